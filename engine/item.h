@@ -1,0 +1,80 @@
+// Item: one key of a queue and all that is known of it, in one allocation that ends in the key's
+// bytes.
+//
+// Owned by an ItemTable. Thread-compatible: lives under its queue's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "wq/options.h"
+
+namespace wq {
+
+// A place in a store's stream of transitions; see Journal. 0 stands for "on disk since it was
+// opened".
+using Position = uint64_t;
+
+struct Item;
+
+// Where the key stands in the table of queue.h.
+enum class KeyState : uint8_t {
+  kClean,            // Needs no work. Known only for its delay or its failures.
+  kQueued,           // Dirty, in the order.
+  kProcessing,       // Held by a worker.
+  kProcessingDirty,  // Held by a worker and added again; not in the order.
+};
+
+// A delayed entry. On disk as long as it exists.
+struct DelayEntry {
+  Item* item = nullptr;
+  int64_t due_us = 0;       // Steady time; what the heap is ordered by.
+  int64_t ready_at_us = 0;  // Wall time; the key of the record on disk.
+  int64_t delay_us = 0;     // As asked for.
+  int64_t added_at_us = 0;  // Wall time.
+  Lane lane = kFastLane;    // Where the key goes when it is due.
+  size_t heap_index = 0;    // Its place in the DelayHeap.
+  Position position = 0;    // Of its record.
+};
+
+// The failures since the last Forget. On disk as long as it exists; count >= 1.
+struct FailureEntry {
+  uint64_t count = 0;
+  int64_t first_at_us = 0;
+  int64_t last_at_us = 0;
+  std::string last_error;
+};
+
+struct Item {
+  // Links of the order; both null unless kQueued.
+  Item* prev = nullptr;
+  Item* next = nullptr;
+
+  // While dirty or processing: exactly what the record on disk says (lane too). Items of one lane
+  // are queued in the order of their sequences.
+  uint64_t sequence = 0;
+  int64_t added_at_us = 0;  // Newer than on disk while kProcessingDirty.
+  Position position = 0;    // Of that record.
+
+  std::unique_ptr<DelayEntry> delay;
+  std::unique_ptr<FailureEntry> failures;
+
+  Lane lane = kFastLane;
+  uint32_t key_bytes = 0;
+  KeyState state = KeyState::kClean;
+
+  std::string_view key() const {
+    return {reinterpret_cast<const char*>(this) + sizeof(Item), key_bytes};
+  }
+  bool dirty() const { return state == KeyState::kQueued || state == KeyState::kProcessingDirty; }
+  bool processing() const {
+    return state == KeyState::kProcessing || state == KeyState::kProcessingDirty;
+  }
+  // Nothing is known of the key any more: the table drops it.
+  bool idle() const { return state == KeyState::kClean && delay == nullptr && failures == nullptr; }
+};
+
+}  // namespace wq

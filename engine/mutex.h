@@ -1,0 +1,63 @@
+// Mutex, MutexLock, CondVar: std's, with the annotations that clang's -Wthread-safety checks.
+// (libstdc++'s are not annotated; Abseil's are, but its library hides its locking from TSan.)
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#if defined(__clang__)
+#define WQ_TS(x) __attribute__((x))
+#else
+#define WQ_TS(x)
+#endif
+#define WQ_GUARDED_BY(mu) WQ_TS(guarded_by(mu))
+#define WQ_REQUIRES(...) WQ_TS(requires_capability(__VA_ARGS__))
+#define WQ_EXCLUDES(...) WQ_TS(locks_excluded(__VA_ARGS__))
+
+namespace wq {
+
+class WQ_TS(capability("mutex")) Mutex {
+ public:
+  void Lock() WQ_TS(acquire_capability()) { mu_.lock(); }
+  void Unlock() WQ_TS(release_capability()) { mu_.unlock(); }
+
+ private:
+  friend class CondVar;
+  std::mutex mu_;
+};
+
+class WQ_TS(scoped_lockable) MutexLock {
+ public:
+  explicit MutexLock(Mutex& mu) WQ_TS(acquire_capability(mu)) : mu_(mu) { mu_.Lock(); }
+  ~MutexLock() WQ_TS(release_capability()) { mu_.Unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex& mu_;
+};
+
+// Waits may wake for no reason: callers loop over their condition.
+class CondVar {
+ public:
+  void Wait(Mutex& mu) WQ_REQUIRES(mu) {
+    std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
+    cv_.wait(lock);
+    lock.release();
+  }
+  // False if the deadline has passed.
+  bool WaitUntil(Mutex& mu, std::chrono::steady_clock::time_point deadline) WQ_REQUIRES(mu) {
+    std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
+    const bool in_time = cv_.wait_until(lock, deadline) == std::cv_status::no_timeout;
+    lock.release();
+    return in_time;
+  }
+  void NotifyOne() { cv_.notify_one(); }
+  void NotifyAll() { cv_.notify_all(); }
+
+ private:
+  std::condition_variable cv_;
+};
+
+}  // namespace wq

@@ -1,0 +1,49 @@
+// Store::Rep: a storage, its journal and timer, and the queues on it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "engine/journal.h"
+#include "engine/mutex.h"
+#include "engine/timer.h"
+#include "storage/records.h"
+#include "storage/storage.h"
+#include "wq/clock.h"
+#include "wq/store.h"
+
+namespace wq {
+
+struct Store::Rep {
+  // `storage` is null for a store in memory only.
+  Rep(const StoreOptions& store_options, std::string store_dir,
+      std::unique_ptr<storage::Storage> store_storage);
+
+  // Makes a Store of a storage: the end of every way to open one.
+  static Status Open(const StoreOptions& options, const std::string& dir,
+                     std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store);
+  // Reads the store's own records. Before anything else.
+  Status Load();
+  // Gives a new queue its record.
+  Status CreateQueue(std::string_view name) WQ_REQUIRES(mu);
+
+  const StoreOptions options;
+  const std::string dir;
+  Clock* const clock;
+  const std::unique_ptr<storage::Storage> storage;
+  const std::unique_ptr<Journal> journal;  // Null if and only if storage is.
+  std::string uuid;                        // Constant after Load.
+
+  mutable Mutex mu;
+  std::map<std::string, storage::QueueRecord, std::less<>> records WQ_GUARDED_BY(mu);  // By name.
+  std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues
+      WQ_GUARDED_BY(mu);  // Open ones.
+  bool closed WQ_GUARDED_BY(mu) = false;
+  Status close_status WQ_GUARDED_BY(mu);
+
+  Timer timer;  // Last, so that it ends before the queues that it fires.
+};
+
+}  // namespace wq

@@ -1,0 +1,69 @@
+// Status: the outcome of a call. Errors are values; nothing in wq throws.
+//
+//   wq::Status s = queue->Add("default/pod-1");
+//   if (!s.ok()) std::cerr << s.ToString() << "\n";   // "InvalidArgument: the key is empty"
+//
+// Thread-safe for const access; copies are independent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace wq {
+
+// What kind of thing happened. The numbers are part of the API and never change meaning.
+enum class StatusCode : uint8_t {
+  kOk = 0,
+  kInvalidArgument =
+      1,               // The caller passed something that can never work: an empty key, a bad name.
+  kNotFound = 2,       // The store, queue or key does not exist.
+  kAlreadyExists = 3,  // Creating what is there already.
+  kNotProcessing = 4,  // Done (or a requeue) of a key that no worker holds. Nothing changed.
+  kShuttingDown = 5,   // The queue or store is shutting down or closed. Nothing changed.
+  kTimedOut = 6,       // The deadline passed first. Nothing changed.
+  kLocked = 7,         // Another process owns the store; the message names its pid.
+  kCorruption = 8,     // The store's bytes are damaged; the message names the file or record.
+  kNotDurable = 9,     // Applied in memory, but a write to the store failed: its outcome on disk
+                       // is unknown. The key stays queued.
+  kIOError = 10,       // The operating system refused something; nothing was applied.
+  kNotSupported = 11,  // The store was written by another format version of wq.
+};
+
+// The code's name as in the enumeration without the k: "InvalidArgument".
+std::string_view StatusCodeName(StatusCode code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  static Status Ok() { return {}; }
+  static Status InvalidArgument(std::string m) {
+    return {StatusCode::kInvalidArgument, std::move(m)};
+  }
+  static Status NotFound(std::string m) { return {StatusCode::kNotFound, std::move(m)}; }
+  static Status AlreadyExists(std::string m) { return {StatusCode::kAlreadyExists, std::move(m)}; }
+  static Status NotProcessing(std::string m) { return {StatusCode::kNotProcessing, std::move(m)}; }
+  static Status ShuttingDown(std::string m) { return {StatusCode::kShuttingDown, std::move(m)}; }
+  static Status TimedOut(std::string m) { return {StatusCode::kTimedOut, std::move(m)}; }
+  static Status Locked(std::string m) { return {StatusCode::kLocked, std::move(m)}; }
+  static Status Corruption(std::string m) { return {StatusCode::kCorruption, std::move(m)}; }
+  static Status NotDurable(std::string m) { return {StatusCode::kNotDurable, std::move(m)}; }
+  static Status IOError(std::string m) { return {StatusCode::kIOError, std::move(m)}; }
+  static Status NotSupported(std::string m) { return {StatusCode::kNotSupported, std::move(m)}; }
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+  // "Ok", or "<code name>: <message>". Keys inside messages are escaped: see EscapeKey.
+  std::string ToString() const;
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+};
+
+}  // namespace wq

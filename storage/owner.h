@@ -1,0 +1,43 @@
+// OwnerLock: one process at a time owns a store's directory.
+//
+// The file OWNER in it carries an open-file-description lock (fcntl(2), F_OFD_SETLK) for as long as
+// the owner lives, and its pid as text, for messages. The kernel drops the lock however the process
+// ends. The lock of RocksDB alone is not enough: it is gone once somebody unlinks its file. Why not
+// flock: an OFD lock can be looked at without taking it, so a reader never gets in the way of an
+// owner that is starting.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "wq/status.h"
+
+namespace wq::storage {
+
+class OwnerLock {
+ public:
+  // Locked: another process (or another opening in this one) owns it; the message names its pid.
+  static Status Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lock);
+  ~OwnerLock();
+  OwnerLock(const OwnerLock&) = delete;
+  OwnerLock& operator=(const OwnerLock&) = delete;
+
+  // Whether the file that is locked is still the directory's OWNER; if somebody removed or replaced
+  // it, a second owner may have come, and this one must not write any more. Cheap: one fstat.
+  Status Check() const;
+
+ private:
+  OwnerLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  const int fd_;
+  const std::string path_;
+};
+
+struct OwnerInfo {
+  pid_t pid = 0;       // Of the present or last owner; 0 if the file is missing or unreadable.
+  bool alive = false;  // Whether the lock is held now.
+};
+OwnerInfo ReadOwner(const std::string& dir);
+
+}  // namespace wq::storage

@@ -1,0 +1,92 @@
+// The layout of record keys: docs/format.md in code. Internal to storage/.
+//
+// All of it is on disk: never change a layout without raising the format version.
+// Integers are big endian, so that the order of bytes is the order of numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/records.h"
+
+namespace wq::storage {
+
+inline constexpr std::string_view kStoreKey = "store";
+inline constexpr std::string_view kQueuePrefix = "queue/";
+inline constexpr std::string_view kStatePrefix = "state/";
+
+inline constexpr size_t kQueuePrefixBytes = 4;                        // be32 queue
+inline constexpr size_t kDirtyPrefixBytes = kQueuePrefixBytes + 8;    // · be64 block
+inline constexpr size_t kLanesPrefixBytes = kDirtyPrefixBytes + 4;    // be32 lane code in between
+inline constexpr size_t kDelayedPrefixBytes = kQueuePrefixBytes + 8;  // · be64 ready_at
+
+inline void AppendBig32(uint32_t value, std::string* out) {
+  const uint32_t big = __builtin_bswap32(value);
+  out->append(reinterpret_cast<const char*>(&big), sizeof big);
+}
+inline void AppendBig64(uint64_t value, std::string* out) {
+  const uint64_t big = __builtin_bswap64(value);
+  out->append(reinterpret_cast<const char*>(&big), sizeof big);
+}
+// REQUIRES: `bytes` holds that many.
+inline uint32_t ReadBig32(std::string_view bytes) {
+  uint32_t big;
+  __builtin_memcpy(&big, bytes.data(), sizeof big);
+  return __builtin_bswap32(big);
+}
+inline uint64_t ReadBig64(std::string_view bytes) {
+  uint64_t big;
+  __builtin_memcpy(&big, bytes.data(), sizeof big);
+  return __builtin_bswap64(big);
+}
+
+// Higher lanes first: the complement of the lane with its sign bit flipped.
+inline uint32_t LaneCode(Lane lane) { return ~(static_cast<uint32_t>(lane) ^ 0x80000000U); }
+inline Lane LaneOfCode(uint32_t code) { return static_cast<Lane>(~code ^ 0x80000000U); }
+
+// Order-preserving for negative times too: the sign bit flipped.
+inline uint64_t TimeCode(int64_t time_us) {
+  return static_cast<uint64_t>(time_us) ^ 0x8000000000000000U;
+}
+inline int64_t TimeOfCode(uint64_t code) {
+  return static_cast<int64_t>(code ^ 0x8000000000000000U);
+}
+
+inline Family PendingFamily(Lane lane) {
+  return lane == kFastLane ? Family::kDirty : Family::kLanes;
+}
+
+inline void AppendPendingKey(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
+                             std::string* out) {
+  AppendBig32(queue, out);
+  if (lane != kFastLane) AppendBig32(LaneCode(lane), out);
+  AppendBig64(sequence >> kSequenceBlockBits, out);
+  out->append(key);
+}
+
+inline void AppendDelayedKey(QueueId queue, int64_t ready_at_us, std::string_view key,
+                             std::string* out) {
+  AppendBig32(queue, out);
+  AppendBig64(TimeCode(ready_at_us), out);
+  out->append(key);
+}
+
+inline void AppendFailureKey(QueueId queue, std::string_view key, std::string* out) {
+  AppendBig32(queue, out);
+  out->append(key);
+}
+
+inline std::string QueueKeyPrefix(QueueId queue) {
+  std::string prefix;
+  AppendBig32(queue, &prefix);
+  return prefix;
+}
+
+inline std::string StateKey(QueueId queue) {
+  std::string key(kStatePrefix);
+  AppendBig32(queue, &key);
+  return key;
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,117 @@
+// The records of a store as plain structs, and how they are put into batches and read back. Keys
+// and values on disk are described in docs/format.md; this file is the only door to them.
+//
+// Everything is thread-safe for distinct arguments.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "storage/storage.h"
+#include "wq/options.h"
+#include "wq/status.h"
+
+namespace wq::storage {
+
+using QueueId = uint32_t;
+
+// Pending keys lie on disk in blocks of this many sequence numbers, blocks in order, keys within a
+// block by their bytes. So a reader streams the hand-out order by sorting one block at a time, and
+// still finds a key with one look-up a block. On disk: never change it.
+inline constexpr int kSequenceBlockBits = 13;
+inline constexpr uint64_t kSequencesPerBlock = uint64_t{1} << kSequenceBlockBits;
+
+struct StoreRecord {
+  uint32_t format_version = 0;
+  std::string uuid;
+  int64_t created_at_us = 0;
+};
+
+struct QueueRecord {
+  std::string name;
+  QueueId id = 0;
+  int64_t created_at_us = 0;
+};
+
+// What a queue keeps beside its keys.
+struct QueueStateRecord {
+  uint64_t sequence_high_water = 0;  // No sequence at or above it was ever handed out.
+};
+
+struct PendingRecord {
+  std::string_view key;
+  Lane lane = kFastLane;
+  uint64_t sequence = 0;
+  int64_t added_at_us = 0;
+};
+
+struct DelayedRecord {
+  std::string_view key;
+  int64_t ready_at_us = 0;
+  int64_t delay_us = 0;
+  int64_t added_at_us = 0;
+  Lane lane = kFastLane;
+};
+
+struct FailureRecord {
+  std::string_view key;
+  uint64_t count = 0;
+  int64_t first_at_us = 0;
+  int64_t last_at_us = 0;
+  std::string_view last_error;
+};
+
+// --- Writing: each call appends one mutation. ---
+
+void PutStore(const StoreRecord& record, MutationBatch* batch);
+void PutQueue(const QueueRecord& record, MutationBatch* batch);
+void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch);
+
+void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch);
+// The record put with this lane, sequence and key.
+void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
+                  MutationBatch* batch);
+// Whether two sequences of one key and lane have the same place on disk, so that putting the one
+// overwrites the other.
+inline bool SamePlace(uint64_t a, uint64_t b) {
+  return (a >> kSequenceBlockBits) == (b >> kSequenceBlockBits);
+}
+
+void PutDelayed(QueueId queue, const DelayedRecord& record, MutationBatch* batch);
+void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, MutationBatch* batch);
+
+void PutFailures(QueueId queue, const FailureRecord& record, MutationBatch* batch);
+void EraseFailures(QueueId queue, std::string_view key, MutationBatch* batch);
+
+// --- Reading. Corruption names the family and the key of a record that cannot be decoded. ---
+
+// NotFound if there is none.
+Status GetStore(const Reader& reader, StoreRecord* record);
+Status GetQueueState(const Reader& reader, QueueId queue, QueueStateRecord* record);
+// The views in `record` point into `key` and `value_buffer`.
+Status GetFailures(const Reader& reader, QueueId queue, std::string_view key,
+                   std::string* value_buffer, FailureRecord* record);
+
+// Each visits until the visitor returns false; views are valid during the call only.
+Status ScanQueues(const Reader& reader, const std::function<bool(const QueueRecord&)>& visit);
+// In hand-out order: higher lanes first, by sequence within a lane. Memory: one block of records.
+Status ScanPending(const Reader& reader, QueueId queue,
+                   const std::function<bool(const PendingRecord&)>& visit);
+// The same records in the order of the disk: nothing is sorted. For counting.
+Status ScanPendingUnordered(const Reader& reader, QueueId queue,
+                            const std::function<bool(const PendingRecord&)>& visit);
+// By ready time, then key.
+Status ScanDelayed(const Reader& reader, QueueId queue,
+                   const std::function<bool(const DelayedRecord&)>& visit);
+// By key.
+Status ScanFailures(const Reader& reader, QueueId queue,
+                    const std::function<bool(const FailureRecord&)>& visit);
+
+// The pending record of `key`, by one look-up in each block that holds anything; NotFound.
+// `record->key` is `key`.
+Status FindPending(const Reader& reader, QueueId queue, std::string_view key,
+                   PendingRecord* record);
+
+}  // namespace wq::storage

@@ -1,0 +1,64 @@
+// What the owner's and the reader's side of RocksDB have in common. Internal to storage/.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "storage/rocksdb_storage.h"
+#include "storage/storage.h"
+#include "storage/store_directory.h"
+#include "wq/status.h"
+
+namespace rocksdb {
+class EventListener;
+class Logger;
+class Slice;
+class Status;
+struct ColumnFamilyOptions;
+struct DBOptions;
+}  // namespace rocksdb
+
+namespace wq::storage {
+
+// The first background error of a database. Thread-safe.
+class BackgroundError {
+ public:
+  void Report(Status error);
+  Status Get() const;  // Ok while there is none. Cheap then.
+
+ private:
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mu_;
+  Status error_;  // Under mu_.
+};
+
+rocksdb::DBOptions DatabaseOptions(const RocksdbOptions& options,
+                                   std::shared_ptr<BackgroundError> error);
+rocksdb::ColumnFamilyOptions FamilyOptions(const RocksdbOptions& options);
+std::shared_ptr<rocksdb::Logger> SilentLogger();
+
+rocksdb::Slice ToSlice(std::string_view bytes);
+
+// Our word for RocksDB's outcome; `where` says what was done, to which directory.
+Status FromRocksdb(const rocksdb::Status& status, const std::string& where);
+// The same for opening a store that should be whole: a missing file is damage.
+Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir);
+
+// Whether the database has exactly the families of this format. Corruption: one is missing;
+// NotSupported: there is one that this version does not know.
+Status CheckFamilies(const std::string& dir);
+
+// The reader without the look at FORMAT.
+Status OpenSecondary(const std::string& dir, std::unique_ptr<Reader>* reader);
+
+// For a directory in state kUnfinished: Corruption if FORMAT was lost, that is, if the database
+// holds queues; Ok if the creation was not finished. Changes nothing.
+Status CheckUnfinished(const std::string& dir, const DirectoryLook& look);
+
+// Corruption if the store's own record is not what FORMAT says.
+Status CheckStoreRecord(const std::string& dir, const Reader& reader, const Format& format);
+
+}  // namespace wq::storage
