@@ -1,0 +1,43 @@
+#include "wq/status.h"
+
+namespace wq {
+
+std::string_view StatusCodeName(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return "Ok";
+    case StatusCode::kInvalidArgument:
+      return "InvalidArgument";
+    case StatusCode::kNotFound:
+      return "NotFound";
+    case StatusCode::kAlreadyExists:
+      return "AlreadyExists";
+    case StatusCode::kNotProcessing:
+      return "NotProcessing";
+    case StatusCode::kShuttingDown:
+      return "ShuttingDown";
+    case StatusCode::kTimedOut:
+      return "TimedOut";
+    case StatusCode::kLocked:
+      return "Locked";
+    case StatusCode::kCorruption:
+      return "Corruption";
+    case StatusCode::kNotDurable:
+      return "NotDurable";
+    case StatusCode::kIOError:
+      return "IOError";
+    case StatusCode::kNotSupported:
+      return "NotSupported";
+  }
+  return "Unknown";
+}
+
+std::string Status::ToString() const {
+  std::string text(StatusCodeName(code_));
+  if (!message_.empty()) {
+    text.append(": ").append(message_);
+  }
+  return text;
+}
+
+}  // namespace wq

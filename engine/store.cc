@@ -1,0 +1,225 @@
+#include "wq/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/queue_rep.h"
+#include "engine/recovery.h"
+#include "engine/store_rep.h"
+#include "storage/rocksdb_storage.h"
+#include "wq/keys.h"
+#include "wq/queue.h"
+
+namespace wq {
+namespace {
+
+constexpr size_t kMaxNameBytes = 64;
+
+Status CheckQueueName(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  if (name.empty() || name.size() > kMaxNameBytes ||
+      !std::all_of(name.begin(), name.end(), allowed)) {
+    return Status::InvalidArgument("no queue name (1 to 64 of [A-Za-z0-9._-]): '" +
+                                   EscapeKey(name, kMaxNameBytes) + "'");
+  }
+  return {};
+}
+
+Status CheckQueueOptions(const QueueOptions& options) {
+  if (options.max_key_bytes == 0 || options.max_key_bytes > kMaxKeyBytes) {
+    return Status::InvalidArgument("max_key_bytes is " + std::to_string(options.max_key_bytes) +
+                                   ", not 1 to " + std::to_string(kMaxKeyBytes));
+  }
+  if (MakeOrder(options.order) == nullptr) {
+    return Status::InvalidArgument("there is no order " +
+                                   std::to_string(static_cast<int>(options.order)));
+  }
+  return {};
+}
+
+std::unique_ptr<Journal> MakeJournal(storage::Storage* storage, const StoreOptions& options) {
+  if (storage == nullptr) {
+    return nullptr;
+  }
+  return std::make_unique<Journal>(storage,
+                                   Journal::Options{.flush_interval = options.flush_interval,
+                                                    .max_batch_bytes = options.max_batch_bytes});
+}
+
+}  // namespace
+
+// --- Rep ---
+
+Store::Rep::Rep(const StoreOptions& store_options, std::string store_dir,
+                std::unique_ptr<storage::Storage> store_storage)
+    : options(store_options),
+      dir(std::move(store_dir)),
+      clock(store_options.clock == nullptr ? Clock::System() : store_options.clock),
+      storage(std::move(store_storage)),
+      journal(MakeJournal(storage.get(), options)),
+      timer(clock) {}
+
+Status Store::Rep::Open(const StoreOptions& options, const std::string& dir,
+                        std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store) {
+  store->reset();
+  auto rep = std::make_unique<Rep>(options, dir, std::move(storage));
+  if (Status s = rep->Load(); !s.ok()) {
+    return s;
+  }
+  store->reset(new Store(std::move(rep)));
+  return {};
+}
+
+Status Store::Rep::Load() {
+  if (storage == nullptr) {
+    return {};
+  }
+  storage::StoreRecord record;
+  if (Status s = storage::GetStore(*storage, &record);
+      !s.ok() && s.code() != StatusCode::kNotFound) {
+    return s;
+  }
+  uuid = record.uuid;
+  std::map<std::string, storage::QueueRecord, std::less<>> found;
+  if (Status s = storage::ScanQueues(*storage,
+                                     [&found](const storage::QueueRecord& queue) {
+                                       found.emplace(queue.name, queue);
+                                       return true;
+                                     });
+      !s.ok()) {
+    return s;
+  }
+  const MutexLock lock(mu);
+  records = std::move(found);
+  return {};
+}
+
+Status Store::Rep::CreateQueue(std::string_view name) {
+  storage::QueueRecord record{.name = std::string(name), .id = 1, .created_at_us = clock->WallUs()};
+  for (const auto& [_, other] : records) {
+    record.id = std::max(record.id, other.id + 1);
+  }
+  if (journal != nullptr) {
+    storage::MutationBatch batch;
+    storage::PutQueue(record, &batch);
+    const Position position = journal->Append(batch, Journal::Urgency::kWaited);
+    if (Status s = journal->Wait(position, Durability::kProcess); !s.ok()) {
+      return s;
+    }
+  }
+  records.emplace(record.name, record);
+  return {};
+}
+
+// --- Store ---
+
+Store::Store(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
+
+Store::~Store() {
+  const Status ignored = Close();  // Whoever cares has called it.
+  static_cast<void>(ignored);
+}
+
+Status Store::Open(const StoreOptions& options, const std::string& dir,
+                   std::unique_ptr<Store>* store) {
+  store->reset();
+  const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
+  std::unique_ptr<storage::Storage> storage;
+  if (Status s = storage::OpenRocksdb(dir,
+                                      {.create_if_missing = options.create_if_missing,
+                                       .error_if_exists = options.error_if_exists,
+                                       .vector_memtable = options.vector_memtable,
+                                       .max_wal_bytes = options.max_wal_bytes,
+                                       .write_buffer_bytes = options.write_buffer_bytes,
+                                       .now_us = clock->WallUs()},
+                                      &storage);
+      !s.ok()) {
+    return s;
+  }
+  return Rep::Open(options, dir, std::move(storage), store);
+}
+
+Status Store::OpenInMemory(const StoreOptions& options, std::unique_ptr<Store>* store) {
+  return Rep::Open(options, "", nullptr, store);
+}
+
+Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queue** queue) {
+  *queue = nullptr;
+  if (Status s = CheckQueueName(name); !s.ok()) {
+    return s;
+  }
+  if (Status s = CheckQueueOptions(options); !s.ok()) {
+    return s;
+  }
+  const MutexLock lock(rep_->mu);
+  if (rep_->closed) {
+    return Status::ShuttingDown("the store is closed");
+  }
+  if (rep_->queues.contains(name)) {
+    return Status::AlreadyExists("queue '" + std::string(name) + "' is open already");
+  }
+  if (!rep_->records.contains(name)) {
+    if (!options.create_if_missing) {
+      return Status::NotFound("there is no queue '" + std::string(name) + "'");
+    }
+    if (Status s = rep_->CreateQueue(name); !s.ok()) {
+      return s;
+    }
+  }
+  const storage::QueueId id = rep_->records.find(name)->second.id;
+  auto queue_rep = std::make_unique<Queue::Rep>(std::string(name), id, options, rep_->clock,
+                                                rep_->journal.get(), &rep_->timer);
+  if (rep_->storage != nullptr) {
+    if (Status s = queue_rep->Restore(*rep_->storage); !s.ok()) {
+      return s;
+    }
+  }
+  auto& slot = rep_->queues[std::string(name)];
+  slot.reset(new Queue(std::move(queue_rep)));
+  *queue = slot.get();
+  return {};
+}
+
+std::vector<std::string> Store::QueueNames() const {
+  const MutexLock lock(rep_->mu);
+  std::vector<std::string> names;
+  for (const auto& [name, _] : rep_->records) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+Status Store::Flush(Durability durability) {
+  return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Flush(durability);
+}
+
+Status Store::Health() const {
+  return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Health();
+}
+
+Status Store::Close() {
+  const MutexLock lock(rep_->mu);
+  if (std::exchange(rep_->closed, true)) {
+    return rep_->close_status;
+  }
+  for (const auto& [_, queue] : rep_->queues) {
+    queue->rep_->Close();
+  }
+  rep_->timer.Stop();
+  if (rep_->journal != nullptr) {
+    rep_->close_status = rep_->journal->Stop();
+    Status closed = rep_->storage->Close();
+    if (rep_->close_status.ok()) {
+      rep_->close_status = std::move(closed);
+    }
+  }
+  return rep_->close_status;
+}
+
+const std::string& Store::uuid() const { return rep_->uuid; }
+const std::string& Store::dir() const { return rep_->dir; }
+
+}  // namespace wq

@@ -1,0 +1,89 @@
+#include "storage/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+namespace wq::storage {
+namespace {
+
+Status WriteAll(int fd, const std::string& path, std::string_view contents) {
+  while (!contents.empty()) {
+    const ssize_t written = write(fd, contents.data(), contents.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return IOErrorOf("cannot write", path, errno);
+    contents.remove_prefix(static_cast<size_t>(written));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status IOErrorOf(std::string_view what, const std::string& path, int error_number) {
+  return Status::IOError(std::string(what) + " " + path + ": " +
+                         std::generic_category().message(error_number));
+}
+
+Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid()) {
+    if (errno == ENOENT) return Status::NotFound(path + " does not exist");
+    return IOErrorOf("cannot open", path, errno);
+  }
+  contents->resize(max_bytes);
+  size_t size = 0;
+  while (size < max_bytes) {
+    const ssize_t got =
+        pread(file.get(), contents->data() + size, max_bytes - size, static_cast<off_t>(size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return IOErrorOf("cannot read", path, errno);
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+  }
+  contents->resize(size);
+  return Status::Ok();
+}
+
+Status WriteFileAtomically(const std::string& dir, const std::string& name,
+                           std::string_view contents) {
+  const std::string path = dir + "/" + name;
+  const std::string temporary = path + ".tmp";
+  {
+    const FileDescriptor file(
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file.valid()) return IOErrorOf("cannot create", temporary, errno);
+    Status status = WriteAll(file.get(), temporary, contents);
+    if (!status.ok()) return status;
+    if (fsync(file.get()) != 0) return IOErrorOf("cannot sync", temporary, errno);
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) return IOErrorOf("cannot create", path, errno);
+  return SyncDirectory(dir);
+}
+
+Status SyncDirectory(const std::string& dir) {
+  const FileDescriptor file(open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file.valid()) return IOErrorOf("cannot open", dir, errno);
+  if (fsync(file.get()) != 0) return IOErrorOf("cannot sync", dir, errno);
+  return Status::Ok();
+}
+
+Status ListDirectory(const std::string& dir, std::vector<std::string>* names) {
+  names->clear();
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(dir.c_str()), closedir);
+  if (stream == nullptr) return IOErrorOf("cannot open", dir, errno);
+  errno = 0;
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names->emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return IOErrorOf("cannot list", dir, errno);
+  std::sort(names->begin(), names->end());
+  return Status::Ok();
+}
+
+}  // namespace wq::storage

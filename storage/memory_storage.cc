@@ -1,0 +1,74 @@
+#include "storage/memory_storage.h"
+
+#include <optional>
+#include <utility>
+
+namespace wq::storage {
+namespace {
+
+Status WriteFailed() {
+  return Status::IOError("the store failed earlier and has to be opened anew");
+}
+
+}  // namespace
+
+Status MemoryStorage::Get(Family family, std::string_view key, std::string* value) const {
+  const std::lock_guard lock(disk_->mu);
+  const auto& records = disk_->families[static_cast<size_t>(family)];
+  const auto it = records.find(key);
+  if (it == records.end()) return Status::NotFound("no such record");
+  *value = it->second;
+  return Status::Ok();
+}
+
+Status MemoryStorage::Scan(Family family, std::string_view begin, std::string_view end,
+                           const Visitor& visit) const {
+  // One record at a time, and no lock while it is visited: the visitor may read, too.
+  std::optional<std::string> last;
+  std::string key;
+  std::string value;
+  for (;;) {
+    {
+      const std::lock_guard lock(disk_->mu);
+      const auto& records = disk_->families[static_cast<size_t>(family)];
+      const auto it = last ? records.upper_bound(*last) : records.lower_bound(begin);
+      if (it == records.end() || (!end.empty() && it->first >= end)) return Status::Ok();
+      key = it->first;
+      value = it->second;
+    }
+    if (!visit(key, value)) return Status::Ok();
+    last = key;
+  }
+}
+
+Status MemoryStorage::Write(const MutationBatch& batch, bool sync) {
+  const std::lock_guard lock(disk_->mu);
+  if (disk_->fail_after == 0) failed_ = true;
+  if (failed_) return WriteFailed();
+  if (disk_->fail_after != UINT64_MAX) --disk_->fail_after;
+  batch.ForEach([this](const Mutation& mutation) {
+    auto& records = disk_->families[static_cast<size_t>(mutation.family)];
+    if (mutation.is_put) {
+      records.insert_or_assign(std::string(mutation.key), std::string(mutation.value));
+    } else if (const auto it = records.find(mutation.key); it != records.end()) {
+      records.erase(it);
+    }
+  });
+  ++disk_->writes;
+  if (sync) ++disk_->syncs;
+  return Status::Ok();
+}
+
+Status MemoryStorage::Sync() {
+  const std::lock_guard lock(disk_->mu);
+  if (failed_) return WriteFailed();
+  ++disk_->syncs;
+  return Status::Ok();
+}
+
+Status MemoryStorage::Close() {
+  const std::lock_guard lock(disk_->mu);
+  return failed_ ? WriteFailed() : Status::Ok();
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,99 @@
+#include "storage/owner.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "storage/files.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr const char* kOwnerFile = "/OWNER";
+
+// The whole file; l_pid has to be 0 for locks of this kind.
+struct flock WholeFile(short type) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+pid_t ReadPid(int fd) {
+  char text[32];
+  const ssize_t size = pread(fd, text, sizeof text, 0);
+  pid_t pid = 0;
+  if (size > 0) std::from_chars(text, text + size, pid);
+  return pid > 0 ? pid : 0;
+}
+
+Status WritePid(int fd, const std::string& path) {
+  const std::string text = std::to_string(getpid()) + "\n";
+  if (pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ftruncate(fd, static_cast<off_t>(text.size())) != 0) {
+    return IOErrorOf("cannot write", path, errno);
+  }
+  return Status::Ok();
+}
+
+bool IsLinkedAt(int fd, const std::string& path) {
+  struct stat locked;
+  struct stat named;
+  return fstat(fd, &locked) == 0 && lstat(path.c_str(), &named) == 0 &&
+         locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+}
+
+Status LockedBy(const std::string& dir, pid_t pid) {
+  // The pid is missing for the moment between an owner's lock and its writing of the pid.
+  return Status::Locked(dir + " is owned by " +
+                        (pid != 0 ? "process " + std::to_string(pid) : "another process"));
+}
+
+}  // namespace
+
+Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lock) {
+  const std::string path = dir + kOwnerFile;
+  // Between open and lock somebody may have removed the file: then the lock is worth nothing.
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return IOErrorOf("cannot open", path, errno);
+    std::unique_ptr<OwnerLock> owner(new OwnerLock(fd, path));
+    struct flock whole = WholeFile(F_WRLCK);
+    if (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+      if (errno == EAGAIN || errno == EACCES) return LockedBy(dir, ReadPid(fd));
+      return IOErrorOf("cannot lock", path, errno);
+    }
+    if (!IsLinkedAt(fd, path)) continue;
+    Status status = WritePid(fd, path);
+    if (status.ok()) *lock = std::move(owner);
+    return status;
+  }
+  return Status::IOError(path + " is being replaced all the time");
+}
+
+OwnerLock::~OwnerLock() { close(fd_); }
+
+Status OwnerLock::Check() const {
+  struct stat info;
+  if (fstat(fd_, &info) != 0) return IOErrorOf("cannot look at", path_, errno);
+  if (info.st_nlink == 0) {
+    return Status::IOError(path_ + " was removed: another owner may have come");
+  }
+  return Status::Ok();
+}
+
+OwnerInfo ReadOwner(const std::string& dir) {
+  const std::string path = dir + kOwnerFile;
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  OwnerInfo info;
+  if (!file.valid()) return info;
+  struct flock whole = WholeFile(F_RDLCK);
+  info.alive = fcntl(file.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  info.pid = ReadPid(file.get());
+  return info;
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,168 @@
+#include "storage/rocksdb_setup.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/memtablerep.h>
+#include <rocksdb/table.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "storage/records.h"
+
+namespace wq::storage {
+namespace {
+
+// RocksDB would mend itself and go on after an error in the background, on handles whose state
+// nobody knows. Here it stops at the first one.
+class StopAtFirstError final : public rocksdb::EventListener {
+ public:
+  explicit StopAtFirstError(std::shared_ptr<BackgroundError> error) : error_(std::move(error)) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
+    if (!status->ok()) error_->Report(FromRocksdb(*status, "in the background"));
+  }
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+
+ private:
+  const std::shared_ptr<BackgroundError> error_;
+};
+
+class DropEverything final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+}  // namespace
+
+void BackgroundError::Report(Status error) {
+  const std::lock_guard lock(mu_);
+  if (!error_.ok()) return;
+  error_ = std::move(error);
+  failed_.store(true, std::memory_order_release);
+}
+
+Status BackgroundError::Get() const {
+  if (!failed_.load(std::memory_order_acquire)) return Status::Ok();
+  const std::lock_guard lock(mu_);
+  return error_;
+}
+
+rocksdb::DBOptions DatabaseOptions(const RocksdbOptions& options,
+                                   std::shared_ptr<BackgroundError> error) {
+  rocksdb::DBOptions db;
+  // The default, point-in-time, opens without a word at the first damaged record and forgets all
+  // that follows. This one refuses; what it misses, CheckWals (wal_check.h) finds before.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  db.paranoid_checks = true;
+  db.max_bgerror_resume_count = 0;
+  db.listeners = {std::make_shared<StopAtFirstError>(std::move(error))};
+  // One writer, and a vector memtable cannot be written by more.
+  db.allow_concurrent_memtable_write = false;
+  db.enable_pipelined_write = false;
+  db.max_total_wal_size = options.max_wal_bytes;
+  db.recycle_log_file_num = 0;
+  db.max_background_jobs = 2;
+  // A busy store adds to the manifest at every flush, and only a new file forgets.
+  db.max_manifest_file_size = size_t{4} << 20;
+  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  db.keep_log_file_num = 5;
+  db.max_log_file_size = size_t{1} << 20;
+  db.stats_dump_period_sec = 0;
+  db.stats_persist_period_sec = 0;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions FamilyOptions(const RocksdbOptions& options) {
+  rocksdb::ColumnFamilyOptions family;
+  family.write_buffer_size = options.write_buffer_bytes;
+  if (options.vector_memtable) {
+    family.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+  }
+  family.compression = rocksdb::kLZ4Compression;
+  family.compression_per_level.assign(static_cast<size_t>(family.num_levels),
+                                      rocksdb::kLZ4Compression);
+  // Most of level 0 is deleted again before it is ever compacted.
+  family.compression_per_level[0] = rocksdb::kNoCompression;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(size_t{8} << 20);
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return family;
+}
+
+std::shared_ptr<rocksdb::Logger> SilentLogger() { return std::make_shared<DropEverything>(); }
+
+rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+Status FromRocksdb(const rocksdb::Status& status, const std::string& where) {
+  if (status.ok()) return Status::Ok();
+  const std::string message = where + ": " + status.ToString();
+  if (status.IsCorruption()) return Status::Corruption(message);
+  if (status.IsNotFound()) return Status::NotFound(message);
+  if (status.IsNotSupported()) return Status::NotSupported(message);
+  return Status::IOError(message);
+}
+
+Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir) {
+  if (status.IsPathNotFound() || status.IsInvalidArgument() || status.IsNotFound()) {
+    return Status::Corruption(dir + ": " + status.ToString());
+  }
+  return FromRocksdb(status, dir);
+}
+
+Status CheckFamilies(const std::string& dir) {
+  std::vector<std::string> names;
+  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), dir, &names);
+  if (!status.ok()) return FromRocksdbOpen(status, dir);
+  for (const char* known : kFamilyNames) {
+    if (std::find(names.begin(), names.end(), known) == names.end()) {
+      return Status::Corruption(dir + ": the family " + known + " is missing");
+    }
+  }
+  for (const std::string& name : names) {
+    if (std::find(std::begin(kFamilyNames), std::end(kFamilyNames), name) ==
+        std::end(kFamilyNames)) {
+      return Status::NotSupported(dir + " has a family that this wq does not know: " + name);
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckUnfinished(const std::string& dir, const DirectoryLook& look) {
+  if (!look.has_database) return Status::Ok();
+  std::unique_ptr<Reader> reader;
+  // A database that does not open yet was never finished: queues come after FORMAT.
+  if (!CheckFamilies(dir).ok()) return Status::Ok();
+  Status status = OpenSecondary(dir, &reader);
+  if (!status.ok()) return status;
+  bool has_queues = false;
+  status = ScanQueues(*reader, [&has_queues](const QueueRecord&) {
+    has_queues = true;
+    return false;
+  });
+  if (status.ok() && has_queues) return Status::Corruption(dir + "/FORMAT is missing");
+  return status;
+}
+
+Status CheckStoreRecord(const std::string& dir, const Reader& reader, const Format& format) {
+  StoreRecord record;
+  Status status = GetStore(reader, &record);
+  if (status.code() == StatusCode::kNotFound) {
+    return Status::Corruption(dir + ": the store's own record is missing");
+  }
+  if (!status.ok()) return status;
+  if (record.uuid != format.uuid || record.format_version != format.version) {
+    return Status::Corruption(dir + ": FORMAT says version " + std::to_string(format.version) +
+                              " of " + format.uuid + ", the database is version " +
+                              std::to_string(record.format_version) + " of " + record.uuid);
+  }
+  return Status::Ok();
+}
+
+}  // namespace wq::storage
