@@ -82,7 +82,7 @@ struct QueueOptions {
   size_t max_key_bytes = 4096;
 
   // The delay of AddRateLimited. nullptr is ItemExponentialFailure(5 ms, 1000 s).
-  std::shared_ptr<Limiter> limiter;
+  std::shared_ptr<Limiter> limiter = nullptr;
 
   // Add of a delayed key also cancels its delay. Off by default: controllers use AddAfter as a
   // reminder that an Add in between must not take away.
@@ -100,10 +100,10 @@ inline constexpr std::chrono::microseconds kMaxDelay = std::chrono::hours{24 * 3
 struct AddOptions {
   // The lane to put the key in. Unset: the lane that the key has already (queued, delayed, or held
   // by a worker), else kFastLane. So a requeue keeps its lane.
-  std::optional<Lane> lane;
+  std::optional<Lane> lane = std::nullopt;
 
   // Unset: the queue's.
-  std::optional<Durability> durability;
+  std::optional<Durability> durability = std::nullopt;
 };
 
 }  // namespace wq

@@ -1,0 +1,446 @@
+// The shell around the state machine: arguments, waiting, timers, shutting down, durability. The
+// disk is made of maps; the clock is moved by hand.
+
+#include "wq/queue.h"
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/store_rep.h"
+#include "storage/memory_storage.h"
+#include "wq/clock.h"
+#include "wq/limiter.h"
+#include "wq/store.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+class QueueTest : public ::testing::Test {
+ protected:
+  QueueTest() { Open(); }
+
+  void Open() {
+    StoreOptions options;
+    options.clock = &clock_;
+    options.flush_interval = hours(1);  // Only what is waited for gets written.
+    ASSERT_TRUE(
+        Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
+            .ok());
+    ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
+  }
+  void CloseAndOpen() {
+    ASSERT_TRUE(store_->Close().ok());
+    Open();
+  }
+  void CloseAndOpen(const QueueOptions& options) {
+    queue_options_ = options;
+    CloseAndOpen();
+  }
+
+  void Add(std::string_view key) {
+    const Status s = queue_->Add(key);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  // The next key, or the name of the status.
+  std::string Get() {
+    std::string key;
+    const Status s = queue_->GetFor(microseconds(0), &key);
+    return s.ok() ? key : std::string(StatusCodeName(s.code()));
+  }
+  std::future<std::string> GetInBackground() {
+    return std::async(std::launch::async, [queue = queue_] {
+      std::string key;
+      const Status s = queue->Get(&key);
+      return s.ok() ? key : std::string(StatusCodeName(s.code()));
+    });
+  }
+  size_t RecordsOnDisk(storage::Family family) {
+    const std::lock_guard lock(disk_->mu);
+    return disk_->families[static_cast<size_t>(family)].size();
+  }
+  uint64_t Syncs() {
+    const std::lock_guard lock(disk_->mu);
+    return disk_->syncs;
+  }
+  void FailWrites() {
+    const std::lock_guard lock(disk_->mu);
+    disk_->fail_after = 0;
+  }
+
+  ManualClock clock_;
+  QueueOptions queue_options_{.order = Order::kTwoLanes};
+  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
+  std::unique_ptr<Store> store_;
+  Queue* queue_ = nullptr;
+};
+
+// --- Arguments ---
+
+TEST_F(QueueTest, RefusesAnEmptyKey) {
+  EXPECT_EQ(queue_->Add("").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddAfter("", seconds(1)).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddRateLimited("").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Len(), 0U);
+}
+
+TEST_F(QueueTest, RefusesAKeyAboveTheLimitAndNamesIt) {
+  EXPECT_TRUE(queue_->Add(std::string(4096, 'k')).ok());
+  const Status s = queue_->Add("\x1b[2J" + std::string(4096, 'k'));
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("4100 bytes long, the limit is 4096"));
+  EXPECT_THAT(s.message(), HasSubstr("\\x1b[2Jkkk"));
+  EXPECT_EQ(queue_->Len(), 1U);
+}
+
+TEST_F(QueueTest, TakesTheLargestKeyWhereConfigured) {
+  CloseAndOpen({.max_key_bytes = kMaxKeyBytes});
+  const std::string key(kMaxKeyBytes, '\0');
+  Add(key);
+  CloseAndOpen();
+  EXPECT_EQ(Get(), key);
+}
+
+TEST_F(QueueTest, RefusesALaneThatTheOrderDoesNotHave) {
+  EXPECT_EQ(queue_->Add("a", {.lane = 17}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddAfter("a", seconds(1), {.lane = 17}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddRateLimited("a", "", {.lane = 17}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Counts().delayed, 0U);
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+TEST_F(QueueTest, RefusesDoneOfAKeyThatNobodyHolds) {
+  Add("a");
+  EXPECT_EQ(queue_->Done("a").code(), StatusCode::kNotProcessing);
+  EXPECT_EQ(queue_->Done("b").code(), StatusCode::kNotProcessing);
+  EXPECT_EQ(queue_->Len(), 1U);
+}
+
+TEST_F(QueueTest, ANegativeDelayIsAnAddAndAHugeOneIsCut) {
+  EXPECT_TRUE(queue_->AddAfter("now", microseconds::min()).ok());
+  EXPECT_EQ(Get(), "now");
+  EXPECT_TRUE(queue_->AddAfter("never", microseconds::max()).ok());
+  clock_.Advance(hours(24 * 365 * 50));
+  EXPECT_EQ(queue_->Counts().delayed, 1U);
+}
+
+// --- AddBatch ---
+
+TEST_F(QueueTest, AddBatchAddsTheGoodKeysAndListsTheBad) {
+  Add("b");
+  const std::vector<std::string_view> keys = {"a", "", "b", "a", "c"};
+  BatchResult result;
+  ASSERT_TRUE(queue_->AddBatch(keys, {}, &result).ok());
+  EXPECT_EQ(result.added, 2U);
+  EXPECT_EQ(result.deduplicated, 2U);
+  ASSERT_EQ(result.refused.size(), 1U);
+  EXPECT_EQ(result.refused[0].first, 1U);
+  EXPECT_EQ(result.refused[0].second.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Len(), 3U);
+}
+
+TEST_F(QueueTest, AddBatchOfManyKeysSyncsOnce) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 10000; ++i) {
+    keys.push_back("key-" + std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const uint64_t before = Syncs();
+  BatchResult result;
+  ASSERT_TRUE(queue_->AddBatch(views, {.durability = Durability::kPower}, &result).ok());
+  EXPECT_EQ(result.added, keys.size());
+  EXPECT_EQ(Syncs(), before + 1);
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), keys.size());
+}
+
+TEST_F(QueueTest, AnEmptyBatchIsFine) { EXPECT_TRUE(queue_->AddBatch({}).ok()); }
+
+// --- Durability ---
+
+TEST_F(QueueTest, ProcessWritesBeforeItReturnsAndPowerSyncs) {
+  const uint64_t syncs = Syncs();
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kProcess}).ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 1U);
+  EXPECT_EQ(Syncs(), syncs);
+  ASSERT_TRUE(queue_->Add("b", {.durability = Durability::kPower}).ok());
+  EXPECT_EQ(Syncs(), syncs + 1);
+}
+
+TEST_F(QueueTest, ADeduplicatedAddIsAsDurableAsItAsksFor) {
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kProcess}).ok());
+  const uint64_t syncs = Syncs();
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kPower}).ok());
+  EXPECT_EQ(Syncs(), syncs + 1);
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kPower}).ok());
+  EXPECT_EQ(Syncs(), syncs + 1);  // It stands already.
+}
+
+TEST_F(QueueTest, DoneWritesNothingByItself) {
+  Add("a");
+  ASSERT_EQ(Get(), "a");
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 1U);
+  ASSERT_TRUE(queue_->Flush(Durability::kProcess).ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 0U);
+}
+
+TEST_F(QueueTest, AFailedWriteIsReportedAndTheKeyStaysQueued) {
+  Add("a");
+  FailWrites();
+  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kNotDurable);
+  EXPECT_EQ(store_->Health().code(), StatusCode::kNotDurable);
+  EXPECT_EQ(queue_->Add("c", {.durability = Durability::kAsync}).code(), StatusCode::kNotDurable);
+  EXPECT_EQ(queue_->Flush().code(), StatusCode::kNotDurable);
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "c");
+  EXPECT_EQ(queue_->Done("b").code(), StatusCode::kNotDurable);
+  EXPECT_EQ(queue_->Counts().processing, 2U);
+  EXPECT_EQ(store_->Close().code(), StatusCode::kNotDurable);
+}
+
+// --- Waiting ---
+
+TEST_F(QueueTest, GetWaitsForAnAdd) {
+  auto key = GetInBackground();
+  Add("a");
+  EXPECT_EQ(key.get(), "a");
+}
+
+TEST_F(QueueTest, GetForTimesOut) {
+  std::string key = "untouched";
+  EXPECT_EQ(queue_->GetFor(milliseconds(1), &key).code(), StatusCode::kTimedOut);
+  EXPECT_EQ(key, "untouched");
+  EXPECT_EQ(queue_->GetFor(microseconds::min(), &key).code(), StatusCode::kTimedOut);
+}
+
+TEST_F(QueueTest, GetWaitsForADirtyKeyToBeDone) {
+  Add("a");
+  ASSERT_EQ(Get(), "a");
+  Add("a");
+  auto key = GetInBackground();
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(key.get(), "a");
+}
+
+TEST_F(QueueTest, EveryWaiterGetsAKey) {
+  std::vector<std::future<std::string>> waiters;
+  for (int i = 0; i < 8; ++i) {
+    waiters.push_back(GetInBackground());
+  }
+  const std::vector<std::string_view> keys = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  ASSERT_TRUE(queue_->AddBatch(keys).ok());
+  std::vector<std::string> got;
+  for (auto& waiter : waiters) {
+    got.push_back(waiter.get());
+  }
+  EXPECT_THAT(got, ::testing::UnorderedElementsAreArray(keys));
+}
+
+// --- Delays ---
+
+TEST_F(QueueTest, ADueKeyIsThereForWhoeverLooks) {
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(5)).ok());
+  clock_.Advance(seconds(5) - microseconds(1));
+  EXPECT_EQ(queue_->Len(), 0U);
+  EXPECT_EQ(Get(), "TimedOut");
+  clock_.Advance(microseconds(1));
+  EXPECT_EQ(queue_->Len(), 1U);
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(QueueTest, TheTimerWakesABlockedGet) {
+  auto key = GetInBackground();
+  ASSERT_TRUE(queue_->AddAfter("late", hours(2)).ok());
+  ASSERT_TRUE(queue_->AddAfter("early", hours(1)).ok());  // Found by the timer, though it slept.
+  clock_.Advance(hours(1));
+  EXPECT_EQ(key.get(), "early");
+}
+
+TEST_F(QueueTest, TheTimerFiresWhatWasDelayedBeforeTheStart) {
+  ASSERT_TRUE(queue_->AddAfter("a", hours(1)).ok());
+  CloseAndOpen();
+  auto key = GetInBackground();
+  clock_.Advance(hours(1));
+  EXPECT_EQ(key.get(), "a");
+}
+
+TEST_F(QueueTest, ManyDueKeysAreAllCounted) {
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(queue_->AddAfter("key-" + std::to_string(i), seconds(1)).ok());
+  }
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(queue_->Len(), 1000U);
+}
+
+TEST_F(QueueTest, DelaysRunOnTheMachinesClockToo) {
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
+  Queue* queue = nullptr;
+  ASSERT_TRUE(store->OpenQueue("q", {}, &queue).ok());
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(queue->AddAfter("a", milliseconds(20)).ok());
+  std::string key;
+  ASSERT_TRUE(queue->Get(&key).ok());
+  EXPECT_EQ(key, "a");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(20));
+}
+
+// --- Failures ---
+
+TEST_F(QueueTest, AddRateLimitedBacksOffByTheDurableCount) {
+  CloseAndOpen({.limiter = std::make_shared<ItemExponentialFailure>(seconds(1), hours(1))});
+  Add("a");
+  for (const int expected : {1, 2, 4, 8, 16}) {
+    ASSERT_EQ(Get(), "a");
+    ASSERT_TRUE(queue_->AddRateLimited("a", "boom").ok());
+    ASSERT_TRUE(queue_->Done("a").ok());
+    CloseAndOpen();  // Neither the count nor the instant may be lost.
+    clock_.Advance(seconds(expected) - microseconds(1));
+    ASSERT_EQ(Get(), "TimedOut");
+    clock_.Advance(microseconds(1));
+  }
+  EXPECT_EQ(queue_->NumRequeues("a"), 5U);
+  ASSERT_TRUE(queue_->Forget("a").ok());
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+class NegativeLimiter final : public Limiter {
+ public:
+  microseconds When(std::string_view, uint64_t) override { return microseconds(-5); }
+};
+
+TEST_F(QueueTest, ALimiterOfTheCallersOwnMayBeWrong) {
+  CloseAndOpen({.limiter = std::make_shared<NegativeLimiter>()});
+  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+  EXPECT_EQ(Get(), "a");
+}
+
+// --- Shutting down ---
+
+TEST_F(QueueTest, ShutDownRefusesAddsAndHandsOutWhatIsQueued) {
+  Add("a");
+  ASSERT_TRUE(queue_->AddAfter("d", seconds(1)).ok());
+  queue_->ShutDown();
+  EXPECT_TRUE(queue_->IsShuttingDown());
+  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->AddAfter("b", seconds(1)).code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->AddRateLimited("b").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->AddBatch(std::vector<std::string_view>{"b"}).code(), StatusCode::kShuttingDown);
+  clock_.Advance(hours(1));
+  EXPECT_EQ(queue_->Len(), 1U);  // Nothing fires any more.
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "ShuttingDown");
+  EXPECT_TRUE(queue_->Done("a").ok());
+  CloseAndOpen();
+  EXPECT_EQ(Get(), "d");
+  EXPECT_EQ(Get(), "TimedOut");
+}
+
+TEST_F(QueueTest, AWorkerMayStillRequeueTheKeyThatItHolds) {
+  CloseAndOpen({.limiter = std::make_shared<ItemExponentialFailure>(seconds(0), seconds(0))});
+  Add("a");
+  ASSERT_EQ(Get(), "a");
+  queue_->ShutDown();
+  ASSERT_TRUE(queue_->AddRateLimited("a", "interrupted").ok());
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(Get(), "ShuttingDown");
+  CloseAndOpen();
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
+}
+
+TEST_F(QueueTest, ShutDownReleasesBlockedGets) {
+  std::vector<std::future<std::string>> waiters;
+  for (int i = 0; i < 4; ++i) {
+    waiters.push_back(GetInBackground());
+  }
+  queue_->ShutDown();
+  for (auto& waiter : waiters) {
+    EXPECT_EQ(waiter.get(), "ShuttingDown");
+  }
+}
+
+TEST_F(QueueTest, StopEndsAtOnceAndLeavesEverythingInTheStore) {
+  Add("a");
+  Add("b");
+  ASSERT_EQ(Get(), "a");
+  queue_->Stop();
+  EXPECT_EQ(Get(), "ShuttingDown");
+  CloseAndOpen();
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+}
+
+TEST_F(QueueTest, ADrainWaitsForQueuedAndProcessing) {
+  Add("a");
+  ASSERT_EQ(Get(), "a");
+  Add("a");
+  auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
+  while (!queue_->IsShuttingDown()) {
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(queue_->Done("a").ok());  // It was dirty: queued again, so not drained yet.
+  ASSERT_EQ(Get(), "a");
+  EXPECT_EQ(drain.wait_for(seconds(0)), std::future_status::timeout);
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_TRUE(drain.get().ok());
+}
+
+TEST_F(QueueTest, ADrainOfAnEmptyQueueReturnsAtOnce) {
+  EXPECT_TRUE(queue_->ShutDownWithDrain(hours(1)).ok());
+}
+
+TEST_F(QueueTest, ADrainEndsAtItsDeadline) {
+  Add("a");
+  const Status s = queue_->ShutDownWithDrain(milliseconds(1));
+  EXPECT_EQ(s.code(), StatusCode::kTimedOut);
+  EXPECT_THAT(s.message(), HasSubstr("1 queued, 0 processing"));
+}
+
+TEST_F(QueueTest, ALaterShutDownReleasesADrain) {
+  Add("a");
+  auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
+  while (!queue_->IsShuttingDown()) {
+    std::this_thread::yield();
+  }
+  queue_->ShutDown();
+  EXPECT_EQ(drain.get().code(), StatusCode::kShuttingDown);
+}
+
+TEST_F(QueueTest, CallsAfterCloseAreRefusedAndChangeNothing) {
+  Add("a");
+  Add("b");
+  ASSERT_EQ(Get(), "a");
+  ASSERT_TRUE(store_->Close().ok());
+  EXPECT_EQ(queue_->Done("a").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->Add("c").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->AddRateLimited("a").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->Forget("a").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(Get(), "ShuttingDown");
+  EXPECT_TRUE(store_->Close().ok());  // Again.
+  Open();
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+}
+
+TEST_F(QueueTest, CloseReleasesBlockedGets) {
+  auto waiter = GetInBackground();
+  ASSERT_TRUE(store_->Close().ok());
+  EXPECT_EQ(waiter.get(), "ShuttingDown");
+}
+
+}  // namespace
+}  // namespace wq
