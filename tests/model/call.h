@@ -1,0 +1,54 @@
+// Call: one call on a queue, as data: what the model and the real queue are both asked to do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "wq/options.h"
+
+namespace wq::model {
+
+enum class Op : uint8_t {
+  kAdd,
+  kAddAfter,
+  kAddRateLimited,
+  kForget,
+  kGet,
+  kDone,
+  kAdvance,  // Both clocks.
+  kSetWall,  // The wall clock alone, by delay_us; may be negative.
+  kCrash,    // Everything in memory is lost. What was called before is on disk.
+};
+
+struct Call {
+  Op op = Op::kGet;
+  std::string key = {};
+  std::optional<Lane> lane = std::nullopt;
+  int64_t delay_us = 0;
+
+  std::string ToString() const {
+    constexpr const char* kNames[] = {"Add",  "AddAfter", "AddRateLimited", "Forget", "Get",
+                                      "Done", "Advance",  "SetWall",        "Crash"};
+    std::string text = kNames[static_cast<int>(op)];
+    text += "(" + key;
+    if (lane.has_value()) {
+      text += " lane=" + std::to_string(*lane);
+    }
+    if (delay_us != 0) {
+      text += " us=" + std::to_string(delay_us);
+    }
+    return text + ")";
+  }
+};
+
+// A queue under test, or the model of one. Do returns what the caller would see, in words; Dump all
+// that is known, in the order of a hand-out.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual std::string Do(const Call& call) = 0;
+  virtual std::string Dump() = 0;
+};
+
+}  // namespace wq::model

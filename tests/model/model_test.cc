@@ -1,0 +1,157 @@
+// The queue against the model: the same calls to both, every result and the whole state compared.
+//
+// WQ_MODEL_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls.
+
+#include <array>
+#include <cstdlib>
+#include <deque>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/call.h"
+#include "tests/model/naive_queue.h"
+#include "tests/model/real_queue.h"
+
+namespace wq::model {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kDay = 86400 * kSecond;
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// Random calls, with few keys so that they meet.
+class CallSource {
+ public:
+  explicit CallSource(uint64_t seed) : random_(seed) {}
+
+  Call Next() {
+    const uint64_t pick = Below(1000);
+    if (pick < 250) {
+      return {.op = Op::kAdd, .key = Key(), .lane = MaybeLane()};
+    }
+    if (pick < 500) {
+      return {.op = Op::kGet};
+    }
+    if (pick < 730) {
+      return {.op = Op::kDone, .key = Key()};
+    }
+    if (pick < 810) {
+      return {.op = Op::kAddAfter, .key = Key(), .lane = MaybeLane(), .delay_us = Delay()};
+    }
+    if (pick < 880) {
+      return {.op = Op::kAddRateLimited, .key = Key(), .lane = MaybeLane(), .delay_us = Delay()};
+    }
+    if (pick < 910) {
+      return {.op = Op::kForget, .key = Key()};
+    }
+    if (pick < 990) {
+      return {.op = Op::kAdvance, .delay_us = static_cast<int64_t>(Below(3 * kSecond))};
+    }
+    if (pick < 992) {
+      return {.op = Op::kSetWall, .delay_us = Below(2) == 0 ? kDay : -kDay};
+    }
+    return {.op = pick < 995 ? Op::kCrash : Op::kGet};
+  }
+
+ private:
+  uint64_t Below(uint64_t n) { return random_() % n; }
+  std::string Key() { return "k" + std::to_string(Below(Below(4) == 0 ? 100 : 8)); }
+  std::optional<Lane> MaybeLane() {
+    const uint64_t pick = Below(4);
+    return pick < 2 ? std::nullopt : std::optional(pick == 2 ? kFastLane : kSlowLane);
+  }
+  int64_t Delay() { return static_cast<int64_t>(Below(5 * kSecond)) - kSecond / 2; }
+
+  std::mt19937_64 random_;
+};
+
+TEST(Model, RandomCallsAgreeOverCrashesAndClockJumps) {
+  const uint64_t seed = FromEnvironment("WQ_MODEL_SEED", std::random_device{}());
+  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 200'000);
+  RecordProperty("seed", std::to_string(seed));
+  std::cout << "replay with WQ_MODEL_SEED=" << seed << " WQ_MODEL_CALLS=" << calls << "\n";
+
+  CallSource source(seed);
+  NaiveQueue model(kStartWallUs);
+  RealQueue queue;
+  std::deque<std::string> recent;
+  const auto history = [&recent] {
+    std::string text;
+    for (const std::string& call : recent) {
+      text += call + "\n";
+    }
+    return text;
+  };
+  uint64_t crashes = 0;
+  uint64_t handed_out = 0;
+  for (uint64_t i = 0; i < calls; ++i) {
+    const Call call = source.Next();
+    const std::string expected = model.Do(call);
+    recent.push_back(call.ToString() + " -> " + expected);
+    if (recent.size() > 40) {
+      recent.pop_front();
+    }
+    ASSERT_EQ(queue.Do(call), expected) << "call " << i << " of seed " << seed << "\n" << history();
+    if (call.op == Op::kCrash || i % 97 == 0) {
+      ASSERT_EQ(queue.Dump(), model.Dump()) << "call " << i << " of seed " << seed << "\n"
+                                            << history();
+    }
+    crashes += call.op == Op::kCrash ? 1 : 0;
+    handed_out += call.op == Op::kGet && expected != "none" ? 1 : 0;
+  }
+  EXPECT_EQ(queue.Dump(), model.Dump());
+  // A run that hands out little proves little.
+  EXPECT_GT(handed_out, calls / 20);
+  EXPECT_GT(crashes, calls / 1000);
+}
+
+// Every string of calls up to a length, over two keys.
+TEST(Model, EveryShortStringOfCallsAgrees) {
+  const std::array<Call, 13> alphabet = {{
+      {.op = Op::kAdd, .key = "a"},
+      {.op = Op::kAdd, .key = "b", .lane = kSlowLane},
+      {.op = Op::kAdd, .key = "b", .lane = kFastLane},
+      {.op = Op::kGet},
+      {.op = Op::kDone, .key = "a"},
+      {.op = Op::kDone, .key = "b"},
+      {.op = Op::kAddAfter, .key = "a", .delay_us = 2 * kSecond},
+      {.op = Op::kAddAfter, .key = "b", .lane = kSlowLane, .delay_us = kSecond},
+      {.op = Op::kAddRateLimited, .key = "a", .delay_us = kSecond},
+      {.op = Op::kAddRateLimited, .key = "b", .delay_us = 0},
+      {.op = Op::kForget, .key = "a"},
+      {.op = Op::kAdvance, .delay_us = kSecond},
+      {.op = Op::kCrash},
+  }};
+  const uint64_t length = FromEnvironment("WQ_MODEL_LENGTH", 3);
+  uint64_t strings = 1;
+  for (uint64_t i = 0; i < length; ++i) {
+    strings *= alphabet.size();
+  }
+  for (uint64_t string = 0; string < strings; ++string) {
+    NaiveQueue model(kStartWallUs);
+    RealQueue queue;
+    std::string done;
+    uint64_t rest = string;
+    for (uint64_t i = 0; i < length; ++i, rest /= alphabet.size()) {
+      const Call& call = alphabet[rest % alphabet.size()];
+      done += call.ToString() + " ";
+      ASSERT_EQ(queue.Do(call), model.Do(call)) << done;
+    }
+    ASSERT_EQ(queue.Dump(), model.Dump()) << done;
+    const Call crash{.op = Op::kCrash};
+    queue.Do(crash);
+    model.Do(crash);
+    ASSERT_EQ(queue.Dump(), model.Dump()) << done << "and a crash";
+  }
+}
+
+}  // namespace
+}  // namespace wq::model
