@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/call.h"
+#include "tests/model/call_source.h"
 #include "tests/model/naive_queue.h"
 #include "tests/model/real_queue.h"
 
@@ -20,68 +21,21 @@ namespace wq::model {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kDay = 86400 * kSecond;
 
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// Random calls, with few keys so that they meet.
-class CallSource {
- public:
-  explicit CallSource(uint64_t seed) : random_(seed) {}
-
-  Call Next() {
-    const uint64_t pick = Below(1000);
-    if (pick < 250) {
-      return {.op = Op::kAdd, .key = Key(), .lane = MaybeLane()};
-    }
-    if (pick < 500) {
-      return {.op = Op::kGet};
-    }
-    if (pick < 730) {
-      return {.op = Op::kDone, .key = Key()};
-    }
-    if (pick < 810) {
-      return {.op = Op::kAddAfter, .key = Key(), .lane = MaybeLane(), .delay_us = Delay()};
-    }
-    if (pick < 880) {
-      return {.op = Op::kAddRateLimited, .key = Key(), .lane = MaybeLane(), .delay_us = Delay()};
-    }
-    if (pick < 910) {
-      return {.op = Op::kForget, .key = Key()};
-    }
-    if (pick < 990) {
-      return {.op = Op::kAdvance, .delay_us = static_cast<int64_t>(Below(3 * kSecond))};
-    }
-    if (pick < 992) {
-      return {.op = Op::kSetWall, .delay_us = Below(2) == 0 ? kDay : -kDay};
-    }
-    return {.op = pick < 995 ? Op::kCrash : Op::kGet};
-  }
-
- private:
-  uint64_t Below(uint64_t n) { return random_() % n; }
-  std::string Key() { return "k" + std::to_string(Below(Below(4) == 0 ? 100 : 8)); }
-  std::optional<Lane> MaybeLane() {
-    const uint64_t pick = Below(4);
-    return pick < 2 ? std::nullopt : std::optional(pick == 2 ? kFastLane : kSlowLane);
-  }
-  int64_t Delay() { return static_cast<int64_t>(Below(5 * kSecond)) - kSecond / 2; }
-
-  std::mt19937_64 random_;
-};
-
 TEST(Model, RandomCallsAgreeOverCrashesAndClockJumps) {
   const uint64_t seed = FromEnvironment("WQ_MODEL_SEED", std::random_device{}());
-  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 200'000);
+  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 1'000'000);
   RecordProperty("seed", std::to_string(seed));
   std::cout << "replay with WQ_MODEL_SEED=" << seed << " WQ_MODEL_CALLS=" << calls << "\n";
 
   CallSource source(seed);
   NaiveQueue model(kStartWallUs);
-  RealQueue queue;
+  MapQueue queue;
   std::deque<std::string> recent;
   const auto history = [&recent] {
     std::string text;
@@ -130,14 +84,14 @@ TEST(Model, EveryShortStringOfCallsAgrees) {
       {.op = Op::kAdvance, .delay_us = kSecond},
       {.op = Op::kCrash},
   }};
-  const uint64_t length = FromEnvironment("WQ_MODEL_LENGTH", 3);
+  const uint64_t length = FromEnvironment("WQ_MODEL_LENGTH", 4);
   uint64_t strings = 1;
   for (uint64_t i = 0; i < length; ++i) {
     strings *= alphabet.size();
   }
   for (uint64_t string = 0; string < strings; ++string) {
     NaiveQueue model(kStartWallUs);
-    RealQueue queue;
+    MapQueue queue;
     std::string done;
     uint64_t rest = string;
     for (uint64_t i = 0; i < length; ++i, rest /= alphabet.size()) {

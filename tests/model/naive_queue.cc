@@ -7,17 +7,25 @@
 namespace wq::model {
 
 std::string NaiveQueue::Do(const Call& call) {
+  ++calls_;
+  stands_on_ = 0;
+  Key& key = keys_[call.key];
   switch (call.op) {
-    case Op::kAdd:
-      return Add(call.key, call.lane.value_or(KnownLane(keys_[call.key])));
+    case Op::kAdd: {
+      const std::string said = Add(call.key, call.lane.value_or(KnownLane(key)));
+      stands_on_ = key.written;
+      return said;
+    }
     case Op::kAddAfter:
       return AddAfter(call.key, call.delay_us, call.lane);
     case Op::kAddRateLimited:
-      ++keys_[call.key].failures;
+      ++key.failures;
       AddAfter(call.key, call.delay_us, call.lane);
+      stands_on_ = calls_;
       return "ok";
     case Op::kForget:
-      keys_[call.key].failures = 0;
+      stands_on_ = key.failures > 0 ? calls_ : 0;
+      key.failures = 0;
       return "ok";
     case Op::kGet:
       return Get();
@@ -48,11 +56,13 @@ Lane NaiveQueue::KnownLane(const Key& key) const {
 std::string NaiveQueue::Add(const std::string& name, Lane lane) {
   Key& key = keys_[name];
   if (key.processing) {
+    key.written = key.lane == lane ? key.written : calls_;
     key.lane = lane;
     return std::exchange(key.again, true) ? "deduplicated" : "added";
   }
   if (!key.queued || key.lane != lane) {
     key.place = ++last_place_;
+    key.written = calls_;
   }
   key.lane = lane;
   return std::exchange(key.queued, true) ? "deduplicated" : "added";
@@ -62,10 +72,16 @@ std::string NaiveQueue::AddAfter(const std::string& name, int64_t delay_us,
                                  std::optional<Lane> lane) {
   Key& key = keys_[name];
   if (delay_us <= 0) {
-    return Add(name, lane.value_or(KnownLane(key)));
+    const std::string said = Add(name, lane.value_or(KnownLane(key)));
+    stands_on_ = key.written;
+    return said;
   }
   if (key.delay && key.delay->due_us <= steady_us_ + delay_us) {
-    key.delay->lane = lane.value_or(key.delay->lane);
+    if (lane.value_or(key.delay->lane) != key.delay->lane) {
+      key.delay->lane = *lane;
+      key.delay->written = calls_;
+    }
+    stands_on_ = key.delay->written;
     return "deduplicated";
   }
   key.delay =
@@ -122,10 +138,13 @@ void NaiveQueue::Fire() {
 }
 
 void NaiveQueue::Crash() {
+  calls_ = 0;
   for (auto& [name, key] : keys_) {
     key.queued = key.queued || key.processing;
     key.processing = key.again = false;
+    key.written = 0;
     if (key.delay) {
+      key.delay->written = 0;
       key.delay->due_us =
           steady_us_ + std::min(key.delay->ready_at_us - wall_us_, key.delay->delay_us);
     }
@@ -134,10 +153,27 @@ void NaiveQueue::Crash() {
 }
 
 std::string NaiveQueue::Dump() {
+  size_t queued = 0;
+  size_t processing = 0;
+  size_t delayed = 0;
+  size_t failing = 0;
+  for (const auto& [name, key] : keys_) {
+    queued += key.queued ? 1 : 0;
+    processing += key.processing ? 1 : 0;
+    delayed += key.delay ? 1 : 0;
+    failing += key.failures > 0 ? 1 : 0;
+  }
+  std::string text;
+  for (const size_t count : {queued, processing, delayed, failing}) {
+    text += std::to_string(count) + " ";
+  }
+  return text + DumpRecords();
+}
+
+std::string NaiveQueue::DumpRecords() const {
   std::vector<std::pair<std::string, const Key*>> pending;
   std::vector<std::pair<std::string, const Key*>> delayed;
   std::string failing;
-  size_t counts[4] = {};
   for (const auto& [name, key] : keys_) {
     if (key.queued || key.processing) {
       pending.emplace_back(name, &key);
@@ -148,10 +184,6 @@ std::string NaiveQueue::Dump() {
     if (key.failures > 0) {
       failing += " " + name + "=" + std::to_string(key.failures);
     }
-    counts[0] += key.queued ? 1 : 0;
-    counts[1] += key.processing ? 1 : 0;
-    counts[2] += key.delay ? 1 : 0;
-    counts[3] += key.failures > 0 ? 1 : 0;
   }
   std::stable_sort(pending.begin(), pending.end(), [](const auto& a, const auto& b) {
     return a.second->lane != b.second->lane ? a.second->lane > b.second->lane
@@ -160,18 +192,14 @@ std::string NaiveQueue::Dump() {
   std::stable_sort(delayed.begin(), delayed.end(), [](const auto& a, const auto& b) {
     return a.second->delay->ready_at_us < b.second->delay->ready_at_us;
   });
-  std::string text;
-  for (const size_t count : counts) {
-    text += std::to_string(count) + " ";
-  }
-  text += "| pending";
+  std::string text = "| pending";
   for (const auto& [name, key] : pending) {
     text += " " + name + "@" + std::to_string(key->lane);
   }
   text += " | delayed";
   for (const auto& [name, key] : delayed) {
     text += " " + name + "@" + std::to_string(key->delay->lane) + "+" +
-            std::to_string(key->delay->ready_at_us - wall_us_);
+            std::to_string(key->delay->ready_at_us);
   }
   return text + " | failing" + failing;
 }

@@ -2,6 +2,7 @@
 
 #include "storage/check.h"
 #include "storage/records.h"
+#include "tests/model/dump_records.h"
 #include "wq/limiter.h"
 
 namespace wq::model {
@@ -20,17 +21,17 @@ std::string Said(const Status& status, AddOutcome outcome) {
 
 }  // namespace
 
-RealQueue::RealQueue() { Open(); }
-
-void RealQueue::Open() {
-  StoreOptions options;
-  options.clock = &clock_;
-  Status s =
-      Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
-  WQ_CHECK(s.ok(), s.message().c_str());
-  s = store_->OpenQueue("q", {.order = Order::kTwoLanes, .limiter = limiter_}, &queue_);
-  WQ_CHECK(s.ok(), s.message().c_str());
+Status RealQueue::Use(std::unique_ptr<Store> store, Durability durability) {
+  store_ = std::move(store);
+  QueueOptions options;
+  options.order = Order::kTwoLanes;
+  options.durability = durability;
+  options.limiter = limiter_;
+  if (Status s = store_->OpenQueue("q", options, &queue_); !s.ok()) {
+    return s;
+  }
   static_cast<void>(queue_->Len());  // Fires what is due.
+  return {};
 }
 
 std::string RealQueue::Do(const Call& call) {
@@ -65,56 +66,54 @@ std::string RealQueue::Do(const Call& call) {
     case Op::kSetWall:
       clock_.SetWall(clock_.WallUs() + call.delay_us);
       return "ok";
-    case Op::kCrash: {
-      // Everything so far reached the disk; nothing after it does.
-      const Status s = queue_->Flush(Durability::kProcess);
-      {
-        const std::lock_guard lock(disk_->mu);
-        disk_->fail_after = 0;
-      }
-      store_.reset();
-      {
-        const std::lock_guard lock(disk_->mu);
-        disk_->fail_after = UINT64_MAX;
-      }
-      Open();
-      return Said(s);
-    }
+    case Op::kCrash:
+      break;
   }
   return "?";
 }
 
-std::string RealQueue::Dump() {
-  Status s = queue_->Flush(Durability::kProcess);
+void MapQueue::Open() {
+  StoreOptions options;
+  options.clock = clock();
+  std::unique_ptr<Store> store;
+  Status s = Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store);
+  WQ_CHECK(s.ok(), s.message().c_str());
+  s = Use(std::move(store), Durability::kProcess);
+  WQ_CHECK(s.ok(), s.message().c_str());
+}
+
+std::string MapQueue::Do(const Call& call) {
+  if (call.op != Op::kCrash) {
+    return RealQueue::Do(call);
+  }
+  // Everything so far reached the disk; nothing after it does.
+  const Status s = queue()->Flush(Durability::kProcess);
+  const auto fail_after = [this](uint64_t writes) {
+    const std::lock_guard lock(disk_->mu);
+    disk_->fail_after = writes;
+  };
+  fail_after(0);
+  Drop();
+  fail_after(UINT64_MAX);
+  Open();
+  return Said(s);
+}
+
+std::string MapQueue::Dump() {
+  Status s = queue()->Flush(Durability::kProcess);
   WQ_CHECK(s.ok(), "the disk of maps does not fail");
-  const storage::MemoryStorage disk(disk_);
-  const QueueCounts counts = queue_->Counts();
+  const QueueCounts counts = queue()->Counts();
   std::string text;
   for (const size_t count : {counts.queued, counts.processing, counts.delayed, counts.failing}) {
     text += std::to_string(count) + " ";
   }
-  constexpr storage::QueueId kId = 1;
-  text += "| pending";
-  s = storage::ScanPending(disk, kId, [&](const storage::PendingRecord& r) {
-    text += " " + std::string(r.key) + "@" + std::to_string(r.lane);
+  const storage::MemoryStorage disk(disk_);
+  s = storage::ScanFailures(disk, 1, [&](const storage::FailureRecord& r) {
+    WQ_CHECK(queue()->NumRequeues(r.key) == r.count, "memory and disk count failures differently");
     return true;
   });
   WQ_CHECK(s.ok(), s.message().c_str());
-  text += " | delayed";
-  s = storage::ScanDelayed(disk, kId, [&](const storage::DelayedRecord& r) {
-    text += " " + std::string(r.key) + "@" + std::to_string(r.lane) + "+" +
-            std::to_string(r.ready_at_us - clock_.WallUs());
-    return true;
-  });
-  WQ_CHECK(s.ok(), s.message().c_str());
-  text += " | failing";
-  s = storage::ScanFailures(disk, kId, [&](const storage::FailureRecord& r) {
-    text += " " + std::string(r.key) + "=" + std::to_string(r.count);
-    WQ_CHECK(queue_->NumRequeues(r.key) == r.count, "memory and disk count failures differently");
-    return true;
-  });
-  WQ_CHECK(s.ok(), s.message().c_str());
-  return text;
+  return text + DumpRecords(disk);
 }
 
 }  // namespace wq::model

@@ -1,4 +1,5 @@
-// RealQueue: the queue itself as a Subject, on a disk of maps that outlives its crashes.
+// RealQueue: the queue itself as a Subject. MapQueue: on a disk of maps, which outlives its
+// crashes.
 #pragma once
 
 #include <memory>
@@ -15,12 +16,20 @@ namespace wq::model {
 
 inline constexpr int64_t kStartWallUs = 1'700'000'000'000'000;
 
-class RealQueue final : public Subject {
+class RealQueue : public Subject {
  public:
-  RealQueue();
+  // Steady time starts at 0.
+  explicit RealQueue(int64_t wall_us) : clock_({.steady_us = 0, .wall_us = wall_us}) {}
 
+  // Every call but kCrash. REQUIRES: Use was called.
   std::string Do(const Call& call) override;
-  std::string Dump() override;
+  std::string Dump() override { return ""; }
+
+  ManualClock* clock() { return &clock_; }
+  // Opens the store's first queue and works on it from now on.
+  Status Use(std::unique_ptr<Store> store, Durability durability);
+  Queue* queue() { return queue_; }
+  void Drop() { store_.reset(); }
 
  private:
   // The limiter asks the call for its delay.
@@ -30,13 +39,22 @@ class RealQueue final : public Subject {
     std::chrono::microseconds delay{0};
   };
 
-  void Open();
-
-  ManualClock clock_{{.steady_us = 0, .wall_us = kStartWallUs}};
+  ManualClock clock_;
   std::shared_ptr<CallsDelay> limiter_ = std::make_shared<CallsDelay>();
-  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
   std::unique_ptr<Store> store_;
   Queue* queue_ = nullptr;
+};
+
+class MapQueue final : public RealQueue {
+ public:
+  MapQueue() : RealQueue(kStartWallUs) { Open(); }
+
+  std::string Do(const Call& call) override;
+  std::string Dump() override;
+
+ private:
+  void Open();
+  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
 };
 
 }  // namespace wq::model
