@@ -1,16 +1,12 @@
 #include <rocksdb/db.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <mutex>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "storage/check.h"
 #include "storage/files.h"
 #include "storage/rocksdb_setup.h"
 #include "storage/rocksdb_storage.h"
@@ -20,47 +16,36 @@
 namespace wq::storage {
 namespace {
 
-// A private directory that goes away with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() = default;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  Status Make() {
-    const char* const base = std::getenv("TMPDIR");
-    std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/wq-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) return IOErrorOf("cannot make", path, errno);
-    path_ = std::move(path);
-    return Status::Ok();
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// What the manifest was at one moment. Every flush of the owner adds to it, before it removes the
-// log that held what was flushed.
-struct ManifestMark {
+// What a running owner may have changed while a view was made.
+struct Moment {
   std::string current;  // The contents of CURRENT: the manifest's name.
-  off_t bytes = -1;
+  off_t manifest_bytes = -1;
+  std::vector<std::string> logs;  // Sorted.
 
-  static ManifestMark Of(const std::string& dir) {
-    ManifestMark mark;
-    struct stat info;
-    if (ReadSmallFile(dir + "/CURRENT", 256, &mark.current).ok() &&
-        stat((dir + "/" + mark.current.substr(0, mark.current.find('\n'))).c_str(), &info) == 0) {
-      mark.bytes = info.st_size;
-    }
-    return mark;
+  static Moment Of(const std::string& dir);
+  bool SameManifest(const Moment& other) const {
+    return current == other.current && manifest_bytes == other.manifest_bytes;
   }
-  bool operator==(const ManifestMark&) const = default;
+  bool HasAllLogsOf(const Moment& other) const {
+    return std::includes(logs.begin(), logs.end(), other.logs.begin(), other.logs.end());
+  }
 };
+
+Moment Moment::Of(const std::string& dir) {
+  Moment moment;
+  struct stat info;
+  if (ReadSmallFile(dir + "/CURRENT", 256, &moment.current).ok() &&
+      stat((dir + "/" + moment.current.substr(0, moment.current.find('\n'))).c_str(), &info) == 0) {
+    moment.manifest_bytes = info.st_size;
+  }
+  std::vector<std::string> names;
+  if (ListDirectory(dir, &names).ok()) {
+    for (const std::string& name : names) {
+      if (name.ends_with(".log")) moment.logs.push_back(name);
+    }
+  }
+  return moment;
+}
 
 class RocksdbReader final : public Reader {
  public:
@@ -77,11 +62,10 @@ class RocksdbReader final : public Reader {
   using Iterators = std::vector<std::unique_ptr<rocksdb::Iterator>>;
   class Borrowed;
 
-  rocksdb::Status OpenOnce();
+  Status OpenOnce();
   void DropDatabase();
 
   const std::string dir_;
-  TemporaryDirectory scratch_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
   mutable std::mutex mu_;
@@ -117,30 +101,31 @@ class RocksdbReader::Borrowed {
   std::unique_ptr<rocksdb::Iterator> it_;
 };
 
-// A running owner works on: it may flush and remove a log after RocksDB here has read the manifest
-// and before it reads the logs, and the view would lack what that log held. So the view counts only
-// if the manifest did not change while it was made.
+// A running owner works on: it flushes, and removes logs and tables that a view needs, after
+// RocksDB here has read the manifest that names them and before it opens them. A missing table is
+// an error, but a missing log goes unnoticed. So a view counts if no log was removed while it was
+// made, and an error if the manifest stayed as it was.
 Status RocksdbReader::Open() {
-  Status status = scratch_.Make();
-  if (!status.ok()) return status;
-  constexpr int kAttempts = 50;
-  for (int attempt = 1;; ++attempt) {
-    const ManifestMark before = ManifestMark::Of(dir_);
-    status = CheckWals(dir_);
-    if (!status.ok()) return status;
-    const rocksdb::Status opened = OpenOnce();
-    const bool unchanged = ManifestMark::Of(dir_) == before;
-    if (unchanged && opened.ok()) return Status::Ok();
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Moment before = Moment::Of(dir_);
+    Status status = OpenOnce();
+    const Moment after = Moment::Of(dir_);
+    const bool counts = status.ok() ? after.HasAllLogsOf(before)
+                                    : after.HasAllLogsOf(before) && after.SameManifest(before);
+    if (counts) return status;
     DropDatabase();
-    if (unchanged) return FromRocksdbOpen(opened, dir_);
-    if (attempt == kAttempts) {
-      return Status::IOError(dir_ + ": its owner is too busy for a steady view; try again");
-    }
   }
+  return Status::IOError(dir_ + ": its owner is too busy for a steady view; try again");
 }
 
-rocksdb::Status RocksdbReader::OpenOnce() {
-  RocksdbOptions defaults;
+// Read-only, not as a secondary: a secondary of RocksDB 7.8 that misses a table, or finds one
+// damaged, goes back to the last state for which it has all tables, and shows that without a word.
+Status RocksdbReader::OpenOnce() {
+  Status status = CheckWals(dir_);
+  if (status.ok()) status = CheckFamilies(dir_);
+  if (!status.ok()) return status;
+  const RocksdbOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
   db_options.info_log = SilentLogger();
   // The owner may remove a table file at any time: the ones of this view stay open.
@@ -148,10 +133,10 @@ rocksdb::Status RocksdbReader::OpenOnce() {
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status status =
-      rocksdb::DB::OpenAsSecondary(db_options, dir_, scratch_.path(), descriptors, &families_, &db);
-  if (status.ok()) db_.reset(db);
-  return status;
+  const rocksdb::Status opened =
+      rocksdb::DB::OpenForReadOnly(db_options, dir_, descriptors, &families_, &db);
+  if (opened.ok()) db_.reset(db);
+  return FromRocksdbOpen(opened, dir_);
 }
 
 void RocksdbReader::DropDatabase() {
@@ -186,17 +171,8 @@ Status RocksdbReader::Scan(Family family, std::string_view begin, std::string_vi
   return FromRocksdb(it->status(), dir_);
 }
 
-}  // namespace
-
-Status OpenSecondary(const std::string& dir, std::unique_ptr<Reader>* reader) {
-  auto opened = std::make_unique<RocksdbReader>(dir);
-  Status status = opened->Open();
-  if (status.ok()) *reader = std::move(opened);
-  return status;
-}
-
-Status OpenRocksdbReader(const std::string& path, std::unique_ptr<Reader>* reader) {
-  const std::string dir = WithoutTrailingSlashes(path);
+// REQUIRES: `dir` has no slash at its end.
+Status OpenDirectoryReader(const std::string& dir, std::unique_ptr<Reader>* reader) {
   DirectoryLook look;
   Status status = LookAtDirectory(dir, &look);
   if (!status.ok()) return status;
@@ -204,12 +180,24 @@ Status OpenRocksdbReader(const std::string& path, std::unique_ptr<Reader>* reade
     if (look.state == DirectoryState::kUnfinished) status = CheckUnfinished(dir, look);
     return status.ok() ? NotAStore(dir, look) : status;
   }
-  status = CheckFamilies(dir);
   std::unique_ptr<Reader> opened;
-  if (status.ok()) status = OpenSecondary(dir, &opened);
+  status = OpenDatabaseReader(dir, &opened);
   if (status.ok()) status = CheckStoreRecord(dir, *opened, look.format);
   if (status.ok()) *reader = std::move(opened);
   return status;
+}
+
+}  // namespace
+
+Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reader) {
+  auto opened = std::make_unique<RocksdbReader>(dir);
+  Status status = opened->Open();
+  if (status.ok()) *reader = std::move(opened);
+  return status;
+}
+
+Status OpenRocksdbReader(const std::string& dir, std::unique_ptr<Reader>* reader) {
+  return OpenDirectoryReader(WithoutTrailingSlashes(dir), reader);
 }
 
 }  // namespace wq::storage

@@ -139,7 +139,7 @@ Status CheckUnfinished(const std::string& dir, const DirectoryLook& look) {
   std::unique_ptr<Reader> reader;
   // A database that does not open yet was never finished: queues come after FORMAT.
   if (!CheckFamilies(dir).ok()) return Status::Ok();
-  Status status = OpenSecondary(dir, &reader);
+  Status status = OpenDatabaseReader(dir, &reader);
   if (!status.ok()) return status;
   bool has_queues = false;
   status = ScanQueues(*reader, [&has_queues](const QueueRecord&) {

@@ -52,7 +52,7 @@ Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir);
 Status CheckFamilies(const std::string& dir);
 
 // The reader without the look at FORMAT.
-Status OpenSecondary(const std::string& dir, std::unique_ptr<Reader>* reader);
+Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reader);
 
 // For a directory in state kUnfinished: Corruption if FORMAT was lost, that is, if the database
 // holds queues; Ok if the creation was not finished. Changes nothing.

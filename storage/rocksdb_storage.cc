@@ -209,28 +209,31 @@ Status CheckWanted(const std::string& dir, const RocksdbOptions& options,
   return Status::Ok();
 }
 
-}  // namespace
-
-Status OpenRocksdb(const std::string& path, const RocksdbOptions& options,
-                   std::unique_ptr<Storage>* storage) {
-  const std::string dir = WithoutTrailingSlashes(path);
-  DirectoryLook look;
-  Status status = LookAtDirectory(dir, &look);
-  if (status.ok()) status = CheckWanted(dir, options, look);
-  if (status.ok() && look.state == DirectoryState::kMissing) status = MakeDirectory(dir);
-  std::unique_ptr<OwnerLock> owner;
-  if (status.ok()) status = OwnerLock::Acquire(dir, &owner);
+// Finds out what `dir` is and makes this process its owner, if it may be opened with these options.
+Status OwnDirectory(const std::string& dir, const RocksdbOptions& options, DirectoryLook* look,
+                    std::unique_ptr<OwnerLock>* owner) {
+  Status status = LookAtDirectory(dir, look);
+  if (status.ok()) status = CheckWanted(dir, options, *look);
+  if (status.ok() && look->state == DirectoryState::kMissing) status = MakeDirectory(dir);
+  if (status.ok()) status = OwnerLock::Acquire(dir, owner);
   // Once more, as the owner: another process may have made or changed the store meanwhile.
-  if (status.ok()) status = LookAtDirectory(dir, &look);
-  if (status.ok()) status = CheckWanted(dir, options, look);
-  if (!status.ok()) return status;
+  if (status.ok()) status = LookAtDirectory(dir, look);
+  if (status.ok()) status = CheckWanted(dir, options, *look);
+  return status;
+}
 
+// REQUIRES: `dir` has no slash at its end.
+Status OpenDirectory(const std::string& dir, const RocksdbOptions& options,
+                     std::unique_ptr<Storage>* storage) {
+  DirectoryLook look;
+  std::unique_ptr<OwnerLock> owner;
+  Status status = OwnDirectory(dir, options, &look, &owner);
+  if (!status.ok()) return status;
   const bool create = look.state != DirectoryState::kStore;
-  if (!create) {
-    status = CheckWals(dir);
-    if (status.ok()) status = CheckFamilies(dir);
-    if (!status.ok()) return status;
-  }
+  // What is there is looked at before RocksDB may change it.
+  if (!create) status = CheckWals(dir);
+  if (status.ok() && !create) status = CheckFamilies(dir);
+  if (!status.ok()) return status;
   auto opened = std::make_unique<RocksdbStorage>(dir);
   status = opened->Open(options, create, std::move(owner));
   if (status.ok()) {
@@ -239,6 +242,13 @@ Status OpenRocksdb(const std::string& path, const RocksdbOptions& options,
   }
   if (status.ok()) *storage = std::move(opened);
   return status;
+}
+
+}  // namespace
+
+Status OpenRocksdb(const std::string& dir, const RocksdbOptions& options,
+                   std::unique_ptr<Storage>* storage) {
+  return OpenDirectory(WithoutTrailingSlashes(dir), options, storage);
 }
 
 }  // namespace wq::storage

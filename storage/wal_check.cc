@@ -20,7 +20,7 @@ constexpr size_t kHeaderBytes = 7;
 constexpr size_t kBatchHeaderBytes = 12;
 constexpr size_t kChunkBytes = 32 * kBlockBytes;
 
-enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+enum RecordType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
 uint64_t ReadLittle(std::string_view bytes, size_t count) {
   uint64_t value = 0;
@@ -98,6 +98,11 @@ class WalScanner {
  private:
   Status Record(std::string_view block, size_t* at);
   Status Payload(const Header& header, std::string_view payload, size_t end);
+  Status Torn(size_t at) {
+    look_->torn = true;
+    torn_at_ = offset_ + at;
+    return Status::Ok();
+  }
   Status Damaged(size_t at, std::string_view why) const {
     return Status::Corruption(path_ + ", offset " + std::to_string(offset_ + at) + ": " +
                               std::string(why));
@@ -106,7 +111,7 @@ class WalScanner {
   const std::string& path_;
   WalLook* const look_;
   uint64_t offset_ = 0;     // Of the present block in the file.
-  uint64_t zeros_at_ = 0;   // Where zeros stand instead of a record, if torn and not at the end.
+  uint64_t torn_at_ = 0;    // Where the tail begins, if torn in the middle of a block.
   bool in_record_ = false;  // A first fragment has come, and not yet its last one.
   // The beginning of the payload of the present record: its fragments may be short.
   std::array<char, kBatchHeaderBytes> batch_header_ = {};
@@ -120,8 +125,7 @@ Status WalScanner::Block(std::string_view block) {
     status = Record(block, &at);
   }
   if (status.ok() && look_->torn && HoldsWholeRecord(block.substr(at), look_->next_sequence)) {
-    const uint64_t torn_at = zeros_at_ != 0 ? zeros_at_ : offset_ + at;
-    status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at) +
+    status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) +
                                 ": an incomplete record with whole ones behind it");
   }
   offset_ += block.size();
@@ -131,24 +135,16 @@ Status WalScanner::Block(std::string_view block) {
 // One record at *at, or the torn tail. Moves *at behind a record.
 Status WalScanner::Record(std::string_view block, size_t* at) {
   const std::string_view rest = block.substr(*at);
-  if (rest.size() < kHeaderBytes) {
-    look_->torn = true;
-    return Status::Ok();
-  }
+  if (rest.size() < kHeaderBytes) return Torn(*at);
   const Header header = ReadHeader(rest);
-  if (header.type == kZero && IsZero(rest.substr(0, kHeaderBytes))) {
-    look_->torn = true;
-    zeros_at_ = offset_ + *at;
-    return Status::Ok();
-  }
+  if (IsZero(rest.substr(0, kHeaderBytes))) return Torn(*at);
   if (!IsKnownType(header.type)) return Damaged(*at, "a record of unknown type");
   if (header.length > kBlockBytes - *at - kHeaderBytes) {
     return Damaged(*at, "a record longer than its block");
   }
   if (header.length > rest.size() - kHeaderBytes) {
     if (IsWholeButForLength(rest)) return Damaged(*at, "a record with a wrong length");
-    look_->torn = true;
-    return Status::Ok();
+    return Torn(*at);
   }
   if (ChecksumOf(rest, header.length) != header.crc) {
     return Damaged(*at, "a record with a wrong checksum");

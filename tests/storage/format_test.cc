@@ -1,0 +1,89 @@
+// The bytes on disk, as docs/format.md shows them. If one of these tests fails, stores in the field
+// can no longer be read: raise the format version, do not adapt the test.
+#include "storage/memory_storage.h"
+#include "storage/records.h"
+#include "support.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr int64_t kAddedAt = 1'700'000'000'000'000;
+
+class FormatTest : public ::testing::Test {
+ protected:
+  // The one mutation of batch_: "+" or "-", family, key, value.
+  std::string Bytes() {
+    std::string text;
+    batch_.ForEach([&text](const Mutation& mutation) {
+      text += std::string(mutation.is_put ? "+" : "-") +
+              kFamilyNames[static_cast<int>(mutation.family)] + " " + Hex(mutation.key) +
+              (mutation.is_put ? " " + Hex(mutation.value) : "");
+    });
+    batch_.Clear();
+    return text;
+  }
+  MutationBatch batch_;
+};
+
+TEST_F(FormatTest, Store) {
+  PutStore({1, "01234567-89ab-4cde-8f01-23456789abcd", kAddedAt}, &batch_);
+  EXPECT_EQ(Bytes(),
+            "+default 73746f7265 "
+            "0801122430313233343536372d383961622d346364652d386630312d323334353637383961626364"
+            "188080f9c0c1c48203");
+}
+
+TEST_F(FormatTest, Queue) {
+  PutQueue({"pods", 1, kAddedAt}, &batch_);
+  EXPECT_EQ(Bytes(), "+default 71756575652f706f6473 0801108080f9c0c1c48203");
+}
+
+TEST_F(FormatTest, QueueState) {
+  PutQueueState(1, {8192}, &batch_);
+  EXPECT_EQ(Bytes(), "+default 73746174652f00000001 088040");
+}
+
+TEST_F(FormatTest, PendingOfTheDefaultLane) {
+  PutPending(1, {"ns/a", kFastLane, 8193, kAddedAt}, &batch_);
+  EXPECT_EQ(Bytes(), "+dirty 0000000100000000000000016e732f61 088140108080f9c0c1c48203");
+  ErasePending(1, kFastLane, 8193, "ns/a", &batch_);
+  EXPECT_EQ(Bytes(), "-dirty 0000000100000000000000016e732f61");
+}
+
+TEST_F(FormatTest, PendingOfAnotherLane) {
+  PutPending(1, {"ns/a", kSlowLane, 5, kAddedAt}, &batch_);
+  EXPECT_EQ(Bytes(), "+lanes 000000018000006300000000000000006e732f61 0805108080f9c0c1c48203");
+  ErasePending(1, kSlowLane, 5, "ns/a", &batch_);
+  EXPECT_EQ(Bytes(), "-lanes 000000018000006300000000000000006e732f61");
+}
+
+TEST_F(FormatTest, Delayed) {
+  PutDelayed(1, {"ns/a", kAddedAt + 5'000'000, 5'000'000, kAddedAt, kSlowLane}, &batch_);
+  EXPECT_EQ(Bytes(),
+            "+delayed 0000000180060a24186a8b406e732f61 08c096b102108080f9c0c1c4820318c701");
+  EraseDelayed(1, kAddedAt + 5'000'000, "ns/a", &batch_);
+  EXPECT_EQ(Bytes(), "-delayed 0000000180060a24186a8b406e732f61");
+}
+
+TEST_F(FormatTest, Failures) {
+  PutFailures(1, {"ns/a", 2, kAddedAt, kAddedAt + 1, "boom"}, &batch_);
+  EXPECT_EQ(Bytes(),
+            "+failures 000000016e732f61 0802108080f9c0c1c48203188180f9c0c1c482032204626f6f6d");
+  EraseFailures(1, "ns/a", &batch_);
+  EXPECT_EQ(Bytes(), "-failures 000000016e732f61");
+}
+
+TEST(Format, FamiliesKeepTheirNumbersAndNames) {
+  EXPECT_EQ(kFamilyCount, 7);
+  EXPECT_STREQ(kFamilyNames[static_cast<int>(Family::kDefault)], "default");
+  EXPECT_STREQ(kFamilyNames[static_cast<int>(Family::kDirty)], "dirty");
+  EXPECT_STREQ(kFamilyNames[static_cast<int>(Family::kLanes)], "lanes");
+  EXPECT_STREQ(kFamilyNames[static_cast<int>(Family::kDelayed)], "delayed");
+  EXPECT_STREQ(kFamilyNames[static_cast<int>(Family::kFailures)], "failures");
+  EXPECT_STREQ(kFamilyNames[static_cast<int>(Family::kQuarantine)], "quarantine");
+  EXPECT_STREQ(kFamilyNames[static_cast<int>(Family::kCursors)], "cursors");
+  EXPECT_EQ(kSequenceBlockBits, 13);
+}
+
+}  // namespace
+}  // namespace wq::storage

@@ -1,0 +1,93 @@
+// What the storage tests share: directories that go away, states as short strings, child processes.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/rocksdb_storage.h"
+#include "storage/storage.h"
+#include "wq/status.h"
+
+namespace wq {
+
+inline void PrintTo(const Status& status, std::ostream* os) {
+  *os << static_cast<int>(status.code()) << ": " << status.message();
+}
+
+namespace storage {
+
+#define EXPECT_OK(expression)                           \
+  do {                                                  \
+    const ::wq::Status expect_ok = (expression);        \
+    EXPECT_TRUE(expect_ok.ok()) << expect_ok.message(); \
+  } while (false)
+#define ASSERT_OK(expression)                           \
+  do {                                                  \
+    const ::wq::Status assert_ok = (expression);        \
+    ASSERT_TRUE(assert_ok.ok()) << assert_ok.message(); \
+  } while (false)
+// The status has this code, and its message mentions `part`.
+#define EXPECT_STATUS(status_code, part, expression)                                             \
+  do {                                                                                           \
+    const ::wq::Status expect_status = (expression);                                             \
+    EXPECT_EQ(expect_status.code(), ::wq::StatusCode::status_code) << expect_status.message();   \
+    EXPECT_NE(expect_status.message().find(part), std::string::npos) << expect_status.message(); \
+  } while (false)
+
+class TestDirectory {
+ public:
+  TestDirectory();
+  ~TestDirectory();
+  TestDirectory(const TestDirectory&) = delete;
+  TestDirectory& operator=(const TestDirectory&) = delete;
+  // The path of `name` in it; nothing is made.
+  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  std::string path_;
+};
+
+std::string ReadFile(const std::string& path);
+void WriteFile(const std::string& path, std::string_view contents);
+std::vector<std::string> FilesIn(const std::string& dir);
+// The names in `dir` that end so, sorted.
+std::vector<std::string> FilesWithSuffix(const std::string& dir, std::string_view suffix);
+// Names, modes, sizes, times and contents of all that is in `dir`, one line each.
+std::string Fingerprint(const std::string& dir);
+
+// "k=v k2=v2" of one family in order.
+std::string Contents(const Reader& reader, Family family);
+std::string Hex(std::string_view bytes);
+
+Status Put(Storage* storage, Family family, std::string_view key, std::string_view value);
+
+Status OpenNew(const std::string& dir, std::unique_ptr<Storage>* storage);
+Status OpenExisting(const std::string& dir, std::unique_ptr<Storage>* storage);
+
+// This test program, started anew to do one thing (see child.cc). Killed and reaped at the latest
+// when the object goes.
+class Child {
+ public:
+  Child(const std::string& what, const std::string& dir);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // The next line that it reports; empty at its end. Blocks.
+  std::string ReadLine();
+  void Kill();  // SIGKILL, and waits until it is gone.
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  int from_child_ = -1;
+};
+
+}  // namespace storage
+}  // namespace wq
