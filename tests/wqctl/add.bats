@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+load helpers
+
+@test "keys of the command line are added and deduplicated" {
+  store_with
+  run -0 --separate-stderr wqctl add -q q a b a
+  [ "$output" = "added 2, deduplicated 1" ]
+  [ -z "$stderr" ]
+  run -0 wqctl add -q q b c
+  [ "$output" = "added 1, deduplicated 1" ]
+  [ "$(dumped_keys)" = "a b c " ]
+}
+
+@test "keys of stdin, the last one without a line end, and both sources together" {
+  store_with
+  printf 'a\nb\nc' | wqctl add -q q -
+  printf 'e\n' | wqctl add -q q d -
+  [ "$(dumped_keys)" = "a b c d e " ]
+  run -0 wqctl add -q q - < /dev/null
+  [ "$output" = "added 0, deduplicated 0" ]
+}
+
+@test "-o json" {
+  store_with
+  run -1 --separate-stderr wqctl add -q q -o json a a ''
+  [ "$(jq -c . <<< "$output")" = '{"added":1,"deduplicated":1,"refused":1}' ]
+}
+
+@test "words that mean something elsewhere are keys like any other" {
+  store_with
+  wqctl add -q q '[a,b]' '++' init add '{}' '"x"' '#' 'a=b' '%s' -- --store -q - --
+  [ "$(dumped_keys)" = '[a,b] ++ init add {} "x" # a=b %s --store -q - -- ' ]
+}
+
+@test "bad lines are named by number, the rest is added, exit 1" {
+  store_with
+  { echo good; echo; head -c 5000 /dev/zero | tr '\0' x; echo; echo fine; } > keys
+  run -1 --separate-stderr wqctl add -q q - < keys
+  [ "$output" = "added 2, deduplicated 0, refused 2" ]
+  contains "$stderr" "line 2: the key is empty"
+  contains "$stderr" "line 3: the key has 5000 bytes, more than the limit of 4096: \"xxxx"
+  [ "$(wc -l <<< "$stderr")" = 2 ]
+  [ "$(dumped_keys)" = "good fine " ]
+}
+
+@test "the limit itself is fine, one byte more is not" {
+  store_with
+  head -c 4096 /dev/zero | tr '\0' x | wqctl add -q q -
+  head -c 4097 /dev/zero | tr '\0' y > long
+  run -1 wqctl add -q q - < long
+  run -1 wqctl add -q q "$(cat long)"
+  [ "$(queue_count pending)" = 1 ]
+}
+
+@test "a line of many megabytes is refused with its length" {
+  store_with
+  { head -c 30000000 /dev/zero | tr '\0' x; echo; echo after; } > keys
+  run -1 --separate-stderr wqctl add -q q - < keys
+  contains "$stderr" "line 1: the key has 30000000 bytes"
+  [ "${#stderr}" -lt 300 ]
+  [ "$(dumped_keys)" = "after " ]
+}
+
+@test "keys are bytes: carriage return, quotes, invalid UTF-8, escape sequences" {
+  store_with
+  printf 'cr\r\n"quo\\ted"\n\377\376\n\033[31mred\n\342\200\256rtl\n' > keys
+  wqctl add -q q - < keys
+  run -0 wqctl dump -q q
+  [ "$(jq -r '.key // .key_base64' <<< "$output" | sed -n 1p)" = $'cr\r' ]
+  [ "$(jq -r '.key // .key_base64' <<< "$output" | sed -n 2p)" = '"quo\ted"' ]
+  [ "$(jq -r '.key_base64 | select(.)' <<< "$output" | base64 -d | od -An -tx1)" = " ff fe" ]
+  run -0 wqctl dump -q q -o table
+  contains "$output" 'cr\x0d'
+  contains "$output" '\x1b[31mred'
+  contains "$output" '\u{202e}rtl'
+  [[ "$output" != *$'\e'* ]]
+}
+
+@test "-0 reads NUL-separated keys, which may hold a newline" {
+  store_with
+  printf 'two\nlines\0plain\0last' | wqctl add -q q -0
+  [ "$(wqctl dump -q q | jq -c .key | tr '\n' ' ')" = '"two\nlines" "plain" "last" ' ]
+  printf 'x\0' | wqctl add -q q --null
+  printf 'y\0' | wqctl add -q q -0 -
+  printf 'a\0\0b\0' > keys
+  run -1 --separate-stderr wqctl add -q q -0 < keys
+  contains "$stderr" "record 2: the key is empty"
+  [ "$(queue_count pending)" = 7 ]
+}
+
+@test "what is wrong with the words: exit 2" {
+  store_with
+  run -2 wqctl add -q q
+  run -2 wqctl add -q q - -
+  run -2 wqctl add -q q -x
+  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
+}
+
+@test "a failing read of stdin: exit 1" {
+  store_with
+  run -1 --separate-stderr wqctl add -q q - < /
+  contains "$stderr" "cannot read standard input: Is a directory"
+}
+
+@test "data that cannot be written: exit 1, and the keys are added" {
+  store_with
+  run -1 --separate-stderr bash -c '"$WQCTL" add -q q a > /dev/full'
+  contains "$stderr" "No space left on device"
+  [ "$(dumped_keys)" = "a " ]
+}
+
+@test "lanes: fast before slow, and a second add moves a key" {
+  store_with
+  wqctl add -q q --lane slow s1 s2
+  wqctl add -q q f1
+  wqctl add -q q --lane fast s2
+  [ "$(dumped_keys)" = "f1 s2 s1 " ]
+  [ "$(wqctl inspect -q q -o json | jq -c '.queues[0].lanes')" = '{"fast":2,"slow":1}' ]
+}
+
+@test "--after delays, the earlier instant wins, and nothing is pending" {
+  store_with
+  run -0 wqctl add -q q --after 2h k
+  [ "$output" = "added 1, deduplicated 0" ]
+  run -0 wqctl add -q q --after 3h k
+  [ "$output" = "added 0, deduplicated 1" ]
+  [ "$(queue_count pending)" = 0 ]
+  [ "$(queue_count delayed)" = 1 ]
+  [ "$(wqctl dump -q q | jq -r '.state + " " + .lane')" = "delayed fast" ]
+  [ "$(wqctl inspect k -o json | jq '.entries[0].delay_seconds')" = 7200 ]
+  run -1 --separate-stderr wqctl add -q q --after 1h ok ''
+  contains "$stderr" "key 2: the key is empty"
+  [ "$(queue_count delayed)" = 2 ]
+}
+
+@test "every durability" {
+  store_with
+  for level in async process power; do wqctl add -q q --durability "$level" "$level"; done
+  [ "$(dumped_keys)" = "async process power " ]
+  wqctl add -q q --durability power --after 1h later
+  [ "$(queue_count delayed)" = 1 ]
+}
+
+@test "the keys of a slow producer are not held back" {
+  store_with
+  mkfifo pipe
+  exec 9<> pipe  # Opened both ways it does not wait for the other end.
+  start add add -q q - < pipe
+  echo first >&9
+  until_ok test_pending 1
+  echo second >&9
+  until_ok test_pending 2
+  exec 9>&-
+  wait "$PID"
+  [ "$(cat add.out)" = "added 2, deduplicated 0" ]
+}
+test_pending() { [ "$(queue_count pending)" = "$1" ]; }
+
+@test "what was acknowledged survives kill -9" {
+  store_with
+  mkfifo pipe
+  exec 9<> pipe  # Opened both ways it does not wait for the other end.
+  start add add -q q - < pipe
+  printf 'a\nb\nincomp' >&9
+  until_ok test_pending 2
+  kill -9 "$PID"
+  exec 9>&-
+  [ "$(dumped_keys)" = "a b " ]
+  run -0 wqctl add -q q c
+  [ "$(dumped_keys)" = "a b c " ]
+}
+
+@test "a store that another process owns: exit 4 names its pid" {
+  store_with a
+  mkfifo gate
+  start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
+  until_ok test -s started
+  run -4 --separate-stderr wqctl add -q q b
+  contains "$stderr" "$PID"
+  run -4 --separate-stderr wqctl work -q q -- true
+  contains "$stderr" "$PID"
+  echo > gate
+  wait "$PID"
+  run -0 wqctl add -q q b
+}

@@ -1,0 +1,58 @@
+# What the tests of wqctl share. WQCTL is the tool's path, set by ctest.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+  : "${WQCTL:?set WQCTL to the path of wqctl}"
+  DIR=$(mktemp -d)
+  export WQ_STORE=$DIR/store
+  cd "$DIR" || exit 1
+}
+
+teardown() {
+  # Only what this test started.
+  local pid
+  for pid in ${STARTED:-}; do kill -9 "$pid" 2>/dev/null || true; done
+  for pid in ${STARTED:-}; do wait "$pid" 2>/dev/null || true; done
+  cd / && rm -rf "$DIR"
+}
+
+wqctl() { "$WQCTL" "$@"; }
+
+# The store, with the given keys in queue q.
+store_with() {
+  wqctl init >/dev/null
+  [ $# -eq 0 ] || wqctl add -q q -- "$@" >/dev/null
+}
+
+# start FILE ARG...: wqctl in the background, its stdout to FILE.out and its stderr to FILE.err. $PID.
+# Closed for it: bats's own descriptor 3, and 9, which tests use for a pipe.
+start() {
+  local file=$1
+  shift
+  "$WQCTL" "$@" <&0 >"$file.out" 2>"$file.err" 3>&- 9>&- &
+  PID=$!
+  STARTED="${STARTED:-} $PID"
+}
+
+# Waits until the command succeeds; ten seconds at most.
+until_ok() {
+  local i
+  for ((i = 0; i < 500; i++)); do
+    if "$@" >/dev/null 2>&1; then return 0; fi
+    sleep 0.02
+  done
+  echo "never came true: $*" >&2
+  return 1
+}
+
+# One number out of inspect: queue_count pending.
+queue_count() { wqctl inspect -q q -o json | jq ".queues[0].$1"; }
+
+# What is on disk, to the byte.
+fingerprint() { find "$WQ_STORE" -type f -print0 | sort -z | xargs -0 sha256sum; }
+
+# Keys as dump shows them, on one line.
+dumped_keys() { wqctl dump -q q | jq -r .key | tr '\n' ' '; }
+
+contains() { [[ "$1" == *"$2"* ]] || { echo "no \"$2\" in: $1" >&2; return 1; }; }

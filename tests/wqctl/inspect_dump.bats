@@ -1,0 +1,207 @@
+#!/usr/bin/env bats
+load helpers
+
+# A store with a bit of everything in queues q and r.
+varied_store() {
+  wqctl init >/dev/null
+  wqctl add -q q --lane slow s1 >/dev/null
+  wqctl add -q q f1 f2 >/dev/null
+  wqctl add -q q --after 2h later >/dev/null
+  wqctl add -q q --after 1h soon >/dev/null
+  wqctl add -q r other >/dev/null
+  wqctl add -q f bad >/dev/null
+  start fail work -q f --base-delay 3h --max-delay 3h -- sh -c 'echo broken >&2; exit 1' _
+  until_ok failure_recorded
+  kill -9 "$PID"
+  wait "$PID" || true
+}
+# With Done on the disk too: killed before it, the key would be pending as well.
+failure_recorded() {
+  [ "$(wqctl inspect -q f -o json | jq -c '.queues[0] | [.failing, .pending]')" = "[1,0]" ]
+}
+
+@test "inspect -o json has the names of the contract" {
+  varied_store
+  run -0 --separate-stderr wqctl inspect -o json
+  [ -z "$stderr" ]
+  [ "$(jq -c '.queues | map(.name)' <<< "$output")" = '["f","q","r"]' ]
+  [ "$(jq -c '.queues[1] | [.pending, .delayed, .failing, .lanes]' <<< "$output")" = \
+    '[3,2,0,{"fast":2,"slow":1}]' ]
+  [ "$(jq -c '.queues[0].top_failing[0] | [.key, .count, .last_error]' <<< "$output")" = \
+    '["bad",1,"broken"]' ]
+  jq -e '.queues[1] | .oldest_age_seconds >= 0 and .oldest_age_seconds < 60' <<< "$output"
+  jq -e '.store | .dir and .uuid and .format_version == 1 and .owner_pid > 0' <<< "$output"
+  local time='^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$'
+  [[ "$(jq -r '.queues[1].oldest_added_at' <<< "$output")" =~ $time ]]
+  [[ "$(jq -r '.queues[1].next_ready_at' <<< "$output")" =~ $time ]]
+  [[ "$(jq -r '.queues[0].top_failing[0].last_at' <<< "$output")" =~ $time ]]
+  [ "$(jq -r '.queues[2].next_ready_at' <<< "$output")" = null ]
+}
+
+@test "inspect as a table" {
+  varied_store
+  run -0 wqctl inspect
+  [[ "${lines[0]}" =~ ^STORE\ +UUID\ +FORMAT\ +OWNER$ ]]
+  contains "$output" "(gone)"
+  [[ "$output" =~ $'\n'q\ +3\ +2\ +1\ +-\ +2\ +0\ +[0-9]+s\ +in\ 59m ]]
+  [[ "$output" =~ $'\n'f\ +bad\ +1\ +[0-9]+s\ ago\ +broken ]]
+  run -0 wqctl inspect -q r
+  [[ "$output" != *$'\n'q\ * ]]
+}
+
+@test "inspect of an empty store" {
+  store_with
+  run -0 wqctl inspect
+  [ "$(wqctl inspect -o json | jq -c .queues)" = "[]" ]
+  run -0 wqctl dump
+  [ -z "$output" ]
+  [ "$(wqctl dump -o json | jq -c .)" = "[]" ]
+}
+
+@test "inspect KEY tells all that is known, in every queue or in one" {
+  varied_store
+  wqctl add -q r f1
+  [ "$(wqctl inspect f1 -o json | jq -c '[.key, (.entries | map(.queue))]')" = '["f1",["q","r"]]' ]
+  [ "$(wqctl inspect -q r f1 -o json | jq -c '.entries | map([.queue,.state,.lane])')" = \
+    '[["r","pending","fast"]]' ]
+  [ "$(wqctl inspect bad -o json | jq -c '.entries[0] |
+      [.state, .delay_seconds, .failures, .last_error, .ready_at > .added_at,
+       .first_failure_at == .last_failure_at]')" = '["delayed",10800,1,"broken",true,true]' ]
+  run -0 wqctl inspect bad
+  [[ "$output" =~ f\ +delayed\ +fast\ +-\ .*\ 3h\ +1\ .*\ broken$ ]]
+  run -3 --separate-stderr wqctl inspect $'no\e'
+  contains "$stderr" 'no\x1b'
+  run -3 wqctl inspect -q r f2
+  wqctl add -q q -- -dash
+  run -0 wqctl inspect -- -dash
+}
+
+@test "dump: fields, order, all queues" {
+  varied_store
+  run -0 --separate-stderr wqctl dump
+  [ "$(jq -r '.queue + "/" + .key' <<< "$output" | tr '\n' ' ')" = \
+    "f/bad q/f1 q/f2 q/s1 q/soon q/later r/other " ]
+  [ "$(jq -c 'select(.key == "s1") | keys_unsorted' <<< "$output")" = \
+    '["queue","key","state","lane","sequence","added_at","failures"]' ]
+  [ "$(jq -c 'select(.key == "bad") | keys_unsorted' <<< "$output")" = \
+    '["queue","key","state","lane","added_at","ready_at","failures","last_error"]' ]
+  [ "$(jq -c 'select(.key == "bad") | [.state, .lane, .failures, .last_error]' <<< "$output")" = \
+    '["delayed","fast",1,"broken"]' ]
+  [ "$(wqctl dump -o json | jq -c '.[]')" = "$output" ]
+  [ "$(wqctl dump -q q | wc -l)" = 5 ]
+}
+
+@test "dump as a table" {
+  varied_store
+  run -0 wqctl dump -o table
+  [[ "${lines[0]}" =~ ^QUEUE\ +KEY\ +STATE\ +LANE ]]
+  [[ "${lines[1]}" =~ ^f\ +bad\ +delayed\ +fast\ +-\ .*\ 1\ +broken$ ]]
+  [ "${#lines[@]}" = 8 ]
+}
+
+@test "a long table: rows beyond the first thousand are there too" {
+  store_with
+  seq 2500 | wqctl add -q q -
+  [ "$(wqctl dump -o table | wc -l)" = 2501 ]
+  [ "$(wqctl dump -o table | tail -n +2 | awk '{print $2}')" = "$(seq 2500)" ]
+}
+
+@test "inspect and dump beside a living owner: right, and not one byte changes" {
+  store_with a b
+  mkfifo gate
+  start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
+  until_ok test -s started
+  local before
+  before=$(fingerprint)
+  [ "$(wqctl inspect -o json | jq -c "[.store.owner_pid == $PID, .store.owner_alive]")" = '[true,true]' ]
+  [ "$(queue_count pending)" = 2 ]
+  [ "$(dumped_keys)" = "a b " ]
+  wqctl inspect a
+  [ "$(fingerprint)" = "$before" ]
+  printf 'x\nx\n' > gate &
+  local feeder=$!
+  STARTED="$STARTED $feeder"
+  until_ok lines_done
+  kill -TERM "$PID"
+  kill "$feeder" 2>/dev/null || true
+}
+lines_done() { [ "$(queue_count pending)" -lt 2 ]; }
+
+@test "inspect and dump after kill -9: right, and not one byte changes" {
+  store_with a b
+  mkfifo gate
+  start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
+  until_ok test -s started
+  kill -9 "$PID"
+  wait "$PID" || true
+  local before
+  before=$(fingerprint)
+  [ "$(dumped_keys)" = "a b " ]
+  [ "$(wqctl inspect -o json | jq -c "[.store.owner_pid == $PID, .store.owner_alive]")" = '[true,false]' ]
+  wqctl inspect
+  wqctl dump -o table
+  [ "$(fingerprint)" = "$before" ]
+}
+
+@test "a store that may not be written can be inspected" {
+  store_with a
+  chmod -R a-w "$WQ_STORE"
+  run -0 wqctl dump -q q
+  chmod -R u+w "$WQ_STORE"
+}
+
+@test "no scratch files are left behind, also by a closed pipe and a signal" {
+  store_with
+  seq 200000 | wqctl add -q q -
+  mkdir tmp
+  export TMPDIR=$DIR/tmp
+  wqctl inspect
+  wqctl dump | head -1
+  mkfifo pipe
+  exec 9<> pipe
+  "$WQCTL" dump > pipe 3>&- 9>&- &
+  PID=$!
+  STARTED=$PID
+  read -r -u 9 _
+  kill -TERM "$PID"
+  local code=0
+  wait "$PID" || code=$?
+  exec 9>&-
+  [ "$code" = 143 ]
+  [ -z "$(ls tmp)" ]
+}
+
+@test "a closed pipe ends dump at once and silently" {
+  store_with
+  seq 200000 | wqctl add -q q -
+  for format in jsonl json table; do
+    run -0 --separate-stderr bash -c "set -o pipefail; \"\$WQCTL\" dump -o $format | head -1 >/dev/null"
+    [ -z "$stderr" ]
+  done
+}
+
+@test "a full disk: exit 1 says so" {
+  store_with a
+  for words in dump "dump -o json" "dump -o table" inspect "inspect -o json" "inspect a"; do
+    run -1 --separate-stderr bash -c "\"\$WQCTL\" $words > /dev/full"
+    contains "$stderr" "cannot write to standard output: No space left on device"
+  done
+}
+
+@test "ugly keys: JSON stays valid, tables stay harmless" {
+  wqctl init
+  printf 'a"b\\c\0two\nlines\0\303\050\0\033]0;title\007\0tab\t\0\342\200\250sep\0' | wqctl add -q q -0
+  run -0 wqctl dump -o json
+  [ "$(jq length <<< "$output")" = 6 ]
+  [ "$(jq -r '.[0].key' <<< "$output")" = 'a"b\c' ]
+  [ "$(jq -r '.[2].key_base64' <<< "$output" | base64 -d | od -An -tx1)" = " c3 28" ]
+  [ "$(jq -r '.[2] | has("key")' <<< "$output")" = false ]
+  run -0 wqctl dump -o table
+  [ "${#lines[@]}" = 7 ]
+  [[ "$output" != *[$'\e\a\t']* ]]
+  contains "$output" '\x1b]0;title\x07'
+  run -0 wqctl inspect $'two\nlines' -o json
+  [ "$(jq .key <<< "$output")" = '"two\nlines"' ]
+  run -0 wqctl inspect $'\303\050' -o json
+  [ "$(jq -r .key_base64 <<< "$output")" = "wyg=" ]
+}

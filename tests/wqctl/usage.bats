@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+load helpers
+
+@test "without a verb, with a wrong one, with a wrong option: usage, exit 2" {
+  run -2 --separate-stderr wqctl
+  [ -z "$output" ]
+  contains "$stderr" "which verb"
+  run -2 --separate-stderr wqctl frobnicate
+  contains "$stderr" 'unknown verb "frobnicate"'
+  run -2 --separate-stderr wqctl --frobnicate init
+  contains "$stderr" 'unknown option "--frobnicate"'
+  run -2 --separate-stderr wqctl dump --frobnicate
+  contains "$stderr" 'unknown option "--frobnicate"'
+  run -2 wqctl init extra
+  run -2 wqctl dump extra
+  run -2 wqctl inspect one two
+}
+
+@test "--version and --help print to stdout" {
+  run -0 --separate-stderr wqctl --version
+  [[ "$output" =~ ^wqctl\ [0-9]+\.[0-9]+ ]]
+  [ -z "$stderr" ]
+  run -0 --separate-stderr wqctl --help
+  contains "$output" "inspect"
+  contains "$output" "WQ_STORE"
+}
+
+@test "every verb has help with examples, and needs no store for it" {
+  unset WQ_STORE
+  for verb in init add work inspect dump; do
+    run -0 --separate-stderr wqctl "$verb" --help
+    contains "$output" "Usage: wqctl [--store DIR] $verb"
+    contains "$output" "Examples:"
+    [ -z "$stderr" ]
+  done
+}
+
+@test "no store named: exit 2 says how to name one" {
+  unset WQ_STORE
+  for words in init "add -q q k" "work -q q -- true" inspect dump; do
+    # shellcheck disable=SC2086
+    run -2 --separate-stderr wqctl $words
+    contains "$stderr" "--store"
+    contains "$stderr" "WQ_STORE"
+  done
+  WQ_STORE='' run -2 wqctl init
+}
+
+@test "--store before the verb, behind it, with =, and above WQ_STORE" {
+  wqctl --store "$DIR/one" init
+  wqctl init --store "$DIR/two"
+  wqctl --store="$DIR/three" init
+  [ -d one ] && [ -d two ] && [ -d three ] && [ ! -e store ]
+  wqctl init
+  [ -d store ]
+}
+
+@test "a missing store: exit 3, and nothing is made" {
+  for words in "add -q q k" "work -q q -- true" inspect dump "inspect key"; do
+    # shellcheck disable=SC2086
+    run -3 --separate-stderr wqctl $words
+    contains "$stderr" "$WQ_STORE"
+    [ -z "$output" ]
+    [ ! -e "$WQ_STORE" ]
+  done
+}
+
+@test "bad values of options: exit 2 names them" {
+  store_with
+  for duration in 5 -5s s 5x 1..5s 1.s 1h30 '5 s' 1e3s 999999999999h 40000d ''; do
+    run -2 --separate-stderr wqctl add -q q --after "$duration" k
+    contains "$stderr" "duration"
+  done
+  run -2 wqctl add -q q --lane blue k
+  run -2 wqctl add -q q --lane 5 k
+  run -2 wqctl add -q q --durability maybe k
+  run -2 wqctl add -q q -o yaml k
+  run -2 wqctl inspect -o jsonl
+  run -2 wqctl dump -o yaml
+  run -2 wqctl work -q q -j 0 -- true
+  run -2 wqctl work -q q -j x -- true
+  run -2 wqctl work -q q --max-requeues -1 -- true
+  [ "$(wqctl dump)" = "" ]
+}
+
+@test "good durations" {
+  store_with
+  for duration in 0 1us 5ms 1.5s 2m 1h30m 0.25h 36500d; do
+    run -0 wqctl add -q q --after "$duration" "k$duration"
+  done
+  [ "$(wqctl inspect k1h30m -o json | jq '.entries[0].delay_seconds')" = 5400 ]
+  [ "$(wqctl inspect k1.5s -o json | jq '.entries[0].delay_seconds')" = 1.5 ]
+  [ "$(wqctl inspect k0 -o json | jq -r '.entries[0].state')" = pending ]
+}
+
+@test "a bad queue name: exit 2 and no queue" {
+  store_with
+  for name in '' a/b 'a b' "$(printf 'x%.0s' {1..65})"; do
+    run -2 wqctl add -q "$name" k
+  done
+  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
+  run -2 wqctl add k
+}
+
+@test "a missing queue: exit 3" {
+  store_with
+  run -3 wqctl work -q nope -- true
+  run -3 --separate-stderr wqctl inspect -q nope
+  contains "$stderr" '"nope"'
+  run -3 wqctl inspect -q nope key
+  run -3 wqctl dump -q nope
+  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
+}
+
+@test "messages escape what comes from the command line" {
+  run -2 --separate-stderr wqctl $'\e[31mred'
+  contains "$stderr" '\x1b[31mred'
+  [[ "$stderr" != *$'\e'* ]]
+}
+
+@test "closed standard descriptors do no harm" {
+  store_with a
+  "$WQCTL" dump -q q <&- >&- 2>&- || true
+  "$WQCTL" add -q q b <&- >&- 2>&- || true
+  [ "$(dumped_keys)" = "a b " ]
+}
+
+@test "a damaged store: exit 5, and nothing is changed" {
+  store_with a b c
+  rm "$WQ_STORE"/CURRENT
+  local before
+  before=$(fingerprint)
+  run -5 --separate-stderr wqctl inspect
+  contains "$stderr" "$WQ_STORE"
+  run -5 wqctl dump
+  run -5 wqctl add -q q k
+  run -5 wqctl work -q q -- true
+  [ "$(fingerprint)" = "$before" ]
+}
+
+@test "a store of another format version: exit 1 says so" {
+  store_with a
+  sed -i 's/^wq-store 1 /wq-store 999 /' "$WQ_STORE/FORMAT"
+  run -1 --separate-stderr wqctl inspect
+  contains "$stderr" 999
+  run -1 wqctl add -q q k
+}

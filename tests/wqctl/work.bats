@@ -1,0 +1,304 @@
+#!/usr/bin/env bats
+load helpers
+
+# A command that tells that it runs, and goes on when the gate is opened.
+blocking() {
+  mkfifo gate
+  printf '#!/bin/sh\necho "$1" >> started\nread -r _ < gate\necho "$1" >> finished\n' > block
+  chmod +x block
+}
+
+@test "each key is handed to the command once, and then the queue is empty" {
+  store_with a b c
+  run -0 --separate-stderr wqctl work -q q -- echo got
+  [ "$output" = $'got a\ngot b\ngot c' ]
+  contains "$stderr" "succeeded 3, failed attempts 0, given up 0, remaining 0"
+  [ "$(queue_count pending)" = 0 ]
+  run -0 --separate-stderr wqctl work -q q -- echo got
+  [ -z "$output" ]
+}
+
+@test "{} is replaced wherever it stands, and the key is not appended then" {
+  store_with k1 '{}'
+  run -0 --separate-stderr wqctl work -q q -- echo '{}' 'a-{}-{}' end
+  [ "$output" = $'k1 a-k1-k1 end\n{} a-{}-{} end' ]
+}
+
+@test "keys reach the command byte for byte, without a shell" {
+  wqctl init
+  printf 'two\nlines\0$(touch evil)\0a  b\0"\047\0-n\0\377\0' | wqctl add -q q -0
+  wqctl work -q q -- printf '%s\0' > got
+  [ "$(od -An -tx1 < got)" = "$(printf 'two\nlines\0$(touch evil)\0a  b\0"\047\0-n\0\377\0' | od -An -tx1)" ]
+  [ ! -e evil ]
+}
+
+@test "fast lane first" {
+  wqctl init
+  wqctl add -q q --lane slow s1 s2
+  wqctl add -q q f1 f2
+  run -0 --separate-stderr wqctl work -q q -- echo
+  [ "$output" = $'f1\nf2\ns1\ns2' ]
+}
+
+@test "delayed keys are waited for" {
+  store_with now
+  wqctl add -q q --after 150ms later
+  run -0 --separate-stderr wqctl work -q q -j 2 -- echo
+  [ "$output" = $'now\nlater' ]
+}
+
+@test "a failed key is tried again until it succeeds" {
+  store_with k
+  run -0 --separate-stderr wqctl work -q q --base-delay 1ms -- \
+    sh -c 'echo x >> tries; [ "$(wc -l < tries)" -ge 3 ]' _
+  [ "$(wc -l < tries)" = 3 ]
+  contains "$stderr" "succeeded 1, failed attempts 2, given up 0, remaining 0"
+  [ "$(queue_count failing)" = 0 ]
+}
+
+@test "--max-requeues gives a key up: named, forgotten, exit 1; the others are done" {
+  wqctl init
+  printf 'good\nb\033[31mad\n' | wqctl add -q q -
+  run -1 --separate-stderr wqctl work -q q --max-requeues 2 --base-delay 1ms -- \
+    sh -c 'echo x >> "tries"; case $1 in good) ;; *) echo "why: $1" >&2; exit 9;; esac' _
+  [ "$(wc -l < tries)" = 4 ]
+  contains "$stderr" 'gave up on "b\x1b[31mad" after 3 failures: why: b\x1b[31mad'
+  contains "$stderr" "succeeded 1, failed attempts 3, given up 1, remaining 0"
+  [ "$(queue_count pending)$(queue_count delayed)$(queue_count failing)" = 000 ]
+}
+
+@test "--max-requeues 0 gives up at the first failure" {
+  store_with k
+  run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- sh -c 'exit 7' _
+  contains "$stderr" 'gave up on "k" after 1 failures: exit status 7'
+}
+
+@test "the last error: stderr's last line that is not empty, the exit status, or the signal" {
+  store_with k
+  work_once 'echo first >&2; printf "last\n \n\n" >&2; exit 1'
+  [ "$(last_error)" = last ]
+  work_once 'exit 42'
+  [ "$(last_error)" = "exit status 42" ]
+  work_once 'kill -KILL $$'
+  [ "$(last_error)" = "killed by signal 9 (SIGKILL)" ]
+  work_once 'head -c 5000 /dev/zero | tr "\0" e >&2; exit 1'
+  [ "$(last_error | tr -d '\n' | wc -c)" = 1024 ]
+  work_once 'printf "\377" >&2; exit 1'
+  [ "$(wqctl inspect k -o json | jq -r '.entries[0].last_error_base64')" = "/w==" ]
+}
+last_error() { wqctl inspect k -o json | jq -r '.entries[0].last_error'; }
+# Runs the shell text for key k, which fails once more than before; then stops.
+work_once() {
+  local before
+  before=$(wqctl inspect k -o json | jq '.entries[0].failures')
+  start once work -q q --base-delay 200ms --max-delay 200ms -- sh -c "$1" _
+  until_ok more_failures_than "$before"
+  kill -TERM "$PID"
+  wait "$PID"
+}
+more_failures_than() {
+  [ "$(wqctl inspect k -o json | jq '.entries[0].failures')" -gt "$1" ]
+}
+
+@test "the command's stderr and stdout pass through, its stdin is empty" {
+  store_with k
+  run -0 --separate-stderr wqctl work -q q -- sh -c 'cat; echo out; echo err >&2' _ < <(echo input)
+  [ "$output" = out ]
+  contains "$stderr" err
+}
+
+@test "the command gets the user's umask and a normal SIGPIPE" {
+  store_with k
+  umask 027
+  wqctl work -q q -- sh -c 'touch made; yes | head -1 >/dev/null; grep SigIgn /proc/self/status > ignored' _
+  [ "$(stat -c %a made)" = 640 ]
+  grep -q '0000000000000000$' ignored
+  [ -z "$(find "$WQ_STORE" -type f -perm /077)" ]
+}
+
+@test "a key with a NUL byte cannot be an argument: a failure that says so" {
+  wqctl init
+  printf 'a\0b\n' | wqctl add -q q -
+  run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- true
+  contains "$stderr" 'gave up on "a\x00b"'
+  contains "$stderr" "NUL byte"
+}
+
+@test "a command that is missing or not executable: exit 1, every key stays, no failure is counted" {
+  store_with a b
+  run -1 --separate-stderr wqctl work -q q -- no-such-command
+  contains "$stderr" 'cannot run "no-such-command": No such file or directory'
+  touch script
+  run -1 --separate-stderr wqctl work -q q -- ./script
+  contains "$stderr" "Permission denied"
+  run -1 wqctl work -q q -- ./nothing
+  run -1 wqctl work -q q -- /
+  echo '#!/no/such/interpreter' > script
+  chmod +x script
+  run -1 --separate-stderr wqctl work -q q -j 2 -- ./script
+  contains "$stderr" "cannot run the command: No such file or directory"
+  [ "$(dumped_keys)" = "a b " ]
+  [ "$(queue_count failing)" = 0 ]
+}
+
+@test "a program that is named by the key fails for that key only" {
+  store_with true no-such-command
+  run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- '{}'
+  contains "$stderr" 'gave up on "no-such-command" after 1 failures: cannot run the command'
+  contains "$stderr" "succeeded 1"
+}
+
+@test "no command: exit 2" {
+  store_with a
+  run -2 wqctl work -q q
+  run -2 wqctl work -q q --
+  run -2 wqctl work -q q true
+  [ "$(dumped_keys)" = "a " ]
+}
+
+@test "--timeout kills the command and all it started" {
+  store_with k
+  run -1 --separate-stderr wqctl work -q q --timeout 100ms --max-requeues 0 -- \
+    sh -c 'sleep 1000 & echo $! > child; wait' _
+  contains "$stderr" 'gave up on "k" after 1 failures: timed out after 100ms'
+  until_ok gone "$(cat child)"
+}
+gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
+
+@test "--timeout kills what does not listen to SIGTERM" {
+  store_with k
+  run -1 --separate-stderr wqctl work -q q --timeout 50ms --max-requeues 0 -- \
+    sh -c 'trap "" TERM; while :; do sleep 0.1; done' _
+  contains "$stderr" "timed out after 50ms"
+}
+
+@test "a process that the command leaves behind holds nothing up" {
+  store_with k
+  run -0 wqctl work -q q -- sh -c 'sleep 1000 >/dev/null & echo $! > child' _
+  kill "$(cat child)"
+}
+
+@test "-j runs so many at once, and never one key twice" {
+  store_with a b c
+  blocking
+  start work work -q q -j 2 -- ./block
+  until_ok lines 2 started
+  [ "$(wqctl inspect -q q -o json | jq '.queues[0].pending')" = 3 ]
+  exec 9<> gate
+  printf 'x\nx\nx\n' >&9
+  wait "$PID"
+  exec 9>&-
+  [ "$(sort started | tr -d '\n')" = abc ]
+}
+lines() { [ "$(wc -l < "$2")" = "$1" ]; }
+
+@test "kill -9 in mid-work: the command dies too, and the next run does every key again" {
+  store_with a b c
+  blocking
+  start work work -q q -- ./block
+  until_ok lines 1 started
+  local child
+  child=$(pgrep -P "$PID")
+  kill -9 "$PID"
+  until_ok gone "$child"
+  [ "$(dumped_keys)" = "a b c " ]
+  run -0 --separate-stderr wqctl work -q q -- echo
+  [ "$output" = $'a\nb\nc' ]
+}
+
+@test "failure counts and delays survive kill -9" {
+  store_with k
+  start work work -q q --base-delay 1h --max-delay 1h -- false
+  until_ok failure_recorded
+  kill -9 "$PID"
+  [ "$(wqctl inspect k -o json | jq -c '.entries[0] | [.state, .failures, .delay_seconds]')" = \
+    '["delayed",1,3600]' ]
+}
+# With Done on the disk too: killed before it, the key would be pending as well.
+failure_recorded() {
+  [ "$(wqctl inspect -q q -o json | jq -c '.queues[0] | [.failing, .pending]')" = "[1,0]" ]
+}
+
+@test "SIGTERM: the running command finishes and counts, the rest stays, exit 0" {
+  store_with a b c
+  blocking
+  start work work -q q -- ./block
+  until_ok lines 1 started
+  kill -TERM "$PID"
+  until_ok grep -q SIGTERM work.err
+  echo > gate
+  wait "$PID"
+  [ "$(cat finished)" = a ]
+  contains "$(cat work.err)" "succeeded 1, failed attempts 0, given up 0, remaining 2"
+  [ "$(dumped_keys)" = "b c " ]
+}
+
+@test "SIGTERM: a failure that comes afterwards is still recorded" {
+  store_with a
+  mkfifo gate
+  start work work -q q --base-delay 1h --max-delay 1h -- \
+    sh -c 'echo > started; read -r _ < gate; echo late >&2; exit 1' _
+  until_ok test -s started
+  kill -TERM "$PID"
+  until_ok grep -q SIGTERM work.err
+  echo > gate
+  wait "$PID"
+  [ "$(wqctl inspect a -o json | jq -c '.entries | map([.state, .failures, .last_error])')" = \
+    '[["delayed",1,"late"]]' ]
+}
+
+@test "SIGTERM while all keys are delayed, and while following: ends at once" {
+  store_with
+  wqctl add -q q --after 1h k
+  start work work -q q -j 3 -- true
+  until_ok owned
+  kill -TERM "$PID"
+  wait "$PID"
+  [ "$(queue_count delayed)" = 1 ]
+  wqctl add -q r x
+  start follow work -q r --follow -- touch
+  until_ok test -e x
+  kill -0 "$PID"
+  kill -TERM "$PID"
+  wait "$PID"
+}
+owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
+
+@test "--grace over: the command is killed, its key stays pending, exit 1" {
+  store_with a
+  blocking
+  start work work -q q --grace 50ms -- ./block
+  until_ok lines 1 started
+  kill -TERM "$PID"
+  local code=0
+  wait "$PID" || code=$?
+  [ "$code" = 1 ]
+  contains "$(cat work.err)" "grace period"
+  [ ! -e finished ]
+  [ "$(dumped_keys)" = "a " ]
+  [ "$(queue_count failing)" = 0 ]
+}
+
+@test "a second signal kills at once" {
+  store_with a
+  blocking
+  start work work -q q --grace 1h -- ./block
+  until_ok lines 1 started
+  kill -TERM "$PID"
+  until_ok grep -q SIGTERM work.err
+  kill -TERM "$PID"
+  local code=0
+  wait "$PID" || code=$?
+  [ "$code" = 1 ]
+  [ "$(dumped_keys)" = "a " ]
+}
+
+@test "a signal to the terminal's process group does not reach the command" {
+  store_with a
+  mkfifo gate
+  start work work -q q -- sh -c 'ps -o pgid= $$ > group; echo > started; read -r _ < gate' _
+  until_ok test -s started
+  [ "$(tr -d ' ' < group)" != "$(ps -o pgid= "$PID" | tr -d ' ')" ]
+  echo > gate
+  wait "$PID"
+}

@@ -1,0 +1,65 @@
+// What the command line asks for: one struct a verb, filled in by parse.cc, executed by the verb's
+// file.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "wq/options.h"
+
+namespace wqctl {
+
+enum class Format : uint8_t { kText, kTable, kJson, kJsonl };
+
+struct InitArgs {
+  std::string store_dir;
+};
+
+struct AddArgs {
+  std::string store_dir;
+  std::string queue;
+  std::vector<std::string> keys;
+  bool from_stdin = false;
+  char delimiter = '\n';
+  std::optional<wq::Lane> lane;
+  std::chrono::microseconds after{0};
+  wq::Durability durability = wq::Durability::kProcess;
+  Format format = Format::kText;
+};
+
+struct WorkArgs {
+  std::string store_dir;
+  std::string queue;
+  std::vector<std::string> command;  // Not empty.
+  int workers = 1;
+  std::optional<uint64_t> max_requeues;
+  std::chrono::microseconds base_delay = std::chrono::milliseconds{5};
+  std::chrono::microseconds max_delay = std::chrono::seconds{1000};
+  std::chrono::microseconds timeout{0};  // 0 is none.
+  std::chrono::microseconds grace = std::chrono::seconds{30};
+  bool follow = false;
+  mode_t command_umask = 022;  // The user's own, since wqctl's is stricter.
+};
+
+struct InspectArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  std::optional<std::string> key;
+  Format format = Format::kTable;
+};
+
+struct DumpArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  Format format = Format::kJsonl;
+};
+
+using Command = std::variant<InitArgs, AddArgs, WorkArgs, InspectArgs, DumpArgs>;
+
+}  // namespace wqctl

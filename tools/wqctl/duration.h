@@ -1,0 +1,25 @@
+// Durations and instants as text.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wqctl {
+
+// "1.5s", "5ms", "2m", "1h30m", "0"; units us, ms, s, m, h, d. nullopt for anything else: no unit,
+// a sign, or more than wq::kMaxDelay.
+std::optional<std::chrono::microseconds> ParseDuration(std::string_view text);
+
+// For people, exact to the microsecond: "1h30m", "1s500ms", "250us".
+std::string FormatDuration(std::chrono::microseconds duration);
+
+// For tables: the two largest units, as kubectl shows ages: "3d4h", "12m5s", "7s".
+std::string FormatAge(std::chrono::microseconds age);
+
+// RFC 3339 in UTC with microseconds: "2024-01-31T12:00:00.000001Z".
+std::string FormatTime(int64_t wall_us);
+
+}  // namespace wqctl

@@ -1,0 +1,23 @@
+// The exit codes of wqctl. They are part of its contract: scripts tell the cases apart by them.
+#pragma once
+
+#include "wq/status.h"
+
+namespace wqctl {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitFailure = 1,
+  kExitUsage = 2,
+  kExitNotFound = 3,    // The store, the queue or the key.
+  kExitLocked = 4,      // Another process owns the store.
+  kExitCorruption = 5,  // The store is damaged.
+};
+
+// A store of another format version is sound, so that is a plain failure.
+ExitCode ExitCodeOf(const wq::Status& status);
+
+// Says the error on stderr and returns its exit code. REQUIRES: !status.ok().
+int Fail(const wq::Status& status);
+
+}  // namespace wqctl

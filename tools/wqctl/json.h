@@ -1,0 +1,39 @@
+// The JSON that wqctl prints. docs/wqctl.md lists the fields; they are part of its contract.
+//
+// Valid for every key: one that is not UTF-8 is "key_base64" instead of "key", an error text
+// likewise. The only file that includes the JSON library: it is slow to compile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wq/queue.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+
+struct QueueEntries {
+  std::string queue;
+  std::vector<wq::Entry> entries;
+};
+
+// {"added": …, "deduplicated": …, "refused": …}
+std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t refused);
+
+// {"store": {…}, "queues": [{…}]}, indented. `now_us` is what ages are counted from.
+std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                          int64_t now_us);
+
+// {"store": {…}, "key": …, "entries": [{…}]}, indented.
+std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
+                    const std::vector<QueueEntries>& found);
+
+// One entry on one line, without a line end, appended to `out`.
+void AppendEntryJson(std::string_view queue, const wq::Entry& entry, std::string* out);
+
+// "pending", "delayed" or "failing".
+std::string_view StateName(wq::EntryState state);
+
+}  // namespace wqctl

@@ -1,0 +1,58 @@
+// KeyReader: keys from a file descriptor, one a line (or a NUL-separated record), in bounded
+// memory.
+//
+//   KeyReader reader(STDIN_FILENO, '\n', 4096);
+//   while (reader.ReadMore()) {
+//     for (const KeyReader::Line& line : reader.lines()) …
+//   }
+//   if (reader.error() != 0) …
+//
+// What arrives together is handed over together, so a slow producer's keys are not held back until
+// some batch is full. A line longer than the limit is cut while it is read, however long it is.
+// A missing delimiter at the end is fine. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wqctl {
+
+class KeyReader {
+ public:
+  struct Line {
+    uint64_t number = 0;    // From 1.
+    std::string_view text;  // Without the delimiter; the first max_bytes of a longer one.
+    uint64_t bytes = 0;     // The length that the line really has.
+  };
+
+  KeyReader(int fd, char delimiter, size_t max_bytes);
+
+  // Reads once, and replaces lines() by the ones that this completed, perhaps none. False: nothing
+  // more comes, because of the end or of an error. Blocks.
+  bool ReadMore();
+
+  // Valid until the next ReadMore.
+  const std::vector<Line>& lines() const { return lines_; }
+
+  int error() const { return error_; }  // errno of the read that failed, else 0.
+
+ private:
+  void EndLine();
+  void Append(std::string_view part);
+
+  const int fd_;
+  const char delimiter_;
+  const size_t max_bytes_;
+  std::vector<char> buffer_;
+  std::string text_;         // The texts of lines_, and of the line that is not complete yet.
+  size_t line_begin_ = 0;    // In text_, of the incomplete line.
+  uint64_t line_bytes_ = 0;  // Of the incomplete line, the part beyond max_bytes_ included.
+  uint64_t lines_read_ = 0;
+  std::vector<Line> lines_;
+  bool at_end_ = false;
+  int error_ = 0;
+};
+
+}  // namespace wqctl

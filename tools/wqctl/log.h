@@ -1,0 +1,18 @@
+// Messages for people, on stderr: one line each. Thread-safe.
+//
+// Whatever comes from keys, errors or the command line must have gone through wq::EscapeKey.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace wqctl {
+
+void LogInfo(std::string_view message);
+void LogWarning(std::string_view message);
+void LogError(std::string_view message);
+
+// "No such file or directory"; strerror, thread-safe.
+std::string ErrnoText(int error);
+
+}  // namespace wqctl

@@ -1,0 +1,44 @@
+// wqctl: a store and its queues from the shell. docs/wqctl.md is its reference.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tools/wqctl/exit_code.h"
+#include "tools/wqctl/parse.h"
+#include "tools/wqctl/verbs.h"
+
+namespace {
+
+// A closed stdin, stdout or stderr would give its number to the next file that is opened, and
+// messages would be written into the store.
+bool OpenStandardDescriptors() {
+  int fd = 0;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd < 0) return false;
+  close(fd);
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (!OpenStandardDescriptors()) return wqctl::kExitFailure;
+  // A reader that goes away is seen as EPIPE, so that what is open gets closed properly.
+  std::signal(SIGPIPE, SIG_IGN);
+
+  // A store is its owner's business, whatever files the user makes elsewhere.
+  const mode_t user_umask = umask(077);
+
+  auto parsed = wqctl::ParseCommandLine(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  if (const int* code = std::get_if<int>(&parsed)) return *code;
+  auto& command = std::get<wqctl::Command>(parsed);
+  if (auto* work = std::get_if<wqctl::WorkArgs>(&command)) work->command_umask = user_umask;
+  return std::visit([](const auto& args) { return wqctl::Run(args); }, command);
+}

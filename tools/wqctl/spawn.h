@@ -1,0 +1,33 @@
+// Spawn: starts a program by vfork and execve.
+//
+// Not posix_spawn, because the child must ask to be killed with its parent (PR_SET_PDEATHSIG), and
+// not fork, because a process that has a store open must never run as a copy of itself.
+// Thread-safe.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace wqctl {
+
+struct SpawnRequest {
+  std::string path;               // Of the program, as FindProgram gave it.
+  std::vector<std::string> argv;  // No NUL bytes within.
+  int stdin_fd = -1;
+  int stderr_fd = -1;         // stdout is ours.
+  sigset_t signal_mask = {};  // Of the child.
+  mode_t umask = 0;           // Of the child.
+};
+
+// The child leads its own process group, so that a Ctrl-C at the terminal does not reach it; it
+// dies by SIGKILL when the calling thread ends, and thus when this process is killed. Returns 0 and
+// the pid, or the errno of what failed; then there is no child.
+int Spawn(const SpawnRequest& request, pid_t* pid);
+
+// Looks `name` up as a shell does: in PATH, unless it has a slash. Returns 0, or ENOENT or EACCES.
+int FindProgram(const std::string& name, std::string* path);
+
+}  // namespace wqctl

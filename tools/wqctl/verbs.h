@@ -1,0 +1,14 @@
+// The verbs. Each one does what its arguments say and returns the exit code.
+#pragma once
+
+#include "tools/wqctl/args.h"
+
+namespace wqctl {
+
+int Run(const InitArgs& args);
+int Run(const AddArgs& args);
+int Run(const WorkArgs& args);
+int Run(const InspectArgs& args);
+int Run(const DumpArgs& args);
+
+}  // namespace wqctl

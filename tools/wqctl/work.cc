@@ -1,0 +1,196 @@
+// wqctl work: runs a command for each key. The signals, the end, and the words about it; what a
+// worker does with one key is worker.cc.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/wqctl/duration.h"
+#include "tools/wqctl/exit_code.h"
+#include "tools/wqctl/log.h"
+#include "tools/wqctl/runner.h"
+#include "tools/wqctl/status_line.h"
+#include "tools/wqctl/verbs.h"
+#include "tools/wqctl/worker.h"
+#include "wq/keys.h"
+#include "wq/limiter.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+
+namespace wqctl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kProgressInterval = std::chrono::milliseconds{200};
+
+// SIGTERM, SIGINT and SIGHUP as a file descriptor. Made before any thread, so that all block them.
+// A signal that is ignored (nohup, a shell's "&") stays ignored.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+      struct sigaction action = {};
+      sigaction(signal, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
+    fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~StopSignals() { close(fd_); }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  int fd() const { return fd_; }
+  const sigset_t& mask_before() const { return mask_before_; }
+
+  // The next signal that came, or 0.
+  int Take() const {
+    signalfd_siginfo info;
+    return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  int fd_ = -1;
+  sigset_t mask_before_ = {};
+};
+
+// Waits until the workers have ended, and ends them when that is asked for.
+class Supervisor {
+ public:
+  Supervisor(const WorkArgs& args, StopSignals* signals, const CommandRunner& runner,
+             StatusLine* status_line, WorkerPool* pool)
+      : args_(args),
+        signals_(*signals),
+        runner_(runner),
+        status_line_(*status_line),
+        pool_(*pool) {}
+
+  void Run() {
+    while (!pool_.AllEnded()) {
+      std::array<pollfd, 2> fds = {pollfd{signals_.fd(), POLLIN, 0},
+                                   pollfd{pool_.event_fd(), POLLIN, 0}};
+      poll(fds.data(), fds.size(), PollTimeout());
+      while (const int signal = signals_.Take()) OnSignal(signal);
+      pool_.ClearEvent();
+      if (pool_.Stopping() && !kill_at_ && !killed_) kill_at_ = Clock::now() + args_.grace;
+      if (kill_at_ && Clock::now() >= *kill_at_) KillAll("the grace period is over");
+      if (status_line_.enabled()) status_line_.Show(pool_.ProgressText());
+    }
+    status_line_.Show("");
+  }
+
+  int signal() const { return signal_; }
+
+ private:
+  int PollTimeout() const {
+    auto timeout = std::chrono::milliseconds{-1};
+    if (status_line_.enabled()) timeout = kProgressInterval;
+    if (kill_at_) {
+      const auto left =
+          std::max(std::chrono::ceil<std::chrono::milliseconds>(*kill_at_ - Clock::now()),
+                   std::chrono::milliseconds{0});
+      timeout = timeout.count() < 0 ? left : std::min(timeout, left);
+    }
+    return static_cast<int>(std::min<int64_t>(timeout.count(), 60'000));
+  }
+
+  void OnSignal(int signal) {
+    if (signal_ != 0) return KillAll("a second signal");
+    signal_ = signal;
+    const size_t busy = pool_.Stop();
+    status_line_.Show("");
+    LogInfo("SIG" + std::string(sigabbrev_np(signal)) + ": no new key is begun; " +
+            std::to_string(busy) + " running, which get " + FormatDuration(args_.grace));
+  }
+
+  void KillAll(const std::string& why) {
+    kill_at_.reset();
+    if (std::exchange(killed_, true)) return;
+    status_line_.Show("");
+    LogWarning(why + ": killing what still runs; those keys stay pending");
+    runner_.KillAll();
+  }
+
+  const WorkArgs& args_;
+  StopSignals& signals_;
+  const CommandRunner& runner_;
+  StatusLine& status_line_;
+  WorkerPool& pool_;
+  int signal_ = 0;  // The first one that came.
+  bool killed_ = false;
+  std::optional<Clock::time_point> kill_at_;
+};
+
+void LogSummary(const WorkerPool::Totals& totals, const wq::QueueCounts& counts, bool stopped) {
+  // A key that is delayed and queued at once counts twice, as it is two entries.
+  const size_t remaining = counts.queued + counts.processing + counts.delayed;
+  LogInfo("succeeded " + std::to_string(totals.succeeded) + ", failed attempts " +
+          std::to_string(totals.failed_attempts) + ", given up " + std::to_string(totals.given_up) +
+          ", remaining " + std::to_string(remaining));
+  if (stopped && remaining > 0)
+    LogInfo("what remains stays in the store, and is worked on next time");
+}
+
+int WorkOn(const WorkArgs& args, StopSignals* signals, const CommandRunner& runner,
+           StatusLine* status_line, wq::Queue* queue) {
+  const WorkerOptions options{
+      .workers = args.workers, .max_requeues = args.max_requeues, .follow = args.follow};
+  WorkerPool pool(options, runner, status_line, queue);
+  Supervisor supervisor(args, signals, runner, status_line, &pool);
+  pool.Start();
+  supervisor.Run();
+  pool.Join();
+
+  const WorkerPool::Totals totals = pool.totals();
+  LogSummary(totals, queue->Counts(), supervisor.signal() != 0);
+  if (!pool.error().ok()) return Fail(pool.error());
+  return totals.given_up > 0 || totals.killed > 0 ? kExitFailure : kExitOk;
+}
+
+}  // namespace
+
+int Run(const WorkArgs& args) {
+  StopSignals signals;
+  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
+  StatusLine status_line;
+  std::unique_ptr<CommandRunner> runner;
+  const CommandOptions command{
+      .command = args.command,
+      .timeout = args.timeout,
+      .signal_mask = signals.mask_before(),
+      .umask = args.command_umask,
+      .write_stderr = [&](std::string_view text) { status_line.Write(text); }};
+  if (const int error = CommandRunner::Create(command, &runner); error != 0) {
+    LogError("cannot run \"" + wq::EscapeKey(args.command.front()) + "\": " + ErrnoText(error));
+    return kExitFailure;
+  }
+
+  std::unique_ptr<wq::Store> store;
+  if (wq::Status s = wq::Store::Open({}, args.store_dir, &store); !s.ok()) return Fail(s);
+  wq::QueueOptions options;
+  options.create_if_missing = false;
+  options.order = wq::Order::kTwoLanes;
+  options.limiter = std::make_shared<wq::ItemExponentialFailure>(args.base_delay, args.max_delay);
+  wq::Queue* queue = nullptr;
+  if (wq::Status s = store->OpenQueue(args.queue, options, &queue); !s.ok()) return Fail(s);
+
+  int code = WorkOn(args, &signals, *runner, &status_line, queue);
+  if (wq::Status s = store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
+  return code;
+}
+
+}  // namespace wqctl
