@@ -1,0 +1,40 @@
+# Names the commands; what they do is in CMakePresets.json and tools/dev/.
+.DEFAULT_GOAL := help
+.PHONY: help deps build test demo lint format asan tsan clean
+
+help:     ## this list
+	@sed -n 's/^\([a-z]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+deps:     ## install what is missing (apt-get)
+	@tools/dev/deps.sh all
+
+build:    ## build wqctl in Release: build/wqctl
+	@tools/dev/deps.sh build
+	@tools/dev/build.sh release wqctl
+
+test:     ## build and run everything that is checked: tests, sanitizers, lint
+	@tools/dev/test.sh
+
+demo:     ## build, then reconcile every header of this machine under SIGKILL
+	@tools/dev/deps.sh build
+	@tools/dev/build.sh release wqctl
+	@examples/demo/demo.sh build/wqctl
+
+lint:     ## formatting, shell scripts, clang-tidy, clang's thread-safety analysis
+	@tools/dev/deps.sh all
+	@tools/dev/lint.sh
+
+format:   ## format the C++ sources in place
+	@tools/dev/deps.sh all
+	@tools/dev/sources.sh | xargs clang-format -i
+
+asan:     ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/dev/deps.sh all
+	@tools/dev/sanitize.sh asan
+
+tsan:     ## the concurrent tests with ThreadSanitizer
+	@tools/dev/deps.sh all
+	@tools/dev/sanitize.sh tsan
+
+clean:    ## remove everything that was built
+	rm -rf build build-*

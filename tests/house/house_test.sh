@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# house_test.sh BUILD_DIR: checks the house rules (rules.sh) on this tree. Before that, each rule must
+# pass on a small clean tree and must catch a violation that is planted there: a check that cannot
+# fail is none.
+set -euo pipefail
+
+build=$(realpath -- "${1:?usage: house_test.sh BUILD_DIR}")
+here=$(dirname -- "$(realpath -- "$0")")
+# shellcheck source=tests/house/rules.sh
+source "$here/rules.sh"
+real_build=$build
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+fail() {
+  printf '%s\n' "$*" >&2
+  failures=$((failures + 1))
+}
+
+# A tree without a violation, in the working directory.
+clean_tree() {
+  rm -rf "$scratch/tree"
+  mkdir -p "$scratch/tree"/{include/wq,storage,engine,tools/wqctl,tests/engine,tests/storage} \
+    "$scratch/tree"/{examples/readme,build}
+  cd "$scratch/tree"
+  build=$PWD/build
+  printf '// A queue.\n#pragma once\n#include "wq/status.h"\n' >include/wq/queue.h
+  printf '#include <rocksdb/db.h>\n#include "storage/records.pb.h"\n' >storage/db.cc
+  printf '#include "storage/db.h"\n' >engine/queue.cc
+  printf '#include <CLI/CLI.hpp>\n#include "wq/queue.h"\n' >tools/wqctl/main.cc
+  printf '#include "engine/queue.h"\n' >tests/engine/queue_test.cc
+  printf '#!/bin/sh\n' >tests/engine/queue_test.sh
+  printf 'int main() {}\n' >examples/readme/main.cc
+  # shellcheck disable=SC2016
+  printf 'Text.\n```cpp\nint main() {}\n```\nMore.\n' >README.md
+  printf '[{"file": "/x/tests/engine/queue_test.cc"}]\n' >build/compile_commands.json
+  printf 'add_test(q "/x/tests/engine/queue_test.sh")\n' >build/CTestTestfile.cmake
+}
+
+# plant RULE FILE LINE: one more line in FILE is a violation of RULE, and the rule says where.
+planted=' '
+plant() {
+  clean_tree
+  mkdir -p "$(dirname "$2")"
+  printf '%s\n' "$3" >>"$2"
+  "rule_$1" | grep -qF "$2:" || fail "self-test: $1 does not see '$3' in $2"
+  planted+="$1 "
+}
+
+mapfile -t rules < <(declare -F | sed -n 's/^declare -f rule_//p')
+
+clean_tree
+for rule in "${rules[@]}"; do
+  found=$("rule_$rule")
+  [[ -z $found ]] || fail "self-test: $rule cries wolf: $found"
+done
+
+plant short_files engine/queue.cc "$(yes '// A line.' | head -n 400)"
+plant rocksdb_and_protobuf_in_storage_sources_only engine/queue.cc '#include <rocksdb/db.h>'
+plant rocksdb_and_protobuf_in_storage_sources_only storage/db.h '#  include "rocksdb/options.h"'
+plant rocksdb_and_protobuf_in_storage_sources_only tools/wqctl/dump.cc '#include "storage/records.pb.h"'
+plant rocksdb_and_protobuf_in_storage_sources_only include/wq/queue.h '#include <google/protobuf/any.h>'
+plant command_line_libraries_in_tools_only engine/queue.cc '#include <spdlog/spdlog.h>'
+plant command_line_libraries_in_tools_only tests/engine/queue_test.cc '#include <CLI/CLI.hpp>'
+plant includes_go_one_way include/wq/queue.h '#include "engine/item.h"'
+plant includes_go_one_way include/wq/queue.h '#include <absl/strings/string_view.h>'
+plant includes_go_one_way storage/db.cc '#include "engine/item.h"'
+plant includes_go_one_way engine/queue.cc '#include "tools/wqctl/verb.h"'
+plant includes_go_one_way tools/wqctl/main.cc '#include "tests/support/fixture.h"'
+plant includes_go_one_way examples/readme/main.cc '#include "engine/item.h"'
+plant no_sleep_in_tests tests/engine/queue_test.cc '  std::this_thread::sleep_for(1ms);'
+plant no_sleep_in_tests tests/storage/kill_test.cc '  ::usleep (10);'
+plant every_test_is_built tests/engine/forgotten_test.cc '// Nobody builds this.'
+plant every_test_script_is_run tests/engine/forgotten_test.sh '# Nobody runs this.'
+# shellcheck disable=SC2016
+plant readme_shows_the_example README.md "$(printf 'x\n```cpp\nint main() { }\n```')"
+plant no_machine_paths docs/testing.md "Look into /$(printf home)/me/wq."
+plant headers_open_with_a_paragraph engine/item.h '#pragma once'
+plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'
+
+for rule in "${rules[@]}"; do
+  [[ $planted == *" $rule "* ]] || fail "self-test: no violation of $rule is planted"
+done
+
+cd "$here/../.."
+build=$real_build
+for rule in "${rules[@]}"; do
+  found=$("rule_$rule")
+  [[ -z $found ]] || fail "$rule:"$'\n'"$found"
+done
+
+((failures == 0)) || { echo "$failures house rules failed" >&2; exit 1; }
+echo "${#rules[@]} house rules hold"

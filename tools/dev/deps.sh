@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# deps.sh build|all: installs the Debian packages that are missing.
+#   build   what `make build` and `make demo` need
+#   all     and what the tests and the lint need
+# With nothing missing it is one call of dpkg-query.
+set -euo pipefail
+
+# googletest and bats are here because the one CMake configuration covers the tests; they are small.
+build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
+  libabsl-dev libxxhash-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev bats jq)
+all=("${build[@]}" clang clang-tidy clang-format shellcheck)
+
+case "${1:-}" in
+  build) wanted=("${build[@]}") ;;
+  all) wanted=("${all[@]}") ;;
+  *) echo "usage: deps.sh build|all" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "deps: this is no Debian; needed here, under its names: ${wanted[*]}" >&2
+  exit 0
+fi
+
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
+  sed -n 's/^installed //p' || true)
+missing=()
+for package in "${wanted[@]}"; do
+  grep -qxF -- "$package" <<<"$installed" || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+echo "deps: installing ${missing[*]}" >&2
+as_root=()
+if ((EUID != 0)); then
+  command -v sudo >/dev/null || { echo "deps: not root, and there is no sudo" >&2; exit 1; }
+  as_root=(sudo)
+fi
+"${as_root[@]}" apt-get -qq update
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get -qq install --yes --no-install-recommends "${missing[@]}"

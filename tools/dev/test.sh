@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# test.sh: everything that is checked, in the order in which it is quick to fail. Stops at the first
+# failure. Ends with a summary.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+summary=()
+
+# step NAME COMMAND...: runs it, notes its time.
+step() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n=== %s\n' "$name"
+  if "$@"; then
+    summary+=("$(printf '  ok      %4d s  %s' $((SECONDS - start)) "$name")")
+  else
+    summary+=("$(printf '  FAILED  %4d s  %s' $((SECONDS - start)) "$name")")
+    finish 1
+  fi
+}
+
+# note FILE: the closing line of ctest in FILE becomes part of the summary.
+note() { summary+=("                   $(grep -h 'tests passed' "$1" | tail -n 1)"); }
+
+finish() {
+  printf '\n=== make test: %s in %d s\n' "$([[ $1 == 0 ]] && echo 'all good' || echo FAILED)" "$SECONDS"
+  printf '%s\n' "${summary[@]}"
+  exit "$1"
+}
+
+# shellcheck disable=SC2317  # step calls it.
+release_tests() {
+  ctest --preset release -j "$(nproc)" 2>&1 | tee build/tested.log
+}
+
+step 'packages' tools/dev/deps.sh all
+step 'build, Release' tools/dev/build.sh release
+step 'tests, Release' release_tests
+note build/tested.log
+step 'tests, address and undefined-behaviour sanitizers' tools/dev/sanitize.sh asan
+note build-asan/tested
+step 'tests, thread sanitizer' tools/dev/sanitize.sh tsan
+note build-tsan/tested
+step 'lint: format, shellcheck, clang-tidy, thread safety' tools/dev/lint.sh
+finish 0
