@@ -40,12 +40,22 @@ struct DelayEntry {
   Position position = 0;    // Of its record.
 };
 
-// The failures since the last Forget. On disk as long as it exists; count >= 1.
+// The failures since the last Forget, in family failures or, of a quarantined key, in quarantine. On disk
+// as long as it exists; count >= 1 unless quarantined.
 struct FailureEntry {
+  bool quarantined = false;
+  Lane lane = kFastLane;          // Quarantined: where the key goes when it is released.
+  int64_t quarantined_at_us = 0;  // Quarantined: wall time.
   uint64_t count = 0;
   int64_t first_at_us = 0;
   int64_t last_at_us = 0;
   std::string last_error;
+};
+
+// The keys of one group share it. Owned by a GroupTable while `items` is not 0.
+struct Group {
+  std::string name;
+  size_t items = 0;  // That point here.
 };
 
 struct Item {
@@ -62,16 +72,33 @@ struct Item {
   std::unique_ptr<DelayEntry> delay;
   std::unique_ptr<FailureEntry> failures;
 
+  // While the key is dirty, processing, delayed or quarantined; null if it has none.
+  Group* group = nullptr;
+
   Lane lane = kFastLane;
   uint32_t key_bytes = 0;
+  uint16_t shard = 0;  // Follows from the group, or the key.
   KeyState state = KeyState::kClean;
 
   std::string_view key() const {
     return {reinterpret_cast<const char*>(this) + sizeof(Item), key_bytes};
   }
+  std::string_view group_name() const {
+    return group == nullptr ? std::string_view() : group->name;
+  }
   bool dirty() const { return state == KeyState::kQueued || state == KeyState::kProcessingDirty; }
   bool processing() const {
     return state == KeyState::kProcessing || state == KeyState::kProcessingDirty;
+  }
+  bool quarantined() const { return failures != nullptr && failures->quarantined; }
+  // The queue knows more of the key than its failures; as long as that is so, it keeps its group.
+  bool known() const { return state != KeyState::kClean || delay != nullptr || quarantined(); }
+  // The lane that the key has already, whatever it is known for.
+  Lane present_lane() const {
+    if (state != KeyState::kClean) {
+      return lane;
+    }
+    return delay != nullptr ? delay->lane : kFastLane;
   }
   // Nothing is known of the key any more: the table drops it.
   bool idle() const { return state == KeyState::kClean && delay == nullptr && failures == nullptr; }

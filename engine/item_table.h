@@ -19,7 +19,13 @@ class ItemTable {
   Item* Find(std::string_view key) const;  // nullptr if there is none.
   Item* FindOrInsert(std::string_view key);
   void Erase(Item* item);  // Frees it.
-  size_t size() const { return items_.size(); }
+  // In no order.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const Item* item : items_) {
+      visit(*item);
+    }
+  }
 
  private:
   struct KeyHash {

@@ -1,5 +1,6 @@
 #include "engine/journal.h"
 
+#include "engine/metrics.h"
 #include "storage/check.h"
 
 namespace wq {
@@ -82,12 +83,17 @@ void Journal::WriteOpen() {
   const bool sync = sync_wanted_ > synced_;
 
   mu_.Unlock();
+  using SteadyClock = std::chrono::steady_clock;
+  const auto begun = options_.metrics == nullptr ? SteadyClock::time_point() : SteadyClock::now();
+  const size_t mutations = in_flight_.count();
   Status status;
   if (!in_flight_.empty()) {
     status = storage_->Write(in_flight_, sync);
   } else if (sync) {
     status = storage_->Sync();
   }
+  const auto took =
+      options_.metrics == nullptr ? SteadyClock::duration() : SteadyClock::now() - begun;
   in_flight_.Clear();
   mu_.Lock();
 
@@ -105,6 +111,11 @@ void Journal::WriteOpen() {
   must_look_.store(!failed_.ok() || open_.bytes() > options_.max_batch_bytes,
                    std::memory_order_relaxed);
   done_cv_.NotifyAll();
+  if (options_.metrics != nullptr) {
+    mu_.Unlock();  // Not earlier: whoever collects may call the queues, and those may write.
+    options_.metrics->ObserveCommit(mutations, took);
+    mu_.Lock();
+  }
 }
 
 void Journal::WriteLoop() {

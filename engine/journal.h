@@ -32,6 +32,8 @@
 
 namespace wq {
 
+class StoreMetrics;
+
 class Journal {
  public:
   enum class Urgency : uint8_t {
@@ -43,6 +45,7 @@ class Journal {
   struct Options {
     std::chrono::milliseconds flush_interval{10};
     size_t max_batch_bytes = size_t{8} << 20;
+    StoreMetrics* metrics = nullptr;  // Borrowed. Null: none.
   };
 
   // `storage` is borrowed.

@@ -22,25 +22,29 @@ std::shared_ptr<Limiter> LimiterOf(const QueueOptions& options) {
 
 Queue::Rep::Rep(std::string queue_name, storage::QueueId queue_id,
                 const QueueOptions& queue_options, Clock* store_clock, Journal* store_journal,
-                Timer* store_timer)
+                Timer* store_timer, const std::shared_ptr<MetricsProvider>& provider)
     : name(std::move(queue_name)),
       id(queue_id),
       options(queue_options),
+      sharded(queue_options.shards > 0),
       limiter(LimiterOf(queue_options)),
       clock(store_clock),
       journal(store_journal),
       timer(store_timer),
-      state({.id = queue_id,
-             .order = queue_options.order,
-             .add_cancels_delay = queue_options.add_cancels_delay},
-            store_journal == nullptr ? nullptr : &batch) {}
+      state(queue_id, queue_options, store_journal == nullptr ? nullptr : &batch),
+      shards(queue_options.shards),
+      metrics(QueueMetrics::Make(provider, name, queue_options)) {}
 
 Status Queue::Rep::Restore(const storage::Reader& reader) {
   Effects effects;
   {
     const MutexLock lock(mu);  // Nobody else has the queue yet.
-    if (Status s = Recover(reader, id, clock->Now(), &state); !s.ok()) {
+    const Time now = clock->Now();
+    if (Status s = Recover(reader, id, now, &state); !s.ok()) {
       return Status(s.code(), "queue '" + name + "': " + s.message());
+    }
+    if (!state.limiter_state().empty()) {
+      limiter->RestoreState(state.limiter_state(), now);
     }
     effects = Finish(0, Journal::Urgency::kLazy);
   }
@@ -61,11 +65,28 @@ Status Queue::Rep::CheckKey(std::string_view key) const {
   return {};
 }
 
-Status Queue::Rep::CheckLane(const AddOptions& add) const {
+Status Queue::Rep::CheckAdd(const AddOptions& add) const {
   if (add.lane.has_value() && !state.HasLane(*add.lane)) {
     return Status::InvalidArgument("queue '" + name + "' has no lane " + LaneName(*add.lane));
   }
+  if (add.group.has_value() && add.group->size() > kMaxGroupBytes) {
+    return Status::InvalidArgument("the group is " + std::to_string(add.group->size()) +
+                                   " bytes long, the limit is " + std::to_string(kMaxGroupBytes) +
+                                   ": '" + EscapeKey(*add.group, 64) + "'");
+  }
   return {};
+}
+
+std::string Queue::Rep::GroupOf(std::string_view key, const AddOptions& add) const {
+  if (add.group.has_value()) {
+    return std::string(*add.group);
+  }
+  return options.group_of == nullptr ? std::string()
+                                     : options.group_of(key).substr(0, kMaxGroupBytes);
+}
+
+Status Queue::Rep::NeedsAWorker() const {
+  return Status::InvalidArgument("queue '" + name + "' has shards: its keys go to workers (Join)");
 }
 
 Status Queue::Rep::RefuseAdd() const {
@@ -80,8 +101,14 @@ Queue::Rep::Effects Queue::Rep::Finish(Position standing, Journal::Urgency urgen
     state.Stamp(effects.position);
     batch.Clear();
   }
-  const uint64_t pushed = state.pushes() - std::exchange(pushes_seen, state.pushes());
-  effects.wakes = std::min<uint64_t>(getters, pushed);
+  effects.adds = state.adds() - std::exchange(adds_seen, state.adds());
+  const uint64_t readied = state.readied() - std::exchange(readied_seen, state.readied());
+  if ((sharded && readied > 0) || (shutting_down && Empty())) {
+    effects.woken = getters.TakeAll();  // Whom it concerns only they know.
+  } else if (readied > 0) {
+    effects.woken = getters.Take(readied);
+  }
+  effects.drained = shutting_down && Drained();
   if (const std::optional<int64_t> due_us = state.NextDue();
       due_us.has_value() && *due_us < armed_us && !shutting_down) {
     armed_us = *due_us;
@@ -91,21 +118,45 @@ Queue::Rep::Effects Queue::Rep::Finish(Position standing, Journal::Urgency urgen
 }
 
 Status Queue::Rep::Settle(const Effects& effects, Durability durability) {
-  for (size_t i = 0; i < effects.wakes; ++i) {
-    ready_cv.NotifyOne();
+  Parking::Notify(effects.woken);
+  if (effects.drained) {
+    drain_cv.NotifyAll();
   }
   if (effects.arm_us != Timer::kNever) {
     timer->Arm(this, effects.arm_us);
+  }
+  if (metrics != nullptr && effects.adds > 0) {
+    metrics->CountAdds(effects.adds);
   }
   return journal == nullptr ? Status::Ok() : journal->Wait(effects.position, durability);
 }
 
 // --- Handing out ---
 
-Status Queue::Rep::Take(std::optional<std::chrono::steady_clock::time_point> deadline,
-                        std::string* key) {
+Queue::Rep::Deadline Queue::Rep::After(std::chrono::microseconds timeout) {
+  // A century is as good as for ever, and cannot overflow.
+  return std::chrono::steady_clock::now() +
+         std::clamp(timeout, std::chrono::microseconds(0), kMaxDelay);
+}
+
+const Item* Queue::Rep::NextItem(uint64_t worker) {
+  if (!sharded) {
+    return state.Get(0);
+  }
+  const std::vector<uint32_t>& own = shards.Shards(worker);
+  ++turn;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (const Item* item = state.Get(own[(turn + i) % own.size()]); item != nullptr) {
+      return item;
+    }
+  }
+  return nullptr;
+}
+
+Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
   Effects effects;
   Status status;
+  int64_t queued_us = 0;
   {
     const MutexLock lock(mu);
     for (bool in_time = true;;) {
@@ -114,11 +165,19 @@ Status Queue::Rep::Take(std::optional<std::chrono::steady_clock::time_point> dea
         break;
       }
       effects = Promote();
-      if (const Item* item = state.Get(); item != nullptr) {
+      if (const Item* item = NextItem(worker); item != nullptr) {
         *key = item->key();
+        if (metrics != nullptr) {
+          const Time now = clock->Now();
+          queued_us = now.wall_us - item->added_at_us;
+          times.Begin(*key, now.steady_us);
+        }
+        if (shutting_down && Empty()) {
+          effects.woken = getters.TakeAll();  // Workers of other shards wait for this.
+        }
         break;
       }
-      if (shutting_down) {
+      if (shutting_down && Empty()) {
         status = Status::ShuttingDown("queue '" + name + "' is shut down and empty");
         break;
       }
@@ -126,14 +185,18 @@ Status Queue::Rep::Take(std::optional<std::chrono::steady_clock::time_point> dea
         status = Status::TimedOut("no key in time");
         break;
       }
-      ++getters;
-      if (deadline.has_value()) {
-        in_time = ready_cv.WaitUntil(mu, *deadline);
-      } else {
-        ready_cv.Wait(mu);
+      if (effects.fired) {  // It is for other workers, who may be waiting already.
+        mu.Unlock();
+        const Status ignored = Settle(std::exchange(effects, {}), Durability::kAsync);
+        static_cast<void>(ignored);  // As below.
+        mu.Lock();
+        continue;
       }
-      --getters;
+      in_time = getters.Wait(mu, deadline);
     }
+  }
+  if (metrics != nullptr && status.ok()) {
+    metrics->ObserveQueued(queued_us);
   }
   // What was fired stands on disk as delayed until it is written: nothing to report here.
   const Status ignored = Settle(effects, Durability::kAsync);
@@ -190,15 +253,50 @@ uint64_t Queue::Rep::BeginShutDown(bool stop_now) {
     stopped = stopped || stop_now;
     release = ++drain_release;
   }
-  ready_cv.NotifyAll();
+  WakeAll();
   drain_cv.NotifyAll();
   return release;
+}
+
+void Queue::Rep::WakeAll() {
+  Parking::Woken woken;
+  {
+    const MutexLock lock(mu);
+    woken = getters.TakeAll();
+  }
+  Parking::Notify(woken);
 }
 
 void Queue::Rep::Close() {
   BeginShutDown(true);
   const MutexLock lock(mu);
   closed = true;
+}
+
+// --- Metrics ---
+
+void Queue::Rep::ShowGauges() {
+  if (metrics != nullptr) {
+    metrics->Show([this] { return ReadGauges(); });
+  }
+}
+
+void Queue::Rep::HideGauges() {
+  if (metrics != nullptr) {
+    metrics->Hide();
+  }
+}
+
+// Fires nothing, unlike other readings: that may have to wait for the disk, and nobody who watches
+// a sick store should. The timer is a moment late at most.
+QueueReading Queue::Rep::ReadGauges() const {
+  const Time now = clock->Now();
+  const MutexLock lock(mu);
+  const int64_t oldest_us = state.OldestAddedAtUs().value_or(now.wall_us);
+  return {.counts = state.Counts(),
+          .unfinished_us = times.SumUs(now.steady_us),
+          .longest_us = times.LongestUs(now.steady_us),
+          .oldest_us = std::max<int64_t>(0, now.wall_us - oldest_us)};
 }
 
 }  // namespace wq

@@ -7,44 +7,76 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "engine/journal.h"
+#include "engine/metrics.h"
 #include "engine/mutex.h"
+#include "engine/parking.h"
 #include "engine/queue_state.h"
+#include "engine/shard_table.h"
 #include "engine/timer.h"
 #include "storage/mutation_batch.h"
 #include "wq/queue.h"
 
 namespace wq {
 
+// How soon the journal's own thread has to look at what a call appends: nobody waits at kAsync.
+inline Journal::Urgency UrgencyOf(Durability durability) {
+  return durability == Durability::kAsync ? Journal::Urgency::kUrgent : Journal::Urgency::kWaited;
+}
+
 struct Queue::Rep final : Timer::Target {
   // `journal` is nullptr for a queue in memory only. All pointers are borrowed.
   Rep(std::string queue_name, storage::QueueId queue_id, const QueueOptions& queue_options,
-      Clock* store_clock, Journal* store_journal, Timer* store_timer);
+      Clock* store_clock, Journal* store_journal, Timer* store_timer,
+      const std::shared_ptr<MetricsProvider>& provider);
 
   // Rebuilds the state from the store. Before anything else. Blocks.
   Status Restore(const storage::Reader& reader);
 
   // What a transition leaves to be done outside mu.
   struct Effects {
-    Position position = 0;  // To wait for.
-    size_t wakes = 0;       // Getters to wake.
+    Position position = 0;      // To wait for.
+    Parking::Woken woken = {};  // Calls of Get that are to look again.
     int64_t arm_us = Timer::kNever;
-    bool fired = false;  // By Promote.
+    bool fired = false;    // By Promote.
+    bool drained = false;  // A drain that waits is over.
+    uint64_t adds = 0;     // To count.
   };
   // Ends a transition: appends its mutations, stamps them. `standing` is the position of the record
   // that stands for the call if there was nothing to append.
   Effects Finish(Position standing, Journal::Urgency urgency) WQ_REQUIRES(mu);
-  // The rest of the call: wakes, arms, waits.
+  // The rest of the call: wakes, arms, counts, waits.
   Status Settle(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
 
   Status CheckKey(std::string_view key) const;
-  Status CheckLane(const AddOptions& options) const WQ_REQUIRES(mu);
+  Status CheckAdd(const AddOptions& add) const WQ_REQUIRES(mu);
   Status RefuseAdd() const WQ_REQUIRES(mu);  // The status of an Add after ShutDown or Close.
+  // The group to add `key` with; empty for none. Calls the user's function.
+  std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
 
-  Status Take(std::optional<std::chrono::steady_clock::time_point> deadline, std::string* key);
+  Status NeedsAWorker() const;
+
+  Status AddStep(std::span<const std::string_view> keys, size_t begin, size_t end,
+                 const AddOptions& add, BatchResult* result, Position* last) WQ_EXCLUDES(mu);
+  // An Add that a worker may also make, after ShutDown too, for the key that it holds:
+  // `transition(state, wanted, shutting_down)` makes it and returns what it did.
+  template <typename Transition>
+  Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
+                 const Transition& transition) WQ_EXCLUDES(mu);
+  // A changing call that is neither an Add nor refused at shutdown: `transition(state)` makes the change
+  // and returns the status; not Ok means that nothing changed.
+  template <typename Transition>
+  Status Change(Durability durability, const Transition& transition) WQ_EXCLUDES(mu);
+
+  using Deadline = Parking::Deadline;
+  static Deadline After(std::chrono::microseconds timeout);
+  // Hands out a key; of the shards of `worker` if the queue has shards.
+  Status Take(uint64_t worker, Deadline deadline, std::string* key);
+  const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
   // Fires what is due by now, at most kFireLimit, unless shutting down: whoever looks at the queue
   // finds a due key queued, whether or not the timer's thread has come round to it.
   Effects Promote() WQ_REQUIRES(mu);
@@ -53,30 +85,107 @@ struct Queue::Rep final : Timer::Target {
 
   // Returns the count of releases that a drain beginning now has to compare with.
   uint64_t BeginShutDown(bool stop_now);
-  bool Drained() const WQ_REQUIRES(mu) { return state.Len() == 0 && state.processing() == 0; }
+  // Nothing will be handed out until something else happens.
+  bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
+  bool Drained() const WQ_REQUIRES(mu) { return Empty() && state.processing() == 0; }
+  void WakeAll() WQ_EXCLUDES(mu);  // Every call of Get that waits looks again.
   void Close();  // Stop, and every later call that would change something is refused.
+
+  // Whether the store's metrics show this queue's state. Under the store's lock.
+  void ShowGauges();
+  void HideGauges();
+  QueueReading ReadGauges() const WQ_EXCLUDES(mu);
+  void CountRetry() {
+    if (metrics != nullptr) {
+      metrics->CountRetry();
+    }
+  }
 
   const std::string name;
   const storage::QueueId id;
   const QueueOptions options;
+  const bool sharded;
   const std::shared_ptr<Limiter> limiter;
+  // Held from asking the limiter until its state is in the journal, so that the states on disk are in
+  // order. Before mu.
+  Mutex limiter_mu;
   Clock* const clock;
   Journal* const journal;
   Timer* const timer;
 
   mutable Mutex mu;
-  CondVar ready_cv;  // Something is queued, or shutting_down.
-  CondVar drain_cv;  // Nothing is queued or processing, or the drain was released.
+  Parking getters WQ_GUARDED_BY(mu);  // Calls of Get that wait.
+  CondVar drain_cv;                   // Nothing is queued or processing, or the drain was released.
   storage::MutationBatch batch
       WQ_GUARDED_BY(mu);  // Of the transition under way; empty between two.
   QueueState state WQ_GUARDED_BY(mu);
-  size_t getters WQ_GUARDED_BY(mu) = 0;        // Calls of Get that wait.
-  uint64_t pushes_seen WQ_GUARDED_BY(mu) = 0;  // state.pushes() for which getters were woken.
+  uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;  // state.readied() for which getters were woken.
+  uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;     // state.adds() that were counted.
+  ProcessingTimes times WQ_GUARDED_BY(mu);      // Empty if there are no metrics.
+  ShardTable shards WQ_GUARDED_BY(mu);
+  uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Which of its shards a worker looks at first.
   int64_t armed_us WQ_GUARDED_BY(mu) = Timer::kNever;  // What the timer knows of.
   bool shutting_down WQ_GUARDED_BY(mu) = false;
   bool stopped WQ_GUARDED_BY(mu) = false;        // Implies shutting_down.
   bool closed WQ_GUARDED_BY(mu) = false;         // Implies stopped.
   uint64_t drain_release WQ_GUARDED_BY(mu) = 0;  // Counts what releases a drain.
+
+  const std::unique_ptr<QueueMetrics> metrics;  // Null: none. Last: its gauges read the above.
 };
+
+template <typename Transition>
+Status Queue::Rep::Change(Durability durability, const Transition& transition) {
+  Effects effects;
+  {
+    const MutexLock lock(mu);
+    if (closed) {
+      return RefuseAdd();
+    }
+    if (Status s = transition(state); !s.ok()) {
+      return s;
+    }
+    effects = Finish(0, UrgencyOf(durability));
+  }
+  return Settle(effects, durability);
+}
+
+template <typename Transition>
+Status Queue::Rep::Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
+                           const Transition& transition) {
+  const Durability durability = add.durability.value_or(options.durability);
+  const Status bad_key = CheckKey(key);
+  std::string group(add.group.value_or(std::string_view()));
+  bool has_group = options.group_of == nullptr || add.group.has_value();
+  Effects effects;
+  for (;;) {
+    {
+      const MutexLock lock(mu);
+      const bool held = state.IsProcessing(key);
+      if (!bad_key.ok() &&
+          !held) {  // A key that is held was good once: the limit may have changed.
+        return bad_key;
+      }
+      if (closed || (shutting_down && !held)) {
+        return RefuseAdd();
+      }
+      if (Status s = CheckAdd(add); !s.ok()) {
+        return s;
+      }
+      if (has_group || state.Knows(key)) {  // A key that is known has its group: nobody is asked.
+        const QueueState::Added added =
+            transition(state, {.lane = add.lane, .group = group}, shutting_down);
+        if (outcome != nullptr) {
+          *outcome = added.outcome;
+        }
+        effects = Finish(added.position, UrgencyOf(durability));
+        break;
+      }
+    }
+    group = GroupOf(key, add);  // The user's function: outside the lock.
+    has_group = true;
+  }
+  CountRetry();
+  return Settle(effects, durability);
+}
 
 }  // namespace wq

@@ -6,56 +6,53 @@
 #include "storage/check.h"
 
 namespace wq {
-namespace {
 
-// At most kMaxErrorBytes of `error`, not ending inside a UTF-8 sequence.
-std::string_view BoundError(std::string_view error) {
-  if (error.size() <= kMaxErrorBytes) {
-    return error;
+QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
+                       storage::MutationBatch* batch)
+    : id_(id),
+      add_cancels_delay_(options.add_cancels_delay),
+      sharded_(options.shards > 0),
+      re_add_(options.re_add),
+      max_requeues_(options.max_requeues),
+      quarantined_add_(options.quarantined_add),
+      batch_(batch) {
+  const uint32_t orders = std::max<uint32_t>(1, options.shards);
+  for (uint32_t i = 0; i < orders; ++i) {
+    orders_.push_back(MakeOrder(options));
   }
-  size_t end = kMaxErrorBytes;
-  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return error.substr(0, end);
-}
-
-// The lane that a key has already, whatever it is known for.
-Lane PresentLane(const Item& item) {
-  if (item.state != KeyState::kClean) {
-    return item.lane;
-  }
-  return item.delay != nullptr ? item.delay->lane : kFastLane;
-}
-
-}  // namespace
-
-QueueState::QueueState(const Config& config, storage::MutationBatch* batch)
-    : config_(config), batch_(batch), order_(MakeOrder(config.order)) {
-  WQ_CHECK(order_ != nullptr, "an order that does not exist");
+  busy_.resize(orders);
 }
 
 // --- Add, Get, Done ---
 
-QueueState::Added QueueState::Add(std::string_view key, std::optional<Lane> lane, int64_t wall_us) {
+QueueState::Added QueueState::Add(std::string_view key, const Wanted& wanted, int64_t wall_us) {
   Item* item = items_.FindOrInsert(key);
-  const Lane settled = lane.value_or(PresentLane(*item));
-  if (config_.add_cancels_delay && item->delay != nullptr) {
+  if (item->quarantined()) {
+    if (quarantined_add_ == QuarantinedAdd::kHold) {
+      return {AddOutcome::kHeld, 0};
+    }
+    ReleaseItem(item);
+  }
+  SettleGroup(item, wanted.group);
+  const Lane lane = wanted.lane.value_or(item->present_lane());
+  if (add_cancels_delay_ && item->delay != nullptr) {
     DropDelay(item);
   }
-  return MarkDirty(item, settled, wall_us);
+  return MarkDirty(item, lane, wall_us);
 }
 
 // The column "Add" of the table in queue.h.
 QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) {
   switch (item->state) {
     case KeyState::kClean:
+      ++adds_;
       item->added_at_us = wall_us;
       Enqueue(item, lane);
       PutPending(item);
       return {AddOutcome::kAdded, 0};
     case KeyState::kProcessing:
       // The record of the key that is processing stands for this Add too: a crash makes it dirty.
+      ++adds_;
       item->state = KeyState::kProcessingDirty;
       item->added_at_us = wall_us;
       Touch(item, lane);
@@ -73,8 +70,17 @@ void QueueState::Enqueue(Item* item, Lane lane) {
   item->lane = lane;
   item->sequence = NextSequence();
   item->state = KeyState::kQueued;
-  order_->Push(item);
-  ++pushes_;
+  OrderOf(*item).Push(item);
+  ++queued_;
+  ++readied_;
+}
+
+// kQueued -> kClean.
+void QueueState::Unqueue(Item* item) {
+  OrderOf(*item).Remove(item);
+  --queued_;
+  item->state = KeyState::kClean;
+  ErasePending(*item, item->lane, item->sequence);
 }
 
 // A dirty key was added again, to `lane`.
@@ -82,11 +88,11 @@ void QueueState::Touch(Item* item, Lane lane) {
   const Lane old_lane = item->lane;
   const uint64_t old_sequence = item->sequence;
   if (item->state == KeyState::kQueued) {
-    if (!order_->Touch(item, lane)) {
+    if (!OrderOf(*item).Touch(item, lane)) {
       return;
     }
     item->sequence = NextSequence();
-  } else if (lane != old_lane) {
+  } else if (lane != old_lane && (re_add_ == ReAdd::kSetsLane || lane > old_lane)) {
     item->lane = lane;  // Remembered; its place in the lane comes with Done.
   } else {
     return;
@@ -94,11 +100,16 @@ void QueueState::Touch(Item* item, Lane lane) {
   RewritePending(item, old_lane, old_sequence);
 }
 
-const Item* QueueState::Get() {
-  Item* item = order_->Pop();
+const Item* QueueState::Get(uint32_t shard) {
+  if (paused_ || busy_[shard]) {
+    return nullptr;
+  }
+  Item* item = orders_[shard]->Pop();
   if (item != nullptr) {
     item->state = KeyState::kProcessing;
+    --queued_;
     ++processing_;
+    busy_[shard] = sharded_;
   }
   return item;
 }
@@ -109,6 +120,10 @@ bool QueueState::Done(std::string_view key) {
     return false;
   }
   --processing_;
+  busy_[item->shard] = false;
+  if (sharded_ && OrderOf(*item).Len() > 0) {
+    ++readied_;  // The next key of the shard was only waiting for this one.
+  }
   if (item->state == KeyState::kProcessingDirty) {
     const uint64_t old_sequence = item->sequence;
     Enqueue(item, item->lane);
@@ -121,28 +136,49 @@ bool QueueState::Done(std::string_view key) {
   return true;
 }
 
-// --- Delays and failures ---
-
-QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us,
-                                       std::optional<Lane> lane, Time now) {
-  if (delay_us <= 0) {
-    return Add(key, lane, now.wall_us);
+bool QueueState::Remove(std::string_view key) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || !item->dirty()) {
+    return false;
   }
-  return Delay(items_.FindOrInsert(key), delay_us, lane, now);
+  if (item->state == KeyState::kProcessingDirty) {
+    item->state = KeyState::kProcessing;  // On disk it looks the same.
+  } else {
+    Unqueue(item);
+    DropIfIdle(item);
+  }
+  return true;
 }
 
-QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, std::optional<Lane> lane,
-                                    Time now) {
+// --- Delays ---
+
+QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted,
+                                       Time now) {
+  if (delay_us <= 0) {
+    return Add(key, wanted, now.wall_us);
+  }
+  Item* item = items_.FindOrInsert(key);
+  if (item->quarantined()) {
+    if (quarantined_add_ == QuarantinedAdd::kHold) {
+      return {AddOutcome::kHeld, 0};
+    }
+    ReleaseItem(item);
+  }
+  return Delay(item, delay_us, wanted, now);
+}
+
+QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now) {
+  SettleGroup(item, wanted.group);
   const int64_t due_us = now.steady_us + delay_us;
   DelayEntry* entry = item->delay.get();
   if (entry != nullptr && entry->due_us <= due_us) {  // The earlier one wins.
-    if (lane.has_value() && *lane != entry->lane) {
-      entry->lane = *lane;
+    if (wanted.lane.has_value() && *wanted.lane != entry->lane) {
+      entry->lane = *wanted.lane;
       PutDelayed(entry);
     }
     return {AddOutcome::kDeduplicated, entry->position};
   }
-  const Lane settled = lane.value_or(PresentLane(*item));
+  const Lane lane = wanted.lane.value_or(item->present_lane());
   if (entry != nullptr) {
     DropDelay(item);
   }
@@ -153,46 +189,28 @@ QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, std::optional<
   entry->ready_at_us = now.wall_us + delay_us;
   entry->delay_us = delay_us;
   entry->added_at_us = now.wall_us;
-  entry->lane = settled;
+  entry->lane = lane;
   delays_.Push(entry);
   PutDelayed(entry);
   return {AddOutcome::kAdded, 0};
 }
 
-void QueueState::AddRateLimited(std::string_view key, int64_t delay_us, std::string_view error,
-                                std::optional<Lane> lane, Time now) {
-  Item* item = items_.FindOrInsert(key);
-  if (item->failures == nullptr) {
-    item->failures = std::make_unique<FailureEntry>();
-    item->failures->first_at_us = now.wall_us;
-    ++failing_;
-  }
-  ++item->failures->count;
-  item->failures->last_at_us = now.wall_us;
-  item->failures->last_error = BoundError(error);
-  PutFailures(*item);
-  if (delay_us <= 0) {
-    MarkDirty(item, lane.value_or(PresentLane(*item)), now.wall_us);
-  } else {
-    Delay(item, delay_us, lane, now);
-  }
-}
-
-void QueueState::Forget(std::string_view key) {
+bool QueueState::CancelDelay(std::string_view key) {
   Item* item = items_.Find(key);
-  if (item == nullptr || item->failures == nullptr) {
-    return;
+  if (item == nullptr || item->delay == nullptr) {
+    return false;
   }
-  item->failures.reset();
-  --failing_;
-  if (batch_ != nullptr) {
-    storage::EraseFailures(config_.id, key, batch_);
-  }
+  DropDelay(item);
   DropIfIdle(item);
+  return true;
 }
 
 size_t QueueState::FireDue(Time now, size_t limit) {
   size_t fired = 0;
+  if (paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
+    Resume();
+    ++fired;
+  }
   for (; fired < limit && !delays_.empty() && delays_.top()->due_us <= now.steady_us; ++fired) {
     Item* item = delays_.top()->item;
     const Lane lane = item->delay->lane;
@@ -205,7 +223,14 @@ size_t QueueState::FireDue(Time now, size_t limit) {
 }
 
 std::optional<int64_t> QueueState::NextDue() const {
-  return delays_.empty() ? std::nullopt : std::optional(delays_.top()->due_us);
+  std::optional<int64_t> due_us;
+  if (!delays_.empty()) {
+    due_us = delays_.top()->due_us;
+  }
+  if (paused_ && paused_until_us_ != 0) {
+    due_us = std::min(due_us.value_or(pause_due_us_), pause_due_us_);
+  }
+  return due_us;
 }
 
 void QueueState::DropDelay(Item* item) {
@@ -214,14 +239,54 @@ void QueueState::DropDelay(Item* item) {
   item->delay.reset();
 }
 
+// --- Groups ---
+
+// A key keeps its group as long as the queue knows it; a new one takes that of this call.
+void QueueState::SettleGroup(Item* item, std::string_view name) {
+  if (item->known()) {
+    return;
+  }
+  groups_.Assign(item, name);
+  if (sharded_) {
+    item->shard = ShardOf(name.empty() ? item->key() : name, static_cast<uint32_t>(orders_.size()));
+  }
+}
+
 void QueueState::DropIfIdle(Item* item) {
+  if (!item->known()) {
+    groups_.Assign(item, {});
+  }
   if (item->idle()) {
     WQ_CHECK(unstamped_.empty(), "an item dropped before the transition was stamped");
     items_.Erase(item);
   }
 }
 
+// --- Pausing ---
+
+void QueueState::Pause(std::optional<int64_t> duration_us, Time now) {
+  paused_ = true;
+  paused_until_us_ = duration_us.has_value() ? std::max<int64_t>(1, now.wall_us + *duration_us) : 0;
+  pause_due_us_ = now.steady_us + duration_us.value_or(0);
+  PutState();
+}
+
+void QueueState::Resume() {
+  if (!paused_) {
+    return;
+  }
+  paused_ = false;
+  paused_until_us_ = 0;
+  readied_ += queued_;
+  PutState();
+}
+
 // --- Readings ---
+
+bool QueueState::Knows(std::string_view key) const {
+  const Item* item = items_.Find(key);
+  return item != nullptr && item->known();
+}
 
 uint64_t QueueState::NumRequeues(std::string_view key) const {
   const Item* item = items_.Find(key);
@@ -240,12 +305,33 @@ bool QueueState::IsProcessing(std::string_view key) const {
 
 QueueCounts QueueState::Counts() const {
   QueueCounts counts;
-  counts.queued = Len();
+  counts.queued = queued_;
   counts.processing = processing_;
   counts.delayed = delays_.size();
   counts.failing = failing_;
-  order_->ForEachLane([&counts](Lane lane, size_t items) { counts.lanes[lane] = items; });
+  counts.quarantined = quarantined_;
+  counts.paused = paused_;
+  for (const auto& order : orders_) {
+    order->ForEachLane([&counts](Lane lane, size_t items) { counts.lanes[lane] += items; });
+  }
   return counts;
+}
+
+std::optional<int64_t> QueueState::OldestAddedAtUs() const {
+  std::optional<int64_t> oldest_us;
+  for (const auto& order : orders_) {
+    order->ForEachFront([&oldest_us](const Item& item) {
+      oldest_us = std::min(oldest_us.value_or(item.added_at_us), item.added_at_us);
+    });
+  }
+  return oldest_us;
+}
+
+void QueueState::ForEachQueued(const std::function<bool(const Item&)>& visit) const {
+  bool go_on = true;
+  for (size_t i = 0; i < orders_.size() && go_on; ++i) {
+    orders_[i]->ForEach([&](const Item& item) { return go_on = visit(item); });
+  }
 }
 
 }  // namespace wq

@@ -1,9 +1,8 @@
-// QueueState: all the state of one queue, and every transition of it. Pure: no thread, no I/O, no
-// clock.
+// QueueState: all the state of one queue, and every transition of it. Pure: no thread, no I/O, no clock.
 //
 //   MutationBatch batch;
-//   QueueState state({.id = 1}, &batch);
-//   state.Add("default/pod-1", {}, clock->Now());
+//   QueueState state(1, {.order = Order::kTwoLanes}, &batch);
+//   state.Add("default/pod-1", {.lane = kSlowLane}, clock->WallUs());
 //   state.Stamp(journal->Append(batch));          // what the transition changed is now position N
 //
 // Why one class and not the field's three wrapped queues: "count a failure and delay the key" and
@@ -11,20 +10,22 @@
 //
 // Always:
 //   - an item is in the order exactly when its state is kQueued;
-//   - it has a pending record (dirty or lanes) exactly when its state is not kClean, and that
-//   record
-//     has the item's lane and sequence; a delayed record exactly when it has a DelayEntry; a
-//     failures record exactly when it has a FailureEntry; so memory is the truth and the disk its
-//     image;
+//   - it has a pending record (dirty or lanes) exactly when its state is not kClean, and that record
+//     has the item's lane and sequence; a delayed record exactly when it has a DelayEntry; a record
+//     in failures or quarantine exactly when it has a FailureEntry. So memory is the truth, and the
+//     disk its image;
 //   - sequences are handed out once and ascend; a lane's items are queued in their order;
-//   - what a crash leaves of an item that was processing is its pending record, older than those
-//   that
+//   - a quarantined item is neither dirty nor delayed;
+//   - of a shard at most one item is processing;
+//   - what a crash leaves of an item that was processing is its pending record, older than those that
 //     were queued behind it: rebuilt, it comes first.
 //
 // Thread-compatible: Queue calls it under its lock. Keys, lanes and delays were checked by then.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "engine/delay_heap.h"
+#include "engine/group_table.h"
 #include "engine/item_table.h"
 #include "engine/order.h"
 #include "storage/records.h"
@@ -42,96 +44,160 @@ namespace wq {
 
 class QueueState {
  public:
-  struct Config {
-    storage::QueueId id = 0;
-    Order order = Order::kFifo;
-    bool add_cancels_delay = false;
-  };
-
-  // Mutations go to `batch`, which is borrowed; nullptr keeps the queue in memory only.
-  QueueState(const Config& config, storage::MutationBatch* batch);
+  // Of `options`, what concerns the state is copied; they were checked. Mutations go to `batch`, which
+  // is borrowed; nullptr keeps the queue in memory only.
+  QueueState(storage::QueueId id, const QueueOptions& options, storage::MutationBatch* batch);
   QueueState(const QueueState&) = delete;
   QueueState& operator=(const QueueState&) = delete;
 
+  // What the caller asks an adding transition for. An empty group: none.
+  struct Wanted {
+    std::optional<Lane> lane = std::nullopt;
+    std::string_view group = {};
+  };
   // What an adding transition did. If it appended nothing to the batch, `position` is that of the
   // record that stands for the call.
   struct Added {
     AddOutcome outcome = AddOutcome::kAdded;
     Position position = 0;
   };
-  Added Add(std::string_view key, std::optional<Lane> lane, int64_t wall_us);
+  Added Add(std::string_view key, const Wanted& wanted, int64_t wall_us);
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
-  Added AddAfter(std::string_view key, int64_t delay_us, std::optional<Lane> lane, Time now);
-  // Counts a failure and delays the key.
-  void AddRateLimited(std::string_view key, int64_t delay_us, std::string_view error,
-                      std::optional<Lane> lane, Time now);
+  Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
+
+  // A failure: what the limiter answered, and what it wants to be kept.
+  struct Failure {
+    int64_t delay_us = 0;
+    std::string_view error = {};
+    std::string_view limiter_state = {};
+  };
+  // Counts the failure and delays the key, or quarantines it if that was one too many.
+  Added AddRateLimited(std::string_view key, const Failure& failure, const Wanted& wanted,
+                       Time now);
+  // Nothing happens to the failures of a quarantined key: see Release.
   void Forget(std::string_view key);
 
-  // Takes the next key to processing; nullptr if none is queued. Appends nothing.
-  const Item* Get();
-  // False, and nothing changes, if the key is not processing.
-  bool Done(std::string_view key);
+  // Takes the next key of `shard` to processing; nullptr if none is queued, one of the shard's is
+  // processing, or the queue is paused. Without shards, `shard` is 0. Appends nothing.
+  const Item* Get(uint32_t shard);
 
-  // Turns the delayed entries that are due at now.steady_us into Adds, in the order of their due
-  // times, at most `limit` of them. Returns how many.
+  // These return false, and change nothing, if the key is not as they need it.
+  bool Done(std::string_view key);                      // Processing.
+  bool Remove(std::string_view key);                    // Dirty.
+  bool CancelDelay(std::string_view key);               // Delayed.
+  bool Release(std::string_view key, int64_t wall_us);  // Quarantined.
+  bool Drop(std::string_view key);                      // Quarantined.
+
+  void Quarantine(std::string_view key, std::string_view error, int64_t wall_us);
+
+  void SetCursor(std::string_view name, std::string_view value);
+  bool EraseCursor(std::string_view name);  // False if there is none.
+  const std::map<std::string, std::string, std::less<>>& cursors() const { return cursors_; }
+
+  // Pauses, for `duration_us` if that is given.
+  void Pause(std::optional<int64_t> duration_us, Time now);
+  void Resume();
+  bool paused() const { return paused_; }
+
+  // Ends a pause whose time is over, and turns the delayed entries that are due at now.steady_us into
+  // Adds, in the order of their due times, at most `limit` of them. Returns how many.
   size_t FireDue(Time now, size_t limit);
-  // Steady time of the earliest delayed entry; nullopt if there is none.
+  // Steady time at which FireDue has something to do next; nullopt for never.
   std::optional<int64_t> NextDue() const;
 
   // Notes where in the store's stream the mutations since the last Stamp were appended.
   void Stamp(Position position);
 
-  bool HasLane(Lane lane) const { return order_->HasLane(lane); }
+  bool HasLane(Lane lane) const { return orders_.front()->HasLane(lane); }
+  // Whether the key's group is settled: it is dirty, processing, delayed or quarantined.
+  bool Knows(std::string_view key) const;
   uint64_t NumRequeues(std::string_view key) const;
   bool AddedAgain(std::string_view key) const;
   bool IsProcessing(std::string_view key) const;
-  size_t Len() const { return order_->Len(); }
+  size_t Len() const { return queued_; }
   size_t processing() const { return processing_; }
-  uint64_t pushes() const { return pushes_; }  // How often a key was queued so far.
+  // How often a queued key became ready to be handed out, so far.
+  uint64_t readied() const { return readied_; }
+  // How often a key became dirty, so far: the Adds that were not deduplicated, whoever made them.
+  uint64_t adds() const { return adds_; }
   QueueCounts Counts() const;
+  // When the oldest of the first keys of the lanes or groups was added, wall time; nullopt if none
+  // is queued.
+  std::optional<int64_t> OldestAddedAtUs() const;
+  // The queued items in hand-out order, shard by shard, until `visit` returns false.
+  void ForEachQueued(const std::function<bool(const Item&)>& visit) const;
+  std::vector<QuarantinedKey> Quarantined() const;  // By key.
 
-  // --- Recovery: the records of the store, before any transition. ---
+  // --- Recovery: the records of the store, in this order, before any transition. ---
   // Each returns Corruption, naming the key, for what no sequence of transitions can leave.
 
-  void RestoreState(const storage::QueueStateRecord& record);
+  void RestoreState(const storage::QueueStateRecord& record, Time now);
+  Status RestoreQuarantine(const storage::QuarantineRecord& record);
   // REQUIRES: in the order of storage::ScanPending.
   Status RestorePending(const storage::PendingRecord& record);
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
   Status RestoreFailures(const storage::FailureRecord& record);
+  void RestoreCursor(const storage::CursorRecord& record);
   // Ends the recovery. Keys of lanes that the order does not have (it may be another one than last
-  // time) go to the back of kFastLane; that alone appends mutations.
+  // time) go to the back of kFastLane; keys that were processing when they were quarantined are not
+  // pending any more. Only those two append mutations.
   void FinishRestore();
+  std::string_view limiter_state() const { return limiter_state_; }
 
  private:
   // Transitions of one item; `lane` is settled by now.
   Added MarkDirty(Item* item, Lane lane, int64_t wall_us);
   void Enqueue(Item* item, Lane lane);
+  void Unqueue(Item* item);
   void Touch(Item* item, Lane lane);
-  Added Delay(Item* item, int64_t delay_us, std::optional<Lane> lane, Time now);
+  Added Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now);
   void DropDelay(Item* item);
+  void QuarantineItem(Item* item, int64_t wall_us);
+  void ReleaseItem(Item* item);
+  FailureEntry* Failures(Item* item);
+  void SettleGroup(Item* item, std::string_view name);
   void DropIfIdle(Item* item);
   uint64_t NextSequence();
+  OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   // Mutations. Nothing happens in a queue that is in memory only.
+  void PutState();
   void PutPending(Item* item);
   void ErasePending(const Item& item, Lane lane, uint64_t sequence);
   void RewritePending(Item* item, Lane old_lane, uint64_t old_sequence);
   void PutDelayed(DelayEntry* entry);
   void EraseDelayed(const DelayEntry& entry);
-  void PutFailures(const Item& item);
+  void PutFailures(const Item& item);  // To the family where they belong.
+  void EraseFailures(const Item& item);
 
-  const Config config_;
+  // The options that matter here.
+  const storage::QueueId id_;
+  const bool add_cancels_delay_;
+  const bool sharded_;
+  const ReAdd re_add_;
+  const uint64_t max_requeues_;  // 0: none.
+  const QuarantinedAdd quarantined_add_;
   storage::MutationBatch* const batch_;
 
+  GroupTable groups_;  // Before items_, which point to it.
   ItemTable items_;
-  std::unique_ptr<OrderPolicy> order_;  // The items that are kQueued.
-  DelayHeap delays_;                    // The DelayEntry of every item that has one.
-  size_t processing_ = 0;               // Items that are kProcessing or kProcessingDirty.
-  size_t failing_ = 0;                  // Items with a FailureEntry.
-  uint64_t pushes_ = 0;
+  std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
+  std::vector<bool> busy_;  // By shard: one of its keys is processing. Only of a sharded queue.
+  DelayHeap delays_;        // The DelayEntry of every item that has one.
+  size_t queued_ = 0;       // Items that are kQueued.
+  size_t processing_ = 0;   // Items that are kProcessing or kProcessingDirty.
+  size_t failing_ = 0;      // Items with a FailureEntry that is not quarantined.
+  size_t quarantined_ = 0;  // Items with one that is.
+  uint64_t readied_ = 0;
+  uint64_t adds_ = 0;
+  std::map<std::string, std::string, std::less<>> cursors_;
 
   uint64_t next_sequence_ = 1;
   uint64_t sequence_high_water_ = 0;  // On disk; next_sequence_ never passes it.
+  std::string limiter_state_;         // On disk.
+  bool paused_ = false;               // On disk.
+  int64_t paused_until_us_ = 0;       // On disk, wall time; 0 if the pause does not end by itself.
+  int64_t pause_due_us_ = 0;  // The same instant in steady time, if paused_until_us_ is not 0.
 
   std::vector<Item*> displaced_;  // During recovery: items whose lane the order does not have.
 

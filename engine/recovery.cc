@@ -1,37 +1,62 @@
 #include "engine/recovery.h"
 
+#include <string>
+#include <utility>
+
 namespace wq {
+namespace {
+
+// Calls `scan` with a visitor that hands each record to `restore`, and stops at the first bad one.
+template <typename Record, typename Scan, typename Restore>
+Status RestoreAll(const storage::Reader& reader, storage::QueueId id, const Scan& scan,
+                  const Restore& restore) {
+  Status bad;
+  Status scanned = scan(reader, id, [&](const Record& record) {
+    bad = restore(record);
+    return bad.ok();
+  });
+  return scanned.ok() ? bad : scanned;
+}
+
+}  // namespace
 
 Status Recover(const storage::Reader& reader, storage::QueueId id, Time now, QueueState* state) {
-  storage::QueueStateRecord counters;
-  Status status = storage::GetQueueState(reader, id, &counters);
-  if (!status.ok() && status.code() != StatusCode::kNotFound) {  // A queue never added to has none.
+  storage::QueueStateRecord own;
+  std::string buffer;
+  Status status = storage::GetQueueState(reader, id, &buffer, &own);
+  if (!status.ok() && status.code() != StatusCode::kNotFound) {  // A new queue has none.
     return status;
   }
-  state->RestoreState(counters);
-
-  Status bad;  // The first record that does not fit.
-  const auto good = [&bad](Status s) {
-    bad = std::move(s);
-    return bad.ok();
-  };
-  status = storage::ScanPending(reader, id, [&](const storage::PendingRecord& record) {
-    return good(state->RestorePending(record));
-  });
-  if (status.ok() && bad.ok()) {
-    status = storage::ScanDelayed(reader, id, [&](const storage::DelayedRecord& record) {
-      return good(state->RestoreDelayed(record, now));
-    });
+  state->RestoreState(own, now);
+  status = RestoreAll<storage::QuarantineRecord>(
+      reader, id, storage::ScanQuarantine,
+      [state](const auto& record) { return state->RestoreQuarantine(record); });
+  if (status.ok()) {
+    status = RestoreAll<storage::PendingRecord>(
+        reader, id, storage::ScanPending,
+        [state](const auto& record) { return state->RestorePending(record); });
   }
-  if (status.ok() && bad.ok()) {
-    status = storage::ScanFailures(reader, id, [&](const storage::FailureRecord& record) {
-      return good(state->RestoreFailures(record));
-    });
+  if (status.ok()) {
+    status = RestoreAll<storage::DelayedRecord>(
+        reader, id, storage::ScanDelayed,
+        [state, now](const auto& record) { return state->RestoreDelayed(record, now); });
   }
-  if (status.ok() && bad.ok()) {
+  if (status.ok()) {
+    status = RestoreAll<storage::FailureRecord>(
+        reader, id, storage::ScanFailures,
+        [state](const auto& record) { return state->RestoreFailures(record); });
+  }
+  if (status.ok()) {
+    status = RestoreAll<storage::CursorRecord>(reader, id, storage::ScanCursors,
+                                               [state](const auto& record) {
+                                                 state->RestoreCursor(record);
+                                                 return Status::Ok();
+                                               });
+  }
+  if (status.ok()) {
     state->FinishRestore();
   }
-  return status.ok() ? bad : status;
+  return status;
 }
 
 }  // namespace wq

@@ -3,50 +3,38 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/names.h"
 #include "engine/queue_rep.h"
 #include "engine/recovery.h"
 #include "engine/store_rep.h"
 #include "storage/rocksdb_storage.h"
-#include "wq/keys.h"
 #include "wq/queue.h"
 
 namespace wq {
 namespace {
-
-constexpr size_t kMaxNameBytes = 64;
-
-Status CheckQueueName(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-  };
-  if (name.empty() || name.size() > kMaxNameBytes ||
-      !std::all_of(name.begin(), name.end(), allowed)) {
-    return Status::InvalidArgument("no queue name (1 to 64 of [A-Za-z0-9._-]): '" +
-                                   EscapeKey(name, kMaxNameBytes) + "'");
-  }
-  return {};
-}
 
 Status CheckQueueOptions(const QueueOptions& options) {
   if (options.max_key_bytes == 0 || options.max_key_bytes > kMaxKeyBytes) {
     return Status::InvalidArgument("max_key_bytes is " + std::to_string(options.max_key_bytes) +
                                    ", not 1 to " + std::to_string(kMaxKeyBytes));
   }
-  if (MakeOrder(options.order) == nullptr) {
-    return Status::InvalidArgument("there is no order " +
-                                   std::to_string(static_cast<int>(options.order)));
+  if (options.shards > kMaxShards) {
+    return Status::InvalidArgument("shards is " + std::to_string(options.shards) +
+                                   ", above the limit of " + std::to_string(kMaxShards));
   }
-  return {};
+  const char* wrong = CheckOrder(options);
+  return wrong == nullptr ? Status::Ok() : Status::InvalidArgument(wrong);
 }
 
-std::unique_ptr<Journal> MakeJournal(storage::Storage* storage, const StoreOptions& options) {
+std::unique_ptr<Journal> MakeJournal(storage::Storage* storage, const StoreOptions& options,
+                                     StoreMetrics* metrics) {
   if (storage == nullptr) {
     return nullptr;
   }
   return std::make_unique<Journal>(storage,
                                    Journal::Options{.flush_interval = options.flush_interval,
-                                                    .max_batch_bytes = options.max_batch_bytes});
+                                                    .max_batch_bytes = options.max_batch_bytes,
+                                                    .metrics = metrics});
 }
 
 }  // namespace
@@ -59,7 +47,8 @@ Store::Rep::Rep(const StoreOptions& store_options, std::string store_dir,
       dir(std::move(store_dir)),
       clock(store_options.clock == nullptr ? Clock::System() : store_options.clock),
       storage(std::move(store_storage)),
-      journal(MakeJournal(storage.get(), options)),
+      metrics(StoreMetrics::Make(options.metrics, dir)),
+      journal(MakeJournal(storage.get(), options, metrics.get())),
       timer(clock) {}
 
 Status Store::Rep::Open(const StoreOptions& options, const std::string& dir,
@@ -68,6 +57,10 @@ Status Store::Rep::Open(const StoreOptions& options, const std::string& dir,
   auto rep = std::make_unique<Rep>(options, dir, std::move(storage));
   if (Status s = rep->Load(); !s.ok()) {
     return s;
+  }
+  if (rep->metrics != nullptr) {
+    rep->metrics->Show(
+        [journal = rep->journal.get()] { return journal == nullptr || journal->Health().ok(); });
   }
   store->reset(new Store(std::move(rep)));
   return {};
@@ -148,7 +141,7 @@ Status Store::OpenInMemory(const StoreOptions& options, std::unique_ptr<Store>* 
 
 Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queue** queue) {
   *queue = nullptr;
-  if (Status s = CheckQueueName(name); !s.ok()) {
+  if (Status s = CheckName("queue", name); !s.ok()) {
     return s;
   }
   if (Status s = CheckQueueOptions(options); !s.ok()) {
@@ -170,13 +163,15 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
     }
   }
   const storage::QueueId id = rep_->records.find(name)->second.id;
-  auto queue_rep = std::make_unique<Queue::Rep>(std::string(name), id, options, rep_->clock,
-                                                rep_->journal.get(), &rep_->timer);
+  auto queue_rep =
+      std::make_unique<Queue::Rep>(std::string(name), id, options, rep_->clock, rep_->journal.get(),
+                                   &rep_->timer, rep_->options.metrics);
   if (rep_->storage != nullptr) {
     if (Status s = queue_rep->Restore(*rep_->storage); !s.ok()) {
       return s;
     }
   }
+  queue_rep->ShowGauges();
   auto& slot = rep_->queues[std::string(name)];
   slot.reset(new Queue(std::move(queue_rep)));
   *queue = slot.get();
@@ -207,6 +202,10 @@ Status Store::Close() {
   }
   for (const auto& [_, queue] : rep_->queues) {
     queue->rep_->Close();
+    queue->rep_->HideGauges();
+  }
+  if (rep_->metrics != nullptr) {
+    rep_->metrics->Hide();
   }
   rep_->timer.Stop();
   if (rep_->journal != nullptr) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/journal.h"
+#include "engine/metrics.h"
 #include "engine/mutex.h"
 #include "engine/timer.h"
 #include "storage/records.h"
@@ -33,8 +34,9 @@ struct Store::Rep {
   const std::string dir;
   Clock* const clock;
   const std::unique_ptr<storage::Storage> storage;
-  const std::unique_ptr<Journal> journal;  // Null if and only if storage is.
-  std::string uuid;                        // Constant after Load.
+  const std::unique_ptr<StoreMetrics> metrics;  // Null: none.
+  const std::unique_ptr<Journal> journal;       // Null if and only if storage is.
+  std::string uuid;                             // Constant after Load.
 
   mutable Mutex mu;
   std::map<std::string, storage::QueueRecord, std::less<>> records WQ_GUARDED_BY(mu);  // By name.

@@ -19,8 +19,8 @@ enum class Family : uint8_t {
   kLanes = 2,       // "lanes": pending keys of every other lane, by lane, then as in dirty.
   kDelayed = 3,     // "delayed": delayed keys by ready time.
   kFailures = 4,    // "failures": failure counts by key.
-  kQuarantine = 5,  // "quarantine": reserved.
-  kCursors = 6,     // "cursors": reserved.
+  kQuarantine = 5,  // "quarantine": quarantined keys, with their failures, by key.
+  kCursors = 6,     // "cursors": the callers' own positions by name.
 };
 inline constexpr int kFamilyCount = 7;
 inline constexpr const char* kFamilyNames[kFamilyCount] = {

@@ -72,9 +72,10 @@ inline void AppendDelayedKey(QueueId queue, int64_t ready_at_us, std::string_vie
   out->append(key);
 }
 
-inline void AppendFailureKey(QueueId queue, std::string_view key, std::string* out) {
+// Families failures and quarantine, by key; family cursors, by name.
+inline void AppendNamedKey(QueueId queue, std::string_view name, std::string* out) {
   AppendBig32(queue, out);
-  out->append(key);
+  out->append(name);
 }
 
 inline std::string QueueKeyPrefix(QueueId queue) {

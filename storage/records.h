@@ -37,30 +37,48 @@ struct QueueRecord {
 
 // What a queue keeps beside its keys.
 struct QueueStateRecord {
-  uint64_t sequence_high_water = 0;  // No sequence at or above it was ever handed out.
+  uint64_t sequence_high_water = 0;     // No sequence at or above it was ever handed out.
+  std::string_view limiter_state = {};  // Limiter::SaveState.
+  bool paused = false;
+  int64_t paused_until_us = 0;  // When a pause ends by itself; 0 if it does not.
 };
 
 struct PendingRecord {
-  std::string_view key;
+  std::string_view key = {};
   Lane lane = kFastLane;
   uint64_t sequence = 0;
   int64_t added_at_us = 0;
+  std::string_view group = {};  // Empty: none.
 };
 
 struct DelayedRecord {
-  std::string_view key;
+  std::string_view key = {};
   int64_t ready_at_us = 0;
   int64_t delay_us = 0;
   int64_t added_at_us = 0;
   Lane lane = kFastLane;
+  std::string_view group = {};  // Empty: none.
 };
 
 struct FailureRecord {
-  std::string_view key;
+  std::string_view key = {};
   uint64_t count = 0;
   int64_t first_at_us = 0;
   int64_t last_at_us = 0;
-  std::string_view last_error;
+  std::string_view last_error = {};
+};
+
+// A key that is kept out of its queue: it failed too often, or somebody put it there.
+struct QuarantineRecord {
+  FailureRecord failures = {};  // As they stood; the key has no record in `failures` meanwhile.
+  int64_t quarantined_at_us = 0;
+  Lane lane = kFastLane;        // Where it goes when it is released.
+  std::string_view group = {};  // Empty: none.
+};
+
+struct CursorRecord {
+  std::string_view name = {};
+  std::string_view value = {};
 };
 
 // --- Writing: each call appends one mutation. ---
@@ -85,14 +103,23 @@ void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, Muta
 void PutFailures(QueueId queue, const FailureRecord& record, MutationBatch* batch);
 void EraseFailures(QueueId queue, std::string_view key, MutationBatch* batch);
 
+void PutQuarantine(QueueId queue, const QuarantineRecord& record, MutationBatch* batch);
+void EraseQuarantine(QueueId queue, std::string_view key, MutationBatch* batch);
+
+void PutCursor(QueueId queue, const CursorRecord& record, MutationBatch* batch);
+void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch);
+
 // --- Reading. Corruption names the family and the key of a record that cannot be decoded. ---
 
 // NotFound if there is none.
 Status GetStore(const Reader& reader, StoreRecord* record);
-Status GetQueueState(const Reader& reader, QueueId queue, QueueStateRecord* record);
-// The views in `record` point into `key` and `value_buffer`.
+// The views in `record` point into the value buffer, and into `key` where there is one.
+Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
+                     QueueStateRecord* record);
 Status GetFailures(const Reader& reader, QueueId queue, std::string_view key,
                    std::string* value_buffer, FailureRecord* record);
+Status GetQuarantine(const Reader& reader, QueueId queue, std::string_view key,
+                     std::string* value_buffer, QuarantineRecord* record);
 
 // Each visits until the visitor returns false; views are valid during the call only.
 Status ScanQueues(const Reader& reader, const std::function<bool(const QueueRecord&)>& visit);
@@ -108,10 +135,16 @@ Status ScanDelayed(const Reader& reader, QueueId queue,
 // By key.
 Status ScanFailures(const Reader& reader, QueueId queue,
                     const std::function<bool(const FailureRecord&)>& visit);
+// By key.
+Status ScanQuarantine(const Reader& reader, QueueId queue,
+                      const std::function<bool(const QuarantineRecord&)>& visit);
+// By name.
+Status ScanCursors(const Reader& reader, QueueId queue,
+                   const std::function<bool(const CursorRecord&)>& visit);
 
 // The pending record of `key`, by one look-up in each block that holds anything; NotFound.
-// `record->key` is `key`.
+// The views in `record` point into `key` and `value_buffer`.
 Status FindPending(const Reader& reader, QueueId queue, std::string_view key,
-                   PendingRecord* record);
+                   std::string* value_buffer, PendingRecord* record);
 
 }  // namespace wq::storage

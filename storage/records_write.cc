@@ -28,6 +28,56 @@ void PutSmall(Family family, std::string_view key, const Message& message, Mutat
   batch->Put(family, key, {reinterpret_cast<const char*>(bytes.data()), size});
 }
 
+// For messages that hold bytes of the caller. The value is reused, and so should the message be: then
+// a record costs no allocation either.
+template <typename Message>
+void PutLarge(Family family, std::string_view key, const Message& message, MutationBatch* batch) {
+  thread_local std::string value;
+  value.resize(message.ByteSizeLong());
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(value.data()));
+  batch->Put(family, key, value);
+}
+
+void Fill(const PendingRecord& record, pb::PendingRecord* message) {
+  message->set_sequence(record.sequence);
+  message->set_added_at_us(record.added_at_us);
+}
+
+void Fill(const DelayedRecord& record, pb::DelayedRecord* message) {
+  message->set_delay_us(record.delay_us);
+  message->set_added_at_us(record.added_at_us);
+  message->set_lane(record.lane);
+}
+
+template <typename Message>  // FailureRecord, or QuarantineRecord, which has its fields too.
+void FillFailures(const FailureRecord& record, Message* message) {
+  message->set_count(record.count);
+  message->set_first_at_us(record.first_at_us);
+  message->set_last_at_us(record.last_at_us);
+  message->mutable_last_error()->assign(record.last_error);
+}
+
+template <typename Message, typename Record>
+void PutMaybeGrouped(Family family, std::string_view key, const Record& record,
+                     MutationBatch* batch) {
+  if (record.group.empty()) {
+    Message message;
+    Fill(record, &message);
+    PutSmall(family, key, message, batch);
+    return;
+  }
+  thread_local Message message;
+  Fill(record, &message);
+  message.mutable_group()->assign(record.group);
+  PutLarge(family, key, message, batch);
+}
+
+void EraseNamed(Family family, QueueId queue, std::string_view name, MutationBatch* batch) {
+  std::string& key = EmptyKeyBuffer();
+  AppendNamedKey(queue, name, &key);
+  batch->Erase(family, key);
+}
+
 }  // namespace
 
 void PutStore(const StoreRecord& record, MutationBatch* batch) {
@@ -48,21 +98,21 @@ void PutQueue(const QueueRecord& record, MutationBatch* batch) {
 }
 
 void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch) {
-  pb::QueueStateRecord message;
+  thread_local pb::QueueStateRecord message;
   message.set_sequence_high_water(record.sequence_high_water);
+  message.mutable_limiter_state()->assign(record.limiter_state);
+  message.set_paused(record.paused);
+  message.set_paused_until_us(record.paused_until_us);
   std::string& key = EmptyKeyBuffer();
   key.append(kStatePrefix);
   AppendBig32(queue, &key);
-  PutSmall(Family::kDefault, key, message, batch);
+  PutLarge(Family::kDefault, key, message, batch);
 }
 
 void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch) {
-  pb::PendingRecord message;
-  message.set_sequence(record.sequence);
-  message.set_added_at_us(record.added_at_us);
   std::string& key = EmptyKeyBuffer();
   AppendPendingKey(queue, record.lane, record.sequence, record.key, &key);
-  PutSmall(PendingFamily(record.lane), key, message, batch);
+  PutMaybeGrouped<pb::PendingRecord>(PendingFamily(record.lane), key, record, batch);
 }
 
 void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
@@ -73,13 +123,9 @@ void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view 
 }
 
 void PutDelayed(QueueId queue, const DelayedRecord& record, MutationBatch* batch) {
-  pb::DelayedRecord message;
-  message.set_delay_us(record.delay_us);
-  message.set_added_at_us(record.added_at_us);
-  message.set_lane(record.lane);
   std::string& key = EmptyKeyBuffer();
   AppendDelayedKey(queue, record.ready_at_us, record.key, &key);
-  PutSmall(Family::kDelayed, key, message, batch);
+  PutMaybeGrouped<pb::DelayedRecord>(Family::kDelayed, key, record, batch);
 }
 
 void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, MutationBatch* batch) {
@@ -89,24 +135,40 @@ void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, Muta
 }
 
 void PutFailures(QueueId queue, const FailureRecord& record, MutationBatch* batch) {
-  // Both are reused for the sake of their memory: the error text.
   thread_local pb::FailureRecord message;
-  thread_local std::string value;
-  message.set_count(record.count);
-  message.set_first_at_us(record.first_at_us);
-  message.set_last_at_us(record.last_at_us);
-  message.set_last_error(record.last_error.data(), record.last_error.size());
-  value.resize(message.ByteSizeLong());
-  message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(value.data()));
+  FillFailures(record, &message);
   std::string& key = EmptyKeyBuffer();
-  AppendFailureKey(queue, record.key, &key);
-  batch->Put(Family::kFailures, key, value);
+  AppendNamedKey(queue, record.key, &key);
+  PutLarge(Family::kFailures, key, message, batch);
 }
 
 void EraseFailures(QueueId queue, std::string_view key, MutationBatch* batch) {
-  std::string& record_key = EmptyKeyBuffer();
-  AppendFailureKey(queue, key, &record_key);
-  batch->Erase(Family::kFailures, record_key);
+  EraseNamed(Family::kFailures, queue, key, batch);
+}
+
+void PutQuarantine(QueueId queue, const QuarantineRecord& record, MutationBatch* batch) {
+  thread_local pb::QuarantineRecord message;
+  FillFailures(record.failures, &message);
+  message.set_quarantined_at_us(record.quarantined_at_us);
+  message.set_lane(record.lane);
+  message.mutable_group()->assign(record.group);
+  std::string& key = EmptyKeyBuffer();
+  AppendNamedKey(queue, record.failures.key, &key);
+  PutLarge(Family::kQuarantine, key, message, batch);
+}
+
+void EraseQuarantine(QueueId queue, std::string_view key, MutationBatch* batch) {
+  EraseNamed(Family::kQuarantine, queue, key, batch);
+}
+
+void PutCursor(QueueId queue, const CursorRecord& record, MutationBatch* batch) {
+  std::string& key = EmptyKeyBuffer();
+  AppendNamedKey(queue, record.name, &key);
+  batch->Put(Family::kCursors, key, record.value);
+}
+
+void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch) {
+  EraseNamed(Family::kCursors, queue, name, batch);
 }
 
 }  // namespace wq::storage

@@ -4,13 +4,18 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace wq {
 
 class Clock;
 class Limiter;
+class MetricsProvider;
 
 // How far a call's effect has got when the call returns. Each level includes the ones before it.
 enum class Durability : uint8_t {
@@ -30,10 +35,25 @@ using Lane = int32_t;
 inline constexpr Lane kFastLane = 0;
 inline constexpr Lane kSlowLane = -100;
 
-// Which lanes a queue has.
+// In which order a queue hands out.
 enum class Order : uint8_t {
-  kFifo = 0,      // One lane, kFastLane.
-  kTwoLanes = 1,  // kFastLane and kSlowLane.
+  kFifo = 0,        // One lane, kFastLane.
+  kTwoLanes = 1,    // kFastLane and kSlowLane.
+  kLanes = 2,       // QueueOptions::lanes.
+  kPriorities = 3,  // Every 32-bit integer is a lane.
+  kFair = 4,        // One lane; round robin over the groups, first in, first out within a group.
+};
+
+// What the Add of a queued key to another lane does.
+enum class ReAdd : uint8_t {
+  kSetsLane = 0,    // The lane of the latest Add counts, as in a queue with two lanes.
+  kRaisesLane = 1,  // Only a higher lane counts, as in controller-runtime's priority queue.
+};
+
+// What the Add of a quarantined key does.
+enum class QuarantinedAdd : uint8_t {
+  kHold = 0,     // Nothing: the key stays where it is until somebody releases it.
+  kRelease = 1,  // Takes it out of quarantine, its failures forgotten, and adds it.
 };
 
 struct StoreOptions {
@@ -67,13 +87,43 @@ struct StoreOptions {
   // An unwritten batch larger than this makes kAsync calls wait for the writer: the bound of the
   // memory between a fast producer and a slow disk.
   size_t max_batch_bytes = size_t{8} << 20;
+
+  // Where the metrics of the store and its queues go; see metrics.h. nullptr: nothing is measured.
+  std::shared_ptr<MetricsProvider> metrics = nullptr;
 };
 
 struct QueueOptions {
   // Make the queue where the store has none of this name. Without it, a missing one is NotFound.
   bool create_if_missing = true;
 
+  // It may be another one than last time: keys of a lane that is gone go to the back of kFastLane.
   Order order = Order::kFifo;
+
+  // The lanes of Order::kLanes, each once; kFastLane is always one of them.
+  std::vector<Lane> lanes = {};
+
+  ReAdd re_add = ReAdd::kSetsLane;
+
+  // No starvation: of so many hand-outs at least one comes from a lower lane while one has keys; the
+  // one whose first key waits longest is chosen. 0: higher lanes are served strictly first. 1 would
+  // never serve the highest lane and is refused.
+  uint32_t starvation_bound = 0;
+
+  // The group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair and shards. Called
+  // outside the queue's locks, at the Add that makes a key known; kept with the key from then on, on
+  // disk too. AddOptions::group goes before it. A key
+  // without a group counts as one of the empty group under kFair, and as its own group for shards.
+  std::function<std::string(std::string_view key)> group_of = nullptr;
+
+  // 0: none. Otherwise keys are spread over so many shards by their group (xxh3 of its bytes, modulo
+  // shards); of each shard at most one key is processing at a time, and keys are handed out through
+  // Queue::Join. At most kMaxShards. It may be another number than last time.
+  uint32_t shards = 0;
+
+  // A key that fails after having been requeued so often is quarantined. 0: never.
+  uint64_t max_requeues = 0;
+
+  QuarantinedAdd quarantined_add = QuarantinedAdd::kHold;
 
   // For calls that name none.
   Durability durability = Durability::kProcess;
@@ -90,6 +140,9 @@ struct QueueOptions {
 };
 
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
+inline constexpr size_t kMaxGroupBytes = 1024;  // A longer group is InvalidArgument.
+inline constexpr uint32_t kMaxShards = 65535;
+inline constexpr size_t kMaxCursorBytes = size_t{64} << 10;
 
 // Longer last errors are cut to this many bytes, on a UTF-8 boundary.
 inline constexpr size_t kMaxErrorBytes = 1024;
@@ -104,6 +157,9 @@ struct AddOptions {
 
   // Unset: the queue's.
   std::optional<Durability> durability = std::nullopt;
+
+  // The key's group, if the queue does not know one of it yet. Unset: QueueOptions::group_of.
+  std::optional<std::string_view> group = std::nullopt;
 };
 
 }  // namespace wq

@@ -50,12 +50,14 @@ namespace wq {
 enum class AddOutcome : uint8_t {
   kAdded = 0,         // The key needs work that it did not need before.
   kDeduplicated = 1,  // It was dirty already (or delayed no later, for AddAfter).
+  kHeld = 2,          // It is quarantined, and stays so.
 };
 
 // What AddBatch did.
 struct BatchResult {
   size_t added = 0;
   size_t deduplicated = 0;
+  size_t held = 0;                                 // Quarantined keys.
   std::vector<std::pair<size_t, Status>> refused;  // Index of the key, and why.
 };
 
@@ -64,9 +66,28 @@ struct QueueCounts {
   size_t queued = 0;      // Ready to be handed out; what Len() says.
   size_t processing = 0;  // Held by workers.
   size_t delayed = 0;
-  size_t failing = 0;            // Keys with a failure count.
+  size_t failing = 0;  // Keys with a failure count, the quarantined ones apart.
+  size_t quarantined = 0;
   std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are left out.
+  bool paused = false;
 };
+
+// A queued key and its place.
+struct QueuedKey {
+  std::string key;
+  Lane lane = kFastLane;
+  std::string group;  // Empty: none.
+};
+
+// What a key failed with, and since when. Times are microseconds since 1970-01-01T00:00:00Z.
+struct QuarantinedKey {
+  std::string key;
+  uint64_t failures = 0;
+  std::string last_error;
+  int64_t quarantined_at_us = 0;
+};
+
+class Worker;
 
 class Queue {
  public:
@@ -91,9 +112,17 @@ class Queue {
                   const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
   // Counts one failure of `key`, with its error text, and adds the key after the limiter's delay:
-  // one atomic step, on disk too.
+  // one atomic step, on disk too. kHeld: it was one failure too many (QueueOptions::max_requeues), or
+  // the key was quarantined before; it is in quarantine now.
   Status AddRateLimited(std::string_view key, std::string_view error = {},
-                        const AddOptions& options = {});
+                        const AddOptions& options = {}, AddOutcome* outcome = nullptr);
+
+  // Takes a queued key back; of a key that is processing, the Add that came meanwhile. Its delay and
+  // its failures stay. NotFound: it is not dirty.
+  Status Remove(std::string_view key);
+
+  // Takes back the delay of `key`. NotFound: it is not delayed.
+  Status CancelDelay(std::string_view key);
 
   // Clears the failures of `key`. A worker still has to call Done. Ok also if there are none.
   Status Forget(std::string_view key);
@@ -101,8 +130,9 @@ class Queue {
   // How often `key` failed since its last Forget; survives restarts.
   uint64_t NumRequeues(std::string_view key) const;
 
-  // Hands out the next key: the oldest of the highest lane. The caller holds it until Done.
-  // Blocks: until there is one. ShuttingDown: the queue is shutting down and empty, or stopped.
+  // Hands out the next key by the queue's order. The caller holds it until Done.
+  // Blocks: until there is one and the queue is not paused. ShuttingDown: the queue is shutting down
+  // and empty or paused, or it is stopped. InvalidArgument: the queue has shards; see Join.
   Status Get(std::string* key);
   // The same, with TimedOut after `timeout` of real time; 0 never blocks.
   Status GetFor(std::chrono::microseconds timeout, std::string* key);
@@ -115,8 +145,51 @@ class Queue {
   // Whether `key`, held by a worker, was added again since Get: the work is stale.
   bool AddedAgain(std::string_view key) const;
 
+  // --- Shards ---
+
+  // Makes the caller a worker of a queue with shards. The shards are spread evenly over the workers;
+  // a worker beyond the number of shards waits until another leaves. InvalidArgument: no shards.
+  Status Join(std::unique_ptr<Worker>* worker);
+
+  // --- Quarantine ---
+
+  // Takes `key` out of the queue and keeps it, with its failures, until it is released or dropped; its
+  // delay is taken back. A worker that holds it still has to call Done.
+  Status Quarantine(std::string_view key, std::string_view error = {});
+  // Adds a quarantined key again, its failures forgotten. NotFound: it is not quarantined.
+  Status Release(std::string_view key);
+  // Forgets a quarantined key altogether. NotFound: it is not quarantined.
+  Status Drop(std::string_view key);
+  std::vector<QuarantinedKey> Quarantined() const;  // By key.
+
+  // --- Cursors ---
+
+  // Keeps `value` under `name`, in order with the calls before it: after a crash, everything that was
+  // added before the cursor that is found is there. So a source (a watch's resource version, an offset)
+  // resumes where the queue's contents stop. A name is 1 to 64 of [A-Za-z0-9._-]; at most
+  // kMaxCursorBytes.
+  Status SetCursor(std::string_view name, std::string_view value);
+  // NotFound: there is none.
+  Status GetCursor(std::string_view name, std::string* value) const;
+  Status EraseCursor(std::string_view name);
+  std::map<std::string, std::string> Cursors() const;
+
+  // --- Pausing ---
+
+  // Nothing is handed out until Resume, or for `duration` if it is given; over restarts too (the end
+  // of a pause is wall-clock time there). Adds, delays and Done go on.
+  Status Pause(std::optional<std::chrono::microseconds> duration = std::nullopt);
+  Status Resume();
+
+  // --- Readings ---
+
   size_t Len() const;  // Queued keys only.
   QueueCounts Counts() const;
+  // The queued keys in the order in which they would be handed out, from `offset`, at most `limit`.
+  // (Starvation bounds are not foreseen.) Holds the queue's lock while it counts.
+  std::vector<QueuedKey> List(size_t offset, size_t limit) const;
+  // How many keys would be handed out before `key`. NotFound: it is not queued. As List.
+  Status PositionOf(std::string_view key, size_t* position) const;
 
   // Refuses Adds from now on; Get hands out what is queued, then reports ShuttingDown. Delays do
   // not fire any more. What is not worked off stays in the store.
@@ -139,6 +212,28 @@ class Queue {
   friend class Store;
   explicit Queue(std::unique_ptr<Rep> rep);
   std::unique_ptr<Rep> rep_;
+};
+
+// A worker of a queue with shards. It serves some of them, each always the same while nobody joins or
+// leaves. Destroying it leaves: its shards go to the others; keys that it holds stay held until Done.
+// Threading: thread-safe, but meant for one thread. Lifetime: within the queue's.
+class Worker {
+ public:
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // As Queue's, from the shards of this worker. Done is Queue::Done.
+  Status Get(std::string* key);
+  Status GetFor(std::chrono::microseconds timeout, std::string* key);
+
+  std::vector<uint32_t> Shards() const;  // Ascending.
+
+ private:
+  friend class Queue;
+  Worker(Queue::Rep* queue, uint64_t id) : queue_(queue), id_(id) {}
+  Queue::Rep* const queue_;
+  const uint64_t id_;
 };
 
 }  // namespace wq

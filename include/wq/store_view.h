@@ -9,7 +9,7 @@
 // on disk when it was opened; what an owner has only in memory (which pending keys are being
 // processed, kAsync calls not yet written) it cannot see. Threading: thread-compatible. Lifetime:
 // holds the files that it reads open. Memory: a constant (the unflushed part of the store, at most
-// about StoreOptions::max_wal_bytes), whatever the number of keys.
+// about StoreOptions::max_wal_bytes), whatever the number of keys, lanes and groups.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +38,23 @@ struct FailureInfo {
 enum class EntryState : uint8_t {
   kPending = 0,  // Dirty: queued, or processing at this moment or at the crash.
   kDelayed = 1,
-  kFailing = 2,  // Only a failure count is kept: neither pending nor delayed.
+  kFailing = 2,  // Only a failure count is kept: neither pending nor delayed nor quarantined.
+  kQuarantined = 3,
 };
 
-// One entry of a queue. A key that is both pending and delayed has two.
+// One entry of a queue. A key that is both pending and delayed has two; so has one that was
+// quarantined while a worker held it, as long as the worker holds it.
 struct Entry {
   std::string key;
   EntryState state = EntryState::kPending;
-  Lane lane = kFastLane;
-  uint64_t sequence = 0;    // Pending: the place in its lane; smaller is earlier.
-  int64_t added_at_us = 0;  // Pending, delayed: when it was added.
-  int64_t ready_at_us = 0;  // Delayed: when it becomes pending.
-  int64_t delay_us = 0;     // Delayed: the delay that was asked for.
+  Lane lane = kFastLane;          // Not failing. Quarantined: where it goes when it is released.
+  std::string group;              // Not failing. Empty: none.
+  uint64_t sequence = 0;          // Pending: the place in its lane; smaller is earlier.
+  int64_t added_at_us = 0;        // Pending, delayed: when it was added.
+  int64_t ready_at_us = 0;        // Delayed: when it becomes pending.
+  int64_t delay_us = 0;           // Delayed: the delay that was asked for.
+  int64_t quarantined_at_us = 0;  // Quarantined.
+  // Quarantined: always there; the count may be 0, for a key that somebody put there.
   std::optional<FailureInfo> failures;
 };
 
@@ -58,15 +63,47 @@ struct FailingKey {
   FailureInfo failures;
 };
 
+struct GroupDepth {
+  std::string group;
+  uint64_t pending = 0;
+};
+
+// What bounds the memory of a QueueSummary.
+inline constexpr size_t kMaxSummaryLanes = 10'000;
+inline constexpr size_t kMaxSummaryGroups = 10'000;
+inline constexpr size_t kMaxSummaryCursors = 1'000;
+
 struct QueueSummary {
   std::string name;
   uint64_t pending = 0;
-  std::map<Lane, uint64_t, std::greater<>> lanes;  // Pending by lane, in hand-out order.
+  // Pending by lane, in hand-out order. Of a queue with more than kMaxSummaryLanes lanes, so many
+  // of them, and in other_lanes the pending keys of the rest.
+  std::map<Lane, uint64_t, std::greater<>> lanes;
+  uint64_t other_lanes = 0;
   uint64_t delayed = 0;
-  uint64_t failing = 0;
+  uint64_t failing = 0;  // The quarantined ones apart.
+  uint64_t quarantined = 0;
+  // As it is on disk: a pause whose end has passed stands there until the queue is opened.
+  bool paused = false;
+  std::optional<int64_t> paused_until_us;  // Unset: until Resume.
+  // Whether the queue hands out nothing at this time.
+  bool PausedAt(int64_t wall_us) const {
+    return paused && (!paused_until_us || *paused_until_us > wall_us);
+  }
   std::optional<int64_t> oldest_added_at_us;  // Of the pending keys.
   std::optional<int64_t> next_ready_at_us;    // Of the delayed keys.
   std::vector<FailingKey> top_failing;        // By count, highest first; then by key.
+
+  // Groups of pending keys; keys without one are left out. While there are no more than
+  // kMaxSummaryGroups, group_error is 0 and all is exact. Otherwise `groups` is one more than that,
+  // a depth in top_groups may be too low, by at most group_error, and a group that is no deeper
+  // than that may be missing.
+  uint64_t groups = 0;
+  uint64_t group_error = 0;
+  std::vector<GroupDepth> top_groups;  // By depth, highest first; then by name.
+
+  std::map<std::string, uint64_t> cursors;  // Their sizes in bytes; the first kMaxSummaryCursors.
+  uint64_t other_cursors = 0;               // How many more there are.
 };
 
 struct StoreInfo {
@@ -80,6 +117,7 @@ struct StoreInfo {
 
 struct SummaryOptions {
   size_t top_failing = 10;
+  size_t top_groups = 10;
 };
 
 class StoreView {
@@ -98,13 +136,22 @@ class StoreView {
                    QueueSummary* summary) const;
 
   // Calls `visit` with every entry of the queue: the pending ones in hand-out order, then the
-  // delayed ones by ready time, then the keys with only failures by key. Stops early, with Ok, when
-  // `visit` returns false.
+  // delayed ones by ready time, then the keys with only failures by key, then the quarantined ones
+  // by key. Stops early, with Ok, when `visit` returns false.
   using Visitor = std::function<bool(const Entry&)>;
   Status ForEachEntry(std::string_view queue, const Visitor& visit) const;
 
+  // Only the quarantined keys, by key; looks at nothing else.
+  Status ForEachQuarantined(std::string_view queue, const Visitor& visit) const;
+  // The keys with failures, pending, delayed or neither, by key; not the quarantined ones.
+  Status ForEachFailing(std::string_view queue,
+                        const std::function<bool(const FailingKey&)>& visit) const;
+
   // The entries of one key, at most one of a state. NotFound: the queue holds nothing of this key.
   Status Find(std::string_view queue, std::string_view key, std::vector<Entry>* entries) const;
+
+  // All cursors of the queue with their bytes, in the memory that they take.
+  Status Cursors(std::string_view queue, std::map<std::string, std::string>* cursors) const;
 
   struct Rep;
 

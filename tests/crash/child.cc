@@ -25,11 +25,12 @@ void Report(const std::string& line) {
 
 int Main(char** argv) {
   const std::string dir = argv[1];
-  CallSource source(std::strtoull(argv[2], nullptr, 10));
+  const QueueOptions rules{.order = Order::kTwoLanes, .max_requeues = 3};
+  CallSource source(rules, std::strtoull(argv[2], nullptr, 10));
   for (uint64_t skip = std::strtoull(argv[3], nullptr, 10); skip > 0; --skip) {
     source.Next();
   }
-  RealQueue queue(std::strtoll(argv[4], nullptr, 10));
+  RealQueue queue(rules, std::strtoll(argv[4], nullptr, 10));
   StoreOptions options;
   options.create_if_missing = true;
   options.clock = queue.clock();

@@ -37,6 +37,8 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+const QueueOptions kRules{.order = Order::kTwoLanes, .max_requeues = 3};  // As in child.cc.
+
 // What the child had reported by the time it died.
 struct Reports {
   uint64_t begun = 0;
@@ -128,7 +130,7 @@ class KillTest : public ::testing::TestWithParam<Durability> {
     std::unique_ptr<storage::Reader> reader;
     const Status s = storage::OpenRocksdbReader(dir_, &reader);
     if (s.code() == StatusCode::kNotFound) {
-      return "| pending | delayed | failing";  // Killed before the store was made.
+      return "| pending | delayed | failing | quarantined | cursors";  // Killed before the store was made.
     }
     EXPECT_TRUE(s.ok()) << s.ToString();
     return s.ok() ? DumpRecords(*reader) : "";
@@ -210,7 +212,7 @@ void KillTest::Round(uint64_t round) {
                                    << candidates;
   model_ = recovered;
   // Calls that left no trace are made again by the next child, and answer the same.
-  source_.emplace(seed_);
+  source_.emplace(kRules, seed_);
   done_calls_ += *matched;
   for (uint64_t i = 0; i < done_calls_; ++i) {
     source_->Next();
@@ -222,8 +224,8 @@ TEST_P(KillTest, WhatSurvivesIsAPrefixWithAllThatWasAcknowledged) {
   const uint64_t rounds = FromEnvironment("WQ_KILL_ROUNDS", 60);
   std::cout << "replay with WQ_KILL_SEED=" << seed_ << " WQ_KILL_ROUNDS=" << rounds << "\n";
   random_.seed(seed_);
-  source_.emplace(seed_);
-  model_.emplace(kStartWallUs);
+  source_.emplace(kRules, seed_);
+  model_.emplace(kRules, kStartWallUs);
   for (uint64_t round = 0; round < rounds && !HasFatalFailure(); ++round) {
     Round(round);
   }

@@ -1,4 +1,4 @@
-// The transitions of one key, of delays, failures and lanes; each also as a crash would leave it.
+// The transitions of one key and of lanes; each also as a crash would leave it.
 
 #include "engine/queue_state.h"
 
@@ -87,7 +87,7 @@ TEST_F(QueueStateTest, HandsOutInTheOrderOfAdds) {
   for (const char* key : {"c", "a", "b"}) {
     Add(key);
   }
-  EXPECT_EQ(Get(3), "cab");
+  EXPECT_EQ(GetMany(3), "cab");
 }
 
 TEST_F(QueueStateTest, KeysAreBytes) {
@@ -169,7 +169,7 @@ TEST_F(QueueStateTest, RecoveryRefusesAKeyThatIsPendingTwice) {
   storage::MutationBatch batch;
   storage::PutPending(7, {.key = "a", .lane = kSlowLane, .sequence = 2}, &batch);
   ASSERT_TRUE(storage().Write(batch, false).ok());
-  QueueState fresh({.id = 7, .order = Order::kTwoLanes}, nullptr);
+  QueueState fresh(7, {.order = Order::kTwoLanes}, nullptr);
   const Status s = Recover(storage(), 7, now, &fresh);
   EXPECT_EQ(s.code(), StatusCode::kCorruption);
   EXPECT_THAT(s.message(), ::testing::HasSubstr("'a'"));
@@ -180,194 +180,8 @@ TEST_F(QueueStateTest, RecoveryRefusesASequenceAboveTheHighWaterMark) {
   storage::MutationBatch batch;
   storage::PutPending(7, {.key = "b", .sequence = uint64_t{1} << 40}, &batch);
   ASSERT_TRUE(storage().Write(batch, false).ok());
-  QueueState fresh({.id = 7}, nullptr);
+  QueueState fresh(7, {}, nullptr);
   EXPECT_EQ(Recover(storage(), 7, now, &fresh).code(), StatusCode::kCorruption);
-}
-
-// --- Delays ---
-
-TEST_F(QueueStateTest, ADelayFiresWhenDueAndNotAMicrosecondEarlier) {
-  AddAfter("a", 5 * kSecond);
-  EXPECT_EQ(Counts(), "1 delayed");
-  EXPECT_EQ(Disk(), "delayed:a@5s");
-  EXPECT_EQ(Advance(5 * kSecond - 1), 0U);
-  EXPECT_EQ(Advance(1), 1U);
-  EXPECT_EQ(Counts(), "1 queued");
-  EXPECT_EQ(Disk(), "a");
-}
-
-TEST_F(QueueStateTest, NoDelayIsAnAdd) {
-  EXPECT_EQ(AddAfter("a", 0), AddOutcome::kAdded);
-  EXPECT_EQ(Counts(), "1 queued");
-}
-
-TEST_F(QueueStateTest, TheEarlierDelayWins) {
-  AddAfter("a", 5 * kSecond);
-  EXPECT_EQ(AddAfter("a", 9 * kSecond), AddOutcome::kDeduplicated);
-  EXPECT_EQ(Disk(), "delayed:a@5s");
-  EXPECT_EQ(AddAfter("a", 2 * kSecond), AddOutcome::kAdded);
-  EXPECT_EQ(Disk(), "delayed:a@2s");
-  EXPECT_EQ(Advance(2 * kSecond), 1U);
-  EXPECT_EQ(Advance(20 * kSecond), 0U);
-  EXPECT_EQ(Counts(), "1 queued");
-}
-
-TEST_F(QueueStateTest, DelaysFireInTheOrderOfTheirInstants) {
-  AddAfter("c", 3 * kSecond);
-  AddAfter("a", 1 * kSecond);
-  AddAfter("b", 2 * kSecond);
-  Advance(10 * kSecond);
-  EXPECT_EQ(Get(3), "abc");
-}
-
-TEST_F(QueueStateTest, AddLeavesADelayAlone) {
-  AddAfter("a", 5 * kSecond);
-  Add("a");
-  EXPECT_EQ(Counts(), "1 queued, 1 delayed");
-  Get();
-  Done("a");
-  EXPECT_EQ(Counts(), "1 delayed");
-  Advance(5 * kSecond);
-  EXPECT_EQ(Counts(), "1 queued");
-}
-
-TEST_F(QueueStateTest, AddCancelsADelayWhereTheOptionSaysSo) {
-  Reopen({.id = 7, .order = Order::kTwoLanes, .add_cancels_delay = true});
-  AddAfter("a", 5 * kSecond, kSlowLane);
-  Add("a");
-  EXPECT_EQ(Counts(), "1 queued");
-  EXPECT_EQ(Disk(), "slow:a");  // It kept the lane that it was known for.
-  EXPECT_EQ(Advance(9 * kSecond), 0U);
-}
-
-TEST_F(QueueStateTest, ADelayOfAProcessingKeyFiresIntoDirty) {
-  Add("a");
-  Get();
-  AddAfter("a", 1 * kSecond);
-  EXPECT_EQ(Counts(), "1 processing, 1 delayed");
-  Advance(1 * kSecond);
-  EXPECT_TRUE(state().AddedAgain("a"));
-  EXPECT_EQ(Counts(), "1 processing");
-  Done("a");
-  EXPECT_EQ(Counts(), "1 queued");
-}
-
-TEST_F(QueueStateTest, FireDueKeepsToItsLimit) {
-  for (int i = 0; i < 10; ++i) {
-    AddAfter("k" + std::to_string(i), i + 1);
-  }
-  now.steady_us += kSecond;
-  EXPECT_EQ(state().FireDue(now, 4), 4U);
-  EXPECT_EQ(state().FireDue(now, 100), 6U);
-}
-
-TEST_F(QueueStateTest, DelaysKeepTheirInstantOverACrash) {
-  AddAfter("a", 5 * kSecond);
-  now.wall_us += 2 * kSecond;  // While it was down; the steady clock starts anew.
-  now.steady_us = 17;
-  Crash();
-  EXPECT_EQ(Advance(3 * kSecond - 1), 0U);
-  EXPECT_EQ(Advance(1), 1U);
-}
-
-TEST_F(QueueStateTest, OverdueDelaysAreReadyAtOnceInTheirOrder) {
-  AddAfter("b", 2 * kSecond);
-  AddAfter("a", 1 * kSecond);
-  AddAfter("later", 100 * kSecond);
-  now.wall_us += 50 * kSecond;
-  Crash();
-  EXPECT_EQ(Advance(0), 2U);
-  EXPECT_EQ(Get(2), "ab");
-  EXPECT_EQ(Counts(), "2 processing, 1 delayed");
-}
-
-TEST_F(QueueStateTest, AClockSetBackDelaysAKeyByAtMostItsOwnDelay) {
-  AddAfter("a", 5 * kSecond);
-  now.wall_us -= 86400 * kSecond;
-  Crash();
-  EXPECT_EQ(Advance(5 * kSecond - 1), 0U);
-  EXPECT_EQ(Advance(1), 1U);
-  EXPECT_EQ(Disk(), "a");  // The record was found under the old instant.
-}
-
-TEST_F(QueueStateTest, SettingTheClockMovesNoDelayOfARunningQueue) {
-  for (const int64_t jump : {-86400 * kSecond, 86400 * kSecond}) {
-    AddAfter("a", 5 * kSecond);
-    now.wall_us += jump;
-    EXPECT_EQ(Advance(5 * kSecond - 1), 0U);
-    EXPECT_EQ(Advance(1), 1U);
-    EXPECT_EQ(Get(), "a");
-    EXPECT_TRUE(Done("a"));
-    EXPECT_EQ(Disk(), "");
-  }
-}
-
-TEST_F(QueueStateTest, TheLongestDelayDoesNotOverflow) {
-  AddAfter("a", kMaxDelay.count());
-  EXPECT_EQ(Advance(1000), 0U);
-  Crash();
-  EXPECT_EQ(Counts(), "1 delayed");
-}
-
-TEST_F(QueueStateTest, RecoveryBearsAnyReadyAt) {
-  storage::MutationBatch batch;
-  storage::PutDelayed(7, {.key = "past", .ready_at_us = INT64_MIN, .delay_us = 1}, &batch);
-  storage::PutDelayed(7, {.key = "future", .ready_at_us = INT64_MAX, .delay_us = kSecond}, &batch);
-  ASSERT_TRUE(storage().Write(batch, false).ok());
-  Crash();
-  EXPECT_EQ(Advance(0), 1U);
-  EXPECT_EQ(Get(), "past");
-  EXPECT_EQ(Advance(kSecond), 1U);
-  EXPECT_EQ(Get(), "future");
-}
-
-// --- Failures ---
-
-TEST_F(QueueStateTest, AFailureIsCountedAndDelaysTheKey) {
-  Add("a");
-  Get();
-  Fail("a", 5 * kSecond, "no route to host");
-  Done("a");
-  EXPECT_EQ(Counts(), "1 delayed, 1 failing");
-  EXPECT_EQ(Disk(), "delayed:a@5s failing:a=1");
-  EXPECT_EQ(state().NumRequeues("a"), 1U);
-}
-
-TEST_F(QueueStateTest, FailuresSurviveACrashUntilForget) {
-  for (int i = 0; i < 3; ++i) {
-    Fail("a", kSecond);
-  }
-  Crash();
-  EXPECT_EQ(state().NumRequeues("a"), 3U);
-  Forget("a");
-  EXPECT_EQ(state().NumRequeues("a"), 0U);
-  Crash();
-  EXPECT_EQ(state().NumRequeues("a"), 0U);
-  EXPECT_EQ(Counts(), "1 delayed");
-}
-
-TEST_F(QueueStateTest, ForgetOfAKeyWithoutFailuresIsNothing) {
-  Add("a");
-  Forget("a");
-  Forget("unknown");
-  EXPECT_EQ(Counts(), "1 queued");
-}
-
-TEST_F(QueueStateTest, ALongErrorIsCutBetweenCharacters) {
-  const std::string error(kMaxErrorBytes - 1, 'x');
-  Fail("a", kSecond, error + "\xc3\xa4 and more");
-  storage::FailureRecord record;
-  std::string buffer;
-  ASSERT_TRUE(storage::GetFailures(storage(), 7, "a", &buffer, &record).ok());
-  EXPECT_EQ(record.last_error, error);
-}
-
-TEST_F(QueueStateTest, AFailureWithoutADelayIsAnAdd) {
-  Add("a");
-  Get();
-  Fail("a", 0);
-  Done("a");
-  EXPECT_EQ(Counts(), "1 queued, 1 failing");
 }
 
 // --- Two lanes ---
@@ -378,7 +192,7 @@ TEST_F(QueueStateTest, TheFastLaneIsServedFirst) {
   Add("s2", kSlowLane);
   Add("f2");
   EXPECT_EQ(Disk(), "f1 f2 slow:s1 slow:s2");
-  EXPECT_EQ(Get(4), "f1f2s1s2");
+  EXPECT_EQ(GetMany(4), "f1f2s1s2");
 }
 
 TEST_F(QueueStateTest, TouchMovesAQueuedKeyToTheBackOfTheLaneOfItsLatestAdd) {
@@ -389,7 +203,7 @@ TEST_F(QueueStateTest, TouchMovesAQueuedKeyToTheBackOfTheLaneOfItsLatestAdd) {
   EXPECT_EQ(Disk(), "c a slow:b");
   Add("c", kSlowLane);
   EXPECT_EQ(Disk(), "a slow:b slow:c");
-  EXPECT_EQ(Get(3), "abc");
+  EXPECT_EQ(GetMany(3), "abc");
 }
 
 TEST_F(QueueStateTest, AddToTheSameLaneKeepsThePlace) {
@@ -449,17 +263,17 @@ TEST_F(QueueStateTest, LanesSurviveACrash) {
   Add("s2", kSlowLane);
   EXPECT_EQ(Get(), "f1");
   Crash();
-  EXPECT_EQ(Get(3), "f1s1s2");
+  EXPECT_EQ(GetMany(3), "f1s1s2");
 }
 
 TEST_F(QueueStateTest, AnOrderWithoutTheLaneTakesItsKeysAtTheBack) {
   Add("s1", kSlowLane);
   Add("f1");
   Add("s2", kSlowLane);
-  Reopen({.id = 7, .order = Order::kFifo});
+  Reopen({.order = Order::kFifo});
   EXPECT_EQ(Disk(), "f1 s1 s2");
   Crash();
-  EXPECT_EQ(Get(3), "f1s1s2");
+  EXPECT_EQ(GetMany(3), "f1s1s2");
 }
 
 TEST_F(QueueStateTest, CountsNameTheLanes) {
@@ -474,13 +288,13 @@ TEST_F(QueueStateTest, CountsNameTheLanes) {
 
 TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndStandsOnTheRecordOfTheFirst) {
   storage::MutationBatch batch;
-  QueueState state({.id = 1}, &batch);
+  QueueState state(1, {}, &batch);
   EXPECT_EQ(state.Add("a", {}, 0).position, 0U);
   state.Stamp(41);
   batch.Clear();
   EXPECT_EQ(state.Add("a", {}, 0).position, 41U);
   EXPECT_TRUE(batch.empty());
-  state.Get();
+  state.Get(0);
   EXPECT_EQ(state.Add("a", {}, 0).position, 41U);  // Processing: the record still stands for it.
   EXPECT_TRUE(batch.empty());
 }

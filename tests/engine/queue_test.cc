@@ -12,11 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/store_rep.h"
-#include "storage/memory_storage.h"
-#include "wq/clock.h"
+#include "tests/engine/queue_fixture.h"
 #include "wq/limiter.h"
-#include "wq/store.h"
 
 namespace wq {
 namespace {
@@ -26,65 +23,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
-
-class QueueTest : public ::testing::Test {
- protected:
-  QueueTest() { Open(); }
-
-  void Open() {
-    StoreOptions options;
-    options.clock = &clock_;
-    options.flush_interval = hours(1);  // Only what is waited for gets written.
-    ASSERT_TRUE(
-        Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
-            .ok());
-    ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
-  }
-  void CloseAndOpen() {
-    ASSERT_TRUE(store_->Close().ok());
-    Open();
-  }
-  void CloseAndOpen(const QueueOptions& options) {
-    queue_options_ = options;
-    CloseAndOpen();
-  }
-
-  void Add(std::string_view key) {
-    const Status s = queue_->Add(key);
-    ASSERT_TRUE(s.ok()) << s.ToString();
-  }
-  // The next key, or the name of the status.
-  std::string Get() {
-    std::string key;
-    const Status s = queue_->GetFor(microseconds(0), &key);
-    return s.ok() ? key : std::string(StatusCodeName(s.code()));
-  }
-  std::future<std::string> GetInBackground() {
-    return std::async(std::launch::async, [queue = queue_] {
-      std::string key;
-      const Status s = queue->Get(&key);
-      return s.ok() ? key : std::string(StatusCodeName(s.code()));
-    });
-  }
-  size_t RecordsOnDisk(storage::Family family) {
-    const std::lock_guard lock(disk_->mu);
-    return disk_->families[static_cast<size_t>(family)].size();
-  }
-  uint64_t Syncs() {
-    const std::lock_guard lock(disk_->mu);
-    return disk_->syncs;
-  }
-  void FailWrites() {
-    const std::lock_guard lock(disk_->mu);
-    disk_->fail_after = 0;
-  }
-
-  ManualClock clock_;
-  QueueOptions queue_options_{.order = Order::kTwoLanes};
-  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
-  std::unique_ptr<Store> store_;
-  Queue* queue_ = nullptr;
-};
 
 // --- Arguments ---
 
@@ -318,128 +256,13 @@ TEST_F(QueueTest, AddRateLimitedBacksOffByTheDurableCount) {
 
 class NegativeLimiter final : public Limiter {
  public:
-  microseconds When(std::string_view, uint64_t) override { return microseconds(-5); }
+  microseconds When(std::string_view, uint64_t, Time) override { return microseconds(-5); }
 };
 
 TEST_F(QueueTest, ALimiterOfTheCallersOwnMayBeWrong) {
   CloseAndOpen({.limiter = std::make_shared<NegativeLimiter>()});
   ASSERT_TRUE(queue_->AddRateLimited("a").ok());
   EXPECT_EQ(Get(), "a");
-}
-
-// --- Shutting down ---
-
-TEST_F(QueueTest, ShutDownRefusesAddsAndHandsOutWhatIsQueued) {
-  Add("a");
-  ASSERT_TRUE(queue_->AddAfter("d", seconds(1)).ok());
-  queue_->ShutDown();
-  EXPECT_TRUE(queue_->IsShuttingDown());
-  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(queue_->AddAfter("b", seconds(1)).code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(queue_->AddRateLimited("b").code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(queue_->AddBatch(std::vector<std::string_view>{"b"}).code(), StatusCode::kShuttingDown);
-  clock_.Advance(hours(1));
-  EXPECT_EQ(queue_->Len(), 1U);  // Nothing fires any more.
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "ShuttingDown");
-  EXPECT_TRUE(queue_->Done("a").ok());
-  CloseAndOpen();
-  EXPECT_EQ(Get(), "d");
-  EXPECT_EQ(Get(), "TimedOut");
-}
-
-TEST_F(QueueTest, AWorkerMayStillRequeueTheKeyThatItHolds) {
-  CloseAndOpen({.limiter = std::make_shared<ItemExponentialFailure>(seconds(0), seconds(0))});
-  Add("a");
-  ASSERT_EQ(Get(), "a");
-  queue_->ShutDown();
-  ASSERT_TRUE(queue_->AddRateLimited("a", "interrupted").ok());
-  ASSERT_TRUE(queue_->Done("a").ok());
-  EXPECT_EQ(Get(), "ShuttingDown");
-  CloseAndOpen();
-  clock_.Advance(seconds(1));
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
-}
-
-TEST_F(QueueTest, ShutDownReleasesBlockedGets) {
-  std::vector<std::future<std::string>> waiters;
-  for (int i = 0; i < 4; ++i) {
-    waiters.push_back(GetInBackground());
-  }
-  queue_->ShutDown();
-  for (auto& waiter : waiters) {
-    EXPECT_EQ(waiter.get(), "ShuttingDown");
-  }
-}
-
-TEST_F(QueueTest, StopEndsAtOnceAndLeavesEverythingInTheStore) {
-  Add("a");
-  Add("b");
-  ASSERT_EQ(Get(), "a");
-  queue_->Stop();
-  EXPECT_EQ(Get(), "ShuttingDown");
-  CloseAndOpen();
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "b");
-}
-
-TEST_F(QueueTest, ADrainWaitsForQueuedAndProcessing) {
-  Add("a");
-  ASSERT_EQ(Get(), "a");
-  Add("a");
-  auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
-  ASSERT_TRUE(queue_->Done("a").ok());  // It was dirty: queued again, so not drained yet.
-  ASSERT_EQ(Get(), "a");
-  EXPECT_EQ(drain.wait_for(seconds(0)), std::future_status::timeout);
-  ASSERT_TRUE(queue_->Done("a").ok());
-  EXPECT_TRUE(drain.get().ok());
-}
-
-TEST_F(QueueTest, ADrainOfAnEmptyQueueReturnsAtOnce) {
-  EXPECT_TRUE(queue_->ShutDownWithDrain(hours(1)).ok());
-}
-
-TEST_F(QueueTest, ADrainEndsAtItsDeadline) {
-  Add("a");
-  const Status s = queue_->ShutDownWithDrain(milliseconds(1));
-  EXPECT_EQ(s.code(), StatusCode::kTimedOut);
-  EXPECT_THAT(s.message(), HasSubstr("1 queued, 0 processing"));
-}
-
-TEST_F(QueueTest, ALaterShutDownReleasesADrain) {
-  Add("a");
-  auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
-  queue_->ShutDown();
-  EXPECT_EQ(drain.get().code(), StatusCode::kShuttingDown);
-}
-
-TEST_F(QueueTest, CallsAfterCloseAreRefusedAndChangeNothing) {
-  Add("a");
-  Add("b");
-  ASSERT_EQ(Get(), "a");
-  ASSERT_TRUE(store_->Close().ok());
-  EXPECT_EQ(queue_->Done("a").code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(queue_->Add("c").code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(queue_->AddRateLimited("a").code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(queue_->Forget("a").code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(Get(), "ShuttingDown");
-  EXPECT_TRUE(store_->Close().ok());  // Again.
-  Open();
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "b");
-}
-
-TEST_F(QueueTest, CloseReleasesBlockedGets) {
-  auto waiter = GetInBackground();
-  ASSERT_TRUE(store_->Close().ok());
-  EXPECT_EQ(waiter.get(), "ShuttingDown");
 }
 
 }  // namespace

@@ -21,9 +21,11 @@ inline constexpr int64_t kSecond = 1'000'000;
 
 class StateFixture {
  public:
-  explicit StateFixture(QueueState::Config config = {.id = 7, .order = Order::kTwoLanes})
-      : config_(config), disk_(std::make_shared<storage::MemoryDisk>()), storage_(disk_) {
-    state_ = std::make_unique<QueueState>(config_, &batch_);
+  static constexpr storage::QueueId kId = 7;
+
+  explicit StateFixture(const QueueOptions& options = {.order = Order::kTwoLanes})
+      : options_(options), disk_(std::make_shared<storage::MemoryDisk>()), storage_(disk_) {
+    state_ = std::make_unique<QueueState>(kId, options_, &batch_);
   }
 
   QueueState& state() { return *state_; }
@@ -31,32 +33,35 @@ class StateFixture {
 
   // --- Verbs ---
 
-  AddOutcome Add(std::string_view key, std::optional<Lane> lane = {}) {
-    const AddOutcome outcome = state_->Add(key, lane, now.wall_us).outcome;
+  AddOutcome Add(std::string_view key, std::optional<Lane> lane = {}, std::string_view group = {}) {
+    const AddOutcome outcome =
+        state_->Add(key, {.lane = lane, .group = group}, now.wall_us).outcome;
     Commit();
     return outcome;
   }
   AddOutcome AddAfter(std::string_view key, int64_t delay_us, std::optional<Lane> lane = {}) {
-    const AddOutcome outcome = state_->AddAfter(key, delay_us, lane, now).outcome;
+    const AddOutcome outcome = state_->AddAfter(key, delay_us, {.lane = lane}, now).outcome;
     Commit();
     return outcome;
   }
-  void Fail(std::string_view key, int64_t delay_us, std::string_view error = "boom") {
-    state_->AddRateLimited(key, delay_us, error, {}, now);
+  AddOutcome Fail(std::string_view key, int64_t delay_us, std::string_view error = "boom") {
+    const AddOutcome outcome =
+        state_->AddRateLimited(key, {.delay_us = delay_us, .error = error}, {}, now).outcome;
     Commit();
+    return outcome;
   }
   void Forget(std::string_view key) {
     state_->Forget(key);
     Commit();
   }
   // "" if nothing is queued.
-  std::string Get() {
-    const Item* item = state_->Get();
+  std::string Get(uint32_t shard = 0) {
+    const Item* item = state_->Get(shard);
     EXPECT_TRUE(batch_.empty()) << "Get must write nothing";
     return item == nullptr ? "" : std::string(item->key());
   }
   // The next `n` keys in one string.
-  std::string Get(int n) {
+  std::string GetMany(int n) {
     std::string keys;
     for (int i = 0; i < n; ++i) {
       keys += Get();
@@ -79,14 +84,21 @@ class StateFixture {
   // Drops the state as a kill would, and recovers it from the disk.
   void Crash() {
     batch_.Clear();
-    state_ = std::make_unique<QueueState>(config_, &batch_);
-    const Status s = Recover(storage_, config_.id, now, state_.get());
+    state_ = std::make_unique<QueueState>(kId, options_, &batch_);
+    const Status s = Recover(storage_, kId, now, state_.get());
     EXPECT_TRUE(s.ok()) << s.ToString();
     Commit();
   }
-  void Reopen(QueueState::Config config) {
-    config_ = config;
+  void Reopen(const QueueOptions& options) {
+    options_ = options;
     Crash();
+  }
+  // Any other transition.
+  template <typename Transition>
+  auto Do(const Transition& transition) {
+    auto result = transition(*state_);
+    Commit();
+    return result;
   }
 
   // --- Renderings ---
@@ -104,6 +116,7 @@ class StateFixture {
     say(c.processing, "processing");
     say(c.delayed, "delayed");
     say(c.failing, "failing");
+    say(c.quarantined, "quarantined");
     return text.empty() ? "clean" : text;
   }
 
@@ -116,19 +129,24 @@ class StateFixture {
       gap = " ";
       return out;
     };
-    Status s = storage::ScanPending(storage_, config_.id, [&](const storage::PendingRecord& r) {
+    Status s = storage::ScanPending(storage_, kId, [&](const storage::PendingRecord& r) {
       item() << (r.lane == kFastLane ? "" : LaneName(r.lane) + ":") << r.key;
       return true;
     });
     EXPECT_TRUE(s.ok()) << s.ToString();
-    s = storage::ScanDelayed(storage_, config_.id, [&](const storage::DelayedRecord& r) {
+    s = storage::ScanDelayed(storage_, kId, [&](const storage::DelayedRecord& r) {
       item() << "delayed:" << (r.lane == kFastLane ? "" : LaneName(r.lane) + ":") << r.key << "@"
              << (r.ready_at_us - now.wall_us) / kSecond << "s";
       return true;
     });
     EXPECT_TRUE(s.ok()) << s.ToString();
-    s = storage::ScanFailures(storage_, config_.id, [&](const storage::FailureRecord& r) {
+    s = storage::ScanFailures(storage_, kId, [&](const storage::FailureRecord& r) {
       item() << "failing:" << r.key << "=" << r.count;
+      return true;
+    });
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    s = storage::ScanQuarantine(storage_, kId, [&](const storage::QuarantineRecord& r) {
+      item() << "quarantined:" << r.failures.key << "=" << r.failures.count;
       return true;
     });
     EXPECT_TRUE(s.ok()) << s.ToString();
@@ -146,7 +164,7 @@ class StateFixture {
     state_->Stamp(++position_);
   }
 
-  QueueState::Config config_;
+  QueueOptions options_;
   std::shared_ptr<storage::MemoryDisk> disk_;
   storage::MemoryStorage storage_;
   storage::MutationBatch batch_;

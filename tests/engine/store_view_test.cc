@@ -1,151 +1,9 @@
-// StoreView over stores whose records are written directly, so that every shape can be made: also
-// those that a queue leaves behind only when it is killed at the right moment.
 #include "wq/store_view.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "storage/records.h"
-#include "storage/rocksdb_storage.h"
+#include "tests/engine/store_view_fixture.h"
 
 namespace wq {
 namespace {
-
-using storage::QueueId;
-
-constexpr QueueId kPods = 7;
-
-// "pending a fast 3", "delayed b slow @200+50", "failing c"; with failures " x2 (why)" behind it.
-std::string Render(const Entry& entry) {
-  std::string text;
-  switch (entry.state) {
-    case EntryState::kPending:
-      text = "pending " + entry.key + " " + std::to_string(entry.lane) + " #" +
-             std::to_string(entry.sequence);
-      break;
-    case EntryState::kDelayed:
-      text = "delayed " + entry.key + " " + std::to_string(entry.lane) + " @" +
-             std::to_string(entry.ready_at_us) + "+" + std::to_string(entry.delay_us);
-      break;
-    case EntryState::kFailing:
-      text = "failing " + entry.key;
-      break;
-  }
-  if (entry.failures) {
-    text += " x" + std::to_string(entry.failures->count) + " (" + entry.failures->last_error + ")";
-  }
-  return text;
-}
-
-class StoreViewTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "wq_view_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    dir_ = root_ + "/store";
-    ASSERT_TRUE(OpenOwner(true).ok());
-    QueueExists("pods", kPods);
-  }
-
-  void TearDown() override {
-    view_.reset();
-    owner_.reset();
-    std::filesystem::remove_all(root_);
-  }
-
-  Status OpenOwner(bool create) {
-    storage::RocksdbOptions options;
-    options.create_if_missing = create;
-    options.now_us = 1'000;
-    return storage::OpenRocksdb(dir_, options, &owner_);
-  }
-
-  void QueueExists(const std::string& name, QueueId id) {
-    storage::PutQueue({.name = name, .id = id, .created_at_us = 1'000}, &batch_);
-  }
-  void Pending(std::string_view key, uint64_t sequence, Lane lane = kFastLane,
-               int64_t added_at_us = 5'000, QueueId queue = kPods) {
-    storage::PutPending(
-        queue, {.key = key, .lane = lane, .sequence = sequence, .added_at_us = added_at_us},
-        &batch_);
-  }
-  void Delayed(std::string_view key, int64_t ready_at_us, Lane lane = kFastLane) {
-    storage::PutDelayed(kPods,
-                        {.key = key,
-                         .ready_at_us = ready_at_us,
-                         .delay_us = 50,
-                         .added_at_us = ready_at_us - 50,
-                         .lane = lane},
-                        &batch_);
-  }
-  void Failing(std::string_view key, uint64_t count, std::string_view error = "why") {
-    storage::PutFailures(
-        kPods,
-        {.key = key, .count = count, .first_at_us = 10, .last_at_us = 20, .last_error = error},
-        &batch_);
-  }
-
-  // Writes what was said so far and opens a view of it, beside the owner.
-  void View() {
-    ASSERT_TRUE(owner_->Write(batch_, false).ok());
-    batch_.Clear();
-    const Status s = StoreView::Open(dir_, &view_);
-    ASSERT_TRUE(s.ok()) << s.ToString();
-  }
-
-  std::vector<std::string> Entries(std::string_view queue = "pods") {
-    std::vector<std::string> entries;
-    const Status s = view_->ForEachEntry(queue, [&](const Entry& entry) {
-      entries.push_back(Render(entry));
-      return true;
-    });
-    if (!s.ok()) entries.push_back(s.ToString());
-    return entries;
-  }
-
-  std::vector<std::string> Found(std::string_view key) {
-    std::vector<Entry> entries;
-    const Status s = view_->Find("pods", key, &entries);
-    std::vector<std::string> rendered;
-    for (const Entry& entry : entries) rendered.push_back(Render(entry));
-    if (!s.ok()) rendered.push_back(s.ToString());
-    return rendered;
-  }
-
-  QueueSummary Summary(const SummaryOptions& options = {}) {
-    QueueSummary summary;
-    const Status s = view_->Summarize("pods", options, &summary);
-    EXPECT_TRUE(s.ok()) << s.ToString();
-    return summary;
-  }
-
-  // Every file's bytes.
-  std::map<std::string, std::string> Files() const {
-    std::map<std::string, std::string> files;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(dir_)) {
-      if (!file.is_regular_file()) continue;
-      std::ifstream in(file.path(), std::ios::binary);
-      files[file.path()] = std::string(std::istreambuf_iterator<char>(in), {});
-    }
-    return files;
-  }
-
-  std::string root_;
-  std::string dir_;
-  storage::MutationBatch batch_;
-  std::unique_ptr<storage::Storage> owner_;
-  std::unique_ptr<StoreView> view_;
-};
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -222,12 +80,89 @@ TEST_F(StoreViewTest, AKeyBothPendingAndDelayedHasTwoEntries) {
   EXPECT_THAT(Found("a"), both);
 }
 
+TEST_F(StoreViewTest, AQuarantinedKeyComesLastWithAllThatIsKept) {
+  Pending("a", 1);
+  Failing("f", 2);
+  Quarantined("z", 4, 800, kSlowLane, "ns");
+  Quarantined("b", 0, 700);  // Somebody put it there.
+  View();
+  EXPECT_THAT(Entries(),
+              ElementsAre("pending a 0 #1", "failing f x2 (why)", "quarantined b 0 @700 x0 (worst)",
+                          "quarantined z/ns -100 @800 x4 (worst)"));
+  EXPECT_THAT(Found("z"), ElementsAre("quarantined z/ns -100 @800 x4 (worst)"));
+  EXPECT_THAT(Found("b"), ElementsAre("quarantined b 0 @700 x0 (worst)"));
+}
+
+TEST_F(StoreViewTest, AKeyQuarantinedWhileAWorkerHeldItHasTwoEntries) {
+  Pending("a", 1);
+  Quarantined("a", 4, 800);
+  View();
+  const auto both = ElementsAre("pending a 0 #1", "quarantined a 0 @800 x4 (worst)");
+  EXPECT_THAT(Entries(), both);
+  EXPECT_THAT(Found("a"), both);
+}
+
+TEST_F(StoreViewTest, EntriesTellTheirGroup) {
+  PendingOf("ns1", "a", 1);
+  PendingOf("", "b", 2);
+  Delayed("c", 300, kFastLane, "ns2");
+  Failing("d", 1);
+  View();
+  EXPECT_THAT(Entries(), ElementsAre("pending a/ns1 0 #1", "pending b 0 #2",
+                                     "delayed c/ns2 0 @300+50", "failing d x1 (why)"));
+  EXPECT_THAT(Found("a"), ElementsAre("pending a/ns1 0 #1"));
+  EXPECT_THAT(Found("c"), ElementsAre("delayed c/ns2 0 @300+50"));
+}
+
+TEST_F(StoreViewTest, QuarantinedAndFailingKeysCanBeVisitedAlone) {
+  Pending("a", 1);
+  Failing("a", 2);
+  Failing("f", 3);
+  Quarantined("q", 4, 800);
+  Quarantined("p", 5, 900);
+  View();
+  std::vector<std::string> quarantined;
+  ASSERT_TRUE(view_
+                  ->ForEachQuarantined("pods",
+                                       [&](const Entry& entry) {
+                                         quarantined.push_back(Render(entry));
+                                         return true;
+                                       })
+                  .ok());
+  EXPECT_THAT(quarantined,
+              ElementsAre("quarantined p 0 @900 x5 (worst)", "quarantined q 0 @800 x4 (worst)"));
+  std::vector<std::string> failing;
+  const auto visit = [&](const FailingKey& key) {
+    failing.push_back(key.key + "=" + std::to_string(key.failures.count));
+    return failing.size() < 2;
+  };
+  ASSERT_TRUE(view_->ForEachFailing("pods", visit).ok());
+  EXPECT_THAT(failing, ElementsAre("a=2", "f=3"));
+  failing = {""};
+  ASSERT_TRUE(view_->ForEachFailing("pods", visit).ok());
+  EXPECT_THAT(failing, ElementsAre("", "a=2"));  // Stopped by the visitor.
+}
+
+TEST_F(StoreViewTest, CursorsComeWithTheirBytes) {
+  const std::string bytes("\0\xFF\n", 3);
+  Cursor("watch", "42");
+  Cursor("offset", bytes);
+  Cursor("empty", "");
+  View();
+  std::map<std::string, std::string> cursors = {{"stale", "x"}};
+  ASSERT_TRUE(view_->Cursors("pods", &cursors).ok());
+  EXPECT_THAT(cursors, ElementsAre(testing::Pair("empty", ""), testing::Pair("offset", bytes),
+                                   testing::Pair("watch", "42")));
+  EXPECT_EQ(view_->Cursors("nope", &cursors).code(), StatusCode::kNotFound);
+}
+
 TEST_F(StoreViewTest, AVisitorStopsTheWalkAnywhere) {
   Pending("p", 1);
   Delayed("d", 100);
   Failing("f", 1);
+  Quarantined("q", 1, 700);
   View();
-  for (size_t limit = 1; limit <= 3; ++limit) {
+  for (size_t limit = 1; limit <= 4; ++limit) {
     size_t visited = 0;
     EXPECT_TRUE(view_->ForEachEntry("pods", [&](const Entry&) { return ++visited < limit; }).ok());
     EXPECT_EQ(visited, limit);
@@ -254,52 +189,6 @@ TEST_F(StoreViewTest, KeysAreBytes) {
   View();
   EXPECT_THAT(Found(key), ElementsAre("pending " + key + " 0 #1 x1 (\xFF)"));
   EXPECT_EQ(Entries(), Found(key));
-}
-
-TEST_F(StoreViewTest, SummaryCountsAndFindsTheOldest) {
-  Pending("a", 1, kFastLane, 9'000);
-  Pending("b", 2, kFastLane, 3'000);  // Moved between lanes: not the first, but the oldest.
-  Pending("c", 3, kSlowLane, 4'000);
-  Delayed("d", 700);
-  Delayed("e", 600);
-  View();
-  const QueueSummary summary = Summary();
-  EXPECT_EQ(summary.name, "pods");
-  EXPECT_EQ(summary.pending, 3U);
-  EXPECT_EQ(summary.delayed, 2U);
-  EXPECT_EQ(summary.failing, 0U);
-  EXPECT_THAT(summary.lanes,
-              ElementsAre(testing::Pair(kFastLane, 2U), testing::Pair(kSlowLane, 1U)));
-  EXPECT_EQ(summary.oldest_added_at_us, 3'000);
-  EXPECT_EQ(summary.next_ready_at_us, 600);
-  EXPECT_THAT(summary.top_failing, IsEmpty());
-}
-
-TEST_F(StoreViewTest, SummaryOfAnEmptyQueue) {
-  View();
-  const QueueSummary summary = Summary();
-  EXPECT_EQ(summary.pending + summary.delayed + summary.failing, 0U);
-  EXPECT_THAT(summary.lanes, IsEmpty());
-  EXPECT_EQ(summary.oldest_added_at_us, std::nullopt);
-  EXPECT_EQ(summary.next_ready_at_us, std::nullopt);
-}
-
-TEST_F(StoreViewTest, TopFailingAreTheHighestCountsThenTheSmallestKeys) {
-  for (int i = 0; i < 50; ++i) Failing("k" + std::to_string(100 + i), 3 + (i * 7) % 5);
-  Failing("champion", 99, "no route");
-  View();
-  const QueueSummary summary = Summary({.top_failing = 4});
-  EXPECT_EQ(summary.failing, 51U);
-  std::vector<std::string> top;
-  for (const FailingKey& key : summary.top_failing) {
-    top.push_back(key.key + "=" + std::to_string(key.failures.count));
-  }
-  // 3 + (i * 7) % 5 is 7 first for i = 2, 7 and 12.
-  EXPECT_THAT(top, ElementsAre("champion=99", "k102=7", "k107=7", "k112=7"));
-  EXPECT_EQ(summary.top_failing.front().failures.last_error, "no route");
-  EXPECT_EQ(summary.top_failing.front().failures.first_at_us, 10);
-  EXPECT_EQ(summary.top_failing.front().failures.last_at_us, 20);
-  EXPECT_THAT(Summary({.top_failing = 0}).top_failing, IsEmpty());
 }
 
 // More keys than are crossed off at a time, so that the walk takes several passes.

@@ -19,6 +19,14 @@ enum class Op : uint8_t {
   kAdvance,  // Both clocks.
   kSetWall,  // The wall clock alone, by delay_us; may be negative.
   kCrash,    // Everything in memory is lost. What was called before is on disk.
+  kRemove,
+  kCancelDelay,
+  kQuarantine,
+  kRelease,
+  kDrop,
+  kPause,  // For delay_us, or without end if that is 0.
+  kResume,
+  kSetCursor,  // Named "c", to the key.
 };
 
 struct Call {
@@ -26,14 +34,24 @@ struct Call {
   std::string key = {};
   std::optional<Lane> lane = std::nullopt;
   int64_t delay_us = 0;
+  std::string group = {};  // Of the adding calls.
+  uint32_t shard = 0;      // Of kGet.
 
   std::string ToString() const {
-    constexpr const char* kNames[] = {"Add",  "AddAfter", "AddRateLimited", "Forget", "Get",
-                                      "Done", "Advance",  "SetWall",        "Crash"};
+    constexpr const char* kNames[] = {
+        "Add",     "AddAfter", "AddRateLimited", "Forget", "Get",         "Done",
+        "Advance", "SetWall",  "Crash",          "Remove", "CancelDelay", "Quarantine",
+        "Release", "Drop",     "Pause",          "Resume", "SetCursor"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + key;
     if (lane.has_value()) {
       text += " lane=" + std::to_string(*lane);
+    }
+    if (!group.empty()) {
+      text += " group=" + group;
+    }
+    if (op == Op::kGet) {
+      text += std::to_string(shard);
     }
     if (delay_us != 0) {
       text += " us=" + std::to_string(delay_us);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <random>
 #include <string>
@@ -12,49 +13,63 @@ namespace wq::model {
 
 class CallSource {
  public:
-  explicit CallSource(uint64_t seed) : random_(seed) {}
+  CallSource(const QueueOptions& options, uint64_t seed) : options_(options), random_(seed) {}
 
   Call Next() {
     const uint64_t pick = Below(1000);
-    if (pick < 250) {
-      return {.op = Op::kAdd, .key = Key(), .lane = MaybeLane()};
+    if (pick < 240) {
+      return {.op = Op::kAdd, .key = Key(), .lane = MaybeLane(), .group = Group()};
     }
-    if (pick < 500) {
-      return {.op = Op::kGet};
+    if (pick < 480) {
+      return {.op = Op::kGet,
+              .shard = static_cast<uint32_t>(options_.shards > 0 ? Below(options_.shards) : 0)};
     }
-    if (pick < 730) {
+    if (pick < 700) {
       return {.op = Op::kDone, .key = Key()};
     }
-    if (pick < 810) {
-      return {.op = Op::kAddAfter, .key = Key(), .lane = MaybeLane(), .delay_us = Delay()};
+    if (pick < 840) {
+      const Op op = pick < 770 ? Op::kAddAfter : Op::kAddRateLimited;
+      return {.op = op, .key = Key(), .lane = MaybeLane(), .delay_us = Delay(), .group = Group()};
     }
-    if (pick < 880) {
-      return {.op = Op::kAddRateLimited, .key = Key(), .lane = MaybeLane(), .delay_us = Delay()};
-    }
-    if (pick < 910) {
-      return {.op = Op::kForget, .key = Key()};
-    }
-    if (pick < 990) {
+    if (pick < 900) {
       return {.op = Op::kAdvance, .delay_us = static_cast<int64_t>(Below(3 * kSecond))};
     }
-    if (pick < 992) {
+    if (pick < 904) {
       return {.op = Op::kSetWall, .delay_us = Below(2) == 0 ? kDay : -kDay};
     }
-    return {.op = pick < 995 ? Op::kCrash : Op::kGet};
+    if (pick < 908) {
+      return {.op = Op::kPause, .delay_us = static_cast<int64_t>(Below(4 * kSecond))};
+    }
+    if (pick < 988) {
+      constexpr Op kOthers[] = {Op::kForget,  Op::kRemove, Op::kCancelDelay, Op::kQuarantine,
+                                Op::kRelease, Op::kDrop,   Op::kResume,      Op::kSetCursor};
+      return {.op = kOthers[Below(std::size(kOthers))], .key = Key()};
+    }
+    return {.op = pick < 992 ? Op::kCrash : Op::kGet};
   }
 
  private:
   uint64_t Below(uint64_t n) { return random_() % n; }
-  std::string Key() { return "k" + std::to_string(Below(Below(4) == 0 ? 100 : 8)); }
-  std::optional<Lane> MaybeLane() {
-    const uint64_t pick = Below(4);
-    return pick < 2 ? std::nullopt : std::optional(pick == 2 ? kFastLane : kSlowLane);
+  std::string Key() {
+    const bool few = options_.shards > 0 || Below(4) != 0;  // A shard waits for one key to be Done.
+    return "k" + std::to_string(Below(few ? 8 : 100));
   }
+  std::optional<Lane> MaybeLane() {
+    if (options_.order == Order::kFifo || options_.order == Order::kFair || Below(2) == 0) {
+      return std::nullopt;
+    }
+    if (options_.order == Order::kTwoLanes) {
+      return Below(2) == 0 ? kFastLane : kSlowLane;
+    }
+    return static_cast<Lane>(Below(5)) - 2;
+  }
+  std::string Group() { return Below(3) == 0 ? "" : "g" + std::to_string(Below(5)); }
   int64_t Delay() { return static_cast<int64_t>(Below(5 * kSecond)) - kSecond / 2; }
 
   static constexpr int64_t kSecond = 1'000'000;
   static constexpr int64_t kDay = 86400 * kSecond;
 
+  const QueueOptions options_;
   std::mt19937_64 random_;
 };
 

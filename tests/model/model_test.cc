@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -27,15 +28,44 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-TEST(Model, RandomCallsAgreeOverCrashesAndClockJumps) {
-  const uint64_t seed = FromEnvironment("WQ_MODEL_SEED", std::random_device{}());
-  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 1'000'000);
-  RecordProperty("seed", std::to_string(seed));
-  std::cout << "replay with WQ_MODEL_SEED=" << seed << " WQ_MODEL_CALLS=" << calls << "\n";
+// Every order policy, and what else changes the rules.
+struct Rules {
+  const char* name;
+  QueueOptions options;
+};
 
-  CallSource source(seed);
-  NaiveQueue model(kStartWallUs);
-  MapQueue queue;
+void PrintTo(const Rules& rules, std::ostream* out) { *out << rules.name; }
+
+std::vector<Rules> AllRules() {
+  return {
+      {"Fifo", {}},
+      {"TwoLanes", {.order = Order::kTwoLanes}},
+      {"TwoLanesBounded", {.order = Order::kTwoLanes, .starvation_bound = 3}},
+      {"Lanes", {.order = Order::kLanes, .lanes = {2, 1, -1, -2}, .max_requeues = 2}},
+      {"Priorities", {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane}},
+      {"PrioritiesBounded",
+       {.order = Order::kPriorities,
+        .starvation_bound = 2,
+        .max_requeues = 1,
+        .quarantined_add = QuarantinedAdd::kRelease}},
+      {"Fair", {.order = Order::kFair, .max_requeues = 3}},
+      {"Shards", {.order = Order::kTwoLanes, .shards = 3}},
+      {"FairShards", {.order = Order::kFair, .shards = 2, .max_requeues = 2}},
+  };
+}
+
+class ModelTest : public ::testing::TestWithParam<Rules> {};
+
+TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
+  const uint64_t seed = FromEnvironment("WQ_MODEL_SEED", std::random_device{}());
+  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 1'000'000) / AllRules().size();
+  RecordProperty("seed", std::to_string(seed));
+  std::cout << "replay with WQ_MODEL_SEED=" << seed << "\n";
+
+  const QueueOptions& options = GetParam().options;
+  CallSource source(options, seed);
+  NaiveQueue model(options, kStartWallUs);
+  MapQueue queue(options);
   std::deque<std::string> recent;
   const auto history = [&recent] {
     std::string text;
@@ -63,9 +93,12 @@ TEST(Model, RandomCallsAgreeOverCrashesAndClockJumps) {
   }
   EXPECT_EQ(queue.Dump(), model.Dump());
   // A run that hands out little proves little.
-  EXPECT_GT(handed_out, calls / 20);
+  EXPECT_GT(handed_out, calls / 50);
   EXPECT_GT(crashes, calls / 1000);
 }
+
+INSTANTIATE_TEST_SUITE_P(Rules, ModelTest, ::testing::ValuesIn(AllRules()),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // Every string of calls up to a length, over two keys.
 TEST(Model, EveryShortStringOfCallsAgrees) {
@@ -85,13 +118,14 @@ TEST(Model, EveryShortStringOfCallsAgrees) {
       {.op = Op::kCrash},
   }};
   const uint64_t length = FromEnvironment("WQ_MODEL_LENGTH", 4);
+  const QueueOptions options{.order = Order::kTwoLanes};
   uint64_t strings = 1;
   for (uint64_t i = 0; i < length; ++i) {
     strings *= alphabet.size();
   }
   for (uint64_t string = 0; string < strings; ++string) {
-    NaiveQueue model(kStartWallUs);
-    MapQueue queue;
+    NaiveQueue model(options, kStartWallUs);
+    MapQueue queue(options);
     std::string done;
     uint64_t rest = string;
     for (uint64_t i = 0; i < length; ++i, rest /= alphabet.size()) {

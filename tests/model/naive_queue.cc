@@ -2,33 +2,28 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace wq::model {
+
+NaiveQueue::NaiveQueue(const QueueOptions& options, int64_t wall_us)
+    : options_(options), wall_us_(wall_us) {}
 
 std::string NaiveQueue::Do(const Call& call) {
   ++calls_;
   stands_on_ = 0;
-  Key& key = keys_[call.key];
   switch (call.op) {
-    case Op::kAdd: {
-      const std::string said = Add(call.key, call.lane.value_or(KnownLane(key)));
-      stands_on_ = key.written;
-      return said;
-    }
+    case Op::kAdd:
+      return Add(call.key, call.lane, call.group);
     case Op::kAddAfter:
-      return AddAfter(call.key, call.delay_us, call.lane);
+      return AddAfter(call);
     case Op::kAddRateLimited:
-      ++key.failures;
-      AddAfter(call.key, call.delay_us, call.lane);
       stands_on_ = calls_;
-      return "ok";
-    case Op::kForget:
-      stands_on_ = key.failures > 0 ? calls_ : 0;
-      key.failures = 0;
-      return "ok";
+      return AddRateLimited(call);
     case Op::kGet:
-      return Get();
+      return Get(call.shard);
     case Op::kDone:
       return Done(call.key);
     case Op::kAdvance:
@@ -42,66 +37,292 @@ std::string NaiveQueue::Do(const Call& call) {
     case Op::kCrash:
       Crash();
       return "ok";
+    default:
+      return Change(call);
   }
-  return "?";
 }
 
-Lane NaiveQueue::KnownLane(const Key& key) const {
-  if (key.queued || key.processing) {
-    return key.lane;
-  }
-  return key.delay ? key.delay->lane : 0;
-}
+// --- Adding ---
 
-std::string NaiveQueue::Add(const std::string& name, Lane lane) {
+std::string NaiveQueue::Add(const std::string& name, std::optional<Lane> lane,
+                            const std::string& group) {
   Key& key = keys_[name];
+  if (key.quarantined) {
+    if (options_.quarantined_add == QuarantinedAdd::kHold) {
+      return "held";
+    }
+    Release(&key);
+  }
+  SettleGroup(name, group);
+  const std::string said = MakeDirty(name, lane.value_or(key.KnownLane()));
+  stands_on_ = key.written;
+  return said;
+}
+
+std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane) {
+  Key& key = keys_[name];
+  const bool moves = lane != key.lane && (options_.re_add == ReAdd::kSetsLane || lane > key.lane);
   if (key.processing) {
-    key.written = key.lane == lane ? key.written : calls_;
-    key.lane = lane;
+    if (moves) {
+      key.lane = lane;
+      key.written = calls_;
+    }
     return std::exchange(key.again, true) ? "deduplicated" : "added";
   }
-  if (!key.queued || key.lane != lane) {
+  if (!key.queued) {
+    Enqueue(name, lane);
+    return "added";
+  }
+  if (moves && options_.order != Order::kFair) {
+    key.lane = lane;
     key.place = ++last_place_;
     key.written = calls_;
   }
-  key.lane = lane;
-  return std::exchange(key.queued, true) ? "deduplicated" : "added";
+  return "deduplicated";
 }
 
-std::string NaiveQueue::AddAfter(const std::string& name, int64_t delay_us,
-                                 std::optional<Lane> lane) {
-  Key& key = keys_[name];
-  if (delay_us <= 0) {
-    const std::string said = Add(name, lane.value_or(KnownLane(key)));
-    stands_on_ = key.written;
-    return said;
+std::string NaiveQueue::AddAfter(const Call& call) {
+  Key& key = keys_[call.key];
+  if (call.delay_us <= 0) {
+    return Add(call.key, call.lane, call.group);
   }
-  if (key.delay && key.delay->due_us <= steady_us_ + delay_us) {
-    if (lane.value_or(key.delay->lane) != key.delay->lane) {
-      key.delay->lane = *lane;
+  if (key.quarantined) {
+    if (options_.quarantined_add == QuarantinedAdd::kHold) {
+      return "held";
+    }
+    Release(&key);
+  }
+  return DelayKey(call);
+}
+
+std::string NaiveQueue::DelayKey(const Call& call) {
+  Key& key = keys_[call.key];
+  SettleGroup(call.key, call.group);
+  if (key.delay && key.delay->due_us <= steady_us_ + call.delay_us) {
+    if (call.lane.value_or(key.delay->lane) != key.delay->lane) {
+      key.delay->lane = *call.lane;
       key.delay->written = calls_;
     }
-    stands_on_ = key.delay->written;
+    stands_on_ = std::max(stands_on_, key.delay->written);
     return "deduplicated";
   }
-  key.delay =
-      Delay{steady_us_ + delay_us, wall_us_ + delay_us, delay_us, lane.value_or(KnownLane(key))};
+  key.delay = Delay{steady_us_ + call.delay_us, wall_us_ + call.delay_us, call.delay_us,
+                    call.lane.value_or(key.KnownLane()), calls_};
+  stands_on_ = calls_;
   return "added";
 }
 
-std::string NaiveQueue::Get() {
-  auto next = keys_.end();
-  for (auto it = keys_.begin(); it != keys_.end(); ++it) {
-    const Key& key = it->second;
-    if (key.queued && (next == keys_.end() || key.lane > next->second.lane ||
-                       (key.lane == next->second.lane && key.place < next->second.place))) {
-      next = it;
+std::string NaiveQueue::AddRateLimited(const Call& call) {
+  Key& key = keys_[call.key];
+  if (key.quarantined) {
+    stands_on_ = 0;
+    return "held";
+  }
+  SettleGroup(call.key, call.group);
+  ++key.failures;
+  if (options_.max_requeues > 0 && key.failures > options_.max_requeues) {
+    const std::string settled = key.group;
+    Quarantine(&key);
+    key.group = settled;
+    return "held";
+  }
+  return call.delay_us <= 0 ? MakeDirty(call.key, call.lane.value_or(key.KnownLane()))
+                            : DelayKey(call);
+}
+
+// A key keeps its group while it is known.
+void NaiveQueue::SettleGroup(const std::string& name, const std::string& group) {
+  if (!keys_[name].Known()) {
+    keys_[name].group = group;
+  }
+}
+
+// --- The other changes ---
+
+std::string NaiveQueue::Change(const Call& call) {
+  Key& key = keys_[call.key];
+  stands_on_ = calls_;
+  switch (call.op) {
+    case Op::kForget:
+      stands_on_ = key.failures > 0 && !key.quarantined ? calls_ : 0;
+      key.failures = key.quarantined ? key.failures : 0;
+      return "ok";
+    case Op::kRemove:
+      return Remove(&key);
+    case Op::kCancelDelay:
+      stands_on_ = key.delay ? calls_ : 0;
+      return std::exchange(key.delay, std::nullopt) ? "ok" : "NotFound";
+    case Op::kQuarantine:
+      stands_on_ = 0;
+      if (!key.quarantined) {
+        Quarantine(&key);
+      }
+      return "ok";
+    case Op::kRelease: {
+      if (!key.quarantined) {
+        stands_on_ = 0;
+        return "NotFound";
+      }
+      const Lane lane = key.lane;
+      Release(&key);
+      MakeDirty(call.key, lane);
+      return "ok";
+    }
+    case Op::kDrop:
+      stands_on_ = key.quarantined ? calls_ : 0;
+      if (!key.quarantined) {
+        return "NotFound";
+      }
+      Release(&key);
+      return "ok";
+    case Op::kPause:
+      paused_ = true;
+      pause_ends_us_.reset();
+      if (call.delay_us > 0) {
+        pause_ends_us_ = wall_us_ + call.delay_us;
+        pause_due_us_ = steady_us_ + call.delay_us;
+      }
+      return "ok";
+    case Op::kResume:
+      stands_on_ = paused_ ? calls_ : 0;
+      paused_ = false;
+      return "ok";
+    case Op::kSetCursor:
+      cursors_["c"] = call.key;
+      return "ok";
+    default:
+      return "?";
+  }
+}
+
+std::string NaiveQueue::Remove(Key* key) {
+  stands_on_ = 0;
+  if (key->processing) {
+    return std::exchange(key->again, false) ? "ok" : "NotFound";
+  }
+  if (!key->queued) {
+    return "NotFound";
+  }
+  for (const auto& [name, other] : keys_) {
+    if (&other == key) {
+      Dequeue(name);
     }
   }
-  if (next == keys_.end()) {
+  stands_on_ = calls_;
+  return "ok";
+}
+
+// While it is quarantined, `lane` is where it goes when it is released.
+void NaiveQueue::Quarantine(Key* key) {
+  key->group = key->Known() ? key->group : "";
+  const Lane lane = key->KnownLane();
+  key->delay.reset();
+  key->again = false;
+  if (key->queued) {
+    Remove(key);
+  }
+  key->quarantined = true;
+  key->lane = lane;
+  stands_on_ = calls_;
+}
+
+void NaiveQueue::Release(Key* key) {
+  key->quarantined = false;
+  key->failures = 0;
+}
+
+// --- Handing out ---
+
+uint32_t NaiveQueue::ShardOf(const std::string& name) const {
+  if (options_.shards == 0) {
+    return 0;
+  }
+  const std::string& group = keys_.at(name).group.empty() ? name : keys_.at(name).group;
+  return static_cast<uint32_t>(XXH3_64bits(group.data(), group.size()) % options_.shards);
+}
+
+void NaiveQueue::Enqueue(const std::string& name, Lane lane) {
+  Key& key = keys_[name];
+  key.queued = true;
+  key.lane = lane;
+  key.place = ++last_place_;
+  key.written = calls_;
+  std::vector<std::string>& turns = turns_[ShardOf(name)];
+  if (std::find(turns.begin(), turns.end(), key.group) == turns.end()) {
+    turns.push_back(key.group);
+  }
+}
+
+void NaiveQueue::Dequeue(const std::string& name) {
+  Key& key = keys_[name];
+  const uint32_t shard = ShardOf(name);
+  key.queued = false;
+  const auto same_group = [&](const Key& other) { return other.group == key.group; };
+  if (Oldest(shard, same_group) == nullptr) {
+    std::erase(turns_[shard], key.group);
+  }
+}
+
+// The queued key of the shard that matches and was queued first.
+NaiveQueue::Entry* NaiveQueue::Oldest(uint32_t shard,
+                                      const std::function<bool(const Key&)>& matches) {
+  Entry* oldest = nullptr;
+  for (Entry& entry : keys_) {
+    if (entry.second.queued && ShardOf(entry.first) == shard && matches(entry.second) &&
+        (oldest == nullptr || entry.second.place < oldest->second.place)) {
+      oldest = &entry;
+    }
+  }
+  return oldest;
+}
+
+NaiveQueue::Entry* NaiveQueue::NextInLanes(uint32_t shard) {
+  std::set<Lane> lanes;
+  for (const auto& [name, key] : keys_) {
+    if (key.queued && ShardOf(name) == shard) {
+      lanes.insert(key.lane);
+    }
+  }
+  if (lanes.empty()) {
+    return nullptr;
+  }
+  const Lane highest = *lanes.rbegin();
+  Entry* lower = Oldest(shard, [&](const Key& key) { return key.lane < highest; });
+  if (options_.starvation_bound > 0 && lower != nullptr) {
+    if (++passed_[shard] >= options_.starvation_bound) {
+      passed_[shard] = 0;
+      return lower;
+    }
+  } else {
+    passed_[shard] = 0;
+  }
+  return Oldest(shard, [&](const Key& key) { return key.lane == highest; });
+}
+
+NaiveQueue::Entry* NaiveQueue::NextInTurn(uint32_t shard) {
+  std::vector<std::string>& turns = turns_[shard];
+  if (turns.empty()) {
+    return nullptr;
+  }
+  const std::string group = turns.front();
+  std::rotate(turns.begin(), turns.begin() + 1, turns.end());
+  return Oldest(shard, [&](const Key& key) { return key.group == group; });
+}
+
+std::string NaiveQueue::Get(uint32_t shard) {
+  if (paused_) {
     return "none";
   }
-  next->second.queued = false;
+  for (const auto& [name, key] : keys_) {
+    if (options_.shards > 0 && key.processing && ShardOf(name) == shard) {
+      return "none";
+    }
+  }
+  Entry* next = options_.order == Order::kFair ? NextInTurn(shard) : NextInLanes(shard);
+  if (next == nullptr) {
+    return "none";
+  }
+  Dequeue(next->first);
   next->second.processing = true;
   return next->first;
 }
@@ -113,12 +334,17 @@ std::string NaiveQueue::Done(const std::string& name) {
   }
   key.processing = false;
   if (std::exchange(key.again, false)) {
-    Add(name, key.lane);
+    Enqueue(name, key.lane);
   }
   return "ok";
 }
 
+// --- Time and crashes ---
+
 void NaiveQueue::Fire() {
+  if (paused_ && pause_ends_us_ && pause_due_us_ <= steady_us_) {
+    paused_ = false;
+  }
   for (;;) {
     auto next = keys_.end();
     for (auto it = keys_.begin(); it != keys_.end(); ++it) {
@@ -133,14 +359,16 @@ void NaiveQueue::Fire() {
     Key& key = next->second;
     const Lane lane = key.delay->lane;
     key.delay.reset();
-    Add(next->first, key.queued || key.processing ? std::max(lane, key.lane) : lane);
+    MakeDirty(next->first, key.queued || key.processing ? std::max(lane, key.lane) : lane);
   }
 }
 
 void NaiveQueue::Crash() {
   calls_ = 0;
+  passed_.clear();
+  turns_.clear();
   for (auto& [name, key] : keys_) {
-    key.queued = key.queued || key.processing;
+    key.queued = (key.queued || key.processing) && !key.quarantined;
     key.processing = key.again = false;
     key.written = 0;
     if (key.delay) {
@@ -149,59 +377,16 @@ void NaiveQueue::Crash() {
           steady_us_ + std::min(key.delay->ready_at_us - wall_us_, key.delay->delay_us);
     }
   }
+  if (pause_ends_us_) {
+    pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);
+  }
+  for (const Entry* entry : Pending()) {
+    std::vector<std::string>& turns = turns_[ShardOf(entry->first)];
+    if (std::find(turns.begin(), turns.end(), entry->second.group) == turns.end()) {
+      turns.push_back(entry->second.group);
+    }
+  }
   Fire();
-}
-
-std::string NaiveQueue::Dump() {
-  size_t queued = 0;
-  size_t processing = 0;
-  size_t delayed = 0;
-  size_t failing = 0;
-  for (const auto& [name, key] : keys_) {
-    queued += key.queued ? 1 : 0;
-    processing += key.processing ? 1 : 0;
-    delayed += key.delay ? 1 : 0;
-    failing += key.failures > 0 ? 1 : 0;
-  }
-  std::string text;
-  for (const size_t count : {queued, processing, delayed, failing}) {
-    text += std::to_string(count) + " ";
-  }
-  return text + DumpRecords();
-}
-
-std::string NaiveQueue::DumpRecords() const {
-  std::vector<std::pair<std::string, const Key*>> pending;
-  std::vector<std::pair<std::string, const Key*>> delayed;
-  std::string failing;
-  for (const auto& [name, key] : keys_) {
-    if (key.queued || key.processing) {
-      pending.emplace_back(name, &key);
-    }
-    if (key.delay) {
-      delayed.emplace_back(name, &key);
-    }
-    if (key.failures > 0) {
-      failing += " " + name + "=" + std::to_string(key.failures);
-    }
-  }
-  std::stable_sort(pending.begin(), pending.end(), [](const auto& a, const auto& b) {
-    return a.second->lane != b.second->lane ? a.second->lane > b.second->lane
-                                            : a.second->place < b.second->place;
-  });
-  std::stable_sort(delayed.begin(), delayed.end(), [](const auto& a, const auto& b) {
-    return a.second->delay->ready_at_us < b.second->delay->ready_at_us;
-  });
-  std::string text = "| pending";
-  for (const auto& [name, key] : pending) {
-    text += " " + name + "@" + std::to_string(key->lane);
-  }
-  text += " | delayed";
-  for (const auto& [name, key] : delayed) {
-    text += " " + name + "@" + std::to_string(key->delay->lane) + "+" +
-            std::to_string(key->delay->ready_at_us);
-  }
-  return text + " | failing" + failing;
 }
 
 }  // namespace wq::model

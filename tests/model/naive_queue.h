@@ -1,18 +1,21 @@
-// NaiveQueue: the queue's semantics again, as plainly as they can be written: one map, linear
-// searches, no code shared with the engine. It is what the real queue is compared with.
+// NaiveQueue: the queue's semantics again, as plainly as they can be written: one map, linear searches,
+// no code shared with the engine. It is what the real queue is compared with.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tests/model/call.h"
+#include "wq/options.h"
 
 namespace wq::model {
 
 class NaiveQueue final : public Subject {
  public:
-  explicit NaiveQueue(int64_t wall_us) : wall_us_(wall_us) {}
+  NaiveQueue(const QueueOptions& options, int64_t wall_us);
 
   std::string Do(const Call& call) override;
   std::string Dump() override;
@@ -20,9 +23,8 @@ class NaiveQueue final : public Subject {
   // The part of Dump that says what is on disk.
   std::string DumpRecords() const;
   int64_t wall_us() const { return wall_us_; }
-  // The number (from 1) of the latest call that must be on disk for the last one to be
-  // acknowledged: the one that wrote the record which stands for it. 0 if the last call waits for
-  // nothing.
+  // The number (from 1) of the latest call that must be on disk for the last one to be acknowledged:
+  // the one that wrote the record which stands for it. 0 if the last call waits for nothing.
   uint64_t stands_on() const { return stands_on_; }
 
  private:
@@ -37,22 +39,54 @@ class NaiveQueue final : public Subject {
     bool queued = false;
     bool processing = false;
     bool again = false;  // Added while processing.
+    bool quarantined = false;
     Lane lane = 0;
+    std::string group = {};
     uint64_t place = 0;  // In its lane.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
     uint64_t written = 0;  // The call that wrote its pending record.
-  };
 
-  std::string Add(const std::string& name, Lane lane);
-  std::string AddAfter(const std::string& name, int64_t delay_us, std::optional<Lane> lane);
-  std::string Get();
+    bool Known() const { return queued || processing || quarantined || delay.has_value(); }
+    Lane KnownLane() const {
+      return queued || processing || !delay.has_value() ? (queued || processing ? lane : 0)
+                                                        : delay->lane;
+    }
+  };
+  using Entry = std::pair<const std::string, Key>;
+
+  std::string Add(const std::string& name, std::optional<Lane> lane, const std::string& group);
+  std::string MakeDirty(const std::string& name, Lane lane);
+  std::string AddAfter(const Call& call);
+  std::string DelayKey(const Call& call);
+  std::string AddRateLimited(const Call& call);
+  std::string Change(const Call& call);
+  std::string Get(uint32_t shard);
   std::string Done(const std::string& name);
+  std::string Remove(Key* key);
+  void Quarantine(Key* key);
+  void Release(Key* key);
   void Fire();
   void Crash();
-  Lane KnownLane(const Key& key) const;
 
+  void SettleGroup(const std::string& name, const std::string& group);
+  void Enqueue(const std::string& name, Lane lane);
+  void Dequeue(const std::string& name);
+  uint32_t ShardOf(const std::string& name) const;
+  Entry* NextInLanes(uint32_t shard);
+  Entry* NextInTurn(uint32_t shard);
+  Entry* Oldest(uint32_t shard, const std::function<bool(const Key&)>& matches);
+  std::vector<const Entry*> Pending() const;
+
+  QueueOptions options_;
   std::map<std::string, Key> keys_;
+  std::map<std::string, std::string> cursors_;
+  std::map<uint32_t, std::vector<std::string>>
+      turns_;                            // By shard: groups in the order of their turns.
+  std::map<uint32_t, uint32_t> passed_;  // By shard: see starvation_bound.
+  bool paused_ = false;
+  std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
+  int64_t pause_due_us_ = 0;                             // Steady time.
   uint64_t last_place_ = 0;
   uint64_t calls_ = 0;
   uint64_t stands_on_ = 0;

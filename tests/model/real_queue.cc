@@ -16,26 +16,45 @@ std::string Said(const Status& status, AddOutcome outcome) {
   if (!status.ok()) {
     return Said(status);
   }
-  return outcome == AddOutcome::kAdded ? "added" : "deduplicated";
+  return outcome == AddOutcome::kAdded          ? "added"
+         : outcome == AddOutcome::kDeduplicated ? "deduplicated"
+                                                : "held";
 }
 
 }  // namespace
 
 Status RealQueue::Use(std::unique_ptr<Store> store, Durability durability) {
   store_ = std::move(store);
-  QueueOptions options;
-  options.order = Order::kTwoLanes;
-  options.durability = durability;
-  options.limiter = limiter_;
-  if (Status s = store_->OpenQueue("q", options, &queue_); !s.ok()) {
+  options_.durability = durability;
+  options_.limiter = limiter_;
+  if (Status s = store_->OpenQueue("q", options_, &queue_); !s.ok()) {
     return s;
+  }
+  // As many workers as shards: each gets one of them.
+  std::vector<std::unique_ptr<Worker>> workers(options_.shards);
+  for (auto& worker : workers) {
+    if (Status s = queue_->Join(&worker); !s.ok()) {
+      return s;
+    }
+  }
+  workers_.resize(options_.shards);
+  for (auto& worker : workers) {
+    const uint32_t shard = worker->Shards().front();
+    workers_[shard] = std::move(worker);
   }
   static_cast<void>(queue_->Len());  // Fires what is due.
   return {};
 }
 
+Status RealQueue::Get(uint32_t shard, std::string* key) {
+  constexpr std::chrono::microseconds kNow(0);
+  return workers_.empty() ? queue_->GetFor(kNow, key) : workers_[shard]->GetFor(kNow, key);
+}
+
 std::string RealQueue::Do(const Call& call) {
-  const AddOptions options{.lane = call.lane};
+  const AddOptions options{
+      .lane = call.lane,
+      .group = call.group.empty() ? std::nullopt : std::optional<std::string_view>(call.group)};
   AddOutcome outcome = AddOutcome::kAdded;
   switch (call.op) {
     case Op::kAdd: {
@@ -47,14 +66,16 @@ std::string RealQueue::Do(const Call& call) {
           queue_->AddAfter(call.key, std::chrono::microseconds(call.delay_us), options, &outcome);
       return Said(s, outcome);
     }
-    case Op::kAddRateLimited:
+    case Op::kAddRateLimited: {
       limiter_->delay = std::chrono::microseconds(call.delay_us);
-      return Said(queue_->AddRateLimited(call.key, "error", options));
+      const Status s = queue_->AddRateLimited(call.key, "error", options, &outcome);
+      return Said(s, outcome);
+    }
     case Op::kForget:
       return Said(queue_->Forget(call.key));
     case Op::kGet: {
       std::string key;
-      const Status s = queue_->GetFor(std::chrono::microseconds(0), &key);
+      const Status s = Get(call.shard, &key);
       return s.ok() ? key : s.code() == StatusCode::kTimedOut ? "none" : Said(s);
     }
     case Op::kDone:
@@ -66,6 +87,23 @@ std::string RealQueue::Do(const Call& call) {
     case Op::kSetWall:
       clock_.SetWall(clock_.WallUs() + call.delay_us);
       return "ok";
+    case Op::kRemove:
+      return Said(queue_->Remove(call.key));
+    case Op::kCancelDelay:
+      return Said(queue_->CancelDelay(call.key));
+    case Op::kQuarantine:
+      return Said(queue_->Quarantine(call.key, "by hand"));
+    case Op::kRelease:
+      return Said(queue_->Release(call.key));
+    case Op::kDrop:
+      return Said(queue_->Drop(call.key));
+    case Op::kPause:
+      return Said(call.delay_us > 0 ? queue_->Pause(std::chrono::microseconds(call.delay_us))
+                                    : queue_->Pause());
+    case Op::kResume:
+      return Said(queue_->Resume());
+    case Op::kSetCursor:
+      return Said(queue_->SetCursor("c", call.key));
     case Op::kCrash:
       break;
   }
@@ -104,7 +142,8 @@ std::string MapQueue::Dump() {
   WQ_CHECK(s.ok(), "the disk of maps does not fail");
   const QueueCounts counts = queue()->Counts();
   std::string text;
-  for (const size_t count : {counts.queued, counts.processing, counts.delayed, counts.failing}) {
+  for (const size_t count :
+       {counts.queued, counts.processing, counts.delayed, counts.failing, counts.quarantined}) {
     text += std::to_string(count) + " ";
   }
   const storage::MemoryStorage disk(disk_);

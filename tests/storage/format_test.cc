@@ -15,9 +15,10 @@ class FormatTest : public ::testing::Test {
   std::string Bytes() {
     std::string text;
     batch_.ForEach([&text](const Mutation& mutation) {
-      text += std::string(mutation.is_put ? "+" : "-") +
-              kFamilyNames[static_cast<int>(mutation.family)] + " " + Hex(mutation.key) +
-              (mutation.is_put ? " " + Hex(mutation.value) : "");
+      text.append(mutation.is_put ? "+" : "-");
+      text.append(kFamilyNames[static_cast<int>(mutation.family)]);
+      text.append(" ").append(Hex(mutation.key));
+      if (mutation.is_put) text.append(" ").append(Hex(mutation.value));
     });
     batch_.Clear();
     return text;
@@ -39,30 +40,46 @@ TEST_F(FormatTest, Queue) {
 }
 
 TEST_F(FormatTest, QueueState) {
-  PutQueueState(1, {8192}, &batch_);
+  PutQueueState(1, {8192, {}, false, 0}, &batch_);
   EXPECT_EQ(Bytes(), "+default 73746174652f00000001 088040");
+  PutQueueState(1, {8192, "5 17", true, kAddedAt}, &batch_);
+  EXPECT_EQ(Bytes(),
+            "+default 73746174652f00000001 088040120435203137180120"
+            "8080f9c0c1c48203");
 }
 
 TEST_F(FormatTest, PendingOfTheDefaultLane) {
-  PutPending(1, {"ns/a", kFastLane, 8193, kAddedAt}, &batch_);
+  PutPending(1, {"ns/a", kFastLane, 8193, kAddedAt, {}}, &batch_);
   EXPECT_EQ(Bytes(), "+dirty 0000000100000000000000016e732f61 088140108080f9c0c1c48203");
   ErasePending(1, kFastLane, 8193, "ns/a", &batch_);
   EXPECT_EQ(Bytes(), "-dirty 0000000100000000000000016e732f61");
 }
 
+TEST_F(FormatTest, PendingOfAGroup) {
+  PutPending(1, {"ns/a", kFastLane, 8193, kAddedAt, "ns"}, &batch_);
+  EXPECT_EQ(Bytes(), "+dirty 0000000100000000000000016e732f61 088140108080f9c0c1c482031a026e73");
+}
+
 TEST_F(FormatTest, PendingOfAnotherLane) {
-  PutPending(1, {"ns/a", kSlowLane, 5, kAddedAt}, &batch_);
+  PutPending(1, {"ns/a", kSlowLane, 5, kAddedAt, {}}, &batch_);
   EXPECT_EQ(Bytes(), "+lanes 000000018000006300000000000000006e732f61 0805108080f9c0c1c48203");
   ErasePending(1, kSlowLane, 5, "ns/a", &batch_);
   EXPECT_EQ(Bytes(), "-lanes 000000018000006300000000000000006e732f61");
 }
 
 TEST_F(FormatTest, Delayed) {
-  PutDelayed(1, {"ns/a", kAddedAt + 5'000'000, 5'000'000, kAddedAt, kSlowLane}, &batch_);
+  PutDelayed(1, {"ns/a", kAddedAt + 5'000'000, 5'000'000, kAddedAt, kSlowLane, {}}, &batch_);
   EXPECT_EQ(Bytes(),
             "+delayed 0000000180060a24186a8b406e732f61 08c096b102108080f9c0c1c4820318c701");
   EraseDelayed(1, kAddedAt + 5'000'000, "ns/a", &batch_);
   EXPECT_EQ(Bytes(), "-delayed 0000000180060a24186a8b406e732f61");
+}
+
+TEST_F(FormatTest, DelayedOfAGroup) {
+  PutDelayed(1, {"ns/a", kAddedAt + 5'000'000, 5'000'000, kAddedAt, kSlowLane, "ns"}, &batch_);
+  EXPECT_EQ(Bytes(),
+            "+delayed 0000000180060a24186a8b406e732f61 "
+            "08c096b102108080f9c0c1c4820318c70122026e73");
 }
 
 TEST_F(FormatTest, Failures) {
@@ -71,6 +88,27 @@ TEST_F(FormatTest, Failures) {
             "+failures 000000016e732f61 0802108080f9c0c1c48203188180f9c0c1c482032204626f6f6d");
   EraseFailures(1, "ns/a", &batch_);
   EXPECT_EQ(Bytes(), "-failures 000000016e732f61");
+}
+
+TEST_F(FormatTest, Quarantine) {
+  PutQuarantine(1, {{"ns/a", 2, kAddedAt, kAddedAt + 1, "boom"}, kAddedAt + 1, kSlowLane, "ns"},
+                &batch_);
+  EXPECT_EQ(Bytes(),
+            "+quarantine 000000016e732f61 0802108080f9c0c1c48203188180f9c0c1c482032204626f6f6d"
+            "288180f9c0c1c4820330c7013a026e73");
+  PutQuarantine(1, {{"ns/a", 0, 0, 0, {}}, kAddedAt, kFastLane, {}}, &batch_);
+  EXPECT_EQ(Bytes(), "+quarantine 000000016e732f61 288080f9c0c1c48203");
+  EraseQuarantine(1, "ns/a", &batch_);
+  EXPECT_EQ(Bytes(), "-quarantine 000000016e732f61");
+}
+
+TEST_F(FormatTest, Cursor) {
+  PutCursor(1, {"pods", "41\xff"}, &batch_);
+  EXPECT_EQ(Bytes(), "+cursors 00000001706f6473 3431ff");
+  PutCursor(1, {"pods", {}}, &batch_);
+  EXPECT_EQ(Bytes(), "+cursors 00000001706f6473 ");
+  EraseCursor(1, "pods", &batch_);
+  EXPECT_EQ(Bytes(), "-cursors 00000001706f6473");
 }
 
 TEST(Format, FamiliesKeepTheirNumbersAndNames) {

@@ -1,53 +1,10 @@
 #include "storage/records.h"
 
-#include <limits>
-
-#include "storage/memory_storage.h"
+#include "records_fixture.h"
 #include "storage/record_keys.h"
-#include "support.h"
 
 namespace wq::storage {
 namespace {
-
-constexpr QueueId kQueue = 7;
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-constexpr Lane kLowestLane = std::numeric_limits<Lane>::min();
-constexpr Lane kHighestLane = std::numeric_limits<Lane>::max();
-
-// Keys that break careless codecs.
-const std::vector<std::string> kOddKeys = {
-    "a",        std::string(1, '\0'),  std::string("nul\0inside", 10), "\xff\xff\xff\xff",
-    "\xc3\x28", std::string(4096, 'k')};
-
-const std::string kOddError("bad\0\xff", 5);
-
-class RecordsTest : public ::testing::Test {
- protected:
-  void Apply() {
-    ASSERT_OK(storage_.Write(batch_, false));
-    batch_.Clear();
-  }
-  void Add(std::string_view key, uint64_t sequence, Lane lane = kFastLane, QueueId queue = kQueue) {
-    PutPending(queue, {key, lane, sequence, 5}, &batch_);
-    Apply();
-  }
-  // "key@sequence key@sequence", with the lane behind where it is not the default one.
-  std::string Pending(QueueId queue = kQueue) {
-    std::string text;
-    EXPECT_OK(ScanPending(storage_, queue, [&text](const PendingRecord& record) {
-      if (!text.empty()) text += ' ';
-      text.append(record.key).append("@").append(std::to_string(record.sequence));
-      if (record.lane != kFastLane) text.append("/").append(std::to_string(record.lane));
-      return true;
-    }));
-    return text;
-  }
-
-  MutationBatch batch_;
-  std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
-  MemoryStorage storage_{disk_};
-};
 
 TEST_F(RecordsTest, StoreComesBack) {
   StoreRecord record;
@@ -76,38 +33,55 @@ TEST_F(RecordsTest, QueuesComeBackByName) {
 }
 
 TEST_F(RecordsTest, QueueStateComesBack) {
+  std::string buffer;
   QueueStateRecord state;
-  EXPECT_EQ(GetQueueState(storage_, kQueue, &state).code(), StatusCode::kNotFound);
-  PutQueueState(kQueue, {UINT64_MAX}, &batch_);
-  Apply();
-  ASSERT_OK(GetQueueState(storage_, kQueue, &state));
-  EXPECT_EQ(state.sequence_high_water, UINT64_MAX);
-}
-
-TEST_F(RecordsTest, PendingComesBackWhateverTheKey) {
-  for (const std::string& key : kOddKeys) {
-    for (const Lane lane : {kFastLane, kSlowLane, kLowestLane, kHighestLane}) {
-      for (const uint64_t sequence : {uint64_t{0}, kSequencesPerBlock, UINT64_MAX}) {
-        PutPending(kQueue, {key, lane, sequence, kMin}, &batch_);
+  EXPECT_EQ(GetQueueState(storage_, kQueue, &buffer, &state).code(), StatusCode::kNotFound);
+  const std::vector<std::string> limiter_states = {kOddError, std::string(4096, '\0'), ""};
+  for (const std::string& limiter_state : limiter_states) {
+    for (const bool paused : {true, false}) {
+      for (const int64_t until : {kMin, int64_t{0}, kMax}) {
+        PutQueueState(kQueue, {UINT64_MAX, limiter_state, paused, until}, &batch_);
         Apply();
-        PendingRecord record;
-        ASSERT_OK(FindPending(storage_, kQueue, key, &record));
-        EXPECT_EQ(record.key, key);
-        EXPECT_EQ(record.lane, lane);
-        EXPECT_EQ(record.sequence, sequence);
-        EXPECT_EQ(record.added_at_us, kMin);
-        ErasePending(kQueue, lane, sequence, key, &batch_);
-        Apply();
-        EXPECT_EQ(Pending(), "");
+        ASSERT_OK(GetQueueState(storage_, kQueue, &buffer, &state));
+        EXPECT_EQ(state.sequence_high_water, UINT64_MAX);
+        EXPECT_EQ(state.limiter_state, limiter_state);
+        EXPECT_EQ(state.paused, paused);
+        EXPECT_EQ(state.paused_until_us, until);
       }
     }
+  }
+}
+
+TEST_F(RecordsTest, AnEmptyQueueStateLeavesNothingOfAFullOne) {
+  std::string buffer;
+  QueueStateRecord state{1, "state", true, 2};
+  PutQueueState(kQueue, state, &batch_);
+  PutQueueState(kQueue, {}, &batch_);
+  Apply();
+  ASSERT_OK(GetQueueState(storage_, kQueue, &buffer, &state));
+  EXPECT_EQ(state.sequence_high_water, 0U);
+  EXPECT_EQ(state.limiter_state, "");
+  EXPECT_FALSE(state.paused);
+  EXPECT_EQ(state.paused_until_us, 0);
+}
+
+TEST_F(RecordsTest, DelayedComesBackWithItsGroup) {
+  for (const std::string& group : kOddGroups) {
+    PutDelayed(kQueue, {"k", 1, 2, 3, kSlowLane, group}, &batch_);
+    Apply();
+    std::vector<std::string> seen;
+    EXPECT_OK(ScanDelayed(storage_, kQueue, [&](const DelayedRecord& record) {
+      seen.emplace_back(record.group);
+      return true;
+    }));
+    EXPECT_EQ(seen, std::vector<std::string>{group});
   }
 }
 
 TEST_F(RecordsTest, DelayedComesBackByReadyTime) {
   const std::vector<int64_t> times = {kMin, -1'000'000, -1, 0, 1, 255, 256, kMax};
   for (auto it = times.rbegin(); it != times.rend(); ++it) {
-    PutDelayed(kQueue, {kOddKeys[2], *it, 77, -88, kLowestLane}, &batch_);
+    PutDelayed(kQueue, {kOddKeys[2], *it, 77, -88, kLowestLane, {}}, &batch_);
   }
   Apply();
   std::vector<int64_t> seen;
@@ -153,73 +127,89 @@ TEST_F(RecordsTest, AShorterErrorLeavesNothingOfALongerOne) {
   EXPECT_EQ(record.last_error, "");
 }
 
-TEST_F(RecordsTest, PendingIsInHandOutOrder) {
-  Add("slow-late", 9, kSlowLane);
-  Add("z", 1);
-  Add("a", 2);
-  Add("lowest", 3, kLowestLane);
-  Add("below", 4, -1);
-  Add("above", 5, 1);
-  Add("highest", 6, kHighestLane);
-  Add("m", kSequencesPerBlock);
-  Add("b", kSequencesPerBlock - 1);
-  Add("slow-early", 8, kSlowLane);
-  EXPECT_EQ(Pending(),
-            "highest@6/2147483647 above@5/1 z@1 a@2 b@8191 m@8192 below@4/-1 slow-early@8/-100 "
-            "slow-late@9/-100 lowest@3/-2147483648");
+TEST_F(RecordsTest, QuarantineComesBack) {
+  for (const std::string& key : kOddKeys) {
+    for (const std::string& group : kOddGroups) {
+      for (const std::string& error : {kOddError + key, std::string()}) {
+        PutQuarantine(kQueue, {{key, UINT64_MAX, -1, kMax, error}, kMin, kLowestLane, group},
+                      &batch_);
+        Apply();
+        std::string buffer;
+        QuarantineRecord record;
+        ASSERT_OK(GetQuarantine(storage_, kQueue, key, &buffer, &record));
+        EXPECT_EQ(record.failures.key, key);
+        EXPECT_EQ(record.failures.count, UINT64_MAX);
+        EXPECT_EQ(record.failures.first_at_us, -1);
+        EXPECT_EQ(record.failures.last_at_us, kMax);
+        EXPECT_EQ(record.failures.last_error, error);
+        EXPECT_EQ(record.quarantined_at_us, kMin);
+        EXPECT_EQ(record.lane, kLowestLane);
+        EXPECT_EQ(record.group, group);
+      }
+    }
+    EraseQuarantine(kQueue, key, &batch_);
+    Apply();
+    EXPECT_EQ(Contents(storage_, Family::kQuarantine), "");
+  }
 }
 
-TEST_F(RecordsTest, PendingIsInOrderOverManyBlocks) {
-  constexpr uint64_t kCount = 3 * kSequencesPerBlock;
-  for (uint64_t i = 0; i < kCount; ++i) {
-    const uint64_t sequence = i * 7919 % kCount;  // Coprime: each once.
-    PutPending(kQueue, {std::to_string(i), kFastLane, sequence, 0}, &batch_);
-  }
+TEST_F(RecordsTest, QuarantineIsApartFromFailures) {
+  std::string buffer;
+  FailureRecord failures;
+  QuarantineRecord quarantined;
+  PutFailures(kQueue, {"fails", 1, 2, 3, "e"}, &batch_);
+  PutQuarantine(kQueue, {{"kept", 0, 0, 0, {}}, 0, kFastLane, {}}, &batch_);
   Apply();
-  uint64_t next = 0;
-  EXPECT_OK(ScanPending(storage_, kQueue, [&next](const PendingRecord& record) {
-    EXPECT_EQ(record.sequence, next);
-    return ++next != 2 * kSequencesPerBlock + 5;
-  }));
-  EXPECT_EQ(next, 2 * kSequencesPerBlock + 5) << "stopped where the visitor said";
+  EXPECT_STATUS(kNotFound, "", GetFailures(storage_, kQueue, "kept", &buffer, &failures));
+  EXPECT_STATUS(kNotFound, "", GetQuarantine(storage_, kQueue, "fails", &buffer, &quarantined));
+  EXPECT_STATUS(kNotFound, "", GetQuarantine(storage_, kQueue + 1, "kept", &buffer, &quarantined));
+  ASSERT_OK(GetQuarantine(storage_, kQueue, "kept", &buffer, &quarantined));
+  EXPECT_EQ(quarantined.failures.count, 0U);
 }
 
-TEST_F(RecordsTest, ScanStopsInEveryLane) {
-  Add("high", 1, 1);
-  Add("fast", 2);
-  Add("slow", 3, kSlowLane);
-  for (int wanted = 1; wanted <= 3; ++wanted) {
-    int seen = 0;
-    EXPECT_OK(ScanPending(storage_, kQueue, [&](const PendingRecord&) { return ++seen < wanted; }));
-    EXPECT_EQ(seen, wanted);
-    seen = 0;
-    EXPECT_OK(ScanPendingUnordered(storage_, kQueue,
-                                   [&](const PendingRecord&) { return ++seen < wanted; }));
-    EXPECT_EQ(seen, wanted);
-  }
+TEST_F(RecordsTest, QuarantineIsScannedByKeyAndStops) {
+  PutQuarantine(kQueue, {{"b", 2, 0, 0, "second"}, 20, kSlowLane, {}}, &batch_);
+  PutQuarantine(kQueue, {{"a", 1, 0, 0, {}}, 10, kFastLane, "g"}, &batch_);
+  PutQuarantine(kQueue, {{"c", 3, 0, 0, {}}, 30, kFastLane, {}}, &batch_);
+  PutQuarantine(kQueue + 1, {{"other", 0, 0, 0, {}}, 0, kFastLane, {}}, &batch_);
+  Apply();
+  const auto scan = [&](int at_most) {
+    std::string seen;
+    EXPECT_OK(ScanQuarantine(storage_, kQueue, [&](const QuarantineRecord& record) {
+      seen.append(record.failures.key).append(std::to_string(record.failures.count)).append("/");
+      seen.append(record.failures.last_error).append("/").append(std::to_string(record.lane));
+      seen.append("/").append(record.group).append(" ");
+      return --at_most > 0;
+    }));
+    return seen;
+  };
+  EXPECT_EQ(scan(9), "a1//0/g b2/second/-100/ c3//0/ ") << "nothing of a record in the next";
+  EXPECT_EQ(scan(2), "a1//0/g b2/second/-100/ ");
 }
 
-TEST_F(RecordsTest, QueuesDoNotMix) {
-  for (const QueueId queue : {QueueId{0}, kQueue, kQueue + 1, QueueId{0xffffffff}}) {
-    Add("q" + std::to_string(queue), 1, kFastLane, queue);
-    Add("q" + std::to_string(queue), 2, kSlowLane, queue);
-  }
-  EXPECT_EQ(Pending(0), "q0@1 q0@2/-100");
-  EXPECT_EQ(Pending(kQueue), "q7@1 q7@2/-100");
-  EXPECT_EQ(Pending(0xffffffff), "q4294967295@1 q4294967295@2/-100");
-  PendingRecord record;
-  EXPECT_EQ(FindPending(storage_, kQueue, "q8", &record).code(), StatusCode::kNotFound);
-  EXPECT_EQ(FindPending(storage_, 0xffffffff, "q8", &record).code(), StatusCode::kNotFound);
-}
-
-TEST_F(RecordsTest, SamePlaceOverwrites) {
-  Add("k", 0);
-  Add("k", kSequencesPerBlock - 1);
-  EXPECT_TRUE(SamePlace(0, kSequencesPerBlock - 1));
-  EXPECT_EQ(Pending(), "k@8191");
-  Add("k", kSequencesPerBlock);
-  EXPECT_FALSE(SamePlace(0, kSequencesPerBlock));
-  EXPECT_EQ(Pending(), "k@8191 k@8192");
+TEST_F(RecordsTest, CursorsComeBackByName) {
+  const std::string long_value(size_t{64} << 10, '\xff');
+  PutCursor(kQueue, {"pods", kOddError}, &batch_);
+  PutCursor(kQueue, {"empty", {}}, &batch_);
+  PutCursor(kQueue, {std::string_view("nul\0", 4), long_value}, &batch_);
+  PutCursor(kQueue, {"gone", "x"}, &batch_);
+  EraseCursor(kQueue, "gone", &batch_);
+  PutCursor(kQueue + 1, {"other", "x"}, &batch_);
+  PutCursor(kQueue, {"pods", kOddError + "2"}, &batch_);
+  Apply();
+  const auto scan = [&](size_t at_most) {
+    std::vector<std::pair<std::string, std::string>> seen;
+    EXPECT_OK(ScanCursors(storage_, kQueue, [&](const CursorRecord& record) {
+      seen.emplace_back(record.name, record.value);
+      return seen.size() < at_most;
+    }));
+    return seen;
+  };
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"empty", ""}, {std::string("nul\0", 4), long_value}, {"pods", kOddError + "2"}};
+  EXPECT_EQ(scan(9), all);
+  all.pop_back();
+  EXPECT_EQ(scan(2), all);
 }
 
 TEST_F(RecordsTest, DamageIsCorruptionThatNamesTheRecord) {
@@ -234,6 +224,12 @@ TEST_F(RecordsTest, DamageIsCorruptionThatNamesTheRecord) {
         break;
       case Family::kFailures:
         status = ScanFailures(storage_, kQueue, [](const FailureRecord&) { return true; });
+        break;
+      case Family::kQuarantine:
+        status = ScanQuarantine(storage_, kQueue, [](const QuarantineRecord&) { return true; });
+        break;
+      case Family::kCursors:
+        status = ScanCursors(storage_, kQueue, [](const CursorRecord&) { return true; });
         break;
       case Family::kDefault:
         status = ScanQueues(storage_, [](const QueueRecord&) { return true; });
@@ -257,7 +253,35 @@ TEST_F(RecordsTest, DamageIsCorruptionThatNamesTheRecord) {
   expect_corrupt(Family::kDelayed, queue + block + "k", "\x08", "cannot be decoded");
   expect_corrupt(Family::kFailures, queue, "", "failures, record");
   expect_corrupt(Family::kFailures, queue + "k", "\x08", "cannot be decoded");
+  expect_corrupt(Family::kDirty, queue + block + "k", "\x1a\x05g", "cannot be decoded");
+  expect_corrupt(Family::kDelayed, queue + block + "k", "\x22\x05g", "cannot be decoded");
+  expect_corrupt(Family::kQuarantine, queue, "", "quarantine, record 0x00000007");
+  expect_corrupt(Family::kQuarantine, queue + "k", "\x3a\x05g", "cannot be decoded");
+  expect_corrupt(Family::kCursors, queue, "value", "cursors, record 0x00000007: its key is too");
   expect_corrupt(Family::kDefault, "queue/q", "\x08", "default, record 0x71756575652f71");
+}
+
+TEST_F(RecordsTest, DamageIsCorruptionForALookUpToo) {
+  batch_.Put(Family::kDefault, StateKey(kQueue), "\x12\x05g");
+  const std::string key = QueueKeyPrefix(kQueue) + "k";
+  batch_.Put(Family::kFailures, key, "\x08");
+  batch_.Put(Family::kQuarantine, key, "\x08");
+  std::string pending_key;
+  AppendPendingKey(kQueue, kFastLane, 1, "k", &pending_key);
+  batch_.Put(Family::kDirty, pending_key, "\x08\x01\x1a\x05g");
+  Apply();
+  std::string buffer;
+  QueueStateRecord state;
+  EXPECT_STATUS(kCorruption, "default, record", GetQueueState(storage_, kQueue, &buffer, &state));
+  FailureRecord failures;
+  EXPECT_STATUS(kCorruption, "failures, record 0x000000076b",
+                GetFailures(storage_, kQueue, "k", &buffer, &failures));
+  QuarantineRecord quarantined;
+  EXPECT_STATUS(kCorruption, "quarantine, record 0x000000076b",
+                GetQuarantine(storage_, kQueue, "k", &buffer, &quarantined));
+  PendingRecord pending;
+  EXPECT_STATUS(kCorruption, "dirty, record",
+                FindPending(storage_, kQueue, "k", &buffer, &pending));
 }
 
 TEST(RecordKeys, LanesSortHigherFirst) {

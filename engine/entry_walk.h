@@ -1,0 +1,49 @@
+// EntryWalk: one walk over the entries of a queue, in the order of StoreView::ForEachEntry.
+//
+//   Status s = EntryWalk(reader, id, visit).Run();
+//
+// Bounded memory, whatever the number of keys. Thread-compatible; for one Run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "storage/records.h"
+#include "wq/store_view.h"
+
+namespace wq {
+
+// Conversions that every reader of a view shares.
+FailureInfo ToInfo(const storage::FailureRecord& record);
+void Fill(const storage::PendingRecord& record, Entry* entry);
+void Fill(const storage::DelayedRecord& record, Entry* entry);
+void Fill(const storage::QuarantineRecord& record, Entry* entry);  // The failures too.
+
+class EntryWalk {
+ public:
+  // All are borrowed.
+  EntryWalk(const storage::Reader& reader, storage::QueueId queue, const StoreView::Visitor& visit)
+      : reader_(reader), queue_(queue), visit_(visit) {}
+
+  Status Run();
+  Status RunQuarantined();  // The last part alone.
+
+ private:
+  Status VisitPending();
+  Status VisitDelayed();
+  Status VisitFailingOnly();
+  Status VisitChunk(std::unordered_set<std::string> chunk);
+  bool JoinAndVisit(std::string_view key);
+
+  const storage::Reader& reader_;
+  const storage::QueueId queue_;
+  const StoreView::Visitor& visit_;
+  bool join_failures_ = false;
+  bool stopped_ = false;  // The visitor said so.
+  Status join_status_;    // Of the look-ups within a scan.
+  Entry entry_;           // Reused, so that a row costs no allocation.
+  std::string value_;
+};
+
+}  // namespace wq

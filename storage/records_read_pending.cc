@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "storage/record_decode.h"
+#include "storage/record_keys.h"
+#include "storage/records.h"
+#include "storage/records.pb.h"
+
+namespace wq::storage {
+namespace {
+
+size_t PendingPrefixBytes(Family family) {
+  return family == Family::kDirty ? kDirtyPrefixBytes : kLanesPrefixBytes;
+}
+
+// The views in `record` point into `record_key` and `message`.
+// REQUIRES: the key belongs to a queue, that is, has at least a queue id.
+Status DecodePending(Family family, std::string_view record_key, std::string_view value,
+                     pb::PendingRecord* message, PendingRecord* record) {
+  const size_t prefix = PendingPrefixBytes(family);
+  if (record_key.size() <= prefix) return BadRecord(family, record_key, kShortKey);
+  if (!Parse(value, message)) return BadRecord(family, record_key, kBadValue);
+  record->lane = kFastLane;
+  if (family == Family::kLanes) {
+    record->lane = LaneOfCode(ReadBig32(record_key.substr(kQueuePrefixBytes)));
+    if (record->lane == kFastLane) {
+      return BadRecord(family, record_key, "the default lane has no place here");
+    }
+  }
+  record->key = record_key.substr(prefix);
+  record->sequence = message->sequence();
+  record->added_at_us = message->added_at_us();
+  record->group = message->group();
+  if (record->sequence >> kSequenceBlockBits != ReadBig64(record_key.substr(prefix - 8))) {
+    return BadRecord(family, record_key, "its sequence is not of its block");
+  }
+  return Status::Ok();
+}
+
+// One block's pending records, to be visited by sequence. Records arrive in the order of the disk.
+class BlockSorter {
+ public:
+  using Visitor = std::function<bool(const PendingRecord&)>;
+  explicit BlockSorter(const Visitor& visit) : visit_(visit) {}
+
+  // Takes one record; visits the previous block first if this one begins another. False when the
+  // visitor wants no more.
+  bool Take(const PendingRecord& record) {
+    if (!rows_.empty() && !SameBlock(record) && !VisitBlock()) return false;
+    lane_ = record.lane;
+    rows_.push_back({record.sequence, record.added_at_us, bytes_.size(), record.key.size(),
+                     record.group.size()});
+    bytes_.append(record.key).append(record.group);
+    return true;
+  }
+
+  bool VisitBlock() {
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+      return std::pair(a.sequence, a.key_at) < std::pair(b.sequence, b.key_at);
+    });
+    for (const Row& row : rows_) {
+      const std::string_view bytes = std::string_view(bytes_).substr(row.key_at);
+      PendingRecord record{bytes.substr(0, row.key_bytes), lane_, row.sequence, row.added_at_us,
+                           bytes.substr(row.key_bytes, row.group_bytes)};
+      if (!visit_(record)) {
+        stopped_ = true;
+        break;
+      }
+    }
+    rows_.clear();
+    bytes_.clear();
+    return !stopped_;
+  }
+
+  bool stopped() const { return stopped_; }
+
+ private:
+  struct Row {
+    uint64_t sequence;
+    int64_t added_at_us;
+    size_t key_at;  // In bytes_; the group follows the key.
+    size_t key_bytes;
+    size_t group_bytes;
+  };
+
+  bool SameBlock(const PendingRecord& record) const {
+    return record.lane == lane_ && SamePlace(record.sequence, rows_.front().sequence);
+  }
+
+  const Visitor& visit_;
+  Lane lane_ = kFastLane;  // Of all rows.
+  std::vector<Row> rows_;  // All of one lane and block.
+  std::string bytes_;      // Keys and groups of the rows, one after another.
+  bool stopped_ = false;
+};
+
+Status SortPending(const Reader& reader, Family family, std::string_view begin,
+                   std::string_view end, BlockSorter* sorter) {
+  if (sorter->stopped()) return Status::Ok();
+  pb::PendingRecord message;
+  Status status = ScanDecoded(
+      reader, family, begin, end, [&](std::string_view key, std::string_view value, bool* go_on) {
+        PendingRecord record;
+        Status decoded = DecodePending(family, key, value, &message, &record);
+        if (decoded.ok()) *go_on = sorter->Take(record);
+        return decoded;
+      });
+  if (status.ok() && !sorter->stopped()) sorter->VisitBlock();
+  return status;
+}
+
+// The pending record of `key` in one family, by going from block to block. NotFound.
+Status FindPendingIn(const Reader& reader, Family family, QueueId queue, std::string_view key,
+                     std::string* value_buffer, PendingRecord* record) {
+  const size_t prefix_bytes = PendingPrefixBytes(family);
+  std::string begin = QueueKeyPrefix(queue);
+  const std::string end = PrefixEnd(begin);
+  for (;;) {
+    std::string block;  // The prefix of the next block that holds anything.
+    Status status = ScanDecoded(
+        reader, family, begin, end, [&](std::string_view first, std::string_view, bool* go_on) {
+          *go_on = false;
+          block = first.substr(0, prefix_bytes);
+          return block.size() == prefix_bytes ? Status::Ok() : BadRecord(family, first, kShortKey);
+        });
+    if (!status.ok()) return status;
+    if (block.empty()) return Status::NotFound("no pending record of this key");
+    const std::string record_key = block + std::string(key);
+    status = reader.Get(family, record_key, value_buffer);
+    if (status.ok()) {
+      pb::PendingRecord message;
+      status = DecodePending(family, record_key, *value_buffer, &message, record);
+      *value_buffer = message.group();
+      record->key = key;
+      record->group = *value_buffer;
+    }
+    if (status.code() != StatusCode::kNotFound) return status;
+    begin = PrefixEnd(block);
+    // The last block of all: PrefixEnd then is the queue's end, or nothing at all.
+    if (begin.empty() || begin == end) return status;
+  }
+}
+
+}  // namespace
+
+Status ScanPending(const Reader& reader, QueueId queue,
+                   const std::function<bool(const PendingRecord&)>& visit) {
+  const std::string begin = QueueKeyPrefix(queue);
+  const std::string end = PrefixEnd(begin);
+  // The lanes above the default one, and (none, or it is corruption) the default one itself.
+  std::string below = begin;
+  AppendBig32(LaneCode(kFastLane) + 1, &below);
+  BlockSorter sorter(visit);
+  Status status = SortPending(reader, Family::kLanes, begin, below, &sorter);
+  if (status.ok()) status = SortPending(reader, Family::kDirty, begin, end, &sorter);
+  if (status.ok()) status = SortPending(reader, Family::kLanes, below, end, &sorter);
+  return status;
+}
+
+Status ScanPendingUnordered(const Reader& reader, QueueId queue,
+                            const std::function<bool(const PendingRecord&)>& visit) {
+  const std::string begin = QueueKeyPrefix(queue);
+  const std::string end = PrefixEnd(begin);
+  pb::PendingRecord message;
+  bool stopped = false;
+  for (const Family family : {Family::kDirty, Family::kLanes}) {
+    if (stopped) break;
+    Status status = ScanDecoded(
+        reader, family, begin, end, [&](std::string_view key, std::string_view value, bool* go_on) {
+          PendingRecord record;
+          Status decoded = DecodePending(family, key, value, &message, &record);
+          if (decoded.ok()) *go_on = visit(record);
+          stopped = !*go_on;
+          return decoded;
+        });
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+Status FindPending(const Reader& reader, QueueId queue, std::string_view key,
+                   std::string* value_buffer, PendingRecord* record) {
+  Status status = FindPendingIn(reader, Family::kDirty, queue, key, value_buffer, record);
+  if (status.code() != StatusCode::kNotFound) return status;
+  return FindPendingIn(reader, Family::kLanes, queue, key, value_buffer, record);
+}
+
+}  // namespace wq::storage
