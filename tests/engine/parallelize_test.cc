@@ -1,0 +1,178 @@
+// ParallelizeUntil: each piece once, by as many workers as asked for, until it is stopped.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <latch>
+#include <mutex>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "wq/parallelize.h"
+
+namespace wq {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+const std::stop_token kNeverStops;
+
+TEST(ParallelizeUntil, RunsEveryPieceOnce) {
+  for (const size_t workers : {1U, 2U, 3U, 16U, 200U}) {
+    for (const size_t pieces : {1U, 2U, 99U, 100U}) {
+      for (const size_t chunk : {0U, 1U, 2U, 7U, 99U, 1000U}) {
+        std::vector<int> runs(pieces);  // Not atomic: TSan sees a piece that two run.
+        const Status s = ParallelizeUntil(
+            kNeverStops, workers, pieces, [&](size_t i) { ++runs[i]; }, chunk);
+        ASSERT_TRUE(s.ok()) << s.ToString();
+        ASSERT_THAT(runs, Each(1)) << workers << " " << pieces << " " << chunk;
+      }
+    }
+  }
+}
+
+TEST(ParallelizeUntil, NoPiecesIsOkAtOnce) {
+  EXPECT_TRUE(ParallelizeUntil(kNeverStops, 3, 0, [](size_t) { FAIL(); }).ok());
+}
+
+TEST(ParallelizeUntil, RefusesNoWorkersAndNoFunction) {
+  EXPECT_EQ(ParallelizeUntil(kNeverStops, 0, 3, [](size_t) { FAIL(); }).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParallelizeUntil(kNeverStops, 1, 3, nullptr).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(ParallelizeUntil, RunsAsManyPiecesAtOnceAsThereAreWorkers) {
+  constexpr size_t kWorkers = 4;
+  std::latch together(kWorkers);  // Opens only if all of them are there at once.
+  EXPECT_TRUE(ParallelizeUntil(kNeverStops, kWorkers, kWorkers, [&](size_t) {
+                together.arrive_and_wait();
+              }).ok());
+}
+
+TEST(ParallelizeUntil, NeverMoreThreadsThanChunksOrWorkers) {
+  const auto threads = [](size_t workers, size_t pieces, size_t chunk) {
+    std::mutex mu;
+    std::vector<std::thread::id> ids;
+    const Status s = ParallelizeUntil(
+        kNeverStops, workers, pieces,
+        [&](size_t) {
+          const std::lock_guard lock(mu);
+          if (std::find(ids.begin(), ids.end(), std::this_thread::get_id()) == ids.end()) {
+            ids.push_back(std::this_thread::get_id());
+          }
+        },
+        chunk);
+    EXPECT_TRUE(s.ok());
+    return ids;
+  };
+  EXPECT_THAT(threads(1, 10, 1), ElementsAre(std::this_thread::get_id()));
+  EXPECT_THAT(threads(8, 10, 10), ElementsAre(std::this_thread::get_id()));
+  EXPECT_LE(threads(8, 10, 5).size(), 2U);
+  EXPECT_LE(threads(3, 1000, 1).size(), 3U);
+}
+
+TEST(ParallelizeUntil, OneWorkerTakesThePiecesInOrder) {
+  std::vector<size_t> order;
+  EXPECT_TRUE(ParallelizeUntil(
+                  kNeverStops, 1, 5, [&](size_t i) { order.push_back(i); }, 2)
+                  .ok());
+  EXPECT_THAT(order, ElementsAre(0, 1, 2, 3, 4));
+}
+
+TEST(ParallelizeUntil, AChunkOfAnySizeIsExact) {
+  std::atomic<int> runs = 0;
+  EXPECT_TRUE(ParallelizeUntil(
+                  kNeverStops, 4, 10, [&](size_t) { ++runs; }, SIZE_MAX)
+                  .ok());
+  EXPECT_EQ(runs, 10);
+}
+
+TEST(ParallelizeUntil, RunsNothingIfStoppedBefore) {
+  std::stop_source stop;
+  stop.request_stop();
+  const Status s = ParallelizeUntil(stop.get_token(), 3, 5, [](size_t) { FAIL(); });
+  EXPECT_EQ(s.ToString(), "ShuttingDown: stopped after 0 of 5 pieces");
+}
+
+TEST(ParallelizeUntil, AStopIsSeenBeforeEachPieceAlsoWithinAChunk) {
+  std::stop_source stop;
+  std::vector<size_t> order;
+  const Status s = ParallelizeUntil(
+      stop.get_token(), 1, 10,
+      [&](size_t i) {
+        order.push_back(i);
+        if (i == 3) {
+          stop.request_stop();
+        }
+      },
+      10);
+  EXPECT_EQ(s.ToString(), "ShuttingDown: stopped after 4 of 10 pieces");
+  EXPECT_THAT(order, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(ParallelizeUntil, AHugeLoopIsStopped) {
+  std::stop_source stop;
+  std::atomic<int> runs = 0;
+  const Status s = ParallelizeUntil(stop.get_token(), 3, SIZE_MAX, [&](size_t) {
+    if (++runs == 100) {
+      stop.request_stop();
+    }
+  });
+  EXPECT_EQ(s.code(), StatusCode::kShuttingDown);
+  EXPECT_GE(runs, 100);
+}
+
+TEST(ParallelizeUntil, AStopDuringTheLastPieceIsOk) {
+  std::stop_source stop;
+  EXPECT_TRUE(ParallelizeUntil(stop.get_token(), 1, 3, [&](size_t i) {
+                if (i == 2) {
+                  stop.request_stop();
+                }
+              }).ok());
+}
+
+TEST(ParallelizeUntil, AnExceptionEndsTheLoopAndIsReported) {
+  std::vector<size_t> order;
+  const Status s = ParallelizeUntil(kNeverStops, 1, 10, [&](size_t i) {
+    order.push_back(i);
+    if (i == 2) {
+      throw std::runtime_error("no node");
+    }
+  });
+  EXPECT_EQ(s.ToString(), "InvalidArgument: piece 2: no node");
+  EXPECT_THAT(order, ElementsAre(0, 1, 2));
+}
+
+TEST(ParallelizeUntil, AnExceptionOfAnyTypeIsReported) {
+  const Status s = ParallelizeUntil(kNeverStops, 1, 1, [](size_t) { throw 7; });
+  EXPECT_EQ(s.ToString(), "InvalidArgument: piece 0: unknown exception");
+}
+
+TEST(ParallelizeUntil, PiecesUnderWayAtAnExceptionRunToTheirEnd) {
+  std::latch both(2);
+  std::latch thrown(1);
+  std::atomic<int> ended = 0;
+  const Status s = ParallelizeUntil(kNeverStops, 2, 100, [&](size_t i) {
+    ASSERT_LT(i, 2U);  // Chunks are taken in order, and both of these are held up.
+    both.arrive_and_wait();
+    if (i == 0) {
+      thrown.count_down();
+      throw std::runtime_error("first");
+    }
+    thrown.wait();
+    ++ended;
+    throw std::runtime_error("second");
+  });
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ended, 1);
+}
+
+}  // namespace
+}  // namespace wq
