@@ -23,7 +23,8 @@ load helpers
 @test "-o json" {
   store_with
   run -1 --separate-stderr wqctl add -q q -o json a a ''
-  [ "$(jq -c . <<< "$output")" = '{"added":1,"deduplicated":1,"refused":1}' ]
+  [ "$(jq -c . <<< "$output")" = \
+    '{"added":1,"deduplicated":1,"held":0,"refused":1}' ]
 }
 
 @test "words that mean something elsewhere are keys like any other" {
@@ -116,6 +117,79 @@ load helpers
   wqctl add -q q --lane fast s2
   [ "$(dumped_keys)" = "f1 s2 s1 " ]
   [ "$(wqctl inspect -q q -o json | jq -c '.queues[0].lanes')" = '{"fast":2,"slow":1}' ]
+}
+
+@test "priorities: higher first, any 32-bit integer, and the latest add counts" {
+  store_with
+  wqctl add -q q --priority -2147483648 last
+  wqctl add -q q --priority 2147483647 first
+  wqctl add -q q --priority 7 seven
+  wqctl add -q q --lane 7 lucky
+  wqctl add -q q --lane slow slow
+  wqctl add -q q fast moved
+  wqctl add -q q --priority -100 moved
+  [ "$(dumped_keys)" = "first seven lucky fast slow moved last " ]
+  [ "$(wqctl inspect -q q -o json | jq -c '.queues[0].lanes')" = \
+    '{"fast":1,"slow":2,"2147483647":1,"7":2,"-2147483648":1}' ]
+  run -0 wqctl inspect -q q
+  contains "$output" "2147483647=1 7=2 -2147483648=1"
+  run -0 --separate-stderr wqctl work -q q -- echo
+  [ "$(tr '\n' ' ' <<< "$output")" = "first seven lucky fast slow moved last " ]
+}
+
+@test "a requeue keeps its priority" {
+  store_with
+  wqctl add -q q --priority 5 k
+  start work work -q q --base-delay 1h --max-delay 1h -- false
+  until_ok delayed_at_priority_5
+  kill -TERM "$PID"
+  wait "$PID"
+}
+delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
+
+@test "bad lanes, priorities and groups: exit 2" {
+  store_with
+  for priority in fast 2147483648 -2147483649 1.5 '' 0x7 +1; do
+    run -2 --separate-stderr wqctl add -q q --priority "$priority" k
+    contains "$stderr" "32-bit integer"
+  done
+  run -2 --separate-stderr wqctl add -q q --lane fast --priority 0 k
+  contains "$stderr" "excludes"
+  run -2 --separate-stderr wqctl add -q q --group '' k
+  contains "$stderr" "group"
+  run -2 --separate-stderr wqctl add -q q --group "$(printf 'x%.0s' {1..1025})" k
+  contains "$stderr" "1024 bytes"
+  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
+}
+
+@test "--group: kept with the key, through a delay and a crash, and never replaced" {
+  store_with
+  wqctl add -q q --group ns1 a
+  wqctl add -q q --group '[x,y]' --after 1h b
+  wqctl add -q q c
+  wqctl add -q q --group other a
+  [ "$(wqctl dump -q q | jq -r '.key + "=" + (.group // "none")' | tr '\n' ' ')" = \
+    "a=ns1 c=none b=[x,y] " ]
+  start work work -q q -- sh -c 'echo > started; read -r _' _
+  kill -9 "$PID"
+  wait "$PID" || true
+  [ "$(wqctl inspect a -o json | jq -r '.entries[0].group')" = ns1 ]
+  run -0 wqctl dump -o table
+  [[ "${lines[1]}" =~ ^q\ +a\ +pending\ +fast\ +ns1\  ]]
+}
+
+@test "a key in quarantine is held, with --after too" {
+  store_with
+  give_up bad
+  run -0 --separate-stderr wqctl add -q q bad good
+  [ "$output" = "added 1, deduplicated 0, held 1" ]
+  run -0 wqctl add -q q --after 1h bad
+  [ "$output" = "added 0, deduplicated 0, held 1" ]
+  run -1 --separate-stderr wqctl add -q q bad good ''
+  [ "$output" = "added 0, deduplicated 1, held 1, refused 1" ]
+  [ "$(wqctl add -q q -o json bad | jq -c .)" = \
+    '{"added":0,"deduplicated":0,"held":1,"refused":0}' ]
+  [ "$(states bad)" = "quarantined fast" ]
 }
 
 @test "--after delays, the earlier instant wins, and nothing is pending" {

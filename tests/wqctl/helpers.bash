@@ -56,3 +56,32 @@ fingerprint() { find "$WQ_STORE" -type f -print0 | sort -z | xargs -0 sha256sum;
 dumped_keys() { wqctl dump -q q | jq -r .key | tr '\n' ' '; }
 
 contains() { [[ "$1" == *"$2"* ]] || { echo "no \"$2\" in: $1" >&2; return 1; }; }
+
+# give_up KEY...: the keys are in quarantine of queue q, after one failure each.
+give_up() {
+  wqctl add -q q -- "$@" >/dev/null
+  wqctl work -q q --max-requeues 0 -- sh -c 'echo "no $1" >&2; exit 1' _ 2>/dev/null && return 1
+  [ $? = 1 ]
+}
+
+# fail_once KEY: the key of queue q has failed once and is delayed by three hours.
+fail_once() {
+  wqctl add -q q -- "$1" >/dev/null
+  start failing work -q q --base-delay 3h --max-delay 3h -- sh -c 'echo "no $1" >&2; exit 1' _
+  until_ok has_failed "$1"
+  kill -TERM "$PID"
+  wait "$PID"
+}
+has_failed() { [ "$(wqctl inspect -q q -o json -- "$1" | jq '.entries[0].failures')" = 1 ]; }
+
+# states KEY: "pending fast", "delayed 5"; each state of the key with its lane.
+states() { wqctl inspect -q q -o json -- "$1" | jq -r '.entries[] | .state + " " + (.lane // "-")'; }
+
+# on_terminal ANSWER ARG...: wqctl at a terminal where somebody types the answer. What the terminal
+# shows is on stdout.
+on_terminal() {
+  local answer=$1 words
+  shift
+  printf -v words ' %q' "$WQCTL" "$@"
+  printf '%s\n' "$answer" | SHELL=/bin/bash script -qec "$words" /dev/null
+}

@@ -43,7 +43,7 @@ failure_recorded() {
   run -0 wqctl inspect
   [[ "${lines[0]}" =~ ^STORE\ +UUID\ +FORMAT\ +OWNER$ ]]
   contains "$output" "(gone)"
-  [[ "$output" =~ $'\n'q\ +3\ +2\ +1\ +-\ +2\ +0\ +[0-9]+s\ +in\ 59m ]]
+  [[ "$output" =~ $'\n'q\ +3\ +2\ +1\ +-\ +0\ +2\ +0\ +0\ +-\ +[0-9]+s\ +in\ 59m ]]
   [[ "$output" =~ $'\n'f\ +bad\ +1\ +[0-9]+s\ ago\ +broken ]]
   run -0 wqctl inspect -q r
   [[ "$output" != *$'\n'q\ * ]]
@@ -68,7 +68,7 @@ failure_recorded() {
       [.state, .delay_seconds, .failures, .last_error, .ready_at > .added_at,
        .first_failure_at == .last_failure_at]')" = '["delayed",10800,1,"broken",true,true]' ]
   run -0 wqctl inspect bad
-  [[ "$output" =~ f\ +delayed\ +fast\ +-\ .*\ 3h\ +1\ .*\ broken$ ]]
+  [[ "$output" =~ f\ +delayed\ +fast\ +-\ +-\ .*\ 3h\ +-\ +1\ .*\ broken$ ]]
   run -3 --separate-stderr wqctl inspect $'no\e'
   contains "$stderr" 'no\x1b'
   run -3 wqctl inspect -q r f2
@@ -95,7 +95,7 @@ failure_recorded() {
   varied_store
   run -0 wqctl dump -o table
   [[ "${lines[0]}" =~ ^QUEUE\ +KEY\ +STATE\ +LANE ]]
-  [[ "${lines[1]}" =~ ^f\ +bad\ +delayed\ +fast\ +-\ .*\ 1\ +broken$ ]]
+  [[ "${lines[1]}" =~ ^f\ +bad\ +delayed\ +fast\ +-\ +-\ .*\ 1\ +broken$ ]]
   [ "${#lines[@]}" = 8 ]
 }
 
@@ -104,6 +104,48 @@ failure_recorded() {
   seq 2500 | wqctl add -q q -
   [ "$(wqctl dump -o table | wc -l)" = 2501 ]
   [ "$(wqctl dump -o table | tail -n +2 | awk '{print $2}')" = "$(seq 2500)" ]
+}
+
+@test "groups: how many, and the deepest" {
+  store_with
+  wqctl add -q q --group ns2 a b
+  wqctl add -q q --group ns1 c
+  wqctl add -q q --group $'\377' d
+  wqctl add -q q --group later --after 1h e
+  wqctl add -q q none
+  [ "$(wqctl inspect -q q -o json | jq -c '.queues[0].groups')" = \
+    '{"count":3,"max_error":0,"top":[{"group":"ns2","pending":2},{"group":"ns1","pending":1},{"group_base64":"/w==","pending":1}]}' ]
+  run -0 wqctl inspect
+  [[ "$output" =~ $'\n'QUEUE\ +GROUP\ +PENDING$'\n'q\ +ns2\ +2$'\n'q\ +ns1\ +1$'\n' ]]
+  contains "$output" '\xff'
+  [ "$(wqctl dump -q q | jq -r '.group_base64 | select(.)')" = "/w==" ]
+}
+
+@test "many lanes and groups: the tables stay narrow, the JSON has them all" {
+  store_with
+  for priority in {1..12}; do wqctl add -q q --priority "$priority" --group "g$priority" "k$priority"; done
+  run -0 wqctl inspect
+  contains "$output" "12=1 11=1 10=1 9=1 8=1 7=1 6=1 5=1 others=4"
+  [ "$(grep -c '^q  *g' <<< "$output")" = 10 ]
+  [ "$(wqctl inspect -o json | jq '.queues[0].lanes | length')" = 14 ]
+  [ "$(wqctl inspect -o json | jq '.queues[0].groups.count')" = 12 ]
+}
+
+@test "quarantine is shown: apart from what is failing, last in dump" {
+  store_with
+  give_up bad worse
+  wqctl add -q q --group ns good
+  [ "$(wqctl inspect -q q -o json | jq -c '.queues[0] | [.pending, .failing, .quarantined]')" = \
+    "[1,0,2]" ]
+  [ "$(dumped_keys)" = "good bad worse " ]
+  [ "$(wqctl dump -q q | jq -c 'select(.key == "bad") | keys_unsorted')" = \
+    '["queue","key","state","lane","quarantined_at","failures","last_error"]' ]
+  [ "$(wqctl inspect bad -o json | jq -c '.entries[0] | [.state, .failures, .last_error,
+      .first_failure_at <= .quarantined_at]')" = '["quarantined",1,"no bad",true]' ]
+  run -0 wqctl inspect
+  [[ "$output" =~ $'\n'q\ +1\ +1\ +0\ +-\ +1\ +0\ +0\ +2\ +-\  ]]
+  run -0 wqctl dump -o table
+  [[ "${lines[2]}" =~ ^q\ +bad\ +quarantined\ +fast\ +.*\ 1\ +no\ bad$ ]]
 }
 
 @test "inspect and dump beside a living owner: right, and not one byte changes" {

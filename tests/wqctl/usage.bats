@@ -25,10 +25,30 @@ load helpers
   contains "$output" "WQ_STORE"
 }
 
+@test "verbs of two words: which one, and what there is" {
+  for family in quarantine cursor; do
+    run -2 --separate-stderr wqctl "$family"
+    contains "$stderr" "which verb? One of $family ls"
+    run -2 --separate-stderr wqctl "$family" frobnicate
+    contains "$stderr" "unknown verb \"$family frobnicate\""
+    run -0 --separate-stderr wqctl "$family" --help
+    contains "$output" "Usage: wqctl [--store DIR] $family VERB"
+    contains "$output" "$family ls"
+    [[ "$output" != *" dump "* ]]
+  done
+  run -2 wqctl quarantine ls extra
+  run -2 wqctl cursor ls extra
+  run -2 wqctl cursor get -q q
+  run -2 wqctl cursor get -q q a b
+  run -2 wqctl cursor get name
+}
+
 @test "every verb has help with examples, and needs no store for it" {
   unset WQ_STORE
-  for verb in init add work inspect dump; do
-    run -0 --separate-stderr wqctl "$verb" --help
+  for verb in init add work inspect dump rm cancel-delay forget "quarantine ls" \
+    "quarantine release" "quarantine drop" pause resume "cursor ls" "cursor get"; do
+    # shellcheck disable=SC2086
+    run -0 --separate-stderr wqctl $verb --help
     contains "$output" "Usage: wqctl [--store DIR] $verb"
     contains "$output" "Examples:"
     [ -z "$stderr" ]
@@ -37,7 +57,8 @@ load helpers
 
 @test "no store named: exit 2 says how to name one" {
   unset WQ_STORE
-  for words in init "add -q q k" "work -q q -- true" inspect dump; do
+  for words in init "add -q q k" "work -q q -- true" inspect dump "quarantine ls" "cursor ls" \
+    "rm -q q k" "pause -q q" "cursor get -q q c"; do
     # shellcheck disable=SC2086
     run -2 --separate-stderr wqctl $words
     contains "$stderr" "--store"
@@ -56,7 +77,9 @@ load helpers
 }
 
 @test "a missing store: exit 3, and nothing is made" {
-  for words in "add -q q k" "work -q q -- true" inspect dump "inspect key"; do
+  for words in "add -q q k" "work -q q -- true" inspect dump "inspect key" "rm -q q --yes k" \
+    "forget -q q --all --dry-run" "quarantine drop -q q --yes --all" "pause -q q --yes" \
+    "resume -q q --dry-run" "quarantine ls" "cursor ls" "cursor get -q q c"; do
     # shellcheck disable=SC2086
     run -3 --separate-stderr wqctl $words
     contains "$stderr" "$WQ_STORE"
@@ -72,7 +95,8 @@ load helpers
     contains "$stderr" "duration"
   done
   run -2 wqctl add -q q --lane blue k
-  run -2 wqctl add -q q --lane 5 k
+  run -2 wqctl add -q q --lane 5x k
+  run -2 wqctl add -q q --lane 99999999999 k
   run -2 wqctl add -q q --durability maybe k
   run -2 wqctl add -q q -o yaml k
   run -2 wqctl inspect -o jsonl

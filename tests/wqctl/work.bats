@@ -44,7 +44,8 @@ blocking() {
   store_with now
   wqctl add -q q --after 150ms later
   run -0 --separate-stderr wqctl work -q q -j 2 -- echo
-  [ "$output" = $'now\nlater' ]
+  # On a slow machine both are due when work begins, and two workers do them at once.
+  [ "$(sort <<< "$output")" = $'later\nnow' ]
 }
 
 @test "a failed key is tried again until it succeeds" {
@@ -56,7 +57,7 @@ blocking() {
   [ "$(queue_count failing)" = 0 ]
 }
 
-@test "--max-requeues gives a key up: named, forgotten, exit 1; the others are done" {
+@test "--max-requeues gives a key up: named, quarantined, exit 1; the others are done" {
   wqctl init
   printf 'good\nb\033[31mad\n' | wqctl add -q q -
   run -1 --separate-stderr wqctl work -q q --max-requeues 2 --base-delay 1ms -- \
@@ -64,13 +65,29 @@ blocking() {
   [ "$(wc -l < tries)" = 4 ]
   contains "$stderr" 'gave up on "b\x1b[31mad" after 3 failures: why: b\x1b[31mad'
   contains "$stderr" "succeeded 1, failed attempts 3, given up 1, remaining 0"
+  contains "$stderr" "in quarantine"
   [ "$(queue_count pending)$(queue_count delayed)$(queue_count failing)" = 000 ]
+  [ "$(wqctl quarantine ls -o jsonl | jq -c '[.failures, .last_error]')" = \
+    '[3,"why: b\u001b[31mad"]' ]
+  run -0 wqctl work -q q -- touch never
+  [ ! -e never ]
 }
 
 @test "--max-requeues 0 gives up at the first failure" {
   store_with k
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- sh -c 'exit 7' _
   contains "$stderr" 'gave up on "k" after 1 failures: exit status 7'
+  contains "$stderr" "failed attempts 1, given up 1, remaining 0"
+  [ "$(wqctl dump | jq -c '[.state, .failures, .last_error]')" = '["quarantined",1,"exit status 7"]' ]
+}
+
+@test "--max-requeues counts the failures of earlier runs" {
+  store_with
+  fail_once k
+  wqctl cancel-delay -q q --yes k
+  wqctl add -q q k
+  run -1 --separate-stderr wqctl work -q q --max-requeues 1 -- false
+  contains "$stderr" 'gave up on "k" after 2 failures'
 }
 
 @test "the last error: stderr's last line that is not empty, the exit status, or the signal" {
@@ -112,7 +129,7 @@ more_failures_than() {
   umask 027
   wqctl work -q q -- sh -c 'touch made; yes | head -1 >/dev/null; grep SigIgn /proc/self/status > ignored' _
   [ "$(stat -c %a made)" = 640 ]
-  grep -q '0000000000000000$' ignored
+  grep -qE '[02468ace][0-9a-f]{3}$' ignored  # SIGPIPE's bit; whoever runs the tests may ignore others.
   [ -z "$(find "$WQ_STORE" -type f -perm /077)" ]
 }
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,11 +11,11 @@
 #include "tools/wqctl/json.h"
 #include "tools/wqctl/key_reader.h"
 #include "tools/wqctl/log.h"
+#include "tools/wqctl/open_queue.h"
 #include "tools/wqctl/output.h"
 #include "tools/wqctl/verbs.h"
 #include "wq/keys.h"
 #include "wq/queue.h"
-#include "wq/store.h"
 
 namespace wqctl {
 namespace {
@@ -42,6 +41,7 @@ class Adder {
 
   uint64_t added() const { return added_; }
   uint64_t deduplicated() const { return deduplicated_; }
+  uint64_t held() const { return held_; }
   uint64_t refused() const { return refused_; }
 
  private:
@@ -63,19 +63,19 @@ class Adder {
 
   wq::Status AddNow(std::string_view where) {
     wq::BatchResult result;
-    const wq::AddOptions options{.lane = args_.lane, .durability = args_.durability};
+    const wq::AddOptions options = Options(args_.durability);
     if (wq::Status s = queue_->AddBatch(keys_, options, &result); !s.ok()) return s;
     added_ += result.added;
     deduplicated_ += result.deduplicated;
+    held_ += result.held;
     for (const auto& [index, why] : result.refused) Refuse(where, *taken_[index], why.message());
     return wq::Status::Ok();
   }
 
   // There is no batch of delayed keys, so one barrier stands in for a wait at each.
   wq::Status AddAfter(std::string_view where) {
-    uint64_t added = 0;
-    uint64_t deduplicated = 0;
-    const wq::AddOptions options{.lane = args_.lane, .durability = wq::Durability::kAsync};
+    wq::BatchResult result;
+    const wq::AddOptions options = Options(wq::Durability::kAsync);
     for (size_t i = 0; i < keys_.size(); ++i) {
       wq::AddOutcome outcome = wq::AddOutcome::kAdded;
       wq::Status s = queue_->AddAfter(keys_[i], args_.after, options, &outcome);
@@ -84,13 +84,23 @@ class Adder {
       } else if (!s.ok()) {
         return s;
       } else {
-        ++(outcome == wq::AddOutcome::kAdded ? added : deduplicated);
+        ++CountOf(outcome, &result);
       }
     }
     if (wq::Status s = queue_->Flush(args_.durability); !s.ok()) return s;
-    added_ += added;
-    deduplicated_ += deduplicated;
+    added_ += result.added;
+    deduplicated_ += result.deduplicated;
+    held_ += result.held;
     return wq::Status::Ok();
+  }
+
+  static size_t& CountOf(wq::AddOutcome outcome, wq::BatchResult* result) {
+    if (outcome == wq::AddOutcome::kHeld) return result->held;
+    return outcome == wq::AddOutcome::kAdded ? result->added : result->deduplicated;
+  }
+
+  wq::AddOptions Options(wq::Durability durability) const {
+    return {.lane = args_.lane, .durability = durability, .group = args_.group};
   }
 
   void Refuse(std::string_view where, const KeyReader::Line& line, const std::string& why) {
@@ -103,6 +113,7 @@ class Adder {
   wq::Queue* const queue_;
   uint64_t added_ = 0;
   uint64_t deduplicated_ = 0;
+  uint64_t held_ = 0;
   uint64_t refused_ = 0;
   std::vector<const KeyReader::Line*> taken_;  // The lines of keys_.
   std::vector<std::string_view> keys_;         // Of the chunk under way.
@@ -130,10 +141,11 @@ int AddFromStdin(char delimiter, size_t max_key_bytes, Adder* adder) {
 int PrintResult(const Adder& adder, Format format, int code) {
   Output out;
   if (format == Format::kJson) {
-    out.Write(AddResultJson(adder.added(), adder.deduplicated(), adder.refused()));
+    out.Write(AddResultJson(adder.added(), adder.deduplicated(), adder.held(), adder.refused()));
   } else {
     std::string text = "added " + std::to_string(adder.added()) + ", deduplicated " +
                        std::to_string(adder.deduplicated());
+    if (adder.held() > 0) text += ", held " + std::to_string(adder.held());
     if (adder.refused() > 0) text += ", refused " + std::to_string(adder.refused());
     out.Write(text + "\n");
   }
@@ -143,14 +155,14 @@ int PrintResult(const Adder& adder, Format format, int code) {
 }  // namespace
 
 int Run(const AddArgs& args) {
-  std::unique_ptr<wq::Store> store;
-  if (wq::Status s = wq::Store::Open({}, args.store_dir, &store); !s.ok()) return Fail(s);
-  wq::QueueOptions options;
-  options.order = wq::Order::kTwoLanes;
-  wq::Queue* queue = nullptr;
-  if (wq::Status s = store->OpenQueue(args.queue, options, &queue); !s.ok()) return Fail(s);
+  const wq::QueueOptions options = ToolQueueOptions();
+  OpenedQueue opened;
+  if (wq::Status s = OpenQueue(args.store_dir, args.queue, options, &opened); !s.ok()) {
+    return Fail(s);
+  }
+  wq::Store* const store = opened.store.get();
 
-  Adder adder(args, options.max_key_bytes, queue);
+  Adder adder(args, options.max_key_bytes, opened.queue);
   int code = AddFromArguments(args.keys, &adder);
   if (code == kExitOk && args.from_stdin) {
     code = AddFromStdin(args.delimiter, options.max_key_bytes, &adder);

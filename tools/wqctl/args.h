@@ -1,5 +1,5 @@
-// What the command line asks for: one struct a verb, filled in by parse.cc, executed by the verb's
-// file.
+// What the command line asks for: one struct a verb, filled in by parse_*.cc, executed by the
+// verb's file.
 #pragma once
 
 #include <sys/types.h>
@@ -28,6 +28,7 @@ struct AddArgs {
   bool from_stdin = false;
   char delimiter = '\n';
   std::optional<wq::Lane> lane;
+  std::optional<std::string> group;
   std::chrono::microseconds after{0};
   wq::Durability durability = wq::Durability::kProcess;
   Format format = Format::kText;
@@ -60,6 +61,48 @@ struct DumpArgs {
   Format format = Format::kJsonl;
 };
 
-using Command = std::variant<InitArgs, AddArgs, WorkArgs, InspectArgs, DumpArgs>;
+struct QuarantineLsArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  Format format = Format::kTable;
+};
+
+struct CursorLsArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  Format format = Format::kTable;
+};
+
+struct CursorGetArgs {
+  std::string store_dir;
+  std::string queue;
+  std::string name;
+};
+
+// What every verb that asks before has.
+struct ChangeArgs {
+  std::string store_dir;
+  std::string queue;
+  bool yes = false;      // Do not ask.
+  bool dry_run = false;  // Only show what would be done.
+};
+
+enum class KeyChange : uint8_t { kRemove, kCancelDelay, kForget, kRelease, kDrop };
+
+struct KeyChangeArgs : ChangeArgs {
+  KeyChange change = KeyChange::kRemove;
+  std::vector<std::string> keys;  // Each once; empty if `all`.
+  bool all = false;               // Not for kRemove and kCancelDelay.
+  Format format = Format::kText;
+};
+
+struct PauseArgs : ChangeArgs {
+  std::optional<std::chrono::microseconds> duration;  // Unset: until it is resumed.
+};
+
+struct ResumeArgs : ChangeArgs {};
+
+using Command = std::variant<InitArgs, AddArgs, WorkArgs, InspectArgs, DumpArgs, QuarantineLsArgs,
+                             CursorLsArgs, CursorGetArgs, KeyChangeArgs, PauseArgs, ResumeArgs>;
 
 }  // namespace wqctl

@@ -1,13 +1,14 @@
-// wqctl dump: every entry, streaming. Changes nothing.
+// wqctl dump: every entry, streaming; quarantine ls: those in quarantine. Both change nothing.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/wqctl/duration.h"
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/json.h"
+#include "tools/wqctl/listing.h"
 #include "tools/wqctl/output.h"
-#include "tools/wqctl/table.h"
 #include "tools/wqctl/verbs.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
@@ -15,103 +16,79 @@
 namespace wqctl {
 namespace {
 
-// Where the rows go. A row that returns false ends the dump.
-class RowWriter {
- public:
-  virtual ~RowWriter() = default;
-  virtual bool Row(const std::string& queue, const wq::Entry& entry) = 0;
-  // After the last row. What was cut off by an error must not look complete.
-  virtual void End(bool complete) = 0;
-};
+using Row = std::vector<std::string>;
 
-class JsonLines final : public RowWriter {
- public:
-  explicit JsonLines(Output* out) : out_(out) {}
-  bool Row(const std::string& queue, const wq::Entry& entry) override {
-    line_.clear();
-    AppendEntryJson(queue, entry, &line_);
-    line_.push_back('\n');
-    return out_->Write(line_);
+Row EntryRow(const std::string& queue, const wq::Entry& entry) {
+  const bool pending = entry.state == wq::EntryState::kPending;
+  const bool delayed = entry.state == wq::EntryState::kDelayed;
+  const bool placed = entry.state != wq::EntryState::kFailing;
+  return {wq::EscapeKey(queue),
+          wq::EscapeKey(entry.key),
+          std::string(StateName(entry.state)),
+          placed ? wq::LaneName(entry.lane) : "-",
+          entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
+          pending ? std::to_string(entry.sequence) : "-",
+          pending || delayed ? FormatTime(entry.added_at_us) : "-",
+          delayed ? FormatTime(entry.ready_at_us) : "-",
+          std::to_string(entry.failures ? entry.failures->count : 0),
+          entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-"};
+}
+
+Row QuarantinedRow(const std::string& queue, const wq::Entry& entry) {
+  return {wq::EscapeKey(queue),
+          wq::EscapeKey(entry.key),
+          wq::LaneName(entry.lane),
+          entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
+          FormatTime(entry.quarantined_at_us),
+          std::to_string(entry.failures->count),
+          wq::EscapeKey(entry.failures->last_error)};
+}
+
+using Walk = wq::Status (wq::StoreView::*)(std::string_view, const wq::StoreView::Visitor&) const;
+
+// Prints what `walk` visits of the one queue, or of all.
+int List(const std::string& store_dir, const std::optional<std::string>& queue, Walk walk,
+         Row (*cells)(const std::string&, const wq::Entry&), Listing* listing, Output* out) {
+  std::unique_ptr<wq::StoreView> view;
+  if (wq::Status s = wq::StoreView::Open(store_dir, &view); !s.ok()) return Fail(s);
+  const std::vector<std::string> names =
+      queue ? std::vector<std::string>{*queue} : view->QueueNames();
+  int code = kExitOk;
+  bool open = true;
+  for (const std::string& name : names) {
+    wq::Status s = (view.get()->*walk)(name, [&](const wq::Entry& entry) {
+      open = listing->Row([&](std::string* json) { AppendEntryJson(name, entry, json); },
+                          [&] { return cells(name, entry); }) &&
+             !Interrupted();
+      return open;
+    });
+    if (!s.ok()) code = Fail(s);
+    if (!s.ok() || !open) break;
   }
-  void End(bool) override {}
-
- private:
-  Output* const out_;
-  std::string line_;
-};
-
-class JsonArray final : public RowWriter {
- public:
-  explicit JsonArray(Output* out) : out_(out) {}
-  bool Row(const std::string& queue, const wq::Entry& entry) override {
-    line_.assign(first_ ? "[\n" : ",\n");
-    first_ = false;
-    AppendEntryJson(queue, entry, &line_);
-    return out_->Write(line_);
-  }
-  void End(bool complete) override {
-    if (complete) out_->Write(first_ ? "[]\n" : "\n]\n");
-  }
-
- private:
-  Output* const out_;
-  bool first_ = true;
-  std::string line_;
-};
-
-class TableRows final : public RowWriter {
- public:
-  explicit TableRows(Output* out)
-      : table_({"QUEUE", "KEY", "STATE", "LANE", "SEQUENCE", "ADDED AT", "READY AT", "FAILURES",
-                "LAST ERROR"},
-               out) {}
-  bool Row(const std::string& queue, const wq::Entry& entry) override {
-    const bool pending = entry.state == wq::EntryState::kPending;
-    const bool delayed = entry.state == wq::EntryState::kDelayed;
-    return table_.Add({wq::EscapeKey(queue), wq::EscapeKey(entry.key),
-                       std::string(StateName(entry.state)),
-                       pending || delayed ? wq::LaneName(entry.lane) : "-",
-                       pending ? std::to_string(entry.sequence) : "-",
-                       pending || delayed ? FormatTime(entry.added_at_us) : "-",
-                       delayed ? FormatTime(entry.ready_at_us) : "-",
-                       std::to_string(entry.failures ? entry.failures->count : 0),
-                       entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-"});
-  }
-  void End(bool) override { table_.Finish(); }
-
- private:
-  Table table_;
-};
-
-std::unique_ptr<RowWriter> MakeWriter(Format format, Output* out) {
-  if (format == Format::kJson) return std::make_unique<JsonArray>(out);
-  if (format == Format::kTable) return std::make_unique<TableRows>(out);
-  return std::make_unique<JsonLines>(out);
+  listing->End(code == kExitOk && open);
+  return out->Finish(code);
 }
 
 }  // namespace
 
 int Run(const DumpArgs& args) {
   const InterruptScope interrupts;
-  std::unique_ptr<wq::StoreView> view;
-  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
-  const std::vector<std::string> names =
-      args.queue ? std::vector<std::string>{*args.queue} : view->QueueNames();
-
   Output out;
-  const std::unique_ptr<RowWriter> writer = MakeWriter(args.format, &out);
-  int code = kExitOk;
-  bool open = true;
-  for (const std::string& name : names) {
-    wq::Status s = view->ForEachEntry(name, [&](const wq::Entry& entry) {
-      open = writer->Row(name, entry) && !Interrupted();
-      return open;
-    });
-    if (!s.ok()) code = Fail(s);
-    if (!s.ok() || !open) break;
-  }
-  writer->End(code == kExitOk && open);
-  return out.Finish(code);
+  Listing listing(args.format,
+                  {"QUEUE", "KEY", "STATE", "LANE", "GROUP", "SEQUENCE", "ADDED AT", "READY AT",
+                   "FAILURES", "LAST ERROR"},
+                  &out);
+  return List(args.store_dir, args.queue, &wq::StoreView::ForEachEntry, EntryRow, &listing, &out);
+}
+
+int Run(const QuarantineLsArgs& args) {
+  const InterruptScope interrupts;
+  Output out;
+  Listing listing(args.format,
+                  {"QUEUE", "KEY", "LANE", "GROUP", "QUARANTINED AT", "FAILURES", "LAST ERROR"},
+                  &out);
+  return List(args.store_dir, args.queue, &wq::StoreView::ForEachQuarantined, QuarantinedRow,
+              &listing, &out);
 }
 
 }  // namespace wqctl

@@ -18,7 +18,7 @@
 namespace wqctl {
 namespace {
 
-using Row = std::vector<std::string>;
+constexpr size_t kLanesInTable = 8;
 
 int64_t NowUs() { return wq::Clock::System()->Now().wall_us; }
 
@@ -37,14 +37,32 @@ std::string OwnerText(const wq::StoreInfo& info) {
   return "pid " + std::to_string(info.owner_pid) + (info.owner_alive ? "" : " (gone)");
 }
 
-// Lanes beside the two named ones, which a library may have used.
+// Lanes beside the two named ones; of many of them the highest.
 std::string OtherLanes(const wq::QueueSummary& queue) {
   std::string text;
+  size_t shown = 0;
+  uint64_t hidden = queue.other_lanes;
   for (const auto& [lane, count] : queue.lanes) {
     if (lane == wq::kFastLane || lane == wq::kSlowLane) continue;
+    if (++shown > kLanesInTable) {
+      hidden += count;
+      continue;
+    }
     text += (text.empty() ? "" : " ") + wq::LaneName(lane) + "=" + std::to_string(count);
   }
+  if (hidden > 0) text += " others=" + std::to_string(hidden);
   return text.empty() ? "-" : text;
+}
+
+std::string GroupsText(const wq::QueueSummary& queue) {
+  if (queue.group_error > 0) return "more than " + std::to_string(wq::kMaxSummaryGroups);
+  return std::to_string(queue.groups);
+}
+
+std::string PauseText(const wq::QueueSummary& queue) {
+  if (!queue.PausedAt(NowUs())) return "-";
+  if (!queue.paused_until_us) return "yes";
+  return "for " + FormatAge(std::chrono::microseconds{*queue.paused_until_us - NowUs()});
 }
 
 std::string InLane(const wq::QueueSummary& queue, wq::Lane lane) {
@@ -53,13 +71,14 @@ std::string InLane(const wq::QueueSummary& queue, wq::Lane lane) {
 }
 
 void PrintQueues(const std::vector<wq::QueueSummary>& queues, Output* out) {
-  Table table({"QUEUE", "PENDING", "FAST", "SLOW", "OTHER LANES", "DELAYED", "FAILING", "OLDEST",
-               "NEXT READY"},
+  Table table({"QUEUE", "PENDING", "FAST", "SLOW", "OTHER LANES", "GROUPS", "DELAYED", "FAILING",
+               "QUARANTINED", "PAUSED", "OLDEST", "NEXT READY"},
               out);
   for (const wq::QueueSummary& queue : queues) {
     table.Add({wq::EscapeKey(queue.name), std::to_string(queue.pending),
                InLane(queue, wq::kFastLane), InLane(queue, wq::kSlowLane), OtherLanes(queue),
-               std::to_string(queue.delayed), std::to_string(queue.failing),
+               GroupsText(queue), std::to_string(queue.delayed), std::to_string(queue.failing),
+               std::to_string(queue.quarantined), PauseText(queue),
                queue.oldest_added_at_us ? AgeOf(*queue.oldest_added_at_us) : "-",
                NextReady(queue.next_ready_at_us)});
   }
@@ -84,6 +103,39 @@ void PrintFailing(const std::vector<wq::QueueSummary>& queues, Output* out) {
   table.Finish();
 }
 
+// The deepest groups of each queue that has any.
+void PrintGroups(const std::vector<wq::QueueSummary>& queues, Output* out) {
+  Table table({"QUEUE", "GROUP", "PENDING"}, out);
+  bool any = false;
+  for (const wq::QueueSummary& queue : queues) {
+    for (const wq::GroupDepth& group : queue.top_groups) {
+      // Too low by so much at most.
+      const std::string error =
+          queue.group_error > 0 ? " to " + std::to_string(group.pending + queue.group_error) : "";
+      if (!std::exchange(any, true)) out->Write("\n");
+      table.Add({wq::EscapeKey(queue.name), wq::EscapeKey(group.group),
+                 std::to_string(group.pending) + error});
+    }
+  }
+  if (any) table.Finish();
+}
+
+void PrintCursors(const std::vector<wq::QueueSummary>& queues, Output* out) {
+  Table table({"QUEUE", "CURSOR", "BYTES"}, out);
+  bool any = false;
+  for (const wq::QueueSummary& queue : queues) {
+    for (const auto& [name, bytes] : queue.cursors) {
+      if (!std::exchange(any, true)) out->Write("\n");
+      table.Add({wq::EscapeKey(queue.name), wq::EscapeKey(name), std::to_string(bytes)});
+    }
+    if (queue.other_cursors > 0) {
+      table.Add(
+          {wq::EscapeKey(queue.name), "and " + std::to_string(queue.other_cursors) + " more", "-"});
+    }
+  }
+  if (any) table.Finish();
+}
+
 void PrintStore(const wq::StoreInfo& info, Output* out) {
   Table table({"STORE", "UUID", "FORMAT", "OWNER"}, out);
   table.Add({wq::EscapeKey(info.dir, 4096), wq::EscapeKey(info.uuid),
@@ -92,27 +144,34 @@ void PrintStore(const wq::StoreInfo& info, Output* out) {
   out->Write("\n");
 }
 
+std::vector<std::string> EntryRow(const std::string& queue, const wq::Entry& entry) {
+  const bool pending = entry.state == wq::EntryState::kPending;
+  const bool delayed = entry.state == wq::EntryState::kDelayed;
+  const bool quarantined = entry.state == wq::EntryState::kQuarantined;
+  const bool placed = pending || delayed || quarantined;
+  const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
+  const bool failed = failures.count > 0;
+  return {wq::EscapeKey(queue),
+          std::string(StateName(entry.state)),
+          placed ? wq::LaneName(entry.lane) : "-",
+          entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
+          pending ? std::to_string(entry.sequence) : "-",
+          pending || delayed ? FormatTime(entry.added_at_us) : "-",
+          delayed ? FormatTime(entry.ready_at_us) : "-",
+          delayed ? FormatDuration(std::chrono::microseconds{entry.delay_us}) : "-",
+          quarantined ? FormatTime(entry.quarantined_at_us) : "-",
+          std::to_string(failures.count),
+          failed ? FormatTime(failures.first_at_us) : "-",
+          failed ? FormatTime(failures.last_at_us) : "-",
+          entry.failures ? wq::EscapeKey(failures.last_error) : "-"};
+}
+
 void PrintKey(const std::vector<QueueEntries>& found, Output* out) {
-  Table table({"QUEUE", "STATE", "LANE", "SEQUENCE", "ADDED AT", "READY AT", "DELAY", "FAILURES",
-               "FIRST FAILURE", "LAST FAILURE", "LAST ERROR"},
+  Table table({"QUEUE", "STATE", "LANE", "GROUP", "SEQUENCE", "ADDED AT", "READY AT", "DELAY",
+               "QUARANTINED AT", "FAILURES", "FIRST FAILURE", "LAST FAILURE", "LAST ERROR"},
               out);
   for (const QueueEntries& queue : found) {
-    for (const wq::Entry& entry : queue.entries) {
-      const bool pending = entry.state == wq::EntryState::kPending;
-      const bool delayed = entry.state == wq::EntryState::kDelayed;
-      const bool listed = pending || delayed;
-      const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
-      const bool failed = entry.failures.has_value();
-      table.Add({wq::EscapeKey(queue.queue), std::string(StateName(entry.state)),
-                 listed ? wq::LaneName(entry.lane) : "-",
-                 pending ? std::to_string(entry.sequence) : "-",
-                 listed ? FormatTime(entry.added_at_us) : "-",
-                 delayed ? FormatTime(entry.ready_at_us) : "-",
-                 delayed ? FormatDuration(std::chrono::microseconds{entry.delay_us}) : "-",
-                 std::to_string(failures.count), failed ? FormatTime(failures.first_at_us) : "-",
-                 failed ? FormatTime(failures.last_at_us) : "-",
-                 failed ? wq::EscapeKey(failures.last_error) : "-"});
-    }
+    for (const wq::Entry& entry : queue.entries) table.Add(EntryRow(queue.queue, entry));
   }
   table.Finish();
 }
@@ -128,7 +187,9 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
   } else {
     PrintStore(view.info(), &out);
     PrintQueues(queues, &out);
+    PrintGroups(queues, &out);
     PrintFailing(queues, &out);
+    PrintCursors(queues, &out);
   }
   return out.Finish(kExitOk);
 }

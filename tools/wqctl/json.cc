@@ -63,17 +63,41 @@ Json FailingKeyJson(const wq::FailingKey& failing) {
   return json;
 }
 
+Json LanesJson(const wq::QueueSummary& queue) {
+  Json lanes = Json::object();
+  // Both named lanes always, so that a script need not ask first.
+  lanes[wq::LaneName(wq::kFastLane)] = 0;
+  lanes[wq::LaneName(wq::kSlowLane)] = 0;
+  for (const auto& [lane, count] : queue.lanes) lanes[wq::LaneName(lane)] = count;
+  return lanes;
+}
+
+Json GroupsJson(const wq::QueueSummary& queue) {
+  Json json;
+  json["count"] = queue.groups;
+  json["max_error"] = queue.group_error;
+  Json& top = json["top"] = Json::array();
+  for (const wq::GroupDepth& group : queue.top_groups) {
+    Json& item = top.emplace_back();
+    SetBytes("group", group.group, &item);
+    item["pending"] = group.pending;
+  }
+  return json;
+}
+
 Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   Json json;
   json["name"] = queue.name;
   json["pending"] = queue.pending;
   json["delayed"] = queue.delayed;
   json["failing"] = queue.failing;
-  Json& lanes = json["lanes"] = Json::object();
-  // Both named lanes always, so that a script need not ask first.
-  lanes[wq::LaneName(wq::kFastLane)] = 0;
-  lanes[wq::LaneName(wq::kSlowLane)] = 0;
-  for (const auto& [lane, count] : queue.lanes) lanes[wq::LaneName(lane)] = count;
+  json["quarantined"] = queue.quarantined;
+  json["paused"] = queue.PausedAt(now_us);
+  const auto until = queue.paused_until_us;
+  json["paused_until"] = until ? Json(FormatTime(*until)) : Json();
+  json["lanes"] = LanesJson(queue);
+  if (queue.other_lanes > 0) json["other_lanes"] = queue.other_lanes;
+  json["groups"] = GroupsJson(queue);
   const auto oldest = queue.oldest_added_at_us;
   const auto next = queue.next_ready_at_us;
   json["oldest_added_at"] = oldest ? Json(FormatTime(*oldest)) : Json();
@@ -82,18 +106,28 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   json["next_ready_at"] = next ? Json(FormatTime(*next)) : Json();
   Json& top = json["top_failing"] = Json::array();
   for (const wq::FailingKey& failing : queue.top_failing) top.push_back(FailingKeyJson(failing));
+  Json& cursors = json["cursors"] = Json::object();
+  for (const auto& [name, bytes] : queue.cursors) cursors[name] = bytes;
+  if (queue.other_cursors > 0) json["other_cursors"] = queue.other_cursors;
   return json;
 }
 
 // What an entry holds beside its queue and key.
 void SetState(const wq::Entry& entry, Json* json) {
+  using State = wq::EntryState;
   (*json)["state"] = StateName(entry.state);
-  if (entry.state != wq::EntryState::kFailing) {
+  if (entry.state != State::kFailing) {
     (*json)["lane"] = wq::LaneName(entry.lane);
-    if (entry.state == wq::EntryState::kPending) (*json)["sequence"] = entry.sequence;
+    if (!entry.group.empty()) SetBytes("group", entry.group, json);
+  }
+  if (entry.state == State::kPending) (*json)["sequence"] = entry.sequence;
+  if (entry.state == State::kPending || entry.state == State::kDelayed) {
     (*json)["added_at"] = FormatTime(entry.added_at_us);
   }
-  if (entry.state == wq::EntryState::kDelayed) (*json)["ready_at"] = FormatTime(entry.ready_at_us);
+  if (entry.state == State::kDelayed) (*json)["ready_at"] = FormatTime(entry.ready_at_us);
+  if (entry.state == State::kQuarantined) {
+    (*json)["quarantined_at"] = FormatTime(entry.quarantined_at_us);
+  }
   (*json)["failures"] = entry.failures ? entry.failures->count : 0;
   if (entry.failures) SetBytes("last_error", entry.failures->last_error, json);
 }
@@ -102,8 +136,18 @@ std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
 
 }  // namespace
 
-std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t refused) {
-  return Indented({{"added", added}, {"deduplicated", deduplicated}, {"refused", refused}});
+std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused) {
+  return Indented(
+      {{"added", added}, {"deduplicated", deduplicated}, {"held", held}, {"refused", refused}});
+}
+
+std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
+                             bool dry_run) {
+  Json json;
+  json[std::string(done)] = count;
+  json["not_found"] = not_found;
+  json["dry_run"] = dry_run;
+  return Indented(json);
 }
 
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
@@ -127,7 +171,7 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
       item["queue"] = queue.queue;
       SetState(entry, &item);
       if (entry.state == wq::EntryState::kDelayed) item["delay_seconds"] = Seconds(entry.delay_us);
-      if (!entry.failures) continue;
+      if (!entry.failures || entry.failures->count == 0) continue;
       item["first_failure_at"] = FormatTime(entry.failures->first_at_us);
       item["last_failure_at"] = FormatTime(entry.failures->last_at_us);
     }
@@ -143,6 +187,11 @@ void AppendEntryJson(std::string_view queue, const wq::Entry& entry, std::string
   out->append(json.dump());
 }
 
+void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
+                      std::string* out) {
+  out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());
+}
+
 std::string_view StateName(wq::EntryState state) {
   switch (state) {
     case wq::EntryState::kPending:
@@ -151,6 +200,8 @@ std::string_view StateName(wq::EntryState state) {
       return "delayed";
     case wq::EntryState::kFailing:
       return "failing";
+    case wq::EntryState::kQuarantined:
+      return "quarantined";
   }
   return "unknown";
 }

@@ -19,8 +19,12 @@ struct QueueEntries {
   std::vector<wq::Entry> entries;
 };
 
-// {"added": …, "deduplicated": …, "refused": …}
-std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t refused);
+// {"added": …, "deduplicated": …, "held": …, "refused": …}
+std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused);
+
+// {"<done>": …, "not_found": …, "dry_run": …}; `done` is "removed" or so.
+std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
+                             bool dry_run);
 
 // {"store": {…}, "queues": [{…}]}, indented. `now_us` is what ages are counted from.
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
@@ -33,7 +37,11 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
 // One entry on one line, without a line end, appended to `out`.
 void AppendEntryJson(std::string_view queue, const wq::Entry& entry, std::string* out);
 
-// "pending", "delayed" or "failing".
+// {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
+void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
+                      std::string* out);
+
+// "pending", "delayed", "failing" or "quarantined".
 std::string_view StateName(wq::EntryState state);
 
 }  // namespace wqctl

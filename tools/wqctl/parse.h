@@ -1,4 +1,5 @@
-// The command line, read with CLI11. The only file that includes it: it is slow to compile.
+// The command line: from words to a Command. The verbs' own parts are in parse_*.cc, and CLI11 is
+// behind cli.h.
 #pragma once
 
 #include <string>

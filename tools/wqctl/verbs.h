@@ -10,5 +10,11 @@ int Run(const AddArgs& args);
 int Run(const WorkArgs& args);
 int Run(const InspectArgs& args);
 int Run(const DumpArgs& args);
+int Run(const QuarantineLsArgs& args);
+int Run(const CursorLsArgs& args);
+int Run(const CursorGetArgs& args);
+int Run(const KeyChangeArgs& args);
+int Run(const PauseArgs& args);
+int Run(const ResumeArgs& args);
 
 }  // namespace wqctl

@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "tools/wqctl/duration.h"
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/log.h"
+#include "tools/wqctl/open_queue.h"
 #include "tools/wqctl/runner.h"
 #include "tools/wqctl/status_line.h"
 #include "tools/wqctl/verbs.h"
@@ -26,13 +26,13 @@
 #include "wq/keys.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
-#include "wq/store.h"
 
 namespace wqctl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr Clock::time_point kNever = Clock::time_point::max();
 constexpr auto kProgressInterval = std::chrono::milliseconds{200};
 
 // SIGTERM, SIGINT and SIGHUP as a file descriptor. Made before any thread, so that all block them.
@@ -86,8 +86,8 @@ class Supervisor {
       poll(fds.data(), fds.size(), PollTimeout());
       while (const int signal = signals_.Take()) OnSignal(signal);
       pool_.ClearEvent();
-      if (pool_.Stopping() && !kill_at_ && !killed_) kill_at_ = Clock::now() + args_.grace;
-      if (kill_at_ && Clock::now() >= *kill_at_) KillAll("the grace period is over");
+      if (pool_.Stopping() && kill_at_ == kNever && !killed_) kill_at_ = Clock::now() + args_.grace;
+      if (Clock::now() >= kill_at_) KillAll("the grace period is over");
       if (status_line_.enabled()) status_line_.Show(pool_.ProgressText());
     }
     status_line_.Show("");
@@ -99,9 +99,9 @@ class Supervisor {
   int PollTimeout() const {
     auto timeout = std::chrono::milliseconds{-1};
     if (status_line_.enabled()) timeout = kProgressInterval;
-    if (kill_at_) {
+    if (kill_at_ != kNever) {
       const auto left =
-          std::max(std::chrono::ceil<std::chrono::milliseconds>(*kill_at_ - Clock::now()),
+          std::max(std::chrono::ceil<std::chrono::milliseconds>(kill_at_ - Clock::now()),
                    std::chrono::milliseconds{0});
       timeout = timeout.count() < 0 ? left : std::min(timeout, left);
     }
@@ -118,7 +118,7 @@ class Supervisor {
   }
 
   void KillAll(const std::string& why) {
-    kill_at_.reset();
+    kill_at_ = kNever;
     if (std::exchange(killed_, true)) return;
     status_line_.Show("");
     LogWarning(why + ": killing what still runs; those keys stay pending");
@@ -132,7 +132,7 @@ class Supervisor {
   WorkerPool& pool_;
   int signal_ = 0;  // The first one that came.
   bool killed_ = false;
-  std::optional<Clock::time_point> kill_at_;
+  Clock::time_point kill_at_ = kNever;
 };
 
 void LogSummary(const WorkerPool::Totals& totals, const wq::QueueCounts& counts, bool stopped) {
@@ -143,12 +143,29 @@ void LogSummary(const WorkerPool::Totals& totals, const wq::QueueCounts& counts,
           ", remaining " + std::to_string(remaining));
   if (stopped && remaining > 0)
     LogInfo("what remains stays in the store, and is worked on next time");
+  if (totals.given_up > 0) LogInfo("what was given up is in quarantine: see wqctl quarantine ls");
+}
+
+// Whether there is anything to do, or to wait for; says why not. Nobody can pause the queue while
+// we have the store, so it is enough to look once.
+bool MayBegin(const WorkArgs& args, const wq::Queue& queue) {
+  const wq::QueueCounts counts = queue.Counts();
+  if (!counts.paused) return true;
+  const std::string paused = "queue \"" + wq::EscapeKey(args.queue) + "\" is paused: ";
+  if (args.follow) {
+    LogInfo(paused + "waiting for the end of the pause");
+    return true;
+  }
+  LogInfo(paused + std::to_string(counts.queued + counts.delayed) +
+          " keys stay in the store; wqctl resume ends a pause, --follow waits for its end");
+  return false;
 }
 
 int WorkOn(const WorkArgs& args, StopSignals* signals, const CommandRunner& runner,
            StatusLine* status_line, wq::Queue* queue) {
+  if (!MayBegin(args, *queue)) return kExitOk;
   const WorkerOptions options{
-      .workers = args.workers, .max_requeues = args.max_requeues, .follow = args.follow};
+      .workers = args.workers, .no_requeues = args.max_requeues == 0U, .follow = args.follow};
   WorkerPool pool(options, runner, status_line, queue);
   Supervisor supervisor(args, signals, runner, status_line, &pool);
   pool.Start();
@@ -179,17 +196,16 @@ int Run(const WorkArgs& args) {
     return kExitFailure;
   }
 
-  std::unique_ptr<wq::Store> store;
-  if (wq::Status s = wq::Store::Open({}, args.store_dir, &store); !s.ok()) return Fail(s);
-  wq::QueueOptions options;
+  wq::QueueOptions options = ToolQueueOptions();
   options.create_if_missing = false;
-  options.order = wq::Order::kTwoLanes;
+  options.max_requeues = args.max_requeues.value_or(0);
   options.limiter = std::make_shared<wq::ItemExponentialFailure>(args.base_delay, args.max_delay);
-  wq::Queue* queue = nullptr;
-  if (wq::Status s = store->OpenQueue(args.queue, options, &queue); !s.ok()) return Fail(s);
-
-  int code = WorkOn(args, &signals, *runner, &status_line, queue);
-  if (wq::Status s = store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
+  OpenedQueue opened;
+  if (wq::Status s = OpenQueue(args.store_dir, args.queue, options, &opened); !s.ok()) {
+    return Fail(s);
+  }
+  int code = WorkOn(args, &signals, *runner, &status_line, opened.queue);
+  if (wq::Status s = opened.store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
   return code;
 }
 

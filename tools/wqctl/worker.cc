@@ -111,16 +111,19 @@ wq::Status WorkerPool::Process(const std::string& key) {
 
 wq::Status WorkerPool::RecordFailure(const std::string& key, const std::string& error) {
   ++failed_attempts_;
-  const uint64_t failures_before = queue_->NumRequeues(key);
-  if (!options_.max_requeues || failures_before < *options_.max_requeues) {
-    if (wq::Status s = queue_->AddRateLimited(key, error); !s.ok()) return s;
-    return queue_->Done(key);
+  wq::AddOutcome outcome = wq::AddOutcome::kAdded;
+  if (wq::Status s = queue_->AddRateLimited(key, error, {}, &outcome); !s.ok()) return s;
+  const bool given_up = outcome == wq::AddOutcome::kHeld || options_.no_requeues;
+  if (options_.no_requeues) {
+    // Takes the delay back. Were we killed before, the key would be given up at its next failure.
+    if (wq::Status s = queue_->Quarantine(key); !s.ok()) return s;
   }
-  ++given_up_;
-  status_line_.Show("");
-  LogError("gave up on \"" + wq::EscapeKey(key) + "\" after " +
-           std::to_string(failures_before + 1) + " failures: " + wq::EscapeKey(error, 1024));
-  if (wq::Status s = queue_->Forget(key); !s.ok()) return s;
+  if (given_up) {
+    ++given_up_;
+    status_line_.Show("");
+    LogError("gave up on \"" + wq::EscapeKey(key) + "\" after " +
+             std::to_string(queue_->NumRequeues(key)) + " failures: " + wq::EscapeKey(error, 1024));
+  }
   return queue_->Done(key);
 }
 

@@ -8,7 +8,8 @@
 //   the command     failures so far     what is recorded
 //   succeeded       any                 Forget, Done
 //   failed          < max_requeues      AddRateLimited, Done
-//   failed          max_requeues        Forget, Done; the key is named on stderr
+//   failed          max_requeues        AddRateLimited, which quarantines the key, Done; the key is
+//                                       named on stderr
 //   killed by us    any                 nothing: without Done the key stays pending in the store
 //   cannot be run   any                 nothing, and all workers stop
 //
@@ -21,7 +22,6 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,7 +35,9 @@ namespace wqctl {
 
 struct WorkerOptions {
   int workers = 1;
-  std::optional<uint64_t> max_requeues;
+  // Quarantine a key at its first failure. QueueOptions::max_requeues, where 0 means never, cannot
+  // say that; every other bound is the queue's own business.
+  bool no_requeues = false;
   bool follow = false;
 };
 

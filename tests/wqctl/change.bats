@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+load helpers
+
+@test "rm takes pending keys back, and nothing else of them" {
+  store_with a b c
+  wqctl add -q q --after 1h b
+  run -0 --separate-stderr wqctl rm -q q --yes a b
+  [ "$output" = "removed 2" ]
+  [ -z "$stderr" ]
+  [ "$(dumped_keys)" = "c b " ]
+  [ "$(states b)" = "delayed fast" ]
+}
+
+@test "cancel-delay takes the delay back, and nothing else" {
+  store_with a
+  wqctl add -q q --after 1h a b
+  run -0 wqctl cancel-delay -q q --yes a b
+  [ "$output" = "cancelled 2" ]
+  [ "$(dumped_keys)" = "a " ]
+}
+
+@test "forget clears the failures, and nothing else" {
+  store_with
+  fail_once k
+  run -0 wqctl forget -q q --yes k
+  [ "$output" = "forgotten 1" ]
+  [ "$(queue_count failing)$(queue_count delayed)" = 01 ]
+  run -3 wqctl forget -q q --yes k
+}
+
+@test "forget --all: every failing key, not those in quarantine" {
+  store_with
+  give_up given-up
+  fail_once k1
+  fail_once k2
+  wqctl cancel-delay -q q --yes k2
+  run -0 wqctl forget -q q --all --dry-run
+  [ "$output" = $'would forget the failures of "k1"\nwould forget the failures of "k2"\nto be forgotten 2' ]
+  run -3 --separate-stderr wqctl forget -q q --yes given-up
+  contains "$stderr" 'key "given-up" is not failing in queue "q"'
+  run -3 wqctl forget -q q --dry-run given-up
+  run -0 wqctl forget -q q --all --yes
+  [ "$output" = "forgotten 2" ]
+  [ "$(wqctl dump -q q | jq -c '[.key, .state, .failures]' | tr '\n' ' ')" = \
+    '["k1","delayed",0] ["given-up","quarantined",1] ' ]
+  run -0 wqctl forget -q q --all --yes
+  [ "$output" = "forgotten 0" ]
+}
+
+@test "a key that is not there: named, exit 3, the rest is done" {
+  store_with a b
+  wqctl add -q q --after 1h later
+  run -3 --separate-stderr wqctl rm -q q --yes a $'no\e' later b
+  [ "$output" = "removed 2, not found 2" ]
+  contains "$stderr" 'key "no\x1b" is not pending in queue "q"'
+  contains "$stderr" 'key "later" is not pending in queue "q"'
+  [ "$(wc -l <<< "$stderr")" = 2 ]
+  run -3 --separate-stderr wqctl cancel-delay -q q --yes later nope
+  [ "$output" = "cancelled 1, not found 1" ]
+  contains "$stderr" 'key "nope" is not delayed in queue "q"'
+  run -3 --separate-stderr wqctl forget -q q --yes nope
+  contains "$stderr" 'key "nope" is not failing in queue "q"'
+  [ -z "$(wqctl dump)" ]
+}
+
+@test "a key that is given twice is changed once" {
+  store_with a
+  run -0 wqctl rm -q q --dry-run a a
+  [ "$output" = $'would remove "a"\nto be removed 1' ]
+  run -0 wqctl rm -q q --yes a a
+  [ "$output" = "removed 1" ]
+}
+
+@test "keys are bytes, and behind -- any word is one" {
+  store_with $'two\nlines' $'\377' '[a,b]' -dash - --
+  run -0 wqctl rm -q q --yes $'two\nlines' $'\377' '[a,b]' -- -dash - --
+  [ "$output" = "removed 6" ]
+  [ -z "$(wqctl dump)" ]
+}
+
+@test "-o json" {
+  store_with a
+  run -3 --separate-stderr wqctl rm -q q --dry-run -o json a nope
+  [ "$(jq -c . <<< "$output")" = '{"removed":1,"not_found":1,"dry_run":true}' ]
+  run -3 --separate-stderr wqctl rm -q q --yes -o json a nope
+  [ "$(jq -c . <<< "$output")" = '{"removed":1,"not_found":1,"dry_run":false}' ]
+}
+
+@test "--dry-run shows what would be done, and changes not one byte" {
+  store_with a b
+  wqctl add -q q --after 1h later
+  local before
+  before=$(fingerprint)
+  run -3 --separate-stderr wqctl rm -q q --dry-run a later
+  [ "$output" = $'would remove "a"\nto be removed 1, not found 1' ]
+  contains "$stderr" 'key "later" is not pending'
+  run -0 wqctl cancel-delay -q q --dry-run later
+  [ "$output" = $'would cancel the delay of "later"\nto be cancelled 1' ]
+  run -0 wqctl rm -q q --dry-run --yes b
+  [ "$(fingerprint)" = "$before" ]
+}
+
+@test "a delayed key that is due counts as pending" {
+  store_with
+  wqctl add -q q --after 1us k1 k2
+  run -3 wqctl cancel-delay -q q --dry-run k1
+  run -3 wqctl cancel-delay -q q --yes k1
+  run -0 wqctl rm -q q --dry-run k1
+  run -0 wqctl rm -q q --yes k1 k2
+  [ -z "$(wqctl dump)" ]
+}
+
+@test "off a terminal without --yes: exit 2 says what to give, and nothing changes" {
+  store_with a
+  wqctl add -q q --after 1h b
+  local words
+  for words in "rm -q q a" "cancel-delay -q q b" "forget -q q --all" \
+    "quarantine release -q q --all" "quarantine drop -q q b"; do
+    # shellcheck disable=SC2086
+    run -2 --separate-stderr wqctl $words < /dev/null
+    contains "$stderr" "--yes"
+    contains "$stderr" "--dry-run"
+    [ -z "$output" ]
+  done
+  [ "$(dumped_keys)" = "a b " ]
+}
+
+@test "on a terminal it asks, and only a yes is a yes" {
+  store_with a b c d e f g
+  local answer
+  for answer in n '' Yup; do
+    run -1 on_terminal "$answer" rm -q q a
+    contains "$output" 'Remove "a" of queue "q"? [y/N]'
+    contains "$output" "nothing was changed"
+  done
+  [ "$(queue_count pending)" = 7 ]
+  run -0 on_terminal y rm -q q a b c d e f g
+  contains "$output" 'Remove "a", "b", "c", "d", "e" and 2 more of queue "q"? [y/N]'
+  contains "$output" "removed 7"
+  give_up x y
+  run -0 on_terminal Y quarantine release -q q --all
+  contains "$output" 'Release all 2 keys in quarantine of queue "q"? [y/N]'
+  wqctl rm -q q --yes x y
+  fail_once z
+  run -0 on_terminal yes forget -q q --all
+  contains "$output" 'Forget the failures of all 1 failing keys of queue "q"? [y/N]'
+  contains "$output" "forgotten 1"
+}
+
+@test "on a terminal, what is wrong is said before anything is asked" {
+  store_with a
+  run -3 on_terminal y rm -q nope a
+  contains "$output" '"nope"'
+  [[ "$output" != *"[y/N]"* ]]
+}
+
+@test "what is wrong with the words: exit 2" {
+  store_with a
+  run -2 wqctl rm -q q --yes
+  run -2 wqctl rm -q q --yes --
+  run -2 wqctl rm --yes a
+  run -2 wqctl rm -q q --yes --all
+  run -2 wqctl cancel-delay -q q --yes --all
+  run -2 wqctl forget -q q --yes --all a
+  run -2 wqctl forget -q q --yes
+  run -2 wqctl rm -q q --yes -o jsonl a
+  run -2 --separate-stderr wqctl rm -q q --yes -
+  contains "$stderr" 'behind "--"'
+  [ "$(dumped_keys)" = "a " ]
+}
+
+@test "a missing queue: exit 3, and none is made" {
+  store_with
+  local verb
+  for verb in rm cancel-delay forget "quarantine release" "quarantine drop"; do
+    # shellcheck disable=SC2086
+    run -3 --separate-stderr wqctl $verb -q nope --yes k
+    contains "$stderr" "nope"
+    # shellcheck disable=SC2086
+    run -3 wqctl $verb -q nope --dry-run k
+  done
+  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
+}
+
+@test "beside a living owner: exit 4, --dry-run works and changes not one byte" {
+  store_with a b
+  mkfifo gate
+  start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
+  until_ok test -s started
+  local before
+  before=$(fingerprint)
+  run -4 --separate-stderr wqctl rm -q q --yes b
+  contains "$stderr" "$PID"
+  run -0 wqctl rm -q q --dry-run b
+  [ "$output" = $'would remove "b"\nto be removed 1' ]
+  run -0 wqctl quarantine drop -q q --all --dry-run
+  [ "$output" = "to be dropped 0" ]
+  [ "$(fingerprint)" = "$before" ]
+  printf 'x\nx\n' > gate &
+  local feeder=$!
+  STARTED="$STARTED $feeder"
+  kill -TERM "$PID"
+  wait "$PID"
+  kill "$feeder" 2>/dev/null || true
+}
+
+@test "data that cannot be written: exit 1, and the change is made" {
+  store_with a
+  run -1 --separate-stderr bash -c '"$WQCTL" rm -q q --yes a > /dev/full'
+  contains "$stderr" "No space left on device"
+  [ -z "$(wqctl dump)" ]
+}
+
+@test "what was changed survives kill -9 of the next owner" {
+  store_with a b
+  wqctl rm -q q --yes a
+  start work work -q q -- sh -c 'echo > started; sleep 1000' _
+  until_ok test -s started
+  kill -9 "$PID"
+  wait "$PID" || true
+  [ "$(dumped_keys)" = "b " ]
+}

@@ -1,0 +1,155 @@
+// The command lines of the verbs that ask before: rm, cancel-delay, forget, quarantine release and
+// drop, pause and resume.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "tools/wqctl/parse_verbs.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kAboutAsking = R"(
+
+Asks before, on a terminal; elsewhere --yes is needed. --dry-run only shows what
+would be done, also beside a living owner.)";
+
+constexpr const char* kRmExamples =
+    R"(Delays and failures of the keys stay: see cancel-delay and forget.
+
+Examples:
+  wqctl rm -q pods default/web-1
+  wqctl dump -q pods | jq -r 'select(.state == "pending") | .key' |
+    xargs -d '\n' wqctl rm -q pods --yes --)";
+
+constexpr const char* kCancelDelayExamples = R"(Examples:
+  wqctl cancel-delay -q pods default/web-1
+  wqctl cancel-delay -q pods --dry-run default/web-1)";
+
+constexpr const char* kForgetExamples =
+    R"(Keys in quarantine are left alone: see wqctl quarantine.
+
+Examples:
+  wqctl forget -q pods default/web-1
+  wqctl forget -q pods --all --yes)";
+
+constexpr const char* kReleaseExamples =
+    R"(The keys become pending, in the lanes where they were.
+
+Examples:
+  wqctl quarantine release -q pods default/web-1
+  wqctl quarantine release -q pods --all --yes)";
+
+constexpr const char* kDropExamples = R"(Examples:
+  wqctl quarantine drop -q pods default/web-1
+  wqctl quarantine drop -q pods --all --dry-run)";
+
+constexpr const char* kPauseExamples =
+    R"(Keys can be added meanwhile. The pause is kept over restarts.
+
+Examples:
+  wqctl pause -q pods
+  wqctl pause -q pods --for 2h --yes)";
+
+constexpr const char* kResumeExamples = R"(Examples:
+  wqctl resume -q pods
+  wqctl resume -q pods --yes)";
+
+void AddChangeOptions(VerbParser* parser, ChangeArgs* args) {
+  AddQueue(parser, &args->queue);
+  parser->Flag("--yes", "Do not ask", &args->yes);
+  parser->Flag("--dry-run", "Show what would be done, and do nothing", &args->dry_run);
+}
+
+Words EachOnce(Words keys) {
+  std::unordered_set<std::string> seen;
+  std::erase_if(keys, [&seen](const std::string& key) { return !seen.insert(key).second; });
+  return keys;
+}
+
+Command ParseKeyChange(const Input& input, KeyChange change, bool knows_all,
+                       VerbParser::Verb verb) {
+  KeyChangeArgs args;
+  args.store_dir = input.store_dir;
+  args.change = change;
+  verb.examples += kAboutAsking;
+  verb.synopsis = knows_all ? " KEY...|--all" : " KEY...";
+  VerbParser parser(verb, &args.store_dir);
+  AddChangeOptions(&parser, &args);
+  if (knows_all) parser.Flag("--all", "All of them", &args.all);
+  AddTextFormat(&parser, &args.format);
+  parser.Parse(input.words);
+
+  const Words& words = parser.positionals();
+  if (std::find(words.begin(), words.end(), "-") != words.end()) {
+    Usage("keys are not read from standard input here; a key \"-\" goes behind \"--\"");
+  }
+  args.keys = EachOnce(Concatenate(words, input.behind));
+  if (args.all && !args.keys.empty()) Usage("give KEY... or --all, not both");
+  if (!args.all && args.keys.empty()) {
+    Usage(knows_all ? "which keys? Give KEY... or --all" : "which keys? Give KEY...");
+  }
+  return args;
+}
+
+}  // namespace
+
+Command ParseRm(const Input& input) {
+  return ParseKeyChange(input, KeyChange::kRemove, false,
+                        {"rm", "Takes pending keys back.", "", kRmExamples});
+}
+
+Command ParseCancelDelay(const Input& input) {
+  return ParseKeyChange(
+      input, KeyChange::kCancelDelay, false,
+      {"cancel-delay", "Takes the delays of keys back.", "", kCancelDelayExamples});
+}
+
+Command ParseForget(const Input& input) {
+  return ParseKeyChange(input, KeyChange::kForget, true,
+                        {"forget", "Clears the failures of keys.", "", kForgetExamples});
+}
+
+Command ParseQuarantineRelease(const Input& input) {
+  return ParseKeyChange(
+      input, KeyChange::kRelease, true,
+      {"quarantine release", "Adds keys in quarantine again, their failures forgotten.", "",
+       kReleaseExamples});
+}
+
+Command ParseQuarantineDrop(const Input& input) {
+  return ParseKeyChange(
+      input, KeyChange::kDrop, true,
+      {"quarantine drop", "Forgets keys in quarantine altogether.", "", kDropExamples});
+}
+
+Command ParsePause(const Input& input) {
+  PauseArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"pause", "Lets a queue hand out nothing.", "", std::string(kPauseExamples) + kAboutAsking},
+      &args.store_dir);
+  AddChangeOptions(&parser, &args);
+  AddDuration(&parser, "--for", "End the pause after this time; default: until resume",
+              &args.duration);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  if (args.duration && args.duration->count() == 0) Usage("--for must be more than 0");
+  return args;
+}
+
+Command ParseResume(const Input& input) {
+  ResumeArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"resume", "Ends the pause of a queue.", "", std::string(kResumeExamples) + kAboutAsking},
+      &args.store_dir);
+  AddChangeOptions(&parser, &args);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  return args;
+}
+
+}  // namespace wqctl

@@ -1,0 +1,119 @@
+// The command lines of inspect, dump, quarantine ls, cursor ls and cursor get.
+#include <utility>
+
+#include "tools/wqctl/parse_verbs.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kInspectExamples =
+    R"(Works beside a living owner and after a crash, and changes nothing.
+
+Examples:
+  wqctl inspect
+  wqctl inspect -q pods -o json
+  wqctl inspect default/web-1)";
+
+constexpr const char* kDumpExamples =
+    R"(Pending entries come in hand-out order, then delayed ones by the time when they are
+ready, then keys with only failures, then those in quarantine. Works beside a living
+owner and after a crash, and changes nothing.
+
+Examples:
+  wqctl dump -q pods
+  wqctl dump -o table | head
+  wqctl dump | jq -r 'select(.failures > 3) | .key')";
+
+constexpr const char* kQuarantineLsExamples =
+    R"(Works beside a living owner and after a crash, and changes nothing.
+
+Examples:
+  wqctl quarantine ls
+  wqctl quarantine ls -q pods -o jsonl | jq -r .key)";
+
+constexpr const char* kCursorLsExamples =
+    R"(Shows the names and sizes. Works beside a living owner and after a crash.
+
+Examples:
+  wqctl cursor ls
+  wqctl cursor ls -q pods -o json)";
+
+constexpr const char* kCursorGetExamples =
+    R"(Writes the bytes as they are, without a line end. Works beside a living owner and
+after a crash.
+
+Examples:
+  wqctl cursor get -q pods resource-version
+  wqctl cursor get -q pods offset | xxd)";
+
+}  // namespace
+
+Command ParseInspect(const Input& input) {
+  InspectArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"inspect", "Shows the queues, or all that is known of one key.", " [KEY]", kInspectExamples},
+      &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddParsed(&parser, "-o,--output", "table|json", "Output format",
+            "an output format: table or json", ParseFormat<Format::kTable, Format::kJson>,
+            &args.format);
+  parser.Parse(input.words);
+  Words keys = Concatenate(parser.positionals(), input.behind);
+  if (keys.size() > 1) Usage("only one key can be inspected at a time");
+  if (!keys.empty()) args.key = std::move(keys.front());
+  return args;
+}
+
+Command ParseDump(const Input& input) {
+  DumpArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"dump", "Prints every entry, in the order in which keys are handed out.", "", kDumpExamples},
+      &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddListingFormat(&parser, &args.format);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  return args;
+}
+
+Command ParseQuarantineLs(const Input& input) {
+  QuarantineLsArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser({"quarantine ls", "Lists the keys in quarantine, with their last errors.", "",
+                     kQuarantineLsExamples},
+                    &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddListingFormat(&parser, &args.format);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  return args;
+}
+
+Command ParseCursorLs(const Input& input) {
+  CursorLsArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser({"cursor ls", "Lists the cursors of the queues.", "", kCursorLsExamples},
+                    &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddListingFormat(&parser, &args.format);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  return args;
+}
+
+Command ParseCursorGet(const Input& input) {
+  CursorGetArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser({"cursor get", "Prints the bytes of one cursor.", " NAME", kCursorGetExamples},
+                    &args.store_dir);
+  AddQueue(&parser, &args.queue);
+  parser.Parse(input.words);
+  Words names = Concatenate(parser.positionals(), input.behind);
+  if (names.size() != 1) Usage("which cursor? Give one NAME");
+  args.name = std::move(names.front());
+  return args;
+}
+
+}  // namespace wqctl

@@ -1,0 +1,89 @@
+// wqctl pause, resume: whether a queue hands out keys.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tools/wqctl/confirm.h"
+#include "tools/wqctl/duration.h"
+#include "tools/wqctl/exit_code.h"
+#include "tools/wqctl/open_queue.h"
+#include "tools/wqctl/output.h"
+#include "tools/wqctl/verbs.h"
+#include "wq/clock.h"
+#include "wq/keys.h"
+#include "wq/queue.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+namespace {
+
+std::string QueueText(const ChangeArgs& args) {
+  return "queue \"" + wq::EscapeKey(args.queue) + "\"";
+}
+
+// "queue "q" for 2h".
+std::string PauseText(const PauseArgs& args) {
+  return QueueText(args) + (args.duration ? " for " + FormatDuration(*args.duration) : "");
+}
+
+int Say(const std::string& text) {
+  Output out;
+  out.Write(text + "\n");
+  return out.Finish(kExitOk);
+}
+
+int DryRun(const PauseArgs& args) {
+  const InterruptScope interrupts;
+  std::unique_ptr<wq::StoreView> view;
+  if (wq::Status s = ViewQueue(args, &view); !s.ok()) return Fail(s);
+  return Say("would pause " + PauseText(args));
+}
+
+int DryRun(const ResumeArgs& args) {
+  const InterruptScope interrupts;
+  std::unique_ptr<wq::StoreView> view;
+  wq::QueueSummary queue;
+  if (wq::Status s = ViewQueue(args, &view); !s.ok()) return Fail(s);
+  if (wq::Status s = view->Summarize(args.queue, {}, &queue); !s.ok()) return Fail(s);
+  return Say(queue.PausedAt(wq::Clock::System()->WallUs()) ? "would resume " + QueueText(args)
+                                                           : QueueText(args) + " is not paused");
+}
+
+wq::Status Open(const ChangeArgs& args, OpenedQueue* opened) {
+  wq::QueueOptions options = ToolQueueOptions();
+  options.create_if_missing = false;
+  return OpenQueue(args.store_dir, args.queue, options, opened);
+}
+
+}  // namespace
+
+int Run(const PauseArgs& args) {
+  if (args.dry_run) return DryRun(args);
+  const std::optional<int> end = Confirm(args, [&](const wq::StoreView&, std::string* text) {
+    *text = "Pause " + PauseText(args) + "?";
+    return wq::Status::Ok();
+  });
+  if (end) return *end;
+  OpenedQueue opened;
+  if (wq::Status s = Open(args, &opened); !s.ok()) return Fail(s);
+  if (wq::Status s = opened.queue->Pause(args.duration); !s.ok()) return Fail(s);
+  if (wq::Status s = opened.store->Close(); !s.ok()) return Fail(s);
+  return Say("paused " + PauseText(args));
+}
+
+int Run(const ResumeArgs& args) {
+  if (args.dry_run) return DryRun(args);
+  const std::optional<int> end = Confirm(args, [&](const wq::StoreView&, std::string* text) {
+    *text = "Resume " + QueueText(args) + "?";
+    return wq::Status::Ok();
+  });
+  if (end) return *end;
+  OpenedQueue opened;
+  if (wq::Status s = Open(args, &opened); !s.ok()) return Fail(s);
+  const bool paused = opened.queue->Counts().paused;
+  if (wq::Status s = opened.queue->Resume(); !s.ok()) return Fail(s);
+  if (wq::Status s = opened.store->Close(); !s.ok()) return Fail(s);
+  return Say(paused ? "resumed " + QueueText(args) : QueueText(args) + " is not paused");
+}
+
+}  // namespace wqctl
