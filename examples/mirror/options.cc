@@ -1,0 +1,109 @@
+#include "options.h"
+
+#include <getopt.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+
+namespace mirror {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: mirror SRC DST --store DIR [options]\n"
+    "Keeps the directory DST equal to the directory SRC. What DST has and SRC has not is deleted.\n"
+    "  --store DIR     where the queue and the cursor are kept; made if it is not there\n"
+    "  --workers N     paths that are worked on at once (4)\n"
+    "  --once          exit when DST is equal: 0, or 1 if some paths keep failing\n"
+    "  --rescan        compare everything, also what has not changed since the last run\n"
+    "  --slack-ms N    look again at what changed so shortly before the last run's end (2000)\n";
+
+bool ParseNumber(std::string_view text, uint32_t* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool ParseOption(int option, Options* options) {
+  uint32_t slack_ms = 0;
+  switch (option) {
+    case 'd':
+      options->store = optarg;
+      return true;
+    case 'w':
+      return ParseNumber(optarg, &options->workers);  // Controller::Start knows the bounds.
+    case 'o':
+      options->once = true;
+      return true;
+    case 'r':
+      options->rescan = true;
+      return true;
+    case 's':
+      if (!ParseNumber(optarg, &slack_ms)) {
+        return false;
+      }
+      options->slack = std::chrono::milliseconds(slack_ms);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsIn(const std::filesystem::path& inner, const std::filesystem::path& outer) {
+  const auto [end, rest] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return end == outer.end();
+}
+
+}  // namespace
+
+std::optional<Options> ParseOptions(int argc, char** argv) {
+  const std::array<option, 6> known = {{{"store", required_argument, nullptr, 'd'},
+                                        {"workers", required_argument, nullptr, 'w'},
+                                        {"once", no_argument, nullptr, 'o'},
+                                        {"rescan", no_argument, nullptr, 'r'},
+                                        {"slack-ms", required_argument, nullptr, 's'},
+                                        {nullptr, 0, nullptr, 0}}};
+  Options options;
+  bool is_fine = true;
+  for (int option = 0;
+       is_fine && (option = getopt_long(argc, argv, "", known.data(), nullptr)) != -1;) {
+    is_fine = ParseOption(option, &options);
+  }
+  if (!is_fine || argc - optind != 2 || options.store.empty()) {
+    std::fputs(kUsage, stderr);
+    return std::nullopt;
+  }
+  options.source = argv[optind];
+  options.target = argv[optind + 1];
+  return options;
+}
+
+std::string Resolve(Options* options) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(options->source, error)) {
+    return options->source + " is not a directory";
+  }
+  fs::create_directories(options->target, error);
+  if (!fs::is_directory(options->target, error)) {
+    return options->target + " is not a directory";
+  }
+  for (std::string* path : {&options->source, &options->target, &options->store}) {
+    *path = fs::weakly_canonical(fs::absolute(*path), error).string();
+    if (error) {
+      return error.message();
+    }
+  }
+  const std::array<std::string*, 3> paths = {&options->source, &options->target, &options->store};
+  for (const std::string* inner : paths) {
+    for (const std::string* outer : paths) {
+      if (inner != outer && IsIn(*inner, *outer)) {
+        return *inner + " lies in " + *outer;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace mirror

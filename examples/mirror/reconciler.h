@@ -1,0 +1,69 @@
+// Reconciler: makes one path of the target equal to the same path of the source.
+//
+// It looks at both sides as they are now; why it was called does not matter. What a look at one path
+// shows of others is added to the queue: a directory adds the names that only one side has, and a
+// path whose directory the target lacks adds that directory.
+//
+// The target's tree never holds half a file: it is written in the staging directory and then renamed.
+// A directory that must go is renamed into the staging directory first, in one step, and removed there.
+// So whatever a removal takes with it, the next look at that directory finds missing, and adds.
+//
+// Threading: thread-safe as long as no path is reconciled twice at once, which the queue sees to.
+// A kill at any instant leaves garbage in the staging directory alone; Open clears it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "tree.h"
+#include "wq/queue.h"
+#include "wq/status.h"
+
+namespace mirror {
+
+class Reconciler {
+ public:
+  // The roots are borrowed and must outlive it.
+  Reconciler(int source, int target, wq::Queue* queue)
+      : source_(source), target_(target), queue_(queue) {}
+
+  // Makes and clears the staging directory. AlreadyExists: another process mirrors into this target.
+  wq::Status Open();
+  // Removes it.
+  void Close() const;
+
+  // ShuttingDown: `stop` was requested in mid-copy.
+  wq::Status Reconcile(const std::string& path, const std::stop_token& stop);
+
+ private:
+  // A path as the directories that hold it on both sides and its name in them.
+  struct Place {
+    int from = -1;
+    int to = -1;
+    const std::string& name;
+    const std::string& path;
+  };
+
+  wq::Status Look(const std::string& path, const std::stop_token& stop);
+  wq::Status Remove(const Place& place);
+  wq::Status Directory(const Place& place);
+  wq::Status AddDifferences(int from, int to, const std::string& path);
+  wq::Status Link(const Place& place);
+  wq::Status File(const Place& place, const std::stop_token& stop);
+  wq::Status Write(int in, const struct stat& wanted, const std::string& staged, const Place& place,
+                   const std::stop_token& stop);
+  wq::Status Install(const std::string& staged, const Place& place);
+  wq::Status Discard(const std::string& staged);
+  std::string NewName();
+
+  const int source_;
+  const int target_;
+  wq::Queue* const queue_;
+  Fd staging_;
+  std::string run_;
+  std::atomic<uint64_t> names_ = 0;
+};
+
+}  // namespace mirror

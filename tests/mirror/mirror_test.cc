@@ -1,0 +1,363 @@
+// The mirror example as a user runs it: a process that is killed at random under a storm of file
+// changes, and whose target must be equal to its source in the end.
+//
+// WQ_MIRROR_SEED picks the seed (a run prints its own), WQ_MIRROR_KILLS how many kills.
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/mirror/file_storm.h"
+#include "tests/mirror/mirror_process.h"
+#include "wq/store_view.h"
+
+namespace wq {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+struct Scan {
+  uint64_t seen = 0;
+  uint64_t added = 0;
+  bool from_cursor = false;
+};
+
+class MirrorTest : public ::testing::Test {
+ protected:
+  MirrorTest() {
+    std::string pattern = (fs::temp_directory_path() / "wq-mirror-XXXXXX").string();
+    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    fs::create_directory(source_ = root_ + "/source");
+    target_ = root_ + "/target";
+    store_ = root_ + "/store";
+  }
+  ~MirrorTest() override { fs::remove_all(root_); }
+
+  std::unique_ptr<MirrorProcess> Start(std::vector<std::string> options) {
+    return std::make_unique<MirrorProcess>(source_, target_, store_, options);
+  }
+
+  // `mirror --once`: what it counted.
+  Scan Once(std::vector<std::string> options = {"--slack-ms", "10"}) {
+    options.emplace_back("--once");
+    const auto mirror = Start(options);
+    const std::string line = mirror->Line("scan ", 60s).value_or("");
+    EXPECT_EQ(mirror->Wait(), 0);
+    return Parse(line);
+  }
+
+  static Scan Parse(const std::string& line) {
+    Scan scan;
+    char from[16] = "";
+    EXPECT_EQ(
+        sscanf(line.c_str(), "scan seen=%lu added=%lu from=%15s", &scan.seen, &scan.added, from), 3)
+        << line;
+    scan.from_cursor = std::string(from) == "cursor";
+    return scan;
+  }
+
+  // A tree of 20 directories with 15 files each.
+  void MakeTree() {
+    for (int d = 0; d < 20; ++d) {
+      const std::string directory = source_ + "/d" + std::to_string(d);
+      fs::create_directory(directory);
+      for (int f = 0; f < 15; ++f) {
+        WriteFile(directory + "/f" + std::to_string(f), std::to_string(d * 100 + f));
+      }
+    }
+  }
+  static constexpr uint64_t kTreeSize = 1 + 20 + 20 * 15;
+
+  // Makes the tree and lets two runs take it in: the second one's cursor is later than all changes by
+  // more than the slack, as the first run took longer than that.
+  void MirrorTree() {
+    MakeTree();
+    Once();
+    Once();
+    ASSERT_EQ(TreeText(source_), TreeText(target_));
+  }
+
+  // Of the store that nobody has open.
+  uint64_t Pending() const {
+    std::unique_ptr<StoreView> view;
+    QueueSummary summary;
+    if (StoreView::Open(store_, &view).ok() && view->Summarize("mirror", {}, &summary).ok()) {
+      return summary.pending + summary.delayed;
+    }
+    return 0;
+  }
+
+  // Waits until the running mirror has brought the target to what the source is now.
+  ::testing::AssertionResult Converges(MirrorProcess* mirror, const std::string& sentinel) {
+    WriteFile(source_ + "/" + sentinel, sentinel);
+    const std::string expected = TreeText(source_);
+    const auto until = std::chrono::steady_clock::now() + 60s;
+    while (std::chrono::steady_clock::now() < until && mirror->Line("idle ", 60s).has_value()) {
+      if (TreeText(target_) == expected) {
+        return ::testing::AssertionSuccess();
+      }
+    }
+    return ::testing::AssertionFailure() << "source:\n"
+                                         << expected.substr(0, 4000) << "\ntarget:\n"
+                                         << TreeText(target_).substr(0, 4000);
+  }
+
+  std::string root_;
+  std::string source_;
+  std::string target_;
+  std::string store_;
+};
+
+TEST_F(MirrorTest, ConvergesAfterKillsUnderAStormOfChanges) {
+  const uint64_t seed = FromEnvironment("WQ_MIRROR_SEED", std::random_device{}());
+  const uint64_t kills = FromEnvironment("WQ_MIRROR_KILLS", 20);
+  std::cout << "replay with WQ_MIRROR_SEED=" << seed << " WQ_MIRROR_KILLS=" << kills << "\n";
+  FileStorm storm(source_, seed);
+  uint64_t with_pending = 0;
+  uint64_t while_down = 0;
+  for (uint64_t kill = 0; kill < kills; ++kill) {
+    const auto mirror =
+        Start({"--workers", std::to_string(1 + storm.Below(8)), "--slack-ms", "100"});
+    // Some die while they start or scan; the others a while after that.
+    const bool in_scan = storm.Below(4) == 0;
+    const auto until =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(storm.Below(300));
+    for (bool is_up = in_scan; !is_up || std::chrono::steady_clock::now() < until;) {
+      for (uint64_t i = 1 + storm.Below(40); i > 0; --i) {
+        storm.Change();
+      }
+      is_up = mirror->Line("scan ", std::chrono::milliseconds(storm.Below(4))).has_value() || is_up;
+      ASSERT_FALSE(mirror->ended()) << "exit code " << mirror->Wait();
+    }
+    ASSERT_EQ(mirror->Kill(), -SIGKILL);
+    with_pending += Pending() > 0 ? 1 : 0;
+    const uint64_t before = storm.changes();
+    for (uint64_t i = storm.Below(3) * 50; i > 0; --i) {
+      storm.Change();
+    }
+    while_down += storm.changes() - before;
+  }
+  std::cout << kills << " kills, " << with_pending << " with pending keys; " << storm.changes()
+            << " changes, " << while_down << " of them while it was down\n";
+  EXPECT_GT(with_pending, kills / 4);  // Kills of an idle mirror prove little.
+  EXPECT_GT(storm.changes(), kills * 50);
+
+  const auto mirror = Start({"--slack-ms", "100"});
+  EXPECT_TRUE(Converges(mirror.get(), "sentinel"));
+  mirror->Send(SIGTERM);
+  EXPECT_EQ(mirror->Wait(), 0);
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+  EXPECT_FALSE(fs::exists(target_ + "/.wq-mirror"));
+  EXPECT_EQ(Pending(), 0U);
+}
+
+TEST_F(MirrorTest, FollowsLiveChanges) {
+  const auto mirror = Start({});
+  ASSERT_TRUE(mirror->Line("idle ", 60s).has_value());
+  FileStorm storm(source_, 1);
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 200; ++i) {
+      storm.Change();
+    }
+    ASSERT_TRUE(Converges(mirror.get(), "sentinel" + std::to_string(round))) << "round " << round;
+  }
+}
+
+TEST_F(MirrorTest, RestartAfterAQuietTimeAddsNothing) {
+  MakeTree();
+  const Scan first = Once();
+  EXPECT_EQ(first.seen, kTreeSize);
+  EXPECT_EQ(first.added, kTreeSize);
+  EXPECT_FALSE(first.from_cursor);
+  Once();
+  const Scan quiet = Once();
+  EXPECT_TRUE(quiet.from_cursor);
+  EXPECT_EQ(quiet.seen, kTreeSize);
+  EXPECT_EQ(quiet.added, 0U);
+}
+
+TEST_F(MirrorTest, RestartFindsWhatChangedWhileItWasDown) {
+  MirrorTree();
+  WriteFile(source_ + "/d0/f0", "9");  // As long as before.
+  chmod((source_ + "/d1/f1").c_str(), 0600);
+  chmod((source_ + "/d2").c_str(), 0700);
+  symlink("f2", (source_ + "/d3/link").c_str());
+  WriteFile(source_ + "/d4/new", "new");
+  rename((source_ + "/d5/f5").c_str(), (source_ + "/d6/f6").c_str());
+  const Scan scan = Once();
+  EXPECT_TRUE(scan.from_cursor);
+  EXPECT_EQ(scan.added, 10U);  // d0/f0, d1/f1, d2, d3, d3/link, d4, d4/new, d5, d6, d6/f6.
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+TEST_F(MirrorTest, RestartFindsWhatWasDeletedWhileItWasDown) {
+  MirrorTree();
+  fs::remove(source_ + "/d0/f0");
+  const Scan file = Once();
+  EXPECT_TRUE(file.from_cursor);
+  EXPECT_EQ(file.added, 1U);  // d0, which has lost something.
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+  Once();
+  fs::remove_all(source_ + "/d1");
+  EXPECT_EQ(Once().added, 1U);  // The root.
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+// Nothing inside a moved directory has a new ctime.
+TEST_F(MirrorTest, RestartFindsDirectoriesThatWereMovedWhileItWasDown) {
+  MirrorTree();
+  fs::create_directory(source_ + "/d3/deep");
+  WriteFile(source_ + "/d3/deep/file", "deep");
+  Once();
+  Once();
+  ASSERT_EQ(renameat2(AT_FDCWD, (source_ + "/d0").c_str(), AT_FDCWD, (source_ + "/d1").c_str(),
+                      RENAME_EXCHANGE),
+            0);
+  fs::remove_all(source_ + "/d2");
+  fs::rename(source_ + "/d3", source_ + "/d2");
+  const Scan scan = Once();
+  EXPECT_TRUE(scan.from_cursor);
+  EXPECT_LT(scan.added, kTreeSize / 3);
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+TEST_F(MirrorTest, RescanRepairsATargetThatSomebodyElseChanged) {
+  MirrorTree();
+  WriteFile(target_ + "/d0/f0", "9");
+  fs::remove_all(target_ + "/d1");
+  WriteFile(target_ + "/extra", "extra");
+  EXPECT_EQ(Once({"--rescan"}).added, kTreeSize);
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+TEST_F(MirrorTest, AnotherTargetIsNotTakenForTheCursorsOne) {
+  MirrorTree();
+  target_ += "2";
+  EXPECT_FALSE(Once().from_cursor);
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+TEST_F(MirrorTest, OverflowOfTheEventQueueIsFollowedByAScan) {
+  MakeTree();
+  const auto mirror = Start({});
+  ASSERT_TRUE(mirror->Line("idle ", 60s).has_value());
+  mirror->Send(SIGSTOP);
+  for (int i = 0; i < 20'000; ++i) {  // Two files in turn: equal events in a row are merged.
+    chmod((source_ + "/d0/f" + std::to_string(i % 2)).c_str(), 0600 + (i & 0177));
+  }
+  fs::remove_all(source_ + "/d1");
+  fs::rename(source_ + "/d2", source_ + "/d1");
+  mirror->Send(SIGCONT);
+  EXPECT_TRUE(Parse(mirror->Line("scan ", 60s).value_or("no scan")).from_cursor);
+  EXPECT_TRUE(Converges(mirror.get(), "sentinel"));
+}
+
+TEST_F(MirrorTest, SigtermLeavesAtOnceAndTheNextRunGoesOn) {
+  MakeTree();
+  for (int i = 0; i < 4; ++i) {
+    WriteFile(source_ + "/large" + std::to_string(i), std::string(size_t{32} << 20, 'x'));
+  }
+  const auto mirror = Start({"--workers", "1"});
+  ASSERT_TRUE(mirror->Line("scan ", 60s).has_value());
+  mirror->Send(SIGTERM);
+  EXPECT_EQ(mirror->Wait(), 0);
+  EXPECT_GT(Pending(), 0U);
+  Once();
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+TEST_F(MirrorTest, NeverWritesThroughALinkInTheTarget) {
+  const std::string outside = root_ + "/outside";
+  fs::create_directory(outside);
+  WriteFile(outside + "/victim", "untouched");
+  MakeTree();
+  fs::create_directory(target_);
+  fs::create_symlink(outside, target_ + "/d0");
+  fs::create_symlink(outside + "/victim", target_ + "/d1");
+  fs::create_symlink(outside, target_ + "/extra");
+  Once();
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+  EXPECT_EQ(TreeText(outside), "victim " + std::to_string(S_IFREG | 0644) + " untouched\n");
+}
+
+// Here only the file is looked at, so nothing has replaced the link before.
+TEST_F(MirrorTest, NeverWritesThroughALinkThatTookADirectorysPlace) {
+  MirrorTree();
+  const std::string outside = root_ + "/outside";
+  fs::rename(target_ + "/d0", outside);
+  fs::create_symlink(outside, target_ + "/d0");
+  const std::string before = TreeText(outside);
+  WriteFile(source_ + "/d0/f0", "9");
+  EXPECT_EQ(Once().added, 1U);
+  EXPECT_EQ(TreeText(outside), before);
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+TEST_F(MirrorTest, PipesAreNotMirroredAndDoNotBlock) {
+  MirrorTree();
+  fs::remove(source_ + "/d0/f0");
+  ASSERT_EQ(mkfifo((source_ + "/d0/f0").c_str(), 0600), 0);
+  Once();
+  EXPECT_FALSE(fs::exists(target_ + "/d0/f0"));
+  EXPECT_TRUE(fs::exists(target_ + "/d0/f1"));
+}
+
+TEST_F(MirrorTest, RefusesDirectoriesInsideEachOther) {
+  target_ = source_ + "/inside";
+  EXPECT_EQ(Start({"--once"})->Wait(), 1);
+  target_ = root_ + "/target";
+  store_ = target_ + "/store";
+  EXPECT_EQ(Start({"--once"})->Wait(), 1);
+}
+
+// Makes a change of d0/f0 impossible to mirror, or possible again: for root by an immutable target, for
+// others by a source that cannot be read. False: not on this file system.
+bool Obstruct(const std::string& source, const std::string& target, bool is_on) {
+  if (geteuid() != 0) {
+    return chmod((source + "/d0/f0").c_str(), is_on ? 0 : 0644) == 0;
+  }
+  const int fd = open((target + "/d0/f0").c_str(), O_RDONLY | O_CLOEXEC);
+  int flags = is_on ? FS_IMMUTABLE_FL : 0;
+  const bool is_done = ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+  close(fd);
+  return is_done;
+}
+
+TEST_F(MirrorTest, OnceReportsAPathThatKeepsFailingAndMirrorsTheOthers) {
+  MirrorTree();
+  WriteFile(source_ + "/d0/f0", "new");
+  WriteFile(source_ + "/d0/f1", "new");
+  const std::string before = TreeText(target_);
+  if (!Obstruct(source_, target_, true)) {
+    GTEST_SKIP() << "nothing can be made to fail here";
+  }
+  EXPECT_EQ(Start({"--once"})->Wait(), 1);
+  EXPECT_NE(TreeText(target_), before);
+  EXPECT_NE(TreeText(target_), TreeText(source_));
+  EXPECT_TRUE(Obstruct(source_, target_, false));
+  Once();  // What was given up is tried again.
+  EXPECT_EQ(TreeText(source_), TreeText(target_));
+}
+
+}  // namespace
+}  // namespace wq
