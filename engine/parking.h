@@ -4,7 +4,7 @@
 //   Parking::Woken woken = parking.Take(n);       // under it too: who is to look again
 //   Parking::Notify(woken);                       // outside it
 //
-// Why not one condition variable for all: glibc (up to 2.40, bug 25847) can lose a signal when several
+// Why not one condition variable for all: glibc (since 2.27, bug 25847) can lose a signal when several
 // threads wait on the same one and signals come fast; and whom a key concerns is known here.
 //
 // Thread-compatible: lives under the queue's lock, but for Notify.
