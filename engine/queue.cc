@@ -117,7 +117,11 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
 Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
                        const AddOptions& options, AddOutcome* outcome) {
   if (delay.count() <= 0) {
-    return Add(key, options, outcome);
+    Status s = Add(key, options, outcome);
+    if (s.ok() || s.code() == StatusCode::kNotDurable) {  // It was applied.
+      rep_->CountRetry();
+    }
+    return s;
   }
   const int64_t delay_us = std::min(delay, kMaxDelay).count();
   const Time now = rep_->clock->Now();

@@ -2,13 +2,13 @@
 //
 // WQ_MODEL_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls.
 
-#include <array>
 #include <cstdlib>
 #include <deque>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,6 +17,7 @@
 #include "tests/model/call_source.h"
 #include "tests/model/naive_queue.h"
 #include "tests/model/real_queue.h"
+#include "tests/model/state_queue.h"
 
 namespace wq::model {
 namespace {
@@ -52,6 +53,15 @@ std::vector<Rules> AllRules() {
       {"Shards", {.order = Order::kTwoLanes, .shards = 3}},
       {"FairShards", {.order = Order::kFair, .shards = 2, .max_requeues = 2}},
   };
+}
+
+template <typename Real>
+Real MakeReal(const QueueOptions& options) {
+  if constexpr (std::is_same_v<Real, StateQueue>) {
+    return StateQueue(options, kStartWallUs);
+  } else {
+    return Real(options);
+  }
 }
 
 class ModelTest : public ::testing::TestWithParam<Rules> {};
@@ -100,45 +110,77 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
 INSTANTIATE_TEST_SUITE_P(Rules, ModelTest, ::testing::ValuesIn(AllRules()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Every string of calls up to a length, over two keys.
-TEST(Model, EveryShortStringOfCallsAgrees) {
-  const std::array<Call, 13> alphabet = {{
-      {.op = Op::kAdd, .key = "a"},
-      {.op = Op::kAdd, .key = "b", .lane = kSlowLane},
-      {.op = Op::kAdd, .key = "b", .lane = kFastLane},
-      {.op = Op::kGet},
-      {.op = Op::kDone, .key = "a"},
-      {.op = Op::kDone, .key = "b"},
-      {.op = Op::kAddAfter, .key = "a", .delay_us = 2 * kSecond},
-      {.op = Op::kAddAfter, .key = "b", .lane = kSlowLane, .delay_us = kSecond},
-      {.op = Op::kAddRateLimited, .key = "a", .delay_us = kSecond},
-      {.op = Op::kAddRateLimited, .key = "b", .delay_us = 0},
-      {.op = Op::kForget, .key = "a"},
-      {.op = Op::kAdvance, .delay_us = kSecond},
-      {.op = Op::kCrash},
-  }};
-  const uint64_t length = FromEnvironment("WQ_MODEL_LENGTH", 4);
+// Tries every string of `length` calls of the alphabet, and a crash after each.
+template <typename Real>
+void TryAllStrings(const std::vector<Call>& alphabet, uint64_t length) {
   const QueueOptions options{.order = Order::kTwoLanes};
+  const Call crash{.op = Op::kCrash};
   uint64_t strings = 1;
   for (uint64_t i = 0; i < length; ++i) {
     strings *= alphabet.size();
   }
   for (uint64_t string = 0; string < strings; ++string) {
     NaiveQueue model(options, kStartWallUs);
-    MapQueue queue(options);
-    std::string done;
+    Real queue = MakeReal<Real>(options);
+    const auto calls = [&](uint64_t count) {
+      std::string text;
+      for (uint64_t i = 0, rest = string; i < count; ++i, rest /= alphabet.size()) {
+        text += alphabet[rest % alphabet.size()].ToString() + " ";
+      }
+      return text;
+    };
     uint64_t rest = string;
     for (uint64_t i = 0; i < length; ++i, rest /= alphabet.size()) {
       const Call& call = alphabet[rest % alphabet.size()];
-      done += call.ToString() + " ";
-      ASSERT_EQ(queue.Do(call), model.Do(call)) << done;
+      ASSERT_EQ(queue.Do(call), model.Do(call)) << calls(i + 1);
     }
-    ASSERT_EQ(queue.Dump(), model.Dump()) << done;
-    const Call crash{.op = Op::kCrash};
-    queue.Do(crash);
-    model.Do(crash);
-    ASSERT_EQ(queue.Dump(), model.Dump()) << done << "and a crash";
+    ASSERT_EQ(queue.Dump(), model.Dump()) << calls(length);
+    ASSERT_EQ(queue.Do(crash), model.Do(crash));
+    ASSERT_EQ(queue.Dump(), model.Dump()) << calls(length) << "and a crash";
   }
+}
+
+// A string of fewer calls is the beginning of a longer one.
+TEST(Model, EveryStringOfSixCallsOverTwoKeysAgrees) {
+  TryAllStrings<StateQueue>(
+      {
+          {.op = Op::kAdd, .key = "a"},
+          {.op = Op::kAdd, .key = "b", .lane = kSlowLane},
+          {.op = Op::kAdd, .key = "b", .lane = kFastLane},
+          {.op = Op::kGet},
+          {.op = Op::kDone, .key = "a"},
+          {.op = Op::kDone, .key = "b"},
+          {.op = Op::kAddAfter, .key = "a", .lane = kSlowLane, .delay_us = kSecond},
+          {.op = Op::kAddRateLimited, .key = "b", .delay_us = kSecond},
+          {.op = Op::kAdvance, .delay_us = kSecond},
+          {.op = Op::kCrash},
+      },
+      FromEnvironment("WQ_MODEL_LENGTH", 6));
+}
+
+// The whole queue, with more calls, and shorter strings: it has threads.
+TEST(Model, EveryStringOfThreeCallsAgreesThroughTheWholeQueue) {
+  TryAllStrings<MapQueue>(
+      {
+          {.op = Op::kAdd, .key = "a"},
+          {.op = Op::kAdd, .key = "b", .lane = kSlowLane},
+          {.op = Op::kAdd, .key = "b", .lane = kFastLane},
+          {.op = Op::kGet},
+          {.op = Op::kDone, .key = "a"},
+          {.op = Op::kDone, .key = "b"},
+          {.op = Op::kAddAfter, .key = "a", .delay_us = 2 * kSecond},
+          {.op = Op::kAddAfter, .key = "b", .lane = kSlowLane, .delay_us = kSecond},
+          {.op = Op::kAddRateLimited, .key = "a", .delay_us = kSecond},
+          {.op = Op::kAddRateLimited, .key = "b", .delay_us = 0},
+          {.op = Op::kForget, .key = "a"},
+          {.op = Op::kRemove, .key = "a"},
+          {.op = Op::kQuarantine, .key = "b"},
+          {.op = Op::kRelease, .key = "b"},
+          {.op = Op::kPause, .delay_us = kSecond},
+          {.op = Op::kAdvance, .delay_us = kSecond},
+          {.op = Op::kCrash},
+      },
+      3);
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+#include "tests/model/state_queue.h"
+
+#include "engine/recovery.h"
+#include "storage/check.h"
+#include "tests/model/dump_records.h"
+
+namespace wq::model {
+namespace {
+
+std::string Said(AddOutcome outcome) {
+  return outcome == AddOutcome::kAdded          ? "added"
+         : outcome == AddOutcome::kDeduplicated ? "deduplicated"
+                                                : "held";
+}
+
+}  // namespace
+
+StateQueue::StateQueue(const QueueOptions& options, int64_t wall_us)
+    : options_(options),
+      now_({.steady_us = 0, .wall_us = wall_us}),
+      state_(std::make_unique<QueueState>(1, options_, &batch_)) {}
+
+// What a transition changed is on disk before the next one.
+void StateQueue::Commit() {
+  if (!batch_.empty()) {
+    const Status s = disk_.Write(batch_, false);
+    WQ_CHECK(s.ok(), s.message().c_str());
+    batch_.Clear();
+  }
+  state_->Stamp(++position_);
+}
+
+void StateQueue::Fire() {
+  state_->FireDue(now_, SIZE_MAX);
+  Commit();
+}
+
+std::string StateQueue::Do(const Call& call) {
+  const QueueState::Wanted wanted{.lane = call.lane, .group = call.group};
+  std::string said = "ok";
+  switch (call.op) {
+    case Op::kAdd:
+      said = Said(state_->Add(call.key, wanted, now_.wall_us).outcome);
+      break;
+    case Op::kAddAfter:
+      said = Said(state_->AddAfter(call.key, call.delay_us, wanted, now_).outcome);
+      break;
+    case Op::kAddRateLimited:
+      said = Said(state_
+                      ->AddRateLimited(call.key, {.delay_us = call.delay_us, .error = "error"},
+                                       wanted, now_)
+                      .outcome);
+      break;
+    case Op::kForget:
+      state_->Forget(call.key);
+      break;
+    case Op::kGet: {
+      const Item* item = state_->Get(call.shard);
+      said = item == nullptr ? "none" : std::string(item->key());
+      break;
+    }
+    case Op::kDone:
+      said = state_->Done(call.key) ? "ok" : "NotProcessing";
+      break;
+    case Op::kAdvance:
+      now_.steady_us += call.delay_us;
+      now_.wall_us += call.delay_us;
+      Fire();
+      break;
+    case Op::kCrash: {
+      state_ = std::make_unique<QueueState>(1, options_, &batch_);
+      const Status s = Recover(disk_, 1, now_, state_.get());
+      WQ_CHECK(s.ok(), s.message().c_str());
+      Fire();
+      break;
+    }
+    default:
+      WQ_CHECK(false, "a call that this subject does not know");
+  }
+  Commit();
+  return said;
+}
+
+std::string StateQueue::Dump() {
+  const QueueCounts counts = state_->Counts();
+  std::string text;
+  for (const size_t count :
+       {counts.queued, counts.processing, counts.delayed, counts.failing, counts.quarantined}) {
+    text += std::to_string(count) + " ";
+  }
+  return text + DumpRecords(disk_);
+}
+
+}  // namespace wq::model
