@@ -140,7 +140,7 @@ class QueueState {
   void RestoreCursor(const storage::CursorRecord& record);
   // Ends the recovery. Keys of lanes that the order does not have (it may be another one than last
   // time) go to the back of kFastLane; keys that were processing when they were quarantined are not
-  // pending any more. Only those two append mutations.
+  // pending any more; the number of shards is noted. Only these append mutations.
   void FinishRestore();
   std::string_view limiter_state() const { return limiter_state_; }
 
@@ -197,6 +197,7 @@ class QueueState {
   std::string limiter_state_;         // On disk.
   bool paused_ = false;               // On disk.
   int64_t paused_until_us_ = 0;       // On disk, wall time; 0 if the pause does not end by itself.
+  uint32_t shards_on_disk_ = 0;       // Of the last opening that had any; for readers.
   int64_t pause_due_us_ = 0;  // The same instant in steady time, if paused_until_us_ is not 0.
 
   std::vector<Item*> displaced_;  // During recovery: items whose lane the order does not have.

@@ -28,7 +28,8 @@ void QueueState::PutState() {
                            {.sequence_high_water = sequence_high_water_,
                             .limiter_state = limiter_state_,
                             .paused = paused_,
-                            .paused_until_us = paused_until_us_},
+                            .paused_until_us = paused_until_us_,
+                            .shards = shards_on_disk_},
                            batch_);
   }
 }

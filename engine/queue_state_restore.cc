@@ -32,6 +32,7 @@ void QueueState::RestoreState(const storage::QueueStateRecord& record, Time now)
   sequence_high_water_ = record.sequence_high_water;
   next_sequence_ = std::max<uint64_t>(1, sequence_high_water_);
   limiter_state_ = record.limiter_state;
+  shards_on_disk_ = record.shards;
   paused_ = record.paused;
   paused_until_us_ = record.paused ? record.paused_until_us : 0;
   pause_due_us_ = now.steady_us + TimeLeft(paused_until_us_, now.wall_us, kMaxDelay.count());
@@ -135,6 +136,10 @@ void QueueState::FinishRestore() {
     RewritePending(item, old_lane, old_sequence);
   }
   displaced_.clear();
+  if (sharded_ && shards_on_disk_ != orders_.size()) {
+    shards_on_disk_ = static_cast<uint32_t>(orders_.size());
+    PutState();
+  }
 }
 
 }  // namespace wq

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/entry_walk.h"
+#include "engine/group_table.h"
 #include "engine/store_view_rep.h"
 #include "storage/owner.h"
 #include "storage/records.h"
@@ -22,6 +23,21 @@ namespace {
 // NotFound is fine: there is none. Anything else that is not Ok is an error.
 bool IsError(const Status& status) {
   return !status.ok() && status.code() != StatusCode::kNotFound;
+}
+
+// 0 if the queue never had any.
+Status ShardsOf(const storage::Reader& reader, QueueId queue, uint32_t* shards) {
+  storage::QueueStateRecord record;
+  std::string value;
+  Status s = storage::GetQueueState(reader, queue, &value, &record);
+  *shards = s.ok() ? record.shards : 0;
+  return s.code() == StatusCode::kNotFound ? Status::Ok() : s;
+}
+
+void SetShard(uint32_t shards, Entry* entry) {
+  if (shards > 0 && shards <= kMaxShards && entry->state != EntryState::kFailing) {
+    entry->shard = ShardOf(entry->group.empty() ? entry->key : entry->group, shards);
+  }
 }
 
 }  // namespace
@@ -76,7 +92,15 @@ std::vector<std::string> StoreView::QueueNames() const {
 Status StoreView::ForEachEntry(std::string_view queue, const Visitor& visit) const {
   QueueId id = 0;
   if (Status s = rep_->IdOf(queue, &id); !s.ok()) return s;
-  return EntryWalk(*rep_->reader, id, visit).Run();
+  uint32_t shards = 0;
+  if (Status s = ShardsOf(*rep_->reader, id, &shards); !s.ok()) return s;
+  if (shards == 0) return EntryWalk(*rep_->reader, id, visit).Run();
+  const Visitor with_shard = [&visit, shards](const Entry& entry) {
+    Entry placed = entry;
+    SetShard(shards, &placed);
+    return visit(placed);
+  };
+  return EntryWalk(*rep_->reader, id, with_shard).Run();
 }
 
 Status StoreView::ForEachQuarantined(std::string_view queue, const Visitor& visit) const {
@@ -130,6 +154,9 @@ Status StoreView::Find(std::string_view queue, std::string_view key,
   s = storage::GetQuarantine(reader, id, key, &value, &quarantine);
   if (IsError(s)) return s;
   if (s.ok()) Fill(quarantine, append());
+  uint32_t shards = 0;
+  if (s = ShardsOf(reader, id, &shards); !s.ok()) return s;
+  for (Entry& entry : *entries) SetShard(shards, &entry);
   if (!entries->empty()) return Status::Ok();
   return Status::NotFound("queue \"" + std::string(queue) + "\" holds nothing of key \"" +
                           EscapeKey(key) + "\"");

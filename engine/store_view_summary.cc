@@ -172,6 +172,7 @@ Status AddState(const storage::Reader& reader, QueueId queue, QueueSummary* summ
   if (s.code() == StatusCode::kNotFound) return Status::Ok();
   if (!s.ok()) return s;
   summary->paused = record.paused;
+  summary->shards = record.shards;
   if (record.paused && record.paused_until_us != 0) {
     summary->paused_until_us = record.paused_until_us;
   }

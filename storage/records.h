@@ -41,6 +41,7 @@ struct QueueStateRecord {
   std::string_view limiter_state = {};  // Limiter::SaveState.
   bool paused = false;
   int64_t paused_until_us = 0;  // When a pause ends by itself; 0 if it does not.
+  uint32_t shards = 0;          // Of the last opening that had any.
 };
 
 struct PendingRecord {

@@ -127,6 +127,7 @@ Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buf
   record->limiter_state = *value_buffer;
   record->paused = message.paused();
   record->paused_until_us = message.paused_until_us();
+  record->shards = message.shards();
   return Status::Ok();
 }
 

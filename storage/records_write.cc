@@ -103,6 +103,7 @@ void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch*
   message.mutable_limiter_state()->assign(record.limiter_state);
   message.set_paused(record.paused);
   message.set_paused_until_us(record.paused_until_us);
+  message.set_shards(record.shards);
   std::string& key = EmptyKeyBuffer();
   key.append(kStatePrefix);
   AppendBig32(queue, &key);

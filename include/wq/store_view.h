@@ -49,6 +49,7 @@ struct Entry {
   EntryState state = EntryState::kPending;
   Lane lane = kFastLane;          // Not failing. Quarantined: where it goes when it is released.
   std::string group;              // Not failing. Empty: none.
+  std::optional<uint32_t> shard;  // Not failing; of a queue with shards.
   uint64_t sequence = 0;          // Pending: the place in its lane; smaller is earlier.
   int64_t added_at_us = 0;        // Pending, delayed: when it was added.
   int64_t ready_at_us = 0;        // Delayed: when it becomes pending.
@@ -98,6 +99,7 @@ struct QueueSummary {
   // kMaxSummaryGroups, group_error is 0 and all is exact. Otherwise `groups` is one more than that,
   // a depth in top_groups may be too low, by at most group_error, and a group that is no deeper
   // than that may be missing.
+  uint32_t shards = 0;  // Of the last opening that had any.
   uint64_t groups = 0;
   uint64_t group_error = 0;
   std::vector<GroupDepth> top_groups;  // By depth, highest first; then by name.

@@ -224,5 +224,25 @@ TEST_F(ShardedQueueTest, ShutDownReleasesWorkersWhenAllShardsAreEmpty) {
   EXPECT_EQ(got, (std::multiset<std::string>{"g/a"}));
 }
 
+// --- For readers ---
+
+TEST_F(ShardStateTest, TheNumberOfShardsIsOnDisk) {
+  const auto on_disk = [this] {
+    storage::QueueStateRecord record;
+    std::string buffer;
+    EXPECT_TRUE(storage::GetQueueState(storage(), kId, &buffer, &record).ok());
+    return record.shards;
+  };
+  EXPECT_EQ(on_disk(), 4U);
+  Add("a", {}, "g");
+  EXPECT_EQ(on_disk(), 4U);
+  Reopen({.shards = 9});
+  EXPECT_EQ(on_disk(), 9U);
+  Reopen({});  // A tool that works without them leaves the note.
+  Add("b", {}, "g");
+  Crash();
+  EXPECT_EQ(on_disk(), 9U);
+}
+
 }  // namespace
 }  // namespace wq

@@ -96,6 +96,28 @@ TEST_F(StoreViewTest, SummaryTellsOfAPause) {
   EXPECT_FALSE(Summary().paused);
 }
 
+TEST_F(StoreViewTest, ShardsAreTold) {
+  storage::PutPending(kPods, {.key = "a", .sequence = 1, .group = "node-1"}, &batch_);
+  storage::PutPending(kPods, {.key = "node-1", .sequence = 2}, &batch_);
+  View();
+  EXPECT_EQ(Summary().shards, 0U);
+  storage::PutQueueState(kPods, {.sequence_high_water = 3, .shards = 65535}, &batch_);
+  View();
+  EXPECT_EQ(Summary().shards, 65535U);
+  std::vector<uint32_t> shards;
+  ASSERT_TRUE(view_
+                  ->ForEachEntry("pods",
+                                 [&shards](const Entry& entry) {
+                                   shards.push_back(entry.shard.value_or(0));
+                                   return true;
+                                 })
+                  .ok());
+  EXPECT_EQ(shards, (std::vector<uint32_t>{2395, 2395}));  // By group, or by key without one.
+  std::vector<Entry> found;
+  ASSERT_TRUE(view_->Find("pods", "a", &found).ok());
+  EXPECT_EQ(found.at(0).shard, 2395U);
+}
+
 TEST_F(StoreViewTest, TopGroupsAreTheDeepestThenTheSmallestNames) {
   uint64_t sequence = 0;
   for (const char* group : {"b", "a", "c", "", "c", "", "", "d"}) {

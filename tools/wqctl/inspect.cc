@@ -71,13 +71,14 @@ std::string InLane(const wq::QueueSummary& queue, wq::Lane lane) {
 }
 
 void PrintQueues(const std::vector<wq::QueueSummary>& queues, Output* out) {
-  Table table({"QUEUE", "PENDING", "FAST", "SLOW", "OTHER LANES", "GROUPS", "DELAYED", "FAILING",
-               "QUARANTINED", "PAUSED", "OLDEST", "NEXT READY"},
+  Table table({"QUEUE", "PENDING", "FAST", "SLOW", "OTHER LANES", "GROUPS", "SHARDS", "DELAYED",
+               "FAILING", "QUARANTINED", "PAUSED", "OLDEST", "NEXT READY"},
               out);
   for (const wq::QueueSummary& queue : queues) {
     table.Add({wq::EscapeKey(queue.name), std::to_string(queue.pending),
                InLane(queue, wq::kFastLane), InLane(queue, wq::kSlowLane), OtherLanes(queue),
-               GroupsText(queue), std::to_string(queue.delayed), std::to_string(queue.failing),
+               GroupsText(queue), queue.shards == 0 ? "-" : std::to_string(queue.shards),
+               std::to_string(queue.delayed), std::to_string(queue.failing),
                std::to_string(queue.quarantined), PauseText(queue),
                queue.oldest_added_at_us ? AgeOf(*queue.oldest_added_at_us) : "-",
                NextReady(queue.next_ready_at_us)});

@@ -98,6 +98,7 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   json["lanes"] = LanesJson(queue);
   if (queue.other_lanes > 0) json["other_lanes"] = queue.other_lanes;
   json["groups"] = GroupsJson(queue);
+  json["shards"] = queue.shards;
   const auto oldest = queue.oldest_added_at_us;
   const auto next = queue.next_ready_at_us;
   json["oldest_added_at"] = oldest ? Json(FormatTime(*oldest)) : Json();
@@ -119,6 +120,7 @@ void SetState(const wq::Entry& entry, Json* json) {
   if (entry.state != State::kFailing) {
     (*json)["lane"] = wq::LaneName(entry.lane);
     if (!entry.group.empty()) SetBytes("group", entry.group, json);
+    if (entry.shard) (*json)["shard"] = *entry.shard;
   }
   if (entry.state == State::kPending) (*json)["sequence"] = entry.sequence;
   if (entry.state == State::kPending || entry.state == State::kDelayed) {
