@@ -30,11 +30,11 @@ format:   ## format the C++ sources in place
 
 asan:     ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/dev/deps.sh all
-	@tools/dev/sanitize.sh asan
+	@tools/dev/run_tests.sh asan
 
 tsan:     ## the concurrent tests with ThreadSanitizer
 	@tools/dev/deps.sh all
-	@tools/dev/sanitize.sh tsan
+	@tools/dev/run_tests.sh tsan
 
 clean:    ## remove everything that was built
 	rm -rf build build-*

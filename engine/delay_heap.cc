@@ -5,6 +5,8 @@
 namespace wq {
 namespace {
 
+constexpr size_t kSmallHeap = 4096;  // Not worth a look.
+
 bool Before(const DelayEntry* a, const DelayEntry* b) {
   return a->due_us != b->due_us ? a->due_us < b->due_us : a->item->key() < b->item->key();
 }
@@ -21,6 +23,9 @@ void DelayHeap::Remove(DelayEntry* entry) {
   WQ_CHECK(index < entries_.size() && entries_[index] == entry, "a delayed entry out of place");
   DelayEntry* last = entries_.back();
   entries_.pop_back();
+  if (entries_.capacity() > kSmallHeap && entries_.size() < entries_.capacity() / 16) {
+    entries_.shrink_to_fit();
+  }
   if (last == entry) {
     return;
   }

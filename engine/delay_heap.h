@@ -18,6 +18,8 @@ class DelayHeap {
   size_t size() const { return entries_.size(); }
   DelayEntry* top() const { return entries_.front(); }  // REQUIRES: not empty.
 
+  size_t capacity() const { return entries_.capacity(); }
+
   void Push(DelayEntry* entry);    // O(log n)
   void Remove(DelayEntry* entry);  // O(log n). REQUIRES: it is held.
 

@@ -9,6 +9,8 @@
 namespace wq {
 namespace {
 
+constexpr size_t kSmallTable = 4096;  // Not worth a look.
+
 Item* NewItem(std::string_view key) {
   void* memory = ::operator new(sizeof(Item) + key.size());
   Item* item = new (memory) Item;
@@ -46,6 +48,9 @@ Item* ItemTable::FindOrInsert(std::string_view key) {
 void ItemTable::Erase(Item* item) {
   items_.erase(item);
   FreeItem(item);
+  if (items_.capacity() > kSmallTable && items_.size() < items_.capacity() / 16) {
+    items_.rehash(0);  // As small as its size allows.
+  }
 }
 
 }  // namespace wq

@@ -18,7 +18,10 @@ class ItemTable {
 
   Item* Find(std::string_view key) const;  // nullptr if there is none.
   Item* FindOrInsert(std::string_view key);
-  void Erase(Item* item);  // Frees it.
+  // Frees it, and the table's memory when most of it stands empty: a queue that was long once does not
+  // stay large. Amortised O(1).
+  void Erase(Item* item);
+  size_t capacity() const { return items_.capacity(); }  // Places, taken or not.
   // In no order.
   template <typename Visit>
   void ForEach(const Visit& visit) const {

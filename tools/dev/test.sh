@@ -28,18 +28,13 @@ finish() {
   exit "$1"
 }
 
-# shellcheck disable=SC2317  # step calls it.
-release_tests() {
-  ctest --preset release -j "$(nproc)" 2>&1 | tee build/tested.log
-}
-
 step 'packages' tools/dev/deps.sh all
 step 'build, Release' tools/dev/build.sh release
-step 'tests, Release' release_tests
-note build/tested.log
-step 'tests, address and undefined-behaviour sanitizers' tools/dev/sanitize.sh asan
+step 'tests, Release' tools/dev/run_tests.sh release
+note build/tested
+step 'tests, address and undefined-behaviour sanitizers' tools/dev/run_tests.sh asan
 note build-asan/tested
-step 'tests, thread sanitizer' tools/dev/sanitize.sh tsan
+step 'tests, thread sanitizer' tools/dev/run_tests.sh tsan
 note build-tsan/tested
 step 'lint: format, shellcheck, clang-tidy, thread safety' tools/dev/lint.sh
 finish 0
