@@ -83,7 +83,7 @@ std::vector<uint32_t> Worker::Shards() const {
 // --- Quarantine ---
 
 Status Queue::Quarantine(std::string_view key, std::string_view error) {
-  const Status bad_key = rep_->CheckKey(key);
+  Status bad_key = rep_->CheckKey(key);
   const int64_t wall_us = rep_->clock->WallUs();
   return rep_->Change(rep_->options.durability, [&](QueueState& state) {
     if (!bad_key.ok() && !state.IsProcessing(key)) {

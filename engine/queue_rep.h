@@ -153,7 +153,7 @@ template <typename Transition>
 Status Queue::Rep::Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
                            const Transition& transition) {
   const Durability durability = add.durability.value_or(options.durability);
-  const Status bad_key = CheckKey(key);
+  Status bad_key = CheckKey(key);
   std::string group(add.group.value_or(std::string_view()));
   bool has_group = options.group_of == nullptr || add.group.has_value();
   Effects effects;
