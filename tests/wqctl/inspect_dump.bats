@@ -43,7 +43,7 @@ failure_recorded() {
   run -0 wqctl inspect
   [[ "${lines[0]}" =~ ^STORE\ +UUID\ +FORMAT\ +OWNER$ ]]
   contains "$output" "(gone)"
-  [[ "$output" =~ $'\n'q\ +3\ +2\ +1\ +-\ +0\ +2\ +0\ +0\ +-\ +[0-9]+s\ +in\ 59m ]]
+  [[ "$output" =~ $'\n'q\ +3\ +2\ +1\ +-\ +0\ +-\ +2\ +0\ +0\ +-\ +[0-9]+s\ +in\ 59m ]]
   [[ "$output" =~ $'\n'f\ +bad\ +1\ +[0-9]+s\ ago\ +broken ]]
   run -0 wqctl inspect -q r
   [[ "$output" != *$'\n'q\ * ]]
@@ -143,7 +143,7 @@ failure_recorded() {
   [ "$(wqctl inspect bad -o json | jq -c '.entries[0] | [.state, .failures, .last_error,
       .first_failure_at <= .quarantined_at]')" = '["quarantined",1,"no bad",true]' ]
   run -0 wqctl inspect
-  [[ "$output" =~ $'\n'q\ +1\ +1\ +0\ +-\ +1\ +0\ +0\ +2\ +-\  ]]
+  [[ "$output" =~ $'\n'q\ +1\ +1\ +0\ +-\ +1\ +-\ +0\ +0\ +2\ +-\  ]]
   run -0 wqctl dump -o table
   [[ "${lines[2]}" =~ ^q\ +bad\ +quarantined\ +fast\ +.*\ 1\ +no\ bad$ ]]
 }
