@@ -125,30 +125,53 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
   }
   const int64_t delay_us = std::min(delay, kMaxDelay).count();
   const Time now = rep_->clock->Now();
-  return rep_->Requeue(key, options, outcome,
-                       [&](QueueState& state, const QueueState::Wanted& wanted, bool /*stopping*/) {
-                         return state.AddAfter(key, delay_us, wanted, now);
-                       });
+  Rep::Effects effects;
+  if (Status s = rep_->Requeue(
+          key, options, outcome, &effects,
+          [&](QueueState& state, const QueueState::Wanted& wanted, bool /*stopping*/) {
+            return state.AddAfter(key, delay_us, wanted, now);
+          });
+      !s.ok()) {
+    return s;
+  }
+  rep_->CountRetry();
+  return rep_->Settle(effects, options.durability.value_or(rep_->options.durability));
 }
 
 Status Queue::AddRateLimited(std::string_view key, std::string_view error,
                              const AddOptions& options, AddOutcome* outcome) {
-  // The limiter may be the caller's own: it runs outside the queue's lock.
-  const MutexLock limiter_lock(rep_->limiter_mu);
-  const Time now = rep_->clock->Now();
-  const std::chrono::microseconds wanted_delay = rep_->limiter->When(key, NumRequeues(key), now);
-  const std::string limiter_state = rep_->limiter->SaveState(now).substr(0, kMaxLimiterStateBytes);
-  return rep_->Requeue(
-      key, options, outcome,
-      [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {
-        // After ShutDown it must stay in the store, not be handed out.
-        const int64_t least_us = stopping ? 1 : 0;
-        const QueueState::Failure failure{
-            .delay_us = std::clamp<int64_t>(wanted_delay.count(), least_us, kMaxDelay.count()),
-            .error = error,
-            .limiter_state = limiter_state};
-        return state.AddRateLimited(key, failure, wanted, now);
-      });
+  if (Status s = rep_->CheckKey(key); !s.ok()) {
+    const MutexLock lock(rep_->mu);
+    if (!rep_->state.IsProcessing(key)) {
+      return s;  // A call that is refused takes no token of a bucket.
+    }
+  }
+  Rep::Effects effects;
+  {
+    // The limiter may be the caller's own: it runs outside the queue's lock.
+    const MutexLock limiter_lock(rep_->limiter_mu);
+    const Time now = rep_->clock->Now();
+    const std::chrono::microseconds delay = rep_->limiter->When(key, NumRequeues(key), now);
+    const std::string limiter_state =
+        rep_->limiter->SaveState(now).substr(0, kMaxLimiterStateBytes);
+    if (Status s = rep_->Requeue(
+            key, options, outcome, &effects,
+            [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {
+              // After ShutDown it must stay in the store, not be handed out.
+              const int64_t least_us = stopping ? 1 : 0;
+              const QueueState::Failure failure{
+                  .delay_us = std::clamp<int64_t>(delay.count(), least_us, kMaxDelay.count()),
+                  .error = error,
+                  .limiter_state = limiter_state};
+              return state.AddRateLimited(key, failure, wanted, now);
+            });
+        !s.ok()) {
+      return s;
+    }
+  }
+  // The wait for the disk holds no lock: many failures share one write.
+  rep_->CountRetry();
+  return rep_->Settle(effects, options.durability.value_or(rep_->options.durability));
 }
 
 // --- Handing out ---

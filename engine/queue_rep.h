@@ -64,8 +64,9 @@ struct Queue::Rep final : Timer::Target {
                  const AddOptions& add, BatchResult* result, Position* last) WQ_EXCLUDES(mu);
   // An Add that a worker may also make, after ShutDown too, for the key that it holds:
   // `transition(state, wanted, shutting_down)` makes it and returns what it did.
+  // What is left to be done goes to `effects`: the caller settles it, holding no lock.
   template <typename Transition>
-  Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
+  Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome, Effects* effects,
                  const Transition& transition) WQ_EXCLUDES(mu);
   // A changing call that is neither an Add nor refused at shutdown: `transition(state)` makes the change
   // and returns the status; not Ok means that nothing changed.
@@ -151,12 +152,11 @@ Status Queue::Rep::Change(Durability durability, const Transition& transition) {
 
 template <typename Transition>
 Status Queue::Rep::Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
-                           const Transition& transition) {
+                           Effects* effects, const Transition& transition) {
   const Durability durability = add.durability.value_or(options.durability);
   Status bad_key = CheckKey(key);
   std::string group(add.group.value_or(std::string_view()));
   bool has_group = options.group_of == nullptr || add.group.has_value();
-  Effects effects;
   for (;;) {
     {
       const MutexLock lock(mu);
@@ -177,15 +177,13 @@ Status Queue::Rep::Requeue(std::string_view key, const AddOptions& add, AddOutco
         if (outcome != nullptr) {
           *outcome = added.outcome;
         }
-        effects = Finish(added.position, UrgencyOf(durability));
-        break;
+        *effects = Finish(added.position, UrgencyOf(durability));
+        return {};
       }
     }
     group = GroupOf(key, add);  // The user's function: outside the lock.
     has_group = true;
   }
-  CountRetry();
-  return Settle(effects, durability);
 }
 
 }  // namespace wq

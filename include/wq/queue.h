@@ -193,6 +193,8 @@ class Queue {
 
   // Refuses Adds from now on; Get hands out what is queued, then reports ShuttingDown. Delays do
   // not fire any more. What is not worked off stays in the store.
+  // A worker may still call AddAfter and AddRateLimited for the key that it holds: that stays in the
+  // store too.
   void ShutDown();
   // As ShutDown, and returns Ok when nothing is queued and nothing is processing, or TimedOut after
   // `timeout`, or ShuttingDown when ShutDown or Stop is called meanwhile. Blocks.
