@@ -1,5 +1,5 @@
 // What the command line asks for: one struct a verb, filled in by parse_*.cc, executed by the
-// verb's file.
+// verb's file. A verb that has a file of its own keeps its struct there.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "wq/options.h"
@@ -101,8 +100,5 @@ struct PauseArgs : ChangeArgs {
 };
 
 struct ResumeArgs : ChangeArgs {};
-
-using Command = std::variant<InitArgs, AddArgs, WorkArgs, InspectArgs, DumpArgs, QuarantineLsArgs,
-                             CursorLsArgs, CursorGetArgs, KeyChangeArgs, PauseArgs, ResumeArgs>;
 
 }  // namespace wqctl

@@ -10,7 +10,6 @@
 
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/parse.h"
-#include "tools/wqctl/verbs.h"
 
 namespace {
 
@@ -36,9 +35,8 @@ int main(int argc, char** argv) {
   // A store is its owner's business, whatever files the user makes elsewhere.
   const mode_t user_umask = umask(077);
 
-  auto parsed = wqctl::ParseCommandLine(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  const auto parsed =
+      wqctl::ParseCommandLine(std::vector<std::string>(argv + (argc > 0), argv + argc), user_umask);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
-  auto& command = std::get<wqctl::Command>(parsed);
-  if (auto* work = std::get_if<wqctl::WorkArgs>(&command)) work->command_umask = user_umask;
-  return std::visit([](const auto& args) { return wqctl::Run(args); }, command);
+  return std::get<wqctl::Command>(parsed)();
 }

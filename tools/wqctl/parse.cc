@@ -111,9 +111,10 @@ Command ParseVerb(Words words, Input input) {
 
 }  // namespace
 
-std::variant<Command, int> ParseCommandLine(const Words& words) {
+std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umask) {
   const auto mark = std::find(words.begin(), words.end(), "--");
   Input input;
+  input.user_umask = user_umask;
   if (const char* dir = std::getenv("WQ_STORE")) input.store_dir = dir;
   if (mark != words.end()) input.behind.emplace(mark + 1, words.end());
   try {

@@ -1,12 +1,17 @@
-// The command lines of the verbs, by family: one function a verb, each in the family's file. What
-// they throw is in cli.h.
+// The command lines of the verbs: one function a verb. What they throw is in cli.h.
+//
+// A new verb is one file, with its arguments, its Parse… and its Run (see command.h); a line here,
+// and a line in the table of parse.cc.
 #pragma once
+
+#include <sys/types.h>
 
 #include <optional>
 #include <string>
 
-#include "tools/wqctl/args.h"
 #include "tools/wqctl/cli.h"
+#include "tools/wqctl/command.h"
+#include "tools/wqctl/verbs.h"
 
 namespace wqctl {
 
@@ -15,6 +20,7 @@ struct Input {
   std::string store_dir;        // Of --store before the verb, or of the environment.
   Words words;                  // After the verb, before "--".
   std::optional<Words> behind;  // Behind "--".
+  mode_t user_umask = 022;      // The user's own, since wqctl's is stricter.
 };
 
 // parse_work.cc: what puts keys in and works them off.

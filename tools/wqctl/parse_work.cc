@@ -119,6 +119,7 @@ Command ParseAdd(const Input& input) {
 Command ParseWork(const Input& input) {
   WorkArgs args;
   args.store_dir = input.store_dir;
+  args.command_umask = input.user_umask;
   VerbParser parser(
       {"work", "Runs a command for each key of a queue.", " -- CMD [ARG...]", kWorkExamples},
       &args.store_dir);
