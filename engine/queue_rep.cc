@@ -103,6 +103,7 @@ Queue::Rep::Effects Queue::Rep::Finish(Position standing, Journal::Urgency urgen
   }
   effects.adds = state.adds() - std::exchange(adds_seen, state.adds());
   const uint64_t readied = state.readied() - std::exchange(readied_seen, state.readied());
+  effects.ready = readied > 0 || (shutting_down && Empty());
   if ((sharded && readied > 0) || (shutting_down && Empty())) {
     effects.woken = getters.TakeAll();  // Whom it concerns only they know.
   } else if (readied > 0) {
@@ -119,6 +120,9 @@ Queue::Rep::Effects Queue::Rep::Finish(Position standing, Journal::Urgency urgen
 
 Status Queue::Rep::Settle(const Effects& effects, Durability durability) {
   Parking::Notify(effects.woken);
+  if (effects.ready) {
+    TellReady();
+  }
   if (effects.drained) {
     drain_cv.NotifyAll();
   }
@@ -174,6 +178,7 @@ Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
         }
         if (shutting_down && Empty()) {
           effects.woken = getters.TakeAll();  // Workers of other shards wait for this.
+          effects.ready = true;
         }
         break;
       }
@@ -265,6 +270,7 @@ void Queue::Rep::WakeAll() {
     woken = getters.TakeAll();
   }
   Parking::Notify(woken);
+  TellReady();
 }
 
 void Queue::Rep::Close() {

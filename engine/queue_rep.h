@@ -43,6 +43,7 @@ struct Queue::Rep final : Timer::Target {
     Parking::Woken woken = {};  // Calls of Get that are to look again.
     int64_t arm_us = Timer::kNever;
     bool fired = false;    // By Promote.
+    bool ready = false;    // A Get that found nothing may find something now: see on_ready.
     bool drained = false;  // A drain that waits is over.
     uint64_t adds = 0;     // To count.
   };
@@ -90,6 +91,11 @@ struct Queue::Rep final : Timer::Target {
   bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
   bool Drained() const WQ_REQUIRES(mu) { return Empty() && state.processing() == 0; }
   void WakeAll() WQ_EXCLUDES(mu);  // Every call of Get that waits looks again.
+  void TellReady() const WQ_EXCLUDES(mu) {
+    if (options.on_ready != nullptr) {
+      options.on_ready();
+    }
+  }
   void Close();  // Stop, and every later call that would change something is refused.
 
   // Whether the store's metrics show this queue's state. Under the store's lock.

@@ -137,6 +137,14 @@ struct QueueOptions {
   // Add of a delayed key also cancels its delay. Off by default: controllers use AddAfter as a
   // reminder that an Add in between must not take away.
   bool add_cancels_delay = false;
+
+  // For who waits for keys without a thread that blocks in Get (an event loop, another language's
+  // scheduler): called after every change by which a Get that found nothing may find something, or
+  // ShuttingDown: keys became ready, shards changed hands, the queue shuts down. So a GetFor(0) that
+  // times out is to be repeated after the next call, and not before. Also called when others take the
+  // key first. By the thread that made the change, or the store's timer; outside all locks, by several
+  // threads at once. It must be short, and must not throw or close the store.
+  std::function<void()> on_ready = nullptr;
 };
 
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
