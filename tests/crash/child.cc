@@ -1,7 +1,11 @@
-// The process that the kill test kills: random calls on a store, each reported on stdout, where a
-// pipe is, as "b" when it begins and "a <result>" when it has returned.
+// The process that the kill test kills: random calls on a store, reported on stdout, where a pipe is:
 //
-//   kill_child DIR SEED SKIP WALL_US DURABILITY     calls SKIP+1, SKIP+2, ... of CallSource(SEED)
+//   o             the store is about to be opened
+//   r             it has recovered
+//   b             a call begins
+//   a RESULT      it has returned
+//
+//   kill_child DIR SEED WALL_US DURABILITY      the calls of StoreSource(SEED)
 //
 // Ends when it is killed, or with status 3 and a message when the store cannot be opened.
 
@@ -11,10 +15,10 @@
 #include <iostream>
 #include <string>
 
-#include "tests/model/call_source.h"
-#include "tests/model/real_queue.h"
+#include "tests/support/real_store.h"
+#include "tests/support/store_calls.h"
 
-namespace wq::model {
+namespace wq::support {
 namespace {
 
 void Report(const std::string& line) {
@@ -24,44 +28,29 @@ void Report(const std::string& line) {
 }
 
 int Main(char** argv) {
-  const std::string dir = argv[1];
-  const QueueOptions rules{.order = Order::kTwoLanes, .max_requeues = 3};
-  CallSource source(rules, std::strtoull(argv[2], nullptr, 10));
-  for (uint64_t skip = std::strtoull(argv[3], nullptr, 10); skip > 0; --skip) {
-    source.Next();
-  }
-  RealQueue queue(rules, std::strtoll(argv[4], nullptr, 10));
-  StoreOptions options;
-  options.create_if_missing = true;
-  options.clock = queue.clock();
-  options.write_buffer_bytes = size_t{64} << 10;  // Flushes and compactions are to happen.
-  options.max_wal_bytes = size_t{256} << 10;
-  std::unique_ptr<Store> store;
-  Status s = Store::Open(options, dir, &store);
-  if (s.ok()) {
-    s = queue.Use(std::move(store), static_cast<Durability>(std::atoi(argv[5])));
-  }
-  if (!s.ok()) {
+  const std::vector<QueueRules> rules = AllPolicies();
+  StoreSource source(rules, std::strtoull(argv[2], nullptr, 10), {});
+  RealStore store(rules, std::strtoll(argv[3], nullptr, 10));
+  Report("o\n");
+  if (Status s = store.Open(argv[1], static_cast<Durability>(std::atoi(argv[4]))); !s.ok()) {
     std::cerr << s.ToString() << "\n";
     return 3;
   }
+  Report("r\n");
   for (;;) {
-    Call call = source.Next();
-    if (call.op == Op::kCrash) {
-      call.op = Op::kGet;  // Crashes come from outside here.
-    }
+    const StoreCall call = source.Next();
     Report("b\n");
-    Report("a " + queue.Do(call) + "\n");
+    Report("a " + store.Do(call) + "\n");
   }
 }
 
 }  // namespace
-}  // namespace wq::model
+}  // namespace wq::support
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::cerr << "usage: kill_child DIR SEED SKIP WALL_US DURABILITY\n";
+  if (argc != 5) {
+    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY\n";
     return 2;
   }
-  return wq::model::Main(argv);
+  return wq::support::Main(argv);
 }

@@ -27,6 +27,7 @@ enum class Op : uint8_t {
   kPause,  // For delay_us, or without end if that is 0.
   kResume,
   kSetCursor,  // Named "c", to the key.
+  kFlush,      // At `durability`.
 };
 
 struct Call {
@@ -34,14 +35,15 @@ struct Call {
   std::string key = {};
   std::optional<Lane> lane = std::nullopt;
   int64_t delay_us = 0;
-  std::string group = {};  // Of the adding calls.
-  uint32_t shard = 0;      // Of kGet.
+  std::string group = {};                               // Of the adding calls.
+  uint32_t shard = 0;                                   // Of kGet.
+  std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
         "Add",     "AddAfter", "AddRateLimited", "Forget", "Get",         "Done",
         "Advance", "SetWall",  "Crash",          "Remove", "CancelDelay", "Quarantine",
-        "Release", "Drop",     "Pause",          "Resume", "SetCursor"};
+        "Release", "Drop",     "Pause",          "Resume", "SetCursor",   "Flush"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + key;
     if (lane.has_value()) {
@@ -55,6 +57,9 @@ struct Call {
     }
     if (delay_us != 0) {
       text += " us=" + std::to_string(delay_us);
+    }
+    if (durability.has_value()) {
+      text += " level=" + std::to_string(static_cast<int>(*durability));
     }
     return text + ")";
   }

@@ -37,6 +37,9 @@ std::string NaiveQueue::Do(const Call& call) {
     case Op::kCrash:
       Crash();
       return "ok";
+    case Op::kFlush:
+      stands_on_ = calls_;
+      return "ok";
     default:
       return Change(call);
   }
@@ -114,8 +117,8 @@ std::string NaiveQueue::DelayKey(const Call& call) {
 
 std::string NaiveQueue::AddRateLimited(const Call& call) {
   Key& key = keys_[call.key];
+  ++limiter_calls_;
   if (key.quarantined) {
-    stands_on_ = 0;
     return "held";
   }
   SettleGroup(call.key, call.group);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/model/call.h"
+#include "tests/model/image.h"
 #include "wq/options.h"
 
 namespace wq::model {
@@ -20,9 +21,15 @@ class NaiveQueue final : public Subject {
   std::string Do(const Call& call) override;
   std::string Dump() override;
 
-  // The part of Dump that says what is on disk.
-  std::string DumpRecords() const;
+  // What the disk holds when all calls have reached it.
+  Image OnDisk() const;
+  bool IsProcessing(const std::string& name) const;
   int64_t wall_us() const { return wall_us_; }
+  // Both clocks become those of another queue, and nothing fires.
+  void SetClocks(const NaiveQueue& other) {
+    steady_us_ = other.steady_us_;
+    wall_us_ = other.wall_us_;
+  }
   // The number (from 1) of the latest call that must be on disk for the last one to be acknowledged:
   // the one that wrote the record which stands for it. 0 if the last call waits for nothing.
   uint64_t stands_on() const { return stands_on_; }
@@ -87,6 +94,7 @@ class NaiveQueue final : public Subject {
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
   int64_t pause_due_us_ = 0;                             // Steady time.
+  uint64_t limiter_calls_ = 0;                           // What the limiter of RealQueue saves.
   uint64_t last_place_ = 0;
   uint64_t calls_ = 0;
   uint64_t stands_on_ = 0;

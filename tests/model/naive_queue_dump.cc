@@ -1,4 +1,4 @@
-// What a NaiveQueue knows, in words.
+// What a NaiveQueue knows, as an Image and in words.
 
 #include <algorithm>
 
@@ -34,46 +34,36 @@ std::string NaiveQueue::Dump() {
   for (const size_t count : counts) {
     text += std::to_string(count) + " ";
   }
-  return text + DumpRecords();
+  return text + OnDisk().ToString();
 }
 
-std::string NaiveQueue::DumpRecords() const {
-  std::vector<const Entry*> delayed;
-  std::string failing;
-  std::string quarantined;
-  for (const Entry& entry : keys_) {
-    const auto& [name, key] = entry;
+Image NaiveQueue::OnDisk() const {
+  Image image;
+  for (const auto& [name, key] : keys_) {
     if (key.delay) {
-      delayed.push_back(&entry);
+      image.delayed.push_back({name, key.delay->lane, key.delay->ready_at_us, key.group});
     }
     if (key.quarantined) {
-      quarantined += " " + name + "@" + std::to_string(key.lane) + "=" +
-                     std::to_string(key.failures) + "/" + key.group;
+      image.quarantined[name] = {key.lane, key.failures, key.group};
     } else if (key.failures > 0) {
-      failing += " " + name + "=" + std::to_string(key.failures);
+      image.failing[name] = key.failures;
     }
   }
-  std::stable_sort(delayed.begin(), delayed.end(), [](const Entry* a, const Entry* b) {
-    return a->second.delay->ready_at_us < b->second.delay->ready_at_us;
-  });
-  std::string text = "| pending";
+  std::stable_sort(image.delayed.begin(), image.delayed.end(),
+                   [](const auto& a, const auto& b) { return a.ready_at_us < b.ready_at_us; });
   for (const Entry* entry : Pending()) {
-    text +=
-        " " + entry->first + "@" + std::to_string(entry->second.lane) + "/" + entry->second.group;
+    image.pending.push_back({entry->first, entry->second.lane, entry->second.group});
   }
-  text += " | delayed";
-  for (const Entry* entry : delayed) {
-    text += " " + entry->first + "@" + std::to_string(entry->second.delay->lane) + "+" +
-            std::to_string(entry->second.delay->ready_at_us) + "/" + entry->second.group;
-  }
-  text += " | failing" + failing + " | quarantined" + quarantined + " | cursors";
-  for (const auto& [name, value] : cursors_) {
-    text += " " + name + "=" + value;
-  }
-  if (paused_) {
-    text += " | paused " + std::to_string(pause_ends_us_.value_or(0));
-  }
-  return text;
+  image.cursors = cursors_;
+  image.paused = paused_;
+  image.paused_until_us = paused_ ? pause_ends_us_.value_or(0) : 0;
+  image.limiter_state = limiter_calls_ == 0 ? "" : std::to_string(limiter_calls_);
+  return image;
+}
+
+bool NaiveQueue::IsProcessing(const std::string& name) const {
+  const auto it = keys_.find(name);
+  return it != keys_.end() && it->second.processing;
 }
 
 }  // namespace wq::model

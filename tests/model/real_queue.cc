@@ -2,7 +2,7 @@
 
 #include "storage/check.h"
 #include "storage/records.h"
-#include "tests/model/dump_records.h"
+#include "tests/model/image.h"
 #include "wq/limiter.h"
 
 namespace wq::model {
@@ -23,11 +23,11 @@ std::string Said(const Status& status, AddOutcome outcome) {
 
 }  // namespace
 
-Status RealQueue::Use(std::unique_ptr<Store> store, Durability durability) {
-  store_ = std::move(store);
+Status RealQueue::Open(Store* store, const std::string& name, Durability durability) {
+  limiter_ = std::make_shared<CallsDelay>();
   options_.durability = durability;
   options_.limiter = limiter_;
-  if (Status s = store_->OpenQueue("q", options_, &queue_); !s.ok()) {
+  if (Status s = store->OpenQueue(name, options_, &queue_); !s.ok()) {
     return s;
   }
   // As many workers as shards: each gets one of them.
@@ -54,6 +54,7 @@ Status RealQueue::Get(uint32_t shard, std::string* key) {
 std::string RealQueue::Do(const Call& call) {
   const AddOptions options{
       .lane = call.lane,
+      .durability = call.durability,
       .group = call.group.empty() ? std::nullopt : std::optional<std::string_view>(call.group)};
   AddOutcome outcome = AddOutcome::kAdded;
   switch (call.op) {
@@ -81,11 +82,11 @@ std::string RealQueue::Do(const Call& call) {
     case Op::kDone:
       return Said(queue_->Done(call.key));
     case Op::kAdvance:
-      clock_.Advance(std::chrono::microseconds(call.delay_us));
+      clock_->Advance(std::chrono::microseconds(call.delay_us));
       static_cast<void>(queue_->Len());  // Fires what is due.
       return "ok";
     case Op::kSetWall:
-      clock_.SetWall(clock_.WallUs() + call.delay_us);
+      clock_->SetWall(clock_->WallUs() + call.delay_us);
       return "ok";
     case Op::kRemove:
       return Said(queue_->Remove(call.key));
@@ -104,6 +105,8 @@ std::string RealQueue::Do(const Call& call) {
       return Said(queue_->Resume());
     case Op::kSetCursor:
       return Said(queue_->SetCursor("c", call.key));
+    case Op::kFlush:
+      return Said(queue_->Flush(call.durability.value_or(Durability::kPower)));
     case Op::kCrash:
       break;
   }
@@ -112,47 +115,50 @@ std::string RealQueue::Do(const Call& call) {
 
 void MapQueue::Open() {
   StoreOptions options;
-  options.clock = clock();
-  std::unique_ptr<Store> store;
-  Status s = Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store);
+  options.clock = &clock_;
+  Status s =
+      Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
   WQ_CHECK(s.ok(), s.message().c_str());
-  s = Use(std::move(store), Durability::kProcess);
+  s = queue_.Open(store_.get(), "q", Durability::kProcess);
   WQ_CHECK(s.ok(), s.message().c_str());
 }
 
 std::string MapQueue::Do(const Call& call) {
   if (call.op != Op::kCrash) {
-    return RealQueue::Do(call);
+    return queue_.Do(call);
   }
   // Everything so far reached the disk; nothing after it does.
-  const Status s = queue()->Flush(Durability::kProcess);
+  const Status s = queue_.queue()->Flush(Durability::kProcess);
   const auto fail_after = [this](uint64_t writes) {
     const std::lock_guard lock(disk_->mu);
     disk_->fail_after = writes;
   };
   fail_after(0);
-  Drop();
+  queue_.Drop();
+  store_.reset();
   fail_after(UINT64_MAX);
   Open();
   return Said(s);
 }
 
 std::string MapQueue::Dump() {
-  Status s = queue()->Flush(Durability::kProcess);
+  Queue* queue = queue_.queue();
+  Status s = queue->Flush(Durability::kProcess);
   WQ_CHECK(s.ok(), "the disk of maps does not fail");
-  const QueueCounts counts = queue()->Counts();
+  const QueueCounts counts = queue->Counts();
   std::string text;
   for (const size_t count :
        {counts.queued, counts.processing, counts.delayed, counts.failing, counts.quarantined}) {
     text += std::to_string(count) + " ";
   }
   const storage::MemoryStorage disk(disk_);
-  s = storage::ScanFailures(disk, 1, [&](const storage::FailureRecord& r) {
-    WQ_CHECK(queue()->NumRequeues(r.key) == r.count, "memory and disk count failures differently");
-    return true;
-  });
+  Image image;
+  s = ReadImage(disk, 1, &image);
   WQ_CHECK(s.ok(), s.message().c_str());
-  return text + DumpRecords(disk);
+  for (const auto& [key, failures] : image.failing) {
+    WQ_CHECK(queue->NumRequeues(key) == failures, "memory and disk count failures differently");
+  }
+  return text + image.ToString();
 }
 
 }  // namespace wq::model

@@ -20,51 +20,57 @@ inline constexpr int64_t kStartWallUs = 1'700'000'000'000'000;
 
 class RealQueue : public Subject {
  public:
-  // Steady time starts at 0.
-  RealQueue(const QueueOptions& options, int64_t wall_us)
-      : options_(options), clock_({.steady_us = 0, .wall_us = wall_us}) {}
+  // The clock is borrowed.
+  RealQueue(const QueueOptions& options, ManualClock* clock) : options_(options), clock_(clock) {}
 
-  // Every call but kCrash. REQUIRES: Use was called.
+  // Every call but kCrash. REQUIRES: Open was called.
   std::string Do(const Call& call) override;
   std::string Dump() override { return ""; }
 
-  ManualClock* clock() { return &clock_; }
-  // Opens the store's first queue and works on it from now on.
-  Status Use(std::unique_ptr<Store> store, Durability durability);
+  // Opens the queue, and works on it from now on.
+  Status Open(Store* store, const std::string& name, Durability durability);
   Queue* queue() { return queue_; }
-  void Drop() {
-    workers_.clear();
-    store_.reset();
-  }
+  // Before the store goes.
+  void Drop() { workers_.clear(); }
 
  private:
-  // The limiter asks the call for its delay.
+  // The limiter asks the call for its delay, and saves how often it was asked.
   class CallsDelay final : public Limiter {
    public:
-    std::chrono::microseconds When(std::string_view, uint64_t, Time) override { return delay; }
+    std::chrono::microseconds When(std::string_view, uint64_t, Time) override {
+      ++calls;
+      return delay;
+    }
+    std::string SaveState(Time) const override { return std::to_string(calls); }
+    void RestoreState(std::string_view state, Time) override {
+      calls = std::stoull(std::string(state));
+    }
     std::chrono::microseconds delay{0};
+    uint64_t calls = 0;
   };
 
   Status Get(uint32_t shard, std::string* key);
 
   QueueOptions options_;
-  ManualClock clock_;
-  std::shared_ptr<CallsDelay> limiter_ = std::make_shared<CallsDelay>();
-  std::unique_ptr<Store> store_;
+  ManualClock* const clock_;
+  std::shared_ptr<CallsDelay> limiter_;
   Queue* queue_ = nullptr;
   std::vector<std::unique_ptr<Worker>> workers_;  // By shard: each serves that one.
 };
 
-class MapQueue final : public RealQueue {
+class MapQueue final : public Subject {
  public:
-  explicit MapQueue(const QueueOptions& options) : RealQueue(options, kStartWallUs) { Open(); }
+  explicit MapQueue(const QueueOptions& options) : queue_(options, &clock_) { Open(); }
 
   std::string Do(const Call& call) override;
   std::string Dump() override;
 
  private:
   void Open();
+  ManualClock clock_{{.steady_us = 0, .wall_us = kStartWallUs}};
   std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
+  std::unique_ptr<Store> store_;
+  RealQueue queue_;
 };
 
 }  // namespace wq::model

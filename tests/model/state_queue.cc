@@ -2,7 +2,7 @@
 
 #include "engine/recovery.h"
 #include "storage/check.h"
-#include "tests/model/dump_records.h"
+#include "tests/model/image.h"
 
 namespace wq::model {
 namespace {
@@ -47,7 +47,10 @@ std::string StateQueue::Do(const Call& call) {
       break;
     case Op::kAddRateLimited:
       said = Said(state_
-                      ->AddRateLimited(call.key, {.delay_us = call.delay_us, .error = "error"},
+                      ->AddRateLimited(call.key,
+                                       {.delay_us = call.delay_us,
+                                        .error = "error",
+                                        .limiter_state = std::to_string(++limiter_calls_)},
                                        wanted, now_)
                       .outcome);
       break;
@@ -88,7 +91,10 @@ std::string StateQueue::Dump() {
        {counts.queued, counts.processing, counts.delayed, counts.failing, counts.quarantined}) {
     text += std::to_string(count) + " ";
   }
-  return text + DumpRecords(disk_);
+  Image image;
+  const Status s = ReadImage(disk_, 1, &image);
+  WQ_CHECK(s.ok(), s.message().c_str());
+  return text + image.ToString();
 }
 
 }  // namespace wq::model

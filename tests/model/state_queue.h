@@ -29,6 +29,7 @@ class StateQueue final : public Subject {
   storage::MutationBatch batch_;
   std::unique_ptr<QueueState> state_;
   Position position_ = 0;
+  uint64_t limiter_calls_ = 0;
 };
 
 }  // namespace wq::model

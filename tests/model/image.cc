@@ -1,0 +1,79 @@
+#include "tests/model/image.h"
+
+namespace wq::model {
+
+std::string Image::ToString() const {
+  std::string text = "| pending";
+  for (const Pending& p : pending) {
+    text += " " + p.key + "@" + std::to_string(p.lane) + "/" + p.group;
+  }
+  text += " | delayed";
+  for (const Delayed& d : delayed) {
+    text += " " + d.key + "@" + std::to_string(d.lane) + "+" + std::to_string(d.ready_at_us) + "/" +
+            d.group;
+  }
+  text += " | failing";
+  for (const auto& [key, count] : failing) {
+    text += " " + key + "=" + std::to_string(count);
+  }
+  text += " | quarantined";
+  for (const auto& [key, q] : quarantined) {
+    text +=
+        " " + key + "@" + std::to_string(q.lane) + "=" + std::to_string(q.failures) + "/" + q.group;
+  }
+  text += " | cursors";
+  for (const auto& [name, value] : cursors) {
+    text += " " + name + "=" + value;
+  }
+  if (paused) {
+    text += " | paused " + std::to_string(paused_until_us);
+  }
+  return text + (limiter_state.empty() ? "" : " | limiter " + limiter_state);
+}
+
+Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image) {
+  *image = {};
+  Status s = storage::ScanPending(reader, queue, [&](const storage::PendingRecord& r) {
+    image->pending.push_back({std::string(r.key), r.lane, std::string(r.group)});
+    return true;
+  });
+  if (s.ok()) {
+    s = storage::ScanDelayed(reader, queue, [&](const storage::DelayedRecord& r) {
+      image->delayed.push_back({std::string(r.key), r.lane, r.ready_at_us, std::string(r.group)});
+      return true;
+    });
+  }
+  if (s.ok()) {
+    s = storage::ScanFailures(reader, queue, [&](const storage::FailureRecord& r) {
+      image->failing.emplace(r.key, r.count);
+      return true;
+    });
+  }
+  if (s.ok()) {
+    s = storage::ScanQuarantine(reader, queue, [&](const storage::QuarantineRecord& r) {
+      image->quarantined.emplace(
+          r.failures.key, Image::Quarantined{r.lane, r.failures.count, std::string(r.group)});
+      return true;
+    });
+  }
+  if (s.ok()) {
+    s = storage::ScanCursors(reader, queue, [&](const storage::CursorRecord& r) {
+      image->cursors.emplace(r.name, r.value);
+      return true;
+    });
+  }
+  std::string buffer;
+  storage::QueueStateRecord own;
+  if (s.ok()) {
+    s = storage::GetQueueState(reader, queue, &buffer, &own);
+    if (s.code() == StatusCode::kNotFound) {  // A new queue has none.
+      return {};
+    }
+  }
+  image->paused = own.paused;
+  image->paused_until_us = own.paused ? own.paused_until_us : 0;
+  image->limiter_state = own.limiter_state;
+  return s;
+}
+
+}  // namespace wq::model

@@ -1,0 +1,55 @@
+// Image: what a store holds of one queue, as plain data that can be compared; the model says what it
+// should be, and ReadImage what it is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/records.h"
+#include "storage/storage.h"
+#include "wq/options.h"
+#include "wq/status.h"
+
+namespace wq::model {
+
+struct Image {
+  struct Pending {
+    std::string key;
+    Lane lane = 0;
+    std::string group;
+    bool operator==(const Pending&) const = default;
+  };
+  struct Delayed {
+    std::string key;
+    Lane lane = 0;
+    int64_t ready_at_us = 0;
+    std::string group;
+    bool operator==(const Delayed&) const = default;
+  };
+  struct Quarantined {
+    Lane lane = 0;
+    uint64_t failures = 0;
+    std::string group;
+    bool operator==(const Quarantined&) const = default;
+  };
+
+  std::vector<Pending> pending;  // In the order of a hand-out: lanes, then places.
+  std::vector<Delayed> delayed;  // By ready time, then key.
+  std::map<std::string, uint64_t> failing;
+  std::map<std::string, Quarantined> quarantined;
+  std::map<std::string, std::string> cursors;
+  bool paused = false;
+  int64_t paused_until_us = 0;
+  std::string limiter_state;
+
+  bool operator==(const Image&) const = default;
+  // "| pending a@0/ b@-100/g | delayed ..."
+  std::string ToString() const;
+};
+
+// Corruption: a record that cannot be read.
+Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image);
+
+}  // namespace wq::model

@@ -1,0 +1,189 @@
+#include "tests/support/oracle.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace wq::support {
+namespace {
+
+// The level at which the call is acknowledged.
+Durability LevelOf(const StoreCall& call, Durability otherwise) {
+  return call.call.durability.value_or(otherwise);
+}
+
+Durability Needed(CrashKind crash) {
+  return crash == CrashKind::kKill ? Durability::kProcess : Durability::kPower;
+}
+
+// Where the disk stands while the model is taken through a life: which queues are as found.
+class Comparison {
+ public:
+  explicit Comparison(const StoreImage& found) : found_(found), same_(found.size(), false) {}
+
+  void Look(const NaiveStore& model, size_t queue) {
+    same_[queue] = model.queue(queue).OnDisk() == found_[queue];
+  }
+  void LookAtAll(const NaiveStore& model) {
+    for (size_t i = 0; i < found_.size(); ++i) {
+      Look(model, i);
+    }
+  }
+  bool AllSame() const { return std::find(same_.begin(), same_.end(), false) == same_.end(); }
+  const std::vector<bool>& same() const { return same_; }
+
+ private:
+  const StoreImage& found_;
+  std::vector<bool> same_;
+};
+
+}  // namespace
+
+const char* NameOf(Property property) {
+  constexpr const char* kNames[] = {"",
+                                    "no lost call",
+                                    "at most once, and whole",
+                                    "one state",
+                                    "one holder",
+                                    "processing returns",
+                                    "no resurrection",
+                                    "order",
+                                    "ready time",
+                                    "failure count",
+                                    "consistency",
+                                    "cursor",
+                                    "shut down",
+                                    "recovery is repeatable",
+                                    "no silent damage",
+                                    "bytes or refused",
+                                    "bounded"};
+  return kNames[static_cast<size_t>(property)];
+}
+
+std::string Violation::ToString() const {
+  return "property " + std::to_string(static_cast<int>(property)) + " (" + NameOf(property) +
+         "): " + what;
+}
+
+Property PropertyOf(const StoreCall& call, const std::string& said, const NaiveStore& before) {
+  switch (call.call.op) {
+    case Op::kGet: {
+      if (said == "none") {
+        return Property::kNoLostCall;
+      }
+      const model::NaiveQueue& queue = before.queue(call.queue);
+      if (queue.IsProcessing(said)) {
+        return Property::kOneHolder;
+      }
+      const Image image = queue.OnDisk();
+      const bool pending = std::any_of(image.pending.begin(), image.pending.end(),
+                                       [&said](const auto& p) { return p.key == said; });
+      const bool delayed = std::any_of(image.delayed.begin(), image.delayed.end(),
+                                       [&said](const auto& d) { return d.key == said; });
+      return !pending && delayed ? Property::kReadyTime
+             : pending           ? Property::kOrder
+                                 : Property::kNoResurrection;
+    }
+    case Op::kAdd:
+    case Op::kAddAfter:
+    case Op::kAddRateLimited:
+      return Property::kOneState;
+    default:
+      return Property::kAtMostOnce;
+  }
+}
+
+Oracle::Oracle(const std::vector<QueueRules>& rules, int64_t wall_us)
+    : rules_(rules), model_(rules, wall_us) {}
+
+std::vector<Violation> Oracle::Judge(const Life& life, const StoreImage& found) {
+  uint64_t durable = 0;
+  std::vector<Violation> violations = CheckResults(life, &durable);
+  if (violations.empty() && !Match(life, durable, found)) {
+    violations = Diagnose(life, durable, found);
+  }
+  return violations;
+}
+
+std::vector<Violation> Oracle::CheckResults(const Life& life, uint64_t* durable) const {
+  NaiveStore model = model_;
+  model.Crash();  // What this life has recovered from.
+  for (size_t i = 0; i < life.results.size(); ++i) {
+    const StoreCall& call = life.calls[i];
+    const NaiveStore* before = nullptr;
+    std::optional<NaiveStore> copy;
+    if (call.call.op == Op::kGet) {  // Its property depends on what was known before.
+      before = &copy.emplace(model);
+    }
+    const std::string expected = model.Do(call);
+    if (life.results[i] != expected) {
+      return {{PropertyOf(call, life.results[i], before == nullptr ? model : *before),
+               "call " + std::to_string(i + 1) + ", " + call.ToString() + ", said " +
+                   life.results[i] + " rather than " + expected}};
+    }
+    if (LevelOf(call, life.level) >= Needed(life.crash)) {
+      *durable = std::max(*durable, model.stands_on());
+    }
+  }
+  return {};
+}
+
+// Takes the model through the life, and leaves it at the last state that is the found one. Time and
+// recovery move every queue, each in a step of its own and in any order: of these steps some may be
+// there.
+bool Oracle::Match(const Life& life, uint64_t durable, const StoreImage& found) {
+  NaiveStore model = model_;
+  std::optional<NaiveStore> matched;
+  Comparison comparison(found);
+  const auto take = [&](uint64_t calls) {
+    matched = model;
+    survived_ = calls;
+  };
+  comparison.LookAtAll(model);
+  if (durable == 0 && comparison.AllSame()) {
+    take(0);  // It may have died before it had recovered.
+  }
+  for (uint64_t i = 0; i <= life.calls.size(); ++i) {
+    const bool every_queue = i == 0 || life.calls[i - 1].OnStore();
+    const std::vector<bool> was = comparison.same();
+    std::optional<NaiveStore> before;
+    if (every_queue && i >= durable) {
+      before = model;
+    }
+    if (i == 0) {
+      model.Crash();
+    } else {
+      model.Do(life.calls[i - 1]);
+    }
+    if (!every_queue) {
+      comparison.Look(model, life.calls[i - 1].queue);
+    } else {
+      comparison.LookAtAll(model);
+    }
+    if (i < durable) {
+      continue;
+    }
+    if (comparison.AllSame()) {
+      take(i);
+      continue;
+    }
+    bool mixed = every_queue;
+    for (size_t q = 0; q < found.size(); ++q) {
+      mixed = mixed && (was[q] || comparison.same()[q]);
+    }
+    if (mixed) {
+      take(i);
+      for (size_t q = 0; q < found.size(); ++q) {
+        if (!comparison.same()[q]) {
+          matched->TakeBack(q, *before);
+        }
+      }
+    }
+  }
+  if (matched) {
+    model_ = *matched;
+  }
+  return matched.has_value();
+}
+
+}  // namespace wq::support

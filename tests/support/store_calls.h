@@ -1,0 +1,92 @@
+// StoreCall, StoreSource: random calls on a store with a queue for every order policy. Whatever tears
+// at stores draws its calls here.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/model/call.h"
+#include "tests/model/call_source.h"
+
+namespace wq::support {
+
+using model::Call;
+using model::Op;
+
+inline constexpr int64_t kStartWallUs = 1'700'000'000'000'000;
+
+struct QueueRules {
+  std::string name;
+  QueueOptions options;
+};
+
+// One of each policy, all in one store.
+inline std::vector<QueueRules> AllPolicies() {
+  return {
+      {"fifo", {.max_requeues = 4}},
+      {"two-lanes", {.order = Order::kTwoLanes, .max_requeues = 3}},
+      {"lanes", {.order = Order::kLanes, .lanes = {2, 1, -1, -2}, .starvation_bound = 3}},
+      {"priorities",
+       {.order = Order::kPriorities,
+        .re_add = ReAdd::kRaisesLane,
+        .max_requeues = 1,
+        .quarantined_add = QuarantinedAdd::kRelease}},
+      {"fair", {.order = Order::kFair, .max_requeues = 3}},
+      {"shards", {.order = Order::kTwoLanes, .shards = 3}},
+  };
+}
+
+// A call on one queue; kAdvance, kSetWall and kFlush are on the store.
+struct StoreCall {
+  size_t queue = 0;
+  Call call;
+
+  bool OnStore() const {
+    return call.op == Op::kAdvance || call.op == Op::kSetWall || call.op == Op::kFlush;
+  }
+  std::string ToString() const {
+    return (OnStore() ? "store" : "queue " + std::to_string(queue)) + "." + call.ToString();
+  }
+};
+
+class StoreSource {
+ public:
+  struct Options {
+    // Of a thousand calls: those that are barriers, and those that ask for kPower themselves.
+    uint32_t flushes = 0;
+    uint32_t power_calls = 0;
+  };
+
+  StoreSource(const std::vector<QueueRules>& rules, uint64_t seed, const Options& options)
+      : options_(options), random_(seed) {
+    for (const QueueRules& queue : rules) {
+      sources_.emplace_back(queue.options, random_());
+    }
+  }
+
+  StoreCall Next() {
+    const uint64_t pick = random_() % 1000;
+    if (pick < options_.flushes) {
+      return {.queue = 0, .call = {.op = Op::kFlush, .durability = Durability::kPower}};
+    }
+    const size_t queue = random_() % sources_.size();
+    StoreCall next{.queue = queue, .call = sources_[queue].Next()};
+    if (next.call.op == Op::kCrash) {
+      next.call = {.op = Op::kGet};  // Crashes come from outside here.
+    } else if (pick < options_.flushes + options_.power_calls &&
+               (next.call.op == Op::kAdd || next.call.op == Op::kAddAfter ||
+                next.call.op == Op::kAddRateLimited)) {
+      next.call.durability = Durability::kPower;
+    }
+    return next;
+  }
+
+ private:
+  const Options options_;
+  std::mt19937_64 random_;
+  std::vector<model::CallSource> sources_;
+};
+
+}  // namespace wq::support
