@@ -1,0 +1,178 @@
+#include "tests/bench/floor.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <vector>
+
+#include "storage/records.h"
+#include "storage/rocksdb_setup.h"
+#include "tests/bench/bench.h"
+#include "wq/options.h"
+
+namespace wq::bench {
+namespace {
+
+constexpr storage::QueueId kQueue = 1;
+constexpr int64_t kSomeTimeUs = 1'700'000'000'000'000;
+constexpr std::string_view kSampleKey = "k";
+
+void RequireOk(const rocksdb::Status& status) {
+  Require(status.ok(), "the floor's RocksDB: " + status.ToString());
+}
+
+// The shape of the one record in `batch`, which was put for kSampleKey.
+Shape ShapeOf(const storage::MutationBatch& batch, bool numbered) {
+  Shape shape;
+  batch.ForEach([&](const storage::Mutation& mutation) {
+    const size_t prefix_bytes = mutation.key.size() - kSampleKey.size();
+    shape = {.family = mutation.family,
+             .prefix = std::string(mutation.key.substr(0, prefix_bytes)),
+             .value = std::string(mutation.value),
+             .numbered = numbered};
+  });
+  return shape;
+}
+
+Shape ShapeInLane(Lane lane) {
+  storage::MutationBatch batch;
+  // A sequence in the middle of a run of a million.
+  storage::PutPending(
+      kQueue, {.key = kSampleKey, .lane = lane, .sequence = 500'000, .added_at_us = kSomeTimeUs},
+      &batch);
+  return ShapeOf(batch, true);
+}
+
+storage::RocksdbOptions StoresOptions() {
+  const StoreOptions store;
+  return {.create_if_missing = true,
+          .error_if_exists = false,
+          .vector_memtable = store.vector_memtable,
+          .max_wal_bytes = store.max_wal_bytes,
+          .write_buffer_bytes = store.write_buffer_bytes,
+          .now_us = kSomeTimeUs};
+}
+
+}  // namespace
+
+Shape PendingShape() { return ShapeInLane(kFastLane); }
+Shape SlowLaneShape() { return ShapeInLane(kSlowLane); }
+
+Shape DelayedShape() {
+  storage::MutationBatch batch;
+  storage::PutDelayed(kQueue,
+                      {.key = kSampleKey,
+                       .ready_at_us = kSomeTimeUs,
+                       .delay_us = 3'600'000'000,
+                       .added_at_us = kSomeTimeUs},
+                      &batch);
+  return ShapeOf(batch, true);
+}
+
+Shape FailureShape() {
+  storage::MutationBatch batch;
+  storage::PutFailures(kQueue,
+                       {.key = kSampleKey,
+                        .count = 1,
+                        .first_at_us = kSomeTimeUs,
+                        .last_at_us = kSomeTimeUs,
+                        .last_error = "timed out"},
+                       &batch);
+  return ShapeOf(batch, false);
+}
+
+// --- Floor ---
+
+struct Floor::Rep {
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> families;  // By Family.
+};
+
+Floor::Floor(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
+
+Floor::~Floor() {
+  for (rocksdb::ColumnFamilyHandle* family : rep_->families) {
+    RequireOk(rep_->db->DestroyColumnFamilyHandle(family));
+  }
+  RequireOk(rep_->db->Close());
+}
+
+std::unique_ptr<Floor> Floor::OpenDatabase(const std::string& dir, bool create) {
+  const storage::RocksdbOptions options = StoresOptions();
+  rocksdb::DBOptions db_options =
+      storage::DatabaseOptions(options, std::make_shared<storage::BackgroundError>());
+  db_options.create_if_missing = create;
+  db_options.create_missing_column_families = create;
+  const rocksdb::ColumnFamilyOptions family_options = storage::FamilyOptions(options);
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const char* name : storage::kFamilyNames) {
+    descriptors.emplace_back(name, family_options);
+  }
+  auto rep = std::make_unique<Rep>();
+  rocksdb::DB* db = nullptr;
+  RequireOk(rocksdb::DB::Open(db_options, dir, descriptors, &rep->families, &db));
+  rep->db.reset(db);
+  return std::unique_ptr<Floor>(new Floor(std::move(rep)));
+}
+
+std::unique_ptr<Floor> Floor::Create(const std::string& dir) { return OpenDatabase(dir, true); }
+std::unique_ptr<Floor> Floor::Open(const std::string& dir) { return OpenDatabase(dir, false); }
+
+void Floor::Sync() { RequireOk(rep_->db->SyncWAL()); }
+
+size_t Floor::CountRecords() const {
+  size_t count = 0;
+  for (size_t family = 1; family < rep_->families.size(); ++family) {
+    const std::unique_ptr<rocksdb::Iterator> it(
+        rep_->db->NewIterator(rocksdb::ReadOptions(), rep_->families[family]));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      ++count;
+    }
+    RequireOk(it->status());
+  }
+  return count;
+}
+
+// --- Batch ---
+
+struct Floor::Batch::Rep {
+  explicit Rep(Floor::Rep* of) : floor(of) {}
+
+  Floor::Rep* const floor;
+  rocksdb::WriteBatch batch;
+  std::string key;
+
+  const std::string& KeyOf(const Shape& shape, uint64_t number, std::string_view bytes) {
+    key.assign(shape.prefix);
+    if (shape.numbered) {
+      const uint64_t big = __builtin_bswap64(number);
+      key.replace(key.size() - sizeof big, sizeof big, reinterpret_cast<const char*>(&big),
+                  sizeof big);
+    }
+    return key.append(bytes);
+  }
+};
+
+Floor::Batch::Batch(Floor* floor) : rep_(new Rep(floor->rep_.get())) {}
+Floor::Batch::~Batch() = default;
+
+void Floor::Batch::Put(const Shape& shape, uint64_t number, std::string_view key) {
+  RequireOk(rep_->batch.Put(rep_->floor->families[static_cast<size_t>(shape.family)],
+                            rep_->KeyOf(shape, number, key), shape.value));
+}
+
+void Floor::Batch::Erase(const Shape& shape, uint64_t number, std::string_view key) {
+  RequireOk(rep_->batch.Delete(rep_->floor->families[static_cast<size_t>(shape.family)],
+                               rep_->KeyOf(shape, number, key)));
+}
+
+void Floor::Batch::Write(bool sync) {
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  RequireOk(rep_->floor->db->Write(options, &rep_->batch));
+  rep_->batch.Clear();
+}
+
+size_t Floor::Batch::count() const { return rep_->batch.Count(); }
+
+}  // namespace wq::bench

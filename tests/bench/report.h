@@ -1,0 +1,29 @@
+// What wqbench says: JSON for machines, a table for people made from that JSON.
+//
+// A scenario runs in a process of its own, which writes its Outcome as JSON; so the report is put
+// together from JSON, whoever asked for what.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/bench/bench.h"
+
+namespace wq::bench {
+
+nlohmann::json ToJson(const std::string& scenario, const Bench& bench);
+
+// The machine, the settings, the outcomes.
+nlohmann::json Report(const Settings& settings, const std::vector<nlohmann::json>& outcomes);
+
+void PrintTable(const nlohmann::json& report, std::ostream& out);
+// How many rows with a bound are within it.
+struct Verdict {
+  size_t met = 0;
+  size_t not_met = 0;
+};
+Verdict VerdictOf(const nlohmann::json& report);
+
+}  // namespace wq::bench

@@ -1,0 +1,270 @@
+// fill, drain, mix: how much goes through a queue when nobody waits for each call.
+
+#include <atomic>
+#include <random>
+
+#include "tests/bench/scenarios.h"
+#include "tests/bench/subjects.h"
+
+namespace wq::bench {
+namespace {
+
+double Rate(size_t operations, double seconds) { return static_cast<double>(operations) / seconds; }
+
+// Where a round finds its keys.
+struct Load {
+  explicit Load(const Settings& settings)
+      : keys(settings.keys, settings.seed),
+        durability(settings.durability.value_or(Durability::kAsync)),
+        producers(settings.producers.value_or(1)),
+        consumers(settings.consumers.value_or(1)) {}
+  const Keys keys;
+  const Durability durability;
+  const size_t producers;
+  const size_t consumers;
+};
+
+double FillFloor(const Load& load, const std::string& dir) {
+  const auto floor = Floor::Create(dir);
+  const Stopwatch watch;
+  ChangePending(floor.get(), load.keys, FloorChange::kPut, load.durability, load.producers);
+  const double seconds = watch.Seconds();
+  RequireEqual(floor->CountRecords(), load.keys.size(), "records of the floor");
+  return Rate(load.keys.size(), seconds);
+}
+
+double FillReference(const Load& load) {
+  ReferenceQueue queue;
+  const Stopwatch watch;
+  AddAll(&queue, load.keys, load.producers);
+  const double seconds = watch.Seconds();
+  RequireEqual(queue.Len(), load.keys.size(), "keys in the reference");
+  return Rate(load.keys.size(), seconds);
+}
+
+// In memory if `dir` is empty.
+double FillQueue(const Load& load, const std::string& dir) {
+  const Subject subject = Subject::Open(dir);
+  const Stopwatch watch;
+  AddAll(subject.queue, load.keys, load.durability, load.producers);
+  Require(subject.queue->Flush(), "Flush");
+  const double seconds = watch.Seconds();
+  RequireEqual(subject.queue->Len(), load.keys.size(), "keys in the queue");
+  if (!dir.empty()) {
+    RequireOnDisk(dir, {.pending = load.keys.size()}, "after the fill");
+  }
+  return Rate(load.keys.size(), seconds);
+}
+
+double DrainFloor(const Load& load, const std::string& dir) {
+  const auto floor = Floor::Create(dir);
+  ChangePending(floor.get(), load.keys, FloorChange::kPut, Durability::kAsync);
+  const Stopwatch watch;
+  ChangePending(floor.get(), load.keys, FloorChange::kErase, Durability::kAsync, load.consumers);
+  const double seconds = watch.Seconds();
+  RequireEqual(floor->CountRecords(), 0, "records of the floor");
+  return Rate(load.keys.size(), seconds);
+}
+
+double DrainReference(const Load& load) {
+  ReferenceQueue queue;
+  AddAll(&queue, load.keys);
+  const Stopwatch watch;
+  DrainAll(&queue, load.keys.size(), load.consumers);
+  const double seconds = watch.Seconds();
+  RequireEqual(queue.Len(), 0, "keys in the reference");
+  return Rate(load.keys.size(), seconds);
+}
+
+double DrainQueue(const Load& load, const std::string& dir) {
+  const Subject subject = Subject::Open(dir);
+  AddAll(subject.queue, load.keys, Durability::kAsync);
+  Require(subject.queue->Flush(), "Flush");
+  const Stopwatch watch;
+  DrainAll(subject.queue, load.keys.size(), load.consumers);
+  Require(subject.queue->Flush(), "Flush");
+  const double seconds = watch.Seconds();
+  const QueueCounts counts = subject.queue->Counts();
+  RequireEqual(counts.queued + counts.processing, 0, "keys in the queue");
+  if (!dir.empty()) {
+    RequireOnDisk(dir, {}, "after the drain");
+  }
+  return Rate(load.keys.size(), seconds);
+}
+
+// --- mix ---
+
+constexpr size_t kHotKeys = 10'000;
+
+struct MixSize {
+  size_t producers;
+  size_t consumers;
+};
+
+// What the threads of a mix did.
+struct Traffic {
+  std::atomic<size_t> calls = 0;  // Add, Get and Done.
+  std::atomic<size_t> added = 0;  // Adds after which a key needed work that it did not before.
+  std::atomic<size_t> hand_outs = 0;
+};
+
+// Calls add(key) of `count` random keys, and adds what it returns.
+template <typename Add>
+void Produce(const Keys& keys, uint64_t seed, size_t count, Traffic* traffic, Add&& add) {
+  std::minstd_rand random(static_cast<uint32_t>(seed));
+  size_t added = 0;
+  for (size_t i = 0; i < count; ++i) {
+    added += add(keys[random() % keys.size()]) ? 1 : 0;
+  }
+  traffic->calls += count;
+  traffic->added += added;
+}
+
+// Calls get_and_done() until it returns false.
+template <typename GetAndDone>
+void Consume(Traffic* traffic, GetAndDone&& get_and_done) {
+  size_t hand_outs = 0;
+  while (get_and_done()) {
+    ++hand_outs;
+  }
+  traffic->calls += 2 * hand_outs;
+  traffic->hand_outs += hand_outs;
+}
+
+// Runs produce(thread) and consume() in their threads; shuts the queue down after the last Add.
+double RunMix(const MixSize& size, const std::function<void(size_t)>& produce,
+              const std::function<void()>& consume, const std::function<void()>& shut_down) {
+  std::atomic<size_t> producing = size.producers;
+  const Stopwatch watch;
+  InThreads(size.producers + size.consumers, [&](size_t thread) {
+    if (thread >= size.producers) {
+      consume();
+      return;
+    }
+    produce(thread);
+    if (--producing == 0) {
+      shut_down();
+    }
+  });
+  return watch.Seconds();
+}
+
+double MixReference(const Load& load, const Keys& hot, const MixSize& size) {
+  ReferenceQueue queue;
+  Traffic traffic;
+  const double seconds = RunMix(
+      size,
+      [&](size_t thread) {
+        Produce(hot, thread + 1, load.keys.size() / size.producers, &traffic,
+                [&](std::string_view key) { return queue.Add(key); });
+      },
+      [&] {
+        std::string key;
+        Consume(&traffic, [&] {
+          const bool more = queue.Get(&key);
+          if (more) {
+            queue.Done(key);
+          }
+          return more;
+        });
+      },
+      [&] { queue.ShutDown(); });
+  RequireEqual(traffic.hand_outs, traffic.added, "hand-outs of the reference");
+  RequireEqual(queue.Len(), 0, "keys in the reference");
+  return Rate(traffic.calls, seconds);
+}
+
+double MixQueue(const Load& load, const Keys& hot, const MixSize& size, const std::string& dir) {
+  const Subject subject = Subject::Open(dir);
+  Queue* const queue = subject.queue;
+  const AddOptions options{.durability = load.durability};
+  Traffic traffic;
+  const Stopwatch watch;
+  RunMix(
+      size,
+      [&](size_t thread) {
+        Produce(hot, thread + 1, load.keys.size() / size.producers, &traffic,
+                [&](std::string_view key) {
+                  AddOutcome outcome;
+                  Require(queue->Add(key, options, &outcome), "Add");
+                  return outcome == AddOutcome::kAdded;
+                });
+      },
+      [&] {
+        std::string key;
+        Consume(&traffic, [&] {
+          const Status status = queue->Get(&key);
+          if (status.ok()) {
+            Require(queue->Done(key), "Done");
+          }
+          return status.ok();
+        });
+      },
+      [&] { queue->ShutDown(); });
+  Require(queue->Flush(), "Flush");
+  const double seconds = watch.Seconds();
+  RequireEqual(traffic.hand_outs, traffic.added, "hand-outs");
+  RequireEqual(queue->Len(), 0, "keys in the queue");
+  RequireOnDisk(dir, {}, "after the mix");
+  return Rate(traffic.calls, seconds);
+}
+
+}  // namespace
+
+void Fill(Bench& bench) {
+  const Load load(bench.settings());
+  bench.Alternate({
+      [&](const std::string& dir) { bench.Note("floor", kPerSecond, FillFloor(load, dir)); },
+      [&](const std::string&) { bench.Note("reference", kPerSecond, FillReference(load)); },
+      [&](const std::string& dir) { bench.Note("wq", kPerSecond, FillQueue(load, dir)); },
+      [&](const std::string&) { bench.Note("wq in memory", kPerSecond, FillQueue(load, "")); },
+  });
+  const std::string what = std::string("fill + Flush, ") + DurabilityName(load.durability);
+  bench.Want(
+      {.what = "fill, in memory", .figure = "wq in memory", .against = "reference", .bound = 1.6});
+  bench.Want({.what = what, .figure = "wq", .against = "floor", .bound = 0.6});
+  bench.Want({.what = what, .figure = "wq", .against = "reference", .bound = 1.2});
+}
+
+void Drain(Bench& bench) {
+  const Load load(bench.settings());
+  bench.Alternate({
+      [&](const std::string& dir) { bench.Note("floor", kPerSecond, DrainFloor(load, dir)); },
+      [&](const std::string&) { bench.Note("reference", kPerSecond, DrainReference(load)); },
+      [&](const std::string& dir) { bench.Note("wq", kPerSecond, DrainQueue(load, dir)); },
+      [&](const std::string&) { bench.Note("wq in memory", kPerSecond, DrainQueue(load, "")); },
+  });
+  bench.Want(
+      {.what = "drain, in memory", .figure = "wq in memory", .against = "reference", .bound = 2.5});
+  bench.Want(
+      {.what = "drain + Flush, kAsync", .figure = "wq", .against = "reference", .bound = 1.4});
+  bench.Want({.what = "drain + Flush, kAsync", .figure = "wq", .against = "floor"});
+}
+
+void Mix(Bench& bench) {
+  const Load load(bench.settings());
+  const Keys hot(std::min(kHotKeys, load.keys.size()), bench.settings().seed);
+  std::vector<MixSize> sizes = {{1, 1}, {4, 4}};
+  if (bench.settings().producers || bench.settings().consumers) {
+    sizes = {{load.producers, load.consumers}};
+  }
+  std::vector<Bench::Subject> subjects;
+  for (const MixSize& size : sizes) {
+    const std::string name = std::to_string(size.producers) + "+" + std::to_string(size.consumers);
+    subjects.push_back([&bench, &load, &hot, size, name](const std::string&) {
+      bench.Note("reference " + name, kPerSecond, MixReference(load, hot, size));
+    });
+    subjects.push_back([&bench, &load, &hot, size, name](const std::string& dir) {
+      bench.Note("wq " + name, kPerSecond, MixQueue(load, hot, size, dir));
+    });
+    bench.Want(
+        {.what = std::string("mix, ") + DurabilityName(load.durability) + ", " + name + " threads",
+         .figure = "wq " + name,
+         .against = "reference " + name,
+         .compared_with = "reference",
+         .bound = 1.2});
+  }
+  bench.Alternate(subjects);
+}
+
+}  // namespace wq::bench
