@@ -3,13 +3,13 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/listener.h>
-#include <rocksdb/memtablerep.h>
 #include <rocksdb/table.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "storage/append_memtable.h"
 #include "storage/records.h"
 
 namespace wq::storage {
@@ -82,9 +82,7 @@ rocksdb::DBOptions DatabaseOptions(const RocksdbOptions& options,
 rocksdb::ColumnFamilyOptions FamilyOptions(const RocksdbOptions& options) {
   rocksdb::ColumnFamilyOptions family;
   family.write_buffer_size = options.write_buffer_bytes;
-  if (options.vector_memtable) {
-    family.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
-  }
+  if (options.vector_memtable) family.memtable_factory = AppendMemtable();
   family.compression = rocksdb::kLZ4Compression;
   family.compression_per_level.assign(static_cast<size_t>(family.num_levels),
                                       rocksdb::kLZ4Compression);
