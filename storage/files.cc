@@ -8,12 +8,14 @@
 #include <memory>
 #include <system_error>
 
+#include "storage/disk.h"
+
 namespace wq::storage {
 namespace {
 
 Status WriteAll(int fd, const std::string& path, std::string_view contents) {
   while (!contents.empty()) {
-    const ssize_t written = write(fd, contents.data(), contents.size());
+    const ssize_t written = DiskCalls().Write(fd, path, contents);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return IOErrorOf("cannot write", path, errno);
     contents.remove_prefix(static_cast<size_t>(written));
@@ -54,20 +56,22 @@ Status WriteFileAtomically(const std::string& dir, const std::string& name,
   const std::string temporary = path + ".tmp";
   {
     const FileDescriptor file(
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+        DiskCalls().Open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW));
     if (!file.valid()) return IOErrorOf("cannot create", temporary, errno);
     Status status = WriteAll(file.get(), temporary, contents);
     if (!status.ok()) return status;
-    if (fsync(file.get()) != 0) return IOErrorOf("cannot sync", temporary, errno);
+    if (DiskCalls().Sync(file.get(), temporary) != 0) {
+      return IOErrorOf("cannot sync", temporary, errno);
+    }
   }
-  if (rename(temporary.c_str(), path.c_str()) != 0) return IOErrorOf("cannot create", path, errno);
+  if (DiskCalls().Rename(temporary, path) != 0) return IOErrorOf("cannot create", path, errno);
   return SyncDirectory(dir);
 }
 
 Status SyncDirectory(const std::string& dir) {
   const FileDescriptor file(open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file.valid()) return IOErrorOf("cannot open", dir, errno);
-  if (fsync(file.get()) != 0) return IOErrorOf("cannot sync", dir, errno);
+  if (DiskCalls().Sync(file.get(), dir) != 0) return IOErrorOf("cannot sync", dir, errno);
   return Status::Ok();
 }
 

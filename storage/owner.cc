@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "storage/disk.h"
 #include "storage/files.h"
 
 namespace wq::storage {
@@ -58,7 +59,7 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
   const std::string path = dir + kOwnerFile;
   // Between open and lock somebody may have removed the file: then the lock is worth nothing.
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd = DiskCalls().Open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return IOErrorOf("cannot open", path, errno);
     std::unique_ptr<OwnerLock> owner(new OwnerLock(fd, path));
     struct flock whole = WholeFile(F_WRLCK);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/append_memtable.h"
+#include "storage/disk.h"
 #include "storage/records.h"
 
 namespace wq::storage {
@@ -57,6 +58,7 @@ Status BackgroundError::Get() const {
 rocksdb::DBOptions DatabaseOptions(const RocksdbOptions& options,
                                    std::shared_ptr<BackgroundError> error) {
   rocksdb::DBOptions db;
+  if (DiskEnv() != nullptr) db.env = DiskEnv();
   // The default, point-in-time, opens without a word at the first damaged record and forgets all
   // that follows. This one refuses; what it misses, CheckWals (wal_check.h) finds before.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/disk.h"
 #include "storage/files.h"
 #include "storage/rocksdb_storage.h"
 
@@ -137,7 +138,7 @@ Status NotAStore(const std::string& dir, const DirectoryLook& look) {
 }
 
 Status MakeDirectory(const std::string& dir) {
-  if (mkdir(dir.c_str(), 0700) != 0) {
+  if (DiskCalls().MakeDirectory(dir) != 0) {
     return errno == EEXIST ? Status::Ok() : IOErrorOf("cannot make", dir, errno);
   }
   const size_t slash = dir.rfind('/');

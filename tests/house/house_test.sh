@@ -60,6 +60,7 @@ done
 plant short_files engine/queue.cc "$(yes '// A line.' | head -n 400)"
 plant rocksdb_and_protobuf_in_storage_sources_only engine/queue.cc '#include <rocksdb/db.h>'
 plant rocksdb_and_protobuf_in_storage_sources_only storage/db.h '#  include "rocksdb/options.h"'
+plant rocksdb_and_protobuf_in_storage_sources_only tests/support/child.cc '#include <rocksdb/db.h>'
 plant rocksdb_and_protobuf_in_storage_sources_only tools/wqctl/dump.cc '#include "storage/records.pb.h"'
 plant rocksdb_and_protobuf_in_storage_sources_only include/wq/queue.h '#include <google/protobuf/any.h>'
 plant rocksdb_and_protobuf_in_storage_sources_only tests/bench/keys.cc '#include <rocksdb/db.h>'

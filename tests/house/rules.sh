@@ -26,7 +26,8 @@ rule_short_files() {
 # They cost a second a translation unit, and their types must not leak out of storage/. The
 # benchmark's floor is bare RocksDB.
 rule_rocksdb_and_protobuf_in_storage_sources_only() {
-  all_sources | grep -zvE '^(storage|tests/storage)/[^/]*\.cc$|^tests/bench/floor\.cc$' |
+  all_sources |
+    grep -zvE '^(storage|tests/storage)/[^/]*\.cc$|^tests/(bench/floor|support/watched_disk)\.cc$' |
     violations 'only storage/*.cc includes RocksDB or protobuf records' \
       "$(include 'rocksdb/|google/protobuf/|[^>"]*\.pb\.h')"
 }

@@ -1,0 +1,210 @@
+// The power goes while a store works, at any of the calls that it makes on its files. What was synced is
+// there afterwards, the rest is dropped, torn or undone; the oracle judges what an owner finds.
+//
+// A scenario is run once, on a disk that remembers every change; then every directory that a cut may
+// have left is made from that, and opened. So a cut costs one opening. What was acknowledged at kPower
+// must be there; of the rest a prefix that ends at or after the last barrier.
+//
+// WQ_POWER_SEED picks the seed (a failing run prints its own), WQ_POWER_CUTS how many cuts.
+// WQ_POWER_EVERY=1 cuts at every call of each scenario.
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "storage/rocksdb_storage.h"
+#include "tests/support/environment.h"
+#include "tests/support/oracle.h"
+#include "tests/support/real_store.h"
+#include "tests/support/recording_disk.h"
+
+namespace wq::support {
+namespace {
+
+// A store's work, with the instants of its calls among those on its files.
+struct Scenario {
+  struct Made {
+    StoreCall call;
+    std::string result;
+    uint64_t begun = 0;     // Calls on files before it.
+    uint64_t returned = 0;  // Calls on files before it had returned.
+  };
+  std::vector<Made> calls;
+  Durability level = Durability::kProcess;
+  std::unique_ptr<RecordingDisk> disk;
+
+  Life LifeUntil(uint64_t file_calls) const {
+    Life life{.calls = {}, .results = {}, .level = level, .crash = CrashKind::kPowerCut};
+    for (const Made& made : calls) {
+      if (made.begun > file_calls) {
+        break;
+      }
+      life.calls.push_back(made.call);
+      if (made.returned <= file_calls) {
+        life.results.push_back(made.result);
+      }
+    }
+    return life;
+  }
+};
+
+class PowerCutTest : public ::testing::Test {
+ protected:
+  void Run(uint64_t cuts, const std::vector<Unsynced>& kinds);
+  void Play(const std::string& dir, Scenario* scenario);
+  void Cut(const Scenario& scenario, uint64_t file_calls, Unsynced unsynced);
+  void OpenAgain(const std::string& dir, const StoreImage& found);
+  void ExpectRefusedForUnsynced(const Status& refusal, const RecordingDisk::Left& left) const;
+
+  const std::vector<QueueRules> rules_ = AllPolicies();
+  std::mt19937_64 random_;
+  ScratchDirectory root_;
+  std::optional<Oracle> oracle_;      // Of the state that the scenario began with.
+  std::optional<Oracle> afterwards_;  // Of the last cut.
+  std::string last_cut_;
+  uint64_t cuts_ = 0;
+  uint64_t acknowledged_ = 0;
+  uint64_t lost_bytes_ = 0;
+  uint64_t undone_names_ = 0;
+  uint64_t refused_ = 0;
+};
+
+void PowerCutTest::Play(const std::string& dir, Scenario* scenario) {
+  scenario->level = random_() % 2 == 0 ? Durability::kAsync : Durability::kProcess;
+  scenario->disk = std::make_unique<RecordingDisk>(dir);
+  const RecordingDisk& disk = *scenario->disk;
+  StoreSource source(rules_, random_(), {.flushes = 15, .power_calls = 100});
+  RealStore store(rules_, oracle_->wall_us());
+  const Status opened = store.Open(dir, scenario->level);
+  ASSERT_TRUE(opened.ok()) << opened.ToString();
+  const uint64_t count = 20 + random_() % 300;
+  for (uint64_t i = 0; i < count; ++i) {
+    Scenario::Made made{.call = source.Next(), .result = "", .begun = disk.calls()};
+    made.result = store.Do(made.call);
+    made.returned = disk.calls();
+    scenario->calls.push_back(std::move(made));
+  }
+}
+
+// What is left is opened by an owner too, and then is the same.
+void PowerCutTest::OpenAgain(const std::string& dir, const StoreImage& found) {
+  std::unique_ptr<storage::Storage> storage;
+  storage::RocksdbOptions options;
+  options.create_if_missing = true;  // The cut may have come before there was a store.
+  Status s = storage::OpenRocksdb(dir, options, &storage);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  s = storage->Close();
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  StoreImage again;
+  s = ReadStore(dir, rules_, &again);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  ASSERT_TRUE(again == found) << "the owner's opening changed what is there";
+}
+
+// A file in which zeros stand for something that was never synced may be refused, since the same could
+// be damage to something that was; but it must not be refused for what was synced.
+void PowerCutTest::ExpectRefusedForUnsynced(const Status& refusal,
+                                            const RecordingDisk::Left& left) const {
+  const std::string text = refusal.ToString();
+  ASSERT_EQ(refusal.code(), StatusCode::kCorruption) << text;
+  const bool names_one = std::any_of(left.files.begin(), left.files.end(), [&](const auto& file) {
+    return file.second.synced < file.second.size && text.find("/" + file.first) != text.npos;
+  });
+  EXPECT_TRUE(names_one) << text;
+  const size_t at = text.find(".log, offset ");
+  if (at != std::string::npos) {
+    const size_t slash = text.rfind('/', at);
+    const auto log = left.files.find(text.substr(slash + 1, at + 4 - slash - 1));
+    ASSERT_NE(log, left.files.end()) << text;
+    EXPECT_GE(std::stoull(text.substr(at + 13)), log->second.synced) << text;
+  }
+}
+
+void PowerCutTest::Cut(const Scenario& scenario, uint64_t file_calls, Unsynced unsynced) {
+  const std::string where = "cut " + std::to_string(cuts_) + ", after call " +
+                            std::to_string(file_calls) + " on files, unsynced bytes " +
+                            std::to_string(static_cast<int>(unsynced));
+  SCOPED_TRACE(where);
+  const std::string dir = root_ / ("cut-" + std::to_string(cuts_++));
+  const RecordingDisk::Left left = scenario.disk->Cut(file_calls, unsynced, &random_, dir);
+  lost_bytes_ += left.unsynced_bytes;
+  undone_names_ += left.undone_names;
+  StoreImage found;
+  const Status read = ReadStore(dir, rules_, &found);
+  const bool zeros = unsynced == Unsynced::kZeroed || unsynced == Unsynced::kHoles;
+  if (zeros && !read.ok()) {
+    ++refused_;
+    ExpectRefusedForUnsynced(read, left);
+    std::filesystem::remove_all(dir);
+    return;
+  }
+  ASSERT_TRUE(read.ok()) << read.ToString();
+  const Life life = scenario.LifeUntil(file_calls);
+  acknowledged_ += life.results.size();
+  Oracle oracle = *oracle_;
+  for (const Violation& violation : oracle.Judge(life, found)) {
+    FAIL() << violation.ToString();
+  }
+  OpenAgain(dir, found);
+  if (!last_cut_.empty()) {
+    std::filesystem::remove_all(last_cut_);
+  }
+  last_cut_ = dir;
+  afterwards_.emplace(oracle);
+}
+
+void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
+  const uint64_t seed = FromEnvironment("WQ_POWER_SEED", std::random_device{}());
+  const uint64_t every = FromEnvironment("WQ_POWER_EVERY", 0);
+  std::cout << "replay with WQ_POWER_SEED=" << seed << " WQ_POWER_CUTS=" << cuts << "\n";
+  random_.seed(seed);
+  oracle_.emplace(rules_, kStartWallUs);
+  std::string dir = root_ / "store";
+  while (cuts_ < cuts && !HasFatalFailure()) {
+    Scenario scenario;
+    Play(dir, &scenario);
+    // The disk goes on to see the closing; a cut may come there, too.
+    const uint64_t calls = scenario.disk->calls();
+    const uint64_t step = every > 0 ? every : 1 + random_() % std::max<uint64_t>(1, calls / 20);
+    for (uint64_t at = every > 0 ? 0 : random_() % step;
+         at <= calls && cuts_ < cuts && !HasFatalFailure(); at += step) {
+      Cut(scenario, at, kinds[random_() % kinds.size()]);
+    }
+    scenario.disk.reset();
+    std::filesystem::remove_all(dir);
+    if (afterwards_ && random_() % 4 != 0) {  // The next scenario goes on where the last cut was.
+      dir = std::exchange(last_cut_, "");
+      oracle_.emplace(*afterwards_);
+    } else {
+      dir = root_ / ("store-" + std::to_string(cuts_));
+      oracle_.emplace(rules_, kStartWallUs);
+    }
+  }
+  std::cout << "total: " << cuts_ << " power cuts, " << acknowledged_
+            << " calls acknowledged before, " << lost_bytes_ << " unsynced bytes and "
+            << undone_names_ << " unsynced names lost, " << refused_
+            << " refused for unsynced zeros\n";
+  EXPECT_GT(acknowledged_, cuts * 20);  // A run with little traffic proves little.
+}
+
+TEST_F(PowerCutTest, WhatWasSyncedSurvives) {
+  const uint64_t cuts = FromEnvironment("WQ_POWER_CUTS", 330);
+  Run(cuts, {Unsynced::kDropped, Unsynced::kKept, Unsynced::kTorn});
+  EXPECT_GT(lost_bytes_, cuts * 20);
+  EXPECT_GT(undone_names_, cuts / 10);
+}
+
+// As some file systems leave them, where a file's length reached the disk before its bytes.
+TEST_F(PowerCutTest, ZerosMayStandForWhatWasNotSynced) {
+  Run(FromEnvironment("WQ_POWER_CUTS", 330) / 4, {Unsynced::kZeroed, Unsynced::kHoles});
+}
+
+}  // namespace
+}  // namespace wq::support

@@ -1,0 +1,220 @@
+#include "tests/support/recording_disk.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace wq::support {
+namespace {
+
+using Kind = FileCall::Kind;
+
+std::string Contents(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// What is left of a file's contents.
+std::string Survivor(const std::string& contents, uint64_t synced, Unsynced unsynced,
+                     std::mt19937_64* random) {
+  const uint64_t size = contents.size();
+  if (unsynced == Unsynced::kKept || synced >= size) {
+    return contents;
+  }
+  std::string left = contents;
+  if (unsynced == Unsynced::kHoles) {
+    for (uint64_t page = synced / RecordingDisk::kPage; page * RecordingDisk::kPage < size;
+         ++page) {
+      if ((*random)() % 3 == 0) {
+        const uint64_t begin = std::max(synced, page * RecordingDisk::kPage);
+        const uint64_t end = std::min(size, (page + 1) * RecordingDisk::kPage);
+        std::fill(left.begin() + static_cast<int64_t>(begin),
+                  left.begin() + static_cast<int64_t>(end), '\0');
+      }
+    }
+    return left;
+  }
+  uint64_t end = synced;
+  if (unsynced != Unsynced::kDropped) {
+    end += (*random)() % (size - synced + 1);
+    end = std::max(synced, end / RecordingDisk::kSector * RecordingDisk::kSector);
+  }
+  left.resize(end);
+  if (unsynced == Unsynced::kZeroed) {
+    left.resize(size, '\0');
+  }
+  return left;
+}
+
+}  // namespace
+
+// The files while the changes are made again.
+struct RecordingDisk::State {
+  using Names = std::map<std::string, size_t>;  // Path to the index in `files`.
+  struct NameChange {
+    std::string folder;
+    std::vector<std::pair<std::string, std::optional<size_t>>> names;  // Unset: gone.
+    bool makes_directory = false;
+  };
+
+  std::vector<File> files;
+  Names live;
+  Names durable;
+  bool directory_durable = false;
+  std::vector<NameChange> pending;
+
+  size_t NewFile(std::string contents = {}) {
+    const uint64_t synced = contents.size();
+    files.push_back({std::move(contents), synced});
+    return files.size() - 1;
+  }
+  void Apply(const NameChange& change, Names* names) {
+    for (const auto& [name, file] : change.names) {
+      if (file) {
+        (*names)[name] = *file;
+      } else {
+        names->erase(name);
+      }
+    }
+  }
+  void Note(NameChange change) {
+    Apply(change, &live);
+    pending.push_back(std::move(change));
+  }
+  void ApplyDurably(const NameChange& change) {
+    Apply(change, &durable);
+    directory_durable = directory_durable || change.makes_directory;
+  }
+  void SyncFolder(const std::string& folder) {
+    std::erase_if(pending, [&](const NameChange& change) {
+      if (change.folder == folder) {
+        ApplyDurably(change);
+      }
+      return change.folder == folder;
+    });
+  }
+  void Make(const Change& change);
+};
+
+void RecordingDisk::State::Make(const Change& change) {
+  const FileCall& call = change.call;
+  const std::string folder = FolderOf(call.path);
+  const auto found = live.find(call.path);
+  switch (call.kind) {
+    case Kind::kOpen:
+      if (found != live.end()) {
+        return;
+      }
+      [[fallthrough]];
+    case Kind::kCreate:
+      Note({folder, {{call.path, NewFile()}}});
+      return;
+    case Kind::kAppend:
+      if (found != live.end()) {
+        std::string& contents = files[found->second].contents;
+        contents.resize(call.size, '\0');
+        contents += change.bytes;
+      }
+      return;
+    case Kind::kTruncate:
+      if (found != live.end()) {
+        File& file = files[found->second];
+        file.contents.resize(call.size, '\0');
+        file.synced = std::min<uint64_t>(file.synced, call.size);
+      }
+      return;
+    case Kind::kSync:
+      if (found != live.end()) {
+        files[found->second].synced = std::max(files[found->second].synced, call.size);
+      }
+      return;
+    case Kind::kRename:
+    case Kind::kLink:
+      if (found != live.end()) {
+        NameChange moved{folder, {{call.target, found->second}}};
+        if (call.kind == Kind::kRename) {
+          moved.names.emplace_back(call.path, std::nullopt);
+        }
+        Note(std::move(moved));
+      }
+      return;
+    case Kind::kDelete:
+      Note({folder, {{call.path, std::nullopt}}});
+      return;
+    case Kind::kMakeDirectory:
+      Note({.folder = folder, .names = {}, .makes_directory = true});
+      return;
+    case Kind::kSyncDirectory:
+      SyncFolder(call.path);
+      return;
+    case Kind::kRead:
+      return;
+  }
+}
+
+RecordingDisk::RecordingDisk(const std::string& dir) : dir_(dir) {
+  existed_ = std::filesystem::exists(dir);
+  if (existed_) {
+    for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+      before_[entry.path().string()] = Contents(entry.path());
+    }
+  }
+}
+
+uint64_t RecordingDisk::calls() const {
+  const std::lock_guard lock(mu_);
+  return changes_.size();
+}
+
+void RecordingDisk::After(const FileCall& call) {
+  if (call.kind == Kind::kRead) {
+    return;
+  }
+  changes_.push_back({call, std::string(call.bytes)});
+  changes_.back().call.bytes = {};
+}
+
+RecordingDisk::Left RecordingDisk::Cut(uint64_t calls, Unsynced unsynced, std::mt19937_64* random,
+                                       const std::string& to) const {
+  State state;
+  for (const auto& [path, contents] : before_) {
+    state.live[path] = state.durable[path] = state.NewFile(contents);
+  }
+  state.directory_durable = existed_;
+  {
+    const std::lock_guard lock(mu_);
+    for (uint64_t i = 0; i < calls && i < changes_.size(); ++i) {
+      state.Make(changes_[i]);
+    }
+  }
+  // Of the changes of names that were not synced the first few are there: none, all, or some.
+  const size_t pending = state.pending.size();
+  const size_t kept = std::array{size_t{0}, pending, (*random)() % (pending + 1)}[(*random)() % 3];
+  for (size_t i = 0; i < kept; ++i) {
+    state.ApplyDurably(state.pending[i]);
+  }
+  Left left;
+  left.undone_names = pending - kept;
+  if (!state.directory_durable) {
+    return left;
+  }
+  std::filesystem::create_directory(to);
+  for (const auto& [path, index] : state.durable) {
+    const File& file = state.files[index];
+    const std::string contents = Survivor(file.contents, file.synced, unsynced, random);
+    const std::string name = path.substr(dir_.size() + 1);
+    std::ofstream(to + "/" + name, std::ios::binary) << contents;
+    left.unsynced_bytes += file.contents.size() - std::min(contents.size(), file.contents.size());
+    left.files[name] = {.synced = file.synced, .size = file.contents.size()};
+  }
+  return left;
+}
+
+}  // namespace wq::support

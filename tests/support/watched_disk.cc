@@ -1,0 +1,319 @@
+#include "tests/support/watched_disk.h"
+
+#include <fcntl.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "storage/disk.h"
+
+namespace wq::support {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using Kind = FileCall::Kind;
+
+IOStatus Refusal(const FileCall& call, int error) {
+  const std::string text = call.path + ": " + std::strerror(error);
+  return error == ENOSPC ? IOStatus::NoSpace(text) : IOStatus::IOError(text);
+}
+
+// Asks, makes the call, and tells.
+template <typename Make>
+IOStatus Watch(WatchedDisk* disk, const FileCall& call, const Make& make) {
+  if (const int error = disk->Ask(call); error != 0) {
+    return Refusal(call, error);
+  }
+  IOStatus status = make();
+  if (status.ok()) {
+    disk->Tell(call);
+  }
+  return status;
+}
+
+class WatchedFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  WatchedFile(std::unique_ptr<rocksdb::FSWritableFile>&& file, WatchedDisk* disk, std::string path,
+              uint64_t size)
+      : FSWritableFileOwnerWrapper(std::move(file)),
+        disk_(disk),
+        path_(std::move(path)),
+        size_(size) {}
+
+  IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
+                  IODebugContext* context) override {
+    const FileCall call{Kind::kAppend, path_, {}, data.ToStringView(), size_};
+    if (const int error = disk_->Ask(call); error != 0) {
+      if (error == ENOSPC) {  // What fits is written.
+        const rocksdb::Slice half(data.data(), data.size() / 2);
+        if (target()->Append(half, options, context).ok()) {
+          size_ += half.size();
+        }
+      }
+      return Refusal(call, error);
+    }
+    IOStatus status = target()->Append(data, options, context);
+    if (status.ok()) {
+      size_ += data.size();
+      disk_->Tell(call);
+    }
+    return status;
+  }
+  IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
+                  const rocksdb::DataVerificationInfo& /*checksums*/,
+                  IODebugContext* context) override {
+    return Append(data, options, context);
+  }
+  IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* context) override {
+    return Watch(disk_, {Kind::kTruncate, path_, {}, {}, size}, [&] {
+      size_ = size;
+      return target()->Truncate(size, options, context);
+    });
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* context) override {
+    return Watch(disk_, {Kind::kSync, path_, {}, {}, size_},
+                 [&] { return target()->Sync(options, context); });
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {
+    return Watch(disk_, {Kind::kSync, path_, {}, {}, size_},
+                 [&] { return target()->Fsync(options, context); });
+  }
+
+ private:
+  WatchedDisk* const disk_;
+  const std::string path_;
+  uint64_t size_;
+};
+
+class WatchedDirectory final : public rocksdb::FSDirectoryWrapper {
+ public:
+  WatchedDirectory(std::unique_ptr<rocksdb::FSDirectory>&& directory, WatchedDisk* disk,
+                   std::string path)
+      : FSDirectoryWrapper(std::move(directory)), disk_(disk), path_(std::move(path)) {}
+
+  IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {
+    return Watch(disk_, {Kind::kSyncDirectory, path_},
+                 [&] { return FSDirectoryWrapper::Fsync(options, context); });
+  }
+  IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* context,
+                               const rocksdb::DirFsyncOptions& reason) override {
+    return Watch(disk_, {Kind::kSyncDirectory, path_},
+                 [&] { return FSDirectoryWrapper::FsyncWithDirOptions(options, context, reason); });
+  }
+
+ private:
+  WatchedDisk* const disk_;
+  const std::string path_;
+};
+
+class WatchedSequentialFile final : public rocksdb::FSSequentialFileOwnerWrapper {
+ public:
+  WatchedSequentialFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, WatchedDisk* disk,
+                        std::string path)
+      : FSSequentialFileOwnerWrapper(std::move(file)), disk_(disk), path_(std::move(path)) {}
+  IOStatus Read(size_t n, const IOOptions& options, rocksdb::Slice* result, char* scratch,
+                IODebugContext* context) override {
+    return Watch(disk_, {Kind::kRead, path_}, [&] {
+      return FSSequentialFileOwnerWrapper::Read(n, options, result, scratch, context);
+    });
+  }
+
+ private:
+  WatchedDisk* const disk_;
+  const std::string path_;
+};
+
+class WatchedRandomFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  WatchedRandomFile(std::unique_ptr<rocksdb::FSRandomAccessFile>&& file, WatchedDisk* disk,
+                    std::string path)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), disk_(disk), path_(std::move(path)) {}
+  IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, rocksdb::Slice* result,
+                char* scratch, IODebugContext* context) const override {
+    return Watch(disk_, {Kind::kRead, path_}, [&] {
+      return FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, context);
+    });
+  }
+
+ private:
+  WatchedDisk* const disk_;
+  const std::string path_;
+};
+
+uint64_t SizeOf(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
+class WatchedFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  explicit WatchedFileSystem(WatchedDisk* disk)
+      : FileSystemWrapper(rocksdb::FileSystem::Default()), disk_(disk) {}
+  const char* Name() const override { return "WatchedFileSystem"; }
+
+  IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
+                           std::unique_ptr<rocksdb::FSWritableFile>* file,
+                           IODebugContext* context) override {
+    IOStatus status = Watch(disk_, {Kind::kCreate, path}, [&] {
+      return target()->NewWritableFile(path, options, file, context);
+    });
+    if (status.ok()) {
+      *file = std::make_unique<WatchedFile>(std::move(*file), disk_, path, 0);
+    }
+    return status;
+  }
+  IOStatus ReopenWritableFile(const std::string& path, const FileOptions& options,
+                              std::unique_ptr<rocksdb::FSWritableFile>* file,
+                              IODebugContext* context) override {
+    IOStatus status = Watch(disk_, {Kind::kOpen, path}, [&] {
+      return target()->ReopenWritableFile(path, options, file, context);
+    });
+    if (status.ok()) {
+      *file = std::make_unique<WatchedFile>(std::move(*file), disk_, path, SizeOf(path));
+    }
+    return status;
+  }
+  // Not used: no log is recycled, nothing is written in place.
+  IOStatus ReuseWritableFile(const std::string& path, const std::string&, const FileOptions&,
+                             std::unique_ptr<rocksdb::FSWritableFile>*, IODebugContext*) override {
+    return IOStatus::NotSupported(path);
+  }
+  IOStatus NewRandomRWFile(const std::string& path, const FileOptions&,
+                           std::unique_ptr<rocksdb::FSRandomRWFile>*, IODebugContext*) override {
+    return IOStatus::NotSupported(path);
+  }
+  IOStatus NewDirectory(const std::string& path, const IOOptions& options,
+                        std::unique_ptr<rocksdb::FSDirectory>* directory,
+                        IODebugContext* context) override {
+    IOStatus status = target()->NewDirectory(path, options, directory, context);
+    if (status.ok()) {
+      *directory = std::make_unique<WatchedDirectory>(std::move(*directory), disk_, path);
+    }
+    return status;
+  }
+  IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
+                             std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                             IODebugContext* context) override {
+    IOStatus status = Watch(disk_, {Kind::kRead, path}, [&] {
+      return target()->NewSequentialFile(path, options, file, context);
+    });
+    if (status.ok()) {
+      *file = std::make_unique<WatchedSequentialFile>(std::move(*file), disk_, path);
+    }
+    return status;
+  }
+  IOStatus NewRandomAccessFile(const std::string& path, const FileOptions& options,
+                               std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                               IODebugContext* context) override {
+    IOStatus status = Watch(disk_, {Kind::kRead, path}, [&] {
+      return target()->NewRandomAccessFile(path, options, file, context);
+    });
+    if (status.ok()) {
+      *file = std::make_unique<WatchedRandomFile>(std::move(*file), disk_, path);
+    }
+    return status;
+  }
+  IOStatus DeleteFile(const std::string& path, const IOOptions& options,
+                      IODebugContext* context) override {
+    return Watch(disk_, {Kind::kDelete, path},
+                 [&] { return target()->DeleteFile(path, options, context); });
+  }
+  IOStatus Truncate(const std::string& path, size_t size, const IOOptions& options,
+                    IODebugContext* context) override {
+    return Watch(disk_, {Kind::kTruncate, path, {}, {}, size},
+                 [&] { return target()->Truncate(path, size, options, context); });
+  }
+  IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
+                      IODebugContext* context) override {
+    return Watch(disk_, {Kind::kRename, from, to},
+                 [&] { return target()->RenameFile(from, to, options, context); });
+  }
+  IOStatus LinkFile(const std::string& from, const std::string& to, const IOOptions& options,
+                    IODebugContext* context) override {
+    return Watch(disk_, {Kind::kLink, from, to},
+                 [&] { return target()->LinkFile(from, to, options, context); });
+  }
+  IOStatus GetChildren(const std::string& path, const IOOptions& options,
+                       std::vector<std::string>* names, IODebugContext* context) override {
+    return Watch(disk_, {Kind::kRead, path},
+                 [&] { return target()->GetChildren(path, options, names, context); });
+  }
+  IOStatus GetFileSize(const std::string& path, const IOOptions& options, uint64_t* size,
+                       IODebugContext* context) override {
+    return Watch(disk_, {Kind::kRead, path},
+                 [&] { return target()->GetFileSize(path, options, size, context); });
+  }
+
+ private:
+  WatchedDisk* const disk_;
+};
+
+class WatchedCalls final : public storage::FileCalls {
+ public:
+  explicit WatchedCalls(WatchedDisk* disk) : disk_(disk) {}
+
+  int Open(const std::string& path, int flags) override {
+    const Kind kind = (flags & O_TRUNC) != 0 ? Kind::kCreate : Kind::kOpen;
+    return static_cast<int>(Watched({kind, path}, [&] { return FileCalls::Open(path, flags); }));
+  }
+  ssize_t Write(int fd, const std::string& path, std::string_view bytes) override {
+    return Watched({Kind::kAppend, path, {}, bytes, SizeOf(path)},
+                   [&] { return FileCalls::Write(fd, path, bytes); });
+  }
+  int Sync(int fd, const std::string& path) override {
+    struct stat info = {};
+    const bool directory = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+    return static_cast<int>(
+        Watched({directory ? Kind::kSyncDirectory : Kind::kSync, path, {}, {}, SizeOf(path)},
+                [&] { return FileCalls::Sync(fd, path); }));
+  }
+  int Rename(const std::string& from, const std::string& to) override {
+    return static_cast<int>(
+        Watched({Kind::kRename, from, to}, [&] { return FileCalls::Rename(from, to); }));
+  }
+  int MakeDirectory(const std::string& path) override {
+    return static_cast<int>(
+        Watched({Kind::kMakeDirectory, path}, [&] { return FileCalls::MakeDirectory(path); }));
+  }
+
+ private:
+  template <typename Make>
+  ssize_t Watched(const FileCall& call, const Make& make) {
+    if (const int error = disk_->Ask(call); error != 0) {
+      errno = error;
+      return -1;
+    }
+    const ssize_t result = make();
+    if (result >= 0) {
+      disk_->Tell(call);
+    }
+    return result;
+  }
+
+  WatchedDisk* const disk_;
+};
+
+}  // namespace
+
+struct WatchedDisk::Rep {
+  explicit Rep(WatchedDisk* disk)
+      : calls(disk), env(rocksdb::NewCompositeEnv(std::make_shared<WatchedFileSystem>(disk))) {}
+  WatchedCalls calls;
+  std::unique_ptr<rocksdb::Env> env;
+};
+
+WatchedDisk::WatchedDisk() : rep_(std::make_unique<Rep>(this)) {
+  storage::UseDisk({.env = rep_->env.get(), .calls = &rep_->calls});
+}
+
+WatchedDisk::~WatchedDisk() { storage::UseDisk({}); }
+
+}  // namespace wq::support
