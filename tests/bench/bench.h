@@ -45,6 +45,7 @@ inline constexpr const char* kPerSecond = "/s";
 inline constexpr const char* kSeconds = "s";
 inline constexpr const char* kMilliseconds = "ms";
 inline constexpr const char* kMicroseconds = "us";
+inline constexpr const char* kNanoseconds = "ns";
 inline constexpr const char* kBytes = "bytes";
 inline constexpr const char* kMebibytes = "MiB";
 inline constexpr const char* kTimes = "times";
@@ -90,6 +91,7 @@ class Bench {
   const Settings& settings() const { return settings_; }
   const std::vector<Figure>& figures() const { return figures_; }
   const std::vector<Row>& rows() const { return rows_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
   // Calls each subject once a round, with a path where nothing is; what it makes there is removed.
   using Subject = std::function<void(const std::string& dir)>;
@@ -98,6 +100,8 @@ class Bench {
   // One more value of a figure.
   void Note(std::string_view figure, const char* unit, double value);
   void Want(Row row) { rows_.push_back(std::move(row)); }
+  // A word to whoever reads the figures.
+  void Say(std::string note) { notes_.push_back(std::move(note)); }
 
   // The figure of this name; ends the process if there is none.
   const Figure& Find(std::string_view figure) const;
@@ -108,6 +112,7 @@ class Bench {
   const Settings settings_;
   std::vector<Figure> figures_;
   std::vector<Row> rows_;
+  std::vector<std::string> notes_;
 };
 
 // End the process with status 1 and a message if something is not as it must be.
@@ -115,6 +120,10 @@ void Require(const Status& status, std::string_view what);
 void Require(bool holds, std::string_view what);
 // The same, and both numbers are told.
 void RequireEqual(size_t is, size_t should, std::string_view what);
+
+inline double Rate(size_t operations, double seconds) {
+  return static_cast<double>(operations) / seconds;
+}
 
 // Runs `work(0)` ... `work(threads - 1)` at once; returns when all have returned.
 void InThreads(size_t threads, const std::function<void(size_t thread)>& work);

@@ -39,17 +39,18 @@ const Scenario* FindScenario(const std::string& name) {
 std::vector<std::string> ScenarioNames() {
   std::vector<std::string> names;
   for (const Scenario& scenario : kScenarios) {
-    names.emplace_back(scenario.name);
+    if (scenario.help != nullptr) {
+      names.emplace_back(scenario.name);
+    }
   }
   return names;
 }
 
 std::string Footer() {
   std::string text = "Scenarios:\n";
-  for (const Scenario& scenario : kScenarios) {
-    const std::string name = scenario.name;
+  for (const std::string& name : ScenarioNames()) {
     text += "  " + name + std::string(name.size() < 10 ? 10 - name.size() : 1, ' ') +
-            scenario.help + "\n";
+            FindScenario(name)->help + "\n";
   }
   return text +
          "\nExamples:\n"
@@ -67,7 +68,11 @@ void Describe(CLI::App& app, Args* args) {
   app.add_option("--scenario", args->scenarios, "Which to run; all if not given")
       ->type_name("NAME...")
       ->delimiter(',')
-      ->check(CLI::IsMember(ScenarioNames()));
+      ->check(
+          [](const std::string& name) {
+            return FindScenario(name) == nullptr ? "there is no scenario " + name : std::string();
+          },
+          "");
   app.add_option("--keys", settings.keys, "Keys, or calls, of a round")
       ->check(CLI::Range(size_t{100}, size_t{100'000'000}))
       ->capture_default_str();

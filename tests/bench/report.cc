@@ -118,7 +118,10 @@ void ForEachRow(const json& report, Visit&& visit) {
 }  // namespace
 
 json ToJson(const std::string& scenario, const Bench& bench) {
-  json out = {{"scenario", scenario}, {"figures", json::array()}, {"rows", json::array()}};
+  json out = {{"scenario", scenario},
+              {"figures", json::array()},
+              {"rows", json::array()},
+              {"notes", bench.notes()}};
   for (const Figure& figure : bench.figures()) {
     json entry = SpreadToJson(SpreadOf(figure.values));
     entry["name"] = figure.name;
@@ -148,20 +151,31 @@ json Report(const Settings& settings, const std::vector<json>& outcomes) {
 }
 
 void PrintTable(const json& report, std::ostream& out) {
-  std::vector<Line> lines = {
-      {"scenario", "figure", "compared with", "ratio (min..max)", "wanted", ""}};
-  ForEachRow(report, [&lines](const json& row) {
-    lines.push_back({row["what"].get<std::string>(),
-                     Number(row["figure"]) + " " + row["unit"].get<std::string>(),
-                     row.value("compared_with", ""), Ratio(row), Wanted(row), Met(row)});
+  const Line head = {"scenario", "figure", "compared with", "ratio (min..max)", "wanted", ""};
+  std::vector<Line> wanted = {head};
+  std::vector<Line> told;  // For information.
+  ForEachRow(report, [&](const json& row) {
+    (row.contains("wanted") ? wanted : told)
+        .push_back({row["what"].get<std::string>(),
+                    Number(row["figure"]) + " " + row["unit"].get<std::string>(),
+                    row.value("compared_with", ""), Ratio(row), Wanted(row), Met(row)});
   });
-  PrintLines(lines, out);
+  if (!told.empty()) {
+    wanted.push_back({});
+    wanted.insert(wanted.end(), told.begin(), told.end());
+  }
+  PrintLines(wanted, out);
   const json& machine = report["machine"];
   out << "\nmedians of " << report["rounds"] << " rounds, " << report["keys"] << " keys, seed "
       << report["seed"] << "\n"
       << machine["cores"] << " cores (" << machine["processor"].get<std::string>() << "), "
       << machine["kernel"].get<std::string>() << ", " << machine["file_system"].get<std::string>()
       << ", " << machine["build"].get<std::string>() << "\n";
+  for (const json& scenario : report["scenarios"]) {
+    for (const json& note : scenario["notes"]) {
+      out << "\n" << note.get<std::string>() << "\n";
+    }
+  }
 }
 
 Verdict VerdictOf(const json& report) {

@@ -12,10 +12,25 @@ void Mix(Bench& bench);
 // scenarios_ack.cc
 void Ack(Bench& bench);
 void Batch(Bench& bench);
+// scenarios_delay.cc
+void Delay(Bench& bench);
+void Backoff(Bench& bench);
+void Lanes(Bench& bench);
+// scenarios_recover.cc
+void Recover(Bench& bench);
+void RecoverChild(Bench& bench);
+// scenarios_churn.cc
+void Churn(Bench& bench);
+// scenarios_latency.cc
+void Latency(Bench& bench);
+void Idle(Bench& bench);
+// scenarios_size.cc
+void Scale(Bench& bench);
+void Memory(Bench& bench);
 
 struct Scenario {
   const char* name;
-  const char* help;
+  const char* help;  // Null: not one of its own; another one, or a test, starts it.
   void (*run)(Bench& bench);
 };
 
@@ -25,6 +40,18 @@ inline constexpr Scenario kScenarios[] = {
     {"mix", "producers and consumers on 10 000 hot keys", Mix},
     {"ack", "each Add waits until it is durable; 1 and 16 threads", Ack},
     {"batch", "AddBatch of 1000 keys, each on the disk when it returns", Batch},
+    {"delay", "AddAfter of --keys keys, then all fire", Delay},
+    {"backoff", "AddRateLimited and Forget of half of --keys keys", Backoff},
+    {"lanes", "half of --keys queued keys move to the other lane and back", Lanes},
+    {"recover", "opening after SIGKILL: pending, half as many delayed, half as many failing",
+     Recover},
+    {"churn", "ten times --keys lives of 10 000 keys; speed, disk and memory over time", Churn},
+    {"latency", "Add at a fixed rate, by durability", Latency},
+    {"scale", "a call at a hundredth of --keys, ... and at ten times --keys", Scale},
+    {"memory", "bytes a pending key, beyond its own", Memory},
+    {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
+    {"recover-child", nullptr, RecoverChild},
+    {"wrong-result", nullptr, [](Bench&) { RequireEqual(1, 2, "a result that is wrong"); }},
 };
 
 }  // namespace wq::bench

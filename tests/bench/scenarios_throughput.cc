@@ -149,6 +149,29 @@ double RunMix(const MixSize& size, const std::function<void(size_t)>& produce,
   return watch.Seconds();
 }
 
+// A put and an erase of a hot key stand for an Add, a Get and a Done.
+double MixFloor(const Load& load, const Keys& hot, const std::string& dir) {
+  const auto floor = Floor::Create(dir);
+  const Shape shape = PendingShape();
+  Floor::Batch batch(floor.get());
+  std::minstd_rand random(1);
+  const size_t pairs = std::max<size_t>(load.keys.size() / 2, 1);
+  const Stopwatch watch;
+  for (size_t i = 0; i < pairs; ++i) {
+    const std::string_view key = hot[random() % hot.size()];
+    batch.Put(shape, 0, key);
+    batch.Erase(shape, 0, key);
+    if (batch.count() >= FloorBatch(load.durability)) {
+      batch.Write(false);
+    }
+  }
+  batch.Write(false);
+  floor->Sync();
+  const double seconds = watch.Seconds();
+  RequireEqual(floor->CountRecords(), 0, "records of the floor");
+  return Rate(3 * pairs, seconds);
+}
+
 double MixReference(const Load& load, const Keys& hot, const MixSize& size) {
   ReferenceQueue queue;
   Traffic traffic;
@@ -248,7 +271,8 @@ void Mix(Bench& bench) {
   if (bench.settings().producers || bench.settings().consumers) {
     sizes = {{load.producers, load.consumers}};
   }
-  std::vector<Bench::Subject> subjects;
+  std::vector<Bench::Subject> subjects = {
+      [&](const std::string& dir) { bench.Note("floor", kPerSecond, MixFloor(load, hot, dir)); }};
   for (const MixSize& size : sizes) {
     const std::string name = std::to_string(size.producers) + "+" + std::to_string(size.consumers);
     subjects.push_back([&bench, &load, &hot, size, name](const std::string&) {
@@ -265,6 +289,9 @@ void Mix(Bench& bench) {
          .bound = 1.2});
   }
   bench.Alternate(subjects);
+  bench.Want({.what = std::string("mix, ") + DurabilityName(load.durability),
+              .figure = bench.rows().front().figure,
+              .against = "floor"});
 }
 
 }  // namespace wq::bench
