@@ -73,9 +73,6 @@ rocksdb::DBOptions DatabaseOptions(const RocksdbOptions& options,
   db.max_background_jobs = 2;
   // A busy store adds to the manifest at every flush, and only a new file forgets.
   db.max_manifest_file_size = size_t{4} << 20;
-  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  db.keep_log_file_num = 5;
-  db.max_log_file_size = size_t{1} << 20;
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   return db;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/check.h"
+#include "storage/info_log.h"
 #include "storage/owner.h"
 #include "storage/records.h"
 #include "storage/rocksdb_setup.h"
@@ -59,6 +60,7 @@ Status RocksdbStorage::Open(const RocksdbOptions& options, bool create,
                             std::unique_ptr<OwnerLock> owner) {
   owner_ = std::move(owner);
   rocksdb::DBOptions db_options = DatabaseOptions(options, background_);
+  db_options.info_log = OpenInfoLog(dir_);
   // Only here, where the user asked for a new store: otherwise a lost CURRENT would become one.
   db_options.create_if_missing = create;
   db_options.create_missing_column_families = create;

@@ -5,16 +5,21 @@
 //   b             a call begins
 //   a RESULT      it has returned
 //
-//   kill_child DIR SEED WALL_US DURABILITY      the calls of StoreSource(SEED)
+//   kill_child DIR SEED WALL_US DURABILITY [LIMIT]      the calls of StoreSource(SEED)
 //
-// Ends when it is killed, or with status 3 and a message when the store cannot be opened.
+// Ends when it is killed, or with status 3 and a message when the store cannot be opened. With LIMIT no
+// file may grow beyond so many bytes once the store is open, and it ends with status 0 after 100 calls
+// that were not durable.
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
 #include <string>
 
+#include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
 #include "tests/support/store_calls.h"
 
@@ -27,7 +32,16 @@ void Report(const std::string& line) {
   }
 }
 
-int Main(char** argv) {
+void LimitFiles(const char* bytes) {
+  signal(SIGXFSZ, SIG_IGN);  // EFBIG instead.
+  const rlim_t most = std::strtoull(bytes, nullptr, 10);
+  const rlimit limit = {.rlim_cur = most, .rlim_max = most};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+    _exit(4);
+  }
+}
+
+int Main(int argc, char** argv) {
   const std::vector<QueueRules> rules = AllPolicies();
   StoreSource source(rules, std::strtoull(argv[2], nullptr, 10), {});
   RealStore store(rules, std::strtoll(argv[3], nullptr, 10));
@@ -37,20 +51,27 @@ int Main(char** argv) {
     return 3;
   }
   Report("r\n");
-  for (;;) {
+  const bool limited = argc > 5;
+  if (limited) {
+    LimitFiles(argv[5]);
+  }
+  for (int refused = 0; !limited || refused < 100;) {
     const StoreCall call = source.Next();
     Report("b\n");
-    Report("a " + store.Do(call) + "\n");
+    const std::string said = store.Do(call);
+    Report("a " + said + "\n");
+    refused += said == kNotDurable ? 1 : 0;
   }
+  return 0;
 }
 
 }  // namespace
 }  // namespace wq::support
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY\n";
+  if (argc < 5 || argc > 6) {
+    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY [LIMIT]\n";
     return 2;
   }
-  return wq::support::Main(argv);
+  return wq::support::Main(argc, argv);
 }

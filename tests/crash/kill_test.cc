@@ -25,6 +25,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
+#include "tests/support/reports.h"
 
 namespace wq::support {
 namespace {
@@ -44,7 +45,6 @@ class KillTest : public ::testing::TestWithParam<Durability> {
   void Round(uint64_t round);
   void KillInRecovery(Child* child);
   void KillAtWork(Child* child);
-  Life LifeOf(const std::string& reports, uint64_t seed) const;
 
   const std::vector<QueueRules> rules_ = AllPolicies();
   std::mt19937_64 random_;
@@ -77,19 +77,6 @@ void KillTest::KillAtWork(Child* child) {
   child->Signal(SIGKILL);
 }
 
-Life KillTest::LifeOf(const std::string& reports, uint64_t seed) const {
-  StoreSource source(rules_, seed, {});
-  Life life{.calls = {}, .results = {}, .level = GetParam(), .crash = CrashKind::kKill};
-  for (size_t at = 0, end = 0; (end = reports.find('\n', at)) != std::string::npos; at = end + 1) {
-    if (reports[at] == 'b') {
-      life.calls.push_back(source.Next());
-    } else if (reports[at] == 'a') {
-      life.results.push_back(reports.substr(at + 2, end - at - 2));
-    }
-  }
-  return life;
-}
-
 void KillTest::Round(uint64_t round) {
   if (round % kRoundsOfAStore == 0) {
     root_.emplace();
@@ -108,7 +95,8 @@ void KillTest::Round(uint64_t round) {
   ASSERT_TRUE(WIFSIGNALED(child.Wait())) << "round " << round << ": the child ended by itself";
   in_recovery_ += child.output().find("r\n") == std::string::npos ? 1 : 0;
 
-  const Life life = LifeOf(child.output(), seed);
+  Life life = ReadReports(child.output(), StoreSource(rules_, seed, {}));
+  life.level = GetParam();
   acknowledged_ += life.results.size();
   StoreImage found;
   const Status read = ReadStore(dir, rules_, &found);

@@ -54,6 +54,9 @@ enum class CrashKind : uint8_t {
   kPowerCut,  // What was synced is there.
 };
 
+// What a call says that was applied in memory, while its outcome on disk is unknown.
+inline constexpr const char* kNotDurable = "NotDurable";
+
 // One process's work on the store, from its opening to its crash.
 struct Life {
   std::vector<StoreCall> calls;             // Begun, in their order.

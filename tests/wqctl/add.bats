@@ -257,3 +257,10 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   wait "$PID"
   run -0 wqctl add -q q b
 }
+
+@test "a limit on the size of files is an error, not the end of the process" {
+  store_with kept
+  run -1 bash -c 'ulimit -f 20; seq 10000 | "$WQCTL" add -q q -'
+  contains "$output" "File too large"
+  [[ $(dumped_keys) == "kept "* ]]
+}

@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
   if (!OpenStandardDescriptors()) return wqctl::kExitFailure;
   // A reader that goes away is seen as EPIPE, so that what is open gets closed properly.
   std::signal(SIGPIPE, SIG_IGN);
+  // So is a limit on the size of files, as EFBIG: the store says that it is not durable.
+  std::signal(SIGXFSZ, SIG_IGN);
 
   // A store is its owner's business, whatever files the user makes elsewhere.
   const mode_t user_umask = umask(077);

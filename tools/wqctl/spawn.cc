@@ -36,7 +36,9 @@ struct ChildPlan {
     umask(plan.umask);
     struct sigaction normal = {};
     normal.sa_handler = SIG_DFL;
-    sigaction(SIGPIPE, &normal, nullptr);  // The only one that we ignore.
+    // The two that we ignore.
+    sigaction(SIGPIPE, &normal, nullptr);
+    sigaction(SIGXFSZ, &normal, nullptr);
     sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
     execve(plan.path, plan.argv, environ);
   }

@@ -1,0 +1,173 @@
+// One call on the disk fails, or every call from it on: EIO or ENOSPC at the first, the second, ... call of
+// a scenario, until a run meets no fault. A store must neither abort nor hang, work in memory goes on,
+// every call says that it is not durable, Health says why; and after the next opening nothing that was
+// acknowledged is missing.
+//
+// WQ_FAULT_SEED picks the seed. WQ_FAULT_EVERY is the distance between the calls that are tried: 1 tries
+// every one; without it about forty are.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/environment.h"
+#include "tests/support/failing_disk.h"
+#include "tests/support/oracle.h"
+#include "tests/support/real_store.h"
+
+namespace wq::support {
+namespace {
+
+constexpr int kLives = 2;
+constexpr uint64_t kCallsOfALife = 80;
+
+// What is tried, for the last words of a process that aborts or hangs.
+char g_case[256];
+
+extern "C" void SayTheCase(int signal_number) {
+  const char* what = signal_number == SIGALRM ? "\nHANG in " : "\nABORT in ";
+  static_cast<void>(!write(STDERR_FILENO, what, strlen(what)));
+  static_cast<void>(!write(STDERR_FILENO, g_case, strlen(g_case)));
+  static_cast<void>(!write(STDERR_FILENO, "\n", 1));
+  signal(SIGABRT, SIG_DFL);
+  abort();
+}
+
+struct Kind {
+  const char* name;
+  int error;
+  bool sticky;
+};
+
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+class FailingCallsTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  FailingCallsTest() {
+    signal(SIGABRT, SayTheCase);
+    signal(SIGALRM, SayTheCase);
+  }
+  ~FailingCallsTest() override {
+    alarm(0);
+    signal(SIGABRT, SIG_DFL);
+    signal(SIGALRM, SIG_DFL);
+  }
+
+  // The scenario, with its fault at call `at`. Returns whether it met it.
+  bool TryCase(uint64_t at);
+  void Live(const std::string& dir, FailingDisk* disk, Oracle* oracle, std::mt19937_64* random);
+  FailingDisk::Fault FaultAt(uint64_t at) const {
+    return {.at = at,
+            .error = GetParam().error,
+            .sticky = GetParam().sticky,
+            .calls = GetParam().error == ENOSPC ? FailingDisk::Calls::kChanges
+                                                : FailingDisk::Calls::kAll};
+  }
+
+  const std::vector<QueueRules> rules_ = AllPolicies();
+  uint64_t seed_ = 0;
+  uint64_t calls_ = 0;  // On files, of the last case.
+  uint64_t not_durable_ = 0;
+};
+
+// One process's work, as far as it comes.
+void FailingCallsTest::Live(const std::string& dir, FailingDisk* disk, Oracle* oracle,
+                            std::mt19937_64* random) {
+  StoreSource source(rules_, (*random)(), {.flushes = 30, .power_calls = 100});
+  Life life{.calls = {}, .results = {}, .level = Durability::kProcess, .crash = CrashKind::kKill};
+  {
+    RealStore store(rules_, oracle->wall_us());
+    const uint64_t failed_before = disk->failed();
+    const Status opened = store.Open(dir, life.level);
+    if (!opened.ok()) {
+      EXPECT_GT(disk->failed(), failed_before) << opened.ToString();
+    }
+    for (uint64_t i = 0; opened.ok() && i < kCallsOfALife; ++i) {
+      life.calls.push_back(source.Next());
+      life.results.push_back(store.Do(life.calls.back()));
+      if (life.results.back() == kNotDurable) {
+        ++not_durable_;
+        EXPECT_GT(disk->failed(), failed_before) << "not durable, without a fault";
+        EXPECT_FALSE(store.store()->Health().ok());
+      }
+    }
+    if (opened.ok() && store.store()->Close().ok()) {
+      // All is durable then.
+      life.calls.push_back({.queue = 0, .call = {.op = Op::kFlush}});
+      life.results.emplace_back("ok");
+    }
+  }
+  StoreImage found;
+  const Status read = ReadStore(dir, rules_, &found);
+  if (!read.ok() && GetParam().sticky && disk->failed() > 0) {
+    disk->Mend();  // The reader's own calls fail, too.
+    const Status again = ReadStore(dir, rules_, &found);
+    ASSERT_TRUE(again.ok()) << again.ToString();
+  } else if (!read.ok()) {
+    const Status again = ReadStore(dir, rules_, &found);  // The fault was the reader's.
+    ASSERT_TRUE(again.ok()) << read.ToString() << "; " << again.ToString();
+  }
+  for (const Violation& violation : oracle->Judge(life, found)) {
+    FAIL() << violation.ToString();
+  }
+}
+
+bool FailingCallsTest::TryCase(uint64_t at) {
+  const std::string name = std::string(GetParam().name) + ", call " + std::to_string(at) +
+                           ", WQ_FAULT_SEED=" + std::to_string(seed_);
+  std::snprintf(g_case, sizeof g_case, "%s", name.c_str());
+  SCOPED_TRACE(name);
+  alarm(60);
+  const ScratchDirectory root;
+  FailingDisk disk(FaultAt(at));
+  std::mt19937_64 random(seed_);
+  Oracle oracle(rules_, kStartWallUs);
+  for (int life = 0; life < kLives && !HasFatalFailure(); ++life) {
+    Live(root / "store", &disk, &oracle, &random);
+  }
+  const bool met = disk.failed() > 0;
+  disk.Mend();
+  if (!HasFatalFailure()) {
+    Live(root / "store", &disk, &oracle, &random);  // The disk is well again.
+  }
+  calls_ = disk.calls();
+  alarm(0);
+  return met;
+}
+
+TEST_P(FailingCallsTest, NothingAcknowledgedIsLost) {
+  seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
+  std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+  TryCase(UINT64_MAX - 1);  // How many calls there are.
+  const uint64_t every = FromEnvironment("WQ_FAULT_EVERY", std::max<uint64_t>(1, calls_ / 40));
+  uint64_t cases = 0;
+  bool met = true;
+  for (uint64_t at = seed_ % every; met && !HasFailure(); at += every) {
+    met = TryCase(at);
+    ++cases;
+  }
+  std::cout << "total: " << cases << " failing calls of about " << calls_ << ", " << not_durable_
+            << " calls said that they are not durable\n";
+  EXPECT_GT(cases, 15U);
+  EXPECT_GT(not_durable_, cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FailingCallsTest,
+                         ::testing::Values(Kind{"EioOnce", EIO, false},
+                                           Kind{"EioSticky", EIO, true},
+                                           Kind{"EnospcOnce", ENOSPC, false},
+                                           Kind{"EnospcSticky", ENOSPC, true}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace wq::support

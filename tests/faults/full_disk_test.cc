@@ -1,0 +1,118 @@
+// A disk that is really full: a limit on the size of files, which needs no privilege, and a small file
+// system of its own, where the test may mount one. The store says that it is not durable, goes on in
+// memory, and loses nothing that it had acknowledged.
+
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/child.h"
+#include "tests/support/environment.h"
+#include "tests/support/oracle.h"
+#include "tests/support/real_store.h"
+#include "tests/support/reports.h"
+
+namespace wq::support {
+namespace {
+
+class FullDiskTest : public ::testing::Test {
+ protected:
+  // Judges what `life` has left in `dir`.
+  void Judge(const std::string& dir, const Life& life) {
+    StoreImage found;
+    const Status read = ReadStore(dir, rules_, &found);
+    ASSERT_TRUE(read.ok()) << read.ToString();
+    Oracle oracle(rules_, kStartWallUs);
+    for (const Violation& violation : oracle.Judge(life, found)) {
+      FAIL() << violation.ToString();
+    }
+  }
+
+  const uint64_t seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
+  const std::vector<QueueRules> rules_ = AllPolicies();
+  ScratchDirectory root_;
+};
+
+TEST_F(FullDiskTest, ALimitOnTheSizeOfFiles) {
+  std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+  const std::string dir = root_ / "store";
+  const std::string limit = std::to_string(20'000 + seed_ % 50'000);
+  Child child(
+      {WQ_KILL_CHILD, dir, std::to_string(seed_), std::to_string(kStartWallUs), "1", limit});
+  const int status = child.Wait();
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  Life life = ReadReports(child.output(), StoreSource(rules_, seed_, {}));
+  life.level = Durability::kProcess;
+  const auto refused = std::count(life.results.begin(), life.results.end(), kNotDurable);
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(static_cast<int64_t>(life.results.size()) - refused, 100);
+  Judge(dir, life);
+}
+
+// A file system of a megabyte, with a file in it that leaves only a part of that.
+class SmallFileSystem {
+ public:
+  explicit SmallFileSystem(const std::string& path) : path_(path) {
+    std::filesystem::create_directory(path);
+    mounted_ = mount("wq-test", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m") == 0;
+  }
+  ~SmallFileSystem() {
+    if (mounted_) {
+      umount2(path_.c_str(), MNT_DETACH);
+    }
+  }
+  SmallFileSystem(const SmallFileSystem&) = delete;
+  SmallFileSystem& operator=(const SmallFileSystem&) = delete;
+
+  bool mounted() const { return mounted_; }
+  void Fill(uint64_t but_bytes) {
+    const uint64_t bytes = std::filesystem::space(path_).available;
+    std::ofstream(path_ + "/ballast") << std::string(bytes - std::min(bytes, but_bytes), 'x');
+  }
+  void MakeRoom() { std::filesystem::remove(path_ + "/ballast"); }
+
+ private:
+  const std::string path_;
+  bool mounted_ = false;
+};
+
+TEST_F(FullDiskTest, AFileSystemWithoutRoom) {
+  SmallFileSystem small(root_ / "small");
+  if (!small.mounted()) {
+    GTEST_SKIP() << "NOT TESTED: no small file system can be mounted here: " << strerror(errno);
+  }
+  std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+  const std::string dir = root_ / "small/store";
+  StoreSource source(rules_, seed_, {});
+  Life life{.calls = {}, .results = {}, .level = Durability::kProcess, .crash = CrashKind::kKill};
+  {
+    RealStore store(rules_, kStartWallUs);
+    const Status opened = store.Open(dir, life.level);
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+    small.Fill(16'000);
+    for (int refused = 0; refused < 100 && life.calls.size() < 100'000;) {
+      life.calls.push_back(source.Next());
+      life.results.push_back(store.Do(life.calls.back()));
+      refused += life.results.back() == kNotDurable ? 1 : 0;
+    }
+    EXPECT_EQ(store.store()->Health().code(), StatusCode::kNotDurable);
+    EXPECT_EQ(store.store()->Close().code(), StatusCode::kNotDurable);
+  }
+  small.MakeRoom();
+  Judge(dir, life);
+}
+
+}  // namespace
+}  // namespace wq::support

@@ -1,0 +1,65 @@
+// FailingDisk: a disk on which one call fails, or every call from one on, until it is mended.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/support/watched_disk.h"
+
+namespace wq::support {
+
+class FailingDisk final : public WatchedDisk {
+ public:
+  enum class Calls : uint8_t {
+    kChanges,  // Those that change something: a full disk can still be read.
+    kAll,
+  };
+  struct Fault {
+    uint64_t at = UINT64_MAX;  // The number of the call, from 0, of those that count.
+    int error = 0;             // errno.
+    bool sticky = false;       // All calls from there on fail.
+    Calls calls = Calls::kAll;
+  };
+
+  explicit FailingDisk(const Fault& fault) : fault_(fault) {}
+
+  uint64_t calls() const {
+    const std::lock_guard lock(mu_);
+    return calls_;
+  }
+  uint64_t failed() const {
+    const std::lock_guard lock(mu_);
+    return failed_;
+  }
+  // No call fails any more.
+  void Mend() {
+    const std::lock_guard lock(mu_);
+    fault_.at = UINT64_MAX;
+  }
+  // Fails from now on, as `fault` says, counted from here.
+  void Break(const Fault& fault) {
+    const std::lock_guard lock(mu_);
+    fault_ = fault;
+    fault_.at += calls_;
+  }
+
+ protected:
+  int Before(const FileCall& call) override {
+    if (fault_.calls == Calls::kChanges &&
+        (call.kind == FileCall::Kind::kRead || call.kind == FileCall::Kind::kDelete)) {
+      return 0;
+    }
+    const uint64_t number = calls_++;
+    if (number < fault_.at || (number > fault_.at && !fault_.sticky)) {
+      return 0;
+    }
+    ++failed_;
+    return fault_.error;
+  }
+
+ private:
+  Fault fault_;         // Under mu_, as are all below.
+  uint64_t calls_ = 0;  // That count.
+  uint64_t failed_ = 0;
+};
+
+}  // namespace wq::support

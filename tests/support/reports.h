@@ -1,0 +1,25 @@
+// ReadReports: the Life of a child that reports each call as "b" when it begins and "a RESULT" when it
+// has returned, a line each (tests/crash/child.cc).
+#pragma once
+
+#include <string>
+
+#include "tests/support/oracle.h"
+#include "tests/support/store_calls.h"
+
+namespace wq::support {
+
+// `source` is what the child drew its calls from. Lines that say something else are left out.
+inline Life ReadReports(const std::string& reports, StoreSource source) {
+  Life life;
+  for (size_t at = 0, end = 0; (end = reports.find('\n', at)) != std::string::npos; at = end + 1) {
+    if (reports[at] == 'b') {
+      life.calls.push_back(source.Next());
+    } else if (reports[at] == 'a') {
+      life.results.push_back(reports.substr(at + 2, end - at - 2));
+    }
+  }
+  return life;
+}
+
+}  // namespace wq::support
