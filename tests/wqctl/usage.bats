@@ -109,11 +109,11 @@ load helpers
 
 @test "good durations" {
   store_with
-  for duration in 0 1us 5ms 1.5s 2m 1h30m 0.25h 36500d; do
+  for duration in 0 1us 5ms 5400.5s 2m 1h30m 0.25h 36500d; do
     run -0 wqctl add -q q --after "$duration" "k$duration"
   done
   [ "$(wqctl inspect k1h30m -o json | jq '.entries[0].delay_seconds')" = 5400 ]
-  [ "$(wqctl inspect k1.5s -o json | jq '.entries[0].delay_seconds')" = 1.5 ]
+  [ "$(wqctl inspect k5400.5s -o json | jq '.entries[0].delay_seconds')" = 5400.5 ]
   [ "$(wqctl inspect k0 -o json | jq -r '.entries[0].state')" = pending ]
 }
 

@@ -145,7 +145,7 @@ void PrintStore(const wq::StoreInfo& info, Output* out) {
   out->Write("\n");
 }
 
-std::vector<std::string> EntryRow(const std::string& queue, const wq::Entry& entry) {
+std::vector<std::string> InspectRow(const std::string& queue, const wq::Entry& entry) {
   const bool pending = entry.state == wq::EntryState::kPending;
   const bool delayed = entry.state == wq::EntryState::kDelayed;
   const bool quarantined = entry.state == wq::EntryState::kQuarantined;
@@ -172,7 +172,7 @@ void PrintKey(const std::vector<QueueEntries>& found, Output* out) {
                "QUARANTINED AT", "FAILURES", "FIRST FAILURE", "LAST FAILURE", "LAST ERROR"},
               out);
   for (const QueueEntries& queue : found) {
-    for (const wq::Entry& entry : queue.entries) table.Add(EntryRow(queue.queue, entry));
+    for (const wq::Entry& entry : queue.entries) table.Add(InspectRow(queue.queue, entry));
   }
   table.Finish();
 }

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 // What a pipe holds, and what is read from it at once.
 constexpr size_t kPipeBytes = size_t{64} << 10;
-constexpr size_t kReadBytes = size_t{4} << 10;
+constexpr size_t kErrorChunkBytes = size_t{4} << 10;
 
 constexpr std::string_view kPlaceholder = "{}";
 
@@ -119,7 +119,7 @@ class CommandRunner::Watch {
     }
     close(pid_fd);
     // A process that it left behind may write on for ever; the command's own words are in the pipe.
-    for (size_t read = 0; read < kPipeBytes && ReadStderr(); read += kReadBytes) {
+    for (size_t read = 0; read < kPipeBytes && ReadStderr(); read += kErrorChunkBytes) {
     }
     return ResultOf(status);
   }
@@ -156,7 +156,7 @@ class CommandRunner::Watch {
 
   // Takes a piece of what is there. False at the end of the pipe.
   bool ReadStderr() {
-    std::array<char, kReadBytes> buffer;
+    std::array<char, kErrorChunkBytes> buffer;
     const ssize_t n = read(stderr_fd_, buffer.data(), buffer.size());
     if (n <= 0) return n < 0 && (errno == EAGAIN || errno == EINTR);
     const std::string_view text(buffer.data(), static_cast<size_t>(n));
