@@ -13,8 +13,6 @@ namespace {
 constexpr size_t kThreads = 16;
 constexpr size_t kBatchKeys = 1000;
 
-double Rate(size_t operations, double seconds) { return static_cast<double>(operations) / seconds; }
-
 double AckFloor(const Keys& keys, Durability durability, size_t threads, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   const Stopwatch watch;

@@ -9,8 +9,6 @@
 namespace wq::bench {
 namespace {
 
-double Rate(size_t operations, double seconds) { return static_cast<double>(operations) / seconds; }
-
 // Where a round finds its keys.
 struct Load {
   explicit Load(const Settings& settings)
