@@ -72,6 +72,8 @@ plant includes_go_one_way include/wq/queue.h '#include <absl/strings/string_view
 plant includes_go_one_way storage/db.cc '#include "engine/item.h"'
 plant includes_go_one_way engine/queue.cc '#include "tools/wqctl/verb.h"'
 plant includes_go_one_way tools/wqctl/main.cc '#include "tests/support/fixture.h"'
+plant includes_go_one_way bindings/c/queue.cc '#include "engine/item.h"'
+plant includes_go_one_way engine/queue.cc '#include "bindings/c/border.h"'
 plant includes_go_one_way examples/readme/main.cc '#include "engine/item.h"'
 plant no_sleep_in_tests tests/engine/queue_test.cc '  std::this_thread::sleep_for(1ms);'
 plant no_sleep_in_tests tests/storage/kill_test.cc '  ::usleep (10);'

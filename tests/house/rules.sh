@@ -7,7 +7,7 @@
 sources() {
   local folder
   for folder in "$@"; do
-    [[ ! -d $folder ]] || find "$folder" -type f \( -name '*.cc' -o -name '*.h' \) -print0
+    [[ ! -d $folder ]] || find "$folder" -type f \( -name '*.cc' -o -name '*.c' -o -name '*.h' \) -print0
   done
 }
 all_sources() { sources include storage engine tools tests examples bindings; }
@@ -45,6 +45,10 @@ rule_includes_go_one_way() {
   sources storage | violations 'storage includes what is above' "$(include 'engine/|tools/|tests/')"
   sources engine | violations 'the engine includes what is above' "$(include 'tools/|tests/')"
   sources tools examples | violations 'tests are for tests' "$(include 'tests/')"
+  sources bindings | violations 'a binding includes what is not public' \
+    "$(include 'engine/|storage/|tools/|tests/')"
+  sources include storage engine tools examples |
+    violations 'bindings are on top of all' "$(include 'bindings/')"
   sources examples | violations 'an example includes what users do not have' \
     "$(include 'engine/|storage/|tools/')"
 }

@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 shopt -s nullglob globstar
-printf '%s\n' {include,storage,engine,tools,tests,examples,bindings}/**/*.{cc,h}
+printf '%s\n' {include,storage,engine,tools,tests,examples,bindings}/**/*.{cc,c,h}

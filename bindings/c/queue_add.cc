@@ -1,0 +1,141 @@
+// The C interface: adding keys.
+
+#include "bindings/c/key_call.h"
+#include "bindings/c/options.h"
+#include "wq/wq.h"
+
+namespace {
+
+using wq::AddOptions;
+using wq::AddOutcome;
+using wq::Status;
+using wq::c::Call;
+using wq::c::CallOptions;
+using wq::c::KeyCall;
+using wq::c::QueueObject;
+
+static_assert(WQ_ADDED == static_cast<int32_t>(AddOutcome::kAdded));
+static_assert(WQ_DEDUPLICATED == static_cast<int32_t>(AddOutcome::kDeduplicated));
+static_assert(WQ_HELD == static_cast<int32_t>(AddOutcome::kHeld));
+
+// `add(queue, key, options, outcome)` adds it. `outcome` is written if it was applied.
+template <typename Add>
+wq_code AddCall(wq_queue queue, const char* key, size_t key_size, const wq_add_options* options,
+                int32_t* outcome, wq_error* error, const Add& add) noexcept {
+  return KeyCall(queue, key, key_size, error, [&](QueueObject& q, std::string_view k) -> Status {
+    CallOptions call;
+    if (Status s = wq::c::ToAddOptions(options, &call); !s.ok()) {
+      return s;
+    }
+    AddOutcome did = AddOutcome::kAdded;
+    Status status = add(*q.queue, k, call, &did);
+    if (outcome != nullptr && (status.ok() || status.code() == wq::StatusCode::kNotDurable)) {
+      *outcome = static_cast<int32_t>(did);
+    }
+    return status;
+  });
+}
+
+// The delay of a call, for the limiter that the call comes to. See MakeLimiter.
+class RetryDelayScope {
+ public:
+  explicit RetryDelayScope(const std::optional<int64_t>& delay_us)
+      : before_(wq::c::ThisThread().retry_delay_us) {
+    wq::c::ThisThread().retry_delay_us = delay_us.has_value() ? &*delay_us : nullptr;
+  }
+  ~RetryDelayScope() { wq::c::ThisThread().retry_delay_us = before_; }
+  RetryDelayScope(const RetryDelayScope&) = delete;
+  RetryDelayScope& operator=(const RetryDelayScope&) = delete;
+
+ private:
+  const int64_t* const before_;
+};
+
+void WriteResult(const wq::BatchResult& result, wq_batch_result* out) {
+  for (size_t i = 0; i < result.refused.size() && i < out->refused_capacity; ++i) {
+    const auto& [index, status] = result.refused[i];
+    out->refused_keys[i] = {.index = index, .code = static_cast<wq_code>(status.code())};
+  }
+  const wq_batch_result written{.size = 0,
+                                .added = result.added,
+                                .deduplicated = result.deduplicated,
+                                .held = result.held,
+                                .refused = result.refused.size(),
+                                .refused_keys = out->refused_keys,
+                                .refused_capacity = out->refused_capacity};
+  wq::c::WriteSized(written, out);
+}
+
+Status CheckResult(const wq_batch_result* result) {
+  if (result == nullptr) {
+    return {};
+  }
+  if (result->size < sizeof *result) {
+    return Status::InvalidArgument("result.size is " + std::to_string(result->size) +
+                                   ", not the struct's size");
+  }
+  return result->refused_capacity > 0 ? wq::c::NotNull("result.refused_keys", result->refused_keys)
+                                      : Status::Ok();
+}
+
+}  // namespace
+
+extern "C" {
+
+wq_code wq_queue_add(wq_queue queue, const char* key, size_t key_size,
+                     const wq_add_options* options, int32_t* outcome, wq_error* error) {
+  return AddCall(queue, key, key_size, options, outcome, error,
+                 [](wq::Queue& q, std::string_view k, const CallOptions& call, AddOutcome* did) {
+                   return q.Add(k, call.options, did);
+                 });
+}
+
+wq_code wq_queue_add_after(wq_queue queue, const char* key, size_t key_size, int64_t delay_us,
+                           const wq_add_options* options, int32_t* outcome, wq_error* error) {
+  return AddCall(
+      queue, key, key_size, options, outcome, error,
+      [delay_us](wq::Queue& q, std::string_view k, const CallOptions& call, AddOutcome* did) {
+        return q.AddAfter(k, std::chrono::microseconds(delay_us), call.options, did);
+      });
+}
+
+wq_code wq_queue_add_rate_limited(wq_queue queue, const char* key, size_t key_size,
+                                  const char* failure, size_t failure_size,
+                                  const wq_add_options* options, int32_t* outcome,
+                                  wq_error* error) {
+  return AddCall(
+      queue, key, key_size, options, outcome, error,
+      [&](wq::Queue& q, std::string_view k, const CallOptions& call, AddOutcome* did) -> Status {
+        if (Status s = wq::c::CheckInput("failure", failure, failure_size); !s.ok()) {
+          return s;
+        }
+        const RetryDelayScope scope(call.retry_delay_us);
+        return q.AddRateLimited(k, {failure, failure_size}, call.options, did);
+      });
+}
+
+wq_code wq_queue_add_batch(wq_queue queue, const char* list, size_t list_size,
+                           const wq_add_options* options, wq_batch_result* result,
+                           wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (Status s = CheckResult(result); !s.ok()) {
+      return s;
+    }
+    CallOptions call;
+    if (Status s = wq::c::ToAddOptions(options, &call); !s.ok()) {
+      return s;
+    }
+    std::vector<std::string_view> keys;
+    if (Status s = wq::c::ReadKeys("list", list, list_size, &keys); !s.ok()) {
+      return s;
+    }
+    wq::BatchResult did;
+    Status status = q.queue->AddBatch(keys, call.options, &did);
+    if (result != nullptr) {
+      WriteResult(did, result);
+    }
+    return status;
+  });
+}
+
+}  // extern "C"

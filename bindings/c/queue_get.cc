@@ -1,0 +1,240 @@
+// The C interface: handing out keys, Done, readiness, and the workers of shards.
+
+#include <algorithm>
+#include <new>
+
+#include "bindings/c/key_call.h"
+#include "bindings/c/options.h"
+#include "wq/wq.h"
+
+namespace {
+
+using wq::Status;
+using wq::StatusCode;
+using wq::c::Call;
+using wq::c::KeyCall;
+using wq::c::kKeyHeader;
+using wq::c::QueueObject;
+using wq::c::Registry;
+using wq::c::StoreObject;
+using wq::c::WorkerObject;
+
+// Takes a key by `get(timeout, key)`. Who looks without waiting and finds none has asked for a
+// notification when this returns.
+template <typename Get>
+Status Take(QueueObject& queue, int64_t timeout_us, std::string* key, const Get& get) {
+  Status status = get(wq::c::ToTimeout(timeout_us), key);
+  if (timeout_us == 0 && status.code() == StatusCode::kTimedOut) {
+    queue.ready->Ask();
+    status = get(std::chrono::microseconds(0), key);  // What came before the asking.
+  }
+  return status;
+}
+
+template <typename Get>
+Status TakeOne(QueueObject& queue, int64_t timeout_us, wq_bytes* key, const Get& get) {
+  if (Status s = wq::c::CheckOutput("key", key); !s.ok()) {
+    return s;
+  }
+  wq::c::Reserve(queue.max_key_bytes, key);  // Before a key is taken: afterwards nothing may fail.
+  std::string taken;
+  if (Status s = Take(queue, timeout_us, &taken, get); !s.ok()) {
+    return s;
+  }
+  wq::c::Assign(taken, key);
+  return {};
+}
+
+bool MakeRoom(size_t capacity, wq_bytes* list) {
+  try {
+    wq::c::Reserve(capacity, list);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;  // The keys that were taken are good.
+  }
+}
+
+template <typename Get>
+Status TakeBatch(QueueObject& queue, size_t max_keys, int64_t timeout_us, wq_bytes* list,
+                 size_t* count, const Get& get) {
+  if (Status s = wq::c::CheckOutput("list", list); !s.ok()) {
+    return s;
+  }
+  if (max_keys == 0) {
+    return Status::InvalidArgument("max_keys is 0");
+  }
+  wq::c::Reserve(kKeyHeader + queue.max_key_bytes, list);
+  std::string key;
+  if (Status s = Take(queue, timeout_us, &key, get); !s.ok()) {
+    return s;
+  }
+  wq::c::Assign({}, list);
+  size_t taken = 0;
+  for (Status status; status.ok(); status = get(std::chrono::microseconds(0), &key)) {
+    wq::c::AppendKey(key, list);
+    if (++taken == max_keys || !MakeRoom(list->size + kKeyHeader + queue.max_key_bytes, list)) {
+      break;
+    }
+  }
+  if (count != nullptr) {
+    *count = taken;
+  }
+  return {};
+}
+
+auto GetOf(wq::Queue& queue) {
+  return [&queue](std::chrono::microseconds timeout, std::string* key) {
+    return queue.GetFor(timeout, key);
+  };
+}
+auto GetOf(wq::Worker& worker) {
+  return [&worker](std::chrono::microseconds timeout, std::string* key) {
+    return worker.GetFor(timeout, key);
+  };
+}
+
+}  // namespace
+
+extern "C" {
+
+wq_code wq_queue_get(wq_queue queue, int64_t timeout_us, wq_bytes* key, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
+    return TakeOne(q, timeout_us, key, GetOf(*q.queue));
+  });
+}
+
+wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us, wq_bytes* list,
+                           size_t* count, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
+    return TakeBatch(q, max_keys, timeout_us, list, count, GetOf(*q.queue));
+  });
+}
+
+wq_code wq_queue_done(wq_queue queue, const char* key, size_t key_size, wq_error* error) {
+  return KeyCall(queue, key, key_size, error,
+                 [](QueueObject& q, std::string_view k) { return q.queue->Done(k); });
+}
+
+wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t list_size,
+                            size_t* not_processing, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    std::vector<std::string_view> keys;
+    if (Status s = wq::c::ReadKeys("list", list, list_size, &keys); !s.ok()) {
+      return s;
+    }
+    Status first;  // Of the keys that nobody holds.
+    size_t refused = 0;
+    Status status;
+    for (const std::string_view key : keys) {
+      status = q.queue->Done(key);
+      if (status.code() == StatusCode::kNotProcessing) {
+        first = refused++ == 0 ? std::move(status) : std::move(first);
+        status = {};
+      } else if (!status.ok() && status.code() != StatusCode::kNotDurable) {
+        break;
+      }
+    }
+    if (not_processing != nullptr) {
+      *not_processing = refused;
+    }
+    return status.ok() ? first : status;
+  });
+}
+
+wq_code wq_queue_added_again(wq_queue queue, const char* key, size_t key_size, int32_t* again,
+                             wq_error* error) {
+  return KeyCall(queue, key, key_size, error, [&](QueueObject& q, std::string_view k) -> Status {
+    if (again == nullptr) {
+      return wq::c::NullArgument("again");
+    }
+    *again = q.queue->AddedAgain(k) ? 1 : 0;
+    return {};
+  });
+}
+
+wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
+    return fd == nullptr ? wq::c::NullArgument("fd") : q.ready->Descriptor(fd);
+  });
+}
+
+// --- Shards ---
+
+wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (Status s = wq::c::NotNull("worker", worker); !s.ok()) {
+      return s;
+    }
+    *worker = WQ_NO_WORKER;
+    auto object = std::make_unique<WorkerObject>();
+    object->queue = &q;
+    if (Status s = q.queue->Join(&object->worker); !s.ok()) {
+      return s;
+    }
+    const std::lock_guard lock(q.store->mu);
+    q.store->workers.reserve(q.store->workers.size() + 1);
+    worker->handle = Registry::Instance().Insert(WorkerObject::kKind, object.get());
+    static_cast<void>(object.release());  // The registry's now.
+    q.store->workers.push_back(worker->handle);
+    return {};
+  });
+}
+
+wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key, wq_error* error) {
+  return Call<WorkerObject>(worker.handle, error, [&](WorkerObject& w) {
+    return TakeOne(*w.queue, timeout_us, key, GetOf(*w.worker));
+  });
+}
+
+wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us, wq_bytes* list,
+                            size_t* count, wq_error* error) {
+  return Call<WorkerObject>(worker.handle, error, [&](WorkerObject& w) {
+    return TakeBatch(*w.queue, max_keys, timeout_us, list, count, GetOf(*w.worker));
+  });
+}
+
+wq_code wq_worker_shards(wq_worker worker, uint32_t* shards, size_t capacity, size_t* count,
+                         wq_error* error) {
+  return Call<WorkerObject>(worker.handle, error, [&](WorkerObject& w) -> Status {
+    if (count == nullptr || (shards == nullptr && capacity > 0)) {
+      return wq::c::NullArgument("shards or count");
+    }
+    const std::vector<uint32_t> own = w.worker->Shards();
+    *count = own.size();
+    std::copy_n(own.begin(), std::min(capacity, own.size()), shards);
+    return {};
+  });
+}
+
+wq_code wq_worker_leave(wq_worker worker, wq_error* error) {
+  return wq::c::Enter(error, [&]() -> Status {
+    uint64_t store = 0;
+    {
+      const wq::c::Pinned<WorkerObject> pinned(worker.handle);
+      if (pinned.get() == nullptr) {
+        return wq::c::BadHandle(WorkerObject::kKind, worker.handle);
+      }
+      store = pinned.get()->queue->store->handle;
+    }
+    // Pinned, the store cannot end: then its workers are still there to leave.
+    const wq::c::Pinned<StoreObject> s(store);
+    if (s.get() == nullptr) {
+      return wq::c::BadHandle(WorkerObject::kKind, worker.handle);
+    }
+    bool busy = false;
+    const std::unique_ptr<WorkerObject> object(static_cast<WorkerObject*>(
+        Registry::Instance().RetireIdle(WorkerObject::kKind, worker.handle, &busy)));
+    if (object == nullptr) {
+      return busy ? Status::InvalidArgument("a call of the worker is under way")
+                  : wq::c::BadHandle(WorkerObject::kKind, worker.handle);
+    }
+    {
+      const std::lock_guard lock(s.get()->mu);
+      std::erase(s.get()->workers, worker.handle);
+    }
+    Registry::Instance().Release(worker.handle);
+    return {};
+  });
+}
+
+}  // extern "C"

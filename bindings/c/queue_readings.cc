@@ -1,0 +1,124 @@
+// The C interface: what a queue holds.
+
+#include "bindings/c/key_call.h"
+#include "wq/wq.h"
+
+using wq::Status;
+using wq::c::Call;
+using wq::c::CallbackScope;
+using wq::c::KeyCall;
+using wq::c::NullArgument;
+using wq::c::QueueObject;
+
+extern "C" {
+
+wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (queued == nullptr) {
+      return NullArgument("queued");
+    }
+    *queued = q.queue->Len();
+    return {};
+  });
+}
+
+wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (Status s = wq::c::CheckSized("counts", counts); !s.ok()) {
+      return s;
+    }
+    const wq::QueueCounts now = q.queue->Counts();
+    const wq_counts written{.size = 0,
+                            .queued = now.queued,
+                            .processing = now.processing,
+                            .delayed = now.delayed,
+                            .failing = now.failing,
+                            .quarantined = now.quarantined,
+                            .paused = now.paused ? 1 : 0};
+    wq::c::WriteSized(written, counts);
+    return {};
+  });
+}
+
+wq_code wq_queue_lanes(wq_queue queue, wq_visit_lane visit, void* arg, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (visit == nullptr) {
+      return NullArgument("visit");
+    }
+    const auto lanes = q.queue->Counts().lanes;
+    const CallbackScope scope;
+    for (auto it = lanes.rbegin(); it != lanes.rend() && visit(arg, it->first, it->second) != 0;
+         ++it) {
+    }
+    return {};
+  });
+}
+
+wq_code wq_queue_list(wq_queue queue, size_t offset, size_t limit, wq_visit_queued visit, void* arg,
+                      wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (visit == nullptr) {
+      return NullArgument("visit");
+    }
+    const auto keys = q.queue->List(offset, limit);
+    const CallbackScope scope;
+    for (const wq::QueuedKey& key : keys) {
+      const wq_queued_key shown{.key = key.key.data(),
+                                .key_size = key.key.size(),
+                                .lane = key.lane,
+                                .group = key.group.data(),
+                                .group_size = key.group.size()};
+      if (visit(arg, &shown) == 0) {
+        break;
+      }
+    }
+    return {};
+  });
+}
+
+wq_code wq_queue_position_of(wq_queue queue, const char* key, size_t key_size, size_t* position,
+                             wq_error* error) {
+  return KeyCall(queue, key, key_size, error, [&](QueueObject& q, std::string_view k) {
+    return position == nullptr ? NullArgument("position") : q.queue->PositionOf(k, position);
+  });
+}
+
+wq_code wq_queue_quarantined(wq_queue queue, wq_visit_quarantined visit, void* arg,
+                             wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (visit == nullptr) {
+      return NullArgument("visit");
+    }
+    const auto keys = q.queue->Quarantined();
+    const CallbackScope scope;
+    for (const wq::QuarantinedKey& key : keys) {
+      const wq_quarantined_key shown{.key = key.key.data(),
+                                     .key_size = key.key.size(),
+                                     .failures = key.failures,
+                                     .last_error = key.last_error.data(),
+                                     .last_error_size = key.last_error.size(),
+                                     .quarantined_at_us = key.quarantined_at_us};
+      if (visit(arg, &shown) == 0) {
+        break;
+      }
+    }
+    return {};
+  });
+}
+
+wq_code wq_queue_cursors(wq_queue queue, wq_visit_cursor visit, void* arg, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (visit == nullptr) {
+      return NullArgument("visit");
+    }
+    return wq::c::VisitCursors(q.queue->Cursors(), visit, arg);
+  });
+}
+
+wq_code wq_queue_name(wq_queue queue, wq_bytes* name, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
+    return wq::c::AssignChecked("name", q.queue->name(), name);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,189 @@
+// The C interface: stores.
+
+#include "wq/store.h"
+
+#include <optional>
+#include <string>
+
+#include "bindings/c/border.h"
+#include "bindings/c/objects.h"
+#include "bindings/c/options.h"
+#include "wq/wq.h"
+
+namespace {
+
+using wq::Status;
+using wq::c::Call;
+using wq::c::CallbackScope;
+using wq::c::Enter;
+using wq::c::NotNull;
+using wq::c::QueueObject;
+using wq::c::Registry;
+using wq::c::StoreObject;
+using wq::c::WorkerObject;
+
+// `open(options, &store)` opens it.
+template <typename Open>
+Status OpenStore(const wq_store_options* options, wq_store* store, const Open& open) {
+  if (Status s = NotNull("store", store); !s.ok()) {
+    return s;
+  }
+  *store = WQ_NO_STORE;
+  auto object = std::make_unique<StoreObject>();
+  wq::StoreOptions store_options;
+  if (Status s = wq::c::ToStoreOptions(options, &store_options, &object->metrics); !s.ok()) {
+    return s;
+  }
+  wq::c::WatchForks();
+  if (Status s = open(store_options, &object->store); !s.ok()) {
+    return s;
+  }
+  object->handle = Registry::Instance().Insert(StoreObject::kKind, object.get());
+  store->handle = object.release()->handle;  // The registry's now.
+  return {};
+}
+
+// Waits until nobody uses the objects of these handles, and nobody finds them any more.
+template <typename T>
+std::vector<std::unique_ptr<T>> RetireAll(const std::vector<uint64_t>& handles) {
+  std::vector<std::unique_ptr<T>> objects;
+  for (const uint64_t handle : handles) {
+    objects.emplace_back(static_cast<T*>(Registry::Instance().Retire(T::kKind, handle)));
+    Registry::Instance().WaitUnpinned(handle);
+    Registry::Instance().Release(handle);
+  }
+  return objects;
+}
+
+// REQUIRES: retired.
+Status EndStore(uint64_t handle, StoreObject* object) {
+  Registry& registry = Registry::Instance();
+  const std::unique_ptr<StoreObject> owned(object);
+  // Blocked calls return, those under way end. Then no new queue can come, and after that no worker.
+  Status status = object->store->Close();
+  registry.WaitUnpinned(handle);
+  registry.Release(handle);
+  const auto queues = RetireAll<QueueObject>(object->queues);
+  RetireAll<WorkerObject>(object->workers).clear();
+  return status;
+}
+
+}  // namespace
+
+extern "C" {
+
+wq_code wq_store_open(const char* dir, const wq_store_options* options, wq_store* store,
+                      wq_error* error) {
+  return Enter(error, [&]() -> Status {
+    if (Status s = NotNull("dir", dir); !s.ok()) {
+      return s;
+    }
+    return OpenStore(options, store, [dir](const wq::StoreOptions& o, auto* opened) {
+      return wq::Store::Open(o, dir, opened);
+    });
+  });
+}
+
+wq_code wq_store_open_in_memory(const wq_store_options* options, wq_store* store, wq_error* error) {
+  return Enter(error, [&] {
+    return OpenStore(options, store, [](const wq::StoreOptions& o, auto* opened) {
+      return wq::Store::OpenInMemory(o, opened);
+    });
+  });
+}
+
+wq_code wq_store_close(wq_store store, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
+    Status here = wq::c::NotInCallback("wq_store_close");
+    return here.ok() ? s.store->Close() : here;
+  });
+}
+
+wq_code wq_store_free(wq_store store, wq_error* error) {
+  return Enter(error, [store]() -> Status {
+    if (Status s = wq::c::NotInCallback("wq_store_free"); !s.ok()) {
+      return s;
+    }
+    auto* const object =
+        static_cast<StoreObject*>(Registry::Instance().Retire(StoreObject::kKind, store.handle));
+    return object == nullptr ? wq::c::BadHandle(StoreObject::kKind, store.handle)
+                             : EndStore(store.handle, object);
+  });
+}
+
+wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_options* options,
+                            wq_queue* queue, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
+    if (Status bad = NotNull("queue", queue); !bad.ok()) {
+      return bad;
+    }
+    *queue = WQ_NO_QUEUE;
+    if (Status bad = NotNull("name", name); !bad.ok()) {
+      return bad;
+    }
+    if (Status bad = wq::c::NotInCallback("wq_store_open_queue"); !bad.ok()) {
+      return bad;
+    }
+    auto object = std::make_unique<QueueObject>();
+    wq::QueueOptions queue_options;
+    if (Status bad = wq::c::ToQueueOptions(options, &queue_options, &object->ready); !bad.ok()) {
+      return bad;
+    }
+    if (Status failed = s.store->OpenQueue(name, queue_options, &object->queue); !failed.ok()) {
+      return failed;
+    }
+    object->store = &s;
+    object->max_key_bytes = queue_options.max_key_bytes;
+    const std::lock_guard lock(s.mu);
+    s.queues.reserve(s.queues.size() + 1);
+    queue->handle = Registry::Instance().Insert(QueueObject::kKind, object.get());
+    static_cast<void>(object.release());  // The registry's now.
+    s.queues.push_back(queue->handle);
+    return {};
+  });
+}
+
+wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
+    std::optional<wq::Durability> wanted;
+    Status bad = wq::c::ToDurability(durability, &wanted);
+    return bad.ok() ? s.store->Flush(wanted.value_or(wq::Durability::kPower)) : bad;
+  });
+}
+
+wq_code wq_store_health(wq_store store, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [](StoreObject& s) { return s.store->Health(); });
+}
+
+wq_code wq_store_queue_names(wq_store store, wq_bytes* names, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
+    return wq::c::AssignKeys("names", s.store->QueueNames(), names);
+  });
+}
+
+wq_code wq_store_uuid(wq_store store, wq_bytes* uuid, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
+    return wq::c::AssignChecked("uuid", s.store->uuid(), uuid);
+  });
+}
+
+wq_code wq_store_dir(wq_store store, wq_bytes* dir, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
+    return wq::c::AssignChecked("dir", s.store->dir(), dir);
+  });
+}
+
+wq_code wq_store_read_gauges(wq_store store, wq_visit_gauge visit, void* arg, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
+    if (visit == nullptr) {
+      return wq::c::NullArgument("visit");
+    }
+    if (s.metrics == nullptr) {
+      return Status::InvalidArgument("the store was opened without metrics");
+    }
+    s.metrics->ReadGauges(visit, arg);
+    return {};
+  });
+}
+
+}  // extern "C"

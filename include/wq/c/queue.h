@@ -1,0 +1,207 @@
+// Queues, in C. Begin with wq/wq.h; the states of a key and what each call does are told in wq/queue.h.
+//
+// Every changing call may also return WQ_SHUTTING_DOWN (nothing changed) and WQ_NOT_DURABLE (applied in
+// memory, but the store failed), and blocks for at most one write, by the durability asked for.
+//
+// Ready. Who has many waiting workers and few threads (an event loop, another language's scheduler)
+// does not block in wq_queue_get, but looks with timeout 0. A call that looks so and returns
+// WQ_TIMED_OUT asks for one notification: it comes when looking again is worthwhile, also because the
+// queue shuts down. It goes to wq_queue_options.ready, which should only wake somebody, and makes the
+// descriptor of wq_queue_ready_fd readable. It may come for a key that somebody else then gets, and one
+// stands for any number of calls and keys: whoever is notified looks until it is WQ_TIMED_OUT again.
+//
+//   for (;;) {                                                   // one thread for all workers
+//     while (wq_queue_get_batch(queue, 64, 0, &keys, &count, NULL) == WQ_OK) hand_out(&keys);
+//     poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
+//     read(fd, &eight_bytes, 8);
+//   }
+#pragma once
+
+#include "wq/c/base.h"
+#include "wq/c/options.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What an Add did.
+enum {
+  WQ_ADDED = 0,
+  WQ_DEDUPLICATED = 1,  // It was dirty already, or delayed no later.
+  WQ_HELD = 2           // It is quarantined.
+};
+
+// --- Adding. `options` and `outcome` may be NULL ---
+
+WQ_EXPORT wq_code wq_queue_add(wq_queue queue, const char* key, size_t key_size,
+                               const wq_add_options* options, int32_t* outcome, wq_error* error);
+// delay_us <= 0 is wq_queue_add.
+WQ_EXPORT wq_code wq_queue_add_after(wq_queue queue, const char* key, size_t key_size,
+                                     int64_t delay_us, const wq_add_options* options,
+                                     int32_t* outcome, wq_error* error);
+// Counts one failure with its text (NULL, 0: none), and adds the key after the limiter's delay.
+WQ_EXPORT wq_code wq_queue_add_rate_limited(wq_queue queue, const char* key, size_t key_size,
+                                            const char* failure, size_t failure_size,
+                                            const wq_add_options* options, int32_t* outcome,
+                                            wq_error* error);
+
+typedef struct wq_refused {
+  size_t index;  // Of the key in the list.
+  wq_code code;
+} wq_refused;
+typedef struct wq_batch_result {
+  size_t size;
+  size_t added;
+  size_t deduplicated;
+  size_t held;
+  size_t refused;            // Empty and oversized keys. The others are added.
+  wq_refused* refused_keys;  // The first refused_capacity of them are written here. May be NULL.
+  size_t refused_capacity;
+} wq_batch_result;
+// All keys of a key list (wq/c/base.h), with one wait for all. `result` may be NULL.
+WQ_EXPORT wq_code wq_queue_add_batch(wq_queue queue, const char* list, size_t list_size,
+                                     const wq_add_options* options, wq_batch_result* result,
+                                     wq_error* error);
+
+// --- Taking back. WQ_NOT_FOUND: there is nothing to take back ---
+
+WQ_EXPORT wq_code wq_queue_remove(wq_queue queue, const char* key, size_t key_size,
+                                  wq_error* error);
+WQ_EXPORT wq_code wq_queue_cancel_delay(wq_queue queue, const char* key, size_t key_size,
+                                        wq_error* error);
+
+// --- Failures ---
+
+WQ_EXPORT wq_code wq_queue_forget(wq_queue queue, const char* key, size_t key_size,
+                                  wq_error* error);
+WQ_EXPORT wq_code wq_queue_num_requeues(wq_queue queue, const char* key, size_t key_size,
+                                        uint64_t* requeues, wq_error* error);
+
+// --- Handing out ---
+
+#define WQ_FOREVER INT64_C(-1)  // A timeout without end; so is every negative one.
+
+// The next key; the caller holds it until wq_queue_done. WQ_TIMED_OUT after timeout_us of real time; 0
+// never blocks, see Ready. WQ_SHUTTING_DOWN: no key will come any more. Blocks.
+WQ_EXPORT wq_code wq_queue_get(wq_queue queue, int64_t timeout_us, wq_bytes* key, wq_error* error);
+// As many as there are at once, at most max_keys, as a key list; waits only for the first one. `count`
+// may be NULL.
+WQ_EXPORT wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us,
+                                     wq_bytes* list, size_t* count, wq_error* error);
+
+// The worker has finished with the key. WQ_NOT_PROCESSING: nobody holds it.
+WQ_EXPORT wq_code wq_queue_done(wq_queue queue, const char* key, size_t key_size, wq_error* error);
+// All keys of a list. WQ_NOT_PROCESSING: nobody holds some of them, *not_processing (may be NULL) of
+// them; the others are done. Otherwise a code that is not WQ_OK ends it at the key it came for.
+WQ_EXPORT wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t list_size,
+                                      size_t* not_processing, wq_error* error);
+
+// *again is 1 if the key, held by a worker, was added again since it was handed out, else 0.
+WQ_EXPORT wq_code wq_queue_added_again(wq_queue queue, const char* key, size_t key_size,
+                                       int32_t* again, wq_error* error);
+
+// A new descriptor that becomes readable with each notification (an eventfd: read 8 bytes; it does not
+// block, and is closed on exec). The caller's own, to close.
+WQ_EXPORT wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error);
+
+// --- Shards: a queue with shards hands out to workers only ---
+
+WQ_EXPORT wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error);
+// As wq_queue_get and wq_queue_get_batch, from the worker's shards. One call of a worker at a time.
+WQ_EXPORT wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key,
+                                wq_error* error);
+WQ_EXPORT wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us,
+                                      wq_bytes* list, size_t* count, wq_error* error);
+// Writes the first `capacity` of its shards, ascending; *count is how many it has.
+WQ_EXPORT wq_code wq_worker_shards(wq_worker worker, uint32_t* shards, size_t capacity,
+                                   size_t* count, wq_error* error);
+// Its shards go to the others; the handle is gone. WQ_INVALID_ARGUMENT: a call of it is under way.
+WQ_EXPORT wq_code wq_worker_leave(wq_worker worker, wq_error* error);
+
+// --- Quarantine ---
+
+WQ_EXPORT wq_code wq_queue_quarantine(wq_queue queue, const char* key, size_t key_size,
+                                      const char* failure, size_t failure_size, wq_error* error);
+WQ_EXPORT wq_code wq_queue_release(wq_queue queue, const char* key, size_t key_size,
+                                   wq_error* error);
+WQ_EXPORT wq_code wq_queue_drop(wq_queue queue, const char* key, size_t key_size, wq_error* error);
+
+// --- Cursors: names are C strings, 1 to 64 of [A-Za-z0-9._-] ---
+
+WQ_EXPORT wq_code wq_queue_set_cursor(wq_queue queue, const char* name, const char* value,
+                                      size_t value_size, wq_error* error);
+WQ_EXPORT wq_code wq_queue_get_cursor(wq_queue queue, const char* name, wq_bytes* value,
+                                      wq_error* error);
+WQ_EXPORT wq_code wq_queue_erase_cursor(wq_queue queue, const char* name, wq_error* error);
+
+// --- Pausing ---
+
+// duration_us 0: until wq_queue_resume.
+WQ_EXPORT wq_code wq_queue_pause(wq_queue queue, int64_t duration_us, wq_error* error);
+WQ_EXPORT wq_code wq_queue_resume(wq_queue queue, wq_error* error);
+
+// --- Readings. Visitors are called without a lock; they return 0 to stop, then the code is WQ_OK ---
+
+typedef struct wq_counts {
+  size_t size;
+  size_t queued;
+  size_t processing;
+  size_t delayed;
+  size_t failing;  // The quarantined ones apart.
+  size_t quarantined;
+  int32_t paused;
+} wq_counts;
+WQ_EXPORT wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error);
+WQ_EXPORT wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error);
+
+// The queued keys by lane, highest first; lanes without a key are left out.
+typedef int32_t (*wq_visit_lane)(void* arg, int32_t lane, size_t queued);
+WQ_EXPORT wq_code wq_queue_lanes(wq_queue queue, wq_visit_lane visit, void* arg, wq_error* error);
+
+// The queued keys in the order of handing out, from `offset`, at most `limit`.
+typedef struct wq_queued_key {
+  const char* key;
+  size_t key_size;
+  int32_t lane;
+  const char* group;
+  size_t group_size;  // 0: none.
+} wq_queued_key;
+typedef int32_t (*wq_visit_queued)(void* arg, const wq_queued_key* key);
+WQ_EXPORT wq_code wq_queue_list(wq_queue queue, size_t offset, size_t limit, wq_visit_queued visit,
+                                void* arg, wq_error* error);
+// How many keys would be handed out before this one. WQ_NOT_FOUND: it is not queued.
+WQ_EXPORT wq_code wq_queue_position_of(wq_queue queue, const char* key, size_t key_size,
+                                       size_t* position, wq_error* error);
+
+typedef struct wq_quarantined_key {
+  const char* key;
+  size_t key_size;
+  uint64_t failures;
+  const char* last_error;
+  size_t last_error_size;
+  int64_t quarantined_at_us;  // Since 1970-01-01T00:00:00Z.
+} wq_quarantined_key;
+typedef int32_t (*wq_visit_quarantined)(void* arg, const wq_quarantined_key* key);
+WQ_EXPORT wq_code wq_queue_quarantined(wq_queue queue, wq_visit_quarantined visit, void* arg,
+                                       wq_error* error);
+
+WQ_EXPORT wq_code wq_queue_cursors(wq_queue queue, wq_visit_cursor visit, void* arg,
+                                   wq_error* error);
+
+WQ_EXPORT wq_code wq_queue_name(wq_queue queue, wq_bytes* name, wq_error* error);
+
+// --- Shutting down ---
+
+WQ_EXPORT wq_code wq_queue_shut_down(wq_queue queue, wq_error* error);
+// WQ_TIMED_OUT: the queue was not worked off in time; WQ_SHUTTING_DOWN: another shut-down came. Blocks.
+WQ_EXPORT wq_code wq_queue_shut_down_with_drain(wq_queue queue, int64_t timeout_us,
+                                                wq_error* error);
+WQ_EXPORT wq_code wq_queue_stop(wq_queue queue, wq_error* error);
+// *shutting_down is 1 or 0.
+WQ_EXPORT wq_code wq_queue_is_shutting_down(wq_queue queue, int32_t* shutting_down,
+                                            wq_error* error);
+WQ_EXPORT wq_code wq_queue_flush(wq_queue queue, int32_t durability, wq_error* error);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,55 @@
+// Stores, in C: a directory that holds named queues, and the one process that owns it. Begin with
+// wq/wq.h; what the calls do is told in wq/store.h.
+#pragma once
+
+#include "wq/c/base.h"
+#include "wq/c/options.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Opens the store in `dir` and becomes its owner. NULL options are all defaults.
+// WQ_NOT_FOUND, WQ_ALREADY_EXISTS, WQ_LOCKED (the message names the owner's pid), WQ_CORRUPTION (the
+// message names the file), WQ_NOT_SUPPORTED. Blocks: for recovery.
+WQ_EXPORT wq_code wq_store_open(const char* dir, const wq_store_options* options, wq_store* store,
+                                wq_error* error);
+// A store with nothing behind it, gone with the process.
+WQ_EXPORT wq_code wq_store_open_in_memory(const wq_store_options* options, wq_store* store,
+                                          wq_error* error);
+
+// Stops every queue (blocked calls return), makes everything durable and closes the files. The handles
+// stay; calls return WQ_SHUTTING_DOWN. Again: the same code. Blocks: for one flush.
+WQ_EXPORT wq_code wq_store_close(wq_store store, wq_error* error);
+// wq_store_close; then the handles of the store, its queues and its workers are WQ_BAD_HANDLE, whatever
+// the code, which is that of the closing. Blocks: until calls that are under way have returned.
+WQ_EXPORT wq_code wq_store_free(wq_store store, wq_error* error);
+
+// Opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. Its handle lives as long as the store's.
+// WQ_ALREADY_EXISTS: it is open. Blocks: for reading its records.
+WQ_EXPORT wq_code wq_store_open_queue(wq_store store, const char* name,
+                                      const wq_queue_options* options, wq_queue* queue,
+                                      wq_error* error);
+
+// All that was done on any queue before this call is as durable as asked for. Blocks.
+WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error);
+
+// WQ_OK while every write has succeeded; otherwise WQ_NOT_DURABLE with the failure's text.
+WQ_EXPORT wq_code wq_store_health(wq_store store, wq_error* error);
+
+// The names of all queues, open or not, sorted, as a key list.
+WQ_EXPORT wq_code wq_store_queue_names(wq_store store, wq_bytes* names, wq_error* error);
+WQ_EXPORT wq_code wq_store_uuid(wq_store store, wq_bytes* uuid, wq_error* error);
+// Empty for a store in memory.
+WQ_EXPORT wq_code wq_store_dir(wq_store store, wq_bytes* dir, wq_error* error);
+
+// Calls `visit` with every gauge of the store and its open queues, as it is now.
+// WQ_INVALID_ARGUMENT: the store was opened without wq_store_options.metrics.
+typedef void (*wq_visit_gauge)(void* arg, const wq_metric* metric, const wq_label* labels,
+                               size_t label_count, double value);
+WQ_EXPORT wq_code wq_store_read_gauges(wq_store store, wq_visit_gauge visit, void* arg,
+                                       wq_error* error);
+
+#ifdef __cplusplus
+}
+#endif

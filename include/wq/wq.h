@@ -1,0 +1,53 @@
+// wq in C: a durable, deduplicating work queue of keys that need to be reconciled.
+//
+//   wq_store_options options = {.size = sizeof options, .create_if_missing = 1};
+//   wq_store store = WQ_NO_STORE;
+//   wq_queue pods = WQ_NO_QUEUE;
+//   wq_bytes key = WQ_NO_BYTES;
+//   wq_error error;
+//   if (wq_store_open("pods.wq", &options, &store, &error) != WQ_OK ||
+//       wq_store_open_queue(store, "pods", NULL, &pods, &error) != WQ_OK ||
+//       wq_queue_add(pods, "default/pod-1", 13, NULL, NULL, &error) != WQ_OK) {
+//     fprintf(stderr, "%s\n", error.message);
+//   }
+//   while (wq_queue_get(pods, 0, &key, &error) == WQ_OK) {
+//     reconcile(key.data, key.size);
+//     wq_queue_done(pods, key.data, key.size, &error);
+//   }
+//   wq_bytes_free(&key);
+//   wq_store_free(store, &error);
+//
+// The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h, wq/c/queue.h,
+// wq/c/view.h (looking into a store that somebody else owns). What the calls do is told at length in
+// wq/queue.h and wq/store.h, whose calls these are; here is what is different in C.
+//
+// Calls. Each returns a code; WQ_OK is 0. Each takes a wq_error last, or NULL: it is written only
+// when the call fails, so success costs nothing. Every argument is checked. No C++ exception comes
+// out. Keys, groups, values and error texts are bytes with their size, and may hold NULs; names and
+// paths are C strings.
+//
+// Handles are numbers in a struct, not addresses: using one after it was freed is WQ_BAD_HANDLE, not
+// a crash. 0 is no handle.
+//
+// Structs with a `size` grow in later versions. The caller sets it to sizeof, so that old programs go
+// on with new libraries. In options a 0 is always the default: `= {sizeof options}` is all defaults.
+//
+// Callbacks are called without a lock that the caller could need, by whichever thread. They must not
+// throw, longjmp, or close or free a store (WQ_INVALID_ARGUMENT). None is called any more when
+// wq_store_free has returned; what they are given is valid during the call.
+//
+// Threading: every call may be made by any thread at any time, also while another one frees the
+// store: the call that loses gets WQ_SHUTTING_DOWN or WQ_BAD_HANDLE.
+// Fork: a child of a process that has opened a store gets WQ_FORKED from every call. fork and exec is
+// fine.
+// A crash: see wq/queue.h. A program that ends without wq_store_free is the same as one that is
+// killed: nothing that was acknowledged is lost.
+#pragma once
+
+// IWYU pragma: begin_exports
+#include "wq/c/base.h"
+#include "wq/c/options.h"
+#include "wq/c/queue.h"
+#include "wq/c/store.h"
+#include "wq/c/view.h"
+// IWYU pragma: end_exports

@@ -1,0 +1,216 @@
+// The callbacks of the C interface: when they are called, and what they may not do.
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "tests/c/c_fixture.h"
+
+namespace wq::c {
+namespace {
+
+class CallbackTest : public CTest {
+ protected:
+  CallbackTest() { options_.size = sizeof options_; }
+
+  wq_queue_options options_{};
+};
+
+TEST_F(CallbackTest, ALimiterOfTheCallerIsAskedWithTheQueuesCount) {
+  struct Asked {
+    std::string key;
+    uint64_t failures = 99;
+    int forgotten = 0;
+  } asked;
+  wq_limiter limiter{};
+  limiter.size = sizeof limiter;
+  limiter.kind = WQ_LIMITER_CALLBACK;
+  limiter.arg = &asked;
+  limiter.when = [](void* arg, const char* key, size_t size, uint64_t failures) {
+    static_cast<Asked*>(arg)->key.assign(key, size);
+    static_cast<Asked*>(arg)->failures = failures;
+    return int64_t{0};
+  };
+  limiter.forget = [](void* arg, const char*, size_t) { ++static_cast<Asked*>(arg)->forgotten; };
+  options_.limiter = &limiter;
+  OpenQueue(&options_);
+  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, "no", 2, nullptr, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(asked.key, "k");
+  EXPECT_EQ(asked.failures, 0u);
+  EXPECT_EQ(Get(), "k");
+  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, "no", 2, nullptr, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(asked.failures, 1u);
+  EXPECT_EQ(wq_queue_forget(queue_, "k", 1, &error_), WQ_OK);
+  EXPECT_EQ(asked.forgotten, 1);
+}
+
+TEST_F(CallbackTest, ACallWithItsOwnDelayAsksNoLimiter) {
+  wq_limiter limiter{};
+  limiter.size = sizeof limiter;
+  limiter.kind = WQ_LIMITER_CALLBACK;
+  limiter.when = [](void*, const char*, size_t, uint64_t) -> int64_t {
+    ADD_FAILURE() << "asked";
+    return 0;
+  };
+  options_.limiter = &limiter;
+  OpenQueue(&options_);
+  wq_add_options add{};
+  add.size = sizeof add;
+  add.has_retry_delay = 1;
+  add.retry_delay_us = -5;  // As none.
+  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, "no", 2, &add, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(Get(), "k");
+  uint64_t requeues = 0;
+  EXPECT_EQ(wq_queue_num_requeues(queue_, "k", 1, &requeues, &error_), WQ_OK);
+  EXPECT_EQ(requeues, 1u);
+}
+
+TEST_F(CallbackTest, ALimiterMayNotCallTheLibrary) {
+  struct Arg {
+    wq_queue* queue;
+    wq_code code = WQ_OK;
+  } arg{&queue_};
+  wq_limiter limiter{};
+  limiter.size = sizeof limiter;
+  limiter.kind = WQ_LIMITER_CALLBACK;
+  limiter.arg = &arg;
+  limiter.when = [](void* a, const char*, size_t, uint64_t) {
+    auto* const asked = static_cast<Arg*>(a);
+    asked->code =
+        wq_queue_add_rate_limited(*asked->queue, "x", 1, nullptr, 0, nullptr, nullptr, nullptr);
+    return int64_t{0};
+  };
+  options_.limiter = &limiter;
+  OpenQueue(&options_);
+  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, nullptr, 0, nullptr, nullptr, &error_),
+            WQ_OK);
+  EXPECT_EQ(arg.code, WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(Add("x"), WQ_OK);  // It is over.
+}
+
+TEST_F(CallbackTest, AnExceptionOfACallbackDoesNotCrossTheBorder) {
+  wq_limiter limiter{};
+  limiter.size = sizeof limiter;
+  limiter.kind = WQ_LIMITER_CALLBACK;
+  limiter.when = [](void*, const char*, size_t, uint64_t) -> int64_t {
+    throw std::runtime_error("from a callback");
+  };
+  options_.limiter = &limiter;
+  OpenQueue(&options_);
+  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, nullptr, 0, nullptr, nullptr, &error_),
+            WQ_INTERNAL);
+  EXPECT_STREQ(error_.message, "from a callback");
+  EXPECT_EQ(Add("k"), WQ_OK);
+  EXPECT_EQ(Get(), "k");
+}
+
+TEST_F(CallbackTest, TheGroupOfAKeyIsCut) {
+  options_.order = WQ_ORDER_FAIR;
+  options_.group_of = [](void*, const char* key, size_t size, char* group, size_t capacity) {
+    EXPECT_EQ(capacity, 1024u);
+    std::memcpy(group, key, size);
+    return key[0] == 'b' ? size_t{100'000} : size;
+  };
+  OpenQueue(&options_);
+  ASSERT_EQ(Add("a"), WQ_OK);
+  ASSERT_EQ(Add("b"), WQ_OK);
+  std::vector<size_t> sizes;
+  ASSERT_EQ(wq_queue_list(
+                queue_, 0, 10,
+                [](void* arg, const wq_queued_key* key) {
+                  static_cast<std::vector<size_t>*>(arg)->push_back(key->group_size);
+                  return 1;
+                },
+                &sizes, &error_),
+            WQ_OK);
+  EXPECT_EQ(sizes, (std::vector<size_t>{1, 1024}));
+}
+
+TEST_F(CallbackTest, NobodyClosesOrFreesInACallback) {
+  struct Arg {
+    wq_store store;
+    wq_code close = WQ_OK;
+    wq_code free = WQ_OK;
+  } arg{store_};
+  const auto visit = [](void* a, const wq_queued_key*) {
+    auto* const tried = static_cast<Arg*>(a);
+    tried->close = wq_store_close(tried->store, nullptr);
+    tried->free = wq_store_free(tried->store, nullptr);
+    return 0;
+  };
+  OpenQueue();
+  ASSERT_EQ(Add("a"), WQ_OK);
+  ASSERT_EQ(wq_queue_list(queue_, 0, 1, visit, &arg, &error_), WQ_OK);
+  EXPECT_EQ(arg.close, WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(arg.free, WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(CallbackTest, ReadyTellsOnceForEachLookThatFoundNothing) {
+  static std::atomic<int> told;
+  told = 0;
+  options_.ready = [](void*) { ++told; };
+  OpenQueue(&options_);
+  ASSERT_EQ(Add("a"), WQ_OK);
+  EXPECT_EQ(told, 0);  // Nobody looked.
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(1), "TimedOut");  // Who waits himself need not be told.
+  ASSERT_EQ(Add("b"), WQ_OK);
+  EXPECT_EQ(told, 0);
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "TimedOut");
+  EXPECT_EQ(Get(), "TimedOut");
+  ASSERT_EQ(Add("c"), WQ_OK);
+  ASSERT_EQ(Add("d"), WQ_OK);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(Get(), "c");
+  EXPECT_EQ(Get(), "d");
+  EXPECT_EQ(Get(), "TimedOut");
+  ASSERT_EQ(wq_queue_stop(queue_, &error_), WQ_OK);
+  EXPECT_EQ(told, 2);
+}
+
+// One thread waits on the descriptor, and hands out to any number of others: no key is missed, also if
+// it comes between the look and the wait.
+TEST_F(CallbackTest, WhoWaitsOnTheDescriptorMissesNoKey) {
+  constexpr int kKeys = 20'000;
+  OpenQueue();
+  int fd = -1;
+  ASSERT_EQ(wq_queue_ready_fd(queue_, &fd, &error_), WQ_OK);
+  std::vector<std::thread> producers;
+  for (int p = 0; p < 2; ++p) {
+    producers.emplace_back([this, p] {
+      for (int i = 0; i < kKeys / 2; ++i) {
+        const std::string key = std::to_string(p) + "/" + std::to_string(i);
+        EXPECT_EQ(wq_queue_add(queue_, key.data(), key.size(), nullptr, nullptr, nullptr), WQ_OK);
+      }
+    });
+  }
+  size_t got = 0;
+  while (got < kKeys) {
+    size_t count = 0;
+    const wq_code code = wq_queue_get_batch(queue_, 7, 0, &bytes_, &count, &error_);
+    if (code == WQ_OK) {
+      got += count;
+      ASSERT_EQ(wq_queue_done_batch(queue_, bytes_.data, bytes_.size, nullptr, &error_), WQ_OK);
+      continue;
+    }
+    ASSERT_EQ(code, WQ_TIMED_OUT) << error_.message;
+    pollfd readable{.fd = fd, .events = POLLIN, .revents = 0};
+    ASSERT_EQ(::poll(&readable, 1, 30'000), 1) << "a key was missed after " << got;
+    uint64_t told = 0;
+    ASSERT_EQ(::read(fd, &told, sizeof told), static_cast<ssize_t>(sizeof told));
+  }
+  for (std::thread& producer : producers) {
+    producer.join();
+  }
+  ::close(fd);
+}
+
+}  // namespace
+}  // namespace wq::c

@@ -1,0 +1,353 @@
+// calls DIR: every call of the C interface from plain C99, in the ways that it is meant for. DIR is a
+// store that does not exist. Ends with the line of the first expectation that fails.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <wq/wq.h>
+
+#include "tests/c/expect.h"
+
+wq_error error;
+
+static int is(const wq_bytes* bytes, const char* text) {
+  return bytes->size == strlen(text) && memcmp(bytes->data, text, bytes->size) == 0;
+}
+
+static wq_code add(wq_queue queue, const char* key) {
+  return wq_queue_add(queue, key, strlen(key), NULL, NULL, &error);
+}
+static wq_code done(wq_queue queue, const char* key) {
+  return wq_queue_done(queue, key, strlen(key), &error);
+}
+
+// Writes what it is shown into a text of the caller, separated by spaces.
+static void note(char* text, const char* bytes, size_t size) {
+  size_t length = strlen(text);
+  if (length > 0) {
+    text[length++] = ' ';
+  }
+  if (size > 0) {
+    memcpy(text + length, bytes, size);
+  }
+  text[length + size] = '\0';
+}
+
+static void a_key_lives(wq_queue queue) {
+  wq_bytes key = WQ_NO_BYTES;
+  const char with_nul[] = {'a', '\0', 'b'};
+  int32_t outcome = -1;
+  int32_t again = -1;
+  size_t len = 0;
+  OK(wq_queue_add(queue, with_nul, sizeof with_nul, NULL, &outcome, &error));
+  EXPECT(outcome == WQ_ADDED);
+  OK(wq_queue_add(queue, with_nul, sizeof with_nul, NULL, &outcome, &error));
+  EXPECT(outcome == WQ_DEDUPLICATED);
+  OK(wq_queue_len(queue, &len, &error));
+  EXPECT(len == 1);
+  OK(wq_queue_get(queue, WQ_FOREVER, &key, &error));
+  EXPECT(key.size == 3 && memcmp(key.data, with_nul, 3) == 0 && key.data[3] == '\0');
+  OK(wq_queue_added_again(queue, key.data, key.size, &again, &error));
+  EXPECT(again == 0);
+  OK(wq_queue_add(queue, key.data, key.size, NULL, NULL, NULL));
+  OK(wq_queue_added_again(queue, key.data, key.size, &again, &error));
+  EXPECT(again == 1);
+  OK(wq_queue_remove(queue, key.data, key.size, &error));
+  OK(wq_queue_done(queue, key.data, key.size, &error));
+  EXPECT(wq_queue_done(queue, key.data, key.size, &error) == WQ_NOT_PROCESSING);
+  EXPECT(error.code == WQ_NOT_PROCESSING);
+  EXPECT(strcmp(error.message, "no worker holds key 'a\\x00b'") == 0);
+  EXPECT(wq_queue_get(queue, 1000, &key, &error) == WQ_TIMED_OUT);
+  EXPECT(key.size == 3);  // As before.
+  wq_bytes_free(&key);
+  EXPECT(key.data == NULL && key.capacity == 0);
+}
+
+static void delays_and_failures(wq_queue queue) {
+  wq_bytes key = WQ_NO_BYTES;
+  uint64_t requeues = 0;
+  wq_add_options soon = {.size = sizeof soon, .has_retry_delay = 1, .retry_delay_us = 1};
+  OK(wq_queue_add_after(queue, "late", 4, INT64_C(3600000000), NULL, NULL, &error));
+  OK(wq_queue_cancel_delay(queue, "late", 4, &error));
+  EXPECT(wq_queue_cancel_delay(queue, "late", 4, &error) == WQ_NOT_FOUND);
+
+  OK(wq_queue_add_rate_limited(queue, "f", 1, "it broke", 8, &soon, NULL, &error));
+  OK(wq_queue_get(queue, WQ_FOREVER, &key, &error));
+  EXPECT(is(&key, "f"));
+  OK(wq_queue_num_requeues(queue, "f", 1, &requeues, &error));
+  EXPECT(requeues == 1);
+  OK(wq_queue_forget(queue, "f", 1, &error));
+  OK(wq_queue_num_requeues(queue, "f", 1, &requeues, &error));
+  EXPECT(requeues == 0);
+  OK(done(queue, "f"));
+  wq_bytes_free(&key);
+}
+
+static void batches(wq_queue queue) {
+  wq_bytes list = WQ_NO_BYTES;
+  wq_bytes got = WQ_NO_BYTES;
+  wq_refused refused[1];
+  wq_batch_result result = {.size = sizeof result, .refused_keys = refused, .refused_capacity = 1};
+  size_t count = 0;
+  size_t offset = 0;
+  const char* key = NULL;
+  size_t size = 0;
+  OK(wq_keys_append(&list, "one", 3, &error));
+  OK(wq_keys_append(&list, "", 0, &error));
+  OK(wq_keys_append(&list, "two", 3, &error));
+  OK(wq_keys_append(&list, "one", 3, &error));
+  OK(wq_queue_add_batch(queue, list.data, list.size, NULL, &result, &error));
+  EXPECT(result.added == 2 && result.deduplicated == 1 && result.held == 0);
+  EXPECT(result.refused == 1 && refused[0].index == 1 && refused[0].code == WQ_INVALID_ARGUMENT);
+
+  OK(wq_queue_get_batch(queue, 10, 0, &got, &count, &error));
+  EXPECT(count == 2);
+  OK(wq_keys_next(got.data, got.size, &offset, &key, &size, &error));
+  EXPECT(size == 3 && memcmp(key, "one", 3) == 0);
+  OK(wq_keys_next(got.data, got.size, &offset, &key, &size, &error));
+  EXPECT(size == 3 && memcmp(key, "two", 3) == 0);
+  EXPECT(wq_keys_next(got.data, got.size, &offset, &key, &size, &error) == WQ_NOT_FOUND);
+  OK(wq_queue_done_batch(queue, got.data, got.size, &count, &error));
+  EXPECT(count == 0);
+  EXPECT(wq_queue_done_batch(queue, got.data, got.size, &count, &error) == WQ_NOT_PROCESSING);
+  EXPECT(count == 2);
+  wq_bytes_free(&list);
+  wq_bytes_free(&got);
+}
+
+static int32_t note_quarantined(void* text, const wq_quarantined_key* key) {
+  EXPECT(key->quarantined_at_us > 0);
+  note(text, key->key, key->key_size);
+  note(text, key->last_error, key->last_error_size);
+  return 1;
+}
+static int32_t note_cursor(void* text, const char* name, const char* value, size_t value_size) {
+  note(text, name, strlen(name));
+  note(text, value, value_size);
+  return 1;
+}
+
+static void quarantine_and_cursors(wq_queue queue) {
+  wq_bytes value = WQ_NO_BYTES;
+  char text[200] = "";
+  OK(wq_queue_quarantine(queue, "bad", 3, "poison", 6, &error));
+  OK(wq_queue_quarantine(queue, "worse", 5, NULL, 0, &error));
+  OK(wq_queue_quarantined(queue, note_quarantined, text, &error));
+  EXPECT(strcmp(text, "bad poison worse ") == 0);
+  OK(wq_queue_drop(queue, "bad", 3, &error));
+  OK(wq_queue_release(queue, "worse", 5, &error));
+  OK(wq_queue_remove(queue, "worse", 5, &error));
+
+  text[0] = '\0';
+  OK(wq_queue_set_cursor(queue, "version", "42", 2, &error));
+  OK(wq_queue_get_cursor(queue, "version", &value, &error));
+  EXPECT(is(&value, "42"));
+  OK(wq_queue_cursors(queue, note_cursor, text, &error));
+  EXPECT(strcmp(text, "version 42") == 0);
+  OK(wq_queue_erase_cursor(queue, "version", &error));
+  EXPECT(wq_queue_get_cursor(queue, "version", &value, &error) == WQ_NOT_FOUND);
+  wq_bytes_free(&value);
+}
+
+static int32_t note_queued(void* text, const wq_queued_key* key) {
+  note(text, key->key, key->key_size);
+  return 1;
+}
+static int32_t note_lane(void* text, int32_t lane, size_t queued) {
+  char shown[40];
+  snprintf(shown, sizeof shown, "%d:%u", (int)lane, (unsigned)queued);
+  note(text, shown, strlen(shown));
+  return 1;
+}
+
+static void lanes_and_readings(wq_queue queue) {
+  wq_add_options slow = {.size = sizeof slow, .has_lane = 1, .lane = WQ_SLOW_LANE};
+  wq_counts counts = {.size = sizeof counts};
+  wq_bytes text_out = WQ_NO_BYTES;
+  char text[200] = "";
+  size_t position = 0;
+  OK(wq_queue_add(queue, "slow", 4, &slow, NULL, &error));
+  OK(add(queue, "fast"));
+  OK(wq_queue_list(queue, 0, 10, note_queued, text, &error));
+  EXPECT(strcmp(text, "fast slow") == 0);
+  text[0] = '\0';
+  OK(wq_queue_lanes(queue, note_lane, text, &error));
+  EXPECT(strcmp(text, "0:1 -100:1") == 0);
+  OK(wq_queue_position_of(queue, "slow", 4, &position, &error));
+  EXPECT(position == 1);
+  OK(wq_queue_pause(queue, 0, &error));
+  OK(wq_queue_counts(queue, &counts, &error));
+  EXPECT(counts.queued == 2 && counts.paused == 1 && counts.size == sizeof counts);
+  OK(wq_queue_resume(queue, &error));
+  OK(wq_queue_remove(queue, "slow", 4, &error));
+  OK(wq_queue_remove(queue, "fast", 4, &error));
+  OK(wq_queue_name(queue, &text_out, &error));
+  EXPECT(is(&text_out, "pods"));
+  OK(wq_queue_flush(queue, WQ_PROCESS, &error));
+  wq_bytes_free(&text_out);
+}
+
+static int ready_calls;
+static void count_ready(void* arg) {
+  EXPECT(arg == &ready_calls);
+  ++ready_calls;
+}
+
+static void readiness(wq_queue queue) {
+  wq_bytes key = WQ_NO_BYTES;
+  int fd = -1;
+  uint64_t told = 0;
+  struct pollfd readable;
+  ready_calls = 0;
+  OK(wq_queue_ready_fd(queue, &fd, &error));
+  EXPECT(wq_queue_get(queue, 0, &key, &error) == WQ_TIMED_OUT);
+  OK(add(queue, "r"));
+  OK(add(queue, "s"));  // One notification for both.
+  readable.fd = fd;
+  readable.events = POLLIN;
+  EXPECT(poll(&readable, 1, 0) == 1);
+  EXPECT(read(fd, &told, sizeof told) == (ssize_t)sizeof told && told == 1);
+  EXPECT(ready_calls == 1);
+  OK(wq_queue_get(queue, 0, &key, &error));
+  OK(done(queue, "r"));
+  OK(wq_queue_get(queue, 0, &key, &error));
+  OK(done(queue, "s"));
+  wq_bytes_free(&key);
+  close(fd);
+}
+
+static void shards(wq_store store) {
+  wq_queue_options options = {.size = sizeof options, .shards = 3};
+  wq_queue queue = WQ_NO_QUEUE;
+  wq_worker worker = WQ_NO_WORKER;
+  wq_bytes key = WQ_NO_BYTES;
+  uint32_t own[2] = {9, 9};
+  size_t count = 0;
+  OK(wq_store_open_queue(store, "sharded", &options, &queue, &error));
+  EXPECT(wq_queue_get(queue, 0, &key, &error) == WQ_INVALID_ARGUMENT);
+  OK(wq_queue_join(queue, &worker, &error));
+  OK(wq_worker_shards(worker, own, 2, &count, &error));
+  EXPECT(count == 3 && own[0] == 0 && own[1] == 1);
+  OK(add(queue, "k"));
+  OK(wq_worker_get(worker, 0, &key, &error));
+  OK(done(queue, "k"));
+  OK(add(queue, "l"));
+  OK(wq_worker_get_batch(worker, 5, 0, &key, &count, &error));
+  EXPECT(count == 1);
+  OK(wq_queue_done_batch(queue, key.data, key.size, NULL, &error));
+  OK(wq_worker_leave(worker, &error));
+  EXPECT(wq_worker_leave(worker, &error) == WQ_BAD_HANDLE);
+  wq_bytes_free(&key);
+}
+
+static int32_t note_entry(void* text, const wq_entry* entry) {
+  EXPECT((entry->failures != NULL) == (entry->state == WQ_FAILING));
+  EXPECT((entry->ready_at_us > 0) == (entry->state == WQ_DELAYED));
+  note(text, entry->key, entry->key_size);
+  return 1;
+}
+static int32_t note_failing(void* text, const char* key, size_t size, const wq_failures* failures) {
+  EXPECT(failures->count == 1);
+  note(text, key, size);
+  return 1;
+}
+static void note_lane_of_view(void* text, int32_t lane, uint64_t pending) {
+  note_lane(text, lane, (size_t)pending);
+}
+
+static void looking_in(const char* dir) {
+  wq_view view = WQ_NO_VIEW;
+  wq_bytes names = WQ_NO_BYTES;
+  wq_store_info info = {.size = sizeof info};
+  wq_queue_summary summary = {.size = sizeof summary};
+  char text[200] = "";
+  wq_summary_visitor lists = {.size = sizeof lists, .arg = text, .lane = note_lane_of_view};
+  OK(wq_view_open(dir, &view, &error));
+  OK(wq_view_info(view, &info, &error));
+  EXPECT(strlen(info.uuid) == 36 && info.owner_pid == getpid() && info.owner_alive == 1);
+  OK(wq_view_queue_names(view, &names, &error));
+  EXPECT(names.size == 4 + 4 + 4 + 7);
+  OK(wq_view_entries(view, "pods", note_entry, text, &error));
+  EXPECT(strcmp(text, "seen later failed") == 0);
+  OK(wq_view_find(view, "pods", "seen", 4, note_entry, text, &error));
+  EXPECT(wq_view_find(view, "pods", "unseen", 6, note_entry, text, &error) == WQ_NOT_FOUND);
+  text[0] = '\0';
+  OK(wq_view_summarize(view, "pods", &summary, &lists, &error));
+  EXPECT(summary.pending == 1 && summary.next_ready_at_us > 0 && strcmp(text, "0:1") == 0);
+  text[0] = '\0';
+  OK(wq_view_failing(view, "pods", note_failing, text, &error));
+  EXPECT(strcmp(text, "failed") == 0);
+  OK(wq_view_quarantined(view, "pods", note_entry, text, &error));
+  OK(wq_view_cursors(view, "pods", note_cursor, text, &error));
+  EXPECT(strcmp(text, "failed") == 0);
+  OK(wq_view_free(view, &error));
+  EXPECT(wq_view_free(view, &error) == WQ_BAD_HANDLE);
+  wq_bytes_free(&names);
+}
+
+static void shutting_down(wq_store store, wq_queue queue) {
+  int32_t shutting = -1;
+  OK(wq_queue_is_shutting_down(queue, &shutting, &error));
+  EXPECT(shutting == 0);
+  EXPECT(wq_queue_shut_down_with_drain(queue, 0, &error) == WQ_TIMED_OUT);
+  OK(wq_queue_shut_down(queue, &error));
+  OK(wq_queue_is_shutting_down(queue, &shutting, &error));
+  EXPECT(shutting == 1 && add(queue, "x") == WQ_SHUTTING_DOWN);
+  OK(wq_queue_stop(queue, &error));
+  OK(wq_store_close(store, &error));
+  OK(wq_store_close(store, &error));
+  EXPECT(add(queue, "x") == WQ_SHUTTING_DOWN);
+  OK(wq_store_free(store, &error));
+  EXPECT(wq_store_free(store, &error) == WQ_BAD_HANDLE);
+  EXPECT(add(queue, "x") == WQ_BAD_HANDLE);
+}
+
+int main(int argc, char** argv) {
+  wq_store_options options = {.size = sizeof options, .create_if_missing = 1};
+  wq_queue_options pods = {.size = sizeof pods,
+                           .order = WQ_ORDER_TWO_LANES,
+                           .ready = count_ready,
+                           .ready_arg = &ready_calls};
+  wq_store store = WQ_NO_STORE;
+  wq_queue queue = WQ_NO_QUEUE;
+  wq_bytes bytes = WQ_NO_BYTES;
+  if (argc != 2) {
+    fprintf(stderr, "usage: calls DIR\n");
+    return 2;
+  }
+  EXPECT(strcmp(wq_version(), WQ_EXPECTED_VERSION) == 0);
+  EXPECT(strcmp(wq_code_name(WQ_CORRUPTION), "Corruption") == 0);
+  EXPECT(wq_store_open(argv[1], NULL, &store, &error) == WQ_NOT_FOUND && store.handle == 0);
+  OK(wq_store_open(argv[1], &options, &store, &error));
+  OK(wq_store_dir(store, &bytes, &error));
+  EXPECT(is(&bytes, argv[1]));
+  OK(wq_store_uuid(store, &bytes, &error));
+  EXPECT(bytes.size == 36);
+  OK(wq_store_open_queue(store, "pods", &pods, &queue, &error));
+  a_key_lives(queue);
+  delays_and_failures(queue);
+  batches(queue);
+  quarantine_and_cursors(queue);
+  lanes_and_readings(queue);
+  readiness(queue);
+  shards(store);
+  OK(wq_store_queue_names(store, &bytes, &error));
+  EXPECT(bytes.size == 4 + 4 + 4 + 7);
+  OK(wq_escape_key("a\nb", 3, 0, &bytes, &error));
+  EXPECT(is(&bytes, "a\\nb"));
+  OK(add(queue, "seen"));
+  OK(wq_queue_add_rate_limited(queue, "failed", 6, NULL, 0, NULL, NULL, &error));
+  OK(wq_queue_add_after(queue, "later", 5, INT64_C(3600000000), NULL, NULL, &error));
+  OK(wq_queue_cancel_delay(queue, "failed", 6, &error));
+  OK(wq_store_flush(store, WQ_DEFAULT_DURABILITY, &error));
+  OK(wq_store_health(store, &error));
+  looking_in(argv[1]);
+  shutting_down(store, queue);
+  metrics_and_limiters();
+  wq_bytes_free(&bytes);
+  return 0;
+}
