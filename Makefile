@@ -1,6 +1,6 @@
 # Names the commands; what they do is in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test demo bench bench-long lint format asan tsan clean
+.PHONY: help deps build test demo bench bench-long bench-peers lint format asan tsan clean
 
 help:     ## this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -20,7 +20,7 @@ demo:     ## build, then reconcile every header of this machine under SIGKILL
 	@tools/dev/build.sh release wqctl
 	@examples/demo/demo.sh build/wqctl
 
-bench:    ## how fast it is, beside bare RocksDB and a queue in memory; minutes on a quiet machine
+bench:    ## how fast it is, beside bare RocksDB and a queue in memory
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wqbench
 	@build/wqbench
@@ -29,6 +29,11 @@ bench-long: ## the same, with 100 million life cycles of a key
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wqbench
 	@build/wqbench --long
+
+bench-peers: ## wq beside beanstalkd and redis-server, which it installs
+	@tools/dev/deps.sh bench
+	@tools/dev/build.sh release wqbench
+	@build/wqbench --scenario peers
 
 lint:     ## formatting, shell scripts, clang-tidy, clang's thread-safety analysis
 	@tools/dev/deps.sh all

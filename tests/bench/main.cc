@@ -36,10 +36,10 @@ const Scenario* FindScenario(const std::string& name) {
   return nullptr;
 }
 
-std::vector<std::string> ScenarioNames() {
+std::vector<std::string> ScenarioNames(bool by_default) {
   std::vector<std::string> names;
   for (const Scenario& scenario : kScenarios) {
-    if (scenario.help != nullptr) {
+    if (scenario.help != nullptr && (scenario.by_default || !by_default)) {
       names.emplace_back(scenario.name);
     }
   }
@@ -48,7 +48,7 @@ std::vector<std::string> ScenarioNames() {
 
 std::string Footer() {
   std::string text = "Scenarios:\n";
-  for (const std::string& name : ScenarioNames()) {
+  for (const std::string& name : ScenarioNames(false)) {
     text += "  " + name + std::string(name.size() < 10 ? 10 - name.size() : 1, ' ') +
             FindScenario(name)->help + "\n";
   }
@@ -119,12 +119,13 @@ int RunAll(Args args, const std::vector<std::string>& words) {
   const FreshDirectory fresh(args.dir);
   args.settings.dir = fresh.path();
   if (args.scenarios.empty()) {
-    args.scenarios = ScenarioNames();
+    args.scenarios = ScenarioNames(true);
   }
   std::vector<nlohmann::json> outcomes;
   for (const std::string& scenario : args.scenarios) {
     const Stopwatch watch;
-    Child child(args.settings.program, ChildArguments(words, scenario, fresh.path()));
+    Child child(args.settings.program, ChildArguments(words, scenario, fresh.path()),
+                Child::Group::kOwn);
     const std::string text = child.ReadAll();
     if (const int status = child.Wait(); status != 0) {
       std::cerr << "wqbench: " << scenario << " failed\n";

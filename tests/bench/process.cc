@@ -30,7 +30,8 @@ void WatchSignals() {
 
 }  // namespace
 
-Child::Child(const std::string& program, const std::vector<std::string>& arguments) {
+Child::Child(const std::string& program, const std::vector<std::string>& arguments, Group group)
+    : group_(group) {
   std::array<int, 2> pipe_ends{};
   Require(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, "pipe");
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
@@ -41,8 +42,17 @@ Child::Child(const std::string& program, const std::vector<std::string>& argumen
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
-  const int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (group == Group::kOwn) {
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+  }
+  const int error =
+      posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
+  started_ = pid_;
   close(pipe_ends[1]);
   stdout_ = pipe_ends[0];
   Require(error == 0, "cannot start " + program);
@@ -81,6 +91,7 @@ int Child::Wait() {
     return 128 + SIGKILL;
   }
   pid_ = -1;
+  KillGroup();
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -89,9 +100,16 @@ void Child::Kill() {
     return;
   }
   kill(pid_, SIGKILL);
+  KillGroup();
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
+}
+
+void Child::KillGroup() const {
+  if (group_ == Group::kOwn) {
+    kill(-started_, SIGKILL);
+  }
 }
 
 FreshDirectory::FreshDirectory(const std::string& parent) {

@@ -12,7 +12,10 @@ namespace wq::bench {
 // latest when the object goes. Thread-compatible.
 class Child {
  public:
-  Child(const std::string& program, const std::vector<std::string>& arguments);
+  // kOwn: whatever it starts, and leaves behind when it fails, is killed with it.
+  enum class Group { kSame, kOwn };
+  Child(const std::string& program, const std::vector<std::string>& arguments,
+        Group group = Group::kSame);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -23,7 +26,11 @@ class Child {
   void Kill();             // SIGKILL, and waits until it is gone.
 
  private:
-  pid_t pid_ = -1;
+  void KillGroup() const;
+
+  const Group group_;
+  pid_t started_ = -1;
+  pid_t pid_ = -1;  // As started_ until it is reaped.
   int stdout_ = -1;
 };
 

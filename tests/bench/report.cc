@@ -161,7 +161,9 @@ void PrintTable(const json& report, std::ostream& out) {
                     row.value("compared_with", ""), Ratio(row), Wanted(row), Met(row)});
   });
   if (!told.empty()) {
-    wanted.push_back({});
+    if (wanted.size() > 1) {
+      wanted.push_back({});
+    }
     wanted.insert(wanted.end(), told.begin(), told.end());
   }
   PrintLines(wanted, out);

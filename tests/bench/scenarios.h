@@ -27,11 +27,14 @@ void Idle(Bench& bench);
 // scenarios_size.cc
 void Scale(Bench& bench);
 void Memory(Bench& bench);
+// peers/scenario_peers.cc
+void Peers(Bench& bench);
 
 struct Scenario {
   const char* name;
   const char* help;  // Null: not one of its own; another one, or a test, starts it.
   void (*run)(Bench& bench);
+  bool by_default = true;
 };
 
 inline constexpr Scenario kScenarios[] = {
@@ -50,6 +53,7 @@ inline constexpr Scenario kScenarios[] = {
     {"scale", "a call at a hundredth of --keys, ... and at ten times --keys", Scale},
     {"memory", "bytes a pending key, beyond its own", Memory},
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
+    {"peers", "beanstalkd and redis-server beside wq; only if it is named", Peers, false},
     {"recover-child", nullptr, RecoverChild},
     {"wrong-result", nullptr, [](Bench&) { RequireEqual(1, 2, "a result that is wrong"); }},
 };

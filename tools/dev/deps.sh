@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# deps.sh build|all: installs the Debian packages that are missing.
+# deps.sh build|all|bench: installs the Debian packages that are missing.
 #   build   what `make build` and `make demo` need
 #   all     and what the tests and the lint need
+#   bench   what is built with, and the peers that `make bench-peers` measures. (As packages they also
+#           start as services; the benchmark starts its own, and needs none of those.)
 # With nothing missing it is one call of dpkg-query.
 set -euo pipefail
 
@@ -13,7 +15,8 @@ all=("${build[@]}" clang clang-tidy clang-format shellcheck)
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
   all) wanted=("${all[@]}") ;;
-  *) echo "usage: deps.sh build|all" >&2; exit 2 ;;
+  bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
+  *) echo "usage: deps.sh build|all|bench" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

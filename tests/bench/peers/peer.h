@@ -1,0 +1,48 @@
+// Peer: what people use where they would use wq, behind the three calls that all of them have.
+//
+// A failure ends the process. Thread-compatible.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace wq::bench {
+
+// When the peer's file is synced. Both write it before they answer.
+enum class PeerSync { kSoon, kEachWrite };
+
+class Peer {
+ public:
+  virtual ~Peer() = default;
+  // Puts `count` keys, keys(0), keys(1), ..., with so many requests under way at a time.
+  template <typename Keys>
+  void PutAll(const Keys& keys, size_t in_flight) {
+    std::string requests;
+    for (size_t i = 0; i < keys.size();) {
+      requests.clear();
+      size_t sent = 0;
+      for (; sent < in_flight && i + sent < keys.size(); ++sent) {
+        AppendPut(keys[i + sent], &requests);
+      }
+      SendPuts(requests, sent);
+      i += sent;
+    }
+  }
+  // Takes one key over and finishes it.
+  virtual void Take() = 0;
+  // How many keys wait.
+  virtual size_t Len() = 0;
+
+ protected:
+  virtual void AppendPut(std::string_view key, std::string* request) = 0;
+  // Sends them and reads `count` answers.
+  virtual void SendPuts(const std::string& requests, size_t count) = 0;
+};
+
+// Servers of their own, with their files in `dir`, which is made.
+std::unique_ptr<Peer> StartBeanstalkd(const std::string& dir, PeerSync sync);
+std::unique_ptr<Peer> StartRedis(const std::string& dir, PeerSync sync);
+
+}  // namespace wq::bench
