@@ -76,12 +76,18 @@ struct Item {
   Group* group = nullptr;
 
   Lane lane = kFastLane;
-  uint32_t key_bytes = 0;
-  uint16_t shard = 0;  // Follows from the group, or the key.
+  uint32_t hash = 0;  // Of the key; the table's.
+  uint32_t key_bytes : 24 = 0;
   KeyState state = KeyState::kClean;
+  uint16_t shard = 0;  // Follows from the group, or the key.
+
+  // The key begins here and goes on behind the Item: there may be millions of them, and no gap is wasted.
+  char key_begin[2] = {};
+
+  static constexpr uint32_t kKeyBytesMask = (1U << 24) - 1;
 
   std::string_view key() const {
-    return {reinterpret_cast<const char*>(this) + sizeof(Item), key_bytes};
+    return {reinterpret_cast<const char*>(this) + sizeof(Item) - sizeof key_begin, key_bytes};
   }
   std::string_view group_name() const {
     return group == nullptr ? std::string_view() : group->name;
@@ -103,5 +109,7 @@ struct Item {
   // Nothing is known of the key any more: the table drops it.
   bool idle() const { return state == KeyState::kClean && delay == nullptr && failures == nullptr; }
 };
+
+static_assert(sizeof(Item) == 8 * sizeof(void*) + 16);  // No gap before key_begin or behind it.
 
 }  // namespace wq

@@ -14,6 +14,7 @@
 #define WQ_GUARDED_BY(mu) WQ_TS(guarded_by(mu))
 #define WQ_REQUIRES(...) WQ_TS(requires_capability(__VA_ARGS__))
 #define WQ_EXCLUDES(...) WQ_TS(locks_excluded(__VA_ARGS__))
+#define WQ_UNCHECKED WQ_TS(no_thread_safety_analysis)
 
 namespace wq {
 

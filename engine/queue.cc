@@ -30,6 +30,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   if (Status s = rep_->CheckKey(key); !s.ok()) {
     return s;
   }
+  rep_->Prefetch(key);
   const Durability durability = options.durability.value_or(rep_->options.durability);
   const std::string group = rep_->GroupOf(key, options);
   const int64_t wall_us = rep_->clock->WallUs();

@@ -60,6 +60,8 @@ struct Queue::Rep final : Timer::Target {
   std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
 
   Status NeedsAWorker() const;
+  // While the lock is waited for, what is under it may already come into the cache.
+  void Prefetch(std::string_view key) const WQ_UNCHECKED { state.Prefetch(key); }
 
   Status AddStep(std::span<const std::string_view> keys, size_t begin, size_t end,
                  const AddOptions& add, BatchResult* result, Position* last) WQ_EXCLUDES(mu);

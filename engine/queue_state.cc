@@ -106,6 +106,7 @@ const Item* QueueState::Get(uint32_t shard) {
   }
   Item* item = orders_[shard]->Pop();
   if (item != nullptr) {
+    items_.Prefetch(*item);  // Done may follow soon.
     item->state = KeyState::kProcessing;
     --queued_;
     ++processing_;

@@ -62,6 +62,8 @@ class QueueState {
     Position position = 0;
   };
   Added Add(std::string_view key, const Wanted& wanted, int64_t wall_us);
+  // Begins to bring what is known of the key into the cache. Any thread, at any time, under no lock.
+  void Prefetch(std::string_view key) const { items_.Prefetch(key); }
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
   Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
 

@@ -2,8 +2,11 @@
 
 #include "engine/item_table.h"
 
+#include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,6 +26,63 @@ TEST(ItemTable, FindsWhatWasInserted) {
   EXPECT_EQ(table.Find("b"), nullptr);
   table.Erase(a);
   EXPECT_EQ(table.Find("a"), nullptr);
+}
+
+// As full as it gets, so that items stand far from home and round the end; then in and out at random.
+TEST(ItemTable, HoldsWhatASetHolds) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  ItemTable table;
+  std::unordered_map<std::string, Item*> should;
+  const auto key = [&random] { return "key-" + std::to_string(random() % kMany); };
+  const auto expect_the_same = [&] {
+    size_t items = 0;
+    table.ForEach([&](const Item& item) {
+      ++items;
+      ASSERT_TRUE(should.contains(std::string(item.key())));
+    });
+    ASSERT_EQ(items, should.size());
+    for (const auto& [name, item] : should) {
+      ASSERT_EQ(table.Find(name), item);
+    }
+  };
+  const auto insert = [&](const std::string& name) {
+    Item* item = table.FindOrInsert(name);
+    ASSERT_EQ(item->key(), name);
+    ASSERT_EQ(should.try_emplace(name, item).first->second, item);
+  };
+  while (table.capacity() < size_t{1} << 17 || should.size() < table.capacity() * 3 / 4) {
+    insert(key());
+  }
+  expect_the_same();
+  for (const bool growing : {false, true, false}) {
+    for (size_t i = 0; i < kMany; ++i) {
+      const std::string name = key();
+      if (random() % 4 == (growing ? 1 : 0) || growing == (random() % 2 == 0)) {
+        insert(name);
+      } else if (const auto it = should.find(name); it != should.end()) {
+        ASSERT_EQ(table.Find(name), it->second);
+        table.Erase(it->second);
+        should.erase(it);
+        ASSERT_EQ(table.Find(name), nullptr);
+      }
+      table.Prefetch(name);
+    }
+    expect_the_same();
+  }
+}
+
+TEST(ItemTable, KeysOfEveryLengthStandBehindTheirItems) {
+  ItemTable table;
+  for (size_t bytes = 1; bytes <= 100; ++bytes) {
+    const std::string key(bytes, static_cast<char>(bytes));
+    Item* item = table.FindOrInsert(key);
+    item->shard = 0xffff;
+    EXPECT_EQ(item->key(), key);
+  }
+  const std::string longest(kMaxKeyBytes, 'k');
+  EXPECT_EQ(table.FindOrInsert(longest)->key(), longest);
 }
 
 TEST(ItemTable, GivesItsMemoryBack) {
