@@ -49,7 +49,7 @@ void Fill(const QuarantineRecord& record, Entry* entry) {
   entry->failures = ToInfo(record.failures);
 }
 
-Status EntryWalk::Run() {
+Status EntryWalk::Run(EntryStates states) {
   bool any_failures = false;
   if (Status s = storage::ScanFailures(reader_, queue_,
                                        [&](const FailureRecord&) {
@@ -60,15 +60,16 @@ Status EntryWalk::Run() {
     return s;
   }
   join_failures_ = any_failures;
-  if (Status s = VisitPending(); !s.ok() || stopped_) return s;
-  if (Status s = VisitDelayed(); !s.ok() || stopped_) return s;
-  if (any_failures) {
-    if (Status s = VisitFailingOnly(); !s.ok() || stopped_) return s;
-  }
-  return RunQuarantined();
+  const auto wanted = [&](EntryState state) { return !stopped_ && states.Has(state); };
+  Status s;
+  if (wanted(EntryState::kPending)) s = VisitPending();
+  if (s.ok() && wanted(EntryState::kDelayed)) s = VisitDelayed();
+  if (s.ok() && any_failures && wanted(EntryState::kFailing)) s = VisitFailingOnly();
+  if (s.ok() && wanted(EntryState::kQuarantined)) s = VisitQuarantined();
+  return s;
 }
 
-Status EntryWalk::RunQuarantined() {
+Status EntryWalk::VisitQuarantined() {
   entry_ = {};
   return storage::ScanQuarantine(reader_, queue_, [this](const QuarantineRecord& record) {
     entry_.key.assign(record.failures.key);

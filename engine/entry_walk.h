@@ -1,6 +1,6 @@
 // EntryWalk: one walk over the entries of a queue, in the order of StoreView::ForEachEntry.
 //
-//   Status s = EntryWalk(reader, id, visit).Run();
+//   Status s = EntryWalk(reader, id, visit).Run(EntryStates::All());
 //
 // Bounded memory, whatever the number of keys. Thread-compatible; for one Run.
 #pragma once
@@ -26,13 +26,13 @@ class EntryWalk {
   EntryWalk(const storage::Reader& reader, storage::QueueId queue, const StoreView::Visitor& visit)
       : reader_(reader), queue_(queue), visit_(visit) {}
 
-  Status Run();
-  Status RunQuarantined();  // The last part alone.
+  Status Run(EntryStates states);
 
  private:
   Status VisitPending();
   Status VisitDelayed();
   Status VisitFailingOnly();
+  Status VisitQuarantined();
   Status VisitChunk(std::unordered_set<std::string> chunk);
   bool JoinAndVisit(std::string_view key);
 

@@ -45,7 +45,7 @@ void SetShard(uint32_t shards, Entry* entry) {
 Status StoreView::Rep::IdOf(std::string_view queue, QueueId* id) const {
   const auto it = queues.find(queue);
   if (it == queues.end()) return Status::NotFound("no queue \"" + EscapeKey(queue) + "\"");
-  *id = it->second;
+  *id = it->second.id;
   return Status::Ok();
 }
 
@@ -64,7 +64,7 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
     return s;
   }
   Status s = storage::ScanQueues(*rep->reader, [&](const storage::QueueRecord& record) {
-    rep->queues.emplace(record.name, record.id);
+    rep->queues.emplace(record.name, record);
     return true;
   });
   if (!s.ok()) return s;
@@ -85,28 +85,31 @@ const StoreInfo& StoreView::info() const { return rep_->info; }
 std::vector<std::string> StoreView::QueueNames() const {
   std::vector<std::string> names;
   names.reserve(rep_->queues.size());
-  for (const auto& [name, id] : rep_->queues) names.push_back(name);
+  for (const auto& [name, record] : rep_->queues) names.push_back(name);
   return names;
 }
 
 Status StoreView::ForEachEntry(std::string_view queue, const Visitor& visit) const {
+  return ForEachEntry(queue, EntryStates::All(), visit);
+}
+
+Status StoreView::ForEachEntry(std::string_view queue, EntryStates states,
+                               const Visitor& visit) const {
   QueueId id = 0;
   if (Status s = rep_->IdOf(queue, &id); !s.ok()) return s;
   uint32_t shards = 0;
   if (Status s = ShardsOf(*rep_->reader, id, &shards); !s.ok()) return s;
-  if (shards == 0) return EntryWalk(*rep_->reader, id, visit).Run();
+  if (shards == 0) return EntryWalk(*rep_->reader, id, visit).Run(states);
   const Visitor with_shard = [&visit, shards](const Entry& entry) {
     Entry placed = entry;
     SetShard(shards, &placed);
     return visit(placed);
   };
-  return EntryWalk(*rep_->reader, id, with_shard).Run();
+  return EntryWalk(*rep_->reader, id, with_shard).Run(states);
 }
 
 Status StoreView::ForEachQuarantined(std::string_view queue, const Visitor& visit) const {
-  QueueId id = 0;
-  if (Status s = rep_->IdOf(queue, &id); !s.ok()) return s;
-  return EntryWalk(*rep_->reader, id, visit).RunQuarantined();
+  return ForEachEntry(queue, EntryStates(EntryState::kQuarantined), visit);
 }
 
 Status StoreView::ForEachFailing(std::string_view queue,
@@ -160,6 +163,25 @@ Status StoreView::Find(std::string_view queue, std::string_view key,
   if (!entries->empty()) return Status::Ok();
   return Status::NotFound("queue \"" + std::string(queue) + "\" holds nothing of key \"" +
                           EscapeKey(key) + "\"");
+}
+
+Status StoreView::Info(std::string_view queue, QueueInfo* info) const {
+  QueueId id = 0;
+  if (Status s = rep_->IdOf(queue, &id); !s.ok()) return s;
+  *info = {};
+  info->name = queue;
+  info->created_at_us = rep_->queues.find(queue)->second.created_at_us;
+  storage::QueueStateRecord record;
+  std::string value;
+  Status s = storage::GetQueueState(*rep_->reader, id, &value, &record);
+  if (s.code() == StatusCode::kNotFound) return Status::Ok();  // Nothing was ever added to it.
+  if (!s.ok()) return s;
+  info->sequence_high_water = record.sequence_high_water;
+  info->limiter_state = record.limiter_state;
+  info->paused = record.paused;
+  info->paused_until_us = record.paused_until_us;
+  info->shards = record.shards;
+  return s;
 }
 
 Status StoreView::Cursors(std::string_view queue,

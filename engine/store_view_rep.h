@@ -18,7 +18,7 @@ struct StoreView::Rep {
 
   StoreInfo info;
   std::unique_ptr<storage::Reader> reader;
-  std::map<std::string, storage::QueueId, std::less<>> queues;
+  std::map<std::string, storage::QueueRecord, std::less<>> queues;  // By name.
 };
 
 }  // namespace wq

@@ -21,43 +21,11 @@
 #include <string_view>
 #include <vector>
 
+#include "wq/entry.h"
 #include "wq/options.h"
 #include "wq/status.h"
 
 namespace wq {
-
-// Times are microseconds since 1970-01-01T00:00:00Z.
-
-struct FailureInfo {
-  uint64_t count = 0;
-  int64_t first_at_us = 0;
-  int64_t last_at_us = 0;
-  std::string last_error;
-};
-
-enum class EntryState : uint8_t {
-  kPending = 0,  // Dirty: queued, or processing at this moment or at the crash.
-  kDelayed = 1,
-  kFailing = 2,  // Only a failure count is kept: neither pending nor delayed nor quarantined.
-  kQuarantined = 3,
-};
-
-// One entry of a queue. A key that is both pending and delayed has two; so has one that was
-// quarantined while a worker held it, as long as the worker holds it.
-struct Entry {
-  std::string key;
-  EntryState state = EntryState::kPending;
-  Lane lane = kFastLane;          // Not failing. Quarantined: where it goes when it is released.
-  std::string group;              // Not failing. Empty: none.
-  std::optional<uint32_t> shard;  // Not failing; of a queue with shards.
-  uint64_t sequence = 0;          // Pending: the place in its lane; smaller is earlier.
-  int64_t added_at_us = 0;        // Pending, delayed: when it was added.
-  int64_t ready_at_us = 0;        // Delayed: when it becomes pending.
-  int64_t delay_us = 0;           // Delayed: the delay that was asked for.
-  int64_t quarantined_at_us = 0;  // Quarantined.
-  // Quarantined: always there; the count may be 0, for a key that somebody put there.
-  std::optional<FailureInfo> failures;
-};
 
 struct FailingKey {
   std::string key;
@@ -142,6 +110,9 @@ class StoreView {
   // by key. Stops early, with Ok, when `visit` returns false.
   using Visitor = std::function<bool(const Entry&)>;
   Status ForEachEntry(std::string_view queue, const Visitor& visit) const;
+  // Only the entries in one of these states; does not walk over the others, but for kFailing, which
+  // must look at what is pending and delayed.
+  Status ForEachEntry(std::string_view queue, EntryStates states, const Visitor& visit) const;
 
   // Only the quarantined keys, by key; looks at nothing else.
   Status ForEachQuarantined(std::string_view queue, const Visitor& visit) const;
@@ -151,6 +122,9 @@ class StoreView {
 
   // The entries of one key, at most one of a state. NotFound: the queue holds nothing of this key.
   Status Find(std::string_view queue, std::string_view key, std::vector<Entry>* entries) const;
+
+  // What the queue keeps of itself.
+  Status Info(std::string_view queue, QueueInfo* info) const;
 
   // All cursors of the queue with their bytes, in the memory that they take.
   Status Cursors(std::string_view queue, std::map<std::string, std::string>* cursors) const;

@@ -66,7 +66,7 @@ load helpers
   store_with
   printf 'cr\r\n"quo\\ted"\n\377\376\n\033[31mred\n\342\200\256rtl\n' > keys
   wqctl add -q q - < keys
-  run -0 wqctl dump -q q
+  run -0 wqctl ls -q q -o jsonl
   [ "$(jq -r '.key // .key_base64' <<< "$output" | sed -n 1p)" = $'cr\r' ]
   [ "$(jq -r '.key // .key_base64' <<< "$output" | sed -n 2p)" = '"quo\ted"' ]
   [ "$(jq -r '.key_base64 | select(.)' <<< "$output" | base64 -d | od -An -tx1)" = " ff fe" ]
@@ -80,7 +80,7 @@ load helpers
 @test "-0 reads NUL-separated keys, which may hold a newline" {
   store_with
   printf 'two\nlines\0plain\0last' | wqctl add -q q -0
-  [ "$(wqctl dump -q q | jq -c .key | tr '\n' ' ')" = '"two\nlines" "plain" "last" ' ]
+  [ "$(wqctl ls -q q -o jsonl | jq -c .key | tr '\n' ' ')" = '"two\nlines" "plain" "last" ' ]
   printf 'x\0' | wqctl add -q q --null
   printf 'y\0' | wqctl add -q q -0 -
   printf 'a\0\0b\0' > keys
@@ -168,7 +168,7 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
   wqctl add -q q --group '[x,y]' --after 1h b
   wqctl add -q q c
   wqctl add -q q --group other a
-  [ "$(wqctl dump -q q | jq -r '.key + "=" + (.group // "none")' | tr '\n' ' ')" = \
+  [ "$(wqctl ls -q q -o jsonl | jq -r '.key + "=" + (.group // "none")' | tr '\n' ' ')" = \
     "a=ns1 c=none b=[x,y] " ]
   start work work -q q -- sh -c 'echo > started; read -r _' _
   kill -9 "$PID"
@@ -200,7 +200,7 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
   [ "$output" = "added 0, deduplicated 1" ]
   [ "$(queue_count pending)" = 0 ]
   [ "$(queue_count delayed)" = 1 ]
-  [ "$(wqctl dump -q q | jq -r '.state + " " + .lane')" = "delayed fast" ]
+  [ "$(wqctl ls -q q -o jsonl | jq -r '.state + " " + .lane')" = "delayed fast" ]
   [ "$(wqctl inspect k -o json | jq '.entries[0].delay_seconds')" = 7200 ]
   run -1 --separate-stderr wqctl add -q q --after 1h ok ''
   contains "$stderr" "key 2: the key is empty"

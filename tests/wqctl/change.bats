@@ -41,7 +41,7 @@ load helpers
   run -3 wqctl forget -q q --dry-run given-up
   run -0 wqctl forget -q q --all --yes
   [ "$output" = "forgotten 2" ]
-  [ "$(wqctl dump -q q | jq -c '[.key, .state, .failures]' | tr '\n' ' ')" = \
+  [ "$(wqctl ls -q q -o jsonl | jq -c '[.key, .state, .failures]' | tr '\n' ' ')" = \
     '["k1","delayed",0] ["given-up","quarantined",1] ' ]
   run -0 wqctl forget -q q --all --yes
   [ "$output" = "forgotten 0" ]
@@ -60,7 +60,7 @@ load helpers
   contains "$stderr" 'key "nope" is not delayed in queue "q"'
   run -3 --separate-stderr wqctl forget -q q --yes nope
   contains "$stderr" 'key "nope" is not failing in queue "q"'
-  [ -z "$(wqctl dump)" ]
+  [ -z "$(wqctl ls -o jsonl)" ]
 }
 
 @test "a key that is given twice is changed once" {
@@ -75,7 +75,7 @@ load helpers
   store_with $'two\nlines' $'\377' '[a,b]' -dash - --
   run -0 wqctl rm -q q --yes $'two\nlines' $'\377' '[a,b]' -- -dash - --
   [ "$output" = "removed 6" ]
-  [ -z "$(wqctl dump)" ]
+  [ -z "$(wqctl ls -o jsonl)" ]
 }
 
 @test "-o json" {
@@ -107,7 +107,7 @@ load helpers
   run -3 wqctl cancel-delay -q q --yes k1
   run -0 wqctl rm -q q --dry-run k1
   run -0 wqctl rm -q q --yes k1 k2
-  [ -z "$(wqctl dump)" ]
+  [ -z "$(wqctl ls -o jsonl)" ]
 }
 
 @test "off a terminal without --yes: exit 2 says what to give, and nothing changes" {
@@ -209,7 +209,7 @@ load helpers
   store_with a
   run -1 --separate-stderr bash -c '"$WQCTL" rm -q q --yes a > /dev/full'
   contains "$stderr" "No space left on device"
-  [ -z "$(wqctl dump)" ]
+  [ -z "$(wqctl ls -o jsonl)" ]
 }
 
 @test "what was changed survives kill -9 of the next owner" {

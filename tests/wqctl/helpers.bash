@@ -53,7 +53,7 @@ queue_count() { wqctl inspect -q q -o json | jq ".queues[0].$1"; }
 fingerprint() { find "$WQ_STORE" -type f -print0 | sort -z | xargs -0 sha256sum; }
 
 # Keys as dump shows them, on one line.
-dumped_keys() { wqctl dump -q q | jq -r .key | tr '\n' ' '; }
+dumped_keys() { wqctl ls -q q -o jsonl | jq -r .key | tr '\n' ' '; }
 
 contains() { [[ "$1" == *"$2"* ]] || { echo "no \"$2\" in: $1" >&2; return 1; }; }
 

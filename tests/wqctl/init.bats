@@ -9,7 +9,7 @@ load helpers
   [ -z "$stderr" ]
   [ "$(stat -c %a "$WQ_STORE")" = 700 ]
   [ -z "$(find "$WQ_STORE" -type f -perm /077)" ]
-  run -0 wqctl dump
+  run -0 wqctl ls -o jsonl
   [ -z "$output" ]
 }
 

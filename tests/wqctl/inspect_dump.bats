@@ -76,19 +76,19 @@ failure_recorded() {
   run -0 wqctl inspect -- -dash
 }
 
-@test "dump: fields, order, all queues" {
+@test "entries: fields, order, all queues" {
   varied_store
-  run -0 --separate-stderr wqctl dump
+  run -0 --separate-stderr wqctl ls -o jsonl
   [ "$(jq -r '.queue + "/" + .key' <<< "$output" | tr '\n' ' ')" = \
     "f/bad q/f1 q/f2 q/s1 q/soon q/later r/other " ]
   [ "$(jq -c 'select(.key == "s1") | keys_unsorted' <<< "$output")" = \
     '["queue","key","state","lane","sequence","added_at","failures"]' ]
   [ "$(jq -c 'select(.key == "bad") | keys_unsorted' <<< "$output")" = \
-    '["queue","key","state","lane","added_at","ready_at","failures","last_error"]' ]
+    '["queue","key","state","lane","added_at","ready_at","delay_seconds","failures","last_error","first_failure_at","last_failure_at"]' ]
   [ "$(jq -c 'select(.key == "bad") | [.state, .lane, .failures, .last_error]' <<< "$output")" = \
     '["delayed","fast",1,"broken"]' ]
-  [ "$(wqctl dump -o json | jq -c '.[]')" = "$output" ]
-  [ "$(wqctl dump -q q | wc -l)" = 5 ]
+  [ "$(wqctl ls -o json | jq -c '.[]')" = "$(jq -c . <<< "$output")" ]
+  [ "$(wqctl ls -q q -o jsonl | wc -l)" = 5 ]
 }
 
 @test "dump as a table" {
@@ -118,7 +118,7 @@ failure_recorded() {
   run -0 wqctl inspect
   [[ "$output" =~ $'\n'QUEUE\ +GROUP\ +PENDING$'\n'q\ +ns2\ +2$'\n'q\ +ns1\ +1$'\n' ]]
   contains "$output" '\xff'
-  [ "$(wqctl dump -q q | jq -r '.group_base64 | select(.)')" = "/w==" ]
+  [ "$(wqctl ls -q q -o jsonl | jq -r '.group_base64 | select(.)')" = "/w==" ]
 }
 
 @test "many lanes and groups: the tables stay narrow, the JSON has them all" {
@@ -138,8 +138,8 @@ failure_recorded() {
   [ "$(wqctl inspect -q q -o json | jq -c '.queues[0] | [.pending, .failing, .quarantined]')" = \
     "[1,0,2]" ]
   [ "$(dumped_keys)" = "good bad worse " ]
-  [ "$(wqctl dump -q q | jq -c 'select(.key == "bad") | keys_unsorted')" = \
-    '["queue","key","state","lane","quarantined_at","failures","last_error"]' ]
+  [ "$(wqctl ls -q q -o jsonl | jq -c 'select(.key == "bad") | keys_unsorted')" = \
+    '["queue","key","state","lane","quarantined_at","failures","last_error","first_failure_at","last_failure_at"]' ]
   [ "$(wqctl inspect bad -o json | jq -c '.entries[0] | [.state, .failures, .last_error,
       .first_failure_at <= .quarantined_at]')" = '["quarantined",1,"no bad",true]' ]
   run -0 wqctl inspect
@@ -198,7 +198,7 @@ lines_done() { [ "$(queue_count pending)" -lt 2 ]; }
   mkdir tmp
   export TMPDIR=$DIR/tmp
   wqctl inspect
-  wqctl dump | head -1
+  wqctl ls -o jsonl | head -1
   mkfifo pipe
   exec 9<> pipe
   "$WQCTL" dump > pipe 3>&- 9>&- &
@@ -233,7 +233,7 @@ lines_done() { [ "$(queue_count pending)" -lt 2 ]; }
 @test "ugly keys: JSON stays valid, tables stay harmless" {
   wqctl init
   printf 'a"b\\c\0two\nlines\0\303\050\0\033]0;title\007\0tab\t\0\342\200\250sep\0' | wqctl add -q q -0
-  run -0 wqctl dump -o json
+  run -0 wqctl ls -o json
   [ "$(jq length <<< "$output")" = 6 ]
   [ "$(jq -r '.[0].key' <<< "$output")" = 'a"b\c' ]
   [ "$(jq -r '.[2].key_base64' <<< "$output" | base64 -d | od -An -tx1)" = " c3 28" ]

@@ -46,7 +46,7 @@ load helpers
   give_up k
   run -0 wqctl quarantine drop -q q --yes k
   [ "$output" = "dropped 1" ]
-  [ -z "$(wqctl dump)" ]
+  [ -z "$(wqctl ls -o jsonl)" ]
   run -0 wqctl add -q q k
   [ "$output" = "added 1, deduplicated 0" ]
 }

@@ -45,7 +45,7 @@ load helpers
 
 @test "every verb has help with examples, and needs no store for it" {
   unset WQ_STORE
-  for verb in init add work inspect dump rm cancel-delay forget "quarantine ls" \
+  for verb in init add work inspect ls dump load rm cancel-delay forget "quarantine ls" \
     "quarantine release" "quarantine drop" pause resume "cursor ls" "cursor get"; do
     # shellcheck disable=SC2086
     run -0 --separate-stderr wqctl $verb --help
@@ -57,7 +57,7 @@ load helpers
 
 @test "no store named: exit 2 says how to name one" {
   unset WQ_STORE
-  for words in init "add -q q k" "work -q q -- true" inspect dump "quarantine ls" "cursor ls" \
+  for words in init "add -q q k" "work -q q -- true" inspect ls dump load "quarantine ls" "cursor ls" \
     "rm -q q k" "pause -q q" "cursor get -q q c"; do
     # shellcheck disable=SC2086
     run -2 --separate-stderr wqctl $words
@@ -77,7 +77,7 @@ load helpers
 }
 
 @test "a missing store: exit 3, and nothing is made" {
-  for words in "add -q q k" "work -q q -- true" inspect dump "inspect key" "rm -q q --yes k" \
+  for words in "add -q q k" "work -q q -- true" inspect ls dump "inspect key" "rm -q q --yes k" \
     "forget -q q --all --dry-run" "quarantine drop -q q --yes --all" "pause -q q --yes" \
     "resume -q q --dry-run" "quarantine ls" "cursor ls" "cursor get -q q c"; do
     # shellcheck disable=SC2086
@@ -104,7 +104,7 @@ load helpers
   run -2 wqctl work -q q -j 0 -- true
   run -2 wqctl work -q q -j x -- true
   run -2 wqctl work -q q --max-requeues -1 -- true
-  [ "$(wqctl dump)" = "" ]
+  [ "$(wqctl ls -o jsonl)" = "" ]
 }
 
 @test "good durations" {

@@ -78,7 +78,7 @@ blocking() {
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- sh -c 'exit 7' _
   contains "$stderr" 'gave up on "k" after 1 failures: exit status 7'
   contains "$stderr" "failed attempts 1, given up 1, remaining 0"
-  [ "$(wqctl dump | jq -c '[.state, .failures, .last_error]')" = '["quarantined",1,"exit status 7"]' ]
+  [ "$(wqctl ls -o jsonl | jq -c '[.state, .failures, .last_error]')" = '["quarantined",1,"exit status 7"]' ]
 }
 
 @test "--max-requeues counts the failures of earlier runs" {

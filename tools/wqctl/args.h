@@ -14,7 +14,7 @@
 
 namespace wqctl {
 
-enum class Format : uint8_t { kText, kTable, kJson, kJsonl };
+enum class Format : uint8_t { kText, kTable, kWide, kJson, kJsonl, kYaml, kName };
 
 struct InitArgs {
   std::string store_dir;
@@ -51,18 +51,6 @@ struct InspectArgs {
   std::string store_dir;
   std::optional<std::string> queue;
   std::optional<std::string> key;
-  Format format = Format::kTable;
-};
-
-struct DumpArgs {
-  std::string store_dir;
-  std::optional<std::string> queue;
-  Format format = Format::kJsonl;
-};
-
-struct QuarantineLsArgs {
-  std::string store_dir;
-  std::optional<std::string> queue;
   Format format = Format::kTable;
 };
 

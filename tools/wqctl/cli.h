@@ -86,10 +86,10 @@ void AddParsed(VerbParser* parser, const std::string& name, const std::string& t
 
 template <Format... kAllowed>
 std::optional<Format> ParseFormat(std::string_view text) {
-  constexpr std::pair<std::string_view, Format> kNames[] = {{"text", Format::kText},
-                                                            {"table", Format::kTable},
-                                                            {"json", Format::kJson},
-                                                            {"jsonl", Format::kJsonl}};
+  constexpr std::pair<std::string_view, Format> kNames[] = {
+      {"text", Format::kText}, {"table", Format::kTable}, {"wide", Format::kWide},
+      {"json", Format::kJson}, {"jsonl", Format::kJsonl}, {"yaml", Format::kYaml},
+      {"name", Format::kName}};
   for (const auto& [name, format] : kNames) {
     if (name == text && ((format == kAllowed) || ...)) return format;
   }

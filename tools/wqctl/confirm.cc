@@ -2,14 +2,13 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 #include <vector>
 
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/log.h"
 #include "tools/wqctl/output.h"
-#include "wq/keys.h"
+#include "tools/wqctl/queues.h"
 
 namespace wqctl {
 namespace {
@@ -40,9 +39,8 @@ wq::Status MakeQuestion(const ChangeArgs& args, const Question& question, std::s
 
 wq::Status ViewQueue(const ChangeArgs& args, std::unique_ptr<wq::StoreView>* view) {
   if (wq::Status s = wq::StoreView::Open(args.store_dir, view); !s.ok()) return s;
-  const std::vector<std::string> names = (*view)->QueueNames();
-  if (std::binary_search(names.begin(), names.end(), args.queue)) return wq::Status::Ok();
-  return wq::Status::NotFound("no queue \"" + wq::EscapeKey(args.queue) + "\"");
+  std::vector<std::string> names;
+  return QueuesOf(**view, args.queue, &names);
 }
 
 std::optional<int> Confirm(const ChangeArgs& args, const Question& question) {

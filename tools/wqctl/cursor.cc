@@ -8,6 +8,7 @@
 #include "tools/wqctl/json.h"
 #include "tools/wqctl/listing.h"
 #include "tools/wqctl/output.h"
+#include "tools/wqctl/queues.h"
 #include "tools/wqctl/verbs.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
@@ -18,8 +19,8 @@ int Run(const CursorLsArgs& args) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
-  const std::vector<std::string> queues =
-      args.queue ? std::vector<std::string>{*args.queue} : view->QueueNames();
+  std::vector<std::string> queues;
+  if (wq::Status s = QueuesOf(*view, args.queue, &queues); !s.ok()) return Fail(s);
   Output out;
   Listing listing(args.format, {"QUEUE", "CURSOR", "BYTES"}, &out);
   for (const std::string& queue : queues) {

@@ -66,6 +66,32 @@ std::optional<int64_t> TakeTerm(std::string_view* text) {
   return std::nullopt;
 }
 
+// 0000-01-01T00:00:00Z, and the last microsecond of the year 9999.
+constexpr int64_t kFirstTimeUs = -62'167'219'200'000'000;
+constexpr int64_t kLastTimeUs = 253'402'300'799'999'999;
+
+// Takes so many digits and then the character `mark`; nullopt if that is not what stands there.
+std::optional<int> TakeDigits(std::string_view* text, size_t count, char mark) {
+  if (text->size() <= count || (*text)[count] != mark) return std::nullopt;
+  const std::string_view digits = text->substr(0, count);
+  if (digits.find_first_not_of(kDigits) != std::string_view::npos) return std::nullopt;
+  text->remove_prefix(count + 1);
+  const std::optional<int64_t> value = ParseInteger(digits);
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+// "Z", or ".5Z" with up to six digits.
+std::optional<int64_t> TakeFraction(std::string_view text) {
+  if (text == "Z") return 0;
+  if (text.size() < 3 || text.size() > 8 || text.front() != '.' || text.back() != 'Z') {
+    return std::nullopt;
+  }
+  std::string digits(text.substr(1, text.size() - 2));
+  if (digits.find_first_not_of(kDigits) != std::string::npos) return std::nullopt;
+  digits.resize(6, '0');
+  return ParseInteger(digits);
+}
+
 std::string Count(int64_t n, std::string_view unit) { return std::to_string(n).append(unit); }
 
 }  // namespace
@@ -110,6 +136,7 @@ std::string FormatAge(std::chrono::microseconds age) {
 
 std::string FormatTime(int64_t wall_us) {
   using namespace std::chrono;
+  if (wall_us < kFirstTimeUs || wall_us > kLastTimeUs) return "@" + std::to_string(wall_us);
   const sys_time<microseconds> instant{microseconds{wall_us}};
   const auto day = floor<days>(instant);
   const year_month_day date{day};
@@ -122,6 +149,31 @@ std::string FormatTime(int64_t wall_us) {
       static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
       static_cast<int>(time.subseconds().count()));
   return {text.data(), static_cast<size_t>(n)};
+}
+
+std::optional<int64_t> ParseTime(std::string_view text) {
+  using namespace std::chrono;
+  if (text.starts_with('@')) {
+    const std::optional<int64_t> us = ParseInteger(text.substr(1));
+    // One spelling for each time.
+    return us && FormatTime(*us) == text ? us : std::nullopt;
+  }
+  const auto years = TakeDigits(&text, 4, '-');
+  const auto months = years ? TakeDigits(&text, 2, '-') : std::nullopt;
+  const auto days_of_month = months ? TakeDigits(&text, 2, 'T') : std::nullopt;
+  const auto hour = days_of_month ? TakeDigits(&text, 2, ':') : std::nullopt;
+  const auto minute = hour ? TakeDigits(&text, 2, ':') : std::nullopt;
+  if (!minute || text.size() < 3) return std::nullopt;
+  const std::optional<int64_t> second = ParseInteger(text.substr(0, 2));
+  const std::optional<int64_t> fraction = TakeFraction(text.substr(2));
+  if (!second || *second < 0 || !fraction || *hour > 23 || *minute > 59 || *second > 59) {
+    return std::nullopt;
+  }
+  const year_month_day date{year{*years}, month{static_cast<unsigned>(*months)},
+                            day{static_cast<unsigned>(*days_of_month)}};
+  if (!date.ok()) return std::nullopt;
+  const microseconds since = sys_days{date}.time_since_epoch();
+  return since.count() + ((*hour * 60 + *minute) * int64_t{60} + *second) * 1'000'000 + *fraction;
 }
 
 }  // namespace wqctl

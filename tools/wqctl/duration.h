@@ -19,7 +19,10 @@ std::string FormatDuration(std::chrono::microseconds duration);
 // For tables: the two largest units, as kubectl shows ages: "3d4h", "12m5s", "7s".
 std::string FormatAge(std::chrono::microseconds age);
 
-// RFC 3339 in UTC with microseconds: "2024-01-31T12:00:00.000001Z".
+// RFC 3339 in UTC with microseconds: "2024-01-31T12:00:00.000001Z". Outside of the years 0 to 9999,
+// which only a damaged record or clock can be: "@" and the microseconds since 1970.
 std::string FormatTime(int64_t wall_us);
+// The inverse; the fraction may be shorter, or left out. nullopt for anything else.
+std::optional<int64_t> ParseTime(std::string_view text);
 
 }  // namespace wqctl

@@ -9,6 +9,7 @@
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/json.h"
 #include "tools/wqctl/output.h"
+#include "tools/wqctl/queues.h"
 #include "tools/wqctl/table.h"
 #include "tools/wqctl/verbs.h"
 #include "wq/clock.h"
@@ -153,7 +154,7 @@ std::vector<std::string> InspectRow(const std::string& queue, const wq::Entry& e
   const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
   const bool failed = failures.count > 0;
   return {wq::EscapeKey(queue),
-          std::string(StateName(entry.state)),
+          std::string(wq::EntryStateName(entry.state)),
           placed ? wq::LaneName(entry.lane) : "-",
           entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
           pending ? std::to_string(entry.sequence) : "-",
@@ -225,8 +226,8 @@ int Run(const InspectArgs& args) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
-  const std::vector<std::string> names =
-      args.queue ? std::vector<std::string>{*args.queue} : view->QueueNames();
+  std::vector<std::string> names;
+  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
   if (args.key) return InspectKey(*view, names, *args.key, args.format);
   return InspectQueues(*view, names, args.format);
 }

@@ -1,46 +1,16 @@
 #include "tools/wqctl/json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "tools/wqctl/dump_line.h"
 #include "tools/wqctl/duration.h"
+#include "tools/wqctl/json_fields.h"
 #include "wq/keys.h"
 
 namespace wqctl {
 namespace {
 
-using Json = nlohmann::ordered_json;  // Fields stay in the order in which they are set.
-
 constexpr int kIndent = 2;
-
-std::string Base64(std::string_view bytes) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t n = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group = group << 8 | (j < n ? static_cast<uint8_t>(bytes[i + j]) : 0U);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      text.push_back(j <= n ? kAlphabet[group >> (18 - 6 * j) & 0x3F] : '=');
-    }
-  }
-  return text;
-}
-
-// `name`: the bytes as a string, or `name`_base64 where a JSON string cannot hold them.
-void SetBytes(const std::string& name, std::string_view bytes, Json* object) {
-  if (wq::IsValidUtf8(bytes)) {
-    (*object)[name] = bytes;
-  } else {
-    (*object)[name + "_base64"] = Base64(bytes);
-  }
-}
-
-double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
 Json StoreJson(const wq::StoreInfo& store) {
   Json json;
@@ -113,10 +83,13 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   return json;
 }
 
-// What an entry holds beside its queue and key.
+std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
+
+}  // namespace
+
 void SetState(const wq::Entry& entry, Json* json) {
   using State = wq::EntryState;
-  (*json)["state"] = StateName(entry.state);
+  (*json)["state"] = wq::EntryStateName(entry.state);
   if (entry.state != State::kFailing) {
     (*json)["lane"] = wq::LaneName(entry.lane);
     if (!entry.group.empty()) SetBytes("group", entry.group, json);
@@ -126,17 +99,20 @@ void SetState(const wq::Entry& entry, Json* json) {
   if (entry.state == State::kPending || entry.state == State::kDelayed) {
     (*json)["added_at"] = FormatTime(entry.added_at_us);
   }
-  if (entry.state == State::kDelayed) (*json)["ready_at"] = FormatTime(entry.ready_at_us);
+  if (entry.state == State::kDelayed) {
+    (*json)["ready_at"] = FormatTime(entry.ready_at_us);
+    (*json)["delay_seconds"] = Seconds(entry.delay_us);
+  }
   if (entry.state == State::kQuarantined) {
     (*json)["quarantined_at"] = FormatTime(entry.quarantined_at_us);
   }
-  (*json)["failures"] = entry.failures ? entry.failures->count : 0;
-  if (entry.failures) SetBytes("last_error", entry.failures->last_error, json);
+  const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
+  (*json)["failures"] = failures.count;
+  if (entry.failures) SetBytes("last_error", failures.last_error, json);
+  if (failures.count == 0 && failures.first_at_us == 0 && failures.last_at_us == 0) return;
+  (*json)["first_failure_at"] = FormatTime(failures.first_at_us);
+  (*json)["last_failure_at"] = FormatTime(failures.last_at_us);
 }
-
-std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
-
-}  // namespace
 
 std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused) {
   return Indented(
@@ -150,6 +126,13 @@ std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not
   json["not_found"] = not_found;
   json["dry_run"] = dry_run;
   return Indented(json);
+}
+
+std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run) {
+  return Indented({{"queues", counts.queues},
+                   {"entries", counts.entries},
+                   {"cursors", counts.cursors},
+                   {"dry_run", dry_run}});
 }
 
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
@@ -172,40 +155,14 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
       Json& item = list.emplace_back();
       item["queue"] = queue.queue;
       SetState(entry, &item);
-      if (entry.state == wq::EntryState::kDelayed) item["delay_seconds"] = Seconds(entry.delay_us);
-      if (!entry.failures || entry.failures->count == 0) continue;
-      item["first_failure_at"] = FormatTime(entry.failures->first_at_us);
-      item["last_failure_at"] = FormatTime(entry.failures->last_at_us);
     }
   }
   return Indented(json);
 }
 
-void AppendEntryJson(std::string_view queue, const wq::Entry& entry, std::string* out) {
-  Json json;
-  json["queue"] = queue;
-  SetBytes("key", entry.key, &json);
-  SetState(entry, &json);
-  out->append(json.dump());
-}
-
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
                       std::string* out) {
   out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());
-}
-
-std::string_view StateName(wq::EntryState state) {
-  switch (state) {
-    case wq::EntryState::kPending:
-      return "pending";
-    case wq::EntryState::kDelayed:
-      return "delayed";
-    case wq::EntryState::kFailing:
-      return "failing";
-    case wq::EntryState::kQuarantined:
-      return "quarantined";
-  }
-  return "unknown";
 }
 
 }  // namespace wqctl

@@ -1,7 +1,8 @@
 // The JSON that wqctl prints. docs/wqctl.md lists the fields; they are part of its contract.
 //
 // Valid for every key: one that is not UTF-8 is "key_base64" instead of "key", an error text
-// likewise. The only file that includes the JSON library: it is slow to compile.
+// likewise. An entry by
+// itself is a line of a dump: see dump_line.h.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wq/queue.h"
+#include "wq/import.h"
 #include "wq/store_view.h"
 
 namespace wqctl {
@@ -26,6 +27,9 @@ std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, 
 std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
                              bool dry_run);
 
+// {"queues": …, "entries": …, "cursors": …, "dry_run": …}
+std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run);
+
 // {"store": {…}, "queues": [{…}]}, indented. `now_us` is what ages are counted from.
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                           int64_t now_us);
@@ -34,14 +38,8 @@ std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::Queu
 std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
                     const std::vector<QueueEntries>& found);
 
-// One entry on one line, without a line end, appended to `out`.
-void AppendEntryJson(std::string_view queue, const wq::Entry& entry, std::string* out);
-
 // {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
                       std::string* out);
-
-// "pending", "delayed", "failing" or "quarantined".
-std::string_view StateName(wq::EntryState state);
 
 }  // namespace wqctl

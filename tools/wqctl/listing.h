@@ -1,4 +1,4 @@
-// Listing: rows as a table, as one JSON array, or as one JSON object a line.
+// Listing: rows as a table, as one JSON array, as one JSON object a line, or as one YAML list.
 //
 //   Listing listing(format, {"QUEUE", "KEY"}, &out);
 //   listing.Row([&](std::string* json) { … }, [&] { return std::vector<std::string>{…}; });
@@ -14,12 +14,13 @@
 #include "tools/wqctl/args.h"
 #include "tools/wqctl/output.h"
 #include "tools/wqctl/table.h"
+#include "tools/wqctl/yaml.h"
 
 namespace wqctl {
 
 class Listing {
  public:
-  // kTable, kJson or kJsonl.
+  // kTable, kWide, kJson, kJsonl or kYaml.
   Listing(Format format, std::vector<std::string> header, Output* out)
       : format_(format), out_(out), table_(std::move(header), out) {}
 
@@ -28,10 +29,11 @@ class Listing {
   template <typename AppendJson, typename Cells>
   bool Row(const AppendJson& append_json, const Cells& cells) {
     const bool first = std::exchange(first_, false);
-    if (format_ == Format::kTable) return table_.Add(cells());
+    if (IsTable()) return table_.Add(cells());
     line_.clear();
     if (format_ == Format::kJson) line_ = first ? "[\n" : ",\n";
     append_json(&line_);
+    if (format_ == Format::kYaml) line_ = YamlOfJson("[" + line_ + "]");
     if (format_ == Format::kJsonl) line_.push_back('\n');
     return out_->Write(line_);
   }
@@ -39,14 +41,18 @@ class Listing {
   // After the last row. What was cut off by an error must not look complete: then the array stays
   // open, and no table is printed that would say that there is nothing.
   void End(bool complete) {
-    if (format_ == Format::kTable) {
+    if (IsTable()) {
       if (complete || !first_) table_.Finish();
     } else if (format_ == Format::kJson && complete) {
       out_->Write(first_ ? "[]\n" : "\n]\n");
+    } else if (format_ == Format::kYaml && complete && first_) {
+      out_->Write("[]\n");
     }
   }
 
  private:
+  bool IsTable() const { return format_ == Format::kTable || format_ == Format::kWide; }
+
   const Format format_;
   Output* const out_;
   Table table_;

@@ -12,6 +12,7 @@
 #include "tools/wqctl/log.h"
 #include "tools/wqctl/output.h"
 #include "tools/wqctl/parse_verbs.h"
+#include "tools/wqctl/queues.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -28,7 +29,9 @@ constexpr Verb kVerbs[] = {
     {"add", ParseAdd, "enqueue keys"},
     {"work", ParseWork, "run a command for each key, with retries and backoff"},
     {"inspect", ParseInspect, "show the queues, or all that is known of one key"},
-    {"dump", ParseDump, "print every entry"},
+    {"ls", ParseLs, "list entries, by many filters"},
+    {"dump", ParseDump, "print all that a store holds, for load"},
+    {"load", ParseLoad, "write what dump has printed into a store"},
     {"rm", ParseRm, "take pending keys back"},
     {"cancel-delay", ParseCancelDelay, "take the delays of keys back"},
     {"forget", ParseForget, "clear the failures of keys"},
@@ -106,7 +109,11 @@ Command ParseVerb(Words words, Input input) {
   for (const Verb& verb : kVerbs) {
     if (verb.name == name) return verb.parse(input);
   }
-  Usage("unknown verb \"" + name + "\"; the verbs are " + VerbNames(family));
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  const std::optional<std::string> meant = Nearest(name, names);
+  Usage("unknown verb \"" + name + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : "") +
+        (meant ? " The verbs are " : "; the verbs are ") + VerbNames(family));
 }
 
 }  // namespace

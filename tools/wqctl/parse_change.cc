@@ -21,8 +21,8 @@ constexpr const char* kRmExamples =
 
 Examples:
   wqctl rm -q pods default/web-1
-  wqctl dump -q pods | jq -r 'select(.state == "pending") | .key' |
-    xargs -d '\n' wqctl rm -q pods --yes --)";
+  wqctl ls -q pods --state pending --prefix old/ -o name -0 |
+    xargs -0 wqctl rm -q pods --yes --)";
 
 constexpr const char* kCancelDelayExamples = R"(Examples:
   wqctl cancel-delay -q pods default/web-1

@@ -1,4 +1,4 @@
-// The command lines of inspect, dump, quarantine ls, cursor ls and cursor get.
+// The command lines of inspect, cursor ls and cursor get.
 #include <utility>
 
 #include "tools/wqctl/parse_verbs.h"
@@ -13,23 +13,6 @@ Examples:
   wqctl inspect
   wqctl inspect -q pods -o json
   wqctl inspect default/web-1)";
-
-constexpr const char* kDumpExamples =
-    R"(Pending entries come in hand-out order, then delayed ones by the time when they are
-ready, then keys with only failures, then those in quarantine. Works beside a living
-owner and after a crash, and changes nothing.
-
-Examples:
-  wqctl dump -q pods
-  wqctl dump -o table | head
-  wqctl dump | jq -r 'select(.failures > 3) | .key')";
-
-constexpr const char* kQuarantineLsExamples =
-    R"(Works beside a living owner and after a crash, and changes nothing.
-
-Examples:
-  wqctl quarantine ls
-  wqctl quarantine ls -q pods -o jsonl | jq -r .key)";
 
 constexpr const char* kCursorLsExamples =
     R"(Shows the names and sizes. Works beside a living owner and after a crash.
@@ -62,32 +45,6 @@ Command ParseInspect(const Input& input) {
   Words keys = Concatenate(parser.positionals(), input.behind);
   if (keys.size() > 1) Usage("only one key can be inspected at a time");
   if (!keys.empty()) args.key = std::move(keys.front());
-  return args;
-}
-
-Command ParseDump(const Input& input) {
-  DumpArgs args;
-  args.store_dir = input.store_dir;
-  VerbParser parser(
-      {"dump", "Prints every entry, in the order in which keys are handed out.", "", kDumpExamples},
-      &args.store_dir);
-  AddOnlyQueue(&parser, &args.queue);
-  AddListingFormat(&parser, &args.format);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
-  return args;
-}
-
-Command ParseQuarantineLs(const Input& input) {
-  QuarantineLsArgs args;
-  args.store_dir = input.store_dir;
-  VerbParser parser({"quarantine ls", "Lists the keys in quarantine, with their last errors.", "",
-                     kQuarantineLsExamples},
-                    &args.store_dir);
-  AddOnlyQueue(&parser, &args.queue);
-  AddListingFormat(&parser, &args.format);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
   return args;
 }
 

@@ -30,10 +30,15 @@ Command ParseWork(const Input& input);
 
 // parse_look.cc: what changes nothing.
 Command ParseInspect(const Input& input);
-Command ParseDump(const Input& input);
-Command ParseQuarantineLs(const Input& input);
 Command ParseCursorLs(const Input& input);
 Command ParseCursorGet(const Input& input);
+
+// ls.cc
+Command ParseLs(const Input& input);
+Command ParseQuarantineLs(const Input& input);
+
+Command ParseDump(const Input& input);  // dump.cc
+Command ParseLoad(const Input& input);  // load.cc
 
 // parse_change.cc: what asks before.
 Command ParseRm(const Input& input);

@@ -9,8 +9,6 @@ int Run(const InitArgs& args);
 int Run(const AddArgs& args);
 int Run(const WorkArgs& args);
 int Run(const InspectArgs& args);
-int Run(const DumpArgs& args);
-int Run(const QuarantineLsArgs& args);
 int Run(const CursorLsArgs& args);
 int Run(const CursorGetArgs& args);
 int Run(const KeyChangeArgs& args);

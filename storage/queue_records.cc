@@ -1,0 +1,62 @@
+#include "storage/queue_records.h"
+
+#include <string>
+
+#include "storage/record_keys.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr Family kOfQueues[] = {Family::kDirty,    Family::kLanes,      Family::kDelayed,
+                                Family::kFailures, Family::kQuarantine, Family::kCursors};
+
+// Each batch starts with a new scan, for which a vector memtable is sorted: not too small.
+constexpr size_t kErasesPerBatch = 100'000;
+
+Status EraseFamily(Family family, QueueId queue, Storage* storage) {
+  std::string begin = QueueKeyPrefix(queue);
+  const std::string end = PrefixEnd(begin);
+  for (;;) {
+    MutationBatch batch;
+    Status s = storage->Scan(family, begin, end, [&](std::string_view key, std::string_view) {
+      batch.Erase(family, key);
+      if (batch.count() < kErasesPerBatch) return true;
+      begin.assign(key).push_back('\0');  // What follows this key.
+      return false;
+    });
+    if (!s.ok() || batch.empty()) return s;
+    if (s = storage->Write(batch, /*sync=*/false); !s.ok()) return s;
+    if (batch.count() < kErasesPerBatch) return s;
+  }
+}
+
+}  // namespace
+
+Status HasNoRecords(const Reader& reader, QueueId queue, bool* none) {
+  const std::string begin = QueueKeyPrefix(queue);
+  *none = true;
+  for (const Family family : kOfQueues) {
+    Status s = reader.Scan(family, begin, PrefixEnd(begin),
+                           [none](std::string_view, std::string_view) { return *none = false; });
+    if (!s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+Status EraseQueueRecords(QueueId queue, Storage* storage) {
+  for (const Family family : kOfQueues) {
+    if (Status s = EraseFamily(family, queue, storage); !s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+void EraseQueueName(std::string_view name, MutationBatch* batch) {
+  batch->Erase(Family::kDefault, std::string(kQueuePrefix) + std::string(name));
+}
+
+void EraseQueue(std::string_view name, QueueId queue, MutationBatch* batch) {
+  EraseQueueName(name, batch);
+  batch->Erase(Family::kDefault, StateKey(queue));
+}
+
+}  // namespace wq::storage

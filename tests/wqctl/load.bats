@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+load helpers
+
+# Every kind of record, with keys that are hard to carry.
+ugly_store() {
+  wqctl init >/dev/null
+  give_up bad
+  fail_once failing
+  wqctl add -q q --lane slow s1 >/dev/null
+  wqctl add -q q --priority -2147483648 lowest >/dev/null
+  wqctl add -q q --group $'ns\377' f1 f2 >/dev/null
+  wqctl add -q q --after 2h later >/dev/null
+  printf 'a"b\\c\0two\nlines\0\303\050\0\033]0;title\007\0tab\t\0\342\200\250sep\0\357\277\277\0' |
+    wqctl add -q keys -0 >/dev/null
+  head -c 4096 /dev/zero | tr '\0' '\1' | wqctl add -q keys - >/dev/null
+  wqctl add -q empty k >/dev/null
+  wqctl rm -q empty --yes k >/dev/null
+  "$(dirname "$WQCTL")"/tests/set_cursor "$WQ_STORE" q offset $'4\3771' || return 1
+  wqctl pause -q q --for 3h --yes >/dev/null
+  wqctl pause -q keys --yes >/dev/null
+}
+
+@test "dump, load, dump: the same bytes" {
+  ugly_store
+  wqctl dump > a.jsonl
+  run -0 --separate-stderr wqctl --store B load < a.jsonl
+  [ "$output" = "loaded queues 3, entries 15, cursors 1" ]
+  [ -z "$stderr" ]
+  wqctl --store B dump | cmp - a.jsonl
+  wqctl --store B inspect -o json | jq '.queues' > b
+  wqctl inspect -o json | jq '.queues' > a
+  diff <(jq 'del(.[].oldest_age_seconds)' a) <(jq 'del(.[].oldest_age_seconds)' b)
+  # And what was loaded is a store that works.
+  wqctl --store B resume -q keys --yes
+  wqctl --store B work -q keys -- true
+  [ "$(wqctl --store B ls -q keys -o jsonl | wc -l)" = 0 ]
+  wqctl --store B add -q q new
+}
+
+@test "a part of a dump can be loaded; what follows goes on behind it" {
+  store_with a b
+  wqctl ls -q q --prefix b -o jsonl | wqctl --store B load
+  wqctl --store B add -q q c
+  [ "$(wqctl --store B ls -o name | tr '\n' ' ')" = "b c " ]
+  echo '{"queue":"q","key":"x","state":"pending"}' | wqctl --store C load
+  echo '{"queue":"q","key_hex":"00ff","state":"pending"}' | wqctl --store D load -
+  [ "$(wqctl --store D ls --hex -o name)" = 00ff ]
+  WQ_STORE=C run -0 wqctl work -q q -- true
+}
+
+@test "a queue that is there: refused, or replaced" {
+  store_with a b
+  wqctl dump > a.jsonl
+  wqctl add -q q c
+  wqctl add -q other d
+  run -1 --separate-stderr wqctl load a.jsonl
+  contains "$stderr" "line 1: queue \"q\" is there, and is not empty: --replace"
+  [ "$(wqctl ls -o name | tr '\n' ' ')" = "d a b c " ]
+  wqctl load --replace a.jsonl
+  [ "$(wqctl ls -o name | tr '\n' ' ')" = "d a b " ]
+  run -0 wqctl load --replace -o json a.jsonl
+  [ "$(jq -c . <<< "$output")" = '{"queues":1,"entries":2,"cursors":0,"dry_run":false}' ]
+  wqctl dump -q q | cmp - a.jsonl
+}
+
+@test "a wrong line: its number, and nothing is loaded" {
+  store_with a
+  wqctl dump > good
+  local before
+  before=$(wqctl dump)
+  bad() { # bad MESSAGE LINE
+    { cat good; echo; printf '%s\n' "$2"; } > bad
+    run -1 --separate-stderr wqctl load --replace bad
+    contains "$stderr" "line 4: "
+    contains "$stderr" "$1"
+    contains "$stderr" "nothing was loaded"
+  }
+  bad "not JSON" '{"queue":"q"'
+  bad "no JSON object" '7'
+  bad "array" '[{"queue":"q"}]'
+  bad "array" "$(printf '{"queue":%s' "$(printf '[%.0s' {1..100000})")"
+  bad "object" '{"queue":{"queue":1}}'
+  bad 'no "queue"' '{"key":"k","state":"pending"}'
+  bad 'no "state"' '{"queue":"q","key":"k"}'
+  bad '"key"' '{"queue":"q","state":"pending"}'
+  bad '"key"' '{"queue":"q","key":"k","key_hex":"6b","state":"pending"}'
+  bad 'there twice' '{"queue":"q","queue":"q","key":"k","state":"pending"}'
+  bad 'unknown field "x"' '{"queue":"q","key":"k","state":"pending","x":1}'
+  bad 'not a state' '{"queue":"q","key":"k","state":"done"}'
+  bad 'base64' '{"queue":"q","key_base64":"Zh==","state":"pending"}'
+  bad 'whole number' '{"queue":"q","key":"k","state":"pending","sequence":-1}'
+  bad 'whole number' '{"queue":"q","key":"k","state":"pending","sequence":18446744073709551616}'
+  bad 'a time' '{"queue":"q","key":"k","state":"pending","added_at":"2026-02-30T00:00:00Z"}'
+  bad 'ready_at' '{"queue":"q","key":"k","state":"delayed"}'
+  bad 'out of range' '{"queue":"q","key":"k","state":"delayed","ready_at":"2026-02-20T00:00:00Z","delay_seconds":9e9}'
+  bad 'without failures' '{"queue":"q","key":"k","state":"failing"}'
+  bad 'key is empty' '{"queue":"q","key":"","state":"pending"}'
+  bad 'pending twice' '{"queue":"q","key":"a","state":"pending"}'
+  bad 'queue name' '{"queue":"q~loading","key":"a","state":"pending"}'
+  bad 'kind of record' '{"record":"store","queue":"q"}'
+  bad 'is there twice' '{"record":"queue","queue":"q"}'
+  bad 'cursor name' '{"record":"cursor","queue":"q","name":"a b","value":""}'
+  bad 'longer than' "$(printf '{"queue":"%s"}' "$(head -c 1100000 /dev/zero | tr '\0' a)")"
+  bad 'not JSON' $'{"queue":"q","key":"\377","state":"pending"}'
+  [ "$(wqctl dump)" = "$before" ]
+  run -1 --separate-stderr wqctl load --replace --dry-run bad
+  contains "$stderr" "line 4: it is not JSON at byte"
+}
+
+@test "--dry-run writes nothing, beside an owner too" {
+  store_with a
+  wqctl dump > a.jsonl
+  run -0 --separate-stderr wqctl --store new load --dry-run a.jsonl
+  [ "$output" = "to be loaded: queues 1, entries 1, cursors 0" ]
+  [ ! -e new ]
+  start work work -q q --follow -- true
+  until_ok owned
+  run -0 wqctl load --dry-run --replace a.jsonl
+  run -4 wqctl load --replace a.jsonl
+}
+owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
+
+@test "killed while it loads: the queues are what they were, and the next load cleans up" {
+  store_with a
+  wqctl dump > a.jsonl
+  mkfifo pipe
+  exec 9<> pipe
+  "$WQCTL" load --replace pipe 3>&- 9>&- &
+  PID=$!
+  STARTED="${STARTED:-} $PID"
+  cat a.jsonl >&9
+  seq 30000 | sed 's/.*/{"queue":"q","key":"k&","state":"pending"}/' >&9
+  until_ok loading
+  kill -9 "$PID"
+  wait "$PID" || true
+  exec 9>&-
+  [ "$(wqctl ls -q q -o name)" = a ]
+  wqctl work -q q -- true  # It still works.
+  [ -z "$(wqctl ls -q q -o name)" ]
+  wqctl load --replace a.jsonl
+  [ "$(wqctl inspect -o json | jq -c '.queues | map(.name)')" = '["q"]' ]
+  wqctl dump | cmp - a.jsonl
+}
+loading() { wqctl inspect -o json | jq -e '.queues | map(.name) | index("q~loading")'; }
+
+@test "no such file, a directory, a damaged store" {
+  store_with a
+  run -3 --separate-stderr wqctl load nothing
+  contains "$stderr" "cannot open nothing: No such file"
+  run -1 --separate-stderr wqctl load .
+  contains "$stderr" "cannot read: Is a directory"
+  run -2 wqctl load a b
+  mkdir other && touch other/file
+  echo '{"queue":"q","key":"k","state":"pending"}' > line
+  run -1 wqctl --store other load line
+  [ "$(ls other)" = file ]
+  rm "$WQ_STORE"/CURRENT
+  run -5 wqctl load line
+}

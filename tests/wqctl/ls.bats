@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+load helpers
+
+names() { wqctl ls -o name "$@" | tr '\n' ' '; }
+
+@test "filters" {
+  wqctl init
+  give_up bad
+  fail_once failing
+  wqctl add -q q web-1 web-22 db
+  wqctl add -q q --lane slow --group ns1 web-slow
+  wqctl add -q q --after 1h soon
+  wqctl add -q q --after 30s sooner
+  wqctl add -q r other
+  [ "$(names)" = "web-1 web-22 db web-slow sooner soon failing bad other " ]
+  [ "$(names -q r)" = "other " ]
+  [ "$(names --state delayed,quarantined)" = "sooner soon failing bad " ]
+  [ "$(names --lane slow)" = "web-slow " ]
+  [ "$(names --group ns1)" = "web-slow " ]
+  [ "$(names --group '' --state pending)" = "web-1 web-22 db other " ]
+  [ "$(names --prefix web- --limit 2)" = "web-1 web-22 " ]
+  [ "$(names --hex --prefix 7765622d --lane slow)" = "7765622d736c6f77 " ]
+  [ "$(names --match '^web-[0-9]+$')" = "web-1 web-22 " ]
+  [ "$(names --match 'o.*r$')" = "sooner other " ]
+  [ "$(names --failures-over 0)" = "failing bad " ]
+  [ "$(names --due-within 1m)" = "sooner " ]
+  [ "$(names --older-than 1h)" = "" ]
+  [ "$(names --older-than 1h --now 2100-01-01T00:00:00Z -q r)" = "other " ]
+  [ "$(names --sort-by key --limit 3)" = "bad db failing " ]
+  [ "$(names --sort-by due --limit 2)" = "sooner soon " ]
+  [ "$(names --sort-by age -q q --state pending)" = "web-1 web-22 db web-slow " ]
+  [ "$(names --sort-by failures --limit 2)" = "failing bad " ]
+  [ "$(names --limit 0)" = "" ]
+  [ "$(wqctl quarantine ls --match a -o name)" = bad ]
+  [ "$(wqctl dump --state quarantined | jq -r .key)" = bad ]
+}
+
+@test "formats" {
+  store_with a
+  wqctl add -q q --after 1h b
+  run -0 wqctl ls
+  [[ "${lines[0]}" =~ ^QUEUE\ +KEY\ +STATE\ +LANE\ +GROUP\ +AGE\ +DUE\ +FAILURES\ +LAST\ ERROR$ ]]
+  [[ "${lines[2]}" =~ ^q\ +b\ +delayed\ +fast\ +-\ +[0-9]+s\ +in\ 59m.*\ 0\ +-$ ]]
+  run -0 wqctl ls --times absolute
+  [[ "${lines[1]}" =~ \ 20[0-9-]+T[0-9:.]+Z\  ]]
+  run -0 wqctl ls -o wide
+  contains "${lines[0]}" SEQUENCE
+  run -0 wqctl ls -o yaml --state pending
+  [ "${lines[0]}" = '- queue: "q"' ]
+  [ "${lines[1]}" = '  key: "a"' ]
+  [ "$(wqctl ls -o yaml --state failing)" = "[]" ]
+  [ "$(wqctl ls -o name -0 | od -An -c | tr -d ' ')" = 'a\0b\0' ]
+  [ "$(wqctl ls --hex -o json | jq -r '.[0].key_hex')" = 61 ]
+}
+
+@test "wrong filters: exit 2 names them" {
+  store_with a
+  for words in "--state done" "--lane blue" "--match (" "--match [z-a]" "--older-than 5" \
+    "--failures-over -1" "--limit x" "--sort-by name" "--hex --prefix 7" "--now yesterday" "-0" \
+    "--now 2026-13-01T00:00:00Z" "--times sometimes"; do
+    # shellcheck disable=SC2086
+    run -2 wqctl ls $words
+  done
+}
+
+@test "did you mean" {
+  store_with a
+  wqctl add -q controllers k
+  run -3 --separate-stderr wqctl ls -q contrlolers
+  contains "$stderr" 'no queue "contrlolers"; did you mean "controllers"?'
+  run -3 --separate-stderr wqctl inspect -q zzzzzz
+  [[ "$stderr" != *"did you mean"* ]]
+  run -2 --separate-stderr wqctl inspcet
+  contains "$stderr" 'unknown verb "inspcet"; did you mean "inspect"?'
+  run -2 --separate-stderr wqctl quarantine sl
+  contains "$stderr" 'did you mean "quarantine ls"?'
+}
+
+@test "a closed pipe ends ls at once" {
+  store_with
+  seq 200000 | wqctl add -q q -
+  for format in table wide jsonl json yaml name; do
+    run -0 --separate-stderr bash -c "set -o pipefail; \"\$WQCTL\" ls -o $format | head -1 >/dev/null"
+    [ -z "$stderr" ]
+  done
+}
