@@ -36,6 +36,19 @@ Status Queue::CancelDelay(std::string_view key) {
   });
 }
 
+Status Queue::EndDelay(std::string_view key) {
+  const Time now = rep_->clock->Now();
+  {
+    const MutexLock lock(rep_->mu);
+    if (rep_->shutting_down) {
+      return rep_->RefuseAdd();
+    }
+  }
+  return rep_->Change(rep_->options.durability, [&](QueueState& state) {
+    return state.EndDelay(key, now) ? Status::Ok() : NoSuch("not delayed", key);
+  });
+}
+
 Status Queue::Forget(std::string_view key) {
   rep_->limiter->Forget(key);
   return rep_->Change(rep_->options.durability, [key](QueueState& state) {
@@ -111,6 +124,11 @@ Status Queue::Drop(std::string_view key) {
   return rep_->Change(rep_->options.durability, [key](QueueState& state) {
     return state.Drop(key) ? Status::Ok() : NoSuch("not quarantined", key);
   });
+}
+
+bool Queue::IsQuarantined(std::string_view key) const {
+  const MutexLock lock(rep_->mu);
+  return rep_->state.IsQuarantined(key);
 }
 
 std::vector<QuarantinedKey> Queue::Quarantined() const {

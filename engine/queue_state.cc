@@ -121,6 +121,7 @@ bool QueueState::Done(std::string_view key) {
     return false;
   }
   --processing_;
+  ++dones_;
   busy_[item->shard] = false;
   if (sharded_ && OrderOf(*item).Len() > 0) {
     ++readied_;  // The next key of the shard was only waiting for this one.
@@ -206,6 +207,15 @@ bool QueueState::CancelDelay(std::string_view key) {
   return true;
 }
 
+bool QueueState::EndDelay(std::string_view key, Time now) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || item->delay == nullptr) {
+    return false;
+  }
+  Fire(item, now.wall_us);
+  return true;
+}
+
 size_t QueueState::FireDue(Time now, size_t limit) {
   size_t fired = 0;
   if (paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
@@ -213,14 +223,16 @@ size_t QueueState::FireDue(Time now, size_t limit) {
     ++fired;
   }
   for (; fired < limit && !delays_.empty() && delays_.top()->due_us <= now.steady_us; ++fired) {
-    Item* item = delays_.top()->item;
-    const Lane lane = item->delay->lane;
-    DropDelay(item);
-    // A reminder may raise a key that was added meanwhile, but not put it behind where it is.
-    MarkDirty(item, item->state == KeyState::kClean ? lane : std::max(lane, item->lane),
-              now.wall_us);
+    Fire(delays_.top()->item, now.wall_us);
   }
   return fired;
+}
+
+void QueueState::Fire(Item* item, int64_t wall_us) {
+  const Lane lane = item->delay->lane;
+  DropDelay(item);
+  // A reminder may raise a key that was added meanwhile, but not put it behind where it is.
+  MarkDirty(item, item->state == KeyState::kClean ? lane : std::max(lane, item->lane), wall_us);
 }
 
 std::optional<int64_t> QueueState::NextDue() const {
@@ -304,6 +316,11 @@ bool QueueState::IsProcessing(std::string_view key) const {
   return item != nullptr && item->processing();
 }
 
+bool QueueState::IsQuarantined(std::string_view key) const {
+  const Item* item = items_.Find(key);
+  return item != nullptr && item->quarantined();
+}
+
 QueueCounts QueueState::Counts() const {
   QueueCounts counts;
   counts.queued = queued_;
@@ -312,6 +329,9 @@ QueueCounts QueueState::Counts() const {
   counts.failing = failing_;
   counts.quarantined = quarantined_;
   counts.paused = paused_;
+  counts.adds = adds_;
+  counts.dones = dones_;
+  counts.failures = failures_;
   for (const auto& order : orders_) {
     order->ForEachLane([&counts](Lane lane, size_t items) { counts.lanes[lane] += items; });
   }

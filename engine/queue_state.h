@@ -87,6 +87,7 @@ class QueueState {
   bool Done(std::string_view key);                      // Processing.
   bool Remove(std::string_view key);                    // Dirty.
   bool CancelDelay(std::string_view key);               // Delayed.
+  bool EndDelay(std::string_view key, Time now);        // Delayed.
   bool Release(std::string_view key, int64_t wall_us);  // Quarantined.
   bool Drop(std::string_view key);                      // Quarantined.
 
@@ -116,6 +117,7 @@ class QueueState {
   uint64_t NumRequeues(std::string_view key) const;
   bool AddedAgain(std::string_view key) const;
   bool IsProcessing(std::string_view key) const;
+  bool IsQuarantined(std::string_view key) const;
   size_t Len() const { return queued_; }
   size_t processing() const { return processing_; }
   // How often a queued key became ready to be handed out, so far.
@@ -154,6 +156,7 @@ class QueueState {
   void Touch(Item* item, Lane lane);
   Added Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now);
   void DropDelay(Item* item);
+  void Fire(Item* item, int64_t wall_us);
   void QuarantineItem(Item* item, int64_t wall_us);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);
@@ -192,6 +195,8 @@ class QueueState {
   size_t quarantined_ = 0;  // Items with one that is.
   uint64_t readied_ = 0;
   uint64_t adds_ = 0;
+  uint64_t dones_ = 0;
+  uint64_t failures_ = 0;
   std::map<std::string, std::string, std::less<>> cursors_;
 
   uint64_t next_sequence_ = 1;

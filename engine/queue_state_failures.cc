@@ -48,6 +48,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   entry->last_at_us = now.wall_us;
   entry->last_error = BoundError(failure.error);
   ++entry->count;
+  ++failures_;
   if (max_requeues_ > 0 && entry->count > max_requeues_) {
     QuarantineItem(item, now.wall_us);
     return {AddOutcome::kHeld, 0};

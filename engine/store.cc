@@ -178,6 +178,12 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   return {};
 }
 
+Queue* Store::FindQueue(std::string_view name) const {
+  const MutexLock lock(rep_->mu);
+  const auto it = rep_->queues.find(name);
+  return it == rep_->queues.end() ? nullptr : it->second.get();
+}
+
 std::vector<std::string> Store::QueueNames() const {
   const MutexLock lock(rep_->mu);
   std::vector<std::string> names;

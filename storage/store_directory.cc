@@ -14,6 +14,7 @@
 #include "storage/disk.h"
 #include "storage/files.h"
 #include "storage/rocksdb_storage.h"
+#include "storage/storage.h"
 
 namespace wq::storage {
 namespace {
@@ -32,8 +33,8 @@ bool HasPrefix(std::string_view name, std::string_view prefix) {
 // The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system, so
 // a volume of its own may be a store.
 bool IsStoreFile(std::string_view name) {
-  for (const std::string_view known :
-       {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", "lost+found"}) {
+  for (const std::string_view known : {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY",
+                                       "LOCK", "LOG", kControlSocketFile, "lost+found"}) {
     if (name == known) return true;
   }
   return HasPrefix(name, "LOG.old.") || HasPrefix(name, "MANIFEST-") ||

@@ -70,6 +70,10 @@ struct QueueCounts {
   size_t quarantined = 0;
   std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are left out.
   bool paused = false;
+  // How often it happened since the queue was opened; differences are rates.
+  uint64_t adds = 0;   // A key became dirty: Adds, delays that ended, releases; not deduplicated.
+  uint64_t dones = 0;  // A worker was done with a key.
+  uint64_t failures = 0;  // AddRateLimited counted one.
 };
 
 // A queued key and its place.
@@ -124,6 +128,9 @@ class Queue {
   // Takes back the delay of `key`. NotFound: it is not delayed.
   Status CancelDelay(std::string_view key);
 
+  // Ends the delay of `key` now: it becomes an Add, as when it is due. NotFound: it is not delayed.
+  Status EndDelay(std::string_view key);
+
   // Clears the failures of `key`. A worker still has to call Done. Ok also if there are none.
   Status Forget(std::string_view key);
 
@@ -160,6 +167,7 @@ class Queue {
   Status Release(std::string_view key);
   // Forgets a quarantined key altogether. NotFound: it is not quarantined.
   Status Drop(std::string_view key);
+  bool IsQuarantined(std::string_view key) const;
   std::vector<QuarantinedKey> Quarantined() const;  // By key.
 
   // --- Cursors ---

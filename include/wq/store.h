@@ -53,6 +53,9 @@ class Store {
   // Blocks: for reading the queue's records.
   Status OpenQueue(std::string_view name, const QueueOptions& options, Queue** queue);
 
+  // The open queue of this name; nullptr if there is none. Ok after Close, too.
+  Queue* FindQueue(std::string_view name) const;
+
   // The names of all queues in the store, open or not, sorted.
   std::vector<std::string> QueueNames() const;
 

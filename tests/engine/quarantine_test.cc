@@ -159,6 +159,16 @@ TEST_F(QuarantineTest, CancelDelayTakesBackADelay) {
   EXPECT_EQ(Advance(kSecond), 0U);
 }
 
+TEST_F(QuarantineTest, EndDelayMakesAKeyPendingNowInOneStep) {
+  Fail("a", 3600 * kSecond);
+  EXPECT_TRUE(Do([this](QueueState& s) { return s.EndDelay("a", now); }));
+  EXPECT_FALSE(Do([this](QueueState& s) { return s.EndDelay("a", now); }));
+  EXPECT_EQ(Disk(), "a failing:a=1");  // The failure stays.
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(state().Counts().adds, 1U);
+  EXPECT_EQ(state().Counts().failures, 1U);
+}
+
 // --- Pausing ---
 
 TEST_F(QuarantineTest, APausedQueueHandsNothingOut) {
@@ -289,6 +299,7 @@ TEST_F(QueueControlTest, TheBucketGivesNoFreshBurstAtEachStart) {
 TEST_F(QueueControlTest, MissingKeysAreNotFound) {
   EXPECT_EQ(queue_->Remove("x").code(), StatusCode::kNotFound);
   EXPECT_EQ(queue_->CancelDelay("x").code(), StatusCode::kNotFound);
+  EXPECT_EQ(queue_->EndDelay("x").code(), StatusCode::kNotFound);
   EXPECT_EQ(queue_->Release("x").code(), StatusCode::kNotFound);
   EXPECT_EQ(queue_->Drop("x").code(), StatusCode::kNotFound);
   EXPECT_EQ(queue_->Quarantine("", "why").code(), StatusCode::kInvalidArgument);

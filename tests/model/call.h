@@ -21,6 +21,7 @@ enum class Op : uint8_t {
   kCrash,    // Everything in memory is lost. What was called before is on disk.
   kRemove,
   kCancelDelay,
+  kEndDelay,
   kQuarantine,
   kRelease,
   kDrop,
@@ -41,9 +42,9 @@ struct Call {
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
-        "Add",     "AddAfter", "AddRateLimited", "Forget", "Get",         "Done",
-        "Advance", "SetWall",  "Crash",          "Remove", "CancelDelay", "Quarantine",
-        "Release", "Drop",     "Pause",          "Resume", "SetCursor",   "Flush"};
+        "Add",     "AddAfter", "AddRateLimited", "Forget",      "Get",      "Done",       "Advance",
+        "SetWall", "Crash",    "Remove",         "CancelDelay", "EndDelay", "Quarantine", "Release",
+        "Drop",    "Pause",    "Resume",         "SetCursor",   "Flush"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + key;
     if (lane.has_value()) {

@@ -155,6 +155,9 @@ std::string NaiveQueue::Change(const Call& call) {
     case Op::kCancelDelay:
       stands_on_ = key.delay ? calls_ : 0;
       return std::exchange(key.delay, std::nullopt) ? "ok" : "NotFound";
+    case Op::kEndDelay:
+      stands_on_ = key.delay ? calls_ : 0;
+      return key.delay ? FireOne(call.key) : "NotFound";
     case Op::kQuarantine:
       stands_on_ = 0;
       if (!key.quarantined) {
@@ -340,56 +343,6 @@ std::string NaiveQueue::Done(const std::string& name) {
     Enqueue(name, key.lane);
   }
   return "ok";
-}
-
-// --- Time and crashes ---
-
-void NaiveQueue::Fire() {
-  if (paused_ && pause_ends_us_ && pause_due_us_ <= steady_us_) {
-    paused_ = false;
-  }
-  for (;;) {
-    auto next = keys_.end();
-    for (auto it = keys_.begin(); it != keys_.end(); ++it) {
-      if (it->second.delay && it->second.delay->due_us <= steady_us_ &&
-          (next == keys_.end() || it->second.delay->due_us < next->second.delay->due_us)) {
-        next = it;
-      }
-    }
-    if (next == keys_.end()) {
-      return;
-    }
-    Key& key = next->second;
-    const Lane lane = key.delay->lane;
-    key.delay.reset();
-    MakeDirty(next->first, key.queued || key.processing ? std::max(lane, key.lane) : lane);
-  }
-}
-
-void NaiveQueue::Crash() {
-  calls_ = 0;
-  passed_.clear();
-  turns_.clear();
-  for (auto& [name, key] : keys_) {
-    key.queued = (key.queued || key.processing) && !key.quarantined;
-    key.processing = key.again = false;
-    key.written = 0;
-    if (key.delay) {
-      key.delay->written = 0;
-      key.delay->due_us =
-          steady_us_ + std::min(key.delay->ready_at_us - wall_us_, key.delay->delay_us);
-    }
-  }
-  if (pause_ends_us_) {
-    pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);
-  }
-  for (const Entry* entry : Pending()) {
-    std::vector<std::string>& turns = turns_[ShardOf(entry->first)];
-    if (std::find(turns.begin(), turns.end(), entry->second.group) == turns.end()) {
-      turns.push_back(entry->second.group);
-    }
-  }
-  Fire();
 }
 
 }  // namespace wq::model

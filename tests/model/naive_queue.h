@@ -74,6 +74,7 @@ class NaiveQueue final : public Subject {
   void Quarantine(Key* key);
   void Release(Key* key);
   void Fire();
+  std::string FireOne(const std::string& name);
   void Crash();
 
   void SettleGroup(const std::string& name, const std::string& group);

@@ -92,6 +92,8 @@ std::string RealQueue::Do(const Call& call) {
       return Said(queue_->Remove(call.key));
     case Op::kCancelDelay:
       return Said(queue_->CancelDelay(call.key));
+    case Op::kEndDelay:
+      return Said(queue_->EndDelay(call.key));
     case Op::kQuarantine:
       return Said(queue_->Quarantine(call.key, "by hand"));
     case Op::kRelease:

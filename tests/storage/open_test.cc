@@ -1,7 +1,9 @@
 // Opening a directory as the owner: what is made, what is refused, and that a refusal changes
 // nothing.
 #include <rocksdb/db.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "storage/records.h"
@@ -98,6 +100,23 @@ TEST_F(OpenTest, ASymlinkIsRefusedWithAndWithoutASlash) {
     EXPECT_STATUS(kInvalidArgument, "symbolic link", OpenRocksdbReader(path, &reader_));
   }
   EXPECT_OK(OpenExisting(store_ + "/", &storage_));
+}
+
+// Left by an owner that was killed, at any moment.
+TEST_F(OpenTest, AControlSocketIsNoForeignFile) {
+  std::filesystem::create_directory(store_);
+  WriteFile(store_ + "/OWNER", "");
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string path = store_ + "/" + kControlSocketFile;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  close(fd);
+  EXPECT_OK(Create());
+  EXPECT_OK(storage_->Close());
+  EXPECT_OK(Open());
+  EXPECT_OK(Read());
 }
 
 TEST_F(OpenTest, AFileIsNotAStore) {

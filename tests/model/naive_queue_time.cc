@@ -1,0 +1,64 @@
+// The part of the model that time and crashes make.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/model/naive_queue.h"
+
+namespace wq::model {
+
+void NaiveQueue::Fire() {
+  if (paused_ && pause_ends_us_ && pause_due_us_ <= steady_us_) {
+    paused_ = false;
+  }
+  for (;;) {
+    auto next = keys_.end();
+    for (auto it = keys_.begin(); it != keys_.end(); ++it) {
+      if (it->second.delay && it->second.delay->due_us <= steady_us_ &&
+          (next == keys_.end() || it->second.delay->due_us < next->second.delay->due_us)) {
+        next = it;
+      }
+    }
+    if (next == keys_.end()) {
+      return;
+    }
+    FireOne(next->first);
+  }
+}
+
+std::string NaiveQueue::FireOne(const std::string& name) {
+  Key& key = keys_[name];
+  const Lane lane = key.delay->lane;
+  key.delay.reset();
+  MakeDirty(name, key.queued || key.processing ? std::max(lane, key.lane) : lane);
+  return "ok";
+}
+
+void NaiveQueue::Crash() {
+  calls_ = 0;
+  passed_.clear();
+  turns_.clear();
+  for (auto& [name, key] : keys_) {
+    key.queued = (key.queued || key.processing) && !key.quarantined;
+    key.processing = key.again = false;
+    key.written = 0;
+    if (key.delay) {
+      key.delay->written = 0;
+      key.delay->due_us =
+          steady_us_ + std::min(key.delay->ready_at_us - wall_us_, key.delay->delay_us);
+    }
+  }
+  if (pause_ends_us_) {
+    pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);
+  }
+  for (const Entry* entry : Pending()) {
+    std::vector<std::string>& turns = turns_[ShardOf(entry->first)];
+    if (std::find(turns.begin(), turns.end(), entry->second.group) == turns.end()) {
+      turns.push_back(entry->second.group);
+    }
+  }
+  Fire();
+}
+
+}  // namespace wq::model
