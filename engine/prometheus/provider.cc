@@ -3,12 +3,14 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/histogram.h>
+#include <prometheus/text_serializer.h>
 
 #include "storage/check.h"
 #include "wq/prometheus.h"
@@ -169,6 +171,12 @@ class Provider final : public PrometheusProvider {
 std::shared_ptr<PrometheusProvider> MakePrometheusProvider(std::shared_ptr<Registry> registry) {
   return std::make_shared<Provider>(registry != nullptr ? std::move(registry)
                                                         : std::make_shared<Registry>());
+}
+
+std::string PrometheusText(const prometheus::Collectable& collectable) {
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, collectable.Collect());
+  return std::move(out).str();
 }
 
 }  // namespace wq

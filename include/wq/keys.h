@@ -1,4 +1,4 @@
-// Text forms of keys and lanes, for messages, logs and terminals.
+// Text forms of keys and lanes, for messages, logs, terminals and JSON.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,11 @@ std::string EscapeKey(std::string_view bytes, size_t max_bytes = 256);
 
 // Whether `bytes` is well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool IsValidUtf8(std::string_view bytes);
+
+// Base64 of RFC 4648, with padding: how JSON carries bytes that are not UTF-8.
+std::string ToBase64(std::string_view bytes);
+// The inverse; nullopt for what ToBase64 does not return.
+std::optional<std::string> FromBase64(std::string_view text);
 
 // "fast", "slow", or the number.
 std::string LaneName(Lane lane);

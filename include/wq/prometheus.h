@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <prometheus/collectable.h>
@@ -29,5 +30,9 @@ class PrometheusProvider : public MetricsProvider, public prometheus::Collectabl
 // one of docs/metrics.md crashes the program when a store or queue is opened.
 std::shared_ptr<PrometheusProvider> MakePrometheusProvider(
     std::shared_ptr<prometheus::Registry> registry = nullptr);
+
+// All of it as text, in the format that a Prometheus server reads (version 0.0.4): for
+// ServerOptions::metrics, or any HTTP server that you have.
+std::string PrometheusText(const prometheus::Collectable& collectable);
 
 }  // namespace wq

@@ -115,6 +115,33 @@ TEST(IsValidUtf8, RefusesWhatRfc3629Refuses) {
   EXPECT_FALSE(IsValidUtf8("\xE2\x28\xA1"));
 }
 
+TEST(Base64, ThereAndBack) {
+  const std::pair<std::string, std::string> kPairs[] = {{"", ""},
+                                                        {"f", "Zg=="},
+                                                        {"fo", "Zm8="},
+                                                        {"foo", "Zm9v"},
+                                                        {"foob", "Zm9vYg=="},
+                                                        {"fooba", "Zm9vYmE="},
+                                                        {"foobar", "Zm9vYmFy"},
+                                                        {"\xff\xfe", "//4="}};
+  for (const auto& [bytes, text] : kPairs) {
+    EXPECT_EQ(ToBase64(bytes), text);
+    EXPECT_EQ(FromBase64(text), bytes);
+  }
+  std::string all;
+  for (int i = 0; i < 256; ++i) {
+    all.push_back(static_cast<char>(i));
+    EXPECT_EQ(FromBase64(ToBase64(all)), all);
+  }
+}
+
+TEST(Base64, WhatIsNone) {
+  for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "====", "=",
+                           "Z===", "Zh==", "Zm9=", "Zg==Zg==", "Zm8=\n", "Zm 8", "Zm-_", "=Zg="}) {
+    EXPECT_EQ(FromBase64(text), std::nullopt) << text;
+  }
+}
+
 TEST(Lane, NamesAndNumbers) {
   EXPECT_EQ(LaneName(kFastLane), "fast");
   EXPECT_EQ(LaneName(kSlowLane), "slow");

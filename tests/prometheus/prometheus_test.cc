@@ -22,11 +22,7 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string Text(const PrometheusProvider& provider) {
-  std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, provider.Collect());
-  return out.str();
-}
+std::string Text(const PrometheusProvider& provider) { return PrometheusText(provider); }
 
 // The lines of the text that are about one metric.
 std::string TextOf(const PrometheusProvider& provider, const std::string& name) {

@@ -9,7 +9,8 @@ set -euo pipefail
 
 # googletest and bats are here because the one CMake configuration covers the tests; they are small.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
-  libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev nlohmann-json3-dev libgtest-dev libgmock-dev bats jq)
+  libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev nlohmann-json3-dev
+  libcpp-httplib-dev libgtest-dev libgmock-dev bats jq)
 all=("${build[@]}" clang clang-tidy clang-format shellcheck)
 
 case "${1:-}" in

@@ -1,0 +1,105 @@
+#include "wq/queue_access.h"
+
+namespace wq {
+namespace {
+
+// One of the changes to one key. NotFound: the key is not as the change needs it.
+Status ChangeKey(Queue* queue, KeyChange change, std::string_view key) {
+  switch (change) {
+    case KeyChange::kRemove:
+      return queue->Remove(key);
+    case KeyChange::kCancelDelay:
+      return queue->CancelDelay(key);
+    case KeyChange::kRequeue:
+      return queue->EndDelay(key);
+    case KeyChange::kForget:
+      // The queue would be silent about a key without failures.
+      if (queue->NumRequeues(key) == 0 || queue->IsQuarantined(key)) {
+        return Status::NotFound("no failures");
+      }
+      return queue->Forget(key);
+    case KeyChange::kRelease:
+      return queue->Release(key);
+    case KeyChange::kDrop:
+      return queue->Drop(key);
+  }
+  return Status::InvalidArgument("no such change");
+}
+
+size_t& CountOf(AddOutcome outcome, BatchResult* result) {
+  if (outcome == AddOutcome::kHeld) {
+    return result->held;
+  }
+  return outcome == AddOutcome::kAdded ? result->added : result->deduplicated;
+}
+
+class DirectAccess final : public QueueAccess {
+ public:
+  explicit DirectAccess(Queue* queue) : queue_(queue) {}
+
+  Status Add(std::span<const std::string_view> keys, const AddRequest& request,
+             BatchResult* result) override {
+    *result = {};
+    AddOptions options{.lane = request.lane, .durability = request.durability, .group = {}};
+    if (request.group.has_value()) {
+      options.group = *request.group;
+    }
+    return request.delay.count() > 0 ? AddAfter(keys, request, options, result)
+                                     : queue_->AddBatch(keys, options, result);
+  }
+
+  Status Change(KeyChange change, std::span<const std::string_view> keys, Durability durability,
+                ChangeResult* result) override {
+    *result = {};
+    queue_->Len();  // Makes what is due pending, so that it is not up to the timer.
+    for (size_t i = 0; i < keys.size(); ++i) {
+      Status s = ChangeKey(queue_, change, keys[i]);
+      if (s.ok()) {
+        ++result->done;
+      } else if (s.code() == StatusCode::kNotFound) {
+        result->absent.push_back(i);
+      } else {
+        return s;
+      }
+    }
+    return queue_->Flush(durability);
+  }
+
+  Status Pause(std::optional<std::chrono::microseconds> duration) override {
+    return queue_->Pause(duration);
+  }
+  Status Resume(bool* was_paused) override {
+    *was_paused = queue_->Counts().paused;
+    return queue_->Resume();
+  }
+  Status Flush(Durability durability) override { return queue_->Flush(durability); }
+
+ private:
+  // There is no batch of delayed keys, so one barrier stands in for a wait at each.
+  Status AddAfter(std::span<const std::string_view> keys, const AddRequest& request,
+                  AddOptions options, BatchResult* result) {
+    options.durability = Durability::kAsync;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      AddOutcome outcome = AddOutcome::kAdded;
+      Status s = queue_->AddAfter(keys[i], request.delay, options, &outcome);
+      if (s.code() == StatusCode::kInvalidArgument) {
+        result->refused.emplace_back(i, std::move(s));
+      } else if (!s.ok()) {
+        return s;
+      } else {
+        ++CountOf(outcome, result);
+      }
+    }
+    return queue_->Flush(request.durability);
+  }
+
+  Queue* const queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<QueueAccess> AccessTo(Queue* queue) {
+  return std::make_unique<DirectAccess>(queue);
+}
+
+}  // namespace wq

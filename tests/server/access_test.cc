@@ -1,0 +1,318 @@
+// The changes of QueueAccess, on the queue itself and over the owner's socket: the same outcome.
+
+#include <string>
+#include <vector>
+
+#include "tests/server/server_fixture.h"
+#include "wq/queue_access.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+enum class Way { kDirect, kLive };
+
+std::vector<std::string_view> Views(const std::vector<std::string>& keys) {
+  return {keys.begin(), keys.end()};
+}
+
+class AccessTest : public ::testing::TestWithParam<Way>, public ServerFixture {
+ protected:
+  AccessTest() { Use({.control_socket = true}); }
+
+  void Use(const ServerOptions& options) {
+    Serve(options);
+    access_ = Access("pods");
+  }
+  std::unique_ptr<QueueAccess> Access(const std::string& queue, bool create = false) {
+    if (GetParam() == Way::kDirect) {
+      return AccessTo(pods_);
+    }
+    std::unique_ptr<LiveStore> live;
+    EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+    return live->Access(queue, create);
+  }
+  // What Change said: "2 done, absent 1 3".
+  std::string Change(KeyChange change, const std::vector<std::string>& keys) {
+    ChangeResult result;
+    const Status s = access_->Change(change, Views(keys), Durability::kProcess, &result);
+    std::string text = s.ok() ? "" : s.ToString() + ": ";
+    text += std::to_string(result.done) + " done, absent";
+    for (const size_t index : result.absent) {
+      text += " " + std::to_string(index);
+    }
+    return text;
+  }
+  BatchResult Add(const std::vector<std::string>& keys, const AddRequest& request = {}) {
+    BatchResult result;
+    const Status s = access_->Add(Views(keys), request, &result);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    return result;
+  }
+  std::vector<std::string> Queued() const {
+    std::vector<std::string> keys;
+    for (const QueuedKey& key : pods_->List(0, 100'000)) {
+      keys.push_back(key.key);
+    }
+    return keys;
+  }
+
+  std::unique_ptr<QueueAccess> access_;
+};
+
+TEST_P(AccessTest, AddsAnyBytesInOrder) {
+  const std::vector<std::string> keys = {"default/web-1", std::string("\0\n\xff", 3),
+                                         "\xE2\x82\xAC",  "{\"base64\": \"x\"}",
+                                         "\"\\",          std::string(4096, '\x01')};
+  const BatchResult result = Add(keys, {.durability = Durability::kPower});
+  EXPECT_EQ(result.added, keys.size());
+  EXPECT_EQ(Queued(), keys);
+  EXPECT_EQ(Add(keys).deduplicated, keys.size());
+}
+
+TEST_P(AccessTest, LanesGroupsAndDelays) {
+  Add({"low"}, {.lane = -7});
+  Add({"a"}, {.lane = 5, .group = "g\xff"});
+  Add({"later"}, {.delay = hours(1)});
+  const std::vector<QueuedKey> queued = pods_->List(0, 10);
+  ASSERT_EQ(queued.size(), 2U);
+  EXPECT_EQ(queued[0].lane, 5);
+  EXPECT_EQ(queued[0].group, "g\xff");
+  EXPECT_EQ(queued[1].lane, -7);
+  EXPECT_EQ(pods_->Counts().delayed, 1U);
+}
+
+TEST_P(AccessTest, ABadKeyIsRefusedByItsIndexWithoutHarmToTheOthers) {
+  ASSERT_TRUE(pods_->Quarantine("q").ok());
+  for (const auto delay : {std::chrono::microseconds(0), std::chrono::microseconds(hours(1))}) {
+    const BatchResult result = Add({"a", "", "q", std::string(5000, 'x')}, {.delay = delay});
+    EXPECT_EQ(result.added, 1U);
+    EXPECT_EQ(result.held, 1U);
+    ASSERT_EQ(result.refused.size(), 2U);
+    EXPECT_EQ(result.refused[0].first, 1U);
+    EXPECT_EQ(result.refused[0].second.ToString(), "InvalidArgument: the key is empty");
+    EXPECT_EQ(result.refused[1].first, 3U);
+    EXPECT_EQ(result.refused[1].second.code(), StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_P(AccessTest, ManyKeysGoInSeveralRequests) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 10'000; ++i) {
+    keys.push_back(std::string(i % 500, i % 2 == 0 ? 'k' : '\x02') + std::to_string(i));
+  }
+  keys[7777] = "";
+  const BatchResult result = Add(keys);
+  EXPECT_EQ(result.added, 9'999U);
+  ASSERT_EQ(result.refused.size(), 1U);
+  EXPECT_EQ(result.refused[0].first, 7777U);
+  EXPECT_EQ(Change(KeyChange::kRemove, keys), "9999 done, absent 7777");
+  EXPECT_EQ(pods_->Len(), 0U);
+}
+
+TEST_P(AccessTest, EachChange) {
+  Add({"a", "b"});
+  EXPECT_EQ(Change(KeyChange::kRemove, {"a", "x", "b"}), "2 done, absent 1");
+  Add({"a", "b"}, {.delay = hours(1)});
+  EXPECT_EQ(Change(KeyChange::kCancelDelay, {"a", "a"}), "1 done, absent 1");
+  EXPECT_EQ(Change(KeyChange::kRequeue, {"a", "b"}), "1 done, absent 0");
+  EXPECT_THAT(Queued(), ElementsAre("b"));
+  std::string key;
+  ASSERT_TRUE(pods_->Get(&key).ok());
+  ASSERT_TRUE(pods_->AddRateLimited("b", "why").ok());
+  ASSERT_TRUE(pods_->Quarantine("q", "why").ok());
+  ASSERT_TRUE(pods_->Quarantine("r", "why").ok());
+  EXPECT_EQ(Change(KeyChange::kForget, {"b", "b", "q"}), "1 done, absent 1 2");
+  EXPECT_EQ(Change(KeyChange::kRelease, {"q", "b"}), "1 done, absent 1");
+  EXPECT_EQ(Change(KeyChange::kDrop, {"q", "r"}), "1 done, absent 0");
+  EXPECT_EQ(pods_->Counts().quarantined, 0U);
+}
+
+TEST_P(AccessTest, PausesAndResumes) {
+  bool was_paused = true;
+  ASSERT_TRUE(access_->Resume(&was_paused).ok());
+  EXPECT_FALSE(was_paused);
+  ASSERT_TRUE(access_->Pause(std::nullopt).ok());
+  EXPECT_TRUE(pods_->Counts().paused);
+  ASSERT_TRUE(access_->Resume(&was_paused).ok());
+  EXPECT_TRUE(was_paused);
+  ASSERT_TRUE(access_->Pause(hours(2)).ok());
+  EXPECT_EQ(access_->Pause(hours(-2)).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(access_->Flush(Durability::kPower).ok());
+}
+
+TEST_P(AccessTest, NothingIsAddedOrReleasedInShutdown) {
+  ASSERT_TRUE(pods_->AddAfter("later", hours(1)).ok());
+  pods_->ShutDown();
+  BatchResult result;
+  EXPECT_EQ(access_->Add({}, {}, &result).code(), StatusCode::kOk);
+  EXPECT_EQ(access_->Add(Views({"a"}), {}, &result).code(), StatusCode::kShuttingDown);
+  EXPECT_THAT(Change(KeyChange::kRequeue, {"later"}), HasSubstr("ShuttingDown: "));
+}
+
+TEST_P(AccessTest, TheErrorOfTheStoreComesThrough) {
+  BatchResult result;
+  EXPECT_EQ(access_->Add(Views({"a"}), {.group = std::string(2000, 'g')}, &result).code(),
+            StatusCode::kInvalidArgument);
+  ASSERT_TRUE(store_->Close().ok());
+  EXPECT_EQ(access_->Add(Views({"a"}), {}, &result).code(), StatusCode::kShuttingDown);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, AccessTest, ::testing::Values(Way::kDirect, Way::kLive),
+                         [](const auto& way) {
+                           return way.param == Way::kDirect ? "Direct" : "Live";
+                         });
+
+// --- Only over the socket ---
+
+class LiveTest : public ::testing::Test, public ServerFixture {
+ protected:
+  Status AddTo(const std::string& queue, bool create) {
+    std::unique_ptr<LiveStore> live;
+    Status s = LiveStore::Connect(store_dir_, &live);
+    BatchResult result;
+    return s.ok() ? live->Access(queue, create)->Add(Views({"a"}), {}, &result) : s;
+  }
+};
+
+TEST_F(LiveTest, ReadsWhatTheOwnerHas) {
+  store_.reset();
+  OpenStore();
+  Queue* other = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
+  ASSERT_TRUE(store_->Close().ok());
+  OpenStore();  // "other" stays closed.
+  Serve();
+  ASSERT_TRUE(pods_->Add("a", {.lane = 3}).ok());
+  ASSERT_TRUE(pods_->Add("b").ok());
+  std::string key;
+  ASSERT_TRUE(pods_->Get(&key).ok());
+  ASSERT_TRUE(pods_->AddRateLimited(key, "why").ok());
+  ASSERT_TRUE(pods_->Done(key).ok());
+
+  std::unique_ptr<LiveStore> live;
+  LiveInfo info;
+  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  ASSERT_TRUE(live->Read(&info).ok());
+  EXPECT_EQ(info.pid, getpid());
+  EXPECT_EQ(info.uuid, store_->uuid());
+  EXPECT_TRUE(info.health.ok());
+  ASSERT_EQ(info.queues.size(), 2U);
+  EXPECT_EQ(info.queues[0].name, "other");
+  EXPECT_FALSE(info.queues[0].open);
+  const LiveQueue& pods = info.queues[1];
+  EXPECT_TRUE(pods.open);
+  EXPECT_FALSE(pods.shutting_down);
+  const QueueCounts now = pods_->Counts();
+  EXPECT_EQ(pods.counts.queued, now.queued);
+  EXPECT_EQ(pods.counts.delayed, now.delayed);
+  EXPECT_EQ(pods.counts.failing, 1U);
+  EXPECT_EQ(pods.counts.dones, 1U);
+  EXPECT_EQ(pods.counts.failures, 1U);
+  EXPECT_EQ(pods.counts.adds, now.adds);
+  EXPECT_EQ(pods.counts.lanes, now.lanes);
+}
+
+TEST_F(LiveTest, NobodyServes) {
+  std::unique_ptr<LiveStore> live;
+  EXPECT_EQ(LiveStore::Connect(store_dir_, &live).code(), StatusCode::kNotFound);
+  EXPECT_EQ(LiveStore::Connect(store_dir_ + "/no/such", &live).code(), StatusCode::kNotFound);
+}
+
+TEST_F(LiveTest, TheOwnerEnds) {
+  Serve();
+  std::unique_ptr<LiveStore> live;
+  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  server_.reset();
+  LiveInfo info;
+  EXPECT_EQ(live->Read(&info).code(), StatusCode::kNotFound);
+}
+
+// Somebody accepts and says nothing.
+TEST_F(LiveTest, AnOwnerThatIsStuckIsGivenUp) {
+  SocketFile file;
+  Descriptor listener;
+  ASSERT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
+  ASSERT_TRUE(ListenOnFile(file, &listener).ok());
+  std::unique_ptr<LiveStore> live;
+  ASSERT_TRUE(
+      LiveStore::Connect(store_dir_, {.timeout = std::chrono::milliseconds(50)}, &live).ok());
+  LiveInfo info;
+  EXPECT_EQ(live->Read(&info).code(), StatusCode::kIOError);
+}
+
+TEST_F(LiveTest, OnlyOpenQueuesUnlessTheOwnerOpensThem) {
+  Queue* closed = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("closed", {}, &closed).ok());
+  store_.reset();
+  OpenStore();
+  Serve();
+  EXPECT_EQ(AddTo("closed", true).code(), StatusCode::kLocked);
+  EXPECT_EQ(AddTo("new", true).code(), StatusCode::kNotFound);
+  Serve({.control_socket = true,
+         .open_queue = [this](std::string_view name, bool create, Queue** queue) {
+           return store_->OpenQueue(name, {.create_if_missing = create}, queue);
+         }});
+  EXPECT_TRUE(AddTo("closed", false).ok());
+  EXPECT_TRUE(AddTo("closed", false).ok());
+  EXPECT_EQ(AddTo("new", false).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(AddTo("new", true).ok());
+  EXPECT_EQ(AddTo("no/name", true).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(store_->FindQueue("new")->Len(), 1U);
+}
+
+TEST_F(LiveTest, ABadCallIsAnErrorThatSaysWhere) {
+  Serve();
+  struct Case {
+    const char* path;
+    const char* json;
+    const char* part;
+  };
+  for (const Case& c : {
+           Case{"/v1/add", "", "no JSON object"},
+           Case{"/v1/add", "[]", "no JSON object"},
+           Case{"/v1/add", "{\"queue\": \"pods\"", "no JSON object"},
+           Case{"/v1/add", "{\"queue\": 1}", "queue"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": {}}", "keys"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [\"a\", 1]}", "keys[1]"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [{\"base64\": \"x\"}]}", "keys[0]"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [{\"base64\": \"\", \"x\": 1}]}",
+                "keys[0]"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"lane\": 2147483648}", "lane"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"lane\": 1.5}", "lane"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"after_us\": 9223372036854775808}", "after_us"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"durability\": \"most\"}", "durability"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"create\": 1}", "create"},
+           Case{"/v1/change", "{\"queue\": \"pods\", \"keys\": []}", "change"},
+           Case{"/v1/change", "{\"queue\": \"pods\", \"change\": \"explode\"}", "change"},
+           Case{"/v1/pause", "{\"queue\": \"pods\", \"for_us\": \"1\"}", "for_us"},
+           Case{"/v1/flush", "{\"durability\": 1}", "durability"},
+       }) {
+    const std::string answer = Post(c.path, c.json);
+    EXPECT_EQ(StatusOf(answer), 400) << c.json;
+    EXPECT_THAT(answer, HasSubstr("{\"code\":\"InvalidArgument\"")) << c.json;
+    EXPECT_THAT(answer, HasSubstr(c.part)) << c.json;
+  }
+  EXPECT_EQ(StatusOf(Post("/v1/add", std::string(3'000'000, '['))), 400);
+  EXPECT_THAT(pods_->List(0, 1), IsEmpty());
+}
+
+// As somebody with curl does it.
+TEST_F(LiveTest, TheProtocolIsPlain) {
+  Serve();
+  EXPECT_THAT(Post("/v1/add", R"({"queue": "pods", "keys": ["a", {"base64": "/w=="}]})"),
+              HasSubstr(R"({"added":2,"deduplicated":0,"held":0,"refused":[]})"));
+  EXPECT_THAT(Post("/v1/change", R"({"queue": "pods", "change": "remove", "keys": ["a", "x"]})"),
+              HasSubstr(R"({"done":1,"absent":[1]})"));
+  EXPECT_THAT(Post("/v1/resume", R"({"queue": "pods"})"), HasSubstr(R"({"was_paused":false})"));
+  EXPECT_THAT(Post("/v1/pause", R"({"queue": "nope"})"),
+              HasSubstr(R"({"code":"NotFound","message":"no queue \"nope\""})"));
+  EXPECT_EQ(pods_->List(0, 10).at(0).key, "\xff");
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,111 @@
+// A store with the open queue "pods", served; and a client that says whatever it likes.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/server/socket.h"
+#include "wq/live_store.h"
+#include "wq/queue.h"
+#include "wq/server.h"
+#include "wq/store.h"
+
+namespace wq {
+
+class ServerFixture {
+ public:
+  ServerFixture() {
+    std::string pattern = std::filesystem::temp_directory_path() / "wq-server-XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    store_dir_ = dir_ + "/store";
+    OpenStore();
+  }
+  ~ServerFixture() {
+    server_.reset();
+    store_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  void OpenStore() {
+    ASSERT_TRUE(Store::Open({.create_if_missing = true}, store_dir_, &store_).ok());
+    ASSERT_TRUE(store_->OpenQueue("pods", {.order = Order::kPriorities}, &pods_).ok());
+  }
+  void Serve(const ServerOptions& options = {.control_socket = true,
+                                             .http_address = "127.0.0.1:0"}) {
+    server_.reset();
+    const Status s = Server::Open(store_.get(), options, &server_);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  std::string socket_path() const { return store_dir_ + "/control.sock"; }
+
+  Descriptor ConnectTcp() const {
+    Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(server_->http_port()));
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    return fd;
+  }
+  Descriptor ConnectUnix() const {
+    SocketFile file;
+    Descriptor fd;
+    EXPECT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
+    EXPECT_TRUE(ConnectToFile(file, &fd).ok());
+    return fd;
+  }
+
+  static Deadline Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
+  // Until the other end closes; "TIMEOUT" if it does not.
+  static std::string ReadAll(int fd) {
+    std::string all;
+    char buffer[4096];
+    for (;;) {
+      const ssize_t n = ReceiveSome(fd, buffer, sizeof(buffer), Soon());
+      if (n < 0) {
+        return errno == ECONNRESET ? all : all + "TIMEOUT";
+      }
+      if (n == 0) {
+        return all;
+      }
+      all.append(buffer, static_cast<size_t>(n));
+    }
+  }
+  static std::string Say(const Descriptor& fd, const std::string& request) {
+    SendAll(fd.get(), request, Soon());
+    return ReadAll(fd.get());
+  }
+  std::string Get(const std::string& path,
+                  const std::string& headers = "Host: localhost\r\n") const {
+    return Say(ConnectTcp(), "GET " + path + " HTTP/1.1\r\n" + headers + "\r\n");
+  }
+  std::string Post(const std::string& path, const std::string& json) const {
+    return Say(ConnectUnix(),
+               "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+                   "Content-Length: " + std::to_string(json.size()) + "\r\n\r\n" + json);
+  }
+
+ protected:
+  std::string dir_;
+  std::string store_dir_;
+  std::unique_ptr<Store> store_;
+  Queue* pods_ = nullptr;
+  std::unique_ptr<Server> server_;
+};
+
+// The number in an answer's first line; 0 if there is none.
+inline int StatusOf(const std::string& answer) {
+  return answer.starts_with("HTTP/1.1 ") ? std::atoi(answer.c_str() + 9) : 0;
+}
+
+}  // namespace wq

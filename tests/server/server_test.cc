@@ -1,0 +1,324 @@
+// Who may talk to a server, and what it bears.
+
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "engine/server/http.h"
+#include "engine/store_rep.h"
+#include "storage/memory_storage.h"
+#include "tests/server/server_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ServerTest : public ::testing::Test, public ServerFixture {};
+
+// --- The socket's file ---
+
+TEST_F(ServerTest, TheSocketIsTheOwnersAlone) {
+  const mode_t before = umask(0);
+  Serve();
+  umask(before);
+  struct stat info;
+  ASSERT_EQ(lstat(server_->socket_path().c_str(), &info), 0);
+  EXPECT_EQ(server_->socket_path(), socket_path());
+  EXPECT_EQ(info.st_mode, mode_t{S_IFSOCK | 0600});
+}
+
+TEST_F(ServerTest, AnotherUserIsNotAnswered) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can be two users";
+  }
+  Serve();
+  // As if the modes of file and directories were lost.
+  ASSERT_EQ(chmod(dir_.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(store_dir_.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(socket_path().c_str(), 0666), 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  ASSERT_LT(socket_path().size(), sizeof(address.sun_path));
+  socket_path().copy(address.sun_path, sizeof(address.sun_path));
+  const std::string request = "GET /healthz HTTP/1.1\r\n\r\n";
+  for (const uid_t uid : {uid_t{0}, uid_t{65534}}) {
+    const pid_t child = fork();
+    if (child == 0) {  // System calls only. Says how many bytes it gets.
+      char buffer[64];
+      const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+      if (setuid(uid) != 0 ||
+          connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+        _exit(100);
+      }
+      static_cast<void>(send(fd, request.data(), request.size(), MSG_NOSIGNAL));
+      _exit(read(fd, buffer, sizeof(buffer)) > 0 ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), uid == 0 ? 1 : 0) << uid;
+  }
+}
+
+TEST_F(ServerTest, ASocketThatADeadOwnerLeftIsReplaced) {
+  SocketFile file;
+  Descriptor listener;
+  ASSERT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
+  ASSERT_TRUE(ListenOnFile(file, &listener).ok());
+  listener.Reset();  // The file stays, as after kill -9.
+  std::unique_ptr<LiveStore> live;
+  EXPECT_EQ(LiveStore::Connect(store_dir_, &live).code(), StatusCode::kNotFound);
+  Serve();
+  EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+}
+
+TEST_F(ServerTest, AFileThatIsNoSocketIsLeftAlone) {
+  std::ofstream(socket_path()) << "mine";
+  EXPECT_EQ(Server::Open(store_.get(), {.control_socket = true}, &server_).code(),
+            StatusCode::kAlreadyExists);
+  EXPECT_EQ(std::filesystem::file_size(socket_path()), 4U);
+}
+
+TEST_F(ServerTest, CloseRemovesItsOwnSocketAndNoOther) {
+  Serve();
+  server_->Close();
+  server_->Close();
+  EXPECT_FALSE(std::filesystem::exists(socket_path()));
+  std::unique_ptr<LiveStore> live;
+  EXPECT_EQ(LiveStore::Connect(store_dir_, &live).code(), StatusCode::kNotFound);
+  Serve();
+  SocketFile file;
+  Descriptor another;
+  ASSERT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
+  ASSERT_TRUE(ListenOnFile(file, &another).ok());
+  server_.reset();
+  EXPECT_TRUE(std::filesystem::exists(socket_path()));
+}
+
+TEST_F(ServerTest, ADirectoryMayHaveALongerNameThanASocket) {
+  store_.reset();
+  store_dir_ = dir_ + "/" + std::string(200, 'd');
+  OpenStore();
+  Serve();
+  std::unique_ptr<LiveStore> live;
+  LiveInfo info;
+  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  EXPECT_TRUE(live->Read(&info).ok());
+  EXPECT_EQ(info.uuid, store_->uuid());
+}
+
+// --- HTTP ---
+
+TEST_F(ServerTest, BothDoorsAreShutByDefault) {
+  EXPECT_EQ(Server::Open(store_.get(), {}, &server_).code(), StatusCode::kInvalidArgument);
+  Serve({.control_socket = true});
+  EXPECT_EQ(server_->http_port(), 0);
+  Serve({.http_address = "localhost:0"});
+  EXPECT_FALSE(std::filesystem::exists(socket_path()));
+  EXPECT_EQ(server_->socket_path(), "");
+  std::unique_ptr<Store> in_memory;
+  ASSERT_TRUE(Store::OpenInMemory({}, &in_memory).ok());
+  std::unique_ptr<Server> server;
+  EXPECT_EQ(Server::Open(in_memory.get(), {.control_socket = true}, &server).code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(ServerTest, ListensOnLoopbackOnly) {
+  for (const char* address :
+       {"0.0.0.0:0", "192.168.0.1:80", "[::]:0", "example.com:80", ":80", "127.0.0.1",
+        "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:80x", "128.0.0.1:0", "*:0"}) {
+    EXPECT_EQ(Server::Open(store_.get(), {.http_address = address}, &server_).code(),
+              StatusCode::kInvalidArgument)
+        << address;
+  }
+  for (const char* address : {"localhost:0", "127.0.0.1:0", "127.9.9.9:0"}) {
+    Serve({.http_address = address});
+    EXPECT_GT(server_->http_port(), 0);
+  }
+}
+
+TEST_F(ServerTest, ATakenPortIsAnError) {
+  Serve();
+  std::unique_ptr<Server> second;
+  EXPECT_EQ(
+      Server::Open(store_.get(),
+                   {.http_address = "127.0.0.1:" + std::to_string(server_->http_port())}, &second)
+          .code(),
+      StatusCode::kIOError);
+}
+
+TEST_F(ServerTest, HealthReadinessAndMetrics) {
+  Serve({.http_address = "127.0.0.1:0", .metrics = [] { return std::string("my_total 7\n"); }});
+  EXPECT_THAT(Get("/healthz"), HasSubstr("\r\n\r\nok\n"));
+  EXPECT_THAT(Get("/readyz"), HasSubstr("\r\n\r\nok\n"));
+  const std::string metrics = Get("/metrics", "Host: [::1]:1\r\nAccept-Encoding: gzip, br\r\n");
+  EXPECT_THAT(metrics, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_THAT(metrics, HasSubstr("\r\n\r\nmy_total 7\n"));
+  EXPECT_EQ(StatusOf(Get("/elsewhere")), 404);
+  Serve();
+  EXPECT_EQ(StatusOf(Get("/metrics")), 404);
+}
+
+TEST_F(ServerTest, AQueueThatShutsDownIsAliveAndNotReady) {
+  Serve();
+  pods_->ShutDown();
+  EXPECT_EQ(StatusOf(Get("/healthz")), 200);
+  EXPECT_EQ(StatusOf(Get("/readyz")), 503);
+  EXPECT_THAT(Get("/readyz"), HasSubstr("queue pods is shutting down"));
+}
+
+TEST_F(ServerTest, AStoreThatIsNotDurableIsNotReady) {
+  auto disk = std::make_shared<storage::MemoryDisk>();
+  std::unique_ptr<Store> sick;
+  Queue* queue = nullptr;
+  ASSERT_TRUE(Store::Rep::Open({}, "", std::make_unique<storage::MemoryStorage>(disk), &sick).ok());
+  ASSERT_TRUE(sick->OpenQueue("q", {}, &queue).ok());
+  ASSERT_TRUE(Server::Open(sick.get(), {.http_address = "127.0.0.1:0"}, &server_).ok());
+  EXPECT_EQ(StatusOf(Get("/readyz")), 200);
+  {
+    const std::lock_guard lock(disk->mu);
+    disk->fail_after = 0;
+  }
+  EXPECT_EQ(queue->Add("a").code(), StatusCode::kNotDurable);
+  EXPECT_EQ(StatusOf(Get("/readyz")), 503);
+  EXPECT_THAT(Get("/readyz"), HasSubstr("not durable: "));
+  server_.reset();
+}
+
+TEST_F(ServerTest, ARequestHasToNameThisMachine) {
+  Serve();
+  for (const char* host : {"localhost", "localhost:1234", "LocalHost", "127.0.0.1:80", "127.1.2.3",
+                           "[::1]", "[::1]:80"}) {
+    EXPECT_EQ(StatusOf(Get("/healthz", "Host: " + std::string(host) + "\r\n")), 200) << host;
+  }
+  for (const char* host : {"evil.example", "evil.example:80", "localhost.evil.example", "", "[::1",
+                           "[::2]", "[::1]x", "128.0.0.1", "127.0.0.1.evil.example", "0.0.0.0"}) {
+    EXPECT_EQ(StatusOf(Get("/healthz", "Host: " + std::string(host) + "\r\n")), 403) << host;
+  }
+  EXPECT_EQ(StatusOf(Get("/healthz", "")), 403);
+  EXPECT_EQ(StatusOf(Get("/healthz", "Host: localhost\r\nHost: evil.example\r\n")), 403);
+}
+
+TEST_F(ServerTest, NothingIsChangedOverHttp) {
+  Serve();
+  const std::string json = R"({"queue": "pods", "keys": ["a"]})";
+  for (const char* path : {"/v1/store", "/v1/add", "/v1/change", "/v1/pause", "/v1/flush"}) {
+    EXPECT_EQ(StatusOf(Get(path)), 404) << path;
+    EXPECT_EQ(StatusOf(Say(ConnectTcp(), "POST " + std::string(path) +
+                                             " HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                                             "application/json\r\nContent-Length: " +
+                                             std::to_string(json.size()) + "\r\n\r\n" + json)),
+              404)
+        << path;
+  }
+  EXPECT_EQ(pods_->Len(), 0U);
+}
+
+// --- Limits ---
+
+TEST_F(ServerTest, ALongRequestIsRefused) {
+  Serve({.control_socket = true, .max_request_bytes = 10'000});
+  EXPECT_EQ(StatusOf(Post("/v1/add", std::string(20'000, ' '))), 413);
+  EXPECT_EQ(StatusOf(Say(ConnectUnix(), "GET /" + std::string(9'000, 'x') + " HTTP/1.1\r\n\r\n")),
+            414);
+  // Without end: it is cut off, at whatever place.
+  EXPECT_THAT(Say(ConnectUnix(), std::string(1'000'000, 'x')), Not(HasSubstr("TIMEOUT")));
+  EXPECT_THAT(Say(ConnectUnix(), "GET / HTTP/1.1\r\nA: " + std::string(1'000'000, 'x')),
+              Not(HasSubstr("TIMEOUT")));
+  std::string headers = "GET /healthz HTTP/1.1\r\n";
+  for (int i = 0; i < 100'000; ++i) {
+    headers += "A: b\r\n";
+  }
+  EXPECT_THAT(Say(ConnectUnix(), headers), Not(HasSubstr("TIMEOUT")));
+  EXPECT_EQ(StatusOf(Say(ConnectUnix(), "GET /healthz HTTP/1.1\r\n\r\n")), 200);
+}
+
+TEST_F(ServerTest, ABodyHasALengthAndIsPlainJson) {
+  Serve();
+  const std::string post = "POST /v1/add HTTP/1.1\r\nContent-Type: application/json\r\n";
+  EXPECT_EQ(StatusOf(Say(ConnectUnix(), post + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")),
+            411);
+  EXPECT_EQ(StatusOf(Say(ConnectUnix(), post + "\r\n")), 411);
+  EXPECT_EQ(
+      StatusOf(Say(ConnectUnix(), post + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}")),
+      415);
+  EXPECT_EQ(StatusOf(Say(ConnectUnix(),
+                         "POST /v1/add HTTP/1.1\r\nContent-Type: multipart/form-data; "
+                         "boundary=x\r\nContent-Length: 2\r\n\r\n{}")),
+            415);
+  EXPECT_EQ(StatusOf(Say(ConnectUnix(), "DELETE /v1/add HTTP/1.1\r\n\r\n")), 405);
+}
+
+TEST_F(ServerTest, WhatIsNoHttpDoesNoHarm) {
+  Serve();
+  for (const std::string& request :
+       {std::string("\r\n\r\n"), std::string("\0\0\0\0\n\n", 6), std::string("GET\r\n\r\n"),
+        std::string("GET / HTTP/9.9\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost localhost\r\n\r\n"),
+        std::string("GET /%zz%00 HTTP/1.1\r\n\r\n"), std::string(1, '\xff')}) {
+    Descriptor fd = ConnectUnix();
+    SendAll(fd.get(), request, Soon());
+    shutdown(fd.get(), SHUT_WR);
+    EXPECT_NE(StatusOf(ReadAll(fd.get())), 200);
+  }
+  EXPECT_EQ(StatusOf(Get("/healthz")), 200);
+}
+
+TEST_F(ServerTest, TooManyConnectionsAreToldSo) {
+  Serve({.control_socket = true, .http_address = "127.0.0.1:0", .max_connections = 2});
+  Descriptor first = ConnectUnix();
+  Descriptor second = ConnectTcp();
+  EXPECT_EQ(StatusOf(ReadAll(ConnectUnix().get())), 503);
+  EXPECT_EQ(StatusOf(Say(first, "GET /healthz HTTP/1.1\r\n\r\n")), 200);
+  while (StatusOf(Say(ConnectUnix(), "GET /healthz HTTP/1.1\r\n\r\n")) == 503) {
+    // Until the first one's thread has ended.
+  }
+  EXPECT_EQ(StatusOf(Say(second, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")), 200);
+}
+
+TEST_F(ServerTest, ASlowClientIsCutOff) {
+  Serve({.control_socket = true, .http_address = "127.0.0.1:0", .io_timeout = milliseconds(100)});
+  for (const char* request : {"", "GET /hea", "GET /healthz HTTP/1.1\r\nHost: loc",
+                              "POST /v1/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                              "application/json\r\nContent-Length: 1000\r\n\r\n{"}) {
+    EXPECT_THAT(Say(ConnectUnix(), request), Not(HasSubstr("TIMEOUT"))) << request;
+    EXPECT_THAT(Say(ConnectTcp(), request), Not(HasSubstr("TIMEOUT"))) << request;
+  }
+}
+
+TEST_F(ServerTest, CloseDoesNotWaitForClientsThatSayNothing) {
+  Serve(
+      {.control_socket = true, .http_address = "127.0.0.1:0", .io_timeout = std::chrono::hours(1)});
+  const Descriptor silent = ConnectUnix();
+  const Descriptor half = ConnectTcp();
+  SendAll(half.get(), "GET /hea", Soon());
+  EXPECT_EQ(StatusOf(Get("/healthz")), 200);  // The two before are accepted.
+  server_->Close();
+}
+
+// The host's other sockets and pipes rely on it.
+TEST_F(ServerTest, SigpipeStaysAsItWas) {
+  struct sigaction before = {};
+  before.sa_handler = SIG_DFL;
+  struct sigaction first = {};
+  ASSERT_EQ(sigaction(SIGPIPE, &before, &first), 0);
+  Serve();
+  {
+    Descriptor gone = ConnectTcp();
+    SendAll(gone.get(), "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", Soon());
+  }
+  EXPECT_EQ(StatusOf(Get("/healthz")), 200);
+  struct sigaction after = {};
+  ASSERT_EQ(sigaction(SIGPIPE, &first, &after), 0);
+  EXPECT_EQ(after.sa_handler, SIG_DFL);
+}
+
+}  // namespace
+}  // namespace wq
