@@ -27,6 +27,9 @@ Queue::~Queue() = default;
 // --- Adding ---
 
 Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* outcome) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   if (Status s = rep_->CheckKey(key); !s.ok()) {
     return s;
   }
@@ -102,6 +105,9 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
 
 Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions& options,
                        BatchResult* result) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   BatchResult unwanted;
   BatchResult& out = result == nullptr ? unwanted : *result;
   out = {};
@@ -117,6 +123,9 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
 
 Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
                        const AddOptions& options, AddOutcome* outcome) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   if (delay.count() <= 0) {
     Status s = Add(key, options, outcome);
     if (s.ok() || s.code() == StatusCode::kNotDurable) {  // It was applied.
@@ -141,6 +150,9 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
 
 Status Queue::AddRateLimited(std::string_view key, std::string_view error,
                              const AddOptions& options, AddOutcome* outcome) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   if (Status s = rep_->CheckKey(key); !s.ok()) {
     const MutexLock lock(rep_->mu);
     if (!rep_->state.IsProcessing(key)) {
@@ -186,6 +198,9 @@ Status Queue::GetFor(std::chrono::microseconds timeout, std::string* key) {
 }
 
 Status Queue::Done(std::string_view key) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   Rep::Effects effects;
   const int64_t now_us = rep_->metrics == nullptr ? 0 : rep_->clock->SteadyUs();
   int64_t worked_us = 0;

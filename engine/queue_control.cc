@@ -60,6 +60,9 @@ Status Queue::Forget(std::string_view key) {
 // --- Shards ---
 
 Status Queue::Join(std::unique_ptr<Worker>* worker) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   worker->reset();
   if (!rep_->sharded) {
     return Status::InvalidArgument("queue '" + rep_->name + "' has no shards");
@@ -108,6 +111,9 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
 }
 
 Status Queue::Release(std::string_view key) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   const int64_t wall_us = rep_->clock->WallUs();
   {
     const MutexLock lock(rep_->mu);
@@ -264,6 +270,9 @@ void Queue::ShutDown() { rep_->BeginShutDown(false); }
 void Queue::Stop() { rep_->BeginShutDown(true); }
 
 Status Queue::ShutDownWithDrain(std::chrono::microseconds timeout) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   const Rep::Deadline deadline = Rep::After(timeout);
   const uint64_t release = rep_->BeginShutDown(false);
   const MutexLock lock(rep_->mu);
@@ -287,6 +296,9 @@ bool Queue::IsShuttingDown() const {
 }
 
 Status Queue::Flush(Durability durability) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Flush(durability);
 }
 

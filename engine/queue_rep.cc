@@ -53,6 +53,11 @@ Status Queue::Rep::Restore(const storage::Reader& reader) {
 
 // --- The two ends of a call ---
 
+Status Queue::Rep::RefuseProcess() const {
+  return Status::Locked("queue '" + name + "' belongs to process " + std::to_string(process.pid()) +
+                        ", from which this one was forked");
+}
+
 Status Queue::Rep::CheckKey(std::string_view key) const {
   if (key.empty()) {
     return Status::InvalidArgument("the key is empty");
@@ -158,6 +163,9 @@ const Item* Queue::Rep::NextItem(uint64_t worker) {
 }
 
 Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
+  if (Status s = CheckProcess(); !s.ok()) {
+    return s;
+  }
   Effects effects;
   Status status;
   int64_t queued_us = 0;

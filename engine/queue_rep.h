@@ -19,6 +19,7 @@
 #include "engine/shard_table.h"
 #include "engine/timer.h"
 #include "storage/mutation_batch.h"
+#include "storage/process_mark.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -53,6 +54,9 @@ struct Queue::Rep final : Timer::Target {
   // The rest of the call: wakes, arms, counts, waits.
   Status Settle(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
 
+  // Locked: this process was forked from the queue's. Before any lock is taken.
+  Status CheckProcess() const { return process.Forked() ? RefuseProcess() : Status::Ok(); }
+  Status RefuseProcess() const;
   Status CheckKey(std::string_view key) const;
   Status CheckAdd(const AddOptions& add) const WQ_REQUIRES(mu);
   Status RefuseAdd() const WQ_REQUIRES(mu);  // The status of an Add after ShutDown or Close.
@@ -110,6 +114,7 @@ struct Queue::Rep final : Timer::Target {
     }
   }
 
+  const storage::ProcessMark process;
   const std::string name;
   const storage::QueueId id;
   const QueueOptions options;
@@ -144,6 +149,9 @@ struct Queue::Rep final : Timer::Target {
 
 template <typename Transition>
 Status Queue::Rep::Change(Durability durability, const Transition& transition) {
+  if (Status s = CheckProcess(); !s.ok()) {
+    return s;
+  }
   Effects effects;
   {
     const MutexLock lock(mu);

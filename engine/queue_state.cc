@@ -1,11 +1,22 @@
 #include "engine/queue_state.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "storage/check.h"
 
 namespace wq {
+namespace {
+
+// `by_us` after `us`; a wall clock may say anything, so at most the end of time. REQUIRES: by_us >= 0.
+int64_t Later(int64_t us, int64_t by_us) {
+  int64_t later_us = 0;
+  return __builtin_add_overflow(us, by_us, &later_us) ? std::numeric_limits<int64_t>::max()
+                                                      : later_us;
+}
+
+}  // namespace
 
 QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
                        storage::MutationBatch* batch)
@@ -188,7 +199,7 @@ QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& 
   entry = item->delay.get();
   entry->item = item;
   entry->due_us = due_us;
-  entry->ready_at_us = now.wall_us + delay_us;
+  entry->ready_at_us = Later(now.wall_us, delay_us);
   entry->delay_us = delay_us;
   entry->added_at_us = now.wall_us;
   entry->lane = lane;
@@ -279,7 +290,8 @@ void QueueState::DropIfIdle(Item* item) {
 
 void QueueState::Pause(std::optional<int64_t> duration_us, Time now) {
   paused_ = true;
-  paused_until_us_ = duration_us.has_value() ? std::max<int64_t>(1, now.wall_us + *duration_us) : 0;
+  paused_until_us_ =
+      duration_us.has_value() ? std::max<int64_t>(1, Later(now.wall_us, *duration_us)) : 0;
   pause_due_us_ = now.steady_us + duration_us.value_or(0);
   PutState();
 }

@@ -107,11 +107,23 @@ Status Store::Rep::CreateQueue(std::string_view name) {
   return {};
 }
 
+Status Store::Rep::CheckProcess() const {
+  return process.Forked()
+             ? Status::Locked("the store belongs to process " + std::to_string(process.pid()) +
+                              ", from which this one was forked")
+             : Status::Ok();
+}
+
 // --- Store ---
 
 Store::Store(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 
 Store::~Store() {
+  if (rep_->process.Forked()) {
+    // Its threads are the parent's, and its files: nothing here can be let go of.
+    static_cast<void>(rep_.release());
+    return;
+  }
   const Status ignored = Close();  // Whoever cares has called it.
   static_cast<void>(ignored);
 }
@@ -145,6 +157,9 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
     return s;
   }
   if (Status s = CheckQueueOptions(options); !s.ok()) {
+    return s;
+  }
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
     return s;
   }
   const MutexLock lock(rep_->mu);
@@ -194,14 +209,23 @@ std::vector<std::string> Store::QueueNames() const {
 }
 
 Status Store::Flush(Durability durability) {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Flush(durability);
 }
 
 Status Store::Health() const {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Health();
 }
 
 Status Store::Close() {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   const MutexLock lock(rep_->mu);
   if (std::exchange(rep_->closed, true)) {
     return rep_->close_status;

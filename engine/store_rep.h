@@ -10,6 +10,7 @@
 #include "engine/metrics.h"
 #include "engine/mutex.h"
 #include "engine/timer.h"
+#include "storage/process_mark.h"
 #include "storage/records.h"
 #include "storage/storage.h"
 #include "wq/clock.h"
@@ -30,6 +31,10 @@ struct Store::Rep {
   // Gives a new queue its record.
   Status CreateQueue(std::string_view name) WQ_REQUIRES(mu);
 
+  // Locked: this process was forked from the store's owner. Before any lock is taken.
+  Status CheckProcess() const;
+
+  const storage::ProcessMark process;
   const StoreOptions options;
   const std::string dir;
   Clock* const clock;

@@ -9,6 +9,7 @@
 
 #include "storage/disk.h"
 #include "storage/files.h"
+#include "storage/process_mark.h"
 
 namespace wq::storage {
 namespace {
@@ -75,7 +76,15 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
   return Status::IOError(path + " is being replaced all the time");
 }
 
-OwnerLock::~OwnerLock() { close(fd_); }
+// The lock belongs to the open file, which a forked child would share: it would outlive its owner.
+OwnerLock::OwnerLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {
+  CloseInChildren(fd_);
+}
+
+OwnerLock::~OwnerLock() {
+  ForgetInChildren(fd_);
+  close(fd_);
+}
 
 Status OwnerLock::Check() const {
   struct stat info;

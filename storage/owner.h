@@ -29,7 +29,7 @@ class OwnerLock {
   Status Check() const;
 
  private:
-  OwnerLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  OwnerLock(int fd, std::string path);
   const int fd_;
   const std::string path_;
 };

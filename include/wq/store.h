@@ -6,6 +6,8 @@
 //   if (s.ok()) s = store->OpenQueue("pods", {}, &queue);
 //
 // All queues of a store share its writes: one write, and one fdatasync, serves whoever waits.
+// A process that was forked from the owner must not use the store: changing calls return Locked there, and
+// its readings may block. Start other programs by fork and exec, or posix_spawn, as usual.
 // Threading: thread-safe. Lifetime: a Queue* is valid until the Store is destroyed.
 // A crash loses nothing that was acknowledged: see Durability. Reading a store that somebody else
 // owns is StoreView's business (store_view.h).

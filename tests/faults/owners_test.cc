@@ -1,0 +1,198 @@
+// Two who would own a store: after a fork, and while the first one stands still.
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/child.h"
+#include "tests/support/environment.h"
+#include "tests/support/oracle.h"
+#include "tests/support/real_store.h"
+#include "tests/support/reports.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+
+namespace wq::support {
+namespace {
+
+class OwnersTest : public ::testing::Test {
+ protected:
+  OwnersTest() { alarm(60); }  // Whatever hangs here would hang for ever.
+  ~OwnersTest() override { alarm(0); }
+
+  void Open(std::unique_ptr<Store>* store, Queue** queue) {
+    Status s = Store::Open({.create_if_missing = true}, root_ / "store", store);
+    if (s.ok()) s = (*store)->OpenQueue("q", {}, queue);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+
+  void Judge(Oracle* oracle, const std::string& dir, const Life& life) {
+    EXPECT_GT(life.results.size(), 100U);
+    StoreImage found;
+    const Status read = ReadStore(dir, rules_, &found);
+    ASSERT_TRUE(read.ok()) << read.ToString();
+    for (const Violation& violation : oracle->Judge(life, found)) {
+      FAIL() << violation.ToString();
+    }
+  }
+
+  const std::vector<QueueRules> rules_ = AllPolicies();
+  ScratchDirectory root_;
+};
+
+// What `look` returns in a forked child.
+int InChild(const std::function<int()>& look) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    alarm(30);
+    _exit(look());
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+TEST_F(OwnersTest, AForkedChildIsRefused) {
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  Open(&store, &queue);
+  ASSERT_TRUE(queue->Add("a").ok());
+  const int refused = InChild([&] {
+    std::string key;
+    Queue* other = nullptr;
+    const std::string_view keys[] = {"b"};
+    const std::vector<Status> said = {
+        queue->Add("b"),
+        queue->AddBatch(keys),
+        queue->AddAfter("b", std::chrono::seconds(1)),
+        queue->AddRateLimited("b"),
+        queue->Get(&key),
+        queue->Done("a"),
+        queue->Forget("a"),
+        queue->Remove("a"),
+        queue->Quarantine("a"),
+        queue->Release("a"),
+        queue->SetCursor("c", "1"),
+        queue->Pause(),
+        queue->Flush(),
+        store->OpenQueue("other", {}, &other),
+        store->Flush(),
+        store->Health(),
+        store->Close(),
+    };
+    store.reset();  // Lets nothing go.
+    return std::all_of(said.begin(), said.end(),
+                       [](const Status& s) {
+                         return s.code() == StatusCode::kLocked &&
+                                s.message().find(std::to_string(getppid())) != std::string::npos;
+                       })
+               ? 0
+               : 1;
+  });
+  EXPECT_EQ(refused, 0);
+  // The parent's store is as it was.
+  std::string key;
+  ASSERT_TRUE(queue->Get(&key).ok());
+  EXPECT_EQ(key, "a");
+  EXPECT_TRUE(queue->Done("a").ok());
+  EXPECT_TRUE(store->Close().ok());
+}
+
+TEST_F(OwnersTest, AForkedChildDoesNotKeepTheStore) {
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  Open(&store, &queue);
+  ASSERT_TRUE(queue->Add("a").ok());
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {  // Lives on, with copies of all descriptors.
+    char c = 0;
+    close(ends[1]);
+    _exit(read(ends[0], &c, 1) == 0 ? 0 : 1);
+  }
+  close(ends[0]);
+  store.reset();
+  Open(&store, &queue);
+  EXPECT_EQ(queue->Len(), 1U);
+  close(ends[1]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(OwnersTest, AForkedChildMayOpenAStoreOfItsOwn) {
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  Open(&store, &queue);
+  const int opened = InChild([&] {
+    std::unique_ptr<Store> own;
+    if (Store::Open({}, root_ / "store", &own).code() != StatusCode::kLocked) return 1;
+    if (!Store::OpenInMemory({}, &own).ok()) return 2;
+    Queue* other = nullptr;
+    if (!own->OpenQueue("q", {}, &other).ok() || !other->Add("x").ok()) return 3;
+    return own->Close().ok() ? 0 : 4;
+  });
+  EXPECT_EQ(opened, 0);
+}
+
+// Somebody takes a stopped owner for dead and removes its locks. It must not write when it goes on.
+TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
+  const std::string dir = root_ / "store";
+  const uint64_t seed = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
+  std::cout << "replay with WQ_FAULT_SEED=" << seed << "\n";
+  Child first({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(kStartWallUs), "1"});
+  while (first.output().size() < 5000 && first.Read(std::chrono::seconds(60))) {
+  }
+  first.Signal(SIGSTOP);
+  int status = 0;
+  ASSERT_EQ(waitpid(first.pid(), &status, WUNTRACED), first.pid());
+  ASSERT_TRUE(WIFSTOPPED(status));
+  for (size_t size = 0; size < first.output().size();) {  // All that it had reported.
+    size = first.output().size();
+    first.Read({});
+  }
+  const std::string reports = first.output();
+
+  std::unique_ptr<Store> refused;
+  EXPECT_EQ(Store::Open({}, dir, &refused).code(), StatusCode::kLocked);
+  std::filesystem::remove(dir + "/OWNER");
+  std::filesystem::remove(dir + "/LOCK");
+  Oracle oracle(rules_, kStartWallUs);
+  Judge(&oracle, dir, ReadReports(reports, StoreSource(rules_, seed, {})));
+  Life life;
+  {
+    RealStore second(rules_, oracle.wall_us());
+    const Status opened = second.Open(dir, Durability::kProcess);
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+    first.Signal(SIGCONT);
+    StoreSource source(rules_, seed + 1, {});
+    // Until the first one has noticed, and for a while beside it.
+    for (uint64_t more = 200; more > 0;) {
+      life.calls.push_back(source.Next());
+      life.results.push_back(second.Do(life.calls.back()));
+      const bool open = first.Read({});
+      more -= !open || first.output().find(kNotDurable) != std::string::npos ? 1 : 0;
+    }
+    EXPECT_TRUE(second.store()->Close().ok());
+    life.calls.push_back({.queue = 0, .call = {.op = Op::kFlush}});
+    life.results.emplace_back("ok");
+  }
+  first.Signal(SIGKILL);
+  first.Wait();
+  EXPECT_NE(first.output().find(kNotDurable), std::string::npos);
+  Judge(&oracle, dir, life);
+}
+
+}  // namespace
+}  // namespace wq::support
