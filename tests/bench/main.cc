@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -133,7 +136,7 @@ int RunAll(Args args, const std::vector<std::string>& words) {
     }
     outcomes.push_back(nlohmann::json::parse(text));
     outcomes.back()["seconds"] = watch.Seconds();
-    std::cerr << scenario << ": " << static_cast<int>(watch.Seconds() + 0.5) << " s\n";
+    std::cerr << scenario << ": " << std::lround(watch.Seconds()) << " s\n";
   }
   const nlohmann::json report = Report(args.settings, outcomes);
   if (args.output == "json") {
@@ -146,11 +149,7 @@ int RunAll(Args args, const std::vector<std::string>& words) {
   return args.strict && verdict.not_met > 0 ? 1 : 0;
 }
 
-}  // namespace
-}  // namespace wq::bench
-
-int main(int argc, char** argv) {
-  using namespace wq::bench;
+int Run(int argc, char** argv) {
   Args args;
   args.settings.program = std::filesystem::read_symlink("/proc/self/exe");
   CLI::App app("Measures wq beside bare RocksDB (floor) and a queue in memory (reference).",
@@ -164,4 +163,16 @@ int main(int argc, char** argv) {
   }
   return args.here ? RunHere(std::move(args))
                    : RunAll(std::move(args), std::vector<std::string>(argv + 1, argv + argc));
+}
+
+}  // namespace
+}  // namespace wq::bench
+
+int main(int argc, char** argv) {
+  try {
+    return wq::bench::Run(argc, argv);
+  } catch (const std::exception& error) {  // Files, and JSON.
+    std::fprintf(stderr, "wqbench: %s\n", error.what());
+    return 1;
+  }
 }

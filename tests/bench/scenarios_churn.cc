@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "storage/records.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/scenarios.h"
 #include "tests/bench/subjects.h"
@@ -10,7 +11,7 @@
 namespace wq::bench {
 namespace {
 
-constexpr size_t kHotKeys = 10'000;
+constexpr size_t kChurnKeys = 10'000;
 constexpr size_t kWindows = 40;
 constexpr size_t kSamplesInWindow = 10;
 constexpr size_t kFloorPairs = 64;  // A put and an erase each, in one write.
@@ -52,8 +53,9 @@ void ChurnOthers(Bench& bench, const Keys& keys, size_t lives, const std::string
   std::string key;
   for (size_t window = 0; window < kWindows; ++window) {
     const double floor_seconds = TimeLives(lives, [&] {
-      batch.Erase(shape, 0, keys[at]);
-      batch.Put(shape, 0, keys[at]);
+      const uint64_t block = at >> storage::kSequenceBlockBits;
+      batch.Erase(shape, block, keys[at]);
+      batch.Put(shape, block, keys[at]);
       at = (at + 1) % keys.size();
       if (batch.count() >= 2 * kFloorPairs) {
         batch.Write(false);
@@ -122,7 +124,7 @@ void NoteCourse(Bench& bench, const Course& course) {
 void Churn(Bench& bench) {
   const Settings& settings = bench.settings();
   const size_t lives = settings.keys * (settings.long_run ? 100 : 10);
-  const Keys keys(std::min(kHotKeys, settings.keys), settings.seed);
+  const Keys keys(std::min(kChurnKeys, settings.keys), settings.seed);
   const std::string dir = settings.dir + "/churn";
   {
     const Subject subject =

@@ -42,7 +42,9 @@ void ChangePending(Floor* floor, const Keys& keys, FloorChange change, Durabilit
     }
     batch.Write(sync);
   });
-  floor->Sync();
+  if (durability == Durability::kAsync) {
+    floor->Sync();  // As Flush does.
+  }
 }
 
 void AddAll(Queue* queue, const Keys& keys, Durability durability, size_t threads) {

@@ -28,11 +28,11 @@ struct Subject {
   static Subject Open(const std::string& dir, const QueueOptions& options = {}, Clock* clock = {});
 };
 
-// The bench's own way to say how many records a floor writes at once when nobody waits for each.
+// How many records a floor writes at once: so many when nobody waits for each, else one.
 inline constexpr size_t kFloorBatch = 256;
 size_t FloorBatch(Durability durability);
 
-// Puts or erases the keys as pending ones, each thread its slice, and syncs at the end.
+// Puts or erases the keys as pending ones, each thread its slice. At kAsync it syncs at the end.
 enum class FloorChange { kPut, kErase };
 void ChangePending(Floor* floor, const Keys& keys, FloorChange change, Durability durability,
                    size_t threads = 1);
