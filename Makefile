@@ -1,6 +1,6 @@
 # Names the commands; what they do is in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test demo bench bench-long bench-peers lint format asan tsan clean
+.PHONY: help deps build test demo package bench bench-long bench-peers lint format asan tsan clean
 
 help:     ## this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -34,6 +34,11 @@ bench-peers: ## wq beside beanstalkd and redis-server, which it installs
 	@tools/dev/deps.sh bench
 	@tools/dev/build.sh release wqbench
 	@build/wqbench --scenario peers
+
+package:  ## Debian packages in build/packages/: libwq0, libwq-dev, wqctl
+	@tools/dev/deps.sh build
+	@tools/dev/build.sh release wq_shared wq_static wqctl
+	@cpack --config build/CPackConfig.cmake
 
 lint:     ## formatting, shell scripts, clang-tidy, clang's thread-safety analysis
 	@tools/dev/deps.sh all

@@ -33,8 +33,9 @@ clean_tree() {
   printf '#include "engine/queue.h"\n' >tests/engine/queue_test.cc
   printf '#!/bin/sh\n' >tests/engine/queue_test.sh
   printf 'int main() {}\n' >examples/readme/main.cc
+  printf 'int main(void) {}\n' >examples/readme/main.c
   # shellcheck disable=SC2016
-  printf 'Text.\n```cpp\nint main() {}\n```\nMore.\n' >README.md
+  printf 'Text.\n```cpp\nint main() {}\n```\nMore.\n```c\nint main(void) {}\n```\n' >README.md
   printf '[{"file": "/x/tests/engine/queue_test.cc"}]\n' >build/compile_commands.json
   printf 'add_test(q "/x/tests/engine/queue_test.sh")\n' >build/CTestTestfile.cmake
 }
@@ -81,6 +82,8 @@ plant every_test_is_built tests/engine/forgotten_test.cc '// Nobody builds this.
 plant every_test_script_is_run tests/engine/forgotten_test.sh '# Nobody runs this.'
 # shellcheck disable=SC2016
 plant readme_shows_the_example README.md "$(printf 'x\n```cpp\nint main() { }\n```')"
+# shellcheck disable=SC2016
+plant readme_shows_the_example README.md "$(printf 'x\n```c\nint main() { }\n```')"
 plant no_machine_paths docs/testing.md "Look into /$(printf home)/me/wq."
 plant headers_open_with_a_paragraph engine/item.h '#pragma once'
 plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'

@@ -77,11 +77,13 @@ rule_every_test_script_is_run() {
 
 # The README shows what is compiled and run.
 rule_readme_shows_the_example() {
-  local shown
-  # shellcheck disable=SC2016
-  shown=$(sed -n '/^```cpp$/,/^```$/p' README.md | sed '1d;$d')
-  [[ $shown == "$(<examples/readme/main.cc)" ]] ||
-    echo 'README.md:1: the C++ example is not examples/readme/main.cc'
+  local shown extension
+  for extension in cc c; do
+    # shellcheck disable=SC2016
+    shown=$(sed -n "/^\`\`\`${extension/cc/cpp}\$/,/^\`\`\`\$/p" README.md | sed '1d;$d')
+    [[ $shown == "$(<"examples/readme/main.$extension")" ]] ||
+      echo "README.md:1: its example is not examples/readme/main.$extension"
+  done
 }
 
 # Nothing of one machine.

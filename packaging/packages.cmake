@@ -1,0 +1,37 @@
+# `make package`: three Debian packages by CPack. libwq0 is what programs need to run, libwq-dev what
+# they need to be built, wqctl the tool.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME wq)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "The wq authors <wq@example.org>")
+set(CPACK_PACKAGE_VENDOR wq)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "durable, deduplicating work queue")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime dev)
+if(WQ_TOOLS)
+  list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The shared library, for C and C++ programs.")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libwq${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
+
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, the static library, and files for CMake and pkg-config.")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libwq-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
+# For who links libwq.a.
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "librocksdb-dev, libprotobuf-dev, libabsl-dev")
+
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Looks into stores, adds keys, works them off with a command.")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME wqctl)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+include(CPack)

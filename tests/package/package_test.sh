@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# package_test.sh installed|source|debian BUILD_DIR: builds the programs of the README as a stranger does,
+# outside the tree, and runs them.
+#   installed  against the files of `cmake --install` in an empty prefix, by CMake and by pkg-config
+#   source     with wq's sources in the stranger's own build
+#   debian     against the packages of `make package`, which are installed and removed
+set -euo pipefail
+
+mode=${1:?usage: package_test.sh installed|source|debian BUILD_DIR}
+build=$(realpath -- "${2:?usage: package_test.sh installed|source|debian BUILD_DIR}")
+here=$(dirname -- "$(realpath -- "$0")")
+source=$(realpath -- "$here/../..")
+example=$source/examples/readme
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+# Runs a command whose output matters only if it fails.
+quiet() { "$@" >log 2>&1 || { cat log >&2; echo "package_test: failed: $*" >&2; exit 1; }; }
+
+# build_consumer NAME PROJECT CMAKE_OPTION...: builds it in NAME.
+build_consumer() {
+  local name=$1 project=$2
+  shift 2
+  quiet cmake -G Ninja -S "$here/$project" -B "$name" -DCMAKE_BUILD_TYPE=Release -DEXAMPLE="$example" "$@"
+  quiet cmake --build "$name" --target consumer
+}
+
+# The program does what the README says.
+run() { "$example/run.sh" "$1"; }
+
+# needs PROGRAM yes|no: whether it is linked with libwq.so.
+needs() {
+  local needed=no
+  ! readelf -d "$1" | grep -q 'NEEDED.*libwq\.so\.0' || needed=yes
+  [[ $needed == "$2" ]] || { echo "package_test: $1: needs libwq.so: $needed" >&2; exit 1; }
+}
+
+# Consumers that find wq below $1.
+consume() {
+  local prefix=$1 pc
+  pc=$(dirname -- "$(find "$prefix" -name wq.pc)")
+  export LD_LIBRARY_PATH
+  LD_LIBRARY_PATH=$(dirname -- "$(find "$prefix" -name libwq.so.0)")
+
+  build_consumer c c_consumer -DCMAKE_PREFIX_PATH="$prefix"
+  needs c/consumer yes
+  run c/consumer
+  build_consumer cxx cxx_consumer -DCMAKE_PREFIX_PATH="$prefix"
+  needs cxx/consumer yes
+  run cxx/consumer
+  build_consumer cxx_static cxx_consumer -DCMAKE_PREFIX_PATH="$prefix" -DSTATIC=ON
+  needs cxx_static/consumer no
+  run cxx_static/consumer
+
+  # shellcheck disable=SC2046 # Words are what pkg-config gives.
+  quiet cc -std=c99 -Wall -Wextra -Werror "$example/main.c" -o by_pkg_config \
+    $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs wq)
+  needs by_pkg_config yes
+  run by_pkg_config
+}
+
+installed() {
+  quiet cmake --install "$build" --prefix "$scratch/prefix"
+  consume "$scratch/prefix"
+  # Nothing but what is meant for strangers.
+  (cd prefix && find . -type f -o -type l) | sort >files
+  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq\.pc)|bin/wqctl$)' files; then
+    echo 'package_test: that is not to be installed' >&2
+    exit 1
+  fi
+}
+
+source_consumer() {
+  local options=(-DSOURCE="$source" -DWQ_WERROR=ON)  # The flags of the tree: what it compiled is found.
+  ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  build_consumer consumer source_consumer "${options[@]}"
+  quiet cmake --build consumer --target c_consumer
+  run consumer/consumer
+  run consumer/c_consumer
+}
+
+debian() {
+  local packages root=$scratch/root
+  # A root of its own: this machine's packages are none of a test's business. It has no shell, and none
+  # of what the packages depend on.
+  local dpkg=(dpkg --root="$root" --force-depends --force-script-chrootless)
+  quiet cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages"
+  packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/wqctl_*.deb)
+  if ((EUID == 0)); then
+    mkdir -p "$root/var/lib/dpkg"/{info,updates,triggers}
+    touch "$root/var/lib/dpkg"/{status,available}
+    quiet "${dpkg[@]}" -i "${packages[@]}"
+  else
+    echo 'package_test: not root: the packages are unpacked, not installed' >&2
+    for package in "${packages[@]}"; do
+      dpkg-deb -x "$package" "$root"
+    done
+  fi
+  consume "$root/usr"
+  "$root/usr/bin/wqctl" --version
+  # What it is linked with is what it depends on.
+  dpkg-deb -f packages/libwq0_*.deb Depends | grep -q librocksdb
+  if ((EUID == 0)); then
+    quiet "${dpkg[@]}" -r libwq-dev libwq0 wqctl
+    if find "$root" -path "$root/var" -prune -o -type f -print | grep .; then
+      echo 'package_test: that is left after the removal' >&2
+      exit 1
+    fi
+  fi
+}
+
+case $mode in
+  installed) installed ;;
+  source) source_consumer ;;
+  debian) debian ;;
+  *) echo "package_test: $mode?" >&2; exit 2 ;;
+esac
