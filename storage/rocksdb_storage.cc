@@ -19,14 +19,18 @@
 namespace wq::storage {
 namespace {
 
+constexpr size_t kReadahead = size_t{1} << 20;
+
 class RocksdbStorage final : public Storage {
  public:
   explicit RocksdbStorage(std::string dir) : dir_(std::move(dir)) {}
   // Without Close: nothing more is written, as if the process had ended here.
   ~RocksdbStorage() override { DropHandles(); }
 
+  // What Open finds: nothing, or what an unfinished creation left, or a whole store.
+  enum class Found : uint8_t { kNothing, kUnfinished, kStore };
   // Opens the database, with all families; `owner` is dropped with this object, or by Close.
-  Status Open(const RocksdbOptions& options, bool create, std::unique_ptr<OwnerLock> owner);
+  Status Open(const RocksdbOptions& options, Found found, std::unique_ptr<OwnerLock> owner);
 
   Status Get(Family family, std::string_view key, std::string* value) const override;
   Status Scan(Family family, std::string_view begin, std::string_view end,
@@ -56,21 +60,30 @@ class RocksdbStorage final : public Storage {
   Status failure_;  // The first failed write; never Ok again. Under mu_.
 };
 
-Status RocksdbStorage::Open(const RocksdbOptions& options, bool create,
+Status RocksdbStorage::Open(const RocksdbOptions& options, Found found,
                             std::unique_ptr<OwnerLock> owner) {
   owner_ = std::move(owner);
   rocksdb::DBOptions db_options = DatabaseOptions(options, background_);
-  db_options.info_log = OpenInfoLog(dir_);
   // Only here, where the user asked for a new store: otherwise a lost CURRENT would become one.
-  db_options.create_if_missing = create;
-  db_options.create_missing_column_families = create;
+  db_options.create_if_missing = found != Found::kStore;
+  db_options.create_missing_column_families = found == Found::kUnfinished;
   const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(options);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, family_options);
+  // In a new database the families are made by one call: RocksDB's opening makes them one by one, and
+  // writes and syncs its file of options for each.
+  if (found == Found::kNothing) descriptors.resize(1);
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(db_options, dir_, descriptors, &families_, &db);
+  rocksdb::Status status = rocksdb::DB::Open(db_options, dir_, descriptors, &families_, &db);
   if (!status.ok()) return FromRocksdbOpen(status, dir_);
   db_.reset(db);
+  if (found == Found::kNothing) {
+    std::vector<rocksdb::ColumnFamilyHandle*> made;
+    const std::vector<std::string> names(std::begin(kFamilyNames) + 1, std::end(kFamilyNames));
+    status = db_->CreateColumnFamilies(family_options, names, &made);
+    families_.insert(families_.end(), made.begin(), made.end());
+    if (!status.ok()) return FromRocksdb(status, "creating " + dir_);
+  }
   return background_->Get();
 }
 
@@ -85,6 +98,8 @@ Status RocksdbStorage::Scan(Family family, std::string_view begin, std::string_v
                             const Visitor& visit) const {
   const rocksdb::Slice upper_bound = ToSlice(end);
   rocksdb::ReadOptions options;
+  options.fill_cache = false;  // Recovery reads everything, once.
+  options.readahead_size = kReadahead;
   if (!end.empty()) options.iterate_upper_bound = &upper_bound;
   const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options, Handle(family)));
   for (it->Seek(ToSlice(begin)); it->Valid(); it->Next()) {
@@ -237,7 +252,11 @@ Status OpenDirectory(const std::string& dir, const RocksdbOptions& options,
   if (status.ok() && !create) status = CheckFamilies(dir);
   if (!status.ok()) return status;
   auto opened = std::make_unique<RocksdbStorage>(dir);
-  status = opened->Open(options, create, std::move(owner));
+  using Found = RocksdbStorage::Found;
+  const Found found = !create             ? Found::kStore
+                      : look.has_database ? Found::kUnfinished
+                                          : Found::kNothing;
+  status = opened->Open(options, found, std::move(owner));
   if (status.ok()) {
     status = create ? FinishCreation(dir, options, opened.get())
                     : CheckStoreRecord(dir, *opened, look.format);
