@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/read_ahead.h"
+
 namespace wq {
 namespace {
 
@@ -28,26 +30,27 @@ Status Recover(const storage::Reader& reader, storage::QueueId id, Time now, Que
     return status;
   }
   state->RestoreState(own, now);
+  const ReadAhead ahead(reader);
   status = RestoreAll<storage::QuarantineRecord>(
-      reader, id, storage::ScanQuarantine,
+      ahead, id, storage::ScanQuarantine,
       [state](const auto& record) { return state->RestoreQuarantine(record); });
   if (status.ok()) {
     status = RestoreAll<storage::PendingRecord>(
-        reader, id, storage::ScanPending,
+        ahead, id, storage::ScanPending,
         [state](const auto& record) { return state->RestorePending(record); });
   }
   if (status.ok()) {
     status = RestoreAll<storage::DelayedRecord>(
-        reader, id, storage::ScanDelayed,
+        ahead, id, storage::ScanDelayed,
         [state, now](const auto& record) { return state->RestoreDelayed(record, now); });
   }
   if (status.ok()) {
     status = RestoreAll<storage::FailureRecord>(
-        reader, id, storage::ScanFailures,
+        ahead, id, storage::ScanFailures,
         [state](const auto& record) { return state->RestoreFailures(record); });
   }
   if (status.ok()) {
-    status = RestoreAll<storage::CursorRecord>(reader, id, storage::ScanCursors,
+    status = RestoreAll<storage::CursorRecord>(ahead, id, storage::ScanCursors,
                                                [state](const auto& record) {
                                                  state->RestoreCursor(record);
                                                  return Status::Ok();
