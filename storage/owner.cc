@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <utility>
 
 #include "storage/disk.h"
 #include "storage/files.h"
@@ -60,6 +61,9 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
   const std::string path = dir + kOwnerFile;
   // Between open and lock somebody may have removed the file: then the lock is worth nothing.
   for (int attempt = 0; attempt < 10; ++attempt) {
+    std::string before;
+    // What is longer is none of ours.
+    const Status had = ReadSmallFile(path, 64, &before);
     const int fd = DiskCalls().Open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return IOErrorOf("cannot open", path, errno);
     std::unique_ptr<OwnerLock> owner(new OwnerLock(fd, path));
@@ -69,11 +73,22 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
       return IOErrorOf("cannot lock", path, errno);
     }
     if (!IsLinkedAt(fd, path)) continue;
+    if (had.ok()) owner->before_ = std::move(before);
     Status status = WritePid(fd, path);
     if (status.ok()) *lock = std::move(owner);
     return status;
   }
   return Status::IOError(path + " is being replaced all the time");
+}
+
+void OwnerLock::Withdraw() {
+  if (!IsLinkedAt(fd_, path_)) return;
+  // Nothing is done about a failure: a wrong pid in OWNER does no harm.
+  if (!before_) {
+    unlink(path_.c_str());
+  } else if (ftruncate(fd_, 0) == 0) {
+    [[maybe_unused]] const ssize_t written = pwrite(fd_, before_->data(), before_->size(), 0);
+  }
 }
 
 // The lock belongs to the open file, which a forked child would share: it would outlive its owner.

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wq/status.h"
@@ -24,6 +25,9 @@ class OwnerLock {
   OwnerLock(const OwnerLock&) = delete;
   OwnerLock& operator=(const OwnerLock&) = delete;
 
+  // This process does not become the owner after all: OWNER says again what it said before.
+  void Withdraw();
+
   // Whether the file that is locked is still the directory's OWNER; if somebody removed or replaced
   // it, a second owner may have come, and this one must not write any more. Cheap: one fstat.
   Status Check() const;
@@ -32,6 +36,7 @@ class OwnerLock {
   OwnerLock(int fd, std::string path);
   const int fd_;
   const std::string path_;
+  std::optional<std::string> before_;  // What the file said; unset if it was made.
 };
 
 struct OwnerInfo {

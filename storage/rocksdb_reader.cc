@@ -11,7 +11,6 @@
 #include "storage/rocksdb_setup.h"
 #include "storage/rocksdb_storage.h"
 #include "storage/store_directory.h"
-#include "storage/wal_check.h"
 
 namespace wq::storage {
 namespace {
@@ -122,8 +121,8 @@ Status RocksdbReader::Open() {
 // Read-only, not as a secondary: a secondary of RocksDB 7.8 that misses a table, or finds one
 // damaged, goes back to the last state for which it has all tables, and shows that without a word.
 Status RocksdbReader::OpenOnce() {
-  Status status = CheckWals(dir_);
-  if (status.ok()) status = CheckFamilies(dir_);
+  Manifest manifest;
+  Status status = CheckDatabase(dir_, &manifest);
   if (!status.ok()) return status;
   const RocksdbOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
@@ -135,8 +134,13 @@ Status RocksdbReader::OpenOnce() {
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened =
       rocksdb::DB::OpenForReadOnly(db_options, dir_, descriptors, &families_, &db);
-  if (opened.ok()) db_.reset(db);
-  return FromRocksdbOpen(opened, dir_);
+  if (opened.ok()) {
+    db_.reset(db);
+    return status;
+  }
+  // RocksDB may name the manifest for what a table is wrong in.
+  status = CheckTables(dir_, manifest);
+  return status.ok() ? FromRocksdbOpen(opened, dir_) : status;
 }
 
 void RocksdbReader::DropDatabase() {
@@ -182,7 +186,10 @@ Status OpenDirectoryReader(const std::string& dir, std::unique_ptr<Reader>* read
   }
   std::unique_ptr<Reader> opened;
   status = OpenDatabaseReader(dir, &opened);
-  if (status.ok()) status = CheckStoreRecord(dir, *opened, look.format);
+  StoreRecord record;
+  if (status.ok()) {
+    status = CheckStoreRecord(dir, GetStore(*opened, &record), record, look.format);
+  }
   if (status.ok()) *reader = std::move(opened);
   return status;
 }

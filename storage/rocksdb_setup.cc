@@ -4,14 +4,17 @@
 #include <rocksdb/db.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/table.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "storage/append_memtable.h"
 #include "storage/disk.h"
 #include "storage/records.h"
+#include "storage/wal_check.h"
 
 namespace wq::storage {
 namespace {
@@ -113,29 +116,66 @@ Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir) {
   return FromRocksdb(status, dir);
 }
 
-Status CheckFamilies(const std::string& dir) {
-  std::vector<std::string> names;
-  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), dir, &names);
-  if (!status.ok()) return FromRocksdbOpen(status, dir);
+Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
+  const auto has = [&manifest](std::string_view name) {
+    return std::any_of(manifest.families.begin(), manifest.families.end(),
+                       [name](const auto& family) { return family.second.name == name; });
+  };
   for (const char* known : kFamilyNames) {
-    if (std::find(names.begin(), names.end(), known) == names.end()) {
-      return Status::Corruption(dir + ": the family " + known + " is missing");
+    if (!has(known)) {
+      return Status::Corruption(manifest.path + ": the family " + known + " is missing");
     }
   }
-  for (const std::string& name : names) {
-    if (std::find(std::begin(kFamilyNames), std::end(kFamilyNames), name) ==
+  for (const auto& [id, family] : manifest.families) {
+    if (std::find(std::begin(kFamilyNames), std::end(kFamilyNames), family.name) ==
         std::end(kFamilyNames)) {
-      return Status::NotSupported(dir + " has a family that this wq does not know: " + name);
+      return Status::NotSupported(dir + " has a family that this wq does not know: " + family.name);
     }
   }
   return Status::Ok();
+}
+
+Status CheckDatabase(const std::string& dir, Manifest* manifest) {
+  Status status = ReadManifest(dir, manifest);
+  if (status.ok()) status = CheckFamilies(dir, *manifest);
+  if (status.ok()) status = CheckTableSizes(dir, *manifest);
+  if (status.ok()) status = CheckWals(dir, *manifest);
+  return status;
+}
+
+Status CheckOpens(const std::string& dir) {
+  const char* const temporary = std::getenv("TMPDIR");
+  std::string no_logs = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wq-XXXXXX";
+  if (mkdtemp(no_logs.data()) == nullptr) return Status::Ok();  // Then the opening itself shows it.
+  const RocksdbOptions defaults;
+  rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
+  db_options.info_log = SilentLogger();
+  db_options.max_open_files = -1;  // So that all tables are opened.
+  db_options.wal_dir = no_logs;
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened =
+      rocksdb::DB::OpenForReadOnly(db_options, dir, descriptors, &families, &db);
+  if (opened.ok()) {
+    for (rocksdb::ColumnFamilyHandle* family : families) {
+      db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+    }
+    delete db;
+  }
+  rmdir(no_logs.c_str());
+  return FromRocksdbOpen(opened, dir);
 }
 
 Status CheckUnfinished(const std::string& dir, const DirectoryLook& look) {
   if (!look.has_database) return Status::Ok();
   std::unique_ptr<Reader> reader;
   // A database that does not open yet was never finished: queues come after FORMAT.
-  if (!CheckFamilies(dir).ok()) return Status::Ok();
+  Manifest manifest;
+  if (!ReadManifest(dir, &manifest).ok() || !CheckFamilies(dir, manifest).ok()) {
+    return Status::Ok();
+  }
   Status status = OpenDatabaseReader(dir, &reader);
   if (!status.ok()) return status;
   bool has_queues = false;
@@ -147,15 +187,14 @@ Status CheckUnfinished(const std::string& dir, const DirectoryLook& look) {
   return status;
 }
 
-Status CheckStoreRecord(const std::string& dir, const Reader& reader, const Format& format) {
-  StoreRecord record;
-  Status status = GetStore(reader, &record);
-  if (status.code() == StatusCode::kNotFound) {
+Status CheckStoreRecord(const std::string& dir, const Status& found, const StoreRecord& record,
+                        const Format& format) {
+  if (found.code() == StatusCode::kNotFound) {
     return Status::Corruption(dir + ": the store's own record is missing");
   }
-  if (!status.ok()) return status;
+  if (!found.ok()) return found;
   if (record.uuid != format.uuid || record.format_version != format.version) {
-    return Status::Corruption(dir + ": FORMAT says version " + std::to_string(format.version) +
+    return Status::Corruption(dir + "/FORMAT says version " + std::to_string(format.version) +
                               " of " + format.uuid + ", the database is version " +
                               std::to_string(record.format_version) + " of " + record.uuid);
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "storage/manifest.h"
+#include "storage/records.h"
 #include "storage/rocksdb_storage.h"
 #include "storage/storage.h"
 #include "storage/store_directory.h"
@@ -49,7 +51,15 @@ Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir);
 
 // Whether the database has exactly the families of this format. Corruption: one is missing;
 // NotSupported: there is one that this version does not know.
-Status CheckFamilies(const std::string& dir);
+Status CheckFamilies(const std::string& dir, const Manifest& manifest);
+
+// All that is looked at before RocksDB opens a database, the blocks of its tables apart: that the
+// manifest is whole, has the families, and that the tables and logs that it names are there.
+// Changes nothing. Corruption names the file.
+Status CheckDatabase(const std::string& dir, Manifest* manifest);
+
+// Whether RocksDB opens the database, logs apart. Changes nothing.
+Status CheckOpens(const std::string& dir);
 
 // The reader without the look at FORMAT.
 Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reader);
@@ -58,7 +68,8 @@ Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reade
 // holds queues; Ok if the creation was not finished. Changes nothing.
 Status CheckUnfinished(const std::string& dir, const DirectoryLook& look);
 
-// Corruption if the store's own record is not what FORMAT says.
-Status CheckStoreRecord(const std::string& dir, const Reader& reader, const Format& format);
+// Corruption if the store's own record is not what FORMAT says. `found`: the outcome of reading it.
+Status CheckStoreRecord(const std::string& dir, const Status& found, const StoreRecord& record,
+                        const Format& format);
 
 }  // namespace wq::storage

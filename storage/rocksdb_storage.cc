@@ -10,11 +10,11 @@
 
 #include "storage/check.h"
 #include "storage/info_log.h"
+#include "storage/offline.h"
 #include "storage/owner.h"
 #include "storage/records.h"
 #include "storage/rocksdb_setup.h"
 #include "storage/store_directory.h"
-#include "storage/wal_check.h"
 
 namespace wq::storage {
 namespace {
@@ -236,7 +236,20 @@ Status OwnDirectory(const std::string& dir, const RocksdbOptions& options, Direc
   // Once more, as the owner: another process may have made or changed the store meanwhile.
   if (status.ok()) status = LookAtDirectory(dir, look);
   if (status.ok()) status = CheckWanted(dir, options, *look);
+  if (!status.ok() && *owner != nullptr) (*owner)->Withdraw();
   return status;
+}
+
+// All that can be known of a store before RocksDB opens it: from then on files change.
+Status CheckStore(const std::string& dir, const Format& format) {
+  Manifest manifest;
+  Status status = CheckDatabase(dir, &manifest);
+  if (status.ok()) status = CheckTables(dir, manifest);
+  if (status.ok()) status = CheckOpens(dir);
+  if (!status.ok()) return status;
+  StoreRecord record;
+  const Status found = FindStoreRecord(dir, manifest, &record);
+  return CheckStoreRecord(dir, found, record, format);
 }
 
 // REQUIRES: `dir` has no slash at its end.
@@ -247,20 +260,20 @@ Status OpenDirectory(const std::string& dir, const RocksdbOptions& options,
   Status status = OwnDirectory(dir, options, &look, &owner);
   if (!status.ok()) return status;
   const bool create = look.state != DirectoryState::kStore;
-  // What is there is looked at before RocksDB may change it.
-  if (!create) status = CheckWals(dir);
-  if (status.ok() && !create) status = CheckFamilies(dir);
-  if (!status.ok()) return status;
+  if (!create) {
+    status = CheckStore(dir, look.format);
+    if (!status.ok()) {
+      owner->Withdraw();
+      return status;
+    }
+  }
   auto opened = std::make_unique<RocksdbStorage>(dir);
   using Found = RocksdbStorage::Found;
   const Found found = !create             ? Found::kStore
                       : look.has_database ? Found::kUnfinished
                                           : Found::kNothing;
   status = opened->Open(options, found, std::move(owner));
-  if (status.ok()) {
-    status = create ? FinishCreation(dir, options, opened.get())
-                    : CheckStoreRecord(dir, *opened, look.format);
-  }
+  if (status.ok() && create) status = FinishCreation(dir, options, opened.get());
   if (status.ok()) *storage = std::move(opened);
   return status;
 }

@@ -58,7 +58,7 @@ Status ReadFormat(const std::string& dir, Format* format) {
   if (error != std::errc() || next == end || *next != ' ') return BadFormat(path);
   // Before the rest is looked at: another version may have more to say there.
   if (format->version != kFormatVersion) {
-    return Status::NotSupported(dir + " has format version " + std::to_string(format->version) +
+    return Status::NotSupported(path + " has format version " + std::to_string(format->version) +
                                 "; this wq reads and writes version " +
                                 std::to_string(kFormatVersion));
   }

@@ -18,26 +18,26 @@
 // writer had been killed. Zeros with whole records behind them, which a power cut can leave of
 // writes that were never synced, are called Corruption: the same could be damage to synced ones.
 //
-// The format: blocks of 32 KiB; in them records of
-//   masked crc32c of all that follows the length (4, little endian) · length (2) · type (1) ·
-//   payload
-// with types full 1, first 2, middle 3, last 4; less than a header's 7 bytes at a block's end are
-// unused. A whole payload is a write batch: sequence (8, little endian) · count (4) · mutations.
+// A power cut apart, two logs follow one another without a gap in their sequence numbers, and so do
+// the records of one log: so a log that is missing between two others is found as well.
+//
+// The framing is log_scan.h's. A whole record is a write batch: sequence (8, little endian) ·
+// count (4) · mutations.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "storage/log_scan.h"
+#include "storage/manifest.h"
 #include "wq/status.h"
 
 namespace wq::storage {
 
 // What one log holds.
-struct WalLook {
-  uint64_t records = 0;     // Whole ones.
-  uint64_t good_bytes = 0;  // Up to the end of the last whole one.
-  bool torn = false;        // Something incomplete follows them.
+struct WalLook : LogLook {
   // Of the first whole record, and the one that comes after the last.
   std::optional<uint64_t> first_sequence;
   uint64_t next_sequence = 0;
@@ -46,8 +46,18 @@ struct WalLook {
 // Reads one log. Corruption names the file and the offset. NotFound: it does not exist (any more).
 Status CheckWal(const std::string& path, WalLook* look);
 
-// Reads all logs of a store. A running owner may be appending meanwhile: its last record then is
-// torn.
-Status CheckWals(const std::string& dir);
+// Reads all logs of a store that its manifest needs. Corruption: one of them is damaged, or one is
+// missing. A running owner may be appending meanwhile: its last record then is torn.
+Status CheckWals(const std::string& dir, const Manifest& manifest);
+
+// What logs are read with: which bytes a batch may begin with.
+LogUse WalUse(WalLook* look, std::function<Status(std::string_view batch)> take);
+
+// The logs of a store, oldest first.
+struct WalFile {
+  uint64_t number = 0;
+  std::string name;
+};
+Status ListWals(const std::string& dir, std::vector<WalFile>* wals);
 
 }  // namespace wq::storage

@@ -36,7 +36,11 @@ class WalCheckTest : public ::testing::Test {
     EXPECT_EQ(look.good_bytes, bytes_.size());
     EXPECT_FALSE(look.torn);
   }
-  Status Check() { return CheckWals(store_); }
+  Status Check() {
+    Manifest manifest;
+    Status status = ReadManifest(store_, &manifest);
+    return status.ok() ? CheckWals(store_, manifest) : status;
+  }
   // How many of the keys a reader sees; they have to be the first ones.
   uint64_t KeysSeen() {
     std::unique_ptr<Reader> reader;
@@ -190,19 +194,20 @@ TEST_F(WalCheckTest, ATornLogBeforeOneThatGoesOnWithoutAGapIsFine) {
   EXPECT_OK(Check());
 }
 
-TEST_F(WalCheckTest, ATornLogBeforeOneThatGoesOnBehindAGapIsCorruption) {
+// Its records are in tables: whoever opened the store put them there.
+TEST_F(WalCheckTest, ALogThatIsNotNeededAnyMoreMayBeDamaged) {
   Write({10, 20, 30});
   std::unique_ptr<Storage> storage;
   ASSERT_OK(OpenExisting(store_, &storage));
   ASSERT_OK(Put(storage.get(), Family::kDirty, "3", "more"));
   storage.reset();
-  WriteFile(log_, bytes_.substr(0, bytes_.size() - 5));
-  EXPECT_STATUS(kCorruption, "ends inside a record", Check());
+  WriteFile(log_, "rubbish");
+  EXPECT_OK(Check());
+  EXPECT_EQ(KeysSeen(), 4U);
 }
 
-TEST_F(WalCheckTest, NoLogsAtAllAreFine) {
+TEST_F(WalCheckTest, ALogThatDoesNotExistIsNotFound) {
   WalLook look;
-  EXPECT_OK(CheckWals(dir_ / ""));
   EXPECT_EQ(CheckWal(dir_ / "000001.log", &look).code(), StatusCode::kNotFound);
 }
 

@@ -1,0 +1,304 @@
+#include "storage/manifest.h"
+
+#include <rocksdb/options.h>
+#include <rocksdb/sst_file_reader.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/files.h"
+#include "storage/log_scan.h"
+#include "storage/rocksdb_setup.h"
+
+namespace wq::storage {
+namespace {
+
+// The fields of a record. A tag that is not here belongs to a feature that is not used.
+enum Tag : uint32_t {
+  kComparator = 1,
+  kLogNumber = 2,
+  kNextFileNumber = 3,
+  kLastSequence = 4,
+  kCompactCursor = 5,
+  kDeletedFile = 6,
+  kPrevLogNumber = 9,
+  kMinLogNumberToKeep = 10,
+  kNewFile4 = 103,
+  kColumnFamily = 200,
+  kColumnFamilyAdd = 201,
+  kColumnFamilyDrop = 202,
+  kMaxColumnFamily = 203,
+  kInAtomicGroup = 300,
+};
+// Tags with this bit are followed by a length, so that a reader that does not know them skips them.
+constexpr uint32_t kSkippable = 1U << 13;
+constexpr uint32_t kEndOfFile4 = 1;
+
+// Takes fields off the front of a record. After the first one that is cut off, all are zero.
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : bytes_(bytes) {}
+
+  uint64_t Number() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && !bytes_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    good_ = false;
+    return 0;
+  }
+  uint32_t Small() {
+    const uint64_t value = Number();
+    good_ &= value <= UINT32_MAX;
+    return static_cast<uint32_t>(value);
+  }
+  std::string_view Bytes() {
+    const uint64_t size = Number();
+    good_ &= size <= bytes_.size();
+    if (!good_) return {};
+    const std::string_view value = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return value;
+  }
+  bool more() const { return good_ && !bytes_.empty(); }
+  bool good() const { return good_; }
+
+ private:
+  std::string_view bytes_;
+  bool good_ = true;
+};
+
+// One record: what changes, of one family.
+struct Edit {
+  uint32_t family = 0;
+  std::optional<uint64_t> log_number;
+  std::optional<uint64_t> log_to_keep;
+  std::optional<uint64_t> last_sequence;
+  std::optional<std::string> add;
+  bool drop = false;
+  std::vector<uint64_t> deleted;
+  std::vector<std::pair<uint64_t, uint64_t>> added;  // Number and size.
+};
+
+void TakeNewFile(Fields* fields, Edit* edit) {
+  fields->Small();  // Level.
+  const uint64_t number = fields->Number();
+  const uint64_t size = fields->Number();
+  edit->added.emplace_back(number, size);
+  fields->Bytes();  // Smallest and largest key.
+  fields->Bytes();
+  fields->Number();  // Smallest and largest sequence.
+  fields->Number();
+  while (fields->good() && fields->Small() != kEndOfFile4) fields->Bytes();
+}
+
+bool TakeField(uint32_t tag, Fields* fields, Edit* edit) {
+  switch (tag) {
+    case kLogNumber:
+      edit->log_number = fields->Number();
+      return true;
+    case kMinLogNumberToKeep:
+      edit->log_to_keep = fields->Number();
+      return true;
+    case kLastSequence:
+      edit->last_sequence = fields->Number();
+      return true;
+    case kNextFileNumber:
+    case kPrevLogNumber:
+    case kMaxColumnFamily:
+    case kInAtomicGroup:
+      fields->Number();
+      return true;
+    case kComparator:
+      fields->Bytes();
+      return true;
+    case kCompactCursor:
+      fields->Small();
+      fields->Bytes();
+      return true;
+    case kDeletedFile:
+      fields->Small();
+      edit->deleted.push_back(fields->Number());
+      return true;
+    case kNewFile4:
+      TakeNewFile(fields, edit);
+      return true;
+    case kColumnFamily:
+      edit->family = fields->Small();
+      return true;
+    case kColumnFamilyAdd:
+      edit->add = fields->Bytes();
+      return true;
+    case kColumnFamilyDrop:
+      edit->drop = true;
+      return true;
+    default:
+      if ((tag & kSkippable) == 0) return false;
+      fields->Bytes();
+      return true;
+  }
+}
+
+Status Decode(std::string_view record, Edit* edit) {
+  Fields fields(record);
+  while (fields.more()) {
+    const uint32_t tag = fields.Small();
+    if (!TakeField(tag, &fields, edit)) {
+      return Status::Corruption("a field of unknown tag " + std::to_string(tag));
+    }
+  }
+  return fields.good() ? Status::Ok() : Status::Corruption("a record that is cut off");
+}
+
+// Puts the edits of a manifest together.
+class Edits {
+ public:
+  explicit Edits(Manifest* manifest) : manifest_(manifest) {
+    manifest_->families[0].name = "default";
+  }
+
+  Status Take(std::string_view record);
+
+ private:
+  Status Apply(const Edit& edit);
+  void NoteFirstLog();
+
+  Manifest* const manifest_;
+  bool in_picture_ = true;
+  uint64_t first_log_ = 0;  // FirstLog() after the last edit.
+};
+
+Status Edits::Take(std::string_view record) {
+  Edit edit;
+  Status status = Decode(record, &edit);
+  if (status.ok()) status = Apply(edit);
+  if (status.ok()) NoteFirstLog();
+  return status;
+}
+
+Status Edits::Apply(const Edit& edit) {
+  if (edit.last_sequence) {
+    manifest_->last_sequence = std::max(manifest_->last_sequence, *edit.last_sequence);
+  }
+  if (edit.log_to_keep) {
+    manifest_->log_to_keep = std::max(manifest_->log_to_keep, *edit.log_to_keep);
+  }
+  if (edit.add) manifest_->families[edit.family].name = *edit.add;
+  if (edit.drop) {
+    manifest_->families.erase(edit.family);
+    return Status::Ok();
+  }
+  const auto found = manifest_->families.find(edit.family);
+  if (found == manifest_->families.end()) {
+    return Status::Corruption("a record of a family that there is not");
+  }
+  ManifestFamily& family = found->second;
+  // The picture has each family once.
+  in_picture_ &= !family.log_number;
+  if (edit.log_number) family.log_number = *edit.log_number;
+  for (const uint64_t number : edit.deleted) family.tables.erase(number);
+  for (const auto& [number, size] : edit.added) family.tables[number] = size;
+  return Status::Ok();
+}
+
+void Edits::NoteFirstLog() {
+  const uint64_t first = manifest_->FirstLog();
+  const bool moved = std::exchange(first_log_, first) != first;
+  if (in_picture_) return;
+  if (moved) manifest_->first_log_from = Manifest::FirstLogFrom::kChange;
+  if (std::all_of(manifest_->families.begin(), manifest_->families.end(),
+                  [first](const auto& family) { return family.second.log_number == first; })) {
+    manifest_->first_log_from = Manifest::FirstLogFrom::kAgreement;
+  }
+}
+
+}  // namespace
+
+uint64_t Manifest::FirstLog() const {
+  uint64_t first = UINT64_MAX;
+  for (const auto& [id, family] : families) first = std::min(first, family.log_number.value_or(0));
+  return std::max(first == UINT64_MAX ? 0 : first, log_to_keep);
+}
+
+Status ReadManifest(const std::string& dir, Manifest* manifest) {
+  *manifest = Manifest();
+  std::string current;
+  Status status = ReadSmallFile(dir + "/CURRENT", 256, &current);
+  if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
+  if (!status.ok()) return status;
+  constexpr std::string_view kPrefix = "MANIFEST-";
+  const char* const end = current.data() + current.size();
+  if (!current.starts_with(kPrefix) ||
+      std::from_chars(current.data() + kPrefix.size(), end, manifest->number).ptr != end - 1 ||
+      current.back() != '\n') {
+    return Status::Corruption(dir + "/CURRENT is damaged: it is not \"MANIFEST-<number>\"");
+  }
+  manifest->path = dir + "/" + current.substr(0, current.size() - 1);
+  Edits edits(manifest);
+  LogLook look;
+  status =
+      ScanLog(manifest->path,
+              {.take = [&edits](std::string_view record) { return edits.Take(record); }}, &look);
+  manifest->torn = look.torn;
+  if (status.code() == StatusCode::kNotFound) {
+    return Status::Corruption(manifest->path + ", which CURRENT names, is missing");
+  }
+  if (!status.ok()) return status;
+  for (const auto& [id, family] : manifest->families) {
+    if (!family.log_number) {
+      return Status::Corruption(manifest->path + " ends before what it says of the family " +
+                                family.name);
+    }
+  }
+  return status;
+}
+
+std::string TableName(uint64_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+  return digits + ".sst";
+}
+
+Status CheckTableSizes(const std::string& dir, const Manifest& manifest) {
+  for (const auto& [id, family] : manifest.families) {
+    for (const auto& [number, bytes] : family.tables) {
+      const std::string path = dir + "/" + TableName(number);
+      struct stat info = {};
+      if (lstat(path.c_str(), &info) != 0) {
+        if (errno == ENOENT) return Status::Corruption(path + " is missing");
+        return IOErrorOf("cannot look at", path, errno);
+      }
+      if (!S_ISREG(info.st_mode)) return Status::Corruption(path + " is not a file");
+      if (static_cast<uint64_t>(info.st_size) != bytes) {
+        return Status::Corruption(path + " has " + std::to_string(info.st_size) + " bytes; " +
+                                  manifest.path + " says " + std::to_string(bytes));
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckTables(const std::string& dir, const Manifest& manifest) {
+  rocksdb::Options options;
+  options.info_log = SilentLogger();
+  for (const auto& [id, family] : manifest.families) {
+    for (const auto& [number, bytes] : family.tables) {
+      const std::string path = dir + "/" + TableName(number);
+      rocksdb::SstFileReader table(options);
+      rocksdb::Status status = table.Open(path);
+      if (status.ok()) status = table.VerifyChecksum();
+      if (!status.ok()) return FromRocksdbOpen(status, path);
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace wq::storage

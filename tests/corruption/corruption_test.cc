@@ -1,0 +1,231 @@
+// Damage to a store's files. Whatever is damaged, an opening gives the same state, or Corruption
+// that names the file and changes nothing. A log that is cut off at its end looks as if its writer
+// had been killed there: then an earlier state is right.
+//
+//   WQ_CORRUPTION_SEED=1    which damages are drawn
+//   WQ_CORRUPTION_CASES=n   how many; 0 does all of them
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <vector>
+
+#include "storage/rocksdb_storage.h"
+#include "template_store.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+struct Damage {
+  enum class Kind : uint8_t { kFlip, kCut };
+  Kind kind;
+  const TemplateStore* store;
+  std::string file;
+  size_t at;
+  unsigned bit;
+};
+
+std::string Describe(const Damage& damage) {
+  std::string text = damage.store->name + ", " + damage.file;
+  if (damage.kind == Damage::Kind::kCut) return text + " cut to " + std::to_string(damage.at);
+  return text + ", bit " + std::to_string(damage.bit) + " of byte " + std::to_string(damage.at);
+}
+
+bool IsLog(const std::string& name) { return name.ends_with(".log"); }
+
+// What the outcome of one case has to be.
+struct Expected {
+  std::string file;                                   // What Corruption names; empty: anything.
+  std::function<bool(const std::string& state)> may;  // Which states may be shown.
+};
+
+class CorruptionTest : public ::testing::Test {
+ protected:
+  // Opens a store of these files as a reader and as the owner.
+  void Check(const Files& files, const Expected& expected) {
+    WriteStore(files, store_, holds_);
+    holds_ = files;
+    std::unique_ptr<Reader> reader;
+    const Status looked = OpenRocksdbReader(store_, &reader);
+    Judge(looked, reader.get(), expected, "reader");
+    reader.reset();
+    if (looked.ok()) {
+      ASSERT_TRUE(ReadStore(store_) == files) << "a reader changed the store";
+    }
+    std::unique_ptr<Storage> storage;
+    RocksdbOptions options;
+    options.write_buffer_bytes = size_t{64} << 10;  // As much is made room for on the disk.
+    const Status opened = OpenRocksdb(store_, options, &storage);
+    Judge(opened, storage.get(), expected, "owner");
+    storage.reset();
+    if (opened.ok()) {
+      ++same_;
+      holds_.clear();
+    } else {
+      ++refused_;
+      ASSERT_TRUE(ReadStore(store_) == files)
+          << "changed, though it was refused: " << opened.message();
+    }
+  }
+
+  const Scratch scratch_;
+  const std::string store_ = scratch_ / "store";
+  Files holds_;  // What is in store_; empty if that is not known.
+  uint64_t same_ = 0;
+  uint64_t refused_ = 0;
+
+ private:
+  void Judge(const Status& opened, const Reader* reader, const Expected& expected,
+             const char* who) {
+    std::string state;
+    Status status = opened.ok() ? StateOf(*reader, &state) : opened;
+    if (status.ok()) {
+      EXPECT_TRUE(expected.may(state)) << who << ": silent loss";
+      return;
+    }
+    // The version in FORMAT may be damaged so that it is another one.
+    const bool refused = status.code() == StatusCode::kCorruption ||
+                         (status.code() == StatusCode::kNotSupported && expected.file == "FORMAT");
+    EXPECT_TRUE(refused) << who << ": " << status.ToString();
+    EXPECT_NE(status.message().find(expected.file), std::string::npos)
+        << who << ": " << status.message();
+  }
+};
+
+// One bit in every byte, and every length, of every file; or, if `cases` is not 0, so many of these,
+// of every file nearly alike many.
+template <typename Visit>
+void ForEachDamage(const std::vector<TemplateStore>& stores, uint64_t cases,
+                   std::mt19937_64* random, const Visit& visit) {
+  const auto count = [](const TemplateStore& store) {
+    // Not LOG and its like, which RocksDB writes for people to read.
+    return static_cast<uint64_t>(std::count_if(
+        store.files.begin(), store.files.end(),
+        [](const auto& file) { return !file.first.starts_with("LOG") && !file.second.empty(); }));
+  };
+  uint64_t all_files = 0;
+  for (const TemplateStore& store : stores) all_files += count(store);
+  const uint64_t cases_a_file = cases / (2 * all_files) + 1;
+  for (const TemplateStore& store : stores) {
+    for (const auto& [name, contents] : store.files) {
+      if (name.starts_with("LOG")) continue;
+      const uint64_t places = contents.size();
+      const uint64_t end = cases == 0 ? places : std::min(places, cases_a_file);
+      for (uint64_t n = 0; n < end; ++n) {
+        for (const auto kind : {Damage::Kind::kFlip, Damage::Kind::kCut}) {
+          const uint64_t at = end == places ? n : (*random)() % places;
+          visit(Damage{kind, &store, name, at, static_cast<unsigned>((*random)() % 8)});
+        }
+      }
+    }
+  }
+}
+
+// The log that a killed writer would have been at: the last one that holds anything.
+std::string LastLog(const Files& files) {
+  std::string last;
+  for (const auto& [name, contents] : files) {
+    if (IsLog(name) && !contents.empty()) last = name;
+  }
+  return last;
+}
+
+std::vector<TemplateStore> AllStores() {
+  std::vector<TemplateStore> stores;
+  stores.push_back(MakeAbandonedStore());
+  stores.push_back(MakeRecoveredStore());
+  stores.push_back(MakeClosedStore());
+  stores.push_back(MakeSmallStore());
+  stores.push_back(MakeSmallClosedStore());
+  return stores;
+}
+
+TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
+  const uint64_t seed = FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
+  const uint64_t cases = FromEnvironment("WQ_CORRUPTION_CASES", 5000);
+  std::cout << "WQ_CORRUPTION_SEED=" << seed << " WQ_CORRUPTION_CASES=" << cases << std::endl;
+  std::mt19937_64 random(seed);
+  const std::vector<TemplateStore> stores = AllStores();
+  ForEachDamage(stores, cases, &random, [this](const Damage& damage) {
+    if (HasFailure()) return;
+    SCOPED_TRACE(Describe(damage));
+    const TemplateStore& store = *damage.store;
+    Files files = store.files;
+    std::string& contents = files[damage.file];
+    const bool is_cut = damage.kind == Damage::Kind::kCut;
+    const bool at_the_end = is_cut && damage.file == LastLog(store.files);
+    if (is_cut) {
+      contents.resize(damage.at);
+    } else {
+      contents[damage.at] = static_cast<char>(contents[damage.at] ^ (1U << damage.bit));
+    }
+    Expected expected;
+    // What a cut shows in is another file now and then.
+    if (!is_cut) expected.file = damage.file;
+    expected.may = [&store, at_the_end](const std::string& state) {
+      return state == store.state ||
+             (at_the_end && store.all_states.contains(std::hash<std::string>()(state)));
+    };
+    Check(files, expected);
+  });
+  std::cout << same_ + refused_ << " damaged stores: " << refused_ << " refused, " << same_
+            << " shown as they were" << std::endl;
+  EXPECT_GT(refused_, same_);
+  EXPECT_TRUE(cases == 0 || same_ + refused_ > cases * 3 / 4) << "too few";
+}
+
+TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
+  for (const TemplateStore& store : AllStores()) {
+    for (const auto& [name, contents] : store.files) {
+      SCOPED_TRACE(store.name + " without " + name);
+      Files files = store.files;
+      files.erase(name);
+      // Without the last log, or with nothing in it, nothing shows that there was one.
+      const bool at_the_end = name == LastLog(store.files);
+      Check(files,
+            {"", [&](const std::string& state) {
+               return state == store.state ||
+                      (at_the_end && store.all_states.contains(std::hash<std::string>()(state)));
+             }});
+    }
+  }
+  EXPECT_GT(refused_, 50U);
+  EXPECT_GT(same_, 20U);
+}
+
+// A file of another store under a name of this one, and one that does not belong to it at all.
+TEST_F(CorruptionTest, AForeignFileIsRefusedOrChangesNothing) {
+  const std::vector<TemplateStore> stores = AllStores();
+  for (const TemplateStore& store : stores) {
+    const Expected same{"", [&store](const std::string& state) { return state == store.state; }};
+    for (const TemplateStore& other : stores) {
+      if (&other == &store) continue;
+      for (const auto& [name, contents] : other.files) {
+        const size_t dot = name.find('.');
+        const std::string suffix = dot == name.npos ? "" : name.substr(dot);
+        const bool numbered = suffix == ".log" || suffix == ".sst";
+        for (const std::string& as : {name, numbered ? "999999" + suffix : "photo-" + name}) {
+          SCOPED_TRACE(store.name + " with " + as + ", which is " + name + " of " + other.name);
+          Files files = store.files;
+          files[as] = contents;
+          Check(files, same);
+        }
+      }
+    }
+  }
+  EXPECT_GT(refused_, 50U);
+  EXPECT_GT(same_, 50U);
+}
+
+}  // namespace
+}  // namespace wq::storage

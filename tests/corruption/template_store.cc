@@ -1,0 +1,196 @@
+#include "template_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "storage/memory_storage.h"
+#include "storage/records.h"
+#include "storage/rocksdb_storage.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr int64_t kNow = 1'700'000'000'000'000;
+
+// Writes each batch to a store, and beside it to one in memory, whose states are kept.
+class Writing {
+ public:
+  explicit Writing(std::string name) { made_.name = std::move(name); }
+
+  void Open(size_t buffer_bytes) {
+    storage_.reset();  // As if it had been killed.
+    RocksdbOptions options{.create_if_missing = true, .now_us = kNow};
+    options.write_buffer_bytes = buffer_bytes;
+    options.max_wal_bytes = buffer_bytes;
+    ASSERT_OK(OpenRocksdb(dir_ / "store", options, &storage_));
+    if (!made_.all_states.empty()) return;
+    StoreRecord record;
+    ASSERT_OK(GetStore(*storage_, &record));
+    MutationBatch batch;
+    PutStore(record, &batch);
+    ASSERT_OK(memory_->Write(batch, false));
+    Note();
+    batch.Clear();
+    PutQueue({"pods", 1, kNow}, &batch);
+    PutQueueState(1, {.sequence_high_water = 1 << 20}, &batch);
+    Write(batch);
+  }
+
+  // Pending keys from `first` on, some delayed, failing, quarantined or in another lane; some are
+  // done again.
+  void Fill(uint64_t first, uint64_t count, size_t error_bytes) {
+    for (uint64_t n = first; n < first + count; ++n) {
+      MutationBatch batch;
+      const std::string key = "namespace/key-" + std::to_string(n);
+      const Lane lane = n % 3 == 0 ? kSlowLane : kFastLane;
+      PutPending(1, {.key = key, .lane = lane, .sequence = n, .added_at_us = kNow}, &batch);
+      if (n % 4 == 0) PutDelayed(1, {key, kNow + 1, 1'000'000, kNow, lane, "group"}, &batch);
+      const std::string error(error_bytes, static_cast<char>('a' + n % 26));
+      if (n % 2 == 0) PutFailures(1, {key, 1 + n, kNow, kNow + 5, error}, &batch);
+      const std::string bad = "bad-" + std::to_string(n);
+      if (n % 7 == 1) PutQuarantine(1, {{bad, 3, 1, 2, error}, kNow, lane, ""}, &batch);
+      if (n % 5 == 4) ErasePending(1, lane, n, key, &batch);
+      if (n % 10 == 0) PutCursor(1, {"source", std::to_string(n)}, &batch);
+      Write(batch);
+    }
+  }
+
+  void Close() { ASSERT_OK(storage_->Close()); }
+
+  TemplateStore Take() {
+    storage_.reset();
+    made_.files = ReadStore(dir_ / "store");
+    EXPECT_OK(StateOf(*memory_, &made_.state));
+    return std::move(made_);
+  }
+
+ private:
+  void Write(const MutationBatch& batch) {
+    ASSERT_OK(storage_->Write(batch, false));
+    ASSERT_OK(memory_->Write(batch, false));
+    Note();
+  }
+  void Note() {
+    std::string state;
+    ASSERT_OK(StateOf(*memory_, &state));
+    made_.all_states.insert(std::hash<std::string>()(state));
+  }
+
+  const Scratch dir_;
+  std::unique_ptr<Storage> storage_;
+  const std::unique_ptr<Storage> memory_ =
+      std::make_unique<MemoryStorage>(std::make_shared<MemoryDisk>());
+  TemplateStore made_;
+};
+
+constexpr size_t kSmallBuffer = size_t{64} << 10;
+constexpr size_t kBuffer = size_t{4} << 20;
+
+}  // namespace
+
+TemplateStore MakeAbandonedStore() {
+  Writing writing("abandoned");
+  writing.Open(kSmallBuffer);
+  writing.Fill(1, 700, 400);
+  return writing.Take();
+}
+
+TemplateStore MakeRecoveredStore() {
+  Writing writing("recovered");
+  writing.Open(kSmallBuffer);
+  writing.Fill(1, 500, 400);
+  writing.Open(kSmallBuffer);
+  writing.Fill(501, 250, 400);
+  return writing.Take();
+}
+
+TemplateStore MakeClosedStore() {
+  Writing writing("closed");
+  writing.Open(kSmallBuffer);
+  writing.Fill(1, 300, 400);
+  writing.Close();
+  writing.Open(kSmallBuffer);
+  writing.Fill(301, 100, 400);
+  writing.Close();
+  return writing.Take();
+}
+
+TemplateStore MakeSmallStore() {
+  Writing writing("small");
+  writing.Open(kBuffer);
+  writing.Fill(1, 12, 10);
+  return writing.Take();
+}
+
+TemplateStore MakeSmallClosedStore() {
+  Writing writing("small-closed");
+  writing.Open(kBuffer);
+  writing.Fill(1, 12, 10);
+  writing.Close();
+  return writing.Take();
+}
+
+Scratch::Scratch() {
+  path_ = std::filesystem::exists("/dev/shm") ? "/dev/shm/" : ::testing::TempDir();
+  path_ += "wq-test-XXXXXX";
+  EXPECT_NE(mkdtemp(path_.data()), nullptr);
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds) {
+  if (dir_holds.empty()) {
+    std::filesystem::remove_all(dir);
+    ASSERT_EQ(mkdir(dir.c_str(), 0700), 0);
+  }
+  for (const auto& [name, contents] : dir_holds) {
+    if (!files.contains(name)) std::filesystem::remove(dir + "/" + name);
+  }
+  for (const auto& [name, contents] : files) {
+    const auto there = dir_holds.find(name);
+    if (there != dir_holds.end() && there->second == contents) continue;
+    const int fd = open((dir + "/" + name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(write(fd, contents.data(), contents.size()), static_cast<ssize_t>(contents.size()));
+    close(fd);
+  }
+}
+
+Files ReadStore(const std::string& dir) {
+  Files files;
+  for (const std::string& name : FilesIn(dir)) {
+    std::string& contents = files[name];
+    const int fd = open((dir + "/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat info = {};
+    EXPECT_EQ(fstat(fd, &info), 0);
+    contents.resize(static_cast<size_t>(info.st_size));
+    EXPECT_EQ(read(fd, contents.data(), contents.size()), info.st_size);
+    close(fd);
+  }
+  return files;
+}
+
+Status StateOf(const Reader& reader, std::string* state) {
+  state->clear();
+  for (int family = 0; family < kFamilyCount; ++family) {
+    Status status =
+        reader.Scan(static_cast<Family>(family), "", "", [&](auto key, std::string_view value) {
+          state->append(std::to_string(family)).append(" ").append(key);
+          state->append("=").append(value).append("\n");
+          return true;
+        });
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,60 @@
+// Stores to damage, held in memory, and the states that they may be read as.
+//
+//   const TemplateStore store = MakeAbandonedStore();
+//   WriteStore(store, dir);           // the same bytes, anew
+//   StateOf(*reader)                  // everything in it, as one string
+//
+// Thread-compatible.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "storage/storage.h"
+
+namespace wq::storage {
+
+using Files = std::map<std::string, std::string>;  // Contents by name.
+
+struct TemplateStore {
+  std::string name;
+  Files files;
+  std::string state;  // As it should be read.
+  // std::hash of the states after each of its batches.
+  std::set<size_t> all_states;
+};
+
+// Its owner was killed in its first life: logs, and tables of some families.
+TemplateStore MakeAbandonedStore();
+// The same, recovered, written on and killed again.
+TemplateStore MakeRecoveredStore();
+// The same, closed cleanly: nothing is in its logs.
+TemplateStore MakeClosedStore();
+// One that is so small that every bit of it can be flipped: a log, no table.
+TemplateStore MakeSmallStore();
+// The small one, closed: a table for each family, and an empty log.
+TemplateStore MakeSmallClosedStore();
+
+// A directory that goes away; in memory, where there is such a place.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  std::string path_;
+};
+
+// Makes `dir` hold exactly these files. Files that `dir_holds` says are there already are left.
+void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds = {});
+Files ReadStore(const std::string& dir);
+
+// Every record of every family. Not Ok: one could not be read.
+Status StateOf(const Reader& reader, std::string* state);
+
+}  // namespace wq::storage
