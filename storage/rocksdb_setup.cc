@@ -74,6 +74,8 @@ rocksdb::DBOptions DatabaseOptions(const RocksdbOptions& options,
   db.max_total_wal_size = options.max_wal_bytes;
   db.recycle_log_file_num = 0;
   db.max_background_jobs = 2;
+  // Otherwise opening starts 16 threads for each family, to open a few small tables.
+  db.max_file_opening_threads = 1;
   // A busy store adds to the manifest at every flush, and only a new file forgets.
   db.max_manifest_file_size = size_t{4} << 20;
   db.stats_dump_period_sec = 0;

