@@ -151,6 +151,7 @@ Status CheckOpens(const std::string& dir) {
   if (mkdtemp(no_logs.data()) == nullptr) return Status::Ok();  // Then the opening itself shows it.
   const RocksdbOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
+  db_options.env = rocksdb::Env::Default();  // As all that is looked at before.
   db_options.info_log = SilentLogger();
   db_options.max_open_files = -1;  // So that all tables are opened.
   db_options.wal_dir = no_logs;

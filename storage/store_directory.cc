@@ -30,18 +30,6 @@ bool HasPrefix(std::string_view name, std::string_view prefix) {
   return name.substr(0, prefix.size()) == prefix;
 }
 
-// The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system, so
-// a volume of its own may be a store.
-bool IsStoreFile(std::string_view name) {
-  for (const std::string_view known : {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY",
-                                       "LOCK", "LOG", kControlSocketFile, "lost+found"}) {
-    if (name == known) return true;
-  }
-  return HasPrefix(name, "LOG.old.") || HasPrefix(name, "MANIFEST-") ||
-         HasPrefix(name, "OPTIONS-") || HasSuffix(name, ".log") || HasSuffix(name, ".sst") ||
-         HasSuffix(name, ".dbtmp");
-}
-
 Status BadFormat(const std::string& path) {
   return Status::Corruption(path + " is damaged: it is not \"wq-store <version> <uuid>\"");
 }
@@ -105,6 +93,18 @@ Status LookAtFiles(const std::string& dir, DirectoryLook* look) {
 }
 
 }  // namespace
+
+// The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system, so
+// a volume of its own may be a store.
+bool IsStoreFile(std::string_view name) {
+  for (const std::string_view known : {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY",
+                                       "LOCK", "LOG", kControlSocketFile, "lost+found"}) {
+    if (name == known) return true;
+  }
+  return HasPrefix(name, "LOG.old.") || HasPrefix(name, "MANIFEST-") ||
+         HasPrefix(name, "OPTIONS-") || HasSuffix(name, ".log") || HasSuffix(name, ".sst") ||
+         HasSuffix(name, ".dbtmp");
+}
 
 Status LookAtDirectory(const std::string& dir, DirectoryLook* look) {
   *look = DirectoryLook();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "wq/status.h"
 
@@ -36,6 +37,9 @@ struct DirectoryLook {
 // another format version. Corruption: a damaged FORMAT, or files without which a store cannot be
 // whole are missing.
 Status LookAtDirectory(const std::string& dir, DirectoryLook* look);
+
+// Whether a store may hold a file of this name.
+bool IsStoreFile(std::string_view name);
 
 // "NotFound: <dir> is not a wq store ...", in the words that fit what was found.
 // REQUIRES: look.state is not kStore.

@@ -1,0 +1,293 @@
+#include "wq/verify.h"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "storage/owner.h"
+#include "storage/record_keys.h"
+#include "storage/records.h"
+#include "storage/rocksdb_storage.h"
+#include "storage/row.h"
+#include "storage/verify_files.h"
+#include "wq/keys.h"
+#include "wq/store_view.h"
+
+namespace wq {
+
+using storage::Family;
+using storage::QueueId;
+using storage::Row;
+
+namespace {
+
+constexpr size_t kWhereBytes = 4096;
+
+class Findings {
+ public:
+  Findings(const VerifyOptions& options, VerifyReport* report)
+      : options_(options), report_(report) {}
+
+  void Add(std::string_view where, std::string_view what) {
+    if (report_->findings.size() >= options_.max_findings) {
+      ++report_->more_findings;
+      return;
+    }
+    report_->findings.push_back({EscapeKey(where, kWhereBytes), EscapeKey(what, kWhereBytes)});
+  }
+  VerifyReport& report() { return *report_; }
+
+ private:
+  const VerifyOptions& options_;
+  VerifyReport* const report_;
+};
+
+std::string NameOf(Family family) {
+  return std::string("family ") + storage::kFamilyNames[static_cast<int>(family)];
+}
+
+// How many rows of each kind a queue has.
+struct RowCounts {
+  uint64_t pending = 0;
+  uint64_t delayed = 0;
+  uint64_t failing = 0;
+  uint64_t quarantined = 0;
+};
+
+// The rows of one queue, by themselves and against one another.
+class QueueCheck {
+ public:
+  QueueCheck(const storage::Reader& reader, QueueId id, const std::string& name,
+             std::optional<uint64_t> high_water, Findings* findings)
+      : reader_(reader), id_(id), name_(name), high_water_(high_water), findings_(findings) {}
+
+  void Run();
+  const RowCounts& counts() const { return counts_; }
+
+ private:
+  void Scan(Family family);
+  void Take(const Row& row);
+  void TakePending(const storage::PendingRecord& record);
+  void Contradiction(std::string_view key, const std::string& what) {
+    findings_->Add("queue " + name_, "key '" + EscapeKey(key) + "' " + what);
+  }
+
+  const storage::Reader& reader_;
+  const QueueId id_;
+  const std::string& name_;
+  const std::optional<uint64_t> high_water_;
+  Findings* const findings_;
+  RowCounts counts_;
+  std::unordered_set<std::string> pending_;
+  std::unordered_set<std::string> delayed_;
+  std::unordered_set<std::string> quarantined_;
+  std::unordered_set<uint64_t> sequences_;
+};
+
+void QueueCheck::Run() {
+  if (!high_water_) findings_->Add("queue " + name_, "its state's record is missing");
+  // Quarantine first: the others are held against it.
+  for (const Family family : {Family::kQuarantine, Family::kDirty, Family::kLanes, Family::kDelayed,
+                              Family::kFailures, Family::kCursors}) {
+    Scan(family);
+  }
+}
+
+void QueueCheck::Scan(Family family) {
+  const std::string begin = storage::QueueKeyPrefix(id_);
+  Row row;
+  const Status status = reader_.Scan(family, begin, storage::PrefixEnd(begin),
+                                     [&](std::string_view key, std::string_view value) {
+                                       ++findings_->report().rows;
+                                       const Status decoded = row.Decode(family, key, value);
+                                       if (decoded.ok()) {
+                                         Take(row);
+                                       } else {
+                                         findings_->Add("queue " + name_, decoded.message());
+                                       }
+                                       return true;
+                                     });
+  if (!status.ok()) findings_->Add("queue " + name_ + ", " + NameOf(family), status.message());
+}
+
+void QueueCheck::TakePending(const storage::PendingRecord& record) {
+  ++counts_.pending;
+  if (!pending_.emplace(record.key).second) Contradiction(record.key, "is pending twice");
+  if (!sequences_.insert(record.sequence).second) {
+    Contradiction(record.key, "has a sequence that another key has");
+  }
+  if (high_water_ && record.sequence >= *high_water_) {
+    Contradiction(record.key, "has a sequence above the queue's high-water mark");
+  }
+}
+
+void QueueCheck::Take(const Row& row) {
+  const std::string key(row.key());
+  switch (row.kind()) {
+    case Row::Kind::kPending:
+      TakePending(row.pending());
+      break;
+    case Row::Kind::kDelayed:
+      ++counts_.delayed;
+      if (!delayed_.insert(key).second) Contradiction(key, "is delayed twice");
+      if (quarantined_.contains(key)) Contradiction(key, "is delayed and quarantined");
+      break;
+    case Row::Kind::kFailures:
+      ++counts_.failing;
+      if (quarantined_.contains(key)) Contradiction(key, "is both failing and quarantined");
+      break;
+    case Row::Kind::kQuarantine:
+      ++counts_.quarantined;
+      quarantined_.insert(key);
+      break;
+    default:
+      break;
+  }
+}
+
+// All rows of a store.
+class RowsCheck {
+ public:
+  RowsCheck(const storage::Reader& reader, Findings* findings)
+      : reader_(reader), findings_(findings) {}
+
+  void Run();
+  const std::map<std::string, RowCounts>& counts() const { return counts_; }
+
+ private:
+  void ScanDefault();
+  void TakeDefault(const Row& row);
+  void FindUnknownQueues(Family family);
+
+  const storage::Reader& reader_;
+  Findings* const findings_;
+  std::map<QueueId, std::string> names_;
+  std::map<QueueId, uint64_t> high_waters_;
+  std::map<std::string, RowCounts> counts_;
+};
+
+void RowsCheck::Run() {
+  ScanDefault();
+  for (const auto& [id, name] : names_) {
+    const auto high_water = high_waters_.find(id);
+    QueueCheck queue(
+        reader_, id, name,
+        high_water == high_waters_.end() ? std::nullopt : std::optional(high_water->second),
+        findings_);
+    queue.Run();
+    counts_[name] = queue.counts();
+  }
+  findings_->report().queues = names_.size();
+  for (const auto& [id, high_water] : high_waters_) {
+    if (!names_.contains(id)) {
+      findings_->Add(NameOf(Family::kDefault),
+                     "the state of a queue that there is not, of id " + std::to_string(id));
+    }
+  }
+  for (int family = 1; family < storage::kFamilyCount; ++family) {
+    FindUnknownQueues(static_cast<Family>(family));
+  }
+}
+
+void RowsCheck::ScanDefault() {
+  Row row;
+  const Status status =
+      reader_.Scan(Family::kDefault, "", "", [&](std::string_view key, std::string_view value) {
+        ++findings_->report().rows;
+        const Status decoded = row.Decode(Family::kDefault, key, value);
+        if (decoded.ok()) {
+          TakeDefault(row);
+        } else {
+          findings_->Add(NameOf(Family::kDefault), decoded.message());
+        }
+        return true;
+      });
+  if (!status.ok()) findings_->Add(NameOf(Family::kDefault), status.message());
+}
+
+void RowsCheck::TakeDefault(const Row& row) {
+  if (row.kind() == Row::Kind::kQueue) {
+    const auto [other, is_new] = names_.emplace(row.queue(), row.queue_record().name);
+    if (!is_new) {
+      findings_->Add("queue " + row.queue_record().name, "has the id of queue " + other->second);
+    }
+  } else if (row.kind() == Row::Kind::kQueueState) {
+    high_waters_[row.queue()] = row.queue_state().sequence_high_water;
+  }
+}
+
+void RowsCheck::FindUnknownQueues(Family family) {
+  std::string begin;
+  for (;;) {
+    std::string first;
+    Status status = reader_.Scan(family, begin, "", [&first](std::string_view key, auto) {
+      first = key;
+      return false;
+    });
+    if (!status.ok()) return findings_->Add(NameOf(family), status.message());
+    if (first.empty()) return;
+    const std::string prefix = first.substr(0, storage::kQueuePrefixBytes);
+    const bool is_short = prefix.size() < storage::kQueuePrefixBytes;
+    if (is_short || !names_.contains(storage::ReadBig32(prefix))) {
+      uint64_t rows = 0;
+      status = reader_.Scan(family, first, is_short ? first + '\0' : storage::PrefixEnd(prefix),
+                            [&rows](auto, auto) { return ++rows != 0; });
+      findings_->report().rows += rows;
+      findings_->Add(NameOf(family), std::to_string(rows) + " rows of no queue");
+    }
+    begin = is_short ? first + '\0' : storage::PrefixEnd(prefix);
+    if (begin.empty()) return;
+  }
+}
+
+// Whether a view counts what there is.
+void CheckCounters(const std::string& dir, const std::map<std::string, RowCounts>& counts,
+                   Findings* findings) {
+  std::unique_ptr<StoreView> view;
+  Status status = StoreView::Open(dir, &view);
+  if (!status.ok()) return findings->Add(dir, status.message());
+  for (const auto& [name, counted] : counts) {
+    QueueSummary summary;
+    status = view->Summarize(name, {}, &summary);
+    uint64_t in_lanes = summary.other_lanes;
+    for (const auto& [lane, keys] : summary.lanes) in_lanes += keys;
+    if (!status.ok()) {
+      findings->Add("queue " + name, status.message());
+    } else if (summary.pending != counted.pending || in_lanes != counted.pending ||
+               summary.delayed != counted.delayed || summary.failing != counted.failing ||
+               summary.quarantined != counted.quarantined) {
+      findings->Add("queue " + name, "its counters are not what its rows count");
+    }
+  }
+}
+
+}  // namespace
+
+Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport* report) {
+  *report = VerifyReport();
+  Findings findings(options, report);
+  storage::FilesReport files;
+  if (Status s = storage::VerifyFiles(dir, &files); !s.ok()) return s;
+  report->owner_alive = storage::ReadOwner(dir).alive;
+  report->tables = files.tables;
+  report->logs = files.logs;
+  for (const Status& finding : files.findings) findings.Add(dir, finding.message());
+  std::unique_ptr<storage::Reader> reader;
+  const Status opened = storage::OpenRocksdbReader(dir, &reader);
+  if (!opened.ok()) {
+    // What the files have shown already need not be said again.
+    if (opened.code() != StatusCode::kCorruption) return opened;
+    if (report->ok()) findings.Add(dir, opened.message());
+    return Status::Ok();
+  }
+  RowsCheck rows(*reader, &findings);
+  rows.Run();
+  if (report->ok() && !report->owner_alive) CheckCounters(dir, rows.counts(), &findings);
+  return Status::Ok();
+}
+
+}  // namespace wq
