@@ -62,7 +62,7 @@ struct RowCounts {
 class QueueCheck {
  public:
   QueueCheck(const storage::Reader& reader, QueueId id, const std::string& name,
-             std::optional<uint64_t> high_water, Findings* findings)
+             uint64_t high_water, Findings* findings)
       : reader_(reader), id_(id), name_(name), high_water_(high_water), findings_(findings) {}
 
   void Run();
@@ -79,7 +79,7 @@ class QueueCheck {
   const storage::Reader& reader_;
   const QueueId id_;
   const std::string& name_;
-  const std::optional<uint64_t> high_water_;
+  const uint64_t high_water_;
   Findings* const findings_;
   RowCounts counts_;
   std::unordered_set<std::string> pending_;
@@ -89,7 +89,6 @@ class QueueCheck {
 };
 
 void QueueCheck::Run() {
-  if (!high_water_) findings_->Add("queue " + name_, "its state's record is missing");
   // Quarantine first: the others are held against it.
   for (const Family family : {Family::kQuarantine, Family::kDirty, Family::kLanes, Family::kDelayed,
                               Family::kFailures, Family::kCursors}) {
@@ -120,7 +119,7 @@ void QueueCheck::TakePending(const storage::PendingRecord& record) {
   if (!sequences_.insert(record.sequence).second) {
     Contradiction(record.key, "has a sequence that another key has");
   }
-  if (high_water_ && record.sequence >= *high_water_) {
+  if (record.sequence >= high_water_) {
     Contradiction(record.key, "has a sequence above the queue's high-water mark");
   }
 }
@@ -174,10 +173,9 @@ void RowsCheck::Run() {
   ScanDefault();
   for (const auto& [id, name] : names_) {
     const auto high_water = high_waters_.find(id);
-    QueueCheck queue(
-        reader_, id, name,
-        high_water == high_waters_.end() ? std::nullopt : std::optional(high_water->second),
-        findings_);
+    // A new queue has no state yet, and no pending key had a sequence.
+    QueueCheck queue(reader_, id, name, high_water == high_waters_.end() ? 0 : high_water->second,
+                     findings_);
     queue.Run();
     counts_[name] = queue.counts();
   }

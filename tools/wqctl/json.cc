@@ -165,4 +165,8 @@ void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t by
   out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());
 }
 
+void AppendFindingJson(const wq::Finding& finding, std::string* out) {
+  out->append(Json({{"where", finding.where}, {"what", finding.what}}).dump());
+}
+
 }  // namespace wqctl

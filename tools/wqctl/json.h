@@ -12,6 +12,7 @@
 
 #include "wq/import.h"
 #include "wq/store_view.h"
+#include "wq/verify.h"
 
 namespace wqctl {
 
@@ -41,5 +42,8 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
 // {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
                       std::string* out);
+
+// {"where": …, "what": …} on one line, without a line end, appended to `out`.
+void AppendFindingJson(const wq::Finding& finding, std::string* out);
 
 }  // namespace wqctl

@@ -32,6 +32,7 @@ constexpr Verb kVerbs[] = {
     {"ls", ParseLs, "list entries, by many filters"},
     {"dump", ParseDump, "print all that a store holds, for load"},
     {"load", ParseLoad, "write what dump has printed into a store"},
+    {"verify", ParseVerify, "check all of a store, without changing it"},
     {"rm", ParseRm, "take pending keys back"},
     {"cancel-delay", ParseCancelDelay, "take the delays of keys back"},
     {"forget", ParseForget, "clear the failures of keys"},

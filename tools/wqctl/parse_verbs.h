@@ -49,4 +49,7 @@ Command ParseQuarantineDrop(const Input& input);
 Command ParsePause(const Input& input);
 Command ParseResume(const Input& input);
 
+// verify.cc.
+Command ParseVerify(const Input& input);
+
 }  // namespace wqctl

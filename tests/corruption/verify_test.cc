@@ -1,0 +1,159 @@
+// Verify: a sound store has no findings, every damage that an opening refuses is found, and so is
+// what no opening looks for: rows that contradict one another.
+#include "wq/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "storage/record_keys.h"
+#include "storage/records.h"
+#include "storage/rocksdb_storage.h"
+#include "template_store.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+std::string Shown(const VerifyReport& report) {
+  std::string text;
+  for (const Finding& finding : report.findings) text += finding.where + ": " + finding.what + "\n";
+  return text;
+}
+
+class VerifyTest : public ::testing::Test {
+ protected:
+  // Findings, as text.
+  std::string Found() {
+    VerifyReport report;
+    EXPECT_OK(Verify(store_, {}, &report));
+    return Shown(report);
+  }
+  // A store of one queue, with these rows beside.
+  void MakeWith(const std::function<void(MutationBatch*)>& put) {
+    std::unique_ptr<Storage> storage;
+    ASSERT_OK(OpenNew(store_, &storage));
+    MutationBatch batch;
+    PutQueue({"pods", 1, 1}, &batch);
+    PutQueueState(1, {.sequence_high_water = 100}, &batch);
+    put(&batch);
+    ASSERT_OK(storage->Write(batch, false));
+    ASSERT_OK(storage->Close());
+  }
+  void ExpectFound(const std::string& part, const std::function<void(MutationBatch*)>& put) {
+    std::filesystem::remove_all(store_);
+    MakeWith(put);
+    const Files before = ReadStore(store_);
+    EXPECT_NE(Found().find(part), std::string::npos) << Found();
+    EXPECT_TRUE(ReadStore(store_) == before) << "it changed the store";
+  }
+
+  const Scratch scratch_;
+  const std::string store_ = scratch_ / "store";
+};
+
+TEST_F(VerifyTest, SoundStoresHaveNoFindings) {
+  for (const TemplateStore& store : {MakeAbandonedStore(), MakeRecoveredStore(), MakeClosedStore(),
+                                     MakeSmallStore(), MakeSmallClosedStore()}) {
+    SCOPED_TRACE(store.name);
+    WriteStore(store.files, store_);
+    VerifyReport report;
+    ASSERT_OK(Verify(store_, {}, &report));
+    EXPECT_EQ(Shown(report), "");
+    EXPECT_EQ(report.queues, 1U);
+    EXPECT_GT(report.rows, 10U);
+    EXPECT_FALSE(report.owner_alive);
+    EXPECT_TRUE(ReadStore(store_) == store.files);
+  }
+}
+
+TEST_F(VerifyTest, FindsWhatAnOpeningRefuses) {
+  const TemplateStore store = MakeRecoveredStore();
+  std::mt19937_64 random(7);
+  int refused = 0;
+  for (int n = 0; n < 150; ++n) {
+    auto file = store.files.begin();
+    std::advance(file, static_cast<ptrdiff_t>(random() % store.files.size()));
+    if (file->second.empty()) continue;
+    Files files = store.files;
+    std::string& contents = files[file->first];
+    contents[random() % contents.size()] ^= 4;
+    WriteStore(files, store_);
+    const std::string found = Found();
+    EXPECT_TRUE(ReadStore(store_) == files) << "it changed the store";
+    std::unique_ptr<Storage> storage;
+    const Status opened = OpenExisting(store_, &storage);
+    refused += opened.ok() ? 0 : 1;
+    EXPECT_EQ(found.empty(), opened.ok()) << file->first << ": " << opened.message() << found;
+  }
+  EXPECT_GT(refused, 20);
+}
+
+TEST_F(VerifyTest, FindsRowsThatContradictOneAnother) {
+  ExpectFound("pending twice", [](MutationBatch* batch) {
+    PutPending(1, {.key = "a", .sequence = 5}, batch);
+    PutPending(1, {.key = "a", .lane = kSlowLane, .sequence = 6}, batch);
+  });
+  ExpectFound("delayed twice", [](MutationBatch* batch) {
+    PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = 1}, batch);
+    PutDelayed(1, {.key = "a", .ready_at_us = 6, .delay_us = 1}, batch);
+  });
+  ExpectFound("delayed and quarantined", [](MutationBatch* batch) {
+    PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = 1}, batch);
+    PutQuarantine(1, {.failures = {.key = "a"}}, batch);
+  });
+  ExpectFound("failing and quarantined", [](MutationBatch* batch) {
+    PutFailures(1, {.key = "a", .count = 1}, batch);
+    PutQuarantine(1, {.failures = {.key = "a"}}, batch);
+  });
+  ExpectFound("above the queue's high-water mark",
+              [](MutationBatch* batch) { PutPending(1, {.key = "a", .sequence = 100}, batch); });
+  ExpectFound("a sequence that another key has", [](MutationBatch* batch) {
+    PutPending(1, {.key = "a", .sequence = 5}, batch);
+    PutPending(1, {.key = "b", .sequence = 5}, batch);
+  });
+}
+
+TEST_F(VerifyTest, FindsRowsThatNoWriterMakes) {
+  ExpectFound("count none", [](MutationBatch* batch) { PutFailures(1, {.key = "a"}, batch); });
+  ExpectFound("out of range", [](MutationBatch* batch) {
+    PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = -1}, batch);
+  });
+  ExpectFound("rows of no queue",
+              [](MutationBatch* batch) { PutPending(2, {.key = "a", .sequence = 5}, batch); });
+  ExpectFound("has the id of queue", [](MutationBatch* batch) { PutQueue({"twin", 1, 1}, batch); });
+  ExpectFound("above the queue's high-water mark", [](MutationBatch* batch) {
+    PutQueue({"new", 2, 1}, batch);  // It has no state yet.
+    PutPending(2, {.key = "a", .sequence = 5}, batch);
+  });
+  ExpectFound("cannot be decoded", [](MutationBatch* batch) {
+    std::string key;
+    AppendNamedKey(1, "a", &key);
+    batch->Put(Family::kFailures, key, "\xff\xff");
+  });
+  ExpectFound("rows of no queue",
+              [](MutationBatch* batch) { batch->Put(Family::kDelayed, "xy", ""); });
+  ExpectFound("nothing has this key",
+              [](MutationBatch* batch) { batch->Put(Family::kDefault, "what", ""); });
+}
+
+// Hundreds of findings must not fill the memory.
+TEST_F(VerifyTest, CountsTheFindingsBeyondItsLimit) {
+  MakeWith([](MutationBatch* batch) {
+    for (int n = 0; n < 20; ++n) PutFailures(1, {.key = std::to_string(n)}, batch);
+  });
+  VerifyReport report;
+  ASSERT_OK(Verify(store_, {.max_findings = 5}, &report));
+  EXPECT_EQ(report.findings.size(), 5U);
+  EXPECT_EQ(report.more_findings, 15U);
+}
+
+TEST_F(VerifyTest, WhatIsNoStoreIsNotFound) {
+  VerifyReport report;
+  EXPECT_STATUS(kNotFound, "no store", Verify(store_, {}, &report));
+  WriteStore({{"photo.jpg", "x"}}, store_);
+  EXPECT_STATUS(kNotFound, "photo.jpg", Verify(store_, {}, &report));
+}
+
+}  // namespace
+}  // namespace wq::storage
