@@ -5,6 +5,7 @@
 #include "engine/entry_walk.h"
 #include "engine/group_table.h"
 #include "engine/store_view_rep.h"
+#include "storage/files_look.h"
 #include "storage/owner.h"
 #include "storage/records.h"
 #include "storage/rocksdb_storage.h"
@@ -32,6 +33,15 @@ Status ShardsOf(const storage::Reader& reader, QueueId queue, uint32_t* shards) 
   Status s = storage::GetQueueState(reader, queue, &value, &record);
   *shards = s.ok() ? record.shards : 0;
   return s.code() == StatusCode::kNotFound ? Status::Ok() : s;
+}
+
+std::vector<std::pair<std::string, uint64_t>> FamilyBytes(const storage::Reader& reader) {
+  std::vector<std::pair<std::string, uint64_t>> bytes;
+  for (int i = 0; i < storage::kFamilyCount; ++i) {
+    bytes.emplace_back(storage::kFamilyNames[i],
+                       reader.FamilyBytes(static_cast<storage::Family>(i)));
+  }
+  return bytes;
 }
 
 void SetShard(uint32_t shards, Entry* entry) {
@@ -70,12 +80,17 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
   if (!s.ok()) return s;
 
   const storage::OwnerInfo owner = storage::ReadOwner(dir);
+  const storage::FilesLook files = storage::LookAtFiles(dir);
   rep->info = {.dir = dir,
                .uuid = store.uuid,
                .format_version = store.format_version,
                .created_at_us = store.created_at_us,
                .owner_pid = owner.pid,
-               .owner_alive = owner.alive};
+               .owner_alive = owner.alive,
+               .opened_at_us = owner.pid == 0 ? 0 : files.opened_at_us,
+               .written_at_us = files.written_at_us,
+               .wal_bytes = files.wal_bytes,
+               .family_bytes = FamilyBytes(*rep->reader)};
   view->reset(new StoreView(std::move(rep)));
   return Status::Ok();
 }
@@ -163,6 +178,14 @@ Status StoreView::Find(std::string_view queue, std::string_view key,
   if (!entries->empty()) return Status::Ok();
   return Status::NotFound("queue \"" + std::string(queue) + "\" holds nothing of key \"" +
                           EscapeKey(key) + "\"");
+}
+
+Status StoreView::PositionOf(std::string_view queue, const Entry& entry, uint64_t max_counted,
+                             KeyPosition* position) const {
+  QueueId id = 0;
+  if (Status s = rep_->IdOf(queue, &id); !s.ok()) return s;
+  return storage::CountPendingBefore(*rep_->reader, id, entry.lane, entry.sequence, max_counted,
+                                     &position->at_least, &position->at_most);
 }
 
 Status StoreView::Info(std::string_view queue, QueueInfo* info) const {

@@ -9,6 +9,7 @@
 #include "engine/entry_walk.h"
 #include "engine/store_view_rep.h"
 #include "storage/records.h"
+#include "wq/clock.h"
 #include "wq/store_view.h"
 
 namespace wq {
@@ -63,20 +64,29 @@ class GroupCounts {
  public:
   void Add(std::string_view group) {
     if (group.empty()) return;
+    // Neighbours are often of one group.
+    if (last_ != nullptr && last_->first == group) {
+      ++last_->second;
+      return;
+    }
     if (const auto it = counts_.find(group); it != counts_.end()) {
       ++it->second;
+      last_ = &*it;
     } else if (counts_.size() < kMaxSummaryGroups) {
-      counts_.emplace(group, 1);
+      last_ = &*counts_.emplace(group, 1).first;
     } else {
       TakeOneOffAll();
     }
   }
 
-  uint64_t groups() const { return error_ == 0 ? counts_.size() : kMaxSummaryGroups + 1; }
-  uint64_t error() const { return error_; }
+  GroupDepths Depths(size_t limit) const {
+    return {error_ == 0 ? counts_.size() : kMaxSummaryGroups + 1, error_, Top(limit)};
+  }
+
+ private:
+  using Count = std::pair<const std::string, uint64_t>;
 
   std::vector<GroupDepth> Top(size_t limit) const {
-    using Count = std::pair<const std::string, uint64_t>;
     std::vector<const Count*> counts;
     counts.reserve(counts_.size());
     for (const Count& count : counts_) counts.push_back(&count);
@@ -89,10 +99,10 @@ class GroupCounts {
     return top;
   }
 
- private:
   // Costs as much as the Adds that it takes back, so an Add stays O(1) on average.
   void TakeOneOffAll() {
     ++error_;
+    last_ = nullptr;
     for (auto it = counts_.begin(); it != counts_.end();) {
       it = --it->second == 0 ? counts_.erase(it) : std::next(it);
     }
@@ -102,12 +112,25 @@ class GroupCounts {
     using is_transparent = void;
   };
   std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> counts_;
+  Count* last_ = nullptr;  // Into counts_, whose elements do not move.
   uint64_t error_ = 0;
 };
 
-Status AddPending(const storage::Reader& reader, QueueId queue, size_t top_groups,
+std::string_view NamespaceOf(std::string_view key) {
+  const size_t slash = key.find('/');
+  return slash == std::string_view::npos ? std::string_view() : key.substr(0, slash);
+}
+
+// From `then_us` to `now_us`, or the other way; 0 for times that no clock shows.
+int64_t Between(int64_t then_us, int64_t now_us) {
+  int64_t us = 0;
+  return __builtin_sub_overflow(now_us, then_us, &us) ? 0 : us;
+}
+
+Status AddPending(const storage::Reader& reader, QueueId queue, size_t top_groups, int64_t now_us,
                   QueueSummary* summary) {
   GroupCounts groups;
+  GroupCounts namespaces;
   Status s = storage::ScanPendingUnordered(reader, queue, [&](const PendingRecord& record) {
     ++summary->pending;
     if (const auto lane = summary->lanes.find(record.lane); lane != summary->lanes.end()) {
@@ -118,20 +141,23 @@ Status AddPending(const storage::Reader& reader, QueueId queue, size_t top_group
       ++summary->other_lanes;
     }
     groups.Add(record.group);
+    namespaces.Add(NamespaceOf(record.key));
+    summary->ages.Add(kAgeBoundsUs, Between(record.added_at_us, now_us));
     // Not the first in hand-out order: a key that was moved to another lane keeps its added_at.
     summary->oldest_added_at_us =
         std::min(record.added_at_us, summary->oldest_added_at_us.value_or(record.added_at_us));
     return true;
   });
-  summary->groups = groups.groups();
-  summary->group_error = groups.error();
-  summary->top_groups = groups.Top(top_groups);
+  summary->groups = groups.Depths(top_groups);
+  summary->namespaces = namespaces.Depths(top_groups);
   return s;
 }
 
-Status AddDelayed(const storage::Reader& reader, QueueId queue, QueueSummary* summary) {
-  return storage::ScanDelayed(reader, queue, [summary](const DelayedRecord& record) {
+Status AddDelayed(const storage::Reader& reader, QueueId queue, int64_t now_us,
+                  QueueSummary* summary) {
+  return storage::ScanDelayed(reader, queue, [summary, now_us](const DelayedRecord& record) {
     ++summary->delayed;
+    summary->due.Add(kDueBoundsUs, Between(now_us, record.ready_at_us));
     if (!summary->next_ready_at_us) summary->next_ready_at_us = record.ready_at_us;
     return true;
   });
@@ -142,6 +168,7 @@ Status AddFailures(const storage::Reader& reader, QueueId queue, size_t top_fail
   TopFailing top(top_failing);
   Status s = storage::ScanFailures(reader, queue, [&](const FailureRecord& record) {
     ++summary->failing;
+    summary->failure_counts.Add(kFailureBounds, record.count);
     top.Offer(record);
     return true;
   });
@@ -188,9 +215,10 @@ Status StoreView::Summarize(std::string_view queue, const SummaryOptions& option
   *summary = {};
   summary->name = queue;
   const storage::Reader& reader = *rep_->reader;
+  const int64_t now_us = options.now_us.value_or(Clock::System()->WallUs());
   if (Status s = AddState(reader, id, summary); !s.ok()) return s;
-  if (Status s = AddPending(reader, id, options.top_groups, summary); !s.ok()) return s;
-  if (Status s = AddDelayed(reader, id, summary); !s.ok()) return s;
+  if (Status s = AddPending(reader, id, options.top_groups, now_us, summary); !s.ok()) return s;
+  if (Status s = AddDelayed(reader, id, now_us, summary); !s.ok()) return s;
   if (Status s = AddFailures(reader, id, options.top_failing, summary); !s.ok()) return s;
   return AddCursors(reader, id, summary);
 }

@@ -148,4 +148,9 @@ Status ScanCursors(const Reader& reader, QueueId queue,
 Status FindPending(const Reader& reader, QueueId queue, std::string_view key,
                    std::string* value_buffer, PendingRecord* record);
 
+// How many pending keys are handed out before the one of this lane and sequence: counts up to
+// `max_counted` records one by one, and takes every further block that holds anything for full.
+Status CountPendingBefore(const Reader& reader, QueueId queue, Lane lane, uint64_t sequence,
+                          uint64_t max_counted, uint64_t* at_least, uint64_t* at_most);
+
 }  // namespace wq::storage

@@ -110,36 +110,50 @@ Status SortPending(const Reader& reader, Family family, std::string_view begin,
   return status;
 }
 
-// The pending record of `key` in one family, by going from block to block. NotFound.
+// The block behind this one; empty if there is none. Where blocks are dense it holds something.
+std::string NextBlock(const std::string& block) {
+  std::string next = PrefixEnd(block);
+  if (!next.empty()) next.resize(block.size(), '\0');  // PrefixEnd leaves bytes out at the end.
+  return next;
+}
+
+// The pending record of `key` in one family, by going from block to block: one look at a block that
+// follows another at once, which shows that the key is there, or what comes behind its place. NotFound.
 Status FindPendingIn(const Reader& reader, Family family, QueueId queue, std::string_view key,
                      std::string* value_buffer, PendingRecord* record) {
   const size_t prefix_bytes = PendingPrefixBytes(family);
-  std::string begin = QueueKeyPrefix(queue);
-  const std::string end = PrefixEnd(begin);
-  for (;;) {
-    std::string block;  // The prefix of the next block that holds anything.
-    Status status = ScanDecoded(
-        reader, family, begin, end, [&](std::string_view first, std::string_view, bool* go_on) {
-          *go_on = false;
-          block = first.substr(0, prefix_bytes);
-          return block.size() == prefix_bytes ? Status::Ok() : BadRecord(family, first, kShortKey);
-        });
+  const std::string all = QueueKeyPrefix(queue);
+  const std::string end = PrefixEnd(all);
+  std::string block = all;
+  block.resize(prefix_bytes, '\0');
+  std::string found;  // The record's key at or behind the place where `key` would be.
+  while (!block.empty() && (end.empty() || block < end)) {
+    found.clear();
+    Status status = ScanDecoded(reader, family, block + std::string(key), end,
+                                [&](std::string_view first, std::string_view value, bool* go_on) {
+                                  *go_on = false;
+                                  if (first.size() <= prefix_bytes)
+                                    return BadRecord(family, first, kShortKey);
+                                  found = first;
+                                  *value_buffer = value;
+                                  return Status::Ok();
+                                });
     if (!status.ok()) return status;
-    if (block.empty()) return Status::NotFound("no pending record of this key");
-    const std::string record_key = block + std::string(key);
-    status = reader.Get(family, record_key, value_buffer);
-    if (status.ok()) {
+    if (found.empty()) break;
+    const std::string found_block = found.substr(0, prefix_bytes);
+    const int order = std::string_view(found).substr(prefix_bytes).compare(key);
+    if (order == 0) {
       pb::PendingRecord message;
-      status = DecodePending(family, record_key, *value_buffer, &message, record);
+      status = DecodePending(family, found, *value_buffer, &message, record);
       *value_buffer = message.group();
       record->key = key;
       record->group = *value_buffer;
+      return status;
     }
-    if (status.code() != StatusCode::kNotFound) return status;
-    begin = PrefixEnd(block);
-    // The last block of all: PrefixEnd then is the queue's end, or nothing at all.
-    if (begin.empty() || begin == end) return status;
+    // In a later block, and before the place of `key` there: that block is still to be looked at.
+    block = found_block != block && order < 0 ? found_block : NextBlock(found_block);
   }
+  return Status::NotFound("no pending record of this key");
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ class RocksdbReader final : public Reader {
   Status Get(Family family, std::string_view key, std::string* value) const override;
   Status Scan(Family family, std::string_view begin, std::string_view end,
               const Visitor& visit) const override;
+  uint64_t FamilyBytes(Family family) const override;
 
  private:
   // Making an iterator sorts the whole memtable, so they are kept for the next call.
@@ -173,6 +174,16 @@ Status RocksdbReader::Scan(Family family, std::string_view begin, std::string_vi
     if (!visit(key, it->value().ToStringView())) return Status::Ok();
   }
   return FromRocksdb(it->status(), dir_);
+}
+
+uint64_t RocksdbReader::FamilyBytes(Family family) const {
+  uint64_t sum = 0;
+  for (const std::string& property :
+       {rocksdb::DB::Properties::kTotalSstFilesSize, rocksdb::DB::Properties::kSizeAllMemTables}) {
+    uint64_t bytes = 0;
+    if (db_->GetIntProperty(families_[static_cast<size_t>(family)], property, &bytes)) sum += bytes;
+  }
+  return sum;
 }
 
 // REQUIRES: `dir` has no slash at its end.

@@ -5,6 +5,7 @@
 // of a queue needs more than six mutations.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ class Reader {
   using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
   virtual Status Scan(Family family, std::string_view begin, std::string_view end,
                       const Visitor& visit) const = 0;
+
+  // About how many bytes the family takes; 0 where that is not known.
+  virtual uint64_t FamilyBytes(Family /*family*/) const { return 0; }
 };
 
 // The owner's half.

@@ -109,8 +109,8 @@ wq_queue_summary SummaryOf(const wq::QueueSummary& summary) {
           .oldest_added_at_us = summary.oldest_added_at_us.value_or(-1),
           .next_ready_at_us = summary.next_ready_at_us.value_or(-1),
           .shards = summary.shards,
-          .groups = summary.groups,
-          .group_error = summary.group_error,
+          .groups = summary.groups.count,
+          .group_error = summary.groups.max_error,
           .other_cursors = summary.other_cursors};
 }
 
@@ -128,7 +128,7 @@ void ShowLists(const wq::QueueSummary& summary, const wq_summary_visitor& visito
     }
   }
   if (visitor.group != nullptr) {
-    for (const wq::GroupDepth& group : summary.top_groups) {
+    for (const wq::GroupDepth& group : summary.groups.top) {
       visitor.group(visitor.arg, group.group.data(), group.group.size(), group.pending);
     }
   }

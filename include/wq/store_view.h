@@ -16,78 +16,37 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wq/entry.h"
 #include "wq/options.h"
+#include "wq/queue_summary.h"
 #include "wq/status.h"
 
 namespace wq {
-
-struct FailingKey {
-  std::string key;
-  FailureInfo failures;
-};
-
-struct GroupDepth {
-  std::string group;
-  uint64_t pending = 0;
-};
-
-// What bounds the memory of a QueueSummary.
-inline constexpr size_t kMaxSummaryLanes = 10'000;
-inline constexpr size_t kMaxSummaryGroups = 10'000;
-inline constexpr size_t kMaxSummaryCursors = 1'000;
-
-struct QueueSummary {
-  std::string name;
-  uint64_t pending = 0;
-  // Pending by lane, in hand-out order. Of a queue with more than kMaxSummaryLanes lanes, so many
-  // of them, and in other_lanes the pending keys of the rest.
-  std::map<Lane, uint64_t, std::greater<>> lanes;
-  uint64_t other_lanes = 0;
-  uint64_t delayed = 0;
-  uint64_t failing = 0;  // The quarantined ones apart.
-  uint64_t quarantined = 0;
-  // As it is on disk: a pause whose end has passed stands there until the queue is opened.
-  bool paused = false;
-  std::optional<int64_t> paused_until_us;  // Unset: until Resume.
-  // Whether the queue hands out nothing at this time.
-  bool PausedAt(int64_t wall_us) const {
-    return paused && (!paused_until_us || *paused_until_us > wall_us);
-  }
-  std::optional<int64_t> oldest_added_at_us;  // Of the pending keys.
-  std::optional<int64_t> next_ready_at_us;    // Of the delayed keys.
-  std::vector<FailingKey> top_failing;        // By count, highest first; then by key.
-
-  // Groups of pending keys; keys without one are left out. While there are no more than
-  // kMaxSummaryGroups, group_error is 0 and all is exact. Otherwise `groups` is one more than that,
-  // a depth in top_groups may be too low, by at most group_error, and a group that is no deeper
-  // than that may be missing.
-  uint32_t shards = 0;  // Of the last opening that had any.
-  uint64_t groups = 0;
-  uint64_t group_error = 0;
-  std::vector<GroupDepth> top_groups;  // By depth, highest first; then by name.
-
-  std::map<std::string, uint64_t> cursors;  // Their sizes in bytes; the first kMaxSummaryCursors.
-  uint64_t other_cursors = 0;               // How many more there are.
-};
 
 struct StoreInfo {
   std::string dir;
   std::string uuid;
   uint32_t format_version = 0;
   int64_t created_at_us = 0;
-  int64_t owner_pid = 0;     // Of the last owner; 0 if there never was one.
-  bool owner_alive = false;  // Whether it holds the store now.
+  int64_t owner_pid = 0;      // Of the last owner; 0 if there never was one.
+  bool owner_alive = false;   // Whether it holds the store now.
+  int64_t opened_at_us = 0;   // When it became the owner; 0 if that cannot be told.
+  int64_t written_at_us = 0;  // When a file of the store was written last; likewise.
+  // Of the write-ahead log. An owner that closes the store leaves none: if there is no living owner
+  // and this is not 0, the last one did not get to that.
+  uint64_t wal_bytes = 0;
+  std::vector<std::pair<std::string, uint64_t>> family_bytes;  // About; flushed and in memory.
 };
 
-struct SummaryOptions {
-  size_t top_failing = 10;
-  size_t top_groups = 10;
+// How many keys are handed out before a pending one, as far as it was counted.
+struct KeyPosition {
+  uint64_t at_least = 0;
+  uint64_t at_most = 0;  // The same as at_least if all was counted.
 };
 
 class StoreView {
@@ -122,6 +81,12 @@ class StoreView {
 
   // The entries of one key, at most one of a state. NotFound: the queue holds nothing of this key.
   Status Find(std::string_view queue, std::string_view key, std::vector<Entry>* entries) const;
+
+  // How many keys are handed out before `entry`, which Find gave and which is pending, if lanes go
+  // strictly one after the other and nothing is added. Counts up to `max_counted` keys, and looks at
+  // the rest by blocks of 8192 places, each of which may be taken.
+  Status PositionOf(std::string_view queue, const Entry& entry, uint64_t max_counted,
+                    KeyPosition* position) const;
 
   // What the queue keeps of itself.
   Status Info(std::string_view queue, QueueInfo* info) const;

@@ -11,7 +11,7 @@ using testing::Pair;
 
 std::vector<std::string> Top(const QueueSummary& summary) {
   std::vector<std::string> top;
-  for (const GroupDepth& group : summary.top_groups) {
+  for (const GroupDepth& group : summary.groups.top) {
     top.push_back(group.group + "=" + std::to_string(group.pending));
   }
   return top;
@@ -127,8 +127,8 @@ TEST_F(StoreViewTest, TopGroupsAreTheDeepestThenTheSmallestNames) {
   Delayed("k9", 300, kFastLane, "later");  // Not pending.
   View();
   const QueueSummary summary = Summary({.top_groups = 3});
-  EXPECT_EQ(summary.groups, 4U);
-  EXPECT_EQ(summary.group_error, 0U);
+  EXPECT_EQ(summary.groups.count, 4U);
+  EXPECT_EQ(summary.groups.max_error, 0U);
   EXPECT_THAT(Top(summary), ElementsAre("c=2", "a=1", "b=1"));
   EXPECT_THAT(Top(Summary({.top_groups = 0})), IsEmpty());
 }
@@ -138,8 +138,8 @@ TEST_F(StoreViewTest, AsManyGroupsAsTheBoundAreExact) {
     PendingOf(std::to_string(i), "k" + std::to_string(i), i + 1);
   }
   View();
-  EXPECT_EQ(Summary().groups, kMaxSummaryGroups);
-  EXPECT_EQ(Summary().group_error, 0U);
+  EXPECT_EQ(Summary().groups.count, kMaxSummaryGroups);
+  EXPECT_EQ(Summary().groups.max_error, 0U);
 }
 
 TEST_F(StoreViewTest, BeyondTheBoundTheDeepestGroupIsStillFoundAndTheErrorIsTold) {
@@ -156,13 +156,13 @@ TEST_F(StoreViewTest, BeyondTheBoundTheDeepestGroupIsStillFoundAndTheErrorIsTold
   View();
   const QueueSummary summary = Summary({.top_groups = 1});
   EXPECT_EQ(summary.pending, sequence);
-  EXPECT_EQ(summary.groups, kMaxSummaryGroups + 1);
-  EXPECT_GT(summary.group_error, 0U);
-  EXPECT_LE(summary.group_error, sequence / kMaxSummaryGroups);
-  ASSERT_EQ(summary.top_groups.size(), 1U);
-  EXPECT_EQ(summary.top_groups.front().group, "deep");
-  EXPECT_LE(summary.top_groups.front().pending, kDeep);
-  EXPECT_GE(summary.top_groups.front().pending + summary.group_error, kDeep);
+  EXPECT_EQ(summary.groups.count, kMaxSummaryGroups + 1);
+  EXPECT_GT(summary.groups.max_error, 0U);
+  EXPECT_LE(summary.groups.max_error, sequence / kMaxSummaryGroups);
+  ASSERT_EQ(summary.groups.top.size(), 1U);
+  EXPECT_EQ(summary.groups.top.front().group, "deep");
+  EXPECT_LE(summary.groups.top.front().pending, kDeep);
+  EXPECT_GE(summary.groups.top.front().pending + summary.groups.max_error, kDeep);
 }
 
 TEST_F(StoreViewTest, KeysOfTooManyLanesAreCountedTogether) {

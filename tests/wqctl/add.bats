@@ -131,7 +131,7 @@ load helpers
   [ "$(dumped_keys)" = "first seven lucky fast slow moved last " ]
   [ "$(wqctl inspect -q q -o json | jq -c '.queues[0].lanes')" = \
     '{"fast":1,"slow":2,"2147483647":1,"7":2,"-2147483648":1}' ]
-  run -0 wqctl inspect -q q
+  run -0 wqctl inspect -q q -o table
   contains "$output" "2147483647=1 7=2 -2147483648=1"
   run -0 --separate-stderr wqctl work -q q -- echo
   [ "$(tr '\n' ' ' <<< "$output")" = "first seven lucky fast slow moved last " ]

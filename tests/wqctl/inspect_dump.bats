@@ -40,13 +40,15 @@ failure_recorded() {
 
 @test "inspect as a table" {
   varied_store
-  run -0 wqctl inspect
+  run -0 wqctl inspect -o table
   [[ "${lines[0]}" =~ ^STORE\ +UUID\ +FORMAT\ +OWNER$ ]]
   contains "$output" "(gone)"
   [[ "$output" =~ $'\n'q\ +3\ +2\ +1\ +-\ +0\ +-\ +2\ +0\ +0\ +-\ +[0-9]+s\ +in\ 59m ]]
-  [[ "$output" =~ $'\n'f\ +bad\ +1\ +[0-9]+s\ ago\ +broken ]]
-  run -0 wqctl inspect -q r
+  run -0 wqctl inspect -q r -o table
   [[ "$output" != *$'\n'q\ * ]]
+  contains "$(wqctl inspect -o wide)" NAMESPACES
+  [ "$(wqctl inspect -o name | tr '\n' ' ')" = "f q r " ]
+  [ "$(wqctl inspect -o yaml | grep '^  - name')" = $'  - name: "f"\n  - name: "q"\n  - name: "r"' ]
 }
 
 @test "inspect of an empty store" {
@@ -68,7 +70,10 @@ failure_recorded() {
       [.state, .delay_seconds, .failures, .last_error, .ready_at > .added_at,
        .first_failure_at == .last_failure_at]')" = '["delayed",10800,1,"broken",true,true]' ]
   run -0 wqctl inspect bad
-  [[ "$output" =~ f\ +delayed\ +fast\ +-\ +-\ .*\ 3h\ +-\ +1\ .*\ broken$ ]]
+  contains "$output" $'queue f: delayed\n  lane            fast\n'
+  contains "$output" $'  delay           3h\n  failures        1\n'
+  contains "$output" $'  last error      broken\n  next delay      10ms, should it fail now'
+  [ "$(wqctl inspect bad --base-delay 1m -o json | jq '.entries[0].next_delay_seconds')" = 120 ]
   run -3 --separate-stderr wqctl inspect $'no\e'
   contains "$stderr" 'no\x1b'
   run -3 wqctl inspect -q r f2
@@ -90,6 +95,76 @@ failure_recorded() {
   [ "$(wqctl ls -o json | jq -c '.[]')" = "$(jq -c . <<< "$output")" ]
   [ "$(wqctl ls -q q -o jsonl | wc -l)" = 5 ]
 }
+
+@test "the position of a key: over lanes, and among its neighbours" {
+  wqctl init
+  wqctl add -q q a b c
+  wqctl add -q q --priority 5 first
+  wqctl add -q q --lane slow last
+  local key
+  for key in first:0 a:1 c:3 last:4; do
+    [ "$(wqctl inspect "${key%:*}" -o json | jq -c '.entries[0] | [.position, .position_at_most]')" = \
+      "[${key#*:},${key#*:}]" ]
+  done
+  seq 70000 | wqctl add -q q -
+  [ "$(wqctl inspect 70000 -o json | jq -c '.entries[0] | .position < 70003 and .position_at_most >= 70003')" = true ]
+  [ "$(wqctl inspect 70000 --exact -o json | jq -c '.entries[0] | [.position, .position_at_most]')" = '[70003,70003]' ]
+}
+
+@test "the story of a store whose owner was killed, as of a time" {
+  cat > lines <<'END'
+{"record":"queue","queue":"pods","created_at":"2026-01-31T10:00:00Z","sequence_high_water":9,"paused":true,"shards":0}
+{"queue":"pods","key":"default/web-1","state":"pending","sequence":1,"added_at":"2026-01-31T11:00:00Z","group":"default"}
+{"queue":"pods","key":"default/web-2","state":"pending","sequence":2,"added_at":"2026-01-31T11:59:57Z","group":"default"}
+{"queue":"pods","key":"kube-system/dns","state":"pending","lane":"slow","sequence":3,"added_at":"2026-01-31T11:59:58Z"}
+{"queue":"pods","key":"default/db","state":"delayed","added_at":"2026-01-31T11:59:00Z","ready_at":"2026-01-31T12:00:30Z","delay_seconds":90,"failures":4,"last_error":"no route to host","first_failure_at":"2026-01-31T11:00:00Z","last_failure_at":"2026-01-31T11:59:00Z"}
+END
+  wqctl load lines
+  run -0 wqctl inspect --now 2026-01-31T12:00:00Z
+  diff - <(sed '1,/^$/d' <<< "$output") <<'END'
+queue pods
+  pending       3         fast 2, slow 1
+  delayed       1         next in 30s
+  failing       1
+  quarantined   0
+  paused        yes, until resume
+  oldest        1h pending
+
+  pending for
+    up to 10s              2  ########################################
+    up to 1m               0
+    up to 10m              0
+    up to 1h               1  ####################
+
+  due
+    within 1m              1  ########################################
+
+  failures of a key
+    3 to 5                 1  ########################################
+
+  most failures, and the last error
+    4x    default/db, 1m ago
+          no route to host
+
+  pending by group, the deepest of 1
+    2         default
+
+  pending by namespace, the deepest of 2
+    2         default
+    1         kube-system
+END
+  contains "$output" "closed it cleanly"
+  COLUMNS=40 run -0 wqctl inspect --now 2026-01-31T12:00:00Z -q pods
+  [ "$(tail -n +9 <<< "$output" | awk '{ if (length > most) most = length } END { print most }')" -le 40 ]
+  start work work -q pods --follow -- true
+  until_ok has_owner
+  contains "$(wqctl inspect)" "pid $PID, running"
+  wqctl add -q pods k || true
+  kill -9 "$PID"
+  wait "$PID" || true
+  [ "$(wqctl inspect -o json --now 2026-01-31T12:00:00Z | jq '.queues[0].ages[1].count')" = 2 ]
+}
+has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
 
 @test "dump as a table" {
   varied_store
@@ -116,7 +191,7 @@ failure_recorded() {
   [ "$(wqctl inspect -q q -o json | jq -c '.queues[0].groups')" = \
     '{"count":3,"max_error":0,"top":[{"group":"ns2","pending":2},{"group":"ns1","pending":1},{"group_base64":"/w==","pending":1}]}' ]
   run -0 wqctl inspect
-  [[ "$output" =~ $'\n'QUEUE\ +GROUP\ +PENDING$'\n'q\ +ns2\ +2$'\n'q\ +ns1\ +1$'\n' ]]
+  contains "$output" $'pending by group, the deepest of 3\n    2         ns2\n    1         ns1\n'
   contains "$output" '\xff'
   [ "$(wqctl ls -q q -o jsonl | jq -r '.group_base64 | select(.)')" = "/w==" ]
 }
@@ -124,9 +199,9 @@ failure_recorded() {
 @test "many lanes and groups: the tables stay narrow, the JSON has them all" {
   store_with
   for priority in {1..12}; do wqctl add -q q --priority "$priority" --group "g$priority" "k$priority"; done
-  run -0 wqctl inspect
+  run -0 wqctl inspect -o table
   contains "$output" "12=1 11=1 10=1 9=1 8=1 7=1 6=1 5=1 others=4"
-  [ "$(grep -c '^q  *g' <<< "$output")" = 10 ]
+  [ "$(wqctl inspect | grep -c '^    1  *g')" = 10 ]
   [ "$(wqctl inspect -o json | jq '.queues[0].lanes | length')" = 14 ]
   [ "$(wqctl inspect -o json | jq '.queues[0].groups.count')" = 12 ]
 }
@@ -142,7 +217,7 @@ failure_recorded() {
     '["queue","key","state","lane","quarantined_at","failures","last_error","first_failure_at","last_failure_at"]' ]
   [ "$(wqctl inspect bad -o json | jq -c '.entries[0] | [.state, .failures, .last_error,
       .first_failure_at <= .quarantined_at]')" = '["quarantined",1,"no bad",true]' ]
-  run -0 wqctl inspect
+  run -0 wqctl inspect -o table
   [[ "$output" =~ $'\n'q\ +1\ +1\ +0\ +-\ +1\ +-\ +0\ +0\ +2\ +-\  ]]
   run -0 wqctl dump -o table
   [[ "${lines[2]}" =~ ^q\ +bad\ +quarantined\ +fast\ +.*\ 1\ +no\ bad$ ]]

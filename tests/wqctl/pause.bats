@@ -6,7 +6,7 @@ load helpers
   run -0 wqctl pause -q q --yes
   [ "$output" = 'paused queue "q"' ]
   [ "$(wqctl inspect -o json | jq -c '.queues[0] | [.paused, .paused_until]')" = '[true,null]' ]
-  run -0 wqctl inspect
+  run -0 wqctl inspect -o table
   [[ "$output" =~ $'\n'q\ .*\ 0\ +yes\ +[0-9]+s\  ]]
   run -0 wqctl resume -q q --yes
   [ "$output" = 'resumed queue "q"' ]
@@ -21,7 +21,7 @@ load helpers
   [ "$output" = 'paused queue "q" for 2h' ]
   [ "$(queue_count paused)" = true ]
   [[ "$(wqctl inspect -o json | jq -r '.queues[0].paused_until')" =~ ^[0-9]{4}-.*Z$ ]]
-  run -0 wqctl inspect
+  run -0 wqctl inspect -o table
   contains "$output" "for 1h59m"
   wqctl pause -q q --for 1us --yes
   [ "$(queue_count paused)" = false ]

@@ -45,7 +45,7 @@ load helpers
 
 @test "every verb has help with examples, and needs no store for it" {
   unset WQ_STORE
-  for verb in init add work inspect ls dump load rm cancel-delay forget "quarantine ls" \
+  for verb in init add work inspect ls dump load diff rm cancel-delay forget "quarantine ls" \
     "quarantine release" "quarantine drop" pause resume "cursor ls" "cursor get"; do
     # shellcheck disable=SC2086
     run -0 --separate-stderr wqctl $verb --help

@@ -47,13 +47,6 @@ struct WorkArgs {
   mode_t command_umask = 022;  // The user's own, since wqctl's is stricter.
 };
 
-struct InspectArgs {
-  std::string store_dir;
-  std::optional<std::string> queue;
-  std::optional<std::string> key;
-  Format format = Format::kTable;
-};
-
 struct CursorLsArgs {
   std::string store_dir;
   std::optional<std::string> queue;

@@ -21,9 +21,7 @@
 namespace wqctl {
 namespace {
 
-using Row = std::vector<std::string>;
-
-constexpr const char* kExamples =
+constexpr const char* kDumpExamples =
     R"(For each queue: what it keeps of itself, its cursors, its entries: pending ones in
 hand-out order, then delayed ones by the time when they are ready, then keys with only
 failures, then those in quarantine. wqctl load reads it. With a filter, and in a table,
@@ -43,7 +41,8 @@ struct DumpArgs {
   Format format = Format::kJsonl;
 };
 
-Row EntryRow(const std::string& queue, const wq::Entry& entry, const Show& show) {
+std::vector<std::string> DumpRow(const std::string& queue, const wq::Entry& entry,
+                                 const Show& show) {
   const bool pending = entry.state == wq::EntryState::kPending;
   const bool delayed = entry.state == wq::EntryState::kDelayed;
   const bool placed = entry.state != wq::EntryState::kFailing;
@@ -61,7 +60,7 @@ Row EntryRow(const std::string& queue, const wq::Entry& entry, const Show& show)
 
 // The records of a queue beside its entries.
 wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing) {
-  const auto no_cells = [] { return Row{}; };
+  const auto no_cells = [] { return std::vector<std::string>{}; };
   wq::QueueInfo info;
   if (wq::Status s = view.Info(name, &info); !s.ok()) return s;
   listing->Row([&](std::string* json) { AppendDumpLine(info, json); }, no_cells);
@@ -79,7 +78,7 @@ wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names
   const auto entry_row = [&](const std::string& queue, const wq::Entry& entry) {
     *open =
         listing->Row([&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
-                     [&] { return EntryRow(queue, entry, args.show); }) &&
+                     [&] { return DumpRow(queue, entry, args.show); }) &&
         !Interrupted();
     return *open;
   };
@@ -119,7 +118,7 @@ Command ParseDump(const Input& input) {
   DumpArgs args;
   args.store_dir = input.store_dir;
   FilterWords words;
-  VerbParser parser({"dump", "Prints all that a store holds, as JSON lines.", "", kExamples},
+  VerbParser parser({"dump", "Prints all that a store holds, as JSON lines.", "", kDumpExamples},
                     &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
   AddFilterOptions(&parser, &args.filter, &words);

@@ -1,19 +1,24 @@
 // wqctl inspect: the queues at a glance, or all that is known of one key. Changes nothing.
-#include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tools/wqctl/bytes_text.h"
 #include "tools/wqctl/duration.h"
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/json.h"
 #include "tools/wqctl/output.h"
+#include "tools/wqctl/parse_verbs.h"
 #include "tools/wqctl/queues.h"
+#include "tools/wqctl/show.h"
+#include "tools/wqctl/story.h"
 #include "tools/wqctl/table.h"
-#include "tools/wqctl/verbs.h"
-#include "wq/clock.h"
+#include "tools/wqctl/yaml.h"
 #include "wq/keys.h"
+#include "wq/limiter.h"
 #include "wq/store_view.h"
 
 namespace wqctl {
@@ -21,19 +26,33 @@ namespace {
 
 constexpr size_t kLanesInTable = 8;
 
-int64_t NowUs() { return wq::Clock::System()->Now().wall_us; }
+// Enough for an exact answer in most queues, and little enough for an answer at once in all.
+constexpr uint64_t kMaxCounted = 50'000;
 
-std::string AgeOf(int64_t then_us) {
-  return FormatAge(std::chrono::microseconds{NowUs() - then_us});
-}
+constexpr const char* kInspectExamples =
+    R"(Without KEY: what waits, for how long, what fails and why, what is due when. With it:
+all that is known of the key, how many keys come before it, and what its next failure
+would delay it by (by --base-delay and --max-delay, as of work). Works beside a living
+owner and after a crash, and changes nothing.
 
-std::string NextReady(const std::optional<int64_t>& ready_at_us) {
-  if (!ready_at_us) return "-";
-  const int64_t left_us = *ready_at_us - NowUs();
-  return left_us <= 0 ? "due" : "in " + FormatAge(std::chrono::microseconds{left_us});
-}
+Examples:
+  wqctl inspect
+  wqctl inspect -q pods -o json
+  wqctl inspect --now 2026-01-31T12:00:00Z
+  wqctl inspect default/web-1)";
 
-std::string OwnerText(const wq::StoreInfo& info) {
+struct InspectArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  std::optional<std::string> key;
+  Show show;
+  std::chrono::microseconds base_delay = std::chrono::milliseconds{5};
+  std::chrono::microseconds max_delay = std::chrono::seconds{1000};
+  bool count_all = false;
+  Format format = Format::kText;
+};
+
+std::string OwnerCell(const wq::StoreInfo& info) {
   if (info.owner_pid == 0) return "none";
   return "pid " + std::to_string(info.owner_pid) + (info.owner_alive ? "" : " (gone)");
 }
@@ -55,15 +74,15 @@ std::string OtherLanes(const wq::QueueSummary& queue) {
   return text.empty() ? "-" : text;
 }
 
-std::string GroupsText(const wq::QueueSummary& queue) {
-  if (queue.group_error > 0) return "more than " + std::to_string(wq::kMaxSummaryGroups);
-  return std::to_string(queue.groups);
+std::string CountText(const wq::GroupDepths& depths) {
+  if (depths.max_error > 0) return "more than " + std::to_string(wq::kMaxSummaryGroups);
+  return std::to_string(depths.count);
 }
 
-std::string PauseText(const wq::QueueSummary& queue) {
-  if (!queue.PausedAt(NowUs())) return "-";
+std::string PauseCell(const wq::QueueSummary& queue, int64_t now_us) {
+  if (!queue.PausedAt(now_us)) return "-";
   if (!queue.paused_until_us) return "yes";
-  return "for " + FormatAge(std::chrono::microseconds{*queue.paused_until_us - NowUs()});
+  return "for " + FormatAge(std::chrono::microseconds{*queue.paused_until_us - now_us});
 }
 
 std::string InLane(const wq::QueueSummary& queue, wq::Lane lane) {
@@ -71,156 +90,178 @@ std::string InLane(const wq::QueueSummary& queue, wq::Lane lane) {
   return std::to_string(it == queue.lanes.end() ? 0 : it->second);
 }
 
-void PrintQueues(const std::vector<wq::QueueSummary>& queues, Output* out) {
-  Table table({"QUEUE", "PENDING", "FAST", "SLOW", "OTHER LANES", "GROUPS", "SHARDS", "DELAYED",
-               "FAILING", "QUARANTINED", "PAUSED", "OLDEST", "NEXT READY"},
-              out);
+void PrintQueueRows(const std::vector<wq::QueueSummary>& queues, const Show& show, bool wide,
+                    Output* out) {
+  std::vector<std::string> header = {"QUEUE",  "PENDING", "FAST",      "SLOW",    "OTHER LANES",
+                                     "GROUPS", "SHARDS",  "DELAYED",   "FAILING", "QUARANTINED",
+                                     "PAUSED", "OLDEST",  "NEXT READY"};
+  if (wide) header.insert(header.end(), {"DUE NOW", "IN 1S", "IN 1M", "IN 1H", "NAMESPACES"});
+  Table table(header, out);
   for (const wq::QueueSummary& queue : queues) {
-    table.Add({wq::EscapeKey(queue.name), std::to_string(queue.pending),
-               InLane(queue, wq::kFastLane), InLane(queue, wq::kSlowLane), OtherLanes(queue),
-               GroupsText(queue), queue.shards == 0 ? "-" : std::to_string(queue.shards),
-               std::to_string(queue.delayed), std::to_string(queue.failing),
-               std::to_string(queue.quarantined), PauseText(queue),
-               queue.oldest_added_at_us ? AgeOf(*queue.oldest_added_at_us) : "-",
-               NextReady(queue.next_ready_at_us)});
+    std::vector<std::string> row = {
+        wq::EscapeKey(queue.name),
+        std::to_string(queue.pending),
+        InLane(queue, wq::kFastLane),
+        InLane(queue, wq::kSlowLane),
+        OtherLanes(queue),
+        CountText(queue.groups),
+        queue.shards == 0 ? "-" : std::to_string(queue.shards),
+        std::to_string(queue.delayed),
+        std::to_string(queue.failing),
+        std::to_string(queue.quarantined),
+        PauseCell(queue, show.now_us),
+        queue.oldest_added_at_us ? show.Age(*queue.oldest_added_at_us) : "-",
+        queue.next_ready_at_us ? show.Until(*queue.next_ready_at_us) : "-"};
+    if (wide) {
+      for (size_t i = 0; i < wq::kDueBoundsUs.size(); ++i) {
+        row.push_back(std::to_string(queue.due.counts[i]));
+      }
+      row.push_back(CountText(queue.namespaces));
+    }
+    table.Add(std::move(row));
   }
   table.Finish();
 }
 
-void PrintFailing(const std::vector<wq::QueueSummary>& queues, Output* out) {
-  if (std::none_of(queues.begin(), queues.end(),
-                   [](const wq::QueueSummary& queue) { return queue.failing > 0; })) {
-    return;
-  }
-  out->Write("\n");
-  Table table({"QUEUE", "FAILING KEY", "FAILURES", "LAST FAILURE", "LAST ERROR"}, out);
-  for (const wq::QueueSummary& queue : queues) {
-    for (const wq::FailingKey& failing : queue.top_failing) {
-      const wq::FailureInfo& failures = failing.failures;
-      table.Add({wq::EscapeKey(queue.name), wq::EscapeKey(failing.key),
-                 std::to_string(failures.count), AgeOf(failures.last_at_us) + " ago",
-                 wq::EscapeKey(failures.last_error)});
-    }
-  }
-  table.Finish();
-}
-
-// The deepest groups of each queue that has any.
-void PrintGroups(const std::vector<wq::QueueSummary>& queues, Output* out) {
-  Table table({"QUEUE", "GROUP", "PENDING"}, out);
-  bool any = false;
-  for (const wq::QueueSummary& queue : queues) {
-    for (const wq::GroupDepth& group : queue.top_groups) {
-      // Too low by so much at most.
-      const std::string error =
-          queue.group_error > 0 ? " to " + std::to_string(group.pending + queue.group_error) : "";
-      if (!std::exchange(any, true)) out->Write("\n");
-      table.Add({wq::EscapeKey(queue.name), wq::EscapeKey(group.group),
-                 std::to_string(group.pending) + error});
-    }
-  }
-  if (any) table.Finish();
-}
-
-void PrintCursors(const std::vector<wq::QueueSummary>& queues, Output* out) {
-  Table table({"QUEUE", "CURSOR", "BYTES"}, out);
-  bool any = false;
-  for (const wq::QueueSummary& queue : queues) {
-    for (const auto& [name, bytes] : queue.cursors) {
-      if (!std::exchange(any, true)) out->Write("\n");
-      table.Add({wq::EscapeKey(queue.name), wq::EscapeKey(name), std::to_string(bytes)});
-    }
-    if (queue.other_cursors > 0) {
-      table.Add(
-          {wq::EscapeKey(queue.name), "and " + std::to_string(queue.other_cursors) + " more", "-"});
-    }
-  }
-  if (any) table.Finish();
-}
-
-void PrintStore(const wq::StoreInfo& info, Output* out) {
+void PrintStoreRow(const wq::StoreInfo& info, Output* out) {
   Table table({"STORE", "UUID", "FORMAT", "OWNER"}, out);
   table.Add({wq::EscapeKey(info.dir, 4096), wq::EscapeKey(info.uuid),
-             std::to_string(info.format_version), OwnerText(info)});
+             std::to_string(info.format_version), OwnerCell(info)});
   table.Finish();
   out->Write("\n");
 }
 
-std::vector<std::string> InspectRow(const std::string& queue, const wq::Entry& entry) {
-  const bool pending = entry.state == wq::EntryState::kPending;
-  const bool delayed = entry.state == wq::EntryState::kDelayed;
-  const bool quarantined = entry.state == wq::EntryState::kQuarantined;
-  const bool placed = pending || delayed || quarantined;
+std::string PositionText(const wq::KeyPosition& position) {
+  const std::string least = std::to_string(position.at_least);
+  if (position.at_least == position.at_most) return least + " come before it";
+  return "at least " + least + " and at most " + std::to_string(position.at_most) +
+         " come before it";
+}
+
+// What is known of one entry, a line a fact: fits any terminal.
+void PrintEntry(const QueueEntries& queue, const wq::Entry& entry, const Show& show, Output* out) {
+  const auto line = [out](std::string label, const std::string& text) {
+    label.resize(16, ' ');
+    out->Write("  " + label + text + "\n");
+  };
+  const auto time = [&show](int64_t us) {
+    return FormatTime(us) + (show.absolute ? "" : ", " + show.Ago(us));
+  };
+  out->Write("queue " + wq::EscapeKey(queue.queue) + ": " +
+             std::string(wq::EntryStateName(entry.state)) + "\n");
+  if (entry.state != wq::EntryState::kFailing) {
+    line("lane", wq::LaneName(entry.lane));
+    if (!entry.group.empty()) line("group", wq::EscapeKey(entry.group, wq::kMaxGroupBytes));
+    if (entry.shard) line("shard", std::to_string(*entry.shard));
+  }
+  if (entry.state == wq::EntryState::kPending) {
+    line("sequence", std::to_string(entry.sequence));
+    if (queue.position) line("position", PositionText(*queue.position));
+  }
+  if (entry.state == wq::EntryState::kPending || entry.state == wq::EntryState::kDelayed) {
+    line("added", time(entry.added_at_us));
+  }
+  if (entry.state == wq::EntryState::kDelayed) {
+    line("ready", FormatTime(entry.ready_at_us) +
+                      (show.absolute ? "" : ", " + show.Until(entry.ready_at_us)));
+    line("delay", FormatDuration(std::chrono::microseconds{entry.delay_us}));
+  }
+  if (entry.state == wq::EntryState::kQuarantined)
+    line("quarantined", time(entry.quarantined_at_us));
   const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
-  const bool failed = failures.count > 0;
-  return {wq::EscapeKey(queue),
-          std::string(wq::EntryStateName(entry.state)),
-          placed ? wq::LaneName(entry.lane) : "-",
-          entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
-          pending ? std::to_string(entry.sequence) : "-",
-          pending || delayed ? FormatTime(entry.added_at_us) : "-",
-          delayed ? FormatTime(entry.ready_at_us) : "-",
-          delayed ? FormatDuration(std::chrono::microseconds{entry.delay_us}) : "-",
-          quarantined ? FormatTime(entry.quarantined_at_us) : "-",
-          std::to_string(failures.count),
-          failed ? FormatTime(failures.first_at_us) : "-",
-          failed ? FormatTime(failures.last_at_us) : "-",
-          entry.failures ? wq::EscapeKey(failures.last_error) : "-"};
+  line("failures", std::to_string(failures.count));
+  if (failures.count > 0) {
+    line("first failure", time(failures.first_at_us));
+    line("last failure", time(failures.last_at_us));
+  }
+  if (!failures.last_error.empty()) {
+    line("last error", wq::EscapeKey(failures.last_error, wq::kMaxErrorBytes));
+  }
+  line("next delay", FormatDuration(queue.next_delay) + ", should it fail now");
 }
 
-void PrintKey(const std::vector<QueueEntries>& found, Output* out) {
-  Table table({"QUEUE", "STATE", "LANE", "GROUP", "SEQUENCE", "ADDED AT", "READY AT", "DELAY",
-               "QUARANTINED AT", "FAILURES", "FIRST FAILURE", "LAST FAILURE", "LAST ERROR"},
-              out);
+void PrintKey(std::string_view key, const std::vector<QueueEntries>& found, const Show& show,
+              Output* out) {
+  out->Write("key " + (show.hex ? show.Key(key) : wq::EscapeKey(key, key.size())) + "\n");
   for (const QueueEntries& queue : found) {
-    for (const wq::Entry& entry : queue.entries) table.Add(InspectRow(queue.queue, entry));
+    for (const wq::Entry& entry : queue.entries) {
+      out->Write("\n");
+      PrintEntry(queue, entry, show, out);
+    }
   }
-  table.Finish();
 }
 
-int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& names, Format format) {
-  std::vector<wq::QueueSummary> queues;
-  for (const std::string& name : names) {
-    if (wq::Status s = view.Summarize(name, {}, &queues.emplace_back()); !s.ok()) return Fail(s);
-  }
+int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& names,
+                  const InspectArgs& args) {
   Output out;
-  if (format == Format::kJson) {
-    out.Write(SummariesJson(view.info(), queues, NowUs()));
+  if (args.format == Format::kName) {
+    for (const std::string& name : names) out.Write(wq::EscapeKey(name) + "\n");
+    return out.Finish(kExitOk);
+  }
+  std::vector<wq::QueueSummary> queues;
+  const wq::SummaryOptions options{.now_us = args.show.now_us};
+  for (const std::string& name : names) {
+    if (wq::Status s = view.Summarize(name, options, &queues.emplace_back()); !s.ok()) {
+      return Fail(s);
+    }
+    if (Interrupted()) return kExitFailure;
+  }
+  if (args.format == Format::kJson || args.format == Format::kYaml) {
+    const std::string json = SummariesJson(view.info(), queues, args.show.now_us);
+    out.Write(args.format == Format::kJson ? json : YamlOfJson(json));
+  } else if (args.format == Format::kText) {
+    PrintStory(view.info(), queues, args.show, Columns(), &out);
   } else {
-    PrintStore(view.info(), &out);
-    PrintQueues(queues, &out);
-    PrintGroups(queues, &out);
-    PrintFailing(queues, &out);
-    PrintCursors(queues, &out);
+    PrintStoreRow(view.info(), &out);
+    PrintQueueRows(queues, args.show, args.format == Format::kWide, &out);
   }
   return out.Finish(kExitOk);
 }
 
+// Of one queue. NotFound: it holds nothing of the key.
+wq::Status FindIn(const wq::StoreView& view, const InspectArgs& args, QueueEntries* queue) {
+  const std::string& key = *args.key;
+  if (wq::Status s = view.Find(queue->queue, key, &queue->entries); !s.ok()) return s;
+  uint64_t failures = 0;
+  for (const wq::Entry& entry : queue->entries) {
+    if (entry.failures) failures = entry.failures->count;
+    if (entry.state != wq::EntryState::kPending) continue;
+    const uint64_t max_counted = args.count_all ? UINT64_MAX : kMaxCounted;
+    wq::Status s = view.PositionOf(queue->queue, entry, max_counted, &queue->position.emplace());
+    if (!s.ok()) return s;
+  }
+  wq::ItemExponentialFailure limiter(args.base_delay, args.max_delay);
+  queue->next_delay = limiter.When(key, failures, {.wall_us = args.show.now_us});
+  return wq::Status::Ok();
+}
+
 int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
-               const std::string& key, Format format) {
+               const InspectArgs& args) {
   std::vector<QueueEntries> found;
   for (const std::string& name : names) {
-    QueueEntries queue{name, {}};
-    wq::Status s = view.Find(name, key, &queue.entries);
-    // Asked for one queue, its absence and that of the key are the answer; otherwise look on.
+    QueueEntries queue;
+    queue.queue = name;
+    wq::Status s = FindIn(view, args, &queue);
+    // Asked for one queue, the absence of the key is the answer; otherwise look on.
     if (s.code() == wq::StatusCode::kNotFound && names.size() > 1) continue;
     if (!s.ok()) return Fail(s);
     found.push_back(std::move(queue));
   }
   if (found.empty()) {
-    return Fail(
-        wq::Status::NotFound("no queue holds anything of key \"" + wq::EscapeKey(key) + "\""));
+    return Fail(wq::Status::NotFound("no queue holds anything of key \"" +
+                                     wq::EscapeKey(*args.key) + "\""));
   }
   Output out;
-  if (format == Format::kJson) {
-    out.Write(KeyJson(view.info(), key, found));
+  if (args.format == Format::kJson || args.format == Format::kYaml) {
+    const std::string json = KeyJson(view.info(), *args.key, found);
+    out.Write(args.format == Format::kJson ? json : YamlOfJson(json));
+  } else if (args.format == Format::kName) {
+    for (const QueueEntries& queue : found) out.Write(wq::EscapeKey(queue.queue) + "\n");
   } else {
-    PrintKey(found, &out);
+    PrintKey(*args.key, found, args.show, &out);
   }
   return out.Finish(kExitOk);
 }
-
-}  // namespace
 
 int Run(const InspectArgs& args) {
   const InterruptScope interrupts;
@@ -228,8 +269,35 @@ int Run(const InspectArgs& args) {
   if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
   std::vector<std::string> names;
   if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
-  if (args.key) return InspectKey(*view, names, *args.key, args.format);
-  return InspectQueues(*view, names, args.format);
+  return args.key ? InspectKey(*view, names, args) : InspectQueues(*view, names, args);
+}
+
+}  // namespace
+
+Command ParseInspect(const Input& input) {
+  InspectArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"inspect", "Shows the queues, or all that is known of one key.", " [KEY]", kInspectExamples},
+      &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddParsed(&parser, "-o,--output", "text|table|wide|json|yaml|name", "Output format",
+            "an output format: text, table, wide, json, yaml or name",
+            ParseFormat<Format::kText, Format::kTable, Format::kWide, Format::kJson, Format::kYaml,
+                        Format::kName>,
+            &args.format);
+  AddTimeOptions(&parser, &args.show);
+  parser.Flag("--hex", "KEY, and keys that are shown, in hexadecimal", &args.show.hex);
+  parser.Flag("--exact", "Count every key before KEY, however many", &args.count_all);
+  AddDuration(&parser, "--base-delay", "Of the next delay: that of a first failure; default 5ms",
+              &args.base_delay);
+  AddDuration(&parser, "--max-delay", "Of the next delay: the longest; default 1000s",
+              &args.max_delay);
+  parser.Parse(input.words);
+  Words keys = Concatenate(parser.positionals(), input.behind);
+  if (keys.size() > 1) Usage("only one key can be inspected at a time");
+  if (!keys.empty()) args.key = args.show.hex ? KeyOfHex(keys.front()) : std::move(keys.front());
+  return args;
 }
 
 }  // namespace wqctl

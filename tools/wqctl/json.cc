@@ -20,6 +20,11 @@ Json StoreJson(const wq::StoreInfo& store) {
   json["created_at"] = FormatTime(store.created_at_us);
   json["owner_pid"] = store.owner_pid == 0 ? Json() : Json(store.owner_pid);
   json["owner_alive"] = store.owner_alive;
+  json["opened_at"] = store.opened_at_us == 0 ? Json() : Json(FormatTime(store.opened_at_us));
+  json["written_at"] = store.written_at_us == 0 ? Json() : Json(FormatTime(store.written_at_us));
+  json["wal_bytes"] = store.wal_bytes;
+  Json& families = json["family_bytes"] = Json::object();
+  for (const auto& [family, bytes] : store.family_bytes) families[family] = bytes;
   return json;
 }
 
@@ -42,15 +47,27 @@ Json LanesJson(const wq::QueueSummary& queue) {
   return lanes;
 }
 
-Json GroupsJson(const wq::QueueSummary& queue) {
+Json DepthsJson(const wq::GroupDepths& depths, const std::string& name) {
   Json json;
-  json["count"] = queue.groups;
-  json["max_error"] = queue.group_error;
+  json["count"] = depths.count;
+  json["max_error"] = depths.max_error;
   Json& top = json["top"] = Json::array();
-  for (const wq::GroupDepth& group : queue.top_groups) {
+  for (const wq::GroupDepth& group : depths.top) {
     Json& item = top.emplace_back();
-    SetBytes("group", group.group, &item);
+    SetBytes(name, group.group, &item);
     item["pending"] = group.pending;
+  }
+  return json;
+}
+
+// [{"up_to": bound, "count": n}, …]; the last one has no bound.
+template <typename T, size_t N, typename Bound>
+Json HistogramJson(const wq::Histogram<T, N>& histogram, const std::array<T, N>& bounds,
+                   const std::string& name, const Bound& bound) {
+  Json json = Json::array();
+  for (size_t i = 0; i <= N; ++i) {
+    json.push_back(
+        {{name, i < N ? Json(bound(bounds[i])) : Json()}, {"count", histogram.counts[i]}});
   }
   return json;
 }
@@ -67,7 +84,8 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   json["paused_until"] = until ? Json(FormatTime(*until)) : Json();
   json["lanes"] = LanesJson(queue);
   if (queue.other_lanes > 0) json["other_lanes"] = queue.other_lanes;
-  json["groups"] = GroupsJson(queue);
+  json["groups"] = DepthsJson(queue.groups, "group");
+  json["namespaces"] = DepthsJson(queue.namespaces, "namespace");
   json["shards"] = queue.shards;
   const auto oldest = queue.oldest_added_at_us;
   const auto next = queue.next_ready_at_us;
@@ -75,6 +93,10 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   json["oldest_age_seconds"] =
       oldest ? Json(Seconds(std::max<int64_t>(0, now_us - *oldest))) : Json();
   json["next_ready_at"] = next ? Json(FormatTime(*next)) : Json();
+  json["ages"] = HistogramJson(queue.ages, wq::kAgeBoundsUs, "up_to_seconds", Seconds);
+  json["due"] = HistogramJson(queue.due, wq::kDueBoundsUs, "up_to_seconds", Seconds);
+  json["failure_counts"] = HistogramJson(queue.failure_counts, wq::kFailureBounds, "up_to",
+                                         [](uint64_t bound) { return bound; });
   Json& top = json["top_failing"] = Json::array();
   for (const wq::FailingKey& failing : queue.top_failing) top.push_back(FailingKeyJson(failing));
   Json& cursors = json["cursors"] = Json::object();
@@ -155,9 +177,39 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
       Json& item = list.emplace_back();
       item["queue"] = queue.queue;
       SetState(entry, &item);
+      if (entry.state == wq::EntryState::kPending && queue.position) {
+        item["position"] = queue.position->at_least;
+        item["position_at_most"] = queue.position->at_most;
+      }
+      item["next_delay_seconds"] = Seconds(queue.next_delay.count());
     }
   }
   return Indented(json);
+}
+
+void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
+                       std::string* out) {
+  const auto entries = [](const std::vector<wq::Entry>& list) {
+    Json json = Json::array();
+    for (const wq::Entry& entry : list) SetState(entry, &json.emplace_back());
+    return json;
+  };
+  Json json;
+  json["change"] = changes;
+  json["queue"] = diff.queue;
+  SetBytes("key", diff.key, &json);
+  json["before"] = entries(diff.before);
+  json["after"] = entries(diff.after);
+  out->append(json.dump());
+}
+
+void AppendOtherDiffJson(const std::string& change, const std::string& queue,
+                         const std::string& cursor, std::string* out) {
+  Json json;
+  json["change"] = {change};
+  json["queue"] = queue;
+  if (!cursor.empty()) json["cursor"] = cursor;
+  out->append(json.dump());
 }
 
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,

@@ -5,20 +5,26 @@
 // itself is a line of a dump: see dump_line.h.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "wq/entry_diff.h"
 #include "wq/import.h"
 #include "wq/store_view.h"
 #include "wq/verify.h"
 
 namespace wqctl {
 
+// What is known of one key in one queue.
 struct QueueEntries {
   std::string queue;
   std::vector<wq::Entry> entries;
+  std::optional<wq::KeyPosition> position;  // If it is pending.
+  std::chrono::microseconds next_delay{0};  // What its next failure would delay it by.
 };
 
 // {"added": …, "deduplicated": …, "held": …, "refused": …}
@@ -38,6 +44,13 @@ std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::Queu
 // {"store": {…}, "key": …, "entries": [{…}]}, indented.
 std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
                     const std::vector<QueueEntries>& found);
+
+// {"change": […], "queue": …, "key": …, "before": […], "after": […]} on one line.
+void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
+                       std::string* out);
+// {"change": […], "queue": …, "cursor": …}; without `cursor` for the queue itself.
+void AppendOtherDiffJson(const std::string& change, const std::string& queue,
+                         const std::string& cursor, std::string* out);
 
 // {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,

@@ -21,7 +21,7 @@
 namespace wqctl {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kLoadExamples =
     R"(FILE is what wqctl dump has printed, "-" or nothing standard input. The store is made
 if there is none. A queue that is there already must be empty, or be replaced. If a
 line is wrong, its number is named, and nothing is loaded.
@@ -105,7 +105,7 @@ int LoadAll(int fd, wq::Importer* importer) {
   return kExitFailure;
 }
 
-int PrintResult(const wq::ImportCounts& counts, const LoadArgs& args) {
+int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
   Output out;
   if (args.format == Format::kJson) {
     out.Write(LoadResultJson(counts, args.options.dry_run));
@@ -133,7 +133,7 @@ int Run(const LoadArgs& args) {
   }
   if (const int code = LoadAll(source.fd(), importer.get()); code != kExitOk) return code;
   if (wq::Status s = importer->Finish(); !s.ok()) return Fail(s);
-  return PrintResult(importer->counts(), args);
+  return PrintLoaded(importer->counts(), args);
 }
 
 }  // namespace
@@ -141,8 +141,9 @@ int Run(const LoadArgs& args) {
 Command ParseLoad(const Input& input) {
   LoadArgs args;
   args.store_dir = input.store_dir;
-  VerbParser parser({"load", "Writes what dump has printed into a store.", " [FILE|-]", kExamples},
-                    &args.store_dir);
+  VerbParser parser(
+      {"load", "Writes what dump has printed into a store.", " [FILE|-]", kLoadExamples},
+      &args.store_dir);
   parser.Flag("--replace", "Put the queues that are read in the place of those that are there",
               &args.options.replace);
   parser.Flag("--dry-run", "Check everything, and write nothing", &args.options.dry_run);

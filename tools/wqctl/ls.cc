@@ -23,7 +23,7 @@ namespace wqctl {
 namespace {
 
 using wq::EntryState;
-using Row = std::vector<std::string>;
+using Cells = std::vector<std::string>;
 
 constexpr const char* kLsExamples =
     R"(Pending entries come in hand-out order, then delayed ones by the time when they are
@@ -56,8 +56,8 @@ struct LsArgs {
 
 struct QuarantineLsArgs : LsArgs {};
 
-Row Header(Format format) {
-  Row header = {"QUEUE", "KEY", "STATE", "LANE", "GROUP", "AGE", "DUE", "FAILURES", "LAST ERROR"};
+Cells Header(Format format) {
+  Cells header = {"QUEUE", "KEY", "STATE", "LANE", "GROUP", "AGE", "DUE", "FAILURES", "LAST ERROR"};
   if (format == Format::kWide) {
     header.insert(header.end() - 1,
                   {"FIRST FAILURE", "LAST FAILURE", "SHARD", "SEQUENCE", "DELAY"});
@@ -65,18 +65,18 @@ Row Header(Format format) {
   return header;
 }
 
-Row EntryRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
+Cells LsRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
   const Show& show = args.show;
   const bool delayed = entry.state == EntryState::kDelayed;
   const bool failed = entry.failures && entry.failures->count > 0;
-  Row row = {wq::EscapeKey(queue),
-             show.Key(entry.key),
-             std::string(wq::EntryStateName(entry.state)),
-             entry.state == EntryState::kFailing ? "-" : wq::LaneName(entry.lane),
-             entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
-             show.Age(AgeBeganUs(entry)),
-             delayed ? show.Until(entry.ready_at_us) : "-",
-             std::to_string(entry.failures ? entry.failures->count : 0)};
+  Cells row = {wq::EscapeKey(queue),
+               show.Key(entry.key),
+               std::string(wq::EntryStateName(entry.state)),
+               entry.state == EntryState::kFailing ? "-" : wq::LaneName(entry.lane),
+               entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
+               show.Age(AgeBeganUs(entry)),
+               delayed ? show.Until(entry.ready_at_us) : "-",
+               std::to_string(entry.failures ? entry.failures->count : 0)};
   if (args.format == Format::kWide) {
     row.push_back(failed ? show.Ago(entry.failures->first_at_us) : "-");
     row.push_back(failed ? show.Ago(entry.failures->last_at_us) : "-");
@@ -88,7 +88,7 @@ Row EntryRow(const std::string& queue, const wq::Entry& entry, const LsArgs& arg
   return row;
 }
 
-Row QuarantinedRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
+Cells QuarantineLsRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
   return {wq::EscapeKey(queue),
           args.show.Key(entry.key),
           wq::LaneName(entry.lane),
@@ -107,8 +107,8 @@ std::string NameOf(const wq::Entry& entry, const LsArgs& args) {
 }
 
 // Prints what the filter lets through of the one queue, or of all.
-int List(const LsArgs& args, Row header,
-         Row (*cells)(const std::string&, const wq::Entry&, const LsArgs&)) {
+int List(const LsArgs& args, Cells header,
+         Cells (*cells)(const std::string&, const wq::Entry&, const LsArgs&)) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
@@ -134,11 +134,11 @@ int List(const LsArgs& args, Row header,
   return out.Finish(code);
 }
 
-int Run(const LsArgs& args) { return List(args, Header(args.format), EntryRow); }
+int Run(const LsArgs& args) { return List(args, Header(args.format), LsRow); }
 
 int Run(const QuarantineLsArgs& args) {
   return List(args, {"QUEUE", "KEY", "LANE", "GROUP", "QUARANTINED AT", "FAILURES", "LAST ERROR"},
-              QuarantinedRow);
+              QuarantineLsRow);
 }
 
 template <typename Args>

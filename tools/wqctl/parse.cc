@@ -31,6 +31,7 @@ constexpr Verb kVerbs[] = {
     {"inspect", ParseInspect, "show the queues, or all that is known of one key"},
     {"ls", ParseLs, "list entries, by many filters"},
     {"dump", ParseDump, "print all that a store holds, for load"},
+    {"diff", ParseDiff, "show what became of the keys between two stores or dumps"},
     {"load", ParseLoad, "write what dump has printed into a store"},
     {"verify", ParseVerify, "check all of a store, without changing it"},
     {"rm", ParseRm, "take pending keys back"},

@@ -1,18 +1,10 @@
-// The command lines of inspect, cursor ls and cursor get.
+// The command lines of cursor ls and cursor get.
 #include <utility>
 
 #include "tools/wqctl/parse_verbs.h"
 
 namespace wqctl {
 namespace {
-
-constexpr const char* kInspectExamples =
-    R"(Works beside a living owner and after a crash, and changes nothing.
-
-Examples:
-  wqctl inspect
-  wqctl inspect -q pods -o json
-  wqctl inspect default/web-1)";
 
 constexpr const char* kCursorLsExamples =
     R"(Shows the names and sizes. Works beside a living owner and after a crash.
@@ -30,23 +22,6 @@ Examples:
   wqctl cursor get -q pods offset | xxd)";
 
 }  // namespace
-
-Command ParseInspect(const Input& input) {
-  InspectArgs args;
-  args.store_dir = input.store_dir;
-  VerbParser parser(
-      {"inspect", "Shows the queues, or all that is known of one key.", " [KEY]", kInspectExamples},
-      &args.store_dir);
-  AddOnlyQueue(&parser, &args.queue);
-  AddParsed(&parser, "-o,--output", "table|json", "Output format",
-            "an output format: table or json", ParseFormat<Format::kTable, Format::kJson>,
-            &args.format);
-  parser.Parse(input.words);
-  Words keys = Concatenate(parser.positionals(), input.behind);
-  if (keys.size() > 1) Usage("only one key can be inspected at a time");
-  if (!keys.empty()) args.key = std::move(keys.front());
-  return args;
-}
 
 Command ParseCursorLs(const Input& input) {
   CursorLsArgs args;

@@ -28,8 +28,9 @@ Command ParseInit(const Input& input);
 Command ParseAdd(const Input& input);
 Command ParseWork(const Input& input);
 
+Command ParseInspect(const Input& input);  // inspect.cc
+
 // parse_look.cc: what changes nothing.
-Command ParseInspect(const Input& input);
 Command ParseCursorLs(const Input& input);
 Command ParseCursorGet(const Input& input);
 
@@ -39,6 +40,7 @@ Command ParseQuarantineLs(const Input& input);
 
 Command ParseDump(const Input& input);  // dump.cc
 Command ParseLoad(const Input& input);  // load.cc
+Command ParseDiff(const Input& input);  // diff.cc
 
 // parse_change.cc: what asks before.
 Command ParseRm(const Input& input);

@@ -15,7 +15,7 @@ std::optional<bool> ParseTimes(std::string_view text) {
   return std::nullopt;
 }
 
-std::string Between(int64_t from_us, int64_t to_us) {
+std::string AgeBetween(int64_t from_us, int64_t to_us) {
   int64_t us = 0;
   // Times that no clock shows, as a damaged record may hold them.
   if (__builtin_sub_overflow(to_us, from_us, &us)) return "?";
@@ -27,16 +27,16 @@ std::string Between(int64_t from_us, int64_t to_us) {
 std::string Show::Key(std::string_view key) const { return hex ? ToHex(key) : wq::EscapeKey(key); }
 
 std::string Show::Age(int64_t then_us) const {
-  return absolute ? FormatTime(then_us) : Between(then_us, now_us);
+  return absolute ? FormatTime(then_us) : AgeBetween(then_us, now_us);
 }
 
 std::string Show::Ago(int64_t then_us) const {
-  return absolute ? FormatTime(then_us) : Between(then_us, now_us) + " ago";
+  return absolute ? FormatTime(then_us) : AgeBetween(then_us, now_us) + " ago";
 }
 
 std::string Show::Until(int64_t then_us) const {
   if (absolute) return FormatTime(then_us);
-  return then_us <= now_us ? "due" : "in " + Between(now_us, then_us);
+  return then_us <= now_us ? "due" : "in " + AgeBetween(now_us, then_us);
 }
 
 void AddNow(VerbParser* parser, Show* show) {

@@ -8,7 +8,6 @@ namespace wqctl {
 int Run(const InitArgs& args);
 int Run(const AddArgs& args);
 int Run(const WorkArgs& args);
-int Run(const InspectArgs& args);
 int Run(const CursorLsArgs& args);
 int Run(const CursorGetArgs& args);
 int Run(const KeyChangeArgs& args);

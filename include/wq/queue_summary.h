@@ -1,0 +1,99 @@
+// QueueSummary: what StoreView::Summarize tells of a queue, in bounded memory whatever it holds.
+//
+// Plain values. Times are microseconds since 1970-01-01T00:00:00Z.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wq/entry.h"
+#include "wq/options.h"
+
+namespace wq {
+
+struct FailingKey {
+  std::string key;
+  FailureInfo failures;
+};
+
+struct GroupDepth {
+  std::string group;
+  uint64_t pending = 0;
+};
+
+// What bounds the memory of a QueueSummary.
+inline constexpr size_t kMaxSummaryLanes = 10'000;
+inline constexpr size_t kMaxSummaryGroups = 10'000;
+inline constexpr size_t kMaxSummaryCursors = 1'000;
+
+// The pending keys by group. While there are no more than kMaxSummaryGroups, max_error is 0 and all
+// is exact. Otherwise `count` is one more than that, a depth in `top` may be too low, by at most
+// max_error, and a group that is no deeper than that may be missing.
+struct GroupDepths {
+  uint64_t count = 0;
+  uint64_t max_error = 0;
+  std::vector<GroupDepth> top;  // By depth, highest first; then by name.
+};
+
+// Histograms: counts[i] is of the values up to bound i that are above the bound before; the last
+// count is of those above all bounds.
+inline constexpr std::array<int64_t, 8> kAgeBoundsUs = {
+    1'000'000,     10'000'000,     60'000'000,     600'000'000,
+    3'600'000'000, 21'600'000'000, 86'400'000'000, 604'800'000'000};
+inline constexpr std::array<int64_t, 4> kDueBoundsUs = {0, 1'000'000, 60'000'000, 3'600'000'000};
+inline constexpr std::array<uint64_t, 5> kFailureBounds = {1, 2, 5, 10, 100};
+
+template <typename T, size_t N>
+struct Histogram {
+  std::array<uint64_t, N + 1> counts = {};
+  void Add(const std::array<T, N>& bounds, T value) {
+    size_t i = 0;
+    while (i < N && value > bounds[i]) ++i;
+    ++counts[i];
+  }
+};
+
+struct QueueSummary {
+  std::string name;
+  uint64_t pending = 0;
+  // Pending by lane, in hand-out order. Of a queue with more than kMaxSummaryLanes lanes, so many
+  // of them, and in other_lanes the pending keys of the rest.
+  std::map<Lane, uint64_t, std::greater<>> lanes;
+  uint64_t other_lanes = 0;
+  uint64_t delayed = 0;
+  uint64_t failing = 0;  // The quarantined ones apart.
+  uint64_t quarantined = 0;
+  // As it is on disk: a pause whose end has passed stands there until the queue is opened.
+  bool paused = false;
+  std::optional<int64_t> paused_until_us;  // Unset: until Resume.
+  // Whether the queue hands out nothing at this time.
+  bool PausedAt(int64_t wall_us) const {
+    return paused && (!paused_until_us || *paused_until_us > wall_us);
+  }
+  std::optional<int64_t> oldest_added_at_us;     // Of the pending keys.
+  std::optional<int64_t> next_ready_at_us;       // Of the delayed keys.
+  Histogram<int64_t, kAgeBoundsUs.size()> ages;  // Of the pending keys, since they were added.
+  Histogram<int64_t, kDueBoundsUs.size()> due;   // Of the delayed keys, until they are ready.
+  Histogram<uint64_t, kFailureBounds.size()> failure_counts;  // Of the failing keys.
+  std::vector<FailingKey> top_failing;  // By count, highest first; then by key.
+
+  uint32_t shards = 0;     // Of the last opening that had any.
+  GroupDepths groups;      // Keys without a group are left out.
+  GroupDepths namespaces;  // By what stands before the first "/" of the key; others are left out.
+
+  std::map<std::string, uint64_t> cursors;  // Their sizes in bytes; the first kMaxSummaryCursors.
+  uint64_t other_cursors = 0;               // How many more there are.
+};
+
+struct SummaryOptions {
+  size_t top_failing = 10;
+  size_t top_groups = 10;
+  std::optional<int64_t> now_us = {};  // What ages are counted to. Unset: the wall clock.
+};
+
+}  // namespace wq
