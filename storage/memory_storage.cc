@@ -43,9 +43,19 @@ Status MemoryStorage::Scan(Family family, std::string_view begin, std::string_vi
 
 Status MemoryStorage::Write(const MutationBatch& batch, bool sync) {
   const std::lock_guard lock(disk_->mu);
-  if (disk_->fail_after == 0) failed_ = true;
+  if (disk_->fail_after == 0) {
+    if (!failed_ && disk_->apply_failed) Apply(batch);
+    failed_ = true;
+  }
   if (failed_) return WriteFailed();
   if (disk_->fail_after != UINT64_MAX) --disk_->fail_after;
+  Apply(batch);
+  ++disk_->writes;
+  if (sync) ++disk_->syncs;
+  return Status::Ok();
+}
+
+void MemoryStorage::Apply(const MutationBatch& batch) {
   batch.ForEach([this](const Mutation& mutation) {
     auto& records = disk_->families[static_cast<size_t>(mutation.family)];
     if (mutation.is_put) {
@@ -54,9 +64,6 @@ Status MemoryStorage::Write(const MutationBatch& batch, bool sync) {
       records.erase(it);
     }
   });
-  ++disk_->writes;
-  if (sync) ++disk_->syncs;
-  return Status::Ok();
 }
 
 Status MemoryStorage::Sync() {
@@ -64,6 +71,12 @@ Status MemoryStorage::Sync() {
   if (failed_) return WriteFailed();
   ++disk_->syncs;
   return Status::Ok();
+}
+
+Status MemoryStorage::Reopen() {
+  const std::lock_guard lock(disk_->mu);
+  failed_ = disk_->fail_reopen;
+  return failed_ ? Status::IOError("the disk is not back") : Status::Ok();
 }
 
 Status MemoryStorage::Close() {

@@ -20,6 +20,9 @@ struct MemoryDisk {
   uint64_t writes = 0;               // Write calls that succeeded. Under mu.
   uint64_t syncs = 0;                // Syncs, by Write or by Sync. Under mu.
   uint64_t fail_after = UINT64_MAX;  // Write calls until each one fails. Under mu.
+  bool fail_reopen = false;          // Each Reopen fails. Under mu.
+  bool apply_failed =
+      false;  // A Write that fails is there nevertheless, if it is the first. Under mu.
 };
 
 class MemoryStorage final : public Storage {
@@ -31,9 +34,12 @@ class MemoryStorage final : public Storage {
               const Visitor& visit) const override;
   Status Write(const MutationBatch& batch, bool sync) override;
   Status Sync() override;
+  Status Reopen() override;
   Status Close() override;
 
  private:
+  void Apply(const MutationBatch& batch);  // Under disk_->mu.
+
   std::shared_ptr<MemoryDisk> disk_;
   bool failed_ = false;  // After the first failed Write. Under disk_->mu.
 };

@@ -110,6 +110,22 @@ Status OwnerLock::Check() const {
   return Status::Ok();
 }
 
+Status OwnerLock::CheckPlace() const {
+  struct stat locked;
+  struct stat named;
+  if (fstat(fd_, &locked) != 0) return IOErrorOf("cannot look at", path_, errno);
+  if (locked.st_nlink == 0)
+    return Status::Locked(path_ + " was removed: another owner may have come");
+  if (lstat(path_.c_str(), &named) != 0) return IOErrorOf("cannot look at", path_, errno);
+  if (named.st_dev != locked.st_dev) {
+    return Status::IOError(path_ + " is on another file system than it was");
+  }
+  if (named.st_ino != locked.st_ino) {
+    return Status::Locked(path_ + " was replaced: another owner may have come");
+  }
+  return Status::Ok();
+}
+
 OwnerInfo ReadOwner(const std::string& dir) {
   const std::string path = dir + kOwnerFile;
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));

@@ -31,6 +31,9 @@ class OwnerLock {
   // Whether the file that is locked is still the directory's OWNER; if somebody removed or replaced
   // it, a second owner may have come, and this one must not write any more. Cheap: one fstat.
   Status Check() const;
+  // The same, by a look at the directory itself. Locked: the ownership is lost. IOError: the file cannot
+  // be seen there now; the file system may not be mounted.
+  Status CheckPlace() const;
 
  private:
   OwnerLock(int fd, std::string path);

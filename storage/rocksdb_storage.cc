@@ -21,25 +21,45 @@ namespace {
 
 constexpr size_t kReadahead = size_t{1} << 20;
 
+// The store is new, or was left unfinished. FORMAT last: what it stands beside is whole.
+Status FinishCreation(const std::string& dir, const RocksdbOptions& options, Storage* storage,
+                      Format* format) {
+  StoreRecord record;
+  Status status = GetStore(*storage, &record);
+  if (status.code() == StatusCode::kNotFound) {
+    record = {kFormatVersion, NewUuid(), options.now_us};
+    MutationBatch batch;
+    PutStore(record, &batch);
+    status = storage->Write(batch, /*sync=*/true);
+  }
+  if (!status.ok()) return status;
+  *format = {record.format_version, record.uuid};
+  return WriteFormat(dir, *format);
+}
+
 class RocksdbStorage final : public Storage {
  public:
-  explicit RocksdbStorage(std::string dir) : dir_(std::move(dir)) {}
+  RocksdbStorage(std::string dir, const RocksdbOptions& options)
+      : dir_(std::move(dir)), options_(options) {}
   // Without Close: nothing more is written, as if the process had ended here.
   ~RocksdbStorage() override { DropHandles(); }
 
-  // What Open finds: nothing, or what an unfinished creation left, or a whole store.
-  enum class Found : uint8_t { kNothing, kUnfinished, kStore };
-  // Opens the database, with all families; `owner` is dropped with this object, or by Close.
-  Status Open(const RocksdbOptions& options, Found found, std::unique_ptr<OwnerLock> owner);
+  // Opens the store that was found, or makes it; `owner` is dropped with this object, or by Close.
+  Status Open(const DirectoryLook& look, std::unique_ptr<OwnerLock> owner);
 
   Status Get(Family family, std::string_view key, std::string* value) const override;
   Status Scan(Family family, std::string_view begin, std::string_view end,
               const Visitor& visit) const override;
   Status Write(const MutationBatch& batch, bool sync) override;
   Status Sync() override;
+  Status Reopen() override;
   Status Close() override;
 
  private:
+  // What there is before: nothing, or what an unfinished creation left, or a whole store.
+  enum class Found : uint8_t { kNothing, kUnfinished, kStore };
+  Status OpenDatabase(Found found);
+  Status OpenAgain();
   Status Condition();
   Status Fail(Status status);
   Status CloseDatabase();
@@ -50,24 +70,43 @@ class RocksdbStorage final : public Storage {
   }
 
   const std::string dir_;
-  const std::shared_ptr<BackgroundError> background_ = std::make_shared<BackgroundError>();
+  const RocksdbOptions options_;
+  std::string uuid_;                                    // Of the store; constant after Open.
+  Status lost_;                                         // Not Ok: the ownership is, for good.
+  std::shared_ptr<BackgroundError> background_;         // Of db_.
   std::unique_ptr<OwnerLock> owner_;                    // Before db_: dropped after it.
   std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
   rocksdb::WriteBatch writing_;  // For Write alone: one writer at a time. Keeps its memory.
 
   std::mutex mu_;
-  Status failure_;  // The first failed write; never Ok again. Under mu_.
+  Status failure_;  // The first failed write, or why Reopen failed. Under mu_.
 };
 
-Status RocksdbStorage::Open(const RocksdbOptions& options, Found found,
-                            std::unique_ptr<OwnerLock> owner) {
+Status RocksdbStorage::Open(const DirectoryLook& look, std::unique_ptr<OwnerLock> owner) {
   owner_ = std::move(owner);
-  rocksdb::DBOptions db_options = DatabaseOptions(options, background_);
+  if (look.state == DirectoryState::kStore) {
+    uuid_ = look.format.uuid;
+    const Status status = CheckStore(dir_, look.format);
+    if (!status.ok()) owner_->Withdraw();
+    return status.ok() ? OpenDatabase(Found::kStore) : status;
+  }
+  Status status = OpenDatabase(look.has_database ? Found::kUnfinished : Found::kNothing);
+  Format format;
+  if (status.ok()) status = FinishCreation(dir_, options_, this, &format);
+  uuid_ = format.uuid;
+  return status;
+}
+
+// Opens the database, with all families.
+Status RocksdbStorage::OpenDatabase(Found found) {
+  background_ = std::make_shared<BackgroundError>();
+  rocksdb::DBOptions db_options = DatabaseOptions(options_, background_);
+  db_options.info_log = OpenInfoLog(dir_);
   // Only here, where the user asked for a new store: otherwise a lost CURRENT would become one.
   db_options.create_if_missing = found != Found::kStore;
   db_options.create_missing_column_families = found == Found::kUnfinished;
-  const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(options);
+  const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(options_);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, family_options);
   // In a new database the families are made by one call: RocksDB's opening makes them one by one, and
@@ -133,6 +172,32 @@ Status RocksdbStorage::Sync() {
   return status.ok() ? Status::Ok() : Fail(FromRocksdb(status, "syncing " + dir_));
 }
 
+// A new handle reads the log back from the files and writes what it finds to table files, synced: so
+// it does not matter which pages of the old ones the kernel has dropped.
+Status RocksdbStorage::Reopen() {
+  DropHandles();
+  Status status = OpenAgain();
+  if (!status.ok()) DropHandles();
+  const std::lock_guard lock(mu_);
+  failure_ = status;
+  return status;
+}
+
+Status RocksdbStorage::OpenAgain() {
+  if (!lost_.ok()) return lost_;
+  Status status = owner_->CheckPlace();
+  if (status.code() == StatusCode::kLocked) lost_ = status;
+  DirectoryLook look;
+  if (status.ok()) status = LookAtDirectory(dir_, &look);
+  if (!status.ok()) return status;
+  if (look.state != DirectoryState::kStore) return NotAStore(dir_, look);
+  if (look.format.uuid != uuid_) {
+    return Status::NotFound(dir_ + " is another store now: " + look.format.uuid + ", not " + uuid_);
+  }
+  status = CheckStore(dir_, look.format);
+  return status.ok() ? OpenDatabase(Found::kStore) : status;
+}
+
 Status RocksdbStorage::Close() {
   Status status = Condition();
   // A failed database is left as it is: what is on disk is a prefix, and flushing more of it could
@@ -193,20 +258,6 @@ void RocksdbStorage::DropHandles() {
   db_.reset();
 }
 
-// The store is new, or was left unfinished. FORMAT last: what it stands beside is whole.
-Status FinishCreation(const std::string& dir, const RocksdbOptions& options, Storage* storage) {
-  StoreRecord record;
-  Status status = GetStore(*storage, &record);
-  if (status.code() == StatusCode::kNotFound) {
-    record = {kFormatVersion, NewUuid(), options.now_us};
-    MutationBatch batch;
-    PutStore(record, &batch);
-    status = storage->Write(batch, /*sync=*/true);
-  }
-  if (!status.ok()) return status;
-  return WriteFormat(dir, {record.format_version, record.uuid});
-}
-
 // Whether what was found may be opened with these options.
 Status CheckWanted(const std::string& dir, const RocksdbOptions& options,
                    const DirectoryLook& look) {
@@ -259,21 +310,8 @@ Status OpenDirectory(const std::string& dir, const RocksdbOptions& options,
   std::unique_ptr<OwnerLock> owner;
   Status status = OwnDirectory(dir, options, &look, &owner);
   if (!status.ok()) return status;
-  const bool create = look.state != DirectoryState::kStore;
-  if (!create) {
-    status = CheckStore(dir, look.format);
-    if (!status.ok()) {
-      owner->Withdraw();
-      return status;
-    }
-  }
-  auto opened = std::make_unique<RocksdbStorage>(dir);
-  using Found = RocksdbStorage::Found;
-  const Found found = !create             ? Found::kStore
-                      : look.has_database ? Found::kUnfinished
-                                          : Found::kNothing;
-  status = opened->Open(options, found, std::move(owner));
-  if (status.ok() && create) status = FinishCreation(dir, options, opened.get());
+  auto opened = std::make_unique<RocksdbStorage>(dir, options);
+  status = opened->Open(look, std::move(owner));
   if (status.ok()) *storage = std::move(opened);
   return status;
 }

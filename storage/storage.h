@@ -45,6 +45,16 @@ class Storage : public Reader {
   // Every earlier batch survives a power cut. Same errors as Write.
   virtual Status Sync() = 0;
 
+  // After an error: lets go of all that is open, but not of the ownership, and opens the store anew,
+  // where it is. Ok: everything that Write said Ok to is there and on the disk, and Write may be
+  // called again. Otherwise the store stays as failed as it was, nothing can be read, and Reopen may be
+  // tried again. Nothing is ever created: where the store was, another one or an empty directory may
+  // have come. Nobody may read meanwhile.
+  //   Locked          the ownership was lost: for good, another owner may have written since.
+  //   NotFound        what is there is not a store.
+  //   Corruption      damaged; the message names the file.
+  virtual Status Reopen() = 0;
+
   // Makes all durable, and the next opening cheap. Nothing may be called afterwards.
   virtual Status Close() = 0;
 };

@@ -35,6 +35,7 @@ class GatedStorage final : public storage::Storage {
     return Record({batch.count(), sync});
   }
   Status Sync() override { return Record({0, true}); }
+  Status Reopen() override { return {}; }
   Status Close() override { return {}; }
 
   struct Call {
@@ -82,7 +83,7 @@ class GatedStorage final : public storage::Storage {
 };
 
 // Lazy appends stay where they are in these tests: the background writer takes no part.
-constexpr Journal::Options kPatient = {.flush_interval = std::chrono::hours(1)};
+const Journal::Options kPatient = {.flush_interval = std::chrono::hours(1)};
 
 TEST(Journal, ALoneWaiterWritesItsOwnBatch) {
   GatedStorage storage;

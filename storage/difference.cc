@@ -1,0 +1,81 @@
+#include "storage/difference.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "storage/check.h"
+#include "storage/record_keys.h"
+
+namespace wq::storage {
+namespace {
+
+// The rows of a part in the order of a scan.
+class SortedRows {
+ public:
+  explicit SortedRows(const MutationBatch& rows) {
+    rows_.reserve(rows.count());
+    rows.ForEach([this](const Mutation& row) { rows_.push_back(row); });
+    const auto place = [](const Mutation& row) { return std::pair(row.family, row.key); };
+    std::sort(rows_.begin(), rows_.end(),
+              [&place](const Mutation& a, const Mutation& b) { return place(a) < place(b); });
+  }
+
+  // Whether the next row is of this family, with a key below `end`; an empty one is above all.
+  bool HasBelow(Family family, std::string_view end) const {
+    return next_ < rows_.size() && rows_[next_].family == family &&
+           (end.empty() || rows_[next_].key < end);
+  }
+  bool HasAt(Family family, std::string_view key) const {
+    return next_ < rows_.size() && rows_[next_].family == family && rows_[next_].key == key;
+  }
+  const Mutation& Take() { return rows_[next_++]; }
+  bool AtEnd() const { return next_ == rows_.size(); }
+
+ private:
+  std::vector<Mutation> rows_;
+  size_t next_ = 0;
+};
+
+void Put(const Mutation& row, MutationBatch* batch) { batch->Put(row.family, row.key, row.value); }
+
+}  // namespace
+
+Part PartOfQueue(QueueId queue) {
+  const std::string state = StateKey(queue);
+  Part part = {{Family::kDefault, state, PrefixEnd(state)}};
+  const std::string prefix = QueueKeyPrefix(queue);
+  for (const Family family : {Family::kDirty, Family::kLanes, Family::kDelayed, Family::kFailures,
+                              Family::kQuarantine, Family::kCursors}) {
+    part.push_back({family, prefix, PrefixEnd(prefix)});
+  }
+  return part;
+}
+
+Part PartOfQueueRecords() {
+  const std::string prefix(kQueuePrefix);
+  return {{Family::kDefault, prefix, PrefixEnd(prefix)}};
+}
+
+Status AppendDifference(const Reader& reader, const Part& part, const MutationBatch& rows,
+                        MutationBatch* batch) {
+  SortedRows sorted(rows);
+  for (const Range& range : part) {
+    Status status = reader.Scan(
+        range.family, range.begin, range.end, [&](std::string_view key, std::string_view value) {
+          while (sorted.HasBelow(range.family, key)) Put(sorted.Take(), batch);
+          if (!sorted.HasAt(range.family, key)) {
+            batch->Erase(range.family, key);
+          } else if (const Mutation& row = sorted.Take(); row.value != value) {
+            Put(row, batch);
+          }
+          return true;
+        });
+    if (!status.ok()) return status;
+    while (sorted.HasBelow(range.family, range.end)) Put(sorted.Take(), batch);
+  }
+  WQ_CHECK(sorted.AtEnd(), "a row outside of the part that it belongs to");
+  return Status::Ok();
+}
+
+}  // namespace wq::storage
