@@ -6,7 +6,10 @@
 namespace wq {
 
 Journal::Journal(storage::Storage* storage, const Options& options)
-    : storage_(storage), options_(options), writer_([this] { WriteLoop(); }) {}
+    : storage_(storage),
+      options_(options),
+      mends_(options.mend != nullptr),
+      writer_([this] { WriteLoop(); }) {}
 
 Journal::~Journal() {
   const Status ignored = Stop();  // Whoever cares has called Stop, or Flush.
@@ -16,7 +19,7 @@ Journal::~Journal() {
 Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency) {
   WQ_CHECK(!batch.empty(), "an empty batch has no position");
   const MutexLock lock(mu_);
-  if (failed_.ok()) {  // Otherwise nothing is written any more, and must not pile up.
+  if (failed_.ok() || imaging_) {  // Otherwise nothing is written, and must not pile up.
     open_.Append(batch);
   }
   urgent_ = urgent_ || urgency == Urgency::kUrgent;
@@ -27,7 +30,7 @@ Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency) {
     writer_sleep_ = Sleep::kAwake;
     must_wake_.store(true, std::memory_order_relaxed);
   }
-  if (open_.bytes() > options_.max_batch_bytes) {
+  if (Full()) {
     must_look_.store(true, std::memory_order_relaxed);
   }
   return ++appended_;
@@ -53,18 +56,18 @@ Status Journal::Wait(Position position, Durability durability) {
 
 Status Journal::WaitSlow(Position position, Durability durability) {
   const MutexLock lock(mu_);
-  if (durability == Durability::kAsync && open_.bytes() <= options_.max_batch_bytes) {
+  if (durability == Durability::kAsync && !Full()) {
     return written_ >= position ? Status::Ok() : failed_;
-  }
-  if (durability == Durability::kPower && sync_wanted_ < position) {
-    sync_wanted_ = position;
   }
   const Position& reached = durability == Durability::kPower ? synced_ : written_;
   while (reached < position) {
-    if (!failed_.ok()) {
+    if (!failed_.ok() && !(imaging_ && Full())) {
       return failed_;
     }
-    if (writing_) {
+    if (durability == Durability::kPower && sync_wanted_ < position) {
+      sync_wanted_ = position;
+    }
+    if (writing_ || imaging_) {
       done_cv_.Wait(mu_);
     } else {
       WriteOpen();
@@ -97,6 +100,15 @@ void Journal::WriteOpen() {
   in_flight_.Clear();
   mu_.Lock();
 
+  EndWrite(status, end, sync);
+  if (options_.metrics != nullptr) {
+    mu_.Unlock();  // Not earlier: whoever collects may call the queues, and those may write.
+    options_.metrics->ObserveCommit(mutations, took);
+    mu_.Lock();
+  }
+}
+
+void Journal::EndWrite(const Status& status, Position end, bool sync) {
   writing_ = false;
   if (status.ok()) {
     written_ = end;
@@ -105,29 +117,30 @@ void Journal::WriteOpen() {
   } else {
     // The outcome of this write is unknown. Going on to write could leave a hole before what comes
     // later, and syncing again can report success for pages that the kernel has dropped.
-    failed_ = Status::NotDurable(status.message());
+    failed_ = failed_.ok() ? Status::NotDurable(status.message()) : failed_;
     open_.Clear();
+    writer_sleep_ = Sleep::kAwake;
+    writer_cv_.NotifyOne();  // It mends.
   }
-  must_look_.store(!failed_.ok() || open_.bytes() > options_.max_batch_bytes,
-                   std::memory_order_relaxed);
+  must_look_.store(!failed_.ok() || Full(), std::memory_order_relaxed);
   done_cv_.NotifyAll();
-  if (options_.metrics != nullptr) {
-    mu_.Unlock();  // Not earlier: whoever collects may call the queues, and those may write.
-    options_.metrics->ObserveCommit(mutations, took);
-    mu_.Lock();
-  }
 }
 
 void Journal::WriteLoop() {
   const MutexLock lock(mu_);
-  while (!stopping_ && failed_.ok()) {
-    while (open_.empty() && !stopping_) {
+  while (!stopping_) {
+    if (!failed_.ok()) {
+      AwaitMending();
+      continue;
+    }
+    if (open_.empty()) {
       writer_sleep_ = Sleep::kAsleep;
       writer_cv_.Wait(mu_);
+      continue;
     }
     const auto until = std::chrono::steady_clock::now() + options_.flush_interval;
     bool in_time = true;
-    while (!urgent_ && !stopping_ && in_time) {
+    while (!urgent_ && !stopping_ && failed_.ok() && in_time) {
       writer_sleep_ = Sleep::kDozing;
       in_time = writer_cv_.WaitUntil(mu_, until);
     }
@@ -140,6 +153,54 @@ void Journal::WriteLoop() {
     }
   }
   writer_sleep_ = Sleep::kAwake;
+}
+
+// --- Mending ---
+
+// On the background thread, which has nothing to write while the journal is failed.
+void Journal::AwaitMending() {
+  if (!mends_) {
+    writer_cv_.Wait(mu_);
+    return;
+  }
+  mu_.Unlock();
+  const bool again = options_.mend();
+  mu_.Lock();
+  mends_ = again;
+}
+
+void Journal::BeginImage() {
+  const MutexLock lock(mu_);
+  WQ_CHECK(!failed_.ok() && !imaging_ && !writing_, "an image is for a failed journal");
+  imaging_ = true;
+}
+
+Status Journal::WriteImage(storage::MutationBatch* image) {
+  const MutexLock lock(mu_);
+  WQ_CHECK(imaging_, "an image that was not begun");
+  // Behind the image: what changed while it was made.
+  image->Append(open_);
+  open_.Clear();
+  const Position end = appended_;
+  done_cv_.NotifyAll();  // There is room again.
+  mu_.Unlock();
+  Status status = image->empty() ? storage_->Sync() : storage_->Write(*image, /*sync=*/true);
+  mu_.Lock();
+  imaging_ = false;
+  if (status.ok()) {
+    failed_ = Status::Ok();
+  }
+  EndWrite(status, end, /*sync=*/true);
+  return status;
+}
+
+void Journal::DropImage() {
+  const MutexLock lock(mu_);
+  WQ_CHECK(imaging_, "an image that was not begun");
+  imaging_ = false;
+  open_.Clear();
+  must_look_.store(true, std::memory_order_relaxed);
+  done_cv_.NotifyAll();
 }
 
 Status Journal::Flush(Durability durability) {

@@ -13,8 +13,9 @@
 // fdatasync serves them all. What nobody waits for is written by a background thread: at once if
 // urgent, else after flush_interval.
 //
-// A failed write is final: its outcome on disk is unknown, and every Wait for something after it
-// returns NotDurable. Nothing is written any more, so the disk keeps a prefix.
+// After a failed write its outcome on disk is unknown. Every Wait for something after it returns
+// NotDurable, and what is appended is dropped, so the disk keeps a prefix: until somebody (see
+// mender.h) has made an image of all memory, and WriteImage has put it on the disk.
 //
 // Threading: thread-safe. Append never blocks on I/O; its lock is the last one that is taken.
 #pragma once
@@ -22,6 +23,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <thread>
 
 #include "engine/item.h"
@@ -46,6 +48,9 @@ class Journal {
     std::chrono::milliseconds flush_interval{10};
     size_t max_batch_bytes = size_t{8} << 20;
     StoreMetrics* metrics = nullptr;  // Borrowed. Null: none.
+    // Called by the background thread after a failure, holding no lock; returns true once the journal is
+    // healthy again, or false to be called no more. Null: a failure is final.
+    std::function<bool()> mend = nullptr;
   };
 
   // `storage` is borrowed.
@@ -69,16 +74,34 @@ class Journal {
   // Wait for the present end.
   Status Flush(Durability durability);
 
-  // Ok until a write fails.
+  // Ok, or the failure since which nothing is durable.
   Status Health() const;
 
+  // --- Mending. REQUIRES: a write has failed; called from Options::mend only. ---
+
+  // From now on what is appended is kept, to be written behind an image. Calls go on returning
+  // NotDurable, but wait if more than max_batch_bytes are open.
+  void BeginImage();
+  // Writes and syncs `image`, and what was appended since BeginImage behind it, in one batch. The image
+  // holds the effects of everything before BeginImage, and may hold some that came later: a batch
+  // that is applied to its own effects changes nothing.
+  // Ok: all that was appended so far is on the disk, and the journal is healthy. Otherwise it is as
+  // failed as before.
+  Status WriteImage(storage::MutationBatch* image);
+  // Instead of WriteImage: there is no image.
+  void DropImage();
+
   // Writes and syncs what is open, and ends the background thread. Nothing may be appended any
-  // more.
+  // more, and `mend` must return soon.
   Status Stop();
 
  private:
   void WriteLoop();
   void WriteOpen() WQ_REQUIRES(mu_);
+  // What a write has come to: everything up to `end` is on disk, or `status` is a failure.
+  void EndWrite(const Status& status, Position end, bool sync) WQ_REQUIRES(mu_);
+  void AwaitMending() WQ_REQUIRES(mu_);
+  bool Full() const WQ_REQUIRES(mu_) { return open_.bytes() > options_.max_batch_bytes; }
   Status WaitSlow(Position position, Durability durability);
 
   storage::Storage* const storage_;
@@ -92,7 +115,7 @@ class Journal {
   mutable Mutex mu_;
   CondVar done_cv_;                                 // A write ended.
   CondVar writer_cv_;                               // There is something for the background thread.
-  storage::MutationBatch open_ WQ_GUARDED_BY(mu_);  // Appended, not yet being written.
+  storage::MutationBatch open_ WQ_GUARDED_BY(mu_);  // Appended, not being written yet.
   // Being written. Touched without mu_ by the one thread that set writing_.
   storage::MutationBatch in_flight_;
   bool writing_ WQ_GUARDED_BY(mu_) = false;
@@ -104,7 +127,9 @@ class Journal {
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
   enum class Sleep : uint8_t { kAwake, kDozing, kAsleep };  // Dozing: until flush_interval is over.
   Sleep writer_sleep_ WQ_GUARDED_BY(mu_) = Sleep::kAwake;
-  Status failed_ WQ_GUARDED_BY(mu_);  // The first failure.
+  Status failed_ WQ_GUARDED_BY(mu_);         // The failure since which nothing is durable.
+  bool imaging_ WQ_GUARDED_BY(mu_) = false;  // From BeginImage to its end. Implies a failure.
+  bool mends_ WQ_GUARDED_BY(mu_);            // options_.mend is to be called after a failure.
 
   std::thread writer_;  // Last: it uses all of the above.
 };

@@ -75,9 +75,10 @@ constexpr Metric kCommitMutations{.kind = MetricKind::kHistogram,
                                   .name = "wq_commit_batch_mutations",
                                   .help = "How many puts and erases one write of the store has",
                                   .bounds = kBatchBounds};
-constexpr Metric kHealthy{.kind = MetricKind::kGauge,
-                          .name = "wq_store_healthy",
-                          .help = "1 while every write of the store has succeeded, else 0"};
+constexpr Metric kHealthy{
+    .kind = MetricKind::kGauge,
+    .name = "wq_store_healthy",
+    .help = "1 while what is acknowledged is durable, 0 from a failed write until mended"};
 
 double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 

@@ -51,6 +51,11 @@ Status Queue::Rep::Restore(const storage::Reader& reader) {
   return Settle(effects, Durability::kProcess);
 }
 
+void Queue::Rep::AppendImage(storage::MutationBatch* image) const {
+  const MutexLock lock(mu);
+  state.AppendImage(image);
+}
+
 // --- The two ends of a call ---
 
 Status Queue::Rep::RefuseProcess() const {

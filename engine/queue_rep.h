@@ -38,6 +38,9 @@ struct Queue::Rep final : Timer::Target {
   // Rebuilds the state from the store. Before anything else. Blocks.
   Status Restore(const storage::Reader& reader);
 
+  // Puts all that should be on disk of the queue; see QueueState::AppendImage.
+  void AppendImage(storage::MutationBatch* batch) const WQ_EXCLUDES(mu);
+
   // What a transition leaves to be done outside mu.
   struct Effects {
     Position position = 0;      // To wait for.

@@ -132,6 +132,9 @@ class QueueState {
   void ForEachQueued(const std::function<bool(const Item&)>& visit) const;
   std::vector<QuarantinedKey> Quarantined() const;  // By key.
 
+  // Puts every record that should be on disk, each once, in no order.
+  void AppendImage(storage::MutationBatch* batch) const;
+
   // --- Recovery: the records of the store, in this order, before any transition. ---
   // Each returns Corruption, naming the key, for what no sequence of transitions can leave.
 
@@ -165,6 +168,7 @@ class QueueState {
   uint64_t NextSequence();
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
+  storage::QueueStateRecord StateRecord() const;
   // Mutations. Nothing happens in a queue that is in memory only.
   void PutState();
   void PutPending(Item* item);
@@ -172,7 +176,7 @@ class QueueState {
   void RewritePending(Item* item, Lane old_lane, uint64_t old_sequence);
   void PutDelayed(DelayEntry* entry);
   void EraseDelayed(const DelayEntry& entry);
-  void PutFailures(const Item& item);  // To the family where they belong.
+  void PutFailures(const Item& item);
   void EraseFailures(const Item& item);
 
   // The options that matter here.

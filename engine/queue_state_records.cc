@@ -5,6 +5,71 @@
 #include "engine/queue_state.h"
 
 namespace wq {
+namespace {
+
+storage::PendingRecord PendingRecordOf(const Item& item) {
+  return {.key = item.key(),
+          .lane = item.lane,
+          .sequence = item.sequence,
+          .added_at_us = item.added_at_us,
+          .group = item.group_name()};
+}
+
+storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry) {
+  return {.key = entry.item->key(),
+          .ready_at_us = entry.ready_at_us,
+          .delay_us = entry.delay_us,
+          .added_at_us = entry.added_at_us,
+          .lane = entry.lane,
+          .group = entry.item->group_name()};
+}
+
+// To the family where they belong.
+void PutFailuresOf(storage::QueueId id, const Item& item, storage::MutationBatch* batch) {
+  const storage::FailureRecord record{.key = item.key(),
+                                      .count = item.failures->count,
+                                      .first_at_us = item.failures->first_at_us,
+                                      .last_at_us = item.failures->last_at_us,
+                                      .last_error = item.failures->last_error};
+  if (item.quarantined()) {
+    storage::PutQuarantine(id,
+                           {.failures = record,
+                            .quarantined_at_us = item.failures->quarantined_at_us,
+                            .lane = item.failures->lane,
+                            .group = item.group_name()},
+                           batch);
+  } else {
+    storage::PutFailures(id, record, batch);
+  }
+}
+
+}  // namespace
+
+storage::QueueStateRecord QueueState::StateRecord() const {
+  return {.sequence_high_water = sequence_high_water_,
+          .limiter_state = limiter_state_,
+          .paused = paused_,
+          .paused_until_us = paused_until_us_,
+          .shards = shards_on_disk_};
+}
+
+void QueueState::AppendImage(storage::MutationBatch* batch) const {
+  storage::PutQueueState(id_, StateRecord(), batch);
+  items_.ForEach([this, batch](const Item& item) {
+    if (item.state != KeyState::kClean) {
+      storage::PutPending(id_, PendingRecordOf(item), batch);
+    }
+    if (item.delay != nullptr) {
+      storage::PutDelayed(id_, DelayedRecordOf(*item.delay), batch);
+    }
+    if (item.failures != nullptr) {
+      PutFailuresOf(id_, item, batch);
+    }
+  });
+  for (const auto& [name, value] : cursors_) {
+    storage::PutCursor(id_, {.name = name, .value = value}, batch);
+  }
+}
 
 void QueueState::Stamp(Position position) {
   for (Position* slot : unstamped_) {
@@ -24,25 +89,13 @@ uint64_t QueueState::NextSequence() {
 
 void QueueState::PutState() {
   if (batch_ != nullptr) {
-    storage::PutQueueState(id_,
-                           {.sequence_high_water = sequence_high_water_,
-                            .limiter_state = limiter_state_,
-                            .paused = paused_,
-                            .paused_until_us = paused_until_us_,
-                            .shards = shards_on_disk_},
-                           batch_);
+    storage::PutQueueState(id_, StateRecord(), batch_);
   }
 }
 
 void QueueState::PutPending(Item* item) {
   if (batch_ != nullptr) {
-    storage::PutPending(id_,
-                        {.key = item->key(),
-                         .lane = item->lane,
-                         .sequence = item->sequence,
-                         .added_at_us = item->added_at_us,
-                         .group = item->group_name()},
-                        batch_);
+    storage::PutPending(id_, PendingRecordOf(*item), batch_);
     unstamped_.push_back(&item->position);
   }
 }
@@ -63,14 +116,7 @@ void QueueState::RewritePending(Item* item, Lane old_lane, uint64_t old_sequence
 
 void QueueState::PutDelayed(DelayEntry* entry) {
   if (batch_ != nullptr) {
-    storage::PutDelayed(id_,
-                        {.key = entry->item->key(),
-                         .ready_at_us = entry->ready_at_us,
-                         .delay_us = entry->delay_us,
-                         .added_at_us = entry->added_at_us,
-                         .lane = entry->lane,
-                         .group = entry->item->group_name()},
-                        batch_);
+    storage::PutDelayed(id_, DelayedRecordOf(*entry), batch_);
     unstamped_.push_back(&entry->position);
   }
 }
@@ -82,23 +128,8 @@ void QueueState::EraseDelayed(const DelayEntry& entry) {
 }
 
 void QueueState::PutFailures(const Item& item) {
-  if (batch_ == nullptr) {
-    return;
-  }
-  const storage::FailureRecord record{.key = item.key(),
-                                      .count = item.failures->count,
-                                      .first_at_us = item.failures->first_at_us,
-                                      .last_at_us = item.failures->last_at_us,
-                                      .last_error = item.failures->last_error};
-  if (item.quarantined()) {
-    storage::PutQuarantine(id_,
-                           {.failures = record,
-                            .quarantined_at_us = item.failures->quarantined_at_us,
-                            .lane = item.failures->lane,
-                            .group = item.group_name()},
-                           batch_);
-  } else {
-    storage::PutFailures(id_, record, batch_);
+  if (batch_ != nullptr) {
+    PutFailuresOf(id_, item, batch_);
   }
 }
 

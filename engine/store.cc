@@ -7,6 +7,7 @@
 #include "engine/queue_rep.h"
 #include "engine/recovery.h"
 #include "engine/store_rep.h"
+#include "storage/difference.h"
 #include "storage/rocksdb_storage.h"
 #include "wq/queue.h"
 
@@ -26,15 +27,26 @@ Status CheckQueueOptions(const QueueOptions& options) {
   return wrong == nullptr ? Status::Ok() : Status::InvalidArgument(wrong);
 }
 
-std::unique_ptr<Journal> MakeJournal(storage::Storage* storage, const StoreOptions& options,
-                                     StoreMetrics* metrics) {
-  if (storage == nullptr) {
+std::unique_ptr<Journal> MakeJournal(Store::Rep* rep) {
+  if (rep->storage == nullptr) {
     return nullptr;
   }
-  return std::make_unique<Journal>(storage,
-                                   Journal::Options{.flush_interval = options.flush_interval,
-                                                    .max_batch_bytes = options.max_batch_bytes,
-                                                    .metrics = metrics});
+  return std::make_unique<Journal>(rep->storage.get(),
+                                   Journal::Options{.flush_interval = rep->options.flush_interval,
+                                                    .max_batch_bytes = rep->options.max_batch_bytes,
+                                                    .metrics = rep->metrics.get(),
+                                                    .mend = [rep] { return rep->mender->Run(); }});
+}
+
+std::unique_ptr<Mender> MakeMender(Store::Rep* rep) {
+  if (rep->storage == nullptr) {
+    return nullptr;
+  }
+  return std::make_unique<Mender>(rep, rep->journal.get(),
+                                  Mender::Options{.backoff_min = rep->options.mend_backoff_min,
+                                                  .backoff_max = rep->options.mend_backoff_max,
+                                                  .on_health = rep->options.on_health,
+                                                  .clock = rep->clock});
 }
 
 }  // namespace
@@ -48,7 +60,8 @@ Store::Rep::Rep(const StoreOptions& store_options, std::string store_dir,
       clock(store_options.clock == nullptr ? Clock::System() : store_options.clock),
       storage(std::move(store_storage)),
       metrics(StoreMetrics::Make(options.metrics, dir)),
-      journal(MakeJournal(storage.get(), options, metrics.get())),
+      journal(MakeJournal(this)),
+      mender(MakeMender(this)),
       timer(clock) {}
 
 Status Store::Rep::Open(const StoreOptions& options, const std::string& dir,
@@ -114,6 +127,49 @@ Status Store::Rep::CheckProcess() const {
              : Status::Ok();
 }
 
+// --- Mending ---
+
+Status Store::Rep::CheckReadable() const {
+  return journal == nullptr || journal->Health().ok() ? Status::Ok() : mender->Health();
+}
+
+Status Store::Rep::Reopen() {
+  // Whoever was opening a queue when the store failed is done with reading; who comes now is refused.
+  { const MutexLock lock(mu); }
+  return storage->Reopen();
+}
+
+Status Store::Rep::AppendDifference(storage::MutationBatch* batch) {
+  storage::MutationBatch rows;
+  std::vector<Queue::Rep*> open;  // No other one will be while the store is failed.
+  {
+    const MutexLock lock(mu);
+    for (const auto& [_, record] : records) {
+      storage::PutQueue(record, &rows);
+    }
+    for (const auto& [_, queue] : queues) {
+      open.push_back(queue->rep_.get());
+    }
+  }
+  Status status = storage::AppendDifference(*storage, storage::PartOfQueueRecords(), rows, batch);
+  for (auto queue = open.begin(); queue != open.end() && status.ok(); ++queue) {
+    rows.Clear();
+    (*queue)->AppendImage(&rows);
+    status = storage::AppendDifference(*storage, storage::PartOfQueue((*queue)->id), rows, batch);
+  }
+  return status;
+}
+
+Status Store::Rep::CloseStorage() {
+  if (!journal->Flush(Durability::kPower).ok()) {
+    static_cast<void>(mender->Mend());  // The journal's last word says what came of it.
+  }
+  mender->Stop();
+  Status status = journal->Stop();
+  Status closed = storage->Close();
+  return status.ok() ? closed : status;
+}
+
 // --- Store ---
 
 Store::Store(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
@@ -169,6 +225,9 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   if (rep_->queues.contains(name)) {
     return Status::AlreadyExists("queue '" + std::string(name) + "' is open already");
   }
+  if (Status s = rep_->CheckReadable(); !s.ok()) {
+    return s;
+  }
   if (!rep_->records.contains(name)) {
     if (!options.create_if_missing) {
       return Status::NotFound("there is no queue '" + std::string(name) + "'");
@@ -219,31 +278,37 @@ Status Store::Health() const {
   if (Status s = rep_->CheckProcess(); !s.ok()) {
     return s;
   }
-  return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Health();
+  return rep_->mender == nullptr ? Status::Ok() : rep_->mender->Health();
+}
+
+Status Store::Mend() {
+  if (Status s = rep_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  return rep_->mender == nullptr ? Status::Ok() : rep_->mender->Mend();
 }
 
 Status Store::Close() {
   if (Status s = rep_->CheckProcess(); !s.ok()) {
     return s;
   }
-  const MutexLock lock(rep_->mu);
-  if (std::exchange(rep_->closed, true)) {
-    return rep_->close_status;
-  }
-  for (const auto& [_, queue] : rep_->queues) {
-    queue->rep_->Close();
-    queue->rep_->HideGauges();
+  const MutexLock closing(rep_->close_mu);
+  {
+    const MutexLock lock(rep_->mu);
+    if (std::exchange(rep_->closed, true)) {
+      return rep_->close_status;
+    }
+    for (const auto& [_, queue] : rep_->queues) {
+      queue->rep_->Close();
+      queue->rep_->HideGauges();
+    }
   }
   if (rep_->metrics != nullptr) {
     rep_->metrics->Hide();
   }
   rep_->timer.Stop();
   if (rep_->journal != nullptr) {
-    rep_->close_status = rep_->journal->Stop();
-    Status closed = rep_->storage->Close();
-    if (rep_->close_status.ok()) {
-      rep_->close_status = std::move(closed);
-    }
+    rep_->close_status = rep_->CloseStorage();
   }
   return rep_->close_status;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/journal.h"
+#include "engine/mender.h"
 #include "engine/metrics.h"
 #include "engine/mutex.h"
 #include "engine/timer.h"
@@ -18,7 +19,7 @@
 
 namespace wq {
 
-struct Store::Rep {
+struct Store::Rep final : Mender::Target {
   // `storage` is null for a store in memory only.
   Rep(const StoreOptions& store_options, std::string store_dir,
       std::unique_ptr<storage::Storage> store_storage);
@@ -30,6 +31,14 @@ struct Store::Rep {
   Status Load();
   // Gives a new queue its record.
   Status CreateQueue(std::string_view name) WQ_REQUIRES(mu);
+  // NotDurable while the store is failed: nothing can be read then.
+  Status CheckReadable() const WQ_REQUIRES(mu);
+  // Ends the journal and closes the storage. What a last attempt can mend is mended.
+  Status CloseStorage() WQ_EXCLUDES(mu);
+
+  // For the mender.
+  Status Reopen() override WQ_EXCLUDES(mu);
+  Status AppendDifference(storage::MutationBatch* batch) override WQ_EXCLUDES(mu);
 
   // Locked: this process was forked from the store's owner. Before any lock is taken.
   Status CheckProcess() const;
@@ -41,14 +50,19 @@ struct Store::Rep {
   const std::unique_ptr<storage::Storage> storage;
   const std::unique_ptr<StoreMetrics> metrics;  // Null: none.
   const std::unique_ptr<Journal> journal;       // Null if and only if storage is.
+  const std::unique_ptr<Mender> mender;         // The same. Stopped before the journal is.
   std::string uuid;                             // Constant after Load.
 
+  Mutex close_mu;  // Before mu: a second Close waits for the first.
+  Status close_status WQ_GUARDED_BY(close_mu);
+
+  // Before the queues'. Whoever opens a queue reads the storage under it, and nobody else does while the
+  // store is healthy.
   mutable Mutex mu;
   std::map<std::string, storage::QueueRecord, std::less<>> records WQ_GUARDED_BY(mu);  // By name.
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues
       WQ_GUARDED_BY(mu);  // Open ones.
   bool closed WQ_GUARDED_BY(mu) = false;
-  Status close_status WQ_GUARDED_BY(mu);
 
   Timer timer;  // Last, so that it ends before the queues that it fires.
 };

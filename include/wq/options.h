@@ -16,6 +16,7 @@ namespace wq {
 class Clock;
 class Limiter;
 class MetricsProvider;
+class Status;
 
 // How far a call's effect has got when the call returns. Each level includes the ones before it.
 enum class Durability : uint8_t {
@@ -87,6 +88,17 @@ struct StoreOptions {
   // An unwritten batch larger than this makes kAsync calls wait for the writer: the bound of the
   // memory between a fast producer and a slow disk.
   size_t max_batch_bytes = size_t{8} << 20;
+
+  // After a failed write the store is opened anew and what the disk lacks is written (Store::Health). The
+  // first attempt comes after mend_backoff_min, each further one after twice the wait, at most
+  // mend_backoff_max; what seldom goes away, damaged files, is looked at after mend_backoff_max only.
+  std::chrono::milliseconds mend_backoff_min{100};
+  std::chrono::milliseconds mend_backoff_max{30'000};
+
+  // Called when the store fails, with NotDurable and the failure, and when it is mended, with Ok. By a thread
+  // of the store that holds no lock: it may call the store and its queues, but neither Mend nor
+  // Close, and the next attempt waits until it returns.
+  std::function<void(const Status&)> on_health = nullptr;
 
   // Where the metrics of the store and its queues go; see metrics.h. nullptr: nothing is measured.
   std::shared_ptr<MetricsProvider> metrics = nullptr;

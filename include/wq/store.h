@@ -51,7 +51,8 @@ class Store {
   // Opens the queue of this name, with all that it held: pending keys in their order (those that
   // were processing first in their lane), delays, failure counts. A name is 1 to 64 of
   // [A-Za-z0-9._-].
-  //   InvalidArgument bad name or options; AlreadyExists open already in this store.
+  //   InvalidArgument bad name or options; AlreadyExists open already in this store;
+  //   NotDurable      the store is failed (see Health): a queue is not opened meanwhile.
   // Blocks: for reading the queue's records.
   Status OpenQueue(std::string_view name, const QueueOptions& options, Queue** queue);
 
@@ -65,13 +66,20 @@ class Store {
   // Blocks. NotDurable if a write has failed.
   Status Flush(Durability durability = Durability::kPower);
 
-  // Ok while every write has succeeded; otherwise NotDurable with the first failure. After a failed
-  // write the store is not written any more: its queues go on in memory, each call reports it, and
-  // what is on disk is a prefix that a reopening recovers.
+  // Ok, or NotDurable from a failed write until the store is mended: the first failure, since when, what was
+  // tried, and when it is tried again. After a failed write the open queues go on in memory, each
+  // changing call returns NotDurable, and the disk keeps a prefix. When the disk is back, what it lacks
+  // is written from memory, and all is durable again, what was done meanwhile included. The store is
+  // opened anew for that, with backoff: see StoreOptions::mend_backoff_min, and on_health.
   Status Health() const;
+
+  // Tries to mend a failed store at once; see Health. Ok: it is healthy. Blocks: for one attempt.
+  // REQUIRES: not called from on_health.
+  Status Mend();
 
   // Stops every queue (Queue::Stop: blocked calls return), makes everything durable and closes the
   // files, so that the next opening replays nothing. Later calls return ShuttingDown. Idempotent.
+  // NotDurable if a write has failed and a last attempt to mend the store has, too.
   // Blocks: for one flush.
   Status Close();
 
