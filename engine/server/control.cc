@@ -67,20 +67,20 @@ Status FindQueue(Store* store, const QueueOpener& open_queue, const wire::Call& 
   if (*queue != nullptr) {
     return {};
   }
-  const std::string name = "queue \"" + EscapeKey(call.queue) + "\"";
+  const std::string name = "queue '" + EscapeKey(call.queue) + "'";
   if (open_queue != nullptr) {
     Status s = open_queue(call.queue, call.create, queue);
     if (s.code() == StatusCode::kAlreadyExists) {  // Somebody was faster.
       *queue = store->FindQueue(call.queue);
     }
-    return *queue != nullptr ? Status::Ok() : s.ok() ? Status::NotFound("no " + name) : s;
+    return *queue != nullptr ? Status::Ok() : s.ok() ? Status::NotFound("there is no " + name) : s;
   }
   const std::vector<std::string> names = store->QueueNames();
   if (std::binary_search(names.begin(), names.end(), call.queue)) {
     return Status::Locked(name + " is not open in process " + std::to_string(getpid()) +
                           ", which owns the store");
   }
-  return Status::NotFound("no " + name);
+  return Status::NotFound("there is no " + name);
 }
 
 // What a call does, and its answer.

@@ -60,7 +60,7 @@ struct ServerOptions {
 
 class Server {
  public:
-  // `store` is borrowed, open, and has no other Server.
+  // `store` is borrowed, open, and has no other Server with a control socket.
   //   InvalidArgument  nothing to serve, an address that is not loopback, a store in memory with
   //                    control_socket.
   //   AlreadyExists    DIR/control.sock is there and is no socket.

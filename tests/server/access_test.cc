@@ -310,7 +310,7 @@ TEST_F(LiveTest, TheProtocolIsPlain) {
               HasSubstr(R"({"done":1,"absent":[1]})"));
   EXPECT_THAT(Post("/v1/resume", R"({"queue": "pods"})"), HasSubstr(R"({"was_paused":false})"));
   EXPECT_THAT(Post("/v1/pause", R"({"queue": "nope"})"),
-              HasSubstr(R"({"code":"NotFound","message":"no queue \"nope\""})"));
+              HasSubstr(R"({"code":"NotFound","message":"there is no queue 'nope'"})"));
   EXPECT_EQ(pods_->List(0, 10).at(0).key, "\xff");
 }
 

@@ -250,7 +250,7 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started
   run -4 --separate-stderr wqctl add -q q b
-  contains "$stderr" "$PID"
+  contains "$stderr" "is owned by process $PID, which serves no control socket"
   run -4 --separate-stderr wqctl work -q q -- true
   contains "$stderr" "$PID"
   echo > gate

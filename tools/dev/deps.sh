@@ -10,7 +10,7 @@ set -euo pipefail
 # googletest and bats are here because the one CMake configuration covers the tests; they are small.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev nlohmann-json3-dev
-  libcpp-httplib-dev libgtest-dev libgmock-dev bats jq dpkg-dev file)
+  libcpp-httplib-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 all=("${build[@]}" clang clang-tidy clang-format shellcheck)
 
 case "${1:-}" in

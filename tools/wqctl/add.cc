@@ -11,11 +11,11 @@
 #include "tools/wqctl/json.h"
 #include "tools/wqctl/key_reader.h"
 #include "tools/wqctl/log.h"
-#include "tools/wqctl/open_queue.h"
 #include "tools/wqctl/output.h"
+#include "tools/wqctl/reach.h"
 #include "tools/wqctl/verbs.h"
 #include "wq/keys.h"
-#include "wq/queue.h"
+#include "wq/queue_access.h"
 
 namespace wqctl {
 namespace {
@@ -25,8 +25,13 @@ constexpr size_t kKeysPerBatch = 1000;
 // Puts keys into the queue and counts what became of them.
 class Adder {
  public:
-  Adder(const AddArgs& args, size_t max_key_bytes, wq::Queue* queue)
-      : args_(args), max_key_bytes_(max_key_bytes), queue_(queue) {}
+  Adder(const AddArgs& args, size_t max_key_bytes, wq::QueueAccess* queue)
+      : max_key_bytes_(max_key_bytes),
+        request_{.lane = args.lane,
+                 .group = args.group,
+                 .delay = args.after,
+                 .durability = args.durability},
+        queue_(queue) {}
 
   // A key that is not taken is named on stderr by `where` and its number. An error of the store
   // ends it.
@@ -58,13 +63,8 @@ class Adder {
         keys_.push_back(line.text);
       }
     }
-    return args_.after > std::chrono::microseconds{0} ? AddAfter(where) : AddNow(where);
-  }
-
-  wq::Status AddNow(std::string_view where) {
     wq::BatchResult result;
-    const wq::AddOptions options = Options(args_.durability);
-    if (wq::Status s = queue_->AddBatch(keys_, options, &result); !s.ok()) return s;
+    if (wq::Status s = queue_->Add(keys_, request_, &result); !s.ok()) return s;
     added_ += result.added;
     deduplicated_ += result.deduplicated;
     held_ += result.held;
@@ -72,45 +72,14 @@ class Adder {
     return wq::Status::Ok();
   }
 
-  // There is no batch of delayed keys, so one barrier stands in for a wait at each.
-  wq::Status AddAfter(std::string_view where) {
-    wq::BatchResult result;
-    const wq::AddOptions options = Options(wq::Durability::kAsync);
-    for (size_t i = 0; i < keys_.size(); ++i) {
-      wq::AddOutcome outcome = wq::AddOutcome::kAdded;
-      wq::Status s = queue_->AddAfter(keys_[i], args_.after, options, &outcome);
-      if (s.code() == wq::StatusCode::kInvalidArgument) {
-        Refuse(where, *taken_[i], s.message());
-      } else if (!s.ok()) {
-        return s;
-      } else {
-        ++CountOf(outcome, &result);
-      }
-    }
-    if (wq::Status s = queue_->Flush(args_.durability); !s.ok()) return s;
-    added_ += result.added;
-    deduplicated_ += result.deduplicated;
-    held_ += result.held;
-    return wq::Status::Ok();
-  }
-
-  static size_t& CountOf(wq::AddOutcome outcome, wq::BatchResult* result) {
-    if (outcome == wq::AddOutcome::kHeld) return result->held;
-    return outcome == wq::AddOutcome::kAdded ? result->added : result->deduplicated;
-  }
-
-  wq::AddOptions Options(wq::Durability durability) const {
-    return {.lane = args_.lane, .durability = durability, .group = args_.group};
-  }
-
   void Refuse(std::string_view where, const KeyReader::Line& line, const std::string& why) {
     ++refused_;
     LogError(std::string(where) + " " + std::to_string(line.number) + ": " + why);
   }
 
-  const AddArgs& args_;
   const size_t max_key_bytes_;
-  wq::Queue* const queue_;
+  const wq::AddRequest request_;
+  wq::QueueAccess* const queue_;
   uint64_t added_ = 0;
   uint64_t deduplicated_ = 0;
   uint64_t held_ = 0;
@@ -155,21 +124,21 @@ int PrintResult(const Adder& adder, Format format, int code) {
 }  // namespace
 
 int Run(const AddArgs& args) {
-  const wq::QueueOptions options = ToolQueueOptions();
-  OpenedQueue opened;
-  if (wq::Status s = OpenQueue(args.store_dir, args.queue, options, &opened); !s.ok()) {
+  ReachedQueue reached;
+  if (wq::Status s = ReachQueue(args.store_dir, args.queue, {.create = true}, &reached); !s.ok()) {
     return Fail(s);
   }
-  wq::Store* const store = opened.store.get();
-
-  Adder adder(args, options.max_key_bytes, opened.queue);
+  const size_t max_key_bytes = wq::QueueOptions().max_key_bytes;
+  Adder adder(args, max_key_bytes, reached.access.get());
   int code = AddFromArguments(args.keys, &adder);
   if (code == kExitOk && args.from_stdin) {
-    code = AddFromStdin(args.delimiter, options.max_key_bytes, &adder);
+    code = AddFromStdin(args.delimiter, max_key_bytes, &adder);
   }
-  if (wq::Status s = store->Flush(args.durability); code == kExitOk && !s.ok()) code = Fail(s);
+  if (wq::Status s = reached.access->Flush(args.durability); code == kExitOk && !s.ok()) {
+    code = Fail(s);
+  }
   // What is acknowledged by now stays so, whatever closing says; an error of it is reported still.
-  if (wq::Status s = store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
+  if (wq::Status s = reached.Close(); code == kExitOk && !s.ok()) code = Fail(s);
   if (code == kExitOk && adder.refused() > 0) code = kExitFailure;
   return PrintResult(adder, args.format, code);
 }

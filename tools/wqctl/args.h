@@ -44,6 +44,7 @@ struct WorkArgs {
   std::chrono::microseconds timeout{0};  // 0 is none.
   std::chrono::microseconds grace = std::chrono::seconds{30};
   bool follow = false;
+  std::string http_address;    // Empty: none.
   mode_t command_umask = 022;  // The user's own, since wqctl's is stricter.
 };
 
@@ -65,15 +66,6 @@ struct ChangeArgs {
   std::string queue;
   bool yes = false;      // Do not ask.
   bool dry_run = false;  // Only show what would be done.
-};
-
-enum class KeyChange : uint8_t { kRemove, kCancelDelay, kForget, kRelease, kDrop };
-
-struct KeyChangeArgs : ChangeArgs {
-  KeyChange change = KeyChange::kRemove;
-  std::vector<std::string> keys;  // Each once; empty if `all`.
-  bool all = false;               // Not for kRemove and kCancelDelay.
-  Format format = Format::kText;
 };
 
 struct PauseArgs : ChangeArgs {

@@ -1,4 +1,4 @@
-// Bytes as text: base64 for JSON, hexadecimal for --hex.
+// Bytes as hexadecimal text, for --hex. (Base64 is in wq/keys.h.)
 #pragma once
 
 #include <optional>
@@ -6,10 +6,6 @@
 #include <string_view>
 
 namespace wqctl {
-
-std::string ToBase64(std::string_view bytes);
-// Canonical only: padded, and without bits that nobody would see. nullopt for anything else.
-std::optional<std::string> FromBase64(std::string_view text);
 
 std::string ToHex(std::string_view bytes);  // Lower case.
 std::optional<std::string> FromHex(std::string_view text);

@@ -9,6 +9,7 @@
 #include "tools/wqctl/log.h"
 #include "tools/wqctl/output.h"
 #include "tools/wqctl/queues.h"
+#include "tools/wqctl/reach.h"
 
 namespace wqctl {
 namespace {
@@ -29,8 +30,7 @@ wq::Status MakeQuestion(const ChangeArgs& args, const Question& question, std::s
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = ViewQueue(args, &view); !s.ok()) return s;
   if (view->info().owner_alive) {
-    return wq::Status::Locked("the store is owned by process " +
-                              std::to_string(view->info().owner_pid));
+    if (wq::Status s = CheckOwnerServes(args.store_dir, view->info().owner_pid); !s.ok()) return s;
   }
   return question(*view, text);
 }

@@ -27,7 +27,7 @@ using Question = std::function<wq::Status(const wq::StoreView& view, std::string
 
 // Nothing if the change may be made: --yes was given, or somebody at the terminal says so.
 // Otherwise the exit code, all being said: there is no terminal, the answer is no, or there is
-// nothing to ask (no such queue, another owner of the store). `question` sees the store as it is
+// nothing to ask (no such queue, another owner of the store that takes no changes). `question` sees the store as it is
 // before. Blocks: until there is an answer.
 std::optional<int> Confirm(const ChangeArgs& args, const Question& question);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "tools/wqctl/bytes_text.h"
 #include "tools/wqctl/duration.h"
 #include "tools/wqctl/json_fields.h"
 
@@ -82,7 +83,7 @@ class Taker {
   // As SetBytes wrote it; keys in hexadecimal too.
   void Bytes(const std::string& name, std::string* target) {
     Text(name, target);
-    Decoded(name + "_base64", "base64", FromBase64, target);
+    Decoded(name + "_base64", "base64", wq::FromBase64, target);
     Decoded(name + "_hex", "hexadecimal", FromHex, target);
   }
   template <typename T>

@@ -212,6 +212,29 @@ void AppendOtherDiffJson(const std::string& change, const std::string& queue,
   out->append(json.dump());
 }
 
+void AppendSampleJson(const Sample& sample, const QueueSample& queue, std::string* out) {
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
+  Json json;
+  json["time"] = FormatTime(sample.wall_us);
+  json["live"] = sample.live;
+  json["owner_pid"] = sample.owner_pid == 0 ? Json() : Json(sample.owner_pid);
+  json["healthy"] = sample.live ? Json(sample.health.ok()) : Json();
+  json["queue"] = queue.name;
+  json["pending"] = queue.pending;
+  json["processing"] = or_null(queue.processing);
+  json["delayed"] = queue.delayed;
+  json["failing"] = queue.failing;
+  json["quarantined"] = queue.quarantined;
+  json["paused"] = queue.paused;
+  json["pending_change_per_second"] = or_null(queue.pending_change);
+  json["added_per_second"] = or_null(queue.added);
+  json["done_per_second"] = or_null(queue.done);
+  json["failed_per_second"] = or_null(queue.failed);
+  Json& top = json["top_failing"] = Json::array();
+  for (const wq::FailingKey& failing : queue.top_failing) top.push_back(FailingKeyJson(failing));
+  *out += json.dump();
+}
+
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
                       std::string* out) {
   out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wq/entry_diff.h"
+#include "tools/wqctl/watch_sample.h"
 #include "wq/import.h"
 #include "wq/store_view.h"
 #include "wq/verify.h"
@@ -51,6 +52,8 @@ void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& 
 // {"change": […], "queue": …, "cursor": …}; without `cursor` for the queue itself.
 void AppendOtherDiffJson(const std::string& change, const std::string& queue,
                          const std::string& cursor, std::string* out);
+// One queue of a sample on one line, without a line end, appended to `out`.
+void AppendSampleJson(const Sample& sample, const QueueSample& queue, std::string* out);
 
 // {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,

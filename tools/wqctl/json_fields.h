@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "tools/wqctl/bytes_text.h"
 #include "wq/entry.h"
 #include "wq/keys.h"
 
@@ -19,7 +18,7 @@ inline void SetBytes(const std::string& name, std::string_view bytes, Json* obje
   if (wq::IsValidUtf8(bytes)) {
     (*object)[name] = bytes;
   } else {
-    (*object)[name + "_base64"] = ToBase64(bytes);
+    (*object)[name + "_base64"] = wq::ToBase64(bytes);
   }
 }
 

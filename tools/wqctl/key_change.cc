@@ -1,5 +1,5 @@
-// wqctl rm, cancel-delay, forget, quarantine release, quarantine drop: one change, made to each of
-// some keys.
+// wqctl rm, cancel-delay, requeue, forget, quarantine release, quarantine drop: one change, made to
+// each of some keys.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -7,18 +7,22 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "tools/wqctl/bytes_text.h"
 #include "tools/wqctl/confirm.h"
 #include "tools/wqctl/exit_code.h"
+#include "tools/wqctl/filter.h"
 #include "tools/wqctl/json.h"
+#include "tools/wqctl/key_change.h"
 #include "tools/wqctl/log.h"
-#include "tools/wqctl/open_queue.h"
 #include "tools/wqctl/output.h"
+#include "tools/wqctl/reach.h"
 #include "tools/wqctl/verbs.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
-#include "wq/queue.h"
+#include "wq/queue_access.h"
 #include "wq/store_view.h"
 
 namespace wqctl {
@@ -34,17 +38,19 @@ struct Wording {
   std::string_view object;  // Of the question: "Remove 3 <object>".
 };
 
-Wording WordingOf(KeyChange change) {
+Wording WordingOf(wq::KeyChange change) {
   switch (change) {
-    case KeyChange::kRemove:
+    case wq::KeyChange::kRemove:
       return {"remove", "removed", "not pending", "pending keys"};
-    case KeyChange::kCancelDelay:
+    case wq::KeyChange::kCancelDelay:
       return {"cancel the delay of", "cancelled", "not delayed", "delayed keys"};
-    case KeyChange::kForget:
+    case wq::KeyChange::kRequeue:
+      return {"requeue", "requeued", "not delayed", "delayed keys"};
+    case wq::KeyChange::kForget:
       return {"forget the failures of", "forgotten", "not failing", "failing keys"};
-    case KeyChange::kRelease:
+    case wq::KeyChange::kRelease:
       return {"release", "released", "not in quarantine", "keys in quarantine"};
-    case KeyChange::kDrop:
+    case wq::KeyChange::kDrop:
       return {"drop", "dropped", "not in quarantine", "keys in quarantine"};
   }
   return {};
@@ -55,12 +61,12 @@ class Report {
  public:
   explicit Report(const KeyChangeArgs& args) : args_(args), wording_(WordingOf(args.change)) {}
 
-  void Done() { ++done_; }
+  void Done(uint64_t keys) { done_ += keys; }
   void WouldDo(std::string_view key) {
     ++done_;
     if (args_.format == Format::kJson) return;
-    out_.Write("would " + std::string(wording_.would) + " \"" + wq::EscapeKey(key, key.size()) +
-               "\"\n");
+    out_.Write("would " + std::string(wording_.would) + " \"" +
+               (args_.hex ? ToHex(key) : wq::EscapeKey(key, key.size())) + "\"\n");
   }
   void Absent(std::string_view key) {
     ++absent_;
@@ -90,33 +96,78 @@ class Report {
 
 // --- What the store says ---
 
-// Visits the keys that --all stands for.
-wq::Status VisitAll(const wq::StoreView& view, const KeyChangeArgs& args,
-                    const std::function<void(const std::string&)>& visit) {
-  const auto visit_key = [&visit](const auto& entry) {
-    visit(entry.key);
-    return !Interrupted();
-  };
-  return args.change == KeyChange::kForget ? view.ForEachFailing(args.queue, visit_key)
-                                           : view.ForEachQuarantined(args.queue, visit_key);
-}
-
-bool IsFor(KeyChange change, const wq::Entry& entry) {
+bool IsFor(wq::KeyChange change, const wq::Entry& entry) {
   using State = wq::EntryState;
   const bool due = entry.state == State::kDelayed &&
                    entry.ready_at_us <= wq::Clock::System()->WallUs();  // As good as pending.
   switch (change) {
-    case KeyChange::kRemove:
+    case wq::KeyChange::kRemove:
       return entry.state == State::kPending || due;
-    case KeyChange::kCancelDelay:
+    case wq::KeyChange::kCancelDelay:
+    case wq::KeyChange::kRequeue:
       return entry.state == State::kDelayed && !due;
-    case KeyChange::kForget:
+    case wq::KeyChange::kForget:
       return entry.state != State::kQuarantined && entry.failures.has_value();
-    case KeyChange::kRelease:
-    case KeyChange::kDrop:
+    case wq::KeyChange::kRelease:
+    case wq::KeyChange::kDrop:
       return entry.state == State::kQuarantined;
   }
   return false;
+}
+
+// The states of entries that the change may be for.
+wq::EntryStates StatesOf(wq::KeyChange change) {
+  using State = wq::EntryState;
+  wq::EntryStates states;
+  switch (change) {
+    case wq::KeyChange::kRemove:
+      states.Add(State::kPending);
+      states.Add(State::kDelayed);  // Those that are due.
+      break;
+    case wq::KeyChange::kCancelDelay:
+    case wq::KeyChange::kRequeue:
+      states.Add(State::kDelayed);
+      break;
+    case wq::KeyChange::kForget:
+      states.Add(State::kPending);
+      states.Add(State::kDelayed);
+      states.Add(State::kFailing);
+      break;
+    case wq::KeyChange::kRelease:
+    case wq::KeyChange::kDrop:
+      states.Add(State::kQuarantined);
+      break;
+  }
+  return states;
+}
+
+// Visits the keys that the filter, or --all, stands for.
+wq::Status VisitSelected(const wq::StoreView& view, const KeyChangeArgs& args,
+                         const std::function<void(const std::string&)>& visit) {
+  if (args.change == wq::KeyChange::kForget && args.filter.SelectsAll()) {
+    return view.ForEachFailing(args.queue, [&visit](const wq::FailingKey& failing) {
+      visit(failing.key);
+      return !Interrupted();
+    });
+  }
+  Filter filter = args.filter;
+  // Only what the change is for counts.
+  const uint64_t limit = std::exchange(filter.limit, std::nullopt).value_or(UINT64_MAX);
+  if (limit == 0) return wq::Status::Ok();
+  wq::EntryStates states;
+  for (size_t i = 0; i < wq::kEntryStateCount; ++i) {
+    const auto state = static_cast<wq::EntryState>(i);
+    if (StatesOf(args.change).Has(state) && filter.states.Has(state)) states.Add(state);
+  }
+  filter.states = states;
+  std::unordered_set<std::string> seen;  // A key may be pending and delayed, and have failed once.
+  return VisitMatching(view, {args.queue}, filter, wq::Clock::System()->WallUs(),
+                       [&](const std::string&, const wq::Entry& entry) {
+                         if (IsFor(args.change, entry) && seen.insert(entry.key).second) {
+                           visit(entry.key);
+                         }
+                         return seen.size() < limit && !Interrupted();
+                       });
 }
 
 wq::Status LookAt(const wq::StoreView& view, const KeyChangeArgs& args, const std::string& key,
@@ -140,8 +191,8 @@ int DryRun(const KeyChangeArgs& args) {
   if (wq::Status s = ViewQueue(args, &view); !s.ok()) return Fail(s);
   Report report(args);
   wq::Status s;
-  if (args.all) {
-    s = VisitAll(*view, args, [&report](const std::string& key) { report.WouldDo(key); });
+  if (args.bulk()) {
+    s = VisitSelected(*view, args, [&report](const std::string& key) { report.WouldDo(key); });
   }
   for (size_t i = 0; i < args.keys.size() && s.ok() && !Interrupted(); ++i) {
     s = LookAt(*view, args, args.keys[i], &report);
@@ -154,12 +205,15 @@ wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, st
   const std::string queue = " of queue \"" + wq::EscapeKey(args.queue) + "\"";
   *text = wording.would;
   text->front() = static_cast<char>(text->front() - 'a' + 'A');
-  if (args.all) {
+  if (args.bulk()) {
     uint64_t count = 0;
-    if (wq::Status s = VisitAll(view, args, [&count](const std::string&) { ++count; }); !s.ok()) {
+    if (wq::Status s = VisitSelected(view, args, [&count](const std::string&) { ++count; });
+        !s.ok()) {
       return s;
     }
-    *text += " all " + std::to_string(count) + " " + std::string(wording.object) + queue + "?";
+    const bool all = args.filter.SelectsAll();
+    *text += (all ? " all " : " ") + std::to_string(count) + " " + std::string(wording.object) +
+             queue + (all ? "?" : " that match?");
     return wq::Status::Ok();
   }
   for (size_t i = 0; i < std::min(args.keys.size(), kKeysInQuestion); ++i) {
@@ -174,67 +228,31 @@ wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, st
 
 // --- The change ---
 
-// The keys that --all stands for, of a store that we own.
-wq::Status AllKeys(const KeyChangeArgs& args, std::vector<std::string>* keys) {
+// The keys that the filter stands for, now that we own the store, or its owner has written what it has done.
+wq::Status SelectedKeys(const KeyChangeArgs& args, wq::QueueAccess* queue,
+                        std::vector<std::string>* keys) {
   const InterruptScope interrupts;
+  if (wq::Status s = queue->Flush(wq::Durability::kProcess); !s.ok()) return s;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = ViewQueue(args, &view); !s.ok()) return s;
-  return VisitAll(*view, args, [keys](const std::string& key) { keys->push_back(key); });
+  return VisitSelected(*view, args, [keys](const std::string& key) { keys->push_back(key); });
 }
 
-// NotFound: the key is not as the change needs it.
-class Changer {
- public:
-  Changer(KeyChange change, wq::Queue* queue) : change_(change), queue_(queue) {
-    if (change != KeyChange::kForget) return;
-    for (wq::QuarantinedKey& key : queue->Quarantined()) quarantined_.insert(std::move(key.key));
-  }
-
-  wq::Status Change(const std::string& key) {
-    switch (change_) {
-      case KeyChange::kRemove:
-        return queue_->Remove(key);
-      case KeyChange::kCancelDelay:
-        return queue_->CancelDelay(key);
-      case KeyChange::kForget:
-        // The queue would be silent about a key without failures.
-        if (queue_->NumRequeues(key) == 0 || quarantined_.contains(key)) {
-          return wq::Status::NotFound("no failures");
-        }
-        return queue_->Forget(key);
-      case KeyChange::kRelease:
-        return queue_->Release(key);
-      case KeyChange::kDrop:
-        return queue_->Drop(key);
-    }
-    return wq::Status::Ok();
-  }
-
- private:
-  const KeyChange change_;
-  wq::Queue* const queue_;
-  std::unordered_set<std::string> quarantined_;  // Only for kForget.
-};
-
-wq::Status ChangeAll(const KeyChangeArgs& args, wq::Queue* queue, Report* report) {
+wq::Status ChangeAll(const KeyChangeArgs& args, wq::QueueAccess* queue, Report* report) {
   std::vector<std::string> keys = args.keys;
-  if (args.all) {
-    if (wq::Status s = AllKeys(args, &keys); !s.ok()) return s;
+  if (args.bulk()) {
+    if (wq::Status s = SelectedKeys(args, queue, &keys); !s.ok()) return s;
   }
-  queue->Len();  // Makes what is due pending, so that it is not up to the timer.
-  Changer changer(args.change, queue);
-  for (const std::string& key : keys) {
-    wq::Status s = changer.Change(key);
-    if (s.ok()) {
-      report->Done();
-    } else if (s.code() == wq::StatusCode::kNotFound) {
-      report->Absent(key);
-    } else {
-      return s;
-    }
-  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  wq::ChangeResult result;
   // One wait for all.
-  return queue->Flush(wq::Durability::kProcess);
+  wq::Status s = queue->Change(args.change, views, wq::Durability::kProcess, &result);
+  report->Done(result.done);
+  // Of a selection, it is what another process was faster with.
+  for (const size_t index : result.absent) {
+    if (!args.bulk()) report->Absent(keys[index]);
+  }
+  return s;
 }
 
 }  // namespace
@@ -247,16 +265,15 @@ int Run(const KeyChangeArgs& args) {
       });
   if (end) return *end;
 
-  wq::QueueOptions options = ToolQueueOptions();
-  options.create_if_missing = false;
-  options.durability = wq::Durability::kAsync;
-  OpenedQueue opened;
-  if (wq::Status s = OpenQueue(args.store_dir, args.queue, options, &opened); !s.ok()) {
+  ReachedQueue reached;
+  if (wq::Status s =
+          ReachQueue(args.store_dir, args.queue, {.durability = wq::Durability::kAsync}, &reached);
+      !s.ok()) {
     return Fail(s);
   }
   Report report(args);
-  if (wq::Status s = ChangeAll(args, opened.queue, &report); !s.ok()) return Fail(s);
-  if (wq::Status s = opened.store->Close(); !s.ok()) return Fail(s);
+  if (wq::Status s = ChangeAll(args, reached.access.get(), &report); !s.ok()) return Fail(s);
+  if (wq::Status s = reached.Close(); !s.ok()) return Fail(s);
   return report.Finish();
 }
 

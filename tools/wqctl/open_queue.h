@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "wq/metrics.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -18,8 +19,9 @@ struct OpenedQueue {
   wq::Queue* queue = nullptr;
 };
 
-// NotFound, Locked, Corruption: see wq::Store::Open and OpenQueue.
+// NotFound, Locked, Corruption: see wq::Store::Open and OpenQueue. `metrics` may be null.
 wq::Status OpenQueue(const std::string& store_dir, const std::string& queue,
-                     const wq::QueueOptions& options, OpenedQueue* opened);
+                     const wq::QueueOptions& options,
+                     const std::shared_ptr<wq::MetricsProvider>& metrics, OpenedQueue* opened);
 
 }  // namespace wqctl

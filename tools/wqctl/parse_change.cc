@@ -6,6 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "tools/wqctl/bytes_text.h"
+#include "tools/wqctl/filter.h"
+#include "tools/wqctl/key_change.h"
 #include "tools/wqctl/parse_verbs.h"
 
 namespace wqctl {
@@ -27,6 +30,10 @@ Examples:
 constexpr const char* kCancelDelayExamples = R"(Examples:
   wqctl cancel-delay -q pods default/web-1
   wqctl cancel-delay -q pods --dry-run default/web-1)";
+
+constexpr const char* kRequeueExamples = R"(Examples:
+  wqctl requeue -q pods default/web-1
+  wqctl requeue -q pods --all --dry-run)";
 
 constexpr const char* kForgetExamples =
     R"(Keys in quarantine are left alone: see wqctl quarantine.
@@ -69,27 +76,37 @@ Words EachOnce(Words keys) {
   return keys;
 }
 
-Command ParseKeyChange(const Input& input, KeyChange change, bool knows_all,
+Command ParseKeyChange(const Input& input, wq::KeyChange change, bool knows_all,
                        VerbParser::Verb verb) {
   KeyChangeArgs args;
   args.store_dir = input.store_dir;
   args.change = change;
   verb.examples += kAboutAsking;
-  verb.synopsis = knows_all ? " KEY...|--all" : " KEY...";
+  verb.synopsis = knows_all ? " KEY...|--all|FILTER..." : " KEY...|FILTER...";
+  bool all = false;
+  FilterWords filter_words;
   VerbParser parser(verb, &args.store_dir);
   AddChangeOptions(&parser, &args);
-  if (knows_all) parser.Flag("--all", "All of them", &args.all);
+  if (knows_all) parser.Flag("--all", "All of them", &all);
+  AddFilterOptions(&parser, &args.filter, &filter_words);
   AddTextFormat(&parser, &args.format);
   parser.Parse(input.words);
+  FinishFilter(filter_words, &args.filter);
 
   const Words& words = parser.positionals();
   if (std::find(words.begin(), words.end(), "-") != words.end()) {
     Usage("keys are not read from standard input here; a key \"-\" goes behind \"--\"");
   }
   args.keys = EachOnce(Concatenate(words, input.behind));
-  if (args.all && !args.keys.empty()) Usage("give KEY... or --all, not both");
-  if (!args.all && args.keys.empty()) {
-    Usage(knows_all ? "which keys? Give KEY... or --all" : "which keys? Give KEY...");
+  args.hex = filter_words.hex;
+  if (args.hex) {
+    for (std::string& key : args.keys) key = KeyOfHex(key);
+  }
+  const bool filtered = !args.filter.SelectsAll();
+  if ((all || filtered) && !args.keys.empty()) Usage("give KEY..., or a filter or --all, not both");
+  if (!all && !filtered && args.keys.empty()) {
+    Usage(knows_all ? "which keys? Give KEY..., a filter, or --all"
+                    : "which keys? Give KEY... or a filter");
   }
   return args;
 }
@@ -97,31 +114,37 @@ Command ParseKeyChange(const Input& input, KeyChange change, bool knows_all,
 }  // namespace
 
 Command ParseRm(const Input& input) {
-  return ParseKeyChange(input, KeyChange::kRemove, false,
+  return ParseKeyChange(input, wq::KeyChange::kRemove, false,
                         {"rm", "Takes pending keys back.", "", kRmExamples});
 }
 
 Command ParseCancelDelay(const Input& input) {
   return ParseKeyChange(
-      input, KeyChange::kCancelDelay, false,
+      input, wq::KeyChange::kCancelDelay, false,
       {"cancel-delay", "Takes the delays of keys back.", "", kCancelDelayExamples});
 }
 
+Command ParseRequeue(const Input& input) {
+  return ParseKeyChange(
+      input, wq::KeyChange::kRequeue, true,
+      {"requeue", "Makes delayed keys pending now; their failures stay.", "", kRequeueExamples});
+}
+
 Command ParseForget(const Input& input) {
-  return ParseKeyChange(input, KeyChange::kForget, true,
+  return ParseKeyChange(input, wq::KeyChange::kForget, true,
                         {"forget", "Clears the failures of keys.", "", kForgetExamples});
 }
 
 Command ParseQuarantineRelease(const Input& input) {
   return ParseKeyChange(
-      input, KeyChange::kRelease, true,
+      input, wq::KeyChange::kRelease, true,
       {"quarantine release", "Adds keys in quarantine again, their failures forgotten.", "",
        kReleaseExamples});
 }
 
 Command ParseQuarantineDrop(const Input& input) {
   return ParseKeyChange(
-      input, KeyChange::kDrop, true,
+      input, wq::KeyChange::kDrop, true,
       {"quarantine drop", "Forgets keys in quarantine altogether.", "", kDropExamples});
 }
 

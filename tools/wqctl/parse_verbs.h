@@ -42,9 +42,14 @@ Command ParseDump(const Input& input);  // dump.cc
 Command ParseLoad(const Input& input);  // load.cc
 Command ParseDiff(const Input& input);  // diff.cc
 
+// watch.cc
+Command ParseWatch(const Input& input);
+Command ParseTop(const Input& input);
+
 // parse_change.cc: what asks before.
 Command ParseRm(const Input& input);
 Command ParseCancelDelay(const Input& input);
+Command ParseRequeue(const Input& input);
 Command ParseForget(const Input& input);
 Command ParseQuarantineRelease(const Input& input);
 Command ParseQuarantineDrop(const Input& input);

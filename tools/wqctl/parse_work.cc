@@ -32,7 +32,7 @@ if there is none, the key is appended. Exit status 0 of CMD is success; anything
 else is a failure, and the key is tried again after a delay that doubles each time.
 Ends when nothing is pending or delayed, or the queue is paused. SIGTERM and SIGINT
 end it early: no new key is begun, running commands get --grace to finish, the rest
-stays in the store.
+stays in the store. With --follow, the verbs that change a queue work meanwhile.
 
 Examples:
   wqctl work -q files -j 4 -- sha256sum {}
@@ -139,6 +139,12 @@ Command ParseWork(const Input& input) {
   AddDuration(&parser, "--grace",
               "How long running commands may go on after SIGTERM or SIGINT; default 30s",
               &args.grace);
+  parser.Option("--http", "HOST:PORT",
+                "Serve /metrics, /healthz and /readyz on loopback; port 0: any", "an address",
+                [&args](const std::string& address) {
+                  args.http_address = address;
+                  return !address.empty();
+                });
   parser.Flag("--follow", "Keep waiting when nothing is left, or while the queue is paused",
               &args.follow);
   parser.Parse(input.words);

@@ -6,12 +6,11 @@
 #include "tools/wqctl/confirm.h"
 #include "tools/wqctl/duration.h"
 #include "tools/wqctl/exit_code.h"
-#include "tools/wqctl/open_queue.h"
 #include "tools/wqctl/output.h"
+#include "tools/wqctl/reach.h"
 #include "tools/wqctl/verbs.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
-#include "wq/queue.h"
 #include "wq/store_view.h"
 
 namespace wqctl {
@@ -49,12 +48,6 @@ int DryRun(const ResumeArgs& args) {
                                                            : QueueText(args) + " is not paused");
 }
 
-wq::Status Open(const ChangeArgs& args, OpenedQueue* opened) {
-  wq::QueueOptions options = ToolQueueOptions();
-  options.create_if_missing = false;
-  return OpenQueue(args.store_dir, args.queue, options, opened);
-}
-
 }  // namespace
 
 int Run(const PauseArgs& args) {
@@ -64,10 +57,10 @@ int Run(const PauseArgs& args) {
     return wq::Status::Ok();
   });
   if (end) return *end;
-  OpenedQueue opened;
-  if (wq::Status s = Open(args, &opened); !s.ok()) return Fail(s);
-  if (wq::Status s = opened.queue->Pause(args.duration); !s.ok()) return Fail(s);
-  if (wq::Status s = opened.store->Close(); !s.ok()) return Fail(s);
+  ReachedQueue reached;
+  if (wq::Status s = ReachQueue(args.store_dir, args.queue, {}, &reached); !s.ok()) return Fail(s);
+  if (wq::Status s = reached.access->Pause(args.duration); !s.ok()) return Fail(s);
+  if (wq::Status s = reached.Close(); !s.ok()) return Fail(s);
   return Say("paused " + PauseText(args));
 }
 
@@ -78,11 +71,11 @@ int Run(const ResumeArgs& args) {
     return wq::Status::Ok();
   });
   if (end) return *end;
-  OpenedQueue opened;
-  if (wq::Status s = Open(args, &opened); !s.ok()) return Fail(s);
-  const bool paused = opened.queue->Counts().paused;
-  if (wq::Status s = opened.queue->Resume(); !s.ok()) return Fail(s);
-  if (wq::Status s = opened.store->Close(); !s.ok()) return Fail(s);
+  ReachedQueue reached;
+  bool paused = false;
+  if (wq::Status s = ReachQueue(args.store_dir, args.queue, {}, &reached); !s.ok()) return Fail(s);
+  if (wq::Status s = reached.access->Resume(&paused); !s.ok()) return Fail(s);
+  if (wq::Status s = reached.Close(); !s.ok()) return Fail(s);
   return Say(paused ? "resumed " + QueueText(args) : QueueText(args) + " is not paused");
 }
 

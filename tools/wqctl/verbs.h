@@ -10,6 +10,7 @@ int Run(const AddArgs& args);
 int Run(const WorkArgs& args);
 int Run(const CursorLsArgs& args);
 int Run(const CursorGetArgs& args);
+struct KeyChangeArgs;  // key_change.h.
 int Run(const KeyChangeArgs& args);
 int Run(const PauseArgs& args);
 int Run(const ResumeArgs& args);

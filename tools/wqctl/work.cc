@@ -2,7 +2,6 @@
 // worker does with one key is worker.cc.
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,11 +20,14 @@
 #include "tools/wqctl/open_queue.h"
 #include "tools/wqctl/runner.h"
 #include "tools/wqctl/status_line.h"
+#include "tools/wqctl/stop_signals.h"
 #include "tools/wqctl/verbs.h"
 #include "tools/wqctl/worker.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
+#include "wq/prometheus.h"
 #include "wq/queue.h"
+#include "wq/server.h"
 
 namespace wqctl {
 namespace {
@@ -34,39 +36,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Clock::time_point kNever = Clock::time_point::max();
 constexpr auto kProgressInterval = std::chrono::milliseconds{200};
-
-// SIGTERM, SIGINT and SIGHUP as a file descriptor. Made before any thread, so that all block them.
-// A signal that is ignored (nohup, a shell's "&") stays ignored.
-class StopSignals {
- public:
-  StopSignals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-      struct sigaction action = {};
-      sigaction(signal, nullptr, &action);
-      if (action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
-    fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
-  ~StopSignals() { close(fd_); }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
-  int fd() const { return fd_; }
-  const sigset_t& mask_before() const { return mask_before_; }
-
-  // The next signal that came, or 0.
-  int Take() const {
-    signalfd_siginfo info;
-    return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  int fd_ = -1;
-  sigset_t mask_before_ = {};
-};
 
 // Waits until the workers have ended, and ends them when that is asked for.
 class Supervisor {
@@ -146,8 +115,8 @@ void LogSummary(const WorkerPool::Totals& totals, const wq::QueueCounts& counts,
   if (totals.given_up > 0) LogInfo("what was given up is in quarantine: see wqctl quarantine ls");
 }
 
-// Whether there is anything to do, or to wait for; says why not. Nobody can pause the queue while
-// we have the store, so it is enough to look once.
+// Whether there is anything to do, or to wait for; says why not. Without --follow nobody can pause the
+// queue while we have the store, so it is enough to look once.
 bool MayBegin(const WorkArgs& args, const wq::Queue& queue) {
   const wq::QueueCounts counts = queue.Counts();
   if (!counts.paused) return true;
@@ -160,6 +129,47 @@ bool MayBegin(const WorkArgs& args, const wq::Queue& queue) {
           " keys stay in the store; wqctl resume ends a pause, --follow waits for its end");
   return false;
 }
+
+// What others may see and change while we have the store. Closed before the store is.
+class Service {
+ public:
+  // Where the metrics of the store go; null if nobody can see them.
+  const std::shared_ptr<wq::PrometheusProvider>& metrics() const { return metrics_; }
+  explicit Service(const WorkArgs& args)
+      : args_(args), metrics_(args.http_address.empty() ? nullptr : wq::MakePrometheusProvider()) {}
+
+  wq::Status Open(wq::Store* store) {
+    wq::ServerOptions options;
+    options.open_queue = [store](std::string_view name, bool create, wq::Queue** queue) {
+      wq::QueueOptions queue_options = ToolQueueOptions();
+      queue_options.create_if_missing = create;
+      return store->OpenQueue(name, queue_options, queue);
+    };
+    if (args_.follow) {
+      options.control_socket = true;
+      if (wq::Status s = wq::Server::Open(store, options, &control_); !s.ok()) {
+        LogWarning("others cannot change the store meanwhile: " + wq::EscapeKey(s.message(), 4096));
+      }
+    }
+    if (args_.http_address.empty()) return wq::Status::Ok();
+    options.control_socket = false;
+    options.http_address = args_.http_address;
+    options.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
+    wq::Status s = wq::Server::Open(store, options, &http_);
+    if (s.ok()) LogInfo("serving metrics on port " + std::to_string(http_->http_port()));
+    return s;
+  }
+  void Close() {
+    control_.reset();
+    http_.reset();
+  }
+
+ private:
+  const WorkArgs& args_;
+  const std::shared_ptr<wq::PrometheusProvider> metrics_;
+  std::unique_ptr<wq::Server> control_;
+  std::unique_ptr<wq::Server> http_;
+};
 
 int WorkOn(const WorkArgs& args, StopSignals* signals, const CommandRunner& runner,
            StatusLine* status_line, wq::Queue* queue) {
@@ -201,10 +211,14 @@ int Run(const WorkArgs& args) {
   options.max_requeues = args.max_requeues.value_or(0);
   options.limiter = std::make_shared<wq::ItemExponentialFailure>(args.base_delay, args.max_delay);
   OpenedQueue opened;
-  if (wq::Status s = OpenQueue(args.store_dir, args.queue, options, &opened); !s.ok()) {
+  Service service(args);
+  if (wq::Status s = OpenQueue(args.store_dir, args.queue, options, service.metrics(), &opened);
+      !s.ok()) {
     return Fail(s);
   }
+  if (wq::Status s = service.Open(opened.store.get()); !s.ok()) return Fail(s);
   int code = WorkOn(args, &signals, *runner, &status_line, opened.queue);
+  service.Close();
   if (wq::Status s = opened.store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
   return code;
 }

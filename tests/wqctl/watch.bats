@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# watch and top: in a pipe, at a terminal, beside an owner and without one.
+load helpers
+
+# watch_on_terminal COLUMNS ROWS SECONDS ARG...: what wqctl writes to a terminal of that size.
+watch_on_terminal() {
+  local columns=$1 rows=$2 words
+  shift 2
+  printf -v words ' %q' "$WQCTL" "$@"
+  SHELL=/bin/bash TERM=xterm script -qec "stty cols $columns rows $rows; $words" /dev/null </dev/null
+}
+
+@test "in a pipe: one JSON object a line for each queue" {
+  store_with
+  fail_once f
+  wqctl add -q q a b >/dev/null
+  wqctl add -q r --after 3h x >/dev/null
+  run -0 --separate-stderr wqctl watch --count 2 --interval 100ms
+  [ -z "$stderr" ]
+  [ "${#lines[@]}" = 4 ]
+  jq -es 'map([.queue, .pending, .delayed, .failing, .live]) == [["q",2,1,1,false],["r",0,1,0,false],["q",2,1,1,false],["r",0,1,0,false]]' <<<"$output"
+  jq -es '.[0] | .pending_change_per_second == null and .added_per_second == null and .processing == null and .owner_pid == null and (.time | test("^20.*Z$"))' <<<"$output"
+  jq -es '.[2] | .pending_change_per_second == 0 and .added_per_second == null' <<<"$output"
+  jq -es '.[0].top_failing[0] | .key == "f" and .count == 1 and .last_error == "no f"' <<<"$output"
+}
+
+@test "without an owner: the change of the numbers on disk" {
+  store_with a
+  mkfifo lines
+  start watch watch -q q --interval 100ms
+  until_ok test -s watch.out
+  wqctl add -q q b c >/dev/null
+  until_ok jq -es 'any(.pending_change_per_second // 0 > 0)' watch.out
+  kill -INT "$PID" || true
+  kill -TERM "$PID"
+  wait "$PID"
+}
+
+@test "with an owner's socket: its own numbers and rates" {
+  store_with
+  wqctl add -q q a >/dev/null
+  mkfifo gate
+  start owner work -q q --follow -- sh -c 'echo > started; [ "$1" != a ] || read -r _ < gate; [ "$1" != bad ]' _ {}
+  local owner=$PID
+  until_ok test -s started
+  until_ok test -S "$WQ_STORE/control.sock"
+  start watch watch -q q --interval 100ms
+  until_ok jq -es --argjson pid "$owner" 'any(.live and .healthy and .owner_pid == $pid and .processing == 1 and .pending == 1)' watch.out
+  wqctl add -q q b bad >/dev/null
+  echo > gate
+  until_ok jq -es 'any(.added_per_second > 0) and any(.done_per_second > 0) and any(.failed_per_second > 0)' watch.out
+  # The owner ends: what is on disk is shown from then on.
+  kill -TERM "$owner"
+  wait "$owner"
+  until_ok jq -es '.[-1] | .live == false and .owner_pid == null' watch.out
+  kill -TERM "$PID"
+  wait "$PID"
+}
+
+@test "on a terminal: in place, with a sparkline, and no colour if NO_COLOR says so" {
+  store_with a b
+  run -0 watch_on_terminal 100 24 watch --count 3 --interval 100ms
+  contains "$output" 'PENDING'
+  contains "$output" '███'
+  contains "$output" $'\x1b[3F\x1b[J'
+  contains "$output" $'\x1b[1m'
+  export NO_COLOR=1
+  run -0 watch_on_terminal 100 24 watch --count 2 --interval 100ms
+  contains "$output" $'\x1b[3F\x1b[J'
+  ! grep -qE $'\x1b\\[[0-9;]*m' <<<"$output"
+}
+
+@test "at any size: nothing is wider or higher than the terminal" {
+  store_with a
+  wqctl add -q a-queue-of-a-very-long-name-and-more-of-that-name k >/dev/null
+  fail_once "$(printf 'k%.0s' {1..300})"
+  fail_once "$(printf 'bad \033[31m\303\244%.0s' {1..20})"
+  export NO_COLOR=1
+  local columns
+  for columns in 1 10 40 80 200; do
+    run -0 watch_on_terminal "$columns" 8 top --count 1
+    [ "${#lines[@]}" -le 7 ]
+    [[ "$output" != *$'\x1b[31m'* ]]
+    run -1 env LC_ALL=C.UTF-8 grep -E ".{$((columns + 1)),}" < <(tr -d '\r' <<<"$output")
+  done
+  run -0 watch_on_terminal 200 8 top --count 1
+  contains "$output" 'a-queue-of-a-very-long-…'
+  run -0 watch_on_terminal 40 24 watch --count 1
+  contains "$output" PENDING
+}
+
+@test "a signal ends it with exit 0, and a reader that goes away without a word" {
+  store_with a
+  local signal
+  for signal in INT TERM HUP; do
+    # Behind "&" a shell ignores SIGINT; env does not.
+    env --default-signal=INT "$WQCTL" watch --interval 100ms >"out.$signal" 2>"err.$signal" 3>&- &
+    PID=$!
+    STARTED="${STARTED:-} $PID"
+    until_ok test -s "out.$signal"
+    kill -"$signal" "$PID"
+    wait "$PID"
+    [ ! -s "err.$signal" ]
+  done
+  run -0 --separate-stderr bash -c 'set -o pipefail; "$WQCTL" watch --interval 100ms | head -n 1'
+  [ "${#lines[@]}" = 1 ]
+  [ -z "$stderr" ]
+}
+
+@test "what is wrong" {
+  run -3 wqctl watch --count 1
+  store_with a
+  run -3 --separate-stderr wqctl watch -q nope --count 1
+  contains "$stderr" nope
+  run -2 wqctl watch --interval 1ms
+  run -2 wqctl watch --interval 0
+  run -2 wqctl watch --count 0
+  run -2 wqctl watch --keys x
+  run -2 wqctl watch -o json
+  run -2 wqctl top extra
+  run -1 bash -c '"$WQCTL" watch --count 1 > /dev/full'
+}
