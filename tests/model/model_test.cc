@@ -102,6 +102,7 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
     handed_out += call.op == Op::kGet && expected != "none" ? 1 : 0;
   }
   EXPECT_EQ(queue.Dump(), model.Dump());
+  std::cout << "total: " << calls << " calls compared, " << crashes << " crashes\n";
   // A run that hands out little proves little.
   EXPECT_GT(handed_out, calls / 50);
   EXPECT_GT(crashes, calls / 1000);

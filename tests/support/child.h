@@ -24,6 +24,8 @@ class Child {
   bool Read(std::chrono::microseconds patience);
   // All that was read so far.
   const std::string& output() const { return output_; }
+  // What was read so far is of no more use.
+  void ForgetOutput() { output_.clear(); }
   // Reads on until its output has `text`; false if the output ends without.
   bool ReadUntil(const std::string& text);
   // Reads the rest, waits for its end. Returns the status of waitpid(2).

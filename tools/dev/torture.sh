@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# torture.sh [HOURS]: the long versions of what tears at stores, one after the other, each for its share
+# of the time (1 hour), with new seeds; and at the end a table, and with 1 if anything was violated.
+#
+# TORTURE_SEED picks the first seed; those of the runs follow from it. TORTURE_PARTS="kill power" runs
+# these only. The output of each part is kept in build/torture/.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+hours=${1:-1}
+awk -v h="$hours" 'BEGIN { exit !(h + 0 > 0) }' || { echo "HOURS is '$hours', not a number" >&2; exit 2; }
+seconds=$(awk -v h="$hours" 'BEGIN { printf "%d", h * 3600 }')
+first_seed=${TORTURE_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+logs=build/torture
+rm -rf "$logs"
+mkdir -p "$logs"
+
+tests=build/tests
+gtest() { "$tests/$1" --gtest_brief=1 --gtest_color=no "${@:2}"; }
+
+# A part NAME is a function torture_NAME SEED SECONDS: it runs for about so long, at most once more than that,
+# and prints lines "total: 12 kills, 34 calls".
+torture_model() { WQ_MODEL_SEED=$1 WQ_MODEL_CALLS=3000000 gtest model_tests --gtest_filter='Rules/*'; }
+torture_kill() { WQ_KILL_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-500} gtest crash_tests; }
+torture_power() {
+  local every=  # Empty: at random calls.
+  if (($1 % 3 == 0)); then every=1; fi
+  WQ_POWER_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-1000} WQ_POWER_EVERY=$every gtest power_tests
+}
+torture_faults() {
+  local every=7
+  if (($1 % 4 == 0)); then every=1; fi
+  WQ_FAULT_SEED=$1 WQ_FAULT_EVERY=$every gtest faults_tests
+}
+torture_soak() { WQ_SOAK_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
+torture_threads() { WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=300 gtest engine_tests --gtest_filter='*Concurrency*'; }
+# Every case of it, in one go.
+torture_corruption() { WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_ALL=1 ctest --test-dir build -L corruption --output-on-failure; }
+torture_fuzzers() { tests/fuzz/run.sh "$2"; }
+torture_mutants() { tests/mutants/run.sh; }
+
+has_corruption() { ctest --test-dir build -N -L '^corruption$' | grep -qE 'Total Tests: [1-9]'; }
+has_fuzzers() { [[ -x tests/fuzz/run.sh ]]; }
+has_mutants() { [[ -x tests/mutants/run.sh ]]; }
+# The parts that end by themselves run once.
+once=' corruption fuzzers mutants soak '
+
+# name weight, where the weights share the time.
+parts=(model 2 kill 4 power 3 faults 3 threads 1 corruption 2 fuzzers 2 mutants 2 soak 3)
+wanted=" ${TORTURE_PARTS:-model kill power faults threads corruption fuzzers mutants soak} "
+
+names=() weights=() missing=() all=0
+for ((i = 0; i < ${#parts[@]}; i += 2)); do
+  name=${parts[i]}
+  [[ $wanted == *" $name "* ]] || continue
+  if declare -F "has_$name" >/dev/null && ! "has_$name"; then
+    missing+=("$name")
+    continue
+  fi
+  names+=("$name") weights+=("${parts[i + 1]}")
+  all=$((all + parts[i + 1]))
+done
+((all > 0)) || { echo "there is no such part: $wanted" >&2; exit 2; }
+
+# The numbers of all "total:" lines of a log, added up by what they count.
+totals() {
+  sed -n 's/^.*total: //p' "$1" | tr ',' '\n' | awk '
+    { n = $1; $1 = ""; sub(/^ +/, "")
+      if (n !~ /^[0-9]+$/) next
+      if (!($0 in sum)) order[++kinds] = $0
+      sum[$0] += n }
+    END { for (i = 1; i <= kinds; ++i) printf "%s%d %s", (i > 1 ? ", " : ""), sum[order[i]], order[i] }'
+}
+
+table=() failures=0
+for ((i = 0; i < ${#names[@]}; ++i)); do
+  name=${names[i]}
+  share=$((seconds * weights[i] / all))
+  log=$logs/$name.log
+  started=$SECONDS runs=0 seed=$first_seed verdict=ok
+  printf '=== %s, %d s, seeds from %s\n' "$name" "$share" "$seed"
+  while :; do
+    runs=$((runs + 1))
+    if ! "torture_$name" "$seed" "$share" >>"$log" 2>&1; then
+      verdict=VIOLATED
+      failures=$((failures + 1))
+      tail -n 40 "$log"
+      break
+    fi
+    if [[ $once == *" $name "* ]] || ((SECONDS - started >= share)); then break; fi
+    seed=$(((seed * 1103515245 + 12345) % 4294967296))
+  done
+  table+=("$(printf '%-11s %-9s %6d s %5d runs  seeds %s..%s  %s' "$name" "$verdict" \
+    $((SECONDS - started)) "$runs" "$first_seed" "$seed" "$(totals "$log")")")
+done
+
+printf '\n=== torture: %s in %d s\n' "$( ((failures == 0)) && echo 'nothing was violated' || echo "$failures parts VIOLATED")" "$SECONDS"
+printf '%s\n' "${table[@]}"
+((${#missing[@]} == 0)) || printf 'not built here: %s\n' "${missing[*]}"
+((failures == 0))
