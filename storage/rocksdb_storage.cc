@@ -37,6 +37,18 @@ Status FinishCreation(const std::string& dir, const RocksdbOptions& options, Sto
   return WriteFormat(dir, *format);
 }
 
+// All that can be known of a store before RocksDB opens it: from then on files change.
+Status CheckStore(const std::string& dir, const Format& format) {
+  Manifest manifest;
+  Status status = CheckDatabase(dir, &manifest);
+  if (status.ok()) status = CheckTables(dir, manifest);
+  if (status.ok()) status = CheckOpens(dir);
+  if (!status.ok()) return status;
+  StoreRecord record;
+  const Status found = FindStoreRecord(dir, manifest, &record);
+  return CheckStoreRecord(dir, found, record, format);
+}
+
 class RocksdbStorage final : public Storage {
  public:
   RocksdbStorage(std::string dir, const RocksdbOptions& options)
@@ -289,18 +301,6 @@ Status OwnDirectory(const std::string& dir, const RocksdbOptions& options, Direc
   if (status.ok()) status = CheckWanted(dir, options, *look);
   if (!status.ok() && *owner != nullptr) (*owner)->Withdraw();
   return status;
-}
-
-// All that can be known of a store before RocksDB opens it: from then on files change.
-Status CheckStore(const std::string& dir, const Format& format) {
-  Manifest manifest;
-  Status status = CheckDatabase(dir, &manifest);
-  if (status.ok()) status = CheckTables(dir, manifest);
-  if (status.ok()) status = CheckOpens(dir);
-  if (!status.ok()) return status;
-  StoreRecord record;
-  const Status found = FindStoreRecord(dir, manifest, &record);
-  return CheckStoreRecord(dir, found, record, format);
 }
 
 // REQUIRES: `dir` has no slash at its end.
