@@ -51,15 +51,21 @@ class Handover {
   bool closed_ WQ_GUARDED_BY(mu_) = false;
 };
 
-}  // namespace
+// False if the visitor wants no more.
+bool VisitAll(const MutationBatch& chunk, const storage::Reader::Visitor& visit) {
+  bool go_on = true;
+  chunk.ForEach(
+      [&](const storage::Mutation& record) { go_on = go_on && visit(record.key, record.value); });
+  return go_on;
+}
 
-Status ReadAhead::Scan(storage::Family family, std::string_view begin, std::string_view end,
-                       const Visitor& visit) const {
+Status ScanInThread(const storage::Reader& reader, storage::Family family, std::string_view begin,
+                    std::string_view end, const storage::Reader::Visitor& visit) {
   Handover handover;
   Status scanned;  // The reading thread's, until it has ended.
   std::thread reading([&] {
     MutationBatch chunk;
-    scanned = reader_.Scan(family, begin, end, [&](std::string_view key, std::string_view value) {
+    scanned = reader.Scan(family, begin, end, [&](std::string_view key, std::string_view value) {
       chunk.Put(family, key, value);
       return chunk.bytes() < kChunkBytes || handover.Give(&chunk);
     });
@@ -71,12 +77,32 @@ Status ReadAhead::Scan(storage::Family family, std::string_view begin, std::stri
   bool go_on = true;
   MutationBatch chunk;
   while (go_on && handover.Take(&chunk)) {
-    chunk.ForEach(
-        [&](const storage::Mutation& record) { go_on = go_on && visit(record.key, record.value); });
+    go_on = VisitAll(chunk, visit);
   }
   handover.Close();
   reading.join();
   return go_on ? scanned : Status::Ok();
+}
+
+}  // namespace
+
+Status ReadAhead::Scan(storage::Family family, std::string_view begin, std::string_view end,
+                       const Visitor& visit) const {
+  // The first chunk without a thread: most scans end in it.
+  MutationBatch chunk;
+  std::string next;  // Where the thread goes on: right behind the first chunk's last key.
+  const Status first =
+      reader_.Scan(family, begin, end, [&](std::string_view key, std::string_view value) {
+        chunk.Put(family, key, value);
+        if (chunk.bytes() >= kChunkBytes) {
+          next.assign(key).push_back('\0');
+        }
+        return next.empty();
+      });
+  if (!VisitAll(chunk, visit)) {
+    return {};
+  }
+  return next.empty() ? first : ScanInThread(reader_, family, next, end, visit);
 }
 
 }  // namespace wq

@@ -1,4 +1,4 @@
-// ReadAhead: a reader whose scans read in a thread of their own, a little ahead of the visitor.
+// ReadAhead: a reader whose long scans read in a thread of their own, a little ahead of the visitor.
 //
 //   const ReadAhead ahead(reader);
 //   Status s = ahead.Scan(family, begin, end, visit);   // `visit` runs in this thread, as ever
