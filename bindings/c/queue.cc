@@ -37,6 +37,11 @@ wq_code wq_queue_cancel_delay(wq_queue queue, const char* key, size_t key_size, 
                  [](QueueObject& q, std::string_view k) { return q.queue->CancelDelay(k); });
 }
 
+wq_code wq_queue_end_delay(wq_queue queue, const char* key, size_t key_size, wq_error* error) {
+  return KeyCall(queue, key, key_size, error,
+                 [](QueueObject& q, std::string_view k) { return q.queue->EndDelay(k); });
+}
+
 wq_code wq_queue_forget(wq_queue queue, const char* key, size_t key_size, wq_error* error) {
   return KeyCall(queue, key, key_size, error,
                  [](QueueObject& q, std::string_view k) { return q.queue->Forget(k); });
@@ -71,6 +76,17 @@ wq_code wq_queue_release(wq_queue queue, const char* key, size_t key_size, wq_er
 wq_code wq_queue_drop(wq_queue queue, const char* key, size_t key_size, wq_error* error) {
   return KeyCall(queue, key, key_size, error,
                  [](QueueObject& q, std::string_view k) { return q.queue->Drop(k); });
+}
+
+wq_code wq_queue_is_quarantined(wq_queue queue, const char* key, size_t key_size,
+                                int32_t* quarantined, wq_error* error) {
+  return KeyCall(queue, key, key_size, error, [&](QueueObject& q, std::string_view k) -> Status {
+    if (quarantined == nullptr) {
+      return wq::c::NullArgument("quarantined");
+    }
+    *quarantined = q.queue->IsQuarantined(k) ? 1 : 0;
+    return {};
+  });
 }
 
 // --- Cursors ---

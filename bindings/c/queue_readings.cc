@@ -34,7 +34,10 @@ wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
                             .delayed = now.delayed,
                             .failing = now.failing,
                             .quarantined = now.quarantined,
-                            .paused = now.paused ? 1 : 0};
+                            .paused = now.paused ? 1 : 0,
+                            .adds = now.adds,
+                            .dones = now.dones,
+                            .failures = now.failures};
     wq::c::WriteSized(written, counts);
     return {};
   });

@@ -73,7 +73,7 @@ static void delays_and_failures(wq_queue queue) {
   wq_add_options soon = {.size = sizeof soon, .has_retry_delay = 1, .retry_delay_us = 1};
   OK(wq_queue_add_after(queue, "late", 4, INT64_C(3600000000), NULL, NULL, &error));
   OK(wq_queue_cancel_delay(queue, "late", 4, &error));
-  EXPECT(wq_queue_cancel_delay(queue, "late", 4, &error) == WQ_NOT_FOUND);
+  EXPECT(wq_queue_end_delay(queue, "late", 4, &error) == WQ_NOT_FOUND);
 
   OK(wq_queue_add_rate_limited(queue, "f", 1, "it broke", 8, &soon, NULL, &error));
   OK(wq_queue_get(queue, WQ_FOREVER, &key, &error));
@@ -132,12 +132,15 @@ static int32_t note_cursor(void* text, const char* name, const char* value, size
 }
 
 static void quarantine_and_cursors(wq_queue queue) {
+  int32_t quarantined = -1;
   wq_bytes value = WQ_NO_BYTES;
   char text[200] = "";
   OK(wq_queue_quarantine(queue, "bad", 3, "poison", 6, &error));
   OK(wq_queue_quarantine(queue, "worse", 5, NULL, 0, &error));
   OK(wq_queue_quarantined(queue, note_quarantined, text, &error));
   EXPECT(strcmp(text, "bad poison worse ") == 0);
+  OK(wq_queue_is_quarantined(queue, "bad", 3, &quarantined, &error));
+  EXPECT(quarantined == 1);
   OK(wq_queue_drop(queue, "bad", 3, &error));
   OK(wq_queue_release(queue, "worse", 5, &error));
   OK(wq_queue_remove(queue, "worse", 5, &error));
@@ -182,6 +185,7 @@ static void lanes_and_readings(wq_queue queue) {
   OK(wq_queue_pause(queue, 0, &error));
   OK(wq_queue_counts(queue, &counts, &error));
   EXPECT(counts.queued == 2 && counts.paused == 1 && counts.size == sizeof counts);
+  EXPECT(counts.adds > 2 && counts.dones > 2 && counts.failures == 1);
   OK(wq_queue_resume(queue, &error));
   OK(wq_queue_remove(queue, "slow", 4, &error));
   OK(wq_queue_remove(queue, "fast", 4, &error));

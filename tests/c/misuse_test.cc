@@ -43,6 +43,10 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_add_batch(q, k, 1, nullptr, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_remove(q, k, 1, nullptr); },
       [=](wq_queue q) { return wq_queue_cancel_delay(q, k, 1, nullptr); },
+      [=](wq_queue q) { return wq_queue_end_delay(q, k, 1, nullptr); },
+      [=](wq_queue q) {
+        return wq_queue_is_quarantined(q, "k", 1, good ? &flag : nullptr, nullptr);
+      },
       [=](wq_queue q) { return wq_queue_forget(q, k, 1, nullptr); },
       [=](wq_queue q) {
         return wq_queue_num_requeues(q, "k", 1, good ? &number : nullptr, nullptr);

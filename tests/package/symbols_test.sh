@@ -3,6 +3,7 @@
 # that the headers declare, and otherwise only the C++ interface.
 #   symbols_test.sh LIBWQ_SO SOURCE_DIR --write    writes symbols.txt anew: for new calls only
 set -euo pipefail
+export LC_ALL=C  # One order of sorting everywhere.
 
 library=${1:?usage: symbols_test.sh LIBWQ_SO SOURCE_DIR}
 source=${2:?usage: symbols_test.sh LIBWQ_SO SOURCE_DIR}

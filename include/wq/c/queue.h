@@ -70,6 +70,10 @@ WQ_EXPORT wq_code wq_queue_remove(wq_queue queue, const char* key, size_t key_si
 WQ_EXPORT wq_code wq_queue_cancel_delay(wq_queue queue, const char* key, size_t key_size,
                                         wq_error* error);
 
+// Ends the delay of the key now: it is added, as when it is due.
+WQ_EXPORT wq_code wq_queue_end_delay(wq_queue queue, const char* key, size_t key_size,
+                                     wq_error* error);
+
 // --- Failures ---
 
 WQ_EXPORT wq_code wq_queue_forget(wq_queue queue, const char* key, size_t key_size,
@@ -125,6 +129,9 @@ WQ_EXPORT wq_code wq_queue_quarantine(wq_queue queue, const char* key, size_t ke
 WQ_EXPORT wq_code wq_queue_release(wq_queue queue, const char* key, size_t key_size,
                                    wq_error* error);
 WQ_EXPORT wq_code wq_queue_drop(wq_queue queue, const char* key, size_t key_size, wq_error* error);
+// *quarantined is 1 or 0.
+WQ_EXPORT wq_code wq_queue_is_quarantined(wq_queue queue, const char* key, size_t key_size,
+                                          int32_t* quarantined, wq_error* error);
 
 // --- Cursors: names are C strings, 1 to 64 of [A-Za-z0-9._-] ---
 
@@ -150,6 +157,10 @@ typedef struct wq_counts {
   size_t failing;  // The quarantined ones apart.
   size_t quarantined;
   int32_t paused;
+  // How often it happened since the queue was opened; differences are rates.
+  uint64_t adds;      // A key became dirty.
+  uint64_t dones;     // A worker was done with a key.
+  uint64_t failures;  // wq_queue_add_rate_limited counted one.
 } wq_counts;
 WQ_EXPORT wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error);
 WQ_EXPORT wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error);
