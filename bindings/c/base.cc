@@ -10,7 +10,6 @@
 
 using wq::Status;
 using wq::c::Enter;
-using wq::c::NotNull;
 
 extern "C" {
 

@@ -6,7 +6,6 @@
 
 namespace {
 
-using wq::AddOptions;
 using wq::AddOutcome;
 using wq::Status;
 using wq::c::Call;

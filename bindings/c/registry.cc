@@ -21,8 +21,8 @@ const char* KindName(Kind kind) {
 }
 
 Registry& Registry::Instance() {
-  static auto* const kInstance = new Registry;  // Threads of the caller may outlive main.
-  return *kInstance;
+  static auto* const instance = new Registry;  // Threads of the caller may outlive main.
+  return *instance;
 }
 
 uint64_t Registry::Insert(Kind kind, void* object) {

@@ -14,7 +14,6 @@ namespace {
 
 using wq::Status;
 using wq::c::Call;
-using wq::c::CallbackScope;
 using wq::c::Enter;
 using wq::c::NotNull;
 using wq::c::QueueObject;
