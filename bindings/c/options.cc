@@ -85,8 +85,14 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
   out->create_if_missing = options.create_if_missing != 0;
   out->error_if_exists = options.error_if_exists != 0;
   out->vector_memtable = options.skip_list_memtable == 0;
-  if (options.flush_interval_ms != 0) {
-    out->flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
+  SetUnlessZero(options.flush_interval_ms, &out->flush_interval);
+  SetUnlessZero(options.mend_backoff_min_ms, &out->mend_backoff_min);
+  SetUnlessZero(options.mend_backoff_max_ms, &out->mend_backoff_max);
+  if (options.health != nullptr) {
+    out->on_health = [health = options.health, arg = options.health_arg](const Status& status) {
+      const CallbackScope scope;
+      health(arg, static_cast<wq_code>(status.code()), status.message().c_str());
+    };
   }
   SetUnlessZero(options.max_wal_bytes, &out->max_wal_bytes);
   SetUnlessZero(options.write_buffer_bytes, &out->write_buffer_bytes);

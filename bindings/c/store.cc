@@ -154,6 +154,13 @@ wq_code wq_store_health(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) { return s.store->Health(); });
 }
 
+wq_code wq_store_mend(wq_store store, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
+    Status here = wq::c::NotInCallback("wq_store_mend");
+    return here.ok() ? s.store->Mend() : here;
+  });
+}
+
 wq_code wq_store_queue_names(wq_store store, wq_bytes* names, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
     return wq::c::AssignKeys("names", s.store->QueueNames(), names);

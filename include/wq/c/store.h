@@ -34,8 +34,11 @@ WQ_EXPORT wq_code wq_store_open_queue(wq_store store, const char* name,
 // All that was done on any queue before this call is as durable as asked for. Blocks.
 WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error);
 
-// WQ_OK while every write has succeeded; otherwise WQ_NOT_DURABLE with the failure's text.
+// WQ_OK, or WQ_NOT_DURABLE from a failed write until the store is mended; the message says what failed,
+// and when it is tried again.
 WQ_EXPORT wq_code wq_store_health(wq_store store, wq_error* error);
+// Tries to mend a failed store at once. WQ_OK: it is healthy. Blocks: for one attempt.
+WQ_EXPORT wq_code wq_store_mend(wq_store store, wq_error* error);
 
 // The names of all queues, open or not, sorted, as a key list.
 WQ_EXPORT wq_code wq_store_queue_names(wq_store store, wq_bytes* names, wq_error* error);
