@@ -108,9 +108,17 @@ TEST_F(FullDiskTest, AFileSystemWithoutRoom) {
       refused += life.results.back() == kNotDurable ? 1 : 0;
     }
     EXPECT_EQ(store.store()->Health().code(), StatusCode::kNotDurable);
-    EXPECT_EQ(store.store()->Close().code(), StatusCode::kNotDurable);
+    EXPECT_EQ(store.store()->Mend().code(), StatusCode::kNotDurable);
+    small.MakeRoom();
+    EXPECT_TRUE(store.store()->Mend().ok());
+    for (int i = 0; i < 100; ++i) {
+      life.calls.push_back(source.Next());
+      life.results.push_back(store.Do(life.calls.back()));
+    }
+    EXPECT_TRUE(store.store()->Close().ok());
+    life.calls.push_back({.queue = 0, .call = {.op = Op::kFlush}});
+    life.results.emplace_back("ok");
   }
-  small.MakeRoom();
   Judge(dir, life);
 }
 

@@ -188,9 +188,8 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
     }
   }
   std::cout << "total: " << cuts_ << " power cuts, " << acknowledged_
-            << " calls acknowledged before, " << lost_bytes_ << " unsynced bytes and "
-            << undone_names_ << " unsynced names lost, " << refused_
-            << " refused for unsynced zeros\n";
+            << " calls acknowledged before, " << lost_bytes_ << " unsynced bytes lost, "
+            << undone_names_ << " names undone, " << refused_ << " refused for unsynced zeros\n";
   EXPECT_GT(acknowledged_, cuts * 4);  // A run with little traffic proves little.
 }
 

@@ -61,6 +61,7 @@ Status RealStore::Open(const std::string& dir, Durability calls_level) {
   options.clock = &clock_;
   options.write_buffer_bytes = size_t{64} << 10;
   options.max_wal_bytes = size_t{256} << 10;
+  options.mend_backoff_min = std::chrono::hours(1);  // A failed store is mended by Mend alone.
   options.mend_backoff_min = std::chrono::hours(1);  // A store that fails stays so.
   if (Status s = Store::Open(options, dir, &store_); !s.ok()) {
     return s;

@@ -34,16 +34,15 @@ torture_faults() {
 }
 torture_soak() { WQ_SOAK_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
 torture_threads() { WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=300 gtest engine_tests --gtest_filter='*Concurrency*'; }
-# Every case of it, in one go.
-torture_corruption() { WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_ALL=1 ctest --test-dir build -L corruption --output-on-failure; }
+torture_corruption() { WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_CASES=20000 gtest corruption_tests; }
 torture_fuzzers() { tests/fuzz/run.sh "$2"; }
 torture_mutants() { tests/mutants/run.sh; }
 
-has_corruption() { ctest --test-dir build -N -L '^corruption$' | grep -qE 'Total Tests: [1-9]'; }
+has_corruption() { [[ -x $tests/corruption_tests ]]; }
 has_fuzzers() { [[ -x tests/fuzz/run.sh ]]; }
 has_mutants() { [[ -x tests/mutants/run.sh ]]; }
 # The parts that end by themselves run once.
-once=' corruption fuzzers mutants soak '
+once=' fuzzers mutants soak '
 
 # name weight, where the weights share the time.
 parts=(model 2 kill 4 power 3 faults 3 threads 1 corruption 2 fuzzers 2 mutants 2 soak 3)
