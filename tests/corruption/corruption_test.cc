@@ -178,8 +178,8 @@ TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
     };
     Check(files, expected);
   });
-  std::cout << same_ + refused_ << " damaged stores: " << refused_ << " refused, " << same_
-            << " shown as they were" << std::endl;
+  std::cout << "total: " << same_ + refused_ << " damaged stores, " << refused_ << " refused, "
+            << same_ << " shown as they were" << std::endl;
   EXPECT_GT(refused_, same_);
   EXPECT_TRUE(cases == 0 || same_ + refused_ > cases * 3 / 4) << "too few";
 }

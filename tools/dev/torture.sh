@@ -35,11 +35,11 @@ torture_faults() {
 torture_soak() { WQ_SOAK_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
 torture_threads() { WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=300 gtest engine_tests --gtest_filter='*Concurrency*'; }
 torture_corruption() { WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_CASES=20000 gtest corruption_tests; }
-torture_fuzzers() { tests/fuzz/run.sh "$2"; }
+torture_fuzzers() { tools/dev/fuzz.sh $(($2 / $(find tests/fuzz -name '*_fuzz.cc' | wc -l) + 1)); }
 torture_mutants() { tests/mutants/run.sh; }
 
 has_corruption() { [[ -x $tests/corruption_tests ]]; }
-has_fuzzers() { [[ -x tests/fuzz/run.sh ]]; }
+has_fuzzers() { command -v clang++-14 >/dev/null; }
 has_mutants() { [[ -x tests/mutants/run.sh ]]; }
 # The parts that end by themselves run once.
 once=' fuzzers mutants soak '

@@ -244,4 +244,8 @@ void AppendFindingJson(const wq::Finding& finding, std::string* out) {
   out->append(Json({{"where", finding.where}, {"what", finding.what}}).dump());
 }
 
+void AppendLossJson(const wq::Loss& loss, std::string* out) {
+  out->append(Json({{"where", loss.where}, {"lost", loss.what}}).dump());
+}
+
 }  // namespace wqctl

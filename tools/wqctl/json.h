@@ -15,6 +15,7 @@
 #include "wq/entry_diff.h"
 #include "tools/wqctl/watch_sample.h"
 #include "wq/import.h"
+#include "wq/repair.h"
 #include "wq/store_view.h"
 #include "wq/verify.h"
 
@@ -61,5 +62,8 @@ void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t by
 
 // {"where": …, "what": …} on one line, without a line end, appended to `out`.
 void AppendFindingJson(const wq::Finding& finding, std::string* out);
+
+// {"where": …, "lost": …} likewise.
+void AppendLossJson(const wq::Loss& loss, std::string* out);
 
 }  // namespace wqctl

@@ -36,6 +36,7 @@ constexpr Verb kVerbs[] = {
     {"watch", ParseWatch, "show the queues as they change"},
     {"top", ParseTop, "the same, with more of the keys that fail most"},
     {"verify", ParseVerify, "check all of a store, without changing it"},
+    {"repair", ParseRepair, "save what can be read of a damaged store into a new one"},
     {"rm", ParseRm, "take pending keys back"},
     {"cancel-delay", ParseCancelDelay, "take the delays of keys back"},
     {"requeue", ParseRequeue, "make delayed keys pending now"},

@@ -59,4 +59,7 @@ Command ParseResume(const Input& input);
 // verify.cc.
 Command ParseVerify(const Input& input);
 
+// repair.cc.
+Command ParseRepair(const Input& input);
+
 }  // namespace wqctl

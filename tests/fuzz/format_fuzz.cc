@@ -1,0 +1,26 @@
+// FORMAT and OWNER with any bytes: a store of a known version, or an error.
+#include <cstdint>
+#include <string>
+
+#include "scratch_file.h"
+#include "storage/check.h"
+#include "storage/owner.h"
+#include "storage/rocksdb_storage.h"
+#include "storage/store_directory.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const wq::fuzz::ScratchDirectory scratch;
+  static const std::string current = "MANIFEST-000005\n";
+  scratch.Write("CURRENT", reinterpret_cast<const uint8_t*>(current.data()), current.size());
+  scratch.Write("000004.log", data, 0);
+  scratch.Write("FORMAT", data, size);
+  scratch.Write("OWNER", data, size);
+  wq::storage::DirectoryLook look;
+  const wq::Status status = wq::storage::LookAtDirectory(scratch.path(), &look);
+  WQ_CHECK(!status.ok() || (look.format.version == wq::storage::kFormatVersion &&
+                            look.format.uuid.size() == 36),
+           "a format that there is not");
+  const wq::storage::OwnerInfo owner = wq::storage::ReadOwner(scratch.path());
+  WQ_CHECK(owner.pid >= 0 && !owner.alive, "an owner that there is not");
+  return 0;
+}

@@ -1,0 +1,65 @@
+// The look at a write-ahead log, and the salvage of one: any bytes give an answer, and whoever
+// salvages gets at least the records that the look found whole, in their order.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scratch_file.h"
+#include "storage/check.h"
+#include "storage/log_scan.h"
+#include "storage/wal_check.h"
+
+namespace wq::storage {
+namespace {
+
+std::vector<std::string> Scanned(const std::string& path, bool* sound) {
+  std::vector<std::string> records;
+  LogLook look;
+  const Status status = ScanLog(path,
+                                {.take =
+                                     [&records](std::string_view record) {
+                                       records.emplace_back(record);
+                                       return Status::Ok();
+                                     }},
+                                &look);
+  *sound = status.ok();
+  WQ_CHECK(!*sound || look.records == records.size(), "records miscounted");
+  return records;
+}
+
+std::vector<std::string> Salvaged(const std::string& path, uint64_t size) {
+  std::vector<std::string> records;
+  uint64_t gaps_end = 0;
+  const Status status = SalvageLog(path,
+                                   {.take =
+                                        [&records](std::string_view record) {
+                                          records.emplace_back(record);
+                                          return Status::Ok();
+                                        }},
+                                   [&gaps_end, size](const LogGap& gap) {
+                                     WQ_CHECK(gap.begin < gap.end && gap.end <= size, "a bad gap");
+                                     WQ_CHECK(gap.begin >= gaps_end, "gaps overlap");
+                                     gaps_end = gap.end;
+                                   });
+  WQ_CHECK(status.ok(), "salvage failed");
+  return records;
+}
+
+}  // namespace
+}  // namespace wq::storage
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const wq::fuzz::ScratchDirectory scratch;
+  const std::string path = scratch.Write("000004.log", data, size);
+  bool sound = false;
+  const auto scanned = wq::storage::Scanned(path, &sound);
+  const auto salvaged = wq::storage::Salvaged(path, size);
+  WQ_CHECK(salvaged.size() >= scanned.size(), "salvage lost a record");
+  for (size_t n = 0; n < scanned.size(); ++n) {
+    WQ_CHECK(salvaged[n] == scanned[n], "salvage changed a record");
+  }
+  wq::storage::WalLook look;
+  const wq::Status checked = wq::storage::CheckWal(path, &look);
+  WQ_CHECK(!checked.ok() || sound, "the look at a log takes what its framing does not");
+  return 0;
+}

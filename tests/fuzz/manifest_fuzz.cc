@@ -1,0 +1,20 @@
+// Reading a manifest: any bytes give a Status.
+#include <cstdint>
+#include <string>
+
+#include "scratch_file.h"
+#include "storage/manifest.h"
+#include "storage/wal_check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const wq::fuzz::ScratchDirectory scratch;
+  static const std::string current = "MANIFEST-000005\n";
+  scratch.Write("CURRENT", reinterpret_cast<const uint8_t*>(current.data()), current.size());
+  scratch.Write("MANIFEST-000005", data, size);
+  wq::storage::Manifest manifest;
+  const wq::Status status = wq::storage::ReadManifest(scratch.path(), &manifest);
+  if (!status.ok()) return 0;
+  const wq::Status sizes = wq::storage::CheckTableSizes(scratch.path(), manifest);
+  const wq::Status logs = wq::storage::CheckWals(scratch.path(), manifest);
+  return sizes.ok() && logs.ok() ? 0 : 0;
+}

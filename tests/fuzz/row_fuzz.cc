@@ -1,0 +1,38 @@
+// Decoding of record keys and values of every family: any bytes give a Status, and the views of what
+// is decoded are within what was given.
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "storage/check.h"
+#include "storage/row.h"
+
+// The input: a family, the length of the key in two bytes, the key, the value.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using wq::storage::Row;
+  if (size < 3) return 0;
+  const auto family = static_cast<wq::storage::Family>(data[0] % wq::storage::kFamilyCount);
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 3, size - 3);
+  const size_t key_bytes =
+      std::min<size_t>(data[1] | static_cast<size_t>(data[2]) << 8, rest.size());
+  const std::string_view key = rest.substr(0, key_bytes);
+  const std::string_view value = rest.substr(key_bytes);
+  Row row;
+  if (!row.Decode(family, key, value).ok()) return 0;
+  WQ_CHECK(key.ends_with(row.key()), "a key that is not the end of its record's key");
+  if (row.kind() == Row::Kind::kPending) {
+    // What is decoded is what would be written.
+    std::string again;
+    wq::storage::MutationBatch batch;
+    PutPending(row.queue(), row.pending(), &batch);
+    batch.ForEach([&](const wq::storage::Mutation& put) {
+      WQ_CHECK(put.family == family && put.key == key, "another place than it came from");
+      Row second;
+      WQ_CHECK(second.Decode(put.family, put.key, put.value).ok(), "not readable again");
+      WQ_CHECK(second.pending().sequence == row.pending().sequence &&
+                   second.pending().group == row.pending().group,
+               "not the same again");
+    });
+  }
+  return 0;
+}
