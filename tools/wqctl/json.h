@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "wq/entry_diff.h"
 #include "tools/wqctl/watch_sample.h"
+#include "wq/entry_diff.h"
 #include "wq/import.h"
 #include "wq/repair.h"
 #include "wq/store_view.h"
