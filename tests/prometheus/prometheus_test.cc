@@ -105,6 +105,20 @@ TEST_F(PrometheusTest, TheSevenOfControllerRuntime) {
               HasSubstr("_sum{controller=\"pods\",name=\"pods\"} 2\n"));
 }
 
+// They are the users', and without number.
+TEST_F(PrometheusTest, KeysAreNoLabels) {
+  ASSERT_TRUE(queue_->Add("private-key").ok());
+  ASSERT_TRUE(
+      queue_->AddAfter("private-delayed", milliseconds(5), {.group = "private-group"}).ok());
+  ASSERT_TRUE(queue_->AddRateLimited("private-failing").ok());
+  std::string key;
+  ASSERT_TRUE(queue_->Get(&key).ok());
+  clock_.Advance(milliseconds(20));
+  EXPECT_EQ(queue_->Len(), 2U);
+  EXPECT_THAT(Text(*provider_), HasSubstr("pods"));
+  EXPECT_THAT(Text(*provider_), Not(HasSubstr("private")));
+}
+
 TEST_F(PrometheusTest, OneLaneHasAnEmptyPriority) {
   Open("nodes", {});
   EXPECT_THAT(Text(*provider_),
