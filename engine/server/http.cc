@@ -134,7 +134,7 @@ class Http::Library final : private httplib::Server {
       }
     });
     set_exception_handler(
-        [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+        [](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
           SetReply({.status = 500, .body = "out of memory, or worse\n"}, &response);
         });
     set_default_headers({{"Connection", "close"}, {"X-Content-Type-Options", "nosniff"}});

@@ -57,7 +57,7 @@ void RemoveFile(const SocketFile& file);
 
 // Listens on "HOST:PORT", HOST being localhost, 127.x.y.z or [::1]; tells the port.
 // InvalidArgument: anything else.
-Status ListenOnLoopback(const std::string& address, Descriptor* listener, int* port);
+Status ListenOnLoopback(const std::string& text, Descriptor* listener, int* port);
 
 // Whether the other end of a unix socket is root, or who we are.
 bool PeerMayUse(int fd);

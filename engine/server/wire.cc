@@ -70,8 +70,11 @@ Status DecodeCall(std::string_view path, std::string_view text, Call* call) {
   fields.OneOf("durability", kDurabilityNames, &call->durability);
   fields.Each("keys", [call](const Json& element) {
     std::optional<std::string> key = BytesOf(element);
-    call->keys.push_back(std::move(key).value_or(""));
-    return key.has_value();
+    if (key) {
+      call->keys.push_back(*std::move(key));
+      return true;
+    }
+    return false;
   });
   if (path == kAddPath) {
     std::optional<int64_t> after_us;

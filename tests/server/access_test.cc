@@ -102,7 +102,7 @@ TEST_P(AccessTest, ABadKeyIsRefusedByItsIndexWithoutHarmToTheOthers) {
 
 TEST_P(AccessTest, ManyKeysGoInSeveralRequests) {
   std::vector<std::string> keys;
-  for (int i = 0; i < 10'000; ++i) {
+  for (size_t i = 0; i < 10'000; ++i) {
     keys.push_back(std::string(i % 500, i % 2 == 0 ? 'k' : '\x02') + std::to_string(i));
   }
   keys[7777] = "";

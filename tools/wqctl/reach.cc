@@ -34,7 +34,9 @@ wq::Status AskForQueue(bool create, wq::QueueAccess* access) {
 
 }  // namespace
 
-wq::Status ReachedQueue::Close() { return store == nullptr ? wq::Status::Ok() : store->Close(); }
+wq::Status ReachedQueue::Close() const {
+  return store == nullptr ? wq::Status::Ok() : store->Close();
+}
 
 wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
                       const ReachOptions& options, ReachedQueue* reached) {

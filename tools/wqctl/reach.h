@@ -28,7 +28,7 @@ struct ReachedQueue {
   std::unique_ptr<wq::QueueAccess> access;
   std::unique_ptr<wq::Store> store;  // Null: another process owns it.
 
-  wq::Status Close();  // Closes our store.
+  wq::Status Close() const;  // Closes our store.
 };
 
 // NotFound, Corruption: see wq::Store::Open and OpenQueue. Locked: another process owns the store, and

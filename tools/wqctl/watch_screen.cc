@@ -160,7 +160,7 @@ void WatchScreen::Remember(const Sample& sample) {
   }
 }
 
-std::string WatchScreen::Styled(std::string_view style, std::string line) const {
+std::string WatchScreen::Styled(std::string_view style, const std::string& line) const {
   return colour_ ? std::string(style) + line + "\x1b[0m" : line;
 }
 
@@ -186,7 +186,7 @@ std::vector<std::string> WatchScreen::QueueLines(const Sample& sample, size_t wi
     if (room > 0) line += Sparkline(depths_.at(queue.name), std::min(room, kDepthsKept));
     while (line.ends_with(' ')) line.pop_back();
     line = Fit(line, width);
-    lines.push_back(queue.paused ? Styled(kYellow, std::move(line)) : std::move(line));
+    lines.push_back(queue.paused ? Styled(kYellow, line) : line);
     if (queue.paused) lines.push_back(Fit("  paused", width));
   }
   return lines;

@@ -29,7 +29,7 @@ class WatchScreen {
  private:
   void Remember(const Sample& sample);
   std::vector<std::string> QueueLines(const Sample& sample, size_t width) const;
-  std::string Styled(std::string_view style, std::string line) const;
+  std::string Styled(std::string_view style, const std::string& line) const;
 
   const bool colour_;
   std::map<std::string, std::deque<uint64_t>> depths_;  // By queue: pending, the latest last.
