@@ -54,7 +54,7 @@ struct Importer::Rep {
   Status LoadView(const std::string& dir);
   Status RemoveLeftovers();
   Status TargetOf(std::string_view name, Target** target);
-  Status CheckFree(std::string_view name, QueueId id);
+  Status CheckFree(std::string_view name, QueueId id) const;
   Status MustBeNew(const Target& target, Place place, std::string_view key, std::string_view what);
   Status IsThere(const Target& target, Place place, std::string_view key, bool* there);
   Status CheckPlaces(const Target& target, const Entry& entry);
@@ -151,7 +151,7 @@ Status Importer::Rep::TargetOf(std::string_view name, Target** target) {
   return {};
 }
 
-Status Importer::Rep::CheckFree(std::string_view name, QueueId id) {
+Status Importer::Rep::CheckFree(std::string_view name, QueueId id) const {
   if (options.replace) return {};
   bool empty = true;
   if (storage != nullptr) {

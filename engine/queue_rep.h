@@ -39,7 +39,7 @@ struct Queue::Rep final : Timer::Target {
   Status Restore(const storage::Reader& reader);
 
   // Puts all that should be on disk of the queue; see QueueState::AppendImage.
-  void AppendImage(storage::MutationBatch* batch) const WQ_EXCLUDES(mu);
+  void AppendImage(storage::MutationBatch* image) const WQ_EXCLUDES(mu);
 
   // What a transition leaves to be done outside mu.
   struct Effects {

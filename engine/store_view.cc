@@ -37,6 +37,7 @@ Status ShardsOf(const storage::Reader& reader, QueueId queue, uint32_t* shards) 
 
 std::vector<std::pair<std::string, uint64_t>> FamilyBytes(const storage::Reader& reader) {
   std::vector<std::pair<std::string, uint64_t>> bytes;
+  bytes.reserve(storage::kFamilyCount);
   for (int i = 0; i < storage::kFamilyCount; ++i) {
     bytes.emplace_back(storage::kFamilyNames[i],
                        reader.FamilyBytes(static_cast<storage::Family>(i)));

@@ -275,7 +275,7 @@ Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport
   report->logs = files.logs;
   for (const Status& finding : files.findings) findings.Add(dir, finding.message());
   std::unique_ptr<storage::Reader> reader;
-  const Status opened = storage::OpenRocksdbReader(dir, &reader);
+  Status opened = storage::OpenRocksdbReader(dir, &reader);
   if (!opened.ok()) {
     // What the files have shown already need not be said again.
     if (opened.code() != StatusCode::kCorruption) return opened;
