@@ -1,4 +1,4 @@
-// WQ_EXPORT: what the shared library shows. All else in it is hidden. For C and for C++.
+// WQ_EXPORT: marks the C interface, which the shared library always shows; see docs/api.md for the rest.
 #pragma once
 
 #if defined(__cplusplus) && defined(__GNUC__)
