@@ -1,9 +1,27 @@
 #include "engine/journal.h"
 
+#include <sched.h>
+
 #include "engine/metrics.h"
 #include "storage/check.h"
 
 namespace wq {
+namespace {
+
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>* count) : count_(count) {
+    count_->fetch_add(1, std::memory_order_relaxed);
+  }
+  ~Counted() { count_->fetch_sub(1, std::memory_order_relaxed); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::atomic<int>* const count_;
+};
+
+}  // namespace
 
 Journal::Journal(storage::Storage* storage, const Options& options)
     : storage_(storage),
@@ -45,75 +63,109 @@ void Journal::Kick() {
 Status Journal::Wait(Position position, Durability durability) {
   Kick();
   if (!must_look_.load(std::memory_order_relaxed)) {
-    if (durability == Durability::kAsync ||
-        (durability == Durability::kProcess &&
-         written_seen_.load(std::memory_order_acquire) >= position)) {
+    const std::atomic<Position>& seen =
+        durability == Durability::kPower ? synced_seen_ : written_seen_;
+    if (durability == Durability::kAsync || seen.load(std::memory_order_acquire) >= position) {
       return {};
     }
   }
   return WaitSlow(position, durability);
 }
 
-Status Journal::WaitSlow(Position position, Durability durability) {
-  const MutexLock lock(mu_);
-  if (durability == Durability::kAsync && !Full()) {
-    return written_ >= position ? Status::Ok() : failed_;
+// Lets other threads append first, if there are any: one write for all is cheaper than one for each, by
+// more than it costs to give the processor away. A lone producer waits for nobody.
+// Returns whether one of them has written this one's batch, too.
+bool Journal::GatheredMeanwhile(Position position, bool power) {
+  if (waiting_.load(std::memory_order_relaxed) < 2) {
+    return false;
   }
-  const Position& reached = durability == Durability::kPower ? synced_ : written_;
-  while (reached < position) {
-    if (!failed_.ok() && !(imaging_ && Full())) {
-      return failed_;
-    }
-    if (durability == Durability::kPower && sync_wanted_ < position) {
-      sync_wanted_ = position;
-    }
-    if (writing_ || imaging_) {
-      done_cv_.Wait(mu_);
-    } else {
-      WriteOpen();
-    }
-  }
-  return {};
+  sched_yield();
+  const std::atomic<Position>& seen = power ? synced_seen_ : written_seen_;
+  return seen.load(std::memory_order_acquire) >= position;
 }
 
-// Writes what is open, and syncs if somebody waits for that. Gives mu_ up meanwhile.
-void Journal::WriteOpen() {
+Status Journal::WaitSlow(Position position, Durability durability) {
+  const bool power = durability == Durability::kPower;
+  const Counted counted(&waiting_);
+  if (GatheredMeanwhile(position, power)) {
+    return {};
+  }
+  for (bool first = true;; first = false) {
+    std::shared_ptr<Followers::Place> place;
+    Flight flight;
+    {
+      const MutexLock lock(mu_);
+      if ((power ? synced_ : written_) >= position) {
+        return {};
+      }
+      // Who was called to look again has to write if nobody does: only he was called.
+      if (first && durability == Durability::kAsync && !Full()) {
+        return failed_;
+      }
+      if (!failed_.ok() && !(imaging_ && Full())) {
+        return failed_;
+      }
+      if (power && sync_wanted_ < position) {
+        sync_wanted_ = position;
+      }
+      if (writing_ || imaging_) {
+        place = followers_.Join(position, power);
+      } else {
+        flight = BeginWrite();
+      }
+    }
+    if (place == nullptr) {
+      return WriteInFlight(flight);
+    }
+    if (place->Await() == Followers::Call::kReached) {
+      return {};
+    }
+  }
+}
+
+// Takes what is open; it is to be synced if somebody waits for that.
+Journal::Flight Journal::BeginWrite() {
   WQ_CHECK(!writing_, "two writes at once");
   writing_ = true;
   in_flight_.Swap(open_);
   urgent_ = false;
-  const Position end = appended_;
-  const bool sync = sync_wanted_ > synced_;
+  return {.end = appended_, .sync = sync_wanted_ > synced_};
+}
 
-  mu_.Unlock();
+Status Journal::WriteInFlight(Flight flight) {
   using SteadyClock = std::chrono::steady_clock;
   const auto begun = options_.metrics == nullptr ? SteadyClock::time_point() : SteadyClock::now();
   const size_t mutations = in_flight_.count();
   Status status;
   if (!in_flight_.empty()) {
-    status = storage_->Write(in_flight_, sync);
-  } else if (sync) {
+    status = storage_->Write(in_flight_, flight.sync);
+  } else if (flight.sync) {
     status = storage_->Sync();
   }
   const auto took =
       options_.metrics == nullptr ? SteadyClock::duration() : SteadyClock::now() - begun;
   in_flight_.Clear();
-  mu_.Lock();
-
-  EndWrite(status, end, sync);
-  if (options_.metrics != nullptr) {
-    mu_.Unlock();  // Not earlier: whoever collects may call the queues, and those may write.
-    options_.metrics->ObserveCommit(mutations, took);
-    mu_.Lock();
+  Followers::Called called;
+  {
+    const MutexLock lock(mu_);
+    called = EndWrite(status, flight.end, flight.sync);
+    status = failed_;
   }
+  Followers::Notify(called);
+  if (options_.metrics !=
+      nullptr) {  // Not earlier: whoever collects may call the queues, and those may write.
+    options_.metrics->ObserveCommit(mutations, took);
+  }
+  return status;
 }
 
-void Journal::EndWrite(const Status& status, Position end, bool sync) {
+Followers::Called Journal::EndWrite(const Status& status, Position end, bool sync) {
   writing_ = false;
   if (status.ok()) {
     written_ = end;
     synced_ = sync ? end : synced_;
-    written_seen_.store(end, std::memory_order_release);
+    written_seen_.store(written_, std::memory_order_release);
+    synced_seen_.store(synced_, std::memory_order_release);
   } else {
     // The outcome of this write is unknown. Going on to write could leave a hole before what comes
     // later, and syncing again can report success for pages that the kernel has dropped.
@@ -123,7 +175,8 @@ void Journal::EndWrite(const Status& status, Position end, bool sync) {
     writer_cv_.NotifyOne();  // It mends.
   }
   must_look_.store(!failed_.ok() || Full(), std::memory_order_relaxed);
-  done_cv_.NotifyAll();
+  done_cv_.NotifyOne();
+  return failed_.ok() ? followers_.Take(written_, synced_) : followers_.TakeAll();
 }
 
 void Journal::WriteLoop() {
@@ -149,7 +202,10 @@ void Journal::WriteLoop() {
       done_cv_.Wait(mu_);
     }
     if (!open_.empty() && failed_.ok()) {
-      WriteOpen();
+      const Flight flight = BeginWrite();
+      mu_.Unlock();
+      static_cast<void>(WriteInFlight(flight));  // A failure shows in failed_.
+      mu_.Lock();
     }
   }
   writer_sleep_ = Sleep::kAwake;
@@ -176,31 +232,41 @@ void Journal::BeginImage() {
 }
 
 Status Journal::WriteImage(storage::MutationBatch* image) {
-  const MutexLock lock(mu_);
-  WQ_CHECK(imaging_, "an image that was not begun");
-  // Behind the image: what changed while it was made.
-  image->Append(open_);
-  open_.Clear();
-  const Position end = appended_;
-  done_cv_.NotifyAll();  // There is room again.
-  mu_.Unlock();
-  Status status = image->empty() ? storage_->Sync() : storage_->Write(*image, /*sync=*/true);
-  mu_.Lock();
-  imaging_ = false;
-  if (status.ok()) {
-    failed_ = Status::Ok();
+  Position end = 0;
+  Followers::Called called;
+  {
+    const MutexLock lock(mu_);
+    WQ_CHECK(imaging_, "an image that was not begun");
+    // Behind the image: what changed while it was made.
+    image->Append(open_);
+    open_.Clear();
+    end = appended_;
+    called = followers_.TakeAll();  // There is room again.
   }
-  EndWrite(status, end, /*sync=*/true);
+  Followers::Notify(called);
+  Status status = image->empty() ? storage_->Sync() : storage_->Write(*image, /*sync=*/true);
+  {
+    const MutexLock lock(mu_);
+    imaging_ = false;
+    if (status.ok()) {
+      failed_ = Status::Ok();
+    }
+    called = EndWrite(status, end, /*sync=*/true);
+  }
+  Followers::Notify(called);
   return status;
 }
 
 void Journal::DropImage() {
-  const MutexLock lock(mu_);
-  WQ_CHECK(imaging_, "an image that was not begun");
-  imaging_ = false;
-  open_.Clear();
-  must_look_.store(true, std::memory_order_relaxed);
-  done_cv_.NotifyAll();
+  Followers::Called called;
+  {
+    const MutexLock lock(mu_);
+    WQ_CHECK(imaging_, "an image that was not begun");
+    imaging_ = false;
+    open_.Clear();
+    called = followers_.TakeAll();
+  }
+  Followers::Notify(called);
 }
 
 Status Journal::Flush(Durability durability) {

@@ -10,8 +10,9 @@
 //
 // Who writes: whoever waits. The first waiter that finds no write under way writes all that is
 // open, its own batch included, without a change of threads; the others wait for it, and one
-// fdatasync serves them all. What nobody waits for is written by a background thread: at once if
-// urgent, else after flush_interval.
+// fdatasync serves them all. At its end those are woken whose batches it covered, and one more, if there
+// is one, who writes next: so there is always somebody to write for those who wait. What nobody
+// waits for is written by a background thread: at once if urgent, else after flush_interval.
 //
 // After a failed write its outcome on disk is unknown. Every Wait for something after it returns
 // NotDurable, and what is appended is dropped, so the disk keeps a prefix: until somebody (see
@@ -26,6 +27,7 @@
 #include <functional>
 #include <thread>
 
+#include "engine/followers.h"
 #include "engine/item.h"
 #include "engine/mutex.h"
 #include "storage/storage.h"
@@ -97,23 +99,35 @@ class Journal {
 
  private:
   void WriteLoop();
-  void WriteOpen() WQ_REQUIRES(mu_);
-  // What a write has come to: everything up to `end` is on disk, or `status` is a failure.
-  void EndWrite(const Status& status, Position end, bool sync) WQ_REQUIRES(mu_);
+  // A write of in_flight_, which is this thread's until EndWrite.
+  struct Flight {
+    Position end;
+    bool sync;
+  };
+  Flight BeginWrite() WQ_REQUIRES(mu_);
+  // Ok: all up to the end of the flight is written, and synced if that was wanted.
+  Status WriteInFlight(Flight flight) WQ_EXCLUDES(mu_);
+  // What a write has come to: everything up to `end` is on disk, or `status` is a failure. Whom it
+  // concerns is to be notified outside the lock.
+  Followers::Called EndWrite(const Status& status, Position end, bool sync) WQ_REQUIRES(mu_);
   void AwaitMending() WQ_REQUIRES(mu_);
   bool Full() const WQ_REQUIRES(mu_) { return open_.bytes() > options_.max_batch_bytes; }
   Status WaitSlow(Position position, Durability durability);
+  bool GatheredMeanwhile(Position position, bool power);
 
   storage::Storage* const storage_;
   const Options options_;
 
   // Copies of what is under mu_, for the calls that have nothing to wait for.
   std::atomic<Position> written_seen_{0};
+  std::atomic<Position> synced_seen_{0};
+  std::atomic<int> waiting_{0};         // Calls of WaitSlow under way.
   std::atomic<bool> must_look_{false};  // failed, or more than max_batch_bytes are open.
   std::atomic<bool> must_wake_{false};  // The background thread should be woken.
 
   mutable Mutex mu_;
-  CondVar done_cv_;                                 // A write ended.
+  Followers followers_ WQ_GUARDED_BY(mu_);          // Calls of Wait during somebody else's write.
+  CondVar done_cv_;                                 // A write ended; for the background thread.
   CondVar writer_cv_;                               // There is something for the background thread.
   storage::MutationBatch open_ WQ_GUARDED_BY(mu_);  // Appended, not being written yet.
   // Being written. Touched without mu_ by the one thread that set writing_.

@@ -210,6 +210,27 @@ TEST(Journal, StopWritesAndSyncsWhatIsOpen) {
   EXPECT_TRUE(storage.calls().back().sync);
 }
 
+// Nothing is written by itself here: a follower that is called by nobody waits for ever.
+TEST(Journal, NobodyIsForgottenAmongManyThreadsAndAFullPipeline) {
+  auto disk = std::make_shared<storage::MemoryDisk>();
+  storage::MemoryStorage storage(disk);
+  Journal journal(&storage, {.flush_interval = std::chrono::hours(1), .max_batch_bytes = 64});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i) {
+        const MutationBatch batch = Put(std::to_string(t) + std::string(30, 'x'));
+        const Position p = journal.Append(batch, Journal::Urgency::kWaited);
+        ASSERT_TRUE(journal.Wait(p, static_cast<Durability>((i + t) % 3)).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_TRUE(journal.Stop().ok());
+}
+
 TEST(Journal, KeepsTheOrderOfAppendsFromManyThreads) {
   auto disk = std::make_shared<storage::MemoryDisk>();
   storage::MemoryStorage storage(disk);
