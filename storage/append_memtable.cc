@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string_view>
@@ -108,9 +109,9 @@ class AppendRep final : public MemTableRep {
 
   void Insert(rocksdb::KeyHandle handle) override;
   bool Contains(const char* key) const override;
-  void MarkReadOnly() override { read_only_.store(true, std::memory_order_release); }
   size_t ApproximateMemoryUsage() override { return 0; }  // All of it is the allocator's.
   Iterator* GetIterator(rocksdb::Arena* arena) override;
+  Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
 
  private:
   class Cursor;
@@ -125,15 +126,15 @@ class AppendRep final : public MemTableRep {
   std::shared_ptr<const Records> Sorted() const;
 
   const KeyComparator& compare_;
-  std::atomic<bool> read_only_{false};
   // The writer's, but for what the first size_ records take: that is never changed again.
   Chunk* first_ = nullptr;
   Chunk* last_ = nullptr;
   std::atomic<size_t> size_{0};
 
   mutable std::mutex mu_;
-  mutable std::shared_ptr<const Records> sorted_;  // Under mu_. Once read-only and read.
+  mutable std::shared_ptr<const Records> sorted_;  // Under mu_. The first ones, as many as these.
   mutable std::vector<void*> cursors_;             // Under mu_. Memory for cursors to come.
+  std::vector<std::unique_ptr<Cursor>> kept_;      // Under mu_. Those that nobody else ends.
 };
 
 // RocksDB's iterator: stands at a record, or behind the last one.
@@ -192,6 +193,7 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
 };
 
 AppendRep::~AppendRep() {
+  kept_.clear();
   for (void* cursor : cursors_) ::operator delete(cursor);
 }
 
@@ -218,12 +220,10 @@ void AppendRep::Insert(rocksdb::KeyHandle handle) {
 }
 
 std::shared_ptr<const Records> AppendRep::Sorted() const {
-  // Read before the records are: once read-only, they are all there.
-  const bool read_only = read_only_.load(std::memory_order_acquire);
   const std::lock_guard lock(mu_);
-  if (sorted_ != nullptr) return sorted_;
-  auto records = std::make_shared<Records>();
   const size_t size = size_.load(std::memory_order_acquire);
+  if (sorted_ != nullptr && sorted_->size() == size) return sorted_;
+  auto records = std::make_shared<Records>();
   records->reserve(size);
   const Chunk* chunk = size == 0 ? nullptr : first_;
   while (records->size() < size) {
@@ -233,7 +233,7 @@ std::shared_ptr<const Records> AppendRep::Sorted() const {
     if (records->size() < size) chunk = chunk->next;
   }
   Sorter(compare_).Sort(records.get());
-  if (read_only) sorted_ = records;
+  sorted_ = records;
   return records;
 }
 
@@ -245,6 +245,14 @@ bool AppendRep::Contains(const char* key) const {
 
 MemTableRep::Iterator* AppendRep::GetIterator(rocksdb::Arena* /*arena*/) {
   return new (*this) Cursor(this);
+}
+
+// RocksDB asks for one at each look-up of a key, and never ends it.
+MemTableRep::Iterator* AppendRep::GetDynamicPrefixIterator(rocksdb::Arena* arena) {
+  if (arena != nullptr) return GetIterator(arena);
+  std::unique_ptr<Cursor> cursor(new (*this) Cursor(this));
+  const std::lock_guard lock(mu_);
+  return kept_.emplace_back(std::move(cursor)).get();
 }
 
 class AppendFactory final : public rocksdb::MemTableRepFactory {
