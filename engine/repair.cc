@@ -58,7 +58,7 @@ class Settlement {
     std::set<uint64_t> sequences;
   };
 
-  void Lose(const std::string& where, std::string what) {
+  void Lose(std::string_view where, std::string_view what) {
     report_->losses.push_back({EscapeKey(where, 4096), EscapeKey(what, 4096)});
   }
   void LoseOf(QueueId queue, std::string_view key, const std::string& what) {
@@ -234,13 +234,8 @@ Status CheckPlaces(const std::string& dir, const std::string& into) {
                         "; stop it before");
 }
 
-}  // namespace
-
-Status Repair(const std::string& directory, const std::string& new_directory,
-              RepairReport* report) {
-  *report = RepairReport();
-  const std::string dir = storage::WithoutTrailingSlashes(directory);
-  const std::string into = storage::WithoutTrailingSlashes(new_directory);
+// REQUIRES: neither has a slash at its end.
+Status RepairInto(const std::string& dir, const std::string& into, RepairReport* report) {
   Status status = CheckPlaces(dir, into);
   if (!status.ok()) return status;
   // Beside its place: the rename at the end is within one file system.
@@ -267,6 +262,14 @@ Status Repair(const std::string& directory, const std::string& new_directory,
   return storage::SyncDirectory(slash == into.npos ? "."
                                 : slash == 0       ? "/"
                                                    : into.substr(0, slash));
+}
+
+}  // namespace
+
+Status Repair(const std::string& dir, const std::string& into, RepairReport* report) {
+  *report = RepairReport();
+  return RepairInto(storage::WithoutTrailingSlashes(dir), storage::WithoutTrailingSlashes(into),
+                    report);
 }
 
 }  // namespace wq

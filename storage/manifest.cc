@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "storage/fields.h"
 #include "storage/files.h"
 #include "storage/log_scan.h"
 #include "storage/rocksdb_setup.h"
+#include "storage/table_end.h"
 
 namespace wq::storage {
 namespace {
@@ -38,43 +40,6 @@ enum Tag : uint32_t {
 // Tags with this bit are followed by a length, so that a reader that does not know them skips them.
 constexpr uint32_t kSkippable = 1U << 13;
 constexpr uint32_t kEndOfFile4 = 1;
-
-// Takes fields off the front of a record. After the first one that is cut off, all are zero.
-class Fields {
- public:
-  explicit Fields(std::string_view bytes) : bytes_(bytes) {}
-
-  uint64_t Number() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && !bytes_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(bytes_.front());
-      bytes_.remove_prefix(1);
-      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) return value;
-    }
-    good_ = false;
-    return 0;
-  }
-  uint32_t Small() {
-    const uint64_t value = Number();
-    good_ &= value <= UINT32_MAX;
-    return static_cast<uint32_t>(value);
-  }
-  std::string_view Bytes() {
-    const uint64_t size = Number();
-    good_ &= size <= bytes_.size();
-    if (!good_) return {};
-    const std::string_view value = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return value;
-  }
-  bool more() const { return good_ && !bytes_.empty(); }
-  bool good() const { return good_; }
-
- private:
-  std::string_view bytes_;
-  bool good_ = true;
-};
 
 // One record: what changes, of one family.
 struct Edit {
@@ -267,7 +232,7 @@ std::string TableName(uint64_t number) {
   return digits + ".sst";
 }
 
-Status CheckTableSizes(const std::string& dir, const Manifest& manifest) {
+Status CheckTableEnds(const std::string& dir, const Manifest& manifest) {
   for (const auto& [id, family] : manifest.families) {
     for (const auto& [number, bytes] : family.tables) {
       const std::string path = dir + "/" + TableName(number);
@@ -281,6 +246,8 @@ Status CheckTableSizes(const std::string& dir, const Manifest& manifest) {
         return Status::Corruption(path + " has " + std::to_string(info.st_size) + " bytes; " +
                                   manifest.path + " says " + std::to_string(bytes));
       }
+      Status status = CheckTableEnd(path);
+      if (!status.ok()) return status;
     }
   }
   return Status::Ok();

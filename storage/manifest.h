@@ -51,8 +51,9 @@ struct Manifest {
 // Reads the manifest that CURRENT names. Corruption names the file.
 Status ReadManifest(const std::string& dir, Manifest* manifest);
 
-// Whether all tables that the manifest names are there, in their sizes. Corruption names the file.
-Status CheckTableSizes(const std::string& dir, const Manifest& manifest);
+// Whether all tables that the manifest names are there, in their sizes, and end as tables do (see
+// table_end.h). Corruption names the file.
+Status CheckTableEnds(const std::string& dir, const Manifest& manifest);
 
 // Reads every block of them. Corruption names the file. Blocks: for reading the whole store.
 Status CheckTables(const std::string& dir, const Manifest& manifest);

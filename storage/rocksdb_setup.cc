@@ -93,6 +93,9 @@ rocksdb::ColumnFamilyOptions FamilyOptions(const RocksdbOptions& options) {
   // Most of level 0 is deleted again before it is ever compacted.
   family.compression_per_level[0] = rocksdb::kNoCompression;
   rocksdb::BlockBasedTableOptions table;
+  table.format_version = kTableVersion;
+  table.checksum = rocksdb::kXXH3;
+  static_assert(rocksdb::kXXH3 == kTableChecksum);
   table.block_cache = rocksdb::NewLRUCache(size_t{8} << 20);
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return family;
@@ -140,7 +143,7 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
 Status CheckDatabase(const std::string& dir, Manifest* manifest) {
   Status status = ReadManifest(dir, manifest);
   if (status.ok()) status = CheckFamilies(dir, *manifest);
-  if (status.ok()) status = CheckTableSizes(dir, *manifest);
+  if (status.ok()) status = CheckTableEnds(dir, *manifest);
   if (status.ok()) status = CheckWals(dir, *manifest);
   return status;
 }

@@ -25,6 +25,11 @@ struct DBOptions;
 
 namespace wq::storage {
 
+// How tables are written, whatever RocksDB's defaults become: on disk, so never change it without a
+// new format version.
+inline constexpr uint32_t kTableVersion = 5;
+inline constexpr unsigned char kTableChecksum = 4;  // XXH3.
+
 // The first background error of a database. Thread-safe.
 class BackgroundError {
  public:

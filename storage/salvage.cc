@@ -13,6 +13,7 @@
 #include "storage/manifest.h"
 #include "storage/offline.h"
 #include "storage/rocksdb_setup.h"
+#include "storage/table_end.h"
 #include "storage/wal_check.h"
 
 namespace wq::storage {
@@ -97,6 +98,11 @@ Status Salvaging::TakeTable(const std::string& name) {
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
     Lose(name, "the table is missing; how many records it held is not known");
+    return Status::Ok();
+  }
+  const Status end = CheckTableEnd(path);
+  if (!end.ok()) {
+    Lose(name, "the whole table: " + end.message());
     return Status::Ok();
   }
   rocksdb::Options options;

@@ -87,7 +87,7 @@ void FilesCheck::CheckEachTable(const Manifest& manifest) {
       Manifest one;
       one.path = manifest.path;
       one.families[id].tables[number] = bytes;
-      Status status = CheckTableSizes(dir_, one);
+      Status status = CheckTableEnds(dir_, one);
       if (status.ok()) status = CheckTables(dir_, one);
       Note(status);
       ++report_->tables;
@@ -128,8 +128,8 @@ std::string MomentOf(const std::string& dir) {
 
 }  // namespace
 
-Status VerifyFiles(const std::string& directory, FilesReport* report) {
-  const std::string dir = WithoutTrailingSlashes(directory);
+Status VerifyFiles(const std::string& given_dir, FilesReport* report) {
+  const std::string dir = WithoutTrailingSlashes(given_dir);
   constexpr int kAttempts = 20;
   Status status;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

@@ -136,17 +136,6 @@ TemplateStore MakeSmallClosedStore() {
   return writing.Take();
 }
 
-Scratch::Scratch() {
-  path_ = std::filesystem::exists("/dev/shm") ? "/dev/shm/" : ::testing::TempDir();
-  path_ += "wq-test-XXXXXX";
-  EXPECT_NE(mkdtemp(path_.data()), nullptr);
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds) {
   if (dir_holds.empty()) {
     std::filesystem::remove_all(dir);

@@ -10,9 +10,9 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "storage/storage.h"
+#include "tests/support/environment.h"
 
 namespace wq::storage {
 
@@ -37,18 +37,7 @@ TemplateStore MakeSmallStore();
 // The small one, closed: a table for each family, and an empty log.
 TemplateStore MakeSmallClosedStore();
 
-// A directory that goes away; in memory, where there is such a place.
-class Scratch {
- public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-
- private:
-  std::string path_;
-};
+using Scratch = support::ScratchDirectory;
 
 // Makes `dir` hold exactly these files. Files that `dir_holds` says are there already are left.
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds = {});

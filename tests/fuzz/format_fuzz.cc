@@ -9,7 +9,7 @@
 #include "storage/store_directory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const wq::fuzz::ScratchDirectory scratch;
+  static const wq::fuzz::ScratchFiles scratch;
   static const std::string current = "MANIFEST-000005\n";
   scratch.Write("CURRENT", reinterpret_cast<const uint8_t*>(current.data()), current.size());
   scratch.Write("000004.log", data, 0);
