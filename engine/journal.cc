@@ -4,6 +4,7 @@
 
 #include "engine/metrics.h"
 #include "storage/check.h"
+#include "storage/mutant.h"
 
 namespace wq {
 namespace {
@@ -161,7 +162,7 @@ Status Journal::WriteInFlight(Flight flight) {
 
 Followers::Called Journal::EndWrite(const Status& status, Position end, bool sync) {
   writing_ = false;
-  if (status.ok()) {
+  if (status.ok() || WQ_MUTANT(swallow_failed_write)) {
     written_ = end;
     synced_ = sync ? end : synced_;
     written_seen_.store(written_, std::memory_order_release);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "storage/check.h"
+#include "storage/mutant.h"
 
 namespace wq {
 
@@ -105,7 +106,7 @@ LaneOrder::Lanes::iterator LaneOrder::NextLane() {
     passed_ = 0;
     return highest;
   }
-  if (passed_ + 1 < starvation_bound_) {
+  if (passed_ + 1 < starvation_bound_ || WQ_MUTANT(starve)) {
     ++passed_;
     return highest;
   }
@@ -119,6 +120,9 @@ Item* LaneOrder::Pop() {
     return nullptr;
   }
   Item* item = lane->second.front();
+  while (WQ_MUTANT(last_in_first_out) && item->next != nullptr) {
+    item = item->next;
+  }
   __builtin_prefetch(item->next);  // The next to be handed out, most likely.
   Take(lane, item);
   return item;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/queue_rep.h"
+#include "storage/mutant.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
@@ -76,6 +77,9 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
       return s;
     }
     for (size_t i = begin; i < end; ++i) {
+      if (WQ_MUTANT(batch_loses_last) && i + 1 == end) {
+        break;
+      }
       if (Status s = CheckKey(keys[i]); !s.ok()) {
         result->refused.emplace_back(i, std::move(s));
         continue;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/recovery.h"
+#include "storage/mutant.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
 
@@ -45,6 +46,14 @@ Status Queue::Rep::Restore(const storage::Reader& reader) {
     }
     if (!state.limiter_state().empty()) {
       limiter->RestoreState(state.limiter_state(), now);
+    }
+    if (WQ_MUTANT(recovery_in_two_writes)) {
+      storage::MutationBatch rows;
+      state.AppendImage(&rows);
+      rows.ForEach([this](const auto& row) { batch.Erase(row.family, row.key); });
+      static_cast<void>(
+          journal->Wait(Finish(0, Journal::Urgency::kLazy).position, Durability::kProcess));
+      state.AppendImage(&batch);
     }
     effects = Finish(0, Journal::Urgency::kLazy);
   }
@@ -141,6 +150,9 @@ Status Queue::Rep::Settle(const Effects& effects, Durability durability) {
   }
   if (metrics != nullptr && effects.adds > 0) {
     metrics->CountAdds(effects.adds);
+  }
+  if (WQ_MUTANT(acknowledge_before_write)) {
+    durability = Durability::kAsync;
   }
   return journal == nullptr ? Status::Ok() : journal->Wait(effects.position, durability);
 }

@@ -18,6 +18,7 @@
 #include "engine/queue_state.h"
 #include "engine/shard_table.h"
 #include "engine/timer.h"
+#include "storage/mutant.h"
 #include "storage/mutation_batch.h"
 #include "storage/process_mark.h"
 #include "wq/queue.h"
@@ -26,7 +27,9 @@ namespace wq {
 
 // How soon the journal's own thread has to look at what a call appends: nobody waits at kAsync.
 inline Journal::Urgency UrgencyOf(Durability durability) {
-  return durability == Durability::kAsync ? Journal::Urgency::kUrgent : Journal::Urgency::kWaited;
+  return durability == Durability::kAsync || WQ_MUTANT(acknowledge_before_write)
+             ? Journal::Urgency::kUrgent
+             : Journal::Urgency::kWaited;
 }
 
 struct Queue::Rep final : Timer::Target {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/check.h"
+#include "storage/mutant.h"
 
 namespace wq {
 namespace {
@@ -118,10 +119,13 @@ const Item* QueueState::Get(uint32_t shard) {
   Item* item = orders_[shard]->Pop();
   if (item != nullptr) {
     items_.Prefetch(*item);  // Done may follow soon.
+    if (WQ_MUTANT(drop_processing)) {
+      ErasePending(*item, item->lane, item->sequence);
+    }
     item->state = KeyState::kProcessing;
     --queued_;
     ++processing_;
-    busy_[shard] = sharded_;
+    busy_[shard] = sharded_ && !WQ_MUTANT(two_of_a_shard);
   }
   return item;
 }
@@ -143,7 +147,9 @@ bool QueueState::Done(std::string_view key) {
     RewritePending(item, item->lane, old_sequence);
   } else {
     item->state = KeyState::kClean;
-    ErasePending(*item, item->lane, item->sequence);
+    if (!WQ_MUTANT(done_stays_on_disk)) {
+      ErasePending(*item, item->lane, item->sequence);
+    }
     DropIfIdle(item);
   }
   return true;
@@ -182,9 +188,13 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
 
 QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now) {
   SettleGroup(item, wanted.group);
+  if (WQ_MUTANT(second_early)) {
+    delay_us = std::max<int64_t>(0, delay_us - 1'000'000);
+  }
   const int64_t due_us = now.steady_us + delay_us;
   DelayEntry* entry = item->delay.get();
-  if (entry != nullptr && entry->due_us <= due_us) {  // The earlier one wins.
+  // The earlier one wins.
+  if (entry != nullptr && (entry->due_us <= due_us) != WQ_MUTANT(latest_wins)) {
     if (wanted.lane.has_value() && *wanted.lane != entry->lane) {
       entry->lane = *wanted.lane;
       PutDelayed(entry);
@@ -280,7 +290,7 @@ void QueueState::DropIfIdle(Item* item) {
   if (!item->known()) {
     groups_.Assign(item, {});
   }
-  if (item->idle()) {
+  if (item->idle() && !WQ_MUTANT(keep_done_keys)) {
     WQ_CHECK(unstamped_.empty(), "an item dropped before the transition was stamped");
     items_.Erase(item);
   }

@@ -5,6 +5,7 @@
 
 #include "engine/queue_state.h"
 #include "storage/check.h"
+#include "storage/mutant.h"
 
 namespace wq {
 namespace {
@@ -47,7 +48,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   entry->first_at_us = entry->count == 0 ? now.wall_us : entry->first_at_us;
   entry->last_at_us = now.wall_us;
   entry->last_error = BoundError(failure.error);
-  ++entry->count;
+  entry->count += WQ_MUTANT(count_twice) ? 2 : 1;
   ++failures_;
   if (max_requeues_ > 0 && entry->count > max_requeues_) {
     QuarantineItem(item, now.wall_us);

@@ -5,6 +5,7 @@
 
 #include "engine/queue_state.h"
 #include "storage/check.h"
+#include "storage/mutant.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -30,7 +31,7 @@ int64_t TimeLeft(int64_t at_us, int64_t wall_us, int64_t longest_us) {
 void QueueState::RestoreState(const storage::QueueStateRecord& record, Time now) {
   // What was left of the last block is skipped: a sequence is never handed out twice.
   sequence_high_water_ = record.sequence_high_water;
-  next_sequence_ = std::max<uint64_t>(1, sequence_high_water_);
+  next_sequence_ = WQ_MUTANT(reuse_sequences) ? 1 : std::max<uint64_t>(1, sequence_high_water_);
   limiter_state_ = record.limiter_state;
   shards_on_disk_ = record.shards;
   paused_ = record.paused;
@@ -68,7 +69,7 @@ Status QueueState::RestorePending(const storage::PendingRecord& record) {
     return {};
   }
   SettleGroup(item, record.group);
-  item->lane = record.lane;
+  item->lane = WQ_MUTANT(forget_lane) ? kFastLane : record.lane;
   item->sequence = record.sequence;
   item->added_at_us = record.added_at_us;
   item->state = KeyState::kQueued;

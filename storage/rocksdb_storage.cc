@@ -10,6 +10,7 @@
 
 #include "storage/check.h"
 #include "storage/info_log.h"
+#include "storage/mutant.h"
 #include "storage/offline.h"
 #include "storage/owner.h"
 #include "storage/records.h"
@@ -170,9 +171,13 @@ Status RocksdbStorage::Write(const MutationBatch& batch, bool sync) {
         mutation.is_put ? writing_.Put(family, ToSlice(mutation.key), ToSlice(mutation.value))
                         : writing_.Delete(family, ToSlice(mutation.key));
     WQ_CHECK(status.ok(), "a mutation does not fit a write batch");
+    if (WQ_MUTANT(half_a_batch) && writing_.Count() == 1) {
+      db_->Write(rocksdb::WriteOptions(), &writing_).PermitUncheckedError();
+      writing_.Clear();
+    }
   });
   rocksdb::WriteOptions options;
-  options.sync = sync;
+  options.sync = sync && !WQ_MUTANT(power_without_sync);
   const rocksdb::Status status = db_->Write(options, &writing_);
   return status.ok() ? Status::Ok() : Fail(FromRocksdb(status, "writing " + dir_));
 }
@@ -180,6 +185,7 @@ Status RocksdbStorage::Write(const MutationBatch& batch, bool sync) {
 Status RocksdbStorage::Sync() {
   Status condition = Condition();
   if (!condition.ok()) return condition;
+  if (WQ_MUTANT(power_without_sync)) return Status::Ok();
   const rocksdb::Status status = db_->SyncWAL();
   return status.ok() ? Status::Ok() : Fail(FromRocksdb(status, "syncing " + dir_));
 }

@@ -19,8 +19,8 @@ step() {
   fi
 }
 
-# note FILE: the closing line of ctest in FILE becomes part of the summary.
-note() { summary+=("                   $(grep -h 'tests passed' "$1" | tail -n 1)"); }
+# note FILE: the closing line of the tests in FILE becomes part of the summary.
+note() { summary+=("                   $(grep -hE 'tests passed|^total:' "$1" | tail -n 1)"); }
 
 finish() {
   printf '\n=== make test: %s in %d s\n' "$([[ $1 == 0 ]] && echo 'all good' || echo FAILED)" "$SECONDS"
@@ -33,6 +33,8 @@ step 'promtool' tools/dev/promtool.sh build/promtool
 step 'build, Release' tools/dev/build.sh release
 step 'tests, Release' tools/dev/run_tests.sh release
 note build/tested
+step 'mutants: the tests catch planted bugs' tests/mutants/run.sh --if-changed
+note build-mutants/caught/good
 step 'tests, address and undefined-behaviour sanitizers' tools/dev/run_tests.sh asan
 note build-asan/tested
 step 'tests, thread sanitizer' tools/dev/run_tests.sh tsan

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# run.sh: shows that the tests catch bugs. A build has some planted (storage/mutant.h); for each of them the
+# tests run, the quick ones first, until one fails. A bug that none catches is a failure, and so is a
+# test that fails without any.
+#
+# With --if-changed nothing is done if the last run was good and nothing was built since.
+# MUTANTS="forget_lane starve" runs these only. ALL=1 runs all parts on each, and names all that catch it.
+# The output is kept in build-mutants/caught/.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+self=tests/mutants/run.sh
+
+build='build-mutants'
+logs=$PWD/$build/caught
+
+# BINARY FILTER [NAME=VALUE...]: few rounds and fixed seeds. The order is that of the time they take.
+parts=(
+  'model_tests Rules/ModelTest* WQ_MODEL_SEED=1 WQ_MODEL_CALLS=40000'
+  'model_tests *Mending* WQ_MENDING_SEED=1 WQ_MENDING_CALLS=2000'
+  'engine_tests Queue*:Journal*:Mending*:Order*:Delay*:Quarantine*:Shard*'
+  'crash_tests *Kill* WQ_KILL_SEED=2 WQ_KILL_ROUNDS=30'
+  'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_POWER_SEED=3 WQ_POWER_CUTS=200'
+  'corruption_tests *Flipped* WQ_CORRUPTION_SEED=1 WQ_CORRUPTION_CASES=300'
+  'faults_tests Kinds/* WQ_FAULT_SEED=1 WQ_FAULT_EVERY=18'
+  'soak_tests * WQ_SOAK_SEED=1 WQ_SOAK_SECONDS=2'
+)
+
+# run_part PART LOG: 0 if its tests pass.
+run_part() {
+  local words
+  read -ra words <<<"$1"
+  timeout 200 env "${words[@]:2}" "$build/tests/${words[0]}" --gtest_filter="${words[1]}" \
+    --gtest_fail_fast --gtest_color=no >"$2" 2>&1
+}
+
+# What failed in LOG: the first test that says so, or else the one that was running.
+failed_test() {
+  local name
+  name=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).*/\1/p' "$1" | head -n 1)
+  [[ -n $name ]] || name="$(sed -n 's/^\[ RUN      \] //p' "$1" | tail -n 1), which ended the process"
+  printf '%s' "$name"
+}
+
+# try MUTANT: one line, "MUTANT · caught by BINARY/TEST"; 1 if nothing caught it. An empty one is no bug.
+try() {
+  local mutant=$1 part log caught=() number=0
+  for part in "${parts[@]}"; do
+    log=$logs/${mutant:-none}.$((++number)).${part%% *}.log
+    WQ_MUTANT=$mutant run_part "$part" "$log" && continue
+    caught+=("${part%% *}/$(failed_test "$log")")
+    [[ -n ${ALL:-} ]] || break
+  done
+  if [[ -z $mutant ]]; then
+    ((${#caught[@]} == 0)) || printf 'no mutant · %s fails all the same\n' "${caught[@]}"
+    return $((${#caught[@]} > 0))
+  fi
+  if ((${#caught[@]} == 0)); then
+    printf '%s · NOT CAUGHT\n' "$mutant"
+    return 1
+  fi
+  printf '%s · caught by %s' "$mutant" "${caught[0]}"
+  ((${#caught[@]} == 1)) || printf ', %s' "${caught[@]:1}"
+  printf '\n'
+}
+
+if [[ ${1:-} == --one ]]; then
+  try "$2"
+  exit
+fi
+
+targets=()
+for part in "${parts[@]}"; do
+  [[ " ${targets[*]-} " == *" ${part%% *} "* ]] || targets+=("${part%% *}")
+done
+tools/dev/build.sh mutants "${targets[@]}"
+if [[ ${1:-} == --if-changed && -e $logs/good && ! $self -nt $logs/good &&
+  -z $(find "$build/tests" -maxdepth 1 -type f -perm -u+x -newer "$logs/good" -print -quit) ]]; then
+  echo "nothing changed since the last good run: $(cat "$logs/good")"
+  exit 0
+fi
+rm -rf "$logs"
+mkdir -p "$logs"
+
+mapfile -t mutants < <(grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine storage --include='*.cc' --include='*_rep.h' |
+  sed 's/WQ_MUTANT(\(.*\))/\1/' | sort -u)
+if [[ -n ${MUTANTS:-} ]]; then
+  read -ra mutants <<<"$MUTANTS"
+elif ((${#mutants[@]} < 12)); then
+  echo "only ${#mutants[@]} mutants are planted" >&2
+  exit 1
+fi
+
+# Without a bug everything passes; otherwise "caught" would mean nothing.
+result=0
+printf '%s\0' '' "${mutants[@]}" | xargs -0 -n 1 -P "$(nproc)" "$self" --one | tee "$logs/table" || result=1
+count=$(grep -c ' · caught by ' "$logs/table" || true)
+printf 'total: %d mutants, %d mutants caught\n' "${#mutants[@]}" "$count" | tee "$logs/sum"
+((result != 0)) || [[ -n ${MUTANTS:-} ]] || mv "$logs/sum" "$logs/good"
+exit "$result"
