@@ -18,16 +18,14 @@
 #include "tests/model/naive_queue.h"
 #include "tests/model/real_queue.h"
 #include "tests/model/state_queue.h"
+#include "tests/support/environment.h"
 
 namespace wq::model {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000;
 
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
+using support::FromEnvironment;
 
 // Every order policy, and what else changes the rules.
 struct Rules {

@@ -35,7 +35,8 @@ std::string NaiveQueue::Do(const Call& call) {
       wall_us_ += call.delay_us;
       return "ok";
     case Op::kCrash:
-      Crash();
+      Recover();
+      Fire();
       return "ok";
     case Op::kFlush:
       stands_on_ = calls_;

@@ -21,6 +21,10 @@ class NaiveQueue final : public Subject {
   std::string Do(const Call& call) override;
   std::string Dump() override;
 
+  // The two steps of a crash: what was in memory only is gone; then what is due meanwhile fires.
+  void Recover();
+  void Fire();
+
   // What the disk holds when all calls have reached it.
   Image OnDisk() const;
   bool IsProcessing(const std::string& name) const;
@@ -73,9 +77,7 @@ class NaiveQueue final : public Subject {
   std::string Remove(Key* key);
   void Quarantine(Key* key);
   void Release(Key* key);
-  void Fire();
   std::string FireOne(const std::string& name);
-  void Crash();
 
   void SettleGroup(const std::string& name, const std::string& group);
   void Enqueue(const std::string& name, Lane lane);

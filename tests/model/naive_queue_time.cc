@@ -35,7 +35,7 @@ std::string NaiveQueue::FireOne(const std::string& name) {
   return "ok";
 }
 
-void NaiveQueue::Crash() {
+void NaiveQueue::Recover() {
   calls_ = 0;
   passed_.clear();
   turns_.clear();
@@ -58,7 +58,6 @@ void NaiveQueue::Crash() {
       turns.push_back(entry->second.group);
     }
   }
-  Fire();
 }
 
 }  // namespace wq::model

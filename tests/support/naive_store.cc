@@ -27,12 +27,18 @@ std::string NaiveStore::Do(const StoreCall& call) {
   return said;
 }
 
-void NaiveStore::Crash() {
+void NaiveStore::Recover() {
   for (size_t i = 0; i < queues_.size(); ++i) {
-    queues_[i].Do({.op = Op::kCrash});
+    queues_[i].Recover();
     numbers_[i].clear();
   }
   calls_ = 0;
+}
+
+void NaiveStore::Fire() {
+  for (model::NaiveQueue& queue : queues_) {
+    queue.Fire();
+  }
 }
 
 void NaiveStore::TakeBack(size_t i, const NaiveStore& earlier) {

@@ -25,7 +25,13 @@ class NaiveStore {
   // What the caller would see.
   std::string Do(const StoreCall& call);
   // All that is in memory is lost and read back; the calls count from 1 again.
-  void Crash();
+  void Crash() {
+    Recover();
+    Fire();
+  }
+  // Its two steps.
+  void Recover();
+  void Fire();
 
   size_t queues() const { return queues_.size(); }
   const model::NaiveQueue& queue(size_t i) const { return queues_[i]; }

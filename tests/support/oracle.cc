@@ -37,6 +37,30 @@ class Comparison {
   std::vector<bool> same_;
 };
 
+// Recovery, the firing after it, and time move every queue, each in a step of its own and in any order.
+// So each queue may be found at another one of these stages.
+struct Stage {
+  NaiveStore model;
+  std::vector<bool> same;  // By queue: whether it is as found.
+};
+using Stages = std::vector<Stage>;
+
+// Each queue at the last stage at which it is the found one; nothing if one is so at none.
+std::optional<NaiveStore> Mixed(const Stages& stages) {
+  NaiveStore mixed = stages.back().model;
+  for (size_t q = 0; q < stages.back().same.size(); ++q) {
+    const auto stage = std::find_if(stages.rbegin(), stages.rend(),
+                                    [q](const Stage& candidate) { return candidate.same[q]; });
+    if (stage == stages.rend()) {
+      return std::nullopt;
+    }
+    if (stage != stages.rbegin()) {
+      mixed.TakeBack(q, stage->model);
+    }
+  }
+  return mixed;
+}
+
 }  // namespace
 
 const char* NameOf(Property property) {
@@ -131,56 +155,45 @@ std::vector<Violation> Oracle::CheckResults(const Life& life, uint64_t* durable)
   return {};
 }
 
-// Takes the model through the life, and leaves it at the last state that is the found one. Time and
-// recovery move every queue, each in a step of its own and in any order: of these steps some may be
-// there.
+// Takes the model through the life, and leaves it at the last state that is the found one.
 bool Oracle::Match(const Life& life, uint64_t durable, const StoreImage& found) {
   NaiveStore model = model_;
   std::optional<NaiveStore> matched;
   Comparison comparison(found);
-  const auto take = [&](uint64_t calls) {
-    matched = model;
-    survived_ = calls;
+  Stages stages;
+  const auto stage = [&] {
+    comparison.LookAtAll(model);
+    stages.push_back({model, comparison.same()});
   };
-  comparison.LookAtAll(model);
-  if (durable == 0 && comparison.AllSame()) {
-    take(0);  // It may have died before it had recovered.
+  const auto take = [&](uint64_t calls) {
+    if (std::optional<NaiveStore> mixed = Mixed(stages)) {
+      matched = std::move(mixed);
+      survived_ = calls;
+    }
+  };
+  stage();  // It may have died before it had recovered.
+  model.Recover();
+  stage();
+  model.Fire();
+  stage();
+  if (durable == 0) {
+    take(0);
   }
-  for (uint64_t i = 0; i <= life.calls.size(); ++i) {
-    const bool every_queue = i == 0 || life.calls[i - 1].OnStore();
-    const std::vector<bool> was = comparison.same();
-    std::optional<NaiveStore> before;
-    if (every_queue && i >= durable) {
-      before = model;
+  for (uint64_t i = 1; i <= life.calls.size(); ++i) {
+    const StoreCall& call = life.calls[i - 1];
+    stages.clear();
+    if (call.OnStore() && i >= durable) {
+      stage();
     }
-    if (i == 0) {
-      model.Crash();
-    } else {
-      model.Do(life.calls[i - 1]);
-    }
-    if (!every_queue) {
-      comparison.Look(model, life.calls[i - 1].queue);
-    } else {
+    model.Do(call);
+    if (call.OnStore()) {
       comparison.LookAtAll(model);
+    } else {
+      comparison.Look(model, call.queue);
     }
-    if (i < durable) {
-      continue;
-    }
-    if (comparison.AllSame()) {
+    if (i >= durable && (call.OnStore() || comparison.AllSame())) {
+      stages.push_back({model, comparison.same()});
       take(i);
-      continue;
-    }
-    bool mixed = every_queue;
-    for (size_t q = 0; q < found.size(); ++q) {
-      mixed = mixed && (was[q] || comparison.same()[q]);
-    }
-    if (mixed) {
-      take(i);
-      for (size_t q = 0; q < found.size(); ++q) {
-        if (!comparison.same()[q]) {
-          matched->TakeBack(q, *before);
-        }
-      }
     }
   }
   if (matched) {
