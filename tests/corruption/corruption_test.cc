@@ -25,6 +25,12 @@ namespace {
 
 using support::FromEnvironment;
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint64_t kCases = 1000;  // Three times as slow.
+#else
+constexpr uint64_t kCases = 5000;
+#endif
+
 struct Damage {
   enum class Kind : uint8_t { kFlip, kCut };
   Kind kind;
@@ -159,7 +165,7 @@ std::vector<TemplateStore> AllStores() {
 
 TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
   const uint64_t seed = FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
-  const uint64_t cases = FromEnvironment("WQ_CORRUPTION_CASES", 5000);
+  const uint64_t cases = FromEnvironment("WQ_CORRUPTION_CASES", kCases);
   std::cout << "WQ_CORRUPTION_SEED=" << seed << " WQ_CORRUPTION_CASES=" << cases << std::endl;
   std::signal(SIGABRT, TellCase);
   std::mt19937_64 random(seed);
