@@ -50,7 +50,9 @@ Status Queue::Rep::Restore(const storage::Reader& reader) {
     if (WQ_MUTANT(recovery_in_two_writes)) {
       storage::MutationBatch rows;
       state.AppendImage(&rows);
-      rows.ForEach([this](const auto& row) { batch.Erase(row.family, row.key); });
+      storage::MutationBatch erases;
+      rows.ForEach([&erases](const auto& row) { erases.Erase(row.family, row.key); });
+      batch.Append(erases);
       static_cast<void>(
           journal->Wait(Finish(0, Journal::Urgency::kLazy).position, Durability::kProcess));
       state.AppendImage(&batch);

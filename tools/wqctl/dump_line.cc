@@ -92,8 +92,9 @@ class Taker {
     Take(name, what, [=](const Value& value) {
       const auto* text = std::get_if<std::string>(&value);
       std::optional<T> decoded = text == nullptr ? std::nullopt : decode(*text);
-      if (decoded) *target = *std::move(decoded);
-      return decoded.has_value();
+      if (!decoded) return false;
+      *target = *std::move(decoded);
+      return true;
     });
   }
   template <typename T>
