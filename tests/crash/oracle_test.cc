@@ -186,7 +186,7 @@ TEST_F(OracleTest, AKeyIsQueuedOnce) {
 }
 
 TEST_F(OracleTest, TimeMayHaveMovedSomeQueuesOnly) {
-  for (const size_t queue : {0, 1}) {
+  for (const size_t queue : {size_t{0}, size_t{1}}) {
     const StoreCall call{.queue = queue,
                          .call = {.op = Op::kAddAfter, .key = "a", .delay_us = kSecond}};
     life_.results.push_back(model_.Do(call));
