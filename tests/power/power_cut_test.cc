@@ -190,8 +190,10 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
   std::cout << "total: " << cuts_ << " power cuts, " << acknowledged_
             << " calls acknowledged before, " << lost_bytes_ << " unsynced bytes lost, "
             << undone_names_ << " names undone, " << refused_ << " refused for unsynced zeros\n";
-  // A run with little traffic proves little; a short one may have one scenario, cut early.
-  EXPECT_GT(acknowledged_, cuts < 200 ? 0 : cuts * 4);
+  // A run with little traffic proves little; a short one may see the creation only.
+  if (cuts >= 80) {
+    EXPECT_GT(acknowledged_, cuts < 200 ? cuts : cuts * 4);
+  }
 }
 
 TEST_F(PowerCutTest, WhatWasSyncedSurvives) {
