@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "engine/store_rep.h"
 #include "storage/memory_storage.h"
 #include "storage/records.h"
+#include "tests/support/environment.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/store.h"
@@ -33,14 +33,10 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using support::FromEnvironment;
 
 constexpr int kKeys = 40;
 constexpr int kAddsEach = 400;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 std::string GroupOf(std::string_view key) { return std::string(key.substr(0, key.find('/'))); }
 

@@ -22,18 +22,15 @@
 
 #include "tests/mirror/file_storm.h"
 #include "tests/mirror/mirror_process.h"
+#include "tests/support/environment.h"
 #include "wq/store_view.h"
 
 namespace wq {
 namespace {
 
 using namespace std::chrono_literals;
+using support::FromEnvironment;
 namespace fs = std::filesystem;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 struct Scan {
   uint64_t seen = 0;
