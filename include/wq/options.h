@@ -68,8 +68,8 @@ struct StoreOptions {
   // Where time comes from. Borrowed; must outlive the store. nullptr is Clock::System().
   Clock* clock = nullptr;
 
-  // Keep unflushed records in a vector that is sorted only when it is read or flushed, rather than
-  // in a skip list. A queue never reads its store while it runs, so this is about ten times cheaper
+  // Keep unflushed records in a list that is only appended to, and sorted only when it is read or
+  // flushed, rather than in a skip list. A queue never reads its store while it runs, so this is about ten times cheaper
   // to write; a reader beside a running owner pays a sort.
   bool vector_memtable = true;
 
