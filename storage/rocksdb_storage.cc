@@ -13,6 +13,7 @@
 #include "storage/mutant.h"
 #include "storage/offline.h"
 #include "storage/owner.h"
+#include "storage/process_mark.h"
 #include "storage/records.h"
 #include "storage/rocksdb_setup.h"
 #include "storage/store_directory.h"
@@ -322,10 +323,21 @@ Status OpenDirectory(const std::string& dir, const RocksdbOptions& options,
   return status;
 }
 
+// RocksDB's threads are the process's, not a database's. A fork leaves them behind, and whatever they
+// would do in the child is waited for for ever.
+Status CheckThreads(const std::string& dir) {
+  static const ProcessMark first_opening;
+  if (!first_opening.Forked()) return Status::Ok();
+  return Status::Locked("cannot open " + dir + ": this process was forked from process " +
+                        std::to_string(first_opening.pid()) +
+                        ", which had opened a store; use fork and exec");
+}
+
 }  // namespace
 
 Status OpenRocksdb(const std::string& dir, const RocksdbOptions& options,
                    std::unique_ptr<Storage>* storage) {
+  if (Status status = CheckThreads(dir); !status.ok()) return status;
   return OpenDirectory(WithoutTrailingSlashes(dir), options, storage);
 }
 

@@ -30,7 +30,8 @@ class Store {
   // Opens the store in `dir` and becomes its owner.
   //   NotFound        there is no store, and create_if_missing is off. Nothing was made.
   //   AlreadyExists   error_if_exists is on.
-  //   Locked          another process owns it; the message names its pid.
+  //   Locked          another process owns it, or this one was forked, without an exec, from one that
+  //                   had opened a store; the message names the pid.
   //   Corruption      damaged; the message names the file. Nothing was modified.
   //   NotSupported    written by another format version.
   // A created directory has mode 0700. Blocks: for recovery of the write-ahead log, seconds at

@@ -13,6 +13,14 @@
 
 namespace wq::support {
 
+// Whether a forked child, not exec'd, may allocate. The address sanitizer of g++ 12 does not take its
+// allocator's locks at a fork as glibc does: a child waits for ever for one that another thread held.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kForkedChildMayAllocate = false;
+#else
+inline constexpr bool kForkedChildMayAllocate = true;
+#endif
+
 class Child {
  public:
   explicit Child(std::vector<std::string> arguments);
