@@ -9,6 +9,7 @@
 #include "storage/owner.h"
 #include "storage/records.h"
 #include "storage/rocksdb_storage.h"
+#include "storage/store_directory.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -81,11 +82,14 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
   if (!s.ok()) return s;
 
   const storage::OwnerInfo owner = storage::ReadOwner(dir);
+  int64_t snapshot_at_us = 0;
+  if (Status found = storage::ReadSnapshotTime(dir, &snapshot_at_us); IsError(found)) return found;
   const storage::FilesLook files = storage::LookAtFiles(dir);
   rep->info = {.dir = dir,
                .uuid = store.uuid,
                .format_version = store.format_version,
                .created_at_us = store.created_at_us,
+               .snapshot_at_us = snapshot_at_us,
                .owner_pid = owner.pid,
                .owner_alive = owner.alive,
                .opened_at_us = owner.pid == 0 ? 0 : files.opened_at_us,

@@ -11,19 +11,6 @@
 #include "storage/disk.h"
 
 namespace wq::storage {
-namespace {
-
-Status WriteAll(int fd, const std::string& path, std::string_view contents) {
-  while (!contents.empty()) {
-    const ssize_t written = DiskCalls().Write(fd, path, contents);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return IOErrorOf("cannot write", path, errno);
-    contents.remove_prefix(static_cast<size_t>(written));
-  }
-  return Status::Ok();
-}
-
-}  // namespace
 
 Status IOErrorOf(std::string_view what, const std::string& path, int error_number) {
   return Status::IOError(std::string(what) + " " + path + ": " +
@@ -47,6 +34,16 @@ Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* con
     size += static_cast<size_t>(got);
   }
   contents->resize(size);
+  return Status::Ok();
+}
+
+Status WriteAll(int fd, const std::string& path, std::string_view contents) {
+  while (!contents.empty()) {
+    const ssize_t written = DiskCalls().Write(fd, path, contents);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return IOErrorOf("cannot write", path, errno);
+    contents.remove_prefix(static_cast<size_t>(written));
+  }
   return Status::Ok();
 }
 

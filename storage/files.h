@@ -40,6 +40,9 @@ Status IOErrorOf(std::string_view what, const std::string& path, int error_numbe
 // NotFound if it does not exist. A symlink as the last component is not followed: IOError.
 Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents);
 
+// All of it, at the file's present place. `path` is for messages.
+Status WriteAll(int fd, const std::string& path, std::string_view contents);
+
 // Writes `path` anew so that after a crash it is whole or was never there: a temporary file beside
 // it, synced, renamed, and the directory synced.
 Status WriteFileAtomically(const std::string& dir, const std::string& name,

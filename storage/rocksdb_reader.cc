@@ -1,50 +1,17 @@
 #include <rocksdb/db.h>
-#include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "storage/files.h"
+#include "storage/moment.h"
 #include "storage/rocksdb_setup.h"
 #include "storage/rocksdb_storage.h"
 #include "storage/store_directory.h"
 
 namespace wq::storage {
 namespace {
-
-// What a running owner may have changed while a view was made.
-struct Moment {
-  std::string current;  // The contents of CURRENT: the manifest's name.
-  off_t manifest_bytes = -1;
-  std::vector<std::string> logs;  // Sorted.
-
-  static Moment Of(const std::string& dir);
-  bool SameManifest(const Moment& other) const {
-    return current == other.current && manifest_bytes == other.manifest_bytes;
-  }
-  bool HasAllLogsOf(const Moment& other) const {
-    return std::includes(logs.begin(), logs.end(), other.logs.begin(), other.logs.end());
-  }
-};
-
-Moment Moment::Of(const std::string& dir) {
-  Moment moment;
-  struct stat info;
-  if (ReadSmallFile(dir + "/CURRENT", 256, &moment.current).ok() &&
-      stat((dir + "/" + moment.current.substr(0, moment.current.find('\n'))).c_str(), &info) == 0) {
-    moment.manifest_bytes = info.st_size;
-  }
-  std::vector<std::string> names;
-  if (ListDirectory(dir, &names).ok()) {
-    for (const std::string& name : names) {
-      if (name.ends_with(".log")) moment.logs.push_back(name);
-    }
-  }
-  return moment;
-}
 
 class RocksdbReader final : public Reader {
  public:

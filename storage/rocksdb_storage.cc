@@ -69,6 +69,9 @@ class RocksdbStorage final : public Storage {
   Status Reopen() override;
   Status Close() override;
 
+  // Replaces the store's own record. REQUIRES: Close follows.
+  Status Renew(const StoreRecord& record);
+
  private:
   // What there is before: nothing, or what an unfinished creation left, or a whole store.
   enum class Found : uint8_t { kNothing, kUnfinished, kStore };
@@ -227,6 +230,21 @@ Status RocksdbStorage::Close() {
   return status;
 }
 
+Status RocksdbStorage::Renew(const StoreRecord& record) {
+  MutationBatch batch;
+  PutStore(record, &batch);
+  Status status = Write(batch, /*sync=*/true);
+  if (!status.ok()) return status;
+  // Whoever looks for this record in the tables counts on there being one only (offline.h).
+  rocksdb::CompactRangeOptions all;
+  all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  rocksdb::Status compacted = db_->Flush(rocksdb::FlushOptions(), families_);
+  if (compacted.ok()) {
+    compacted = db_->CompactRange(all, Handle(Family::kDefault), nullptr, nullptr);
+  }
+  return FromRocksdb(compacted, dir_);
+}
+
 Status RocksdbStorage::CloseDatabase() {
   const std::string where = "closing " + dir_;
   rocksdb::Status status = db_->SyncWAL();
@@ -281,8 +299,10 @@ void RocksdbStorage::DropHandles() {
 Status CheckWanted(const std::string& dir, const RocksdbOptions& options,
                    const DirectoryLook& look) {
   if (look.state == DirectoryState::kStore) {
-    return options.error_if_exists ? Status::AlreadyExists(dir + " is a store already")
-                                   : Status::Ok();
+    if (options.error_if_exists) return Status::AlreadyExists(dir + " is a store already");
+    if (!look.is_snapshot) return Status::Ok();
+    return Status::NotSupported(
+        dir + " is a snapshot, which nothing changes: restore it into a new place");
   }
   if (look.state == DirectoryState::kUnfinished) {
     Status status = CheckUnfinished(dir, look);
@@ -333,7 +353,27 @@ Status CheckThreads(const std::string& dir) {
                         ", which had opened a store; use fork and exec");
 }
 
+// REQUIRES: `dir` has no slash at its end.
+Status RenewDirectory(const std::string& dir, int64_t now_us) {
+  DirectoryLook look;
+  std::unique_ptr<OwnerLock> owner;
+  const RocksdbOptions options = {.now_us = now_us};
+  Status status = OwnDirectory(dir, options, &look, &owner);
+  if (!status.ok()) return status;
+  RocksdbStorage opened(dir, options);
+  status = opened.Open(look, std::move(owner));
+  const StoreRecord record = {kFormatVersion, NewUuid(), now_us};
+  if (status.ok()) status = opened.Renew(record);
+  if (status.ok()) status = opened.Close();
+  return status.ok() ? WriteFormat(dir, {record.format_version, record.uuid}) : status;
+}
+
 }  // namespace
+
+Status RenewStore(const std::string& dir, int64_t now_us) {
+  if (Status status = CheckThreads(dir); !status.ok()) return status;
+  return RenewDirectory(WithoutTrailingSlashes(dir), now_us);
+}
 
 Status OpenRocksdb(const std::string& dir, const RocksdbOptions& options,
                    std::unique_ptr<Storage>* storage) {

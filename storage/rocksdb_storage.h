@@ -31,6 +31,10 @@ struct RocksdbOptions {
 Status OpenRocksdb(const std::string& dir, const RocksdbOptions& options,
                    std::unique_ptr<Storage>* storage);
 
+// Makes the closed store `dir` another one, with a uuid of its own, in the database and in FORMAT; its
+// queues stay. A crash in between leaves a store that nobody opens. Errors as OpenRocksdb.
+Status RenewStore(const std::string& dir, int64_t now_us);
+
 // Opens `dir` for reading, beside its owner if there is one: a view of the moment of opening.
 // Changes nothing in `dir`; its own scratch files go to a private temporary directory, removed with
 // the Reader. Errors as StoreView::Open.

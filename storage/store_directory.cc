@@ -20,6 +20,7 @@ namespace wq::storage {
 namespace {
 
 constexpr std::string_view kFormatWord = "wq-store ";
+constexpr std::string_view kSnapshotWord = "wq-snapshot 1 ";
 constexpr size_t kUuidBytes = 36;
 
 bool HasSuffix(std::string_view name, std::string_view suffix) {
@@ -64,6 +65,7 @@ Status LookAtFiles(const std::string& dir, DirectoryLook* look) {
     return std::binary_search(names.begin(), names.end(), name);
   };
   look->has_database = has("CURRENT");
+  look->is_snapshot = has(kSnapshotFile);
   if (has(kFormatFile)) {
     look->state = DirectoryState::kStore;
     status = ReadFormat(dir, &look->format);
@@ -97,8 +99,9 @@ Status LookAtFiles(const std::string& dir, DirectoryLook* look) {
 // The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system, so
 // a volume of its own may be a store.
 bool IsStoreFile(std::string_view name) {
-  for (const std::string_view known : {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY",
-                                       "LOCK", "LOG", kControlSocketFile, "lost+found"}) {
+  for (const std::string_view known :
+       {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
+        kSnapshotFile, "lost+found"}) {
     if (name == known) return true;
   }
   return HasPrefix(name, "LOG.old.") || HasPrefix(name, "MANIFEST-") ||
@@ -151,6 +154,25 @@ Status WriteFormat(const std::string& dir, const Format& format) {
   return WriteFileAtomically(
       dir, kFormatFile,
       std::string(kFormatWord) + std::to_string(format.version) + " " + format.uuid + "\n");
+}
+
+Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us) {
+  const std::string path = dir + "/" + kSnapshotFile;
+  std::string text;
+  Status status = ReadSmallFile(path, 4096, &text);
+  if (!status.ok()) return status;
+  const char* const end = text.data() + text.size();
+  if (HasPrefix(text, kSnapshotWord)) {
+    const auto [next, error] =
+        std::from_chars(text.data() + kSnapshotWord.size(), end, *taken_at_us);
+    if (error == std::errc() && next + 1 == end && *next == '\n') return Status::Ok();
+  }
+  return Status::Corruption(path + " is damaged: it is not \"wq-snapshot 1 <microseconds>\"");
+}
+
+Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us) {
+  return WriteFileAtomically(dir, kSnapshotFile,
+                             std::string(kSnapshotWord) + std::to_string(taken_at_us) + "\n");
 }
 
 std::string NewUuid() {

@@ -12,6 +12,10 @@ namespace wq::storage {
 
 inline constexpr const char* kFormatFile = "FORMAT";
 
+// In a store that nobody may own, since it is to stay what it was at one moment: a line
+// "wq-snapshot 1 <microseconds since 1970>".
+inline constexpr const char* kSnapshotFile = "SNAPSHOT";
+
 // The contents of FORMAT: "wq-store <version> <uuid>\n".
 struct Format {
   uint32_t version = 0;
@@ -31,12 +35,17 @@ struct DirectoryLook {
   Format format;              // Of a kStore.
   std::string foreign_file;   // The first one that is not a store's, in a kForeign.
   bool has_database = false;  // CURRENT is there.
+  bool is_snapshot = false;   // SNAPSHOT is there.
 };
 
 // Changes nothing. InvalidArgument: `dir` is a symlink. NotFound: not a directory. NotSupported:
 // another format version. Corruption: a damaged FORMAT, or files without which a store cannot be
 // whole are missing.
 Status LookAtDirectory(const std::string& dir, DirectoryLook* look);
+
+// When the snapshot was taken. NotFound: it is none. Corruption: a damaged SNAPSHOT.
+Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us);
+Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us);
 
 // Whether a store may hold a file of this name.
 bool IsStoreFile(std::string_view name);

@@ -51,6 +51,10 @@ Status FilesCheck::Run() {
     return report_->findings.empty() && error_.ok() ? NotAStore(dir_, look) : error_;
   }
   CheckNames();
+  if (look.is_snapshot) {
+    int64_t taken_at_us = 0;
+    Note(ReadSnapshotTime(dir_, &taken_at_us));
+  }
   Manifest manifest;
   const Status read = ReadManifest(dir_, &manifest);
   Note(read);

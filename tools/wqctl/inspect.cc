@@ -54,7 +54,8 @@ struct InspectArgs {
 
 std::string OwnerCell(const wq::StoreInfo& info) {
   if (info.owner_pid == 0) return "none";
-  return "pid " + std::to_string(info.owner_pid) + (info.owner_alive ? "" : " (gone)");
+  return "pid " + std::to_string(info.owner_pid) +
+         (info.owner_alive || info.snapshot_at_us != 0 ? "" : " (gone)");
 }
 
 // Lanes beside the two named ones; of many of them the highest.

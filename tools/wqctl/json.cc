@@ -18,6 +18,7 @@ Json StoreJson(const wq::StoreInfo& store) {
   json["uuid"] = store.uuid;
   json["format_version"] = store.format_version;
   json["created_at"] = FormatTime(store.created_at_us);
+  json["snapshot_at"] = store.snapshot_at_us == 0 ? Json() : Json(FormatTime(store.snapshot_at_us));
   json["owner_pid"] = store.owner_pid == 0 ? Json() : Json(store.owner_pid);
   json["owner_alive"] = store.owner_alive;
   json["opened_at"] = store.opened_at_us == 0 ? Json() : Json(FormatTime(store.opened_at_us));
@@ -246,6 +247,17 @@ void AppendFindingJson(const wq::Finding& finding, std::string* out) {
 
 void AppendLossJson(const wq::Loss& loss, std::string* out) {
   out->append(Json({{"where", loss.where}, {"lost", loss.what}}).dump());
+}
+
+void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out) {
+  Json json;
+  SetBytes("name", snapshot.name, &json);
+  SetBytes("path", snapshot.path, &json);
+  json["uuid"] = snapshot.uuid.empty() ? Json() : Json(wq::EscapeKey(snapshot.uuid));
+  json["taken_at"] = snapshot.taken_at_us == 0 ? Json() : Json(FormatTime(snapshot.taken_at_us));
+  json["bytes"] = snapshot.bytes;
+  json["linked_bytes"] = snapshot.linked_bytes;
+  out->append(json.dump());
 }
 
 }  // namespace wqctl

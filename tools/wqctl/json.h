@@ -16,6 +16,7 @@
 #include "wq/entry_diff.h"
 #include "wq/import.h"
 #include "wq/repair.h"
+#include "wq/snapshot.h"
 #include "wq/store_view.h"
 #include "wq/verify.h"
 
@@ -65,5 +66,8 @@ void AppendFindingJson(const wq::Finding& finding, std::string* out);
 
 // {"where": …, "lost": …} likewise.
 void AppendLossJson(const wq::Loss& loss, std::string* out);
+
+// {"name": …, "path": …, "uuid": …, "taken_at": …, "bytes": …, "linked_bytes": …} likewise.
+void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out);
 
 }  // namespace wqctl

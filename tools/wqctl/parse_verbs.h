@@ -59,6 +59,12 @@ Command ParseResume(const Input& input);
 // verify.cc.
 Command ParseVerify(const Input& input);
 
+// snapshot.cc
+Command ParseSnapshotCreate(const Input& input);
+Command ParseSnapshotLs(const Input& input);
+Command ParseSnapshotVerify(const Input& input);
+Command ParseSnapshotRestore(const Input& input);
+
 // repair.cc.
 Command ParseRepair(const Input& input);
 

@@ -188,6 +188,7 @@ void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns,
 std::string OwnerText(const wq::StoreInfo& store) {
   if (store.owner_pid == 0) return "none so far";
   const std::string pid = "pid " + std::to_string(store.owner_pid);
+  if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
   if (store.owner_alive) return pid + ", running";
   if (store.wal_bytes == 0) return pid + ", closed it cleanly";
   return pid + ", is gone and did not close it";
@@ -209,6 +210,7 @@ void PrintStore(const wq::StoreInfo& store, const Show& show, Output* out) {
   line("uuid", wq::EscapeKey(store.uuid));
   line("format", std::to_string(store.format_version));
   line("made", show.Ago(store.created_at_us));
+  if (store.snapshot_at_us != 0) line("snapshot", "taken " + show.Ago(store.snapshot_at_us));
   line("owner", OwnerText(store));
   if (store.opened_at_us != 0) line("opened", show.Ago(store.opened_at_us));
   if (store.written_at_us != 0) line("written", show.Ago(store.written_at_us));

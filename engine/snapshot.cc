@@ -1,0 +1,205 @@
+#include "wq/snapshot.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/names.h"
+#include "storage/files.h"
+#include "storage/rocksdb_storage.h"
+#include "storage/scratch_directory.h"
+#include "storage/store_copy.h"
+#include "storage/store_directory.h"
+#include "storage/verify_files.h"
+#include "wq/clock.h"
+
+namespace wq {
+
+using storage::ScratchDirectory;
+
+namespace {
+
+constexpr const char* kCreating = "/.creating";
+constexpr const char* kRestoring = ".restoring";
+
+// "20261121T142317.123456Z".
+std::string NameOfTime(int64_t wall_us) {
+  const auto seconds = static_cast<std::time_t>(wall_us / 1'000'000);
+  std::tm utc = {};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 32> text{};
+  const size_t n = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%S", &utc);
+  const std::string fraction = std::to_string(wall_us % 1'000'000);
+  return std::string(text.data(), n) + "." + std::string(6 - fraction.size(), '0') + fraction + "Z";
+}
+
+Status CheckSnapshotName(const std::string& name) {
+  if (Status s = CheckName("snapshot", name); !s.ok()) return s;
+  return name.front() == '.' ? Status::InvalidArgument("a snapshot's name begins with no dot")
+                             : Status::Ok();
+}
+
+// What can be told of the snapshot at `path`; nullopt if there is none.
+std::optional<SnapshotInfo> LookAtSnapshot(const std::string& path) {
+  SnapshotInfo info;
+  const Status marked = storage::ReadSnapshotTime(path, &info.taken_at_us);
+  std::vector<std::string> names;
+  if ((!marked.ok() && marked.code() != StatusCode::kCorruption) ||
+      !storage::ListDirectory(path, &names).ok()) {
+    return std::nullopt;
+  }
+  info.path = path;
+  info.name = path.substr(path.rfind('/') + 1);
+  storage::DirectoryLook look;
+  if (storage::LookAtDirectory(path, &look).ok()) info.uuid = look.format.uuid;
+  for (const std::string& name : names) {
+    struct stat file = {};
+    if (lstat((path + "/" + name).c_str(), &file) != 0) continue;
+    const auto bytes = static_cast<uint64_t>(file.st_size);
+    info.bytes += bytes;
+    if (file.st_nlink > 1 && S_ISREG(file.st_mode)) info.linked_bytes += bytes;
+  }
+  return info;
+}
+
+// All of its bytes are read, and what RocksDB would say to it is asked.
+Status VerifyCopy(const std::string& dir, const std::string& of) {
+  storage::FilesReport report;
+  if (Status s = storage::VerifyFiles(dir, &report); !s.ok()) return s;
+  if (report.findings.empty()) return Status::Ok();
+  return Status::Corruption("what was copied of " + of +
+                            " is damaged, and was not kept: " + report.findings.front().message());
+}
+
+// The latest snapshot in `dir` of this store: what may share its tables.
+std::string EarlierOf(const std::string& dir, const std::string& uuid) {
+  std::vector<SnapshotInfo> all;
+  if (!ListSnapshots(dir, &all).ok()) return {};
+  for (auto snapshot = all.rbegin(); snapshot != all.rend(); ++snapshot) {
+    if (snapshot->uuid == uuid) return snapshot->path;
+  }
+  return {};
+}
+
+// A directory inside the store would be a foreign file there.
+bool IsInside(const std::string& dir, const std::string& store) {
+  std::error_code error;
+  const auto inner = std::filesystem::weakly_canonical(dir, error);
+  const auto outer = std::filesystem::weakly_canonical(store, error);
+  return !error &&
+         std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+// Whether a store may be restored there.
+Status CheckFree(const std::string& into) {
+  struct stat info = {};
+  if (lstat(into.c_str(), &info) != 0) {
+    return errno == ENOENT ? Status::Ok() : storage::IOErrorOf("cannot look at", into, errno);
+  }
+  std::vector<std::string> names;
+  if (!S_ISDIR(info.st_mode)) return Status::AlreadyExists("there is " + into + " already");
+  if (Status s = storage::ListDirectory(into, &names); !s.ok()) return s;
+  return names.empty() ? Status::Ok()
+                       : Status::AlreadyExists(into + " is not empty: it holds " + names.front());
+}
+
+// REQUIRES: no path has a slash at its end.
+Status Create(const std::string& store, const std::string& dir, const SnapshotOptions& options,
+              SnapshotInfo* info) {
+  storage::DirectoryLook look;
+  if (Status s = storage::LookAtDirectory(store, &look); !s.ok()) return s;
+  if (look.state != storage::DirectoryState::kStore) return storage::NotAStore(store, look);
+  if (IsInside(dir, store)) return Status::InvalidArgument(dir + " is inside the store " + store);
+  if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;
+  std::unique_ptr<ScratchDirectory> scratch;
+  if (Status s = ScratchDirectory::Make(dir + kCreating, &scratch); !s.ok()) return s;
+  const int64_t now_us = Clock::System()->WallUs();
+  const std::string path = dir + "/" + (options.name.empty() ? NameOfTime(now_us) : options.name);
+  struct stat there = {};
+  if (lstat(path.c_str(), &there) == 0)
+    return Status::AlreadyExists("there is " + path + " already");
+  storage::StoreCopyReport report;
+  Status s = storage::CopyStore(store, scratch->path(),
+                                {.link_tables = options.link_tables,
+                                 .earlier = EarlierOf(dir, look.format.uuid),
+                                 .cancelled = options.cancelled},
+                                &report);
+  if (s.ok()) s = storage::WriteSnapshotTime(scratch->path(), now_us);
+  if (s.ok()) s = VerifyCopy(scratch->path(), store);
+  if (s.ok()) s = scratch->RenameTo(path);
+  if (s.ok()) *info = LookAtSnapshot(path).value_or(SnapshotInfo());
+  return s;
+}
+
+// REQUIRES: no path has a slash at its end.
+Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreOptions& options) {
+  if (Status s = CheckFree(into); !s.ok()) return s;
+  std::unique_ptr<ScratchDirectory> scratch;
+  if (Status s = ScratchDirectory::Make(into + kRestoring, &scratch); !s.ok()) return s;
+  storage::StoreCopyReport report;
+  Status s = storage::CopyStore(from.path, scratch->path(),
+                                {.link_tables = false, .cancelled = options.cancelled}, &report);
+  // Before it is opened, which changes it: so damage is named where the snapshot has it.
+  if (s.ok()) s = VerifyCopy(scratch->path(), from.path);
+  // Another store from now on. This also replays the log, so that it is known to work.
+  if (s.ok()) s = storage::RenewStore(scratch->path(), Clock::System()->WallUs());
+  if (s.ok()) s = VerifyCopy(scratch->path(), from.path);
+  return s.ok() ? scratch->RenameTo(into) : s;
+}
+
+}  // namespace
+
+Status CreateSnapshot(const std::string& store, const std::string& dir,
+                      const SnapshotOptions& options, SnapshotInfo* info) {
+  *info = SnapshotInfo();
+  if (!options.name.empty()) {
+    if (Status s = CheckSnapshotName(options.name); !s.ok()) return s;
+  }
+  if (dir.empty()) return Status::InvalidArgument("the name of the directory is empty");
+  return Create(storage::WithoutTrailingSlashes(store), storage::WithoutTrailingSlashes(dir),
+                options, info);
+}
+
+Status ListSnapshots(const std::string& given_dir, std::vector<SnapshotInfo>* snapshots) {
+  snapshots->clear();
+  const std::string dir = storage::WithoutTrailingSlashes(given_dir);
+  if (std::optional<SnapshotInfo> one = LookAtSnapshot(dir)) {
+    snapshots->push_back(*std::move(one));
+    return Status::Ok();
+  }
+  struct stat info = {};
+  if (stat(dir.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    return Status::NotFound("there is no directory " + dir);
+  }
+  std::vector<std::string> names;
+  if (Status s = storage::ListDirectory(dir, &names); !s.ok()) return s;
+  for (const std::string& name : names) {
+    if (name.starts_with('.')) continue;  // Not finished.
+    if (std::optional<SnapshotInfo> one = LookAtSnapshot(dir + "/" + name)) {
+      snapshots->push_back(*std::move(one));
+    }
+  }
+  std::stable_sort(
+      snapshots->begin(), snapshots->end(),
+      [](const SnapshotInfo& a, const SnapshotInfo& b) { return a.taken_at_us < b.taken_at_us; });
+  return snapshots->empty() ? Status::NotFound("there is no snapshot in " + dir) : Status::Ok();
+}
+
+Status RestoreSnapshot(const std::string& snapshot, const std::string& into,
+                       const RestoreOptions& options, SnapshotInfo* from) {
+  *from = SnapshotInfo();
+  if (into.empty()) return Status::InvalidArgument("the name of the directory is empty");
+  std::vector<SnapshotInfo> all;
+  if (Status s = ListSnapshots(snapshot, &all); !s.ok()) return s;
+  *from = all.back();
+  return Restore(*from, storage::WithoutTrailingSlashes(into), options);
+}
+
+}  // namespace wq

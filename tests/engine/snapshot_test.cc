@@ -1,0 +1,131 @@
+// Snapshots that are taken while an owner in this process works on: what each of them holds is what was
+// done up to some moment.
+#include "wq/snapshot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wq/queue.h"
+#include "wq/store.h"
+#include "wq/store_view.h"
+#include "wq/verify.h"
+
+namespace wq {
+namespace {
+
+class SnapshotTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "wq_snapshot_XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    // So that it flushes, and lets go of tables and logs, all the time.
+    const StoreOptions options = {
+        .create_if_missing = true, .max_wal_bytes = 1 << 17, .write_buffer_bytes = 1 << 16};
+    ASSERT_EQ(Store::Open(options, root_ + "/store", &store_).ToString(), "Ok");
+    ASSERT_EQ(store_->OpenQueue("q", {}, &queue_).ToString(), "Ok");
+  }
+  void TearDown() override {
+    store_.reset();
+    std::filesystem::remove_all(root_);
+  }
+
+  static std::string KeyOf(uint64_t n) {
+    return "key-" + std::to_string(n) + std::string(200, '.');
+  }
+
+  // How many keys there are; they must be the first ones, in order.
+  static void CountKeys(const std::string& dir, uint64_t* count) {
+    VerifyReport report;
+    ASSERT_EQ(Verify(dir, {}, &report).ToString(), "Ok");
+    ASSERT_TRUE(report.ok()) << report.findings.front().where << ": "
+                             << report.findings.front().what;
+    std::unique_ptr<StoreView> view;
+    ASSERT_EQ(StoreView::Open(dir, &view).ToString(), "Ok");
+    *count = 0;
+    bool in_order = true;
+    const Status visited = view->ForEachEntry(
+        "q", [&](const Entry& entry) { return in_order = entry.key == KeyOf((*count)++); });
+    ASSERT_EQ(visited.ToString(), "Ok");
+    ASSERT_TRUE(in_order) << "key " << *count - 1 << " is missing";
+  }
+
+  std::string root_;
+  std::unique_ptr<Store> store_;
+  Queue* queue_ = nullptr;
+};
+
+TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
+  std::atomic<uint64_t> acknowledged{0};
+  std::atomic<bool> stop{false};
+  std::thread adder([&] {
+    while (!stop && queue_->Add(KeyOf(acknowledged)).ok()) ++acknowledged;
+  });
+  for (int i = 0; i < 12; ++i) {
+    const uint64_t before = acknowledged;
+    SnapshotInfo taken;
+    // By links, by links again, and copied.
+    const Status s =
+        CreateSnapshot(root_ + "/store", root_ + "/kept", {.link_tables = i % 3 != 2}, &taken);
+    ASSERT_EQ(s.ToString(), "Ok");
+    uint64_t count = 0;
+    ASSERT_NO_FATAL_FAILURE(CountKeys(taken.path, &count));
+    EXPECT_GE(count, before);
+    EXPECT_EQ(taken.uuid, store_->uuid());
+  }
+  stop = true;
+  adder.join();
+  std::vector<SnapshotInfo> all;
+  ASSERT_EQ(ListSnapshots(root_ + "/kept", &all).ToString(), "Ok");
+  EXPECT_EQ(all.size(), 12U);
+  EXPECT_GT(all.back().linked_bytes, 0U);
+}
+
+TEST_F(SnapshotTest, ARestoredStoreIsAnotherOneAndGoesOn) {
+  ASSERT_EQ(queue_->Add(KeyOf(0)).ToString(), "Ok");
+  SnapshotInfo taken;
+  ASSERT_EQ(CreateSnapshot(root_ + "/store", root_ + "/kept", {}, &taken).ToString(), "Ok");
+  ASSERT_EQ(queue_->Add(KeyOf(1)).ToString(), "Ok");
+
+  SnapshotInfo from;
+  const std::string into = root_ + "/new";
+  ASSERT_EQ(RestoreSnapshot(root_ + "/kept", into, {}, &from).ToString(), "Ok");
+  EXPECT_EQ(from.path, taken.path);
+  std::unique_ptr<Store> restored;
+  ASSERT_EQ(Store::Open({}, into, &restored).ToString(), "Ok");
+  EXPECT_NE(restored->uuid(), store_->uuid());
+  Queue* queue = nullptr;
+  ASSERT_EQ(restored->OpenQueue("q", {}, &queue).ToString(), "Ok");
+  EXPECT_EQ(queue->Len(), 1U);
+  EXPECT_EQ(queue->Add(KeyOf(2)).ToString(), "Ok");
+  std::unique_ptr<Store> none;
+  EXPECT_EQ(Store::Open({}, taken.path, &none).code(), StatusCode::kNotSupported);
+}
+
+TEST_F(SnapshotTest, ACancelledOneLeavesNothing) {
+  SnapshotInfo taken;
+  EXPECT_EQ(
+      CreateSnapshot(root_ + "/store", root_ + "/kept", {.cancelled = [] { return true; }}, &taken)
+          .code(),
+      StatusCode::kIOError);
+  EXPECT_TRUE(std::filesystem::is_empty(root_ + "/kept"));
+  ASSERT_EQ(CreateSnapshot(root_ + "/store", root_ + "/kept", {}, &taken).ToString(), "Ok");
+  SnapshotInfo from;
+  EXPECT_EQ(
+      RestoreSnapshot(root_ + "/kept", root_ + "/new", {.cancelled = [] { return true; }}, &from)
+          .code(),
+      StatusCode::kIOError);
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/new"));
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/new.restoring"));
+}
+
+}  // namespace
+}  // namespace wq
