@@ -58,6 +58,11 @@ consume() {
     $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs wq)
   needs by_pkg_config yes
   run by_pkg_config
+  # shellcheck disable=SC2046
+  quiet cc -std=c99 "$example/main.c" -o static_by_pkg_config \
+    $(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs wq-static)
+  needs static_by_pkg_config no
+  run static_by_pkg_config
 }
 
 installed() {
@@ -65,7 +70,7 @@ installed() {
   consume "$scratch/prefix"
   # Nothing but what is meant for strangers.
   (cd prefix && find . -type f -o -type l) | sort >files
-  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq\.pc)|bin/wqctl$)' files; then
+  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq(-static)?\.pc)|bin/wqctl$)' files; then
     echo 'package_test: that is not to be installed' >&2
     exit 1
   fi
