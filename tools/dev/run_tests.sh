@@ -13,7 +13,7 @@ targets=()  # All.
 [[ $preset != tsan ]] || targets=(engine_tests c_tests c_calls server_tests wqctl set_cursor)
 if [[ $preset == release ]]; then
   dir=build
-  looked_at+=(README.md docs include)  # The house rules look at these.
+  looked_at+=(README.md docs include bindings)  # The house rules and the Go tests look at these.
 else
   # The sanitizers of g++ 12 lose their way where the kernel randomises addresses by more than 28 bits.
   setarch -R true 2>/dev/null && plain=(setarch -R)
@@ -24,7 +24,7 @@ fi
 stamp=$dir/tested
 changed() {
   find "$dir" -type f \( -perm -u+x -o -name CTestTestfile.cmake \) -newer "$stamp" -print -quit
-  find "${looked_at[@]}" -type f \( -name '*.sh' -o -name '*.bats' -o -name '*.md' -o -name '*.h' \) \
+  find "${looked_at[@]}" -type f \( -name '*.sh' -o -name '*.bats' -o -name '*.md' -o -name '*.h' -o -name '*.go' \) \
     -newer "$stamp" -print -quit
 }
 if [[ -e $stamp && -z $(changed) ]]; then

@@ -1,0 +1,142 @@
+package wq
+
+// #include "border.h"
+import "C"
+
+import (
+	"runtime"
+	"sort"
+)
+
+// Outcome is what an Add did.
+type Outcome int32
+
+const (
+	Added        Outcome = C.WQ_ADDED
+	Deduplicated Outcome = C.WQ_DEDUPLICATED // It needed work already, or is delayed no later.
+	Held         Outcome = C.WQ_HELD         // It is quarantined, and stays so.
+)
+
+// AddWith adds the item: at once, after a time, or after the limiter's. ShuttingDown: nothing changed.
+// NotDurable: applied in memory, but the store failed. InvalidArgument: an empty or oversized key, a
+// lane that the order does not have. Blocks: for at most one write, by the durability asked for.
+func (q *Queue[T]) AddWith(item T, options AddOptions) (Outcome, error) {
+	key, err := q.codec.Encode(item)
+	if err != nil {
+		return 0, err
+	}
+	o := options.toC()
+	var r C.wqgo_result
+	if options.RateLimited {
+		failure := ""
+		if options.Failure != nil {
+			failure = options.Failure.Error()
+		}
+		if q.limiter != nil {
+			o.has_retry_delay = 1
+			o.retry_delay_us = microseconds(q.limiter.When(item))
+		}
+		r = C.wqgo_add_rate_limited(q.handle, key, failure, o, q.group(item))
+	} else {
+		r = C.wqgo_add_after(q.handle, key, microseconds(options.After), o, q.group(item))
+	}
+	runtime.KeepAlive(q.store)
+	return Outcome(r.outcome), errorOf(r)
+}
+
+func (q *Queue[T]) group(item T) string {
+	if q.groupOf == nil {
+		return ""
+	}
+	return q.groupOf(item)
+}
+
+// AddWithLane adds the item to a lane, which the queue's order must have; a queued one moves there.
+func (q *Queue[T]) AddWithLane(item T, lane Lane) error {
+	_, err := q.AddWith(item, AddOptions{Lane: &lane})
+	return err
+}
+
+// BatchResult is what AddBatch did.
+type BatchResult struct {
+	Added        int
+	Deduplicated int
+	Held         int       // Quarantined ones.
+	Refused      []Refused // In the order of the items. The others are added.
+}
+
+// Refused is an item that could not be added.
+type Refused struct {
+	Index int // Among the items of the call.
+	Err   error
+}
+
+// AddBatch adds many items, with one crossing of the border and one wait for the disk. An item that has
+// no key, or a bad one, is refused without harm to the others; the error is nil then.
+func (q *Queue[T]) AddBatch(items []T, options AddOptions) (BatchResult, error) {
+	var result BatchResult
+	if options.RateLimited || options.After > 0 {
+		return result, newError(InvalidArgument, "AddBatch has no delays")
+	}
+	o := options.toC()
+	parts, order := q.parts(items, &result)
+	var notDurable error
+	for _, group := range order {
+		err := q.addPart(parts[group], group, o, &result)
+		if err != nil && codeOf(err) != NotDurable { // What is not durable was applied: go on.
+			return result, err
+		}
+		notDurable = err
+	}
+	sort.Slice(result.Refused, func(i, j int) bool { return result.Refused[i].Index < result.Refused[j].Index })
+	return result, notDurable
+}
+
+// part is the keys of one group.
+type part struct {
+	keys    []string
+	indexes []int // Of the keys among the items.
+}
+
+// parts are the items by group, and the groups in the order in which they came.
+func (q *Queue[T]) parts(items []T, result *BatchResult) (parts map[string]*part, order []string) {
+	parts = make(map[string]*part, 1)
+	var p *part
+	for i, item := range items {
+		key, err := q.codec.Encode(item)
+		if err != nil {
+			result.Refused = append(result.Refused, Refused{Index: i, Err: err})
+			continue
+		}
+		if p == nil || q.groupOf != nil {
+			group := q.group(item)
+			if p = parts[group]; p == nil {
+				p = &part{keys: make([]string, 0, len(items)), indexes: make([]int, 0, len(items))}
+				parts[group] = p
+				order = append(order, group)
+			}
+		}
+		p.keys = append(p.keys, key)
+		p.indexes = append(p.indexes, i)
+	}
+	return parts, order
+}
+
+func (q *Queue[T]) addPart(p *part, group string, o C.wqgo_add_options, result *BatchResult) error {
+	parcel := pack(p.keys)
+	defer parcels.Put(parcel)
+	refused := parcel.roomForRefused(len(p.keys))
+	batch := C.wqgo_add_batch(q.handle, parcel.first(), parcel.size(), o, group, &refused[0], C.size_t(len(refused)))
+	runtime.KeepAlive(q.store)
+	err := errorOf(batch.result)
+	if err != nil && codeOf(err) != NotDurable {
+		return err
+	}
+	result.Added += int(batch.added)
+	result.Deduplicated += int(batch.deduplicated)
+	result.Held += int(batch.held)
+	for _, r := range refused[:batch.refused] {
+		result.Refused = append(result.Refused, Refused{Index: p.indexes[r.index], Err: Code(r.code)})
+	}
+	return err
+}

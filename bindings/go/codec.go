@@ -1,0 +1,96 @@
+package wq
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// Codec says which bytes stand for an item on disk, and in wqctl. Equal items must have equal keys,
+// and Decode(Encode(item)) must be item. A key is 1 byte to QueueOptions.MaxKeyBytes of any bytes.
+type Codec[T comparable] interface {
+	Encode(item T) (key string, err error)
+	Decode(key string) (item T, err error)
+}
+
+// NamespacedName is what a reconcile.Request holds. Its key is "namespace/name", or "name" alone where
+// there is no namespace: kubectl's and client-go's way of writing it. A name may have a slash, a
+// namespace may not.
+type NamespacedName struct {
+	Namespace string
+	Name      string
+}
+
+func (n NamespacedName) String() string {
+	if n.Namespace == "" && n.Name != "" && strings.IndexByte(n.Name, '/') < 0 {
+		return n.Name
+	}
+	return n.Namespace + "/" + n.Name
+}
+
+func parseNamespacedName(key string) (NamespacedName, error) {
+	slash := strings.IndexByte(key, '/')
+	n := NamespacedName{Namespace: "", Name: key}
+	if slash >= 0 {
+		n = NamespacedName{Namespace: key[:slash], Name: key[slash+1:]}
+	}
+	if n.String() != key { // Done would ask for another key than the one that is held.
+		return n, fmt.Errorf("%q is not how its namespace and name are written", key)
+	}
+	return n, nil
+}
+
+// DefaultCodec is the codec of strings, and of structs that hold a Namespace and a Name, both strings
+// and nothing else, at any depth of embedding: reconcile.Request and types.NamespacedName, without
+// importing them. InvalidArgument: T is neither; a Codec of its own is needed.
+func DefaultCodec[T comparable]() (Codec[T], error) {
+	var zero T
+	t := reflect.TypeOf(zero)
+	if t != nil && t.Kind() == reflect.String {
+		return stringCodec[T]{}, nil
+	}
+	if t != nil && isNamespacedName(t) {
+		return namespacedNameCodec[T]{}, nil
+	}
+	return nil, newError(InvalidArgument, fmt.Sprintf(
+		"items of %v need a Codec: they are no strings, nor a Namespace and a Name", t))
+}
+
+// stringCodec is of T whose kind is string: its bytes are the key.
+type stringCodec[T comparable] struct{}
+
+func (stringCodec[T]) Encode(item T) (string, error) { return *(*string)(unsafe.Pointer(&item)), nil }
+func (stringCodec[T]) Decode(key string) (T, error)  { return *(*T)(unsafe.Pointer(&key)), nil }
+
+// isNamespacedName tells whether t is laid out as NamespacedName is, with the same names.
+func isNamespacedName(t reflect.Type) bool {
+	for t.Kind() == reflect.Struct && t.NumField() == 1 {
+		t = t.Field(0).Type
+	}
+	if t.Kind() != reflect.Struct || t.NumField() != 2 {
+		return false
+	}
+	for i, name := range []string{"Namespace", "Name"} {
+		if f := t.Field(i); f.Name != name || f.Type.Kind() != reflect.String {
+			return false
+		}
+	}
+	return true
+}
+
+// namespacedNameCodec is of T for which isNamespacedName was found true.
+type namespacedNameCodec[T comparable] struct{}
+
+func (namespacedNameCodec[T]) Encode(item T) (string, error) {
+	n := *(*NamespacedName)(unsafe.Pointer(&item))
+	if strings.IndexByte(n.Namespace, '/') >= 0 {
+		return "", newError(InvalidArgument, fmt.Sprintf("the namespace %q has a slash", n.Namespace))
+	}
+	return n.String(), nil
+}
+
+func (namespacedNameCodec[T]) Decode(key string) (T, error) {
+	n, err := parseNamespacedName(key)
+	return *(*T)(unsafe.Pointer(&n)), err
+}

@@ -1,0 +1,191 @@
+package wq
+
+import (
+	"context"
+	"errors"
+	"math/rand"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func osThreads(t *testing.T) int {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/self/task")
+	must(t, err)
+	return len(tasks)
+}
+
+// A thousand workers wait, then each gets an item, works (waits) on it, and is done.
+func TestAThousandGetsCostNoThreads(t *testing.T) {
+	const workers = 1000
+	q := memoryQueue(t)
+	before := osThreads(t)
+	var done sync.WaitGroup
+	hold := make(chan bool)
+	for i := 0; i < workers; i++ {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			item := take(t, q)
+			<-hold
+			q.Done(item)
+		}()
+	}
+	eventually(t, "all wait", func() bool { return q.dispatcher.count.Load() == workers })
+	if waiting := osThreads(t) - before; waiting > 12 {
+		t.Errorf("%d goroutines in Get cost %d threads", workers, waiting)
+	}
+	for i := 0; i < workers; i++ {
+		q.Add(strconv.Itoa(i))
+	}
+	eventually(t, "each has one", func() bool { return q.dispatcher.count.Load() == 0 && q.Len() == 0 })
+	if holding := osThreads(t) - before; holding > 12 {
+		t.Errorf("%d goroutines with items cost %d threads", workers, holding)
+	}
+	close(hold)
+	done.Wait()
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Dones != workers || counts.Processing != 0 {
+		t.Fatalf("%+v", counts)
+	}
+}
+
+func TestNoItemIsTakenThatNobodyWaitsFor(t *testing.T) {
+	q := memoryQueue(t)
+	got := make(chan string, 1)
+	go func() { got <- take(t, q) }()
+	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	_, err := q.AddBatch([]string{"a", "b", "c"}, AddOptions{})
+	must(t, err)
+	within(t, got)
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Processing != 1 || counts.Queued != 2 {
+		t.Fatalf("%+v", counts)
+	}
+}
+
+func TestWhoWaitsLongestIsFirst(t *testing.T) {
+	q := memoryQueue(t)
+	const workers = 5
+	got := make([]chan string, workers)
+	for i := range got {
+		got[i] = make(chan string, 1)
+		go func(c chan string) { c <- take(t, q) }(got[i])
+		eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == int32(i+1) })
+	}
+	for i := range got {
+		q.Add(strconv.Itoa(i))
+	}
+	for i, c := range got {
+		if item := within(t, c); item != strconv.Itoa(i) {
+			t.Fatalf("worker %d got %q", i, item)
+		}
+	}
+}
+
+func TestAGetEndsWithItsContext(t *testing.T) {
+	q := memoryQueue(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- second(q.GetContext(ctx)) }()
+	go func() { ended <- second(q.GetBatch(ctx, 3)) }()
+	eventually(t, "both wait", func() bool { return q.dispatcher.count.Load() == 2 })
+	cancel()
+	for i := 0; i < 2; i++ {
+		if err := within(t, ended); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	q.Add("a")
+	if err := second(q.GetContext(ctx)); !errors.Is(err, context.Canceled) { // Nothing is taken.
+		t.Fatal(err)
+	}
+	wantNext(t, q, "a")
+}
+
+// Contexts end at any instant while keys come: each key is handed out once for each time that it was
+// added, and none is held that nobody got.
+func TestNoItemIsLostWhenContextsEnd(t *testing.T) {
+	q := memoryQueue(t)
+	const items, workers = 2000, 16
+	var taken atomic.Int32
+	var working sync.WaitGroup
+	for w := 0; w < workers; w++ {
+		working.Add(1)
+		go func(random *rand.Rand) {
+			defer working.Done()
+			for {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(random.Intn(300))*time.Microsecond)
+				item, err := q.GetContext(ctx)
+				cancel()
+				switch {
+				case err == nil:
+					taken.Add(1)
+					q.Done(item)
+				case errors.Is(err, ShuttingDown):
+					return
+				case !errors.Is(err, context.DeadlineExceeded):
+					t.Errorf("%v", err)
+					return
+				}
+			}
+		}(rand.New(rand.NewSource(int64(w))))
+	}
+	for i := 0; i < items; i++ {
+		q.Add(strconv.Itoa(i))
+	}
+	q.ShutDownWithDrain()
+	working.Wait()
+	if taken.Load() != items {
+		t.Fatalf("%d items were handed out, want %d", taken.Load(), items)
+	}
+	must(t, q.Err())
+}
+
+// Stores are closed while goroutines are in all kinds of calls.
+func TestCloseWhileInCalls(t *testing.T) {
+	for round := 0; round < 20; round++ {
+		store, err := OpenInMemory(StoreOptions{})
+		must(t, err)
+		q := openQueue(t, store, QueueOptions[string]{})
+		var begun atomic.Int32
+		var calling sync.WaitGroup
+		for w := 0; w < 8; w++ {
+			calling.Add(1)
+			go func(w int) {
+				defer calling.Done()
+				for i := 0; ; i++ {
+					if i == 10 {
+						begun.Add(1)
+					}
+					item, shutdown := strconv.Itoa(i), false
+					switch w % 4 {
+					case 0:
+						q.Add(item)
+						shutdown = q.ShuttingDown()
+					case 1:
+						item, shutdown = q.Get()
+						q.Done(item)
+					case 2:
+						shutdown = errors.Is(store.Health(), ShuttingDown)
+					case 3:
+						shutdown = second(q.Counts()) != nil
+					}
+					if shutdown {
+						return
+					}
+				}
+			}(w)
+		}
+		eventually(t, "all are at it", func() bool { return begun.Load() == 8 })
+		must(t, store.Close())
+		calling.Wait()
+		must(t, store.Close())
+	}
+}

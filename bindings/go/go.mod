@@ -1,0 +1,3 @@
+module example.org/wq
+
+go 1.19

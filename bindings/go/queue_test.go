@@ -1,0 +1,256 @@
+package wq
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What client-go's queue does not have.
+
+func TestLanesAreHandedOutHighestFirst(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{Order: TwoLanes})
+	must(t, q.AddWithLane("slow", SlowLane))
+	must(t, q.AddWithLane("moved", SlowLane))
+	q.Add("fast")
+	must(t, q.AddWithLane("moved", FastLane))
+	wantCode(t, q.AddWithLane("x", 7), InvalidArgument)
+	listed, err := q.List(0, 10)
+	must(t, err)
+	if len(listed) != 3 || listed[2] != (QueuedKey{Key: "slow", Lane: SlowLane}) {
+		t.Fatalf("%+v", listed)
+	}
+	position, err := q.PositionOf("slow")
+	must(t, err)
+	if position != 2 {
+		t.Fatalf("position %d", position)
+	}
+	for _, item := range []string{"fast", "moved", "slow"} {
+		wantNext(t, q, item)
+	}
+}
+
+func TestLanesOfAListAndPriorities(t *testing.T) {
+	store := memoryStore(t)
+	q, err := OpenQueue(store, "lanes", QueueOptions[string]{Order: Lanes, Lanes: []Lane{5, -5}})
+	must(t, err)
+	_, err = q.AddBatch([]string{"low"}, AddOptions{Lane: InLane(-5)})
+	must(t, err)
+	must(t, q.AddWithLane("high", 5))
+	wantNext(t, q, "high")
+	wantNext(t, q, "low")
+	q, err = OpenQueue(store, "priorities", QueueOptions[string]{Order: Priorities})
+	must(t, err)
+	must(t, q.AddWithLane("a", -2147483648))
+	must(t, q.AddWithLane("b", 2147483647))
+	wantNext(t, q, "b")
+	wantNext(t, q, "a")
+}
+
+func TestGroupsTakeTurns(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{
+		Order: Fair, GroupOf: func(item string) string { return strings.SplitN(item, "/", 2)[0] }})
+	result, err := q.AddBatch([]string{"a/1", "a/2", "", "b/1", "a/3", "b/1"}, AddOptions{})
+	must(t, err)
+	if result.Added != 4 || result.Deduplicated != 1 || len(result.Refused) != 1 || result.Refused[0].Index != 2 {
+		t.Fatalf("%+v", result)
+	}
+	q.Add("c/1")
+	for _, item := range []string{"a/1", "b/1", "c/1", "a/2", "a/3"} {
+		wantNext(t, q, item)
+	}
+}
+
+func TestABatchSaysWhatItDid(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{MaxKeyBytes: 4})
+	must(t, q.Quarantine("held", nil))
+	result, err := q.AddBatch([]string{"a", "", "b", "a", "large", "held"}, AddOptions{})
+	must(t, err)
+	if result.Added != 2 || result.Deduplicated != 1 || result.Held != 1 || len(result.Refused) != 2 {
+		t.Fatalf("%+v", result)
+	}
+	for i, index := range []int{1, 4} {
+		if r := result.Refused[i]; r.Index != index || !errors.Is(r.Err, InvalidArgument) {
+			t.Fatalf("%+v", r)
+		}
+	}
+	none, err := q.AddBatch(nil, AddOptions{})
+	must(t, err)
+	if none.Added != 0 {
+		t.Fatalf("%+v", none)
+	}
+	_, err = q.AddBatch([]string{"a"}, AddOptions{After: time.Second})
+	wantCode(t, err, InvalidArgument)
+}
+
+func TestBatchesAreTakenAndFinished(t *testing.T) {
+	q := memoryQueue(t)
+	_, err := q.AddBatch([]string{"a", "b\x00", "c"}, AddOptions{})
+	must(t, err)
+	ctx := context.Background()
+	got, err := q.GetBatch(ctx, 2)
+	must(t, err)
+	if len(got) != 2 || got[0] != "a" || got[1] != "b\x00" {
+		t.Fatalf("%q", got)
+	}
+	must(t, q.FinishBatch(got))
+	wantCode(t, q.FinishBatch([]string{"a"}), NotProcessing)
+	must(t, q.FinishBatch(nil))
+	got, err = q.GetBatch(ctx, 2)
+	must(t, err)
+	if len(got) != 1 {
+		t.Fatalf("%q", got)
+	}
+	_, err = q.GetBatch(ctx, 0)
+	wantCode(t, err, InvalidArgument)
+	waited := make(chan []string)
+	go func() {
+		items, _ := q.GetBatch(ctx, 10)
+		waited <- items
+	}()
+	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	_, err = q.AddBatch([]string{"d", "e"}, AddOptions{})
+	must(t, err)
+	if items := within(t, waited); len(items) != 2 {
+		t.Fatalf("%q", items)
+	}
+}
+
+func TestOutcomesTellWhatAnAddDid(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{MaxRequeues: 1})
+	for i, want := range []Outcome{Added, Deduplicated} {
+		if outcome, err := q.AddWith("a", AddOptions{Durability: Power}); err != nil || outcome != want {
+			t.Fatalf("%d: %v, %v", i, outcome, err)
+		}
+	}
+	why := AddOptions{RateLimited: true, Failure: errors.New("it is\nbroken")}
+	_, err := q.AddWith("a", why)
+	must(t, err)
+	if outcome, err := q.AddWith("a", why); err != nil || outcome != Held {
+		t.Fatalf("%v, %v", outcome, err)
+	}
+	kept, err := q.Quarantined()
+	must(t, err)
+	if len(kept) != 1 || kept[0].Failures != 2 || kept[0].LastError != "it is\nbroken" {
+		t.Fatalf("%+v", kept)
+	}
+}
+
+func TestQuarantineHoldsUntilReleaseOrDrop(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	q.Add("b")
+	must(t, q.Quarantine("a", errors.New("why")))
+	must(t, q.Quarantine("b", nil))
+	wantLen(t, q, 0)
+	q.Add("a")
+	wantLen(t, q, 0)
+	quarantined, err := q.IsQuarantined("a")
+	must(t, err)
+	if !quarantined {
+		t.Fatal("it is")
+	}
+	must(t, q.Release("a"))
+	must(t, q.Drop("b"))
+	wantCode(t, q.Release("b"), NotFound)
+	wantCode(t, q.Drop("a"), NotFound)
+	wantNext(t, q, "a")
+}
+
+func TestTakingBack(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	must(t, q.Remove("a"))
+	wantCode(t, q.Remove("a"), NotFound)
+	q.AddAfter("b", time.Hour)
+	q.AddAfter("c", time.Hour)
+	must(t, q.CancelDelay("b"))
+	wantCode(t, q.CancelDelay("b"), NotFound)
+	must(t, q.EndDelay("c"))
+	wantCode(t, q.EndDelay("c"), NotFound)
+	wantNext(t, q, "c")
+}
+
+func TestCursorsAreKept(t *testing.T) {
+	q := memoryQueue(t)
+	must(t, q.SetCursor("watch", "17\x00\xff"))
+	must(t, q.SetCursor("empty", ""))
+	value, err := q.Cursor("watch")
+	must(t, err)
+	all, err := q.Cursors()
+	must(t, err)
+	if value != "17\x00\xff" || len(all) != 2 || all["watch"] != value || all["empty"] != "" {
+		t.Fatalf("%q, %q", value, all)
+	}
+	must(t, q.EraseCursor("empty"))
+	wantCode(t, q.EraseCursor("empty"), NotFound)
+	_, err = q.Cursor("empty")
+	wantCode(t, err, NotFound)
+	for _, name := range []string{"", "a\x00b", "a b"} {
+		wantCode(t, q.SetCursor(name, "x"), InvalidArgument)
+		if _, err = q.Cursor(name); err == nil {
+			t.Fatalf("there is a cursor %q", name)
+		}
+	}
+}
+
+func TestPauseHandsOutNothingUntilResume(t *testing.T) {
+	q := memoryQueue(t)
+	must(t, q.Pause(0))
+	q.Add("a")
+	wantNothing(t, q)
+	got := make(chan string)
+	go func() { got <- take(t, q) }()
+	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	must(t, q.Resume())
+	if item := within(t, got); item != "a" {
+		t.Fatalf("%q", item)
+	}
+	must(t, q.Pause(20*time.Millisecond))
+	q.Add("b")
+	wantNext(t, q, "b") // The pause ends by itself.
+}
+
+func TestDrainGivesUpWithItsContext(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	wantNext(t, q, "a")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := q.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	q.Done("a")
+	must(t, q.Drain(context.Background()))
+}
+
+func TestStopLeavesWhatIsQueued(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	must(t, q.Stop())
+	wantShutDown(t, q)
+	wantLen(t, q, 1)
+	must(t, q.Err())
+}
+
+func TestUglyItemsComeBackByteForByte(t *testing.T) {
+	q := memoryQueue(t)
+	ugly := []string{"\x00", "a\x00b", "\xff\xfe", "a\nb", "\u202e", " ", strings.Repeat("x", 4096)}
+	result, err := q.AddBatch(ugly[:3], AddOptions{})
+	must(t, err)
+	if result.Added != 3 {
+		t.Fatalf("%+v", result)
+	}
+	for _, item := range ugly[3:] {
+		q.Add(item)
+	}
+	must(t, q.Err())
+	for _, item := range ugly {
+		wantNext(t, q, item)
+		must(t, q.Finish(item))
+	}
+	q.Add(strings.Repeat("x", 4097))
+	wantCode(t, q.Err(), InvalidArgument)
+}

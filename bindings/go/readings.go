@@ -1,0 +1,108 @@
+package wq
+
+// #include "border.h"
+// #include "visits.h"
+import "C"
+
+import (
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// Counts are a queue's, all of one instant.
+type Counts struct {
+	Queued      int // Ready to be handed out: Len.
+	Processing  int // Held by workers.
+	Delayed     int
+	Failing     int // With a failure count, the quarantined ones apart.
+	Quarantined int
+	Paused      bool
+	// How often it happened since the queue was opened; differences are rates.
+	Adds     uint64 // An item came to need work.
+	Dones    uint64
+	Failures uint64
+}
+
+// Counts reads them.
+func (q *Queue[T]) Counts() (Counts, error) {
+	c := C.wq_counts{size: C.sizeof_wq_counts}
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_counts(h, &c, e) })
+	return Counts{
+		Queued: int(c.queued), Processing: int(c.processing), Delayed: int(c.delayed),
+		Failing: int(c.failing), Quarantined: int(c.quarantined), Paused: c.paused != 0,
+		Adds: uint64(c.adds), Dones: uint64(c.dones), Failures: uint64(c.failures)}, err
+}
+
+// QueuedKey is a queued key, and where it stands. Keys rather than items: some may not be any.
+type QueuedKey struct {
+	Key   string
+	Lane  Lane
+	Group string
+}
+
+// List is the queued keys in the order in which they would be handed out, from offset, at most limit.
+func (q *Queue[T]) List(offset, limit int) ([]QueuedKey, error) {
+	if offset < 0 || limit < 0 {
+		return nil, newError(InvalidArgument, "offset or limit is negative")
+	}
+	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return q.pinned(C.wqgo_list(q.handle, C.size_t(offset), C.size_t(limit), list, e), "")
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]QueuedKey, 0, len(entries)/3)
+	for ; len(entries) > 0; entries = entries[3:] {
+		keys = append(keys, QueuedKey{Key: entries[0], Group: entries[1], Lane: Lane(number(entries[2]))})
+	}
+	return keys, nil
+}
+
+// PositionOf is how many items would be handed out before this one. NotFound: it is not queued.
+func (q *Queue[T]) PositionOf(item T) (int, error) {
+	var position C.size_t
+	err := q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+		return C.wq_queue_position_of(h, key, size, &position, e)
+	})
+	return int(position), err
+}
+
+// QuarantinedKey is a key that was given up, and why.
+type QuarantinedKey struct {
+	Key         string
+	Failures    uint64
+	LastError   string
+	Quarantined time.Time
+}
+
+// Quarantined is all of them, by key.
+func (q *Queue[T]) Quarantined() ([]QuarantinedKey, error) {
+	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return q.pinned(C.wqgo_quarantined(q.handle, list, e), "")
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]QuarantinedKey, 0, len(entries)/4)
+	for ; len(entries) > 0; entries = entries[4:] {
+		keys = append(keys, QuarantinedKey{
+			Key: entries[0], LastError: entries[1], Failures: uint64(number(entries[2])),
+			Quarantined: time.UnixMicro(number(entries[3]))})
+	}
+	return keys, nil
+}
+
+// number reads what visits.h wrote.
+func number(bytes string) int64 {
+	var n int64
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8), bytes)
+	return n
+}
+
+// pinned returns the code of a call, during which the store and the bytes lived.
+func (q *Queue[T]) pinned(code C.wq_code, bytes string) C.wq_code {
+	runtime.KeepAlive(q.store)
+	runtime.KeepAlive(bytes)
+	return code
+}

@@ -1,0 +1,96 @@
+package wq
+
+import (
+	"testing"
+	"time"
+)
+
+// The interfaces that Kubernetes' libraries want, by their shape.
+
+type typedInterface[T comparable] interface {
+	Add(item T)
+	Len() int
+	Get() (item T, shutdown bool)
+	Done(item T)
+	ShutDown()
+	ShutDownWithDrain()
+	ShuttingDown() bool
+}
+
+type typedDelayingInterface[T comparable] interface {
+	typedInterface[T]
+	AddAfter(item T, duration time.Duration)
+}
+
+type typedRateLimitingInterface[T comparable] interface {
+	typedDelayingInterface[T]
+	AddRateLimited(item T)
+	Forget(item T)
+	NumRequeues(item T) int
+}
+
+type typedRateLimiter[T comparable] interface {
+	When(item T) time.Duration
+	Forget(item T)
+	NumRequeues(item T) int
+}
+
+type namespacedName struct {
+	Namespace string
+	Name      string
+}
+
+type request struct {
+	namespacedName
+}
+
+// controllerOptions is of the shape of controller-runtime's.
+type controllerOptions struct {
+	NewQueue func(controllerName string, rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
+}
+
+var _ typedRateLimitingInterface[string] = (*Queue[string])(nil)
+
+// noWait lets every item through at once.
+type noWait struct{}
+
+func (noWait) When(request) time.Duration { return 0 }
+func (noWait) Forget(request)             {}
+func (noWait) NumRequeues(request) int    { return 0 }
+
+func TestAControllerTakesTheQueue(t *testing.T) {
+	store := memoryStore(t)
+	for name, options := range map[string]controllerOptions{
+		"typed": {NewQueue: NewQueueFunc[request, typedRateLimiter[request], typedRateLimitingInterface[request]](store)},
+		"plain": {NewQueue: func(name string, l typedRateLimiter[request]) typedRateLimitingInterface[request] {
+			return NewQueue[request](store, name, l)
+		}},
+	} {
+		q := options.NewQueue(name, noWait{})
+		pod := request{namespacedName{Namespace: "default", Name: "pod-1"}}
+		q.Add(pod)
+		got, shutdown := q.Get()
+		if shutdown || got != pod {
+			t.Fatalf("%s: got %v, %v", name, got, shutdown)
+		}
+		q.AddRateLimited(got)
+		if n := q.NumRequeues(got); n != 1 {
+			t.Fatalf("%s: %d requeues", name, n)
+		}
+		q.Done(got)
+		if q.Len() != 1 {
+			t.Fatalf("%s: %d are queued", name, q.Len())
+		}
+	}
+}
+
+func TestAQueueThatCannotBeOpenedPanics(t *testing.T) {
+	store := memoryStore(t)
+	NewQueue[string](store, "q", nil)
+	defer func() {
+		if recover() == nil {
+			t.Fatal("it was opened twice")
+		}
+	}()
+	NewQueue[string](store, "q", nil)
+}

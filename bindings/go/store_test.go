@@ -1,0 +1,182 @@
+package wq
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAStoreKeepsItsQueues(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	store := diskStore(t, dir)
+	q := openQueue(t, store, QueueOptions[string]{})
+	q.Add("pending")
+	q.Add("held")
+	wantNext(t, q, "pending")
+	q.Done("pending")
+	wantNext(t, q, "held")
+	q.AddAfter("delayed", time.Hour)
+	q.AddRateLimited("failed")
+	must(t, q.SetCursor("watch", "17"))
+	uuid, err := store.UUID()
+	must(t, err)
+	must(t, store.Close())
+
+	store = diskStore(t, dir)
+	defer store.Close()
+	names, err := store.QueueNames()
+	must(t, err)
+	if len(names) != 1 || names[0] != "q" {
+		t.Fatalf("%q", names)
+	}
+	again, err := store.UUID()
+	must(t, err)
+	where, err := store.Dir()
+	must(t, err)
+	if again != uuid || where != dir {
+		t.Fatalf("%q is not %q, or %q not %q", again, uuid, where, dir)
+	}
+	q = openQueue(t, store, QueueOptions[string]{MustExist: true})
+	wantNext(t, q, "held")
+	if n := q.NumRequeues("failed"); n != 1 {
+		t.Fatalf("%d requeues", n)
+	}
+	cursor, err := q.Cursor("watch")
+	must(t, err)
+	if cursor != "17" {
+		t.Fatalf("%q", cursor)
+	}
+	must(t, q.EndDelay("delayed"))
+	must(t, q.Err())
+	must(t, store.Flush(Power))
+	must(t, q.Flush(DefaultDurability))
+	must(t, store.Health())
+	must(t, store.Mend())
+}
+
+func TestOpeningIsRefused(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	_, err := Open(dir, StoreOptions{})
+	wantCode(t, err, NotFound)
+	_, err = Open("a\x00b", StoreOptions{CreateIfMissing: true})
+	wantCode(t, err, InvalidArgument)
+	_, err = Open(dir, StoreOptions{FlushInterval: -time.Second})
+	wantCode(t, err, InvalidArgument)
+	store := diskStore(t, dir)
+	defer store.Close()
+	_, err = Open(dir, StoreOptions{})
+	wantCode(t, err, Locked)
+	_, err = OpenQueue(store, "q", QueueOptions[string]{MustExist: true})
+	wantCode(t, err, NotFound)
+	openQueue(t, store, QueueOptions[string]{})
+	_, err = OpenQueue(store, "q", QueueOptions[string]{})
+	wantCode(t, err, AlreadyExists)
+	for _, name := range []string{"", "a/b", "a\x00b", strings.Repeat("x", 65)} {
+		_, err = OpenQueue(store, name, QueueOptions[string]{})
+		wantCode(t, err, InvalidArgument)
+	}
+	for _, bad := range []QueueOptions[string]{{Order: 99}, {Durability: 9}, {MaxKeyBytes: -1},
+		{Backoff: MaxOf()}, {Backoff: MaxOf(nil)}} {
+		if _, err = OpenQueue(store, "bad", bad); !errors.Is(err, InvalidArgument) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
+func TestCallsAfterCloseSayShuttingDown(t *testing.T) {
+	store, err := OpenInMemory(StoreOptions{})
+	must(t, err)
+	q := openQueue(t, store, QueueOptions[string]{})
+	q.Add("a")
+	wantNext(t, q, "a")
+	must(t, store.Close())
+	must(t, store.Close())
+	wantShutDown(t, q)
+	must(t, q.Err())
+	ctx := context.Background()
+	for name, err := range map[string]error{
+		"AddWith": second(q.AddWith("b", AddOptions{})), "AddBatch": second(q.AddBatch([]string{"b"}, AddOptions{})),
+		"GetContext": second(q.GetContext(ctx)), "GetBatch": second(q.GetBatch(ctx, 2)),
+		"Finish": q.Finish("a"), "FinishBatch": q.FinishBatch([]string{"a"}), "Drain": q.Drain(ctx),
+		"Counts": second(q.Counts()), "List": second(q.List(0, 1)), "Cursors": second(q.Cursors()),
+		"Quarantined": second(q.Quarantined()), "SetCursor": q.SetCursor("c", "v"), "Flush": q.Flush(Process),
+		"Health": store.Health(), "OpenQueue": second(OpenQueue(store, "other", QueueOptions[string]{})),
+	} {
+		if codeOf(err) != ShuttingDown {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	q.Add("b")
+	wantCode(t, q.Err(), ShuttingDown)
+	if !q.ShuttingDown() || q.Len() != 0 {
+		t.Fatal("it is shut down")
+	}
+	q.ShutDown()
+	q.ShutDownWithDrain()
+}
+
+// descriptors are those that are open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	return len(open)
+}
+
+func TestAStoreThatNobodyRefersToIsClosed(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	goroutines := runtime.NumGoroutine()
+	func() {
+		store := diskStore(t, dir)
+		q := openQueue(t, store, QueueOptions[string]{})
+		q.Add("a")
+	}()
+	var store *Store
+	eventually(t, "its lock is gone", func() bool {
+		runtime.GC()
+		var err error
+		store, err = Open(dir, StoreOptions{})
+		return err == nil
+	})
+	q := openQueue(t, store, QueueOptions[string]{MustExist: true})
+	wantNext(t, q, "a")
+	must(t, store.Close())
+	eventually(t, "its goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
+}
+
+func TestAQueueKeepsItsStore(t *testing.T) {
+	q := func() *Queue[string] {
+		return openQueue(t, diskStore(t, t.TempDir()+"/store"), QueueOptions[string]{})
+	}()
+	for i := 0; i < 5; i++ {
+		runtime.GC()
+	}
+	q.Add("a")
+	must(t, q.Err())
+	must(t, q.store.Close())
+}
+
+func TestOpeningAndClosingLeavesNothing(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	cycle := func() {
+		store := diskStore(t, dir)
+		q := openQueue(t, store, QueueOptions[string]{})
+		q.Add("a")
+		wantNext(t, q, "a")
+		q.Done("a")
+		must(t, store.Close())
+	}
+	cycle()
+	goroutines, files := runtime.NumGoroutine(), descriptors(t)
+	for i := 0; i < 20; i++ {
+		cycle()
+	}
+	eventually(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
+	if now := descriptors(t); now > files {
+		t.Fatalf("%d descriptors became %d", files, now)
+	}
+}

@@ -1,0 +1,118 @@
+package wq
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// patience is for what must come: its end is a failure.
+const patience = 20 * time.Second
+
+func memoryStore(t testing.TB) *Store {
+	t.Helper()
+	store, err := OpenInMemory(StoreOptions{})
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	return store
+}
+
+func diskStore(t testing.TB, dir string) *Store {
+	t.Helper()
+	store, err := Open(dir, StoreOptions{CreateIfMissing: true})
+	must(t, err)
+	return store
+}
+
+func openQueue(t testing.TB, store *Store, options QueueOptions[string]) *Queue[string] {
+	t.Helper()
+	q, err := OpenQueue(store, "q", options)
+	must(t, err)
+	return q
+}
+
+// memoryQueue is a queue that forgets, with default options.
+func memoryQueue(t testing.TB) *Queue[string] {
+	t.Helper()
+	return openQueue(t, memoryStore(t), QueueOptions[string]{})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantCode checks what kind of error it is.
+func wantCode(t testing.TB, err error, code Code) {
+	t.Helper()
+	if !errors.Is(err, code) {
+		t.Fatalf("got %v, want %v", err, code)
+	}
+}
+
+func wantLen(t testing.TB, q *Queue[string], n int) {
+	t.Helper()
+	if got := q.Len(); got != n {
+		t.Fatalf("%d items are queued, want %d", got, n)
+	}
+}
+
+// take gets an item, which must come.
+func take(t testing.TB, q *Queue[string]) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	item, err := q.GetContext(ctx)
+	must(t, err)
+	return item
+}
+
+// wantNext gets an item, which must be this one.
+func wantNext(t testing.TB, q *Queue[string], want string) {
+	t.Helper()
+	if got := take(t, q); got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+// wantNothing looks for an item without waiting.
+func wantNothing(t testing.TB, q *Queue[string]) {
+	t.Helper()
+	if key, code, err := takeOne(q.handle); code != TimedOut {
+		t.Fatalf("got %q, %v", key, err)
+	}
+}
+
+// wantShutDown checks that Get ends.
+func wantShutDown(t testing.TB, q *Queue[string]) {
+	t.Helper()
+	if item, shutdown := q.Get(); !shutdown {
+		t.Fatalf("got %q, want the shutdown", item)
+	}
+}
+
+// within returns what comes through the channel.
+func within[V any](t testing.TB, c <-chan V) V {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("it does not come")
+		panic("not reached")
+	}
+}
+
+// eventually waits until the condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		if time.Now().After(end) {
+			t.Fatal("it does not come: " + what)
+		}
+		<-time.After(time.Millisecond)
+	}
+}

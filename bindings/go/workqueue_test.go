@@ -1,0 +1,339 @@
+package wq
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What users of client-go's workqueue rely on, method by method.
+
+func TestAddIsDeduplicatedAndFirstInFirstOut(t *testing.T) {
+	q := memoryQueue(t)
+	for _, item := range []string{"a", "b", "a", "c", "b"} {
+		q.Add(item)
+	}
+	wantLen(t, q, 3)
+	for _, item := range []string{"a", "b", "c"} {
+		wantNext(t, q, item)
+	}
+	wantNothing(t, q)
+}
+
+func TestAddWhileProcessingIsHandedOutAfterDone(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	wantNext(t, q, "a")
+	q.Add("a")
+	q.Add("a")
+	wantLen(t, q, 0) // Held: nobody else may have it.
+	wantNothing(t, q)
+	again, err := q.AddedAgain("a")
+	must(t, err)
+	if !again {
+		t.Fatal("it was added again")
+	}
+	q.Done("a")
+	wantLen(t, q, 1)
+	wantNext(t, q, "a")
+	q.Done("a")
+	wantLen(t, q, 0)
+}
+
+func TestLenDoesNotCountWhatIsHeldOrDelayed(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	q.Add("b")
+	q.AddAfter("c", time.Hour)
+	wantLen(t, q, 2)
+	wantNext(t, q, "a")
+	wantLen(t, q, 1)
+	q.Done("a")
+	wantLen(t, q, 1)
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Queued != 1 || counts.Delayed != 1 || counts.Processing != 0 || counts.Dones != 1 {
+		t.Fatalf("%+v", counts)
+	}
+}
+
+func TestDoneOfWhatNobodyHoldsIsToldByErr(t *testing.T) {
+	q := memoryQueue(t)
+	q.Done("a")
+	wantCode(t, q.Err(), NotProcessing)
+	q.Add("a")
+	q.Done("a") // Queued is not held.
+	wantLen(t, q, 1)
+}
+
+func TestShutDownHandsOutWhatIsQueuedAndThenEnds(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	if q.ShuttingDown() {
+		t.Fatal("it is not shutting down yet")
+	}
+	q.ShutDown()
+	if !q.ShuttingDown() {
+		t.Fatal("it is shutting down")
+	}
+	q.Add("b")
+	wantCode(t, q.Err(), ShuttingDown)
+	wantNext(t, q, "a")
+	wantShutDown(t, q)
+	q.Done("a")
+	wantShutDown(t, q)
+}
+
+func TestShutDownEndsEveryGet(t *testing.T) {
+	q := memoryQueue(t)
+	var group sync.WaitGroup
+	for i := 0; i < 20; i++ {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			wantShutDown(t, q)
+		}()
+	}
+	eventually(t, "all wait", func() bool { return q.dispatcher.count.Load() == 20 })
+	q.ShutDown()
+	group.Wait()
+}
+
+func TestShutDownWithDrainWaitsForDone(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	q.Add("b")
+	wantNext(t, q, "a")
+	wantNext(t, q, "b")
+	drained := make(chan bool)
+	go func() {
+		q.ShutDownWithDrain()
+		close(drained)
+	}()
+	eventually(t, "shutting down", q.ShuttingDown)
+	q.Done("a")
+	select {
+	case <-drained:
+		t.Fatal("b is still held")
+	default:
+	}
+	q.Done("b")
+	within(t, drained)
+	must(t, q.Err())
+}
+
+func TestShutDownWithDrainHandsOutWhatWasAddedAgain(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	wantNext(t, q, "a")
+	q.Add("a")
+	drained := make(chan bool)
+	go func() {
+		q.ShutDownWithDrain()
+		close(drained)
+	}()
+	eventually(t, "shutting down", q.ShuttingDown)
+	q.Done("a")
+	wantNext(t, q, "a")
+	q.Done("a")
+	within(t, drained)
+	wantShutDown(t, q)
+}
+
+func TestShutDownEndsADrain(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	wantNext(t, q, "a")
+	drained := make(chan bool)
+	go func() {
+		q.ShutDownWithDrain()
+		close(drained)
+	}()
+	eventually(t, "shutting down", q.ShuttingDown)
+	for ended := false; !ended; { // The drain may begin after the first.
+		q.ShutDown()
+		select {
+		case <-drained:
+			ended = true
+		case <-time.After(time.Millisecond):
+		}
+	}
+	must(t, q.Err())
+}
+
+func TestAddAfterIsNeverEarly(t *testing.T) {
+	q := memoryQueue(t)
+	const delay = 30 * time.Millisecond
+	start := time.Now()
+	q.AddAfter("a", delay)
+	wantLen(t, q, 0)
+	wantNext(t, q, "a")
+	if waited := time.Since(start); waited < delay {
+		t.Fatalf("it came after %v", waited)
+	}
+}
+
+func TestAddAfterNothingIsAdd(t *testing.T) {
+	q := memoryQueue(t)
+	q.AddAfter("a", 0)
+	q.AddAfter("b", -time.Hour)
+	wantNext(t, q, "a")
+	wantNext(t, q, "b")
+}
+
+func TestOfTwoDelaysTheEarlierWins(t *testing.T) {
+	q := memoryQueue(t)
+	q.AddAfter("a", time.Hour)
+	q.AddAfter("b", 20*time.Millisecond)
+	q.AddAfter("a", 10*time.Millisecond)
+	q.AddAfter("b", time.Hour)
+	wantNext(t, q, "a")
+	wantNext(t, q, "b")
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Delayed != 0 {
+		t.Fatalf("%+v", counts)
+	}
+}
+
+func TestDelaysComeInTheOrderOfTheirEnds(t *testing.T) {
+	q := memoryQueue(t)
+	for i := 9; i >= 0; i-- {
+		q.AddAfter(strconv.Itoa(i), time.Duration(i)*5*time.Millisecond)
+	}
+	for i := 0; i < 10; i++ {
+		wantNext(t, q, strconv.Itoa(i))
+	}
+}
+
+// limiter is a caller's own: so long for an item's n-th failure.
+type testLimiter struct {
+	mu     sync.Mutex
+	delays []time.Duration
+	failed map[string]int
+}
+
+func (l *testLimiter) When(item string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed[item]++
+	return l.delays[l.failed[item]-1]
+}
+
+func (l *testLimiter) Forget(item string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.failed, item)
+}
+
+func (l *testLimiter) NumRequeues(item string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed[item]
+}
+
+func TestAddRateLimitedAsksTheCallersLimiter(t *testing.T) {
+	const second = 40 * time.Millisecond
+	limiter := &testLimiter{delays: []time.Duration{0, second, time.Hour}, failed: map[string]int{}}
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{Limiter: limiter})
+	q.AddRateLimited("a")
+	wantNext(t, q, "a")
+	q.Done("a")
+	start := time.Now()
+	q.AddRateLimited("a")
+	wantNext(t, q, "a")
+	if waited := time.Since(start); waited < second {
+		t.Fatalf("it came after %v", waited)
+	}
+	if n := q.NumRequeues("a"); n != 2 {
+		t.Fatalf("%d requeues", n)
+	}
+	q.Forget("a")
+	if n, own := q.NumRequeues("a"), limiter.NumRequeues("a"); n != 0 || own != 0 {
+		t.Fatalf("%d and %d requeues", n, own)
+	}
+	q.Done("a")
+}
+
+func TestBackoffWaitsLongerEachTime(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{
+		Backoff: MaxWait(MaxOf(Exponential(10*time.Millisecond, time.Hour), Bucket(1000, 10)), 40*time.Millisecond)})
+	for i, least := range []time.Duration{10, 20, 40, 40} {
+		start := time.Now()
+		q.AddRateLimited("a")
+		wantNext(t, q, "a")
+		if waited := time.Since(start); waited < least*time.Millisecond {
+			t.Fatalf("failure %d: it came after %v", i+1, waited)
+		}
+		q.Done("a")
+	}
+	if n := q.NumRequeues("a"); n != 4 {
+		t.Fatalf("%d requeues", n)
+	}
+}
+
+func TestProducersAndConsumersMeet(t *testing.T) {
+	q := memoryQueue(t)
+	const producers, consumers, each = 8, 8, 200
+	var mu sync.Mutex
+	held, seen := map[string]bool{}, map[string]int{}
+	var adding, working sync.WaitGroup
+	for p := 0; p < producers; p++ {
+		adding.Add(1)
+		go func(p int) {
+			defer adding.Done()
+			for i := 0; i < each; i++ {
+				q.Add(strconv.Itoa(p%4) + "/" + strconv.Itoa(i)) // Two producers add the same.
+			}
+		}(p)
+	}
+	for c := 0; c < consumers; c++ {
+		working.Add(1)
+		go func() {
+			defer working.Done()
+			for {
+				item, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				mu.Lock()
+				if held[item] {
+					t.Errorf("two workers hold %q", item)
+				}
+				held[item] = true
+				seen[item]++
+				mu.Unlock()
+				mu.Lock()
+				held[item] = false
+				mu.Unlock()
+				q.Done(item)
+			}
+		}()
+	}
+	adding.Wait()
+	q.ShutDownWithDrain()
+	working.Wait()
+	if len(seen) != producers/2*each {
+		t.Fatalf("%d items were handed out, want %d", len(seen), producers/2*each)
+	}
+	must(t, q.Err())
+}
+
+func TestErrorsComeThroughTheChannel(t *testing.T) {
+	q := memoryQueue(t)
+	q.Done("before") // Nobody listened.
+	failures := q.Errors()
+	q.Add("")
+	err := within(t, failures)
+	wantCode(t, err, InvalidArgument)
+	var e *Error
+	if !errors.As(err, &e) || e.Message == "" || e.Code.Error() != "InvalidArgument" {
+		t.Fatalf("%#v", err)
+	}
+	for i := 0; i < 10*faultsKept; i++ { // Who does not read stops nobody.
+		q.Add("")
+	}
+	wantCode(t, q.Err(), InvalidArgument)
+}
