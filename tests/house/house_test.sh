@@ -23,7 +23,7 @@ fail() {
 clean_tree() {
   rm -rf "$scratch/tree"
   mkdir -p "$scratch/tree"/{include/wq,storage,engine,tools/wqctl,tests/engine,tests/storage} \
-    "$scratch/tree"/{examples/readme,build}
+    "$scratch/tree"/{examples/readme,bindings/go/examples/readme,build}
   cd "$scratch/tree"
   build=$PWD/build
   printf '// A queue.\n#pragma once\n#include "wq/status.h"\n' >include/wq/queue.h
@@ -36,6 +36,11 @@ clean_tree() {
   printf 'int main(void) {}\n' >examples/readme/main.c
   # shellcheck disable=SC2016
   printf 'Text.\n```cpp\nint main() {}\n```\nMore.\n```c\nint main(void) {}\n```\n' >README.md
+  printf 'package main\n' >bindings/go/examples/readme/main.go
+  # shellcheck disable=SC2016
+  printf '```go\npackage main\n```\n' >>README.md
+  printf 'package wq\n' >bindings/go/queue_test.go
+  printf 'module example.org/wq\n' >bindings/go/go.mod
   printf '[{"file": "/x/tests/engine/queue_test.cc"}]\n' >build/compile_commands.json
   printf 'add_test(q "/x/tests/engine/queue_test.sh")\n' >build/CTestTestfile.cmake
 }
@@ -59,6 +64,7 @@ for rule in "${rules[@]}"; do
 done
 
 plant short_files engine/queue.cc "$(yes '// A line.' | head -n 400)"
+plant short_files bindings/go/queue.go "$(yes '// A line.' | head -n 401)"
 plant rocksdb_and_protobuf_in_storage_sources_only engine/queue.cc '#include <rocksdb/db.h>'
 plant rocksdb_and_protobuf_in_storage_sources_only storage/db.h '#  include "rocksdb/options.h"'
 plant rocksdb_and_protobuf_in_storage_sources_only tests/support/child.cc '#include <rocksdb/db.h>'
@@ -78,12 +84,16 @@ plant includes_go_one_way engine/queue.cc '#include "bindings/c/border.h"'
 plant includes_go_one_way examples/readme/main.cc '#include "engine/item.h"'
 plant no_sleep_in_tests tests/engine/queue_test.cc '  std::this_thread::sleep_for(1ms);'
 plant no_sleep_in_tests tests/storage/kill_test.cc '  ::usleep (10);'
+plant no_sleep_in_tests bindings/go/queue_test.go '	time.Sleep(time.Second)'
+plant go_needs_the_standard_library_only bindings/go/go.mod 'require example.com/other v1.0.0'
 plant every_test_is_built tests/engine/forgotten_test.cc '// Nobody builds this.'
 plant every_test_script_is_run tests/engine/forgotten_test.sh '# Nobody runs this.'
 # shellcheck disable=SC2016
 plant readme_shows_the_example README.md "$(printf 'x\n```cpp\nint main() { }\n```')"
 # shellcheck disable=SC2016
 plant readme_shows_the_example README.md "$(printf 'x\n```c\nint main() { }\n```')"
+# shellcheck disable=SC2016
+plant readme_shows_the_example README.md "$(printf 'x\n```go\npackage other\n```')"
 plant no_machine_paths docs/testing.md "Look into /$(printf home)/me/wq."
 plant headers_open_with_a_paragraph engine/item.h '#pragma once'
 plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'

@@ -11,6 +11,7 @@ sources() {
   done
 }
 all_sources() { sources include storage engine tools tests examples bindings; }
+go_sources() { [[ ! -d bindings ]] || find bindings -type f -name '*.go' -print0; }
 
 # violations WHY PATTERN: lines of the sources on stdin that match the extended regular expression.
 violations() { xargs -0r grep -nHE -- "$2" | sed "s|^\([^:]*:[0-9]*\):.*|\1: $1|" || true; }
@@ -19,7 +20,7 @@ include() { printf '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](%s)' "$1";
 
 # A file that nobody reads whole hides things.
 rule_short_files() {
-  all_sources | xargs -0r wc -l |
+  { all_sources && go_sources; } | xargs -0r wc -l |
     awk '$2 != "total" && $1 > 400 { print $2 ":400: the file has " $1 " lines, more than 400" }'
 }
 
@@ -57,6 +58,14 @@ rule_includes_go_one_way() {
 rule_no_sleep_in_tests() {
   sources tests | violations 'tests do not sleep: use the manual clock, or wait for what you wait for' \
     '\<(sleep_for|sleep_until|usleep|nanosleep|sleep)[[:space:]]*\('
+  go_sources | grep -z '_test\.go$' |
+    violations 'tests do not sleep: wait for what you wait for' '\<time\.Sleep\('
+}
+
+# Who takes the Go package takes no other with it.
+rule_go_needs_the_standard_library_only() {
+  [[ ! -e bindings/go/go.mod ]] || grep -nE '^(require|replace)' bindings/go/go.mod |
+    sed 's|^\([0-9]*\):.*|bindings/go/go.mod:\1: another module|' || true
 }
 
 # A test that is not built passes for ever.
@@ -77,12 +86,13 @@ rule_every_test_script_is_run() {
 
 # The README shows what is compiled and run.
 rule_readme_shows_the_example() {
-  local shown extension
-  for extension in cc c; do
+  local shown language file
+  for language in cpp c go; do
+    file=examples/readme/main.${language/cpp/cc}
+    [[ $language != go ]] || file=bindings/go/examples/readme/main.go
     # shellcheck disable=SC2016
-    shown=$(sed -n "/^\`\`\`${extension/cc/cpp}\$/,/^\`\`\`\$/p" README.md | sed '1d;$d')
-    [[ $shown == "$(<"examples/readme/main.$extension")" ]] ||
-      echo "README.md:1: its example is not examples/readme/main.$extension"
+    shown=$(sed -n "/^\`\`\`$language\$/,/^\`\`\`\$/p" README.md | sed '1d;$d')
+    [[ $shown == "$(<"$file")" ]] || echo "README.md:1: its example is not $file"
   done
 }
 

@@ -1,0 +1,167 @@
+// Digest is a whole controller: for each file below one directory it keeps the file's SHA-256 in a file
+// of the same name below another. It is killed at any instant and started again, and goes on.
+//
+//	digest -store digest.wq -from /usr/include -to sums [-workers 4]
+//
+// It has the shape of client-go's workqueue example: a producer, workers, and a handleErr that lets a
+// key be tried again five times. What is durable here needs no code: the producer's cursor says that
+// the tree was walked, and a key that was given up is in quarantine, with why (`wqctl quarantine ls`).
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"example.org/wq"
+)
+
+// A key fails so often, and once more, before it is given up.
+const maxRequeues = 5
+
+type controller struct {
+	from, to string
+	queue    *wq.Queue[string] // Of paths below from.
+	done     chan struct{}     // Closed when nothing is left.
+	once     sync.Once
+}
+
+// produce adds every file of the tree, unless an earlier run did.
+func (c *controller) produce() error {
+	if _, err := c.queue.Cursor("walked"); err == nil {
+		fmt.Println("resuming")
+		return nil
+	} else if !errors.Is(err, wq.NotFound) {
+		return err
+	}
+	batch := make([]string, 0, 1000)
+	flush := func() error {
+		_, err := c.queue.AddBatch(batch, wq.AddOptions{})
+		batch = batch[:0]
+		return err
+	}
+	err := filepath.WalkDir(c.from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		key, err := filepath.Rel(c.from, path)
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, key); len(batch) == cap(batch) {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		return err
+	}
+	return c.queue.SetCursor("walked", time.Now().Format(time.RFC3339)) // Behind all that was added.
+}
+
+func (c *controller) runWorker() {
+	for c.processNextItem() {
+	}
+}
+
+func (c *controller) processNextItem() bool {
+	key, shutdown := c.queue.Get()
+	if shutdown {
+		return false
+	}
+	err := digest(filepath.Join(c.from, key), filepath.Join(c.to, key))
+	c.handleErr(err, key)
+	c.queue.Done(key) // Last: until then nobody else has the key.
+	c.endIfNothingIsLeft()
+	return true
+}
+
+// handleErr forgets the failures of a key that is well, lets others be tried again, later each time,
+// and gives up after maxRequeues.
+func (c *controller) handleErr(err error, key string) {
+	if err == nil {
+		c.queue.Forget(key)
+		return
+	}
+	if c.queue.NumRequeues(key) < maxRequeues {
+		fmt.Printf("failed %q: %v\n", key, err)
+		if _, err := c.queue.AddWith(key, wq.AddOptions{RateLimited: true, Failure: err}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	fmt.Printf("gave up %q: %v\n", key, err)
+	if err := c.queue.Quarantine(key, err); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// endIfNothingIsLeft ends the run: files do not come by themselves here.
+func (c *controller) endIfNothingIsLeft() {
+	counts, err := c.queue.Counts()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if counts.Queued+counts.Processing+counts.Delayed == 0 {
+		c.once.Do(func() { close(c.done) })
+	}
+}
+
+func (c *controller) run(workers int) error {
+	if err := c.produce(); err != nil {
+		return err
+	}
+	c.endIfNothingIsLeft()
+	var working sync.WaitGroup
+	for i := 0; i < workers; i++ {
+		working.Add(1)
+		go func() {
+			defer working.Done()
+			c.runWorker()
+		}()
+	}
+	<-c.done
+	c.queue.ShutDown()
+	working.Wait()
+	return c.queue.Err()
+}
+
+func main() {
+	storeDir := flag.String("store", "digest.wq", "the directory of the queue")
+	from := flag.String("from", "", "the directory with the files")
+	to := flag.String("to", "sums", "the directory of the digests")
+	workers := flag.Int("workers", 4, "how many work at once")
+	flag.Parse()
+	if *from == "" || *workers < 1 || flag.NArg() != 0 {
+		flag.Usage()
+		log.Fatal("digest: -from is needed")
+	}
+	if err := start(*storeDir, *from, *to, *workers); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func start(storeDir, from, to string, workers int) error {
+	store, err := wq.Open(storeDir, wq.StoreOptions{CreateIfMissing: true})
+	if err != nil {
+		return err
+	}
+	queue, err := wq.OpenQueue(store, "files", wq.QueueOptions[string]{
+		Backoff: wq.Exponential(5*time.Millisecond, time.Minute)})
+	if err == nil {
+		c := &controller{from: from, to: to, queue: queue, done: make(chan struct{})}
+		err = c.run(workers)
+	}
+	if closing := store.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
