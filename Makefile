@@ -1,6 +1,6 @@
 # Names the commands; what they do is in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test demo torture package bench bench-long bench-peers lint format asan tsan clean
+.PHONY: help deps build test demo torture coverage package bench bench-long bench-peers lint format asan tsan clean
 
 help:     ## this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -24,6 +24,10 @@ torture:  ## everything that tears at stores, for HOURS=h (1)
 	@tools/dev/deps.sh all
 	@tools/dev/build.sh release
 	@TORTURE_PARTS="$(TORTURE_PARTS)" tools/dev/torture.sh $(HOURS)
+
+coverage: ## which lines and branches of engine/ and storage/ the tests run
+	@tools/dev/deps.sh coverage
+	@tools/dev/coverage.sh
 
 bench:    ## how fast it is, beside bare RocksDB and a queue in memory
 	@tools/dev/deps.sh build

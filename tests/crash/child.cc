@@ -17,6 +17,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include "tests/support/oracle.h"
@@ -32,16 +33,32 @@ void Report(const std::string& line) {
   }
 }
 
-void LimitFiles(const char* bytes) {
-  signal(SIGXFSZ, SIG_IGN);  // EFBIG instead.
-  const rlim_t most = std::strtoull(bytes, nullptr, 10);
-  const rlimit limit = {.rlim_cur = most, .rlim_max = most};
-  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
-    _exit(4);
+// While it lives no file grows beyond that. What a measured build writes at its end is none of it.
+class FileLimit {
+ public:
+  explicit FileLimit(const char* bytes) {
+    signal(SIGXFSZ, SIG_IGN);  // EFBIG instead.
+    Set(std::strtoull(bytes, nullptr, 10));
   }
-}
+  ~FileLimit() { Set(before_.rlim_max); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  void Set(rlim_t most) {
+    if (getrlimit(RLIMIT_FSIZE, &before_) != 0) {
+      _exit(4);
+    }
+    const rlimit limit = {.rlim_cur = most, .rlim_max = before_.rlim_max};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+      _exit(4);
+    }
+  }
+  rlimit before_ = {};
+};
 
 int Main(int argc, char** argv) {
+  std::optional<FileLimit> limit;  // Ends after the store.
   const std::vector<QueueRules> rules = AllPolicies();
   StoreSource source(rules, std::strtoull(argv[2], nullptr, 10), {});
   RealStore store(rules, std::strtoll(argv[3], nullptr, 10));
@@ -53,7 +70,7 @@ int Main(int argc, char** argv) {
   Report("r\n");
   const bool limited = argc > 5;
   if (limited) {
-    LimitFiles(argv[5]);
+    limit.emplace(argv[5]);
   }
   for (int refused = 0; !limited || refused < 100;) {
     const StoreCall call = source.Next();

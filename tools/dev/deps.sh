@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# deps.sh build|all|bench: installs the Debian packages that are missing.
+# deps.sh build|all|bench|coverage: installs the Debian packages that are missing.
 #   build   what `make build` and `make demo` need
 #   all     and what the tests and the lint need
 #   bench   what is built with, and the peers that `make bench-peers` measures. (As packages they also
 #           start as services; the benchmark starts its own, and needs none of those.)
+#   coverage  what is built with, and what counts the lines that the tests run
 # With nothing missing it is one call of dpkg-query.
 set -euo pipefail
 
@@ -17,7 +18,8 @@ case "${1:-}" in
   build) wanted=("${build[@]}") ;;
   all) wanted=("${all[@]}") ;;
   bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
-  *) echo "usage: deps.sh build|all|bench" >&2; exit 2 ;;
+  coverage) wanted=("${build[@]}" gcovr) ;;
+  *) echo "usage: deps.sh build|all|bench|coverage" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# coverage.sh [FILE...]: which lines and branches of engine/ and storage/ the tests run, per folder and per
+# file, and what is missing; of the files named only, if any are. Builds build-coverage/ and runs the
+# tests that link them, with few rounds (the test preset `coverage`).
+#
+# Not counted as branches: those of exceptions; what the compiler adds on lines without a condition
+# (the end of temporary objects); the failing side of WQ_CHECK, which ends the process.
+# RUN=0 reports on the last run.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+dir=build-coverage
+if [[ ${RUN:-1} != 0 ]]; then
+  tools/dev/build.sh coverage
+  find "$dir" -name '*.gcda' -delete
+  ctest --preset coverage -j "$(nproc)" | tee "$dir/tested.log" | tail -n 30
+fi
+
+gcovr --root . --filter engine/ --filter storage/ --exclude-throw-branches \
+  --exclude-branches-by-pattern '^(?!.*(\b(if|for|while|case|switch)\b|\?|&&|\|\|))|.*WQ_CHECK' \
+  -j "$(nproc)" --json "$dir/coverage.json" "$dir"
+
+# file, lines run, lines, branches taken, branches, lines not run, lines with a branch not taken
+jq -r '
+  def hit: map(select(.count > 0));
+  def numbers: map(.line_number | tostring) | join(" ");
+  .files[] | [.lines[] | select((."gcovr/noncode" or ."gcovr/excluded") | not)] as $lines |
+  [$lines[].branches[]] as $branches |
+  [.file, ($lines | hit | length), ($lines | length), ($branches | hit | length), ($branches | length),
+   ($lines | map(select(.count == 0)) | numbers),
+   ($lines | map(select(.count > 0 and any(.branches[]; .count == 0))) | numbers)] | @tsv
+' "$dir/coverage.json" | sort >"$dir/coverage.tsv"
+
+awk -F'\t' -v only="$*" '
+  function percent(part, all) { return all ? 100 * part / all : 100 }
+  function row(name, l, ln, b, bn) {
+    printf "%-38s %6.1f %% of %5d %6.1f %% of %5d\n", name, percent(l, ln), ln, percent(b, bn), bn
+  }
+  BEGIN {
+    printf "%-38s %17s %17s\n", "", "lines", "branches"
+    count = split(only, names, " ")
+    for (i = 1; i <= count; ++i) wanted[names[i]]
+  }
+  {
+    if (count == 0 || $1 in wanted) {
+      row($1, $2, $3, $4, $5)
+      if ($6 != "") printf "    not run: %s\n", $6
+      if ($7 != "") printf "    branches not taken in: %s\n", $7
+    }
+    folder = $1; sub(/\/[^\/]*$/, "", folder)
+    split(folder " total", sums, " ")
+    for (i in sums) {
+      s = sums[i]
+      l[s] += $2; ln[s] += $3; b[s] += $4; bn[s] += $5
+    }
+  }
+  END {
+    split("storage engine engine/server engine/prometheus total", order, " ")
+    for (i = 1; i <= 5; ++i) row(order[i], l[order[i]], ln[order[i]], b[order[i]], bn[order[i]])
+  }' "$dir/coverage.tsv"
