@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # package_test.sh installed|source|debian BUILD_DIR: builds the programs of the README as a stranger does,
 # outside the tree, and runs them.
-#   installed  against the files of `cmake --install` in an empty prefix, by CMake and by pkg-config
+#   installed  against the files of `cmake --install` in an empty prefix, by CMake, pkg-config and Go
 #   source     with wq's sources in the stranger's own build
 #   debian     against the packages of `make package`, which are installed and removed
 set -euo pipefail
@@ -36,6 +36,26 @@ needs() {
   [[ $needed == "$2" ]] || { echo "package_test: $1: needs libwq.so: $needed" >&2; exit 1; }
 }
 
+# The Go program of the README, in a module of its own, which finds wq.pc in $1.
+go_consumer() {
+  local module=$source/bindings/go
+  command -v go >/dev/null || { echo 'package_test: there is no go; on Debian: golang-go' >&2; exit 1; }
+  mkdir go_consumer
+  cp "$module/examples/readme/main.go" go_consumer
+  (
+    cd go_consumer
+    export GOCACHE=$build/go/cache GOPROXY=off GOFLAGS=-mod=mod PKG_CONFIG_PATH=$1
+    quiet go mod init example.com/consumer
+    quiet go mod edit -require example.org/wq@v0.0.0 -replace "example.org/wq=$module"
+    quiet go build -o shared .
+    quiet go build -tags wq_static -o static .
+  )
+  needs go_consumer/shared yes
+  run go_consumer/shared
+  needs go_consumer/static no
+  run go_consumer/static
+}
+
 # Consumers that find wq below $1.
 consume() {
   local prefix=$1 pc
@@ -63,6 +83,7 @@ consume() {
     $(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs wq-static)
   needs static_by_pkg_config no
   run static_by_pkg_config
+  go_consumer "$pc"
 }
 
 installed() {
