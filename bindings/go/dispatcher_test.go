@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -53,6 +54,42 @@ func TestAThousandGetsCostNoThreads(t *testing.T) {
 	if counts.Dones != workers || counts.Processing != 0 {
 		t.Fatalf("%+v", counts)
 	}
+}
+
+// A thousand goroutines add at once, each waiting for the disk.
+func TestAThousandAddsCostNoThreads(t *testing.T) {
+	const adders = 1000
+	dir := t.TempDir() + "/store"
+	store := diskStore(t, dir)
+	q := openQueue(t, store, QueueOptions[string]{Durability: Power})
+	q.Add("warm")
+	before := osThreads(t)
+	var done sync.WaitGroup
+	for i := 0; i < adders; i++ {
+		done.Add(1)
+		go func(i int) {
+			defer done.Done()
+			q.Add(strconv.Itoa(i % (adders - 1))) // One of them twice.
+			if i%100 == 0 {
+				q.Add("") // Refused without harm to those that go with it.
+			}
+		}(i)
+	}
+	done.Wait()
+	if cost := osThreads(t) - before; cost > 12 {
+		t.Errorf("%d goroutines in Add cost %d threads", adders, cost)
+	}
+	wantLen(t, q, adders)
+	err := q.Err()
+	wantCode(t, err, InvalidArgument)
+	if !strings.Contains(err.Error(), "empty") {
+		t.Error(err)
+	}
+	must(t, store.Close())
+
+	store = diskStore(t, dir)
+	wantLen(t, openQueue(t, store, QueueOptions[string]{}), adders)
+	must(t, store.Close())
 }
 
 func TestNoItemIsTakenThatNobodyWaitsFor(t *testing.T) {

@@ -21,7 +21,9 @@ type Queue[T comparable] struct {
 	codec      Codec[T]
 	limiter    RateLimiter[T] // May be nil.
 	groupOf    func(item T) string
+	waits      bool // An Add waits for the disk.
 	dispatcher *dispatcher
+	together   together
 	faults     faults
 }
 
@@ -30,6 +32,7 @@ type Queue[T comparable] struct {
 func OpenQueue[T comparable](store *Store, name string, options QueueOptions[T]) (*Queue[T], error) {
 	q := &Queue[T]{
 		store: store, name: name, codec: options.Codec, limiter: options.Limiter, groupOf: options.GroupOf}
+	q.waits = options.Durability != Async
 	if q.codec == nil {
 		codec, err := DefaultCodec[T]()
 		if err != nil {
@@ -93,21 +96,25 @@ func (q *Queue[T]) Errors() <-chan error { return q.faults.errors() }
 
 // Add marks the item as needing work.
 func (q *Queue[T]) Add(item T) {
-	_, err := q.add(item)
-	q.faults.report(err)
+	q.faults.report(q.add(item))
 }
 
-func (q *Queue[T]) add(item T) (Outcome, error) {
+func (q *Queue[T]) add(item T) error {
 	if q.groupOf != nil {
-		return q.AddWith(item, AddOptions{})
+		_, err := q.AddWith(item, AddOptions{})
+		return err
 	}
 	key, err := q.codec.Encode(item)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	r := C.wqgo_add(q.handle, key)
+	if q.waits {
+		err = q.together.add(q.handle, key)
+	} else {
+		err = errorOf(C.wqgo_add(q.handle, key))
+	}
 	runtime.KeepAlive(q.store)
-	return Outcome(r.outcome), errorOf(r)
+	return err
 }
 
 // Len is how many items are ready to be handed out.
