@@ -12,6 +12,7 @@
 #include "bindings/c/metrics.h"
 #include "bindings/c/ready.h"
 #include "bindings/c/registry.h"
+#include "wq/controller.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
@@ -25,8 +26,9 @@ struct StoreObject {
   std::unique_ptr<Store> store;
 
   std::mutex mu;
-  std::vector<uint64_t> queues;   // Handles. Under mu.
-  std::vector<uint64_t> workers;  // Those that have not left. Under mu.
+  std::vector<uint64_t> queues;       // Handles. Under mu.
+  std::vector<uint64_t> workers;      // Those that have not left. Under mu.
+  std::vector<uint64_t> controllers;  // Those that were not freed. Under mu.
 };
 
 struct QueueObject {
@@ -42,6 +44,14 @@ struct WorkerObject {
   QueueObject* queue = nullptr;  // Lives longer.
   std::unique_ptr<Worker> worker;
 };
+
+struct ControllerObject {
+  static constexpr Kind kKind = Kind::kController;
+  StoreObject* store = nullptr;  // Lives longer.
+  std::unique_ptr<Controller> controller;
+};
+// Stops the store's controllers, and waits for their reconciles. Their handles are gone then.
+void EndControllers(StoreObject* store);
 
 struct ViewObject {
   static constexpr Kind kKind = Kind::kView;

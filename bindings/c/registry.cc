@@ -16,6 +16,8 @@ const char* KindName(Kind kind) {
       return "worker";
     case Kind::kView:
       return "view";
+    case Kind::kController:
+      return "controller";
   }
   return "nothing";
 }

@@ -22,7 +22,14 @@
 
 namespace wq::c {
 
-enum class Kind : uint8_t { kNone = 0, kStore = 1, kQueue = 2, kWorker = 3, kView = 4 };
+enum class Kind : uint8_t {
+  kNone = 0,
+  kStore = 1,
+  kQueue = 2,
+  kWorker = 3,
+  kView = 4,
+  kController = 5
+};
 const char* KindName(Kind kind);  // "store"
 
 class Registry {

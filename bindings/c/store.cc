@@ -58,11 +58,14 @@ std::vector<std::unique_ptr<T>> RetireAll(const std::vector<uint64_t>& handles) 
 Status EndStore(uint64_t handle, StoreObject* object) {
   Registry& registry = Registry::Instance();
   const std::unique_ptr<StoreObject> owned(object);
-  // Blocked calls return, those under way end. Then no new queue can come, and after that no worker.
+  wq::c::EndControllers(object);  // While their results can be recorded.
+  // Blocked calls return, those under way end. Then no new queue can come, and after that no worker and
+  // no controller.
   Status status = object->store->Close();
   registry.WaitUnpinned(handle);
   registry.Release(handle);
   const auto queues = RetireAll<QueueObject>(object->queues);
+  wq::c::EndControllers(object);
   RetireAll<WorkerObject>(object->workers).clear();
   return status;
 }

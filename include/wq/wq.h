@@ -18,8 +18,9 @@
 //   wq_store_free(store, &error);
 //
 // The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h, wq/c/queue.h,
-// wq/c/view.h (looking into a store that somebody else owns). What the calls do is told at length in
-// wq/queue.h and wq/store.h, whose calls these are; here is what is different in C.
+// wq/c/controller.h (workers that reconcile), wq/c/view.h (looking into a store that somebody else owns).
+// What the calls do is told at length in wq/queue.h, wq/store.h and wq/controller.h, whose calls these
+// are; here is what is different in C.
 //
 // Calls. Each returns a code; WQ_OK is 0. Each takes a wq_error last, or NULL: it is written only
 // when the call fails, so success costs nothing. Every argument is checked. No C++ exception comes
@@ -46,6 +47,7 @@
 
 // IWYU pragma: begin_exports
 #include "wq/c/base.h"
+#include "wq/c/controller.h"
 #include "wq/c/options.h"
 #include "wq/c/queue.h"
 #include "wq/c/store.h"

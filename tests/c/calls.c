@@ -351,6 +351,7 @@ int main(int argc, char** argv) {
   OK(wq_store_health(store, &error));
   OK(wq_store_mend(store, &error));
   looking_in(argv[1]);
+  controllers(store);
   shutting_down(store, queue);
   metrics_and_limiters();
   wq_bytes_free(&bytes);

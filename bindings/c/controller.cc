@@ -1,0 +1,225 @@
+// The C interface: controllers.
+
+#include "wq/controller.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/c/border.h"
+#include "bindings/c/objects.h"
+#include "bindings/c/options.h"
+#include "wq/wq.h"
+
+namespace {
+
+using wq::Result;
+using wq::Status;
+using wq::c::Call;
+using wq::c::ControllerObject;
+using wq::c::Pinned;
+using wq::c::QueueObject;
+using wq::c::Registry;
+using wq::c::StoreObject;
+
+Result ToResult(const wq_reconcile_result& result) {
+  const size_t size = ::strnlen(result.failure, sizeof result.failure);
+  Status failure = wq::c::MakeStatus(WQ_INTERNAL, std::string(result.failure, size));
+  switch (result.kind) {
+    case WQ_RECONCILE_SUCCESS:
+      return {};
+    case WQ_RECONCILE_ERROR:
+      return failure;
+    case WQ_RECONCILE_REQUEUE:
+      return Result::Requeue();
+    case WQ_RECONCILE_REQUEUE_AFTER:
+      return Result::RequeueAfter(std::chrono::microseconds(result.after_us));
+    case WQ_RECONCILE_TERMINAL_ERROR:
+      return Result::TerminalError(std::move(failure));
+    case WQ_RECONCILE_INTERRUPTED:
+      return Status::ShuttingDown("interrupted");
+    default:
+      return Status::InvalidArgument("result.kind is " + std::to_string(result.kind));
+  }
+}
+
+wq::Reconciler ToReconciler(const wq_controller_options& options, wq_queue queue) {
+  return [reconcile = options.reconcile, arg = options.arg,
+          queue](const wq::ReconcileContext& context) {
+    const wq_reconcile call{.size = sizeof call,
+                            .queue = queue,
+                            .key = context.key().data(),
+                            .key_size = context.key().size(),
+                            .stop = &context.stop_token()};
+    wq_reconcile_result result{};
+    result.size = sizeof result;
+    {
+      const wq::c::CallbackScope scope;
+      reconcile(arg, &call, &result);
+    }
+    return ToResult(result);
+  };
+}
+
+wq::ControllerOptions ToControllerOptions(const wq_controller_options& in) {
+  wq::ControllerOptions out;
+  out.max_concurrent_reconciles = std::max<uint32_t>(in.workers, 1);
+  out.reconcile_timeout = std::chrono::microseconds(in.reconcile_timeout_us);
+  out.terminal_errors = in.drop_terminal_errors != 0 ? wq::TerminalErrorPolicy::kDrop
+                                                     : wq::TerminalErrorPolicy::kQuarantine;
+  return out;
+}
+
+// Makes it known, to be found by its handle and by its store.
+uint64_t Insert(std::unique_ptr<ControllerObject> object) {
+  StoreObject& store = *object->store;
+  const std::lock_guard lock(store.mu);
+  store.controllers.reserve(store.controllers.size() + 1);
+  const uint64_t handle = Registry::Instance().Insert(ControllerObject::kKind, object.get());
+  static_cast<void>(object.release());  // The registry's now.
+  store.controllers.push_back(handle);
+  return handle;
+}
+
+// Ends one, and waits for its calls and its reconciles. False: the handle is none, or somebody else is
+// ending it. REQUIRES: `store` is its store, and stays.
+bool End(StoreObject* store, uint64_t handle) {
+  Registry& registry = Registry::Instance();
+  {
+    const Pinned<ControllerObject> pinned(handle);
+    if (pinned.get() != nullptr) {  // Its blocked calls return.
+      static_cast<void>(pinned.get()->controller->Stop(std::chrono::microseconds(0)));
+    }
+  }
+  const std::unique_ptr<ControllerObject> object(
+      static_cast<ControllerObject*>(registry.Retire(ControllerObject::kKind, handle)));
+  if (object == nullptr) {
+    return false;
+  }
+  registry.WaitUnpinned(handle);
+  {
+    const std::lock_guard lock(store->mu);
+    std::erase(store->controllers, handle);
+  }
+  registry.Release(handle);
+  return true;
+}
+
+}  // namespace
+
+namespace wq::c {
+
+void EndControllers(StoreObject* store) {
+  std::vector<uint64_t> handles;
+  {
+    const std::lock_guard lock(store->mu);
+    handles = store->controllers;
+  }
+  for (const uint64_t handle : handles) {
+    End(store, handle);
+  }
+}
+
+}  // namespace wq::c
+
+extern "C" {
+
+wq_code wq_controller_start(wq_queue queue, const wq_controller_options* options,
+                            wq_controller* controller, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+    if (controller == nullptr || options == nullptr) {
+      return wq::c::NullArgument("options or controller");
+    }
+    *controller = WQ_NO_CONTROLLER;
+    wq_controller_options own;
+    if (Status s = wq::c::ReadSized("options", options, &own); !s.ok()) {
+      return s;
+    }
+    if (own.reconcile == nullptr) {
+      return wq::c::NullArgument("options.reconcile");
+    }
+    auto object = std::make_unique<ControllerObject>();
+    object->store = q.store;
+    object->controller = std::make_unique<wq::Controller>(q.queue, ToReconciler(own, queue),
+                                                          ToControllerOptions(own));
+    if (Status s = object->controller->Start(); !s.ok()) {
+      return s;
+    }
+    controller->handle = Insert(std::move(object));
+    return {};
+  });
+}
+
+int32_t wq_reconcile_stopping(const wq_reconcile* call) {
+  return call != nullptr && static_cast<const std::stop_token*>(call->stop)->stop_requested() ? 1
+                                                                                              : 0;
+}
+
+wq_code wq_controller_drain(wq_controller controller, int64_t timeout_us, wq_error* error) {
+  return Call<ControllerObject>(controller.handle, error, [&](ControllerObject& c) {
+    return c.controller->Drain(wq::c::ToTimeout(timeout_us));
+  });
+}
+
+wq_code wq_controller_stop(wq_controller controller, int64_t grace_us, wq_error* error) {
+  return Call<ControllerObject>(controller.handle, error, [&](ControllerObject& c) {
+    return c.controller->Stop(wq::c::ToTimeout(grace_us));
+  });
+}
+
+wq_code wq_controller_free(wq_controller controller, wq_error* error) {
+  return wq::c::Enter(error, [&]() -> Status {
+    if (Status s = wq::c::NotInCallback("wq_controller_free"); !s.ok()) {
+      return s;
+    }
+    uint64_t store = 0;
+    {
+      const Pinned<ControllerObject> pinned(controller.handle);
+      if (pinned.get() == nullptr) {
+        return wq::c::BadHandle(ControllerObject::kKind, controller.handle);
+      }
+      store = pinned.get()->store->handle;
+    }
+    // Pinned, the store cannot end while this waits. If it is ending, it does this itself.
+    const Pinned<StoreObject> s(store);
+    if (s.get() == nullptr || !End(s.get(), controller.handle)) {
+      return wq::c::BadHandle(ControllerObject::kKind, controller.handle);
+    }
+    return {};
+  });
+}
+
+wq_code wq_controller_counts(wq_controller controller, wq_reconcile_counts* counts,
+                             wq_error* error) {
+  return Call<ControllerObject>(controller.handle, error, [&](ControllerObject& c) -> Status {
+    if (Status s = wq::c::CheckSized("counts", counts); !s.ok()) {
+      return s;
+    }
+    const wq::ControllerCounters now = c.controller->Counters();
+    const wq_reconcile_counts out{.size = 0,
+                                  .success = now.success,
+                                  .error = now.error,
+                                  .requeue = now.requeue,
+                                  .requeue_after = now.requeue_after,
+                                  .terminal_errors = now.terminal_errors,
+                                  .timeouts = now.timeouts,
+                                  .left = now.left,
+                                  .queue_errors = now.queue_errors,
+                                  .active_workers = now.active_workers};
+    wq::c::WriteSized(out, counts);
+    return {};
+  });
+}
+
+wq_code wq_controller_health(wq_controller controller, wq_error* error) {
+  return Call<ControllerObject>(controller.handle, error,
+                                [](ControllerObject& c) { return c.controller->Health(); });
+}
+
+}  // extern "C"
