@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,6 +41,13 @@ Status WritePid(int fd, const std::string& path) {
     return IOErrorOf("cannot write", path, errno);
   }
   return Status::Ok();
+}
+
+// The clock that goes on while the process is stopped, and while the machine sleeps.
+int64_t BootNs() {
+  struct timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 bool IsLinkedAt(int fd, const std::string& path) {
@@ -101,16 +109,15 @@ OwnerLock::~OwnerLock() {
   close(fd_);
 }
 
-Status OwnerLock::Check() const {
-  struct stat info;
-  if (fstat(fd_, &info) != 0) return IOErrorOf("cannot look at", path_, errno);
-  if (info.st_nlink == 0) {
-    return Status::IOError(path_ + " was removed: another owner may have come");
-  }
-  return Status::Ok();
+Status OwnerLock::CheckBeforeWrite() {
+  const int64_t now_ns = BootNs();
+  if (now_ns - looked_ns_ < kTrustedNs) return Status::Ok();
+  Status status = Check();
+  if (status.ok()) looked_ns_ = now_ns;
+  return status;
 }
 
-Status OwnerLock::CheckPlace() const {
+Status OwnerLock::Check() const {
   struct stat locked;
   struct stat named;
   if (fstat(fd_, &locked) != 0) return IOErrorOf("cannot look at", path_, errno);

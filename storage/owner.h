@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,16 +30,21 @@ class OwnerLock {
   void Withdraw();
 
   // Whether the file that is locked is still the directory's OWNER; if somebody removed or replaced
-  // it, a second owner may have come, and this one must not write any more. Cheap: one fstat.
+  // it, a second owner may have come, and this one must not write any more. Locked: the ownership is
+  // lost. IOError: the file cannot be seen there now; the file system may not be mounted.
   Status Check() const;
-  // The same, by a look at the directory itself. Locked: the ownership is lost. IOError: the file cannot
-  // be seen there now; the file system may not be mounted.
-  Status CheckPlace() const;
+  // The same for before each write: looks unless the last look, that was Ok, is less than kTrusted ago. The
+  // clock goes on while the process is stopped and while the machine sleeps: who was stopped looks
+  // first. By one thread at a time.
+  Status CheckBeforeWrite();
+  // A look costs a tenth of a write. A second owner needs longer than this to open the store.
+  static constexpr int64_t kTrustedNs = 1'000'000;
 
  private:
   OwnerLock(int fd, std::string path);
   const int fd_;
   const std::string path_;
+  int64_t looked_ns_ = -kTrustedNs;    // When the last look began that was Ok.
   std::optional<std::string> before_;  // What the file said; unset if it was made.
 };
 

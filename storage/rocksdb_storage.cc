@@ -207,7 +207,7 @@ Status RocksdbStorage::Reopen() {
 
 Status RocksdbStorage::OpenAgain() {
   if (!lost_.ok()) return lost_;
-  Status status = owner_->CheckPlace();
+  Status status = owner_->Check();
   if (status.code() == StatusCode::kLocked) lost_ = status;
   DirectoryLook look;
   if (status.ok()) status = LookAtDirectory(dir_, &look);
@@ -281,7 +281,7 @@ Status RocksdbStorage::Condition() {
   }
   if (db_ == nullptr) return Status::ShuttingDown(dir_ + " is closed");
   Status status = background_->Get();
-  if (status.ok()) status = owner_->Check();
+  if (status.ok()) status = owner_->CheckBeforeWrite();
   if (status.ok()) return status;
   return Fail(std::move(status));
 }

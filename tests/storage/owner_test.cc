@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+
 #include "support.h"
 
 namespace wq::storage {
@@ -47,7 +49,7 @@ TEST(OwnerLock, CheckSeesThatTheFileIsGone) {
   ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));
   EXPECT_OK(lock->Check());
   ASSERT_EQ(unlink((dir / "OWNER").c_str()), 0);
-  EXPECT_STATUS(kIOError, "OWNER", lock->Check());
+  EXPECT_STATUS(kLocked, "OWNER was removed", lock->Check());
 }
 
 TEST(OwnerLock, CheckSeesThatTheFileWasReplaced) {
@@ -56,7 +58,42 @@ TEST(OwnerLock, CheckSeesThatTheFileWasReplaced) {
   ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));
   WriteFile(dir / "other", "1\n");
   ASSERT_EQ(rename((dir / "other").c_str(), (dir / "OWNER").c_str()), 0);
+  EXPECT_STATUS(kLocked, "OWNER was removed", lock->Check());
+}
+
+TEST(OwnerLock, CheckSeesThatTheFileWasMovedAway) {
+  const TestDirectory dir;
+  std::unique_ptr<OwnerLock> lock;
+  ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));
+  ASSERT_EQ(rename((dir / "OWNER").c_str(), (dir / "other").c_str()), 0);
   EXPECT_STATUS(kIOError, "OWNER", lock->Check());
+  std::unique_ptr<OwnerLock> second;
+  ASSERT_OK(OwnerLock::Acquire(dir / "", &second));
+  EXPECT_STATUS(kLocked, "OWNER was replaced", lock->Check());
+  EXPECT_OK(second->Check());
+}
+
+TEST(OwnerLock, WritesAreCheckedAtOnceAndAgainBeforeLong) {
+  const TestDirectory dir;
+  std::unique_ptr<OwnerLock> lock;
+  ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_OK(lock->CheckBeforeWrite());
+  ASSERT_EQ(unlink((dir / "OWNER").c_str()), 0);
+  Status status;
+  while (status.ok()) status = lock->CheckBeforeWrite();
+  EXPECT_GE(std::chrono::steady_clock::now() - begun,
+            std::chrono::nanoseconds(OwnerLock::kTrustedNs));
+  EXPECT_STATUS(kLocked, "OWNER", status);
+  EXPECT_STATUS(kLocked, "OWNER", lock->CheckBeforeWrite());  // A failed look is not trusted.
+}
+
+TEST(OwnerLock, TheFirstWriteIsChecked) {
+  const TestDirectory dir;
+  std::unique_ptr<OwnerLock> lock;
+  ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));
+  ASSERT_EQ(unlink((dir / "OWNER").c_str()), 0);
+  EXPECT_STATUS(kLocked, "OWNER", lock->CheckBeforeWrite());
 }
 
 TEST(OwnerLock, DoesNotFollowASymlink) {
@@ -99,8 +136,10 @@ TEST(OwnerLock, AnOwnerWhoseFileIsGoneWritesNoMore) {
   ASSERT_OK(OpenNew(dir / "s", &storage));
   ASSERT_OK(Put(storage.get(), Family::kDirty, "before", ""));
   ASSERT_EQ(unlink((dir / "s/OWNER").c_str()), 0);
-  const Status failure = Put(storage.get(), Family::kDirty, "after", "");
-  EXPECT_STATUS(kIOError, "OWNER", failure);
+  Status failure;  // Within kTrustedNs.
+  while (failure.ok()) failure = Put(storage.get(), Family::kDirty, "before", "");
+  EXPECT_STATUS(kLocked, "OWNER", failure);
+  EXPECT_EQ(Put(storage.get(), Family::kDirty, "after", "").message(), failure.message());
   EXPECT_EQ(storage->Sync().message(), failure.message()) << "the first failure stays";
   EXPECT_EQ(storage->Close().message(), failure.message());
   storage.reset();
