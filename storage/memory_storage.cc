@@ -41,7 +41,7 @@ Status MemoryStorage::Scan(Family family, std::string_view begin, std::string_vi
   }
 }
 
-Status MemoryStorage::Write(const MutationBatch& batch, bool sync) {
+Status MemoryStorage::Write(MutationBatch& batch, bool sync) {
   const std::lock_guard lock(disk_->mu);
   if (disk_->fail_after == 0) {
     if (!failed_ && disk_->apply_failed) Apply(batch);

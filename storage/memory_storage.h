@@ -32,7 +32,7 @@ class MemoryStorage final : public Storage {
   Status Get(Family family, std::string_view key, std::string* value) const override;
   Status Scan(Family family, std::string_view begin, std::string_view end,
               const Visitor& visit) const override;
-  Status Write(const MutationBatch& batch, bool sync) override;
+  Status Write(MutationBatch& batch, bool sync) override;
   Status Sync() override;
   Status Reopen() override;
   Status Close() override;

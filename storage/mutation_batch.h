@@ -1,18 +1,29 @@
 // MutationBatch: puts and erases over families, in order, that a Storage applies all or none.
 //
-// Thread-compatible. One flat buffer, so that appending a batch to another is a memcpy.
+//   MutationBatch batch;
+//   batch.Put(Family::kDirty, key, value);
+//   Status s = storage->Write(batch, /*sync=*/true);
+//
+// One flat buffer, so that appending a batch to another is a memcpy. Its bytes are those of RocksDB's own
+// WriteBatch with each family's number for its column family: what a transition has put down goes to the
+// log as it is, without a conversion on the writer's way. (Tests read it back with RocksDB.)
+//
+// Thread-compatible.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "storage/check.h"
 
 namespace wq::storage {
 
-// The column families. The numbers and names are on disk: never change or reuse one.
+// The column families. The numbers and names are on disk, and the numbers are those that RocksDB gives to
+// families that are made in this order: never change or reuse one.
 enum class Family : uint8_t {
   kDefault = 0,     // "default": the store's and the queues' own records.
   kDirty = 1,       // "dirty": pending keys of the default lane, in the order of their blocks.
@@ -36,21 +47,30 @@ struct Mutation {
 class MutationBatch {
  public:
   void Put(Family family, std::string_view key, std::string_view value) {
-    AppendRecord(true, family, key, value);
+    char* to = Extend(family, key, LengthBytes(value) + value.size());
+    *to++ = static_cast<char>(family == Family::kDefault ? kPut : kFamilyPut);
+    to = WriteKey(family, key, to);
+    to = WriteBytes(value, to);
   }
-  void Erase(Family family, std::string_view key) { AppendRecord(false, family, key, {}); }
+  void Erase(Family family, std::string_view key) {
+    char* to = Extend(family, key, 0);
+    *to++ = static_cast<char>(family == Family::kDefault ? kErase : kFamilyErase);
+    WriteKey(family, key, to);
+  }
 
   void Append(const MutationBatch& other) {
-    buffer_.append(other.buffer_);
+    if (other.empty()) return;
+    if (buffer_.empty()) buffer_.resize(kHeaderBytes);
+    buffer_.append(other.buffer_, kHeaderBytes);
     count_ += other.count_;
   }
 
   bool empty() const { return count_ == 0; }
   size_t count() const { return count_; }
-  size_t bytes() const { return buffer_.size(); }
+  size_t bytes() const { return buffer_.empty() ? 0 : buffer_.size() - kHeaderBytes; }
 
   void Clear() {
-    buffer_.clear();
+    buffer_.resize(std::min(buffer_.size(), kHeaderBytes));  // Keeps its memory.
     count_ = 0;
   }
   void Swap(MutationBatch& other) noexcept {
@@ -61,39 +81,81 @@ class MutationBatch {
   // Calls visit(const Mutation&) for each in order. The views live until the batch changes.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
-    size_t at = 0;
-    while (at < buffer_.size()) {
-      Header header;
-      std::memcpy(&header, buffer_.data() + at, sizeof header);
-      at += sizeof header;
-      const std::string_view key(buffer_.data() + at, header.key_bytes);
-      at += header.key_bytes;
-      const std::string_view value(buffer_.data() + at, header.value_bytes);
-      at += header.value_bytes;
-      visit(Mutation{header.is_put != 0, static_cast<Family>(header.family), key, value});
+    if (empty()) return;
+    const char* at = buffer_.data() + kHeaderBytes;
+    const char* const end = buffer_.data() + buffer_.size();
+    while (at != end) {
+      const auto tag = static_cast<uint8_t>(*at++);
+      Mutation mutation;
+      mutation.is_put = tag == kPut || tag == kFamilyPut;
+      if (tag >= kFamilyErase) mutation.family = static_cast<Family>(*at++);
+      mutation.key = ReadBytes(&at);
+      if (mutation.is_put) mutation.value = ReadBytes(&at);
+      visit(mutation);
     }
   }
 
- private:
-  // In memory only, hence in the machine's byte order.
-  struct Header {
-    uint32_t key_bytes;
-    uint32_t value_bytes;
-    uint8_t is_put;
-    uint8_t family;
-  };
+  // For a Storage on RocksDB, which writes a sequence number into the bytes that it is given: they are
+  // lent to it whole, and nothing else may be called until they are back.
+  std::string Lend() {
+    WQ_CHECK(count_ <= UINT32_MAX, "a batch of more than 2^32 mutations");
+    buffer_.resize(std::max(buffer_.size(), kHeaderBytes));
+    for (size_t i = 0; i < sizeof(uint32_t); ++i) {  // Little endian.
+      buffer_[kSequenceBytes + i] = static_cast<char>(count_ >> (8 * i) & 0xFF);
+    }
+    return std::exchange(buffer_, {});
+  }
+  void TakeBack(std::string&& bytes) { buffer_ = std::move(bytes); }
 
-  void AppendRecord(bool is_put, Family family, std::string_view key, std::string_view value) {
-    WQ_CHECK(key.size() <= UINT32_MAX && value.size() <= UINT32_MAX, "a record over 4 GiB");
-    const Header header{static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size()),
-                        static_cast<uint8_t>(is_put ? 1 : 0), static_cast<uint8_t>(family)};
-    buffer_.append(reinterpret_cast<const char*>(&header), sizeof header);
-    buffer_.append(key);
-    buffer_.append(value);
-    ++count_;
+ private:
+  // Before the mutations: RocksDB's sequence number, and how many there are, filled in by Lend.
+  static constexpr size_t kSequenceBytes = 8;
+  static constexpr size_t kHeaderBytes = kSequenceBytes + sizeof(uint32_t);
+
+  // A mutation is its tag; the family, unless that is kDefault; the key, and the value of a put, each
+  // behind its length, a varint. RocksDB's numbers: it reads them in its logs, so they stay.
+  enum Tag : uint8_t { kErase = 0, kPut = 1, kFamilyErase = 4, kFamilyPut = 5 };
+  static_assert(kFamilyCount < 0x80, "a family's number is a varint of one byte");
+
+  static size_t LengthBytes(std::string_view bytes) {
+    size_t count = 1;
+    for (size_t rest = bytes.size() >> 7; rest != 0; rest >>= 7) ++count;
+    return count;
   }
 
-  std::string buffer_;
+  // Room for a mutation of this key and so many bytes behind it: where it begins.
+  char* Extend(Family family, std::string_view key, size_t more) {
+    WQ_CHECK(key.size() <= UINT32_MAX && more <= UINT32_MAX, "a record over 4 GiB");
+    const size_t at = std::max(buffer_.size(), kHeaderBytes);
+    buffer_.resize(at + (family == Family::kDefault ? 1 : 2) + LengthBytes(key) + key.size() +
+                   more);
+    ++count_;
+    return buffer_.data() + at;
+  }
+
+  static char* WriteKey(Family family, std::string_view key, char* to) {
+    if (family != Family::kDefault) *to++ = static_cast<char>(family);
+    return WriteBytes(key, to);
+  }
+  static char* WriteBytes(std::string_view bytes, char* to) {
+    size_t rest = bytes.size();
+    for (; rest >= 0x80; rest >>= 7) *to++ = static_cast<char>(rest | 0x80);
+    *to++ = static_cast<char>(rest);
+    return std::copy(bytes.begin(), bytes.end(), to);
+  }
+  static std::string_view ReadBytes(const char** at) {
+    size_t size = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = static_cast<uint8_t>(*(*at)++);
+      size |= static_cast<size_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) break;
+    }
+    const std::string_view bytes(*at, size);
+    *at += size;
+    return bytes;
+  }
+
+  std::string buffer_;  // Empty, or a header and the mutations.
   size_t count_ = 0;
 };
 

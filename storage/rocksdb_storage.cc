@@ -51,6 +51,18 @@ Status CheckStore(const std::string& dir, const Format& format) {
   return CheckStoreRecord(dir, found, record, format);
 }
 
+// A batch as RocksDB takes it, around the bytes of a MutationBatch, for as long as it lives.
+class LentBatch final : public rocksdb::WriteBatch {
+ public:
+  explicit LentBatch(MutationBatch* lender) : WriteBatch(lender->Lend()), lender_(lender) {}
+  ~LentBatch() override { lender_->TakeBack(std::move(rep_)); }
+  LentBatch(const LentBatch&) = delete;
+  LentBatch& operator=(const LentBatch&) = delete;
+
+ private:
+  MutationBatch* const lender_;
+};
+
 class RocksdbStorage final : public Storage {
  public:
   RocksdbStorage(std::string dir, const RocksdbOptions& options)
@@ -64,7 +76,7 @@ class RocksdbStorage final : public Storage {
   Status Get(Family family, std::string_view key, std::string* value) const override;
   Status Scan(Family family, std::string_view begin, std::string_view end,
               const Visitor& visit) const override;
-  Status Write(const MutationBatch& batch, bool sync) override;
+  Status Write(MutationBatch& batch, bool sync) override;
   Status Sync() override;
   Status Reopen() override;
   Status Close() override;
@@ -79,6 +91,7 @@ class RocksdbStorage final : public Storage {
   Status OpenAgain();
   Status Condition();
   Status Fail(Status status);
+  rocksdb::Status WriteConverted(const rocksdb::WriteOptions& options, const MutationBatch& batch);
   Status CloseDatabase();
   void DropHandles();
 
@@ -94,7 +107,7 @@ class RocksdbStorage final : public Storage {
   std::unique_ptr<OwnerLock> owner_;                    // Before db_: dropped after it.
   std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
-  rocksdb::WriteBatch writing_;  // For Write alone: one writer at a time. Keeps its memory.
+  bool numbers_fit_ = false;  // RocksDB's number of each family of db_ is ours.
 
   std::mutex mu_;
   Status failure_;  // The first failed write, or why Reopen failed. Under mu_.
@@ -140,6 +153,10 @@ Status RocksdbStorage::OpenDatabase(Found found) {
     families_.insert(families_.end(), made.begin(), made.end());
     if (!status.ok()) return FromRocksdb(status, "creating " + dir_);
   }
+  numbers_fit_ = true;
+  for (size_t i = 0; i < families_.size(); ++i) {
+    numbers_fit_ = numbers_fit_ && families_[i]->GetID() == i;
+  }
   return background_->Get();
 }
 
@@ -164,26 +181,38 @@ Status RocksdbStorage::Scan(Family family, std::string_view begin, std::string_v
   return FromRocksdb(it->status(), dir_);
 }
 
-Status RocksdbStorage::Write(const MutationBatch& batch, bool sync) {
+Status RocksdbStorage::Write(MutationBatch& batch, bool sync) {
   Status condition = Condition();
   if (!condition.ok()) return condition;
-  writing_.Clear();
-  batch.ForEach([this](const Mutation& mutation) {
+  rocksdb::WriteOptions options;
+  options.sync = sync && !WQ_MUTANT(power_without_sync);
+  rocksdb::Status status;
+  if (numbers_fit_ && !WQ_MUTANT(half_a_batch)) {
+    LentBatch lent(&batch);
+    status = db_->Write(options, &lent);
+  } else {
+    status = WriteConverted(options, batch);
+  }
+  return status.ok() ? Status::Ok() : Fail(FromRocksdb(status, "writing " + dir_));
+}
+
+// Mutation by mutation, for a database in which the families have other numbers.
+rocksdb::Status RocksdbStorage::WriteConverted(const rocksdb::WriteOptions& options,
+                                               const MutationBatch& batch) {
+  rocksdb::WriteBatch converted;
+  batch.ForEach([this, &converted](const Mutation& mutation) {
     rocksdb::ColumnFamilyHandle* const family = Handle(mutation.family);
     // A WriteBatch in memory refuses only what is over 4 GiB.
     const rocksdb::Status status =
-        mutation.is_put ? writing_.Put(family, ToSlice(mutation.key), ToSlice(mutation.value))
-                        : writing_.Delete(family, ToSlice(mutation.key));
+        mutation.is_put ? converted.Put(family, ToSlice(mutation.key), ToSlice(mutation.value))
+                        : converted.Delete(family, ToSlice(mutation.key));
     WQ_CHECK(status.ok(), "a mutation does not fit a write batch");
-    if (WQ_MUTANT(half_a_batch) && writing_.Count() == 1) {
-      db_->Write(rocksdb::WriteOptions(), &writing_).PermitUncheckedError();
-      writing_.Clear();
+    if (WQ_MUTANT(half_a_batch) && converted.Count() == 1) {
+      db_->Write(rocksdb::WriteOptions(), &converted).PermitUncheckedError();
+      converted.Clear();
     }
   });
-  rocksdb::WriteOptions options;
-  options.sync = sync && !WQ_MUTANT(power_without_sync);
-  const rocksdb::Status status = db_->Write(options, &writing_);
-  return status.ok() ? Status::Ok() : Fail(FromRocksdb(status, "writing " + dir_));
+  return db_->Write(options, &converted);
 }
 
 Status RocksdbStorage::Sync() {

@@ -36,11 +36,12 @@ class Reader {
 // The owner's half.
 class Storage : public Reader {
  public:
-  // Applies the batch, all or none. When it returns Ok the batch survives a kill of the process;
-  // with `sync`, it and every earlier one survive a power cut. One writer at a time. After the
-  // first error the outcome of that batch is unknown and every later Write and Sync fails, until
-  // the store is opened anew: going on after a failed write is how acknowledged data gets lost.
-  virtual Status Write(const MutationBatch& batch, bool sync) = 0;
+  // Applies the batch, all or none, and leaves it as it was: its bytes may be lent to who writes them.
+  // When it returns Ok the batch survives a kill of the process; with `sync`, it and every earlier one
+  // survive a power cut. One writer at a time. After the first error the outcome of that batch is
+  // unknown and every later Write and Sync fails, until the store is opened anew: going on after a
+  // failed write is how acknowledged data gets lost.
+  virtual Status Write(MutationBatch& batch, bool sync) = 0;
 
   // Every earlier batch survives a power cut. Same errors as Write.
   virtual Status Sync() = 0;

@@ -71,7 +71,7 @@ class Writing {
   }
 
  private:
-  void Write(const MutationBatch& batch) {
+  void Write(MutationBatch& batch) {
     ASSERT_OK(storage_->Write(batch, false));
     ASSERT_OK(memory_->Write(batch, false));
     Note();

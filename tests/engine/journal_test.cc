@@ -31,9 +31,7 @@ class GatedStorage final : public storage::Storage {
   Status Scan(Family, std::string_view, std::string_view, const Visitor&) const override {
     return {};
   }
-  Status Write(const MutationBatch& batch, bool sync) override {
-    return Record({batch.count(), sync});
-  }
+  Status Write(MutationBatch& batch, bool sync) override { return Record({batch.count(), sync}); }
   Status Sync() override { return Record({0, true}); }
   Status Reopen() override { return {}; }
   Status Close() override { return {}; }

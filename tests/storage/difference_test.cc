@@ -23,7 +23,7 @@ std::string Cursors(const Reader& reader, QueueId queue) {
 
 class DifferenceTest : public ::testing::Test {
  protected:
-  void Write(const MutationBatch& batch) { ASSERT_OK(storage_.Write(batch, false)); }
+  void Write(MutationBatch& batch) { ASSERT_OK(storage_.Write(batch, false)); }
 
   MemoryStorage storage_{std::make_shared<MemoryDisk>()};
   MutationBatch rows_;

@@ -88,7 +88,25 @@ TEST_P(StorageTest, FamiliesAreApart) {
   }
 }
 
-TEST_P(StorageTest, AnEmptyBatchIsFine) { EXPECT_OK(storage_->Write(MutationBatch(), true)); }
+TEST_P(StorageTest, AnEmptyBatchIsFine) {
+  MutationBatch batch;
+  EXPECT_OK(storage_->Write(batch, true));
+}
+
+TEST_P(StorageTest, ABatchIsAsItWasAfterItsWrite) {
+  MutationBatch batch;
+  batch.Put(Family::kDirty, "a", "1");
+  EXPECT_OK(storage_->Write(batch, false));
+  EXPECT_EQ(batch.count(), 1U);
+  batch.Put(Family::kDirty, "b", "2");
+  EXPECT_OK(storage_->Write(batch, false));
+  EXPECT_EQ(Dirty(), "a=1 b=2");
+  batch.Clear();
+  EXPECT_TRUE(batch.empty());
+  batch.Erase(Family::kDirty, "a");
+  EXPECT_OK(storage_->Write(batch, false));
+  EXPECT_EQ(Dirty(), "b=2");
+}
 
 TEST_P(StorageTest, ScansByUnsignedBytes) {
   for (const std::string& key : {std::string("\xff"), std::string("a"), std::string("\x7f"),

@@ -1,0 +1,189 @@
+// What a MutationBatch holds is what RocksDB's own WriteBatch would hold.
+#include "storage/mutation_batch.h"
+
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support.h"
+
+namespace wq::storage {
+namespace {
+
+struct Row {
+  bool is_put = false;
+  uint32_t family = 0;
+  std::string key = {};
+  std::string value = {};
+  bool operator==(const Row&) const = default;
+};
+
+void PrintTo(const Row& row, std::ostream* os) {
+  *os << (row.is_put ? "put " : "erase ") << row.family << ' ' << Hex(row.key) << '='
+      << Hex(row.value);
+}
+
+std::vector<Row> RowsOf(const MutationBatch& batch) {
+  std::vector<Row> rows;
+  batch.ForEach([&rows](const Mutation& mutation) {
+    rows.push_back({mutation.is_put, static_cast<uint32_t>(mutation.family),
+                    std::string(mutation.key), std::string(mutation.value)});
+  });
+  return rows;
+}
+
+// What RocksDB finds in the bytes.
+class RowReader final : public rocksdb::WriteBatch::Handler {
+ public:
+  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
+                        const rocksdb::Slice& value) override {
+    rows.push_back({true, family, key.ToString(), value.ToString()});
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
+    rows.push_back({false, family, key.ToString(), ""});
+    return rocksdb::Status::OK();
+  }
+  std::vector<Row> rows;
+};
+
+void ExpectRowsInRocksdb(const std::vector<Row>& rows, MutationBatch* batch) {
+  std::string bytes = batch->Lend();
+  const rocksdb::WriteBatch read(bytes);
+  EXPECT_EQ(read.Count(), rows.size());
+  RowReader reader;
+  EXPECT_TRUE(read.Iterate(&reader).ok());
+  EXPECT_EQ(reader.rows, rows);
+  batch->TakeBack(std::move(bytes));
+}
+
+// Lengths around those where their own encoding grows.
+std::vector<Row> SomeRows() {
+  std::vector<Row> rows;
+  for (uint32_t family = 0; family < kFamilyCount; ++family) {
+    for (const size_t bytes : {0, 1, 127, 128, 129, 16'383, 16'384, 2'097'152}) {
+      rows.push_back({true, family, std::string(bytes, 'k'), "v"});
+      rows.push_back({true, family, std::string("k\0", 2), std::string(bytes, '\xFF')});
+      rows.push_back({false, family, std::string(bytes, '\0'), ""});
+    }
+  }
+  return rows;
+}
+
+void Add(const Row& row, MutationBatch* batch) {
+  const auto family = static_cast<Family>(row.family);
+  if (row.is_put) {
+    batch->Put(family, row.key, row.value);
+  } else {
+    batch->Erase(family, row.key);
+  }
+}
+
+TEST(MutationBatch, IsReadBackByRocksdb) {
+  const std::vector<Row> rows = SomeRows();
+  MutationBatch batch;
+  for (const Row& row : rows) Add(row, &batch);
+  EXPECT_EQ(RowsOf(batch), rows);
+  ExpectRowsInRocksdb(rows, &batch);
+  EXPECT_EQ(RowsOf(batch), rows) << "as it was before it was lent";
+  EXPECT_EQ(batch.count(), rows.size());
+}
+
+TEST(MutationBatch, AnEmptyOneIsReadBackByRocksdb) {
+  MutationBatch batch;
+  ExpectRowsInRocksdb({}, &batch);
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(batch.bytes(), 0U);
+  EXPECT_TRUE(RowsOf(batch).empty());
+  ExpectRowsInRocksdb({}, &batch);
+}
+
+TEST(MutationBatch, GrowsByWholeBatches) {
+  MutationBatch batch;
+  MutationBatch other;
+  batch.Append(other);
+  EXPECT_TRUE(batch.empty());
+  std::vector<Row> rows;
+  for (const Row& row : SomeRows()) {
+    Add(row, &other);
+    rows.push_back(row);
+    if (rows.size() % 3 == 0) {
+      batch.Append(other);
+      other.Clear();
+    }
+  }
+  batch.Append(other);
+  ExpectRowsInRocksdb(rows, &batch);
+  other.Swap(batch);
+  EXPECT_TRUE(batch.empty());
+  ExpectRowsInRocksdb(rows, &other);
+  other.Clear();
+  other.Erase(Family::kLanes, "k");
+  ExpectRowsInRocksdb({{false, 2, "k", ""}}, &other);
+}
+
+std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> OpenFamilies(
+    const std::string& dir, std::unique_ptr<rocksdb::DB>* db) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const char* name : kFamilyNames) {
+    descriptors.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> opened;
+  rocksdb::DB* raw = nullptr;
+  EXPECT_TRUE(rocksdb::DB::Open(rocksdb::DBOptions(), dir, descriptors, &opened, &raw).ok());
+  db->reset(raw);
+  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;
+  families.reserve(opened.size());
+  for (rocksdb::ColumnFamilyHandle* family : opened) families.emplace_back(family);
+  return families;
+}
+
+// Otherwise every batch would be converted.
+TEST(MutationBatch, ANewStoresFamiliesHaveTheirNumbers) {
+  const TestDirectory dir;
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(dir / "s", &storage));
+  storage.reset();
+  std::unique_ptr<rocksdb::DB> db;
+  const auto families = OpenFamilies(dir / "s", &db);
+  for (size_t i = 0; i < families.size(); ++i) EXPECT_EQ(families[i]->GetID(), i);
+}
+
+TEST(MutationBatch, IsConvertedForFamiliesOfOtherNumbers) {
+  const TestDirectory dir;
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(dir / "s", &storage));
+  ASSERT_OK(storage->Close());
+  {
+    std::unique_ptr<rocksdb::DB> db;
+    const auto families = OpenFamilies(dir / "s", &db);
+    rocksdb::ColumnFamilyHandle* made = nullptr;
+    ASSERT_TRUE(db->DropColumnFamily(families[1].get()).ok());
+    ASSERT_TRUE(db->CreateColumnFamily(rocksdb::ColumnFamilyOptions(), "dirty", &made).ok());
+    EXPECT_EQ(made->GetID(), uint32_t{kFamilyCount});
+    delete made;
+  }
+  const auto expect_contents = [&storage] {
+    EXPECT_EQ(Contents(*storage, Family::kDirty), "a=1");
+    EXPECT_EQ(Contents(*storage, Family::kLanes), "b=2");
+  };
+  ASSERT_OK(OpenExisting(dir / "s", &storage));
+  MutationBatch batch;
+  batch.Put(Family::kDirty, "a", "1");
+  batch.Put(Family::kDirty, "c", "3");
+  batch.Put(Family::kLanes, "b", "2");
+  batch.Erase(Family::kDirty, "c");
+  ASSERT_OK(storage->Write(batch, true));
+  expect_contents();
+  storage.reset();  // As a crash: what is read now stands in the log.
+  ASSERT_OK(OpenExisting(dir / "s", &storage));
+  expect_contents();
+}
+
+}  // namespace
+}  // namespace wq::storage
