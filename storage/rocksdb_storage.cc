@@ -4,6 +4,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -110,7 +111,8 @@ class RocksdbStorage final : public Storage {
   bool numbers_fit_ = false;  // RocksDB's number of each family of db_ is ours.
 
   std::mutex mu_;
-  Status failure_;  // The first failed write, or why Reopen failed. Under mu_.
+  Status failure_;                   // The first failed write, or why Reopen failed. Under mu_.
+  std::atomic<bool> failed_{false};  // failure_ is not Ok.
 };
 
 Status RocksdbStorage::Open(const DirectoryLook& look, std::unique_ptr<OwnerLock> owner) {
@@ -231,6 +233,7 @@ Status RocksdbStorage::Reopen() {
   if (!status.ok()) DropHandles();
   const std::lock_guard lock(mu_);
   failure_ = status;
+  failed_.store(!status.ok(), std::memory_order_release);
   return status;
 }
 
@@ -299,14 +302,15 @@ Status RocksdbStorage::CloseDatabase() {
 Status RocksdbStorage::Fail(Status status) {
   const std::lock_guard lock(mu_);
   if (failure_.ok()) failure_ = std::move(status);
+  failed_.store(true, std::memory_order_release);
   return failure_;
 }
 
 // Whether the store may still be written.
 Status RocksdbStorage::Condition() {
-  {
+  if (failed_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(mu_);
-    if (!failure_.ok()) return failure_;
+    return failure_;
   }
   if (db_ == nullptr) return Status::ShuttingDown(dir_ + " is closed");
   Status status = background_->Get();
