@@ -11,8 +11,11 @@
 namespace wq {
 namespace {
 
-// Keys of an AddBatch that are added under one hold of the lock.
-constexpr size_t kBatchStep = 1024;
+// Keys of an AddBatch that are added under one hold of the lock. While the next ones are added, the journal's
+// thread writes them.
+constexpr size_t kBatchStep = 256;
+// Keys whose places come into the cache while those before them are added.
+constexpr size_t kAhead = 16;
 
 void SetOutcome(AddOutcome outcome, AddOutcome* out) {
   if (out != nullptr) {
@@ -66,6 +69,9 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
       groups.push_back(CheckKey(keys[i]).ok() ? GroupOf(keys[i], add) : std::string());
     }
   }
+  for (size_t i = begin; i < std::min(begin + kAhead, end); ++i) {
+    Prefetch(keys[i]);
+  }
   const int64_t wall_us = clock->WallUs();
   Effects effects;
   {
@@ -77,6 +83,9 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
       return s;
     }
     for (size_t i = begin; i < end; ++i) {
+      if (i + kAhead < end) {
+        state.Prefetch(keys[i + kAhead]);
+      }
       if (WQ_MUTANT(batch_loses_last) && i + 1 == end) {
         break;
       }
@@ -100,7 +109,8 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
       }
       *last = std::max(*last, added.position);
     }
-    effects = Finish(0, UrgencyOf(durability));
+    // Whoever waits for the whole batch writes the last step himself.
+    effects = Finish(0, end < keys.size() ? Journal::Urgency::kUrgent : UrgencyOf(durability));
     *last = std::max(*last, effects.position);
   }
   // The wait for the disk is for all at the end; here only a full pipeline is waited for.
