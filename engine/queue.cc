@@ -128,7 +128,9 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
   Position last = 0;
   for (size_t begin = 0; begin < keys.size(); begin += kBatchStep) {
     const size_t end = std::min(keys.size(), begin + kBatchStep);
-    if (Status s = rep_->AddStep(keys, begin, end, options, &out, &last); !s.ok()) {
+    // What is not durable was added nevertheless, and the rest is to be, too; the wait for all says so.
+    if (Status s = rep_->AddStep(keys, begin, end, options, &out, &last);
+        !s.ok() && s.code() != StatusCode::kNotDurable) {
       return s;
     }
   }

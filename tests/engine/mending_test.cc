@@ -87,6 +87,22 @@ TEST_F(MendingTest, WhatWasDoneMeanwhileIsOnTheDiskAfterwards) {
   EXPECT_EQ(Get(), "a");
 }
 
+TEST_F(MendingTest, AWholeBatchIsAddedMeanwhile) {
+  FailWrites();
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5000; ++i) {
+    keys.push_back(std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  BatchResult result;
+  EXPECT_EQ(Code(queue_->AddBatch(views, {}, &result)), StatusCode::kNotDurable);
+  EXPECT_EQ(result.added, keys.size());
+  EXPECT_EQ(queue_->Len(), keys.size());
+  DiskIsBack();
+  ASSERT_TRUE(store_->Mend().ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), keys.size());
+}
+
 TEST_F(MendingTest, AnUntouchedRecordIsNotWrittenAgain) {
   for (int i = 0; i < 100; ++i) {
     Add(std::to_string(i));
