@@ -86,15 +86,25 @@ consume() {
   go_consumer "$pc"
 }
 
+# What the tool prints of itself is where shells and man look, below $1, and nothing else is.
+shares() {
+  local shared=share/bash-completion/completions/wqctl
+  shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1\nshare/zsh/vendor-completions/_wqctl'
+  diff <(cd "$1" && find share -type f | sort) - <<<"$shared"
+  diff "$1/share/man/man1/wqctl.1" <("$1/bin/wqctl" man)
+  diff "$1/share/zsh/vendor-completions/_wqctl" <("$1/bin/wqctl" completion zsh)
+}
+
 installed() {
   quiet cmake --install "$build" --prefix "$scratch/prefix"
   consume "$scratch/prefix"
   # Nothing but what is meant for strangers.
   (cd prefix && find . -type f -o -type l) | sort >files
-  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq(-static)?\.pc)|bin/wqctl$)' files; then
+  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq(-static)?\.pc)|bin/wqctl$|share/)' files; then
     echo 'package_test: that is not to be installed' >&2
     exit 1
   fi
+  shares "$scratch/prefix"
 }
 
 source_consumer() {
@@ -125,6 +135,7 @@ debian() {
   fi
   consume "$root/usr"
   "$root/usr/bin/wqctl" --version
+  shares "$root/usr"
   # What it is linked with is what it depends on.
   dpkg-deb -f packages/libwq0_*.deb Depends | grep -q librocksdb
   if ((EUID == 0)); then

@@ -6,6 +6,9 @@ setup() {
   : "${WQCTL:?set WQCTL to the path of wqctl}"
   DIR=$(mktemp -d)
   export WQ_STORE=$DIR/store
+  # What whoever runs the tests likes is not what they expect.
+  unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PAGER
+  export XDG_CONFIG_HOME=$DIR/no-settings PAGER=cat
   cd "$DIR" || exit 1
 }
 

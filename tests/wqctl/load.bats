@@ -118,7 +118,9 @@ ugly_store() {
   start work work -q q --follow -- true
   until_ok owned
   run -0 wqctl load --dry-run --replace a.jsonl
-  run -4 wqctl load --replace a.jsonl
+  run -4 --separate-stderr wqctl load --replace a.jsonl
+  contains "$stderr" "process $PID"
+  contains "$stderr" "load does not go through an owner"
 }
 owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
 
@@ -137,6 +139,7 @@ owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   wait "$PID" || true
   exec 9>&-
   [ "$(wqctl ls -q q -o name)" = a ]
+  run -0 wqctl verify
   wqctl work -q q -- true  # It still works.
   [ -z "$(wqctl ls -q q -o name)" ]
   wqctl load --replace a.jsonl
@@ -144,6 +147,27 @@ owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   wqctl dump | cmp - a.jsonl
 }
 loading() { wqctl inspect -o json | jq -e '.queues | map(.name) | index("q~loading")'; }
+
+@test "killed at any instant of a replacement: the old queue or the new one, and both verify" {
+  store_with
+  seq -f old%.0f 20000 | wqctl add -q q - >/dev/null
+  wqctl dump >old.jsonl
+  seq 20000 | sed 's/.*/{"queue":"q","key":"new&","state":"pending"}/' >new.jsonl
+  wqctl --store new load new.jsonl >/dev/null
+  local before after
+  for ms in 020 040 060 080 120 160 240 320; do
+    before=$(wqctl ls -q q -o name | sha256sum)
+    # Each time it is the other one that is loaded.
+    [ "$(wqctl ls -q q -o name | head -c 3)" = old ] && next=new || next=old
+    timeout -s KILL "0.$ms" "$WQCTL" load --replace "$next.jsonl" >/dev/null || true
+    run -0 wqctl verify
+    after=$(wqctl ls -q q -o name | sha256sum)
+    [ "$after" = "$before" ] || [ "$after" = "$(seq -f "$next%.0f" 20000 | sha256sum)" ]
+  done
+  wqctl load --replace new.jsonl >/dev/null
+  [ "$(wqctl inspect -o name)" = q ]
+  cmp <(wqctl ls -q q -o name) <(seq -f new%.0f 20000)
+}
 
 @test "no such file, a directory, a damaged store" {
   store_with a

@@ -37,9 +37,21 @@ void ParseWith(CLI::App* app, Words words) {
   }
 }
 
-// CLI11 would take a text like "[a,b]" apart, as a list.
+// CLI11 would take a text like "[a,b]" apart, as a list. The last one counts, so that a setting, which
+// comes first, is a default.
 CLI::Option* OneText(CLI::Option* option, const std::string& type) {
-  return option->type_name(type)->allow_extra_args(false);
+  return option->type_name(type)->allow_extra_args(false)->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);
+}
+
+OptionAbout AboutOption(const CLI::Option& option) {
+  OptionAbout about;
+  for (const std::string& name : option.get_snames()) about.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) about.names.push_back("--" + name);
+  if (option.get_items_expected_max() > 0) about.type = option.get_type_name();
+  about.description = option.get_description();
+  about.required = option.get_required();
+  return about;
 }
 
 }  // namespace
@@ -51,7 +63,9 @@ struct VerbParser::Cli {
 void Usage(std::string message) { throw UsageError{std::move(message)}; }
 
 VerbParser::VerbParser(const Verb& verb, std::string* store_dir)
-    : cli_(new Cli{CLI::App(verb.description, "wqctl " + verb.name)}), store_dir_(store_dir) {
+    : verb_(verb),
+      cli_(new Cli{CLI::App(verb.description, "wqctl " + verb.name)}),
+      store_dir_(store_dir) {
   cli_->app.allow_extras();
   cli_->app.formatter(std::make_shared<Formatter>("wqctl [--store DIR] " + verb.name +
                                                   " [OPTIONS]" + verb.synopsis));
@@ -85,7 +99,22 @@ void VerbParser::Exclude(const std::string& option, const std::string& other) {
   cli_->app.get_option(option)->excludes(cli_->app.get_option(other));
 }
 
+Words AskAbout() { return {std::string("\0about", 6)}; }
+
+VerbAbout VerbParser::About() const {
+  VerbAbout about;
+  about.name = verb_.name;
+  about.description = verb_.description;
+  about.synopsis = verb_.synopsis;
+  about.examples = verb_.examples;
+  for (const CLI::Option* option : cli_->app.get_options()) {
+    about.options.push_back(AboutOption(*option));
+  }
+  return about;
+}
+
 void VerbParser::Parse(Words words) {
+  if (words == AskAbout()) throw About();
   ParseWith(&cli_->app, std::move(words));
   positionals_ = cli_->app.remaining();
   for (const std::string& word : positionals_) {
@@ -125,12 +154,13 @@ Words Concatenate(Words first, const std::optional<Words>& second) {
   return first;
 }
 
-Words ParseRoot(Words words, const std::string& footer, std::string* store_dir) {
+Words ParseRoot(Words words, const std::string& footer, RootOptions* options) {
   CLI::App root("wqctl: durable work queues from the shell.", "wqctl");
   root.formatter(std::make_shared<Formatter>("wqctl [--store DIR] VERB [OPTIONS]..."));
   root.footer(footer);
   root.prefix_command();  // The verb and what follows it is left over.
-  OneText(root.add_option("--store", *store_dir, "The store's directory"), "DIR");
+  OneText(root.add_option("--store", options->store_dir, "The store's directory"), "DIR");
+  root.add_flag("--no-pager", options->no_pager, "Do not show long listings by a pager");
   root.set_version_flag("--version", "wqctl " WQ_VERSION);
   ParseWith(&root, std::move(words));
   return root.remaining();

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/wqctl/about.h"
 #include "tools/wqctl/args.h"
 #include "tools/wqctl/duration.h"
 
@@ -34,6 +35,9 @@ struct UsageError {
 struct Help {
   std::string text;
 };
+
+// The words by which VerbParser::Parse is asked to throw a VerbAbout; no command line can hold them.
+Words AskAbout();
 
 // The words of one verb. What stands behind "--" never gets to CLI11, and neither do positional
 // arguments: it would take "[a,b]" apart and "++" for a mark, but a key may be any bytes.
@@ -67,6 +71,9 @@ class VerbParser {
 
  private:
   struct Cli;
+  VerbAbout About() const;
+
+  const Verb verb_;
   const std::unique_ptr<Cli> cli_;
   std::string* const store_dir_;
   Words positionals_;
@@ -112,7 +119,12 @@ void AddDuration(VerbParser* parser, const std::string& name, const std::string&
 void NoMore(const Words& words);
 Words Concatenate(Words first, const std::optional<Words>& second);
 
+struct RootOptions {
+  std::string store_dir;  // Unchanged without --store.
+  bool no_pager = false;
+};
+
 // The options before the verb. Returns the verb and what follows it.
-Words ParseRoot(Words words, const std::string& footer, std::string* store_dir);
+Words ParseRoot(Words words, const std::string& footer, RootOptions* options);
 
 }  // namespace wqctl

@@ -127,6 +127,10 @@ int Run(const LoadArgs& args) {
   }
   std::unique_ptr<wq::Importer> importer;
   if (wq::Status s = wq::Importer::Open(args.options, args.store_dir, &importer); !s.ok()) {
+    if (s.code() == wq::StatusCode::kLocked) {
+      return Fail(wq::Status::Locked(
+          s.message() + ": load does not go through an owner, serving or not; end it before"));
+    }
     // What is invalid is the directory's contents, not the command line.
     const int code = Fail(s);
     return code == kExitUsage ? static_cast<int>(kExitFailure) : code;

@@ -1,6 +1,4 @@
 // wqctl ls: entries, by filters; quarantine ls: those in quarantine. Both change nothing.
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,8 +98,7 @@ Cells QuarantineLsRow(const std::string& queue, const wq::Entry& entry, const Ls
 
 // The key alone: as it is, for another program; on a terminal harmless.
 std::string NameOf(const wq::Entry& entry, const LsArgs& args) {
-  static const bool on_terminal = isatty(STDOUT_FILENO) == 1;
-  std::string name = args.show.hex || on_terminal ? args.show.Key(entry.key) : entry.key;
+  std::string name = args.show.hex || OnTerminal() ? args.show.Key(entry.key) : entry.key;
   name.push_back(args.null_separated ? '\0' : '\n');
   return name;
 }

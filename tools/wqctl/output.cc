@@ -56,6 +56,11 @@ int Output::Finish(int exit_code) {
   return exit_code == kExitOk ? kExitFailure : exit_code;
 }
 
+bool OnTerminal() {
+  static const bool on_terminal = isatty(STDOUT_FILENO) == 1;
+  return on_terminal;
+}
+
 InterruptScope::InterruptScope() {
   struct sigaction action = {};
   action.sa_handler = NoteInterrupt;

@@ -35,6 +35,10 @@ class Output {
   std::string buffer_;
 };
 
+// Whether a person sees what goes to stdout: it is a terminal, or was one before a pager came in between.
+// Settled by the first call.
+bool OnTerminal();
+
 // While one of these lives, SIGINT, SIGTERM and SIGHUP only set a flag, so that a reader of a store
 // gets to remove its scratch files. Afterwards the signal takes its usual effect.
 class InterruptScope {

@@ -7,12 +7,15 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/wqctl/about.h"
 #include "tools/wqctl/cli.h"
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/log.h"
 #include "tools/wqctl/output.h"
+#include "tools/wqctl/pager.h"
 #include "tools/wqctl/parse_verbs.h"
 #include "tools/wqctl/queues.h"
+#include "tools/wqctl/settings.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -52,10 +55,17 @@ constexpr Verb kVerbs[] = {
     {"resume", ParseResume, "end a pause"},
     {"cursor ls", ParseCursorLs, "list the cursors of sources"},
     {"cursor get", ParseCursorGet, "print the bytes of one"},
+    {"completion", ParseCompletion, "print what completes command lines, for a shell"},
+    {"man", ParseMan, "print the manual page"},
 };
 
+// Those whose output may be long, and is for reading.
+constexpr std::string_view kPagedVerbs[] = {
+    "inspect", "ls", "dump", "diff", "verify", "quarantine ls", "cursor ls", "snapshot ls"};
+
 constexpr std::string_view kAboutStore = R"(
-DIR is also taken from the environment variable WQ_STORE.
+DIR is also taken from the environment variable WQ_STORE, or from the file of settings
+($WQ_CONFIG, or ~/.config/wq/config); wqctl man tells of the other settings.
 wqctl VERB --help tells more, with examples.
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 store, queue or key not found,
@@ -104,8 +114,48 @@ std::string TakeSecond(const std::string& family, Words* words) {
   return word;
 }
 
+VerbAbout AboutOf(const Verb& verb) {
+  Input input;
+  input.words = AskAbout();
+  VerbAbout about;
+  try {
+    verb.parse(input);
+  } catch (VerbAbout& answer) {
+    about = std::move(answer);
+  }
+  about.name = verb.name;
+  about.summary = verb.summary;
+  return about;
+}
+
+// A setting is a default for the verbs that take it.
+void AddSetting(const VerbAbout& verb, const std::string& option,
+                const std::optional<std::string>& value, Words* words) {
+  const OptionAbout* const about = verb.Find(option);
+  if (!value || about == nullptr) return;
+  const std::vector<std::string> choices = about->Choices();
+  if (std::find(choices.begin(), choices.end(), *value) == choices.end()) return;
+  words->insert(words->begin(), {option, *value});
+}
+
+Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, Input input) {
+  const VerbAbout about = AboutOf(verb);
+  AddSetting(about, "--output", settings.output, &input.words);
+  AddSetting(about, "--times", settings.times, &input.words);
+  if (settings.color == "never") setenv("NO_COLOR", "1", /*overwrite=*/1);
+  Command command = verb.parse(input);
+  const bool paged =
+      std::find(std::begin(kPagedVerbs), std::end(kPagedVerbs), verb.name) != std::end(kPagedVerbs);
+  if (paged && !no_pager) {
+    if (std::optional<std::string> pager = ChoosePager(settings.pager)) {
+      return Paged{std::move(command), *std::move(pager)};
+    }
+  }
+  return command;
+}
+
 // `words`: the verb and what follows it.
-Command ParseVerb(Words words, Input input) {
+Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input input) {
   if (words.empty()) Usage("which verb? One of " + VerbNames({}));
   std::string name = TakeFirst(&words);
   if (name.starts_with('-')) Usage("unknown option \"" + name + "\"");
@@ -117,7 +167,7 @@ Command ParseVerb(Words words, Input input) {
   }
   input.words = std::move(words);
   for (const Verb& verb : kVerbs) {
-    if (verb.name == name) return verb.parse(input);
+    if (verb.name == name) return ParseKnown(verb, settings, no_pager, std::move(input));
   }
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
@@ -128,16 +178,24 @@ Command ParseVerb(Words words, Input input) {
 
 }  // namespace
 
+std::vector<VerbAbout> AboutVerbs() {
+  std::vector<VerbAbout> all;
+  for (const Verb& verb : kVerbs) all.push_back(AboutOf(verb));
+  return all;
+}
+
 std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umask) {
   const auto mark = std::find(words.begin(), words.end(), "--");
   Input input;
   input.user_umask = user_umask;
-  if (const char* dir = std::getenv("WQ_STORE")) input.store_dir = dir;
   if (mark != words.end()) input.behind.emplace(mark + 1, words.end());
   try {
-    Words rest = ParseRoot(Words(words.begin(), mark), VerbList({}) + std::string(kAboutStore),
-                           &input.store_dir);
-    return ParseVerb(std::move(rest), std::move(input));
+    RootOptions root;
+    Words rest =
+        ParseRoot(Words(words.begin(), mark), VerbList({}) + std::string(kAboutStore), &root);
+    const Settings settings = ReadSettings();
+    input.store_dir = root.store_dir.empty() ? settings.store : root.store_dir;
+    return ParseVerb(std::move(rest), settings, root.no_pager, std::move(input));
   } catch (const Help& help) {
     Output out;
     out.Write(help.text);

@@ -65,6 +65,9 @@ Command ParseSnapshotLs(const Input& input);
 Command ParseSnapshotVerify(const Input& input);
 Command ParseSnapshotRestore(const Input& input);
 
+Command ParseCompletion(const Input& input);  // completion.cc
+Command ParseMan(const Input& input);         // man.cc
+
 // repair.cc.
 Command ParseRepair(const Input& input);
 

@@ -14,7 +14,7 @@
 namespace wqctl {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kRepairExamples =
     R"(Reads the store DIR and makes a new one. DIR itself is never changed. Prints what could
 not be saved, one a line: the file, the range, and the number of records where it is
 known. Exit code 0 if all was saved, 5 if something was lost. A key that was done, or an
@@ -56,7 +56,7 @@ Command ParseRepair(const Input& input) {
   RepairArgs args;
   args.store_dir = input.store_dir;
   VerbParser parser({"repair", "Saves what can be read of a damaged store into a new one.",
-                     " --into NEW", kExamples},
+                     " --into NEW", kRepairExamples},
                     &args.store_dir);
   parser.Required("--into", "NEW", "The directory of the new store; nothing may be there",
                   &args.into);

@@ -226,6 +226,10 @@ size_t Columns() {
   }
   winsize size = {};
   if (columns == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  // Behind a pager.
+  if (columns == 0 && OnTerminal() && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
+    columns = size.ws_col;
+  }
   return columns == 0 ? kDefaultColumns : std::clamp<size_t>(columns, 40, kMaxColumns);
 }
 

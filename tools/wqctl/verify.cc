@@ -14,7 +14,7 @@
 namespace wqctl {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kVerifyExamples =
     R"(Looks at the files, at every block of every table and every record of the logs, at
 every row of every queue, and at the rows against one another. Prints what is wrong,
 one a line, and goes on. Exit code 0 if nothing is, 5 otherwise. Works beside a living
@@ -66,7 +66,7 @@ int Run(const VerifyArgs& args) {
 Command ParseVerify(const Input& input) {
   VerifyArgs args;
   args.store_dir = input.store_dir;
-  VerbParser parser({"verify", "Checks all of a store, without changing it.", "", kExamples},
+  VerbParser parser({"verify", "Checks all of a store, without changing it.", "", kVerifyExamples},
                     &args.store_dir);
   AddListingFormat(&parser, &args.format);
   parser.Parse(input.words);

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# What every verb says to a store that it cannot use.
+load helpers
+
+# Every verb that needs a store, with words that would do.
+VERBS=(inspect ls dump verify "quarantine ls" "cursor ls" "cursor get -q q c" "watch --count 1"
+  "add -q q k" "work -q q -- true" "rm -q q --yes k" "cancel-delay -q q --yes k" "requeue -q q --yes k"
+  "forget -q q --yes k" "quarantine release -q q --yes k" "quarantine drop -q q --dry-run k"
+  "pause -q q --yes" "resume -q q --yes" "load line" "load --dry-run line" "repair --into new"
+  "snapshot create kept" "diff store store")
+
+# every CODE TEXT EXCEPT...: each verb ends with the code, and says the text on stderr, in one line.
+every() {
+  local code=$1 text=$2 words
+  shift 2
+  echo '{"queue":"q","key":"k","state":"pending"}' >line
+  for words in "${VERBS[@]}"; do
+    [[ " $* " != *" ${words%% *} "* ]] || continue
+    echo "# $words"
+    # shellcheck disable=SC2086
+    run "-$code" --separate-stderr "${AS[@]}" "$WQCTL" $words
+    # shellcheck disable=SC2154 # run sets it.
+    contains "$stderr" "$text"
+    [ "$(wc -l <<<"$stderr")" = 1 ]
+    [ ! -e new ] && [ ! -e kept/.creating ]
+  done
+}
+
+@test "another format, older or newer: exit 1 names both versions, and nothing changes" {
+  store_with k
+  for version in 0 2 4294967295; do
+    sed -i "s/^wq-store [0-9]*/wq-store $version/" store/FORMAT
+    before=$(fingerprint)
+    every 1 "has format version $version; this wq reads and writes version 1"
+    [ "$before" = "$(fingerprint)" ]
+  done
+}
+
+@test "a file of the store is gone: exit 5 names it, and nothing changes" {
+  store_with k
+  rm store/MANIFEST-*
+  before=$(fingerprint)
+  every 5 "MANIFEST-" repair verify
+  run -5 wqctl verify
+  [ "$before" = "$(fingerprint)" ]
+}
+
+@test "no permission: exit 1 says so" {
+  store_with k
+  AS=()
+  if [ "$EUID" = 0 ]; then
+    AS=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    chmod 777 "$DIR"
+    "${AS[@]}" "$WQCTL" --version >/dev/null 2>&1 || skip "another user cannot run $WQCTL"
+  else
+    chmod 000 store
+  fi
+  every 1 "Permission denied"
+  chmod 700 store
+}
+
+@test "a torn log, as a kill leaves it: every verb goes on with what is whole" {
+  store_with
+  start owner work -q q --follow -- sleep 1000
+  until_ok test -S store/control.sock
+  wqctl add -q q first second >/dev/null
+  kill -9 "$PID"
+  wait "$PID" || true
+  log=$(find store -name '*.log' -size +0 | sort | tail -1)
+  truncate -s -3 "$log"
+  run -0 wqctl verify
+  run -0 wqctl inspect
+  contains "$output" "is gone and did not close it"
+  run -0 wqctl watch --count 1 -q q
+  [ "$(jq .live <<<"$output")" = false ]
+  run -0 wqctl add -q q third
+  contains "$(dumped_keys)" third
+  run -0 wqctl verify
+}
+
+@test "the owner vanishes while it is watched: the numbers are those on disk from then on" {
+  store_with
+  start owner work -q q --follow -- sleep 1000
+  owner=$PID
+  until_ok test -S store/control.sock
+  start watch watch -q q --interval 20ms -o jsonl
+  until_ok grep -q '"live":true' watch.out
+  kill -9 "$owner"
+  wait "$owner" || true
+  until_ok grep -q '"live":false,"owner_pid":null' watch.out
+  kill -TERM "$PID"
+  wait "$PID"
+}
+
+@test "the reader of stdout goes away: silence, and exit 0" {
+  store_with
+  seq 20000 | wqctl add -q q - >/dev/null
+  wqctl init --store other >/dev/null
+  for words in dump ls "ls -o json" "ls -o name" "diff other store" "inspect" "verify" "completion bash" man; do
+    # shellcheck disable=SC2086
+    { code=0; wqctl $words 2>err || code=$?; echo "$code" >code; } | head -1 >/dev/null
+    [ ! -s err ]
+    [ "$(cat code)" = 0 ] || [ "$words:$(cat code)" = "diff other store:1" ]
+  done
+}
+
+@test "a terminal of 40 columns: the story of a store fits" {
+  store_with
+  give_up "a-key-of-a-rather-long-name/that-nobody-would-like-to-read"
+  wqctl add -q q --lane slow b c >/dev/null
+  COLUMNS=40 run -0 wqctl inspect
+  # What is a name is not cut: the store's, its uuid.
+  longest=$(grep -v -e ^store -e ^uuid -e ^files <<<"$output" | wc -L)
+  [ "$longest" -le 40 ] || { grep -E '.{41}' <<<"$output"; false; }
+}

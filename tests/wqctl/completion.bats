@@ -1,0 +1,194 @@
+#!/usr/bin/env bats
+# Completion in each shell, the manual page, settings and the pager: what makes wqctl pleasant to type.
+load helpers
+
+# complete_bash WORD...: what bash offers for the last word, sorted, on one line.
+complete_bash() {
+  bash --norc -c '
+    wqctl() { "$WQCTL" "$@"; }
+    source completion.bash
+    COMP_WORDS=(wqctl "$@")
+    COMP_CWORD=$#
+    _wqctl
+    printf "%s\n" "${COMPREPLY[@]}"' _ "$@" | sort | tr '\n' ' '
+}
+
+@test "bash completes verbs, options, their values, queues and directories" {
+  store_with a
+  wqctl add -q other b >/dev/null
+  wqctl completion bash >completion.bash
+  contains "$(complete_bash '')" 'add cancel-delay '
+  [ "$(complete_bash ins)" = 'inspect ' ]
+  [ "$(complete_bash qua)" = 'quarantine ' ]
+  [ "$(complete_bash quarantine '')" = 'drop ls release ' ]
+  [ "$(complete_bash snapshot r)" = 'restore ' ]
+  [ "$(complete_bash add --dur)" = '--durability ' ]
+  [ "$(complete_bash add --durability '')" = 'async power process ' ]
+  [ "$(complete_bash add --durability = p)" = 'power process ' ]
+  [ "$(complete_bash ls -o j)" = 'json jsonl ' ]
+  [ "$(complete_bash ls -q '')" = 'other q ' ]
+  [ "$(unset WQ_STORE && complete_bash --store store ls --queue o)" = 'other ' ]
+  mkdir -p dir-one
+  touch dir-file
+  [ "$(complete_bash --store dir-)" = 'dir-one ' ]
+  [ "$(complete_bash --store x quarantine ls --ti)" = '--times ' ]
+  [ "$(complete_bash load dir-)" = 'dir-file dir-one ' ]
+  [ "$(complete_bash work -q q -- dir-f)" = 'dir-file ' ]
+}
+
+@test "no verb and no option is forgotten" {
+  wqctl completion bash >completion.bash
+  wqctl man >wqctl.1
+  wqctl --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z-]*\( [a-z]*\)\?\)  .*/\1/p' | sed 's/ *$//' >verbs
+  [ "$(wc -l <verbs)" -gt 25 ]
+  while read -r verb; do
+    grep -qF ".SS ${verb//-/\\-}" wqctl.1
+    # shellcheck disable=SC2086
+    offered=" $(complete_bash $verb -) "
+    # shellcheck disable=SC2086
+    options=$(wqctl $verb --help | grep -oE '^  (-[a-z0-9],)?--[a-z-]+' | grep -oE -e '--[a-z-]+')
+    for option in $options; do contains "$offered" " $option "; done
+  done <verbs
+}
+
+@test "zsh completes" {
+  command -v zsh >/dev/null || skip "no zsh"
+  store_with a
+  wqctl completion zsh >_wqctl
+  zsh -n _wqctl
+  # The functions that would ask the line editor are replaced.
+  offered() {
+    zsh -f -c '
+      compdef() { :; }
+      compadd() { [[ $1 == -- ]] && shift; print -l -- "$@"; }
+      _describe() { [[ $1 == -o ]] && shift; print -l -- "${(@P)2%%:*}"; }
+      _files() { print files; }
+      wqctl() { "$WQCTL" "$@"; }
+      source ./_wqctl
+      words=(wqctl "$@"); CURRENT=${#words}
+      _wqctl' _ "$@" | sort | tr '\n' ' '
+  }
+  contains "$(offered '')" 'add cancel-delay '
+  [ "$(offered quarantine '')" = 'drop ls release ' ]
+  [ "$(offered ls -o '')" = 'json jsonl name table wide yaml ' ]
+  [ "$(offered ls -q '')" = 'q ' ]
+  [ "$(offered --store '')" = 'files ' ]
+  contains "$(offered add -)" '--durability --group '
+}
+
+@test "fish completes" {
+  command -v fish >/dev/null || skip "no fish"
+  store_with a
+  mkdir bin home
+  ln -s "$WQCTL" bin/wqctl
+  wqctl completion fish >wqctl.fish
+  offered() {
+    HOME=$DIR/home PATH=$DIR/bin:$PATH fish --no-config \
+      -c "source wqctl.fish; complete -C '$1'" | cut -f1 | sort | tr '\n' ' '
+  }
+  contains "$(offered 'wqctl ')" 'add cancel-delay '
+  [ "$(offered 'wqctl quarantine ')" = 'drop ls release ' ]
+  [ "$(offered 'wqctl ls -o j')" = 'json jsonl ' ]
+  [ "$(offered 'wqctl ls -q ')" = 'q ' ]
+  contains "$(offered 'wqctl add --d')" '--durability '
+}
+
+@test "the manual page is without a warning, and says what there is" {
+  wqctl man >wqctl.1
+  run -0 --separate-stderr groff -man -Tutf8 -ww -z wqctl.1
+  [ -z "$stderr" ]
+  groff -man -Tascii -P-cbou -rLL=100n wqctl.1 >page
+  grep -q 'wqctl snapshot restore' page
+  grep -q -e '--durability' page
+  grep -q 'WQ_OUTPUT' page
+  grep -qF "xargs -0 wqctl rm -q pods --yes --" page
+}
+
+@test "settings: a flag before the environment before the file" {
+  store_with a b
+  wqctl ls -o json >as_json
+  cat >config <<'END'
+# What I like.
+output = json
+
+times=absolute
+END
+  # shellcheck disable=SC2030
+  export WQ_CONFIG=$DIR/config
+  cmp <(wqctl ls) as_json
+  [ "$(wqctl ls -o name | wc -l)" = 2 ]
+  WQ_OUTPUT=name run -0 wqctl ls
+  [ "$output" = $'a\nb' ]
+  WQ_OUTPUT=name run -0 wqctl ls --output json
+  [ "$output" = "$(cat as_json)" ]
+  # A format that a verb does not know is none for it.
+  WQ_OUTPUT=wide run -0 wqctl verify
+  run -0 wqctl ls -o table
+  [[ "$output" =~ 20[0-9]{2}-[0-9]{2}-[0-9]{2}T ]]
+  WQ_TIMES=relative run -0 wqctl ls -o table
+  [[ ! "$output" =~ 20[0-9]{2}-[0-9]{2}-[0-9]{2}T ]]
+  echo "store = $WQ_STORE" >config
+  unset WQ_STORE
+  run -0 wqctl ls -o name
+  mkdir -p home/.config/wq
+  mv config home/.config/wq/config
+  unset WQ_CONFIG XDG_CONFIG_HOME
+  HOME=$DIR/home run -0 wqctl ls -o name
+  XDG_CONFIG_HOME=$DIR/home/.config HOME=/nonexistent run -0 wqctl ls -o name
+  HOME=/nonexistent run -2 wqctl ls
+}
+
+@test "settings: what is wrong, with file and line, exit 2" {
+  store_with
+  # shellcheck disable=SC2031 # Each test is a process of its own.
+  export WQ_CONFIG=$DIR/config
+  run -2 --separate-stderr wqctl inspect
+  contains "$stderr" "cannot read $DIR/config, which WQ_CONFIG names"
+  printf '# fine\noutptu = json\n' >config
+  run -2 --separate-stderr wqctl inspect
+  contains "$stderr" "$DIR/config:2: there is no setting \"outptu\"; did you mean \"output\"?"
+  printf 'output = xml\n' >config
+  run -2 --separate-stderr wqctl inspect
+  contains "$stderr" "$DIR/config:1: \"xml\" is not one of: text table wide"
+  printf '\n\nnonsense\n' >config
+  run -2 --separate-stderr wqctl inspect
+  contains "$stderr" "$DIR/config:3: it is not \"name = value\""
+  rm config && unset WQ_CONFIG
+  WQ_TIMES=soon run -2 --separate-stderr wqctl inspect
+  contains "$stderr" 'WQ_TIMES: "soon" is not one of: relative absolute'
+}
+
+# at_terminal ARG...: wqctl at a terminal; nobody types. No carriage returns.
+at_terminal() {
+  local code=0
+  on_terminal '' "$@" >terminal || code=$?
+  tr -d '\r' <terminal
+  return "$code"
+}
+
+@test "a pager for long listings on a terminal, and nowhere else" {
+  store_with a b
+  export WQ_PAGER="sed 's/^/paged /'"
+  run -0 at_terminal ls -o name
+  contains "$output" $'paged a\npaged b'
+  run -0 wqctl ls -o name
+  [ "$output" = $'a\nb' ]
+  run -0 at_terminal --no-pager ls -o name
+  contains "$output" $'a\nb'
+  [[ "$output" != *paged* ]]
+  # The command's exit code, not the pager's; a pager that ends early is no error.
+  run -3 at_terminal ls -q none
+  WQ_PAGER='head -1; exit 7' run -0 at_terminal ls
+  WQ_PAGER='cat' run -0 at_terminal ls -o name
+  unset WQ_PAGER
+  PAGER="sed 's/^/mine /'" run -0 at_terminal ls -o name
+  contains "$output" 'mine a'
+}
+
+@test "behind a pager a terminal is a terminal: ugly keys are harmless, a width is a width" {
+  store_with
+  printf 'x\033[31m\0' | wqctl add -q q -0 - >/dev/null
+  WQ_PAGER='tee' run -0 at_terminal ls -o name
+  contains "$output" 'x\x1b[31m'
+  [[ "$output" != *$'\033'* ]]
+}

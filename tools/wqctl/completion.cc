@@ -1,0 +1,306 @@
+// wqctl completion: what makes a shell complete wqctl's command lines, out of the parsers themselves.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/wqctl/about.h"
+#include "tools/wqctl/exit_code.h"
+#include "tools/wqctl/output.h"
+#include "tools/wqctl/parse_verbs.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kCompletionExamples =
+    R"sh(The packages install it where the shells look. Verbs, options, their values, the store's
+queues, and directories are completed.
+
+Examples:
+  source <(wqctl completion bash)
+  wqctl completion zsh > ~/.zfunc/_wqctl     # ~/.zfunc is in fpath
+  wqctl completion fish > ~/.config/fish/completions/wqctl.fish)sh";
+
+enum class Shell : uint8_t { kBash, kZsh, kFish };
+
+struct CompletionArgs {
+  Shell shell = Shell::kBash;
+};
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string Joined(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+// What the value of an option is: a flag has none.
+std::string KindOf(const OptionAbout& option) {
+  if (option.type.empty()) return "";
+  const std::vector<std::string> choices = option.Choices();
+  if (!choices.empty()) return "words " + Joined(choices, " ");
+  if (option.names.back() == "--queue") return "queue";
+  if (option.names.back() == "--state") return "words pending delayed failing quarantined";
+  return option.type == "DIR" || option.type == "NEW" ? "directory" : "other";
+}
+
+// What bash and zsh share: two functions that know the verbs.
+std::string VerbFunctions(const std::vector<VerbAbout>& verbs, Shell shell) {
+  std::string options = "_wqctl_options() {\n  case \"$1\" in\n";
+  std::string kinds = "_wqctl_kind() {\n  case \"$1\" in\n    --store) echo directory ;;\n";
+  for (const VerbAbout& verb : verbs) {
+    std::vector<std::string> names;
+    for (const OptionAbout& option : verb.options) {
+      std::vector<std::string> patterns;
+      for (const std::string& name : option.names) {
+        const std::string shown = name + ":" + option.description;
+        names.push_back(shell == Shell::kBash ? name : Quoted(shown));
+        patterns.push_back(Quoted(verb.name + " " + name));
+      }
+      const std::string kind = KindOf(option);
+      if (!kind.empty())
+        kinds += "    " + Joined(patterns, "|") + ") echo " + Quoted(kind) + " ;;\n";
+    }
+    const std::string list = shell == Shell::kBash ? "echo " + Quoted(Joined(names, " "))
+                                                   : "reply=(" + Joined(names, " ") + ")";
+    options += "    " + Quoted(verb.name) + ") " + list + " ;;\n";
+  }
+  return options + "  esac\n}\n" + kinds + "  esac\n}\n";
+}
+
+// The first words of verbs; or the second ones of a family.
+std::vector<std::string> NextWords(const std::vector<VerbAbout>& verbs, const std::string& family,
+                                   bool with_summary) {
+  std::vector<std::string> words;
+  for (const VerbAbout& verb : verbs) {
+    const size_t space = verb.name.find(' ');
+    std::string word = verb.name.substr(0, space);
+    std::string summary = verb.summary;
+    if (!family.empty()) {
+      if (space == std::string::npos || word != family) continue;
+      word = verb.name.substr(space + 1);
+    } else if (space != std::string::npos) {
+      summary = "see wqctl " + word + " --help";
+    }
+    if (with_summary) word = Quoted(word + ":" + summary);
+    if (words.empty() || words.back() != word) words.push_back(word);
+  }
+  return words;
+}
+
+// Goes over the words before the one that is completed. After it: verb, maybe family, store (as
+// options), expect (the option whose value comes now), rest (behind "--").
+constexpr std::string_view kWalk = R"sh(    word=$W
+    if [[ $word == = ]]; then continue; fi
+    if [[ -n $expect ]]; then
+      if [[ $expect == --store ]]; then store=(--store "$word"); fi
+      expect=
+    elif [[ $word == -- ]]; then
+      rest=1
+    elif [[ $word == -* ]]; then
+      if [[ $word == --store || -n $(_wqctl_kind "$verb $word") ]]; then expect=$word; fi
+    elif [[ -z $verb && -z $family ]]; then
+      case $word in FAMILIES) family=$word ;; *) verb=$word ;; esac
+    elif [[ -z $verb ]]; then
+      verb="$family $word"
+    fi
+)sh";
+
+std::string Replaced(std::string text, std::string_view what, const std::string& with) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+std::string WalkOf(const std::vector<VerbAbout>& verbs, const std::string& word) {
+  return Replaced(Replaced(std::string(kWalk), "$W", word), "FAMILIES",
+                  Joined(FamiliesOf(verbs), "|"));
+}
+
+// "    family) … ;;" for each family.
+std::string FamilyCases(const std::vector<VerbAbout>& verbs, const std::string& before,
+                        const std::string& after, bool with_summary) {
+  std::string text;
+  for (const std::string& family : FamiliesOf(verbs)) {
+    text += "      " + family + ") " + before +
+            Joined(NextWords(verbs, family, with_summary), " ") + after + " ;;\n";
+  }
+  return text;
+}
+
+std::string BashText(const std::vector<VerbAbout>& verbs) {
+  return "# bash completion for wqctl, as wqctl completion bash prints it.\n" +
+         VerbFunctions(verbs, Shell::kBash) + R"sh(_wqctl() {
+  local cur=${COMP_WORDS[COMP_CWORD]} word verb= family= expect= rest= kind i
+  local -a store=()
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+)sh" + WalkOf(verbs, "${COMP_WORDS[i]}") +
+         R"sh(  done
+  if [[ $cur == = ]]; then cur=; fi
+  if [[ -n $rest ]]; then
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+  elif [[ -n $expect ]]; then
+    kind=$(_wqctl_kind "$verb $expect")
+    if [[ $expect == --store ]]; then kind=directory; fi
+    case $kind in
+      words\ *) mapfile -t COMPREPLY < <(compgen -W "${kind#words }" -- "$cur") ;;
+      queue) mapfile -t COMPREPLY < <(compgen -W "$(wqctl "${store[@]}" inspect -o name 2>/dev/null)" -- "$cur") ;;
+      directory) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+    esac
+  elif [[ -n $verb && $cur == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$(_wqctl_options "$verb")" -- "$cur")
+  elif [[ -n $verb ]]; then
+    compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+  else
+    case $family in
+)sh" + FamilyCases(verbs, "word='", "'", false) +
+         "      *) word='" + Joined(NextWords(verbs, "", false), " ") +
+         R"sh( --store --no-pager --help --version' ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+  fi
+}
+complete -F _wqctl wqctl
+)sh";
+}
+
+std::string ZshText(const std::vector<VerbAbout>& verbs) {
+  return "#compdef wqctl\n# zsh completion for wqctl, as wqctl completion zsh prints it.\n" +
+         VerbFunctions(verbs, Shell::kZsh) + R"sh(_wqctl() {
+  local word verb= family= expect= rest= kind i
+  local -a store reply
+  for ((i = 2; i < CURRENT; i++)); do
+)sh" + WalkOf(verbs, "${words[i]}") +
+         R"sh(  done
+  if [[ -n $expect ]]; then
+    kind=$(_wqctl_kind "$verb $expect")
+    if [[ $expect == --store ]]; then kind=directory; fi
+    case $kind in
+      words\ *) compadd -- ${=kind#words } ;;
+      queue) compadd -- ${(f)"$(wqctl $store inspect -o name 2>/dev/null)"} ;;
+      directory) _files -/ ;;
+    esac
+  elif [[ -z $rest && -n $verb && ${words[CURRENT]} == -* ]]; then
+    _wqctl_options "$verb"
+    _describe -o option reply
+  elif [[ -n $rest || -n $verb ]]; then
+    _files
+  else
+    case $family in
+)sh" + FamilyCases(verbs, "reply=(", ")", true) +
+         "      *) reply=(" + Joined(NextWords(verbs, "", true), " ") +
+         R"sh( '--store:the directory of the store' '--no-pager:no pager' '--help:help' '--version:version') ;;
+    esac
+    _describe verb reply
+  fi
+}
+if [[ ${funcstack[1]} == _wqctl ]]; then _wqctl "$@"; else compdef _wqctl wqctl; fi
+)sh";
+}
+
+std::string FishOption(const VerbAbout& verb, const OptionAbout& option) {
+  std::string line = "complete -c wqctl -n '__wqctl_at " + verb.name + "'";
+  for (const std::string& name : option.names) {
+    line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  const std::string kind = KindOf(option);
+  if (kind.starts_with("words ")) line += " -x -a " + Quoted(kind.substr(6));
+  if (kind == "queue") line += " -x -a '(__wqctl_queues)'";
+  if (kind == "directory") line += " -x -a '(__fish_complete_directories)'";
+  if (kind == "other") line += " -x";
+  return line + " -d " + Quoted(option.description) + "\n";
+}
+
+std::string FishText(const std::vector<VerbAbout>& verbs) {
+  std::string text = "# fish completion for wqctl, as wqctl completion fish prints it.\n" +
+                     Replaced(R"sh(function __wqctl_verb
+  set -l verb
+  set -l skip 0
+  for word in (commandline -opc)[2..-1]
+    if test $skip = 1
+      set skip 0
+    else if test "$word" = --store
+      set skip 1
+    else if string match -q -- '-*' $word
+      test -n "$verb"; and break
+    else if test -n "$verb"
+      set verb "$verb $word"
+      break
+    else
+      set verb $word
+      contains -- $word FAMILIES; or break
+    end
+  end
+  echo $verb
+end
+function __wqctl_at
+  test (__wqctl_verb) = "$argv"
+end
+function __wqctl_queues
+  set -l words (commandline -opc)
+  set -l at (contains -i -- --store $words)
+  if test -n "$at"; and set -q words[(math $at + 1)]
+    wqctl --store $words[(math $at + 1)] inspect -o name 2>/dev/null
+  else
+    wqctl inspect -o name 2>/dev/null
+  end
+end
+complete -c wqctl -n '__wqctl_at ""' -f
+complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)' -d 'The directory of the store'
+complete -c wqctl -n '__wqctl_at ""' -l no-pager -d 'Do not show long listings by a pager'
+complete -c wqctl -n '__wqctl_at ""' -l version -d 'The version'
+)sh",
+                              "FAMILIES", Joined(FamiliesOf(verbs), " "));
+  for (const std::string& family : FamiliesOf(verbs)) {
+    text += "complete -c wqctl -n '__wqctl_at \"\"' -f -a " + family + " -d " +
+            Quoted("see wqctl " + family + " --help") + "\n";
+  }
+  for (const VerbAbout& verb : verbs) {
+    const size_t space = verb.name.find(' ');
+    const std::string at = space == std::string::npos ? "\"\"" : verb.name.substr(0, space);
+    text += "complete -c wqctl -n '__wqctl_at " + at + "' -f -a " +
+            verb.name.substr(space == std::string::npos ? 0 : space + 1) + " -d " +
+            Quoted(verb.summary) + "\n";
+    for (const OptionAbout& option : verb.options) text += FishOption(verb, option);
+  }
+  return text;
+}
+
+int Run(const CompletionArgs& args) {
+  const std::vector<VerbAbout> verbs = AboutVerbs();
+  Output out;
+  out.Write(args.shell == Shell::kBash  ? BashText(verbs)
+            : args.shell == Shell::kZsh ? ZshText(verbs)
+                                        : FishText(verbs));
+  return out.Finish(kExitOk);
+}
+
+}  // namespace
+
+Command ParseCompletion(const Input& input) {
+  CompletionArgs args;
+  std::string no_store = "-";
+  VerbParser parser({"completion", "Prints what completes wqctl's command lines in a shell.",
+                     " bash|zsh|fish", kCompletionExamples},
+                    &no_store);
+  parser.Parse(input.words);
+  const Words words = Concatenate(parser.positionals(), input.behind);
+  if (words.size() != 1) Usage("which shell? bash, zsh or fish");
+  if (words.front() == "zsh") {
+    args.shell = Shell::kZsh;
+  } else if (words.front() == "fish") {
+    args.shell = Shell::kFish;
+  } else if (words.front() != "bash") {
+    Usage("no completion for \"" + words.front() + "\": bash, zsh or fish");
+  }
+  return args;
+}
+
+}  // namespace wqctl
