@@ -128,12 +128,14 @@ Status StoreCopy::HoldAll(const Moment& moment) {
   for (const WalFile& wal : wals) {
     if (status.ok() && wal.number >= manifest.FirstLog()) status = Hold(wal.name, false);
   }
-  for (const std::string& name : {moment.ManifestName(), std::string("CURRENT"),
-                                  std::string("IDENTITY"), std::string("OWNER")}) {
+  for (const std::string& name : {moment.ManifestName(), std::string("CURRENT")}) {
     if (status.ok()) status = Hold(name, false);
-    // Nothing that is stored depends on these two.
-    const bool optional = name == "IDENTITY" || name == "OWNER";
-    if (optional && status.code() == StatusCode::kCorruption) status = Status::Ok();
+  }
+  // Nothing that is stored depends on these two.
+  for (const char* const name : {"IDENTITY", "OWNER"}) {
+    if (!status.ok()) break;
+    status = Hold(name, false);
+    if (status.code() == StatusCode::kCorruption) status = Status::Ok();
   }
   return status;
 }

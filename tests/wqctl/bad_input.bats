@@ -60,7 +60,7 @@ every() {
 }
 
 @test "a torn log, as a kill leaves it: every verb goes on with what is whole" {
-  store_with
+  store_with k
   start owner work -q q --follow -- sleep 1000
   until_ok test -S store/control.sock
   wqctl add -q q first second >/dev/null
@@ -79,7 +79,7 @@ every() {
 }
 
 @test "the owner vanishes while it is watched: the numbers are those on disk from then on" {
-  store_with
+  store_with k
   start owner work -q q --follow -- sleep 1000
   owner=$PID
   until_ok test -S store/control.sock
@@ -95,8 +95,8 @@ every() {
 @test "the reader of stdout goes away: silence, and exit 0" {
   store_with
   seq 20000 | wqctl add -q q - >/dev/null
-  wqctl init --store other >/dev/null
-  for words in dump ls "ls -o json" "ls -o name" "diff other store" "inspect" "verify" "completion bash" man; do
+  wqctl --store other init >/dev/null
+  for words in dump ls "ls -o json" "ls -o name" "diff other store" inspect "completion bash" man; do
     # shellcheck disable=SC2086
     { code=0; wqctl $words 2>err || code=$?; echo "$code" >code; } | head -1 >/dev/null
     [ ! -s err ]

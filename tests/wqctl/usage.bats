@@ -11,6 +11,8 @@ load helpers
   contains "$stderr" 'unknown option "--frobnicate"'
   run -2 --separate-stderr wqctl dump --frobnicate
   contains "$stderr" 'unknown option "--frobnicate"'
+  run -2 --separate-stderr wqctl dump --qeue=q
+  contains "$stderr" 'unknown option "--qeue=q"; did you mean "--queue"?'
   run -2 wqctl init extra
   run -2 wqctl dump extra
   run -2 wqctl inspect one two

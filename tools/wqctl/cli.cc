@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "tools/wqctl/queues.h"
+
 namespace wqctl {
 namespace {
 
@@ -101,6 +103,13 @@ void VerbParser::Exclude(const std::string& option, const std::string& other) {
 
 Words AskAbout() { return {std::string("\0about", 6)}; }
 
+void VerbParser::UnknownOption(const std::string& word) const {
+  std::vector<std::string> names;
+  for (const OptionAbout& option : About().options) names.push_back(option.names.back());
+  const std::optional<std::string> meant = Nearest(word.substr(0, word.find('=')), names);
+  Usage("unknown option \"" + word + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : ""));
+}
+
 VerbAbout VerbParser::About() const {
   VerbAbout about;
   about.name = verb_.name;
@@ -118,7 +127,7 @@ void VerbParser::Parse(Words words) {
   ParseWith(&cli_->app, std::move(words));
   positionals_ = cli_->app.remaining();
   for (const std::string& word : positionals_) {
-    if (word.size() > 1 && word.front() == '-') Usage("unknown option \"" + word + "\"");
+    if (word.size() > 1 && word.front() == '-') UnknownOption(word);
   }
   if (store_dir_->empty()) Usage("which store? Give --store DIR or set WQ_STORE");
 }

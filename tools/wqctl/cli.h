@@ -72,6 +72,7 @@ class VerbParser {
  private:
   struct Cli;
   VerbAbout About() const;
+  [[noreturn]] void UnknownOption(const std::string& word) const;
 
   const Verb verb_;
   const std::unique_ptr<Cli> cli_;
