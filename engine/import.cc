@@ -24,8 +24,6 @@ namespace {
 using storage::QueueId;
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
-constexpr std::string_view kLoading = "~loading";
-constexpr std::string_view kReplaced = "~replaced";
 
 // Under what a key has a record; what must not be there twice.
 enum class Place : uint8_t { kPending, kDelayed, kQuarantined, kFailures, kCursor };
@@ -108,7 +106,7 @@ Status Importer::Rep::LoadView(const std::string& dir) {
 // Of an import that did not come to its end, or of a queue that was replaced and not yet erased.
 Status Importer::Rep::RemoveLeftovers() {
   for (auto it = queues.begin(); it != queues.end();) {
-    if (!it->first.ends_with(kLoading) && !it->first.ends_with(kReplaced)) {
+    if (!storage::IsOfImport(it->first)) {
       ++it;
       continue;
     }
@@ -140,7 +138,7 @@ Status Importer::Rep::TargetOf(std::string_view name, Target** target) {
   made.id = ++last_id;
   if (storage != nullptr) {
     // First of all, and by itself: the id is taken, and what comes can be found and removed.
-    storage::PutQueue({.name = made.info.name + std::string(kLoading),
+    storage::PutQueue({.name = made.info.name + std::string(storage::kLoadingSuffix),
                        .id = made.id,
                        .created_at_us = made.info.created_at_us},
                       &batch);
@@ -299,7 +297,7 @@ Importer::~Importer() {
   // Best effort: what cannot be removed now is found by the next Importer.
   rep_->batch.Clear();
   for (const auto& [name, target] : rep_->targets) {
-    if (!rep_->EraseQueue(name + std::string(kLoading), target.id).ok()) return;
+    if (!rep_->EraseQueue(name + std::string(storage::kLoadingSuffix), target.id).ok()) return;
   }
   const Status ignored = rep_->storage->Close();
   static_cast<void>(ignored);
@@ -356,11 +354,12 @@ Status Importer::Finish() {
   for (auto& [name, target] : rep_->targets) {
     const QueueInfo& info = target.info;
     if (target.replaced) {
-      storage::PutQueue(
-          {.name = name + std::string(kReplaced), .id = *target.replaced, .created_at_us = 0},
-          &rep_->batch);
+      storage::PutQueue({.name = name + std::string(storage::kReplacedSuffix),
+                         .id = *target.replaced,
+                         .created_at_us = 0},
+                        &rep_->batch);
     }
-    storage::EraseQueueName(name + std::string(kLoading), &rep_->batch);
+    storage::EraseQueueName(name + std::string(storage::kLoadingSuffix), &rep_->batch);
     storage::PutQueue({.name = name, .id = target.id, .created_at_us = info.created_at_us},
                       &rep_->batch);
     storage::PutQueueState(
@@ -377,7 +376,7 @@ Status Importer::Finish() {
   if (Status s = rep_->Write(true); !s.ok()) return s;
   for (const auto& [name, target] : rep_->targets) {
     if (!target.replaced) continue;
-    Status s = rep_->EraseQueue(name + std::string(kReplaced), *target.replaced);
+    Status s = rep_->EraseQueue(name + std::string(storage::kReplacedSuffix), *target.replaced);
     if (!s.ok()) return s;
   }
   return rep_->storage->Close();

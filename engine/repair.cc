@@ -16,6 +16,7 @@
 
 #include "storage/files.h"
 #include "storage/owner.h"
+#include "storage/queue_records.h"
 #include "storage/records.h"
 #include "storage/rocksdb_storage.h"
 #include "storage/row.h"
@@ -79,6 +80,7 @@ class Settlement {
   storage::SalvagedRecords* const records_;
   RepairReport* const report_;
   std::map<QueueId, Queue> queues_;
+  std::set<QueueId> of_imports_;
   std::set<Place> replaced_;  // Records that a younger one has taken the place of.
 };
 
@@ -89,7 +91,8 @@ void Settlement::ForEach(Family family, const Keep& keep) {
   while (record != records_->values.end() && record->first.first == family) {
     const Status decoded = row.Decode(family, record->first.second, record->second);
     if (!decoded.ok()) Lose("a record", decoded.message());
-    const bool kept = decoded.ok() && keep(row, record->first);
+    const bool kept =
+        decoded.ok() && !of_imports_.contains(row.queue()) && keep(row, record->first);
     record = kept ? std::next(record) : records_->values.erase(record);
   }
 }
@@ -114,6 +117,11 @@ void Settlement::Put(const MutationBatch& batch) {
 
 bool Settlement::KeepDefault(const Row& row) {
   if (row.kind() == Row::Kind::kQueue) {
+    // What a killed import has left is nobody's.
+    if (storage::IsOfImport(row.queue_record().name)) {
+      of_imports_.insert(row.queue());
+      return false;
+    }
     Queue& queue = queues_[row.queue()];
     if (!queue.name.empty()) {
       Lose("queue " + row.queue_record().name, "it has the id of queue " + queue.name);

@@ -32,6 +32,13 @@ Status EraseFamily(Family family, QueueId queue, Storage* storage) {
 
 }  // namespace
 
+std::string_view WithoutImportSuffix(std::string_view name) {
+  for (const std::string_view suffix : {kLoadingSuffix, kReplacedSuffix}) {
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+  }
+  return name;
+}
+
 Status HasNoRecords(const Reader& reader, QueueId queue, bool* none) {
   const std::string begin = QueueKeyPrefix(queue);
   *none = true;

@@ -9,6 +9,15 @@
 
 namespace wq::storage {
 
+// What an import adds to a queue's name while what it reads has not taken the name, and while what it
+// took the name from is being erased. A kill leaves such queues: nobody's, until the next import
+// removes them.
+inline constexpr std::string_view kLoadingSuffix = "~loading";
+inline constexpr std::string_view kReplacedSuffix = "~replaced";
+// The name without such a suffix; `name` itself if it has none.
+std::string_view WithoutImportSuffix(std::string_view name);
+inline bool IsOfImport(std::string_view name) { return WithoutImportSuffix(name) != name; }
+
 // Whether the queue has neither keys nor failures nor cursors. Its name and state do not count.
 Status HasNoRecords(const Reader& reader, QueueId queue, bool* none);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/queue_records.h"
 #include "storage/record_decode.h"
 #include "storage/record_keys.h"
 
@@ -76,7 +77,9 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
     });
     queue_ = queue_record_.id;
     if (!status.ok()) return status;
-    if (!IsName(queue_record_.name)) return BadRecord(Family::kDefault, key, "a bad queue name");
+    if (!IsName(WithoutImportSuffix(queue_record_.name))) {
+      return BadRecord(Family::kDefault, key, "a bad queue name");
+    }
     return queue_ != 0 ? status : BadRecord(Family::kDefault, key, "a queue without an id");
   }
   if (key.starts_with(kStatePrefix) && key.size() == kStatePrefix.size() + kQueuePrefixBytes) {

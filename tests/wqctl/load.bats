@@ -140,6 +140,8 @@ owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   exec 9>&-
   [ "$(wqctl ls -q q -o name)" = a ]
   run -0 wqctl verify
+  run -0 wqctl repair --into repaired
+  [ "$(wqctl --store repaired inspect -o name)" = q ]
   wqctl work -q q -- true  # It still works.
   [ -z "$(wqctl ls -q q -o name)" ]
   wqctl load --replace a.jsonl
