@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # symbols_test.sh LIBWQ_SO SOURCE_DIR: the library shows the C symbols that are promised (symbols.txt), all
-# that the headers declare, and otherwise only the C++ interface.
+# that the headers declare, and otherwise the C++ interface alone. libwq.a is beside it.
 #   symbols_test.sh LIBWQ_SO SOURCE_DIR --write    writes symbols.txt anew: for new calls only
 set -euo pipefail
 export LC_ALL=C  # One order of sorting everywhere.
@@ -27,7 +27,23 @@ declared=$(grep -hoE '\bwq_[a-z_]+\(' "$source"/include/wq/c/*.h | tr -d '(' | s
 missing=$(comm -23 <(printf '%s\n' "$declared") <(cut -d' ' -f1 <<<"$c_symbols"))
 [[ -z $missing ]] || complain "Declared, but not shown: $missing"
 
-# Nothing of other libraries.
-others=$(grep -v '^wq_' <<<"$shown" | grep -vE '^_Z(TV|TI|TS|Thn[0-9_]+)?NK?2wq.*@@WQ_CXX_' || true)
+# Of C++ all that the installed headers declare, which are the words in their code, and nothing else: not
+# what is inside, and nothing of other libraries.
+words=$(find "$source/include/wq" -maxdepth 1 -name '*.h' -not -name prometheus.h -not -name server.h \
+  -not -name live_store.h -exec cat {} + | sed 's|//.*||' | grep -oE '\w+' | sort -u)
+# public: of the C++ symbols on stdin, those whose first name behind wq:: is such a word.
+public() {
+  awk 'NR == FNR { word[$0]; next }
+       { name = $0; sub(/\(.*/, "", name) }
+       name ~ /wq::(c|storage)::|wq::[A-Za-z]+::Rep(::|$)/ { next }
+       match(name, /wq::[A-Za-z0-9_]+/) && substr(name, RSTART + 4, RLENGTH - 4) in word' \
+    <(printf '%s\n' "$words") -
+}
+cxx=$(grep -v '^wq_' <<<"$shown" | sed 's/@@WQ_CXX_.*//' | c++filt | sort -u)
+others=$(comm -23 <(printf '%s\n' "$cxx") <(public <<<"$cxx" | sort -u))
 [[ -z $others ]] || complain "Shown, but not of the interface: $others"
+defined=$(nm --defined-only "$(dirname -- "$library")/libwq.a" 2>/dev/null | awk '$2 == "T" { print $3 }' |
+  c++filt | grep '^wq::' | sort -u)
+hidden=$(comm -23 <(public <<<"$defined" | sort -u) <(printf '%s\n' "$cxx"))
+[[ -z $hidden ]] || complain "Of the interface, but not in packaging/libwq.map: $hidden"
 exit "$failed"
