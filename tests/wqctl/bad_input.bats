@@ -78,20 +78,6 @@ every() {
   run -0 wqctl verify
 }
 
-@test "the owner vanishes while it is watched: the numbers are those on disk from then on" {
-  store_with k
-  start owner work -q q --follow -- true
-  owner=$PID
-  until_ok test -S store/control.sock
-  start watch watch -q q --interval 100ms -o jsonl
-  until_ok grep -q '"live":true' watch.out
-  kill -9 "$owner"
-  wait "$owner" || true
-  until_ok grep -q '"live":false,"owner_pid":null' watch.out
-  kill -TERM "$PID"
-  wait "$PID"
-}
-
 @test "the reader of stdout goes away: silence, and exit 0" {
   store_with
   seq 20000 | wqctl add -q q - >/dev/null

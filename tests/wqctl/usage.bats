@@ -47,8 +47,10 @@ load helpers
 
 @test "every verb has help with examples, and needs no store for it" {
   unset WQ_STORE
-  for verb in init add work inspect ls dump load diff rm cancel-delay forget "quarantine ls" \
-    "quarantine release" "quarantine drop" pause resume "cursor ls" "cursor get"; do
+  wqctl --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z-]*\( [a-z]*\)\?\)  .*/\1/p' | sed 's/ *$//' >verbs
+  [ "$(wc -l <verbs)" -gt 25 ]
+  mapfile -t verbs <verbs
+  for verb in "${verbs[@]}"; do
     # shellcheck disable=SC2086
     run -0 --separate-stderr wqctl $verb --help
     contains "$output" "Usage: wqctl [--store DIR] $verb"

@@ -64,6 +64,8 @@ watch_on_terminal() {
   contains "$output" '███'
   contains "$output" $'\x1b[3F\x1b[J'
   contains "$output" $'\x1b[1m'
+  WQ_COLOR=never run -0 watch_on_terminal 100 24 watch --count 1
+  ! grep -qE $'\x1b\\[[0-9;]*m' <<<"$output"
   export NO_COLOR=1
   run -0 watch_on_terminal 100 24 watch --count 2 --interval 100ms
   contains "$output" $'\x1b[3F\x1b[J'
