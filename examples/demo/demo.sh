@@ -69,7 +69,7 @@ wait_for_files() {
     ((have == before)) || since=$SECONDS
     before=$have
     if ((SECONDS - since > 30)); then
-      "$wqctl" inspect -q headers >&2
+      "$wqctl" --no-pager inspect -q headers >&2
       die "no file was reconciled for 30 s; $have were; see above what is in the store"
     fi
     progress "$have"
