@@ -125,8 +125,7 @@ func (q *Queue[T]) parts(items []T, result *BatchResult) (parts map[string]*part
 func (q *Queue[T]) addPart(p *part, group string, o C.wqgo_add_options, result *BatchResult) error {
 	parcel := pack(p.keys)
 	defer parcels.Put(parcel)
-	refused := parcel.roomForRefused(len(p.keys))
-	batch := C.wqgo_add_batch(q.handle, parcel.first(), parcel.size(), o, group, &refused[0], C.size_t(len(refused)))
+	batch, refused := parcel.add(q.handle, o, group)
 	runtime.KeepAlive(q.store)
 	err := errorOf(batch.result)
 	if err != nil && codeOf(err) != NotDurable {
@@ -135,7 +134,7 @@ func (q *Queue[T]) addPart(p *part, group string, o C.wqgo_add_options, result *
 	result.Added += int(batch.added)
 	result.Deduplicated += int(batch.deduplicated)
 	result.Held += int(batch.held)
-	for _, r := range refused[:batch.refused] {
+	for _, r := range refused {
 		result.Refused = append(result.Refused, Refused{Index: p.indexes[r.index], Err: Code(r.code)})
 	}
 	return err

@@ -17,7 +17,7 @@ const (
 	NotFound        Code = C.WQ_NOT_FOUND        // The store, queue, key or cursor does not exist.
 	AlreadyExists   Code = C.WQ_ALREADY_EXISTS   // Creating what is there; opening a queue twice.
 	NotProcessing   Code = C.WQ_NOT_PROCESSING   // Done of a key that no worker holds.
-	ShuttingDown    Code = C.WQ_SHUTTING_DOWN    // The queue shuts down, or the store is closed. Nothing changed.
+	ShuttingDown    Code = C.WQ_SHUTTING_DOWN    // The queue shuts down, or its store is closed.
 	TimedOut        Code = C.WQ_TIMED_OUT        // Nothing changed.
 	Locked          Code = C.WQ_LOCKED           // Another process owns the store.
 	Corruption      Code = C.WQ_CORRUPTION       // The store's bytes are damaged.

@@ -12,11 +12,6 @@ import (
 
 // A key list is how many keys cross the border at once: each behind its size as 4 bytes, little-endian.
 
-func appendKey(list []byte, key string) []byte {
-	list = binary.LittleEndian.AppendUint32(list, uint32(len(key)))
-	return append(list, key...)
-}
-
 // splitKeys takes a well-formed list apart. The keys share the list's memory.
 func splitKeys(list string, count int) []string {
 	keys := make([]string, 0, count)
@@ -31,6 +26,7 @@ func splitKeys(list string, count int) []string {
 // parcel is memory for one batch on its way to C, used again and again.
 type parcel struct {
 	list    []byte
+	count   int
 	refused []C.wq_refused
 }
 
@@ -39,11 +35,17 @@ var parcels = sync.Pool{New: func() any { return new(parcel) }}
 // pack makes the list of the keys. The parcel is to be given back to parcels.
 func pack(keys []string) *parcel {
 	p := parcels.Get().(*parcel)
-	p.list = p.list[:0]
+	p.list, p.count = p.list[:0], 0
 	for _, key := range keys {
-		p.list = appendKey(p.list, key)
+		p.append(key)
 	}
 	return p
+}
+
+func (p *parcel) append(key string) {
+	p.list = binary.LittleEndian.AppendUint32(p.list, uint32(len(key)))
+	p.list = append(p.list, key...)
+	p.count++
 }
 
 func (p *parcel) size() C.size_t { return C.size_t(len(p.list)) }
@@ -55,12 +57,13 @@ func (p *parcel) first() *C.char {
 	return (*C.char)(unsafe.Pointer(&p.list[0]))
 }
 
-// roomForRefused is for as many keys, at least one.
-func (p *parcel) roomForRefused(keys int) []C.wq_refused {
-	if len(p.refused) <= keys {
-		p.refused = make([]C.wq_refused, keys+1)
+// add adds its keys. The refused ones are good until the parcel is given back.
+func (p *parcel) add(q C.wq_queue, o C.wqgo_add_options, group string) (C.wqgo_batch, []C.wq_refused) {
+	if len(p.refused) <= p.count { // At least one, to have an address.
+		p.refused = make([]C.wq_refused, p.count+1)
 	}
-	return p.refused
+	batch := C.wqgo_add_batch(q, p.first(), p.size(), o, group, &p.refused[0], C.size_t(len(p.refused)))
+	return batch, p.refused[:batch.refused]
 }
 
 // room is where keys come out, in C's memory.

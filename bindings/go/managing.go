@@ -8,7 +8,9 @@ import "time"
 
 // Flush returns when all that was done on the queue's store before is as durable as asked for. Blocks.
 func (q *Queue[T]) Flush(durability Durability) error {
-	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_flush(h, C.int32_t(durability), e) })
+	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_flush(h, C.int32_t(durability), e)
+	})
 }
 
 // --- Taking back. NotFound: there is nothing to take back ---

@@ -154,7 +154,9 @@ func (q *Queue[T]) ShutDownWithDrain() {
 // ShuttingDown tells whether the queue is shutting down, or its store closed.
 func (q *Queue[T]) ShuttingDown() bool {
 	var down C.int32_t
-	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_is_shutting_down(h, &down, e) })
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_is_shutting_down(h, &down, e)
+	})
 	return err != nil || down != 0
 }
 
@@ -198,8 +200,11 @@ func (q *Queue[T]) call(body func(h C.wq_queue, e *C.wq_error) C.wq_code) error 
 	return err
 }
 
+// aboutKey is a call of C about one key.
+type aboutKey = func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code
+
 // keyCall makes a call about one item.
-func (q *Queue[T]) keyCall(item T, body func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code) error {
+func (q *Queue[T]) keyCall(item T, body aboutKey) error {
 	key, err := q.codec.Encode(item)
 	if err != nil {
 		return err

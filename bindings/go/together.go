@@ -73,18 +73,16 @@ func (t *together) passOn() {
 
 // lead adds for all of them, and tells those behind the first.
 func (t *together) lead(queue C.wq_queue, led []*joinedAdd) {
-	p := parcels.Get().(*parcel)
-	p.list = p.list[:0]
+	p := pack(nil)
 	for _, j := range led {
-		p.list = appendKey(p.list, j.key)
+		p.append(j.key)
 	}
-	refused := p.roomForRefused(len(led))
-	batch := C.wqgo_add_batch(queue, p.first(), p.size(), C.wqgo_add_options{}, "", &refused[0], C.size_t(len(refused)))
+	batch, refused := p.add(queue, C.wqgo_add_options{}, "")
 	err := errorOf(batch.result)
 	for _, j := range led {
 		j.err = err
 	}
-	for _, r := range refused[:batch.refused] { // Alone, they are told why.
+	for _, r := range refused { // Alone, they are told why.
 		j := led[r.index]
 		j.err = errorOf(C.wqgo_add(queue, j.key))
 	}

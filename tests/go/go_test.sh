@@ -18,7 +18,7 @@ for component in runtime dev; do
 done
 libraries=$(dirname -- "$(find "$prefix" -name libwq.so.0)")
 export LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig
-export GOCACHE=$build/go/cache GOPROXY=off GOFLAGS=-mod=mod GOTOOLCHAIN=local
+export GOCACHE=$build/go/cache GOPATH=$build/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false'
 
 cd "$module"
 case $mode in

@@ -44,7 +44,7 @@ go_consumer() {
   cp "$module/examples/readme/main.go" go_consumer
   (
     cd go_consumer
-    export GOCACHE=$build/go/cache GOPROXY=off GOFLAGS=-mod=mod PKG_CONFIG_PATH=$1
+    export GOCACHE=$build/go/cache GOPATH=$build/go/path GOPROXY=off GOFLAGS=-mod=mod PKG_CONFIG_PATH=$1
     quiet go mod init example.com/consumer
     quiet go mod edit -require example.org/wq@v0.0.0 -replace "example.org/wq=$module"
     quiet go build -o shared .
