@@ -48,6 +48,9 @@ type StoreOptions struct {
 	MaxBatchBytes    uint64        // 0: 8 MiB.
 	MendBackoffMin   time.Duration // After a failed write: the first attempt to mend the store; 0: 100 ms.
 	MendBackoffMax   time.Duration // 0: 30 s.
+	// OnHealth is called when the store failed, with NotDurable and why, and when it is mended, with
+	// nil. The next attempt to mend it waits until it returns. It must not close the store, or mend it.
+	OnHealth func(err error)
 }
 
 func (o StoreOptions) toC() (C.wq_store_options, error) {

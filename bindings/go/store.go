@@ -16,7 +16,8 @@ type Store struct {
 // openStore is what a Store refers to, and what does not refer to it: so the garbage collector can
 // find out that nobody does.
 type openStore struct {
-	handle C.wq_store
+	handle   C.wq_store
+	listener listener
 
 	mu          sync.Mutex
 	dispatchers []*dispatcher
@@ -27,30 +28,29 @@ type openStore struct {
 // Open opens the store in the directory and becomes its owner. NotFound, AlreadyExists, Locked (the
 // message names the owner's pid), Corruption (it names the file), NotSupported. Blocks: for recovery.
 func Open(dir string, options StoreOptions) (*Store, error) {
-	o, err := options.toC()
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{&openStore{}}
-	err = withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code {
-		return C.wq_store_open(dir, &o, &s.handle, e)
+	return open(options, func(o *C.wq_store_options, store *C.wq_store) error {
+		return withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code {
+			return C.wq_store_open(dir, o, store, e)
+		})
 	})
-	return s.opened(err)
 }
 
 // OpenInMemory opens a store with nothing behind it, gone with the process: for tests.
 func OpenInMemory(options StoreOptions) (*Store, error) {
+	return open(options, func(o *C.wq_store_options, store *C.wq_store) error {
+		return call(func(e *C.wq_error) C.wq_code { return C.wq_store_open_in_memory(o, store, e) })
+	})
+}
+
+func open(options StoreOptions, body func(o *C.wq_store_options, store *C.wq_store) error) (*Store, error) {
 	o, err := options.toC()
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{&openStore{}}
-	err = call(func(e *C.wq_error) C.wq_code { return C.wq_store_open_in_memory(&o, &s.handle, e) })
-	return s.opened(err)
-}
-
-func (s *Store) opened(err error) (*Store, error) {
-	if err != nil {
+	s := &Store{&openStore{listener: newListener(options.OnHealth)}}
+	s.listener.install(&o)
+	if err := body(&o, &s.handle); err != nil {
+		s.listener.free()
 		return nil, err
 	}
 	runtime.SetFinalizer(s, func(s *Store) {
@@ -74,8 +74,12 @@ func (s *openStore) close() error {
 	if s.closed {
 		return s.closedWith
 	}
-	s.closed = true
-	s.closedWith = call(func(e *C.wq_error) C.wq_code { return C.wq_store_free(s.handle, e) })
+	err := call(func(e *C.wq_error) C.wq_code { return C.wq_store_free(s.handle, e) })
+	if code := codeOf(err); code == InvalidArgument || code == Forked {
+		return err // Refused: by OnHealth, for which it would wait; by a fork, which does not own it.
+	}
+	s.closed, s.closedWith = true, err
+	s.listener.free()
 	for _, d := range s.dispatchers {
 		d.close()
 	}

@@ -1,0 +1,62 @@
+package wq
+
+import (
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// limitFiles lets no file grow beyond the size: a disk that is full.
+func limitFiles(t *testing.T, limit syscall.Rlimit) {
+	t.Helper()
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+}
+
+func TestAFullDiskIsToldAndMended(t *testing.T) {
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var before syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	defer limitFiles(t, before)
+
+	dir := t.TempDir() + "/store"
+	told := make(chan error, 2)
+	inside := make(chan error, 2)
+	var store *Store
+	store, err := Open(dir, StoreOptions{
+		CreateIfMissing: true, MendBackoffMin: time.Hour, MendBackoffMax: time.Hour, // Only when asked to.
+		OnHealth: func(err error) {
+			inside <- store.Close()
+			told <- err
+		}})
+	must(t, err)
+	q := openQueue(t, store, QueueOptions[string]{})
+
+	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
+	q.Add("a")
+	wantCode(t, q.Err(), NotDurable)
+	if outcome, err := q.AddWith("b", AddOptions{}); outcome != Added {
+		t.Fatal(outcome, err) // In memory it is.
+	}
+	if result, err := q.AddBatch([]string{"c", "d"}, AddOptions{}); result.Added != 2 || codeOf(err) != NotDurable {
+		t.Fatal(result, err)
+	}
+	wantNext(t, q, "a")
+	wantCode(t, store.Health(), NotDurable)
+	wantCode(t, store.Mend(), NotDurable)
+	wantCode(t, within(t, told), NotDurable)
+
+	limitFiles(t, before)
+	must(t, store.Mend())
+	must(t, within(t, told))
+	must(t, store.Health())
+	for i := 0; i < 2; i++ {
+		wantCode(t, within(t, inside), InvalidArgument) // Of Close: it would wait for itself.
+	}
+	must(t, store.Close())
+
+	store = diskStore(t, dir)
+	wantLen(t, openQueue(t, store, QueueOptions[string]{}), 4)
+	must(t, store.Close())
+}
