@@ -1,0 +1,100 @@
+package wq
+
+import (
+	"math"
+	"time"
+)
+
+// PriorityOptions is the shape of controller-runtime's priorityqueue.AddOpts.
+type PriorityOptions interface {
+	~struct {
+		After       time.Duration
+		RateLimited bool
+		Priority    *int // Higher is sooner; nil is 0.
+	}
+}
+
+// PriorityQueue is a queue with the shape of controller-runtime's priorityqueue.PriorityQueue[T], where O
+// is its AddOpts. An item that is added again has the higher of its priorities.
+//
+//	wq.OpenPriorityQueue[reconcile.Request, priorityqueue.AddOpts](store, name, wq.QueueOptions[reconcile.Request]{})
+type PriorityQueue[T comparable, O PriorityOptions] struct {
+	*Queue[T]
+}
+
+// KeepPriority is what GetWithPriority says: an item that is added with it keeps the priority that it
+// has, which the queue knows.
+const KeepPriority = math.MinInt
+
+// OpenPriorityQueue is OpenQueue with Order Priorities and ReAddRaisesLane.
+func OpenPriorityQueue[T comparable, O PriorityOptions](
+	store *Store, name string, options QueueOptions[T]) (*PriorityQueue[T, O], error) {
+	options.Order = Priorities
+	options.ReAddRaisesLane = true
+	q, err := OpenQueue(store, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return &PriorityQueue[T, O]{q}, nil
+}
+
+// AddWithOpts adds the items.
+func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
+	o := struct {
+		After       time.Duration
+		RateLimited bool
+		Priority    *int
+	}(options)
+	add := AddOptions{After: o.After, RateLimited: o.RateLimited, Lane: laneOf(o.Priority)}
+	if len(items) > 1 && !o.RateLimited && o.After <= 0 {
+		result, err := q.AddBatch(items, add)
+		q.faults.report(err)
+		for _, refused := range result.Refused {
+			q.faults.report(refused.Err)
+		}
+		return
+	}
+	for _, item := range items {
+		_, err := q.AddWith(item, add)
+		q.faults.report(err)
+	}
+}
+
+// laneOf is nil for KeepPriority; what no lane can be is the nearest one.
+func laneOf(priority *int) *Lane {
+	switch {
+	case priority == nil:
+		return InLane(0)
+	case *priority == KeepPriority:
+		return nil
+	case *priority > math.MaxInt32:
+		return InLane(math.MaxInt32)
+	case *priority < math.MinInt32:
+		return InLane(math.MinInt32)
+	}
+	return InLane(Lane(*priority))
+}
+
+// GetWithPriority is Get; the priority is KeepPriority.
+func (q *PriorityQueue[T, O]) GetWithPriority() (item T, priority int, shutdown bool) {
+	item, shutdown = q.Get()
+	return item, KeepPriority, shutdown
+}
+
+// Add adds the item with priority 0; so do AddAfter and AddRateLimited.
+func (q *PriorityQueue[T, O]) Add(item T) {
+	var none O
+	q.AddWithOpts(none, item)
+}
+
+// AddAfter is as in Queue.
+func (q *PriorityQueue[T, O]) AddAfter(item T, duration time.Duration) {
+	_, err := q.AddWith(item, AddOptions{After: duration, Lane: InLane(0)})
+	q.faults.report(err)
+}
+
+// AddRateLimited is as in Queue.
+func (q *PriorityQueue[T, O]) AddRateLimited(item T) {
+	_, err := q.AddWith(item, AddOptions{RateLimited: true, Lane: InLane(0)})
+	q.faults.report(err)
+}
