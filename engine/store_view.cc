@@ -1,5 +1,7 @@
 #include "wq/store_view.h"
 
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/entry_walk.h"
@@ -50,6 +52,35 @@ void SetShard(uint32_t shards, Entry* entry) {
   if (shards > 0 && shards <= kMaxShards && entry->state != EntryState::kFailing) {
     entry->shard = ShardOf(entry->group.empty() ? entry->key : entry->group, shards);
   }
+}
+
+// Appends the entries of one key, of which what is delayed has been found.
+Status FindOne(const storage::Reader& reader, QueueId id, const std::string& key,
+               const std::optional<Entry>& delayed, std::vector<Entry>* entries) {
+  std::optional<FailureInfo> failures;
+  std::string value;
+  FailureRecord failure;
+  Status s = storage::GetFailures(reader, id, key, &value, &failure);
+  if (IsError(s)) return s;
+  if (s.ok()) failures = ToInfo(failure);
+
+  const size_t before = entries->size();
+  const auto append = [&](Entry entry) -> Entry* {
+    entry.key = key;
+    entry.failures = failures;
+    return &entries->emplace_back(std::move(entry));
+  };
+  PendingRecord pending;
+  s = storage::FindPending(reader, id, key, &value, &pending);
+  if (IsError(s)) return s;
+  if (s.ok()) Fill(pending, append({}));
+  if (delayed) append(*delayed);
+  if (entries->size() == before && failures) append({})->state = EntryState::kFailing;
+  QuarantineRecord quarantine;
+  s = storage::GetQuarantine(reader, id, key, &value, &quarantine);
+  if (IsError(s)) return s;
+  if (s.ok()) Fill(quarantine, append({}));
+  return Status::Ok();
 }
 
 }  // namespace
@@ -143,46 +174,36 @@ Status StoreView::ForEachFailing(std::string_view queue,
 
 Status StoreView::Find(std::string_view queue, std::string_view key,
                        std::vector<Entry>* entries) const {
-  QueueId id = 0;
-  if (Status s = rep_->IdOf(queue, &id); !s.ok()) return s;
-  const storage::Reader& reader = *rep_->reader;
-  entries->clear();
-
-  std::optional<FailureInfo> failures;
-  std::string value;
-  FailureRecord failure;
-  Status s = storage::GetFailures(reader, id, key, &value, &failure);
-  if (IsError(s)) return s;
-  if (s.ok()) failures = ToInfo(failure);
-
-  const auto append = [&]() -> Entry* {
-    Entry& entry = entries->emplace_back();
-    entry.key = key;
-    entry.failures = failures;
-    return &entry;
-  };
-  PendingRecord pending;
-  s = storage::FindPending(reader, id, key, &value, &pending);
-  if (IsError(s)) return s;
-  if (s.ok()) Fill(pending, append());
-  // Delayed records are ordered by time, so one key among them takes a scan.
-  s = storage::ScanDelayed(reader, id, [&](const DelayedRecord& record) {
-    if (record.key != key) return true;
-    Fill(record, append());
-    return false;
-  });
-  if (!s.ok()) return s;
-  if (entries->empty() && failures) append()->state = EntryState::kFailing;
-  QuarantineRecord quarantine;
-  s = storage::GetQuarantine(reader, id, key, &value, &quarantine);
-  if (IsError(s)) return s;
-  if (s.ok()) Fill(quarantine, append());
-  uint32_t shards = 0;
-  if (s = ShardsOf(reader, id, &shards); !s.ok()) return s;
-  for (Entry& entry : *entries) SetShard(shards, &entry);
+  if (Status s = FindAll(queue, {std::string(key)}, entries); !s.ok()) return s;
   if (!entries->empty()) return Status::Ok();
   return Status::NotFound("queue \"" + std::string(queue) + "\" holds nothing of key \"" +
                           EscapeKey(key) + "\"");
+}
+
+Status StoreView::FindAll(std::string_view queue, const std::vector<std::string>& keys,
+                          std::vector<Entry>* entries) const {
+  entries->clear();
+  QueueId id = 0;
+  if (Status s = rep_->IdOf(queue, &id); !s.ok() || keys.empty()) return s;
+  const storage::Reader& reader = *rep_->reader;
+  uint32_t shards = 0;
+  if (Status s = ShardsOf(reader, id, &shards); !s.ok()) return s;
+
+  // Delayed records are ordered by time, so keys among them take a scan.
+  std::unordered_map<std::string_view, std::optional<Entry>> delayed;
+  for (const std::string& key : keys) delayed.emplace(key, std::nullopt);
+  size_t left = delayed.size();
+  Status s = storage::ScanDelayed(reader, id, [&](const DelayedRecord& record) {
+    const auto it = delayed.find(record.key);
+    if (it == delayed.end()) return true;
+    Fill(record, &it->second.emplace());
+    return --left > 0;
+  });
+  for (size_t i = 0; s.ok() && i < keys.size(); ++i) {
+    s = FindOne(reader, id, keys[i], delayed[keys[i]], entries);
+  }
+  for (Entry& entry : *entries) SetShard(shards, &entry);
+  return s;
 }
 
 Status StoreView::PositionOf(std::string_view queue, const Entry& entry, uint64_t max_counted,

@@ -22,38 +22,48 @@ using storage::PendingRecord;
 using storage::QuarantineRecord;
 using storage::QueueId;
 
-// Most failures first; among equals the smaller key. As a heap's "less" it keeps the least
-// important key on top, ready to be replaced.
+// Most failures first; among equals the smaller key.
 bool MoreFailing(const FailingKey& a, const FailingKey& b) {
   if (a.failures.count != b.failures.count) return a.failures.count > b.failures.count;
   return a.key < b.key;
 }
 
-// The most failing keys of a stream of them, in the memory of `limit`.
-class TopFailing {
- public:
-  explicit TopFailing(size_t limit) : limit_(limit) {}
+// Oldest first; among equals the smaller key.
+bool Older(const PendingKey& a, const PendingKey& b) {
+  return a.added_at_us != b.added_at_us ? a.added_at_us < b.added_at_us : a.key < b.key;
+}
 
-  void Offer(const FailureRecord& record) {
+// The first `limit` of a stream of values, in the memory of as many.
+template <typename T>
+class Top {
+ public:
+  // As a heap's "less", `before` keeps the value that comes last on top, ready to be replaced.
+  using Before = bool (*)(const T&, const T&);
+  Top(size_t limit, Before before) : limit_(limit), before_(before) {}
+
+  // `belongs_before` says whether the value that `make` makes comes before another one: most of a
+  // stream does not belong in, and is not made.
+  template <typename BelongsBefore, typename Make>
+  void Offer(const BelongsBefore& belongs_before, const Make& make) {
     if (limit_ == 0) return;
     if (heap_.size() == limit_) {
-      // Scans come in the order of the keys, so a later key of the same count never belongs in.
-      if (record.count <= heap_.front().failures.count) return;
-      std::pop_heap(heap_.begin(), heap_.end(), MoreFailing);
+      if (!belongs_before(heap_.front())) return;
+      std::pop_heap(heap_.begin(), heap_.end(), before_);
       heap_.pop_back();
     }
-    heap_.push_back({std::string(record.key), ToInfo(record)});
-    std::push_heap(heap_.begin(), heap_.end(), MoreFailing);
+    heap_.push_back(make());
+    std::push_heap(heap_.begin(), heap_.end(), before_);
   }
 
-  std::vector<FailingKey> Take() && {
-    std::sort_heap(heap_.begin(), heap_.end(), MoreFailing);
+  std::vector<T> Take() && {
+    std::sort_heap(heap_.begin(), heap_.end(), before_);
     return std::move(heap_);
   }
 
  private:
   const size_t limit_;
-  std::vector<FailingKey> heap_;
+  const Before before_;
+  std::vector<T> heap_;
 };
 
 // Counts groups: exactly up to kMaxSummaryGroups of them, and from there on by the algorithm of
@@ -127,8 +137,9 @@ int64_t Between(int64_t then_us, int64_t now_us) {
   return __builtin_sub_overflow(now_us, then_us, &us) ? 0 : us;
 }
 
-Status AddPending(const storage::Reader& reader, QueueId queue, size_t top_groups, int64_t now_us,
-                  QueueSummary* summary) {
+Status AddPending(const storage::Reader& reader, QueueId queue, const SummaryOptions& options,
+                  int64_t now_us, QueueSummary* summary) {
+  Top<PendingKey> oldest(options.top_oldest, Older);
   GroupCounts groups;
   GroupCounts namespaces;
   Status s = storage::ScanPendingUnordered(reader, queue, [&](const PendingRecord& record) {
@@ -146,10 +157,20 @@ Status AddPending(const storage::Reader& reader, QueueId queue, size_t top_group
     // Not the first in hand-out order: a key that was moved to another lane keeps its added_at.
     summary->oldest_added_at_us =
         std::min(record.added_at_us, summary->oldest_added_at_us.value_or(record.added_at_us));
+    oldest.Offer(
+        [&record](const PendingKey& other) {
+          if (record.added_at_us != other.added_at_us)
+            return record.added_at_us < other.added_at_us;
+          return record.key < other.key;
+        },
+        [&record] {
+          return PendingKey{std::string(record.key), record.added_at_us};
+        });
     return true;
   });
-  summary->groups = groups.Depths(top_groups);
-  summary->namespaces = namespaces.Depths(top_groups);
+  summary->top_oldest = std::move(oldest).Take();
+  summary->groups = groups.Depths(options.top_groups);
+  summary->namespaces = namespaces.Depths(options.top_groups);
   return s;
 }
 
@@ -158,6 +179,7 @@ Status AddDelayed(const storage::Reader& reader, QueueId queue, int64_t now_us,
   return storage::ScanDelayed(reader, queue, [summary, now_us](const DelayedRecord& record) {
     ++summary->delayed;
     summary->due.Add(kDueBoundsUs, Between(now_us, record.ready_at_us));
+    summary->delays.Add(kDelayBoundsUs, record.delay_us);
     if (!summary->next_ready_at_us) summary->next_ready_at_us = record.ready_at_us;
     return true;
   });
@@ -165,11 +187,15 @@ Status AddDelayed(const storage::Reader& reader, QueueId queue, int64_t now_us,
 
 Status AddFailures(const storage::Reader& reader, QueueId queue, size_t top_failing,
                    QueueSummary* summary) {
-  TopFailing top(top_failing);
+  Top<FailingKey> top(top_failing, MoreFailing);
   Status s = storage::ScanFailures(reader, queue, [&](const FailureRecord& record) {
     ++summary->failing;
     summary->failure_counts.Add(kFailureBounds, record.count);
-    top.Offer(record);
+    // Scans come in the order of the keys, so a later key of the same count never belongs in.
+    top.Offer([&record](const FailingKey& other) { return record.count > other.failures.count; },
+              [&record] {
+                return FailingKey{std::string(record.key), ToInfo(record)};
+              });
     return true;
   });
   summary->top_failing = std::move(top).Take();
@@ -217,7 +243,7 @@ Status StoreView::Summarize(std::string_view queue, const SummaryOptions& option
   const storage::Reader& reader = *rep_->reader;
   const int64_t now_us = options.now_us.value_or(Clock::System()->WallUs());
   if (Status s = AddState(reader, id, summary); !s.ok()) return s;
-  if (Status s = AddPending(reader, id, options.top_groups, now_us, summary); !s.ok()) return s;
+  if (Status s = AddPending(reader, id, options, now_us, summary); !s.ok()) return s;
   if (Status s = AddDelayed(reader, id, now_us, summary); !s.ok()) return s;
   if (Status s = AddFailures(reader, id, options.top_failing, summary); !s.ok()) return s;
   return AddCursors(reader, id, summary);

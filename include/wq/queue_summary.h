@@ -21,6 +21,11 @@ struct FailingKey {
   FailureInfo failures;
 };
 
+struct PendingKey {
+  std::string key;
+  int64_t added_at_us = 0;
+};
+
 struct GroupDepth {
   std::string group;
   uint64_t pending = 0;
@@ -45,7 +50,11 @@ struct GroupDepths {
 inline constexpr std::array<int64_t, 8> kAgeBoundsUs = {
     1'000'000,     10'000'000,     60'000'000,     600'000'000,
     3'600'000'000, 21'600'000'000, 86'400'000'000, 604'800'000'000};
-inline constexpr std::array<int64_t, 4> kDueBoundsUs = {0, 1'000'000, 60'000'000, 3'600'000'000};
+inline constexpr std::array<int64_t, 8> kDueBoundsUs = {
+    0,           1'000'000,     10'000'000,     60'000'000,
+    600'000'000, 3'600'000'000, 21'600'000'000, 86'400'000'000};
+inline constexpr std::array<int64_t, 8> kDelayBoundsUs = {
+    10'000, 100'000, 1'000'000, 10'000'000, 60'000'000, 600'000'000, 3'600'000'000, 21'600'000'000};
 inline constexpr std::array<uint64_t, 5> kFailureBounds = {1, 2, 5, 10, 100};
 
 template <typename T, size_t N>
@@ -75,12 +84,14 @@ struct QueueSummary {
   bool PausedAt(int64_t wall_us) const {
     return paused && (!paused_until_us || *paused_until_us > wall_us);
   }
-  std::optional<int64_t> oldest_added_at_us;     // Of the pending keys.
-  std::optional<int64_t> next_ready_at_us;       // Of the delayed keys.
-  Histogram<int64_t, kAgeBoundsUs.size()> ages;  // Of the pending keys, since they were added.
-  Histogram<int64_t, kDueBoundsUs.size()> due;   // Of the delayed keys, until they are ready.
+  std::optional<int64_t> oldest_added_at_us;         // Of the pending keys.
+  std::optional<int64_t> next_ready_at_us;           // Of the delayed keys.
+  Histogram<int64_t, kAgeBoundsUs.size()> ages;      // Of the pending keys, since they were added.
+  Histogram<int64_t, kDueBoundsUs.size()> due;       // Of the delayed keys, until they are ready.
+  Histogram<int64_t, kDelayBoundsUs.size()> delays;  // Of the delayed keys, what was asked for.
   Histogram<uint64_t, kFailureBounds.size()> failure_counts;  // Of the failing keys.
   std::vector<FailingKey> top_failing;  // By count, highest first; then by key.
+  std::vector<PendingKey> top_oldest;   // Of the pending keys, oldest first; then by key.
 
   uint32_t shards = 0;     // Of the last opening that had any.
   GroupDepths groups;      // Keys without a group are left out.
@@ -93,6 +104,7 @@ struct QueueSummary {
 struct SummaryOptions {
   size_t top_failing = 10;
   size_t top_groups = 10;
+  size_t top_oldest = 0;
   std::optional<int64_t> now_us = {};  // What ages are counted to. Unset: the wall clock.
 };
 

@@ -82,6 +82,10 @@ class StoreView {
 
   // The entries of one key, at most one of a state. NotFound: the queue holds nothing of this key.
   Status Find(std::string_view queue, std::string_view key, std::vector<Entry>* entries) const;
+  // The same for many keys in the time of about one; the keys that nothing is held of are left out.
+  // In the order of `keys`, which must differ from one another.
+  Status FindAll(std::string_view queue, const std::vector<std::string>& keys,
+                 std::vector<Entry>* entries) const;
 
   // How many keys are handed out before `entry`, which Find gave and which is pending, if lanes go
   // strictly one after the other and nothing is added. Counts up to `max_counted` keys, and looks at

@@ -63,6 +63,38 @@ TEST_F(StoreViewTest, TopFailingAreTheHighestCountsThenTheSmallestKeys) {
   EXPECT_THAT(Summary({.top_failing = 0}).top_failing, IsEmpty());
 }
 
+TEST_F(StoreViewTest, TopOldestAreTheEarliestAddedThenTheSmallestKeys) {
+  for (uint64_t i = 0; i < 50; ++i) {
+    Pending("k" + std::to_string(100 + i), i + 1, i % 2 == 0 ? kFastLane : kSlowLane,
+            5'000 - static_cast<int64_t>((i * 7) % 5));
+  }
+  Delayed("later", 60);  // Added before all of them, but not pending.
+  View();
+  std::vector<std::string> top;
+  for (const PendingKey& key : Summary({.top_oldest = 4}).top_oldest) {
+    top.push_back(key.key + "@" + std::to_string(key.added_at_us));
+  }
+  // (i * 7) % 5 is 4 first for i = 2, 7, 12 and 17.
+  EXPECT_THAT(top, ElementsAre("k102@4996", "k107@4996", "k112@4996", "k117@4996"));
+  EXPECT_THAT(Summary().top_oldest, IsEmpty());
+}
+
+TEST_F(StoreViewTest, DelaysAreCountedByWhatWasAskedForAndByWhatIsLeft) {
+  for (const int64_t delay_us :
+       std::vector<int64_t>{1, 10'000, 10'001, 60'000'000, 90'000'000'000}) {
+    storage::PutDelayed(kPods,
+                        {.key = "k" + std::to_string(delay_us),
+                         .ready_at_us = 1'000 + delay_us,
+                         .delay_us = delay_us,
+                         .added_at_us = 1'000},
+                        &batch_);
+  }
+  View();
+  const QueueSummary summary = Summary({.now_us = 11'000});
+  EXPECT_THAT(summary.delays.counts, ElementsAre(2, 1, 0, 0, 1, 0, 0, 0, 1));
+  EXPECT_THAT(summary.due.counts, ElementsAre(2, 1, 0, 1, 0, 0, 0, 0, 1));
+}
+
 TEST_F(StoreViewTest, SummaryCountsTheQuarantinedApart) {
   Failing("a", 1);
   Quarantined("b", 9, 700);

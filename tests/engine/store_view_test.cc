@@ -169,6 +169,30 @@ TEST_F(StoreViewTest, AVisitorStopsTheWalkAnywhere) {
   }
 }
 
+TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
+  Pending("a", 1);
+  Pending("b", 2);
+  Delayed("b", 300);
+  Delayed("c", 200);
+  Failing("c", 2);
+  Failing("d", 3);
+  Quarantined("e", 4, 700);
+  View();
+  std::vector<Entry> entries;
+  ASSERT_TRUE(view_->FindAll("pods", {"e", "nothing", "d", "c", "b", "a"}, &entries).ok());
+  std::vector<std::string> all;
+  for (const Entry& entry : entries) all.push_back(Render(entry));
+  std::vector<std::string> each;
+  for (const char* key : {"e", "d", "c", "b", "a"}) {
+    for (std::string& found : Found(key)) each.push_back(std::move(found));
+  }
+  EXPECT_EQ(all, each);
+  EXPECT_EQ(all.size(), 6U);
+  ASSERT_TRUE(view_->FindAll("pods", {}, &entries).ok());
+  EXPECT_TRUE(entries.empty());
+  EXPECT_EQ(view_->FindAll("none", {"a"}, &entries).code(), StatusCode::kNotFound);
+}
+
 TEST_F(StoreViewTest, FindTellsAllThatIsKnown) {
   Pending("a", 1, kSlowLane);
   Delayed("b", 100);

@@ -96,7 +96,13 @@ void PrintQueueRows(const std::vector<wq::QueueSummary>& queues, const Show& sho
   std::vector<std::string> header = {"QUEUE",  "PENDING", "FAST",      "SLOW",    "OTHER LANES",
                                      "GROUPS", "SHARDS",  "DELAYED",   "FAILING", "QUARANTINED",
                                      "PAUSED", "OLDEST",  "NEXT READY"};
-  if (wide) header.insert(header.end(), {"DUE NOW", "IN 1S", "IN 1M", "IN 1H", "NAMESPACES"});
+  if (wide) {
+    header.emplace_back("DUE NOW");
+    for (size_t i = 1; i < wq::kDueBoundsUs.size(); ++i) {
+      header.push_back("IN " + FormatAge(std::chrono::microseconds{wq::kDueBoundsUs[i]}));
+    }
+    header.emplace_back("NAMESPACES");
+  }
   Table table(header, out);
   for (const wq::QueueSummary& queue : queues) {
     std::vector<std::string> row = {

@@ -96,6 +96,7 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   json["next_ready_at"] = next ? Json(FormatTime(*next)) : Json();
   json["ages"] = HistogramJson(queue.ages, wq::kAgeBoundsUs, "up_to_seconds", Seconds);
   json["due"] = HistogramJson(queue.due, wq::kDueBoundsUs, "up_to_seconds", Seconds);
+  json["delays"] = HistogramJson(queue.delays, wq::kDelayBoundsUs, "up_to_seconds", Seconds);
   json["failure_counts"] = HistogramJson(queue.failure_counts, wq::kFailureBounds, "up_to",
                                          [](uint64_t bound) { return bound; });
   Json& top = json["top_failing"] = Json::array();

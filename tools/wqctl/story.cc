@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "tools/wqctl/bars.h"
 #include "tools/wqctl/duration.h"
 #include "wq/keys.h"
 
@@ -35,65 +36,28 @@ std::string RightAligned(const std::string& text, size_t columns) {
   return std::string(columns > text.size() ? columns - text.size() : 0, ' ') + text;
 }
 
-using Bars = std::vector<std::pair<std::string, uint64_t>>;
-
 // From the first line that is not 0 to the last.
 void PrintBars(const std::string& title, const Bars& bars, size_t columns, Output* out) {
-  const auto counts = [](const auto& bar) { return bar.second > 0; };
+  const auto counts = [](const Bar& bar) { return bar.count > 0; };
   const auto first = std::find_if(bars.begin(), bars.end(), counts);
   const auto last = std::find_if(bars.rbegin(), bars.rend(), counts).base();
   if (first == bars.end()) return;
   out->Write("\n  " + title + "\n");
   uint64_t most = 1;
-  for (const auto& [label, count] : bars) most = std::max(most, count);
+  for (const Bar& bar : bars) most = std::max(most, bar.count);
   const size_t used = 4 + kLabelColumns + kCountColumns + 2;
   const size_t width = std::min(kMaxBar, columns > used + 5 ? columns - used : 5);
   for (auto bar = first; bar != last; ++bar) {
-    const auto& [label, count] = *bar;
+    const uint64_t count = bar->count;
     // Whatever is there shows.
     const auto length =
         std::max<size_t>(count > 0 ? 1 : 0, static_cast<size_t>(static_cast<double>(width) *
                                                                 static_cast<double>(count) /
                                                                 static_cast<double>(most)));
-    out->Write("    " + Padded(label, kLabelColumns) +
+    out->Write("    " + Padded(bar->label, kLabelColumns) +
                RightAligned(std::to_string(count), kCountColumns) +
                (length == 0 ? "" : "  " + std::string(length, '#')) + "\n");
   }
-}
-
-std::string UnitText(int64_t us) { return FormatAge(std::chrono::microseconds{us}); }
-
-Bars AgeBars(const wq::QueueSummary& queue) {
-  Bars bars;
-  for (size_t i = 0; i < wq::kAgeBoundsUs.size(); ++i) {
-    bars.emplace_back("up to " + UnitText(wq::kAgeBoundsUs[i]), queue.ages.counts[i]);
-  }
-  bars.emplace_back("longer", queue.ages.counts.back());
-  return bars;
-}
-
-Bars DueBars(const wq::QueueSummary& queue) {
-  Bars bars;
-  for (size_t i = 0; i < wq::kDueBoundsUs.size(); ++i) {
-    bars.emplace_back(i == 0 ? "now" : "within " + UnitText(wq::kDueBoundsUs[i]),
-                      queue.due.counts[i]);
-  }
-  bars.emplace_back("later", queue.due.counts.back());
-  return bars;
-}
-
-Bars FailureBars(const wq::QueueSummary& queue) {
-  Bars bars;
-  uint64_t from = 1;
-  for (size_t i = 0; i < wq::kFailureBounds.size(); ++i) {
-    const uint64_t to = wq::kFailureBounds[i];
-    bars.emplace_back(
-        from == to ? std::to_string(to) : std::to_string(from) + " to " + std::to_string(to),
-        queue.failure_counts.counts[i]);
-    from = to + 1;
-  }
-  bars.emplace_back("more", queue.failure_counts.counts.back());
-  return bars;
 }
 
 // "fast 2, slow 1, 7 3": of many lanes the highest.
@@ -119,12 +83,6 @@ void Line(const std::string& label, const std::string& text, Output* out) {
 std::string CountAnd(uint64_t count, const std::string& more) {
   const std::string text = std::to_string(count);
   return more.empty() ? text : Padded(text, 8) + "  " + more;
-}
-
-std::string StoryPause(const wq::QueueSummary& queue, const Show& show) {
-  if (!queue.PausedAt(show.now_us)) return "no";
-  if (!queue.paused_until_us) return "yes, until resume";
-  return "yes, and goes on " + show.Until(*queue.paused_until_us);
 }
 
 void PrintFailing(const wq::QueueSummary& queue, const Show& show, size_t columns, Output* out) {
@@ -178,28 +136,12 @@ void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns,
   if (oldest) Line("oldest", show.Age(*oldest) + " pending", out);
   PrintBars("pending for", AgeBars(queue), columns, out);
   PrintBars("due", DueBars(queue), columns, out);
+  PrintBars("delayed by", DelayBars(queue), columns, out);
   PrintBars("failures of a key", FailureBars(queue), columns, out);
   PrintFailing(queue, show, columns, out);
   PrintDepths("pending by group", queue.groups, out);
   PrintDepths("pending by namespace", queue.namespaces, out);
   PrintCursors(queue, out);
-}
-
-std::string OwnerText(const wq::StoreInfo& store) {
-  if (store.owner_pid == 0) return "none so far";
-  const std::string pid = "pid " + std::to_string(store.owner_pid);
-  if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
-  if (store.owner_alive) return pid + ", running";
-  if (store.wal_bytes == 0) return pid + ", closed it cleanly";
-  return pid + ", is gone and did not close it";
-}
-
-std::string FilesText(const wq::StoreInfo& store) {
-  std::string text = "log " + FormatBytes(store.wal_bytes);
-  for (const auto& [family, bytes] : store.family_bytes) {
-    if (bytes > 0) text.append(", ").append(family).append(" ").append(FormatBytes(bytes));
-  }
-  return text;
 }
 
 void PrintStore(const wq::StoreInfo& store, const Show& show, Output* out) {
@@ -242,6 +184,29 @@ std::string FormatBytes(uint64_t bytes) {
   std::array<char, 32> text{};
   const int n = std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
   return {text.data(), static_cast<size_t>(n)};
+}
+
+std::string StoryPause(const wq::QueueSummary& queue, const Show& show) {
+  if (!queue.PausedAt(show.now_us)) return "no";
+  if (!queue.paused_until_us) return "yes, until resume";
+  return "yes, and goes on " + show.Until(*queue.paused_until_us);
+}
+
+std::string OwnerText(const wq::StoreInfo& store) {
+  if (store.owner_pid == 0) return "none so far";
+  const std::string pid = "pid " + std::to_string(store.owner_pid);
+  if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
+  if (store.owner_alive) return pid + ", running";
+  if (store.wal_bytes == 0) return pid + ", closed it cleanly";
+  return pid + ", is gone and did not close it";
+}
+
+std::string FilesText(const wq::StoreInfo& store) {
+  std::string text = "log " + FormatBytes(store.wal_bytes);
+  for (const auto& [family, bytes] : store.family_bytes) {
+    if (bytes > 0) text.append(", ").append(family).append(" ").append(FormatBytes(bytes));
+  }
+  return text;
 }
 
 void PrintStory(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,

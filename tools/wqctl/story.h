@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tools/wqctl/output.h"
@@ -19,5 +21,10 @@ void PrintStory(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>&
 
 // "12.1 MiB".
 std::string FormatBytes(uint64_t bytes);
+
+// Cells of the story.
+std::string StoryPause(const wq::QueueSummary& queue, const Show& show);
+std::string OwnerText(const wq::StoreInfo& store);
+std::string FilesText(const wq::StoreInfo& store);
 
 }  // namespace wqctl
