@@ -12,7 +12,8 @@ set -euo pipefail
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev nlohmann-json3-dev
   libcpp-httplib-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
-all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less)
+# chromium looks at the page of wqctl report; without it that test says that it is skipped.
+all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less chromium)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;

@@ -32,6 +32,7 @@ constexpr Verb kVerbs[] = {
     {"add", ParseAdd, "enqueue keys"},
     {"work", ParseWork, "run a command for each key, with retries and backoff"},
     {"inspect", ParseInspect, "show the queues, or all that is known of one key"},
+    {"report", ParseReport, "write all of that as an HTML page with charts"},
     {"ls", ParseLs, "list entries, by many filters"},
     {"dump", ParseDump, "print all that a store holds, for load"},
     {"diff", ParseDiff, "show what became of the keys between two stores or dumps"},

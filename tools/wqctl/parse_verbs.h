@@ -42,6 +42,8 @@ Command ParseDump(const Input& input);  // dump.cc
 Command ParseLoad(const Input& input);  // load.cc
 Command ParseDiff(const Input& input);  // diff.cc
 
+Command ParseReport(const Input& input);  // report.cc
+
 // watch.cc
 Command ParseWatch(const Input& input);
 Command ParseTop(const Input& input);
