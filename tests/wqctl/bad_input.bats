@@ -3,7 +3,7 @@
 load helpers
 
 # Every verb that needs a store, with words that would do.
-VERBS=(inspect ls dump verify "quarantine ls" "cursor ls" "cursor get -q q c" "watch --count 1"
+VERBS=(inspect "report -o page" ls dump verify "quarantine ls" "cursor ls" "cursor get -q q c" "watch --count 1"
   "add -q q k" "work -q q -- true" "rm -q q --yes k" "cancel-delay -q q --yes k" "requeue -q q --yes k"
   "forget -q q --yes k" "quarantine release -q q --yes k" "quarantine drop -q q --dry-run k"
   "pause -q q --yes" "resume -q q --yes" "load line" "load --dry-run line" "repair --into new"

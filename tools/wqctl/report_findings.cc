@@ -33,6 +33,7 @@ class Looker {
 
   void LookAt(const wq::StoreInfo& store) {
     if (store.owner_pid == 0 || store.owner_alive || store.wal_bytes == 0) return;
+    if (store.snapshot_at_us != 0) return;
     found_->push_back({Weight::kBad, "store",
                        "The last owner, " + OwnerText(store) + ": it was killed, or it crashed.",
                        "wqctl verify"});

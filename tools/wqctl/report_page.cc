@@ -38,6 +38,7 @@ std::string RenderStore(const wq::StoreInfo& store, const Show& show) {
   const auto ago = [&show](int64_t us) { return HtmlTime(show.Ago(us), us); };
   std::string html = "<dl class=\"facts\">\n";
   html += Fact("store", HtmlBytes(store.dir, 4096), "long");
+  if (store.snapshot_at_us != 0) html += Fact("snapshot", "taken " + ago(store.snapshot_at_us));
   html += Fact("owner", HtmlText(OwnerText(store)));
   if (store.opened_at_us != 0) html += Fact("opened", ago(store.opened_at_us));
   if (store.written_at_us != 0) html += Fact("written", ago(store.written_at_us));
