@@ -82,10 +82,11 @@ Status VerifyCopy(const std::string& dir, const std::string& of) {
 std::string EarlierOf(const std::string& dir, const std::string& uuid) {
   std::vector<SnapshotInfo> all;
   if (!ListSnapshots(dir, &all).ok()) return {};
-  for (auto snapshot = all.rbegin(); snapshot != all.rend(); ++snapshot) {
-    if (snapshot->uuid == uuid) return snapshot->path;
+  std::string latest;
+  for (const SnapshotInfo& snapshot : all) {
+    if (snapshot.uuid == uuid) latest = snapshot.path;
   }
-  return {};
+  return latest;
 }
 
 // A directory inside the store would be a foreign file there.
