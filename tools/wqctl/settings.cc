@@ -82,6 +82,7 @@ void ReadLine(const std::string& line, const std::string& where, Values* values)
     return;
   }
   std::vector<std::string> names;
+  names.reserve(kSettings.size());
   for (const SettingKind& kind : kSettings) names.emplace_back(kind.name);
   const std::optional<std::string> meant = Nearest(name, names);
   Usage(where + ": there is no setting \"" + wq::EscapeKey(name, 100) + "\"" +
