@@ -46,7 +46,7 @@ bench-peers: ## wq beside beanstalkd and redis-server, which it installs
 
 package:  ## Debian packages in build/packages/: libwq0, libwq-dev, wqctl
 	@tools/dev/deps.sh build
-	@tools/dev/build.sh release wq_shared wq_static wqctl
+	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
 	@cpack --config build/CPackConfig.cmake
 
 lint:     ## formatting, shell scripts, clang-tidy, clang's thread-safety analysis
