@@ -19,6 +19,9 @@ done
 libraries=$(dirname -- "$(find "$prefix" -name libwq.so.0)")
 export LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig
 export GOCACHE=$build/go/cache GOPATH=$build/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false'
+# Go's cache does not know of C headers; of flags it does.
+headers=$(find "$prefix/include" -type f -name '*.h' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
+export CGO_CFLAGS="-O2 -g -DWQ_HEADERS=${headers%% *}"
 
 cd "$module"
 case $mode in

@@ -44,7 +44,8 @@ go_consumer() {
   cp "$module/examples/readme/main.go" go_consumer
   (
     cd go_consumer
-    export GOCACHE=$build/go/cache GOPATH=$build/go/path GOPROXY=off GOFLAGS=-mod=mod PKG_CONFIG_PATH=$1
+    # A cache of its own: Go's does not know what pkg-config said.
+    export GOCACHE=$scratch/go/cache GOPATH=$scratch/go/path GOPROXY=off GOFLAGS=-mod=mod PKG_CONFIG_PATH=$1
     quiet go mod init example.com/consumer
     quiet go mod edit -require example.org/wq@v0.0.0 -replace "example.org/wq=$module"
     quiet go build -o shared .
