@@ -178,10 +178,10 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
 @test "the page stays below 2 MB: many queues, long keys and errors that cost most" {
   wqctl init
   # Of everything as much as there may be, in the bytes that take most room on a page.
-  jq -cn '("\"" * 1000) as $long | "2026-01-31T11:00:00Z" as $time | range(200) as $queue |
-    {record: "queue", queue: "q\($queue)", created_at: $time, sequence_high_water: 99, shards: 0},
-    (range(12) | {queue: "q\($queue)", key: ("\(.)" + $long), state: "pending", group: $long, added_at: $time,
-      failures: 9, last_error: $long, first_failure_at: $time, last_failure_at: $time})' >lines
+  jq -cn '("\"" * 1000) as $long | "2026-01-31T11:00:00Z" as $time | ("q" * 60) as $q | range(400) as $queue |
+    {record: "queue", queue: "\($q)\($queue)", created_at: $time, sequence_high_water: 99, shards: 0},
+    (range(12) | {queue: "\($q)\($queue)", key: ("\(.)" + $long), state: "delayed", group: $long, added_at: $time,
+      ready_at: $time, delay_seconds: 90, failures: 9, last_error: $long, first_failure_at: $time, last_failure_at: $time})' >lines
   wqctl load lines
   wqctl report -o r.html
   [ "$(stat -c %s r.html)" -lt 2000000 ]

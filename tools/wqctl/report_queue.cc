@@ -11,7 +11,7 @@
 namespace wqctl {
 namespace {
 
-constexpr size_t kMaxQueueRows = 500;
+constexpr size_t kMaxQueueRows = 300;
 constexpr size_t kMaxLaneBars = 10;
 constexpr size_t kMaxFailingShown = 10;
 constexpr size_t kMaxCursorsShown = 20;
@@ -188,14 +188,14 @@ std::string RenderQueue(const wq::QueueSummary& queue, const Show& show) {
   html += "</h2>\n";
   if (IsEmpty(queue)) return html + "<p class=\"note\">Nothing is in it.</p></section>\n";
   html += Tiles(queue, show) + "<div class=\"charts\">\n";
+  // Those of a height beside one another.
   html += ColumnCard("Pending for", AgeBars(queue), "pending");
-  html += BarCard("Pending by lane", LaneBars(queue), "pending");
-  html += DepthCard("Pending by namespace", queue.namespaces);
-  html += DepthCard("Pending by group", queue.groups);
   html += ColumnCard("Due within", DueBars(queue), "delayed");
   html += ColumnCard("Delayed by", DelayBars(queue), "delayed");
   html += ColumnCard("Failures of a key", FailureBars(queue), "failing");
-  html += FailingCard(queue, show) + CursorCard(queue);
+  html += BarCard("Pending by lane", LaneBars(queue), "pending") + CursorCard(queue);
+  html += DepthCard("Pending by namespace", queue.namespaces);
+  html += DepthCard("Pending by group", queue.groups) + FailingCard(queue, show);
   return html + "</div></section>\n";
 }
 

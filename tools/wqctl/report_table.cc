@@ -12,7 +12,7 @@
 namespace wqctl {
 namespace {
 
-constexpr size_t kMaxErrorCell = 120;
+constexpr size_t kMaxErrorCell = 100;
 constexpr size_t kMaxGroupCell = 64;
 
 // A row's cells. What a column is sorted by, if that is not its text, is in the cell.
