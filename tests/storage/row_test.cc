@@ -1,0 +1,116 @@
+// What a row may not be, as verify and repair judge it. (Good ones: records_test.cc and verify_test.cc.)
+#include "storage/row.h"
+
+#include <string>
+
+#include "records_fixture.h"
+#include "storage/fields.h"
+#include "storage/record_keys.h"
+
+namespace wq::storage {
+namespace {
+
+class RowTest : public RecordsTest {
+ protected:
+  // The one record of the batch.
+  Status DecodeOne() {
+    Status status = Status::NotFound("nothing");
+    batch_.ForEach(
+        [&](const Mutation& put) { status = row_.Decode(put.family, put.key, put.value); });
+    batch_.Clear();
+    return status;
+  }
+  Row row_;
+};
+
+TEST_F(RowTest, KeysThatFitNothing) {
+  EXPECT_STATUS(kCorruption, "too short", row_.Decode(Family::kDirty, "\1\2\3", ""));
+  EXPECT_STATUS(kCorruption, "nothing has this key", row_.Decode(Family::kDefault, "stranger", ""));
+  EXPECT_STATUS(kCorruption, "nothing has this key",
+                row_.Decode(Family::kDefault, std::string(kStatePrefix) + "\1", ""));
+  EXPECT_STATUS(kCorruption, "cannot be decoded", row_.Decode(Family::kDefault, kStoreKey, "\xff"));
+  const std::string longest(kMaxKeyBytes, 'k');
+  PutFailures(kQueue, {longest, 1, 2, 3, "e"}, &batch_);
+  EXPECT_OK(DecodeOne());
+  EXPECT_EQ(row_.key(), longest);
+  PutFailures(kQueue, {longest + "k", 1, 2, 3, "e"}, &batch_);
+  EXPECT_STATUS(kCorruption, "too long", DecodeOne());
+}
+
+TEST_F(RowTest, QueuesHaveANameAndAnId) {
+  for (const char* name : {"q", "Pods-1.a_b", "zZ09"}) {
+    PutQueue({name, 1, 2}, &batch_);
+    EXPECT_OK(DecodeOne());
+    EXPECT_EQ(row_.kind(), Row::Kind::kQueue);
+    EXPECT_EQ(row_.queue(), 1U);
+  }
+  for (const std::string& name :
+       {std::string(), std::string("a/b"), std::string("a b"), std::string("a{"), std::string("["),
+        std::string("\xc3\xa9"), std::string("nul\0", 4), std::string(65, 'a')}) {
+    PutQueue({name, 1, 2}, &batch_);
+    EXPECT_STATUS(kCorruption, "a bad queue name", DecodeOne());
+    PutCursor(kQueue, {name, "v"}, &batch_);
+    EXPECT_STATUS(kCorruption, name.empty() ? "too short" : "a bad cursor name", DecodeOne());
+  }
+  PutQueue({"q", 0, 2}, &batch_);
+  EXPECT_STATUS(kCorruption, "without an id", DecodeOne());
+  EXPECT_STATUS(kCorruption, "cannot be decoded",
+                row_.Decode(Family::kDefault, std::string(kQueuePrefix) + "q", "\xff"));
+}
+
+TEST_F(RowTest, NumbersAreInTheirRange) {
+  for (const int64_t delay : {int64_t{-1}, kMin, kMaxDelay.count() + 1, kMax}) {
+    PutDelayed(kQueue, {"k", 5, delay, 6, kSlowLane, "g"}, &batch_);
+    EXPECT_STATUS(kCorruption, "a delay that is out of range", DecodeOne());
+  }
+  for (const int64_t delay : {int64_t{0}, kMaxDelay.count()}) {
+    PutDelayed(kQueue, {"k", 5, delay, 6, kSlowLane, "g"}, &batch_);
+    EXPECT_OK(DecodeOne());
+    EXPECT_EQ(row_.delayed().delay_us, delay);
+    EXPECT_EQ(row_.delayed().group, "g");
+  }
+  PutFailures(kQueue, {"k", 0, 1, 2, "e"}, &batch_);
+  EXPECT_STATUS(kCorruption, "failures that count none", DecodeOne());
+  PutQuarantine(kQueue, {{"k", 0, 1, 2, "e"}, 3, kFastLane, "g"}, &batch_);
+  EXPECT_OK(DecodeOne());  // It may have been given up by hand.
+}
+
+TEST(Fields, WhatIsCutOffIsNoGood) {
+  Fields number(std::string_view("\x80\x80", 2));
+  EXPECT_EQ(number.Number(), 0U);
+  EXPECT_FALSE(number.good());
+  EXPECT_FALSE(number.more());
+  Fields endless(std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11));
+  EXPECT_EQ(endless.Number(), 0U);
+  EXPECT_FALSE(endless.good());
+  Fields bytes(
+      std::string_view("\x03"
+                       "ab",
+                       3));
+  EXPECT_EQ(bytes.Bytes(), "");
+  EXPECT_FALSE(bytes.good());
+  EXPECT_EQ(bytes.Take(1), "") << "and nothing after it is";
+  Fields wide(std::string_view("\x80\x80\x80\x80\x10", 5));  // 2^32.
+  wide.Small();
+  EXPECT_FALSE(wide.good());
+}
+
+TEST(Fields, AreTakenOneAfterTheOther) {
+  Fields fields(
+      std::string_view("\x05"
+                       "\x02"
+                       "ab"
+                       "\xff\xff\xff\xff\x0f"
+                       "x",
+                       10));
+  EXPECT_EQ(fields.Number(), 5U);
+  EXPECT_EQ(fields.Bytes(), "ab");
+  EXPECT_EQ(fields.Small(), UINT32_MAX);
+  EXPECT_TRUE(fields.more());
+  EXPECT_EQ(fields.Take(1), "x");
+  EXPECT_FALSE(fields.more());
+  EXPECT_TRUE(fields.good());
+}
+
+}  // namespace
+}  // namespace wq::storage
