@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-#include "tools/wqctl/cli.h"
-
 namespace wqctl {
 namespace {
 
@@ -40,12 +38,6 @@ std::optional<std::string> FromHex(std::string_view text) {
     bytes.push_back(static_cast<char>(*high << 4 | *low));
   }
   return bytes;
-}
-
-std::string KeyOfHex(std::string_view text) {
-  std::optional<std::string> bytes = FromHex(text);
-  if (!bytes) Usage("\"" + std::string(text.substr(0, 100)) + "\" is not hexadecimal");
-  return *std::move(bytes);
 }
 
 }  // namespace wqctl

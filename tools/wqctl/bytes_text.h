@@ -9,7 +9,5 @@ namespace wqctl {
 
 std::string ToHex(std::string_view bytes);  // Lower case.
 std::optional<std::string> FromHex(std::string_view text);
-// For the command line. Throws UsageError.
-std::string KeyOfHex(std::string_view text);
 
 }  // namespace wqctl

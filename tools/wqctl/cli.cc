@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "tools/wqctl/bytes_text.h"
 #include "tools/wqctl/queues.h"
 
 namespace wqctl {
@@ -63,6 +65,12 @@ struct VerbParser::Cli {
 };
 
 void Usage(std::string message) { throw UsageError{std::move(message)}; }
+
+std::string KeyOfHex(std::string_view text) {
+  std::optional<std::string> bytes = FromHex(text);
+  if (!bytes) Usage("\"" + std::string(text.substr(0, kShownBytes)) + "\" is not hexadecimal");
+  return *std::move(bytes);
+}
 
 VerbParser::VerbParser(const Verb& verb, std::string* store_dir)
     : verb_(verb),

@@ -30,6 +30,8 @@ struct UsageError {
   std::string message;
 };
 [[noreturn]] void Usage(std::string message);
+// A key that was given in hexadecimal. Throws UsageError.
+std::string KeyOfHex(std::string_view text);
 
 // Thrown: there is nothing to do but to print this.
 struct Help {

@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "tools/wqctl/bytes_text.h"
 #include "wq/keys.h"
 
 namespace wqctl {

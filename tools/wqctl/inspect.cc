@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "tools/wqctl/bytes_text.h"
 #include "tools/wqctl/duration.h"
 #include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/json.h"

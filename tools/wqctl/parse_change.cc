@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "tools/wqctl/bytes_text.h"
 #include "tools/wqctl/filter.h"
 #include "tools/wqctl/key_change.h"
 #include "tools/wqctl/parse_verbs.h"
