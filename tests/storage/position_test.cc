@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,11 +71,12 @@ TEST_F(PositionTest, DamageInItsBlockIsReported) {
 }
 
 TEST_F(PositionTest, AFailedReadIsNotTakenForFewerKeys) {
-  for (const auto& [lane, sequence] : order_) {
-    for (const uint64_t max_counted : {0, 30, 1000}) {
+  for (const auto& place : order_) {
+    for (const uint64_t max_counted : {uint64_t{0}, uint64_t{30}, uint64_t{1000}}) {
       support::ForEachFailingRead(storage_, [&](const Reader& reader) {
         uint64_t at_least = 0, at_most = 0;
-        return CountPendingBefore(reader, kQueue, lane, sequence, max_counted, &at_least, &at_most);
+        return CountPendingBefore(reader, kQueue, place.first, place.second, max_counted, &at_least,
+                                  &at_most);
       });
     }
   }
