@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/slabs.h"
 #include "wq/options.h"
 
 namespace wq {
@@ -30,7 +31,7 @@ enum class KeyState : uint8_t {
 
 // A delayed entry. On disk as long as it exists.
 struct DelayEntry {
-  Item* item = nullptr;
+  Item* item = nullptr;     // The one that points here.
   int64_t due_us = 0;       // Steady time; what the heap is ordered by.
   int64_t ready_at_us = 0;  // Wall time; the key of the record on disk.
   int64_t delay_us = 0;     // As asked for.
@@ -39,6 +40,7 @@ struct DelayEntry {
   size_t heap_index = 0;    // Its place in the DelayHeap.
   Position position = 0;    // Of its record.
 };
+using DelayPointer = Slabs<DelayEntry>::Pointer;
 
 // The failures since the last Forget, in family failures or, of a quarantined key, in quarantine. On disk
 // as long as it exists; count >= 1 unless quarantined.
@@ -69,7 +71,7 @@ struct Item {
   int64_t added_at_us = 0;  // Newer than on disk while kProcessingDirty.
   Position position = 0;    // Of that record.
 
-  std::unique_ptr<DelayEntry> delay;
+  DelayPointer delay;
   std::unique_ptr<FailureEntry> failures;
 
   // While the key is dirty, processing, delayed or quarantined; null if it has none.

@@ -248,8 +248,10 @@ Queue::Rep::Effects Queue::Rep::Promote() {
   if (*due_us > now.steady_us) {
     return {};
   }
-  state.FireDue(now, kFireLimit);
-  Effects effects = Finish(0, Journal::Urgency::kLazy);
+  const size_t fired = state.FireDue(now, kFireLimit);
+  // When very many are due the journal's thread is to write the one part while the next one is fired.
+  Effects effects =
+      Finish(0, fired < kFireLimit ? Journal::Urgency::kLazy : Journal::Urgency::kUrgent);
   effects.fired = true;
   return effects;
 }

@@ -205,7 +205,7 @@ QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& 
   if (entry != nullptr) {
     DropDelay(item);
   }
-  item->delay = std::make_unique<DelayEntry>();
+  item->delay = delay_entries_.Make();
   entry = item->delay.get();
   entry->item = item;
   entry->due_us = due_us;
@@ -243,8 +243,12 @@ size_t QueueState::FireDue(Time now, size_t limit) {
     Resume();
     ++fired;
   }
-  for (; fired < limit && !delays_.empty() && delays_.top()->due_us <= now.steady_us; ++fired) {
-    Fire(delays_.top()->item, now.wall_us);
+  for (; fired < limit; ++fired) {
+    const DelayEntry* entry = delays_.Due(now.steady_us);
+    if (entry == nullptr) {
+      break;
+    }
+    Fire(entry->item, now.wall_us);
   }
   return fired;
 }
@@ -259,7 +263,7 @@ void QueueState::Fire(Item* item, int64_t wall_us) {
 std::optional<int64_t> QueueState::NextDue() const {
   std::optional<int64_t> due_us;
   if (!delays_.empty()) {
-    due_us = delays_.top()->due_us;
+    due_us = delays_.NextDueUs();
   }
   if (paused_ && paused_until_us_ != 0) {
     due_us = std::min(due_us.value_or(pause_due_us_), pause_due_us_);
@@ -268,9 +272,8 @@ std::optional<int64_t> QueueState::NextDue() const {
 }
 
 void QueueState::DropDelay(Item* item) {
-  delays_.Remove(item->delay.get());
   EraseDelayed(*item->delay);
-  item->delay.reset();
+  delays_.Remove(std::move(item->delay));
 }
 
 // --- Groups ---

@@ -188,7 +188,8 @@ class QueueState {
   const QuarantinedAdd quarantined_add_;
   storage::MutationBatch* const batch_;
 
-  GroupTable groups_;  // Before items_, which point to it.
+  GroupTable groups_;                // Before items_, which point to it.
+  Slabs<DelayEntry> delay_entries_;  // The same.
   ItemTable items_;
   std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
   std::vector<bool> busy_;  // By shard: one of its keys is processing. Only of a sharded queue.

@@ -94,7 +94,7 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
     return Contradiction(record.key, "has a delay that is out of range");
   }
   SettleGroup(item, record.group);
-  item->delay = std::make_unique<DelayEntry>();
+  item->delay = delay_entries_.Make();
   DelayEntry* entry = item->delay.get();
   entry->item = item;
   // The wall clock may have been set back meanwhile: wait at most the delay that was asked for. One
