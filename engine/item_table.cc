@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "storage/check.h"
 
@@ -75,7 +76,16 @@ uint32_t ItemTable::Hash(std::string_view key) {
 ItemTable::ItemTable() { Resize(kLeastPlaces); }
 
 ItemTable::~ItemTable() {
-  ForEach([](const Item& item) { FreeItem(const_cast<Item*>(&item)); });
+  for (size_t at = 0; at <= mask_; ++at) {
+    if (at + kAhead <= mask_) {
+      PrefetchAt(at + kAhead);
+    }
+    if (places_[at] != 0) {
+      Item* item = ItemAt(places_[at]);
+      Slabs<DelayEntry>::Leave(std::move(item->delay));
+      FreeItem(item);
+    }
+  }
   std::free(places_);
 }
 
@@ -170,7 +180,7 @@ void ItemTable::Resize(size_t capacity) {
   places_seen_.store(places_, std::memory_order_relaxed);
   shift_seen_.store(shift_, std::memory_order_relaxed);
   for (size_t i = 0; i < old_capacity; ++i) {
-    if (i + kAhead < old_capacity) {
+    if (i + kAhead < old_capacity && old[i + kAhead] != 0) {
       __builtin_prefetch(ItemAt(old[i + kAhead]));
     }
     if (old[i] == 0) {

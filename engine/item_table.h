@@ -37,6 +37,9 @@ class ItemTable {
   void Prefetch(std::string_view key) const { PrefetchPlace(Hash(key)); }
   void Prefetch(const Item& item) const { PrefetchPlace(item.hash); }
 
+  // The same for the item at the key's home, once that is in the cache. Not any thread.
+  void PrefetchItem(std::string_view key) const { PrefetchAt(Home(Hash(key))); }
+
   size_t capacity() const { return mask_ + 1; }  // Places, taken or not.
   // In no order.
   template <typename Visit>
@@ -62,6 +65,12 @@ class ItemTable {
   size_t PlaceOf(const Item& item) const;
   void Settle(Item* item, size_t at, size_t distance);
   void Resize(size_t capacity);
+  // Begins to bring the item at a place into the cache. (To look for an address that is none costs more.)
+  void PrefetchAt(size_t at) const {
+    if (places_[at] != 0) {
+      __builtin_prefetch(ItemAt(places_[at]), 1);
+    }
+  }
   void PrefetchPlace(uint32_t hash) const {
     // Whatever the two are, of whichever moment: an address that is no longer one does no harm.
     const Place* places = places_seen_.load(std::memory_order_relaxed);
