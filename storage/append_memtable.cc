@@ -33,6 +33,16 @@ std::string_view UserKey(const char* record) {
   return {record, bytes - kTrailerBytes};
 }
 
+// Sorted, records lie in another order than they came in: so they are brought into the cache some time
+// before they are looked at.
+constexpr int kAhead = 8;
+
+void PrefetchRecord(const char* record) {
+  constexpr size_t kCacheLine = 64;
+  __builtin_prefetch(record);
+  __builtin_prefetch(record + kCacheLine);
+}
+
 // Sorts records as `compare` does: by the bytes of their keys, the newest of one key first.
 class Sorter {
  public:
@@ -70,7 +80,10 @@ class Sorter {
       SortWhole(begin, end);
       return;
     }
-    for (Place row = begin; row != end; ++row) row->word = WordAt(UserKey(row->record), at);
+    for (Place row = begin; row != end; ++row) {
+      if (end - row > kAhead) PrefetchRecord((row + kAhead)->record);
+      row->word = WordAt(UserKey(row->record), at);
+    }
     const auto before = [](const Row& a, const Row& b) { return a.word < b.word; };
     if (!std::is_sorted(begin, end, before)) std::sort(begin, end, before);
     // Unequal words are in order, whether or not a key ends in one. Equal ones need a further look.
@@ -160,7 +173,10 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
 
   bool Valid() const override { return records_ != nullptr && at_ < records_->size(); }
   const char* key() const override { return (*records_)[at_]; }
-  void Next() override { ++at_; }
+  void Next() override {
+    ++at_;
+    if (at_ + kAhead < records_->size()) PrefetchRecord((*records_)[at_ + kAhead]);
+  }
   void Prev() override { --at_; }  // Before the first one: a place behind the last.
   void Seek(const Slice& internal_key, const char* /*memtable_key*/) override {
     Load();
