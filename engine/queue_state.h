@@ -64,6 +64,8 @@ class QueueState {
   Added Add(std::string_view key, const Wanted& wanted, int64_t wall_us);
   // Begins to bring what is known of the key into the cache. Any thread, at any time, under no lock.
   void Prefetch(std::string_view key) const { items_.Prefetch(key); }
+  // The same for the item itself, of a key that Prefetch was called for a while ago. Not any thread.
+  void PrefetchItem(std::string_view key) const { items_.PrefetchItem(key); }
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
   Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
 

@@ -1,108 +1,201 @@
 #include "engine/read_ahead.h"
 
-#include <cstddef>
-#include <thread>
-
-#include "engine/mutex.h"
+#include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace wq {
 namespace {
 
-using storage::MutationBatch;
+constexpr size_t kChunkBytes = size_t{96} << 10;
+constexpr size_t kFew = 512;  // So many records cost less than a thread does.
 
-constexpr size_t kChunkBytes = size_t{128} << 10;
-
-// One chunk of records on its way from the thread that reads to the one that visits.
-class Handover {
- public:
-  // Gives the chunk away, and clears it. Blocks: until the one before was taken. False: no more is wanted.
-  bool Give(MutationBatch* chunk) WQ_EXCLUDES(mu_) {
-    const MutexLock lock(mu_);
-    while (!chunk_.empty() && !closed_) {
-      cv_.Wait(mu_);
-    }
-    chunk_.Swap(*chunk);
-    chunk->Clear();
-    cv_.NotifyOne();
-    return !closed_;
-  }
-  // Blocks: until there is one. False: there is no more.
-  bool Take(MutationBatch* chunk) WQ_EXCLUDES(mu_) {
-    const MutexLock lock(mu_);
-    while (chunk_.empty() && !closed_) {
-      cv_.Wait(mu_);
-    }
-    chunk->Clear();
-    chunk_.Swap(*chunk);
-    cv_.NotifyOne();
-    return !chunk->empty();
-  }
-  // From either side: nothing is given any more, or nothing is taken.
-  void Close() WQ_EXCLUDES(mu_) {
-    const MutexLock lock(mu_);
-    closed_ = true;
-    cv_.NotifyOne();
-  }
-
- private:
-  Mutex mu_;
-  CondVar cv_;  // One thread on either side, of which at most one waits.
-  MutationBatch chunk_ WQ_GUARDED_BY(mu_);
-  bool closed_ WQ_GUARDED_BY(mu_) = false;
-};
-
-// False if the visitor wants no more.
-bool VisitAll(const MutationBatch& chunk, const storage::Reader::Visitor& visit) {
-  bool go_on = true;
-  chunk.ForEach(
-      [&](const storage::Mutation& record) { go_on = go_on && visit(record.key, record.value); });
-  return go_on;
+// Calls visit(view) for each view of the record.
+template <typename Visit>
+void ForEachView(storage::PendingRecord* record, const Visit& visit) {
+  visit(&record->key);
+  visit(&record->group);
+}
+template <typename Visit>
+void ForEachView(storage::DelayedRecord* record, const Visit& visit) {
+  visit(&record->key);
+  visit(&record->group);
+}
+template <typename Visit>
+void ForEachView(storage::FailureRecord* record, const Visit& visit) {
+  visit(&record->key);
+  visit(&record->last_error);
+}
+template <typename Visit>
+void ForEachView(storage::QuarantineRecord* record, const Visit& visit) {
+  ForEachView(&record->failures, visit);
+  visit(&record->group);
+}
+template <typename Visit>
+void ForEachView(storage::CursorRecord* record, const Visit& visit) {
+  visit(&record->name);
+  visit(&record->value);
 }
 
-Status ScanInThread(const storage::Reader& reader, storage::Family family, std::string_view begin,
-                    std::string_view end, const storage::Reader::Visitor& visit) {
-  Handover handover;
-  Status scanned;  // The reading thread's, until it has ended.
-  std::thread reading([&] {
-    MutationBatch chunk;
-    scanned = reader.Scan(family, begin, end, [&](std::string_view key, std::string_view value) {
-      chunk.Put(family, key, value);
-      return chunk.bytes() < kChunkBytes || handover.Give(&chunk);
-    });
-    if (!chunk.empty()) {
-      handover.Give(&chunk);
-    }
-    handover.Close();
-  });
-  bool go_on = true;
-  MutationBatch chunk;
-  while (go_on && handover.Take(&chunk)) {
-    go_on = VisitAll(chunk, visit);
+template <typename Record>
+size_t BytesOf(Record record) {
+  size_t bytes = 0;
+  ForEachView(&record, [&bytes](const std::string_view* view) { bytes += view->size(); });
+  return bytes;
+}
+
+// Whether the record is of the chunk's family, and there is room for it.
+template <typename Record>
+bool Fits(const Record& record, const ReadAhead::Chunk& chunk) {
+  return std::holds_alternative<std::vector<Record>>(chunk.records) &&
+         chunk.bytes.capacity() - chunk.bytes.size() >= BytesOf(record);
+}
+
+// Makes an empty chunk one that the record fits.
+template <typename Record>
+void MakeFit(const Record& record, ReadAhead::Chunk* chunk) {
+  if (!std::holds_alternative<std::vector<Record>>(chunk->records)) {
+    chunk->records.emplace<std::vector<Record>>();
   }
-  handover.Close();
-  reading.join();
-  return go_on ? scanned : Status::Ok();
+  chunk->bytes.reserve(std::max(BytesOf(record), kChunkBytes));
+}
+
+// REQUIRES: it fits: the bytes do not move, as views point to them.
+template <typename Record>
+void Append(Record record, ReadAhead::Chunk* chunk) {
+  std::vector<char>& bytes = chunk->bytes;
+  ForEachView(&record, [&bytes](std::string_view* view) {
+    const size_t at = bytes.size();
+    bytes.insert(bytes.end(), view->begin(), view->end());
+    *view = {bytes.data() + at, view->size()};
+  });
+  std::get<std::vector<Record>>(chunk->records).push_back(record);
 }
 
 }  // namespace
 
-Status ReadAhead::Scan(storage::Family family, std::string_view begin, std::string_view end,
-                       const Visitor& visit) const {
-  // The first chunk without a thread: most scans end in it.
-  MutationBatch chunk;
-  std::string next;  // Where the thread goes on: right behind the first chunk's last key.
-  const Status first =
-      reader_.Scan(family, begin, end, [&](std::string_view key, std::string_view value) {
-        chunk.Put(family, key, value);
-        if (chunk.bytes() >= kChunkBytes) {
-          next.assign(key).push_back('\0');
-        }
-        return next.empty();
-      });
-  if (!VisitAll(chunk, visit)) {
-    return {};
+ReadAhead::ReadAhead(const storage::Reader& reader, storage::QueueId id)
+    : reader_(reader), id_(id) {
+  if (!ReadFew()) {
+    thread_ = std::thread([this] { ReadAll(); });
   }
-  return next.empty() ? first : ScanInThread(reader_, family, next, end, visit);
+}
+
+ReadAhead::~ReadAhead() {
+  if (thread_.joinable()) {
+    {
+      const MutexLock lock(mu_);
+      unwanted_ = true;
+      cv_.NotifyOne();
+    }
+    thread_.join();
+  }
+}
+
+bool ReadAhead::Next(Chunk* chunk) {
+  const MutexLock lock(mu_);
+  while (!is_given_ && !ended_) {
+    cv_.Wait(mu_);
+  }
+  if (!few_.empty()) {
+    *chunk = std::move(few_.back());
+    few_.pop_back();
+    return true;
+  }
+  if (!is_given_) {
+    return false;
+  }
+  std::swap(*chunk, given_);  // The memory of the old one is used again.
+  is_given_ = false;
+  cv_.NotifyOne();
+  return true;
+}
+
+Status ReadAhead::status() const {
+  const MutexLock lock(mu_);
+  return status_;
+}
+
+template <typename PutRecord>
+Status ReadAhead::Scan(const PutRecord& put) const {
+  Status status = storage::ScanQuarantine(reader_, id_, put);
+  if (status.ok()) {
+    status = storage::ScanPending(reader_, id_, put);
+  }
+  if (status.ok()) {
+    status = storage::ScanDelayed(reader_, id_, put);
+  }
+  if (status.ok()) {
+    status = storage::ScanFailures(reader_, id_, put);
+  }
+  if (status.ok()) {
+    status = storage::ScanCursors(reader_, id_, put);
+  }
+  return status;
+}
+
+bool ReadAhead::ReadFew() {
+  size_t count = 0;
+  Status status = Scan([&](const auto& record) {
+    if (++count > kFew) {
+      return false;
+    }
+    if (few_.empty() || !Fits(record, few_.back())) {
+      MakeFit(record, &few_.emplace_back());
+    }
+    Append(record, &few_.back());
+    return true;
+  });
+  if (count > kFew) {
+    few_.clear();
+    return false;
+  }
+  std::reverse(few_.begin(), few_.end());
+  End(std::move(status));
+  return true;
+}
+
+void ReadAhead::ReadAll() {
+  Status status = Scan([this](const auto& record) { return Put(record); });
+  Give();
+  End(std::move(status));
+}
+
+void ReadAhead::End(Status status) {
+  const MutexLock lock(mu_);
+  status_ = std::move(status);
+  ended_ = true;
+  cv_.NotifyOne();
+}
+
+template <typename Record>
+bool ReadAhead::Put(const Record& record) {
+  if (!Fits(record, filling_)) {
+    if (!Give()) {
+      return false;
+    }
+    MakeFit(record, &filling_);
+  }
+  Append(record, &filling_);
+  return true;
+}
+
+// Gives away what was filled, if anything, and begins another chunk. Blocks: until the one before was taken.
+bool ReadAhead::Give() {
+  const bool empty =
+      std::visit([](const auto& records) { return records.empty(); }, filling_.records);
+  const MutexLock lock(mu_);
+  if (!empty) {
+    while (is_given_ && !unwanted_) {
+      cv_.Wait(mu_);
+    }
+    std::swap(filling_, given_);
+    is_given_ = true;
+    cv_.NotifyOne();
+    std::visit([](auto& records) { records.clear(); }, filling_.records);
+    filling_.bytes.clear();
+  }
+  return !unwanted_;
 }
 
 }  // namespace wq

@@ -1,23 +1,49 @@
 #include "engine/recovery.h"
 
 #include <string>
-#include <utility>
+#include <variant>
+#include <vector>
 
 #include "engine/read_ahead.h"
 
 namespace wq {
 namespace {
 
-// Calls `scan` with a visitor that hands each record to `restore`, and stops at the first bad one.
-template <typename Record, typename Scan, typename Restore>
-Status RestoreAll(const storage::Reader& reader, storage::QueueId id, const Scan& scan,
-                  const Restore& restore) {
-  Status bad;
-  Status scanned = scan(reader, id, [&](const Record& record) {
-    bad = restore(record);
-    return bad.ok();
-  });
-  return scanned.ok() ? bad : scanned;
+// How many records ahead the place of a key is brought into the cache, and then its item.
+constexpr size_t kPlacesAhead = 16;
+constexpr size_t kItemsAhead = 8;
+
+Status Restore(const storage::QuarantineRecord& record, Time /*now*/, QueueState* state) {
+  return state->RestoreQuarantine(record);
+}
+Status Restore(const storage::PendingRecord& record, Time /*now*/, QueueState* state) {
+  return state->RestorePending(record);
+}
+Status Restore(const storage::DelayedRecord& record, Time now, QueueState* state) {
+  return state->RestoreDelayed(record, now);
+}
+Status Restore(const storage::FailureRecord& record, Time /*now*/, QueueState* state) {
+  return state->RestoreFailures(record);
+}
+Status Restore(const storage::CursorRecord& record, Time /*now*/, QueueState* state) {
+  state->RestoreCursor(record);
+  return {};
+}
+
+// Stops at the first bad one.
+template <typename Record>
+Status RestoreAll(const std::vector<Record>& records, Time now, QueueState* state) {
+  Status status;
+  for (size_t i = 0; i < records.size() && status.ok(); ++i) {
+    if constexpr (requires { records[i].key; }) {
+      if (i + kPlacesAhead < records.size()) {
+        state->Prefetch(records[i + kPlacesAhead].key);
+        state->PrefetchItem(records[i + kItemsAhead].key);
+      }
+    }
+    status = Restore(records[i], now, state);
+  }
+  return status;
 }
 
 }  // namespace
@@ -29,32 +55,16 @@ Status Recover(const storage::Reader& reader, storage::QueueId id, Time now, Que
   if (!status.ok() && status.code() != StatusCode::kNotFound) {  // A new queue has none.
     return status;
   }
+  status = {};
   state->RestoreState(own, now);
-  const ReadAhead ahead(reader);
-  status = RestoreAll<storage::QuarantineRecord>(
-      ahead, id, storage::ScanQuarantine,
-      [state](const auto& record) { return state->RestoreQuarantine(record); });
-  if (status.ok()) {
-    status = RestoreAll<storage::PendingRecord>(
-        ahead, id, storage::ScanPending,
-        [state](const auto& record) { return state->RestorePending(record); });
+  ReadAhead ahead(reader, id);
+  ReadAhead::Chunk chunk;
+  while (status.ok() && ahead.Next(&chunk)) {
+    status = std::visit([&](const auto& records) { return RestoreAll(records, now, state); },
+                        chunk.records);
   }
   if (status.ok()) {
-    status = RestoreAll<storage::DelayedRecord>(
-        ahead, id, storage::ScanDelayed,
-        [state, now](const auto& record) { return state->RestoreDelayed(record, now); });
-  }
-  if (status.ok()) {
-    status = RestoreAll<storage::FailureRecord>(
-        ahead, id, storage::ScanFailures,
-        [state](const auto& record) { return state->RestoreFailures(record); });
-  }
-  if (status.ok()) {
-    status = RestoreAll<storage::CursorRecord>(ahead, id, storage::ScanCursors,
-                                               [state](const auto& record) {
-                                                 state->RestoreCursor(record);
-                                                 return Status::Ok();
-                                               });
+    status = ahead.status();
   }
   if (status.ok()) {
     state->FinishRestore();

@@ -1,5 +1,7 @@
 #include <algorithm>
-#include <utility>
+#include <cstdint>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "storage/record_decode.h"
@@ -56,10 +58,9 @@ class BlockSorter {
   }
 
   bool VisitBlock() {
-    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
-      return std::pair(a.sequence, a.key_at) < std::pair(b.sequence, b.key_at);
-    });
-    for (const Row& row : rows_) {
+    Sort();
+    for (const uint32_t place : order_) {
+      const Row& row = rows_[place];
       const std::string_view bytes = std::string_view(bytes_).substr(row.key_at);
       PendingRecord record{bytes.substr(0, row.key_bytes), lane_, row.sequence, row.added_at_us,
                            bytes.substr(row.key_bytes, row.group_bytes)};
@@ -88,10 +89,34 @@ class BlockSorter {
     return record.lane == lane_ && SamePlace(record.sequence, rows_.front().sequence);
   }
 
+  // Fills order_: by sequence; those of one, which can only be damage, in the order of the disk.
+  void Sort() {
+    order_.resize(rows_.size());
+    const auto in_block = [this](size_t place) {
+      return rows_[place].sequence & (kSequencesPerBlock - 1);
+    };
+    if (rows_.size() < kManyRows) {
+      std::iota(order_.begin(), order_.end(), 0);
+      std::stable_sort(order_.begin(), order_.end(),
+                       [&](uint32_t a, uint32_t b) { return in_block(a) < in_block(b); });
+      return;
+    }
+    begins_.assign(kSequencesPerBlock + 1, 0);  // Where in order_ the rows of a sequence begin.
+    for (size_t i = 0; i < rows_.size(); ++i) ++begins_[in_block(i) + 1];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      order_[begins_[in_block(i)]++] = static_cast<uint32_t>(i);
+    }
+  }
+
+  static constexpr size_t kManyRows = kSequencesPerBlock / 8;  // Worth going over all sequences.
+
   const Visitor& visit_;
-  Lane lane_ = kFastLane;  // Of all rows.
-  std::vector<Row> rows_;  // All of one lane and block.
-  std::string bytes_;      // Keys and groups of the rows, one after another.
+  Lane lane_ = kFastLane;         // Of all rows.
+  std::vector<Row> rows_;         // All of one lane and block.
+  std::vector<uint32_t> order_;   // Places in rows_.
+  std::vector<uint32_t> begins_;  // By sequence in the block.
+  std::string bytes_;             // Keys and groups of the rows, one after another.
   bool stopped_ = false;
 };
 
