@@ -68,7 +68,7 @@ class Slabs {
   }
 
   // Leaves the object to the end of its Slabs, which is cheaper than a look at each.
-  static void Leave(Pointer object) {
+  static void Leave([[maybe_unused]] Pointer object) {
 #ifndef WQ_NO_SLABS
     static_cast<void>(object.release());
 #endif
