@@ -28,7 +28,7 @@ using support::FromEnvironment;
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint64_t kCases = 1000;  // Three times as slow.
 #else
-constexpr uint64_t kCases = 5000;
+constexpr uint64_t kCases = 2500;
 #endif
 
 struct Damage {
