@@ -51,7 +51,7 @@ package:  ## Debian packages in build/packages/: libwq0, libwq-dev, wqctl
 
 lint:     ## formatting, shell scripts, clang-tidy, clang's thread-safety analysis
 	@tools/dev/deps.sh all
-	@tools/dev/lint.sh
+	@tools/dev/lint.sh --tests
 
 format:   ## format the C++ sources in place
 	@tools/dev/deps.sh all

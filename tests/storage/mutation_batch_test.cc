@@ -66,7 +66,7 @@ void ExpectRowsInRocksdb(const std::vector<Row>& rows, MutationBatch* batch) {
 std::vector<Row> SomeRows() {
   std::vector<Row> rows;
   for (uint32_t family = 0; family < kFamilyCount; ++family) {
-    for (const size_t bytes : {0, 1, 127, 128, 129, 16'383, 16'384, 2'097'152}) {
+    for (const size_t bytes : {0U, 1U, 127U, 128U, 129U, 16'383U, 16'384U, 2'097'152U}) {
       rows.push_back({true, family, std::string(bytes, 'k'), "v"});
       rows.push_back({true, family, std::string("k\0", 2), std::string(bytes, '\xFF')});
       rows.push_back({false, family, std::string(bytes, '\0'), ""});
