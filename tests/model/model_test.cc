@@ -140,7 +140,7 @@ void TryAllStrings(const std::vector<Call>& alphabet, uint64_t length) {
 }
 
 // A string of fewer calls is the beginning of a longer one.
-TEST(Model, EveryStringOfSixCallsOverTwoKeysAgrees) {
+TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
   TryAllStrings<StateQueue>(
       {
           {.op = Op::kAdd, .key = "a"},
@@ -154,7 +154,7 @@ TEST(Model, EveryStringOfSixCallsOverTwoKeysAgrees) {
           {.op = Op::kAdvance, .delay_us = kSecond},
           {.op = Op::kCrash},
       },
-      FromEnvironment("WQ_MODEL_LENGTH", 6));
+      FromEnvironment("WQ_MODEL_LENGTH", 5));
 }
 
 // The whole queue, with more calls, and shorter strings: it has threads.
