@@ -197,5 +197,19 @@ TEST_F(OracleTest, TimeMayHaveMovedSomeQueuesOnly) {
   EXPECT_EQ(Broken([&](Image* image) { *image = before[1]; }), std::nullopt);
 }
 
+// A key that was removed and added again stands in its lane where it stood, but is younger than the keys of
+// other lanes. Of two such states the oracle must not take the wrong one: a starvation bound shows it later.
+TEST_F(OracleTest, TheAgesOfKeysInDifferentLanesTellStatesApart) {
+  life_.level = Durability::kAsync;
+  Do({.op = Op::kAdd, .key = "a", .lane = kFastLane});
+  Do({.op = Op::kAdd, .key = "b", .lane = kSlowLane});
+  const StoreImage found = OnDisk();
+  Do({.op = Op::kRemove, .key = "a"});
+  Do({.op = Op::kAdd, .key = "a", .lane = kFastLane});
+  Oracle oracle(rules_, kStartWallUs);
+  EXPECT_TRUE(oracle.Judge(life_, found).empty());
+  EXPECT_EQ(oracle.survived(), 2U);
+}
+
 }  // namespace
 }  // namespace wq::support

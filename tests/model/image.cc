@@ -1,11 +1,26 @@
 #include "tests/model/image.h"
 
+#include <algorithm>
+
 namespace wq::model {
+
+void Image::CountAges() {
+  std::vector<uint64_t> places;
+  for (const Pending& p : pending) {
+    places.push_back(p.age);
+  }
+  std::sort(places.begin(), places.end());
+  for (Pending& p : pending) {
+    p.age = static_cast<uint64_t>(std::lower_bound(places.begin(), places.end(), p.age) -
+                                  places.begin());
+  }
+}
 
 std::string Image::ToString() const {
   std::string text = "| pending";
   for (const Pending& p : pending) {
-    text += " " + p.key + "@" + std::to_string(p.lane) + "/" + p.group;
+    text +=
+        " " + p.key + "@" + std::to_string(p.lane) + "/" + p.group + "#" + std::to_string(p.age);
   }
   text += " | delayed";
   for (const Delayed& d : delayed) {
@@ -34,9 +49,10 @@ std::string Image::ToString() const {
 Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image) {
   *image = {};
   Status s = storage::ScanPending(reader, queue, [&](const storage::PendingRecord& r) {
-    image->pending.push_back({std::string(r.key), r.lane, std::string(r.group)});
+    image->pending.push_back({std::string(r.key), r.lane, std::string(r.group), r.sequence});
     return true;
   });
+  image->CountAges();
   if (s.ok()) {
     s = storage::ScanDelayed(reader, queue, [&](const storage::DelayedRecord& r) {
       image->delayed.push_back({std::string(r.key), r.lane, r.ready_at_us, std::string(r.group)});

@@ -19,6 +19,9 @@ struct Image {
     std::string key;
     Lane lane = 0;
     std::string group;
+    // How many of the queue's pending keys were queued before it, in whatever lane: of the lower lanes'
+    // first keys the oldest is served when a starvation bound is reached.
+    uint64_t age = 0;
     bool operator==(const Pending&) const = default;
   };
   struct Delayed {
@@ -43,6 +46,9 @@ struct Image {
   bool paused = false;
   int64_t paused_until_us = 0;
   std::string limiter_state;
+
+  // Makes of the places in `age`, any numbers that grow with time, what they are in an image.
+  void CountAges();
 
   bool operator==(const Image&) const = default;
   // "| pending a@0/ b@-100/g | delayed ..."

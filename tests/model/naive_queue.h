@@ -53,7 +53,7 @@ class NaiveQueue final : public Subject {
     bool quarantined = false;
     Lane lane = 0;
     std::string group = {};
-    uint64_t place = 0;  // In its lane.
+    uint64_t place = 0;  // In its lane, and among all keys by age.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
     uint64_t written = 0;  // The call that wrote its pending record.

@@ -52,8 +52,10 @@ Image NaiveQueue::OnDisk() const {
   std::stable_sort(image.delayed.begin(), image.delayed.end(),
                    [](const auto& a, const auto& b) { return a.ready_at_us < b.ready_at_us; });
   for (const Entry* entry : Pending()) {
-    image.pending.push_back({entry->first, entry->second.lane, entry->second.group});
+    image.pending.push_back(
+        {entry->first, entry->second.lane, entry->second.group, entry->second.place});
   }
+  image.CountAges();
   image.cursors = cursors_;
   image.paused = paused_;
   image.paused_until_us = paused_ ? pause_ends_us_.value_or(0) : 0;
