@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/server/socket.h"
+#include "wq/limiter.h"
 #include "wq/live_store.h"
 #include "wq/queue.h"
 #include "wq/server.h"
@@ -38,7 +39,11 @@ class ServerFixture {
 
   void OpenStore() {
     ASSERT_TRUE(Store::Open({.create_if_missing = true}, store_dir_, &store_).ok());
-    ASSERT_TRUE(store_->OpenQueue("pods", {.order = Order::kPriorities}, &pods_).ok());
+    // What fails waits for hours: nothing fires between two looks.
+    const auto limiter =
+        std::make_shared<ItemExponentialFailure>(std::chrono::hours(1), std::chrono::hours(100));
+    ASSERT_TRUE(
+        store_->OpenQueue("pods", {.order = Order::kPriorities, .limiter = limiter}, &pods_).ok());
   }
   void Serve(const ServerOptions& options = {.control_socket = true,
                                              .http_address = "127.0.0.1:0"}) {
