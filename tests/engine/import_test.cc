@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/engine/store_view_fixture.h"
+#include "tests/support/environment.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -23,16 +24,7 @@ QueueInfo InfoOf(const std::string& name, uint64_t sequence_high_water = 0) {
 
 class ImportTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "wq_import_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    dir_ = root_ + "/store";
-  }
-  void TearDown() override {
-    importer_.reset();
-    std::filesystem::remove_all(root_);
-  }
+  void TearDown() override { importer_.reset(); }
 
   void Open(const ImportOptions& options = {}) {
     importer_.reset();
@@ -94,8 +86,8 @@ class ImportTest : public testing::Test {
     return s.ok() ? queue->Counts() : QueueCounts{};
   }
 
-  std::string root_;
-  std::string dir_;
+  const support::ScratchDirectory root_;
+  const std::string dir_ = root_ / "store";
   std::unique_ptr<Importer> importer_;
 };
 

@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/support/environment.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
@@ -24,19 +24,13 @@ namespace {
 class SnapshotTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "wq_snapshot_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     // So that it flushes, and lets go of tables and logs, all the time.
     const StoreOptions options = {
         .create_if_missing = true, .max_wal_bytes = 1 << 17, .write_buffer_bytes = 1 << 16};
-    ASSERT_EQ(Store::Open(options, root_ + "/store", &store_).ToString(), "Ok");
+    ASSERT_EQ(Store::Open(options, root_ / "store", &store_).ToString(), "Ok");
     ASSERT_EQ(store_->OpenQueue("q", {}, &queue_).ToString(), "Ok");
   }
-  void TearDown() override {
-    store_.reset();
-    std::filesystem::remove_all(root_);
-  }
+  void TearDown() override { store_.reset(); }
 
   static std::string KeyOf(uint64_t n) {
     return "key-" + std::to_string(n) + std::string(2000, '.');
@@ -58,7 +52,7 @@ class SnapshotTest : public testing::Test {
     ASSERT_TRUE(in_order) << "key " << *count - 1 << " is missing";
   }
 
-  std::string root_;
+  const support::ScratchDirectory root_;
   std::unique_ptr<Store> store_;
   Queue* queue_ = nullptr;
 };
@@ -75,7 +69,7 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
     SnapshotInfo taken;
     // By links, by links again, and copied.
     const Status s =
-        CreateSnapshot(root_ + "/store", root_ + "/kept", {.link_tables = i % 3 != 2}, &taken);
+        CreateSnapshot(root_ / "store", root_ / "kept", {.link_tables = i % 3 != 2}, &taken);
     ASSERT_EQ(s.ToString(), "Ok");
     EXPECT_EQ(taken.uuid, store_->uuid());
     if (i % 6 != 5) continue;  // What was verified may lack its end, which takes time to see.
@@ -86,7 +80,7 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
   stop = true;
   adder.join();
   std::vector<SnapshotInfo> all;
-  ASSERT_EQ(ListSnapshots(root_ + "/kept", &all).ToString(), "Ok");
+  ASSERT_EQ(ListSnapshots(root_ / "kept", &all).ToString(), "Ok");
   EXPECT_EQ(all.size(), size_t{kRounds});
   EXPECT_GT(all.back().linked_bytes, 0U);
 }
@@ -94,12 +88,12 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
 TEST_F(SnapshotTest, ARestoredStoreIsAnotherOneAndGoesOn) {
   ASSERT_EQ(queue_->Add(KeyOf(0)).ToString(), "Ok");
   SnapshotInfo taken;
-  ASSERT_EQ(CreateSnapshot(root_ + "/store", root_ + "/kept", {}, &taken).ToString(), "Ok");
+  ASSERT_EQ(CreateSnapshot(root_ / "store", root_ / "kept", {}, &taken).ToString(), "Ok");
   ASSERT_EQ(queue_->Add(KeyOf(1)).ToString(), "Ok");
 
   SnapshotInfo from;
-  const std::string into = root_ + "/new";
-  ASSERT_EQ(RestoreSnapshot(root_ + "/kept", into, {}, &from).ToString(), "Ok");
+  const std::string into = root_ / "new";
+  ASSERT_EQ(RestoreSnapshot(root_ / "kept", into, {}, &from).ToString(), "Ok");
   EXPECT_EQ(from.path, taken.path);
   std::unique_ptr<Store> restored;
   ASSERT_EQ(Store::Open({}, into, &restored).ToString(), "Ok");
@@ -115,18 +109,18 @@ TEST_F(SnapshotTest, ARestoredStoreIsAnotherOneAndGoesOn) {
 TEST_F(SnapshotTest, ACancelledOneLeavesNothing) {
   SnapshotInfo taken;
   EXPECT_EQ(
-      CreateSnapshot(root_ + "/store", root_ + "/kept", {.cancelled = [] { return true; }}, &taken)
+      CreateSnapshot(root_ / "store", root_ / "kept", {.cancelled = [] { return true; }}, &taken)
           .code(),
       StatusCode::kIOError);
-  EXPECT_TRUE(std::filesystem::is_empty(root_ + "/kept"));
-  ASSERT_EQ(CreateSnapshot(root_ + "/store", root_ + "/kept", {}, &taken).ToString(), "Ok");
+  EXPECT_TRUE(std::filesystem::is_empty(root_ / "kept"));
+  ASSERT_EQ(CreateSnapshot(root_ / "store", root_ / "kept", {}, &taken).ToString(), "Ok");
   SnapshotInfo from;
   EXPECT_EQ(
-      RestoreSnapshot(root_ + "/kept", root_ + "/new", {.cancelled = [] { return true; }}, &from)
+      RestoreSnapshot(root_ / "kept", root_ / "new", {.cancelled = [] { return true; }}, &from)
           .code(),
       StatusCode::kIOError);
-  EXPECT_FALSE(std::filesystem::exists(root_ + "/new"));
-  EXPECT_FALSE(std::filesystem::exists(root_ + "/new.restoring"));
+  EXPECT_FALSE(std::filesystem::exists(root_ / "new"));
+  EXPECT_FALSE(std::filesystem::exists(root_ / "new.restoring"));
 }
 
 }  // namespace

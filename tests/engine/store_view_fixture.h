@@ -16,6 +16,7 @@
 
 #include "storage/records.h"
 #include "storage/rocksdb_storage.h"
+#include "tests/support/environment.h"
 #include "wq/store_view.h"
 
 namespace wq {
@@ -52,10 +53,6 @@ inline std::string Render(const Entry& entry) {
 class StoreViewTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "wq_view_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    dir_ = root_ + "/store";
     ASSERT_TRUE(OpenOwner(true).ok());
     QueueExists("pods", kPods);
   }
@@ -63,7 +60,6 @@ class StoreViewTest : public testing::Test {
   void TearDown() override {
     view_.reset();
     owner_.reset();
-    std::filesystem::remove_all(root_);
   }
 
   Status OpenOwner(bool create) {
@@ -170,8 +166,8 @@ class StoreViewTest : public testing::Test {
     return files;
   }
 
-  std::string root_;
-  std::string dir_;
+  const support::ScratchDirectory root_;
+  const std::string dir_ = root_ / "store";
   storage::MutationBatch batch_;
   std::unique_ptr<storage::Storage> owner_;
   std::unique_ptr<StoreView> view_;

@@ -10,7 +10,7 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 TEST_F(StoreViewTest, AMissingStoreIsNotFoundAndNotMade) {
-  const std::string missing = root_ + "/nothing";
+  const std::string missing = root_ / "nothing";
   EXPECT_EQ(StoreView::Open(missing, &view_).code(), StatusCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(missing));
   EXPECT_EQ(view_, nullptr);

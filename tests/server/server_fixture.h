@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/server/socket.h"
+#include "tests/support/environment.h"
 #include "wq/limiter.h"
 #include "wq/live_store.h"
 #include "wq/queue.h"
@@ -25,16 +25,10 @@ namespace wq {
 
 class ServerFixture {
  public:
-  ServerFixture() {
-    std::string pattern = std::filesystem::temp_directory_path() / "wq-server-XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-    store_dir_ = dir_ + "/store";
-    OpenStore();
-  }
+  ServerFixture() { OpenStore(); }
   ~ServerFixture() {
     server_.reset();
     store_.reset();
-    std::filesystem::remove_all(dir_);
   }
 
   void OpenStore() {
@@ -101,8 +95,8 @@ class ServerFixture {
   }
 
  protected:
-  std::string dir_;
-  std::string store_dir_;
+  const support::ScratchDirectory dir_;
+  std::string store_dir_ = dir_ / "store";
   std::unique_ptr<Store> store_;
   Queue* pods_ = nullptr;
   std::unique_ptr<Server> server_;

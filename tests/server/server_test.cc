@@ -42,7 +42,7 @@ TEST_F(ServerTest, AnotherUserIsNotAnswered) {
   }
   Serve();
   // As if the modes of file and directories were lost.
-  ASSERT_EQ(chmod(dir_.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
   ASSERT_EQ(chmod(store_dir_.c_str(), 0755), 0);
   ASSERT_EQ(chmod(socket_path().c_str(), 0666), 0);
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
@@ -104,7 +104,7 @@ TEST_F(ServerTest, CloseRemovesItsOwnSocketAndNoOther) {
 
 TEST_F(ServerTest, ADirectoryMayHaveALongerNameThanASocket) {
   store_.reset();
-  store_dir_ = dir_ + "/" + std::string(200, 'd');
+  store_dir_ = dir_ / std::string(200, 'd');
   OpenStore();
   Serve();
   std::unique_ptr<LiveStore> live;
