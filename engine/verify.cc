@@ -1,13 +1,14 @@
 #include "wq/verify.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
+#include "engine/repeats.h"
 #include "storage/owner.h"
 #include "storage/queue_records.h"
 #include "storage/record_keys.h"
@@ -59,7 +60,28 @@ struct RowCounts {
   uint64_t quarantined = 0;
 };
 
-// The rows of one queue, by themselves and against one another.
+// So many values that may come more than once are looked at again in one go.
+constexpr size_t kSuspectsAtOnce = size_t{1} << 16;
+
+uint64_t HashOf(std::string_view key) { return std::hash<std::string_view>()(key); }
+
+// What no two rows of a queue may have in common.
+struct Unique {
+  uint64_t (*hash)(const Row& row);
+  std::string (*value)(const Row& row);
+  const char* what;  // A row is that has what an earlier one has.
+};
+
+constexpr Unique kPendingKey = {[](const Row& row) { return HashOf(row.key()); },
+                                [](const Row& row) { return std::string(row.key()); },
+                                "is pending twice"};
+constexpr Unique kDelayedKey = {kPendingKey.hash, kPendingKey.value, "is delayed twice"};
+constexpr Unique kSequence = {[](const Row& row) { return row.pending().sequence; },
+                              [](const Row& row) { return std::to_string(row.pending().sequence); },
+                              "has a sequence that another key has"};
+
+// The rows of one queue, by themselves and against one another. A queue may have more keys than fit
+// into memory: only their hashes are kept, and what has the same one is looked at again.
 class QueueCheck {
  public:
   QueueCheck(const storage::Reader& reader, QueueId id, const std::string& name,
@@ -70,9 +92,15 @@ class QueueCheck {
   const RowCounts& counts() const { return counts_; }
 
  private:
-  void Scan(Family family);
+  using Families = std::vector<Family>;
+
+  void CheckRows(const Families& families);
+  void FindRepeated(const Families& families, const Unique& unique, Repeats* repeats);
+  // Visits the rows that can be decoded; the first time it counts them, and notes the others.
+  void Scan(Family family, bool is_first, const std::function<void(const Row&)>& visit);
   void Take(const Row& row);
   void TakePending(const storage::PendingRecord& record);
+  bool IsQuarantined(std::string_view key) const;
   void Contradiction(std::string_view key, const std::string& what) {
     findings_->Add("queue " + name_, "key '" + EscapeKey(key) + "' " + what);
   }
@@ -83,66 +111,101 @@ class QueueCheck {
   const uint64_t high_water_;
   Findings* const findings_;
   RowCounts counts_;
-  std::unordered_set<std::string> pending_;
-  std::unordered_set<std::string> delayed_;
-  std::unordered_set<std::string> quarantined_;
-  std::unordered_set<uint64_t> sequences_;
+  Repeats quarantined_;
+  Repeats pending_;
+  Repeats sequences_;
+  Repeats delayed_;
 };
 
 void QueueCheck::Run() {
   // Quarantine first: the others are held against it.
-  for (const Family family : {Family::kQuarantine, Family::kDirty, Family::kLanes, Family::kDelayed,
-                              Family::kFailures, Family::kCursors}) {
-    Scan(family);
+  CheckRows({Family::kQuarantine});
+  quarantined_.Sort();
+  CheckRows({Family::kDirty, Family::kLanes});
+  FindRepeated({Family::kDirty, Family::kLanes}, kPendingKey, &pending_);
+  FindRepeated({Family::kDirty, Family::kLanes}, kSequence, &sequences_);
+  CheckRows({Family::kDelayed});
+  FindRepeated({Family::kDelayed}, kDelayedKey, &delayed_);
+  CheckRows({Family::kFailures, Family::kCursors});
+}
+
+void QueueCheck::CheckRows(const Families& families) {
+  for (const Family family : families) {
+    Scan(family, true, [this](const Row& row) { Take(row); });
   }
 }
 
-void QueueCheck::Scan(Family family) {
+// The memory of the hashes is free when this returns.
+void QueueCheck::FindRepeated(const Families& families, const Unique& unique, Repeats* repeats) {
+  repeats->Sort();
+  const std::vector<uint64_t> suspects = std::move(*repeats).Take();
+  *repeats = Repeats();
+  for (auto begin = suspects.begin(); begin != suspects.end();) {
+    const auto end = begin + std::min<ptrdiff_t>(suspects.end() - begin, kSuspectsAtOnce);
+    std::unordered_set<std::string> seen;
+    for (const Family family : families) {
+      Scan(family, false, [&](const Row& row) {
+        if (!std::binary_search(begin, end, unique.hash(row))) return;
+        if (!seen.insert(unique.value(row)).second) Contradiction(row.key(), unique.what);
+      });
+    }
+    begin = end;
+  }
+}
+
+void QueueCheck::Scan(Family family, bool is_first, const std::function<void(const Row&)>& visit) {
   const std::string begin = storage::QueueKeyPrefix(id_);
   Row row;
   const Status status = reader_.Scan(family, begin, storage::PrefixEnd(begin),
                                      [&](std::string_view key, std::string_view value) {
-                                       ++findings_->report().rows;
                                        const Status decoded = row.Decode(family, key, value);
                                        if (decoded.ok()) {
-                                         Take(row);
-                                       } else {
+                                         visit(row);
+                                       } else if (is_first) {
                                          findings_->Add("queue " + name_, decoded.message());
                                        }
+                                       if (is_first) ++findings_->report().rows;
                                        return true;
                                      });
-  if (!status.ok()) findings_->Add("queue " + name_ + ", " + NameOf(family), status.message());
+  if (!status.ok() && is_first) {
+    findings_->Add("queue " + name_ + ", " + NameOf(family), status.message());
+  }
 }
 
 void QueueCheck::TakePending(const storage::PendingRecord& record) {
   ++counts_.pending;
-  if (!pending_.emplace(record.key).second) Contradiction(record.key, "is pending twice");
-  if (!sequences_.insert(record.sequence).second) {
-    Contradiction(record.key, "has a sequence that another key has");
-  }
+  pending_.Add(HashOf(record.key));
+  sequences_.Add(record.sequence);
   if (record.sequence >= high_water_) {
     Contradiction(record.key, "has a sequence above the queue's high-water mark");
   }
 }
 
+bool QueueCheck::IsQuarantined(std::string_view key) const {
+  if (!quarantined_.Has(HashOf(key))) return false;
+  storage::QuarantineRecord record;
+  std::string value;
+  return storage::GetQuarantine(reader_, id_, key, &value, &record).ok();
+}
+
 void QueueCheck::Take(const Row& row) {
-  const std::string key(row.key());
+  const std::string_view key = row.key();
   switch (row.kind()) {
     case Row::Kind::kPending:
       TakePending(row.pending());
       break;
     case Row::Kind::kDelayed:
       ++counts_.delayed;
-      if (!delayed_.insert(key).second) Contradiction(key, "is delayed twice");
-      if (quarantined_.contains(key)) Contradiction(key, "is delayed and quarantined");
+      delayed_.Add(HashOf(key));
+      if (IsQuarantined(key)) Contradiction(key, "is delayed and quarantined");
       break;
     case Row::Kind::kFailures:
       ++counts_.failing;
-      if (quarantined_.contains(key)) Contradiction(key, "is both failing and quarantined");
+      if (IsQuarantined(key)) Contradiction(key, "is both failing and quarantined");
       break;
     case Row::Kind::kQuarantine:
       ++counts_.quarantined;
-      quarantined_.insert(key);
+      quarantined_.Add(HashOf(key));
       break;
     default:
       break;

@@ -7,7 +7,8 @@
 // Goes on after what it finds wrong, as far as that leaves anything to look at: the files of the
 // directory, every block of every table and every record of the logs, every row of every family,
 // and the rows against one another. Beside a running owner it sees the moment of its beginning.
-// Threading: thread-safe. Memory: the keys of one queue at a time.
+// Threading: thread-safe. Memory: 16 bytes for each pending key of the queue that has the most, and up
+// to twice that for moments.
 #pragma once
 
 #include <cstddef>

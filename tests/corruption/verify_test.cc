@@ -114,6 +114,63 @@ TEST_F(VerifyTest, FindsRowsThatContradictOneAnother) {
   });
 }
 
+// What verify keeps of keys are their hashes: the rows of equal ones are looked at again.
+TEST_F(VerifyTest, NamesEachRepeatAmongManyKeys) {
+  MakeWith([](MutationBatch* batch) {
+    PutQueueState(1, {.sequence_high_water = 1'000'000}, batch);
+    for (uint64_t n = 0; n < 20'000; ++n) {
+      const std::string key = "k" + std::to_string(n);
+      PutPending(1, {.key = key, .sequence = n}, batch);
+      PutDelayed(1, {.key = key, .ready_at_us = static_cast<int64_t>(n), .delay_us = 1}, batch);
+    }
+    PutPending(1, {.key = "k7", .sequence = 500'000}, batch);
+    PutPending(1, {.key = "k7", .lane = kSlowLane, .sequence = 500'001}, batch);
+    PutPending(1, {.key = "last", .lane = 3, .sequence = 19'999}, batch);
+    PutDelayed(1, {.key = "k19999", .ready_at_us = 0, .delay_us = 1}, batch);
+    PutQuarantine(1, {.failures = {.key = "k100", .count = 1}}, batch);
+  });
+  const std::string pods = "queue pods: ";
+  EXPECT_EQ(Found(), pods + "key 'k7' is pending twice\n" +      //
+                         pods + "key 'k7' is pending twice\n" +  //
+                         pods + "key 'last' has a sequence that another key has\n" + pods +
+                         "key 'k100' is delayed and quarantined\n" + pods +
+                         "key 'k19999' is delayed twice\n");
+}
+
+// Two keys whose std::hash is the same, of libstdc++: blocks of 8 bytes are mixed one by one, and what
+// the first one flips in the top bit the second one flips back.
+std::vector<std::string> KeysOfOneHash() {
+  constexpr uint64_t kMultiplier = (uint64_t{0xc6a4a793} << 32) + 0x5bd1e995;
+  uint64_t inverse = 1;
+  for (int i = 0; i < 6; ++i) inverse *= 2 - kMultiplier * inverse;
+  std::vector<std::string> keys;
+  for (const uint64_t top : {uint64_t{0}, uint64_t{1} << 63}) {
+    std::string key;
+    for (const uint64_t mixed : {uint64_t{1234}, uint64_t{5678}}) {
+      uint64_t block = (mixed ^ top) * inverse;
+      block = (block ^ (block >> 47)) * inverse;
+      key.append(reinterpret_cast<const char*>(&block), sizeof block);
+    }
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+TEST_F(VerifyTest, KeysOfOneHashAreNotOneKey) {
+  const std::vector<std::string> keys = KeysOfOneHash();
+  const std::hash<std::string_view> hash;
+  ASSERT_NE(keys[0], keys[1]);
+  ASSERT_EQ(hash(keys[0]), hash(keys[1])) << "the hash of this library is another one";
+  MakeWith([&keys](MutationBatch* batch) {
+    PutPending(1, {.key = keys[0], .sequence = 5}, batch);
+    PutPending(1, {.key = keys[1], .sequence = 6}, batch);
+    PutDelayed(1, {.key = keys[0], .ready_at_us = 5, .delay_us = 1}, batch);
+    PutFailures(1, {.key = keys[0], .count = 1}, batch);
+    PutQuarantine(1, {.failures = {.key = keys[1], .count = 1}}, batch);
+  });
+  EXPECT_EQ(Found(), "");
+}
+
 TEST_F(VerifyTest, FindsRowsThatNoWriterMakes) {
   ExpectFound("count none", [](MutationBatch* batch) { PutFailures(1, {.key = "a"}, batch); });
   ExpectFound("out of range", [](MutationBatch* batch) {
