@@ -47,6 +47,30 @@ load helpers
   [ "$output" = "forgotten 0" ]
 }
 
+@test "--all: every key that the change is for, and no other" {
+  store_with a b
+  wqctl add -q q --after 1h b c d >/dev/null
+  run -0 wqctl rm -q q --all --dry-run
+  [ "$output" = $'would remove "a"\nwould remove "b"\nto be removed 2' ]
+  run -1 on_terminal n rm -q q --all
+  contains "$output" 'Remove all 2 pending keys of queue "q"? [y/N]'
+  run -2 wqctl rm -q q --all
+  run -0 wqctl rm -q q --all --yes
+  [ "$output" = "removed 2" ]
+  [ "$(dumped_keys)" = "b c d " ]
+  run -0 wqctl cancel-delay -q q --all --dry-run
+  [ "${lines[3]}" = "to be cancelled 3" ]
+  run -1 on_terminal n cancel-delay -q q --all
+  contains "$output" 'Cancel the delay of all 3 delayed keys of queue "q"? [y/N]'
+  run -1 on_terminal n requeue -q q --all
+  contains "$output" 'Requeue all 3 delayed keys of queue "q"? [y/N]'
+  run -0 wqctl requeue -q q --all --yes --limit 1
+  [ "$output" = "requeued 1" ]
+  run -0 wqctl cancel-delay -q q --all --yes -o json
+  [ "$(jq -c . <<<"$output")" = '{"cancelled":2,"not_found":0,"dry_run":false}' ]
+  [ "$(dumped_keys)" = "b " ]
+}
+
 @test "a key that is not there: named, exit 3, the rest is done" {
   store_with a b
   wqctl add -q q --after 1h later
@@ -159,8 +183,8 @@ load helpers
   run -2 wqctl rm -q q --yes
   run -2 wqctl rm -q q --yes --
   run -2 wqctl rm --yes a
-  run -2 wqctl rm -q q --yes --all
-  run -2 wqctl cancel-delay -q q --yes --all
+  run -2 wqctl rm -q q --yes --all a
+  run -2 wqctl cancel-delay -q q --yes --all a
   run -2 wqctl forget -q q --yes --all a
   run -2 wqctl forget -q q --yes
   run -2 wqctl rm -q q --yes -o jsonl a

@@ -23,12 +23,13 @@ constexpr const char* kRmExamples =
 
 Examples:
   wqctl rm -q pods default/web-1
+  wqctl rm -q pods --prefix old/ --dry-run
   wqctl ls -q pods --state pending --prefix old/ -o name -0 |
     xargs -0 wqctl rm -q pods --yes --)";
 
 constexpr const char* kCancelDelayExamples = R"(Examples:
   wqctl cancel-delay -q pods default/web-1
-  wqctl cancel-delay -q pods --dry-run default/web-1)";
+  wqctl cancel-delay -q pods --all --dry-run)";
 
 constexpr const char* kRequeueExamples = R"(Examples:
   wqctl requeue -q pods default/web-1
@@ -75,18 +76,17 @@ Words EachOnce(Words keys) {
   return keys;
 }
 
-Command ParseKeyChange(const Input& input, wq::KeyChange change, bool knows_all,
-                       VerbParser::Verb verb) {
+Command ParseKeyChange(const Input& input, wq::KeyChange change, VerbParser::Verb verb) {
   KeyChangeArgs args;
   args.store_dir = input.store_dir;
   args.change = change;
   verb.examples += kAboutAsking;
-  verb.synopsis = knows_all ? " KEY...|--all|FILTER..." : " KEY...|FILTER...";
+  verb.synopsis = " KEY...|FILTER...|--all";
   bool all = false;
   FilterWords filter_words;
   VerbParser parser(verb, &args.store_dir);
   AddChangeOptions(&parser, &args);
-  if (knows_all) parser.Flag("--all", "All of them", &all);
+  parser.Flag("--all", "Every key of the queue that the change is for", &all);
   AddFilterOptions(&parser, &args.filter, &filter_words);
   AddTextFormat(&parser, &args.format);
   parser.Parse(input.words);
@@ -104,8 +104,7 @@ Command ParseKeyChange(const Input& input, wq::KeyChange change, bool knows_all,
   const bool filtered = !args.filter.SelectsAll();
   if ((all || filtered) && !args.keys.empty()) Usage("give KEY..., or a filter or --all, not both");
   if (!all && !filtered && args.keys.empty()) {
-    Usage(knows_all ? "which keys? Give KEY..., a filter, or --all"
-                    : "which keys? Give KEY... or a filter");
+    Usage("which keys? Give KEY..., a filter, or --all");
   }
   return args;
 }
@@ -113,37 +112,37 @@ Command ParseKeyChange(const Input& input, wq::KeyChange change, bool knows_all,
 }  // namespace
 
 Command ParseRm(const Input& input) {
-  return ParseKeyChange(input, wq::KeyChange::kRemove, false,
+  return ParseKeyChange(input, wq::KeyChange::kRemove,
                         {"rm", "Takes pending keys back.", "", kRmExamples});
 }
 
 Command ParseCancelDelay(const Input& input) {
   return ParseKeyChange(
-      input, wq::KeyChange::kCancelDelay, false,
+      input, wq::KeyChange::kCancelDelay,
       {"cancel-delay", "Takes the delays of keys back.", "", kCancelDelayExamples});
 }
 
 Command ParseRequeue(const Input& input) {
   return ParseKeyChange(
-      input, wq::KeyChange::kRequeue, true,
+      input, wq::KeyChange::kRequeue,
       {"requeue", "Makes delayed keys pending now; their failures stay.", "", kRequeueExamples});
 }
 
 Command ParseForget(const Input& input) {
-  return ParseKeyChange(input, wq::KeyChange::kForget, true,
+  return ParseKeyChange(input, wq::KeyChange::kForget,
                         {"forget", "Clears the failures of keys.", "", kForgetExamples});
 }
 
 Command ParseQuarantineRelease(const Input& input) {
   return ParseKeyChange(
-      input, wq::KeyChange::kRelease, true,
+      input, wq::KeyChange::kRelease,
       {"quarantine release", "Adds keys in quarantine again, their failures forgotten.", "",
        kReleaseExamples});
 }
 
 Command ParseQuarantineDrop(const Input& input) {
   return ParseKeyChange(
-      input, wq::KeyChange::kDrop, true,
+      input, wq::KeyChange::kDrop,
       {"quarantine drop", "Forgets keys in quarantine altogether.", "", kDropExamples});
 }
 
