@@ -1,11 +1,13 @@
 #include "storage/salvage.h"
 
+#include <fcntl.h>
 #include <rocksdb/db.h>
 #include <rocksdb/sst_file_reader.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cerrno>
 #include <memory>
 #include <optional>
 
@@ -24,6 +26,24 @@ std::optional<Family> FamilyOf(std::string_view name) {
     if (name == kFamilyNames[family]) return static_cast<Family>(family);
   }
   return std::nullopt;
+}
+
+// std::filesystem's says "Input/output error" of a disk without room.
+Status CopyFile(const std::string& from, const std::string& to) {
+  const FileDescriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!source.valid()) return IOErrorOf("cannot open", from, errno);
+  const FileDescriptor target(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!target.valid()) return IOErrorOf("cannot create", to, errno);
+  std::string chunk(size_t{1} << 20, '\0');
+  for (;;) {
+    const ssize_t n = read(source.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return IOErrorOf("cannot read", from, errno);
+    if (n == 0) return Status::Ok();
+    Status written =
+        WriteAll(target.get(), to, std::string_view(chunk).substr(0, static_cast<size_t>(n)));
+    if (!written.ok()) return written;
+  }
 }
 
 // One salvage: tables first, then the logs on top of them.
@@ -114,11 +134,9 @@ Status Salvaging::TakeTable(const std::string& name) {
     TakeDamagedTable(name, status.ToString());
     return Status::Ok();
   }
-  std::error_code error;
-  std::filesystem::copy_file(path, scratch_ + "/" + name, error);
-  if (error) return Status::IOError("cannot copy " + path + ": " + error.message());
-  ++copies_;
-  return Status::Ok();
+  Status copied = CopyFile(path, scratch_ + "/" + name);
+  copies_ += copied.ok() ? 1 : 0;
+  return copied;
 }
 
 // From both ends to the first block that is damaged.

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# A file system without room, under everything that wqctl writes.
+load helpers
+
+# full KILOBYTES: "full", a file system of a megabyte with that much room in it.
+full() {
+  mkdir -p full
+  mount -t tmpfs -o size=1m,nosuid,nodev wq-test full 2>/dev/null ||
+    skip "NOT TESTED: no small file system can be mounted here"
+  leave "$1"
+}
+leave() {
+  rm -f full/ballast
+  local room
+  room=$(df --output=avail full | tail -1)
+  head -c $(((room - $1) * 1024)) /dev/zero >full/ballast
+}
+teardown() {
+  cd / || return
+  if mountpoint -q "$DIR/full"; then umount "$DIR/full"; fi
+  rm -rf "$DIR"
+}
+
+# no_room ARG...: wqctl fails, and says why in one line.
+no_room() {
+  run -1 --separate-stderr wqctl "$@"
+  # shellcheck disable=SC2154 # run sets it.
+  contains "$stderr" "No space left on device"
+  [ "$(wc -l <<<"$stderr")" = 1 ]
+}
+# Nothing but these is in the file system.
+only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | tr '\n' ' ')" = "$*" ]; }
+
+@test "a report, a snapshot, a restored and a repaired store: nothing half, and what was there stays" {
+  store_with
+  seq 20000 | wqctl add -q q - >/dev/null
+  wqctl snapshot create kept >/dev/null
+  full 40
+  echo before >full/r.html
+  no_room report -o full/r.html
+  [ "$(<full/r.html)" = before ]
+  rm full/r.html
+  no_room report -o full/r.html
+  no_room snapshot restore kept --into full/new
+  no_room repair --into full/new
+  only ""
+  no_room snapshot create full/kept
+  only "kept "
+  leave 900
+  run -0 wqctl report -o full/r.html
+  run -0 wqctl snapshot create full/kept
+  run -0 wqctl snapshot verify full/kept
+}
+
+@test "dump into a file: exit 1, not a shorter dump" {
+  store_with
+  seq 20000 | wqctl add -q q - >/dev/null
+  full 40
+  for words in dump "dump -o json" "ls -o name"; do
+    # shellcheck disable=SC2086
+    run -1 --separate-stderr bash -c '"$WQCTL" $1 >full/out' _ "$words"
+    contains "$stderr" "cannot write to standard output: No space left on device"
+  done
+}
+
+@test "load: none of it is there, the store is sound, and with room it succeeds" {
+  store_with
+  seq 9000 | wqctl add -q q - >/dev/null
+  wqctl dump >lines
+  full 900
+  WQ_STORE=full/store
+  wqctl init >/dev/null
+  wqctl add -q other k >/dev/null
+  leave 200
+  no_room load lines
+  run -0 wqctl verify
+  [ "$(wqctl dump | jq -r .queue | sort -u)" = other ]
+  # What there is can be loaded elsewhere.
+  wqctl dump | wqctl --store copy load >/dev/null
+  rm full/ballast
+  run -0 wqctl load lines
+  cmp <(wqctl dump -q q) lines
+}
+
+@test "add and init: what was acknowledged is there, and a half-made store is none" {
+  full 900
+  export WQ_STORE=full/store
+  wqctl init >/dev/null
+  leave 60
+  run -1 --separate-stderr bash -c 'seq 40000 | "$WQCTL" add -q q -'
+  contains "$stderr" "No space left on device"
+  [[ "$output" =~ ^added\ ([0-9]+), ]]
+  acknowledged=${BASH_REMATCH[1]}
+  run -0 wqctl verify
+  # Some that nobody acknowledged may be there, too; never a hole.
+  wqctl ls -q q -o name >names
+  [ "$(wc -l <names)" -ge "$acknowledged" ]
+  cmp names <(seq "$(wc -l <names)")
+  leave 0
+  no_room --store full/new init
+  run -3 --separate-stderr wqctl --store full/new inspect
+  contains "$stderr" "its creation was not finished"
+  leave 300
+  run -0 wqctl --store full/new init
+}
