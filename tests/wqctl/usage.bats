@@ -140,6 +140,25 @@ load helpers
   [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
 }
 
+@test "did you mean: verbs, options, and queues wherever one is named" {
+  store_with a
+  run -2 --separate-stderr wqctl inspct
+  contains "$stderr" 'unknown verb "inspct"; did you mean "inspect"?'
+  run -2 --separate-stderr wqctl snapshot lst
+  contains "$stderr" 'did you mean "snapshot ls"?'
+  wqctl add -q pods b >/dev/null
+  for words in "inspect -q pod" "inspect -q pod k" "ls -q pod" "dump -q pod" "report -q pod -o page" \
+    "watch -q pod --count 1" "quarantine ls -q pod" "cursor ls -q pod" "cursor get -q pod c" \
+    "diff -q pod store store" "rm -q pod --yes k" "rm -q pod --dry-run k" "forget -q pod --all --yes" \
+    "pause -q pod --yes" "resume -q pod --yes" "work -q pod -- true"; do
+    # shellcheck disable=SC2086
+    run -3 --separate-stderr wqctl $words
+    [ "$stderr" = 'wqctl: error: no queue "pod"; did you mean "pods"?' ] || { echo "$words: $stderr"; false; }
+  done
+  run -3 --separate-stderr wqctl ls -q quite-another
+  [ "$stderr" = 'wqctl: error: no queue "quite-another"' ]
+}
+
 @test "messages escape what comes from the command line" {
   run -2 --separate-stderr wqctl $'\e[31mred'
   contains "$stderr" '\x1b[31mred'

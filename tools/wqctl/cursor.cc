@@ -48,6 +48,8 @@ int Run(const CursorGetArgs& args) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
+  std::vector<std::string> queues;
+  if (wq::Status s = QueuesOf(*view, args.queue, &queues); !s.ok()) return Fail(s);
   std::map<std::string, std::string> cursors;
   if (wq::Status s = view->Cursors(args.queue, &cursors); !s.ok()) return Fail(s);
   const auto cursor = cursors.find(args.name);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -73,15 +74,22 @@ class SideReader {
   }
 
   const Others& others() const { return others_; }
+  // All that the side has, if args.queue names one.
+  const std::set<std::string>& queues() const { return queues_; }
 
  private:
+  bool IsWanted(const std::string& queue) {
+    if (!args_.queue) return true;
+    queues_.insert(queue);
+    return queue == *args_.queue;
+  }
   wq::Status Add(const std::string& queue, const wq::Entry& entry) {
-    if (args_.queue && queue != *args_.queue) return {};
+    if (!IsWanted(queue)) return {};
     if (!args_.filter.Matches(entry, args_.show.now_us)) return {};
     return diff_.Add(side_, queue, entry);
   }
   void AddOther(const std::string& queue, const std::string& cursor, std::string text) {
-    if (args_.queue && queue != *args_.queue) return;
+    if (!IsWanted(queue)) return;
     if (args_.filter.SelectsAll()) others_.emplace(std::pair(queue, cursor), std::move(text));
   }
   // What changes without anybody's doing does not count.
@@ -98,6 +106,7 @@ class SideReader {
     std::unique_ptr<wq::StoreView> view;
     if (wq::Status s = wq::StoreView::Open(path, &view); !s.ok()) return Fail(s);
     for (const std::string& name : view->QueueNames()) {
+      if (!IsWanted(name)) continue;
       wq::Status s = ReadQueue(*view, name);
       if (!s.ok()) return Fail(s);
     }
@@ -165,7 +174,16 @@ class SideReader {
   const Side side_;
   wq::EntryDiff& diff_;
   Others others_;
+  std::set<std::string> queues_;
 };
+
+// A queue may be on one side only: it was made, or removed. One that is on neither was mistyped.
+wq::Status CheckQueue(const DiffArgs& args, const SideReader& before, const SideReader& after) {
+  std::set<std::string> names = before.queues();
+  names.insert(after.queues().begin(), after.queues().end());
+  if (!args.queue || names.contains(*args.queue)) return wq::Status::Ok();
+  return NoSuchQueue(*args.queue, {names.begin(), names.end()});
+}
 
 std::vector<std::string> ChangesOf(const wq::KeyDiff& diff) {
   std::vector<std::string> changes;
@@ -294,6 +312,7 @@ int Run(const DiffArgs& args) {
   SideReader after(args, Side::kAfter, &diff);
   if (const int code = before.Read(args.before); code != kExitOk) return code;
   if (const int code = after.Read(args.after); code != kExitOk) return code;
+  if (wq::Status s = CheckQueue(args, before, after); !s.ok()) return Fail(s);
   Output out;
   DiffPrinter printer(args, &out);
   printer.PrintOthers(before.others(), after.others());

@@ -1,5 +1,7 @@
 #include "tools/wqctl/open_queue.h"
 
+#include "tools/wqctl/queues.h"
+
 namespace wqctl {
 
 wq::QueueOptions ToolQueueOptions() {
@@ -15,7 +17,7 @@ wq::Status OpenQueue(const std::string& store_dir, const std::string& queue,
   wq::StoreOptions store_options;
   store_options.metrics = metrics;
   if (wq::Status s = wq::Store::Open(store_options, store_dir, &opened->store); !s.ok()) return s;
-  return opened->store->OpenQueue(queue, options, &opened->queue);
+  return ExplainMissing(store_dir, queue, opened->store->OpenQueue(queue, options, &opened->queue));
 }
 
 }  // namespace wqctl

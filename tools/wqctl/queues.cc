@@ -1,6 +1,7 @@
 #include "tools/wqctl/queues.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "wq/keys.h"
@@ -43,16 +44,31 @@ std::optional<std::string> Nearest(std::string_view word, const std::vector<std:
   return best.second == nullptr ? std::nullopt : std::optional(*best.second);
 }
 
+wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& names) {
+  std::string message = "no queue \"" + wq::EscapeKey(queue) + "\"";
+  if (const auto meant = Nearest(queue, names)) {
+    message += "; did you mean \"" + wq::EscapeKey(*meant) + "\"?";
+  }
+  return wq::Status::NotFound(message);
+}
+
+wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,
+                          wq::Status status) {
+  std::unique_ptr<wq::StoreView> view;
+  if (status.code() != wq::StatusCode::kNotFound || !wq::StoreView::Open(store_dir, &view).ok()) {
+    return status;
+  }
+  std::vector<std::string> names;
+  wq::Status s = QueuesOf(*view, queue, &names);
+  return s.ok() ? status : s;
+}
+
 wq::Status QueuesOf(const wq::StoreView& view, const std::optional<std::string>& queue,
                     std::vector<std::string>* names) {
   *names = view.QueueNames();
   if (!queue) return wq::Status::Ok();
   if (!std::binary_search(names->begin(), names->end(), *queue)) {
-    std::string message = "no queue \"" + wq::EscapeKey(*queue) + "\"";
-    if (const auto meant = Nearest(*queue, *names)) {
-      message += "; did you mean \"" + wq::EscapeKey(*meant) + "\"?";
-    }
-    return wq::Status::NotFound(message);
+    return NoSuchQueue(*queue, *names);
   }
   *names = {*queue};
   return wq::Status::Ok();

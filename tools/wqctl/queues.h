@@ -16,6 +16,14 @@ namespace wqctl {
 wq::Status QueuesOf(const wq::StoreView& view, const std::optional<std::string>& queue,
                     std::vector<std::string>* names);
 
+// NotFound: none of `names` is this queue; the message says which one is like it.
+wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& names);
+
+// What to say of a queue that could not be opened: `status`, or if it is that the store has no such
+// queue, NoSuchQueue.
+wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,
+                          wq::Status status);
+
 // The name most like `word`, if one is so much like it that it may have been meant.
 std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& names);
 

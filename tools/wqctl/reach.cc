@@ -1,6 +1,7 @@
 #include "tools/wqctl/reach.h"
 
 #include "tools/wqctl/open_queue.h"
+#include "tools/wqctl/queues.h"
 #include "wq/live_store.h"
 
 namespace wqctl {
@@ -48,7 +49,7 @@ wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
     wq::Status s = wq::LiveStore::Connect(store_dir, &live);
     if (s.ok()) {
       reached->access = live->Access(queue, options.create);
-      return AskForQueue(options.create, reached->access.get());
+      return ExplainMissing(store_dir, queue, AskForQueue(options.create, reached->access.get()));
     }
     if (s.code() != wq::StatusCode::kNotFound) return s;
     if (attempt > 0) return wq::Status::Locked(locked.message() + kServesNothing);

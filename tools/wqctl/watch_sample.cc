@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "tools/wqctl/queues.h"
 #include "wq/clock.h"
-#include "wq/keys.h"
 
 namespace wqctl {
 namespace {
@@ -28,7 +28,7 @@ wq::Status Sampler::Take(Sample* sample) {
   if (!s.ok()) s = TakeFromDisk(sample);
   sample->wall_us = wq::Clock::System()->WallUs();
   if (s.ok() && queue_ && sample->queues.empty()) {
-    return wq::Status::NotFound("no queue \"" + wq::EscapeKey(*queue_) + "\"");
+    return ExplainMissing(store_dir_, *queue_, NoSuchQueue(*queue_, {}));
   }
   return s;
 }
