@@ -66,8 +66,8 @@ wq_code ReportFork(wq_error* error) noexcept {
               "this process is a fork of one that uses the library; only after exec it may");
 }
 
-wq_code ReportLimiter(wq_error* error) noexcept {
-  return Fail(error, WQ_INVALID_ARGUMENT, "a limiter must not call the library");
+wq_code ReportSecluded(wq_error* error) noexcept {
+  return Fail(error, WQ_INVALID_ARGUMENT, "a limiter or a clock must not call the library");
 }
 
 Thread& ThisThread() {

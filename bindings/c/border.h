@@ -5,7 +5,7 @@
 //     return Call<QueueObject>(queue.handle, error, [](QueueObject& q) { q.queue->Stop(); return … });
 //   }
 //
-// Enter refuses forks and limiters, and lets no exception out; Call also pins the handle's object.
+// Enter refuses forks and secluded callbacks, and lets no exception out; Call also pins the handle's object.
 // Callbacks are wrapped in a CallbackScope, so that a close or free inside one is refused instead of
 // waiting for itself. Threading: thread-safe; the scopes are of one thread.
 #pragma once
@@ -37,12 +37,12 @@ wq_code Report(wq_error* error, const Status& status) noexcept;
 // The same for the exception that is being handled.
 wq_code ReportException(wq_error* error) noexcept;
 wq_code ReportFork(wq_error* error) noexcept;
-wq_code ReportLimiter(wq_error* error) noexcept;
+wq_code ReportSecluded(wq_error* error) noexcept;
 
 // What this thread is doing for the C interface.
 struct Thread {
   int callbacks = 0;                        // How many callbacks deep it is.
-  int limiters = 0;                         // Of them, of limiters.
+  int secluded = 0;                         // Of them, those that may call nothing.
   const int64_t* retry_delay_us = nullptr;  // wq_add_options.retry_delay_us of the call under way.
 };
 Thread& ThisThread();
@@ -54,6 +54,17 @@ class CallbackScope {
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 };
+// A callback that runs under locks, and so may call nothing: a limiter, a clock.
+class SecludedScope {
+ public:
+  SecludedScope() { ++ThisThread().secluded; }
+  ~SecludedScope() { --ThisThread().secluded; }
+  SecludedScope(const SecludedScope&) = delete;
+  SecludedScope& operator=(const SecludedScope&) = delete;
+
+ private:
+  const CallbackScope callback_;
+};
 // InvalidArgument inside a callback.
 Status NotInCallback(const char* call);
 
@@ -62,8 +73,8 @@ wq_code Enter(wq_error* error, const Body& body) noexcept {
   if (Forked()) [[unlikely]] {
     return ReportFork(error);
   }
-  if (ThisThread().limiters > 0) [[unlikely]] {
-    return ReportLimiter(error);
+  if (ThisThread().secluded > 0) [[unlikely]] {
+    return ReportSecluded(error);
   }
   try {
     return Report(error, body());
@@ -116,6 +127,10 @@ Status NotNull(const char* what, const T* pointer) {
 // NULL is good for no bytes.
 Status CheckInput(const char* what, const char* data, size_t size);
 Status CheckOutput(const char* what, const wq_bytes* bytes);
+// REQUIRES: CheckInput.
+inline std::string ToString(const char* data, size_t size) {
+  return size == 0 ? std::string() : std::string(data, size);
+}
 
 // Structs that begin with their size. Bytes beyond what this library knows must be 0.
 Status ReadSized(const char* what, const void* in, size_t known, void* out);

@@ -14,6 +14,7 @@
 
 #include "bindings/c/border.h"
 #include "bindings/c/objects.h"
+#include "bindings/c/observer.h"
 #include "bindings/c/options.h"
 #include "wq/wq.h"
 
@@ -22,6 +23,7 @@ namespace {
 using wq::Result;
 using wq::Status;
 using wq::c::Call;
+using wq::c::CallbackObserver;
 using wq::c::ControllerObject;
 using wq::c::Pinned;
 using wq::c::QueueObject;
@@ -146,8 +148,13 @@ wq_code wq_controller_start(wq_queue queue, const wq_controller_options* options
     }
     auto object = std::make_unique<ControllerObject>();
     object->store = q.store;
-    object->controller = std::make_unique<wq::Controller>(q.queue, ToReconciler(own, queue),
-                                                          ToControllerOptions(own));
+    if (Status s = CallbackObserver::Make(own, q.store->metrics, &object->observer); !s.ok()) {
+      return s;
+    }
+    wq::ControllerOptions controller_options = ToControllerOptions(own);
+    controller_options.observer = object->observer.get();
+    object->controller =
+        std::make_unique<wq::Controller>(q.queue, ToReconciler(own, queue), controller_options);
     if (Status s = object->controller->Start(); !s.ok()) {
       return s;
     }
@@ -211,7 +218,8 @@ wq_code wq_controller_counts(wq_controller controller, wq_reconcile_counts* coun
                                   .timeouts = now.timeouts,
                                   .left = now.left,
                                   .queue_errors = now.queue_errors,
-                                  .active_workers = now.active_workers};
+                                  .active_workers = now.active_workers,
+                                  .exceptions = now.exceptions};
     wq::c::WriteSized(out, counts);
     return {};
   });

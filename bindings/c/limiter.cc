@@ -21,25 +21,17 @@ class CallbackLimiter final : public Limiter {
       : when_(options.when), forget_(options.forget), arg_(options.arg) {}
 
   microseconds When(std::string_view key, uint64_t failures, Time /*now*/) override {
-    const Scope scope;
+    const SecludedScope scope;
     return microseconds(when_(arg_, key.data(), key.size(), failures));
   }
   void Forget(std::string_view key) override {
     if (forget_ != nullptr) {
-      const Scope scope;
+      const SecludedScope scope;
       forget_(arg_, key.data(), key.size());
     }
   }
 
  private:
-  struct Scope {
-    Scope() { ++ThisThread().limiters; }
-    ~Scope() { --ThisThread().limiters; }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-    const CallbackScope callback;
-  };
-
   int64_t (*const when_)(void* arg, const char* key, size_t key_size, uint64_t failures);
   void (*const forget_)(void* arg, const char* key, size_t key_size);
   void* const arg_;

@@ -56,7 +56,8 @@ void AsC(const Metric& metric, const MetricLabels& labels, const Use& use) {
                            .help = help.c_str(),
                            .kind = KindOf(metric.kind),
                            .bounds = metric.bounds.data(),
-                           .bound_count = metric.bounds.size()};
+                           .bound_count = metric.bounds.size(),
+                           .largest = metric.largest ? 1 : 0};
   std::vector<wq_label> c_labels;
   c_labels.reserve(labels.size());
   for (const auto& [label, value] : labels) {

@@ -9,10 +9,14 @@
 #include <thread>
 #include <vector>
 
+#include "bindings/c/clock.h"
 #include "bindings/c/metrics.h"
+#include "bindings/c/observer.h"
 #include "bindings/c/ready.h"
 #include "bindings/c/registry.h"
 #include "wq/controller.h"
+#include "wq/entry_diff.h"
+#include "wq/import.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
@@ -23,6 +27,7 @@ struct StoreObject {
   static constexpr Kind kKind = Kind::kStore;
   uint64_t handle = 0;                        // Its own.
   std::shared_ptr<CallbackProvider> metrics;  // Null: none.
+  std::unique_ptr<CallbackClock> clock;       // Null: the machine's.
   std::unique_ptr<Store> store;
 
   std::mutex mu;
@@ -48,16 +53,37 @@ struct WorkerObject {
 struct ControllerObject {
   static constexpr Kind kKind = Kind::kController;
   StoreObject* store = nullptr;  // Lives longer.
-  std::unique_ptr<Controller> controller;
+  std::unique_ptr<CallbackObserver> observer;
+  std::unique_ptr<Controller> controller;  // Behind what it borrows.
 };
 // Stops the store's controllers, and waits for their reconciles. Their handles are gone then.
 void EndControllers(StoreObject* store);
 
-struct ViewObject {
-  static constexpr Kind kKind = Kind::kView;
-  std::unique_ptr<StoreView> view;  // Under mu.
+// Who is using a thing whose calls wait for each other (one_at_a_time.h).
+struct Turn {
   std::mutex mu;
   std::atomic<std::thread::id> user{};  // Who holds mu.
+};
+
+struct ViewObject {
+  static constexpr Kind kKind = Kind::kView;
+  Turn turn;
+  std::unique_ptr<StoreView> view;  // Under turn.
+};
+
+struct ImporterObject {
+  static constexpr Kind kKind = Kind::kImporter;
+  Turn turn;
+  std::unique_ptr<Importer> importer;  // Under turn.
+  bool over = false;                   // It failed, or is finished. Under turn.
+};
+
+struct DiffObject {
+  static constexpr Kind kKind = Kind::kDiff;
+  explicit DiffObject(const EntryDiff::Options& options) : diff(options) {}
+  Turn turn;
+  EntryDiff diff;    // Under turn.
+  bool run = false;  // Under turn.
 };
 
 }  // namespace wq::c

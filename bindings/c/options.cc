@@ -77,7 +77,8 @@ void ToCallbacks(const wq_queue_options& in, QueueOptions* out, std::shared_ptr<
 }  // namespace
 
 Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
-                      std::shared_ptr<CallbackProvider>* metrics) {
+                      std::shared_ptr<CallbackProvider>* metrics,
+                      std::unique_ptr<CallbackClock>* clock) {
   wq_store_options options;
   if (Status s = ReadSized("options", in, &options); !s.ok()) {
     return s;
@@ -101,6 +102,10 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
     return s;
   }
   out->metrics = *metrics;
+  if (Status s = CallbackClock::Make(options.clock, clock); !s.ok()) {
+    return s;
+  }
+  out->clock = clock->get();
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "bindings/c/clock.h"
 #include "bindings/c/metrics.h"
 #include "bindings/c/ready.h"
 #include "wq/c/options.h"
@@ -12,9 +13,10 @@
 
 namespace wq::c {
 
-// `metrics` becomes null if there are none.
+// `metrics` and `clock` become null if there are none; `out` borrows the clock.
 Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
-                      std::shared_ptr<CallbackProvider>* metrics);
+                      std::shared_ptr<CallbackProvider>* metrics,
+                      std::unique_ptr<CallbackClock>* clock);
 Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out, std::shared_ptr<Ready>* ready);
 
 // nullopt for WQ_DEFAULT_DURABILITY.

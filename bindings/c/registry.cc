@@ -18,6 +18,10 @@ const char* KindName(Kind kind) {
       return "view";
     case Kind::kController:
       return "controller";
+    case Kind::kImporter:
+      return "importer";
+    case Kind::kDiff:
+      return "diff";
   }
   return "nothing";
 }

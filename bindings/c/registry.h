@@ -28,7 +28,9 @@ enum class Kind : uint8_t {
   kQueue = 2,
   kWorker = 3,
   kView = 4,
-  kController = 5
+  kController = 5,
+  kImporter = 6,
+  kDiff = 7
 };
 const char* KindName(Kind kind);  // "store"
 

@@ -2,6 +2,7 @@
 
 #include "wq/store.h"
 
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -30,7 +31,8 @@ Status OpenStore(const wq_store_options* options, wq_store* store, const Open& o
   *store = WQ_NO_STORE;
   auto object = std::make_unique<StoreObject>();
   wq::StoreOptions store_options;
-  if (Status s = wq::c::ToStoreOptions(options, &store_options, &object->metrics); !s.ok()) {
+  if (Status s = wq::c::ToStoreOptions(options, &store_options, &object->metrics, &object->clock);
+      !s.ok()) {
     return s;
   }
   wq::c::WatchForks();
@@ -145,6 +147,24 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
   });
 }
 
+wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
+    if (name == nullptr || queue == nullptr) {
+      return wq::c::NullArgument("name or queue");
+    }
+    *queue = WQ_NO_QUEUE;
+    const std::lock_guard lock(s.mu);
+    for (const uint64_t handle : s.queues) {
+      const wq::c::Pinned<QueueObject> open(handle);
+      if (open.get() != nullptr && open.get()->queue->name() == name) {
+        queue->handle = handle;
+        return {};
+      }
+    }
+    return Status::NotFound("no queue of this name is open");
+  });
+}
+
 wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
     std::optional<wq::Durability> wanted;
@@ -161,6 +181,16 @@ wq_code wq_store_mend(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
     Status here = wq::c::NotInCallback("wq_store_mend");
     return here.ok() ? s.store->Mend() : here;
+  });
+}
+
+wq_code wq_store_clock_changed(wq_store store, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [](StoreObject& s) -> Status {
+    if (s.clock == nullptr) {
+      return Status::InvalidArgument("the store was opened without a clock");
+    }
+    s.clock->Changed();
+    return {};
   });
 }
 

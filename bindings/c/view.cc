@@ -1,53 +1,30 @@
 // The C interface: views.
 
 #include <algorithm>
-#include <array>
-#include <mutex>
-#include <thread>
+#include <string>
+#include <vector>
 
 #include "bindings/c/border.h"
+#include "bindings/c/entry.h"
+#include "bindings/c/fork.h"
 #include "bindings/c/key_call.h"
 #include "bindings/c/objects.h"
+#include "bindings/c/one_at_a_time.h"
 #include "wq/store_view.h"
 #include "wq/wq.h"
 
 namespace {
 
 using wq::Status;
-using wq::c::Call;
 using wq::c::CallbackScope;
 using wq::c::NullArgument;
-using wq::c::Registry;
 using wq::c::ViewObject;
-
-static_assert(WQ_PENDING == static_cast<int32_t>(wq::EntryState::kPending));
-static_assert(WQ_DELAYED == static_cast<int32_t>(wq::EntryState::kDelayed));
-static_assert(WQ_FAILING == static_cast<int32_t>(wq::EntryState::kFailing));
-static_assert(WQ_QUARANTINED == static_cast<int32_t>(wq::EntryState::kQuarantined));
-
-constexpr size_t kDefaultTop = 10;
 
 // `body(view)`, one at a time.
 template <typename Body>
 wq_code ViewCall(wq_view view, wq_error* error, const Body& body) noexcept {
-  return Call<ViewObject>(view.handle, error, [&](ViewObject& v) -> Status {
-    const std::thread::id self = std::this_thread::get_id();
-    if (v.user.load() == self) {
-      return Status::InvalidArgument("a visitor must not call its view");
-    }
-    const std::lock_guard lock(v.mu);
-    struct User {
-      explicit User(std::atomic<std::thread::id>* slot) : slot_(slot) {
-        slot_->store(std::this_thread::get_id());
-      }
-      ~User() { slot_->store({}); }
-      User(const User&) = delete;
-      User& operator=(const User&) = delete;
-      std::atomic<std::thread::id>* const slot_;
-    };
-    const User user(&v.user);
-    return body(*v.view);
-  });
+  return wq::c::CallInTurn<ViewObject>(view.handle, error,
+                                       [&](ViewObject& v) { return body(*v.view); });
 }
 
 // The same for what visits a queue.
@@ -62,81 +39,19 @@ wq_code VisitCall(wq_view view, const char* queue, Visit visit, wq_error* error,
   });
 }
 
-wq_failures FailuresOf(const wq::FailureInfo& failures) {
-  return {.count = failures.count,
-          .first_at_us = failures.first_at_us,
-          .last_at_us = failures.last_at_us,
-          .last_error = failures.last_error.data(),
-          .last_error_size = failures.last_error.size()};
+bool Show(const wq::Entry& entry, wq_visit_entry visit, void* arg) {
+  const wq::c::EntryOfC shown(entry);
+  const CallbackScope scope;
+  return visit(arg, shown.get()) != 0;
 }
 
-bool Show(const wq::Entry& entry, wq_visit_entry visit, void* arg) {
-  wq_failures failures{};
-  if (entry.failures.has_value()) {
-    failures = FailuresOf(*entry.failures);
-  }
-  const wq_entry shown{.key = entry.key.data(),
-                       .key_size = entry.key.size(),
-                       .state = static_cast<int32_t>(entry.state),
-                       .lane = entry.lane,
-                       .group = entry.group.data(),
-                       .group_size = entry.group.size(),
-                       .has_shard = entry.shard.has_value() ? 1 : 0,
-                       .shard = entry.shard.value_or(0),
-                       .sequence = entry.sequence,
-                       .added_at_us = entry.added_at_us,
-                       .ready_at_us = entry.ready_at_us,
-                       .delay_us = entry.delay_us,
-                       .quarantined_at_us = entry.quarantined_at_us,
-                       .failures = entry.failures.has_value() ? &failures : nullptr};
-  const CallbackScope scope;
-  return visit(arg, &shown) != 0;
+void ShowAll(const std::vector<wq::Entry>& entries, wq_visit_entry visit, void* arg) {
+  static_cast<void>(std::all_of(entries.begin(), entries.end(),
+                                [&](const wq::Entry& entry) { return Show(entry, visit, arg); }));
 }
 
 auto VisitorOf(wq_visit_entry visit, void* arg) {
   return [visit, arg](const wq::Entry& entry) { return Show(entry, visit, arg); };
-}
-
-wq_queue_summary SummaryOf(const wq::QueueSummary& summary) {
-  return {.size = 0,
-          .pending = summary.pending,
-          .other_lanes = summary.other_lanes,
-          .delayed = summary.delayed,
-          .failing = summary.failing,
-          .quarantined = summary.quarantined,
-          .paused = summary.paused ? 1 : 0,
-          .paused_until_us = summary.paused_until_us.value_or(-1),
-          .oldest_added_at_us = summary.oldest_added_at_us.value_or(-1),
-          .next_ready_at_us = summary.next_ready_at_us.value_or(-1),
-          .shards = summary.shards,
-          .groups = summary.groups.count,
-          .group_error = summary.groups.max_error,
-          .other_cursors = summary.other_cursors};
-}
-
-void ShowLists(const wq::QueueSummary& summary, const wq_summary_visitor& visitor) {
-  const CallbackScope scope;
-  if (visitor.lane != nullptr) {
-    for (const auto& [lane, pending] : summary.lanes) {
-      visitor.lane(visitor.arg, lane, pending);
-    }
-  }
-  if (visitor.failing != nullptr) {
-    for (const wq::FailingKey& key : summary.top_failing) {
-      const wq_failures failures = FailuresOf(key.failures);
-      visitor.failing(visitor.arg, key.key.data(), key.key.size(), &failures);
-    }
-  }
-  if (visitor.group != nullptr) {
-    for (const wq::GroupDepth& group : summary.groups.top) {
-      visitor.group(visitor.arg, group.group.data(), group.group.size(), group.pending);
-    }
-  }
-  if (visitor.cursor != nullptr) {
-    for (const auto& [name, size] : summary.cursors) {
-      visitor.cursor(visitor.arg, name.c_str(), size);
-    }
-  }
 }
 
 }  // namespace
@@ -154,26 +69,13 @@ wq_code wq_view_open(const char* dir, wq_view* view, wq_error* error) {
     if (Status s = wq::StoreView::Open(dir, &object->view); !s.ok()) {
       return s;
     }
-    view->handle = Registry::Instance().Insert(ViewObject::kKind, object.get());
-    static_cast<void>(object.release());  // The registry's now.
+    view->handle = wq::c::InsertAlone(std::move(object));
     return {};
   });
 }
 
 wq_code wq_view_free(wq_view view, wq_error* error) {
-  return wq::c::Enter(error, [&]() -> Status {
-    if (Status s = wq::c::NotInCallback("wq_view_free"); !s.ok()) {
-      return s;
-    }
-    const std::unique_ptr<ViewObject> object(
-        static_cast<ViewObject*>(Registry::Instance().Retire(ViewObject::kKind, view.handle)));
-    if (object == nullptr) {
-      return wq::c::BadHandle(ViewObject::kKind, view.handle);
-    }
-    Registry::Instance().WaitUnpinned(view.handle);
-    Registry::Instance().Release(view.handle);
-    return {};
-  });
+  return wq::c::FreeAlone<ViewObject>("wq_view_free", view.handle, error);
 }
 
 wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error) {
@@ -188,6 +90,10 @@ wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error) {
     written.created_at_us = now.created_at_us;
     written.owner_pid = now.owner_pid;
     written.owner_alive = now.owner_alive ? 1 : 0;
+    written.snapshot_at_us = now.snapshot_at_us;
+    written.opened_at_us = now.opened_at_us;
+    written.written_at_us = now.written_at_us;
+    written.wal_bytes = now.wal_bytes;
     wq::c::WriteSized(written, info);
     return {};
   });
@@ -199,36 +105,26 @@ wq_code wq_view_queue_names(wq_view view, wq_bytes* names, wq_error* error) {
   });
 }
 
-wq_code wq_view_summarize(wq_view view, const char* queue, wq_queue_summary* summary,
-                          const wq_summary_visitor* visitor, wq_error* error) {
-  return ViewCall(view, error, [&](const wq::StoreView& v) -> Status {
-    if (queue == nullptr) {
-      return NullArgument("queue");
-    }
-    if (Status s = wq::c::CheckSized("summary", summary); !s.ok()) {
-      return s;
-    }
-    wq_summary_visitor lists;
-    if (Status s = wq::c::ReadSized("visitor", visitor, &lists); !s.ok()) {
-      return s;
-    }
-    wq::QueueSummary found;
-    const wq::SummaryOptions options{
-        .top_failing = lists.top_failing == 0 ? kDefaultTop : lists.top_failing,
-        .top_groups = lists.top_groups == 0 ? kDefaultTop : lists.top_groups};
-    if (Status s = v.Summarize(queue, options, &found); !s.ok()) {
-      return s;
-    }
-    wq::c::WriteSized(SummaryOf(found), summary);
-    ShowLists(found, lists);
-    return {};
-  });
-}
-
 wq_code wq_view_entries(wq_view view, const char* queue, wq_visit_entry visit, void* arg,
                         wq_error* error) {
   return VisitCall(view, queue, visit, error, [&](const wq::StoreView& v) {
     return v.ForEachEntry(queue, VisitorOf(visit, arg));
+  });
+}
+
+wq_code wq_view_entries_in(wq_view view, const char* queue, uint32_t states, wq_visit_entry visit,
+                           void* arg, wq_error* error) {
+  return VisitCall(view, queue, visit, error, [&](const wq::StoreView& v) {
+    if (states >> wq::kEntryStateCount != 0) {
+      return Status::InvalidArgument("states is " + std::to_string(states));
+    }
+    wq::EntryStates wanted;
+    for (uint32_t state = 0; state < wq::kEntryStateCount; ++state) {
+      if ((states >> state & 1U) != 0) {
+        wanted.Add(static_cast<wq::EntryState>(state));
+      }
+    }
+    return v.ForEachEntry(queue, wanted, VisitorOf(visit, arg));
   });
 }
 
@@ -249,7 +145,53 @@ wq_code wq_view_find(wq_view view, const char* queue, const char* key, size_t ke
     if (Status s = v.Find(queue, {key, key_size}, &entries); !s.ok()) {
       return s;
     }
-    static_cast<void>(std::all_of(entries.begin(), entries.end(), VisitorOf(visit, arg)));
+    ShowAll(entries, visit, arg);
+    return {};
+  });
+}
+
+wq_code wq_view_find_all(wq_view view, const char* queue, const char* list, size_t list_size,
+                         wq_visit_entry visit, void* arg, wq_error* error) {
+  return VisitCall(view, queue, visit, error, [&](const wq::StoreView& v) -> Status {
+    std::vector<std::string_view> keys;
+    if (Status s = wq::c::ReadKeys("list", list, list_size, &keys); !s.ok()) {
+      return s;
+    }
+    std::vector<wq::Entry> entries;
+    if (Status s = v.FindAll(queue, {keys.begin(), keys.end()}, &entries); !s.ok()) {
+      return s;
+    }
+    ShowAll(entries, visit, arg);
+    return {};
+  });
+}
+
+wq_code wq_view_position_of(wq_view view, const char* queue, const char* key, size_t key_size,
+                            uint64_t max_counted, uint64_t* at_least, uint64_t* at_most,
+                            wq_error* error) {
+  return ViewCall(view, error, [&](const wq::StoreView& v) -> Status {
+    if (queue == nullptr || at_least == nullptr || at_most == nullptr) {
+      return NullArgument("queue, at_least or at_most");
+    }
+    if (Status s = wq::c::CheckInput("key", key, key_size); !s.ok()) {
+      return s;
+    }
+    std::vector<wq::Entry> entries;
+    if (Status s = v.Find(queue, {key, key_size}, &entries); !s.ok()) {
+      return s;
+    }
+    const auto pending = std::find_if(entries.begin(), entries.end(), [](const wq::Entry& entry) {
+      return entry.state == wq::EntryState::kPending;
+    });
+    if (pending == entries.end()) {
+      return Status::NotFound("the key is not pending");
+    }
+    wq::KeyPosition position;
+    if (Status s = v.PositionOf(queue, *pending, max_counted, &position); !s.ok()) {
+      return s;
+    }
+    *at_least = position.at_least;
+    *at_most = position.at_most;
     return {};
   });
 }
@@ -258,10 +200,32 @@ wq_code wq_view_failing(wq_view view, const char* queue, wq_visit_failing visit,
                         wq_error* error) {
   return VisitCall(view, queue, visit, error, [&](const wq::StoreView& v) {
     return v.ForEachFailing(queue, [&](const wq::FailingKey& key) {
-      const wq_failures failures = FailuresOf(key.failures);
+      const wq_failures failures = wq::c::ToC(key.failures);
       const CallbackScope scope;
       return visit(arg, key.key.data(), key.key.size(), &failures) != 0;
     });
+  });
+}
+
+wq_code wq_view_queue_info(wq_view view, const char* queue, wq_visit_queue_info visit, void* arg,
+                           wq_error* error) {
+  return VisitCall(view, queue, visit, error, [&](const wq::StoreView& v) -> Status {
+    wq::QueueInfo info;
+    if (Status s = v.Info(queue, &info); !s.ok()) {
+      return s;
+    }
+    const wq_queue_info shown{.size = sizeof shown,
+                              .name = info.name.c_str(),
+                              .created_at_us = info.created_at_us,
+                              .sequence_high_water = info.sequence_high_water,
+                              .limiter_state = info.limiter_state.data(),
+                              .limiter_state_size = info.limiter_state.size(),
+                              .paused = info.paused ? 1 : 0,
+                              .paused_until_us = info.paused_until_us,
+                              .shards = info.shards};
+    const CallbackScope scope;
+    visit(arg, &shown);
+    return {};
   });
 }
 

@@ -18,7 +18,9 @@
 //   wq_store_free(store, &error);
 //
 // The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h, wq/c/queue.h,
-// wq/c/controller.h (workers that reconcile), wq/c/view.h (looking into a store that somebody else owns).
+// wq/c/controller.h (workers that reconcile), wq/c/parallelize.h (a loop run by several threads),
+// wq/c/view.h (looking into a store that somebody else owns), wq/c/snapshot.h, wq/c/import.h,
+// wq/c/diff.h and wq/c/verify.h (stores as a whole).
 // What the calls do is told at length in wq/queue.h, wq/store.h and wq/controller.h, whose calls these
 // are; here is what is different in C.
 //
@@ -48,8 +50,14 @@
 // IWYU pragma: begin_exports
 #include "wq/c/base.h"
 #include "wq/c/controller.h"
+#include "wq/c/diff.h"
+#include "wq/c/entry.h"
+#include "wq/c/import.h"
 #include "wq/c/options.h"
+#include "wq/c/parallelize.h"
 #include "wq/c/queue.h"
+#include "wq/c/snapshot.h"
 #include "wq/c/store.h"
+#include "wq/c/verify.h"
 #include "wq/c/view.h"
 // IWYU pragma: end_exports

@@ -262,6 +262,14 @@ static int32_t note_failing(void* text, const char* key, size_t size, const wq_f
 static void note_lane_of_view(void* text, int32_t lane, uint64_t pending) {
   note_lane(text, lane, (size_t)pending);
 }
+static void note_oldest(void* text, const char* key, size_t size, int64_t added_at_us) {
+  EXPECT(added_at_us > 0);
+  note(text, key, size);
+}
+static void check_queue_info(void* arg, const wq_queue_info* info) {
+  EXPECT(arg != NULL && info->size == sizeof *info && strcmp(info->name, "pods") == 0);
+  EXPECT(info->created_at_us > 0 && info->sequence_high_water > 0 && info->paused == 0);
+}
 
 static void looking_in(const char* dir) {
   wq_view view = WQ_NO_VIEW;
@@ -270,9 +278,13 @@ static void looking_in(const char* dir) {
   wq_queue_summary summary = {.size = sizeof summary};
   char text[200] = "";
   wq_summary_visitor lists = {.size = sizeof lists, .arg = text, .lane = note_lane_of_view};
+  wq_bytes list = WQ_NO_BYTES;
+  uint64_t at_least = 9;
+  uint64_t at_most = 9;
   OK(wq_view_open(dir, &view, &error));
   OK(wq_view_info(view, &info, &error));
-  EXPECT(strlen(info.uuid) == 36 && info.owner_pid == getpid() && info.owner_alive == 1);
+  EXPECT(strlen(info.uuid) == 36 && info.owner_pid == getpid() && info.owner_alive == 1 &&
+         info.opened_at_us > 0 && info.wal_bytes > 0 && info.snapshot_at_us == 0);
   OK(wq_view_queue_names(view, &names, &error));
   EXPECT(names.size == 4 + 4 + 4 + 7);
   OK(wq_view_entries(view, "pods", note_entry, text, &error));
@@ -282,6 +294,29 @@ static void looking_in(const char* dir) {
   text[0] = '\0';
   OK(wq_view_summarize(view, "pods", &summary, &lists, &error));
   EXPECT(summary.pending == 1 && summary.next_ready_at_us > 0 && strcmp(text, "0:1") == 0);
+  EXPECT(summary.ages[0] == 1 && summary.delays[6] == 1 && summary.failure_counts[0] == 1);
+  EXPECT(summary.due[5] + summary.due[6] == 1);
+  lists.lane = NULL;
+  lists.oldest = note_oldest;
+  text[0] = '\0';
+  OK(wq_view_summarize(view, "pods", &summary, &lists, &error));
+  EXPECT(strcmp(text, "seen") == 0);
+  text[0] = '\0';
+  OK(wq_view_entries_in(view, "pods", 1U << WQ_DELAYED | 1U << WQ_PENDING, note_entry, text,
+                        &error));
+  EXPECT(strcmp(text, "seen later") == 0);
+  EXPECT(wq_view_entries_in(view, "pods", 16, note_entry, text, &error) == WQ_INVALID_ARGUMENT);
+  text[0] = '\0';
+  OK(wq_keys_append(&list, "seen", 4, &error));
+  OK(wq_keys_append(&list, "unseen", 6, &error));
+  OK(wq_view_find_all(view, "pods", list.data, list.size, note_entry, text, &error));
+  EXPECT(strcmp(text, "seen") == 0);
+  OK(wq_view_position_of(view, "pods", "seen", 4, 10, &at_least, &at_most, &error));
+  EXPECT(at_least == 0 && at_most == 0);
+  EXPECT(wq_view_position_of(view, "pods", "later", 5, 1, &at_least, &at_most, &error) ==
+         WQ_NOT_FOUND);
+  OK(wq_view_queue_info(view, "pods", check_queue_info, text, &error));
+  wq_bytes_free(&list);
   text[0] = '\0';
   OK(wq_view_failing(view, "pods", note_failing, text, &error));
   EXPECT(strcmp(text, "failed") == 0);
@@ -318,6 +353,7 @@ int main(int argc, char** argv) {
                            .ready_arg = &ready_calls};
   wq_store store = WQ_NO_STORE;
   wq_queue queue = WQ_NO_QUEUE;
+  wq_queue found = WQ_NO_QUEUE;
   wq_bytes bytes = WQ_NO_BYTES;
   if (argc != 2) {
     fprintf(stderr, "usage: calls DIR\n");
@@ -339,6 +375,10 @@ int main(int argc, char** argv) {
   lanes_and_readings(queue);
   readiness(queue);
   shards(store);
+  OK(wq_store_find_queue(store, "pods", &found, &error));
+  EXPECT(found.handle == queue.handle);
+  EXPECT(wq_store_find_queue(store, "none", &found, &error) == WQ_NOT_FOUND && found.handle == 0);
+  EXPECT(wq_store_clock_changed(store, &error) == WQ_INVALID_ARGUMENT);
   OK(wq_store_queue_names(store, &bytes, &error));
   EXPECT(bytes.size == 4 + 4 + 4 + 7);
   OK(wq_escape_key("a\nb", 3, 0, &bytes, &error));
@@ -354,6 +394,9 @@ int main(int argc, char** argv) {
   controllers(store);
   shutting_down(store, queue);
   metrics_and_limiters();
+  clocks();
+  pieces();
+  whole_stores(argv[1]);
   wq_bytes_free(&bytes);
   return 0;
 }

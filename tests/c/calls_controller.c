@@ -37,13 +37,27 @@ static void reconcile(void* arg, const wq_reconcile* call, wq_reconcile_result* 
   }
 }
 
+// Of four: begun, ended, failed with a text, and hopeless.
+static void note_begin(void* arg, const char* key, size_t size) {
+  EXPECT(key != NULL && size > 0);
+  ++((int*)arg)[0];
+}
+static void note_end(void* arg, const wq_reconciled* reconciled) {
+  int* const observed = arg;
+  EXPECT(reconciled->size >= sizeof *reconciled && reconciled->duration_ns >= 0);
+  EXPECT(reconciled->left == 0 && reconciled->exception == 0 && reconciled->timed_out == 0);
+  ++observed[1];
+  observed[2] += reconciled->outcome == WQ_RECONCILE_ERROR && reconciled->failure_size > 0;
+  observed[3] += reconciled->terminal;
+}
+
 static void add_key(wq_queue queue, const char* key) {
   OK(wq_queue_add(queue, key, strlen(key), NULL, NULL, &error));
 }
 
 // Waits until so many reconciles are over.
 static void wait_for(wq_controller controller, uint64_t over) {
-  wq_reconcile_counts counts = {sizeof counts, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  wq_reconcile_counts counts = {.size = sizeof counts};
   do {
     OK(wq_controller_counts(controller, &counts, &error));
   } while (counts.success + counts.error + counts.requeue + counts.requeue_after < over);
@@ -51,12 +65,21 @@ static void wait_for(wq_controller controller, uint64_t over) {
 
 static void a_controller_works_off(wq_store store) {
   int calls = 0;
-  wq_controller_options options = {sizeof options, reconcile, &calls, 0, 0, 0};
+  int observed[4] = {0, 0, 0, 0};
+  wq_controller_options options = {.size = sizeof options,
+                                   .reconcile = reconcile,
+                                   .arg = &calls,
+                                   .begin = note_begin,
+                                   .end = note_end,
+                                   .observer_arg = observed};
   wq_controller controller = WQ_NO_CONTROLLER;
   wq_queue queue = WQ_NO_QUEUE;
-  wq_reconcile_counts counts = {sizeof counts, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  wq_reconcile_counts counts = {.size = sizeof counts};
   int32_t quarantined = 0;
   OK(wq_store_open_queue(store, "controlled", NULL, &queue, &error));
+  options.metrics_name = "controlled";  // The store has no metrics.
+  EXPECT(wq_controller_start(queue, &options, &controller, &error) == WQ_INVALID_ARGUMENT);
+  options.metrics_name = NULL;
   add_key(queue, "good");
   add_key(queue, "error");
   add_key(queue, "requeue");
@@ -68,6 +91,7 @@ static void a_controller_works_off(wq_store store) {
   OK(wq_controller_drain(controller, WQ_FOREVER, &error));
   OK(wq_controller_counts(controller, &counts, &error));
   EXPECT(calls == 9 && counts.success == 4 && counts.error == 3 && counts.terminal_errors == 1);
+  EXPECT(observed[0] == 9 && observed[1] == 9 && observed[2] == 3 && observed[3] == 1);
   EXPECT(counts.requeue == 1 && counts.requeue_after == 1 && counts.active_workers == 0);
   OK(wq_controller_health(controller, &error));
   OK(wq_queue_is_quarantined(queue, "hopeless", 8, &quarantined, &error));

@@ -20,3 +20,7 @@ extern wq_error error;  // Of the last call that failed.
 
 void metrics_and_limiters(void);
 void controllers(wq_store store);
+void clocks(void);
+void pieces(void);
+void whole_stores(
+    const char* dir);  // `dir` is a store that nobody owns, with keys; beside it is room.

@@ -56,6 +56,21 @@ typedef struct wq_reconcile_result {
   char failure[512];  // Why: text that ends with a NUL. Of errors only.
 } wq_reconcile_result;
 
+// A reconcile that is over. Valid during the call that gets it.
+typedef struct wq_reconciled {
+  size_t size;
+  const char* key;
+  size_t key_size;
+  int32_t outcome;  // WQ_RECONCILE_SUCCESS, ERROR, REQUEUE or REQUEUE_AFTER.
+  const char* failure;
+  size_t failure_size;
+  int32_t terminal;   // A terminal error.
+  int32_t exception;  // It threw (a reconciler that is C++).
+  int32_t timed_out;  // The timeout was over before it ended.
+  int32_t left;       // The key stays in the store for the next start.
+  int64_t duration_ns;
+} wq_reconciled;
+
 typedef struct wq_controller_options {
   size_t size;
   // `result` is success until it is said otherwise.
@@ -65,6 +80,14 @@ typedef struct wq_controller_options {
   int32_t drop_terminal_errors;  // Forget keys with terminal errors, rather than quarantine them.
   // After so long wq_reconcile_stopping says 1, and a timeout is counted. 0: never.
   int64_t reconcile_timeout_us;
+  // Told of each reconcile, by the worker, without a lock: before, and when the queue knows what became of
+  // it. Each may be NULL.
+  void (*begin)(void* arg, const char* key, size_t key_size);
+  void (*end)(void* arg, const wq_reconciled* reconciled);
+  void* observer_arg;  // Must live as `arg`.
+  // The label `controller` of the metrics controller_runtime_* (docs/metrics.md), which go where the
+  // store's go (wq_store_options.metrics). NULL: none.
+  const char* metrics_name;
 } wq_controller_options;
 
 // Starts workers of the queue. WQ_INVALID_ARGUMENT, WQ_SHUTTING_DOWN; WQ_IO_ERROR: no more threads.
@@ -96,6 +119,7 @@ typedef struct wq_reconcile_counts {
   uint64_t left;             // Keys that stay in the store for the next start.
   uint64_t queue_errors;     // Calls of the queue that failed. See wq_controller_health.
   size_t active_workers;     // In a reconcile now.
+  uint64_t exceptions;       // Of `error`: the reconciler is C++, and threw.
 } wq_reconcile_counts;
 WQ_EXPORT wq_code wq_controller_counts(wq_controller controller, wq_reconcile_counts* counts,
                                        wq_error* error);

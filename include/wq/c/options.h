@@ -80,6 +80,7 @@ typedef struct wq_metric {
   const double*
       bounds;  // Of histograms: the buckets' upper bounds, ascending; one more is implied.
   size_t bound_count;
+  int32_t largest;  // Of gauges: of two readings of one series the larger counts, not the sum.
 } wq_metric;
 typedef struct wq_label {
   const char* name;
@@ -97,6 +98,18 @@ typedef struct wq_metrics {
   void (*add)(void* arg, void* series, uint64_t count);
   void (*observe)(void* arg, void* series, double value);
 } wq_metrics;
+
+// --- Clocks ---
+
+// Where time comes from, for tests of what waits. Called by many threads at once, also under locks of
+// the library, which they must not call: WQ_INVALID_ARGUMENT. Where this time does not just pass, but
+// jumps, wq_store_clock_changed is to be called. More in wq/clock.h.
+typedef struct wq_clock {
+  size_t size;
+  int64_t (*steady_us)(void* arg);  // Microseconds. Never goes back.
+  int64_t (*wall_us)(void* arg);    // Since 1970-01-01T00:00:00Z. May jump.
+  void* arg;
+} wq_clock;
 
 // --- Stores, queues, calls ---
 
@@ -117,6 +130,7 @@ typedef struct wq_store_options {
   // the next attempt waits until it returns. It must not call wq_store_mend: WQ_INVALID_ARGUMENT.
   void (*health)(void* arg, wq_code code, const char* message);
   void* health_arg;
+  const wq_clock* clock;  // NULL: the machine's.
 } wq_store_options;
 
 typedef struct wq_queue_options {

@@ -31,6 +31,10 @@ WQ_EXPORT wq_code wq_store_open_queue(wq_store store, const char* name,
                                       const wq_queue_options* options, wq_queue* queue,
                                       wq_error* error);
 
+// The open queue of this name. WQ_NOT_FOUND: it is not open.
+WQ_EXPORT wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue,
+                                      wq_error* error);
+
 // All that was done on any queue before this call is as durable as asked for. Blocks.
 WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error);
 
@@ -39,6 +43,10 @@ WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* e
 WQ_EXPORT wq_code wq_store_health(wq_store store, wq_error* error);
 // Tries to mend a failed store at once. WQ_OK: it is healthy. Blocks: for one attempt.
 WQ_EXPORT wq_code wq_store_mend(wq_store store, wq_error* error);
+
+// The caller's clock was set, or moved on by hand: whoever waits for an instant looks again.
+// WQ_INVALID_ARGUMENT: the store was opened without wq_store_options.clock.
+WQ_EXPORT wq_code wq_store_clock_changed(wq_store store, wq_error* error);
 
 // The names of all queues, open or not, sorted, as a key list.
 WQ_EXPORT wq_code wq_store_queue_names(wq_store store, wq_bytes* names, wq_error* error);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "wq/c/base.h"
+#include "wq/c/entry.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,21 +20,17 @@ typedef struct wq_store_info {
   char uuid[40];  // Ends with a NUL.
   uint32_t format_version;
   int64_t created_at_us;
-  int64_t owner_pid;    // Of the last owner; 0 if there never was one.
-  int32_t owner_alive;  // 1 if it holds the store now.
+  int64_t owner_pid;       // Of the last owner; 0 if there never was one.
+  int32_t owner_alive;     // 1 if it holds the store now.
+  int64_t snapshot_at_us;  // When it was taken, if it is a snapshot; otherwise 0.
+  int64_t opened_at_us;    // When the owner became it; 0 if that cannot be told.
+  int64_t written_at_us;   // When a file of the store was written last; likewise.
+  uint64_t wal_bytes;      // Not 0 without a living owner: the last one did not close the store.
 } wq_store_info;
 WQ_EXPORT wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error);
 
 // Sorted, as a key list.
 WQ_EXPORT wq_code wq_view_queue_names(wq_view view, wq_bytes* names, wq_error* error);
-
-typedef struct wq_failures {
-  uint64_t count;
-  int64_t first_at_us;
-  int64_t last_at_us;
-  const char* last_error;
-  size_t last_error_size;
-} wq_failures;
 
 typedef struct wq_queue_summary {
   size_t size;
@@ -48,10 +45,16 @@ typedef struct wq_queue_summary {
   int64_t next_ready_at_us;    // -1: nothing is delayed.
   uint32_t shards;
   uint64_t groups;
-  uint64_t group_error;  // See wq/store_view.h.
+  uint64_t group_error;  // See wq/queue_summary.h.
   uint64_t other_cursors;
+  // Histograms; counts[i] is of the values up to bound i that are above the bound before, and the last
+  // one of those above all bounds, which are kAgeBoundsUs, ... of wq/queue_summary.h.
+  uint64_t ages[9];            // Of the pending keys, since they were added.
+  uint64_t due[9];             // Of the delayed keys, until they are ready.
+  uint64_t delays[9];          // Of the delayed keys, what was asked for.
+  uint64_t failure_counts[6];  // Of the failing keys.
 } wq_queue_summary;
-// The lists of a summary; a NULL is left out. `top_failing`, `top_groups`: 0 is 10.
+// The lists of a summary; a NULL is left out. `top_failing`, `top_groups`, `top_oldest`: 0 is 10.
 typedef struct wq_summary_visitor {
   size_t size;
   void* arg;
@@ -61,44 +64,49 @@ typedef struct wq_summary_visitor {
   void (*failing)(void* arg, const char* key, size_t key_size, const wq_failures* failures);
   void (*group)(void* arg, const char* group, size_t group_size, uint64_t pending);
   void (*cursor)(void* arg, const char* name, uint64_t value_size);
+  size_t top_oldest;
+  void (*oldest)(void* arg, const char* key, size_t key_size, int64_t added_at_us);
+  // As `group`, of what stands before the first "/" of the key.
+  void (*name_space)(void* arg, const char* name, size_t name_size, uint64_t pending);
+  int64_t now_us;  // What ages are counted to. 0: the wall clock.
 } wq_summary_visitor;
 // `visitor` may be NULL. WQ_NOT_FOUND: no such queue.
 WQ_EXPORT wq_code wq_view_summarize(wq_view view, const char* queue, wq_queue_summary* summary,
                                     const wq_summary_visitor* visitor, wq_error* error);
 
-enum { WQ_PENDING = 0, WQ_DELAYED = 1, WQ_FAILING = 2, WQ_QUARANTINED = 3 };
-
-// Which fields count for which state is told in wq/store_view.h.
-typedef struct wq_entry {
-  const char* key;
-  size_t key_size;
-  int32_t state;
-  int32_t lane;
-  const char* group;
-  size_t group_size;
-  int32_t has_shard;
-  uint32_t shard;
-  uint64_t sequence;
-  int64_t added_at_us;
-  int64_t ready_at_us;
-  int64_t delay_us;
-  int64_t quarantined_at_us;
-  const wq_failures* failures;  // NULL: none.
-} wq_entry;
 typedef int32_t (*wq_visit_entry)(void* arg, const wq_entry* entry);
 // Every entry: pending, delayed, failing, quarantined.
 WQ_EXPORT wq_code wq_view_entries(wq_view view, const char* queue, wq_visit_entry visit, void* arg,
                                   wq_error* error);
+// Only those in the states whose bits (1 << WQ_DELAYED, ...) are set; does not walk over the others, but
+// for WQ_FAILING, which must look at what is pending and delayed.
+WQ_EXPORT wq_code wq_view_entries_in(wq_view view, const char* queue, uint32_t states,
+                                     wq_visit_entry visit, void* arg, wq_error* error);
 WQ_EXPORT wq_code wq_view_quarantined(wq_view view, const char* queue, wq_visit_entry visit,
                                       void* arg, wq_error* error);
 // The entries of one key. WQ_NOT_FOUND: there is none.
 WQ_EXPORT wq_code wq_view_find(wq_view view, const char* queue, const char* key, size_t key_size,
                                wq_visit_entry visit, void* arg, wq_error* error);
+// The same for the keys of a key list, which must differ, in the time of about one; those that nothing
+// is held of are left out.
+WQ_EXPORT wq_code wq_view_find_all(wq_view view, const char* queue, const char* list,
+                                   size_t list_size, wq_visit_entry visit, void* arg,
+                                   wq_error* error);
+// How many keys are handed out before a pending one, if lanes go strictly one after the other: counts
+// up to max_counted; the same number twice if that was enough. WQ_NOT_FOUND: it is not pending.
+WQ_EXPORT wq_code wq_view_position_of(wq_view view, const char* queue, const char* key,
+                                      size_t key_size, uint64_t max_counted, uint64_t* at_least,
+                                      uint64_t* at_most, wq_error* error);
 
 typedef int32_t (*wq_visit_failing)(void* arg, const char* key, size_t key_size,
                                     const wq_failures* failures);
 WQ_EXPORT wq_code wq_view_failing(wq_view view, const char* queue, wq_visit_failing visit,
                                   void* arg, wq_error* error);
+
+// What the queue keeps of itself: one call of `visit`.
+typedef void (*wq_visit_queue_info)(void* arg, const wq_queue_info* info);
+WQ_EXPORT wq_code wq_view_queue_info(wq_view view, const char* queue, wq_visit_queue_info visit,
+                                     void* arg, wq_error* error);
 
 WQ_EXPORT wq_code wq_view_cursors(wq_view view, const char* queue, wq_visit_cursor visit, void* arg,
                                   wq_error* error);

@@ -1,0 +1,76 @@
+// Part of calls: time that the caller makes, and the loop over pieces.
+
+#include <stdint.h>
+
+#include <wq/wq.h>
+
+#include "tests/c/expect.h"
+
+// Read by threads of the library.
+static int64_t now_us = 1000;
+static wq_code inside = WQ_OK;  // What a call inside the clock returned.
+
+static int64_t read_steady(void* arg) {
+  if (arg != NULL) {
+    __atomic_store_n(&inside, wq_escape_key("k", 1, 0, arg, NULL), __ATOMIC_RELAXED);
+  }
+  return __atomic_load_n(&now_us, __ATOMIC_RELAXED);
+}
+static int64_t read_wall(void* arg) { return read_steady(arg) + INT64_C(1700000000000000); }
+static void pass(int64_t us) { __atomic_fetch_add(&now_us, us, __ATOMIC_RELAXED); }
+
+void clocks(void) {
+  wq_bytes bytes = WQ_NO_BYTES;
+  wq_clock clock = {.size = sizeof clock, .steady_us = read_steady, .wall_us = read_wall};
+  wq_store_options options = {.size = sizeof options, .clock = &clock};
+  wq_store store = WQ_NO_STORE;
+  wq_queue queue = WQ_NO_QUEUE;
+  clock.wall_us = NULL;
+  EXPECT(wq_store_open_in_memory(&options, &store, &error) == WQ_INVALID_ARGUMENT);
+  clock.wall_us = read_wall;
+  OK(wq_store_open_in_memory(&options, &store, &error));
+  OK(wq_store_open_queue(store, "q", NULL, &queue, &error));
+  OK(wq_queue_add_after(queue, "late", 4, INT64_C(3600000000), NULL, NULL, &error));
+  EXPECT(wq_queue_get(queue, 0, &bytes, &error) == WQ_TIMED_OUT);
+  pass(INT64_C(3600000000) - 1);
+  OK(wq_store_clock_changed(store, &error));
+  EXPECT(wq_queue_get(queue, 0, &bytes, &error) == WQ_TIMED_OUT);
+  pass(1);
+  OK(wq_store_clock_changed(store, &error));
+  OK(wq_queue_get(queue, WQ_FOREVER, &bytes, &error));
+  EXPECT(bytes.size == 4);
+  OK(wq_store_free(store, &error));
+
+  clock.arg = &bytes;  // Then it calls the library.
+  OK(wq_store_open_in_memory(&options, &store, &error));
+  OK(wq_store_open_queue(store, "q", NULL, &queue, &error));
+  OK(wq_queue_add(queue, "k", 1, NULL, NULL, &error));
+  OK(wq_store_free(store, &error));
+  EXPECT(inside == WQ_INVALID_ARGUMENT);
+  wq_bytes_free(&bytes);
+}
+
+static int32_t mark(void* arg, size_t piece) {
+  ++((char*)arg)[piece];
+  return 1;
+}
+static int32_t mark_up_to_two(void* arg, size_t piece) {
+  ++((char*)arg)[piece];
+  return piece < 2;
+}
+
+void pieces(void) {
+  enum { kPieces = 100 };
+  char marks[kPieces] = {0};
+  size_t i = 0;
+  OK(wq_parallelize_until(3, kPieces, 7, mark, marks, &error));
+  for (i = 0; i < kPieces; ++i) {
+    EXPECT(marks[i] == 1);
+  }
+  OK(wq_parallelize_until(3, 0, 0, mark, NULL, &error));
+  EXPECT(wq_parallelize_until(1, kPieces, 0, mark_up_to_two, marks, &error) == WQ_SHUTTING_DOWN);
+  EXPECT(marks[2] == 2 && marks[3] == 1);
+  EXPECT(wq_parallelize_until(1, 3, 0, mark_up_to_two, marks, &error) == WQ_SHUTTING_DOWN);
+  EXPECT(wq_parallelize_until(0, 3, 0, mark, marks, &error) == WQ_INVALID_ARGUMENT);
+  EXPECT(wq_parallelize_until(1, 3, 0, NULL, marks, &error) == WQ_INVALID_ARGUMENT);
+}
