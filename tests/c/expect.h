@@ -18,6 +18,12 @@ extern wq_error error;  // Of the last call that failed.
   } while (0)
 #define OK(call) EXPECT((call) == WQ_OK)
 
+// Visitors that write what they are shown into a text of the caller, separated by spaces.
+void note(char* text, const char* bytes, size_t size);
+int32_t note_cursor(void* text, const char* name, const char* value, size_t value_size);
+int32_t note_lane(void* text, int32_t lane, size_t queued);
+
+void looking_in(const char* dir);  // The store of main.
 void metrics_and_limiters(void);
 void controllers(wq_store store);
 void clocks(void);
