@@ -209,6 +209,20 @@ gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
 }
 lines() { [ "$(wc -l < "$2")" = "$1" ]; }
 
+@test "whoever starts wqctl ignores SIGCHLD: a command that fails has failed" {
+  store_with k
+  run -1 --separate-stderr perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' "$WQCTL" work -q q --max-requeues 0 -- false
+  contains "$stderr" "succeeded 0, failed attempts 1"
+}
+
+@test "a command that turns to the terminal is not stopped, and so holds nothing up" {
+  store_with k
+  printf -v words '%q ' "$WQCTL" work -q q --max-requeues 0 -- sh -c 'echo said; read -r _ </dev/tty' _
+  run -1 timeout -s KILL 30 env SHELL=/bin/bash script -qec "stty tostop; $words" /dev/null </dev/null
+  contains "$output" said
+  contains "$(wqctl quarantine ls -o jsonl | jq -r .last_error)" /dev/tty
+}
+
 @test "kill -9 in mid-work: the command dies too, and the next run does every key again" {
   store_with a b c
   blocking

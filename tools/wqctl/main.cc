@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   // So is a limit on the size of files, as EFBIG: the store says that it is not durable.
   std::signal(SIGXFSZ, SIG_IGN);
+  // Who ignores it has no children to wait for: the outcome of every command would be lost.
+  std::signal(SIGCHLD, SIG_DFL);
 
   // A store is its owner's business, whatever files the user makes elsewhere.
   const mode_t user_umask = umask(077);

@@ -28,8 +28,10 @@ struct ChildPlan {
 
 // Only async-signal-safe calls. All signals are blocked, so no handler of ours runs here.
 [[noreturn]] void RunChild(const ChildPlan& plan) {
-  // The parent may have died before prctl: then nobody would ever kill this child.
-  const bool ready = setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+  // A group alone would be one in the terminal's background, and be stopped when it turns to the
+  // terminal: nobody would ever wake it. And the parent may have died before prctl: then nobody would
+  // ever kill this child.
+  const bool ready = setsid() >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
                      getppid() == plan.parent && dup2(plan.stdin_fd, STDIN_FILENO) >= 0 &&
                      dup2(plan.stderr_fd, STDERR_FILENO) >= 0;
   if (ready) {

@@ -22,8 +22,8 @@ struct SpawnRequest {
   mode_t umask = 0;           // Of the child.
 };
 
-// The child leads its own process group, so that a Ctrl-C at the terminal does not reach it; it
-// dies by SIGKILL when the calling thread ends, and thus when this process is killed. Returns 0 and
+// The child leads its own session, so that a Ctrl-C at the terminal does not reach it, nor may the
+// terminal stop it; it dies by SIGKILL when the calling thread ends, and thus when this process is killed. Returns 0 and
 // the pid, or the errno of what failed; then there is no child.
 int Spawn(const SpawnRequest& request, pid_t* pid);
 
