@@ -44,7 +44,7 @@ bench-peers: ## wq beside beanstalkd and redis-server, which it installs
 	@tools/dev/build.sh release wqbench
 	@build/wqbench --scenario peers
 
-package:  ## Debian packages in build/packages/: libwq0, libwq-dev, wqctl
+package:  ## Debian packages in build/packages/: libwq0, libwq-dev, golang-example-wq-dev, wqctl
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
 	@cpack --config build/CPackConfig.cmake

@@ -1,5 +1,5 @@
-# `make package`: three Debian packages by CPack. libwq0 is what programs need to run, libwq-dev what
-# they need to be built, wqctl the tool.
+# `make package`: four Debian packages by CPack. libwq0 is what programs need to run, libwq-dev what
+# they need to be built, golang-example-wq-dev what those in Go need to be built, wqctl the tool.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wq)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -9,7 +9,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "durable, deduplicating work queue")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime dev)
+set(CPACK_COMPONENTS_ALL runtime dev go)
 if(WQ_TOOLS)
   list(APPEND CPACK_COMPONENTS_ALL tools)
 endif()
@@ -29,6 +29,14 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
 # For who links libwq.a.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "librocksdb-dev, libprotobuf-dev, libabsl-dev")
+
+# A package of its own, by Debian's name for the import path: it is the same for all architectures, and
+# who writes C needs none of it.
+set(CPACK_COMPONENT_GO_DESCRIPTION "The Go package example.org/wq, as sources in /usr/share/gocode.")
+set(CPACK_DEBIAN_GO_PACKAGE_NAME golang-example-wq-dev)
+set(CPACK_DEBIAN_GO_PACKAGE_SECTION golang)
+set(CPACK_DEBIAN_GO_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_GO_PACKAGE_DEPENDS "libwq-dev (= ${PROJECT_VERSION}), pkg-config")
 
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Looks into stores, adds keys, works them off with a command.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME wqctl)

@@ -36,12 +36,13 @@ needs() {
   [[ $needed == "$2" ]] || { echo "package_test: $1: needs libwq.so: $needed" >&2; exit 1; }
 }
 
-# The Go program of the README, in a module of its own, which finds wq.pc in $1.
+# The Go program of the README, which finds wq.pc in $1 and the Go package below $2: as a module of its own,
+# and as Debian builds Go packages, without modules.
 go_consumer() {
-  local module=$source/bindings/go
+  local module=$2/share/gocode/src/example.org/wq
   command -v go >/dev/null || { echo 'package_test: there is no go; on Debian: golang-go' >&2; exit 1; }
   mkdir go_consumer
-  cp "$module/examples/readme/main.go" go_consumer
+  cp "$source/bindings/go/examples/readme/main.go" go_consumer
   (
     cd go_consumer
     # A cache of its own: Go's does not know what pkg-config said.
@@ -50,11 +51,15 @@ go_consumer() {
     quiet go mod edit -require example.org/wq@v0.0.0 -replace "example.org/wq=$module"
     quiet go build -o shared .
     quiet go build -tags wq_static -o static .
+    export GO111MODULE=off GOPATH=$2/share/gocode GOFLAGS=
+    quiet go build -o gopath main.go
   )
   needs go_consumer/shared yes
   run go_consumer/shared
   needs go_consumer/static no
   run go_consumer/static
+  needs go_consumer/gopath yes
+  run go_consumer/gopath
 }
 
 # Consumers that find wq below $1.
@@ -84,14 +89,17 @@ consume() {
     $(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs wq-static)
   needs static_by_pkg_config no
   run static_by_pkg_config
-  go_consumer "$pc"
+  go_consumer "$pc" "$prefix"
 }
 
-# What the tool prints of itself is where shells and man look, below $1, and nothing else is.
+# What the tool prints of itself is where shells and man look, below $1, the Go package is where Go's
+# packages are, and nothing else is.
 shares() {
   local shared=share/bash-completion/completions/wqctl
   shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1\nshare/zsh/vendor-completions/_wqctl'
-  diff <(cd "$1" && find share -type f | sort) - <<<"$shared"
+  diff <(cd "$1" && find share -path share/gocode -prune -o -type f -print | sort) - <<<"$shared"
+  diff <(cd "$1/share/gocode/src/example.org/wq" && find . -type f | sort) \
+    <(cd "$source/bindings/go" && find . -type f -not -name '*_test.go' | sort)
   diff "$1/share/man/man1/wqctl.1" <("$1/bin/wqctl" man)
   diff "$1/share/zsh/vendor-completions/_wqctl" <("$1/bin/wqctl" completion zsh)
 }
@@ -99,6 +107,10 @@ shares() {
 installed() {
   quiet cmake --install "$build" --prefix "$scratch/prefix"
   consume "$scratch/prefix"
+  if command -v clang++ >/dev/null; then  # Which has not built the library.
+    build_consumer clang cxx_consumer -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER=clang++
+    run clang/consumer
+  fi
   # Nothing but what is meant for strangers.
   (cd prefix && find . -type f -o -type l) | sort >files
   if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq(-static)?\.pc)|bin/wqctl$|share/)' files; then
@@ -123,7 +135,8 @@ debian() {
   # of what the packages depend on.
   local dpkg=(dpkg --root="$root" --force-depends --force-script-chrootless)
   quiet cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages"
-  packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/wqctl_*.deb)
+  packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/golang-example-wq-dev_*_all.deb
+    packages/wqctl_*.deb)
   if ((EUID == 0)); then
     mkdir -p "$root/var/lib/dpkg"/{info,updates,triggers}
     touch "$root/var/lib/dpkg"/{status,available}
@@ -140,7 +153,7 @@ debian() {
   # What it is linked with is what it depends on.
   dpkg-deb -f packages/libwq0_*.deb Depends | grep -q librocksdb
   if ((EUID == 0)); then
-    quiet "${dpkg[@]}" -r libwq-dev libwq0 wqctl
+    quiet "${dpkg[@]}" -r golang-example-wq-dev libwq-dev libwq0 wqctl
     if find "$root" -path "$root/var" -prune -o -type f -print | grep .; then
       echo 'package_test: that is left after the removal' >&2
       exit 1
