@@ -26,20 +26,16 @@ func (q *Queue[T]) AddWith(item T, options AddOptions) (Outcome, error) {
 		return 0, err
 	}
 	o := options.toC()
-	var r C.wqgo_result
+	failure := ""
 	if options.RateLimited {
-		failure := ""
-		if options.Failure != nil {
-			failure = options.Failure.Error()
-		}
+		failure = textOf(options.Failure)
 		if q.limiter != nil {
 			o.has_retry_delay = 1
 			o.retry_delay_us = microseconds(q.limiter.When(item))
 		}
-		r = C.wqgo_add_rate_limited(q.handle, key, failure, o, q.group(item))
-	} else {
-		r = C.wqgo_add_after(q.handle, key, microseconds(options.After), o, q.group(item))
 	}
+	r := C.wqgo_add_with(
+		q.handle, key, toInt(options.RateLimited), microseconds(options.After), failure, o, q.group(item))
 	runtime.KeepAlive(q.store)
 	return Outcome(r.outcome), errorOf(r)
 }

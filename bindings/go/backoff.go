@@ -4,6 +4,7 @@ package wq
 import "C"
 
 import (
+	"math"
 	"time"
 	"unsafe"
 )
@@ -96,6 +97,10 @@ func (o QueueOptions[T]) toC(a *arena) (*C.wq_queue_options, error) {
 		out.lane_count = C.size_t(len(o.Lanes))
 	}
 	out.re_add = toInt(o.ReAddRaisesLane)
+	if o.Shards < 0 || o.Shards > math.MaxUint16 {
+		return nil, newError(InvalidArgument, "Shards is out of range")
+	}
+	out.shards = C.uint32_t(o.Shards)
 	out.starvation_bound = C.uint32_t(o.StarvationBound)
 	out.quarantined_add = toInt(o.AddReleasesQuarantined)
 	out.max_requeues = C.uint64_t(o.MaxRequeues)

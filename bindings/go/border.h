@@ -48,24 +48,19 @@ static inline wqgo_result wqgo_add(wq_queue queue, _GoString_ key) {
   return wqgo_result_of(code, outcome, &error);
 }
 
-static inline wqgo_result wqgo_add_after(wq_queue queue, _GoString_ key, int64_t delay_us,
-                                         wqgo_add_options options, _GoString_ group) {
+// wq_queue_add_after; if it is rate limited, wq_queue_add_rate_limited with the failure's text.
+static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, int32_t rate_limited,
+                                        int64_t delay_us, _GoString_ failure,
+                                        wqgo_add_options options, _GoString_ group) {
   const wq_add_options all = wqgo_to_add_options(options, group);
   wq_error error;
   int32_t outcome = WQ_ADDED;
-  const wq_code code = wq_queue_add_after(queue, _GoStringPtr(key), _GoStringLen(key), delay_us,
-                                          &all, &outcome, &error);
-  return wqgo_result_of(code, outcome, &error);
-}
-
-static inline wqgo_result wqgo_add_rate_limited(wq_queue queue, _GoString_ key, _GoString_ failure,
-                                                wqgo_add_options options, _GoString_ group) {
-  const wq_add_options all = wqgo_to_add_options(options, group);
-  wq_error error;
-  int32_t outcome = WQ_ADDED;
-  const wq_code code =
-      wq_queue_add_rate_limited(queue, _GoStringPtr(key), _GoStringLen(key), _GoStringPtr(failure),
-                                _GoStringLen(failure), &all, &outcome, &error);
+  const wq_code code = rate_limited != 0
+                           ? wq_queue_add_rate_limited(queue, _GoStringPtr(key), _GoStringLen(key),
+                                                       _GoStringPtr(failure), _GoStringLen(failure),
+                                                       &all, &outcome, &error)
+                           : wq_queue_add_after(queue, _GoStringPtr(key), _GoStringLen(key),
+                                                delay_us, &all, &outcome, &error);
   return wqgo_result_of(code, outcome, &error);
 }
 
@@ -88,9 +83,23 @@ static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t
   return batch;
 }
 
-static inline wqgo_result wqgo_done(wq_queue queue, _GoString_ key) {
+// The calls that take a key and nothing else.
+typedef enum wqgo_change {
+  WQGO_DONE,
+  WQGO_FORGET,
+  WQGO_REMOVE,
+  WQGO_CANCEL_DELAY,
+  WQGO_END_DELAY,
+  WQGO_RELEASE,
+  WQGO_DROP
+} wqgo_change;
+
+static inline wqgo_result wqgo_change_key(wq_queue queue, _GoString_ key, wqgo_change change) {
+  wq_code (*const calls[])(wq_queue, const char*, size_t, wq_error*) = {
+      wq_queue_done,      wq_queue_forget,  wq_queue_remove, wq_queue_cancel_delay,
+      wq_queue_end_delay, wq_queue_release, wq_queue_drop};
   wq_error error;
-  const wq_code code = wq_queue_done(queue, _GoStringPtr(key), _GoStringLen(key), &error);
+  const wq_code code = calls[change](queue, _GoStringPtr(key), _GoStringLen(key), &error);
   return wqgo_result_of(code, 0, &error);
 }
 
@@ -106,24 +115,32 @@ typedef struct wqgo_room {
   size_t count;
 } wqgo_room;
 
+// Where keys come from: a queue; or, if it is one, a worker of a queue with shards.
+typedef struct wqgo_source {
+  wq_queue queue;
+  wq_worker worker;
+} wqgo_source;
+
+static inline wqgo_result wqgo_taken(wq_code code, const wq_error* error) {
+  const wqgo_result none = {code, 0, NULL};
+  return code == WQ_TIMED_OUT ? none
+                              : wqgo_result_of(code, 0, error);  // Nothing special: no message.
+}
+
 // The next key, without waiting; its bytes in `room`.
-static inline wqgo_result wqgo_get(wq_queue queue, wqgo_room* room) {
+static inline wqgo_result wqgo_get(wqgo_source from, wqgo_room* room) {
   wq_error error;
-  const wq_code code = wq_queue_get(queue, 0, &room->bytes, &error);
-  if (code == WQ_TIMED_OUT) {  // Nothing special: no message.
-    const wqgo_result none = {code, 0, NULL};
-    return none;
-  }
-  return wqgo_result_of(code, 0, &error);
+  const wq_code code = from.worker.handle != 0 ? wq_worker_get(from.worker, 0, &room->bytes, &error)
+                                               : wq_queue_get(from.queue, 0, &room->bytes, &error);
+  return wqgo_taken(code, &error);
 }
 
 // The same for at most `max` keys: a key list in `room`.
-static inline wqgo_result wqgo_get_batch(wq_queue queue, size_t max, wqgo_room* room) {
+static inline wqgo_result wqgo_get_batch(wqgo_source from, size_t max, wqgo_room* room) {
   wq_error error;
-  const wq_code code = wq_queue_get_batch(queue, max, 0, &room->bytes, &room->count, &error);
-  if (code == WQ_TIMED_OUT) {
-    const wqgo_result none = {code, 0, NULL};
-    return none;
-  }
-  return wqgo_result_of(code, 0, &error);
+  const wq_code code =
+      from.worker.handle != 0
+          ? wq_worker_get_batch(from.worker, max, 0, &room->bytes, &room->count, &error)
+          : wq_queue_get_batch(from.queue, max, 0, &room->bytes, &room->count, &error);
+  return wqgo_taken(code, &error);
 }

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"errors"
+	"strings"
 	"unsafe"
 )
 
@@ -88,12 +89,26 @@ func bytesOf(s string) (*C.char, C.size_t) {
 	return (*C.char)(*(*unsafe.Pointer)(unsafe.Pointer(&s))), C.size_t(len(s))
 }
 
+// textOf is why something failed; "" for nil.
+func textOf(why error) string {
+	if why == nil {
+		return ""
+	}
+	return why.Error()
+}
+
+// checkName refuses what is no C string.
+func checkName(name string) error {
+	if strings.IndexByte(name, 0) >= 0 {
+		return newError(InvalidArgument, "a name with a NUL")
+	}
+	return nil
+}
+
 // withName calls body with a C string: the name of a queue or a cursor, a path.
 func withName(name string, body func(name *C.char, e *C.wq_error) C.wq_code) error {
-	for i := 0; i < len(name); i++ {
-		if name[i] == 0 {
-			return newError(InvalidArgument, "a name with a NUL")
-		}
+	if err := checkName(name); err != nil {
+		return err
 	}
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))

@@ -6,7 +6,6 @@ import "C"
 import (
 	"container/list"
 	"context"
-	"os"
 	"sync"
 	"sync/atomic"
 )
@@ -16,13 +15,13 @@ import (
 // nobody asked for.
 //
 // A look is a call into the queue that does not block. One that finds no key asks the queue for a
-// notification, which comes through a descriptor that Go's own poller watches. Invariant: while
-// somebody waits and nobody looks, a notification is asked for.
+// notification (readiness). Invariant: while somebody waits and nobody looks, a notification is asked
+// for.
 //
-// It does not refer to the Store, so that its goroutine keeps no store alive.
+// A queue has one; with shards, each of its workers has one. It refers neither to the Store nor to the
+// Worker, so that neither is kept alive by it.
 type dispatcher struct {
-	queue C.wq_queue
-	ready *os.File // Readable after a notification.
+	from C.wqgo_source
 
 	count atomic.Int32 // waiting.Len(), for looking without the lock.
 
@@ -50,29 +49,13 @@ type answer struct {
 // At most so many keys are taken in one look.
 const maxLook = 256
 
-func newDispatcher(queue C.wq_queue) (*dispatcher, error) {
-	var fd C.int
-	if err := call(func(e *C.wq_error) C.wq_code { return C.wq_queue_ready_fd(queue, &fd, e) }); err != nil {
-		return nil, err
-	}
-	d := &dispatcher{queue: queue, ready: os.NewFile(uintptr(fd), "wq queue, ready")}
-	go d.watch()
-	return d, nil
-}
-
-// watch looks whenever there is a notification, until the descriptor is closed.
-func (d *dispatcher) watch() {
-	var told [8]byte
-	for {
-		if _, err := d.ready.Read(told[:]); err != nil {
-			return
-		}
-		d.mu.Lock()
-		mine := d.beginLook()
-		d.mu.Unlock()
-		if mine {
-			d.look()
-		}
+// notify looks: there was a notification.
+func (d *dispatcher) notify() {
+	d.mu.Lock()
+	mine := d.beginLook()
+	d.mu.Unlock()
+	if mine {
+		d.look()
 	}
 }
 
@@ -82,7 +65,7 @@ func (d *dispatcher) get(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if d.count.Load() == 0 { // Nobody is in front.
-		key, code, err := takeOne(d.queue)
+		key, code, err := takeOne(d.from)
 		if code != TimedOut {
 			return key, err
 		}
@@ -156,14 +139,14 @@ func (d *dispatcher) beginLook() bool {
 func (d *dispatcher) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for {
+	for !d.closed {
 		d.again = false
 		reserved := d.reserve()
 		if len(reserved) == 0 {
 			break
 		}
 		d.mu.Unlock()
-		keys, code, err := takeMany(d.queue, len(reserved))
+		keys, code, err := takeMany(d.from, len(reserved))
 		d.mu.Lock()
 		d.bring(reserved, keys, err)
 		if code == TimedOut && !d.again {
@@ -206,7 +189,7 @@ func (d *dispatcher) bring(reserved []*waiter, keys []string, err error) {
 	}
 }
 
-// close ends every waiting. REQUIRES: the queue is stopped; nothing will come any more.
+// close ends every waiting, but for those whom a look under way brings a key.
 func (d *dispatcher) close() {
 	d.mu.Lock()
 	d.closed = true
@@ -214,7 +197,6 @@ func (d *dispatcher) close() {
 		d.replyClosed()
 	}
 	d.mu.Unlock()
-	d.ready.Close()
 }
 
 // replyClosed answers all. REQUIRES: mu.
@@ -230,7 +212,7 @@ func (d *dispatcher) getBatch(ctx context.Context, max int) ([]string, error) {
 		return nil, err
 	}
 	if d.count.Load() == 0 {
-		keys, code, err := takeMany(d.queue, max)
+		keys, code, err := takeMany(d.from, max)
 		if code != TimedOut {
 			return keys, err
 		}
@@ -241,7 +223,7 @@ func (d *dispatcher) getBatch(ctx context.Context, max int) ([]string, error) {
 	}
 	keys := []string{first}
 	if max > 1 && d.count.Load() == 0 {
-		more, _, _ := takeMany(d.queue, max-1) // What it fails with, the next call does, too.
+		more, _, _ := takeMany(d.from, max-1) // What it fails with, the next call does, too.
 		keys = append(keys, more...)
 	}
 	return keys, nil

@@ -11,9 +11,11 @@ import (
 
 // GetContext is Get that ends with the context, and returns an error: ctx.Err(), or ShuttingDown.
 // Where a key comes at the moment in which the context ends, it is returned.
-func (q *Queue[T]) GetContext(ctx context.Context) (T, error) {
+func (q *Queue[T]) GetContext(ctx context.Context) (T, error) { return q.getFrom(ctx, q.dispatcher) }
+
+func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (T, error) {
 	for {
-		key, err := q.dispatcher.get(ctx)
+		key, err := d.get(ctx)
 		runtime.KeepAlive(q.store)
 		if err != nil {
 			var zero T
@@ -36,7 +38,7 @@ func (q *Queue[T]) putAside(key string, why error) error {
 		return C.wq_queue_quarantine(h, data, size, text, textSize, e)
 	})
 	if err == nil {
-		err = errorOf(C.wqgo_done(q.handle, key))
+		err = errorOf(C.wqgo_change_key(q.handle, key, C.WQGO_DONE))
 	}
 	runtime.KeepAlive(reason)
 	if err == nil {
@@ -47,10 +49,14 @@ func (q *Queue[T]) putAside(key string, why error) error {
 
 // GetBatch takes as many items as there are at once, at most max, and waits only for the first one.
 func (q *Queue[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
+	return q.getBatchFrom(ctx, max, q.dispatcher)
+}
+
+func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, d *dispatcher) ([]T, error) {
 	if max <= 0 {
 		return nil, newError(InvalidArgument, "max is not positive")
 	}
-	keys, err := q.dispatcher.getBatch(ctx, max)
+	keys, err := d.getBatch(ctx, max)
 	runtime.KeepAlive(q.store)
 	items := make([]T, 0, len(keys))
 	for _, key := range keys {
@@ -61,21 +67,13 @@ func (q *Queue[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
 		}
 	}
 	if err == nil && len(items) == 0 { // None of them was an item.
-		return q.GetBatch(ctx, max)
+		return q.getBatchFrom(ctx, max, d)
 	}
 	return items, err
 }
 
 // Finish is Done that returns an error. NotProcessing: nobody holds the item.
-func (q *Queue[T]) Finish(item T) error {
-	key, err := q.codec.Encode(item)
-	if err != nil {
-		return err
-	}
-	r := C.wqgo_done(q.handle, key)
-	runtime.KeepAlive(q.store)
-	return errorOf(r)
-}
+func (q *Queue[T]) Finish(item T) error { return q.change(item, C.WQGO_DONE) }
 
 // FinishBatch is Finish of many, with one crossing of the border. NotProcessing: nobody holds some of
 // them; the others are done. An item without a key is looked at first: then none is done.

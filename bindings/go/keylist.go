@@ -81,10 +81,10 @@ var rooms = sync.Pool{New: func() any {
 func (r *room) text() string { return C.GoStringN(r.c.bytes.data, C.int(r.c.bytes.size)) }
 
 // takeOne takes the next key without waiting; the code alone is TimedOut if there is none.
-func takeOne(queue C.wq_queue) (key string, code Code, err error) {
+func takeOne(from C.wqgo_source) (key string, code Code, err error) {
 	r := rooms.Get().(*room)
 	defer rooms.Put(r)
-	result := C.wqgo_get(queue, r.c)
+	result := C.wqgo_get(from, r.c)
 	switch result.code {
 	case C.WQ_OK:
 		return r.text(), 0, nil
@@ -96,10 +96,10 @@ func takeOne(queue C.wq_queue) (key string, code Code, err error) {
 }
 
 // takeMany takes at most max keys, as takeOne.
-func takeMany(queue C.wq_queue, max int) (keys []string, code Code, err error) {
+func takeMany(from C.wqgo_source, max int) (keys []string, code Code, err error) {
 	r := rooms.Get().(*room)
 	defer rooms.Put(r)
-	result := C.wqgo_get_batch(queue, C.size_t(max), r.c)
+	result := C.wqgo_get_batch(from, C.size_t(max), r.c)
 	switch result.code {
 	case C.WQ_OK:
 		return splitKeys(r.text(), int(r.c.count)), 0, nil
@@ -117,6 +117,21 @@ func readKeys(body func(list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, e
 		return nil, err
 	}
 	return splitKeys(text, 8), nil
+}
+
+// withNameAndKeys is readKeys of a call that takes a name.
+func withNameAndKeys(
+	name string, body func(name *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
+	var keys []string
+	var err error
+	bad := withName(name, func(name *C.char, _ *C.wq_error) C.wq_code {
+		keys, err = readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code { return body(name, list, e) })
+		return C.WQ_OK
+	})
+	if bad != nil {
+		return nil, bad
+	}
+	return keys, err
 }
 
 // readBytes copies the bytes that a call hands out.

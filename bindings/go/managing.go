@@ -17,23 +17,17 @@ func (q *Queue[T]) Flush(durability Durability) error {
 
 // Remove takes a queued item back; of one that a worker holds, the Add that came meanwhile.
 func (q *Queue[T]) Remove(item T) error {
-	return q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_remove(h, key, size, e)
-	})
+	return q.change(item, C.WQGO_REMOVE)
 }
 
 // CancelDelay takes the delay of the item back.
 func (q *Queue[T]) CancelDelay(item T) error {
-	return q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_cancel_delay(h, key, size, e)
-	})
+	return q.change(item, C.WQGO_CANCEL_DELAY)
 }
 
 // EndDelay adds a delayed item now.
 func (q *Queue[T]) EndDelay(item T) error {
-	return q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_end_delay(h, key, size, e)
-	})
+	return q.change(item, C.WQGO_END_DELAY)
 }
 
 // --- Quarantine: items that are kept, with why, and not handed out ---
@@ -41,28 +35,21 @@ func (q *Queue[T]) EndDelay(item T) error {
 // Quarantine takes the item out of the queue until Release or Drop. A worker that holds it still calls
 // Done.
 func (q *Queue[T]) Quarantine(item T, why error) error {
-	reason := ""
-	if why != nil {
-		reason = why.Error()
-	}
+	reason := textOf(why)
 	text, textSize := bytesOf(reason)
 	return q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_quarantine(h, key, size, text, textSize, e)
+		return q.pinned(C.wq_queue_quarantine(h, key, size, text, textSize, e), reason)
 	})
 }
 
 // Release adds a quarantined item again, its failures forgotten. NotFound: it is not quarantined.
 func (q *Queue[T]) Release(item T) error {
-	return q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_release(h, key, size, e)
-	})
+	return q.change(item, C.WQGO_RELEASE)
 }
 
 // Drop forgets a quarantined item altogether. NotFound: it is not quarantined.
 func (q *Queue[T]) Drop(item T) error {
-	return q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_drop(h, key, size, e)
-	})
+	return q.change(item, C.WQGO_DROP)
 }
 
 // IsQuarantined tells whether it is.
@@ -116,11 +103,16 @@ func (q *Queue[T]) Cursors() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cursors := make(map[string]string, len(entries)/2)
+	return pairs(entries), nil
+}
+
+// pairs are the names and values that visits.h wrote.
+func pairs(entries []string) map[string]string {
+	values := make(map[string]string, len(entries)/2)
 	for ; len(entries) > 0; entries = entries[2:] {
-		cursors[entries[0]] = entries[1]
+		values[entries[0]] = entries[1]
 	}
-	return cursors, nil
+	return values
 }
 
 // --- Pausing ---

@@ -51,6 +51,8 @@ type StoreOptions struct {
 	// OnHealth is called when the store failed, with NotDurable and why, and when it is mended, with
 	// nil. The next attempt to mend it waits until it returns. It must not close the store, or mend it.
 	OnHealth func(err error)
+	Metrics  bool         // Measure what Store.Metrics and Store.WriteMetrics tell.
+	Clock    *ManualClock // For tests. Nil: the machine's clocks.
 }
 
 func (o StoreOptions) toC() (C.wq_store_options, error) {
@@ -95,7 +97,8 @@ type QueueOptions[T comparable] struct {
 	Limiter RateLimiter[T]
 	// Backoff is asked where there is no Limiter. Nil: Exponential(5 ms, 1000 s) as client-go's.
 	Backoff *Backoff
-	// GroupOf is an item's group, for Order Fair: its tenant, its namespace. At most 255 bytes.
+	// GroupOf is an item's group, for Order Fair and for Shards: its tenant, its namespace, the node that it
+	// runs on. At most 1024 bytes.
 	GroupOf func(item T) string
 
 	MustExist       bool // NotFound where the store has no queue of this name, not a new one.
@@ -103,7 +106,10 @@ type QueueOptions[T comparable] struct {
 	Lanes           []Lane // Of Order Lanes.
 	ReAddRaisesLane bool   // An Add of a queued key moves it to a higher lane only, not to any.
 	StarvationBound uint32 // After so many keys of higher lanes comes one of a lower; 0: never.
-	MaxRequeues     uint64 // A key that failed more often is quarantined; 0: none is.
+	// Items are spread over so many shards by their group, those without one by their key, and handed out
+	// by Join alone: of each shard one at a time. It may be another number than last time; 0: none.
+	Shards      int
+	MaxRequeues uint64 // A key that failed more often is quarantined; 0: none is.
 	// An Add of a quarantined key releases it; otherwise it stays there, and Outcome is Held.
 	AddReleasesQuarantined bool
 	AddCancelsDelay        bool

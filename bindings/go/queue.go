@@ -22,6 +22,7 @@ type Queue[T comparable] struct {
 	limiter    RateLimiter[T] // May be nil.
 	groupOf    func(item T) string
 	waits      bool // An Add waits for the disk.
+	readiness  *readiness
 	dispatcher *dispatcher
 	together   together
 	faults     faults
@@ -52,10 +53,11 @@ func OpenQueue[T comparable](store *Store, name string, options QueueOptions[T])
 	if err != nil {
 		return nil, err
 	}
-	if q.dispatcher, err = newDispatcher(q.handle); err != nil {
+	if q.readiness, err = newReadiness(q.handle); err != nil {
 		return nil, err
 	}
-	store.watch(q.dispatcher)
+	q.dispatcher = q.readiness.dispatcher(C.wqgo_source{queue: q.handle})
+	store.watch(q.readiness)
 	runtime.KeepAlive(store)
 	return q, nil
 }
@@ -128,10 +130,15 @@ func (q *Queue[T]) Len() int {
 // and empty, or the store is closed, or (see Err) a call failed.
 func (q *Queue[T]) Get() (item T, shutdown bool) {
 	item, err := q.GetContext(context.Background())
-	if err != nil && codeOf(err) != ShuttingDown {
+	q.reportEnd(err)
+	return item, err != nil
+}
+
+// reportEnd keeps what a wait ended with, unless that is a shutdown.
+func (q *Queue[T]) reportEnd(err error) {
+	if codeOf(err) != ShuttingDown {
 		q.faults.report(err)
 	}
-	return item, err != nil
 }
 
 // Done says that the worker has finished with the item. If it was added meanwhile it is queued again.
@@ -146,9 +153,7 @@ func (q *Queue[T]) ShutDown() {
 // ShutDownWithDrain is ShutDown, and returns when nothing is queued and nothing is held, or when
 // ShutDown or Stop is called meanwhile.
 func (q *Queue[T]) ShutDownWithDrain() {
-	if err := q.Drain(context.Background()); codeOf(err) != ShuttingDown {
-		q.faults.report(err)
-	}
+	q.reportEnd(q.Drain(context.Background()))
 }
 
 // ShuttingDown tells whether the queue is shutting down, or its store closed.
@@ -179,9 +184,7 @@ func (q *Queue[T]) Forget(item T) {
 	if q.limiter != nil {
 		q.limiter.Forget(item)
 	}
-	q.faults.report(q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_forget(h, key, size, e)
-	}))
+	q.faults.report(q.change(item, C.WQGO_FORGET))
 }
 
 // NumRequeues is how often the item failed since its last Forget, restarts or not.
@@ -198,6 +201,17 @@ func (q *Queue[T]) call(body func(h C.wq_queue, e *C.wq_error) C.wq_code) error 
 	err := call(func(e *C.wq_error) C.wq_code { return body(q.handle, e) })
 	runtime.KeepAlive(q.store)
 	return err
+}
+
+// change makes one of the changes that need but the item.
+func (q *Queue[T]) change(item T, what C.wqgo_change) error {
+	key, err := q.codec.Encode(item)
+	if err != nil {
+		return err
+	}
+	r := C.wqgo_change_key(q.handle, key, what)
+	runtime.KeepAlive(q.store)
+	return errorOf(r)
 }
 
 // aboutKey is a call of C about one key.

@@ -1,11 +1,14 @@
 package wq
 
 // #include "border.h"
+// #include "clock.h"
+// #include "metrics.h"
 import "C"
 
 import (
 	"runtime"
 	"sync"
+	"unsafe"
 )
 
 // Store is a directory that holds named queues, and this process as its one owner.
@@ -18,11 +21,14 @@ type Store struct {
 type openStore struct {
 	handle   C.wq_store
 	listener listener
+	measured bool
+	metrics  collector
+	clock    *ManualClock // Nil: the machine's.
 
-	mu          sync.Mutex
-	dispatchers []*dispatcher
-	closed      bool
-	closedWith  error
+	mu         sync.Mutex
+	queues     []*readiness // Of the open ones.
+	closed     bool
+	closedWith error
 }
 
 // Open opens the store in the directory and becomes its owner. NotFound, AlreadyExists, Locked (the
@@ -47,11 +53,25 @@ func open(options StoreOptions, body func(o *C.wq_store_options, store *C.wq_sto
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{&openStore{listener: newListener(options.OnHealth)}}
+	s := &Store{&openStore{
+		listener: newListener(options.OnHealth), measured: options.Metrics, clock: options.Clock}}
+	installed := (*C.wqgo_installed)(C.calloc(1, C.sizeof_wqgo_installed))
+	defer C.free(unsafe.Pointer(installed))
 	s.listener.install(&o)
+	if s.measured {
+		s.metrics.c = C.wqgo_metrics_new()
+		C.wqgo_install_metrics(&o, installed, s.metrics.c)
+	}
+	if s.clock != nil {
+		C.wqgo_install_clock(&o, installed, s.clock.c)
+	}
 	if err := body(&o, &s.handle); err != nil {
 		s.listener.free()
+		s.metrics.free()
 		return nil, err
+	}
+	if s.clock != nil {
+		s.clock.watch(s.handle)
 	}
 	runtime.SetFinalizer(s, func(s *Store) {
 		open := s.openStore
@@ -80,22 +100,26 @@ func (s *openStore) close() error {
 	}
 	s.closed, s.closedWith = true, err
 	s.listener.free()
-	for _, d := range s.dispatchers {
-		d.close()
+	s.metrics.free()
+	if s.clock != nil {
+		s.clock.forget(s.handle)
 	}
-	s.dispatchers = nil
+	for _, r := range s.queues {
+		r.close()
+	}
+	s.queues = nil
 	return s.closedWith
 }
 
-// watch makes the dispatcher end with the store.
-func (s *openStore) watch(d *dispatcher) {
+// watch makes the queue's Gets end with the store.
+func (s *openStore) watch(r *readiness) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		d.close()
+		r.close()
 		return
 	}
-	s.dispatchers = append(s.dispatchers, d)
+	s.queues = append(s.queues, r)
 }
 
 // call makes a call about the store, which lives at least until it returns.

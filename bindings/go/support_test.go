@@ -81,7 +81,7 @@ func wantNext(t testing.TB, q *Queue[string], want string) {
 // wantNothing looks for an item without waiting.
 func wantNothing(t testing.TB, q *Queue[string]) {
 	t.Helper()
-	if key, code, err := takeOne(q.handle); code != TimedOut {
+	if key, code, err := takeOne(q.dispatcher.from); code != TimedOut {
 		t.Fatalf("got %q, %v", key, err)
 	}
 }

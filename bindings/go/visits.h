@@ -1,5 +1,6 @@
 // What C's visitors are given, as one key list for Go: a fixed number of entries for each visit, numbers
-// as 8 bytes of this machine. So no call goes from C into Go. Threading: as wq/wq.h.
+// as 8 bytes of this machine. So no call goes from C into Go, but for wqgoEntries, one for many entries.
+// Threading: as wq/wq.h.
 #pragma once
 
 #include <string.h>
@@ -81,4 +82,134 @@ static inline wq_code wqgo_list(wq_queue queue, size_t offset, size_t limit, wq_
   wqgo_visits visits = wqgo_begin(list);
   return wqgo_end(wq_queue_list(queue, offset, limit, wqgo_visit_queued, &visits, error), &visits,
                   error);
+}
+
+// --- Views ---
+
+// The entries of a view: key, group, last error, and the numbers of wqgo_put_entry. Where `sink` is not 0 they
+// go to Go whenever so much has come together, and the list is used again.
+enum { WQGO_FULL = 64 << 10 };
+extern int32_t wqgoEntries(uintptr_t sink, char* list, size_t size);  // 0: no more.
+
+typedef struct wqgo_entry_visits {
+  wqgo_visits visits;  // First: what wqgo_end looks at.
+  uintptr_t sink;
+} wqgo_entry_visits;
+
+static inline void wqgo_put_entry(wqgo_visits* visits, const wq_entry* entry) {
+  const wq_failures none = {.size = sizeof none};
+  const wq_failures* const failures = entry->failures == NULL ? &none : entry->failures;
+  const int64_t numbers[] = {entry->state,
+                             entry->lane,
+                             entry->has_shard != 0 ? (int64_t)entry->shard : -1,
+                             (int64_t)entry->sequence,
+                             entry->added_at_us,
+                             entry->ready_at_us,
+                             entry->delay_us,
+                             entry->quarantined_at_us,
+                             entry->failures != NULL,
+                             (int64_t)failures->count,
+                             failures->first_at_us,
+                             failures->last_at_us};
+  wqgo_put(visits, entry->key, entry->key_size);
+  wqgo_put(visits, entry->group, entry->group_size);
+  wqgo_put(visits, failures->last_error, failures->last_error_size);
+  wqgo_put(visits, (const char*)numbers, sizeof numbers);
+}
+
+static inline int32_t wqgo_visit_entry(void* arg, const wq_entry* entry) {
+  wqgo_entry_visits* const all = (wqgo_entry_visits*)arg;
+  wq_bytes* const list = all->visits.list;
+  wqgo_put_entry(&all->visits, entry);
+  if (all->visits.code != WQ_OK) {
+    return 0;
+  }
+  if (all->sink == 0 || list->size < WQGO_FULL) {
+    return 1;
+  }
+  const int32_t more = wqgoEntries(all->sink, list->data, list->size);
+  list->size = 0;
+  return more;
+}
+
+// The entries in these states go to `sink`, in parts.
+static inline wq_code wqgo_entries(wq_view view, const char* queue, uint32_t states, uintptr_t sink,
+                                   wq_bytes* list, wq_error* error) {
+  wqgo_entry_visits all = {wqgo_begin(list), sink};
+  const wq_code code = wq_view_entries_in(view, queue, states, wqgo_visit_entry, &all, error);
+  if (code == WQ_OK && list->size > 0) {
+    wqgoEntries(sink, list->data, list->size);
+  }
+  return wqgo_end(code, &all.visits, error);
+}
+
+// The entries of one key, in the list.
+static inline wq_code wqgo_find(wq_view view, const char* queue, const char* key, size_t key_size,
+                                wq_bytes* list, wq_error* error) {
+  wqgo_entry_visits all = {wqgo_begin(list), 0};
+  const wq_code code = wq_view_find(view, queue, key, key_size, wqgo_visit_entry, &all, error);
+  return wqgo_end(code, &all.visits, error);
+}
+
+static inline wq_code wqgo_view_cursors(wq_view view, const char* queue, wq_bytes* list,
+                                        wq_error* error) {
+  wqgo_visits visits = wqgo_begin(list);
+  return wqgo_end(wq_view_cursors(view, queue, wqgo_visit_cursor, &visits, error), &visits, error);
+}
+
+// Each lane: its number, and how many are pending there.
+static inline void wqgo_visit_lane(void* arg, int32_t lane, uint64_t pending) {
+  wqgo_put_number((wqgo_visits*)arg, lane);
+  wqgo_put_number((wqgo_visits*)arg, (int64_t)pending);
+}
+
+// The summary; its lanes in the list.
+static inline wq_code wqgo_summarize(wq_view view, const char* queue, wq_queue_summary* summary,
+                                     wq_bytes* list, wq_error* error) {
+  wqgo_visits visits = wqgo_begin(list);
+  const wq_summary_visitor lists = {.size = sizeof lists, .arg = &visits, .lane = wqgo_visit_lane};
+  summary->size = sizeof *summary;
+  return wqgo_end(wq_view_summarize(view, queue, summary, &lists, error), &visits, error);
+}
+
+// --- Snapshots ---
+
+// Not 0: Go wants no more.
+static inline int32_t wqgo_is_cancelled(void* flag) {
+  return __atomic_load_n((int32_t*)flag, __ATOMIC_RELAXED);
+}
+static inline void wqgo_cancel(int32_t* flag) { __atomic_store_n(flag, 1, __ATOMIC_RELAXED); }
+
+static inline wq_code wqgo_snapshot(const char* store, const char* dir, const char* name,
+                                    int32_t copy_tables, int32_t* cancelled, wq_bytes* path,
+                                    wq_error* error) {
+  const wq_snapshot_options options = {.size = sizeof options,
+                                       .name = name,
+                                       .copy_tables = copy_tables,
+                                       .cancelled = wqgo_is_cancelled,
+                                       .arg = cancelled};
+  return wq_snapshot_create(store, dir, &options, path, error);
+}
+
+static inline wq_code wqgo_restore(const char* snapshot, const char* into, int32_t* cancelled,
+                                   wq_bytes* from, wq_error* error) {
+  const wq_restore_options options = {
+      .size = sizeof options, .cancelled = wqgo_is_cancelled, .arg = cancelled};
+  return wq_snapshot_restore(snapshot, into, &options, from, error);
+}
+
+static inline int32_t wqgo_visit_snapshot(void* arg, const wq_snapshot_info* info) {
+  wqgo_visits* const visits = (wqgo_visits*)arg;
+  wqgo_put(visits, info->name, strlen(info->name));
+  wqgo_put(visits, info->path, strlen(info->path));
+  wqgo_put(visits, info->uuid, strlen(info->uuid));
+  wqgo_put_number(visits, info->taken_at_us);
+  wqgo_put_number(visits, (int64_t)info->bytes);
+  wqgo_put_number(visits, (int64_t)info->linked_bytes);
+  return 1;
+}
+
+static inline wq_code wqgo_snapshots(const char* dir, wq_bytes* list, wq_error* error) {
+  wqgo_visits visits = wqgo_begin(list);
+  return wqgo_end(wq_snapshot_list(dir, wqgo_visit_snapshot, &visits, error), &visits, error);
 }

@@ -1,0 +1,98 @@
+package wq
+
+import (
+	"testing"
+	"time"
+)
+
+// clockedQueue is a queue whose time is the test's.
+func clockedQueue(t *testing.T, options QueueOptions[string]) (*ManualClock, *Queue[string]) {
+	t.Helper()
+	clock := NewManualClock(time.UnixMicro(1_700_000_000_000_000))
+	store, err := OpenInMemory(StoreOptions{Clock: clock})
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	return clock, openQueue(t, store, options)
+}
+
+func TestDelaysGoByTheClock(t *testing.T) {
+	clock, q := clockedQueue(t, QueueOptions[string]{})
+	q.AddAfter("first", time.Second)
+	q.AddAfter("third", 500*time.Hour)
+	q.AddAfter("second", 300*time.Hour)
+	clock.Advance(time.Second - time.Microsecond)
+	wantNothing(t, q)
+	clock.Advance(time.Microsecond)
+	wantNext(t, q, "first")
+	wantNothing(t, q)
+	q.Done("first")
+	q.AddAfter("first", 350*time.Hour) // Between the two.
+	clock.Advance(400 * time.Hour)
+	wantNext(t, q, "second")
+	wantNext(t, q, "first")
+	wantNothing(t, q)
+	clock.Advance(100 * time.Hour)
+	wantNext(t, q, "third")
+	if passed := clock.Now().Sub(time.UnixMicro(1_700_000_000_000_000)); passed != 500*time.Hour+time.Second {
+		t.Fatal(passed)
+	}
+}
+
+func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
+	clock, q := clockedQueue(t, QueueOptions[string]{})
+	got := make(chan string)
+	go func() { got <- take(t, q) }()
+	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	q.AddAfter("a", 24*time.Hour)
+	clock.Advance(24 * time.Hour)
+	if item := within(t, got); item != "a" {
+		t.Fatal(item)
+	}
+}
+
+// What client-go's own test of its rate limiting queue wants, with its numbers.
+func TestRateLimitedDelaysGrowAndAreForgotten(t *testing.T) {
+	clock, q := clockedQueue(t, QueueOptions[string]{Backoff: Exponential(time.Millisecond, time.Second)})
+	fail := func(item string, delay time.Duration) {
+		t.Helper()
+		q.AddRateLimited(item)
+		clock.Advance(delay - time.Microsecond)
+		wantNothing(t, q)
+		clock.Advance(time.Microsecond)
+		wantNext(t, q, item)
+		q.Done(item)
+	}
+	fail("one", time.Millisecond)
+	fail("one", 2*time.Millisecond)
+	if n := q.NumRequeues("one"); n != 2 {
+		t.Fatal(n)
+	}
+	fail("two", time.Millisecond)
+	fail("two", 2*time.Millisecond)
+	q.Forget("one")
+	if n := q.NumRequeues("one"); n != 0 {
+		t.Fatal(n)
+	}
+	fail("one", time.Millisecond)
+	must(t, q.Err())
+}
+
+func TestAClockOutlivesItsStores(t *testing.T) {
+	clock := NewManualClock(time.Unix(0, 0))
+	for i := 0; i < 3; i++ {
+		store, err := OpenInMemory(StoreOptions{Clock: clock})
+		must(t, err)
+		clock.Advance(time.Second)
+		must(t, store.Close())
+		clock.Advance(time.Second)
+	}
+	if len(clock.stores) != 0 || !clock.Now().Equal(time.Unix(6, 0)) {
+		t.Fatal(len(clock.stores), clock.Now())
+	}
+	defer func() {
+		if recover() == nil {
+			t.Fatal("it went back")
+		}
+	}()
+	clock.Advance(-1)
+}

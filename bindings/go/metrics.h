@@ -1,0 +1,182 @@
+// The metrics of a store, collected in C: counters and histograms are added up where they happen, without a
+// call into Go, and read by it (Store.Metrics). So a call of the queue costs a few atomic additions more.
+// Threading: wqgo_add and wqgo_observe by many threads; the rest under `mu`.
+#pragma once
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wq/wq.h>
+
+#include "visits.h"
+
+// One counter or histogram. Constant but for `count`, `sum` and `buckets`.
+typedef struct wqgo_series {
+  struct wqgo_series* next;
+  wq_bytes identity;  // What wqgo_put_identity wrote.
+  double* bounds;
+  size_t bound_count;
+  int32_t kind;
+  uint64_t count;     // Of a counter.
+  double sum;         // Of a histogram, as its buckets.
+  uint64_t* buckets;  // bound_count + 1.
+} wqgo_series;
+
+typedef struct wqgo_metrics {
+  pthread_mutex_t mu;
+  wqgo_series* first;  // Under mu.
+} wqgo_metrics;
+
+static inline wqgo_metrics* wqgo_metrics_new(void) {
+  wqgo_metrics* const metrics = (wqgo_metrics*)calloc(1, sizeof *metrics);
+  pthread_mutex_init(&metrics->mu, NULL);
+  return metrics;
+}
+
+static inline void wqgo_metrics_free(wqgo_metrics* metrics) {
+  while (metrics->first != NULL) {
+    wqgo_series* const series = metrics->first;
+    metrics->first = series->next;
+    wq_bytes_free(&series->identity);
+    free(series->bounds);
+    free(series->buckets);
+    free(series);
+  }
+  pthread_mutex_destroy(&metrics->mu);
+  free(metrics);
+}
+
+// Name, help, kind, number of labels, and name and value of each.
+static inline void wqgo_put_identity(wqgo_visits* visits, const wq_metric* metric,
+                                     const wq_label* labels, size_t label_count) {
+  wqgo_put(visits, metric->name, strlen(metric->name));
+  wqgo_put(visits, metric->help, strlen(metric->help));
+  wqgo_put_number(visits, metric->kind);
+  wqgo_put_number(visits, (int64_t)label_count);
+  for (size_t i = 0; i < label_count; ++i) {
+    wqgo_put(visits, labels[i].name, strlen(labels[i].name));
+    wqgo_put(visits, labels[i].value, strlen(labels[i].value));
+  }
+}
+
+// The series of this identity, which becomes its own. REQUIRES: mu.
+static inline wqgo_series* wqgo_find_series(const wqgo_metrics* metrics, const wq_bytes* identity) {
+  wqgo_series* series = metrics->first;
+  while (series != NULL && (series->identity.size != identity->size ||
+                            memcmp(series->identity.data, identity->data, identity->size) != 0)) {
+    series = series->next;
+  }
+  return series;
+}
+
+static inline void* wqgo_series_of(void* arg, const wq_metric* metric, const wq_label* labels,
+                                   size_t label_count) {
+  wqgo_metrics* const metrics = (wqgo_metrics*)arg;
+  wq_bytes identity = WQ_NO_BYTES;
+  wqgo_visits visits = wqgo_begin(&identity);
+  wqgo_put_identity(&visits, metric, labels, label_count);
+  pthread_mutex_lock(&metrics->mu);
+  wqgo_series* series = wqgo_find_series(metrics, &identity);
+  if (series == NULL) {
+    series = (wqgo_series*)calloc(1, sizeof *series);
+    series->kind = metric->kind;
+    series->identity = identity;
+    identity = (wq_bytes)WQ_NO_BYTES;
+    series->bound_count = metric->bound_count;
+    series->bounds = (double*)calloc(metric->bound_count + 1, sizeof *series->bounds);
+    series->buckets = (uint64_t*)calloc(metric->bound_count + 1, sizeof *series->buckets);
+    if (metric->bound_count > 0) {
+      memcpy(series->bounds, metric->bounds, metric->bound_count * sizeof *series->bounds);
+    }
+    series->next = metrics->first;
+    metrics->first = series;
+  }
+  pthread_mutex_unlock(&metrics->mu);
+  wq_bytes_free(&identity);
+  return series;
+}
+
+static inline void wqgo_add_to(void* arg, void* series, uint64_t count) {
+  (void)arg;
+  __atomic_fetch_add(&((wqgo_series*)series)->count, count, __ATOMIC_RELAXED);
+}
+
+static inline void wqgo_observe(void* arg, void* of, double value) {
+  wqgo_series* const series = (wqgo_series*)of;
+  size_t bucket = 0;
+  (void)arg;
+  while (bucket < series->bound_count && value > series->bounds[bucket]) {
+    ++bucket;
+  }
+  __atomic_fetch_add(&series->buckets[bucket], 1, __ATOMIC_RELAXED);
+  double before = 0;
+  __atomic_load(&series->sum, &before, __ATOMIC_RELAXED);
+  double after = before + value;
+  while (!__atomic_compare_exchange(&series->sum, &before, &after, 1, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
+    after = before + value;
+  }
+}
+
+static inline void wqgo_put_double(wqgo_visits* visits, double value) {
+  wqgo_put(visits, (const char*)&value, sizeof value);
+}
+
+// The identity, and: of a counter its count; of a histogram its sum, its bounds and its buckets.
+static inline void wqgo_put_series(wqgo_visits* visits, const wqgo_series* series) {
+  size_t offset = 0;
+  const char* part = NULL;
+  size_t size = 0;
+  while (wq_keys_next(series->identity.data, series->identity.size, &offset, &part, &size, NULL) ==
+         WQ_OK) {
+    wqgo_put(visits, part, size);
+  }
+  if (series->kind == WQ_COUNTER) {
+    wqgo_put_double(visits, (double)__atomic_load_n(&series->count, __ATOMIC_RELAXED));
+    return;
+  }
+  double sum = 0;
+  __atomic_load(&series->sum, &sum, __ATOMIC_RELAXED);
+  wqgo_put_double(visits, sum);
+  for (size_t i = 0; i <= series->bound_count; ++i) {
+    wqgo_put_number(visits, (int64_t)__atomic_load_n(&series->buckets[i], __ATOMIC_RELAXED));
+    if (i < series->bound_count) {
+      wqgo_put_double(visits, series->bounds[i]);
+    }
+  }
+  wqgo_put(visits, NULL, 0);
+}
+
+static inline void wqgo_put_gauge(void* arg, const wq_metric* metric, const wq_label* labels,
+                                  size_t label_count, double value) {
+  wqgo_put_identity((wqgo_visits*)arg, metric, labels, label_count);
+  wqgo_put_double((wqgo_visits*)arg, value);
+}
+
+// All series of the store. REQUIRES: `metrics` is its own.
+static inline wq_code wqgo_read_metrics(wq_store store, wqgo_metrics* metrics, wq_bytes* list,
+                                        wq_error* error) {
+  wqgo_visits visits = wqgo_begin(list);
+  pthread_mutex_lock(&metrics->mu);
+  for (const wqgo_series* series = metrics->first; series != NULL; series = series->next) {
+    wqgo_put_series(&visits, series);
+  }
+  pthread_mutex_unlock(&metrics->mu);
+  return wqgo_end(wq_store_read_gauges(store, wqgo_put_gauge, &visits, error), &visits, error);
+}
+
+// What wq_store_open takes; the options are copied by it.
+typedef struct wqgo_installed {
+  wq_metrics metrics;
+  wq_clock clock;
+} wqgo_installed;
+
+static inline void wqgo_install_metrics(wq_store_options* options, wqgo_installed* installed,
+                                        wqgo_metrics* metrics) {
+  installed->metrics.size = sizeof installed->metrics;
+  installed->metrics.arg = metrics;
+  installed->metrics.series = wqgo_series_of;
+  installed->metrics.add = wqgo_add_to;
+  installed->metrics.observe = wqgo_observe;
+  options->metrics = &installed->metrics;
+}

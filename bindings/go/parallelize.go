@@ -1,0 +1,56 @@
+package wq
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// DoWorkPieceFunc does the piece of this number.
+type DoWorkPieceFunc func(piece int)
+
+type parallelizeOptions struct{ chunkSize int }
+
+// Options are of ParallelizeUntil, as in client-go.
+type Options func(*parallelizeOptions)
+
+// WithChunkSize lets a worker take so many pieces at a time, which costs less for tiny ones.
+func WithChunkSize(c int) Options { return func(o *parallelizeOptions) { o.chunkSize = c } }
+
+// ParallelizeUntil does the pieces 0 to pieces - 1, each once, by at most so many goroutines, and returns
+// when these have ended: all pieces are done, or the context was and no further one is begun. It has the
+// shape of client-go's, and nothing to do with stores.
+func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWorkPieceFunc, opts ...Options) {
+	var o parallelizeOptions
+	for _, option := range opts {
+		option(&o)
+	}
+	chunk := o.chunkSize
+	if chunk < 1 {
+		chunk = 1
+	}
+	if pieces <= 0 {
+		return
+	}
+	if chunks := (pieces-1)/chunk + 1; workers > chunks {
+		workers = chunks
+	}
+	var next atomic.Int64
+	var working sync.WaitGroup
+	for i := 0; i < workers; i++ {
+		working.Add(1)
+		go func() {
+			defer working.Done()
+			for {
+				end := int(next.Add(int64(chunk)))
+				for piece := end - chunk; piece < end; piece++ {
+					if piece >= pieces || ctx.Err() != nil {
+						return
+					}
+					doWorkPiece(piece)
+				}
+			}
+		}()
+	}
+	working.Wait()
+}

@@ -1,0 +1,197 @@
+package wq
+
+// #include "border.h"
+// #include "visits.h"
+import "C"
+
+import (
+	"runtime"
+	"runtime/cgo"
+	"time"
+)
+
+// View looks into a store, or a snapshot, without owning it and without changing one byte of it, beside
+// its owner, too. It sees the store as it was on disk when it was opened: which of the pending keys are
+// held by a worker it cannot see.
+//
+//	view, err := wq.OpenView("pods.wq")
+//	if err != nil {
+//		return err
+//	}
+//	defer view.Close()
+//	err = view.Entries("pods", func(e wq.Entry) bool { fmt.Println(e.Key, e.State); return true })
+//
+// Calls of one view wait for each other, and hold a thread; the functions that are called with entries must
+// not call the view. A View that nothing refers to any more is closed.
+type View struct {
+	handle C.wq_view
+}
+
+// OpenView opens it. NotFound, Corruption (the message names the file), NotSupported. Never Locked.
+func OpenView(dir string) (*View, error) {
+	v := &View{}
+	err := withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code { return C.wq_view_open(dir, &v.handle, e) })
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(v, func(v *View) { go v.Close() })
+	return v, nil
+}
+
+// Close ends it. Calls fail with ShuttingDown from then on. Again: nil.
+func (v *View) Close() error {
+	runtime.SetFinalizer(v, nil)
+	err := v.call(func(e *C.wq_error) C.wq_code { return C.wq_view_free(v.handle, e) })
+	if codeOf(err) == ShuttingDown {
+		return nil
+	}
+	return err
+}
+
+// call makes a call about the view, which lives at least until it returns.
+func (v *View) call(body func(e *C.wq_error) C.wq_code) error {
+	defer runtime.KeepAlive(v)
+	return viewError(call(body))
+}
+
+func viewError(err error) error {
+	if codeOf(err) == ShuttingDown {
+		return newError(ShuttingDown, "the view is closed")
+	}
+	return err
+}
+
+// StoreInfo is what a view knows of the store.
+type StoreInfo struct {
+	UUID          string
+	FormatVersion uint32
+	CreatedAt     time.Time
+	SnapshotAt    time.Time // When it was taken, if it is a snapshot; otherwise zero.
+	OwnerPID      int       // Of the last owner; 0 if there never was one.
+	OwnerAlive    bool      // It holds the store now.
+	OpenedAt      time.Time // When the owner became it; zero if that cannot be told.
+	WrittenAt     time.Time // When a file of the store was written last; likewise.
+	WALBytes      uint64    // Not 0 without a living owner: the last one did not close the store.
+}
+
+// Info tells it.
+func (v *View) Info() (StoreInfo, error) {
+	info := C.wq_store_info{size: C.sizeof_wq_store_info}
+	err := v.call(func(e *C.wq_error) C.wq_code { return C.wq_view_info(v.handle, &info, e) })
+	if err != nil {
+		return StoreInfo{}, err
+	}
+	return StoreInfo{
+		UUID: C.GoString(&info.uuid[0]), FormatVersion: uint32(info.format_version),
+		CreatedAt: timeOf(int64(info.created_at_us)), SnapshotAt: timeOf(int64(info.snapshot_at_us)),
+		OwnerPID: int(info.owner_pid), OwnerAlive: info.owner_alive != 0,
+		OpenedAt: timeOf(int64(info.opened_at_us)), WrittenAt: timeOf(int64(info.written_at_us)),
+		WALBytes: uint64(info.wal_bytes)}, nil
+}
+
+// QueueNames are those of all queues, sorted.
+func (v *View) QueueNames() ([]string, error) {
+	defer runtime.KeepAlive(v)
+	names, err := readKeys(func(names *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wq_view_queue_names(v.handle, names, e)
+	})
+	return names, viewError(err)
+}
+
+// Summary is what a queue holds, counted.
+type Summary struct {
+	Pending     uint64
+	Lanes       map[Lane]uint64 // Pending, by lane.
+	Delayed     uint64
+	Failing     uint64 // The quarantined ones apart.
+	Quarantined uint64
+	Paused      bool
+	PausedUntil time.Time // Zero: until it is resumed, or not paused.
+	OldestAdded time.Time // Of the pending keys; zero: there is none.
+	NextReady   time.Time // Of the delayed keys; likewise.
+	Shards      int       // Of the last opening that had any.
+	Groups      uint64    // Of the pending keys.
+}
+
+// Summarize counts what the queue holds. NotFound: there is no such queue.
+func (v *View) Summarize(queue string) (Summary, error) {
+	var c C.wq_queue_summary
+	lanes, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_summarize(v.handle, queue, &c, list, e)
+	})
+	runtime.KeepAlive(v)
+	if err != nil {
+		return Summary{}, viewError(err)
+	}
+	ifAny := func(us C.int64_t) time.Time {
+		if us < 0 {
+			return time.Time{}
+		}
+		return time.UnixMicro(int64(us))
+	}
+	s := Summary{
+		Pending: uint64(c.pending), Lanes: map[Lane]uint64{}, Delayed: uint64(c.delayed),
+		Failing: uint64(c.failing), Quarantined: uint64(c.quarantined), Paused: c.paused != 0,
+		PausedUntil: ifAny(c.paused_until_us), OldestAdded: ifAny(c.oldest_added_at_us),
+		NextReady: ifAny(c.next_ready_at_us), Shards: int(c.shards), Groups: uint64(c.groups)}
+	for ; len(lanes) > 0; lanes = lanes[2:] {
+		s.Lanes[Lane(number(lanes[0]))] = uint64(number(lanes[1]))
+	}
+	return s, nil
+}
+
+// Entries calls visit with every entry of the queue until it returns false: the pending ones in hand-out
+// order, then the delayed ones by ready time, the failing and the quarantined ones by key. With states, those
+// alone. NotFound: there is no such queue.
+func (v *View) Entries(queue string, visit func(Entry) bool, states ...State) error {
+	var bits C.uint32_t
+	if len(states) == 0 {
+		states = []State{Pending, Delayed, Failing, Quarantined}
+	}
+	for _, s := range states {
+		if s < Pending || s > Quarantined {
+			return newError(InvalidArgument, "there is no such state")
+		}
+		bits |= 1 << s
+	}
+	to := &sink{visit: visit, more: true}
+	handle := cgo.NewHandle(to)
+	defer handle.Delete()
+	_, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		code := C.wqgo_entries(v.handle, queue, bits, C.uintptr_t(handle), list, e)
+		list.size = 0 // All of it was taken.
+		return code
+	})
+	runtime.KeepAlive(v)
+	if to.panicked != nil {
+		panic(to.panicked)
+	}
+	return viewError(err)
+}
+
+// Find is the entries of one key, at most one of a state. NotFound: the queue holds nothing of it.
+func (v *View) Find(queue, key string) ([]Entry, error) {
+	data, size := bytesOf(key)
+	parts, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_find(v.handle, queue, data, size, list, e)
+	})
+	runtime.KeepAlive(v)
+	runtime.KeepAlive(key)
+	var entries []Entry
+	for ; len(parts) > 0; parts = parts[partsOfEntry:] {
+		entries = append(entries, parseEntry(parts))
+	}
+	return entries, viewError(err)
+}
+
+// Cursors are the queue's, by name.
+func (v *View) Cursors(queue string) (map[string]string, error) {
+	parts, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_view_cursors(v.handle, queue, list, e)
+	})
+	runtime.KeepAlive(v)
+	if err != nil {
+		return nil, viewError(err)
+	}
+	return pairs(parts), nil
+}
