@@ -153,6 +153,15 @@ void WriteSized(const T& value, T* out) {
   std::memcpy(out, &value, size < sizeof value ? size : sizeof value);
   out->size = size;
 }
+// Both, for a call that has nothing to do but to tell `value`.
+template <typename T>
+Status Give(const char* what, const T& value, T* out) {
+  Status s = CheckSized(what, out);
+  if (s.ok()) {
+    WriteSized(value, out);
+  }
+  return s;
+}
 
 inline constexpr size_t kKeyHeader = 4;  // The size in front of a key of a list.
 

@@ -204,10 +204,7 @@ wq_code wq_controller_free(wq_controller controller, wq_error* error) {
 
 wq_code wq_controller_counts(wq_controller controller, wq_reconcile_counts* counts,
                              wq_error* error) {
-  return Call<ControllerObject>(controller.handle, error, [&](ControllerObject& c) -> Status {
-    if (Status s = wq::c::CheckSized("counts", counts); !s.ok()) {
-      return s;
-    }
+  return Call<ControllerObject>(controller.handle, error, [&](ControllerObject& c) {
     const wq::ControllerCounters now = c.controller->Counters();
     const wq_reconcile_counts out{.size = 0,
                                   .success = now.success,
@@ -220,8 +217,7 @@ wq_code wq_controller_counts(wq_controller controller, wq_reconcile_counts* coun
                                   .queue_errors = now.queue_errors,
                                   .active_workers = now.active_workers,
                                   .exceptions = now.exceptions};
-    wq::c::WriteSized(out, counts);
-    return {};
+    return wq::c::Give("counts", out, counts);
   });
 }
 

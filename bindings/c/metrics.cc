@@ -9,30 +9,33 @@
 namespace wq::c {
 namespace {
 
-class Counted final : public CounterMetric {
+// A series of the caller's; Base is what the library pushes to.
+template <typename Base>
+class Pushed : public Base {
  public:
-  Counted(const wq_metrics& callbacks, void* series) : callbacks_(callbacks), series_(series) {}
-  void Add(uint64_t count) override {
-    const CallbackScope scope;
-    callbacks_.add(callbacks_.arg, series_, count);
-  }
+  Pushed(const wq_metrics& callbacks, void* series) : callbacks_(callbacks), series_(series) {}
 
- private:
+ protected:
   const wq_metrics callbacks_;
   void* const series_;
 };
 
-class Observed final : public HistogramMetric {
+class Counted final : public Pushed<CounterMetric> {
  public:
-  Observed(const wq_metrics& callbacks, void* series) : callbacks_(callbacks), series_(series) {}
+  using Pushed::Pushed;
+  void Add(uint64_t count) override {
+    const CallbackScope scope;
+    callbacks_.add(callbacks_.arg, series_, count);
+  }
+};
+
+class Observed final : public Pushed<HistogramMetric> {
+ public:
+  using Pushed::Pushed;
   void Observe(double value) override {
     const CallbackScope scope;
     callbacks_.observe(callbacks_.arg, series_, value);
   }
-
- private:
-  const wq_metrics callbacks_;
-  void* const series_;
 };
 
 int32_t KindOf(MetricKind kind) {

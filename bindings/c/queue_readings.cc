@@ -24,9 +24,6 @@ wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error) {
 
 wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
-    if (Status s = wq::c::CheckSized("counts", counts); !s.ok()) {
-      return s;
-    }
     const wq::QueueCounts now = q.queue->Counts();
     const wq_counts written{.size = 0,
                             .queued = now.queued,
@@ -38,8 +35,7 @@ wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
                             .adds = now.adds,
                             .dones = now.dones,
                             .failures = now.failures};
-    wq::c::WriteSized(written, counts);
-    return {};
+    return wq::c::Give("counts", written, counts);
   });
 }
 

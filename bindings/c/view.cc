@@ -80,9 +80,6 @@ wq_code wq_view_free(wq_view view, wq_error* error) {
 
 wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error) {
   return ViewCall(view, error, [&](const wq::StoreView& v) -> Status {
-    if (Status s = wq::c::CheckSized("info", info); !s.ok()) {
-      return s;
-    }
     const wq::StoreInfo& now = v.info();
     wq_store_info written{};
     std::copy_n(now.uuid.data(), std::min(now.uuid.size(), sizeof written.uuid - 1), written.uuid);
@@ -94,8 +91,7 @@ wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error) {
     written.opened_at_us = now.opened_at_us;
     written.written_at_us = now.written_at_us;
     written.wal_bytes = now.wal_bytes;
-    wq::c::WriteSized(written, info);
-    return {};
+    return wq::c::Give("info", written, info);
   });
 }
 

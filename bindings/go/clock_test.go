@@ -38,6 +38,21 @@ func TestDelaysGoByTheClock(t *testing.T) {
 	}
 }
 
+func TestADelayThatWasShortenedComesOnce(t *testing.T) {
+	clock, q := clockedQueue(t, QueueOptions[string]{})
+	for _, delays := range [][]time.Duration{{50, 70}, {50, 30}} {
+		for _, d := range delays {
+			q.AddAfter("a", d*time.Millisecond)
+		}
+		wantLen(t, q, 0)
+		clock.Advance(60 * time.Millisecond)
+		wantNext(t, q, "a")
+		q.Done("a")
+		clock.Advance(10 * time.Second)
+		wantNothing(t, q)
+	}
+}
+
 func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
 	clock, q := clockedQueue(t, QueueOptions[string]{})
 	got := make(chan string)

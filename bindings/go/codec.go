@@ -3,6 +3,7 @@ package wq
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"unsafe"
 )
@@ -41,20 +42,24 @@ func parseNamespacedName(key string) (NamespacedName, error) {
 	return n, nil
 }
 
-// DefaultCodec is the codec of strings, and of structs that hold a Namespace and a Name, both strings
-// and nothing else, at any depth of embedding: reconcile.Request and types.NamespacedName, without
-// importing them. InvalidArgument: T is neither; a Codec of its own is needed.
+// DefaultCodec is the codec of strings, of integers (in decimal), and of structs that hold a Namespace and
+// a Name, both strings and nothing else, at any depth of embedding: reconcile.Request and
+// types.NamespacedName, without importing them. InvalidArgument: T is none of these; a Codec of its own is
+// needed.
 func DefaultCodec[T comparable]() (Codec[T], error) {
 	var zero T
 	t := reflect.TypeOf(zero)
 	if t != nil && t.Kind() == reflect.String {
 		return stringCodec[T]{}, nil
 	}
+	if t != nil && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 {
+		return integerCodec[T]{}, nil
+	}
 	if t != nil && isNamespacedName(t) {
 		return namespacedNameCodec[T]{}, nil
 	}
 	return nil, newError(InvalidArgument, fmt.Sprintf(
-		"items of %v need a Codec: they are no strings, nor a Namespace and a Name", t))
+		"items of %v need a Codec: they are no strings, no integers, nor a Namespace and a Name", t))
 }
 
 // stringCodec is of T whose kind is string: its bytes are the key.
@@ -62,6 +67,34 @@ type stringCodec[T comparable] struct{}
 
 func (stringCodec[T]) Encode(item T) (string, error) { return *(*string)(unsafe.Pointer(&item)), nil }
 func (stringCodec[T]) Decode(key string) (T, error)  { return *(*T)(unsafe.Pointer(&key)), nil }
+
+// integerCodec is of T whose kind is one of the integers.
+type integerCodec[T comparable] struct{}
+
+func (integerCodec[T]) Encode(item T) (string, error) {
+	if v := reflect.ValueOf(item); v.CanInt() {
+		return strconv.FormatInt(v.Int(), 10), nil
+	} else {
+		return strconv.FormatUint(v.Uint(), 10), nil
+	}
+}
+
+func (c integerCodec[T]) Decode(key string) (item T, err error) {
+	v := reflect.ValueOf(&item).Elem()
+	if v.CanInt() {
+		var n int64
+		n, err = strconv.ParseInt(key, 10, v.Type().Bits())
+		v.SetInt(n)
+	} else {
+		var n uint64
+		n, err = strconv.ParseUint(key, 10, v.Type().Bits())
+		v.SetUint(n)
+	}
+	if back, _ := c.Encode(item); err == nil && back != key { // Done would ask for another key.
+		err = fmt.Errorf("%q is not how this number is written", key)
+	}
+	return item, err
+}
 
 // isNamespacedName tells whether t is laid out as NamespacedName is, with the same names.
 func isNamespacedName(t reflect.Type) bool {

@@ -2,6 +2,7 @@ package wq
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"testing"
 )
@@ -23,11 +24,28 @@ func roundTrip[T comparable](t *testing.T, item T, want string) {
 	}
 }
 
-type podName string
+type (
+	podName   string
+	podNumber int8
+)
 
 func TestKeysOfStringsAreTheirBytes(t *testing.T) {
 	roundTrip(t, "a\x00\xff/", "a\x00\xff/")
 	roundTrip(t, podName("pod"), "pod")
+}
+
+func TestKeysOfIntegersAreDecimal(t *testing.T) {
+	roundTrip(t, 0, "0")
+	roundTrip(t, int64(math.MinInt64), "-9223372036854775808")
+	roundTrip(t, uint64(math.MaxUint64), "18446744073709551615")
+	roundTrip(t, podNumber(-128), "-128")
+	codec, err := DefaultCodec[podNumber]()
+	must(t, err)
+	for _, key := range []string{"", "128", "+1", "01", "-0", "1.0", "pod"} {
+		if item, err := codec.Decode(key); err == nil {
+			t.Errorf("%q is %v", key, item)
+		}
+	}
 }
 
 func TestKeysOfRequestsAreAsKubectlWritesThem(t *testing.T) {
@@ -59,13 +77,13 @@ func TestANamespaceWithASlashHasNoKey(t *testing.T) {
 
 func TestOtherTypesNeedACodec(t *testing.T) {
 	for _, err := range []error{
-		second(DefaultCodec[int]()), second(DefaultCodec[struct{ Name, Namespace string }]()),
+		second(DefaultCodec[float64]()), second(DefaultCodec[struct{ Name, Namespace string }]()),
 		second(DefaultCodec[struct{ Namespace, Name, Cluster string }]()),
 		second(DefaultCodec[struct {
 			Namespace string
 			Name      int
 		}]()),
-		second(OpenQueue(memoryStore(t), "q", QueueOptions[int]{})),
+		second(OpenQueue(memoryStore(t), "q", QueueOptions[*int]{})),
 	} {
 		wantCode(t, err, InvalidArgument)
 	}

@@ -101,18 +101,27 @@ func TestShutDownEndsEveryGet(t *testing.T) {
 	group.Wait()
 }
 
-func TestShutDownWithDrainWaitsForDone(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("a")
-	q.Add("b")
-	wantNext(t, q, "a")
-	wantNext(t, q, "b")
+// drain begins a ShutDownWithDrain, and closes the channel when it returns. Gets say shutdown meanwhile,
+// also while items are held.
+func drain(t *testing.T, q *Queue[string]) <-chan bool {
+	t.Helper()
 	drained := make(chan bool)
 	go func() {
 		q.ShutDownWithDrain()
 		close(drained)
 	}()
 	eventually(t, "shutting down", q.ShuttingDown)
+	wantShutDown(t, q)
+	return drained
+}
+
+func TestShutDownWithDrainWaitsForDone(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("a")
+	q.Add("b")
+	wantNext(t, q, "a")
+	wantNext(t, q, "b")
+	drained := drain(t, q)
 	q.Done("a")
 	select {
 	case <-drained:
@@ -129,12 +138,7 @@ func TestShutDownWithDrainHandsOutWhatWasAddedAgain(t *testing.T) {
 	q.Add("a")
 	wantNext(t, q, "a")
 	q.Add("a")
-	drained := make(chan bool)
-	go func() {
-		q.ShutDownWithDrain()
-		close(drained)
-	}()
-	eventually(t, "shutting down", q.ShuttingDown)
+	drained := drain(t, q)
 	q.Done("a")
 	wantNext(t, q, "a")
 	q.Done("a")
@@ -146,12 +150,7 @@ func TestShutDownEndsADrain(t *testing.T) {
 	q := memoryQueue(t)
 	q.Add("a")
 	wantNext(t, q, "a")
-	drained := make(chan bool)
-	go func() {
-		q.ShutDownWithDrain()
-		close(drained)
-	}()
-	eventually(t, "shutting down", q.ShuttingDown)
+	drained := drain(t, q)
 	for ended := false; !ended; { // The drain may begin after the first.
 		q.ShutDown()
 		select {
@@ -161,6 +160,45 @@ func TestShutDownEndsADrain(t *testing.T) {
 		}
 	}
 	must(t, q.Err())
+}
+
+// Workers add each item again while they hold it, and the queue is shut down meanwhile.
+func TestItemsAreAddedAgainUntilTheShutDown(t *testing.T) {
+	for name, shutDown := range map[string]func(*Queue[int]){
+		"ShutDown": (*Queue[int]).ShutDown, "ShutDownWithDrain": (*Queue[int]).ShutDownWithDrain,
+	} {
+		q, err := OpenQueue(memoryStore(t), name, QueueOptions[int]{})
+		must(t, err)
+		var adding, working sync.WaitGroup
+		for i := 0; i < 50; i++ {
+			adding.Add(1)
+			go func(i int) {
+				defer adding.Done()
+				q.Add(i)
+			}(i)
+		}
+		for i := 0; i < 10; i++ {
+			working.Add(1)
+			go func() {
+				defer working.Done()
+				seen := map[int]bool{}
+				for item, shutdown := q.Get(); !shutdown; item, shutdown = q.Get() {
+					if !seen[item] {
+						seen[item] = true
+						q.Add(item)
+					}
+					q.Done(item)
+				}
+			}()
+		}
+		adding.Wait()
+		shutDown(q)
+		q.Add(-1)
+		working.Wait()
+		if n := q.Len(); n != 0 {
+			t.Errorf("%s: %d are left", name, n)
+		}
+	}
 }
 
 func TestAddAfterIsNeverEarly(t *testing.T) {
