@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,13 +12,13 @@
 #include <string>
 #include <utility>
 
-#include "storage/files.h"
 #include "storage/owner.h"
 #include "storage/queue_records.h"
 #include "storage/records.h"
 #include "storage/rocksdb_storage.h"
 #include "storage/row.h"
 #include "storage/salvage.h"
+#include "storage/scratch_directory.h"
 #include "storage/store_directory.h"
 #include "wq/keys.h"
 
@@ -247,8 +245,8 @@ Status RepairInto(const std::string& dir, const std::string& into, RepairReport*
   Status status = CheckPlaces(dir, into);
   if (!status.ok()) return status;
   // Beside its place: the rename at the end is within one file system.
-  const std::string made = into + ".repair-" + std::to_string(getpid());
-  const std::string scratch = made + ".scratch";
+  const std::string beside = into + ".repair-" + std::to_string(getpid());
+  const std::string scratch = beside + ".scratch";
   storage::SalvagedRecords records;
   status = storage::Salvage(dir, scratch, &records);
   std::error_code ignored;
@@ -258,18 +256,10 @@ Status RepairInto(const std::string& dir, const std::string& into, RepairReport*
     report->losses.push_back({EscapeKey(where, 4096), EscapeKey(what, 4096)});
   }
   Settlement(&records, report).Run();
-  status = WriteStore(made, records);
-  if (status.ok() && std::rename(made.c_str(), into.c_str()) != 0) {
-    status = storage::IOErrorOf("cannot rename to", into, errno);
-  }
-  if (!status.ok()) {
-    std::filesystem::remove_all(made, ignored);
-    return status;
-  }
-  const size_t slash = into.rfind('/');
-  return storage::SyncDirectory(slash == into.npos ? "."
-                                : slash == 0       ? "/"
-                                                   : into.substr(0, slash));
+  std::unique_ptr<storage::ScratchDirectory> made;
+  status = storage::ScratchDirectory::Make(beside, &made);
+  if (status.ok()) status = WriteStore(made->path(), records);
+  return status.ok() ? made->RenameTo(into) : status;
 }
 
 }  // namespace

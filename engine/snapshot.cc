@@ -8,7 +8,6 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "engine/names.h"
@@ -46,27 +45,35 @@ Status CheckSnapshotName(const std::string& name) {
                              : Status::Ok();
 }
 
-// What can be told of the snapshot at `path`; nullopt if there is none.
-std::optional<SnapshotInfo> LookAtSnapshot(const std::string& path) {
-  SnapshotInfo info;
-  const Status marked = storage::ReadSnapshotTime(path, &info.taken_at_us);
-  std::vector<std::string> names;
-  if ((!marked.ok() && marked.code() != StatusCode::kCorruption) ||
-      !storage::ListDirectory(path, &names).ok()) {
-    return std::nullopt;
+// What can be told of the snapshot at `path`; NotFound if there is none.
+Status LookAtSnapshot(const std::string& path, SnapshotInfo* info) {
+  *info = SnapshotInfo();
+  // Directories that others may look into are not ours.
+  struct stat mark = {};
+  if (lstat((path + "/" + storage::kSnapshotFile).c_str(), &mark) != 0 &&
+      (errno == ENOTDIR || errno == EACCES)) {
+    return Status::NotFound(path + " is no snapshot");
   }
-  info.path = path;
-  info.name = path.substr(path.rfind('/') + 1);
+  Status s = storage::ReadSnapshotTime(path, &info->taken_at_us);
+  if (!s.ok() && s.code() != StatusCode::kCorruption) return s;
+  std::vector<std::string> names;
+  if (s = storage::ListDirectory(path, &names); !s.ok()) return s;
+  info->path = path;
+  info->name = path.substr(path.rfind('/') + 1);
   storage::DirectoryLook look;
-  if (storage::LookAtDirectory(path, &look).ok()) info.uuid = look.format.uuid;
+  s = storage::LookAtDirectory(path, &look);
+  if (s.ok()) info->uuid = look.format.uuid;
+  if (s.code() == StatusCode::kIOError) return s;
   for (const std::string& name : names) {
     struct stat file = {};
-    if (lstat((path + "/" + name).c_str(), &file) != 0) continue;
+    if (lstat((path + "/" + name).c_str(), &file) != 0) {
+      return storage::IOErrorOf("cannot look at", path + "/" + name, errno);
+    }
     const auto bytes = static_cast<uint64_t>(file.st_size);
-    info.bytes += bytes;
-    if (file.st_nlink > 1 && S_ISREG(file.st_mode)) info.linked_bytes += bytes;
+    info->bytes += bytes;
+    if (file.st_nlink > 1 && S_ISREG(file.st_mode)) info->linked_bytes += bytes;
   }
-  return info;
+  return Status::Ok();
 }
 
 // All of its bytes are read, and what RocksDB would say to it is asked.
@@ -134,8 +141,13 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
                                 &report);
   if (s.ok()) s = storage::WriteSnapshotTime(scratch->path(), now_us);
   if (s.ok()) s = VerifyCopy(scratch->path(), store);
+  SnapshotInfo made;
+  if (s.ok()) s = LookAtSnapshot(scratch->path(), &made);
   if (s.ok()) s = scratch->RenameTo(path);
-  if (s.ok()) *info = LookAtSnapshot(path).value_or(SnapshotInfo());
+  if (!s.ok()) return s;
+  made.path = path;
+  made.name = path.substr(dir.size() + 1);
+  *info = std::move(made);
   return s;
 }
 
@@ -171,9 +183,10 @@ Status CreateSnapshot(const std::string& store, const std::string& dir,
 Status ListSnapshots(const std::string& given_dir, std::vector<SnapshotInfo>* snapshots) {
   snapshots->clear();
   const std::string dir = storage::WithoutTrailingSlashes(given_dir);
-  if (std::optional<SnapshotInfo> one = LookAtSnapshot(dir)) {
-    snapshots->push_back(*std::move(one));
-    return Status::Ok();
+  SnapshotInfo one;
+  if (Status s = LookAtSnapshot(dir, &one); s.code() != StatusCode::kNotFound) {
+    if (s.ok()) snapshots->push_back(std::move(one));
+    return s;
   }
   struct stat info = {};
   if (stat(dir.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
@@ -183,9 +196,10 @@ Status ListSnapshots(const std::string& given_dir, std::vector<SnapshotInfo>* sn
   if (Status s = storage::ListDirectory(dir, &names); !s.ok()) return s;
   for (const std::string& name : names) {
     if (name.starts_with('.')) continue;  // Not finished.
-    if (std::optional<SnapshotInfo> one = LookAtSnapshot(dir + "/" + name)) {
-      snapshots->push_back(*std::move(one));
-    }
+    // One that cannot be read may be the latest: an older one must not be taken for that.
+    Status s = LookAtSnapshot(dir + "/" + name, &one);
+    if (s.ok()) snapshots->push_back(std::move(one));
+    if (!s.ok() && s.code() != StatusCode::kNotFound) return s;
   }
   std::stable_sort(
       snapshots->begin(), snapshots->end(),

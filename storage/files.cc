@@ -25,15 +25,21 @@ Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* con
   }
   contents->resize(max_bytes);
   size_t size = 0;
-  while (size < max_bytes) {
-    const ssize_t got =
-        pread(file.get(), contents->data() + size, max_bytes - size, static_cast<off_t>(size));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return IOErrorOf("cannot read", path, errno);
-    if (got == 0) break;
-    size += static_cast<size_t>(got);
-  }
+  Status status = ReadAt(file.get(), path, 0, max_bytes, contents->data(), &size);
   contents->resize(size);
+  return status;
+}
+
+Status ReadAt(int fd, const std::string& path, uint64_t offset, size_t bytes, char* to,
+              size_t* got) {
+  *got = 0;
+  while (*got < bytes) {
+    const ssize_t n = pread(fd, to + *got, bytes - *got, static_cast<off_t>(offset + *got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return IOErrorOf("cannot read", path, errno);
+    if (n == 0) break;
+    *got += static_cast<size_t>(n);
+  }
   return Status::Ok();
 }
 

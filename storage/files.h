@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,10 @@ Status IOErrorOf(std::string_view what, const std::string& path, int error_numbe
 
 // NotFound if it does not exist. A symlink as the last component is not followed: IOError.
 Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents);
+
+// Up to `bytes` bytes from `offset`, into `to`; *got is fewer only at the file's end. `path` is for messages.
+Status ReadAt(int fd, const std::string& path, uint64_t offset, size_t bytes, char* to,
+              size_t* got);
 
 // All of it, at the file's present place. `path` is for messages.
 Status WriteAll(int fd, const std::string& path, std::string_view contents);

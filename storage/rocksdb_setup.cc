@@ -38,6 +38,15 @@ class StopAtFirstError final : public rocksdb::EventListener {
   const std::shared_ptr<BackgroundError> error_;
 };
 
+// RocksDB makes Corruption of a file's length that it cannot get, and InvalidArgument of a CURRENT that it
+// cannot open, as if that came from its options.
+bool TellsOfFailedCall(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  const auto has = [&text](std::string_view words) { return text.find(words) != text.npos; };
+  return (status.IsCorruption() && has("IO error") && !has("No such file")) ||
+         (status.IsInvalidArgument() && (has("Direct I/O") || has("incompatible with filesystem")));
+}
+
 class DropEverything final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -116,6 +125,9 @@ Status FromRocksdb(const rocksdb::Status& status, const std::string& where) {
 }
 
 Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir) {
+  if (TellsOfFailedCall(status)) {
+    return Status::IOError(dir + ": a call on one of its files failed: " + status.ToString());
+  }
   if (status.IsPathNotFound() || status.IsInvalidArgument() || status.IsNotFound()) {
     return Status::Corruption(dir + ": " + status.ToString());
   }

@@ -116,7 +116,7 @@ Status Salvaging::FindTables(std::vector<std::string>* tables) {
 Status Salvaging::TakeTable(const std::string& name) {
   const std::string path = dir_ + "/" + name;
   struct stat info = {};
-  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (lstat(path.c_str(), &info) == 0 ? !S_ISREG(info.st_mode) : errno == ENOENT) {
     Lose(name, "the table is missing; how many records it held is not known");
     return Status::Ok();
   }

@@ -79,8 +79,10 @@ Status ScratchDirectory::RenameTo(const std::string& name) {
     return taken ? Status::AlreadyExists("there is " + name + " already")
                  : IOErrorOf("cannot rename to", name, errno);
   }
-  named_ = true;
-  return SyncDirectory(ParentOf(name));
+  status = SyncDirectory(ParentOf(name));
+  // What may not survive a power cut is not made: the name is taken back, so that it may be tried again.
+  named_ = status.ok() || DiskCalls().Rename(name, path_) != 0;
+  return status;
 }
 
 }  // namespace wq::storage

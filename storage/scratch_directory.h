@@ -29,8 +29,8 @@ class ScratchDirectory {
 
   const std::string& path() const { return path_; }
 
-  // Gives it its name, durably. In the same file system. AlreadyExists: there is something else than an
-  // empty directory.
+  // Gives it its name, durably, or not at all. In the same file system. AlreadyExists: there is something
+  // else than an empty directory.
   Status RenameTo(const std::string& name);
 
  private:

@@ -77,9 +77,9 @@ std::optional<std::string> Find(std::string_view block, std::string_view name) {
 
 Status TableFile::Read(uint64_t offset, uint64_t bytes, std::string* text) {
   text->resize(bytes);
-  const ssize_t got = pread(file_.get(), text->data(), bytes, static_cast<off_t>(offset));
-  if (got < 0) return IOErrorOf("cannot read", path_, errno);
-  return static_cast<uint64_t>(got) == bytes ? Status::Ok() : Damaged("it is cut off");
+  size_t got = 0;
+  Status status = ReadAt(file_.get(), path_, offset, bytes, text->data(), &got);
+  return !status.ok() || got == bytes ? status : Damaged("it is cut off");
 }
 
 Status TableFile::ReadBlock(Fields* place, std::string_view what, std::string* block) {

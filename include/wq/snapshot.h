@@ -58,7 +58,8 @@ Status CreateSnapshot(const std::string& store, const std::string& dir,
                       const SnapshotOptions& options, SnapshotInfo* info);
 
 // The snapshots in `dir`, oldest first; of one that is damaged, what can be told. If `dir` is a snapshot,
-// that one. NotFound: there is no such directory, or it holds none.
+// that one. NotFound: there is no such directory, or it holds none. IOError: something could not be read;
+// what others may not look into (lost+found) is passed over.
 Status ListSnapshots(const std::string& dir, std::vector<SnapshotInfo>* snapshots);
 
 struct RestoreOptions {

@@ -28,9 +28,9 @@ torture_power() {
   WQ_POWER_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-1000} WQ_POWER_EVERY=$every gtest power_tests
 }
 torture_faults() {
-  local every=7
-  if (($1 % 4 == 0)); then every=1; fi
-  WQ_FAULT_SEED=$1 WQ_FAULT_EVERY=$every gtest faults_tests
+  local every=7 tries=60
+  if (($1 % 4 == 0)); then every=1 tries=0; fi  # Every one.
+  WQ_FAULT_SEED=$1 WQ_FAULT_EVERY=$every WQ_CALL_TRIES=$tries gtest faults_tests
 }
 torture_soak() { WQ_SOAK_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
 torture_threads() { WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=300 gtest engine_tests --gtest_filter='*Concurrency*'; }

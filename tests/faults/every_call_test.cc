@@ -1,0 +1,400 @@
+// Each call on files fails once, under all that can be done with a store's directory: by the system calls of
+// wq's own code, and by RocksDB's. What fails says so, with the path; what it only read is as it was; of what it
+// was to make nothing is there; and once more, on the same files, it succeeds. What succeeds in spite of the fault
+// did what it does without.
+//
+// WQ_CALL_TRIES is about how many calls of each kind are tried, of each deed; 0 tries every one.
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "system_calls.h"
+#include "tests/support/environment.h"
+#include "tests/support/failing_disk.h"
+#include "wq/clock.h"
+#include "wq/import.h"
+#include "wq/queue.h"
+#include "wq/repair.h"
+#include "wq/snapshot.h"
+#include "wq/store.h"
+#include "wq/store_view.h"
+#include "wq/verify.h"
+
+namespace wq::support {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool AddTo(const Entry& entry, std::string* entries) {
+  entries->append(" ").append(EntryStateName(entry.state)).append(" ").append(entry.key);
+  *entries += " " + std::to_string(entry.sequence) + " " + std::to_string(entry.ready_at_us);
+  return true;
+}
+
+// What a store holds.
+Status EntriesOf(const std::string& dir, std::string* entries) {
+  std::unique_ptr<StoreView> view;
+  Status s = StoreView::Open(dir, &view);
+  if (!s.ok()) {
+    return s;
+  }
+  for (const std::string& queue : view->QueueNames()) {
+    *entries += "\n" + queue;
+    std::map<std::string, std::string> cursors;
+    if (s.ok()) s = view->Cursors(queue, &cursors);
+    for (const auto& [name, value] : cursors) {
+      *entries += " " + name + "=" + value;
+    }
+    if (!s.ok()) {
+      return s;
+    }
+    s = view->ForEachEntry(queue, [&](const Entry& entry) { return AddTo(entry, entries); });
+  }
+  return s;
+}
+
+std::string FilesOf(const std::string& dir) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
+    if (entry.is_directory()) {
+      continue;
+    }
+    std::ifstream file(entry.path(), std::ios::binary);
+    files.push_back(entry.path().string() + "=" +
+                    std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+  std::sort(files.begin(), files.end());
+  std::string all;
+  for (const std::string& file : files) {
+    all += file + "\n";
+  }
+  return all;
+}
+
+// Something that is done in a directory that holds a "store", two "snapshots" of it.
+struct Deed {
+  const char* name;
+  // What it gave is in *result.
+  std::function<Status(const std::string& root, std::string* result)> run;
+  std::string leaves = {};              // The store that it leaves; a result, too.
+  std::vector<std::string> reads = {};  // What it must not change.
+  std::string makes = {};               // What must not be there if it fails.
+};
+
+void PrintTo(const Deed& deed, std::ostream* out) { *out << deed.name; }
+
+Status Open(const std::string& dir, bool create, Clock* clock, std::unique_ptr<Store>* store,
+            Queue** queue) {
+  Status s = Store::Open({.create_if_missing = create, .clock = clock}, dir, store);
+  return s.ok() ? (*store)->OpenQueue("pods", {.order = Order::kLanes, .lanes = {0, 3}}, queue) : s;
+}
+
+Status View(const std::string& root, std::string* result) {
+  std::unique_ptr<StoreView> view;
+  Status s = StoreView::Open(root + "/store", &view);
+  QueueSummary summary;
+  KeyPosition position;
+  std::vector<Entry> found;
+  if (s.ok()) s = view->Summarize("pods", {}, &summary);
+  if (s.ok()) s = view->Find("pods", "pod-29", &found);
+  if (s.ok()) s = view->PositionOf("pods", found.at(0), 1000, &position);
+  *result = std::to_string(position.at_most);
+  return s.ok()
+             ? view->ForEachEntry("pods", [&](const Entry& entry) { return AddTo(entry, result); })
+             : s;
+}
+
+Status Check(const std::string& root, std::string* result) {
+  VerifyReport report;
+  Status s = Verify(root + "/store", {}, &report);
+  *result = std::to_string(report.rows) + " rows";
+  // What cannot be read is a finding, as long as there are others to look for.
+  for (const Finding& finding : report.findings) {
+    *result += "; " + finding.where + ": " + finding.what;
+  }
+  return report.findings.empty() || !s.ok() ? s : Status::IOError(root + " " + *result);
+}
+
+Status Mend(const std::string& root, std::string* result) {
+  RepairReport report;
+  Status s = Repair(root + "/store", root + "/repaired", &report);
+  for (const Loss& loss : report.losses) {
+    *result += loss.where + ": " + loss.what + "\n";
+  }
+  if (!s.ok() || report.losses.empty()) {
+    return s;
+  }
+  // What cannot be read is a loss, and the rest is saved.
+  std::filesystem::remove_all(root + "/repaired");
+  return Status::IOError(root + " " + *result);
+}
+
+Status Import(const std::string& root, const std::string& name) {
+  std::unique_ptr<Importer> importer;
+  QueueInfo nodes;
+  nodes.name = "nodes";
+  Entry entry;
+  entry.key = "node-1";
+  // After a failed sync nobody knows whether it came to the disk.
+  Status s = Importer::Open({.create_if_missing = true, .replace = true}, root + name, &importer);
+  if (s.ok()) s = importer->SetQueue(nodes);
+  if (s.ok()) s = importer->Add(nodes.name, entry);
+  if (s.ok()) s = importer->SetCursor("nodes", "source", "12");
+  if (s.ok()) s = importer->Finish();
+  importer.reset();
+  return s;
+}
+
+Status Snapshot(const std::string& root, bool link, std::string* result) {
+  SnapshotInfo info;
+  Status s = CreateSnapshot(root + "/store", root + "/snapshots",
+                            {.name = "third", .link_tables = link}, &info);
+  *result = info.name + " " + std::to_string(info.bytes);
+  return s;
+}
+
+Status Restore(const std::string& root, std::string* result) {
+  SnapshotInfo from;
+  Status s = RestoreSnapshot(root + "/snapshots", root + "/restored", {}, &from);
+  *result = from.name;
+  return s;
+}
+
+Status List(const std::string& root, std::string* result) {
+  std::vector<SnapshotInfo> snapshots;
+  Status s = ListSnapshots(root + "/snapshots", &snapshots);
+  for (const SnapshotInfo& snapshot : snapshots) {
+    *result += snapshot.name + " " + snapshot.uuid + " " + std::to_string(snapshot.bytes) + "\n";
+  }
+  return s;
+}
+
+Status Own(const std::string& root, const std::string& name) {
+  ManualClock clock;
+  std::unique_ptr<Store> store;
+  Queue* pods = nullptr;
+  Status s = Open(root + name, true, &clock, &store, &pods);
+  if (s.ok()) s = pods->Add("new", {.durability = Durability::kPower});
+  if (s.ok()) s = store->Close();
+  store.reset();
+  return s;
+}
+
+// No deed has a step that fails with nobody to tell, and then succeeds with less.
+class EveryCallTest : public ::testing::TestWithParam<Deed> {
+ protected:
+  EveryCallTest() {
+    std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+    Make(root_ / "template");
+  }
+
+  void Make(const std::string& dir);
+  // A directory to do it in, as the template is.
+  std::string Fresh();
+  std::string ReadOnlyParts(const std::string& root) const;
+  // Between the calls that are tried, of so many.
+  static uint64_t Distance(uint64_t calls) {
+    const uint64_t tries = FromEnvironment("WQ_CALL_TRIES", kTries);
+    return tries == 0 ? 1 : calls / tries + 1;
+  }
+  // What is there after the deed, which gave `result`.
+  static std::string Outcome(const std::string& root, std::string result);
+  std::string RunCleanly(const std::string& root) const;
+  // The deed once more after `status`, which it gave while `fault` failed.
+  void Judge(const std::string& root, const std::string& before, const Status& status,
+             const std::string& result);
+
+  static constexpr uint64_t kTries = 6;
+  const uint64_t seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
+  ScratchDirectory root_;
+  std::string clean_;  // What the deed gives without a fault.
+  uint64_t cases_ = 0;
+  uint64_t refused_ = 0;
+};
+
+void EveryCallTest::Make(const std::string& dir) {
+  std::filesystem::create_directory(dir);
+  ManualClock clock;
+  std::unique_ptr<Store> store;
+  Queue* pods = nullptr;
+  SnapshotInfo taken;
+  Status s = Open(dir + "/closed", true, &clock, &store, &pods);
+  for (int i = 0; i < 30 && s.ok(); ++i) {
+    s = pods->Add("pod-" + std::to_string(i), {.lane = i % 2 == 0 ? 0 : 3});
+  }
+  if (s.ok()) s = pods->AddAfter("later", 1000h);
+  if (s.ok()) s = pods->AddRateLimited("failing", "no route to host");
+  if (s.ok()) s = pods->Quarantine("bad", "given up");
+  if (s.ok()) s = store->Close();
+  if (s.ok()) s = CreateSnapshot(dir + "/closed", dir + "/snapshots", {.name = "first"}, &taken);
+  // As a kill leaves it: tables and a log.
+  if (s.ok()) s = Open(dir + "/closed", false, &clock, &store, &pods);
+  if (s.ok()) s = pods->SetCursor("source", "12");
+  if (s.ok()) s = pods->Add("in-the-log", {.durability = Durability::kPower});
+  if (s.ok()) s = CreateSnapshot(dir + "/closed", dir + "/snapshots", {.name = "second"}, &taken);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  std::filesystem::copy(dir + "/closed", dir + "/store");
+  store.reset();
+  std::filesystem::remove_all(dir + "/closed");
+}
+
+std::string EveryCallTest::Fresh() {
+  std::filesystem::remove_all(root_ / "case");
+  std::filesystem::copy(root_ / "template", root_ / "case",
+                        std::filesystem::copy_options::recursive);
+  return root_ / "case";
+}
+
+std::string EveryCallTest::ReadOnlyParts(const std::string& root) const {
+  std::string all;
+  for (const std::string& name : GetParam().reads) {
+    all += FilesOf(root + "/" + name);
+  }
+  return all;
+}
+
+std::string EveryCallTest::Outcome(const std::string& root, std::string result) {
+  const std::string& store = GetParam().leaves;
+  if (!store.empty()) {
+    const Status status = EntriesOf(root + "/" + store, &result);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  return result;
+}
+
+std::string EveryCallTest::RunCleanly(const std::string& root) const {
+  std::string result;
+  const Status status = GetParam().run(root, &result);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return status.ok() ? Outcome(root, result) : "";
+}
+
+void EveryCallTest::Judge(const std::string& root, const std::string& before, const Status& status,
+                          const std::string& result) {
+  const Deed& deed = GetParam();
+  ++cases_;
+  EXPECT_TRUE(ReadOnlyParts(root) == before) << "changed what it reads";
+  if (status.ok()) {
+    EXPECT_EQ(Outcome(root, result), clean_) << "another result, and not a word";
+    return;
+  }
+  ++refused_;
+  EXPECT_TRUE(status.code() == StatusCode::kIOError || status.code() == StatusCode::kNotDurable)
+      << status.ToString();
+  EXPECT_NE(status.message().find(root), std::string::npos) << status.ToString();
+  EXPECT_TRUE(deed.makes.empty() || !std::filesystem::exists(root + "/" + deed.makes))
+      << deed.makes << " is there; " << status.ToString();
+  SCOPED_TRACE(status.ToString());
+  EXPECT_EQ(RunCleanly(root), clean_);
+}
+
+TEST_P(EveryCallTest, OfWqItself) {
+  SystemCalls::Arm({});
+  clean_ = RunCleanly(Fresh());
+  const uint64_t every = Distance(SystemCalls::calls());
+  for (uint64_t at = seed_ % every; !HasFailure(); at += every) {
+    const std::string root = Fresh();
+    const std::string before = ReadOnlyParts(root);
+    std::string result;
+    SystemCalls::Arm({.at = at, .error = EIO});
+    const Status status = GetParam().run(root, &result);
+    const std::string failed = SystemCalls::Disarm();
+    if (failed.empty()) {
+      break;
+    }
+    SCOPED_TRACE("system call " + std::to_string(at) + ", " + failed);
+    Judge(root, before, status, result);
+    EXPECT_TRUE(status.ok() || status.message().find("nput/output error") != std::string::npos)
+        << status.ToString();
+  }
+  std::cout << "total: " << cases_ << " failing system calls, " << refused_ << " told of\n";
+  EXPECT_GT(refused_, 0U);
+}
+
+TEST_P(EveryCallTest, MayBeInterruptedOrDoHalf) {
+  clean_ = RunCleanly(Fresh());
+  const std::string root = Fresh();
+  std::string result;
+  SystemCalls::Arm({.hindered = true});
+  const Status status = GetParam().run(root, &result);
+  SystemCalls::Disarm();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(Outcome(root, result), clean_);
+}
+
+TEST_P(EveryCallTest, OfRocksdb) {
+  uint64_t calls = 0;
+  {
+    FailingDisk disk({});
+    clean_ = RunCleanly(Fresh());
+    calls = disk.calls();
+  }
+  const uint64_t every = Distance(calls);
+  for (uint64_t at = seed_ % every; at < calls && !HasFailure(); at += every) {
+    const std::string root = Fresh();
+    const std::string before = ReadOnlyParts(root);
+    std::string result;
+    FailingDisk disk({.at = at, .error = EIO});
+    const Status status = GetParam().run(root, &result);
+    disk.Mend();
+    SCOPED_TRACE("call " + std::to_string(at) + " of " + std::to_string(calls));
+    Judge(root, before, status, result);
+  }
+  std::cout << "total: " << cases_ << " failing calls of RocksDB, " << refused_ << " told of\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Deeds, EveryCallTest,
+    ::testing::Values(
+        Deed{.name = "View", .run = View, .reads = {"store"}},
+        Deed{.name = "Verify", .run = Check, .reads = {"store"}},
+        Deed{.name = "Repair",
+             .run = Mend,
+             .leaves = "repaired",
+             .reads = {"store"},
+             .makes = "repaired"},
+        Deed{.name = "Import",
+             .run = [](auto& root, auto*) { return Import(root, "/store"); },
+             .leaves = "store"},
+        Deed{.name = "ImportNew",
+             .run = [](auto& root, auto*) { return Import(root, "/new"); },
+             .leaves = "new"},
+        Deed{.name = "SnapshotByLinks",
+             .run = [](auto& root, auto* result) { return Snapshot(root, true, result); },
+             .leaves = "snapshots/third",
+             .reads = {"store"},
+             .makes = "snapshots/third"},
+        Deed{.name = "SnapshotByCopies",
+             .run = [](auto& root, auto* result) { return Snapshot(root, false, result); },
+             .leaves = "snapshots/third",
+             .reads = {"store"},
+             .makes = "snapshots/third"},
+        Deed{.name = "Restore",
+             .run = Restore,
+             .leaves = "restored",
+             .reads = {"snapshots"},
+             .makes = "restored"},
+        Deed{.name = "List", .run = List, .reads = {"snapshots"}},
+        Deed{.name = "Own",
+             .run = [](auto& root, auto*) { return Own(root, "/store"); },
+             .leaves = "store"},
+        Deed{.name = "Create",
+             .run = [](auto& root, auto*) { return Own(root, "/new"); },
+             .leaves = "new"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace wq::support
