@@ -79,12 +79,16 @@ TEST_F(VerifyTest, FindsWhatAnOpeningRefuses) {
     std::string& contents = files[file->first];
     contents[random() % contents.size()] ^= 4;
     WriteStore(files, store_);
-    const std::string found = Found();
+    VerifyReport report;
+    const Status looked = Verify(store_, {}, &report);
     EXPECT_TRUE(ReadStore(store_) == files) << "it changed the store";
     std::unique_ptr<Storage> storage;
     const Status opened = OpenExisting(store_, &storage);
     refused += opened.ok() ? 0 : 1;
-    EXPECT_EQ(found.empty(), opened.ok()) << file->first << ": " << opened.message() << found;
+    EXPECT_EQ(looked.ok() && report.ok(), opened.ok())
+        << file->first << ": " << opened.message() << Shown(report);
+    // The digit of the version in FORMAT may be another one.
+    EXPECT_TRUE(looked.ok() || looked.code() == StatusCode::kNotSupported) << looked.ToString();
   }
   EXPECT_GT(refused, 20);
 }
