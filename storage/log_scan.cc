@@ -113,8 +113,15 @@ class Assembly {
 // Goes over one log, block by block.
 class LogScanner {
  public:
+  // What look->good_bytes stand for is not looked at again.
   LogScanner(const std::string& path, const LogUse& use, LogLook* look)
-      : path_(path), use_(use), look_(look) {}
+      : path_(path),
+        use_(use),
+        look_(look),
+        offset_(look->good_bytes / kBlockBytes * kBlockBytes) {}
+
+  // Of the first block that Block() is to get.
+  uint64_t offset() const { return offset_; }
 
   // The next block: whole, or the file's last.
   Status Block(std::string_view block);
@@ -137,14 +144,14 @@ class LogScanner {
   const std::string& path_;
   const LogUse& use_;
   LogLook* const look_;
-  uint64_t offset_ = 0;   // Of the present block in the file.
+  uint64_t offset_;       // Of the present block in the file.
   uint64_t torn_at_ = 0;  // Where the tail begins, if torn in the middle of a block.
   Assembly assembly_;
 };
 
 Status LogScanner::Block(std::string_view block) {
   Status status;
-  size_t at = 0;
+  size_t at = look_->good_bytes > offset_ ? look_->good_bytes - offset_ : 0;
   while (status.ok() && !look_->torn && at < block.size() && kBlockBytes - at >= kHeaderBytes) {
     status = Fragment(block, &at);
   }
@@ -205,13 +212,16 @@ Status ReadChunk(int fd, const std::string& path, std::vector<char>* chunk, size
   return Status::Ok();
 }
 
-// Calls `visit` with each block of a file.
-Status ForEachBlock(const std::string& path,
+// Calls `visit` with each block of a file from `offset`, where one begins.
+Status ForEachBlock(const std::string& path, uint64_t offset,
                     const std::function<Status(std::string_view block)>& visit) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid()) {
     if (errno == ENOENT) return Status::NotFound(path + " does not exist");
     return IOErrorOf("cannot open", path, errno);
+  }
+  if (offset != 0 && lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return IOErrorOf("cannot seek in", path, errno);
   }
   std::vector<char> chunk(kChunkBytes);
   size_t size = kChunkBytes;
@@ -288,9 +298,14 @@ uint64_t ReadLittle(std::string_view bytes, size_t count) {
 
 Status ScanLog(const std::string& path, const LogUse& use, LogLook* look) {
   *look = LogLook();
+  return ScanLogOn(path, use, look);
+}
+
+Status ScanLogOn(const std::string& path, const LogUse& use, LogLook* look) {
+  look->torn = false;
   LogScanner scanner(path, use, look);
-  Status status =
-      ForEachBlock(path, [&scanner](std::string_view block) { return scanner.Block(block); });
+  Status status = ForEachBlock(path, scanner.offset(),
+                               [&scanner](std::string_view block) { return scanner.Block(block); });
   if (status.ok()) scanner.End();
   return status;
 }
@@ -299,7 +314,7 @@ Status SalvageLog(const std::string& path, const LogUse& use,
                   const std::function<void(const LogGap&)>& lost) {
   LogSalvage salvage(use, lost);
   Status status =
-      ForEachBlock(path, [&salvage](std::string_view block) { return salvage.Block(block); });
+      ForEachBlock(path, 0, [&salvage](std::string_view block) { return salvage.Block(block); });
   if (status.ok()) salvage.End();
   return status;
 }

@@ -37,6 +37,10 @@ struct LogUse {
 // taken until then is whole. NotFound: it does not exist (any more).
 Status ScanLog(const std::string& path, const LogUse& use, LogLook* look);
 
+// Goes on behind the last whole record of an earlier scan, of which *look is (or it is new): what was
+// appended since.
+Status ScanLogOn(const std::string& path, const LogUse& use, LogLook* look);
+
 // A part of a log that could not be read.
 struct LogGap {
   uint64_t begin = 0;  // Offsets in the file.

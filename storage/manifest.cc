@@ -185,6 +185,23 @@ void Edits::NoteFirstLog() {
   }
 }
 
+// The name of the manifest in CURRENT, and the number in it.
+Status ReadCurrent(const std::string& dir, std::string* name, uint64_t* number) {
+  std::string current;
+  Status status = ReadSmallFile(dir + "/CURRENT", 256, &current);
+  if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
+  if (!status.ok()) return status;
+  constexpr std::string_view kPrefix = "MANIFEST-";
+  const char* const end = current.data() + current.size();
+  if (!current.starts_with(kPrefix) ||
+      std::from_chars(current.data() + kPrefix.size(), end, *number).ptr != end - 1 ||
+      current.back() != '\n') {
+    return Status::Corruption(dir + "/CURRENT is damaged: it is not \"MANIFEST-<number>\"");
+  }
+  *name = current.substr(0, current.size() - 1);
+  return status;
+}
+
 }  // namespace
 
 uint64_t Manifest::FirstLog() const {
@@ -193,36 +210,49 @@ uint64_t Manifest::FirstLog() const {
   return std::max(first == UINT64_MAX ? 0 : first, log_to_keep);
 }
 
-Status ReadManifest(const std::string& dir, Manifest* manifest) {
-  *manifest = Manifest();
-  std::string current;
-  Status status = ReadSmallFile(dir + "/CURRENT", 256, &current);
-  if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
-  if (!status.ok()) return status;
-  constexpr std::string_view kPrefix = "MANIFEST-";
-  const char* const end = current.data() + current.size();
-  if (!current.starts_with(kPrefix) ||
-      std::from_chars(current.data() + kPrefix.size(), end, manifest->number).ptr != end - 1 ||
-      current.back() != '\n') {
-    return Status::Corruption(dir + "/CURRENT is damaged: it is not \"MANIFEST-<number>\"");
-  }
-  manifest->path = dir + "/" + current.substr(0, current.size() - 1);
-  Edits edits(manifest);
+struct ManifestReader::File {
+  Manifest manifest;
+  Edits edits{&manifest};
   LogLook look;
-  status =
-      ScanLog(manifest->path,
-              {.take = [&edits](std::string_view record) { return edits.Take(record); }}, &look);
-  manifest->torn = look.torn;
-  if (status.code() == StatusCode::kNotFound) {
-    return Status::Corruption(manifest->path + ", which CURRENT names, is missing");
+};
+
+ManifestReader::ManifestReader(std::string dir) : dir_(std::move(dir)) {}
+ManifestReader::~ManifestReader() = default;
+
+const Manifest& ManifestReader::manifest() const { return file_->manifest; }
+
+Status ManifestReader::Read() {
+  uint64_t number = 0;
+  std::string name;
+  Status status = ReadCurrent(dir_, &name, &number);
+  if (file_ == nullptr || !status.ok() || number != file_->manifest.number) {
+    file_ = std::make_unique<File>();
   }
   if (!status.ok()) return status;
-  for (const auto& [id, family] : manifest->families) {
+  Manifest& manifest = file_->manifest;
+  manifest.number = number;
+  manifest.path = dir_ + "/" + name;
+  const LogUse use = {
+      .take = [this](std::string_view record) { return file_->edits.Take(record); }};
+  status = ScanLogOn(manifest.path, use, &file_->look);
+  manifest.bytes = file_->look.good_bytes;
+  if (status.code() == StatusCode::kNotFound) {
+    return Status::Corruption(manifest.path + ", which CURRENT names, is missing");
+  }
+  if (!status.ok()) return status;
+  for (const auto& [id, family] : manifest.families) {
     if (!family.log_number) {
-      return Status::Corruption(manifest->path + " ends before what it says of the family " +
+      return Status::Corruption(manifest.path + " ends before what it says of the family " +
                                 family.name);
     }
   }
+  return status;
+}
+
+Status ReadManifest(const std::string& dir, Manifest* manifest) {
+  ManifestReader reader(dir);
+  Status status = reader.Read();
+  *manifest = reader.manifest();
   return status;
 }
 

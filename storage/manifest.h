@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,7 +35,7 @@ struct Manifest {
   std::map<uint32_t, ManifestFamily> families;
   uint64_t last_sequence = 0;  // The highest in any table.
   uint64_t log_to_keep = 0;    // No older log is needed.
-  bool torn = false;           // Something incomplete stands at its end.
+  uint64_t bytes = 0;          // Of the file, up to the end of the last whole record.
 
   // A manifest begins with a picture of its moment; changes follow.
   enum class FirstLogFrom : uint8_t {
@@ -50,6 +51,24 @@ struct Manifest {
 
 // Reads the manifest that CURRENT names. Corruption names the file.
 Status ReadManifest(const std::string& dir, Manifest* manifest);
+
+// Reads it again and again beside a running owner, each time only what was appended since.
+//
+//   ManifestReader reader(dir);
+//   Status s = reader.Read();  // As ReadManifest. reader.manifest() is what the file says by now.
+class ManifestReader {
+ public:
+  explicit ManifestReader(std::string dir);
+  ~ManifestReader();
+  Status Read();
+  // REQUIRES: Read() was called. Whole if it was Ok.
+  const Manifest& manifest() const;
+
+ private:
+  struct File;
+  const std::string dir_;
+  std::unique_ptr<File> file_;  // What was read of the present one.
+};
 
 // Whether all tables that the manifest names are there, in their sizes, and end as tables do (see
 // table_end.h). Corruption names the file.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ struct HeldFile {
   uint64_t bytes = 0;
   std::array<timespec, 2> times = {};
   bool is_table = false;
+  bool linked = false;  // It is in the copy already.
 };
 
 // Up to `chunk.size()` bytes from `offset`; fewer only at the end. -1 and errno for failure.
@@ -45,6 +47,17 @@ ssize_t ReadAt(int fd, uint64_t offset, std::string* chunk) {
     size += static_cast<size_t>(n);
   }
   return static_cast<ssize_t>(size);
+}
+
+// As long as it is now.
+Status TakeLength(const std::string& dir, HeldFile* file) {
+  const std::string path = dir + "/" + file->name;
+  struct stat info = {};
+  if (fstat(file->fd.get(), &info) != 0) return IOErrorOf("cannot look at", path, errno);
+  if (!S_ISREG(info.st_mode)) return Status::Corruption(path + " is not a regular file");
+  file->bytes = static_cast<uint64_t>(info.st_size);
+  file->times = {info.st_atim, info.st_mtim};
+  return Status::Ok();
 }
 
 // Whether no link can be made there, though a copy can.
@@ -63,10 +76,12 @@ class StoreCopy {
 
  private:
   Status HoldMoment();
-  Status HoldAll(const Moment& moment);
-  Status HoldTable(const std::string& name);
-  Status Hold(const std::string& name, bool is_table);
-  void LetGo();
+  Status HoldAll(bool* whole);
+  Status HoldLogs();
+  Status HoldTables(const Manifest& manifest);
+  Status HoldTable(const std::string& name, HeldFile* file) const;
+  Status HoldSmallFiles(const Manifest& manifest);
+  Status Hold(const std::string& name, HeldFile* file) const;
   Status Copy(const HeldFile& file);
   Status CopyBytes(const HeldFile& file, const std::string& to);
   bool LinkEarlier(const HeldFile& file);
@@ -81,109 +96,153 @@ class StoreCopy {
   const StoreCopyOptions& options_;
   StoreCopyReport* const report_;
   Format format_;
-  std::vector<HeldFile> held_;       // To be copied.
-  std::vector<std::string> linked_;  // In into_ already.
+  ManifestReader reader_{dir_};
+  std::map<uint64_t, HeldFile> tables_;  // By number, as logs_.
+  std::map<uint64_t, HeldFile> logs_;
+  std::vector<HeldFile> small_;  // The manifest, and what stands beside it.
 };
 
 Status StoreCopy::Run() {
   *report_ = StoreCopyReport();
   Status status = HoldMoment();
-  for (auto file = held_.begin(); file != held_.end() && status.ok(); ++file) {
+  for (auto table = tables_.begin(); table != tables_.end() && status.ok(); ++table) {
+    status = Copy(table->second);
+  }
+  for (auto log = logs_.begin(); log != logs_.end() && status.ok(); ++log) {
+    status = Copy(log->second);
+  }
+  for (auto file = small_.begin(); file != small_.end() && status.ok(); ++file) {
     status = Copy(*file);
   }
   if (status.ok()) status = SyncDirectory(into_);
   return status.ok() ? WriteFormat(into_, format_) : status;
 }
 
-// As a reader does it: what was found counts if the owner changed nothing meanwhile.
+// A moment counts whatever the owner did meanwhile, as long as all that belongs to it was still there
+// to be held. What is wrong counts only if the owner did nothing. What is held stays so for the next
+// attempt: each has less to read and to open, and so overtakes an owner that changes all the time.
 Status StoreCopy::HoldMoment() {
-  constexpr int kAttempts = 100;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const Moment before = Moment::Of(dir_);
-    Status status = HoldAll(before);
-    const Moment after = Moment::Of(dir_);
-    if (after.HasAllLogsOf(before) && after.SameManifest(before)) return status;
-    LetGo();
-  }
-  return Status::IOError(dir_ + ": its owner, process " + std::to_string(ReadOwner(dir_).pid) +
-                         ", is too busy for a steady view; try again");
-}
-
-Status StoreCopy::HoldAll(const Moment& moment) {
   DirectoryLook look;
   Status status = LookAtDirectory(dir_, &look);
   if (status.ok() && look.state != DirectoryState::kStore) status = NotAStore(dir_, look);
   if (!status.ok()) return status;
   format_ = look.format;
-  Manifest manifest;
-  status = ReadManifest(dir_, &manifest);
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Moment before = Moment::Of(dir_);
+    bool whole = false;
+    status = HoldAll(&whole);
+    if (status.ok() && whole) return status;
+    const Moment after = Moment::Of(dir_);
+    if (!status.ok() && after.HasAllLogsOf(before) && after.SameManifest(before)) return status;
+  }
+  return Status::IOError(dir_ + ": its owner, process " + std::to_string(ReadOwner(dir_).pid) +
+                         ", is too busy for a steady view; try again");
+}
+
+// The manifest says which files belong together. Logs are held before it is read and after that: so
+// one that it needs can only be missed if it was made after the first look, and was removed, because
+// of a later manifest, before the second.
+Status StoreCopy::HoldAll(bool* whole) {
+  Status status = HoldLogs();
+  const uint64_t newest = logs_.empty() ? 0 : logs_.rbegin()->first;
+  if (status.ok()) status = reader_.Read();
+  if (status.ok()) status = HoldTables(reader_.manifest());
+  if (status.ok()) status = HoldLogs();
+  if (status.ok()) status = HoldSmallFiles(reader_.manifest());
+  if (!status.ok()) return status;
+  const uint64_t number = reader_.manifest().number;
+  const uint64_t needed = reader_.manifest().FirstLog();
+  logs_.erase(logs_.begin(), logs_.lower_bound(needed));
+  status = reader_.Read();
+  const uint64_t needed_now = reader_.manifest().FirstLog();
+  *whole = reader_.manifest().number == number && (needed_now == needed || needed_now <= newest);
+  return status;
+}
+
+// The lengths of all logs are taken anew each time: when there is a younger one, nothing is appended
+// to a log any more.
+Status StoreCopy::HoldLogs() {
+  std::vector<WalFile> wals;
+  Status status = ListWals(dir_, &wals);
+  for (auto wal = wals.begin(); wal != wals.end() && status.ok(); ++wal) {
+    if (logs_.contains(wal->number)) continue;
+    HeldFile file;
+    status = Hold(wal->name, &file);
+    if (status.ok()) logs_.emplace(wal->number, std::move(file));
+    if (status.code() == StatusCode::kNotFound) status = Status::Ok();  // Removed meanwhile.
+  }
+  for (auto& [number, log] : logs_) {
+    if (status.ok()) status = TakeLength(dir_, &log);
+  }
+  return status;
+}
+
+Status StoreCopy::HoldTables(const Manifest& manifest) {
+  std::map<uint64_t, HeldFile> tables;
+  Status status;
   for (const auto& [id, family] : manifest.families) {
     for (const auto& [number, bytes] : family.tables) {
-      if (status.ok()) status = HoldTable(TableName(number));
+      HeldFile file;
+      if (const auto held = tables_.find(number); held != tables_.end()) {
+        file = std::move(held->second);
+        tables_.erase(held);
+      } else if (status.ok()) {
+        status = HoldTable(TableName(number), &file);
+      }
+      if (file.fd.valid()) tables.emplace(number, std::move(file));
     }
   }
-  std::vector<WalFile> wals;
-  if (status.ok()) status = ListWals(dir_, &wals);
-  // Oldest first: when there is a younger one, nothing is appended to a log any more.
-  for (const WalFile& wal : wals) {
-    if (status.ok() && wal.number >= manifest.FirstLog()) status = Hold(wal.name, false);
+  for (const auto& [number, file] : tables_) {  // Not needed any more.
+    if (file.linked) unlink((into_ + "/" + file.name).c_str());
   }
-  for (const std::string& name : {moment.ManifestName(), std::string("CURRENT")}) {
-    if (status.ok()) status = Hold(name, false);
-  }
-  // Nothing that is stored depends on these two.
-  for (const char* const name : {"IDENTITY", "OWNER"}) {
-    if (!status.ok()) break;
-    status = Hold(name, false);
-    if (status.code() == StatusCode::kCorruption) status = Status::Ok();
-  }
+  tables_ = std::move(tables);
   return status;
 }
 
 // What the manifest names and is not there is damage.
-Status StoreCopy::Hold(const std::string& name, bool is_table) {
+Status StoreCopy::HoldTable(const std::string& name, HeldFile* file) const {
+  Status status = Hold(name, file);
+  file->is_table = true;
   const std::string path = dir_ + "/" + name;
-  HeldFile file;
-  file.name = name;
-  file.is_table = is_table;
-  file.fd = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info = {};
-  if (!file.fd.valid() || fstat(file.fd.get(), &info) != 0) {
-    if (errno == ENOENT) return Status::Corruption(path + " is missing");
-    return IOErrorOf("cannot open", path, errno);
+  if (status.ok() && options_.link_tables) {
+    file->linked = link(path.c_str(), (into_ + "/" + name).c_str()) == 0;
+    if (file->linked || NeedsCopy(errno)) return status;
+    status = errno == ENOENT ? Status::NotFound(path + " is missing")
+                             : IOErrorOf("cannot link to", path, errno);
   }
-  if (!S_ISREG(info.st_mode)) return Status::Corruption(path + " is not a regular file");
-  file.bytes = static_cast<uint64_t>(info.st_size);
-  file.times = {info.st_atim, info.st_mtim};
-  held_.push_back(std::move(file));
-  return Status::Ok();
-}
-
-Status StoreCopy::HoldTable(const std::string& name) {
-  Status status = Hold(name, true);
-  if (!status.ok() || !options_.link_tables) return status;
-  const std::string path = dir_ + "/" + name;
-  if (link(path.c_str(), (into_ + "/" + name).c_str()) == 0) {
-    report_->bytes += held_.back().bytes;
-    report_->linked_bytes += held_.back().bytes;
-    held_.pop_back();
-    linked_.push_back(name);
-  } else if (!NeedsCopy(errno)) {
-    status = IOErrorOf("cannot link to", path, errno);
-  }
+  if (status.code() == StatusCode::kNotFound) status = Status::Corruption(status.message());
+  if (!status.ok()) *file = HeldFile();
   return status;
 }
 
-void StoreCopy::LetGo() {
-  held_.clear();
-  for (const std::string& name : linked_) unlink((into_ + "/" + name).c_str());
-  linked_.clear();
-  *report_ = StoreCopyReport();
+// Nothing that is stored depends on IDENTITY and OWNER. (Without CURRENT there is no manifest.)
+Status StoreCopy::HoldSmallFiles(const Manifest& manifest) {
+  small_.clear();
+  for (const std::string& name : {manifest.path.substr(dir_.size() + 1), std::string("CURRENT"),
+                                  std::string("IDENTITY"), std::string("OWNER")}) {
+    HeldFile file;
+    Status status = Hold(name, &file);
+    if (status.code() == StatusCode::kNotFound) continue;
+    if (!status.ok()) return status;
+    if (small_.empty()) file.bytes = manifest.bytes;
+    small_.push_back(std::move(file));
+  }
+  return Status::Ok();
+}
+
+Status StoreCopy::Hold(const std::string& name, HeldFile* file) const {
+  const std::string path = dir_ + "/" + name;
+  file->name = name;
+  file->fd = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file->fd.valid()) return TakeLength(dir_, file);
+  if (errno == ENOENT) return Status::NotFound(path + " is missing");
+  return IOErrorOf("cannot open", path, errno);
 }
 
 Status StoreCopy::Copy(const HeldFile& file) {
   report_->bytes += file.bytes;
-  if (file.is_table && LinkEarlier(file)) {
+  if (file.linked || (file.is_table && LinkEarlier(file))) {
     report_->linked_bytes += file.bytes;
     return Status::Ok();
   }

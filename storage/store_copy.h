@@ -4,12 +4,13 @@
 //   StoreCopyReport report;
 //   Status s = CopyStore("/var/lib/pods.wq", "/backup/pods/new", {.link_tables = true}, &report);
 //
-// How the copy is of one moment though its owner goes on: all files are opened, or linked, and their
-// lengths taken; if the manifest is then what it was, and no log is gone, they belong together (see
-// moment.h). Only then their bytes are read: from what is open, to the length that was taken, so it
-// does not matter what the owner appends or removes meanwhile. Tables never change: so a link will
-// do for them. What is copied is a prefix of what was done, as a crash would have left it: all that
-// was in the operating system's hands at the beginning is in it.
+// How the copy is of one moment though its owner goes on: the logs that are there are opened; the
+// manifest is read to its last whole record; the tables that it names are opened, or linked; then the
+// logs that were made meanwhile. If nothing that this manifest needs was removed in between, they
+// belong together, and what the owner appends or removes later does not matter: bytes are read from
+// what is open, to the lengths that were taken. Tables never change: so a link will do for them. What
+// is copied is a prefix of what was done, as a crash would have left it: all that was in the operating
+// system's hands at the beginning is in it.
 // A crash leaves a part of the copy, without FORMAT: it is written last.
 #pragma once
 

@@ -59,9 +59,8 @@ class SnapshotTest : public testing::Test {
 
 TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
   std::atomic<uint64_t> acknowledged{0};
-  std::atomic<bool> stop{false};
-  std::thread adder([&] {
-    while (!stop && queue_->Add(KeyOf(acknowledged)).ok()) ++acknowledged;
+  std::jthread adder([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() && queue_->Add(KeyOf(acknowledged)).ok()) ++acknowledged;
   });
   constexpr int kRounds = 24;
   for (int i = 0; i < kRounds; ++i) {
@@ -77,8 +76,7 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
     ASSERT_NO_FATAL_FAILURE(CountKeys(taken.path, &count));
     EXPECT_GE(count, before);
   }
-  stop = true;
-  adder.join();
+  adder = {};  // Stops it, and waits for its end.
   std::vector<SnapshotInfo> all;
   ASSERT_EQ(ListSnapshots(root_ / "kept", &all).ToString(), "Ok");
   EXPECT_EQ(all.size(), size_t{kRounds});
