@@ -18,8 +18,8 @@
 #include "storage/rocksdb_storage.h"
 #include "storage/row.h"
 #include "storage/salvage.h"
-#include "storage/scratch_directory.h"
 #include "storage/store_directory.h"
+#include "storage/unfinished_directory.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -256,8 +256,8 @@ Status RepairInto(const std::string& dir, const std::string& into, RepairReport*
     report->losses.push_back({EscapeKey(where, 4096), EscapeKey(what, 4096)});
   }
   Settlement(&records, report).Run();
-  std::unique_ptr<storage::ScratchDirectory> made;
-  status = storage::ScratchDirectory::Make(beside, &made);
+  std::unique_ptr<storage::UnfinishedDirectory> made;
+  status = storage::UnfinishedDirectory::Make(beside, &made);
   if (status.ok()) status = WriteStore(made->path(), records);
   return status.ok() ? made->RenameTo(into) : status;
 }

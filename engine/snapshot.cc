@@ -13,15 +13,15 @@
 #include "engine/names.h"
 #include "storage/files.h"
 #include "storage/rocksdb_storage.h"
-#include "storage/scratch_directory.h"
 #include "storage/store_copy.h"
 #include "storage/store_directory.h"
+#include "storage/unfinished_directory.h"
 #include "storage/verify_files.h"
 #include "wq/clock.h"
 
 namespace wq {
 
-using storage::ScratchDirectory;
+using storage::UnfinishedDirectory;
 
 namespace {
 
@@ -126,24 +126,24 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
   if (look.state != storage::DirectoryState::kStore) return storage::NotAStore(store, look);
   if (IsInside(dir, store)) return Status::InvalidArgument(dir + " is inside the store " + store);
   if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;
-  std::unique_ptr<ScratchDirectory> scratch;
-  if (Status s = ScratchDirectory::Make(dir + kCreating, &scratch); !s.ok()) return s;
+  std::unique_ptr<UnfinishedDirectory> unfinished;
+  if (Status s = UnfinishedDirectory::Make(dir + kCreating, &unfinished); !s.ok()) return s;
   const int64_t now_us = Clock::System()->WallUs();
   const std::string path = dir + "/" + (options.name.empty() ? NameOfTime(now_us) : options.name);
   struct stat there = {};
   if (lstat(path.c_str(), &there) == 0)
     return Status::AlreadyExists("there is " + path + " already");
   storage::StoreCopyReport report;
-  Status s = storage::CopyStore(store, scratch->path(),
+  Status s = storage::CopyStore(store, unfinished->path(),
                                 {.link_tables = options.link_tables,
                                  .earlier = EarlierOf(dir, look.format.uuid),
                                  .cancelled = options.cancelled},
                                 &report);
-  if (s.ok()) s = storage::WriteSnapshotTime(scratch->path(), now_us);
-  if (s.ok()) s = VerifyCopy(scratch->path(), store);
+  if (s.ok()) s = storage::WriteSnapshotTime(unfinished->path(), now_us);
+  if (s.ok()) s = VerifyCopy(unfinished->path(), store);
   SnapshotInfo made;
-  if (s.ok()) s = LookAtSnapshot(scratch->path(), &made);
-  if (s.ok()) s = scratch->RenameTo(path);
+  if (s.ok()) s = LookAtSnapshot(unfinished->path(), &made);
+  if (s.ok()) s = unfinished->RenameTo(path);
   if (!s.ok()) return s;
   made.path = path;
   made.name = path.substr(dir.size() + 1);
@@ -154,17 +154,17 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
 // REQUIRES: no path has a slash at its end.
 Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreOptions& options) {
   if (Status s = CheckFree(into); !s.ok()) return s;
-  std::unique_ptr<ScratchDirectory> scratch;
-  if (Status s = ScratchDirectory::Make(into + kRestoring, &scratch); !s.ok()) return s;
+  std::unique_ptr<UnfinishedDirectory> unfinished;
+  if (Status s = UnfinishedDirectory::Make(into + kRestoring, &unfinished); !s.ok()) return s;
   storage::StoreCopyReport report;
-  Status s = storage::CopyStore(from.path, scratch->path(),
+  Status s = storage::CopyStore(from.path, unfinished->path(),
                                 {.link_tables = false, .cancelled = options.cancelled}, &report);
   // Before it is opened, which changes it: so damage is named where the snapshot has it.
-  if (s.ok()) s = VerifyCopy(scratch->path(), from.path);
+  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
   // Another store from now on. This also replays the log, so that it is known to work.
-  if (s.ok()) s = storage::RenewStore(scratch->path(), Clock::System()->WallUs());
-  if (s.ok()) s = VerifyCopy(scratch->path(), from.path);
-  return s.ok() ? scratch->RenameTo(into) : s;
+  if (s.ok()) s = storage::RenewStore(unfinished->path(), Clock::System()->WallUs());
+  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
+  return s.ok() ? unfinished->RenameTo(into) : s;
 }
 
 }  // namespace

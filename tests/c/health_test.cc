@@ -6,12 +6,12 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "tests/c/c_fixture.h"
+#include "tests/support/environment.h"
 
 namespace wq::c {
 namespace {
@@ -45,8 +45,7 @@ void LimitFiles(rlim_t bytes) {
 }
 
 TEST(Health, FailureAndMendingAreTold) {
-  std::string dir = (std::filesystem::temp_directory_path() / "wq-c-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(dir.data()), nullptr);
+  const support::ScratchDirectory dir;
   ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
   Told told;
   wq_error error{};
@@ -58,7 +57,7 @@ TEST(Health, FailureAndMendingAreTold) {
   options.mend_backoff_max_ms = 3'600'000;
   options.health = Tell;
   options.health_arg = &told;
-  ASSERT_EQ(wq_store_open((dir + "/store").c_str(), &options, &told.store, &error), WQ_OK);
+  ASSERT_EQ(wq_store_open((dir / "store").c_str(), &options, &told.store, &error), WQ_OK);
   ASSERT_EQ(wq_store_open_queue(told.store, "q", nullptr, &queue, &error), WQ_OK) << error.message;
 
   LimitFiles(0);
@@ -78,7 +77,6 @@ TEST(Health, FailureAndMendingAreTold) {
   ASSERT_EQ(told.codes, (std::vector<wq_code>{WQ_NOT_DURABLE, WQ_OK}));
   EXPECT_EQ(told.mends, (std::vector<wq_code>{WQ_INVALID_ARGUMENT, WQ_INVALID_ARGUMENT}));
   EXPECT_NE(told.message, "");
-  std::filesystem::remove_all(dir);
 }
 
 }  // namespace

@@ -5,11 +5,12 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/environment.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -69,10 +70,9 @@ TEST(FullDisk, IsMendedOnceFilesMayGrowAgain) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // The child is exec'd.
   // The child comes here on its own, and finds the directory of its parent.
   constexpr const char* kDir = "WQ_FULL_DISK_TEST_DIR";
+  std::optional<support::ScratchDirectory> made;
   if (std::getenv(kDir) == nullptr) {
-    std::string made = testing::TempDir() + "wq-full-disk-XXXXXX";
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    ASSERT_EQ(setenv(kDir, made.c_str(), 1), 0);
+    ASSERT_EQ(setenv(kDir, made.emplace().path().c_str(), 1), 0);
   }
   const std::string dir = std::getenv(kDir);
   const std::string path = dir + "/store";
@@ -90,7 +90,6 @@ TEST(FullDisk, IsMendedOnceFilesMayGrowAgain) {
   EXPECT_EQ(keys.back().key, "last");
   store.reset();
   unsetenv(kDir);
-  std::filesystem::remove_all(dir);
 }
 
 }  // namespace

@@ -15,16 +15,6 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace wq::storage {
 
-TestDirectory::TestDirectory() {
-  path_ = ::testing::TempDir() + "wq-test-XXXXXX";
-  EXPECT_NE(mkdtemp(path_.data()), nullptr);
-}
-
-TestDirectory::~TestDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::string ReadFile(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();

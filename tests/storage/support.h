@@ -12,6 +12,7 @@
 
 #include "storage/rocksdb_storage.h"
 #include "storage/storage.h"
+#include "tests/support/environment.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -40,18 +41,7 @@ namespace storage {
     EXPECT_NE(expect_status.message().find(part), std::string::npos) << expect_status.message(); \
   } while (false)
 
-class TestDirectory {
- public:
-  TestDirectory();
-  ~TestDirectory();
-  TestDirectory(const TestDirectory&) = delete;
-  TestDirectory& operator=(const TestDirectory&) = delete;
-  // The path of `name` in it; nothing is made.
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-
- private:
-  std::string path_;
-};
+using TestDirectory = support::ScratchDirectory;
 
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, std::string_view contents);

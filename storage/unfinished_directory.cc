@@ -1,4 +1,4 @@
-#include "storage/scratch_directory.h"
+#include "storage/unfinished_directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -42,15 +42,16 @@ Status RemoveContents(const std::string& path) {
 
 }  // namespace
 
-ScratchDirectory::ScratchDirectory(std::string path, FileDescriptor lock)
+UnfinishedDirectory::UnfinishedDirectory(std::string path, FileDescriptor lock)
     : path_(std::move(path)), lock_(std::move(lock)) {}
 
-ScratchDirectory::~ScratchDirectory() {
+UnfinishedDirectory::~UnfinishedDirectory() {
   std::error_code ignored;
   if (!named_) std::filesystem::remove_all(path_, ignored);
 }
 
-Status ScratchDirectory::Make(const std::string& path, std::unique_ptr<ScratchDirectory>* scratch) {
+Status UnfinishedDirectory::Make(const std::string& path,
+                                 std::unique_ptr<UnfinishedDirectory>* unfinished) {
   constexpr int kAttempts = 10;  // Others may finish theirs meanwhile.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (DiskCalls().MakeDirectory(path) != 0 && errno != EEXIST) {
@@ -65,13 +66,13 @@ Status ScratchDirectory::Make(const std::string& path, std::unique_ptr<ScratchDi
     }
     if (!IsStillAt(lock.get(), path)) continue;
     Status status = RemoveContents(path);
-    if (status.ok()) scratch->reset(new ScratchDirectory(path, std::move(lock)));
+    if (status.ok()) unfinished->reset(new UnfinishedDirectory(path, std::move(lock)));
     return status;
   }
   return Status::Locked("other processes are at work in " + path);
 }
 
-Status ScratchDirectory::RenameTo(const std::string& name) {
+Status UnfinishedDirectory::RenameTo(const std::string& name) {
   Status status = SyncDirectory(path_);
   if (!status.ok()) return status;
   if (DiskCalls().Rename(path_, name) != 0) {

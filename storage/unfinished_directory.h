@@ -1,10 +1,10 @@
-// ScratchDirectory: where something is made that shall be there whole or not at all. Internal to
+// UnfinishedDirectory: where something is made that shall be there whole or not at all. Internal to
 // storage/ and engine/.
 //
-//   std::unique_ptr<ScratchDirectory> scratch;
-//   Status s = ScratchDirectory::Make("/backup/pods/.new", &scratch);
-//   …                                          // Fills scratch->path().
-//   if (s.ok()) s = scratch->RenameTo("/backup/pods/monday");
+//   std::unique_ptr<UnfinishedDirectory> unfinished;
+//   Status s = UnfinishedDirectory::Make("/backup/pods/.new", &unfinished);
+//   …                                          // Fills unfinished->path().
+//   if (s.ok()) s = unfinished->RenameTo("/backup/pods/monday");
 //
 // Thread-compatible. Lifetime: what has not got its name is removed with the object. A crash leaves
 // it; the next Make of the same path removes it, since nobody holds its lock (flock on the directory).
@@ -18,14 +18,14 @@
 
 namespace wq::storage {
 
-class ScratchDirectory {
+class UnfinishedDirectory {
  public:
   // A new, empty directory of mode 0700. Locked: another process, or object, is at work there. IOError,
   // also if something is there that is not a directory.
-  static Status Make(const std::string& path, std::unique_ptr<ScratchDirectory>* scratch);
-  ~ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  static Status Make(const std::string& path, std::unique_ptr<UnfinishedDirectory>* unfinished);
+  ~UnfinishedDirectory();
+  UnfinishedDirectory(const UnfinishedDirectory&) = delete;
+  UnfinishedDirectory& operator=(const UnfinishedDirectory&) = delete;
 
   const std::string& path() const { return path_; }
 
@@ -34,7 +34,7 @@ class ScratchDirectory {
   Status RenameTo(const std::string& name);
 
  private:
-  ScratchDirectory(std::string path, FileDescriptor lock);
+  UnfinishedDirectory(std::string path, FileDescriptor lock);
   const std::string path_;
   const FileDescriptor lock_;  // The directory, flocked.
   bool named_ = false;
