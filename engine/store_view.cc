@@ -123,6 +123,7 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
                .snapshot_at_us = snapshot_at_us,
                .owner_pid = owner.pid,
                .owner_alive = owner.alive,
+               .owner_closed = owner.closed,
                .opened_at_us = owner.pid == 0 ? 0 : files.opened_at_us,
                .written_at_us = files.written_at_us,
                .wal_bytes = files.wal_bytes,

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "storage/disk.h"
@@ -26,11 +27,16 @@ struct flock WholeFile(short type) {
   return lock;
 }
 
-pid_t ReadPid(int fd) {
+// "4711\n" of an owner; "4711\nclosed\n" of one that has closed the store.
+constexpr std::string_view kClosed = "\nclosed\n";
+
+pid_t ReadPid(int fd, bool* closed = nullptr) {
   char text[32];
   const ssize_t size = pread(fd, text, sizeof text, 0);
   pid_t pid = 0;
-  if (size > 0) std::from_chars(text, text + size, pid);
+  if (size <= 0) return 0;
+  const char* const end = std::from_chars(text, text + size, pid).ptr;
+  if (closed != nullptr) *closed = std::string_view(end, text + size) == kClosed;
   return pid > 0 ? pid : 0;
 }
 
@@ -99,6 +105,16 @@ void OwnerLock::Withdraw() {
   }
 }
 
+// The time of OWNER's last change is when its owner came, so it stays.
+void OwnerLock::MarkClosed() {
+  struct stat info = {};
+  if (fstat(fd_, &info) != 0) return;
+  const std::string text = std::to_string(getpid()) + std::string(kClosed);
+  [[maybe_unused]] const ssize_t written = pwrite(fd_, text.data(), text.size(), 0);
+  const struct timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, info.st_mtim};
+  futimens(fd_, times);
+}
+
 // The lock belongs to the open file, which a forked child would share: it would outlive its owner.
 OwnerLock::OwnerLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {
   CloseInChildren(fd_);
@@ -140,7 +156,7 @@ OwnerInfo ReadOwner(const std::string& dir) {
   if (!file.valid()) return info;
   struct flock whole = WholeFile(F_RDLCK);
   info.alive = fcntl(file.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-  info.pid = ReadPid(file.get());
+  info.pid = ReadPid(file.get(), &info.closed);
   return info;
 }
 

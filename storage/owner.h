@@ -1,10 +1,10 @@
 // OwnerLock: one process at a time owns a store's directory.
 //
 // The file OWNER in it carries an open-file-description lock (fcntl(2), F_OFD_SETLK) for as long as
-// the owner lives, and its pid as text, for messages. The kernel drops the lock however the process
-// ends. The lock of RocksDB alone is not enough: it is gone once somebody unlinks its file. Why not
-// flock: an OFD lock can be looked at without taking it, so a reader never gets in the way of an
-// owner that is starting.
+// the owner lives. Its pid is in it as text, for messages, and behind that whether it has closed the
+// store. The kernel drops the lock however the process ends. The lock of RocksDB alone is not enough:
+// it is gone once somebody unlinks its file. Why not flock: an OFD lock can be looked at without taking
+// it, so a reader never gets in the way of an owner that is starting.
 #pragma once
 
 #include <sys/types.h>
@@ -29,6 +29,10 @@ class OwnerLock {
   // This process does not become the owner after all: OWNER says again what it said before.
   void Withdraw();
 
+  // Notes that the store is closed, which an owner that is killed does not come to. That it cannot be
+  // noted does no harm, and is not told.
+  void MarkClosed();
+
   // Whether the file that is locked is still the directory's OWNER; if somebody removed or replaced
   // it, a second owner may have come, and this one must not write any more. Locked: the ownership is
   // lost. IOError: the file cannot be seen there now; the file system may not be mounted.
@@ -49,8 +53,9 @@ class OwnerLock {
 };
 
 struct OwnerInfo {
-  pid_t pid = 0;       // Of the present or last owner; 0 if the file is missing or unreadable.
-  bool alive = false;  // Whether the lock is held now.
+  pid_t pid = 0;        // Of the present or last owner; 0 if the file is missing or unreadable.
+  bool alive = false;   // Whether the lock is held now.
+  bool closed = false;  // Whether that owner has closed the store.
 };
 OwnerInfo ReadOwner(const std::string& dir);
 

@@ -258,6 +258,7 @@ Status RocksdbStorage::Close() {
   // only make that worse.
   if (status.ok()) status = CloseDatabase();
   DropHandles();
+  if (status.ok() && owner_ != nullptr) owner_->MarkClosed();
   owner_.reset();
   return status;
 }

@@ -36,11 +36,10 @@ struct StoreInfo {
   int64_t snapshot_at_us = 0;  // When it was taken, if it is a snapshot (snapshot.h); otherwise 0.
   int64_t owner_pid = 0;       // Of the last owner; 0 if there never was one.
   bool owner_alive = false;    // Whether it holds the store now.
+  bool owner_closed = false;   // Whether it has closed it. If not, and it is gone, it was killed.
   int64_t opened_at_us = 0;    // When it became the owner; 0 if that cannot be told.
   int64_t written_at_us = 0;   // When a file of the store was written last; likewise.
-  // Of the write-ahead log. An owner that closes the store leaves none: if there is no living owner
-  // and this is not 0, the last one did not get to that.
-  uint64_t wal_bytes = 0;
+  uint64_t wal_bytes = 0;  // Of the write-ahead log; an owner that closes the store leaves none.
   std::vector<std::pair<std::string, uint64_t>> family_bytes;  // About; flushed and in memory.
 };
 

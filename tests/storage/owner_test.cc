@@ -24,6 +24,33 @@ TEST(OwnerLock, TellsItsPid) {
   EXPECT_FALSE(ReadOwner(dir / "").alive);
 }
 
+TEST(OwnerLock, TellsWhetherItWasClosed) {
+  const TestDirectory dir;
+  std::unique_ptr<OwnerLock> lock;
+  ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));
+  EXPECT_FALSE(ReadOwner(dir / "").closed);
+  struct stat opened = {};
+  ASSERT_EQ(stat((dir / "OWNER").c_str(), &opened), 0);
+  lock->MarkClosed();
+  struct stat closed = {};
+  ASSERT_EQ(stat((dir / "OWNER").c_str(), &closed), 0);
+  EXPECT_EQ(closed.st_mtim.tv_sec, opened.st_mtim.tv_sec);
+  EXPECT_EQ(closed.st_mtim.tv_nsec, opened.st_mtim.tv_nsec);
+  lock.reset();
+  EXPECT_TRUE(ReadOwner(dir / "").closed);
+  EXPECT_EQ(ReadOwner(dir / "").pid, getpid());
+  ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));  // The next one has not.
+  EXPECT_FALSE(ReadOwner(dir / "").closed);
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(dir / "s", &storage));
+  EXPECT_FALSE(ReadOwner(dir / "s").closed);
+  storage.reset();  // As if it had been killed: not closed.
+  EXPECT_FALSE(ReadOwner(dir / "s").closed);
+  ASSERT_OK(OpenExisting(dir / "s", &storage));
+  ASSERT_OK(storage->Close());
+  EXPECT_TRUE(ReadOwner(dir / "s").closed);
+}
+
 TEST(OwnerLock, IsTakenOnceAlsoWithinAProcess) {
   const TestDirectory dir;
   std::unique_ptr<OwnerLock> lock;

@@ -169,6 +169,19 @@ END
 }
 has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
 
+@test "an owner that was killed did not close the store" {
+  store_with
+  contains "$(wqctl inspect)" "closed it cleanly"
+  [ "$(wqctl inspect -o json | jq .store.owner_closed)" = true ]
+  echo '{"queue":"q","key":"k","state":"pending"}' | wqctl load
+  start work work -q q --follow -- sleep 1000
+  until_ok has_owner
+  [ "$(wqctl inspect -o json | jq .store.owner_closed)" = false ]
+  kill -9 "$PID"
+  wait "$PID" || true
+  contains "$(wqctl inspect)" "is gone and did not close it"
+}
+
 @test "dump as a table" {
   varied_store
   run -0 wqctl dump -o table

@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kLanesInTable = 8;
 
 // Enough for an exact answer in most queues, and little enough for an answer at once in all.
-constexpr uint64_t kMaxCounted = 50'000;
+constexpr uint64_t kMaxCounted = 20'000;
 
 constexpr const char* kInspectExamples =
     R"(Without KEY: what waits, for how long, what fails and why, what is due when. With it:
@@ -53,8 +53,9 @@ struct InspectArgs {
 
 std::string OwnerCell(const wq::StoreInfo& info) {
   if (info.owner_pid == 0) return "none";
-  return "pid " + std::to_string(info.owner_pid) +
-         (info.owner_alive || info.snapshot_at_us != 0 ? "" : " (gone)");
+  const std::string pid = "pid " + std::to_string(info.owner_pid);
+  if (info.owner_alive || info.snapshot_at_us != 0) return pid;
+  return pid + (info.owner_closed ? " (closed)" : " (gone)");
 }
 
 // Lanes beside the two named ones; of many of them the highest.

@@ -21,6 +21,7 @@ Json StoreJson(const wq::StoreInfo& store) {
   json["snapshot_at"] = store.snapshot_at_us == 0 ? Json() : Json(FormatTime(store.snapshot_at_us));
   json["owner_pid"] = store.owner_pid == 0 ? Json() : Json(store.owner_pid);
   json["owner_alive"] = store.owner_alive;
+  json["owner_closed"] = store.owner_closed;
   json["opened_at"] = store.opened_at_us == 0 ? Json() : Json(FormatTime(store.opened_at_us));
   json["written_at"] = store.written_at_us == 0 ? Json() : Json(FormatTime(store.written_at_us));
   json["wal_bytes"] = store.wal_bytes;

@@ -32,7 +32,7 @@ class Looker {
   Looker(const Show& show, std::vector<StandsOut>* found) : show_(show), found_(found) {}
 
   void LookAt(const wq::StoreInfo& store) {
-    if (store.owner_pid == 0 || store.owner_alive || store.wal_bytes == 0) return;
+    if (store.owner_pid == 0 || store.owner_alive || store.owner_closed) return;
     if (store.snapshot_at_us != 0) return;
     found_->push_back({Weight::kBad, "store",
                        "The last owner, " + OwnerText(store) + ": it was killed, or it crashed.",

@@ -197,7 +197,7 @@ std::string OwnerText(const wq::StoreInfo& store) {
   const std::string pid = "pid " + std::to_string(store.owner_pid);
   if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
   if (store.owner_alive) return pid + ", running";
-  if (store.wal_bytes == 0) return pid + ", closed it cleanly";
+  if (store.owner_closed) return pid + ", closed it cleanly";
   return pid + ", is gone and did not close it";
 }
 
