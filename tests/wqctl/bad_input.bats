@@ -59,6 +59,31 @@ every() {
   chmod 700 store
 }
 
+@test "no permission to write where it should: exit 1 says where, and nothing is made" {
+  store_with k
+  wqctl dump >lines
+  wqctl snapshot create kept >/dev/null
+  mkdir -m 755 closed
+  AS=()
+  if [ "$EUID" = 0 ]; then
+    AS=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    chmod 755 "$DIR"
+    chown -R nobody store kept
+    "${AS[@]}" "$WQCTL" --version >/dev/null 2>&1 || skip "another user cannot run $WQCTL"
+  else
+    chmod 555 closed
+  fi
+  for words in "report -o closed/page" "snapshot create closed" "snapshot create closed/kept" \
+    "snapshot restore kept --into closed/new" "repair --into closed/new" "--store closed/new init" \
+    "--store closed/new load lines"; do
+    # shellcheck disable=SC2086
+    run -1 --separate-stderr "${AS[@]}" "$WQCTL" $words
+    [[ "$stderr" == *closed*"Permission denied" ]] || { echo "$words: $stderr"; false; }
+    [ "$(wc -l <<<"$stderr")" = 1 ]
+    [ -z "$(ls -A closed)" ]
+  done
+}
+
 @test "a torn log, as a kill leaves it: every verb goes on with what is whole" {
   store_with k
   start owner work -q q --follow -- true

@@ -34,7 +34,8 @@ Examples:
   wqctl ls --state delayed --due-within 1m
   wqctl ls --failures-over 3 --sort-by failures --limit 20
   wqctl ls --match '^default/web-[0-9]+$' -o json
-  wqctl ls --state pending --older-than 1h -o name | xargs -d '\n' wqctl rm -q pods --)";
+  wqctl ls -q pods --state pending --older-than 1h -o name -0 |
+    xargs -0 wqctl rm -q pods --yes --)";
 
 constexpr const char* kQuarantineLsExamples =
     R"(Works beside a living owner and after a crash, and changes nothing.
