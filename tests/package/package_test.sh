@@ -152,6 +152,8 @@ debian() {
   shares "$root/usr"
   # What it is linked with is what it depends on.
   dpkg-deb -f packages/libwq0_*.deb Depends | grep -q librocksdb
+  # And packages of what is linked with it can find out that they depend on it.
+  dpkg-deb -I packages/libwq0_*.deb shlibs | grep -q '^libwq 0 libwq0 '
   if ((EUID == 0)); then
     quiet "${dpkg[@]}" -r golang-example-wq-dev libwq-dev libwq0 wqctl
     if find "$root" -path "$root/var" -prune -o -type f -print | grep .; then
