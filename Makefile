@@ -1,6 +1,6 @@
 # Names the commands; what they do is in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test demo torture coverage package bench bench-long bench-peers lint format asan tsan clean
+.PHONY: help deps build test demo torture coverage install package bench bench-long bench-peers lint format asan tsan clean
 
 help:     ## this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -43,6 +43,11 @@ bench-peers: ## wq beside beanstalkd and redis-server, which it installs
 	@tools/dev/deps.sh bench
 	@tools/dev/build.sh release wqbench
 	@build/wqbench --scenario peers
+
+install:  ## install the libraries, headers, Go sources and wqctl below PREFIX=dir (/usr/local)
+	@tools/dev/deps.sh build
+	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
+	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
 package:  ## Debian packages in build/packages/: libwq0, libwq-dev, golang-example-wq-dev, wqctl
 	@tools/dev/deps.sh build

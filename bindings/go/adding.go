@@ -21,6 +21,16 @@ const (
 // NotDurable: applied in memory, but the store failed. InvalidArgument: an empty or oversized key, a
 // lane that the order does not have. Blocks: for at most one write, by the durability asked for.
 func (q *Queue[T]) AddWith(item T, options AddOptions) (Outcome, error) {
+	switch {
+	case options.RateLimited:
+		return q.addWith(item, options, C.WQGO_RATE_LIMITED)
+	case options.After > 0:
+		return q.addWith(item, options, C.WQGO_AFTER)
+	}
+	return q.addWith(item, options, C.WQGO_AT_ONCE)
+}
+
+func (q *Queue[T]) addWith(item T, options AddOptions, how C.wqgo_how) (Outcome, error) {
 	key, err := q.codec.Encode(item)
 	if err != nil {
 		return 0, err
@@ -34,8 +44,7 @@ func (q *Queue[T]) AddWith(item T, options AddOptions) (Outcome, error) {
 			o.retry_delay_us = microseconds(q.limiter.When(item))
 		}
 	}
-	r := C.wqgo_add_with(
-		q.handle, key, toInt(options.RateLimited), microseconds(options.After), failure, o, q.group(item))
+	r := C.wqgo_add_with(q.handle, key, how, microseconds(options.After), failure, o, q.group(item))
 	runtime.KeepAlive(q.store)
 	return Outcome(r.outcome), errorOf(r)
 }

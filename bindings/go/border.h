@@ -48,19 +48,26 @@ static inline wqgo_result wqgo_add(wq_queue queue, _GoString_ key) {
   return wqgo_result_of(code, outcome, &error);
 }
 
-// wq_queue_add_after; if it is rate limited, wq_queue_add_rate_limited with the failure's text.
-static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, int32_t rate_limited,
+// Which of the calls that add.
+typedef enum wqgo_how { WQGO_AT_ONCE, WQGO_AFTER, WQGO_RATE_LIMITED } wqgo_how;
+
+static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, wqgo_how how,
                                         int64_t delay_us, _GoString_ failure,
                                         wqgo_add_options options, _GoString_ group) {
   const wq_add_options all = wqgo_to_add_options(options, group);
+  const char* const k = _GoStringPtr(key);
+  const size_t size = _GoStringLen(key);
   wq_error error;
   int32_t outcome = WQ_ADDED;
-  const wq_code code = rate_limited != 0
-                           ? wq_queue_add_rate_limited(queue, _GoStringPtr(key), _GoStringLen(key),
-                                                       _GoStringPtr(failure), _GoStringLen(failure),
-                                                       &all, &outcome, &error)
-                           : wq_queue_add_after(queue, _GoStringPtr(key), _GoStringLen(key),
-                                                delay_us, &all, &outcome, &error);
+  wq_code code = WQ_OK;
+  if (how == WQGO_RATE_LIMITED) {
+    code = wq_queue_add_rate_limited(queue, k, size, _GoStringPtr(failure), _GoStringLen(failure),
+                                     &all, &outcome, &error);
+  } else if (how == WQGO_AFTER) {
+    code = wq_queue_add_after(queue, k, size, delay_us, &all, &outcome, &error);
+  } else {
+    code = wq_queue_add(queue, k, size, &all, &outcome, &error);
+  }
   return wqgo_result_of(code, outcome, &error);
 }
 

@@ -24,7 +24,8 @@
 // meaning, so it is one: controller-runtime takes it by controller.Options.NewQueue, see NewQueueFunc.
 // Those methods return no error. What fails in them is kept for Queue.Err and Queue.Errors, and the
 // store's own condition is Store.Health. Beside them are calls that return errors, and what
-// client-go does not have: lanes, batches, cursors, quarantine, Get with a context.
+// client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context; metrics
+// (Store.Metrics), looking into stores (OpenView), snapshots.
 //
 // The states of a key, the durability levels and what a crash leaves are told in wq/queue.h and
 // wq/options.h of the C++ interface.

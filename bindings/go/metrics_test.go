@@ -74,6 +74,27 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	}
 }
 
+// As in client-go: AddAfter and AddRateLimited are retries, whatever the delay; Adds of any kind are not.
+func TestOnlyAddsWithADelayAreRetries(t *testing.T) {
+	store := measuredStore(t)
+	q := openQueue(t, store, QueueOptions[string]{Order: TwoLanes, GroupOf: func(string) string { return "g" }})
+	q.Add("a")
+	must(t, q.AddWithLane("b", SlowLane))
+	second(q.AddWith("c", AddOptions{Durability: Async}))
+	second(q.AddBatch([]string{"d"}, AddOptions{}))
+	if m := metric(t, store, "workqueue_retries_total"); m.Value != 0 {
+		t.Errorf("%+v", m)
+	}
+	q.AddAfter("e", 0)
+	q.AddAfter("f", time.Hour)
+	second(q.AddWith("g", AddOptions{After: time.Hour}))
+	q.AddRateLimited("h")
+	must(t, q.Err())
+	if m := metric(t, store, "workqueue_retries_total"); m.Value != 4 {
+		t.Errorf("%+v", m)
+	}
+}
+
 func TestMetricsAreWrittenForPrometheus(t *testing.T) {
 	store := measuredStore(t)
 	q := openQueue(t, store, QueueOptions[string]{})

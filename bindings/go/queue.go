@@ -168,7 +168,7 @@ func (q *Queue[T]) ShuttingDown() bool {
 // AddAfter adds the item once the time has passed, also over restarts; of two delays the earlier
 // instant wins.
 func (q *Queue[T]) AddAfter(item T, duration time.Duration) {
-	_, err := q.AddWith(item, AddOptions{After: duration})
+	_, err := q.addWith(item, AddOptions{After: duration}, C.WQGO_AFTER)
 	q.faults.report(err)
 }
 
