@@ -35,18 +35,10 @@ struct HeldFile {
   bool linked = false;  // It is in the copy already.
 };
 
-// Up to `chunk.size()` bytes from `offset`; fewer only at the end. -1 and errno for failure.
-ssize_t ReadAt(int fd, uint64_t offset, std::string* chunk) {
-  size_t size = 0;
-  while (size < chunk->size()) {
-    const ssize_t n =
-        pread(fd, chunk->data() + size, chunk->size() - size, static_cast<off_t>(offset + size));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return -1;
-    if (n == 0) break;
-    size += static_cast<size_t>(n);
-  }
-  return static_cast<ssize_t>(size);
+// Whether there was as much as `chunk` is long.
+bool ReadWhole(int fd, const std::string& path, uint64_t offset, std::string* chunk) {
+  size_t got = 0;
+  return ReadAt(fd, path, offset, chunk->size(), chunk->data(), &got).ok() && got == chunk->size();
 }
 
 // As long as it is now.
@@ -253,16 +245,16 @@ Status StoreCopy::CopyBytes(const HeldFile& file, const std::string& to) {
   const FileDescriptor copy(
       DiskCalls().Open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW));
   if (!copy.valid()) return IOErrorOf("cannot create", to, errno);
+  const std::string from = dir_ + "/" + file.name;
   std::string chunk;
   for (uint64_t done = 0; done < file.bytes; done += chunk.size()) {
     Status status = CheckCancelled();
     if (!status.ok()) return status;
     chunk.resize(std::min<uint64_t>(kCopyChunk, file.bytes - done));
-    const ssize_t n = ReadAt(file.fd.get(), done, &chunk);
-    if (n < 0) return IOErrorOf("cannot read", dir_ + "/" + file.name, errno);
-    if (static_cast<size_t>(n) < chunk.size()) {
-      return Status::IOError(dir_ + "/" + file.name + " became shorter while it was copied");
-    }
+    size_t got = 0;
+    status = ReadAt(file.fd.get(), from, done, chunk.size(), chunk.data(), &got);
+    if (!status.ok()) return status;
+    if (got < chunk.size()) return Status::IOError(from + " became shorter while it was copied");
     status = WriteAll(copy.get(), to, chunk);
     if (!status.ok()) return status;
   }
@@ -289,10 +281,10 @@ bool StoreCopy::LinkEarlier(const HeldFile& file) {
     if (!CheckCancelled().ok()) return false;
     chunk.resize(std::min<uint64_t>(kCopyChunk, file.bytes - done));
     other.resize(chunk.size());
-    const auto size = static_cast<ssize_t>(chunk.size());
-    if (ReadAt(file.fd.get(), done, &chunk) != size || ReadAt(earlier.get(), done, &other) != size)
+    if (!ReadWhole(file.fd.get(), dir_ + "/" + file.name, done, &chunk) ||
+        !ReadWhole(earlier.get(), path, done, &other) || chunk != other) {
       return false;
-    if (chunk != other) return false;
+    }
   }
   return link(path.c_str(), (into_ + "/" + file.name).c_str()) == 0;
 }
