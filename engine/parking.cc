@@ -32,6 +32,9 @@ bool Parking::Wait(Mutex& mu, Deadline deadline) {
 }
 
 Parking::Woken Parking::Take(size_t n) {
+  if (waiting_.empty()) {  // As in most calls of a busy queue.
+    return {};
+  }
   const auto first = waiting_.end() - static_cast<std::ptrdiff_t>(std::min(n, waiting_.size()));
   Woken woken(first, waiting_.end());
   waiting_.erase(first, waiting_.end());

@@ -57,32 +57,49 @@ inline Family PendingFamily(Lane lane) {
   return lane == kFastLane ? Family::kDirty : Family::kLanes;
 }
 
-inline void AppendPendingKey(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
-                             std::string* out) {
-  AppendBig32(queue, out);
-  if (lane != kFastLane) AppendBig32(LaneCode(lane), out);
-  AppendBig64(sequence >> kSequenceBlockBits, out);
-  out->append(key);
-}
+// What stands in a record's key before the bytes of the queue's key.
+class KeyPrefix {
+ public:
+  explicit KeyPrefix(QueueId queue) { Append(__builtin_bswap32(queue)); }
+  void Append32(uint32_t value) { Append(__builtin_bswap32(value)); }
+  void Append64(uint64_t value) { Append(__builtin_bswap64(value)); }
 
-inline void AppendDelayedKey(QueueId queue, int64_t ready_at_us, std::string_view key,
-                             std::string* out) {
-  AppendBig32(queue, out);
-  AppendBig64(TimeCode(ready_at_us), out);
-  out->append(key);
-}
+  std::string_view view() const { return {bytes_, size_}; }
 
-// Families failures and quarantine, by key; family cursors, by name.
-inline void AppendNamedKey(QueueId queue, std::string_view name, std::string* out) {
-  AppendBig32(queue, out);
-  out->append(name);
-}
+ private:
+  template <typename Big>
+  void Append(Big big) {
+    __builtin_memcpy(bytes_ + size_, &big, sizeof big);
+    size_ += sizeof big;
+  }
 
-inline std::string QueueKeyPrefix(QueueId queue) {
-  std::string prefix;
-  AppendBig32(queue, &prefix);
+  char bytes_[kLanesPrefixBytes];  // The longest that there is.
+  size_t size_ = 0;
+};
+
+inline KeyPrefix PendingPrefix(QueueId queue, Lane lane, uint64_t sequence) {
+  KeyPrefix prefix(queue);
+  if (lane != kFastLane) prefix.Append32(LaneCode(lane));
+  prefix.Append64(sequence >> kSequenceBlockBits);
   return prefix;
 }
+inline KeyPrefix DelayedPrefix(QueueId queue, int64_t ready_at_us) {
+  KeyPrefix prefix(queue);
+  prefix.Append64(TimeCode(ready_at_us));
+  return prefix;
+}
+// Families failures and quarantine, before a key; family cursors, before a name.
+inline KeyPrefix NamedPrefix(QueueId queue) { return KeyPrefix(queue); }
+
+inline void AppendPendingKey(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
+                             std::string* out) {
+  out->append(PendingPrefix(queue, lane, sequence).view()).append(key);
+}
+inline void AppendNamedKey(QueueId queue, std::string_view name, std::string* out) {
+  out->append(NamedPrefix(queue).view()).append(name);
+}
+
+inline std::string QueueKeyPrefix(QueueId queue) { return std::string(KeyPrefix(queue).view()); }
 
 inline std::string StateKey(QueueId queue) {
   std::string key(kStatePrefix);

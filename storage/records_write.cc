@@ -1,4 +1,4 @@
-#include <array>
+#include <google/protobuf/io/coded_stream.h>
 
 #include "storage/check.h"
 #include "storage/record_keys.h"
@@ -8,30 +8,39 @@
 namespace wq::storage {
 namespace {
 
-// The key that is being built: reused, so that a record costs no allocation. These functions run
-// under a queue's lock.
-std::string& EmptyKeyBuffer() {
-  thread_local std::string buffer;
-  buffer.clear();
-  return buffer;
-}
+// A value of integers alone, as Protobuf writes it, by Protobuf's own parts: a record of a pending or delayed
+// key is the work of every call, and a message would cost as much again as all the rest of it.
+class SmallValue {
+ public:
+  // A field of type uint64, or int64. What is 0 is left out.
+  template <typename Integer>
+  void Add(int field, Integer value) {
+    if (value == 0) return;
+    WQ_CHECK(end_ + kFieldBytes <= bytes_ + sizeof bytes_, "integers have outgrown their buffer");
+    using google::protobuf::io::CodedOutputStream;
+    end_ = CodedOutputStream::WriteTagToArray(static_cast<uint32_t>(field) << 3, end_);
+    end_ = CodedOutputStream::WriteVarint64ToArray(static_cast<uint64_t>(value), end_);
+  }
+  // A field of type sint32.
+  void AddZigZag(int field, int32_t value) {
+    const auto doubled = static_cast<uint32_t>(value) << 1;
+    Add(field, uint64_t{value < 0 ? ~doubled : doubled});
+  }
+  std::string_view view() const {
+    return {reinterpret_cast<const char*>(bytes_), static_cast<size_t>(end_ - bytes_)};
+  }
 
-// Holds every message of integers alone: at most four fields of a tag and ten bytes.
-constexpr size_t kSmallMessageBytes = 64;
-
-template <typename Message>
-void PutSmall(Family family, std::string_view key, const Message& message, MutationBatch* batch) {
-  std::array<uint8_t, kSmallMessageBytes> bytes;
-  const size_t size = message.ByteSizeLong();
-  WQ_CHECK(size <= bytes.size(), "a message of integers has outgrown its buffer");
-  message.SerializeWithCachedSizesToArray(bytes.data());
-  batch->Put(family, key, {reinterpret_cast<const char*>(bytes.data()), size});
-}
+ private:
+  static constexpr size_t kFieldBytes = 1 + 10;  // A tag, and the longest varint.
+  uint8_t bytes_[3 * kFieldBytes];               // No record has more of them.
+  uint8_t* end_ = bytes_;
+};
 
 // For messages that hold bytes of the caller. The value is reused, and so should the message be: then
-// a record costs no allocation either.
+// a record costs no allocation. These functions run under a queue's lock.
 template <typename Message>
-void PutLarge(Family family, std::string_view key, const Message& message, MutationBatch* batch) {
+void PutLarge(Family family, MutationBatch::JoinedKey key, const Message& message,
+              MutationBatch* batch) {
   thread_local std::string value;
   value.resize(message.ByteSizeLong());
   message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(value.data()));
@@ -42,11 +51,20 @@ void Fill(const PendingRecord& record, pb::PendingRecord* message) {
   message->set_sequence(record.sequence);
   message->set_added_at_us(record.added_at_us);
 }
+void Fill(const PendingRecord& record, SmallValue* value) {
+  value->Add(pb::PendingRecord::kSequenceFieldNumber, record.sequence);
+  value->Add(pb::PendingRecord::kAddedAtUsFieldNumber, record.added_at_us);
+}
 
 void Fill(const DelayedRecord& record, pb::DelayedRecord* message) {
   message->set_delay_us(record.delay_us);
   message->set_added_at_us(record.added_at_us);
   message->set_lane(record.lane);
+}
+void Fill(const DelayedRecord& record, SmallValue* value) {
+  value->Add(pb::DelayedRecord::kDelayUsFieldNumber, record.delay_us);
+  value->Add(pb::DelayedRecord::kAddedAtUsFieldNumber, record.added_at_us);
+  value->AddZigZag(pb::DelayedRecord::kLaneFieldNumber, record.lane);
 }
 
 template <typename Message>  // FailureRecord, or QuarantineRecord, which has its fields too.
@@ -58,24 +76,19 @@ void FillFailures(const FailureRecord& record, Message* message) {
 }
 
 template <typename Message, typename Record>
-void PutMaybeGrouped(Family family, std::string_view key, const Record& record,
+void PutMaybeGrouped(Family family, const KeyPrefix& prefix, const Record& record,
                      MutationBatch* batch) {
+  const MutationBatch::JoinedKey key = {prefix.view(), record.key};
   if (record.group.empty()) {
-    Message message;
-    Fill(record, &message);
-    PutSmall(family, key, message, batch);
+    SmallValue value;
+    Fill(record, &value);
+    batch->Put(family, key, value.view());
     return;
   }
   thread_local Message message;
   Fill(record, &message);
   message.mutable_group()->assign(record.group);
   PutLarge(family, key, message, batch);
-}
-
-void EraseNamed(Family family, QueueId queue, std::string_view name, MutationBatch* batch) {
-  std::string& key = EmptyKeyBuffer();
-  AppendNamedKey(queue, name, &key);
-  batch->Erase(family, key);
 }
 
 }  // namespace
@@ -92,9 +105,8 @@ void PutQueue(const QueueRecord& record, MutationBatch* batch) {
   pb::QueueRecord message;
   message.set_id(record.id);
   message.set_created_at_us(record.created_at_us);
-  std::string& key = EmptyKeyBuffer();
-  key.append(kQueuePrefix).append(record.name);
-  PutSmall(Family::kDefault, key, message, batch);
+  batch->Put(Family::kDefault, MutationBatch::JoinedKey{kQueuePrefix, record.name},
+             message.SerializeAsString());
 }
 
 void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch) {
@@ -104,47 +116,39 @@ void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch*
   message.set_paused(record.paused);
   message.set_paused_until_us(record.paused_until_us);
   message.set_shards(record.shards);
-  std::string& key = EmptyKeyBuffer();
-  key.append(kStatePrefix);
-  AppendBig32(queue, &key);
-  PutLarge(Family::kDefault, key, message, batch);
+  PutLarge(Family::kDefault, {kStatePrefix, KeyPrefix(queue).view()}, message, batch);
 }
 
 void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch) {
-  std::string& key = EmptyKeyBuffer();
-  AppendPendingKey(queue, record.lane, record.sequence, record.key, &key);
-  PutMaybeGrouped<pb::PendingRecord>(PendingFamily(record.lane), key, record, batch);
+  PutMaybeGrouped<pb::PendingRecord>(PendingFamily(record.lane),
+                                     PendingPrefix(queue, record.lane, record.sequence), record,
+                                     batch);
 }
 
 void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
                   MutationBatch* batch) {
-  std::string& record_key = EmptyKeyBuffer();
-  AppendPendingKey(queue, lane, sequence, key, &record_key);
-  batch->Erase(PendingFamily(lane), record_key);
+  const KeyPrefix prefix = PendingPrefix(queue, lane, sequence);
+  batch->Erase(PendingFamily(lane), MutationBatch::JoinedKey{prefix.view(), key});
 }
 
 void PutDelayed(QueueId queue, const DelayedRecord& record, MutationBatch* batch) {
-  std::string& key = EmptyKeyBuffer();
-  AppendDelayedKey(queue, record.ready_at_us, record.key, &key);
-  PutMaybeGrouped<pb::DelayedRecord>(Family::kDelayed, key, record, batch);
+  PutMaybeGrouped<pb::DelayedRecord>(Family::kDelayed, DelayedPrefix(queue, record.ready_at_us),
+                                     record, batch);
 }
 
 void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, MutationBatch* batch) {
-  std::string& record_key = EmptyKeyBuffer();
-  AppendDelayedKey(queue, ready_at_us, key, &record_key);
-  batch->Erase(Family::kDelayed, record_key);
+  const KeyPrefix prefix = DelayedPrefix(queue, ready_at_us);
+  batch->Erase(Family::kDelayed, MutationBatch::JoinedKey{prefix.view(), key});
 }
 
 void PutFailures(QueueId queue, const FailureRecord& record, MutationBatch* batch) {
   thread_local pb::FailureRecord message;
   FillFailures(record, &message);
-  std::string& key = EmptyKeyBuffer();
-  AppendNamedKey(queue, record.key, &key);
-  PutLarge(Family::kFailures, key, message, batch);
+  PutLarge(Family::kFailures, {NamedPrefix(queue).view(), record.key}, message, batch);
 }
 
 void EraseFailures(QueueId queue, std::string_view key, MutationBatch* batch) {
-  EraseNamed(Family::kFailures, queue, key, batch);
+  batch->Erase(Family::kFailures, MutationBatch::JoinedKey{NamedPrefix(queue).view(), key});
 }
 
 void PutQuarantine(QueueId queue, const QuarantineRecord& record, MutationBatch* batch) {
@@ -153,23 +157,20 @@ void PutQuarantine(QueueId queue, const QuarantineRecord& record, MutationBatch*
   message.set_quarantined_at_us(record.quarantined_at_us);
   message.set_lane(record.lane);
   message.mutable_group()->assign(record.group);
-  std::string& key = EmptyKeyBuffer();
-  AppendNamedKey(queue, record.failures.key, &key);
-  PutLarge(Family::kQuarantine, key, message, batch);
+  PutLarge(Family::kQuarantine, {NamedPrefix(queue).view(), record.failures.key}, message, batch);
 }
 
 void EraseQuarantine(QueueId queue, std::string_view key, MutationBatch* batch) {
-  EraseNamed(Family::kQuarantine, queue, key, batch);
+  batch->Erase(Family::kQuarantine, MutationBatch::JoinedKey{NamedPrefix(queue).view(), key});
 }
 
 void PutCursor(QueueId queue, const CursorRecord& record, MutationBatch* batch) {
-  std::string& key = EmptyKeyBuffer();
-  AppendNamedKey(queue, record.name, &key);
-  batch->Put(Family::kCursors, key, record.value);
+  batch->Put(Family::kCursors, MutationBatch::JoinedKey{NamedPrefix(queue).view(), record.name},
+             record.value);
 }
 
 void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch) {
-  EraseNamed(Family::kCursors, queue, name, batch);
+  batch->Erase(Family::kCursors, MutationBatch::JoinedKey{NamedPrefix(queue).view(), name});
 }
 
 }  // namespace wq::storage
