@@ -33,21 +33,6 @@ uint64_t Mark(uint32_t hash, size_t distance) {
   return tag << kDistanceBits | std::min<uint64_t>(distance, kFar);
 }
 
-Item* NewItem(std::string_view key, uint32_t hash) {
-  constexpr size_t kKeyOffset = sizeof(Item) - sizeof(Item::key_begin);
-  void* memory = ::operator new(std::max(sizeof(Item), kKeyOffset + key.size()));
-  Item* item = new (memory) Item;
-  item->hash = hash;
-  item->key_bytes = static_cast<uint32_t>(key.size()) & Item::kKeyBytesMask;
-  std::memcpy(static_cast<char*>(memory) + kKeyOffset, key.data(), key.size());
-  return item;
-}
-
-void FreeItem(Item* item) {
-  item->~Item();
-  ::operator delete(item);
-}
-
 // Zeros. A large table is asked for in huge pages: its places are touched in no order.
 uint64_t* NewPlaces(size_t count) {
   const size_t bytes = count * sizeof(uint64_t);
@@ -81,9 +66,7 @@ ItemTable::~ItemTable() {
       PrefetchAt(at + kAhead);
     }
     if (places_[at] != 0) {
-      Item* item = ItemAt(places_[at]);
-      Slabs<DelayEntry>::Leave(std::move(item->delay));
-      FreeItem(item);
+      ItemMemory::Leave(ItemAt(places_[at]));
     }
   }
   std::free(places_);
@@ -115,7 +98,7 @@ Item* ItemTable::FindOrInsert(std::string_view key) {
       }
     }
   }
-  Item* item = NewItem(key, hash);
+  Item* item = memory_.Make(key, hash);
   if ((size_ + 1) * 4 > (mask_ + 1) * 3) {
     Resize((mask_ + 1) * 2);
     at = Home(hash);
@@ -165,7 +148,7 @@ void ItemTable::Erase(Item* item) {
   }
   places_[hole] = 0;
   --size_;
-  FreeItem(item);
+  ItemMemory::Free(item);
   if (mask_ >= kSmallTable && size_ < mask_ / 16) {
     Resize(std::max(kLeastPlaces, std::bit_ceil(size_ * 2)));
   }

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "engine/item.h"
+#include "engine/item_memory.h"
 
 namespace wq {
 
@@ -77,6 +78,7 @@ class ItemTable {
     __builtin_prefetch(places + (uint64_t{hash} >> shift_seen_.load(std::memory_order_relaxed)));
   }
 
+  ItemMemory memory_;
   Place* places_ = nullptr;  // mask_ + 1 of them; a quarter, at least, is empty.
   size_t mask_ = 0;          // A power of two, less one.
   uint32_t shift_ = 32;      // An item's home is the uppermost bits of its hash.

@@ -1,4 +1,4 @@
-// Slabs<T>: memory for many objects of one type, allocated in blocks of 64 KiB.
+// SlabPool: memory for many objects of one size, allocated in blocks of 64 KiB. Slabs<T>: the same for a type.
 //
 //   Slabs<DelayEntry> slabs;
 //   Slabs<DelayEntry>::Pointer entry = slabs.Make();      // as large as a plain pointer
@@ -6,8 +6,9 @@
 // Why not malloc: a million objects that are freed in another order than they were made in cost it two
 // cache misses each, and now and then a walk over all that is free (docs/performance.md). Here an
 // object that goes away is the next one that is made, and a block of which nothing is left is given back.
+// And what one thread has made another one gives back under the same lock, not under a lock of malloc's.
 //
-// Thread-compatible; a Pointer is let go of under the same lock, and before the Slabs are. Memory only.
+// Thread-compatible; memory is given back under the same lock, and before the pool goes. Memory only.
 #pragma once
 
 #include <cstddef>
@@ -30,25 +31,22 @@
 
 namespace wq {
 
-template <typename T>
-class Slabs {
+class SlabPool {
  public:
-  struct GiveBack {
-    void operator()(T* object) const { Give(object); }
-  };
-  using Pointer = std::unique_ptr<T, GiveBack>;
-
-  Slabs() = default;
-  ~Slabs() {
+  // REQUIRES: a multiple of 8, of 16 at least and 4 KiB at most.
+  explicit SlabPool(size_t object_bytes)
+      : object_bytes_(object_bytes), objects_(kPlacesBytes / object_bytes) {}
+  ~SlabPool() {
     FreeAll(roomy_);
     FreeAll(full_);
   }
-  Slabs(const Slabs&) = delete;
-  Slabs& operator=(const Slabs&) = delete;
+  SlabPool(const SlabPool&) = delete;
+  SlabPool& operator=(const SlabPool&) = delete;
 
-  Pointer Make() {
+  // Room for one object, aligned to 8 bytes.
+  void* Take() {
 #ifdef WQ_NO_SLABS
-    return Pointer(new T);
+    return ::operator new(object_bytes_);
 #endif
     if (roomy_ == nullptr) {
       Link(NewSlab(), &roomy_);
@@ -58,30 +56,42 @@ class Slabs {
     if (memory != nullptr) {
       slab->free = slab->free->next;
     } else {
-      memory = Places(slab) + slab->fresh++ * kObjectBytes;
+      memory = Places(slab) + slab->fresh++ * object_bytes_;
     }
-    if (++slab->taken == kObjects) {
+    if (++slab->taken == objects_) {
       Unlink(slab, &roomy_);
       Link(slab, &full_);
     }
-    return Pointer(new (memory) T);
+    return memory;
   }
 
-  // Leaves the object to the end of its Slabs, which is cheaper than a look at each.
-  static void Leave([[maybe_unused]] Pointer object) {
-#ifndef WQ_NO_SLABS
-    static_cast<void>(object.release());
+  // To the pool that it was taken from.
+  static void Give(void* memory) {
+#ifdef WQ_NO_SLABS
+    ::operator delete(memory);
+    return;
+#endif
+    const auto address = reinterpret_cast<uintptr_t>(memory);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the block is found by its alignment.
+    auto* const block = reinterpret_cast<char*>(address & ~(kAlignment - 1));
+    Slab* const slab = HeadOf(block);
+    slab->pool->GiveTo(slab, memory);
+  }
+
+  // Leaves it to the end of the pool, which is cheaper than giving each back.
+  static void Leave([[maybe_unused]] void* memory) {
+#ifdef WQ_NO_SLABS
+    ::operator delete(memory);
 #endif
   }
 
  private:
-  static_assert(std::is_trivially_destructible_v<T>);
   struct Free {
     Free* next;
   };
   // Near the beginning of a block; the objects follow.
   struct Slab {
-    Slabs* owner;
+    SlabPool* pool;
     Slab* prev = nullptr;  // Links of roomy_ or full_.
     Slab* next = nullptr;
     Free* free = nullptr;  // Objects that were given back.
@@ -92,12 +102,10 @@ class Slabs {
   static constexpr size_t kAlignment = size_t{64} << 10;
   static constexpr size_t kSlabBytes =
       kAlignment - 64;  // Room for malloc's own, so that they lie close.
-  static constexpr size_t kObjectBytes = sizeof(T);
   // The heads stand in different places of their blocks, or all of them would share a few lines of the cache.
   static constexpr size_t kHeadPlaces = 32;
-  static constexpr size_t kObjects =
-      (kSlabBytes - (kHeadPlaces - 1) * kCacheLineBytes - sizeof(Slab)) / kObjectBytes;
-  static_assert(sizeof(T) >= sizeof(Free) && alignof(T) <= alignof(Slab) && kObjects > 1);
+  static constexpr size_t kPlacesBytes =
+      kSlabBytes - (kHeadPlaces - 1) * kCacheLineBytes - sizeof(Slab);
 
   static Slab* HeadOf(char* block) {
     const uintptr_t number = reinterpret_cast<uintptr_t>(block) / kAlignment;
@@ -114,23 +122,12 @@ class Slabs {
     if (posix_memalign(&memory, kAlignment, kSlabBytes) != 0) {
       throw std::bad_alloc();
     }
-    return new (HeadOf(static_cast<char*>(memory))) Slab{.owner = this};
+    return new (HeadOf(static_cast<char*>(memory))) Slab{.pool = this};
   }
 
-  static void Give(T* object) {
-#ifdef WQ_NO_SLABS
-    delete object;
-    return;
-#endif
-    const auto address = reinterpret_cast<uintptr_t>(object);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the block is found by its alignment.
-    auto* const block = reinterpret_cast<char*>(address & ~(kAlignment - 1));
-    Slab* const slab = HeadOf(block);
-    slab->owner->GiveTo(slab, object);
-  }
-  void GiveTo(Slab* slab, void* object) {
-    slab->free = new (object) Free{slab->free};
-    if (slab->taken-- == kObjects) {
+  void GiveTo(Slab* slab, void* memory) {
+    slab->free = new (memory) Free{slab->free};
+    if (slab->taken-- == objects_) {
       Unlink(slab, &full_);
       Link(slab, &roomy_);
     }
@@ -162,8 +159,30 @@ class Slabs {
     }
   }
 
+  const size_t object_bytes_;
+  const size_t objects_;   // In a block.
   Slab* roomy_ = nullptr;  // Blocks with room.
   Slab* full_ = nullptr;   // Blocks without.
+};
+
+template <typename T>
+class Slabs {
+ public:
+  struct GiveBack {
+    void operator()(T* object) const { SlabPool::Give(object); }
+  };
+  using Pointer = std::unique_ptr<T, GiveBack>;
+
+  Pointer Make() { return Pointer(new (pool_.Take()) T); }
+
+  // As SlabPool::Leave.
+  static void Leave(Pointer object) { SlabPool::Leave(object.release()); }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<T>);
+  static_assert(sizeof(T) % 8 == 0 && sizeof(T) >= 16 && alignof(T) <= 8);
+
+  SlabPool pool_{sizeof(T)};
 };
 
 }  // namespace wq

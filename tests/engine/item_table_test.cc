@@ -24,6 +24,38 @@ TEST(ItemTable, FindsWhatWasInserted) {
   EXPECT_EQ(table.Find("a"), nullptr);
 }
 
+// An item lies in memory for its length, and for a long key in some of its own.
+TEST(ItemTable, KeepsKeysOfEveryLengthApart) {
+  ItemTable table;
+  std::vector<std::string> keys;
+  for (size_t bytes = 1; bytes <= 400; ++bytes) {
+    keys.emplace_back(bytes, 'a');
+    keys.emplace_back(bytes, 'b');
+  }
+  keys.emplace_back(4096, 'c');
+  keys.emplace_back(65'536, 'd');
+  for (const bool again : {false, true}) {
+    for (const std::string& key : keys) {
+      Item* item = table.FindOrInsert(key);
+      EXPECT_TRUE(item->idle());
+      item->sequence = key.size();
+    }
+    for (const std::string& key : keys) {
+      Item* item = table.Find(key);
+      ASSERT_NE(item, nullptr);
+      EXPECT_EQ(item->key(), key);
+      EXPECT_EQ(item->sequence, key.size());
+      if (!again || key.size() % 3 == 0) {  // What stays in the end is the table's to free.
+        item->failures = std::make_unique<FailureEntry>();
+        item->failures->last_error = key;
+        if (!again) {
+          table.Erase(item);
+        }
+      }
+    }
+  }
+}
+
 // As full as it gets, so that items stand far from home and round the end; then in and out at random.
 TEST(ItemTable, HoldsWhatASetHolds) {
   const uint32_t seed = std::random_device()();
