@@ -35,12 +35,16 @@ Journal::~Journal() {
   static_cast<void>(ignored);
 }
 
-Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency) {
+Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency,
+                         const RowChange& change) {
   WQ_CHECK(!batch.empty(), "an empty batch has no position");
   const MutexLock lock(mu_);
-  if (failed_.ok() || imaging_) {  // Otherwise nothing is written, and must not pile up.
-    open_.Append(batch);
-  }
+  if (imaging_) {
+    open_.Append(appended_ + 1, batch, {});  // The image may have the row that goes.
+  } else if (failed_.ok() && !open_.Append(appended_ + 1, batch, change)) {
+    urgent_ = urgent_ && !open_.empty();
+    return appended_;
+  }  // Otherwise nothing is written, and must not pile up.
   urgent_ = urgent_ || urgency == Urgency::kUrgent;
   const bool wake = urgency == Urgency::kUrgent
                         ? writer_sleep_ != Sleep::kAwake
@@ -136,10 +140,11 @@ Journal::Flight Journal::BeginWrite() {
 Status Journal::WriteInFlight(Flight flight) {
   using SteadyClock = std::chrono::steady_clock;
   const auto begun = options_.metrics == nullptr ? SteadyClock::time_point() : SteadyClock::now();
-  const size_t mutations = in_flight_.count();
+  storage::MutationBatch& batch = in_flight_.Close();
+  const size_t mutations = batch.count();
   Status status;
-  if (!in_flight_.empty()) {
-    status = storage_->Write(in_flight_, flight.sync);
+  if (!batch.empty()) {
+    status = storage_->Write(batch, flight.sync);
   } else if (flight.sync) {
     status = storage_->Sync();
   }
@@ -239,7 +244,7 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
     // Behind the image: what changed while it was made.
-    image->Append(open_);
+    image->Append(open_.Close());
     open_.Clear();
     end = appended_;
     called = followers_.TakeAll();  // There is room again.

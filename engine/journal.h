@@ -30,6 +30,7 @@
 #include "engine/followers.h"
 #include "engine/item.h"
 #include "engine/mutex.h"
+#include "engine/open_batch.h"
 #include "storage/storage.h"
 #include "wq/options.h"
 #include "wq/status.h"
@@ -61,9 +62,11 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // The position of the batch: greater than every one before.
+  // The position of the batch: greater than every one before; or, if the batch takes back what is not
+  // being written yet (RowChange), the present end.
   // REQUIRES: the batch is not empty; Wait or Kick is called afterwards, outside the queue's lock.
-  Position Append(const storage::MutationBatch& batch, Urgency urgency);
+  Position Append(const storage::MutationBatch& batch, Urgency urgency,
+                  const RowChange& change = {});
 
   // Returns when everything up to `position` is as durable as asked for. At kAsync that is at once,
   // unless more than max_batch_bytes are open. Blocks: for one or two writes.
@@ -126,12 +129,12 @@ class Journal {
   std::atomic<bool> must_wake_{false};  // The background thread should be woken.
 
   mutable Mutex mu_;
-  Followers followers_ WQ_GUARDED_BY(mu_);          // Calls of Wait during somebody else's write.
-  CondVar done_cv_;                                 // A write ended; for the background thread.
-  CondVar writer_cv_;                               // There is something for the background thread.
-  storage::MutationBatch open_ WQ_GUARDED_BY(mu_);  // Appended, not being written yet.
+  Followers followers_ WQ_GUARDED_BY(mu_);  // Calls of Wait during somebody else's write.
+  CondVar done_cv_;                         // A write ended; for the background thread.
+  CondVar writer_cv_;                       // There is something for the background thread.
+  OpenBatch open_ WQ_GUARDED_BY(mu_);       // Appended, not being written yet.
   // Being written. Touched without mu_ by the one thread that set writing_.
-  storage::MutationBatch in_flight_;
+  OpenBatch in_flight_;
   bool writing_ WQ_GUARDED_BY(mu_) = false;
   Position appended_ WQ_GUARDED_BY(mu_) = 0;     // The end of open_.
   Position written_ WQ_GUARDED_BY(mu_) = 0;      // Survives a kill up to here. <= appended_

@@ -118,7 +118,7 @@ Queue::Rep::Effects Queue::Rep::Finish(Position standing, Journal::Urgency urgen
   Effects effects;
   effects.position = standing;
   if (!batch.empty()) {
-    effects.position = journal->Append(batch, urgency);
+    effects.position = journal->Append(batch, urgency, state.row_change());
     state.Stamp(effects.position);
     batch.Clear();
   }

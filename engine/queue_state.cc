@@ -61,6 +61,7 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) 
       item->added_at_us = wall_us;
       Enqueue(item, lane);
       PutPending(item);
+      row_change_.is_new = true;  // A clean key has no record.
       return {AddOutcome::kAdded, 0};
     case KeyState::kProcessing:
       // The record of the key that is processing stands for this Add too: a crash makes it dirty.

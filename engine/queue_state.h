@@ -3,7 +3,7 @@
 //   MutationBatch batch;
 //   QueueState state(1, {.order = Order::kTwoLanes}, &batch);
 //   state.Add("default/pod-1", {.lane = kSlowLane}, clock->WallUs());
-//   state.Stamp(journal->Append(batch));          // what the transition changed is now position N
+//   state.Stamp(journal->Append(batch, urgency, state.row_change()));  // what it changed: at position N
 //
 // Why one class and not the field's three wrapped queues: "count a failure and delay the key" and
 // "leave delayed, become dirty" must each be one atomic step on disk.
@@ -35,6 +35,7 @@
 #include "engine/delay_heap.h"
 #include "engine/group_table.h"
 #include "engine/item_table.h"
+#include "engine/open_batch.h"
 #include "engine/order.h"
 #include "storage/records.h"
 #include "wq/clock.h"
@@ -110,6 +111,8 @@ class QueueState {
   // Steady time at which FireDue has something to do next; nullopt for never.
   std::optional<int64_t> NextDue() const;
 
+  // What the mutations since the last Stamp do to their row, if they are one mutation.
+  const RowChange& row_change() const { return row_change_; }
   // Notes where in the store's stream the mutations since the last Stamp were appended.
   void Stamp(Position position);
 
@@ -218,6 +221,7 @@ class QueueState {
 
   // Records that were put since the last Stamp: where their positions go.
   std::vector<Position*> unstamped_;
+  RowChange row_change_;
 };
 
 }  // namespace wq

@@ -76,6 +76,7 @@ void QueueState::Stamp(Position position) {
     *slot = position;
   }
   unstamped_.clear();
+  row_change_ = {};
 }
 
 uint64_t QueueState::NextSequence() {
@@ -103,6 +104,7 @@ void QueueState::PutPending(Item* item) {
 void QueueState::ErasePending(const Item& item, Lane lane, uint64_t sequence) {
   if (batch_ != nullptr) {
     storage::ErasePending(id_, lane, sequence, item.key(), batch_);
+    row_change_.put_at = item.position;
   }
 }
 

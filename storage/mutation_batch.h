@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "storage/check.h"
 
@@ -77,6 +78,32 @@ class MutationBatch {
     count_ += other.count_;
   }
 
+  // Appends `other` without the mutations that begin at these places, which ascend: each is what
+  // other.bytes() was before it was put.
+  void AppendWithout(const MutationBatch& other, const std::vector<size_t>& places) {
+    if (other.count_ == places.size()) return;
+    if (buffer_.empty()) buffer_.resize(kHeaderBytes);
+    size_t from = kHeaderBytes;
+    for (const size_t place : places) {
+      const char* const begin = other.buffer_.data() + kHeaderBytes + place;
+      const char* at = begin;
+      Read(&at);
+      buffer_.append(other.buffer_, from, kHeaderBytes + place - from);
+      from = kHeaderBytes + place + static_cast<size_t>(at - begin);
+    }
+    buffer_.append(other.buffer_, from);
+    count_ += other.count_ - places.size();
+  }
+
+  // Whether the mutation that begins at `place` puts the row that `erase`, which is one mutation, erases.
+  bool PutsRowOf(const MutationBatch& erase, size_t place) const {
+    const char* at = buffer_.data() + kHeaderBytes + place;
+    const char* erase_at = erase.buffer_.data() + kHeaderBytes;
+    const Mutation put = Read(&at);
+    const Mutation erased = Read(&erase_at);
+    return put.is_put && !erased.is_put && put.family == erased.family && put.key == erased.key;
+  }
+
   bool empty() const { return count_ == 0; }
   size_t count() const { return count_; }
   size_t bytes() const { return buffer_.empty() ? 0 : buffer_.size() - kHeaderBytes; }
@@ -96,15 +123,7 @@ class MutationBatch {
     if (empty()) return;
     const char* at = buffer_.data() + kHeaderBytes;
     const char* const end = buffer_.data() + buffer_.size();
-    while (at != end) {
-      const auto tag = static_cast<uint8_t>(*at++);
-      Mutation mutation;
-      mutation.is_put = tag == kPut || tag == kFamilyPut;
-      if (tag >= kFamilyErase) mutation.family = static_cast<Family>(*at++);
-      mutation.key = ReadBytes(&at);
-      if (mutation.is_put) mutation.value = ReadBytes(&at);
-      visit(mutation);
-    }
+    while (at != end) visit(Read(&at));
   }
 
   // For a Storage on RocksDB, which writes a sequence number into the bytes that it is given: they are
@@ -156,6 +175,15 @@ class MutationBatch {
     for (; size >= 0x80; size >>= 7) *to++ = static_cast<char>(size | 0x80);
     *to++ = static_cast<char>(size);
     return to;
+  }
+  static Mutation Read(const char** at) {
+    const auto tag = static_cast<uint8_t>(*(*at)++);
+    Mutation mutation;
+    mutation.is_put = tag == kPut || tag == kFamilyPut;
+    if (tag >= kFamilyErase) mutation.family = static_cast<Family>(*(*at)++);
+    mutation.key = ReadBytes(at);
+    if (mutation.is_put) mutation.value = ReadBytes(at);
+    return mutation;
   }
   static std::string_view ReadBytes(const char** at) {
     size_t size = 0;

@@ -161,6 +161,40 @@ TEST(Journal, WhoComesDuringAWriteIsServedTogetherByTheNext) {
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, true}, {4, true}}));
 }
 
+storage::MutationBatch Erase(const std::string& key) {
+  MutationBatch batch;
+  batch.Erase(Family::kDirty, key);
+  return batch;
+}
+
+TEST(Journal, WhatComesAndGoesBetweenTwoWritesIsWaitedForButNotWritten) {
+  GatedStorage storage;
+  Journal journal(&storage, kPatient);
+  const Position put = journal.Append(Put("a"), Journal::Urgency::kWaited, {.is_new = true});
+  const Position end = journal.Append(Erase("a"), Journal::Urgency::kLazy, {.put_at = put});
+  EXPECT_EQ(end, put);
+  EXPECT_TRUE(journal.Wait(put, Durability::kProcess).ok());
+  EXPECT_TRUE(storage.calls().empty());
+  EXPECT_GT(journal.Append(Put("b"), Journal::Urgency::kLazy), end);
+  EXPECT_TRUE(journal.Flush(Durability::kProcess).ok());
+  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}}));
+}
+
+TEST(Journal, WhatIsBeingWrittenIsErasedByTheNextWrite) {
+  GatedStorage storage;
+  Journal journal(&storage, kPatient);
+  storage.Shut();
+  const Position put = journal.Append(Put("a"), Journal::Urgency::kWaited, {.is_new = true});
+  auto wait = std::async(std::launch::async,
+                         [&journal, put] { return journal.Wait(put, Durability::kProcess); });
+  storage.AwaitCalls(1);
+  EXPECT_GT(journal.Append(Erase("a"), Journal::Urgency::kLazy, {.put_at = put}), put);
+  storage.Open();
+  EXPECT_TRUE(wait.get().ok());
+  EXPECT_TRUE(journal.Flush(Durability::kProcess).ok());
+  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}, {1, false}}));
+}
+
 TEST(Journal, AFailedWriteIsReportedToAllAfterItAndNothingIsWrittenAnyMore) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
