@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "storage/check.h"
+#include "storage/mutant.h"
 
 namespace wq {
 
@@ -17,7 +18,7 @@ bool OpenBatch::Append(Position position, const storage::MutationBatch& batch,
   }
   WQ_CHECK(first_ + marks_.size() == position, "a gap between two batches");
   const size_t at = batch_.bytes();
-  const bool marked = one && change.is_new && at < kDropped - 1;
+  const bool marked = one && (change.is_new || WQ_MUTANT(every_row_is_new)) && at < kDropped - 1;
   marks_.push_back(marked ? static_cast<Mark>(at) + 1 : 0);
   batch_.Append(batch);
   return true;
