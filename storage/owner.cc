@@ -106,7 +106,7 @@ void OwnerLock::Withdraw() {
 }
 
 // The time of OWNER's last change is when its owner came, so it stays.
-void OwnerLock::MarkClosed() {
+void OwnerLock::MarkClosed() const {
   struct stat info = {};
   if (fstat(fd_, &info) != 0) return;
   const std::string text = std::to_string(getpid()) + std::string(kClosed);

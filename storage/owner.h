@@ -31,7 +31,7 @@ class OwnerLock {
 
   // Notes that the store is closed, which an owner that is killed does not come to. That it cannot be
   // noted does no harm, and is not told.
-  void MarkClosed();
+  void MarkClosed() const;
 
   // Whether the file that is locked is still the directory's OWNER; if somebody removed or replaced
   // it, a second owner may have come, and this one must not write any more. Locked: the ownership is

@@ -53,7 +53,7 @@ struct InspectArgs {
 
 std::string OwnerCell(const wq::StoreInfo& info) {
   if (info.owner_pid == 0) return "none";
-  const std::string pid = "pid " + std::to_string(info.owner_pid);
+  std::string pid = "pid " + std::to_string(info.owner_pid);
   if (info.owner_alive || info.snapshot_at_us != 0) return pid;
   return pid + (info.owner_closed ? " (closed)" : " (gone)");
 }
