@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace {
 constexpr size_t kBlockBytes = size_t{32} << 10;
 constexpr size_t kHeaderBytes = 7;
 constexpr size_t kChunkBytes = 32 * kBlockBytes;
+constexpr size_t kSectorBytes = 512;  // What a disk writes whole.
 
 enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
@@ -68,6 +71,41 @@ bool IsWhole(std::string_view bytes) {
   const Header header = ReadHeader(bytes);
   return IsKnownType(header.type) && header.length <= bytes.size() - kHeaderBytes &&
          ChecksumOf(bytes, header.length) == header.crc;
+}
+
+// Whether one flipped bit of the checksum, the type or the payload is all that is wrong with the fragment
+// at the start of `bytes`. REQUIRES: they are there.
+bool IsOneBitOff(std::string_view bytes, const Header& header) {
+  const uint32_t crc = Crc32c(0, bytes.substr(kHeaderBytes - 1, 1 + header.length));
+  if (std::has_single_bit(MaskCrc32c(crc) ^ header.crc)) return true;
+  constexpr std::string_view kZero("", 1);
+  const uint32_t of_zero = Crc32c(0, kZero);
+  // What each bit of the last byte does to the checksum; then of the byte before it.
+  std::array<uint32_t, 8> bits = {};
+  for (size_t i = 0; i < bits.size(); ++i) {
+    const char byte = static_cast<char>(1U << i);
+    bits[i] = Crc32c(0, {&byte, 1}) ^ of_zero;
+  }
+  for (size_t n = 0; n < 1 + header.length; ++n) {
+    for (uint32_t& bit : bits) {
+      if (MaskCrc32c(crc ^ bit) == header.crc) return true;
+      bit = Crc32c(bit, kZero) ^ of_zero;
+    }
+  }
+  return false;
+}
+
+// Whether the fragment at the start of `bytes`, the rest of a block from `offset` of the file, which is not
+// whole, has its beginning, and from the begin of a sector on zeros, to the block's end. Not if it could be
+// whole and have one wrong bit: it may end in zeros of its own. REQUIRES: a header that is not all zeros.
+bool IsZeroedFromASector(std::string_view bytes, uint64_t offset) {
+  const uint64_t last = offset + bytes.find_last_not_of('\0');
+  const uint64_t begin = (last / kSectorBytes + 1) * kSectorBytes - offset;  // Of the zeros.
+  if (begin < kHeaderBytes)
+    return true;  // So the type is 0; no one bit makes it so, and the rest 0.
+  const Header header = ReadHeader(bytes);
+  return IsKnownType(header.type) && begin < kHeaderBytes + header.length &&
+         !IsOneBitOff(bytes, header) && !IsWholeButForLength(bytes);
 }
 
 // Where in `bytes`, the rest of a block, the first whole fragment that a record begins with stands;
@@ -136,6 +174,17 @@ class LogScanner {
     torn_at_ = offset_ + at;
     return Status::Ok();
   }
+  // It is Torn if only zeros follow, in the blocks that come, too; otherwise `why` says what is wrong.
+  Status Zeroed(size_t at, std::string_view why) {
+    look_->zeroed = true;
+    why_ = why;
+    return Torn(at);
+  }
+  // A fragment that is not whole; `rest` of the block begins with it.
+  Status Broken(size_t at, std::string_view rest, std::string_view why) {
+    const bool zeroed = use_.zeros_are_torn && IsZeroedFromASector(rest, offset_ + at);
+    return zeroed ? Zeroed(at, why) : Damaged(at, why);
+  }
   Status Damaged(size_t at, std::string_view why) const {
     return Status::Corruption(path_ + ", offset " + std::to_string(offset_ + at) + ": " +
                               std::string(why));
@@ -146,6 +195,7 @@ class LogScanner {
   LogLook* const look_;
   uint64_t offset_;       // Of the present block in the file.
   uint64_t torn_at_ = 0;  // Where the tail begins, if torn in the middle of a block.
+  std::string_view why_;  // What is wrong there, if zeroed and more than zeros follow.
   Assembly assembly_;
 };
 
@@ -154,6 +204,10 @@ Status LogScanner::Block(std::string_view block) {
   size_t at = look_->good_bytes > offset_ ? look_->good_bytes - offset_ : 0;
   while (status.ok() && !look_->torn && at < block.size() && kBlockBytes - at >= kHeaderBytes) {
     status = Fragment(block, &at);
+  }
+  if (status.ok() && look_->zeroed && offset_ > torn_at_ && !IsZero(block)) {
+    status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) + ": " +
+                                std::string(why_));
   }
   if (status.ok() && look_->torn && FindRecord(block.substr(at), use_) != block.npos) {
     status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) +
@@ -168,8 +222,12 @@ Status LogScanner::Fragment(std::string_view block, size_t* at) {
   const std::string_view rest = block.substr(*at);
   if (rest.size() < kHeaderBytes) return Torn(*at);
   const Header header = ReadHeader(rest);
-  if (IsZero(rest.substr(0, kHeaderBytes))) return Torn(*at);
-  if (!IsKnownType(header.type)) return Damaged(*at, "a record of unknown type");
+  if (IsZero(rest.substr(0, kHeaderBytes))) {
+    if (!use_.zeros_are_torn || !assembly_.in_record()) return Torn(*at);
+    constexpr std::string_view kWhy = "zeros in a record";
+    return IsZero(rest) ? Zeroed(*at, kWhy) : Damaged(*at, kWhy);
+  }
+  if (!IsKnownType(header.type)) return Broken(*at, rest, "a record of unknown type");
   if (header.length > kBlockBytes - *at - kHeaderBytes) {
     return Damaged(*at, "a record longer than its block");
   }
@@ -178,7 +236,7 @@ Status LogScanner::Fragment(std::string_view block, size_t* at) {
     return Torn(*at);
   }
   if (ChecksumOf(rest, header.length) != header.crc) {
-    return Damaged(*at, "a record with a wrong checksum");
+    return Broken(*at, rest, "a record with a wrong checksum");
   }
   const size_t end = *at + kHeaderBytes + header.length;
   Status status = Payload(header, rest.substr(kHeaderBytes, header.length), end);
@@ -302,7 +360,7 @@ Status ScanLog(const std::string& path, const LogUse& use, LogLook* look) {
 }
 
 Status ScanLogOn(const std::string& path, const LogUse& use, LogLook* look) {
-  look->torn = false;
+  look->torn = look->zeroed = false;
   LogScanner scanner(path, use, look);
   Status status = ForEachBlock(path, scanner.offset(),
                                [&scanner](std::string_view block) { return scanner.Block(block); });

@@ -23,6 +23,7 @@ struct LogLook {
   uint64_t records = 0;     // Whole ones.
   uint64_t good_bytes = 0;  // Up to the end of the last whole one.
   bool torn = false;        // Something incomplete follows them.
+  bool zeroed = false;      // Torn; and it has its beginning, and zeros to the end of the file.
 };
 
 struct LogUse {
@@ -31,6 +32,9 @@ struct LogUse {
   // Whether a record may begin with these bytes, the first fragment of one whose checksum fits:
   // keys are the users', and might look like one. Unset: any may.
   std::function<bool(std::string_view fragment)> plausible = {};
+  // Whether zeros from the begin of a sector on may stand for the rest of the last record: what some file
+  // systems leave of bytes that were not synced when the power went.
+  bool zeros_are_torn = false;
 };
 
 // Reads a log from its beginning to its end. Corruption names the file and the offset; what was

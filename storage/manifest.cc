@@ -232,10 +232,11 @@ Status ManifestReader::Read() {
   Manifest& manifest = file_->manifest;
   manifest.number = number;
   manifest.path = dir_ + "/" + name;
-  const LogUse use = {
-      .take = [this](std::string_view record) { return file_->edits.Take(record); }};
+  const LogUse use = {.take = [this](std::string_view record) { return file_->edits.Take(record); },
+                      .zeros_are_torn = true};
   status = ScanLogOn(manifest.path, use, &file_->look);
   manifest.bytes = file_->look.good_bytes;
+  manifest.zeroed = file_->look.zeroed;
   if (status.code() == StatusCode::kNotFound) {
     return Status::Corruption(manifest.path + ", which CURRENT names, is missing");
   }

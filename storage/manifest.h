@@ -36,6 +36,7 @@ struct Manifest {
   uint64_t last_sequence = 0;  // The highest in any table.
   uint64_t log_to_keep = 0;    // No older log is needed.
   uint64_t bytes = 0;          // Of the file, up to the end of the last whole record.
+  bool zeroed = false;         // Behind them zeros stand for the rest of a record: see log_scan.h.
 
   // A manifest begins with a picture of its moment; changes follow.
   enum class FirstLogFrom : uint8_t {

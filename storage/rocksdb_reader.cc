@@ -1,10 +1,12 @@
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 
 #include <array>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "storage/log_ends.h"
 #include "storage/moment.h"
 #include "storage/rocksdb_setup.h"
 #include "storage/rocksdb_storage.h"
@@ -33,6 +35,7 @@ class RocksdbReader final : public Reader {
   void DropDatabase();
 
   const std::string dir_;
+  std::unique_ptr<rocksdb::Env> shortened_;  // Where a log has an end of its own. Before db_.
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
   mutable std::mutex mu_;
@@ -90,10 +93,13 @@ Status RocksdbReader::Open() {
 // damaged, goes back to the last state for which it has all tables, and shows that without a word.
 Status RocksdbReader::OpenOnce() {
   Manifest manifest;
-  Status status = CheckDatabase(dir_, &manifest);
+  LogEnds ends;
+  Status status = CheckDatabase(dir_, &manifest, &ends);
   if (!status.ok()) return status;
   const RocksdbOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
+  shortened_ = EnvWithLogEnds(db_options.env, std::move(ends));
+  if (shortened_ != nullptr) db_options.env = shortened_.get();
   db_options.info_log = SilentLogger();
   // The owner may remove a table file at any time: the ones of this view stay open.
   db_options.max_open_files = -1;

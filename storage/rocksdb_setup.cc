@@ -2,6 +2,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <unistd.h>
@@ -13,9 +14,9 @@
 
 #include "storage/append_memtable.h"
 #include "storage/disk.h"
+#include "storage/log_ends.h"
 #include "storage/mutant.h"
 #include "storage/records.h"
-#include "storage/wal_check.h"
 
 namespace wq::storage {
 namespace {
@@ -45,6 +46,12 @@ bool TellsOfFailedCall(const rocksdb::Status& status) {
   const auto has = [&text](std::string_view words) { return text.find(words) != text.npos; };
   return (status.IsCorruption() && has("IO error") && !has("No such file")) ||
          (status.IsInvalidArgument() && (has("Direct I/O") || has("incompatible with filesystem")));
+}
+
+// A manifest is a log, too.
+LogEnds EndsOf(const Manifest& manifest) {
+  if (!manifest.zeroed) return {};
+  return {{manifest.path.substr(manifest.path.rfind('/') + 1), manifest.bytes}};
 }
 
 class DropEverything final : public rocksdb::Logger {
@@ -153,21 +160,24 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
   return Status::Ok();
 }
 
-Status CheckDatabase(const std::string& dir, Manifest* manifest) {
+Status CheckDatabase(const std::string& dir, Manifest* manifest, LogEnds* ends) {
   Status status = ReadManifest(dir, manifest);
   if (status.ok()) status = CheckFamilies(dir, *manifest);
   if (status.ok()) status = CheckTableEnds(dir, *manifest);
-  if (status.ok() && !WQ_MUTANT(skip_log_look)) status = CheckWals(dir, *manifest);
+  *ends = EndsOf(*manifest);
+  if (status.ok() && !WQ_MUTANT(skip_log_look)) status = CheckWals(dir, *manifest, ends);
   return status;
 }
 
-Status CheckOpens(const std::string& dir) {
+Status CheckOpens(const std::string& dir, const Manifest& manifest) {
   const char* const temporary = std::getenv("TMPDIR");
   std::string no_logs = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wq-XXXXXX";
   if (mkdtemp(no_logs.data()) == nullptr) return Status::Ok();  // Then the opening itself shows it.
   const RocksdbOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
   db_options.env = rocksdb::Env::Default();  // As all that is looked at before.
+  const std::unique_ptr<rocksdb::Env> shortened = EnvWithLogEnds(db_options.env, EndsOf(manifest));
+  if (shortened != nullptr) db_options.env = shortened.get();
   db_options.info_log = SilentLogger();
   db_options.max_open_files = -1;  // So that all tables are opened.
   db_options.wal_dir = no_logs;

@@ -12,6 +12,7 @@
 #include "storage/rocksdb_storage.h"
 #include "storage/storage.h"
 #include "storage/store_directory.h"
+#include "storage/wal_check.h"
 #include "wq/status.h"
 
 namespace rocksdb {
@@ -60,11 +61,11 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest);
 
 // All that is looked at before RocksDB opens a database, the blocks of its tables apart: that the
 // manifest is whole, has the families, and that the tables and logs that it names are there.
-// Changes nothing. Corruption names the file.
-Status CheckDatabase(const std::string& dir, Manifest* manifest);
+// Changes nothing. Corruption names the file. `ends`: of the logs that RocksDB must not see the end of.
+Status CheckDatabase(const std::string& dir, Manifest* manifest, LogEnds* ends);
 
 // Whether RocksDB opens the database, logs apart. Changes nothing.
-Status CheckOpens(const std::string& dir);
+Status CheckOpens(const std::string& dir, const Manifest& manifest);
 
 // The reader without the look at FORMAT.
 Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reader);

@@ -11,6 +11,7 @@
 
 #include "storage/check.h"
 #include "storage/info_log.h"
+#include "storage/log_ends.h"
 #include "storage/mutant.h"
 #include "storage/offline.h"
 #include "storage/own_directory.h"
@@ -41,11 +42,11 @@ Status FinishCreation(const std::string& dir, const RocksdbOptions& options, Sto
 }
 
 // All that can be known of a store before RocksDB opens it: from then on files change.
-Status CheckStore(const std::string& dir, const Format& format) {
+Status CheckStore(const std::string& dir, const Format& format, LogEnds* ends) {
   Manifest manifest;
-  Status status = CheckDatabase(dir, &manifest);
+  Status status = CheckDatabase(dir, &manifest, ends);
   if (status.ok()) status = CheckTables(dir, manifest);
-  if (status.ok()) status = CheckOpens(dir);
+  if (status.ok()) status = CheckOpens(dir, manifest);
   if (!status.ok()) return status;
   StoreRecord record;
   const Status found = FindStoreRecord(dir, manifest, &record);
@@ -88,7 +89,8 @@ class RocksdbStorage final : public Storage {
  private:
   // What there is before: nothing, or what an unfinished creation left, or a whole store.
   enum class Found : uint8_t { kNothing, kUnfinished, kStore };
-  Status OpenDatabase(Found found);
+  // `ends`: of logs that are not whole.
+  Status OpenDatabase(Found found, LogEnds ends);
   Status OpenAgain();
   Status Condition();
   Status Fail(Status status);
@@ -102,11 +104,12 @@ class RocksdbStorage final : public Storage {
 
   const std::string dir_;
   const RocksdbOptions options_;
-  std::string uuid_;                                    // Of the store; constant after Open.
-  Status lost_;                                         // Not Ok: the ownership is, for good.
-  std::shared_ptr<BackgroundError> background_;         // Of db_.
-  std::unique_ptr<OwnerLock> owner_;                    // Before db_: dropped after it.
-  std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
+  std::string uuid_;                             // Of the store; constant after Open.
+  Status lost_;                                  // Not Ok: the ownership is, for good.
+  std::shared_ptr<BackgroundError> background_;  // Of db_.
+  std::unique_ptr<OwnerLock> owner_;             // Before db_: dropped after it.
+  std::unique_ptr<rocksdb::Env> shortened_;      // Where a log has an end of its own. Before db_.
+  std::unique_ptr<rocksdb::DB> db_;              // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
   bool numbers_fit_ = false;  // RocksDB's number of each family of db_ is ours.
 
@@ -119,11 +122,12 @@ Status RocksdbStorage::Open(const DirectoryLook& look, std::unique_ptr<OwnerLock
   owner_ = std::move(owner);
   if (look.state == DirectoryState::kStore) {
     uuid_ = look.format.uuid;
-    const Status status = CheckStore(dir_, look.format);
+    LogEnds ends;
+    const Status status = CheckStore(dir_, look.format, &ends);
     if (!status.ok()) owner_->Withdraw();
-    return status.ok() ? OpenDatabase(Found::kStore) : status;
+    return status.ok() ? OpenDatabase(Found::kStore, std::move(ends)) : status;
   }
-  Status status = OpenDatabase(look.has_database ? Found::kUnfinished : Found::kNothing);
+  Status status = OpenDatabase(look.has_database ? Found::kUnfinished : Found::kNothing, {});
   Format format;
   if (status.ok()) status = FinishCreation(dir_, options_, this, &format);
   uuid_ = format.uuid;
@@ -131,9 +135,11 @@ Status RocksdbStorage::Open(const DirectoryLook& look, std::unique_ptr<OwnerLock
 }
 
 // Opens the database, with all families.
-Status RocksdbStorage::OpenDatabase(Found found) {
+Status RocksdbStorage::OpenDatabase(Found found, LogEnds ends) {
   background_ = std::make_shared<BackgroundError>();
   rocksdb::DBOptions db_options = DatabaseOptions(options_, background_);
+  shortened_ = EnvWithLogEnds(db_options.env, std::move(ends));
+  if (shortened_ != nullptr) db_options.env = shortened_.get();
   db_options.info_log = OpenInfoLog(dir_);
   // Only here, where the user asked for a new store: otherwise a lost CURRENT would become one.
   db_options.create_if_missing = found != Found::kStore;
@@ -248,8 +254,9 @@ Status RocksdbStorage::OpenAgain() {
   if (look.format.uuid != uuid_) {
     return Status::NotFound(dir_ + " is another store now: " + look.format.uuid + ", not " + uuid_);
   }
-  status = CheckStore(dir_, look.format);
-  return status.ok() ? OpenDatabase(Found::kStore) : status;
+  LogEnds ends;
+  status = CheckStore(dir_, look.format, &ends);
+  return status.ok() ? OpenDatabase(Found::kStore, std::move(ends)) : status;
 }
 
 Status RocksdbStorage::Close() {

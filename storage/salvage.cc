@@ -217,7 +217,7 @@ Status Salvaging::TakeLogs() {
   std::vector<WalFile> wals;
   Status status = ListWals(dir_, &wals);
   if (status.ok() && manifest_) {
-    status = CheckWals(dir_, *manifest_);
+    status = CheckWals(dir_, *manifest_, nullptr);
     if (status.code() == StatusCode::kCorruption) Lose("the logs", status.message());
     if (status.code() == StatusCode::kCorruption) status = Status::Ok();
   }

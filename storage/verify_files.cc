@@ -68,7 +68,7 @@ Status FilesCheck::Run() {
     Note(CheckStoreRecord(dir_, found, record, look.format));
   }
   // Of what has been found already it would only say it again.
-  if (error_.ok() && report_->findings.empty()) Note(CheckOpens(dir_));
+  if (error_.ok() && report_->findings.empty()) Note(CheckOpens(dir_, manifest));
   return error_;
 }
 
@@ -112,7 +112,7 @@ void FilesCheck::CheckEachLog(const Manifest& manifest) {
     all_good &= status.ok();
     ++report_->logs;
   }
-  if (all_good) Note(CheckWals(dir_, manifest));
+  if (all_good) Note(CheckWals(dir_, manifest, nullptr));
 }
 
 // What a running owner may have changed: the names of all files, and the manifest.

@@ -105,6 +105,7 @@ Status WalChain::End() const {
 
 LogUse WalUse(WalLook* look, std::function<Status(std::string_view batch)> take) {
   LogUse use;
+  use.zeros_are_torn = true;
   use.plausible = [look](std::string_view fragment) {
     return fragment.size() >= kBatchHeaderBytes && ReadLittle(fragment, 8) >= look->next_sequence;
   };
@@ -149,7 +150,7 @@ Status CheckWal(const std::string& path, WalLook* look) {
   return ScanLog(path, use, look);
 }
 
-Status CheckWals(const std::string& dir, const Manifest& manifest) {
+Status CheckWals(const std::string& dir, const Manifest& manifest, LogEnds* ends) {
   std::vector<WalFile> wals;
   Status status = ListWals(dir, &wals);
   if (!status.ok()) return status;
@@ -167,6 +168,7 @@ Status CheckWals(const std::string& dir, const Manifest& manifest) {
       continue;
     }
     if (status.ok()) status = chain.Add(wal, look);
+    if (look.zeroed && ends != nullptr) ends->emplace(wal.name, look.good_bytes);
   }
   return status.ok() ? chain.End() : status;
 }

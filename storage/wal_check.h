@@ -5,18 +5,20 @@
 // there makes it forget that record and all after it, silently. This look tells them apart with
 // care:
 //
-//   torn tail   The file ends inside its last record; or zeros stand where its last record would
-//   be.
-//               Nothing that was acknowledged as durable is missing.
-//   Corruption  Any other record that is not whole, and a torn one that whole records follow, in
-//   its
+//   torn tail   The file ends inside its last record; or zeros to its end stand where that would be, or
+//               from the begin of a sector on for the rest of it: what some file systems leave of bytes
+//               that were not synced when the power went. Nothing that was acknowledged as durable is
+//               missing.
+//   Corruption  Any other record that is not whole, and a torn one that whole records follow, in its
 //               own file or in the sequence numbers of the next one.
 //
 // Every single flipped bit that changes what the log says is found, in the last record too: if only
-// the length is wrong, the checksum still fits the bytes that are there. What nothing in the file
-// can show is a log that was cut off, at the end of a record or inside it: that looks as if its
-// writer had been killed. Zeros with whole records behind them, which a power cut can leave of
-// writes that were never synced, are called Corruption: the same could be damage to synced ones.
+// the length is wrong, the checksum still fits the bytes that are there; and a record that ends in zeros
+// of its own, and is one bit away from being whole, is none that lost its end. What nothing in the file
+// can show is a log that was cut off, at the end of a record or inside it, or zeroed from there: that looks
+// as if its writer had been killed, or the power had gone. Zeros with anything but zeros behind them, which
+// a power cut can leave of writes that were never synced, are called Corruption: the same could be
+// damage to synced ones.
 //
 // A power cut apart, two logs follow one another without a gap in their sequence numbers, and so do
 // the records of one log: so a log that is missing between two others is found as well.
@@ -26,6 +28,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,9 +50,13 @@ struct WalLook : LogLook {
 // Reads one log. Corruption names the file and the offset. NotFound: it does not exist (any more).
 Status CheckWal(const std::string& path, WalLook* look);
 
+// Where logs, and the manifest, end, by their names: those with a record that ends in zeros which are none of it. RocksDB
+// would call that damage, and must not see more of them (log_ends.h).
+using LogEnds = std::map<std::string, uint64_t>;
+
 // Reads all logs of a store that its manifest needs. Corruption: one of them is damaged, or one is
-// missing. A running owner may be appending meanwhile: its last record then is torn.
-Status CheckWals(const std::string& dir, const Manifest& manifest);
+// missing. A running owner may be appending meanwhile: its last record then is torn. `ends` may be null.
+Status CheckWals(const std::string& dir, const Manifest& manifest, LogEnds* ends);
 
 // What logs are read with: which bytes a batch may begin with.
 LogUse WalUse(WalLook* look, std::function<Status(std::string_view batch)> take);

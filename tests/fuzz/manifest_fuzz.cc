@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!status.ok()) return 0;
   // What it names is not there; that must be said, not more.
   const wq::Status sizes = wq::storage::CheckTableEnds(scratch.path(), manifest);
-  const wq::Status logs = wq::storage::CheckWals(scratch.path(), manifest);
+  const wq::Status logs = wq::storage::CheckWals(scratch.path(), manifest, nullptr);
   WQ_CHECK(sizes.ok() || sizes.code() == wq::StatusCode::kCorruption, "an odd error");
   WQ_CHECK(logs.ok() || logs.code() == wq::StatusCode::kCorruption, "an odd error");
   return 0;

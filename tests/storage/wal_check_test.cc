@@ -18,11 +18,12 @@ TEST(Crc32c, KnownVectors) {
 class WalCheckTest : public ::testing::Test {
  protected:
   // Writes one batch for each size: key "0", "1", ... with a value of that many bytes.
-  void Write(const std::vector<size_t>& sizes) {
+  void Write(const std::vector<size_t>& sizes, char filling = 'v') {
     std::unique_ptr<Storage> storage;
     ASSERT_OK(OpenNew(store_, &storage));
     for (size_t i = 0; i < sizes.size(); ++i) {
-      ASSERT_OK(Put(storage.get(), Family::kDirty, std::to_string(i), std::string(sizes[i], 'v')));
+      ASSERT_OK(
+          Put(storage.get(), Family::kDirty, std::to_string(i), std::string(sizes[i], filling)));
     }
     storage.reset();
     const std::vector<std::string> logs = FilesWithSuffix(store_, ".log");
@@ -39,7 +40,7 @@ class WalCheckTest : public ::testing::Test {
   Status Check() {
     Manifest manifest;
     Status status = ReadManifest(store_, &manifest);
-    return status.ok() ? CheckWals(store_, manifest) : status;
+    return status.ok() ? CheckWals(store_, manifest, nullptr) : status;
   }
   // How many of the keys a reader sees; they have to be the first ones.
   uint64_t KeysSeen() {
@@ -160,6 +161,65 @@ TEST_F(WalCheckTest, ZerosAtTheEndAreATornTail) {
     EXPECT_EQ(look.records, records_);
     EXPECT_EQ(KeysSeen(), 2U);
   }
+}
+
+// What is left of a record of which some sectors were not written before the power went, though the
+// file had its length by then.
+TEST_F(WalCheckTest, ZerosFromASectorToTheEndAreATornTail) {
+  Write({300, 3000, 40'000, 100});
+  uint64_t records = 0;
+  for (size_t zeros = 512; zeros < bytes_.size(); zeros += 512) {
+    SCOPED_TRACE("zeros from " + std::to_string(zeros));
+    std::string left = bytes_.substr(0, zeros);
+    left.resize(bytes_.size() + zeros % 1024 * 100, '\0');
+    WriteFile(log_, left);
+    WalLook look;
+    ASSERT_OK(CheckWal(log_, &look));
+    EXPECT_TRUE(look.torn);
+    EXPECT_GE(look.records, records);
+    EXPECT_LE(look.good_bytes, zeros);
+    if (look.records != records || zeros % 8192 == 0) {
+      EXPECT_OK(Check());
+      EXPECT_EQ(KeysSeen(), look.records - 1);
+      EXPECT_EQ(ReadFile(log_), left);
+    }
+    records = look.records;
+  }
+  EXPECT_EQ(records, records_ - 1);
+}
+
+TEST_F(WalCheckTest, TheOwnerOpensALogWithZerosInItsLastRecord) {
+  Write({10, 3000});
+  std::fill(bytes_.begin() + 1024, bytes_.end(), '\0');
+  WriteFile(log_, bytes_);
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenExisting(store_, &storage));
+  ASSERT_OK(Put(storage.get(), Family::kDirty, "1", "again"));
+  storage.reset();
+  EXPECT_EQ(KeysSeen(), 2U);
+  ASSERT_OK(OpenExisting(store_, &storage));
+  EXPECT_EQ(Contents(*storage, Family::kDirty), "0=vvvvvvvvvv 1=again");
+}
+
+TEST_F(WalCheckTest, ZerosInARecordWithAnythingBehindThemAreCorruption) {
+  Write({10, 3000, 40'000});
+  for (const size_t behind : std::vector<size_t>{3500, 4096, 32'767, 32'768, 40'000, 100'000}) {
+    std::string damaged = bytes_.substr(0, 1024);
+    damaged.resize(behind, '\0');
+    WriteFile(log_, damaged + "x");
+    EXPECT_STATUS(kCorruption, log_ + ", offset ", Check());
+  }
+  // In the record itself, and in its last sector.
+  std::string damaged = bytes_.substr(0, 1000);
+  damaged.resize(5000, '\0');
+  damaged[bytes_.find(std::string(7, 'v')) + 3000] = 'x';
+  WriteFile(log_, damaged);
+  EXPECT_STATUS(kCorruption, log_ + ", offset ", Check());
+}
+
+TEST_F(WalCheckTest, EveryFlippedBitIsFoundInRecordsThatEndInZeros) {
+  Write({10, 1500}, '\0');
+  ExpectEveryFlipIsFound(13);
 }
 
 TEST_F(WalCheckTest, ZerosWithRecordsBehindThemAreCorruption) {
