@@ -78,7 +78,7 @@ bool IsWhole(std::string_view bytes) {
 bool IsOneBitOff(std::string_view bytes, const Header& header) {
   const uint32_t crc = Crc32c(0, bytes.substr(kHeaderBytes - 1, 1 + header.length));
   if (std::has_single_bit(MaskCrc32c(crc) ^ header.crc)) return true;
-  constexpr std::string_view kZero("", 1);
+  constexpr std::string_view kZero("\0", 1);
   const uint32_t of_zero = Crc32c(0, kZero);
   // What each bit of the last byte does to the checksum; then of the byte before it.
   std::array<uint32_t, 8> bits = {};

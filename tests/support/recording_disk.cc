@@ -30,11 +30,11 @@ std::string Survivor(const std::string& contents, uint64_t synced, Unsynced unsy
   }
   std::string left = contents;
   if (unsynced == Unsynced::kHoles) {
-    for (uint64_t page = synced / RecordingDisk::kPage; page * RecordingDisk::kPage < size;
-         ++page) {
+    for (uint64_t sector = synced / RecordingDisk::kSector; sector * RecordingDisk::kSector < size;
+         ++sector) {
       if ((*random)() % 3 == 0) {
-        const uint64_t begin = std::max(synced, page * RecordingDisk::kPage);
-        const uint64_t end = std::min(size, (page + 1) * RecordingDisk::kPage);
+        const uint64_t begin = std::max(synced, sector * RecordingDisk::kSector);
+        const uint64_t end = std::min(size, (sector + 1) * RecordingDisk::kSector);
         std::fill(left.begin() + static_cast<int64_t>(begin),
                   left.begin() + static_cast<int64_t>(end), '\0');
       }

@@ -26,13 +26,12 @@ enum class Unsynced : uint8_t {
   kKept,
   kTorn,    // A number of whole sectors is there.
   kZeroed,  // A number of whole sectors is there; the file has its length, and zeros.
-  kHoles,   // Each page is there, or zeros.
+  kHoles,   // Each sector is there, or zeros.
 };
 
 class RecordingDisk final : public WatchedDisk {
  public:
   static constexpr uint64_t kSector = 512;
-  static constexpr uint64_t kPage = 4096;
 
   // What `dir` holds already counts as synced.
   explicit RecordingDisk(const std::string& dir);

@@ -18,23 +18,31 @@ mkdir -p "$logs"
 tests=build/tests
 gtest() { "$tests/$1" --gtest_brief=1 --gtest_color=no "${@:2}"; }
 
-# A part NAME is a function torture_NAME SEED SECONDS: it runs for about so long, at most once more than that,
-# and prints lines "total: 12 kills, 34 calls".
-torture_model() { WQ_MODEL_SEED=$1 WQ_MODEL_CALLS=3000000 gtest model_tests --gtest_filter='Rules/*'; }
-torture_kill() { WQ_KILL_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-500} gtest crash_tests; }
+# upto MOST SECONDS RATE: what is done in so many seconds, of so many a second.
+upto() { echo $(($2 * $3 < $1 ? $2 * $3 : $1)); }
+
+# A part NAME is a function torture_NAME SEED SECONDS: it runs for at most about so long, and is repeated
+# until that is over; it prints lines "total: 12 kills, 34 calls". The mutants take what they take.
+torture_model() {
+  WQ_MODEL_SEED=$1 WQ_MODEL_CALLS=$(upto 3000000 "$2" 30000) gtest model_tests --gtest_filter='Rules/*'
+}
+torture_kill() { WQ_KILL_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests; }
 torture_power() {
   local every=  # Empty: at random calls.
   if (($1 % 3 == 0)); then every=1; fi
-  WQ_POWER_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-1000} WQ_POWER_EVERY=$every gtest power_tests
+  WQ_POWER_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-$(upto 1000 "$2" 15)} WQ_POWER_EVERY=$every gtest power_tests
 }
 torture_faults() {
   local every=7 tries=60
-  if (($1 % 4 == 0)); then every=1 tries=0; fi  # Every one.
+  if (($2 < 300)); then every=50 tries=4; fi
+  if (($2 >= 3000 && $1 % 4 == 0)); then every=1 tries=0; fi  # Every one.
   WQ_FAULT_SEED=$1 WQ_FAULT_EVERY=$every WQ_CALL_TRIES=$tries gtest faults_tests
 }
 torture_soak() { WQ_SOAK_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
-torture_threads() { WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=300 gtest engine_tests --gtest_filter='*Concurrency*'; }
-torture_corruption() { WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_CASES=20000 gtest corruption_tests; }
+torture_threads() {
+  WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=$(upto 300 "$2" 2) gtest engine_tests --gtest_filter='*Concurrency*'
+}
+torture_corruption() { WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_CASES=$(upto 20000 "$2" 100) gtest corruption_tests; }
 torture_fuzzers() { tools/dev/fuzz.sh $(($2 / $(find tests/fuzz -name '*_fuzz.cc' | wc -l) + 1)); }
 torture_mutants() { tests/mutants/run.sh; }
 
