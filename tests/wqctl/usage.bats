@@ -27,6 +27,14 @@ load helpers
   contains "$output" "WQ_STORE"
 }
 
+@test "help is --help, and help VERB is VERB --help" {
+  cmp <(wqctl help) <(wqctl --help)
+  cmp <(wqctl help inspect) <(wqctl inspect --help)
+  cmp <(wqctl help snapshot) <(wqctl snapshot --help)
+  cmp <(wqctl help quarantine ls) <(wqctl quarantine ls --help)
+  run -2 wqctl help frobnicate
+}
+
 @test "verbs of two words: which one, and what there is" {
   for family in quarantine cursor; do
     run -2 --separate-stderr wqctl "$family"

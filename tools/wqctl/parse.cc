@@ -159,6 +159,10 @@ Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, In
 Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input input) {
   if (words.empty()) Usage("which verb? One of " + VerbNames({}));
   std::string name = TakeFirst(&words);
+  if (name == "help") {  // "help VERB" is "VERB --help".
+    words.emplace_back("--help");
+    return ParseVerb(std::move(words), settings, no_pager, std::move(input));
+  }
   if (name.starts_with('-')) Usage("unknown option \"" + name + "\"");
   std::string family;
   if (std::any_of(std::begin(kVerbs), std::end(kVerbs),
@@ -192,8 +196,9 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
   if (mark != words.end()) input.behind.emplace(mark + 1, words.end());
   try {
     RootOptions root;
-    Words rest =
-        ParseRoot(Words(words.begin(), mark), VerbList({}) + std::string(kAboutStore), &root);
+    const std::string about = VerbList({}) + std::string(kAboutStore);
+    Words rest = ParseRoot(Words(words.begin(), mark), about, &root);
+    if (rest == Words{"help"}) rest = ParseRoot({"--help"}, about, &root);  // Throws the help.
     const Settings settings = ReadSettings();
     input.store_dir = root.store_dir.empty() ? settings.store : root.store_dir;
     return ParseVerb(std::move(rest), settings, root.no_pager, std::move(input));
