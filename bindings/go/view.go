@@ -21,8 +21,8 @@ import (
 //	defer view.Close()
 //	err = view.Entries("pods", func(e wq.Entry) bool { fmt.Println(e.Key, e.State); return true })
 //
-// Calls of one view wait for each other, and hold a thread; the functions that are called with entries must
-// not call the view. A View that nothing refers to any more is closed.
+// Calls of one view wait for each other, and hold a thread. The functions that are called with entries must
+// not call the view, and may panic, but not end their goroutine otherwise. A View that nothing refers to any more is closed.
 type View struct {
 	handle C.wq_view
 }
