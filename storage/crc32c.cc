@@ -46,7 +46,9 @@ uint32_t Crc32c(uint32_t crc, std::string_view bytes) {
   static const bool has_instruction = __builtin_cpu_supports("sse4.2");
   if (has_instruction) return ~ByInstruction(~crc, bytes);
 #endif
-  return ~ByTable(~crc, bytes);
+  return Crc32cByTable(crc, bytes);
 }
+
+uint32_t Crc32cByTable(uint32_t crc, std::string_view bytes) { return ~ByTable(~crc, bytes); }
 
 }  // namespace wq::storage

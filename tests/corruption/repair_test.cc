@@ -142,6 +142,50 @@ TEST_F(RepairTest, AnyDamageLeavesASoundNewStore) {
   }
 }
 
+// Of two rows of which only one can be true the one stays that costs least: nothing of a sound file is taken
+// for damage, and still the new store is sound.
+TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(store_, &storage));
+  MutationBatch batch;
+  PutQueue({"pods", 1, 1}, &batch);
+  PutQueue({"twin", 1, 1}, &batch);
+  PutQueue({"half~loading", 2, 1}, &batch);
+  PutPending(2, {.key = "of-no-queue", .sequence = 1}, &batch);
+  PutQueueState(1, {.sequence_high_water = 3}, &batch);
+  PutPending(1, {.key = "young-in-lane", .sequence = 5}, &batch);
+  PutPending(1, {.key = "young-in-lane", .lane = kSlowLane, .sequence = 6}, &batch);
+  PutPending(1, {.key = "old-in-lane", .lane = kSlowLane, .sequence = 7}, &batch);
+  PutPending(1, {.key = "old-in-lane", .sequence = 8}, &batch);
+  PutDelayed(1, {.key = "delayed", .ready_at_us = 5, .delay_us = 1}, &batch);
+  PutDelayed(1, {.key = "delayed", .ready_at_us = 6, .delay_us = 1}, &batch);
+  PutDelayed(1, {.key = "bad", .ready_at_us = 7, .delay_us = 1}, &batch);
+  PutFailures(1, {.key = "bad", .count = 2}, &batch);
+  PutQuarantine(1, {.failures = {.key = "bad"}}, &batch);
+  batch.Put(Family::kDelayed, "x", "");  // No key of this family.
+  ASSERT_OK(storage->Write(batch, false));
+  ASSERT_OK(storage->Close());
+  storage.reset();
+
+  std::string losses;
+  for (const Loss& loss : RepairFiles(ReadStore(store_)).losses) {
+    losses += loss.where + ": " + loss.what + "\n";
+  }
+  for (const char* const part :
+       {"queue twin: it has the id of queue pods", "'young-in-lane' was pending twice",
+        "'old-in-lane' was pending twice", "'delayed' was delayed twice: the later",
+        "'bad' is in quarantine: its delay", "'bad' is in quarantine: its older failures",
+        "queue pods: its state", "a record: "}) {
+    EXPECT_NE(losses.find(part), std::string::npos) << part << " is not in\n" << losses;
+  }
+  EXPECT_EQ(losses.find("of-no-queue"), std::string::npos) << "nobody's, and so no loss\n"
+                                                           << losses;
+  EXPECT_EQ(Rows(Family::kDirty, into_).size(), 1U);
+  EXPECT_EQ(Rows(Family::kLanes, into_).size(), 1U);
+  EXPECT_EQ(Rows(Family::kDelayed, into_).size(), 1U);
+  EXPECT_TRUE(Rows(Family::kFailures, into_).empty());
+}
+
 TEST_F(RepairTest, WhatIsNoStoreOrWhatIsThereAlreadyIsRefused) {
   RepairReport report;
   EXPECT_STATUS(kNotFound, "no store", Repair(store_, into_, &report));

@@ -206,6 +206,39 @@ TEST_F(StoreViewTest, FindTellsAllThatIsKnown) {
   EXPECT_THAT(Found(""), ElementsAre(StartsWith("NotFound: ")));
 }
 
+TEST_F(StoreViewTest, ThePlaceOfAKeyIsThatAmongAllLanes) {
+  Pending("slow", 9, kSlowLane);
+  Pending("second", 2);
+  Pending("first", 1);
+  Pending("urgent", 3, 5);
+  View();
+  uint64_t place = 0;
+  for (const char* const key : {"urgent", "first", "second", "slow"}) {
+    std::vector<Entry> found;
+    ASSERT_TRUE(view_->Find("pods", key, &found).ok());
+    KeyPosition exact;
+    ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 100, &exact).ok());
+    EXPECT_EQ(exact.at_least, place) << key;
+    EXPECT_EQ(exact.at_most, place) << key;
+    KeyPosition roughly;
+    ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 0, &roughly).ok());
+    EXPECT_LE(roughly.at_least, place) << key;
+    EXPECT_GE(roughly.at_most, place) << key;
+    EXPECT_EQ(view_->PositionOf("nobody", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
+    ++place;
+  }
+}
+
+// Nothing was ever added to it.
+TEST_F(StoreViewTest, AQueueWithoutAStateOfItsOwn) {
+  View();
+  QueueInfo info;
+  ASSERT_TRUE(view_->Info("pods", &info).ok());
+  EXPECT_EQ(info.sequence_high_water, 0U);
+  EXPECT_FALSE(info.paused);
+  EXPECT_EQ(view_->Info("nobody", &info).code(), StatusCode::kNotFound);
+}
+
 TEST_F(StoreViewTest, KeysAreBytes) {
   const std::string key("\0\xFF\n\"", 4);
   Pending(key, 1);

@@ -14,6 +14,13 @@ TEST(Crc32c, KnownVectors) {
   EXPECT_EQ(Crc32c(0, std::string(32, '\xff')), 0x62a8ab43U);
 }
 
+TEST(Crc32c, ByTableIsTheSame) {
+  const std::string bytes(1000, '\x5a');
+  for (size_t size = 0; size < bytes.size(); size += 37) {
+    EXPECT_EQ(Crc32cByTable(7, bytes.substr(0, size)), Crc32c(7, bytes.substr(0, size)));
+  }
+}
+
 // A store that was abandoned with records in its log alone.
 class WalCheckTest : public ::testing::Test {
  protected:

@@ -34,7 +34,7 @@ torture_power() {
 }
 torture_faults() {
   local every=7 tries=60
-  if (($2 < 300)); then every=50 tries=4; fi
+  if (($2 < 300)); then every=15 tries=4; fi
   if (($2 >= 3000 && $1 % 4 == 0)); then every=1 tries=0; fi  # Every one.
   WQ_FAULT_SEED=$1 WQ_FAULT_EVERY=$every WQ_CALL_TRIES=$tries gtest faults_tests
 }
