@@ -103,7 +103,7 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
   if (Status s = storage::GetStore(*rep->reader, &store); !s.ok()) {
     // There is a store here, so its own record must be there too.
     if (s.code() == StatusCode::kNotFound)
-      return Status::Corruption("the store's record is missing");
+      return Status::Corruption(dir + ": the store's record is missing");
     return s;
   }
   Status s = storage::ScanQueues(*rep->reader, [&](const storage::QueueRecord& record) {
