@@ -6,7 +6,7 @@
 // A few more fail in the midst of a life, where there is certainly something to mend.
 //
 // WQ_FAULT_SEED picks the seed. WQ_FAULT_EVERY is the distance between the calls that are tried: 1 tries
-// every one; without it about WQ_FAULT_TRIES (forty) are.
+// every one; without it about WQ_FAULT_TRIES (two dozen) are.
 
 #include <signal.h>
 #include <unistd.h>
@@ -194,7 +194,7 @@ TEST_P(FailingCallsTest, NothingAcknowledgedIsLost) {
   seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
   TryCase(UINT64_MAX - 1);  // How many calls there are.
-  const uint64_t tries = FromEnvironment("WQ_FAULT_TRIES", 40);
+  const uint64_t tries = FromEnvironment("WQ_FAULT_TRIES", 24);
   const uint64_t every = FromEnvironment("WQ_FAULT_EVERY", std::max<uint64_t>(1, calls_ / tries));
   bool met = true;
   for (uint64_t at = seed_ % every; met && !HasFailure(); at += every) {
