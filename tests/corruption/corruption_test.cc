@@ -29,7 +29,7 @@ using support::FromEnvironment;
 constexpr uint64_t kCases = 1000;  // Three times as slow.
 constexpr size_t kByteStep = 8;
 #else
-constexpr uint64_t kCases = 2500;
+constexpr uint64_t kCases = 4500;
 constexpr size_t kByteStep = 1;
 #endif
 
