@@ -4,13 +4,13 @@
 #include <rocksdb/db.h>
 #include <rocksdb/sst_file_reader.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
 
+#include "storage/disk.h"
 #include "storage/files.h"
 #include "storage/manifest.h"
 #include "storage/offline.h"
@@ -32,18 +32,17 @@ std::optional<Family> FamilyOf(std::string_view name) {
 Status CopyFile(const std::string& from, const std::string& to) {
   const FileDescriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!source.valid()) return IOErrorOf("cannot open", from, errno);
-  const FileDescriptor target(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const FileDescriptor target(
+      DiskCalls().Open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW));
   if (!target.valid()) return IOErrorOf("cannot create", to, errno);
   std::string chunk(size_t{1} << 20, '\0');
-  for (;;) {
-    const ssize_t n = read(source.get(), chunk.data(), chunk.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return IOErrorOf("cannot read", from, errno);
-    if (n == 0) return Status::Ok();
-    Status written =
-        WriteAll(target.get(), to, std::string_view(chunk).substr(0, static_cast<size_t>(n)));
-    if (!written.ok()) return written;
+  Status status;
+  size_t got = chunk.size();
+  for (uint64_t done = 0; status.ok() && got == chunk.size(); done += got) {
+    status = ReadAt(source.get(), from, done, chunk.size(), chunk.data(), &got);
+    if (status.ok()) status = WriteAll(target.get(), to, std::string_view(chunk).substr(0, got));
   }
+  return status;
 }
 
 // One salvage: tables first, then the logs on top of them.

@@ -1,9 +1,9 @@
 // Importers, diffs, snapshots and checks of the C interface, used wrongly.
 
-#include <filesystem>
 #include <string>
 
 #include "tests/c/c_fixture.h"
+#include "tests/support/environment.h"
 
 namespace wq::c {
 namespace {
@@ -11,16 +11,13 @@ namespace {
 class StoresCTest : public CTest {
  protected:
   StoresCTest() {
-    std::string name = std::filesystem::temp_directory_path() / "wq_c_stores.XXXXXX";
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    dir_ = name;
     entry_.size = sizeof entry_;
     entry_.key = "k";
     entry_.key_size = 1;
   }
-  ~StoresCTest() override { std::filesystem::remove_all(dir_); }
 
-  std::string dir_;
+  const support::ScratchDirectory scratch_;
+  const std::string& dir_ = scratch_.path();
   wq_entry entry_{};
   wq_importer importer_ = WQ_NO_IMPORTER;
   wq_diff diff_ = WQ_NO_DIFF;
