@@ -65,6 +65,18 @@ void Journal::Kick() {
   }
 }
 
+void Journal::AnnounceSlow() {
+  {
+    const MutexLock lock(mu_);
+    announced_ = true;
+    if (writer_sleep_ == Sleep::kAwake) {
+      return;
+    }
+    writer_sleep_ = Sleep::kAwake;
+  }
+  writer_cv_.NotifyOne();
+}
+
 Status Journal::Wait(Position position, Durability durability) {
   Kick();
   if (!must_look_.load(std::memory_order_relaxed)) {
@@ -192,6 +204,10 @@ void Journal::WriteLoop() {
       AwaitMending();
       continue;
     }
+    if (announced_ && !urgent_) {  // What is urgent already is not to wait for more.
+      Collect();
+      continue;
+    }
     if (open_.empty()) {
       writer_sleep_ = Sleep::kAsleep;
       writer_cv_.Wait(mu_);
@@ -199,11 +215,14 @@ void Journal::WriteLoop() {
     }
     const auto until = std::chrono::steady_clock::now() + options_.flush_interval;
     bool in_time = true;
-    while (!urgent_ && !stopping_ && failed_.ok() && in_time) {
+    while (!urgent_ && !announced_ && !stopping_ && failed_.ok() && in_time) {
       writer_sleep_ = Sleep::kDozing;
       in_time = writer_cv_.WaitUntil(mu_, until);
     }
     writer_sleep_ = Sleep::kAwake;
+    if (announced_ && !urgent_) {
+      continue;  // Both in one write.
+    }
     while (writing_) {
       done_cv_.Wait(mu_);
     }
@@ -215,6 +234,15 @@ void Journal::WriteLoop() {
     }
   }
   writer_sleep_ = Sleep::kAwake;
+}
+
+void Journal::Collect() {
+  announced_ = false;  // Before: what is announced from now on may come too late for this collect.
+  mu_.Unlock();
+  if (options_.collect != nullptr) {
+    options_.collect();
+  }
+  mu_.Lock();
 }
 
 // --- Mending ---

@@ -54,6 +54,8 @@ class Journal {
     // Called by the background thread after a failure, holding no lock; returns true once the journal is
     // healthy again, or false to be called no more. Null: a failure is final.
     std::function<bool()> mend = nullptr;
+    // Called by the background thread after an Announce, holding no lock: appends what was announced.
+    std::function<void()> collect = nullptr;
   };
 
   // `storage` is borrowed.
@@ -67,6 +69,17 @@ class Journal {
   // REQUIRES: the batch is not empty; Wait or Kick is called afterwards, outside the queue's lock.
   Position Append(const storage::MutationBatch& batch, Urgency urgency,
                   const RowChange& change = {});
+
+  // Somebody has something to append, and leaves that to Options::collect. Not under a queue's lock.
+  // What was stored before this call, sequentially consistent, is seen by a collect yet to end.
+  void Announce() {
+    if (!announced_) {
+      AnnounceSlow();
+    }
+  }
+
+  // Whether an Append has to be followed by a Wait at kAsync, too: it failed, or too much is open.
+  bool MustWait() const { return must_look_.load(std::memory_order_relaxed); }
 
   // Returns when everything up to `position` is as durable as asked for. At kAsync that is at once,
   // unless more than max_batch_bytes are open. Blocks: for one or two writes.
@@ -102,6 +115,7 @@ class Journal {
 
  private:
   void WriteLoop();
+  void Collect() WQ_REQUIRES(mu_);
   // A write of in_flight_, which is this thread's until EndWrite.
   struct Flight {
     Position end;
@@ -115,6 +129,7 @@ class Journal {
   Followers::Called EndWrite(const Status& status, Position end, bool sync) WQ_REQUIRES(mu_);
   void AwaitMending() WQ_REQUIRES(mu_);
   bool Full() const WQ_REQUIRES(mu_) { return open_.bytes() > options_.max_batch_bytes; }
+  void AnnounceSlow() WQ_EXCLUDES(mu_);
   Status WaitSlow(Position position, Durability durability);
   bool GatheredMeanwhile(Position position, bool power);
 
@@ -126,6 +141,7 @@ class Journal {
   std::atomic<Position> synced_seen_{0};
   std::atomic<int> waiting_{0};         // Calls of WaitSlow under way.
   std::atomic<bool> must_look_{false};  // failed, or more than max_batch_bytes are open.
+  std::atomic<bool> announced_{false};  // Since the last collect began. Set under mu_.
   std::atomic<bool> must_wake_{false};  // The background thread should be woken.
 
   mutable Mutex mu_;

@@ -33,6 +33,7 @@ class Parking {
   // Blocks: until somebody takes this thread out, or for no reason; false once the deadline has passed.
   bool Wait(Mutex& mu, Deadline deadline) WQ_REQUIRES(mu);
 
+  bool empty() const { return waiting_.empty(); }
   // Takes out up to `n` threads, the latest to come first: its caches are the warmest.
   Woken Take(size_t n);
   Woken TakeAll() { return Take(waiting_.size()); }

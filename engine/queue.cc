@@ -14,9 +14,6 @@ namespace {
 // Keys of an AddBatch that are added under one hold of the lock. While the next ones are added, the journal's
 // thread writes them.
 constexpr size_t kBatchStep = 256;
-// Keys whose places come into the cache while those before them are added.
-constexpr size_t kAhead = 16;
-
 void SetOutcome(AddOutcome outcome, AddOutcome* out) {
   if (out != nullptr) {
     *out = outcome;
@@ -37,13 +34,16 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   if (Status s = rep_->CheckKey(key); !s.ok()) {
     return s;
   }
-  rep_->Prefetch(key);
   const Durability durability = options.durability.value_or(rep_->options.durability);
+  if (outcome == nullptr && !rep_->IsWaitedFor(durability) && rep_->OfferAdd(key, options)) {
+    return {};
+  }
+  rep_->Prefetch(key);
   const std::string group = rep_->GroupOf(key, options);
   const int64_t wall_us = rep_->clock->WallUs();
   Rep::Effects effects;
   {
-    const MutexLock lock(rep_->mu);
+    const Rep::Lock lock(*rep_);
     if (rep_->shutting_down) {
       return rep_->RefuseAdd();
     }
@@ -69,13 +69,13 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
       groups.push_back(CheckKey(keys[i]).ok() ? GroupOf(keys[i], add) : std::string());
     }
   }
-  for (size_t i = begin; i < std::min(begin + kAhead, end); ++i) {
+  for (size_t i = begin; i < std::min(begin + kAddsAhead, end); ++i) {
     Prefetch(keys[i]);
   }
   const int64_t wall_us = clock->WallUs();
   Effects effects;
   {
-    const MutexLock lock(mu);
+    const Lock lock(*this);
     if (shutting_down) {
       return RefuseAdd();
     }
@@ -83,8 +83,8 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
       return s;
     }
     for (size_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) {
-        state.Prefetch(keys[i + kAhead]);
+      if (i + kAddsAhead < end) {
+        state.Prefetch(keys[i + kAddsAhead]);
       }
       if (WQ_MUTANT(batch_loses_last) && i + 1 == end) {
         break;
@@ -170,7 +170,7 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
     return s;
   }
   if (Status s = rep_->CheckKey(key); !s.ok()) {
-    const MutexLock lock(rep_->mu);
+    const Rep::Lock lock(*rep_);
     if (!rep_->state.IsProcessing(key)) {
       return s;  // A call that is refused takes no token of a bucket.
     }
@@ -221,7 +221,7 @@ Status Queue::Done(std::string_view key) {
   const int64_t now_us = rep_->metrics == nullptr ? 0 : rep_->clock->SteadyUs();
   int64_t worked_us = 0;
   {
-    const MutexLock lock(rep_->mu);
+    const Rep::Lock lock(*rep_);
     if (rep_->closed) {
       return rep_->RefuseAdd();
     }

@@ -39,7 +39,7 @@ Status Queue::CancelDelay(std::string_view key) {
 Status Queue::EndDelay(std::string_view key) {
   const Time now = rep_->clock->Now();
   {
-    const MutexLock lock(rep_->mu);
+    const Rep::Lock lock(*rep_);
     if (rep_->shutting_down) {
       return rep_->RefuseAdd();
     }
@@ -68,7 +68,7 @@ Status Queue::Join(std::unique_ptr<Worker>* worker) {
     return Status::InvalidArgument("queue '" + rep_->name + "' has no shards");
   }
   {
-    const MutexLock lock(rep_->mu);
+    const Rep::Lock lock(*rep_);
     worker->reset(new Worker(rep_.get(), rep_->shards.Join()));
   }
   rep_->WakeAll();  // Shards have changed hands.
@@ -77,7 +77,7 @@ Status Queue::Join(std::unique_ptr<Worker>* worker) {
 
 Worker::~Worker() {
   {
-    const MutexLock lock(queue_->mu);
+    const Queue::Rep::Lock lock(*queue_);
     queue_->shards.Leave(id_);
   }
   queue_->WakeAll();
@@ -90,7 +90,7 @@ Status Worker::GetFor(std::chrono::microseconds timeout, std::string* key) {
 }
 
 std::vector<uint32_t> Worker::Shards() const {
-  const MutexLock lock(queue_->mu);
+  const Queue::Rep::Lock lock(*queue_);
   std::vector<uint32_t> own = queue_->shards.Shards(id_);
   std::sort(own.begin(), own.end());
   return own;
@@ -116,7 +116,7 @@ Status Queue::Release(std::string_view key) {
   }
   const int64_t wall_us = rep_->clock->WallUs();
   {
-    const MutexLock lock(rep_->mu);
+    const Rep::Lock lock(*rep_);
     if (rep_->shutting_down) {
       return rep_->RefuseAdd();
     }
@@ -133,12 +133,12 @@ Status Queue::Drop(std::string_view key) {
 }
 
 bool Queue::IsQuarantined(std::string_view key) const {
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   return rep_->state.IsQuarantined(key);
 }
 
 std::vector<QuarantinedKey> Queue::Quarantined() const {
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   return rep_->state.Quarantined();
 }
 
@@ -160,7 +160,7 @@ Status Queue::SetCursor(std::string_view name, std::string_view value) {
 }
 
 Status Queue::GetCursor(std::string_view name, std::string* value) const {
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   const auto& cursors = rep_->state.cursors();
   const auto it = cursors.find(name);
   if (it == cursors.end()) {
@@ -177,7 +177,7 @@ Status Queue::EraseCursor(std::string_view name) {
 }
 
 std::map<std::string, std::string> Queue::Cursors() const {
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   const auto& cursors = rep_->state.cursors();
   return {cursors.begin(), cursors.end()};
 }
@@ -207,24 +207,24 @@ Status Queue::Resume() {
 // --- Readings ---
 
 uint64_t Queue::NumRequeues(std::string_view key) const {
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   return rep_->state.NumRequeues(key);
 }
 
 bool Queue::AddedAgain(std::string_view key) const {
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   return rep_->state.AddedAgain(key);
 }
 
 size_t Queue::Len() const {
   rep_->PromoteAll();
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   return rep_->state.Len();
 }
 
 QueueCounts Queue::Counts() const {
   rep_->PromoteAll();
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   return rep_->state.Counts();
 }
 
@@ -232,7 +232,7 @@ std::vector<QueuedKey> Queue::List(size_t offset, size_t limit) const {
   rep_->PromoteAll();
   std::vector<QueuedKey> keys;
   size_t at = 0;
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   rep_->state.ForEachQueued([&](const Item& item) {
     if (at++ >= offset && keys.size() < limit) {
       keys.push_back({.key = std::string(item.key()),
@@ -248,7 +248,7 @@ Status Queue::PositionOf(std::string_view key, size_t* position) const {
   rep_->PromoteAll();
   size_t before = 0;
   bool found = false;
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   rep_->state.ForEachQueued([&](const Item& item) {
     found = item.key() == key;
     before += found ? 0 : 1;
@@ -275,7 +275,7 @@ Status Queue::ShutDownWithDrain(std::chrono::microseconds timeout) {
   }
   const Rep::Deadline deadline = Rep::After(timeout);
   const uint64_t release = rep_->BeginShutDown(false);
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   for (bool in_time = true; !rep_->Drained();) {
     if (rep_->stopped || rep_->drain_release != release) {
       return Status::ShuttingDown("queue '" + rep_->name + "' was shut down during the drain");
@@ -291,7 +291,7 @@ Status Queue::ShutDownWithDrain(std::chrono::microseconds timeout) {
 }
 
 bool Queue::IsShuttingDown() const {
-  const MutexLock lock(rep_->mu);
+  const Rep::Lock lock(*rep_);
   return rep_->shutting_down;
 }
 
@@ -299,6 +299,7 @@ Status Queue::Flush(Durability durability) {
   if (Status s = rep_->CheckProcess(); !s.ok()) {
     return s;
   }
+  rep_->Collect();
   return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Flush(durability);
 }
 

@@ -130,6 +130,9 @@ Queue::Rep::Effects Queue::Rep::Finish(Position standing, Journal::Urgency urgen
   } else if (readied > 0) {
     effects.woken = getters.Take(readied);
   }
+  if (!effects.woken.empty()) {
+    OpenInbox();  // Those who were woken will look.
+  }
   effects.drained = shutting_down && Drained();
   if (const std::optional<int64_t> due_us = state.NextDue();
       due_us.has_value() && *due_us < armed_us && !shutting_down) {
@@ -189,7 +192,7 @@ Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
   Status status;
   int64_t queued_us = 0;
   {
-    const MutexLock lock(mu);
+    const Lock lock(*this);
     for (bool in_time = true;;) {
       if (stopped) {
         status = Status::ShuttingDown("queue '" + name + "' is stopped");
@@ -222,9 +225,16 @@ Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
         const Status ignored = Settle(std::exchange(effects, {}), Durability::kAsync);
         static_cast<void>(ignored);  // As below.
         mu.Lock();
+        MakeAdds();
+        continue;
+      }
+      if (!inbox.Shut()) {
+        MakeAdds();
         continue;
       }
       in_time = getters.Wait(mu, deadline);
+      OpenInbox();
+      MakeAdds();
     }
   }
   if (metrics != nullptr && status.ok()) {
@@ -260,7 +270,7 @@ void Queue::Rep::PromoteAll() {
   for (bool more = true; more;) {
     Effects effects;
     {
-      const MutexLock lock(mu);
+      const Lock lock(*this);
       effects = Promote();
       more = effects.fired;
     }
@@ -282,7 +292,8 @@ int64_t Queue::Rep::FireDue() {
 uint64_t Queue::Rep::BeginShutDown(bool stop_now) {
   uint64_t release = 0;
   {
-    const MutexLock lock(mu);
+    const Lock lock(*this);
+    ShutInbox();
     shutting_down = true;
     stopped = stopped || stop_now;
     release = ++drain_release;

@@ -2,7 +2,10 @@
 //
 // Every changing call goes the same way: check the arguments; under mu, make the transition and
 // hand its mutations to the journal; outside mu, wake whom it concerns and wait as the durability
-// asks. Locks: mu, then the journal's. Nothing is written, called back or logged under mu.
+// asks. Locks: mu, then the inbox's or the journal's. Nothing is written, called back or logged under mu.
+//
+// An Add at kAsync that nobody asks for its outcome goes to the inbox instead, when it may, and is made by
+// whoever has mu next: every call begins with that (Lock). The journal's thread comes for it at once.
 #pragma once
 
 #include <memory>
@@ -11,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/inbox.h"
 #include "engine/journal.h"
 #include "engine/metrics.h"
 #include "engine/mutex.h"
@@ -32,6 +36,9 @@ inline Journal::Urgency UrgencyOf(Durability durability) {
              : Journal::Urgency::kWaited;
 }
 
+// Keys whose places come into the cache while those before them are added.
+inline constexpr size_t kAddsAhead = 16;
+
 struct Queue::Rep final : Timer::Target {
   // `journal` is nullptr for a queue in memory only. All pointers are borrowed.
   Rep(std::string queue_name, storage::QueueId queue_id, const QueueOptions& queue_options,
@@ -43,6 +50,18 @@ struct Queue::Rep final : Timer::Target {
 
   // Puts all that should be on disk of the queue; see QueueState::AppendImage.
   void AppendImage(storage::MutationBatch* image) const WQ_EXCLUDES(mu);
+
+  // How mu is taken: makes the Adds that are in the inbox first.
+  class WQ_TS(scoped_lockable) Lock {
+   public:
+    explicit Lock(Rep& rep) WQ_TS(acquire_capability(rep.mu));
+    ~Lock() WQ_TS(release_capability());
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    Rep& rep_;
+  };
 
   // What a transition leaves to be done outside mu.
   struct Effects {
@@ -68,6 +87,27 @@ struct Queue::Rep final : Timer::Target {
   Status RefuseAdd() const WQ_REQUIRES(mu);  // The status of an Add after ShutDown or Close.
   // The group to add `key` with; empty for none. Calls the user's function.
   std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
+
+  // --- The inbox (queue_inbox.cc) ---
+
+  // Whether Adds may go by the inbox. REQUIRES, for true: no other queue has the journal, since what survives
+  // a crash is a prefix of the calls to all of them.
+  void AllowInbox(bool allowed) WQ_EXCLUDES(mu);
+  bool MayUseInbox() const;
+  // Whether a call has to wait for the disk.
+  bool IsWaitedFor(Durability durability) const {
+    return journal != nullptr && durability != Durability::kAsync;
+  }
+  // Puts the Add into the inbox; false: the caller has to make it. REQUIRES: CheckKey, not IsWaitedFor.
+  bool OfferAdd(std::string_view key, const AddOptions& add) WQ_EXCLUDES(mu);
+  // Makes the Adds of the inbox. Afterwards: Kick.
+  void MakeAdds() WQ_REQUIRES(mu);
+  // For the journal's thread.
+  void Collect() WQ_EXCLUDES(mu) { const Lock lock(*this); }
+  void OpenInbox() WQ_REQUIRES(mu);  // Unless it has to be shut now.
+  void ShutInbox() WQ_REQUIRES(mu);  // Makes what is in it.
+  // Lanes do not change, so this needs no lock.
+  bool HasLane(Lane lane) const WQ_UNCHECKED { return state.HasLane(lane); }
 
   Status NeedsAWorker() const;
   // While the lock is waited for, what is under it may already come into the cache.
@@ -133,9 +173,13 @@ struct Queue::Rep final : Timer::Target {
   Journal* const journal;
   Timer* const timer;
 
+  Inbox inbox;
+
   mutable Mutex mu;
-  Parking getters WQ_GUARDED_BY(mu);  // Calls of Get that wait.
-  CondVar drain_cv;                   // Nothing is queued or processing, or the drain was released.
+  bool inbox_allowed WQ_GUARDED_BY(mu) = false;
+  InboxAdds adds_taken WQ_GUARDED_BY(mu);  // By MakeAdds; empty otherwise, but for its memory.
+  Parking getters WQ_GUARDED_BY(mu);       // Calls of Get that wait; none while the inbox is open.
+  CondVar drain_cv;  // Nothing is queued or processing, or the drain was released.
   storage::MutationBatch batch
       WQ_GUARDED_BY(mu);  // Of the transition under way; empty between two.
   QueueState state WQ_GUARDED_BY(mu);
@@ -160,7 +204,7 @@ Status Queue::Rep::Change(Durability durability, const Transition& transition) {
   }
   Effects effects;
   {
-    const MutexLock lock(mu);
+    const Lock lock(*this);
     if (closed) {
       return RefuseAdd();
     }
@@ -181,7 +225,7 @@ Status Queue::Rep::Requeue(std::string_view key, const AddOptions& add, AddOutco
   bool has_group = options.group_of == nullptr || add.group.has_value();
   for (;;) {
     {
-      const MutexLock lock(mu);
+      const Lock lock(*this);
       const bool held = state.IsProcessing(key);
       if (!bad_key.ok() &&
           !held) {  // A key that is held was good once: the limit may have changed.

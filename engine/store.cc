@@ -35,7 +35,8 @@ std::unique_ptr<Journal> MakeJournal(Store::Rep* rep) {
                                    Journal::Options{.flush_interval = rep->options.flush_interval,
                                                     .max_batch_bytes = rep->options.max_batch_bytes,
                                                     .metrics = rep->metrics.get(),
-                                                    .mend = [rep] { return rep->mender->Run(); }});
+                                                    .mend = [rep] { return rep->mender->Run(); },
+                                                    .collect = [rep] { rep->Collect(); }});
 }
 
 std::unique_ptr<Mender> MakeMender(Store::Rep* rep) {
@@ -118,6 +119,19 @@ Status Store::Rep::CreateQueue(std::string_view name) {
   }
   records.emplace(record.name, record);
   return {};
+}
+
+void Store::Rep::Collect() {
+  if (Queue* const queue = with_inbox; queue != nullptr) {
+    queue->rep_->Collect();
+  }
+}
+
+void Store::Rep::ShutInbox() {
+  if (Queue* const queue = with_inbox; queue != nullptr) {
+    queue->rep_->AllowInbox(false);
+    with_inbox = nullptr;  // Behind: nobody announces anything for it any more.
+  }
 }
 
 Status Store::Rep::CheckProcess() const {
@@ -228,6 +242,7 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   if (Status s = rep_->CheckReadable(); !s.ok()) {
     return s;
   }
+  rep_->ShutInbox();
   if (!rep_->records.contains(name)) {
     if (!options.create_if_missing) {
       return Status::NotFound("there is no queue '" + std::string(name) + "'");
@@ -249,6 +264,12 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   auto& slot = rep_->queues[std::string(name)];
   slot.reset(new Queue(std::move(queue_rep)));
   *queue = slot.get();
+  if (rep_->storage == nullptr) {
+    slot->rep_->AllowInbox(true);
+  } else if (rep_->queues.size() == 1) {
+    rep_->with_inbox = slot.get();
+    slot->rep_->AllowInbox(true);
+  }
   return {};
 }
 
@@ -271,6 +292,7 @@ Status Store::Flush(Durability durability) {
   if (Status s = rep_->CheckProcess(); !s.ok()) {
     return s;
   }
+  rep_->Collect();
   return rep_->journal == nullptr ? Status::Ok() : rep_->journal->Flush(durability);
 }
 

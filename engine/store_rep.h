@@ -1,6 +1,7 @@
 // Store::Rep: a storage, its journal and timer, and the queues on it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,6 +34,11 @@ struct Store::Rep final : Mender::Target {
   Status CreateQueue(std::string_view name) WQ_REQUIRES(mu);
   // NotDurable while the store is failed: nothing can be read then.
   Status CheckReadable() const WQ_REQUIRES(mu);
+  // For the journal: makes the Adds that are in an inbox. Under no lock.
+  void Collect();
+  // Before a second queue is opened: what survives a crash is a prefix of the calls to all queues of the
+  // store, and an inbox knows the order of one queue's only.
+  void ShutInbox() WQ_REQUIRES(mu);
   // Ends the journal and closes the storage. What a last attempt can mend is mended.
   Status CloseStorage() WQ_EXCLUDES(mu);
 
@@ -63,6 +69,7 @@ struct Store::Rep final : Mender::Target {
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues
       WQ_GUARDED_BY(mu);  // Open ones.
   bool closed WQ_GUARDED_BY(mu) = false;
+  std::atomic<Queue*> with_inbox{nullptr};  // The only open queue of a store on disk. Set under mu.
 
   Timer timer;  // Last, so that it ends before the queues that it fires.
 };

@@ -87,6 +87,22 @@ TEST_F(MendingTest, WhatWasDoneMeanwhileIsOnTheDiskAfterwards) {
   EXPECT_EQ(Get(), "a");
 }
 
+TEST_F(MendingTest, WhatWasInTheInboxIsOnTheDiskAfterwards) {
+  FailWrites();
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kAsync}).ok());
+  EXPECT_FALSE(queue_->Flush().ok());
+  EXPECT_FALSE(queue_->Add("b", {.durability = Durability::kAsync}).ok());
+  DiskIsBack();
+  ASSERT_TRUE(store_->Mend().ok());
+  ASSERT_TRUE(queue_->Add("c", {.durability = Durability::kAsync}).ok());
+  ASSERT_TRUE(queue_->Flush().ok());
+  Crash();
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "c");
+  EXPECT_EQ(Get(), "TimedOut");
+}
+
 TEST_F(MendingTest, AWholeBatchIsAddedMeanwhile) {
   FailWrites();
   std::vector<std::string> keys;
