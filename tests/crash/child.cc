@@ -5,7 +5,7 @@
 //   b             a call begins
 //   a RESULT      it has returned
 //
-//   kill_child DIR SEED WALL_US DURABILITY [LIMIT]      the calls of StoreSource(SEED)
+//   kill_child DIR SEED WALL_US DURABILITY N [LIMIT]      the calls of StoreSource(SEED), on PoliciesOf(N)
 //
 // Ends when it is killed, or with status 3 and a message when the store cannot be opened. With LIMIT no
 // file may grow beyond so many bytes once the store is open, and it ends with status 0 after 100 calls
@@ -59,7 +59,7 @@ class FileLimit {
 
 int Main(int argc, char** argv) {
   std::optional<FileLimit> limit;  // Ends after the store.
-  const std::vector<QueueRules> rules = AllPolicies();
+  const std::vector<QueueRules> rules = PoliciesOf(std::strtoull(argv[5], nullptr, 10));
   StoreSource source(rules, std::strtoull(argv[2], nullptr, 10), {});
   RealStore store(rules, std::strtoll(argv[3], nullptr, 10));
   Report("o\n");
@@ -68,9 +68,9 @@ int Main(int argc, char** argv) {
     return 3;
   }
   Report("r\n");
-  const bool limited = argc > 5;
+  const bool limited = argc > 6;
   if (limited) {
-    limit.emplace(argv[5]);
+    limit.emplace(argv[6]);
   }
   for (int refused = 0; !limited || refused < 100;) {
     const StoreCall call = source.Next();
@@ -86,8 +86,8 @@ int Main(int argc, char** argv) {
 }  // namespace wq::support
 
 int main(int argc, char** argv) {
-  if (argc < 5 || argc > 6) {
-    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY [LIMIT]\n";
+  if (argc < 6 || argc > 7) {
+    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY N [LIMIT]\n";
     return 2;
   }
   return wq::support::Main(argc, argv);

@@ -50,7 +50,7 @@ TEST_F(FullDiskTest, ALimitOnTheSizeOfFiles) {
   const std::string dir = root_ / "store";
   const std::string limit = std::to_string(20'000 + seed_ % 50'000);
   Child child(
-      {WQ_KILL_CHILD, dir, std::to_string(seed_), std::to_string(kStartWallUs), "1", limit});
+      {WQ_KILL_CHILD, dir, std::to_string(seed_), std::to_string(kStartWallUs), "1", "0", limit});
   const int status = child.Wait();
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
   Life life = ReadReports(child.output(), StoreSource(rules_, seed_, {}));

@@ -158,7 +158,7 @@ TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
   const std::string dir = root_ / "store";
   const uint64_t seed = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   std::cout << "replay with WQ_FAULT_SEED=" << seed << "\n";
-  Child first({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(kStartWallUs), "1"});
+  Child first({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(kStartWallUs), "1", "0"});
   while (first.output().size() < 5000 && first.Read(std::chrono::seconds(60))) {
   }
   first.Signal(SIGSTOP);

@@ -39,6 +39,7 @@ struct Call {
   std::string group = {};                               // Of the adding calls.
   uint32_t shard = 0;                                   // Of kGet.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
+  bool blind = false;  // Of kAdd: nobody asks for its outcome, so at kAsync it may go by the inbox.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
@@ -62,7 +63,7 @@ struct Call {
     if (durability.has_value()) {
       text += " level=" + std::to_string(static_cast<int>(*durability));
     }
-    return text + ")";
+    return text + (blind ? " blind)" : ")");
   }
 };
 

@@ -18,7 +18,13 @@ class CallSource {
   Call Next() {
     const uint64_t pick = Below(1000);
     if (pick < 240) {
-      return {.op = Op::kAdd, .key = Key(), .lane = MaybeLane(), .group = Group()};
+      Call add{.op = Op::kAdd, .key = Key(), .lane = MaybeLane(), .group = Group()};
+      if (Below(3) == 0) {
+        add.group.clear();
+        add.durability = Durability::kAsync;
+        add.blind = true;
+      }
+      return add;
     }
     if (pick < 480) {
       return {.op = Op::kGet,

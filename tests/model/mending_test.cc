@@ -92,7 +92,7 @@ class Twins {
     } else if (!healthy_ && Below(12) == 0) {
       Mend();
     } else {
-      Do(source_.Next());
+      Do(NextCall());
     }
   }
 
@@ -136,6 +136,12 @@ class Twins {
 
  private:
   uint64_t Below(uint64_t n) { return random_() % n; }
+  // Every call waits for the disk, so that both disks see the same writes.
+  Call NextCall() {
+    Call call = source_.Next();
+    call.durability.reset();
+    return call;
+  }
   void Heal() {
     sick_.OnDisk([](auto& disk) {
       disk.fail_after = UINT64_MAX;

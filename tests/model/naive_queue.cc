@@ -15,8 +15,10 @@ std::string NaiveQueue::Do(const Call& call) {
   ++calls_;
   stands_on_ = 0;
   switch (call.op) {
-    case Op::kAdd:
-      return Add(call.key, call.lane, call.group);
+    case Op::kAdd: {
+      std::string said = Add(call.key, call.lane, call.group);
+      return call.blind ? "ok" : said;
+    }
     case Op::kAddAfter:
       return AddAfter(call);
     case Op::kAddRateLimited:

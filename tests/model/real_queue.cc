@@ -59,6 +59,9 @@ std::string RealQueue::Do(const Call& call) {
   AddOutcome outcome = AddOutcome::kAdded;
   switch (call.op) {
     case Op::kAdd: {
+      if (call.blind) {
+        return Said(queue_->Add(call.key, options));
+      }
       const Status s = queue_->Add(call.key, options, &outcome);
       return Said(s, outcome);
     }

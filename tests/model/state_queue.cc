@@ -41,6 +41,7 @@ std::string StateQueue::Do(const Call& call) {
   switch (call.op) {
     case Op::kAdd:
       said = Said(state_->Add(call.key, wanted, now_.wall_us).outcome);
+      said = call.blind ? "ok" : said;
       break;
     case Op::kAddAfter:
       said = Said(state_->AddAfter(call.key, call.delay_us, wanted, now_).outcome);

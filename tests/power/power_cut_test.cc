@@ -63,7 +63,9 @@ class PowerCutTest : public ::testing::Test {
   void OpenAgain(const std::string& dir, const StoreImage& found);
   void ExpectRefusedForUnsynced(const Status& refusal, const RecordingDisk::Left& left) const;
 
-  const std::vector<QueueRules> rules_ = AllPolicies();
+  void BeginStore();
+  uint64_t stores_ = 0;
+  std::vector<QueueRules> rules_;
   std::mt19937_64 random_;
   ScratchDirectory root_;
   std::optional<Oracle> oracle_;      // Of the state that the scenario began with.
@@ -160,12 +162,17 @@ void PowerCutTest::Cut(const Scenario& scenario, uint64_t file_calls, Unsynced u
   afterwards_.emplace(oracle);
 }
 
+void PowerCutTest::BeginStore() {
+  rules_ = PoliciesOf(stores_++);
+  oracle_.emplace(rules_, kStartWallUs);
+}
+
 void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
   const uint64_t seed = FromEnvironment("WQ_POWER_SEED", std::random_device{}());
   const uint64_t every = FromEnvironment("WQ_POWER_EVERY", 0);
   std::cout << "replay with WQ_POWER_SEED=" << seed << " WQ_POWER_CUTS=" << cuts << "\n";
   random_.seed(seed);
-  oracle_.emplace(rules_, kStartWallUs);
+  BeginStore();
   std::string dir = root_ / "store";
   while (cuts_ < cuts && !HasFatalFailure()) {
     Scenario scenario;
@@ -184,7 +191,7 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
       oracle_.emplace(*afterwards_);
     } else {
       dir = root_ / ("store-" + std::to_string(cuts_));
-      oracle_.emplace(rules_, kStartWallUs);
+      BeginStore();
     }
   }
   std::cout << "total: " << cuts_ << " power cuts, " << acknowledged_

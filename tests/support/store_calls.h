@@ -38,6 +38,12 @@ inline std::vector<QueueRules> AllPolicies() {
   };
 }
 
+// What the n-th store of a test has: all of them, or one alone, whose Adds may go by its inbox.
+inline std::vector<QueueRules> PoliciesOf(uint64_t n) {
+  std::vector<QueueRules> rules = AllPolicies();
+  return n % 2 == 0 ? rules : std::vector<QueueRules>{rules[n / 2 % rules.size()]};
+}
+
 // A call on one queue; kAdvance, kSetWall and kFlush are on the store.
 struct StoreCall {
   size_t queue = 0;
