@@ -40,12 +40,12 @@ static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoSt
   return all;
 }
 
+// Without its outcome, which nobody asks for here.
 static inline wqgo_result wqgo_add(wq_queue queue, _GoString_ key) {
   wq_error error;
-  int32_t outcome = WQ_ADDED;
   const wq_code code =
-      wq_queue_add(queue, _GoStringPtr(key), _GoStringLen(key), NULL, &outcome, &error);
-  return wqgo_result_of(code, outcome, &error);
+      wq_queue_add(queue, _GoStringPtr(key), _GoStringLen(key), NULL, NULL, &error);
+  return wqgo_result_of(code, WQ_ADDED, &error);
 }
 
 // Which of the calls that add.
