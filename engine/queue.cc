@@ -11,9 +11,11 @@
 namespace wq {
 namespace {
 
-// Keys of an AddBatch that are added under one hold of the lock. While the next ones are added, the journal's
-// thread writes them.
+// Keys of an AddBatch that are added under one hold of the lock.
 constexpr size_t kBatchStep = 256;
+// From here on the journal's thread writes a step while the next ones are added. What fewer keys would gain by
+// that, the change of threads costs.
+constexpr size_t kBatchAlone = 1024;
 void SetOutcome(AddOutcome outcome, AddOutcome* out) {
   if (out != nullptr) {
     *out = outcome;
@@ -109,8 +111,9 @@ Status Queue::Rep::AddStep(std::span<const std::string_view> keys, size_t begin,
       }
       *last = std::max(*last, added.position);
     }
-    // Whoever waits for the whole batch writes the last step himself.
-    effects = Finish(0, end < keys.size() ? Journal::Urgency::kUrgent : UrgencyOf(durability));
+    // Whoever waits for the whole batch writes the last step himself, and what else is open by then.
+    const bool ahead = end > kBatchAlone && end < keys.size();
+    effects = Finish(0, ahead ? Journal::Urgency::kUrgent : UrgencyOf(durability));
     *last = std::max(*last, effects.position);
   }
   // The wait for the disk is for all at the end; here only a full pipeline is waited for.
@@ -126,15 +129,19 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
   BatchResult& out = result == nullptr ? unwanted : *result;
   out = {};
   Position last = 0;
+  Status refused;
   for (size_t begin = 0; begin < keys.size(); begin += kBatchStep) {
     const size_t end = std::min(keys.size(), begin + kBatchStep);
     // What is not durable was added nevertheless, and the rest is to be, too; the wait for all says so.
     if (Status s = rep_->AddStep(keys, begin, end, options, &out, &last);
         !s.ok() && s.code() != StatusCode::kNotDurable) {
-      return s;
+      refused = std::move(s);
+      break;
     }
   }
-  return rep_->Settle({.position = last}, options.durability.value_or(rep_->options.durability));
+  Status written =
+      rep_->Settle({.position = last}, options.durability.value_or(rep_->options.durability));
+  return refused.ok() ? written : refused;
 }
 
 Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,

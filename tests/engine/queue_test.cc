@@ -102,6 +102,25 @@ TEST_F(QueueTest, AddBatchOfManyKeysSyncsOnce) {
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), keys.size());
 }
 
+TEST_F(QueueTest, WhatABatchAddedBeforeAShutDownIsOnDisk) {
+  QueueOptions options;
+  options.group_of = [this](std::string_view key) {
+    if (key == "key-300") {
+      queue_->ShutDown();
+    }
+    return std::string();
+  };
+  CloseAndOpen(options);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 600; ++i) {
+    keys.push_back("key-" + std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  EXPECT_EQ(queue_->AddBatch(views).code(), StatusCode::kShuttingDown);
+  EXPECT_GT(queue_->Len(), 0U);
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), queue_->Len());
+}
+
 TEST_F(QueueTest, AnEmptyBatchIsFine) { EXPECT_TRUE(queue_->AddBatch({}).ok()); }
 
 // --- Durability ---
