@@ -89,7 +89,8 @@ void DelayReference(Bench& bench, const Keys& keys) {
 void DelayAdds(Bench& bench, const Keys& keys, const std::string& dir) {
   ManualClock clock;
   const Subject subject = Subject::Open(dir, {.durability = Durability::kAsync}, &clock);
-  AddOutcome outcome = AddOutcome::kAdded;  // Asked for, as of AddAfter below: both are made at once.
+  AddOutcome outcome =
+      AddOutcome::kAdded;  // Asked for, as of AddAfter below: both are made at once.
   const double seconds = TimeCalls(subject.queue, keys.size(), [&](size_t i) {
     return subject.queue->Add(keys[i], {}, &outcome);
   });
