@@ -88,12 +88,16 @@ wq::Status Reconciler::Look(const std::string& path, const std::stop_token& stop
     return is_wanted ? queue_->Add(parent) : wq::Status::Ok();  // It adds what it lacks.
   }
   const Place place{.from = from.get(), .to = to.get(), .name = name, .path = path};
-  if (!is_wanted) {
-    return Remove(place);
+  wq::Status s = !is_wanted                ? Remove(place)
+                 : S_ISDIR(wanted.st_mode) ? Directory(place)
+                 : S_ISLNK(wanted.st_mode) ? Link(place)
+                                           : File(place, stop);
+  // If another directory has taken the place of the one that was looked into, nothing will tell of a name
+  // which that one never had.
+  if (s.ok() && from.ok() && !IsSameDirectory(from, OpenDirectory(source_, parent))) {
+    return wq::Status::NotFound("the directory was replaced");
   }
-  return S_ISDIR(wanted.st_mode)   ? Directory(place)
-         : S_ISLNK(wanted.st_mode) ? Link(place)
-                                   : File(place, stop);
+  return s;
 }
 
 wq::Status Reconciler::Remove(const Place& place) {

@@ -66,6 +66,13 @@ Fd OpenDirectory(int root, std::string_view path) {
   return directory;
 }
 
+bool IsSameDirectory(const Fd& a, const Fd& b) {
+  struct stat of_a = {};
+  struct stat of_b = {};
+  return a.ok() && b.ok() && fstat(a.get(), &of_a) == 0 && fstat(b.get(), &of_b) == 0 &&
+         of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 bool IsKind(mode_t mode) { return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode); }
 
 bool List(int directory, Entries* entries) {

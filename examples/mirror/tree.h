@@ -55,6 +55,8 @@ wq::Status IoError(std::string_view what, std::string_view path);
 wq::Status ErrnoStatus(std::string_view what, std::string_view path);
 
 Fd OpenDirectory(int root, std::string_view path);
+// Whether both are open, and one and the same.
+bool IsSameDirectory(const Fd& a, const Fd& b);
 
 // Files, directories and symbolic links are mirrored; devices, sockets and pipes do not count as there.
 bool IsKind(mode_t mode);
