@@ -48,10 +48,9 @@ void Inbox::Open() {
   open_ = true;
 }
 
-bool Inbox::Shut() {
+void Inbox::Shut() {
   const MutexLock lock(mu_);
-  open_ = open_ && adds_.size() > 0;
-  return !open_;
+  open_ = false;
 }
 
 }  // namespace wq

@@ -13,7 +13,7 @@
 // else it looks as if it were made when Offer returned: all that look at the queue or change it Take first.
 //
 // Open or shut. Shut is how it begins, and how it is while somebody waits for a key: that somebody
-// has to be woken, so such an Add is made at once. Shut(), and then waiting: nothing can come between.
+// has to be woken, so such an Add is made at once. Shut, a last Take, and then waiting: nothing can come between.
 //
 // Threading: thread-safe. Its lock is taken under the queue's, and nothing is taken under it.
 #pragma once
@@ -74,8 +74,8 @@ class Inbox {
   void Take(InboxAdds* adds) WQ_EXCLUDES(mu_);
 
   void Open() WQ_EXCLUDES(mu_);
-  // False: it is not empty, and still as it was.
-  [[nodiscard]] bool Shut() WQ_EXCLUDES(mu_);
+  // What is in it stays, to be taken; nothing comes after it.
+  void Shut() WQ_EXCLUDES(mu_);
 
  private:
   Mutex mu_;

@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <optional>
+
 #include "engine/metrics.h"
 #include "storage/check.h"
 #include "storage/mutant.h"
@@ -45,7 +47,7 @@ Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency,
     urgent_ = urgent_ && !open_.empty();
     return appended_;
   }  // Otherwise nothing is written, and must not pile up.
-  urgent_ = urgent_ || urgency == Urgency::kUrgent;
+  urgent_ = urgent_ || (urgency == Urgency::kUrgent && !open_.empty());
   const bool wake = urgency == Urgency::kUrgent
                         ? writer_sleep_ != Sleep::kAwake
                         : urgency == Urgency::kLazy && writer_sleep_ == Sleep::kAsleep;
@@ -57,6 +59,11 @@ Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency,
     must_look_.store(true, std::memory_order_relaxed);
   }
   return ++appended_;
+}
+
+void Journal::DropOpen() {
+  open_.Clear();
+  urgent_ = false;
 }
 
 void Journal::Kick() {
@@ -188,7 +195,7 @@ Followers::Called Journal::EndWrite(const Status& status, Position end, bool syn
     // The outcome of this write is unknown. Going on to write could leave a hole before what comes
     // later, and syncing again can report success for pages that the kernel has dropped.
     failed_ = failed_.ok() ? Status::NotDurable(status.message()) : failed_;
-    open_.Clear();
+    DropOpen();
     writer_sleep_ = Sleep::kAwake;
     writer_cv_.NotifyOne();  // It mends.
   }
@@ -198,29 +205,35 @@ Followers::Called Journal::EndWrite(const Status& status, Position end, bool syn
 }
 
 void Journal::WriteLoop() {
+  using SteadyClock = std::chrono::steady_clock;
   const MutexLock lock(mu_);
+  std::optional<SteadyClock::time_point> due;  // For the oldest that is open, however lazy.
   while (!stopping_) {
     if (!failed_.ok()) {
       AwaitMending();
       continue;
     }
-    if (announced_ && !urgent_) {  // What is urgent already is not to wait for more.
+    if (open_.empty()) {
+      due.reset();
+    } else if (!due.has_value()) {
+      due = SteadyClock::now() + options_.flush_interval;
+    }
+    bool in_time = !due.has_value() || SteadyClock::now() < *due;
+    if (announced_ && in_time && !(urgent_ && due.has_value())) {
       Collect();
       continue;
     }
-    if (open_.empty()) {
+    if (!due.has_value()) {
       writer_sleep_ = Sleep::kAsleep;
       writer_cv_.Wait(mu_);
       continue;
     }
-    const auto until = std::chrono::steady_clock::now() + options_.flush_interval;
-    bool in_time = true;
     while (!urgent_ && !announced_ && !stopping_ && failed_.ok() && in_time) {
       writer_sleep_ = Sleep::kDozing;
-      in_time = writer_cv_.WaitUntil(mu_, until);
+      in_time = writer_cv_.WaitUntil(mu_, *due);
     }
     writer_sleep_ = Sleep::kAwake;
-    if (announced_ && !urgent_) {
+    if (announced_ && !urgent_ && in_time) {
       continue;  // Both in one write.
     }
     while (writing_) {
@@ -232,6 +245,7 @@ void Journal::WriteLoop() {
       static_cast<void>(WriteInFlight(flight));  // A failure shows in failed_.
       mu_.Lock();
     }
+    due.reset();
   }
   writer_sleep_ = Sleep::kAwake;
 }
@@ -273,7 +287,7 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
     WQ_CHECK(imaging_, "an image that was not begun");
     // Behind the image: what changed while it was made.
     image->Append(open_.Close());
-    open_.Clear();
+    DropOpen();
     end = appended_;
     called = followers_.TakeAll();  // There is room again.
   }
@@ -297,7 +311,7 @@ void Journal::DropImage() {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
     imaging_ = false;
-    open_.Clear();
+    DropOpen();
     called = followers_.TakeAll();
   }
   Followers::Notify(called);

@@ -71,7 +71,8 @@ class Journal {
                   const RowChange& change = {});
 
   // Somebody has something to append, and leaves that to Options::collect. Not under a queue's lock.
-  // What was stored before this call, sequentially consistent, is seen by a collect yet to end.
+  // A collect that ends after this call sees what was stored before it, sequentially consistent or under a
+  // lock that such a store was made under.
   void Announce() {
     if (!announced_) {
       AnnounceSlow();
@@ -88,6 +89,9 @@ class Journal {
   // Wakes the background thread if an Append found it asleep. Not done by Append itself, so that no
   // system call is made under a queue's lock.
   void Kick();
+
+  // Whether a Kick is needed.
+  bool MustKick() const { return must_wake_.load(std::memory_order_relaxed); }
 
   // Wait for the present end.
   Status Flush(Durability durability);
@@ -128,6 +132,7 @@ class Journal {
   // concerns is to be notified outside the lock.
   Followers::Called EndWrite(const Status& status, Position end, bool sync) WQ_REQUIRES(mu_);
   void AwaitMending() WQ_REQUIRES(mu_);
+  void DropOpen() WQ_REQUIRES(mu_);  // What is open is not to be written.
   bool Full() const WQ_REQUIRES(mu_) { return open_.bytes() > options_.max_batch_bytes; }
   void AnnounceSlow() WQ_EXCLUDES(mu_);
   Status WaitSlow(Position position, Durability durability);

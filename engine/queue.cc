@@ -13,8 +13,8 @@ namespace {
 
 // Keys of an AddBatch that are added under one hold of the lock.
 constexpr size_t kBatchStep = 256;
-// From here on the journal's thread writes a step while the next ones are added. What fewer keys would gain by
-// that, the change of threads costs.
+// A step that ends behind so many is written by the journal's thread while the next ones are added. What fewer keys
+// would gain by that, the change of threads costs.
 constexpr size_t kBatchAlone = 1024;
 void SetOutcome(AddOutcome outcome, AddOutcome* out) {
   if (out != nullptr) {

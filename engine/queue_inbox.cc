@@ -82,9 +82,8 @@ void Queue::Rep::OpenInbox() {
 }
 
 void Queue::Rep::ShutInbox() {
-  while (!inbox.Shut()) {
-    MakeAdds();
-  }
+  inbox.Shut();
+  MakeAdds();
 }
 
 }  // namespace wq

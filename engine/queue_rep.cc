@@ -193,6 +193,7 @@ Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
   int64_t queued_us = 0;
   {
     const Lock lock(*this);
+    bool inbox_is_shut = false;  // By this call, which has not let go of mu since.
     for (bool in_time = true;;) {
       if (stopped) {
         status = Status::ShuttingDown("queue '" + name + "' is stopped");
@@ -220,21 +221,26 @@ Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
         status = Status::TimedOut("no key in time");
         break;
       }
-      if (effects.fired) {  // It is for other workers, who may be waiting already.
-        mu.Unlock();
+      if (effects.fired || (journal != nullptr && journal->MustKick())) {
+        mu.Unlock();  // What was fired is for other workers, who may be waiting already.
         const Status ignored = Settle(std::exchange(effects, {}), Durability::kAsync);
         static_cast<void>(ignored);  // As below.
         mu.Lock();
         MakeAdds();
+        inbox_is_shut = false;
         continue;
       }
-      if (!inbox.Shut()) {
-        MakeAdds();
+      if (!std::exchange(inbox_is_shut, true)) {
+        ShutInbox();  // It may have had a key.
         continue;
       }
       in_time = getters.Wait(mu, deadline);
+      inbox_is_shut = false;
       OpenInbox();
       MakeAdds();
+    }
+    if (inbox_is_shut) {
+      OpenInbox();
     }
   }
   if (metrics != nullptr && status.ok()) {

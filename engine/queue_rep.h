@@ -51,7 +51,8 @@ struct Queue::Rep final : Timer::Target {
   // Puts all that should be on disk of the queue; see QueueState::AppendImage.
   void AppendImage(storage::MutationBatch* image) const WQ_EXCLUDES(mu);
 
-  // How mu is taken: makes the Adds that are in the inbox first.
+  // How mu is taken: makes the Adds that are in the inbox first, and lets the journal's thread know afterwards.
+  // (What looks at no key, or whose effects the inbox's may come behind, takes a MutexLock.)
   class WQ_TS(scoped_lockable) Lock {
    public:
     explicit Lock(Rep& rep) WQ_TS(acquire_capability(rep.mu));
@@ -90,10 +91,10 @@ struct Queue::Rep final : Timer::Target {
 
   // --- The inbox (queue_inbox.cc) ---
 
-  // Whether Adds may go by the inbox. REQUIRES, for true: no other queue has the journal, since what survives
-  // a crash is a prefix of the calls to all of them.
+  // REQUIRES, for true: no other queue has the journal, since what survives a crash is a prefix of the calls
+  // to all of them.
   void AllowInbox(bool allowed) WQ_EXCLUDES(mu);
-  bool MayUseInbox() const;
+  bool MayUseInbox() const;  // As far as its options go.
   // Whether a call has to wait for the disk.
   bool IsWaitedFor(Durability durability) const {
     return journal != nullptr && durability != Durability::kAsync;
@@ -177,7 +178,7 @@ struct Queue::Rep final : Timer::Target {
 
   mutable Mutex mu;
   bool inbox_allowed WQ_GUARDED_BY(mu) = false;
-  InboxAdds adds_taken WQ_GUARDED_BY(mu);  // By MakeAdds; empty otherwise, but for its memory.
+  InboxAdds adds_taken WQ_GUARDED_BY(mu);  // By the last MakeAdds, which keeps its memory.
   Parking getters WQ_GUARDED_BY(mu);       // Calls of Get that wait; none while the inbox is open.
   CondVar drain_cv;  // Nothing is queued or processing, or the drain was released.
   storage::MutationBatch batch

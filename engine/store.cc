@@ -134,11 +134,42 @@ void Store::Rep::ShutInbox() {
   }
 }
 
+void Store::Rep::OpenInboxes() {
+  if (storage == nullptr) {
+    for (const auto& [_, queue] : queues) {
+      queue->rep_->AllowInbox(true);
+    }
+  } else if (queues.size() == 1) {
+    with_inbox = queues.begin()->second.get();
+    queues.begin()->second->rep_->AllowInbox(true);
+  }
+}
+
 Status Store::Rep::CheckProcess() const {
   return process.Forked()
              ? Status::Locked("the store belongs to process " + std::to_string(process.pid()) +
                               ", from which this one was forked")
              : Status::Ok();
+}
+
+Status Store::Rep::MakeQueue(std::string_view name, const QueueOptions& queue_options,
+                             std::unique_ptr<Queue>* queue) {
+  if (!records.contains(name)) {
+    if (Status s = CreateQueue(name); !s.ok()) {
+      return s;
+    }
+  }
+  auto queue_rep =
+      std::make_unique<Queue::Rep>(std::string(name), records.find(name)->second.id, queue_options,
+                                   clock, journal.get(), &timer, options.metrics);
+  if (storage != nullptr) {
+    if (Status s = queue_rep->Restore(*storage); !s.ok()) {
+      return s;
+    }
+  }
+  queue_rep->ShowGauges();
+  queue->reset(new Queue(std::move(queue_rep)));
+  return {};
 }
 
 // --- Mending ---
@@ -242,35 +273,18 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   if (Status s = rep_->CheckReadable(); !s.ok()) {
     return s;
   }
+  if (!rep_->records.contains(name) && !options.create_if_missing) {
+    return Status::NotFound("there is no queue '" + std::string(name) + "'");
+  }
   rep_->ShutInbox();
-  if (!rep_->records.contains(name)) {
-    if (!options.create_if_missing) {
-      return Status::NotFound("there is no queue '" + std::string(name) + "'");
-    }
-    if (Status s = rep_->CreateQueue(name); !s.ok()) {
-      return s;
-    }
+  std::unique_ptr<Queue> made;
+  Status status = rep_->MakeQueue(name, options, &made);
+  if (status.ok()) {
+    *queue = made.get();
+    rep_->queues.emplace(name, std::move(made));
   }
-  const storage::QueueId id = rep_->records.find(name)->second.id;
-  auto queue_rep =
-      std::make_unique<Queue::Rep>(std::string(name), id, options, rep_->clock, rep_->journal.get(),
-                                   &rep_->timer, rep_->options.metrics);
-  if (rep_->storage != nullptr) {
-    if (Status s = queue_rep->Restore(*rep_->storage); !s.ok()) {
-      return s;
-    }
-  }
-  queue_rep->ShowGauges();
-  auto& slot = rep_->queues[std::string(name)];
-  slot.reset(new Queue(std::move(queue_rep)));
-  *queue = slot.get();
-  if (rep_->storage == nullptr) {
-    slot->rep_->AllowInbox(true);
-  } else if (rep_->queues.size() == 1) {
-    rep_->with_inbox = slot.get();
-    slot->rep_->AllowInbox(true);
-  }
-  return {};
+  rep_->OpenInboxes();
+  return status;
 }
 
 Queue* Store::FindQueue(std::string_view name) const {

@@ -102,10 +102,10 @@ class Queue {
   // Marks `key` as needing work. A deduplicated Add is acknowledged only when the record that
   // stands for the key is as durable as this call asks for. InvalidArgument: an empty or oversized
   // key, a lane that the order does not have.
-  // Threading: where nothing waits for the disk (kAsync, or a store in memory) an Add whose `outcome` is not
-  // asked for only leaves the key, and whoever uses the queue next makes the Adds that were left, before
-  // anything else; no call can tell the difference. So many threads can add at the same time. It is so for
-  // the only open queue of a store, unless it has metrics, on_ready or group_of, or a Get waits for a key.
+  // Quickest where nobody waits for the disk (kAsync, or a store in memory), asks for the `outcome`, or gives
+  // a group: such an Add only leaves its key, and whoever uses the queue next makes it first, so that no call
+  // can tell the difference and many threads can add side by side. Not so in a queue with metrics, on_ready or
+  // group_of, nor, in a store on disk, while more than one queue is open.
   Status Add(std::string_view key, const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
   // As Add for each key in turn, with one wait for all. A bad key is refused, and listed in the

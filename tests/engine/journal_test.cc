@@ -1,5 +1,6 @@
 #include "engine/journal.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <memory>
@@ -230,6 +231,45 @@ TEST(Journal, AFullPipelineMakesAsynchronousCallsWait) {
   storage.Open();
   EXPECT_TRUE(wait.get().ok());
   EXPECT_GE(storage.calls().size(), 2U);
+}
+
+TEST(Journal, WhatIsAnnouncedIsCollectedAndWritten) {
+  GatedStorage storage;
+  std::unique_ptr<Journal> journal;
+  std::atomic<bool> has_some = false;
+  Journal::Options options = kPatient;
+  options.collect = [&] {
+    if (has_some.exchange(false)) {
+      journal->Append(Put("k"), Journal::Urgency::kUrgent);
+    }
+  };
+  journal = std::make_unique<Journal>(&storage, options);
+  for (size_t round = 1; round <= 500; ++round) {
+    has_some = true;
+    journal->Announce();
+    storage.AwaitCalls(round);
+  }
+}
+
+TEST(Journal, LazyAppendsAreWrittenAfterTheIntervalWhateverIsAnnounced) {
+  GatedStorage storage;
+  Journal journal(&storage, {.flush_interval = std::chrono::milliseconds(5), .collect = [] {}});
+  const Position position = journal.Append(Put("k"), Journal::Urgency::kLazy);
+  EXPECT_TRUE(journal.Wait(position, Durability::kAsync).ok());
+  while (storage.calls().empty()) {
+    journal.Announce();
+  }
+}
+
+TEST(Journal, StopsDuringACollect) {
+  GatedStorage storage;
+  for (int round = 0; round < 300; ++round) {
+    Journal::Options options = kPatient;
+    options.collect = [] { std::this_thread::yield(); };
+    Journal journal(&storage, options);
+    journal.Announce();
+    EXPECT_TRUE(journal.Stop().ok());
+  }
 }
 
 TEST(Journal, StopWritesAndSyncsWhatIsOpen) {
