@@ -70,6 +70,17 @@ void DelayFloor(Bench& bench, const Keys& keys, const std::string& dir) {
   bench.Note("floor firing", kSeconds, fire);
 }
 
+// What bounds the ratio of a firing and its Adds: the same ratio without wq.
+void DelayFloorAdds(Bench& bench, const Keys& keys, const std::string& dir) {
+  const auto floor = Floor::Create(dir);
+  const Shape pending = PendingShape();
+  const double seconds = TimeFloor(floor.get(), keys.size(), [&](Floor::Batch* batch, size_t i) {
+    batch->Put(pending, Block(i), keys[i]);
+  });
+  RequireEqual(floor->CountRecords(), keys.size(), "records of the floor");
+  bench.Note("floor Adds", kSeconds, seconds);
+}
+
 void DelayReference(Bench& bench, const Keys& keys) {
   ReferenceQueue queue;
   ReferenceDelays delays(&queue);
@@ -234,6 +245,7 @@ void Delay(Bench& bench) {
   const Keys keys(bench.settings().keys, bench.settings().seed);
   bench.Alternate({
       [&](const std::string& dir) { DelayFloor(bench, keys, dir); },
+      [&](const std::string& dir) { DelayFloorAdds(bench, keys, dir); },
       [&](const std::string&) { DelayReference(bench, keys); },
       [&](const std::string& dir) { DelayAdds(bench, keys, dir); },
       [&](const std::string& dir) { DelayQueue(bench, keys, dir); },
@@ -250,6 +262,11 @@ void Delay(Bench& bench) {
   bench.Want({.what = "delay: AddAfter + Flush, kAsync",
               .figure = "wq AddAfter",
               .against = "reference AddAfter"});
+  bench.Want(
+      {.what = "delay: firing all, + Flush", .figure = "wq firing", .against = "floor firing"});
+  bench.Want({.what = "delay: firing all, bare RocksDB",
+              .figure = "floor firing",
+              .against = "floor Adds"});
 }
 
 void Backoff(Bench& bench) {
