@@ -193,7 +193,7 @@ Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
   int64_t queued_us = 0;
   {
     const Lock lock(*this);
-    bool inbox_is_shut = false;  // By this call, which has not let go of mu since.
+    bool inbox_is_shut = false;  // By this call, and not opened by others: mu was held since.
     for (bool in_time = true;;) {
       if (stopped) {
         status = Status::ShuttingDown("queue '" + name + "' is stopped");
@@ -222,12 +222,13 @@ Status Queue::Rep::Take(uint64_t worker, Deadline deadline, std::string* key) {
         break;
       }
       if (effects.fired || (journal != nullptr && journal->MustKick())) {
+        OpenInbox();
+        inbox_is_shut = false;
         mu.Unlock();  // What was fired is for other workers, who may be waiting already.
         const Status ignored = Settle(std::exchange(effects, {}), Durability::kAsync);
         static_cast<void>(ignored);  // As below.
         mu.Lock();
         MakeAdds();
-        inbox_is_shut = false;
         continue;
       }
       if (!std::exchange(inbox_is_shut, true)) {
