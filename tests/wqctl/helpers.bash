@@ -17,7 +17,12 @@ teardown() {
   local pid
   for pid in ${STARTED:-}; do kill -9 "$pid" 2>/dev/null || true; done
   for pid in ${STARTED:-}; do wait "$pid" 2>/dev/null || true; done
-  cd / && rm -rf "$DIR"
+  cd / || return
+  # The children of what was killed may write for a moment more; a browser's do.
+  for _ in {1..200}; do
+    ! rm -rf "$DIR" 2>/dev/null || return 0
+  done
+  rm -rf "$DIR"
 }
 
 wqctl() { "$WQCTL" "$@"; }
