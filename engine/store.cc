@@ -121,7 +121,7 @@ Status Store::Rep::CreateQueue(std::string_view name) {
   return {};
 }
 
-void Store::Rep::Collect() {
+void Store::Rep::Collect() const {
   if (Queue* const queue = with_inbox; queue != nullptr) {
     queue->rep_->Collect();
   }

@@ -35,7 +35,7 @@ struct Store::Rep final : Mender::Target {
   // NotDurable while the store is failed: nothing can be read then.
   Status CheckReadable() const WQ_REQUIRES(mu);
   // For the journal: makes the Adds that are in an inbox. Under no lock.
-  void Collect();
+  void Collect() const;
   // Before a second queue is opened: what survives a crash is a prefix of the calls to all queues of the
   // store, and an inbox knows the order of one queue's only.
   void ShutInbox() WQ_REQUIRES(mu);
