@@ -219,7 +219,7 @@ void Journal::WriteLoop() {
       due = SteadyClock::now() + options_.flush_interval;
     }
     bool in_time = !due.has_value() || SteadyClock::now() < *due;
-    if (announced_ && in_time && !(urgent_ && due.has_value())) {
+    if (announced_ && !urgent_ && in_time) {  // What is urgent or overdue is not to wait for more.
       Collect();
       continue;
     }

@@ -161,7 +161,7 @@ class Journal {
   Position written_ WQ_GUARDED_BY(mu_) = 0;      // Survives a kill up to here. <= appended_
   Position synced_ WQ_GUARDED_BY(mu_) = 0;       // Survives a power cut up to here. <= written_
   Position sync_wanted_ WQ_GUARDED_BY(mu_) = 0;  // Somebody waits for synced_ to get here.
-  bool urgent_ WQ_GUARDED_BY(mu_) = false;       // open_ holds something urgent.
+  bool urgent_ WQ_GUARDED_BY(mu_) = false;       // open_ holds something urgent, so some.
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
   enum class Sleep : uint8_t { kAwake, kDozing, kAsleep };  // Dozing: until flush_interval is over.
   Sleep writer_sleep_ WQ_GUARDED_BY(mu_) = Sleep::kAwake;

@@ -16,6 +16,7 @@ constexpr size_t kBatchStep = 256;
 // A step that ends behind so many is written by the journal's thread while the next ones are added. What fewer keys
 // would gain by that, the change of threads costs.
 constexpr size_t kBatchAlone = 1024;
+
 void SetOutcome(AddOutcome outcome, AddOutcome* out) {
   if (out != nullptr) {
     *out = outcome;

@@ -4,7 +4,7 @@
 // hand its mutations to the journal; outside mu, wake whom it concerns and wait as the durability
 // asks. Locks: mu, then the inbox's or the journal's. Nothing is written, called back or logged under mu.
 //
-// An Add at kAsync that nobody asks for its outcome goes to the inbox instead, when it may, and is made by
+// An Add that waits for nothing and is not asked for its outcome goes to the inbox instead, when it may, and is made by
 // whoever has mu next: every call begins with that (Lock). The journal's thread comes for it at once.
 #pragma once
 

@@ -134,12 +134,8 @@ void Store::Rep::ShutInbox() {
   }
 }
 
-void Store::Rep::OpenInboxes() {
-  if (storage == nullptr) {
-    for (const auto& [_, queue] : queues) {
-      queue->rep_->AllowInbox(true);
-    }
-  } else if (queues.size() == 1) {
+void Store::Rep::OpenInbox() {
+  if (storage != nullptr && queues.size() == 1) {
     with_inbox = queues.begin()->second.get();
     queues.begin()->second->rep_->AllowInbox(true);
   }
@@ -162,10 +158,10 @@ Status Store::Rep::MakeQueue(std::string_view name, const QueueOptions& queue_op
   auto queue_rep =
       std::make_unique<Queue::Rep>(std::string(name), records.find(name)->second.id, queue_options,
                                    clock, journal.get(), &timer, options.metrics);
-  if (storage != nullptr) {
-    if (Status s = queue_rep->Restore(*storage); !s.ok()) {
-      return s;
-    }
+  if (storage == nullptr) {
+    queue_rep->AllowInbox(true);
+  } else if (Status s = queue_rep->Restore(*storage); !s.ok()) {
+    return s;
   }
   queue_rep->ShowGauges();
   queue->reset(new Queue(std::move(queue_rep)));
@@ -283,7 +279,7 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
     *queue = made.get();
     rep_->queues.emplace(name, std::move(made));
   }
-  rep_->OpenInboxes();
+  rep_->OpenInbox();
   return status;
 }
 

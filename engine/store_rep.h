@@ -39,9 +39,9 @@ struct Store::Rep final : Mender::Target {
   // Before a second queue is opened: what survives a crash is a prefix of the calls to all queues of the
   // store, and an inbox knows the order of one queue's only.
   void ShutInbox() WQ_REQUIRES(mu);
-  // After a queue was opened, or was not.
-  void OpenInboxes() WQ_REQUIRES(mu);
-  // Makes the queue in memory, and on disk if it is not there.
+  // If only one queue is open: after another one was opened, or was not.
+  void OpenInbox() WQ_REQUIRES(mu);
+  // Makes the object of a queue, and its record if it has none.
   Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
                    std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
   // Ends the journal and closes the storage. What a last attempt can mend is mended.
