@@ -2,8 +2,6 @@
 
 #include <sched.h>
 
-#include <optional>
-
 #include "engine/metrics.h"
 #include "storage/check.h"
 #include "storage/mutant.h"
@@ -206,31 +204,32 @@ Followers::Called Journal::EndWrite(const Status& status, Position end, bool syn
 
 void Journal::WriteLoop() {
   using SteadyClock = std::chrono::steady_clock;
+  constexpr auto kNever = SteadyClock::time_point::max();
   const MutexLock lock(mu_);
-  std::optional<SteadyClock::time_point> due;  // For the oldest that is open, however lazy.
+  auto due = kNever;  // For the oldest that is open, however lazy.
   while (!stopping_) {
     if (!failed_.ok()) {
       AwaitMending();
       continue;
     }
     if (open_.empty()) {
-      due.reset();
-    } else if (!due.has_value()) {
+      due = kNever;
+    } else if (due == kNever) {
       due = SteadyClock::now() + options_.flush_interval;
     }
-    bool in_time = !due.has_value() || SteadyClock::now() < *due;
+    bool in_time = due == kNever || SteadyClock::now() < due;
     if (announced_ && !urgent_ && in_time) {  // What is urgent or overdue is not to wait for more.
       Collect();
       continue;
     }
-    if (!due.has_value()) {
+    if (open_.empty()) {
       writer_sleep_ = Sleep::kAsleep;
       writer_cv_.Wait(mu_);
       continue;
     }
     while (!urgent_ && !announced_ && !stopping_ && failed_.ok() && in_time) {
       writer_sleep_ = Sleep::kDozing;
-      in_time = writer_cv_.WaitUntil(mu_, *due);
+      in_time = writer_cv_.WaitUntil(mu_, due);
     }
     writer_sleep_ = Sleep::kAwake;
     if (announced_ && !urgent_ && in_time) {
@@ -245,7 +244,7 @@ void Journal::WriteLoop() {
       static_cast<void>(WriteInFlight(flight));  // A failure shows in failed_.
       mu_.Lock();
     }
-    due.reset();
+    due = kNever;
   }
   writer_sleep_ = Sleep::kAwake;
 }
