@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
-#include "storage/check.h"
-#include "storage/mutant.h"
+#include "base/check.h"
+#include "base/mutant.h"
 #include "storage/record_keys.h"
 
 namespace wq::storage {
@@ -66,7 +66,7 @@ Status AppendDifference(const Reader& reader, const Part& part, const MutationBa
         range.family, range.begin, range.end, [&](std::string_view key, std::string_view value) {
           while (sorted.HasBelow(range.family, key)) Put(sorted.Take(), batch);
           if (!sorted.HasAt(range.family, key)) {
-            if (!WQ_MUTANT(mend_without_erases)) batch->Erase(range.family, key);
+            if (!WQ_MUTANT(recover_without_erases)) batch->Erase(range.family, key);
           } else if (const Mutation& row = sorted.Take(); row.value != value) {
             Put(row, batch);
           }

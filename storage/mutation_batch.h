@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/check.h"
+#include "base/check.h"
 
 namespace wq::storage {
 

@@ -1,6 +1,6 @@
 #include <google/protobuf/io/coded_stream.h>
 
-#include "storage/check.h"
+#include "base/check.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
 #include "storage/records.pb.h"

@@ -60,10 +60,6 @@ class Storage : public Reader {
   virtual Status Close() = 0;
 };
 
-// The owner's unix socket, if it serves one: a file of the store's directory, but no part of what is
-// stored. See wq/server.h.
-inline constexpr const char* kControlSocketFile = "control.sock";
-
 // The smallest byte string greater than every one that starts with `prefix`; empty if there is
 // none.
 std::string PrefixEnd(std::string_view prefix);

@@ -38,7 +38,7 @@ struct StoreCopyReport {
 };
 
 // REQUIRES: `into` is an empty directory; neither has a slash at its end.
-//   NotFound, NotSupported, InvalidArgument, Corruption as OpenRocksdbReader.
+//   NotFound, NotSupported, InvalidArgument, Corruption as OpenReader.
 //   IOError      something could not be read or written; or the owner is too busy; or it was cancelled.
 // What was written, FORMAT apart, is left there then. Ok: everything is on the disk, synced. It is not
 // read back: see VerifyFiles. Blocks: for the copying.

@@ -30,7 +30,7 @@ enum class DirectoryState : uint8_t {
   kStore,       // A store of this version, to all appearance.
 };
 
-struct DirectoryLook {
+struct DirectoryInfo {
   DirectoryState state = DirectoryState::kMissing;
   Format format;              // Of a kStore.
   std::string foreign_file;   // The first one that is not a store's, in a kForeign.
@@ -41,7 +41,7 @@ struct DirectoryLook {
 // Changes nothing. InvalidArgument: `dir` is a symlink. NotFound: not a directory. NotSupported:
 // another format version. Corruption: a damaged FORMAT, or files without which a store cannot be
 // whole are missing.
-Status LookAtDirectory(const std::string& dir, DirectoryLook* look);
+Status InspectDirectory(const std::string& dir, DirectoryInfo* look);
 
 // When the snapshot was taken. NotFound: it is none. Corruption: a damaged SNAPSHOT.
 Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us);
@@ -52,7 +52,7 @@ bool IsStoreFile(std::string_view name);
 
 // "NotFound: <dir> is not a wq store ...", in the words that fit what was found.
 // REQUIRES: look.state is not kStore.
-Status NotAStore(const std::string& dir, const DirectoryLook& look);
+Status NotAStore(const std::string& dir, const DirectoryInfo& look);
 
 // Makes `dir` with mode 0700, its parent synced. Ok also if somebody else makes it at the same
 // moment.

@@ -21,7 +21,7 @@ struct FilesReport {
   uint64_t logs = 0;
 };
 
-// NotFound, NotSupported, InvalidArgument as OpenRocksdb; then there is no report. IOError: something
+// NotFound, NotSupported, InvalidArgument as OpenStorage; then there is no report. IOError: something
 // could not be read. Beside a running owner: of a moment in which it changed no file.
 Status VerifyFiles(const std::string& dir, FilesReport* report);
 

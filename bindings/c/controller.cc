@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/c/border.h"
-#include "bindings/c/objects.h"
-#include "bindings/c/observer.h"
-#include "bindings/c/options.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/objects.h"
+#include "bindings/c/border/observer.h"
+#include "bindings/c/border/options.h"
 #include "wq/wq.h"
 
 namespace {

@@ -3,9 +3,9 @@
 #include <deque>
 #include <vector>
 
-#include "bindings/c/border.h"
-#include "bindings/c/entry.h"
-#include "bindings/c/one_at_a_time.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/entry.h"
+#include "bindings/c/border/one_at_a_time.h"
 #include "wq/entry_diff.h"
 #include "wq/wq.h"
 

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "bindings/c/border.h"
-#include "bindings/c/entry.h"
-#include "bindings/c/fork.h"
-#include "bindings/c/one_at_a_time.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/entry.h"
+#include "bindings/c/border/fork.h"
+#include "bindings/c/border/one_at_a_time.h"
 #include "wq/wq.h"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <stop_token>
 
-#include "bindings/c/border.h"
+#include "bindings/c/border/border.h"
 #include "wq/wq.h"
 
 extern "C" {

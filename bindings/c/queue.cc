@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "bindings/c/key_call.h"
-#include "bindings/c/options.h"
+#include "bindings/c/border/key_call.h"
+#include "bindings/c/border/options.h"
 #include "wq/wq.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // The C interface: adding keys.
 
-#include "bindings/c/key_call.h"
-#include "bindings/c/options.h"
+#include "bindings/c/border/key_call.h"
+#include "bindings/c/border/options.h"
 #include "wq/wq.h"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <new>
 
-#include "bindings/c/key_call.h"
-#include "bindings/c/options.h"
+#include "bindings/c/border/key_call.h"
+#include "bindings/c/border/options.h"
 #include "wq/wq.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // The C interface: what a queue holds.
 
-#include "bindings/c/key_call.h"
+#include "bindings/c/border/key_call.h"
 #include "wq/wq.h"
 
 using wq::Status;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/border.h"
-#include "bindings/c/fork.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/fork.h"
 #include "wq/wq.h"
 
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "bindings/c/border.h"
-#include "bindings/c/objects.h"
-#include "bindings/c/options.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/objects.h"
+#include "bindings/c/border/options.h"
 #include "wq/wq.h"
 
 namespace {
@@ -177,10 +177,12 @@ wq_code wq_store_health(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) { return s.store->Health(); });
 }
 
-wq_code wq_store_mend(wq_store store, wq_error* error) {
+wq_code wq_store_mend(wq_store store, wq_error* error) { return wq_store_recover(store, error); }
+
+wq_code wq_store_recover(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
-    Status here = wq::c::NotInCallback("wq_store_mend");
-    return here.ok() ? s.store->Mend() : here;
+    Status here = wq::c::NotInCallback("wq_store_recover");
+    return here.ok() ? s.store->Recover() : here;
   });
 }
 

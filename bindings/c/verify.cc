@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "bindings/c/border.h"
-#include "bindings/c/fork.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/fork.h"
 #include "wq/repair.h"
 #include "wq/wq.h"
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/border.h"
-#include "bindings/c/entry.h"
-#include "bindings/c/fork.h"
-#include "bindings/c/key_call.h"
-#include "bindings/c/objects.h"
-#include "bindings/c/one_at_a_time.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/entry.h"
+#include "bindings/c/border/fork.h"
+#include "bindings/c/border/key_call.h"
+#include "bindings/c/border/objects.h"
+#include "bindings/c/border/one_at_a_time.h"
 #include "wq/store_view.h"
 #include "wq/wq.h"
 

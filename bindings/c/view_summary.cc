@@ -4,10 +4,10 @@
 #include <array>
 #include <iterator>
 
-#include "bindings/c/border.h"
-#include "bindings/c/entry.h"
-#include "bindings/c/objects.h"
-#include "bindings/c/one_at_a_time.h"
+#include "bindings/c/border/border.h"
+#include "bindings/c/border/entry.h"
+#include "bindings/c/border/objects.h"
+#include "bindings/c/border/one_at_a_time.h"
 #include "wq/store_view.h"
 #include "wq/wq.h"
 

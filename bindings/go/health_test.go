@@ -25,7 +25,7 @@ func TestAFullDiskIsToldAndMended(t *testing.T) {
 	inside := make(chan error, 2)
 	var store *Store
 	store, err := Open(dir, StoreOptions{
-		CreateIfMissing: true, MendBackoffMin: time.Hour, MendBackoffMax: time.Hour, // Only when asked to.
+		CreateIfMissing: true, RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour, // Only when asked to.
 		OnHealth: func(err error) {
 			inside <- store.Close()
 			told <- err
@@ -44,11 +44,11 @@ func TestAFullDiskIsToldAndMended(t *testing.T) {
 	}
 	wantNext(t, q, "a")
 	wantCode(t, store.Health(), NotDurable)
-	wantCode(t, store.Mend(), NotDurable)
+	wantCode(t, store.Recover(), NotDurable)
 	wantCode(t, within(t, told), NotDurable)
 
 	limitFiles(t, before)
-	must(t, store.Mend())
+	must(t, store.Recover())
 	must(t, within(t, told))
 	must(t, store.Health())
 	for i := 0; i < 2; i++ {

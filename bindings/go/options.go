@@ -40,14 +40,14 @@ const (
 
 // StoreOptions is what Open takes; the zero value opens a store that is there.
 type StoreOptions struct {
-	CreateIfMissing  bool          // Make a new store where there is none.
-	ErrorIfExists    bool          // Refuse one that is there.
-	FlushInterval    time.Duration // What nobody waits for is written this often; 0: 10 ms.
-	MaxWALBytes      uint64        // 0: 64 MiB.
-	WriteBufferBytes uint64        // 0: 24 MiB.
-	MaxBatchBytes    uint64        // 0: 8 MiB.
-	MendBackoffMin   time.Duration // After a failed write: the first attempt to mend the store; 0: 100 ms.
-	MendBackoffMax   time.Duration // 0: 30 s.
+	CreateIfMissing    bool          // Make a new store where there is none.
+	ErrorIfExists      bool          // Refuse one that is there.
+	FlushInterval      time.Duration // What nobody waits for is written this often; 0: 10 ms.
+	MaxWALBytes        uint64        // 0: 64 MiB.
+	WriteBufferBytes   uint64        // 0: 24 MiB.
+	MaxBatchBytes      uint64        // 0: 8 MiB.
+	RecoveryBackoffMin time.Duration // After a failed write: the first attempt to mend the store; 0: 100 ms.
+	RecoveryBackoffMax time.Duration // 0: 30 s.
 	// OnHealth is called when the store failed, with NotDurable and why, and when it is mended, with
 	// nil. The next attempt to mend it waits until it returns. It must not close the store, or mend it.
 	OnHealth func(err error)
@@ -63,8 +63,8 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 		to   *C.uint32_t
 	}{
 		{"FlushInterval", o.FlushInterval, &out.flush_interval_ms},
-		{"MendBackoffMin", o.MendBackoffMin, &out.mend_backoff_min_ms},
-		{"MendBackoffMax", o.MendBackoffMax, &out.mend_backoff_max_ms},
+		{"RecoveryBackoffMin", o.RecoveryBackoffMin, &out.recovery_backoff_min_ms},
+		{"RecoveryBackoffMax", o.RecoveryBackoffMax, &out.recovery_backoff_max_ms},
 	} {
 		ms := (d.from + time.Millisecond - 1) / time.Millisecond // 0 is the default: never round to it.
 		if d.from < 0 || ms > math.MaxUint32 {

@@ -144,9 +144,9 @@ func (s *Store) Health() error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_health(s, e) })
 }
 
-// Mend tries to mend a failed store at once. Nil: it is healthy. Blocks: for one attempt.
-func (s *Store) Mend() error {
-	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_mend(s, e) })
+// Recover tries to make a failed store durable again at once. Nil: it is healthy. Blocks: for one attempt.
+func (s *Store) Recover() error {
+	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_recover(s, e) })
 }
 
 // QueueNames are those of all queues, open or not, sorted.

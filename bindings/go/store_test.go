@@ -55,7 +55,7 @@ func TestAStoreKeepsItsQueues(t *testing.T) {
 	must(t, store.Flush(Power))
 	must(t, q.Flush(DefaultDurability))
 	must(t, store.Health())
-	must(t, store.Mend())
+	must(t, store.Recover())
 }
 
 func TestOpeningIsRefused(t *testing.T) {

@@ -203,10 +203,10 @@ class Controller {
   // closed.
   Status Health() const;
 
-  struct Rep;
+  struct Impl;
 
  private:
-  const std::unique_ptr<Rep> rep_;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq

@@ -60,8 +60,8 @@ class EntryDiff {
   Status Run(const std::function<bool(const KeyDiff&)>& visit);
 
  private:
-  struct Rep;
-  std::unique_ptr<Rep> rep_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq

@@ -68,9 +68,9 @@ class Importer {
   const ImportCounts& counts() const;
 
  private:
-  struct Rep;
-  explicit Importer(std::unique_ptr<Rep> rep);
-  std::unique_ptr<Rep> rep_;
+  struct Impl;
+  explicit Importer(std::unique_ptr<Impl> rep);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq

@@ -90,10 +90,10 @@ struct StoreOptions {
   size_t max_batch_bytes = size_t{8} << 20;
 
   // After a failed write the store is opened anew and what the disk lacks is written (Store::Health). The
-  // first attempt comes after mend_backoff_min, each further one after twice the wait, at most
-  // mend_backoff_max; what seldom goes away, damaged files, is looked at after mend_backoff_max only.
-  std::chrono::milliseconds mend_backoff_min{100};
-  std::chrono::milliseconds mend_backoff_max{30'000};
+  // first attempt comes after recovery_backoff_min, each further one after twice the wait, at most
+  // recovery_backoff_max; what seldom goes away, damaged files, is looked at after recovery_backoff_max only.
+  std::chrono::milliseconds recovery_backoff_min{100};
+  std::chrono::milliseconds recovery_backoff_max{30'000};
 
   // Called when the store fails, with NotDurable and the failure, and when it is mended, with Ok. By a thread
   // of the store that holds no lock: it may call the store and its queues, but neither Mend nor

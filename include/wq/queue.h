@@ -220,12 +220,12 @@ class Queue {
 
   const std::string& name() const;
 
-  struct Rep;
+  struct Impl;
 
  private:
   friend class Store;
-  explicit Queue(std::unique_ptr<Rep> rep);
-  std::unique_ptr<Rep> rep_;
+  explicit Queue(std::unique_ptr<Impl> rep);
+  std::unique_ptr<Impl> impl_;
 };
 
 // A worker of a queue with shards. It serves some of them, each always the same while nobody joins or
@@ -245,8 +245,8 @@ class Worker {
 
  private:
   friend class Queue;
-  Worker(Queue::Rep* queue, uint64_t id) : queue_(queue), id_(id) {}
-  Queue::Rep* const queue_;
+  Worker(Queue::Impl* queue, uint64_t id) : queue_(queue), id_(id) {}
+  Queue::Impl* const queue_;
   const uint64_t id_;
 };
 

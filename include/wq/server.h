@@ -77,11 +77,11 @@ class Server {
   int http_port() const;                   // 0 without http_address.
   const std::string& socket_path() const;  // Empty without control_socket.
 
-  struct Rep;
+  struct Impl;
 
  private:
-  explicit Server(std::unique_ptr<Rep> rep);
-  std::unique_ptr<Rep> rep_;
+  explicit Server(std::unique_ptr<Impl> rep);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq

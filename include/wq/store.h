@@ -71,12 +71,12 @@ class Store {
   // tried, and when it is tried again. After a failed write the open queues go on in memory, each
   // changing call returns NotDurable, and the disk keeps a prefix. When the disk is back, what it lacks
   // is written from memory, and all is durable again, what was done meanwhile included. The store is
-  // opened anew for that, with backoff: see StoreOptions::mend_backoff_min, and on_health.
+  // opened anew for that, with backoff: see StoreOptions::recovery_backoff_min, and on_health.
   Status Health() const;
 
   // Tries to mend a failed store at once; see Health. Ok: it is healthy. Blocks: for one attempt.
   // REQUIRES: not called from on_health.
-  Status Mend();
+  Status Recover();
 
   // Stops every queue (Queue::Stop: blocked calls return), makes everything durable and closes the
   // files, so that the next opening replays nothing. Later calls return ShuttingDown. Idempotent.
@@ -87,11 +87,11 @@ class Store {
   const std::string& uuid() const;
   const std::string& dir() const;  // Empty for a store in memory.
 
-  struct Rep;
+  struct Impl;
 
  private:
-  explicit Store(std::unique_ptr<Rep> rep);
-  std::unique_ptr<Rep> rep_;
+  explicit Store(std::unique_ptr<Impl> rep);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq

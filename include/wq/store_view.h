@@ -98,11 +98,11 @@ class StoreView {
   // All cursors of the queue with their bytes, in the memory that they take.
   Status Cursors(std::string_view queue, std::map<std::string, std::string>* cursors) const;
 
-  struct Rep;
+  struct Impl;
 
  private:
-  explicit StoreView(std::unique_ptr<Rep> rep);
-  std::unique_ptr<Rep> rep_;
+  explicit StoreView(std::unique_ptr<Impl> rep);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq

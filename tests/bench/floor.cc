@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "storage/records.h"
-#include "storage/rocksdb_setup.h"
+#include "storage/rocksdb/setup.h"
 #include "tests/bench/bench.h"
 #include "wq/options.h"
 
@@ -43,7 +43,7 @@ Shape ShapeInLane(Lane lane) {
   return ShapeOf(batch, true);
 }
 
-storage::RocksdbOptions StoresOptions() {
+storage::OpenOptions StoresOptions() {
   const StoreOptions store;
   return {.create_if_missing = true,
           .error_if_exists = false,
@@ -83,22 +83,22 @@ Shape FailureShape() {
 
 // --- Floor ---
 
-struct Floor::Rep {
+struct Floor::Impl {
   std::unique_ptr<rocksdb::DB> db;
   std::vector<rocksdb::ColumnFamilyHandle*> families;  // By Family.
 };
 
-Floor::Floor(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
+Floor::Floor(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
 
 Floor::~Floor() {
-  for (rocksdb::ColumnFamilyHandle* family : rep_->families) {
-    RequireOk(rep_->db->DestroyColumnFamilyHandle(family));
+  for (rocksdb::ColumnFamilyHandle* family : impl_->families) {
+    RequireOk(impl_->db->DestroyColumnFamilyHandle(family));
   }
-  RequireOk(rep_->db->Close());
+  RequireOk(impl_->db->Close());
 }
 
 std::unique_ptr<Floor> Floor::OpenDatabase(const std::string& dir, bool create) {
-  const storage::RocksdbOptions options = StoresOptions();
+  const storage::OpenOptions options = StoresOptions();
   rocksdb::DBOptions db_options =
       storage::DatabaseOptions(options, std::make_shared<storage::BackgroundError>());
   db_options.create_if_missing = create;
@@ -108,7 +108,7 @@ std::unique_ptr<Floor> Floor::OpenDatabase(const std::string& dir, bool create) 
   for (const char* name : storage::kFamilyNames) {
     descriptors.emplace_back(name, family_options);
   }
-  auto rep = std::make_unique<Rep>();
+  auto rep = std::make_unique<Impl>();
   rocksdb::DB* db = nullptr;
   RequireOk(rocksdb::DB::Open(db_options, dir, descriptors, &rep->families, &db));
   rep->db.reset(db);
@@ -118,13 +118,13 @@ std::unique_ptr<Floor> Floor::OpenDatabase(const std::string& dir, bool create) 
 std::unique_ptr<Floor> Floor::Create(const std::string& dir) { return OpenDatabase(dir, true); }
 std::unique_ptr<Floor> Floor::Open(const std::string& dir) { return OpenDatabase(dir, false); }
 
-void Floor::Sync() { RequireOk(rep_->db->SyncWAL()); }
+void Floor::Sync() { RequireOk(impl_->db->SyncWAL()); }
 
 size_t Floor::CountRecords() const {
   size_t count = 0;
-  for (size_t family = 1; family < rep_->families.size(); ++family) {
+  for (size_t family = 1; family < impl_->families.size(); ++family) {
     const std::unique_ptr<rocksdb::Iterator> it(
-        rep_->db->NewIterator(rocksdb::ReadOptions(), rep_->families[family]));
+        impl_->db->NewIterator(rocksdb::ReadOptions(), impl_->families[family]));
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       ++count;
     }
@@ -135,10 +135,10 @@ size_t Floor::CountRecords() const {
 
 // --- Batch ---
 
-struct Floor::Batch::Rep {
-  explicit Rep(Floor::Rep* of) : floor(of) {}
+struct Floor::Batch::Impl {
+  explicit Impl(Floor::Impl* of) : floor(of) {}
 
-  Floor::Rep* const floor;
+  Floor::Impl* const floor;
   rocksdb::WriteBatch batch;
   std::string key;
 
@@ -153,26 +153,26 @@ struct Floor::Batch::Rep {
   }
 };
 
-Floor::Batch::Batch(Floor* floor) : rep_(new Rep(floor->rep_.get())) {}
+Floor::Batch::Batch(Floor* floor) : impl_(new Impl(floor->impl_.get())) {}
 Floor::Batch::~Batch() = default;
 
 void Floor::Batch::Put(const Shape& shape, uint64_t number, std::string_view key) {
-  RequireOk(rep_->batch.Put(rep_->floor->families[static_cast<size_t>(shape.family)],
-                            rep_->KeyOf(shape, number, key), shape.value));
+  RequireOk(impl_->batch.Put(impl_->floor->families[static_cast<size_t>(shape.family)],
+                             impl_->KeyOf(shape, number, key), shape.value));
 }
 
 void Floor::Batch::Erase(const Shape& shape, uint64_t number, std::string_view key) {
-  RequireOk(rep_->batch.Delete(rep_->floor->families[static_cast<size_t>(shape.family)],
-                               rep_->KeyOf(shape, number, key)));
+  RequireOk(impl_->batch.Delete(impl_->floor->families[static_cast<size_t>(shape.family)],
+                                impl_->KeyOf(shape, number, key)));
 }
 
 void Floor::Batch::Write(bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
-  RequireOk(rep_->floor->db->Write(options, &rep_->batch));
-  rep_->batch.Clear();
+  RequireOk(impl_->floor->db->Write(options, &impl_->batch));
+  impl_->batch.Clear();
 }
 
-size_t Floor::Batch::count() const { return rep_->batch.Count(); }
+size_t Floor::Batch::count() const { return impl_->batch.Count(); }
 
 }  // namespace wq::bench

@@ -46,10 +46,10 @@ class Floor {
   size_t CountRecords() const;
 
  private:
-  struct Rep;
-  explicit Floor(std::unique_ptr<Rep> rep);
+  struct Impl;
+  explicit Floor(std::unique_ptr<Impl> rep);
   static std::unique_ptr<Floor> OpenDatabase(const std::string& dir, bool create);
-  const std::unique_ptr<Rep> rep_;
+  const std::unique_ptr<Impl> impl_;
 };
 
 class Floor::Batch {
@@ -65,8 +65,8 @@ class Floor::Batch {
   size_t count() const;  // Puts and erases since the last Write.
 
  private:
-  struct Rep;
-  const std::unique_ptr<Rep> rep_;
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq::bench

@@ -308,7 +308,7 @@ int main(int argc, char** argv) {
   OK(wq_queue_cancel_delay(queue, "failed", 6, &error));
   OK(wq_store_flush(store, WQ_DEFAULT_DURABILITY, &error));
   OK(wq_store_health(store, &error));
-  OK(wq_store_mend(store, &error));
+  OK(wq_store_recover(store, &error));
   looking_in(argv[1]);
   controllers(store);
   shutting_down(store, queue);

@@ -21,7 +21,7 @@ struct Told {
   std::condition_variable told;
   wq_store store = WQ_NO_STORE;
   std::vector<wq_code> codes;
-  std::vector<wq_code> mends;  // What wq_store_mend said inside.
+  std::vector<wq_code> mends;  // What wq_store_recover said inside.
   std::string message;         // Of the first one.
 };
 
@@ -29,7 +29,7 @@ void Tell(void* arg, wq_code code, const char* message) {
   auto* const told = static_cast<Told*>(arg);
   const std::lock_guard lock(told->mu);
   told->codes.push_back(code);
-  told->mends.push_back(wq_store_mend(told->store, nullptr));
+  told->mends.push_back(wq_store_recover(told->store, nullptr));
   if (told->codes.size() == 1) {
     told->message = message;
   }
@@ -53,8 +53,8 @@ TEST(Health, FailureAndMendingAreTold) {
   wq_store_options options{};
   options.size = sizeof options;
   options.create_if_missing = 1;
-  options.mend_backoff_min_ms = 3'600'000;  // Only when it is asked to.
-  options.mend_backoff_max_ms = 3'600'000;
+  options.recovery_backoff_min_ms = 3'600'000;  // Only when it is asked to.
+  options.recovery_backoff_max_ms = 3'600'000;
   options.health = Tell;
   options.health_arg = &told;
   ASSERT_EQ(wq_store_open((dir / "store").c_str(), &options, &told.store, &error), WQ_OK);
@@ -63,9 +63,9 @@ TEST(Health, FailureAndMendingAreTold) {
   LimitFiles(0);
   EXPECT_EQ(wq_queue_add(queue, "k", 1, nullptr, nullptr, &error), WQ_NOT_DURABLE);
   EXPECT_EQ(wq_store_health(told.store, &error), WQ_NOT_DURABLE);
-  EXPECT_EQ(wq_store_mend(told.store, &error), WQ_NOT_DURABLE);
+  EXPECT_EQ(wq_store_recover(told.store, &error), WQ_NOT_DURABLE);
   LimitFiles(RLIM_INFINITY);
-  EXPECT_EQ(wq_store_mend(told.store, &error), WQ_OK) << error.message;
+  EXPECT_EQ(wq_store_recover(told.store, &error), WQ_OK) << error.message;
   EXPECT_EQ(wq_store_health(told.store, &error), WQ_OK);
   {
     std::unique_lock lock(told.mu);

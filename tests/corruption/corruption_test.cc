@@ -16,7 +16,7 @@
 #include <random>
 #include <vector>
 
-#include "storage/rocksdb_storage.h"
+#include "storage/open.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
 
@@ -71,16 +71,16 @@ class CorruptionTest : public ::testing::Test {
     WriteStore(files, store_, holds_);
     holds_ = files;
     std::unique_ptr<Reader> reader;
-    const Status looked = OpenRocksdbReader(store_, &reader);
+    const Status looked = OpenReader(store_, &reader);
     Judge(looked, reader.get(), expected, "reader");
     reader.reset();
     if (looked.ok()) {
       ASSERT_TRUE(ReadStore(store_) == files) << "a reader changed the store";
     }
     std::unique_ptr<Storage> storage;
-    RocksdbOptions options;
+    OpenOptions options;
     options.write_buffer_bytes = size_t{64} << 10;  // As much is made room for on the disk.
-    const Status opened = OpenRocksdb(store_, options, &storage);
+    const Status opened = OpenStorage(store_, options, &storage);
     Judge(opened, storage.get(), expected, "owner");
     storage.reset();
     if (opened.ok()) {

@@ -6,8 +6,8 @@
 
 #include <random>
 
+#include "storage/open.h"
 #include "storage/records.h"
-#include "storage/rocksdb_storage.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
 #include "wq/verify.h"
@@ -33,7 +33,7 @@ class RepairTest : public ::testing::Test {
   std::map<std::string, std::string> Rows(Family family, const std::string& dir) {
     std::map<std::string, std::string> rows;
     std::unique_ptr<Reader> reader;
-    EXPECT_OK(OpenRocksdbReader(dir, &reader));
+    EXPECT_OK(OpenReader(dir, &reader));
     if (reader == nullptr) return rows;
     EXPECT_OK(reader->Scan(family, "", "", [&rows](std::string_view key, std::string_view value) {
       if (key != "store") rows.emplace(key, value);

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "storage/memory_storage.h"
+#include "storage/open.h"
 #include "storage/records.h"
-#include "storage/rocksdb_storage.h"
 #include "tests/storage/support.h"
 
 namespace wq::storage {
@@ -25,10 +25,10 @@ class Writing {
 
   void Open(size_t buffer_bytes) {
     storage_.reset();  // As if it had been killed.
-    RocksdbOptions options{.create_if_missing = true, .now_us = kNow};
+    OpenOptions options{.create_if_missing = true, .now_us = kNow};
     options.write_buffer_bytes = buffer_bytes;
     options.max_wal_bytes = buffer_bytes;
-    ASSERT_OK(OpenRocksdb(dir_ / "store", options, &storage_));
+    ASSERT_OK(OpenStorage(dir_ / "store", options, &storage_));
     if (!made_.all_states.empty()) return;
     StoreRecord record;
     ASSERT_OK(GetStore(*storage_, &record));

@@ -6,9 +6,9 @@
 
 #include <random>
 
+#include "storage/open.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
-#include "storage/rocksdb_storage.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
 

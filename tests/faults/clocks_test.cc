@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/store_rep.h"
+#include "engine/store/store_impl.h"
 #include "storage/memory_storage.h"
 #include "wq/clock.h"
 #include "wq/limiter.h"
@@ -54,7 +54,7 @@ class Clocks : public ::testing::Test {
     StoreOptions options;
     options.clock = clock_.get();
     Status s =
-        Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
+        Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
     if (s.ok()) s = store_->OpenQueue("q", {}, &queue_);
     ASSERT_TRUE(s.ok()) << s.ToString();
   }

@@ -128,7 +128,7 @@ Status Check(const std::string& root, std::string* result) {
   return report.findings.empty() || !s.ok() ? s : Status::IOError(root + " " + *result);
 }
 
-Status Mend(const std::string& root, std::string* result) {
+Status RunRepair(const std::string& root, std::string* result) {
   RepairReport report;
   Status s = Repair(root + "/store", root + "/repaired", &report);
   for (const Loss& loss : report.losses) {
@@ -349,7 +349,7 @@ TEST_P(EveryCallTest, OfRocksdb) {
     std::string result;
     FailingDisk disk({.at = at, .error = EIO});
     const Status status = GetParam().run(root, &result);
-    disk.Mend();
+    disk.Recover();
     SCOPED_TRACE("call " + std::to_string(at) + " of " + std::to_string(calls));
     Judge(root, before, status, result);
   }
@@ -362,7 +362,7 @@ INSTANTIATE_TEST_SUITE_P(
         Deed{.name = "View", .run = View, .reads = {"store"}},
         Deed{.name = "Verify", .run = Check, .reads = {"store"}},
         Deed{.name = "Repair",
-             .run = Mend,
+             .run = RunRepair,
              .leaves = "repaired",
              .reads = {"store"},
              .makes = "repaired"},

@@ -70,9 +70,9 @@ class FailingCallsTest : public ::testing::TestWithParam<Kind> {
   // The scenario, with its fault right after call `call` of its first life.
   void TryInTheMidst(uint64_t call);
   void Run(const std::string& name, FailingDisk* disk);
-  void Mend(RealStore* store, FailingDisk* disk, StoreSource* source, Life* life);
+  void Recover(RealStore* store, FailingDisk* disk, StoreSource* source, Life* life);
   void Live(const std::string& dir, FailingDisk* disk, Oracle* oracle, std::mt19937_64* random);
-  bool MendsThisTime() const { return breaks_after_ || cases_ % 3 != 0; }
+  bool RecoversThisTime() const { return breaks_after_ || cases_ % 3 != 0; }
   FailingDisk::Fault FaultAt(uint64_t at) const {
     return {.at = at,
             .error = GetParam().error,
@@ -92,9 +92,10 @@ class FailingCallsTest : public ::testing::TestWithParam<Kind> {
 
 // The disk is back: the store mends itself without a restart, all that was done meanwhile becomes
 // durable, and so does what comes.
-void FailingCallsTest::Mend(RealStore* store, FailingDisk* disk, StoreSource* source, Life* life) {
-  disk->Mend();
-  const Status mended = store->store()->Mend();
+void FailingCallsTest::Recover(RealStore* store, FailingDisk* disk, StoreSource* source,
+                               Life* life) {
+  disk->Recover();
+  const Status mended = store->store()->Recover();
   ASSERT_TRUE(mended.ok()) << mended.ToString();
   EXPECT_TRUE(store->store()->Health().ok());
   ++mended_;
@@ -131,8 +132,8 @@ void FailingCallsTest::Live(const std::string& dir, FailingDisk* disk, Oracle* o
         EXPECT_FALSE(store.store()->Health().ok());
       }
     }
-    if (opened.ok() && !store.store()->Health().ok() && MendsThisTime()) {
-      ASSERT_NO_FATAL_FAILURE(Mend(&store, disk, &source, &life));
+    if (opened.ok() && !store.store()->Health().ok() && RecoversThisTime()) {
+      ASSERT_NO_FATAL_FAILURE(Recover(&store, disk, &source, &life));
     }
     if (opened.ok() && store.store()->Close().ok()) {
       // All is durable then.
@@ -143,7 +144,7 @@ void FailingCallsTest::Live(const std::string& dir, FailingDisk* disk, Oracle* o
   StoreImage found;
   const Status read = ReadStore(dir, rules_, &found);
   if (!read.ok() && GetParam().sticky && disk->failed() > 0) {
-    disk->Mend();  // The reader's own calls fail, too.
+    disk->Recover();  // The reader's own calls fail, too.
     const Status again = ReadStore(dir, rules_, &found);
     ASSERT_TRUE(again.ok()) << again.ToString();
   } else if (!read.ok()) {
@@ -169,7 +170,7 @@ void FailingCallsTest::Run(const std::string& what, FailingDisk* disk) {
     Live(root / "store", disk, &oracle, &random);
     breaks_after_.reset();
   }
-  disk->Mend();
+  disk->Recover();
   if (!HasFatalFailure()) {
     Live(root / "store", disk, &oracle, &random);  // The disk is well again.
   }

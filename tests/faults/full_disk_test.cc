@@ -108,9 +108,9 @@ TEST_F(FullDiskTest, AFileSystemWithoutRoom) {
       refused += life.results.back() == kNotDurable ? 1 : 0;
     }
     EXPECT_EQ(store.store()->Health().code(), StatusCode::kNotDurable);
-    EXPECT_EQ(store.store()->Mend().code(), StatusCode::kNotDurable);
+    EXPECT_EQ(store.store()->Recover().code(), StatusCode::kNotDurable);
     small.MakeRoom();
-    EXPECT_TRUE(store.store()->Mend().ok());
+    EXPECT_TRUE(store.store()->Recover().ok());
     for (int i = 0; i < 100; ++i) {
       life.calls.push_back(source.Next());
       life.results.push_back(store.Do(life.calls.back()));

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "call_input.h"
-#include "storage/check.h"
 #include "wq/wq.h"
 
 namespace wq::fuzz {
@@ -75,7 +75,7 @@ class Caller {
     options.size = sizeof options;
     options.flush_interval_ms = in_.Byte();
     options.max_batch_bytes = in_.Number();
-    options.mend_backoff_min_ms = in_.Byte();
+    options.recovery_backoff_min_ms = in_.Byte();
     wq_store store = WQ_NO_STORE;
     wq_code code = Check(wq_store_open_in_memory(&options, &store, &error_));
     if (code != WQ_OK) code = Check(wq_store_open_in_memory(nullptr, &store, &error_));
@@ -325,7 +325,7 @@ class Caller {
         Check(wq_store_health(store, &error_));
         break;
       case 2:
-        Check(wq_store_mend(store, &error_));
+        Check(wq_store_recover(store, &error_));
         break;
       case 3:
         Check(wq_store_queue_names(store, &bytes_, &error_));

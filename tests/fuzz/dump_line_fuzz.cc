@@ -5,8 +5,8 @@
 #include <string_view>
 #include <variant>
 
-#include "storage/check.h"
-#include "tools/wqctl/dump_line.h"
+#include "base/check.h"
+#include "tools/wqctl/text/dump_line.h"
 #include "wq/keys.h"
 
 namespace wqctl {

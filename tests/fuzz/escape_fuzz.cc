@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/check.h"
+#include "base/check.h"
 #include "wq/keys.h"
 
 namespace {

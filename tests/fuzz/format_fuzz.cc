@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/check.h"
 #include "scratch_file.h"
-#include "storage/check.h"
+#include "storage/open.h"
 #include "storage/owner.h"
-#include "storage/rocksdb_storage.h"
 #include "storage/store_directory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   scratch.Write("000004.log", data, 0);
   scratch.Write("FORMAT", data, size);
   scratch.Write("OWNER", data, size);
-  wq::storage::DirectoryLook look;
-  const wq::Status status = wq::storage::LookAtDirectory(scratch.path(), &look);
+  wq::storage::DirectoryInfo look;
+  const wq::Status status = wq::storage::InspectDirectory(scratch.path(), &look);
   WQ_CHECK(!status.ok() || (look.format.version == wq::storage::kFormatVersion &&
                             look.format.uuid.size() == 36),
            "a format that there is not");

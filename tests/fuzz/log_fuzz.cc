@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "scratch_file.h"
-#include "storage/check.h"
-#include "storage/log_scan.h"
-#include "storage/wal_check.h"
+#include "storage/check/log_scan.h"
+#include "storage/check/wal_check.h"
 
 namespace wq::storage {
 namespace {
 
 // A use of a log that keeps its records.
-LogUse Keep(WalLook* look, std::vector<std::string>* records) {
+LogUse Keep(WalSummary* look, std::vector<std::string>* records) {
   return WalUse(look, [records](std::string_view record) {
     records->emplace_back(record);
     return Status::Ok();
@@ -22,7 +22,7 @@ LogUse Keep(WalLook* look, std::vector<std::string>* records) {
 
 std::vector<std::string> Scanned(const std::string& path, bool* sound) {
   std::vector<std::string> records;
-  WalLook look;
+  WalSummary look;
   *sound = ScanLog(path, Keep(&look, &records), &look).ok();
   WQ_CHECK(!*sound || look.records == records.size(), "records miscounted");
   return records;
@@ -30,7 +30,7 @@ std::vector<std::string> Scanned(const std::string& path, bool* sound) {
 
 std::vector<std::string> Salvaged(const std::string& path, uint64_t size) {
   std::vector<std::string> records;
-  WalLook look;
+  WalSummary look;
   uint64_t gaps_end = 0;
   const Status status =
       SalvageLog(path, Keep(&look, &records), [&gaps_end, size](const LogGap& gap) {
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t n = 0; n < scanned.size(); ++n) {
     WQ_CHECK(salvaged[n] == scanned[n], "salvage changed a record");
   }
-  wq::storage::WalLook look;
+  wq::storage::WalSummary look;
   const wq::Status checked = wq::storage::CheckWal(path, &look);
   WQ_CHECK(!checked.ok() || sound, "the look at a log takes what its framing does not");
   return 0;

@@ -2,10 +2,11 @@
 #include <cstdint>
 #include <string>
 
+#include "base/check.h"
 #include "scratch_file.h"
-#include "storage/check.h"
-#include "storage/manifest.h"
-#include "storage/wal_check.h"
+#include "storage/check/manifest.h"
+#include "storage/check/table_check.h"
+#include "storage/check/wal_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const wq::fuzz::ScratchFiles scratch;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "storage/check.h"
+#include "base/check.h"
 #include "storage/row.h"
 
 // The input: a family, the length of the key in two bytes, the key, the value.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/check.h"
+#include "base/check.h"
 #include "tests/support/environment.h"
 
 namespace wq::fuzz {

@@ -22,15 +22,16 @@ fail() {
 # A tree without a violation, in the working directory.
 clean_tree() {
   rm -rf "$scratch/tree"
-  mkdir -p "$scratch/tree"/{include/wq,storage,engine,tools/wqctl,tests/engine,tests/storage} \
+  mkdir -p "$scratch/tree"/{include/wq,base,storage/check,engine/queue,tools/wqctl,tests/engine,tests/storage} \
     "$scratch/tree"/{examples/readme,bindings/go/examples/readme,build}
   cd "$scratch/tree"
   build=$PWD/build
   printf '// A queue.\n#pragma once\n#include "wq/status.h"\n' >include/wq/queue.h
   printf '#include <rocksdb/db.h>\n#include "storage/records.pb.h"\n' >storage/db.cc
-  printf '#include "storage/db.h"\n' >engine/queue.cc
+  printf '#include "storage/db.h"\n' >engine/queue/queue.cc
+  touch {storage,engine/queue,tools/wqctl}/CMakeLists.txt
   printf '#include <CLI/CLI.hpp>\n#include "wq/queue.h"\n' >tools/wqctl/main.cc
-  printf '#include "engine/queue.h"\n' >tests/engine/queue_test.cc
+  printf '#include "engine/queue/queue.h"\n' >tests/engine/queue_test.cc
   printf '#!/bin/sh\n' >tests/engine/queue_test.sh
   printf 'int main() {}\n' >examples/readme/main.cc
   printf 'int main(void) {}\n' >examples/readme/main.c
@@ -63,25 +64,41 @@ for rule in "${rules[@]}"; do
   [[ -z $found ]] || fail "self-test: $rule cries wolf: $found"
 done
 
-plant short_files engine/queue.cc "$(yes '// A line.' | head -n 400)"
-plant short_files bindings/go/queue.go "$(yes '// A line.' | head -n 401)"
-plant rocksdb_and_protobuf_in_storage_sources_only engine/queue.cc '#include <rocksdb/db.h>'
+clean_tree
+mkdir storage/many
+for ((i = 0; i <= 30; ++i)); do printf '// A file.\n#pragma once\n' >"storage/many/file_$i.h"; done
+rule_small_folders | grep -qF 'storage/many:' || fail 'self-test: small_folders does not see 31 files'
+planted+='small_folders '
+clean_tree
+printf '// A line.%.0s\n' {1..400} >>engine/queue/queue.cc
+warn_long_files | grep -qF engine/queue/queue.cc || fail 'self-test: warn_long_files does not see 401 lines'
+plant rocksdb_and_protobuf_in_storage_sources_only engine/queue/queue.cc '#include <rocksdb/db.h>'
 plant rocksdb_and_protobuf_in_storage_sources_only storage/db.h '#  include "rocksdb/options.h"'
 plant rocksdb_and_protobuf_in_storage_sources_only tests/support/child.cc '#include <rocksdb/db.h>'
 plant rocksdb_and_protobuf_in_storage_sources_only tools/wqctl/dump.cc '#include "storage/records.pb.h"'
 plant rocksdb_and_protobuf_in_storage_sources_only include/wq/queue.h '#include <google/protobuf/any.h>'
 plant rocksdb_and_protobuf_in_storage_sources_only tests/bench/keys.cc '#include <rocksdb/db.h>'
-plant command_line_libraries_in_tools_only engine/queue.cc '#include <spdlog/spdlog.h>'
+plant command_line_libraries_in_tools_only engine/queue/queue.cc '#include <spdlog/spdlog.h>'
 plant command_line_libraries_in_tools_only tests/engine/queue_test.cc '#include <CLI/CLI.hpp>'
 plant command_line_libraries_in_tools_only tests/bench/report.cc '#include <CLI/CLI.hpp>'
-plant includes_go_one_way include/wq/queue.h '#include "engine/item.h"'
+plant includes_go_one_way include/wq/queue.h '#include "engine/state/item.h"'
 plant includes_go_one_way include/wq/queue.h '#include <absl/strings/string_view.h>'
-plant includes_go_one_way storage/db.cc '#include "engine/item.h"'
-plant includes_go_one_way engine/queue.cc '#include "tools/wqctl/verb.h"'
-plant includes_go_one_way tools/wqctl/main.cc '#include "tests/support/fixture.h"'
-plant includes_go_one_way bindings/c/queue.cc '#include "engine/item.h"'
-plant includes_go_one_way engine/queue.cc '#include "bindings/c/border.h"'
-plant includes_go_one_way examples/readme/main.cc '#include "engine/item.h"'
+plant includes_go_one_way base/files.cc '#include "storage/records.h"'
+plant includes_go_one_way storage/db.cc '#include "engine/state/item.h"'
+plant includes_go_one_way storage/db.cc '#include "storage/check/manifest.h"'
+plant includes_go_one_way engine/state/item.cc '#include "engine/queue/queue.h"'
+plant includes_go_one_way engine/queue/queue.cc '#include "tools/wqctl/verb.h"'
+plant only_the_interface_of_storage engine/queue/queue.cc '#include "storage/check/manifest.h"'
+plant only_the_interface_of_storage tools/wqctl/main.cc '#include "storage/records.h"'
+plant users_of_the_public_headers tools/wqctl/main.cc '#include "base/files.h"'
+plant users_of_the_public_headers server/http.cc '#include "engine/queue/queue.h"'
+plant users_of_the_public_headers bindings/c/queue.cc '#include "engine/state/item.h"'
+plant users_of_the_public_headers examples/readme/main.cc '#include "engine/state/item.h"'
+plant users_of_the_public_headers tools/wqctl/main.cc '#include "tests/support/fixture.h"'
+plant users_of_the_public_headers engine/queue/queue.cc '#include "bindings/c/border.h"'
+# engine/queue/queue.cc includes storage/db.h.
+plant no_cycles_between_files storage/db.h '#include "engine/queue/queue.h"'
+plant a_target_for_each_folder engine/other/other.cc '// Its folder has no CMakeLists.txt.'
 plant no_sleep_in_tests tests/engine/queue_test.cc '  std::this_thread::sleep_for(1ms);'
 plant no_sleep_in_tests tests/storage/kill_test.cc '  ::usleep (10);'
 plant no_sleep_in_tests bindings/go/queue_test.go '	time.Sleep(time.Second)'
@@ -108,6 +125,7 @@ for rule in "${rules[@]}"; do
   found=$("rule_$rule")
   [[ -z $found ]] || fail "$rule:"$'\n'"$found"
 done
+warn_long_files
 
 ((failures == 0)) || { echo "$failures house rules failed" >&2; exit 1; }
 echo "${#rules[@]} house rules hold"

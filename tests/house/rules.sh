@@ -10,7 +10,7 @@ sources() {
     [[ ! -d $folder ]] || find "$folder" -type f \( -name '*.cc' -o -name '*.c' -o -name '*.h' \) -print0
   done
 }
-all_sources() { sources include storage engine tools tests examples bindings; }
+all_sources() { sources include base storage engine server tools tests examples bindings; }
 go_sources() { [[ ! -d bindings ]] || find bindings -type f -name '*.go' -print0; }
 
 # violations WHY PATTERN: lines of the sources on stdin that match the extended regular expression.
@@ -18,18 +18,24 @@ violations() { xargs -0r grep -nHE -- "$2" | sed "s|^\([^:]*:[0-9]*\):.*|\1: $1|
 
 include() { printf '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](%s)' "$1"; }
 
-# A file that nobody reads whole hides things.
-rule_short_files() {
+# Files that are long enough to look at: a warning, no violation.
+warn_long_files() {
   { all_sources && go_sources; } | xargs -0r wc -l |
-    awk '$2 != "total" && $1 > 400 { print $2 ":400: the file has " $1 " lines, more than 400" }'
+    awk '$2 != "total" && $1 > 400 { print $2 ":400: warning: the file has " $1 " lines" }'
+}
+
+# A folder is an overview of its files.
+rule_small_folders() {
+  { all_sources && go_sources | grep -zv '_test\.go$'; } | tr '\0' '\n' | sed 's|/[^/]*$||' | sort | uniq -c |
+    awk '$1 > 30 { print $2 ":1: the folder has " $1 " source files, more than 30" }'
 }
 
 # They cost a second a translation unit, and their types must not leak out of storage/. The
 # benchmark's floor is bare RocksDB.
 rule_rocksdb_and_protobuf_in_storage_sources_only() {
   all_sources |
-    grep -zvE '^(storage|tests/storage)/[^/]*\.cc$|^tests/(bench/floor|support/watched_disk)\.cc$' |
-    violations 'only storage/*.cc includes RocksDB or protobuf records' \
+    grep -zvE '^(storage|tests/storage)/.*\.cc$|^tests/(bench/floor|support/watched_disk)\.cc$' |
+    violations 'only storage/**.cc includes RocksDB or protobuf records' \
       "$(include 'rocksdb/|google/protobuf/|[^>"]*\.pb\.h')"
 }
 
@@ -39,19 +45,63 @@ rule_command_line_libraries_in_tools_only() {
     violations 'only tools/ includes spdlog or CLI11' "$(include 'spdlog/|CLI/')"
 }
 
-# tools -> engine -> storage; the promise in include/wq knows nothing below.
+# The folders from the bottom to the top. A file includes files of its own folder and of those above it in
+# this list. (The public headers know nothing below them; whatever is not listed is on top of all.)
+layers=(include/wq base storage storage/directory storage/rocksdb storage/check storage/database storage/offline
+  engine/metrics engine/state engine/commit engine/recovery engine/queue engine/store engine/offline
+  engine/controller server server/prometheus bindings/c/border bindings/c
+  tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/watch tools/wqctl/work tools/wqctl/verbs
+  tools/wqctl)
+
+# includes FOLDER...: "file:line folder included-file" for each include of a file of this tree.
+includes() {
+  sources "$@" | xargs -0r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]*/[^"]*"' | grep -v '"absl/' |
+    sed -E 's|^(([^:]*)/[^:/]*:[0-9]*):[^"]*"(.*)"|\1 \2 \3|; s| wq/([^ ]*)$| include/wq/\1|' || true
+}
+
 rule_includes_go_one_way() {
   sources include | violations 'a public header includes what is below' \
-    "$(include 'engine/|storage/|tools/|tests/|absl/|[a-z_]*\.h"')"
-  sources storage | violations 'storage includes what is above' "$(include 'engine/|tools/|tests/')"
-  sources engine | violations 'the engine includes what is above' "$(include 'tools/|tests/')"
-  sources tools examples | violations 'tests are for tests' "$(include 'tests/')"
-  sources bindings | violations 'a binding includes what is not public' \
-    "$(include 'engine/|storage/|tools/|tests/')"
-  sources include storage engine tools examples |
-    violations 'bindings are on top of all' "$(include 'bindings/')"
+    "$(include '(base|engine|storage|server|tools|tests)/|absl/|[a-z_]*\.h"')"
+  includes base storage engine server tools bindings |
+    awk -v layers="${layers[*]}" '
+      BEGIN { n = split(layers, names, " "); for (i = 1; i <= n; ++i) level[names[i]] = i }
+      { to = $3; sub(/\/[^\/]*$/, "", to)
+        if (to !~ /^include\/wq/ && (!(to in level) || level[to] > level[$2]) && to != $2)
+          print $1 ": " $2 " is below " to }'
+}
+
+# What storage/ declares is what the engine knows of it; its folders are nobody else's.
+rule_only_the_interface_of_storage() {
+  includes engine server tools bindings | awk '
+    $3 ~ /^storage\/[^\/]*\// || ($2 !~ /^engine/ && $3 ~ /^storage\//) {
+      print $1 ": " $3 " is internal to storage/" }'
+}
+
+# These use what users of the library have.
+rule_users_of_the_public_headers() {
+  includes server tools bindings | awk '
+    $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\//) { print $1 ": use include/wq" }'
   sources examples | violations 'an example includes what users do not have' \
-    "$(include 'engine/|storage/|tools/')"
+    "$(include '(base|engine|storage|server|tools|tests|bindings)/')"
+  sources include base storage engine server tools |
+    violations 'bindings are on top of all' "$(include 'bindings/')"
+  sources include base storage engine server tools examples bindings |
+    violations 'tests are for tests' "$(include 'tests/')"
+}
+
+# A unit is a header and its source. Two that include one another can only be read together.
+rule_no_cycles_between_files() {
+  includes base storage engine server tools bindings |
+    awk '{ from = $1; sub(/\.[a-z]*:[0-9]*$/, "", from); to = $3; sub(/\.h$/, "", to); print from, to }' |
+    awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null | sed -n 's|^tsort: \([^-].*/.*\)$|\1.h:1: is in a cycle of includes|p' || true
+}
+
+# One folder, one CMake target: the linker then knows the layers, too.
+rule_a_target_for_each_folder() {
+  sources base storage engine server bindings tools | tr '\0' '\n' | sed -n 's|/[^/]*\.cc$||p' | sort -u |
+    while IFS= read -r folder; do
+      [[ -e $folder/CMakeLists.txt || -e $folder/../CMakeLists.txt && $folder == tools/wqctl/* ]] || find "$folder" -maxdepth 1 -name '*.cc' -printf '%p:1: no target for its folder\n'
+    done
 }
 
 # Time is injected; a sleep is either too short or too long.

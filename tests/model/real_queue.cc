@@ -1,6 +1,6 @@
 #include "tests/model/real_queue.h"
 
-#include "storage/check.h"
+#include "base/check.h"
 #include "storage/records.h"
 #include "tests/model/image.h"
 #include "wq/limiter.h"
@@ -122,7 +122,7 @@ void MapQueue::Open() {
   StoreOptions options;
   options.clock = &clock_;
   Status s =
-      Store::Rep::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
+      Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
   WQ_CHECK(s.ok(), s.message().c_str());
   s = queue_.Open(store_.get(), "q", Durability::kProcess);
   WQ_CHECK(s.ok(), s.message().c_str());

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/store_rep.h"
+#include "engine/store/store_impl.h"
 #include "storage/memory_storage.h"
 #include "tests/model/call.h"
 #include "wq/clock.h"

@@ -1,7 +1,7 @@
 #include "tests/model/state_queue.h"
 
-#include "engine/recovery.h"
-#include "storage/check.h"
+#include "base/check.h"
+#include "engine/recovery/recovery.h"
 #include "tests/model/image.h"
 
 namespace wq::model {
@@ -73,7 +73,7 @@ std::string StateQueue::Do(const Call& call) {
       break;
     case Op::kCrash: {
       state_ = std::make_unique<QueueState>(1, options_, &batch_);
-      const Status s = Recover(disk_, 1, now_, state_.get());
+      const Status s = RestoreQueue(disk_, 1, now_, state_.get());
       WQ_CHECK(s.ok(), s.message().c_str());
       Fire();
       break;

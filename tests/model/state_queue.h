@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/queue_state.h"
+#include "engine/state/queue_state.h"
 #include "storage/memory_storage.h"
 #include "tests/model/call.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh: shows that the tests catch bugs. A build has some planted (storage/mutant.h); for each of them the
+# run.sh: shows that the tests catch bugs. A build has some planted (base/mutant.h); for each of them the
 # tests run, the quick ones first, until one fails. A bug that none catches is a failure, and so is a
 # test that fails without any.
 #
@@ -16,8 +16,8 @@ logs=$PWD/$build/caught
 # BINARY FILTER [NAME=VALUE...]: few rounds and fixed seeds. The order is that of the time they take.
 parts=(
   'model_tests Rules/ModelTest* WQ_MODEL_SEED=1 WQ_MODEL_CALLS=40000'
-  'model_tests *Mending* WQ_MENDING_SEED=1 WQ_MENDING_CALLS=2000'
-  'engine_tests Queue*:Journal*:Mending*:Order*:Delay*:Quarantine*:Shard*'
+  'model_tests *FailedStore* WQ_FAILED_STORE_SEED=1 WQ_FAILED_STORE_CALLS=2000'
+  'engine_tests Queue*:Journal*:FailedStore*:Order*:Delay*:Quarantine*:Shard*'
   'crash_tests *Kill* WQ_KILL_SEED=2 WQ_KILL_ROUNDS=30'
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_POWER_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_CORRUPTION_SEED=1 WQ_CORRUPTION_CASES=300'

@@ -35,7 +35,7 @@ words=$(find "$source/include/wq" -maxdepth 1 -name '*.h' -not -name prometheus.
 public() {
   awk 'NR == FNR { word[$0]; next }
        { name = $0; sub(/\(.*/, "", name) }
-       name ~ /wq::(c|storage)::|wq::[A-Za-z]+::Rep(::|$)/ { next }
+       name ~ /wq::(c|storage)::|wq::[A-Za-z]+::Impl(::|$)/ { next }
        match(name, /wq::[A-Za-z0-9_]+/) && substr(name, RSTART + 4, RLENGTH - 4) in word' \
     <(printf '%s\n' "$words") -
 }

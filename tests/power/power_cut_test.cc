@@ -19,7 +19,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/rocksdb_storage.h"
+#include "storage/open.h"
 #include "tests/support/environment.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
@@ -98,9 +98,9 @@ void PowerCutTest::Play(const std::string& dir, Scenario* scenario) {
 // What is left is opened by an owner too, and then is the same.
 void PowerCutTest::OpenAgain(const std::string& dir, const StoreImage& found) {
   std::unique_ptr<storage::Storage> storage;
-  storage::RocksdbOptions options;
+  storage::OpenOptions options;
   options.create_if_missing = true;  // The cut may have come before there was a store.
-  Status s = storage::OpenRocksdb(dir, options, &storage);
+  Status s = storage::OpenStorage(dir, options, &storage);
   ASSERT_TRUE(s.ok()) << s.ToString();
   s = storage->Close();
   ASSERT_TRUE(s.ok()) << s.ToString();

@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/server/socket.h"
+#include "server/socket.h"
 #include "tests/support/environment.h"
 #include "wq/limiter.h"
 #include "wq/live_store.h"

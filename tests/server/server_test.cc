@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/server/http.h"
-#include "engine/store_rep.h"
+#include "engine/store/store_impl.h"
+#include "server/http.h"
 #include "storage/memory_storage.h"
 #include "tests/server/server_fixture.h"
 
@@ -178,7 +178,8 @@ TEST_F(ServerTest, AStoreThatIsNotDurableIsNotReady) {
   auto disk = std::make_shared<storage::MemoryDisk>();
   std::unique_ptr<Store> sick;
   Queue* queue = nullptr;
-  ASSERT_TRUE(Store::Rep::Open({}, "", std::make_unique<storage::MemoryStorage>(disk), &sick).ok());
+  ASSERT_TRUE(
+      Store::Impl::Open({}, "", std::make_unique<storage::MemoryStorage>(disk), &sick).ok());
   ASSERT_TRUE(sick->OpenQueue("q", {}, &queue).ok());
   ASSERT_TRUE(Server::Open(sick.get(), {.http_address = "127.0.0.1:0"}, &server_).ok());
   EXPECT_EQ(StatusOf(Get("/readyz")), 200);

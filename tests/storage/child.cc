@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "storage/record_keys.h"
-#include "support.h"
+#include "tests/storage/support.h"
 
 namespace wq::storage {
 namespace {
@@ -34,12 +34,12 @@ TEST(Child, DISABLED_Own) {
 // one. Small buffers make the families flush at different times. Goes on where the store's counter
 // stands.
 TEST(Child, DISABLED_WriteBatches) {
-  RocksdbOptions options;
+  OpenOptions options;
   options.create_if_missing = true;
   options.max_wal_bytes = 256 << 10;
   options.write_buffer_bytes = 64 << 10;
   std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenRocksdb(Dir(), options, &storage));
+  ASSERT_OK(OpenStorage(Dir(), options, &storage));
   Report("open");
   std::string counter;
   uint64_t n = 0;

@@ -1,7 +1,7 @@
 #include "storage/difference.h"
 
 #include "storage/memory_storage.h"
-#include "support.h"
+#include "tests/storage/support.h"
 
 namespace wq::storage {
 namespace {

@@ -2,7 +2,7 @@
 // can no longer be read: raise the format version, do not adapt the test.
 #include "storage/memory_storage.h"
 #include "storage/records.h"
-#include "support.h"
+#include "tests/storage/support.h"
 
 namespace wq::storage {
 namespace {

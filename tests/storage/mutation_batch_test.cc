@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "support.h"
+#include "tests/storage/support.h"
 
 namespace wq::storage {
 namespace {

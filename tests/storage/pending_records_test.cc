@@ -1,6 +1,6 @@
 #include "storage/records.h"
 
-#include "records_fixture.h"
+#include "tests/storage/records_fixture.h"
 
 namespace wq::storage {
 namespace {

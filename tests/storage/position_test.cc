@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "records_fixture.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
+#include "tests/storage/records_fixture.h"
 #include "tests/support/failing_reader.h"
 
 namespace wq::storage {

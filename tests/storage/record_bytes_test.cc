@@ -2,8 +2,8 @@
 #include <random>
 #include <string>
 
-#include "records_fixture.h"
 #include "storage/records.pb.h"
+#include "tests/storage/records_fixture.h"
 
 namespace wq::storage {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "storage/memory_storage.h"
 #include "storage/records.h"
-#include "support.h"
+#include "tests/storage/support.h"
 
 namespace wq::storage {
 

@@ -1,7 +1,7 @@
 #include "storage/records.h"
 
-#include "records_fixture.h"
 #include "storage/record_keys.h"
+#include "tests/storage/records_fixture.h"
 
 namespace wq::storage {
 namespace {

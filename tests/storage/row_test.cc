@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "records_fixture.h"
-#include "storage/fields.h"
+#include "storage/check/fields.h"
 #include "storage/record_keys.h"
+#include "tests/storage/records_fixture.h"
 
 namespace wq::storage {
 namespace {

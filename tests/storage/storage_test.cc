@@ -2,7 +2,7 @@
 #include "storage/storage.h"
 
 #include "storage/memory_storage.h"
-#include "support.h"
+#include "tests/storage/support.h"
 
 namespace wq::storage {
 namespace {
@@ -28,7 +28,7 @@ class RocksdbBackend final : public Backend {
  public:
   explicit RocksdbBackend(bool vector_memtable) : vector_memtable_(vector_memtable) {}
   Status Open(std::unique_ptr<Storage>* storage) override {
-    return OpenRocksdb(dir_ / "store",
+    return OpenStorage(dir_ / "store",
                        {.create_if_missing = true, .vector_memtable = vector_memtable_}, storage);
   }
 

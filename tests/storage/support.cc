@@ -1,4 +1,4 @@
-#include "support.h"
+#include "tests/storage/support.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -79,11 +79,11 @@ Status Put(Storage* storage, Family family, std::string_view key, std::string_vi
 }
 
 Status OpenNew(const std::string& dir, std::unique_ptr<Storage>* storage) {
-  return OpenRocksdb(dir, {.create_if_missing = true, .now_us = 1'700'000'000'000'000}, storage);
+  return OpenStorage(dir, {.create_if_missing = true, .now_us = 1'700'000'000'000'000}, storage);
 }
 
 Status OpenExisting(const std::string& dir, std::unique_ptr<Storage>* storage) {
-  return OpenRocksdb(dir, {}, storage);
+  return OpenStorage(dir, {}, storage);
 }
 
 Child::Child(const std::string& what, const std::string& dir) {

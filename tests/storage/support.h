@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/rocksdb_storage.h"
+#include "storage/open.h"
 #include "storage/storage.h"
 #include "tests/support/environment.h"
 #include "wq/status.h"

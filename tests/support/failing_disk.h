@@ -31,7 +31,7 @@ class FailingDisk final : public WatchedDisk {
     return failed_;
   }
   // No call fails any more.
-  void Mend() {
+  void Recover() {
     const std::lock_guard lock(mu_);
     fault_.at = UINT64_MAX;
   }

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
+#include "storage/open.h"
 #include "storage/records.h"
-#include "storage/rocksdb_storage.h"
 
 namespace wq::support {
 namespace {
@@ -61,8 +61,8 @@ Status RealStore::Open(const std::string& dir, Durability calls_level) {
   options.clock = &clock_;
   options.write_buffer_bytes = size_t{64} << 10;
   options.max_wal_bytes = size_t{256} << 10;
-  options.mend_backoff_min = std::chrono::hours(1);  // A failed store is mended by Mend alone.
-  options.mend_backoff_min = std::chrono::hours(1);  // A store that fails stays so.
+  options.recovery_backoff_min = std::chrono::hours(1);  // A failed store is mended by Mend alone.
+  options.recovery_backoff_min = std::chrono::hours(1);  // A store that fails stays so.
   if (Status s = Store::Open(options, dir, &store_); !s.ok()) {
     return s;
   }
@@ -96,7 +96,7 @@ void RealStore::Drop() {
 Status ReadStore(const std::string& dir, const std::vector<QueueRules>& rules, StoreImage* image) {
   image->assign(rules.size(), {});
   std::unique_ptr<storage::Reader> reader;
-  Status s = storage::OpenRocksdbReader(dir, &reader);
+  Status s = storage::OpenReader(dir, &reader);
   if (s.code() == StatusCode::kNotFound) {
     return {};  // Nothing was made yet.
   }

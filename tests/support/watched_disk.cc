@@ -10,7 +10,8 @@
 #include <cstring>
 #include <utility>
 
-#include "storage/disk.h"
+#include "base/file_calls.h"
+#include "storage/rocksdb/env.h"
 
 namespace wq::support {
 namespace {
@@ -256,7 +257,7 @@ class WatchedFileSystem final : public rocksdb::FileSystemWrapper {
   WatchedDisk* const disk_;
 };
 
-class WatchedCalls final : public storage::FileCalls {
+class WatchedCalls final : public FileCalls {
  public:
   explicit WatchedCalls(WatchedDisk* disk) : disk_(disk) {}
 
@@ -303,17 +304,21 @@ class WatchedCalls final : public storage::FileCalls {
 
 }  // namespace
 
-struct WatchedDisk::Rep {
-  explicit Rep(WatchedDisk* disk)
+struct WatchedDisk::Impl {
+  explicit Impl(WatchedDisk* disk)
       : calls(disk), env(rocksdb::NewCompositeEnv(std::make_shared<WatchedFileSystem>(disk))) {}
   WatchedCalls calls;
   std::unique_ptr<rocksdb::Env> env;
 };
 
-WatchedDisk::WatchedDisk() : rep_(std::make_unique<Rep>(this)) {
-  storage::UseDisk({.env = rep_->env.get(), .calls = &rep_->calls});
+WatchedDisk::WatchedDisk() : impl_(std::make_unique<Impl>(this)) {
+  UseFileCalls(&impl_->calls);
+  storage::UseEnv(impl_->env.get());
 }
 
-WatchedDisk::~WatchedDisk() { storage::UseDisk({}); }
+WatchedDisk::~WatchedDisk() {
+  UseFileCalls(nullptr);
+  storage::UseEnv(nullptr);
+}
 
 }  // namespace wq::support

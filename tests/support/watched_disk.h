@@ -57,8 +57,8 @@ class WatchedDisk {
   mutable std::mutex mu_;                          // Held by both.
 
  private:
-  struct Rep;
-  std::unique_ptr<Rep> rep_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace wq::support

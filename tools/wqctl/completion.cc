@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/wqctl/about.h"
-#include "tools/wqctl/exit_code.h"
-#include "tools/wqctl/output.h"
-#include "tools/wqctl/parse_verbs.h"
+#include "tools/wqctl/cli/about.h"
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/output.h"
 
 namespace wqctl {
 namespace {

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "tools/wqctl/exit_code.h"
 #include "tools/wqctl/parse.h"
+#include "tools/wqctl/text/exit_code.h"
 
 namespace {
 

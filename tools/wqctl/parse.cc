@@ -7,15 +7,15 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/wqctl/about.h"
-#include "tools/wqctl/cli.h"
-#include "tools/wqctl/exit_code.h"
-#include "tools/wqctl/log.h"
-#include "tools/wqctl/output.h"
-#include "tools/wqctl/pager.h"
-#include "tools/wqctl/parse_verbs.h"
-#include "tools/wqctl/queues.h"
-#include "tools/wqctl/settings.h"
+#include "tools/wqctl/cli/about.h"
+#include "tools/wqctl/cli/cli.h"
+#include "tools/wqctl/cli/pager.h"
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/settings.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/output.h"
 #include "wq/keys.h"
 
 namespace wqctl {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "tools/wqctl/command.h"
+#include "tools/wqctl/cli/command.h"
 
 namespace wqctl {
 

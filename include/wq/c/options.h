@@ -124,10 +124,10 @@ typedef struct wq_store_options {
   uint64_t max_batch_bytes;     // 0: 8 MiB.
   const wq_metrics* metrics;    // NULL: nothing is measured.
   // After a failed write the store is opened anew, first after the one, at last after the other.
-  uint32_t mend_backoff_min_ms;  // 0: 100.
-  uint32_t mend_backoff_max_ms;  // 0: 30 000.
+  uint32_t recovery_backoff_min_ms;  // 0: 100.
+  uint32_t recovery_backoff_max_ms;  // 0: 30 000.
   // The store failed (WQ_NOT_DURABLE, and why), or is mended (WQ_OK, and ""). By a thread of the store;
-  // the next attempt waits until it returns. It must not call wq_store_mend: WQ_INVALID_ARGUMENT.
+  // the next attempt waits until it returns. It must not call wq_store_recover: WQ_INVALID_ARGUMENT.
   void (*health)(void* arg, wq_code code, const char* message);
   void* health_arg;
   const wq_clock* clock;  // NULL: the machine's.

@@ -38,10 +38,12 @@ WQ_EXPORT wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue
 // All that was done on any queue before this call is as durable as asked for. Blocks.
 WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error);
 
-// WQ_OK, or WQ_NOT_DURABLE from a failed write until the store is mended; the message says what failed,
-// and when it is tried again.
+// WQ_OK, or WQ_NOT_DURABLE from a failed write until the store has recovered; the message says what
+// failed, and when the next attempt is due.
 WQ_EXPORT wq_code wq_store_health(wq_store store, wq_error* error);
-// Tries to mend a failed store at once. WQ_OK: it is healthy. Blocks: for one attempt.
+// Tries to make a failed store durable again at once. WQ_OK: it is healthy. Blocks: for one attempt.
+WQ_EXPORT wq_code wq_store_recover(wq_store store, wq_error* error);
+// Its former name: WQ_0.1 keeps every symbol.
 WQ_EXPORT wq_code wq_store_mend(wq_store store, wq_error* error);
 
 // The caller's clock was set, or moved on by hand: whoever waits for an instant looks again.

@@ -1,0 +1,97 @@
+#include "base/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+#include "base/file_calls.h"
+
+namespace wq {
+
+Status IOErrorOf(std::string_view what, const std::string& path, int error_number) {
+  return Status::IOError(std::string(what) + " " + path + ": " +
+                         std::generic_category().message(error_number));
+}
+
+Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid()) {
+    if (errno == ENOENT) return Status::NotFound(path + " does not exist");
+    return IOErrorOf("cannot open", path, errno);
+  }
+  contents->resize(max_bytes);
+  size_t size = 0;
+  Status status = ReadAt(file.get(), path, 0, max_bytes, contents->data(), &size);
+  contents->resize(size);
+  return status;
+}
+
+Status ReadAt(int fd, const std::string& path, uint64_t offset, size_t bytes, char* to,
+              size_t* got) {
+  *got = 0;
+  while (*got < bytes) {
+    const ssize_t n = pread(fd, to + *got, bytes - *got, static_cast<off_t>(offset + *got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return IOErrorOf("cannot read", path, errno);
+    if (n == 0) break;
+    *got += static_cast<size_t>(n);
+  }
+  return Status::Ok();
+}
+
+Status WriteAll(int fd, const std::string& path, std::string_view contents) {
+  while (!contents.empty()) {
+    const ssize_t written = CurrentFileCalls().Write(fd, path, contents);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return IOErrorOf("cannot write", path, errno);
+    contents.remove_prefix(static_cast<size_t>(written));
+  }
+  return Status::Ok();
+}
+
+Status WriteFileAtomically(const std::string& dir, const std::string& name,
+                           std::string_view contents) {
+  const std::string path = dir + "/" + name;
+  const std::string temporary = path + ".tmp";
+  {
+    const FileDescriptor file(
+        CurrentFileCalls().Open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW));
+    if (!file.valid()) return IOErrorOf("cannot create", temporary, errno);
+    Status status = WriteAll(file.get(), temporary, contents);
+    if (!status.ok()) return status;
+    if (CurrentFileCalls().Sync(file.get(), temporary) != 0) {
+      return IOErrorOf("cannot sync", temporary, errno);
+    }
+  }
+  if (CurrentFileCalls().Rename(temporary, path) != 0)
+    return IOErrorOf("cannot create", path, errno);
+  return SyncDirectory(dir);
+}
+
+Status SyncDirectory(const std::string& dir) {
+  const FileDescriptor file(open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file.valid()) return IOErrorOf("cannot open", dir, errno);
+  if (CurrentFileCalls().Sync(file.get(), dir) != 0) return IOErrorOf("cannot sync", dir, errno);
+  return Status::Ok();
+}
+
+Status ListDirectory(const std::string& dir, std::vector<std::string>* names) {
+  names->clear();
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(dir.c_str()), closedir);
+  if (stream == nullptr) return IOErrorOf("cannot open", dir, errno);
+  errno = 0;
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names->emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return IOErrorOf("cannot list", dir, errno);
+  std::sort(names->begin(), names->end());
+  return Status::Ok();
+}
+
+}  // namespace wq

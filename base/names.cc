@@ -1,0 +1,33 @@
+#include "base/names.h"
+
+#include <algorithm>
+#include <string>
+
+#include "wq/keys.h"
+
+namespace wq {
+namespace {
+
+constexpr size_t kMaxNameBytes = 64;
+
+bool IsNameByte(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+}  // namespace
+
+Status CheckName(std::string_view what, std::string_view name) {
+  if (!name.empty() && name.size() <= kMaxNameBytes &&
+      std::all_of(name.begin(), name.end(), IsNameByte)) {
+    return {};
+  }
+  std::string message = "no ";
+  message.append(what)
+      .append(" name (1 to 64 of [A-Za-z0-9._-]): '")
+      .append(EscapeKey(name, kMaxNameBytes))
+      .append("'");
+  return Status::InvalidArgument(std::move(message));
+}
+
+}  // namespace wq

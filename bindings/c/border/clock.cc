@@ -1,0 +1,53 @@
+#include "bindings/c/border/clock.h"
+
+#include <utility>
+
+#include "bindings/c/border/border.h"
+
+namespace wq::c {
+
+Status CallbackClock::Make(const wq_clock* clock, std::unique_ptr<CallbackClock>* made) {
+  made->reset();
+  if (clock == nullptr) {
+    return {};
+  }
+  wq_clock functions;
+  if (Status s = ReadSized("clock", clock, &functions); !s.ok()) {
+    return s;
+  }
+  if (functions.steady_us == nullptr || functions.wall_us == nullptr) {
+    return Status::InvalidArgument("clock lacks a function");
+  }
+  *made = std::make_unique<CallbackClock>(functions);
+  return {};
+}
+
+int64_t CallbackClock::SteadyUs() const {
+  const SecludedScope scope;
+  return functions_.steady_us(functions_.arg);
+}
+
+int64_t CallbackClock::WallUs() const {
+  const SecludedScope scope;
+  return functions_.wall_us(functions_.arg);
+}
+
+uint64_t CallbackClock::Subscribe(std::function<void()> wake) {
+  const std::lock_guard lock(mu_);
+  wakes_.emplace(next_id_, std::move(wake));
+  return next_id_++;
+}
+
+void CallbackClock::Unsubscribe(uint64_t id) {
+  const std::lock_guard lock(mu_);
+  wakes_.erase(id);
+}
+
+void CallbackClock::Changed() {
+  const std::lock_guard lock(mu_);
+  for (const auto& [id, wake] : wakes_) {
+    wake();
+  }
+}
+
+}  // namespace wq::c

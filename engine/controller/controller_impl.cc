@@ -1,0 +1,200 @@
+// What the threads of a controller do.
+
+#include <algorithm>
+#include <exception>
+
+#include "engine/controller/controller_impl.h"
+
+namespace wq {
+namespace {
+
+// The controller that the thread works for, if any.
+thread_local const Controller::Impl* thread_controller = nullptr;
+
+// Whether the call did in memory what it is for.
+bool Applied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
+
+ReconcileOutcome OutcomeOf(const Result& result) {
+  if (!result.error().ok()) {
+    return ReconcileOutcome::kError;
+  }
+  if (result.requeue_after().count() > 0) {
+    return ReconcileOutcome::kRequeueAfter;
+  }
+  return result.requeue() ? ReconcileOutcome::kRequeue : ReconcileOutcome::kSuccess;
+}
+
+std::string_view ErrorText(const Status& error) {
+  return error.ok() || !error.message().empty() ? std::string_view(error.message())
+                                                : StatusCodeName(error.code());
+}
+
+}  // namespace
+
+bool Controller::Impl::Inside() const { return thread_controller == this; }
+
+// --- A worker ---
+
+void Controller::Impl::Work(std::unique_ptr<Worker> worker) {
+  thread_controller = this;
+  std::string key;
+  for (Runs::iterator run; Take(worker.get(), &key, &run);) {
+    Reconcile(key, run);
+  }
+  worker.reset();  // Its shards go to the others.
+  const MutexLock lock(mu);
+  if (--live == 0) {
+    watch_cv.NotifyAll();
+    ended_cv.NotifyAll();
+  }
+}
+
+bool Controller::Impl::Take(Worker* worker, std::string* key, Runs::iterator* run) {
+  {
+    const MutexLock lock(mu);
+    if (stopping) {
+      return false;
+    }
+  }
+  if (!Note(worker == nullptr ? queue->Get(key) : worker->Get(key)).ok()) {
+    return false;
+  }
+  const MutexLock lock(mu);
+  if (stopping) {
+    ++counters.left;  // Without Done it stays in the store.
+    return false;
+  }
+  *run = runs.emplace(runs.end());
+  (*run)->begun = std::chrono::steady_clock::now();
+  if (options.reconcile_timeout.count() > 0 &&
+      After((*run)->begun, options.reconcile_timeout) < watched) {
+    watch_cv.NotifyAll();
+  }
+  return true;
+}
+
+void Controller::Impl::Reconcile(const std::string& key, Runs::iterator run) {
+  Reconciled reconciled;
+  reconciled.key = key;
+  if (options.observer != nullptr) {
+    options.observer->OnBegin(key);
+  }
+  const Result result =
+      Call(ReconcileContext(queue, key, run->stop.get_token()), &reconciled.exception);
+  reconciled.duration = std::chrono::steady_clock::now() - run->begun;
+  bool interrupted = false;
+  {
+    const MutexLock lock(mu);
+    reconciled.timed_out = run->timed_out;
+    interrupted = stopping && result.error().code() == StatusCode::kShuttingDown;
+    runs.erase(run);
+  }
+  reconciled.outcome = OutcomeOf(result);
+  reconciled.error = ErrorText(result.error());
+  reconciled.terminal = result.terminal();
+  reconciled.left = interrupted || !Settle(key, result);
+  Count(reconciled);
+  if (options.observer != nullptr) {
+    options.observer->OnEnd(reconciled);
+  }
+}
+
+Result Controller::Impl::Call(const ReconcileContext& context, bool* threw) const {
+  std::string what;
+  try {
+    return reconciler(context);
+  } catch (const std::exception& e) {
+    what = e.what();
+  } catch (...) {  // Nothing to be had from it.
+  }
+  *threw = true;
+  return Status::InvalidArgument(what.empty() ? "unknown exception" : what);  // The text counts.
+}
+
+bool Controller::Impl::Settle(const std::string& key, const Result& result) {
+  // Done without the requeue that has to come before it would lose the key.
+  return Applied(Note(Requeue(key, result))) && Applied(Note(queue->Done(key)));
+}
+
+Status Controller::Impl::Requeue(const std::string& key, const Result& result) {
+  switch (OutcomeOf(result)) {
+    case ReconcileOutcome::kSuccess:
+      return queue->Forget(key);
+    case ReconcileOutcome::kError:
+      if (!result.terminal()) {
+        return queue->AddRateLimited(key, ErrorText(result.error()));
+      }
+      return options.terminal_errors == TerminalErrorPolicy::kDrop
+                 ? queue->Forget(key)
+                 : queue->Quarantine(key, ErrorText(result.error()));
+    case ReconcileOutcome::kRequeue:
+      return queue->AddRateLimited(key);
+    case ReconcileOutcome::kRequeueAfter:
+      break;
+  }
+  const Status s = Note(queue->Forget(key));
+  return Applied(s) ? queue->AddAfter(key, result.requeue_after()) : s;
+}
+
+Status Controller::Impl::Note(Status s) {
+  if (!s.ok() && s.code() != StatusCode::kShuttingDown) {
+    const MutexLock lock(mu);
+    ++counters.queue_errors;
+    health = s;
+  }
+  return s;
+}
+
+void Controller::Impl::Count(const Reconciled& reconciled) {
+  const MutexLock lock(mu);
+  switch (reconciled.outcome) {
+    case ReconcileOutcome::kSuccess:
+      ++counters.success;
+      break;
+    case ReconcileOutcome::kError:
+      ++counters.error;
+      break;
+    case ReconcileOutcome::kRequeue:
+      ++counters.requeue;
+      break;
+    case ReconcileOutcome::kRequeueAfter:
+      ++counters.requeue_after;
+      break;
+  }
+  counters.terminal_errors += reconciled.terminal ? 1 : 0;
+  counters.exceptions += reconciled.exception ? 1 : 0;
+  counters.timeouts += reconciled.timed_out ? 1 : 0;
+  counters.left += reconciled.left ? 1 : 0;
+}
+
+// --- Timeouts ---
+
+void Controller::Impl::Watch() {
+  thread_controller = this;
+  while (std::optional<std::stop_source> stop = NextTimedOut()) {
+    stop->request_stop();
+  }
+}
+
+std::optional<std::stop_source> Controller::Impl::NextTimedOut() {
+  const MutexLock lock(mu);
+  watched = SteadyTime::min();  // Awake: nobody needs to wake this thread.
+  while (live > 0) {
+    const auto next =
+        std::find_if(runs.begin(), runs.end(), [](const Run& run) { return !run.timed_out; });
+    if (next == runs.end()) {
+      watched = SteadyTime::max();
+      watch_cv.Wait(mu);
+      continue;
+    }
+    watched = After(next->begun, options.reconcile_timeout);
+    if (std::chrono::steady_clock::now() >= watched) {
+      next->timed_out = true;
+      return next->stop;
+    }
+    watch_cv.WaitUntil(mu, watched);
+  }
+  return std::nullopt;
+}
+
+}  // namespace wq

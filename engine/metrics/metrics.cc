@@ -1,0 +1,250 @@
+#include "engine/metrics/metrics.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace wq {
+namespace {
+
+// As client-go's and controller-runtime's.
+constexpr double kWorkqueueBounds[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
+                                       1e-2, 1e-1, 1.0,  1e1,  1e2,  1e3};
+constexpr double kCommitBounds[] = {1e-5,   2.5e-5, 5e-5, 1e-4,   2.5e-4, 5e-4, 1e-3,
+                                    2.5e-3, 5e-3,   1e-2, 2.5e-2, 5e-2,   0.1,  0.25,
+                                    0.5,    1.0,    2.5,  5.0,    10.0};
+constexpr double kBatchBounds[] = {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
+
+// A label with more values than this makes more series than anybody looks at. The last of them
+// stands for all further lanes, under the name that controller-runtime has for it.
+constexpr size_t kMaxPriorities = 25;
+constexpr const char* kFurtherPriorities = "exceeded_cardinality_limit";
+
+constexpr Metric kDepth{.kind = MetricKind::kGauge,
+                        .name = "workqueue_depth",
+                        .help = "Current depth of workqueue by workqueue and priority"};
+constexpr Metric kAdds{.kind = MetricKind::kCounter,
+                       .name = "workqueue_adds_total",
+                       .help = "Total number of adds handled by workqueue"};
+constexpr Metric kQueueDuration{
+    .kind = MetricKind::kHistogram,
+    .name = "workqueue_queue_duration_seconds",
+    .help = "How long in seconds an item stays in workqueue before being requested",
+    .bounds = kWorkqueueBounds};
+constexpr Metric kWorkDuration{
+    .kind = MetricKind::kHistogram,
+    .name = "workqueue_work_duration_seconds",
+    .help = "How long in seconds processing an item from workqueue takes.",
+    .bounds = kWorkqueueBounds};
+constexpr Metric kUnfinishedWork{
+    .kind = MetricKind::kGauge,
+    .name = "workqueue_unfinished_work_seconds",
+    .help =
+        "How many seconds of work has been done that is in progress and hasn't been observed by "
+        "work_duration. Large values indicate stuck threads. One can deduce the number of stuck "
+        "threads by observing the rate at which this increases."};
+constexpr Metric kLongestRunning{
+    .kind = MetricKind::kGauge,
+    .name = "workqueue_longest_running_processor_seconds",
+    .help = "How many seconds has the longest running processor for workqueue been running.",
+    .largest = true};
+constexpr Metric kRetries{.kind = MetricKind::kCounter,
+                          .name = "workqueue_retries_total",
+                          .help = "Total number of retries handled by workqueue"};
+
+constexpr Metric kProcessing{
+    .kind = MetricKind::kGauge, .name = "wq_processing", .help = "Keys that workers hold"};
+constexpr Metric kDelayed{
+    .kind = MetricKind::kGauge, .name = "wq_delayed", .help = "Keys that wait for their delay"};
+constexpr Metric kFailing{.kind = MetricKind::kGauge,
+                          .name = "wq_failing",
+                          .help = "Keys with a failure count, the quarantined ones apart"};
+constexpr Metric kQuarantined{
+    .kind = MetricKind::kGauge, .name = "wq_quarantined", .help = "Keys in quarantine"};
+constexpr Metric kOldest{.kind = MetricKind::kGauge,
+                         .name = "wq_oldest_pending_age_seconds",
+                         .help = "How many seconds ago the key that waits longest was added",
+                         .largest = true};
+
+constexpr Metric kCommitDuration{.kind = MetricKind::kHistogram,
+                                 .name = "wq_commit_duration_seconds",
+                                 .help = "How long in seconds a write or a sync of the store takes",
+                                 .bounds = kCommitBounds};
+constexpr Metric kCommitMutations{.kind = MetricKind::kHistogram,
+                                  .name = "wq_commit_batch_mutations",
+                                  .help = "How many puts and erases one write of the store has",
+                                  .bounds = kBatchBounds};
+constexpr Metric kHealthy{
+    .kind = MetricKind::kGauge,
+    .name = "wq_store_healthy",
+    .help = "1 while what is acknowledged is durable, 0 from a failed write until mended"};
+
+double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
+
+}  // namespace
+
+// --- ProcessingTimes ---
+
+int64_t ProcessingTimes::End(std::string_view key, int64_t now_us) {
+  const auto it = begun_us_.find(key);
+  WQ_CHECK(it != begun_us_.end(), "a key that is processing since never");
+  const int64_t begun_us = it->second;
+  begun_us_.erase(it);
+  return std::max<int64_t>(0, now_us - begun_us);
+}
+
+int64_t ProcessingTimes::SumUs(int64_t now_us) const {
+  int64_t sum_us = 0;
+  for (const auto& [_, begun_us] : begun_us_) {
+    sum_us += std::max<int64_t>(0, now_us - begun_us);
+  }
+  return sum_us;
+}
+
+int64_t ProcessingTimes::LongestUs(int64_t now_us) const {
+  int64_t longest_us = 0;
+  for (const auto& [_, begun_us] : begun_us_) {
+    longest_us = std::max(longest_us, now_us - begun_us);
+  }
+  return longest_us;
+}
+
+// --- QueueMetrics ---
+
+std::unique_ptr<QueueMetrics> QueueMetrics::Make(const std::shared_ptr<MetricsProvider>& provider,
+                                                 const std::string& queue,
+                                                 const QueueOptions& options) {
+  return provider == nullptr ? nullptr : std::make_unique<QueueMetrics>(provider, queue, options);
+}
+
+QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std::string& queue,
+                           const QueueOptions& options)
+    : provider_(std::move(provider)),
+      name_{{"name", queue}},
+      name_controller_{{"controller", queue}, {"name", queue}},
+      one_lane_(options.order == Order::kFifo || options.order == Order::kFair),
+      adds_(provider_->Counter(kAdds, name_controller_)),
+      retries_(provider_->Counter(kRetries, name_controller_)),
+      queued_(provider_->Histogram(kQueueDuration, name_controller_)),
+      worked_(provider_->Histogram(kWorkDuration, name_controller_)) {
+  const MutexLock lock(mu_);  // Nobody else has it yet.
+  lanes_.insert(kFastLane);
+  if (options.order == Order::kTwoLanes) {
+    lanes_.insert(kSlowLane);
+  }
+  if (options.order == Order::kLanes) {
+    for (const Lane lane : options.lanes) {
+      if (lanes_.size() < kMaxPriorities - 1) {
+        lanes_.insert(lane);
+      }
+    }
+  }
+}
+
+void QueueMetrics::ObserveQueued(int64_t us) {
+  queued_->Observe(Seconds(std::max<int64_t>(0, us)));  // The clock may have been set back.
+}
+void QueueMetrics::ObserveWorked(int64_t us) { worked_->Observe(Seconds(us)); }
+
+void QueueMetrics::Show(std::function<QueueReading()> read) {
+  shown_ = MetricRegistration(
+      provider_, [this, read = std::move(read)](const MetricSink& sink) { Emit(read(), sink); });
+}
+
+void QueueMetrics::Emit(const QueueReading& reading, const MetricSink& sink) {
+  EmitDepth(reading.counts, sink);
+  sink(kUnfinishedWork, name_controller_, Seconds(reading.unfinished_us));
+  sink(kLongestRunning, name_controller_, Seconds(reading.longest_us));
+  sink(kProcessing, name_, static_cast<double>(reading.counts.processing));
+  sink(kDelayed, name_, static_cast<double>(reading.counts.delayed));
+  sink(kFailing, name_, static_cast<double>(reading.counts.failing));
+  sink(kQuarantined, name_, static_cast<double>(reading.counts.quarantined));
+  sink(kOldest, name_, Seconds(reading.oldest_us));
+}
+
+void QueueMetrics::EmitDepth(const QueueCounts& counts, const MetricSink& sink) {
+  MetricLabels labels = name_controller_;
+  std::string& priority = labels.emplace_back("priority", "").second;
+  if (one_lane_) {
+    sink(kDepth, labels, static_cast<double>(counts.queued));
+    return;
+  }
+  std::set<Lane> own;
+  {
+    const MutexLock lock(mu_);
+    for (auto it = counts.lanes.rbegin();
+         it != counts.lanes.rend() && lanes_.size() < kMaxPriorities - 1; ++it) {
+      lanes_.insert(it->first);
+    }
+    own = lanes_;
+  }
+  size_t further = counts.queued;
+  for (const Lane lane : own) {
+    const auto it = counts.lanes.find(lane);
+    const size_t items = it == counts.lanes.end() ? 0 : it->second;
+    further -= items;
+    priority = std::to_string(lane);
+    sink(kDepth, labels, static_cast<double>(items));
+  }
+  if (own.size() == kMaxPriorities - 1) {
+    priority = kFurtherPriorities;
+    sink(kDepth, labels, static_cast<double>(further));
+  }
+}
+
+// --- StoreMetrics ---
+
+std::unique_ptr<StoreMetrics> StoreMetrics::Make(const std::shared_ptr<MetricsProvider>& provider,
+                                                 const std::string& dir) {
+  return provider == nullptr ? nullptr : std::make_unique<StoreMetrics>(provider, dir);
+}
+
+StoreMetrics::StoreMetrics(std::shared_ptr<MetricsProvider> provider, const std::string& dir)
+    : provider_(std::move(provider)),
+      store_{{"store", dir}},
+      duration_(provider_->Histogram(kCommitDuration, store_)),
+      mutations_(provider_->Histogram(kCommitMutations, store_)) {}
+
+void StoreMetrics::ObserveCommit(size_t mutations, std::chrono::steady_clock::duration took) {
+  duration_->Observe(std::chrono::duration<double>(took).count());
+  if (mutations > 0) {
+    mutations_->Observe(static_cast<double>(mutations));
+  }
+}
+
+void StoreMetrics::Show(std::function<bool()> healthy) {
+  shown_ =
+      MetricRegistration(provider_, [this, healthy = std::move(healthy)](const MetricSink& sink) {
+        sink(kHealthy, store_, healthy() ? 1 : 0);
+      });
+}
+
+// --- MetricRegistration ---
+
+MetricRegistration::MetricRegistration(std::shared_ptr<MetricsProvider> provider,
+                                       MetricReading reading)
+    : provider_(std::move(provider)), id_(provider_->Register(std::move(reading))) {}
+
+MetricRegistration::MetricRegistration(MetricRegistration&& other) noexcept
+    : provider_(std::move(other.provider_)), id_(std::exchange(other.id_, 0)) {}
+
+MetricRegistration& MetricRegistration::operator=(MetricRegistration&& other) noexcept {
+  if (this != &other) {
+    Reset();
+    provider_ = std::move(other.provider_);
+    id_ = std::exchange(other.id_, 0);
+  }
+  return *this;
+}
+
+MetricRegistration::~MetricRegistration() { Reset(); }
+
+void MetricRegistration::Reset() {
+  if (provider_ != nullptr) {
+    provider_->Unregister(id_);
+    provider_.reset();
+  }
+}
+
+}  // namespace wq

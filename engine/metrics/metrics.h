@@ -1,0 +1,111 @@
+// QueueMetrics, StoreMetrics: what a queue and a store tell the MetricsProvider, if there is one.
+//
+// Names, labels and meanings are in docs/metrics.md. All that counts or observes is called outside
+// every queue's and the journal's lock. Threading: thread-safe, where not said otherwise.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/mutex.h"
+#include "wq/metrics.h"
+#include "wq/options.h"
+#include "wq/queue.h"
+
+namespace wq {
+
+// Since when keys are processing, in steady time. Kept only if there are metrics, so that an Item
+// need not have room for it. Thread-compatible: lives under its queue's lock.
+class ProcessingTimes {
+ public:
+  void Begin(std::string_view key, int64_t now_us) { begun_us_.insert_or_assign(key, now_us); }
+  // How long `key` was processing. REQUIRES: Begin was called for it.
+  int64_t End(std::string_view key, int64_t now_us);
+
+  int64_t SumUs(int64_t now_us) const;      // Of all keys.
+  int64_t LongestUs(int64_t now_us) const;  // 0 if there is none.
+
+ private:
+  // Abseil's own hash of strings takes only Abseil's string_view.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+  absl::flat_hash_map<std::string, int64_t, Hash, std::equal_to<>> begun_us_;
+};
+
+// The state of a queue at one moment.
+struct QueueReading {
+  QueueCounts counts;
+  int64_t unfinished_us = 0;
+  int64_t longest_us = 0;
+  int64_t oldest_us = 0;  // 0 if nothing is queued.
+};
+
+class QueueMetrics {
+ public:
+  // Null if `provider` is.
+  static std::unique_ptr<QueueMetrics> Make(const std::shared_ptr<MetricsProvider>& provider,
+                                            const std::string& queue, const QueueOptions& options);
+  QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std::string& queue,
+               const QueueOptions& options);
+
+  void CountAdds(uint64_t adds) { adds_->Add(adds); }
+  void CountRetry() { retries_->Add(1); }
+  void ObserveQueued(int64_t us);
+  void ObserveWorked(int64_t us);
+
+  // From Show to Hide, the gauges are what `read` returns. Neither is thread-safe.
+  void Show(std::function<QueueReading()> read);
+  void Hide() { shown_.Reset(); }
+
+ private:
+  void Emit(const QueueReading& reading, const MetricSink& sink) WQ_EXCLUDES(mu_);
+  void EmitDepth(const QueueCounts& counts, const MetricSink& sink) WQ_EXCLUDES(mu_);
+
+  const std::shared_ptr<MetricsProvider> provider_;
+  const MetricLabels name_;             // Of wq_*.
+  const MetricLabels name_controller_;  // Of workqueue_*.
+  const bool one_lane_;
+  const std::shared_ptr<CounterMetric> adds_;
+  const std::shared_ptr<CounterMetric> retries_;
+  const std::shared_ptr<HistogramMetric> queued_;
+  const std::shared_ptr<HistogramMetric> worked_;
+
+  Mutex mu_;
+  // Lanes that have a series of their own, at most kMaxPriorities - 1: once shown, always shown.
+  std::set<Lane> lanes_ WQ_GUARDED_BY(mu_);
+
+  MetricRegistration shown_;  // Last: a reading uses all of the above.
+};
+
+class StoreMetrics {
+ public:
+  static std::unique_ptr<StoreMetrics> Make(const std::shared_ptr<MetricsProvider>& provider,
+                                            const std::string& dir);
+  StoreMetrics(std::shared_ptr<MetricsProvider> provider, const std::string& dir);
+
+  // The journal wrote `mutations`; none if it only synced.
+  void ObserveCommit(size_t mutations, std::chrono::steady_clock::duration took);
+
+  // As QueueMetrics.
+  void Show(std::function<bool()> healthy);
+  void Hide() { shown_.Reset(); }
+
+ private:
+  const std::shared_ptr<MetricsProvider> provider_;
+  const MetricLabels store_;
+  const std::shared_ptr<HistogramMetric> duration_;
+  const std::shared_ptr<HistogramMetric> mutations_;
+  MetricRegistration shown_;  // Last, as above.
+};
+
+}  // namespace wq

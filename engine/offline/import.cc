@@ -1,0 +1,387 @@
+#include "wq/import.h"
+
+#include <absl/container/flat_hash_set.h>
+#include <absl/hash/hash.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/offline/import_check.h"
+#include "storage/open.h"
+#include "storage/queue_records.h"
+#include "storage/records.h"
+#include "wq/clock.h"
+#include "wq/keys.h"
+#include "wq/store_view.h"
+
+namespace wq {
+namespace {
+
+using storage::QueueId;
+
+constexpr size_t kBatchBytes = size_t{1} << 20;
+
+// Under what a key has a record; what must not be there twice.
+enum class Place : uint8_t { kPending, kDelayed, kQuarantined, kFailures, kCursor };
+
+storage::FailureRecord ToRecord(std::string_view key, const FailureInfo& failures) {
+  return {.key = key,
+          .count = failures.count,
+          .first_at_us = failures.first_at_us,
+          .last_at_us = failures.last_at_us,
+          .last_error = failures.last_error};
+}
+
+}  // namespace
+
+struct Importer::Impl {
+  // A queue that is being imported.
+  struct Target {
+    QueueInfo info;
+    bool has_info = false;            // SetQueue was called.
+    QueueId id = 0;                   // Of the records beside the store's queues.
+    std::optional<QueueId> replaced;  // Of the queue that has the name now.
+    uint64_t next_sequence = 1;       // Above all that were imported.
+  };
+
+  Status Load(const std::string& dir);
+  Status LoadView(const std::string& dir);
+  Status RemoveLeftovers();
+  Status TargetOf(std::string_view name, Target** target);
+  Status CheckFree(std::string_view name, QueueId id) const;
+  Status MustBeNew(const Target& target, Place place, std::string_view key, std::string_view what);
+  Status IsThere(const Target& target, Place place, std::string_view key, bool* there);
+  Status CheckPlaces(const Target& target, const Entry& entry);
+  void Put(Target* target, const Entry& entry);
+  Status WriteIfLarge();
+  Status Write(bool sync);
+  Status EraseQueue(const std::string& name, QueueId id);
+  bool Holds(const Target& target, Place place, std::string_view key) const {
+    return seen.contains(HashOf(target, place, key));
+  }
+  static uint64_t HashOf(const Target& target, Place place, std::string_view key) {
+    return absl::HashOf(target.id, static_cast<int>(place), key);
+  }
+
+  ImportOptions options;
+  std::unique_ptr<storage::Storage> storage;           // Null: a dry run.
+  std::unique_ptr<StoreView> view;                     // Of a dry run, if there is a store.
+  std::map<std::string, QueueId, std::less<>> queues;  // What the store has.
+  QueueId last_id = 0;
+  std::map<std::string, Target, std::less<>> targets;
+  storage::MutationBatch batch;
+  // A hash of each place that is taken. Two of one hash are told apart by looking, so it only says
+  // where to look; a dry run has nowhere to look, and takes them for one.
+  absl::flat_hash_set<uint64_t> seen;
+  ImportCounts counts;
+  bool finished = false;  // What was imported has its name, or may have.
+};
+
+Status Importer::Impl::Load(const std::string& dir) {
+  if (options.dry_run) return LoadView(dir);
+  Status s = storage::OpenStorage(
+      dir, {.create_if_missing = options.create_if_missing, .now_us = Clock::System()->WallUs()},
+      &storage);
+  if (!s.ok()) return s;
+  s = storage::ScanQueues(*storage, [this](const storage::QueueRecord& record) {
+    queues.emplace(record.name, record.id);
+    last_id = std::max(last_id, record.id);
+    return true;
+  });
+  return s.ok() ? RemoveLeftovers() : s;
+}
+
+Status Importer::Impl::LoadView(const std::string& dir) {
+  Status s = StoreView::Open(dir, &view);
+  if (s.code() == StatusCode::kNotFound && options.create_if_missing) return {};
+  if (!s.ok()) return s;
+  for (const std::string& name : view->QueueNames()) queues.emplace(name, 0);
+  return {};
+}
+
+// Of an import that did not come to its end, or of a queue that was replaced and not yet erased.
+Status Importer::Impl::RemoveLeftovers() {
+  for (auto it = queues.begin(); it != queues.end();) {
+    if (!storage::IsOfImport(it->first)) {
+      ++it;
+      continue;
+    }
+    if (Status s = EraseQueue(it->first, it->second); !s.ok()) return s;
+    it = queues.erase(it);
+  }
+  return {};
+}
+
+Status Importer::Impl::EraseQueue(const std::string& name, QueueId id) {
+  if (Status s = storage::EraseQueueRecords(id, storage.get()); !s.ok()) return s;
+  storage::EraseQueue(name, id, &batch);
+  return Write(false);
+}
+
+Status Importer::Impl::TargetOf(std::string_view name, Target** target) {
+  if (const auto it = targets.find(name); it != targets.end()) {
+    *target = &it->second;
+    return {};
+  }
+  Target made;
+  made.info.name = name;
+  made.info.created_at_us = Clock::System()->WallUs();
+  if (Status s = CheckImported(made.info); !s.ok()) return s;
+  if (const auto there = queues.find(name); there != queues.end()) {
+    if (Status s = CheckFree(name, there->second); !s.ok()) return s;
+    made.replaced = there->second;
+  }
+  made.id = ++last_id;
+  if (storage != nullptr) {
+    // First of all, and by itself: the id is taken, and what comes can be found and removed.
+    storage::PutQueue({.name = made.info.name + std::string(storage::kLoadingSuffix),
+                       .id = made.id,
+                       .created_at_us = made.info.created_at_us},
+                      &batch);
+    if (Status s = Write(false); !s.ok()) return s;
+  }
+  ++counts.queues;
+  *target = &targets.emplace(name, std::move(made)).first->second;
+  return {};
+}
+
+Status Importer::Impl::CheckFree(std::string_view name, QueueId id) const {
+  if (options.replace) return {};
+  bool empty = true;
+  if (storage != nullptr) {
+    if (Status s = storage::HasNoRecords(*storage, id, &empty); !s.ok()) return s;
+  } else {
+    std::map<std::string, std::string> cursors;
+    if (Status s = view->Cursors(name, &cursors); !s.ok()) return s;
+    empty = cursors.empty();
+    if (Status s = view->ForEachEntry(name, [&empty](const Entry&) { return empty = false; });
+        !s.ok()) {
+      return s;
+    }
+  }
+  if (empty) return {};
+  return Status::AlreadyExists("queue \"" + EscapeKey(name) + "\" is there, and is not empty");
+}
+
+// InvalidArgument if the key has this place already. Takes it otherwise.
+Status Importer::Impl::MustBeNew(const Target& target, Place place, std::string_view key,
+                                 std::string_view what) {
+  bool there = !seen.insert(HashOf(target, place, key)).second;
+  if (there) {
+    if (Status s = IsThere(target, place, key, &there); !s.ok()) return s;
+  }
+  if (!there) return {};
+  return Status::InvalidArgument("key \"" + EscapeKey(key) + "\" is " + std::string(what));
+}
+
+// Whether the key really has this place, and not only one of the same hash.
+Status Importer::Impl::IsThere(const Target& target, Place place, std::string_view key,
+                               bool* there) {
+  *there = true;
+  if (storage == nullptr) return {};
+  if (Status s = Write(false); !s.ok()) return s;
+  std::string value;
+  Status s;
+  if (place == Place::kPending) {
+    storage::PendingRecord record;
+    s = storage::FindPending(*storage, target.id, key, &value, &record);
+  } else if (place == Place::kQuarantined) {
+    storage::QuarantineRecord record;
+    s = storage::GetQuarantine(*storage, target.id, key, &value, &record);
+  } else if (place == Place::kFailures) {
+    storage::FailureRecord record;
+    s = storage::GetFailures(*storage, target.id, key, &value, &record);
+  } else if (place == Place::kDelayed) {
+    *there = false;
+    return storage::ScanDelayed(*storage, target.id, [&](const storage::DelayedRecord& record) {
+      *there = record.key == key;
+      return !*there;
+    });
+  }
+  *there = s.ok();
+  return s.code() == StatusCode::kNotFound ? Status::Ok() : s;
+}
+
+// Whether the entry may stand beside what was imported before: what recovery would call a
+// contradiction must not get into a store.
+Status Importer::Impl::CheckPlaces(const Target& target, const Entry& entry) {
+  const auto apart = [&](Place place, std::string_view what) {
+    bool there = Holds(target, place, entry.key);
+    Status s = there ? IsThere(target, place, entry.key, &there) : Status::Ok();
+    if (!s.ok() || !there) return s;
+    return Status::InvalidArgument("key \"" + EscapeKey(entry.key) + "\" is " + std::string(what));
+  };
+  Status s;
+  if (entry.state == EntryState::kQuarantined) {
+    s = MustBeNew(target, Place::kQuarantined, entry.key, "in quarantine twice");
+    if (s.ok()) s = apart(Place::kDelayed, "both delayed and in quarantine");
+    if (s.ok()) s = apart(Place::kFailures, "in quarantine, and failing apart from it");
+    return s;
+  }
+  if (entry.state == EntryState::kPending) {
+    s = MustBeNew(target, Place::kPending, entry.key, "pending twice");
+  } else if (entry.state == EntryState::kDelayed) {
+    s = MustBeNew(target, Place::kDelayed, entry.key, "delayed twice");
+    if (s.ok()) s = apart(Place::kQuarantined, "both delayed and in quarantine");
+  }
+  if (!s.ok() || !entry.failures) return s;
+  s = apart(Place::kQuarantined, "in quarantine, and failing apart from it");
+  if (s.ok()) seen.insert(HashOf(target, Place::kFailures, entry.key));
+  return s;
+}
+
+void Importer::Impl::Put(Target* target, const Entry& entry) {
+  const QueueId id = target->id;
+  uint64_t sequence = entry.sequence;
+  if (entry.state == EntryState::kPending) {
+    if (sequence == 0) sequence = target->next_sequence;
+    target->next_sequence = std::max(target->next_sequence, sequence + 1);
+  }
+  if (storage == nullptr) return;
+  switch (entry.state) {
+    case EntryState::kPending:
+      storage::PutPending(id,
+                          {.key = entry.key,
+                           .lane = entry.lane,
+                           .sequence = sequence,
+                           .added_at_us = entry.added_at_us,
+                           .group = entry.group},
+                          &batch);
+      break;
+    case EntryState::kDelayed:
+      storage::PutDelayed(id,
+                          {.key = entry.key,
+                           .ready_at_us = entry.ready_at_us,
+                           .delay_us = entry.delay_us,
+                           .added_at_us = entry.added_at_us,
+                           .lane = entry.lane,
+                           .group = entry.group},
+                          &batch);
+      break;
+    case EntryState::kFailing:
+      break;
+    case EntryState::kQuarantined:
+      storage::PutQuarantine(
+          id,
+          {.failures = ToRecord(entry.key, entry.failures.value_or(FailureInfo{})),
+           .quarantined_at_us = entry.quarantined_at_us,
+           .lane = entry.lane,
+           .group = entry.group},
+          &batch);
+      return;
+  }
+  if (entry.failures) storage::PutFailures(id, ToRecord(entry.key, *entry.failures), &batch);
+}
+
+Status Importer::Impl::WriteIfLarge() {
+  return batch.bytes() < kBatchBytes ? Status::Ok() : Write(false);
+}
+
+Status Importer::Impl::Write(bool sync) {
+  if (storage == nullptr || (batch.empty() && !sync)) return {};
+  Status s = storage->Write(batch, sync);
+  batch.Clear();
+  return s;
+}
+
+// --- Importer ---
+
+Importer::Importer(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
+
+Importer::~Importer() {
+  if (impl_->storage == nullptr || impl_->finished) return;
+  // Best effort: what cannot be removed now is found by the next Importer.
+  impl_->batch.Clear();
+  for (const auto& [name, target] : impl_->targets) {
+    if (!impl_->EraseQueue(name + std::string(storage::kLoadingSuffix), target.id).ok()) return;
+  }
+  const Status ignored = impl_->storage->Close();
+  static_cast<void>(ignored);
+}
+
+Status Importer::Open(const ImportOptions& options, const std::string& dir,
+                      std::unique_ptr<Importer>* importer) {
+  auto rep = std::make_unique<Impl>();
+  rep->options = options;
+  if (Status s = rep->Load(dir); !s.ok()) return s;
+  importer->reset(new Importer(std::move(rep)));
+  return {};
+}
+
+Status Importer::SetQueue(const QueueInfo& info) {
+  if (Status s = CheckImported(info); !s.ok()) return s;
+  Impl::Target* target = nullptr;
+  if (Status s = impl_->TargetOf(info.name, &target); !s.ok()) return s;
+  if (std::exchange(target->has_info, true)) {
+    return Status::InvalidArgument("queue \"" + info.name + "\" is there twice");
+  }
+  target->info = info;
+  return {};
+}
+
+Status Importer::SetCursor(std::string_view queue, std::string_view name, std::string_view value) {
+  if (Status s = CheckImportedCursor(name, value); !s.ok()) return s;
+  Impl::Target* target = nullptr;
+  if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
+  if (!impl_->seen.insert(Impl::HashOf(*target, Place::kCursor, name)).second) {
+    return Status::InvalidArgument("cursor \"" + std::string(name) + "\" is there twice");
+  }
+  ++impl_->counts.cursors;
+  if (impl_->storage != nullptr) {
+    storage::PutCursor(target->id, {.name = name, .value = value}, &impl_->batch);
+  }
+  return impl_->WriteIfLarge();
+}
+
+Status Importer::Add(std::string_view queue, const Entry& entry) {
+  if (Status s = CheckImported(entry); !s.ok()) return s;
+  Impl::Target* target = nullptr;
+  if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
+  if (Status s = impl_->CheckPlaces(*target, entry); !s.ok()) return s;
+  impl_->Put(target, entry);
+  ++impl_->counts.entries;
+  return impl_->WriteIfLarge();
+}
+
+Status Importer::Finish() {
+  if (impl_->storage == nullptr) return {};
+  if (Status s = impl_->Write(false); !s.ok()) return s;
+  // One batch: all queues change places at once.
+  for (auto& [name, target] : impl_->targets) {
+    const QueueInfo& info = target.info;
+    if (target.replaced) {
+      storage::PutQueue({.name = name + std::string(storage::kReplacedSuffix),
+                         .id = *target.replaced,
+                         .created_at_us = 0},
+                        &impl_->batch);
+    }
+    storage::EraseQueueName(name + std::string(storage::kLoadingSuffix), &impl_->batch);
+    storage::PutQueue({.name = name, .id = target.id, .created_at_us = info.created_at_us},
+                      &impl_->batch);
+    storage::PutQueueState(
+        target.id,
+        {.sequence_high_water = std::max(info.sequence_high_water,
+                                         target.next_sequence == 1 ? 0 : target.next_sequence),
+         .limiter_state = info.limiter_state,
+         .paused = info.paused,
+         .paused_until_us = info.paused_until_us,
+         .shards = info.shards},
+        &impl_->batch);
+  }
+  impl_->finished = true;
+  if (Status s = impl_->Write(true); !s.ok()) return s;
+  for (const auto& [name, target] : impl_->targets) {
+    if (!target.replaced) continue;
+    Status s = impl_->EraseQueue(name + std::string(storage::kReplacedSuffix), *target.replaced);
+    if (!s.ok()) return s;
+  }
+  return impl_->storage->Close();
+}
+
+const ImportCounts& Importer::counts() const { return impl_->counts; }
+
+}  // namespace wq

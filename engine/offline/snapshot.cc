@@ -1,0 +1,217 @@
+#include "wq/snapshot.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/files.h"
+#include "base/names.h"
+#include "base/unfinished_directory.h"
+#include "storage/open.h"
+#include "storage/store_copy.h"
+#include "storage/store_directory.h"
+#include "storage/verify_files.h"
+#include "wq/clock.h"
+
+namespace wq {
+namespace {
+
+constexpr const char* kCreating = "/.creating";
+constexpr const char* kRestoring = ".restoring";
+
+// "20261121T142317.123456Z".
+std::string NameOfTime(int64_t wall_us) {
+  const auto seconds = static_cast<std::time_t>(wall_us / 1'000'000);
+  std::tm utc = {};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 32> text{};
+  const size_t n = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%S", &utc);
+  const std::string fraction = std::to_string(wall_us % 1'000'000);
+  return std::string(text.data(), n) + "." + std::string(6 - fraction.size(), '0') + fraction + "Z";
+}
+
+Status CheckSnapshotName(const std::string& name) {
+  if (Status s = CheckName("snapshot", name); !s.ok()) return s;
+  return name.front() == '.' ? Status::InvalidArgument("a snapshot's name begins with no dot")
+                             : Status::Ok();
+}
+
+// What can be told of the snapshot at `path`; NotFound if there is none.
+Status LookAtSnapshot(const std::string& path, SnapshotInfo* info) {
+  *info = SnapshotInfo();
+  // Directories that others may look into are not ours.
+  struct stat mark = {};
+  if (lstat((path + "/" + storage::kSnapshotFile).c_str(), &mark) != 0 &&
+      (errno == ENOTDIR || errno == EACCES)) {
+    return Status::NotFound(path + " is no snapshot");
+  }
+  Status s = storage::ReadSnapshotTime(path, &info->taken_at_us);
+  if (!s.ok() && s.code() != StatusCode::kCorruption) return s;
+  std::vector<std::string> names;
+  if (s = ListDirectory(path, &names); !s.ok()) return s;
+  info->path = path;
+  info->name = path.substr(path.rfind('/') + 1);
+  storage::DirectoryInfo look;
+  s = storage::InspectDirectory(path, &look);
+  if (s.ok()) info->uuid = look.format.uuid;
+  if (s.code() == StatusCode::kIOError) return s;
+  for (const std::string& name : names) {
+    struct stat file = {};
+    if (lstat((path + "/" + name).c_str(), &file) != 0) {
+      return IOErrorOf("cannot look at", path + "/" + name, errno);
+    }
+    const auto bytes = static_cast<uint64_t>(file.st_size);
+    info->bytes += bytes;
+    if (file.st_nlink > 1 && S_ISREG(file.st_mode)) info->linked_bytes += bytes;
+  }
+  return Status::Ok();
+}
+
+// All of its bytes are read, and what RocksDB would say to it is asked.
+Status VerifyCopy(const std::string& dir, const std::string& of) {
+  storage::FilesReport report;
+  if (Status s = storage::VerifyFiles(dir, &report); !s.ok()) return s;
+  if (report.findings.empty()) return Status::Ok();
+  return Status::Corruption("what was copied of " + of +
+                            " is damaged, and was not kept: " + report.findings.front().message());
+}
+
+// The latest snapshot in `dir` of this store: what may share its tables.
+std::string EarlierOf(const std::string& dir, const std::string& uuid) {
+  std::vector<SnapshotInfo> all;
+  if (!ListSnapshots(dir, &all).ok()) return {};
+  std::string latest;
+  for (const SnapshotInfo& snapshot : all) {
+    if (snapshot.uuid == uuid) latest = snapshot.path;
+  }
+  return latest;
+}
+
+// A directory inside the store would be a foreign file there.
+bool IsInside(const std::string& dir, const std::string& store) {
+  std::error_code error;
+  const auto inner = std::filesystem::weakly_canonical(dir, error);
+  const auto outer = std::filesystem::weakly_canonical(store, error);
+  return !error &&
+         std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+// Whether a store may be restored there.
+Status CheckFree(const std::string& into) {
+  struct stat info = {};
+  if (lstat(into.c_str(), &info) != 0) {
+    return errno == ENOENT ? Status::Ok() : IOErrorOf("cannot look at", into, errno);
+  }
+  std::vector<std::string> names;
+  if (!S_ISDIR(info.st_mode)) return Status::AlreadyExists("there is " + into + " already");
+  if (Status s = ListDirectory(into, &names); !s.ok()) return s;
+  return names.empty() ? Status::Ok()
+                       : Status::AlreadyExists(into + " is not empty: it holds " + names.front());
+}
+
+// REQUIRES: no path has a slash at its end.
+Status Create(const std::string& store, const std::string& dir, const SnapshotOptions& options,
+              SnapshotInfo* info) {
+  storage::DirectoryInfo look;
+  if (Status s = storage::InspectDirectory(store, &look); !s.ok()) return s;
+  if (look.state != storage::DirectoryState::kStore) return storage::NotAStore(store, look);
+  if (IsInside(dir, store)) return Status::InvalidArgument(dir + " is inside the store " + store);
+  if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;
+  std::unique_ptr<UnfinishedDirectory> unfinished;
+  if (Status s = UnfinishedDirectory::Make(dir + kCreating, &unfinished); !s.ok()) return s;
+  const int64_t now_us = Clock::System()->WallUs();
+  const std::string path = dir + "/" + (options.name.empty() ? NameOfTime(now_us) : options.name);
+  struct stat there = {};
+  if (lstat(path.c_str(), &there) == 0)
+    return Status::AlreadyExists("there is " + path + " already");
+  storage::StoreCopyReport report;
+  Status s = storage::CopyStore(store, unfinished->path(),
+                                {.link_tables = options.link_tables,
+                                 .earlier = EarlierOf(dir, look.format.uuid),
+                                 .cancelled = options.cancelled},
+                                &report);
+  if (s.ok()) s = storage::WriteSnapshotTime(unfinished->path(), now_us);
+  if (s.ok()) s = VerifyCopy(unfinished->path(), store);
+  SnapshotInfo made;
+  if (s.ok()) s = LookAtSnapshot(unfinished->path(), &made);
+  if (s.ok()) s = unfinished->RenameTo(path);
+  if (!s.ok()) return s;
+  made.path = path;
+  made.name = path.substr(dir.size() + 1);
+  *info = std::move(made);
+  return s;
+}
+
+// REQUIRES: no path has a slash at its end.
+Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreOptions& options) {
+  if (Status s = CheckFree(into); !s.ok()) return s;
+  std::unique_ptr<UnfinishedDirectory> unfinished;
+  if (Status s = UnfinishedDirectory::Make(into + kRestoring, &unfinished); !s.ok()) return s;
+  storage::StoreCopyReport report;
+  Status s = storage::CopyStore(from.path, unfinished->path(),
+                                {.link_tables = false, .cancelled = options.cancelled}, &report);
+  // Before it is opened, which changes it: so damage is named where the snapshot has it.
+  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
+  // Another store from now on. This also replays the log, so that it is known to work.
+  if (s.ok()) s = storage::RenewStore(unfinished->path(), Clock::System()->WallUs());
+  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
+  return s.ok() ? unfinished->RenameTo(into) : s;
+}
+
+}  // namespace
+
+Status CreateSnapshot(const std::string& store, const std::string& dir,
+                      const SnapshotOptions& options, SnapshotInfo* info) {
+  *info = SnapshotInfo();
+  if (!options.name.empty()) {
+    if (Status s = CheckSnapshotName(options.name); !s.ok()) return s;
+  }
+  if (dir.empty()) return Status::InvalidArgument("the name of the directory is empty");
+  return Create(storage::WithoutTrailingSlashes(store), storage::WithoutTrailingSlashes(dir),
+                options, info);
+}
+
+Status ListSnapshots(const std::string& given_dir, std::vector<SnapshotInfo>* snapshots) {
+  snapshots->clear();
+  const std::string dir = storage::WithoutTrailingSlashes(given_dir);
+  SnapshotInfo one;
+  if (Status s = LookAtSnapshot(dir, &one); s.code() != StatusCode::kNotFound) {
+    if (s.ok()) snapshots->push_back(std::move(one));
+    return s;
+  }
+  struct stat info = {};
+  if (stat(dir.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    return Status::NotFound("there is no directory " + dir);
+  }
+  std::vector<std::string> names;
+  if (Status s = ListDirectory(dir, &names); !s.ok()) return s;
+  for (const std::string& name : names) {
+    if (name.starts_with('.')) continue;  // Not finished.
+    // One that cannot be read may be the latest: an older one must not be taken for that.
+    Status s = LookAtSnapshot(dir + "/" + name, &one);
+    if (s.ok()) snapshots->push_back(std::move(one));
+    if (!s.ok() && s.code() != StatusCode::kNotFound) return s;
+  }
+  std::stable_sort(
+      snapshots->begin(), snapshots->end(),
+      [](const SnapshotInfo& a, const SnapshotInfo& b) { return a.taken_at_us < b.taken_at_us; });
+  return snapshots->empty() ? Status::NotFound("there is no snapshot in " + dir) : Status::Ok();
+}
+
+Status RestoreSnapshot(const std::string& snapshot, const std::string& into,
+                       const RestoreOptions& options, SnapshotInfo* from) {
+  *from = SnapshotInfo();
+  if (into.empty()) return Status::InvalidArgument("the name of the directory is empty");
+  std::vector<SnapshotInfo> all;
+  if (Status s = ListSnapshots(snapshot, &all); !s.ok()) return s;
+  *from = all.back();
+  return Restore(*from, storage::WithoutTrailingSlashes(into), options);
+}
+
+}  // namespace wq

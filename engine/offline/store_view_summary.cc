@@ -1,0 +1,252 @@
+// StoreView::Summarize: counts in constant memory, over every record of a queue.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/offline/entry_walk.h"
+#include "engine/offline/store_view_impl.h"
+#include "storage/records.h"
+#include "wq/clock.h"
+#include "wq/store_view.h"
+
+namespace wq {
+namespace {
+
+using storage::CursorRecord;
+using storage::DelayedRecord;
+using storage::FailureRecord;
+using storage::PendingRecord;
+using storage::QuarantineRecord;
+using storage::QueueId;
+
+// Most failures first; among equals the smaller key.
+bool MoreFailing(const FailingKey& a, const FailingKey& b) {
+  if (a.failures.count != b.failures.count) return a.failures.count > b.failures.count;
+  return a.key < b.key;
+}
+
+// Oldest first; among equals the smaller key.
+bool Older(const PendingKey& a, const PendingKey& b) {
+  return a.added_at_us != b.added_at_us ? a.added_at_us < b.added_at_us : a.key < b.key;
+}
+
+// The first `limit` of a stream of values, in the memory of as many.
+template <typename T>
+class Top {
+ public:
+  // As a heap's "less", `before` keeps the value that comes last on top, ready to be replaced.
+  using Before = bool (*)(const T&, const T&);
+  Top(size_t limit, Before before) : limit_(limit), before_(before) {}
+
+  // `belongs_before` says whether the value that `make` makes comes before another one: most of a
+  // stream does not belong in, and is not made.
+  template <typename BelongsBefore, typename Make>
+  void Offer(const BelongsBefore& belongs_before, const Make& make) {
+    if (limit_ == 0) return;
+    if (heap_.size() == limit_) {
+      if (!belongs_before(heap_.front())) return;
+      std::pop_heap(heap_.begin(), heap_.end(), before_);
+      heap_.pop_back();
+    }
+    heap_.push_back(make());
+    std::push_heap(heap_.begin(), heap_.end(), before_);
+  }
+
+  std::vector<T> Take() && {
+    std::sort_heap(heap_.begin(), heap_.end(), before_);
+    return std::move(heap_);
+  }
+
+ private:
+  const size_t limit_;
+  const Before before_;
+  std::vector<T> heap_;
+};
+
+// Counts groups: exactly up to kMaxSummaryGroups of them, and from there on by the algorithm of
+// Misra and Gries ("Finding repeated elements", 1982): a group that finds no place takes one off
+// every group that has one. So no count is too high, none is too low by more than error(), and that
+// is at most one kMaxSummaryGroups-th of all keys.
+class GroupCounts {
+ public:
+  void Add(std::string_view group) {
+    if (group.empty()) return;
+    // Neighbours are often of one group.
+    if (last_ != nullptr && last_->first == group) {
+      ++last_->second;
+      return;
+    }
+    if (const auto it = counts_.find(group); it != counts_.end()) {
+      ++it->second;
+      last_ = &*it;
+    } else if (counts_.size() < kMaxSummaryGroups) {
+      last_ = &*counts_.emplace(group, 1).first;
+    } else {
+      TakeOneOffAll();
+    }
+  }
+
+  GroupDepths Depths(size_t limit) const {
+    return {error_ == 0 ? counts_.size() : kMaxSummaryGroups + 1, error_, Top(limit)};
+  }
+
+ private:
+  using Count = std::pair<const std::string, uint64_t>;
+
+  std::vector<GroupDepth> Top(size_t limit) const {
+    std::vector<const Count*> counts;
+    counts.reserve(counts_.size());
+    for (const Count& count : counts_) counts.push_back(&count);
+    const auto middle = counts.begin() + static_cast<ptrdiff_t>(std::min(limit, counts.size()));
+    std::partial_sort(counts.begin(), middle, counts.end(), [](const Count* a, const Count* b) {
+      return a->second != b->second ? a->second > b->second : a->first < b->first;
+    });
+    std::vector<GroupDepth> top;
+    for (auto it = counts.begin(); it != middle; ++it) top.push_back({(*it)->first, (*it)->second});
+    return top;
+  }
+
+  // Costs as much as the Adds that it takes back, so an Add stays O(1) on average.
+  void TakeOneOffAll() {
+    ++error_;
+    last_ = nullptr;
+    for (auto it = counts_.begin(); it != counts_.end();) {
+      it = --it->second == 0 ? counts_.erase(it) : std::next(it);
+    }
+  }
+
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> counts_;
+  Count* last_ = nullptr;  // Into counts_, whose elements do not move.
+  uint64_t error_ = 0;
+};
+
+std::string_view NamespaceOf(std::string_view key) {
+  const size_t slash = key.find('/');
+  return slash == std::string_view::npos ? std::string_view() : key.substr(0, slash);
+}
+
+// From `then_us` to `now_us`, or the other way; 0 for times that no clock shows.
+int64_t Between(int64_t then_us, int64_t now_us) {
+  int64_t us = 0;
+  return __builtin_sub_overflow(now_us, then_us, &us) ? 0 : us;
+}
+
+Status AddPending(const storage::Reader& reader, QueueId queue, const SummaryOptions& options,
+                  int64_t now_us, QueueSummary* summary) {
+  Top<PendingKey> oldest(options.top_oldest, Older);
+  GroupCounts groups;
+  GroupCounts namespaces;
+  Status s = storage::ScanPendingUnordered(reader, queue, [&](const PendingRecord& record) {
+    ++summary->pending;
+    if (const auto lane = summary->lanes.find(record.lane); lane != summary->lanes.end()) {
+      ++lane->second;
+    } else if (summary->lanes.size() < kMaxSummaryLanes) {
+      summary->lanes.emplace(record.lane, 1);
+    } else {
+      ++summary->other_lanes;
+    }
+    groups.Add(record.group);
+    namespaces.Add(NamespaceOf(record.key));
+    summary->ages.Add(kAgeBoundsUs, Between(record.added_at_us, now_us));
+    // Not the first in hand-out order: a key that was moved to another lane keeps its added_at.
+    summary->oldest_added_at_us =
+        std::min(record.added_at_us, summary->oldest_added_at_us.value_or(record.added_at_us));
+    oldest.Offer(
+        [&record](const PendingKey& other) {
+          if (record.added_at_us != other.added_at_us)
+            return record.added_at_us < other.added_at_us;
+          return record.key < other.key;
+        },
+        [&record] {
+          return PendingKey{std::string(record.key), record.added_at_us};
+        });
+    return true;
+  });
+  summary->top_oldest = std::move(oldest).Take();
+  summary->groups = groups.Depths(options.top_groups);
+  summary->namespaces = namespaces.Depths(options.top_groups);
+  return s;
+}
+
+Status AddDelayed(const storage::Reader& reader, QueueId queue, int64_t now_us,
+                  QueueSummary* summary) {
+  return storage::ScanDelayed(reader, queue, [summary, now_us](const DelayedRecord& record) {
+    ++summary->delayed;
+    summary->due.Add(kDueBoundsUs, Between(now_us, record.ready_at_us));
+    summary->delays.Add(kDelayBoundsUs, record.delay_us);
+    if (!summary->next_ready_at_us) summary->next_ready_at_us = record.ready_at_us;
+    return true;
+  });
+}
+
+Status AddFailures(const storage::Reader& reader, QueueId queue, size_t top_failing,
+                   QueueSummary* summary) {
+  Top<FailingKey> top(top_failing, MoreFailing);
+  Status s = storage::ScanFailures(reader, queue, [&](const FailureRecord& record) {
+    ++summary->failing;
+    summary->failure_counts.Add(kFailureBounds, record.count);
+    // Scans come in the order of the keys, so a later key of the same count never belongs in.
+    top.Offer([&record](const FailingKey& other) { return record.count > other.failures.count; },
+              [&record] {
+                return FailingKey{std::string(record.key), ToInfo(record)};
+              });
+    return true;
+  });
+  summary->top_failing = std::move(top).Take();
+  if (!s.ok()) return s;
+  return storage::ScanQuarantine(reader, queue, [summary](const QuarantineRecord&) {
+    ++summary->quarantined;
+    return true;
+  });
+}
+
+Status AddCursors(const storage::Reader& reader, QueueId queue, QueueSummary* summary) {
+  return storage::ScanCursors(reader, queue, [summary](const CursorRecord& record) {
+    if (summary->cursors.size() < kMaxSummaryCursors) {
+      summary->cursors.emplace(record.name, record.value.size());
+    } else {
+      ++summary->other_cursors;
+    }
+    return true;
+  });
+}
+
+Status AddState(const storage::Reader& reader, QueueId queue, QueueSummary* summary) {
+  storage::QueueStateRecord record;
+  std::string value;
+  Status s = storage::GetQueueState(reader, queue, &value, &record);
+  // A queue that nothing was ever added to has none.
+  if (s.code() == StatusCode::kNotFound) return Status::Ok();
+  if (!s.ok()) return s;
+  summary->paused = record.paused;
+  summary->shards = record.shards;
+  if (record.paused && record.paused_until_us != 0) {
+    summary->paused_until_us = record.paused_until_us;
+  }
+  return s;
+}
+
+}  // namespace
+
+Status StoreView::Summarize(std::string_view queue, const SummaryOptions& options,
+                            QueueSummary* summary) const {
+  QueueId id = 0;
+  if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
+  *summary = {};
+  summary->name = queue;
+  const storage::Reader& reader = *impl_->reader;
+  const int64_t now_us = options.now_us.value_or(Clock::System()->WallUs());
+  if (Status s = AddState(reader, id, summary); !s.ok()) return s;
+  if (Status s = AddPending(reader, id, options, now_us, summary); !s.ok()) return s;
+  if (Status s = AddDelayed(reader, id, now_us, summary); !s.ok()) return s;
+  if (Status s = AddFailures(reader, id, options.top_failing, summary); !s.ok()) return s;
+  return AddCursors(reader, id, summary);
+}
+
+}  // namespace wq

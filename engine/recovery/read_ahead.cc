@@ -1,0 +1,201 @@
+#include "engine/recovery/read_ahead.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace wq {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{96} << 10;
+constexpr size_t kFew = 512;  // So many records cost less than a thread does.
+
+// Calls visit(view) for each view of the record.
+template <typename Visit>
+void ForEachView(storage::PendingRecord* record, const Visit& visit) {
+  visit(&record->key);
+  visit(&record->group);
+}
+template <typename Visit>
+void ForEachView(storage::DelayedRecord* record, const Visit& visit) {
+  visit(&record->key);
+  visit(&record->group);
+}
+template <typename Visit>
+void ForEachView(storage::FailureRecord* record, const Visit& visit) {
+  visit(&record->key);
+  visit(&record->last_error);
+}
+template <typename Visit>
+void ForEachView(storage::QuarantineRecord* record, const Visit& visit) {
+  ForEachView(&record->failures, visit);
+  visit(&record->group);
+}
+template <typename Visit>
+void ForEachView(storage::CursorRecord* record, const Visit& visit) {
+  visit(&record->name);
+  visit(&record->value);
+}
+
+template <typename Record>
+size_t BytesOf(Record record) {
+  size_t bytes = 0;
+  ForEachView(&record, [&bytes](const std::string_view* view) { bytes += view->size(); });
+  return bytes;
+}
+
+// Whether the record is of the chunk's family, and there is room for it.
+template <typename Record>
+bool Fits(const Record& record, const ReadAhead::Chunk& chunk) {
+  return std::holds_alternative<std::vector<Record>>(chunk.records) &&
+         chunk.bytes.capacity() - chunk.bytes.size() >= BytesOf(record);
+}
+
+// Makes an empty chunk one that the record fits.
+template <typename Record>
+void MakeFit(const Record& record, ReadAhead::Chunk* chunk) {
+  if (!std::holds_alternative<std::vector<Record>>(chunk->records)) {
+    chunk->records.emplace<std::vector<Record>>();
+  }
+  chunk->bytes.reserve(std::max(BytesOf(record), kChunkBytes));
+}
+
+// REQUIRES: it fits: the bytes do not move, as views point to them.
+template <typename Record>
+void Append(Record record, ReadAhead::Chunk* chunk) {
+  std::vector<char>& bytes = chunk->bytes;
+  ForEachView(&record, [&bytes](std::string_view* view) {
+    const size_t at = bytes.size();
+    bytes.insert(bytes.end(), view->begin(), view->end());
+    *view = {bytes.data() + at, view->size()};
+  });
+  std::get<std::vector<Record>>(chunk->records).push_back(record);
+}
+
+}  // namespace
+
+ReadAhead::ReadAhead(const storage::Reader& reader, storage::QueueId id)
+    : reader_(reader), id_(id) {
+  if (!ReadFew()) {
+    thread_ = std::thread([this] { ReadAll(); });
+  }
+}
+
+ReadAhead::~ReadAhead() {
+  if (thread_.joinable()) {
+    {
+      const MutexLock lock(mu_);
+      unwanted_ = true;
+      cv_.NotifyOne();
+    }
+    thread_.join();
+  }
+}
+
+bool ReadAhead::Next(Chunk* chunk) {
+  const MutexLock lock(mu_);
+  while (!is_given_ && !ended_) {
+    cv_.Wait(mu_);
+  }
+  if (!few_.empty()) {
+    *chunk = std::move(few_.back());
+    few_.pop_back();
+    return true;
+  }
+  if (!is_given_) {
+    return false;
+  }
+  std::swap(*chunk, given_);  // The memory of the old one is used again.
+  is_given_ = false;
+  cv_.NotifyOne();
+  return true;
+}
+
+Status ReadAhead::status() const {
+  const MutexLock lock(mu_);
+  return status_;
+}
+
+template <typename PutRecord>
+Status ReadAhead::Scan(const PutRecord& put) const {
+  Status status = storage::ScanQuarantine(reader_, id_, put);
+  if (status.ok()) {
+    status = storage::ScanPending(reader_, id_, put);
+  }
+  if (status.ok()) {
+    status = storage::ScanDelayed(reader_, id_, put);
+  }
+  if (status.ok()) {
+    status = storage::ScanFailures(reader_, id_, put);
+  }
+  if (status.ok()) {
+    status = storage::ScanCursors(reader_, id_, put);
+  }
+  return status;
+}
+
+bool ReadAhead::ReadFew() {
+  size_t count = 0;
+  Status status = Scan([&](const auto& record) {
+    if (++count > kFew) {
+      return false;
+    }
+    if (few_.empty() || !Fits(record, few_.back())) {
+      MakeFit(record, &few_.emplace_back());
+    }
+    Append(record, &few_.back());
+    return true;
+  });
+  if (count > kFew) {
+    few_.clear();
+    return false;
+  }
+  std::reverse(few_.begin(), few_.end());
+  End(std::move(status));
+  return true;
+}
+
+void ReadAhead::ReadAll() {
+  Status status = Scan([this](const auto& record) { return Put(record); });
+  Give();
+  End(std::move(status));
+}
+
+void ReadAhead::End(Status status) {
+  const MutexLock lock(mu_);
+  status_ = std::move(status);
+  ended_ = true;
+  cv_.NotifyOne();
+}
+
+template <typename Record>
+bool ReadAhead::Put(const Record& record) {
+  if (!Fits(record, filling_)) {
+    if (!Give()) {
+      return false;
+    }
+    MakeFit(record, &filling_);
+  }
+  Append(record, &filling_);
+  return true;
+}
+
+// Gives away what was filled, if anything, and begins another chunk. Blocks: until the one before was taken.
+bool ReadAhead::Give() {
+  const bool empty =
+      std::visit([](const auto& records) { return records.empty(); }, filling_.records);
+  const MutexLock lock(mu_);
+  if (!empty) {
+    while (is_given_ && !unwanted_) {
+      cv_.Wait(mu_);
+    }
+    std::swap(filling_, given_);
+    is_given_ = true;
+    cv_.NotifyOne();
+    std::visit([](auto& records) { records.clear(); }, filling_.records);
+    filling_.bytes.clear();
+  }
+  return !unwanted_;
+}
+
+}  // namespace wq

@@ -1,0 +1,183 @@
+#include "engine/state/item_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/check.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace wq {
+namespace {
+
+constexpr size_t kLeastPlaces = 16;
+constexpr size_t kSmallTable = 4096;  // Not worth a look.
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kAhead = 16;  // Items to be brought into the cache before they are needed.
+
+// What stands above the pointer: the lowest bits of the hash (its home is the uppermost), and the
+// distance from home below them. kFar stands for itself and more.
+constexpr int kDistanceBits = 6;
+constexpr uint64_t kFar = (1U << kDistanceBits) - 1;
+constexpr uint64_t kTagBits = 16 - kDistanceBits;
+
+uint64_t Mark(uint32_t hash, size_t distance) {
+  const uint64_t tag = hash & ((1U << kTagBits) - 1);
+  return tag << kDistanceBits | std::min<uint64_t>(distance, kFar);
+}
+
+// Zeros. A large table is asked for in huge pages: its places are touched in no order.
+uint64_t* NewPlaces(size_t count) {
+  const size_t bytes = count * sizeof(uint64_t);
+  void* memory = nullptr;
+  if (bytes >= 2 * kHugePage) {
+    memory = std::aligned_alloc(kHugePage, bytes);
+    if (memory != nullptr) {
+      madvise(memory, bytes, MADV_HUGEPAGE);  // If it is refused, it is only slower.
+      std::memset(memory, 0, bytes);
+    }
+  } else {
+    memory = std::calloc(count, sizeof(uint64_t));
+  }
+  if (memory == nullptr) {
+    throw std::bad_alloc();  // As every other allocation here does.
+  }
+  return static_cast<uint64_t*>(memory);
+}
+
+}  // namespace
+
+uint32_t ItemTable::Hash(std::string_view key) {
+  return static_cast<uint32_t>(XXH3_64bits(key.data(), key.size()));
+}
+
+ItemTable::ItemTable() { Resize(kLeastPlaces); }
+
+ItemTable::~ItemTable() {
+  for (size_t at = 0; at <= mask_; ++at) {
+    if (at + kAhead <= mask_) {
+      PrefetchAt(at + kAhead);
+    }
+    if (places_[at] != 0) {
+      ItemMemory::Leave(ItemAt(places_[at]));
+    }
+  }
+  std::free(places_);
+}
+
+Item* ItemTable::Find(std::string_view key) const {
+  const uint32_t hash = Hash(key);
+  size_t at = Home(hash);
+  for (size_t distance = 0; places_[at] != 0; ++distance, at = (at + 1) & mask_) {
+    if (places_[at] >> kPointerBits == Mark(hash, distance)) {
+      Item* item = ItemAt(places_[at]);
+      if (item->hash == hash && item->key() == key) {
+        return item;
+      }
+    }
+  }
+  return nullptr;
+}
+
+Item* ItemTable::FindOrInsert(std::string_view key) {
+  const uint32_t hash = Hash(key);
+  size_t at = Home(hash);
+  size_t distance = 0;
+  for (; places_[at] != 0; ++distance, at = (at + 1) & mask_) {
+    if (places_[at] >> kPointerBits == Mark(hash, distance)) {
+      Item* item = ItemAt(places_[at]);
+      if (item->hash == hash && item->key() == key) {
+        return item;
+      }
+    }
+  }
+  Item* item = memory_.Make(key, hash);
+  if ((size_ + 1) * 4 > (mask_ + 1) * 3) {
+    Resize((mask_ + 1) * 2);
+    at = Home(hash);
+    for (distance = 0; places_[at] != 0; ++distance) {
+      at = (at + 1) & mask_;
+    }
+  }
+  Settle(item, at, distance);
+  ++size_;
+  return item;
+}
+
+void ItemTable::Settle(Item* item, size_t at, size_t distance) {
+  const auto pointer = reinterpret_cast<uint64_t>(item);
+  WQ_CHECK(pointer >> kPointerBits == 0, "an address of more than 48 bits");
+  places_[at] = Mark(item->hash, distance) << kPointerBits | pointer;
+}
+
+// How far the item at a taken place is from home.
+size_t ItemTable::DistanceAt(size_t at) const {
+  const uint64_t distance = places_[at] >> kPointerBits & kFar;
+  return distance < kFar ? distance : (at - Home(ItemAt(places_[at])->hash)) & mask_;
+}
+
+// REQUIRES: it is in the table.
+size_t ItemTable::PlaceOf(const Item& item) const {
+  size_t at = Home(item.hash);
+  while (ItemAt(places_[at]) != &item) {
+    WQ_CHECK(places_[at] != 0, "an item that is not in its table");
+    at = (at + 1) & mask_;
+  }
+  return at;
+}
+
+void ItemTable::Erase(Item* item) {
+  // Those behind it that it kept from home move up: no place stays marked as left.
+  size_t hole = PlaceOf(*item);
+  for (size_t next = (hole + 1) & mask_; places_[next] != 0; next = (next + 1) & mask_) {
+    const size_t gap = (next - hole) & mask_;
+    const size_t distance = DistanceAt(next);
+    if (distance >= gap) {
+      constexpr Place kDistance = kFar << kPointerBits;
+      const Place place = places_[next] & ~kDistance;
+      places_[hole] = place | std::min<uint64_t>(distance - gap, kFar) << kPointerBits;
+      hole = next;
+    }
+  }
+  places_[hole] = 0;
+  --size_;
+  ItemMemory::Free(item);
+  if (mask_ >= kSmallTable && size_ < mask_ / 16) {
+    Resize(std::max(kLeastPlaces, std::bit_ceil(size_ * 2)));
+  }
+}
+
+void ItemTable::Resize(size_t capacity) {
+  Place* const old = places_;
+  const size_t old_capacity = old == nullptr ? 0 : mask_ + 1;
+  places_ = NewPlaces(capacity);
+  mask_ = capacity - 1;
+  shift_ = 32 - static_cast<uint32_t>(std::countr_zero(capacity));
+  places_seen_.store(places_, std::memory_order_relaxed);
+  shift_seen_.store(shift_, std::memory_order_relaxed);
+  for (size_t i = 0; i < old_capacity; ++i) {
+    if (i + kAhead < old_capacity && old[i + kAhead] != 0) {
+      __builtin_prefetch(ItemAt(old[i + kAhead]));
+    }
+    if (old[i] == 0) {
+      continue;
+    }
+    Item* item = ItemAt(old[i]);
+    size_t at = Home(item->hash);
+    size_t distance = 0;
+    for (; places_[at] != 0; ++distance) {
+      at = (at + 1) & mask_;
+    }
+    Settle(item, at, distance);
+  }
+  std::free(old);
+}
+
+}  // namespace wq

@@ -1,0 +1,149 @@
+// The part of QueueState that counts failures and keeps keys in quarantine.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutant.h"
+#include "engine/state/queue_state.h"
+
+namespace wq {
+namespace {
+
+// At most kMaxErrorBytes of `error`, not ending inside a UTF-8 sequence.
+std::string_view BoundError(std::string_view error) {
+  if (error.size() <= kMaxErrorBytes) {
+    return error;
+  }
+  size_t end = kMaxErrorBytes;
+  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return error.substr(0, end);
+}
+
+}  // namespace
+
+// The entry of the item, made if there is none.
+FailureEntry* QueueState::Failures(Item* item) {
+  if (item->failures == nullptr) {
+    item->failures = std::make_unique<FailureEntry>();
+    ++failing_;
+  }
+  return item->failures.get();
+}
+
+QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure& failure,
+                                             const Wanted& wanted, Time now) {
+  if (failure.limiter_state != limiter_state_) {
+    limiter_state_ = failure.limiter_state;
+    PutState();
+  }
+  Item* item = items_.FindOrInsert(key);
+  if (item->quarantined()) {
+    return {AddOutcome::kHeld, 0};
+  }
+  SettleGroup(item, wanted.group);
+  FailureEntry* entry = Failures(item);
+  entry->first_at_us = entry->count == 0 ? now.wall_us : entry->first_at_us;
+  entry->last_at_us = now.wall_us;
+  entry->last_error = BoundError(failure.error);
+  entry->count += WQ_MUTANT(count_twice) ? 2 : 1;
+  ++failures_;
+  if (max_requeues_ > 0 && entry->count > max_requeues_) {
+    QuarantineItem(item, now.wall_us);
+    return {AddOutcome::kHeld, 0};
+  }
+  PutFailures(*item);
+  return failure.delay_us <= 0
+             ? MarkDirty(item, wanted.lane.value_or(item->present_lane()), now.wall_us)
+             : Delay(item, failure.delay_us, wanted, now);
+}
+
+void QueueState::Forget(std::string_view key) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || item->failures == nullptr || item->quarantined()) {
+    return;
+  }
+  EraseFailures(*item);
+  item->failures.reset();
+  --failing_;
+  DropIfIdle(item);
+}
+
+void QueueState::Quarantine(std::string_view key, std::string_view error, int64_t wall_us) {
+  Item* item = items_.FindOrInsert(key);
+  if (item->quarantined()) {
+    return;
+  }
+  SettleGroup(item, {});
+  FailureEntry* entry = Failures(item);
+  if (!error.empty()) {
+    entry->last_error = BoundError(error);
+  }
+  QuarantineItem(item, wall_us);
+}
+
+// REQUIRES: it has a FailureEntry.
+void QueueState::QuarantineItem(Item* item, int64_t wall_us) {
+  const Lane lane = item->present_lane();
+  if (item->delay != nullptr) {
+    DropDelay(item);
+  }
+  if (item->state == KeyState::kQueued) {
+    Unqueue(item);
+  } else if (item->state == KeyState::kProcessingDirty) {
+    item->state = KeyState::kProcessing;
+  }
+  EraseFailures(*item);
+  --failing_;
+  ++quarantined_;
+  item->failures->quarantined = true;
+  item->failures->quarantined_at_us = wall_us;
+  item->failures->lane = lane;
+  PutFailures(*item);
+}
+
+void QueueState::ReleaseItem(Item* item) {
+  EraseFailures(*item);
+  item->failures.reset();
+  --quarantined_;
+}
+
+bool QueueState::Release(std::string_view key, int64_t wall_us) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || !item->quarantined()) {
+    return false;
+  }
+  const Lane lane = item->failures->lane;
+  ReleaseItem(item);
+  MarkDirty(item, lane, wall_us);
+  return true;
+}
+
+bool QueueState::Drop(std::string_view key) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || !item->quarantined()) {
+    return false;
+  }
+  ReleaseItem(item);
+  DropIfIdle(item);
+  return true;
+}
+
+std::vector<QuarantinedKey> QueueState::Quarantined() const {
+  std::vector<QuarantinedKey> keys;
+  items_.ForEach([&keys](const Item& item) {
+    if (item.quarantined()) {
+      keys.push_back({.key = std::string(item.key()),
+                      .failures = item.failures->count,
+                      .last_error = item.failures->last_error,
+                      .quarantined_at_us = item.failures->quarantined_at_us});
+    }
+  });
+  std::sort(keys.begin(), keys.end(),
+            [](const QuarantinedKey& a, const QuarantinedKey& b) { return a.key < b.key; });
+  return keys;
+}
+
+}  // namespace wq

@@ -1,0 +1,54 @@
+#include "engine/state/shard_table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+
+namespace wq {
+namespace {
+
+bool HasFewer(const std::pair<const uint64_t, std::vector<uint32_t>>& a,
+              const std::pair<const uint64_t, std::vector<uint32_t>>& b) {
+  return a.second.size() < b.second.size();
+}
+
+}  // namespace
+
+ShardTable::Workers::iterator ShardTable::Least() {
+  return std::min_element(workers_.begin(), workers_.end(), HasFewer);
+}
+
+ShardTable::Workers::iterator ShardTable::Most() {
+  return std::max_element(workers_.begin(), workers_.end(), HasFewer);
+}
+
+uint64_t ShardTable::Join() {
+  const bool first = workers_.empty();
+  std::vector<uint32_t>& own = workers_[++last_id_];
+  if (first) {
+    own.resize(shards_);
+    std::iota(own.begin(), own.end(), 0U);
+  }
+  for (auto most = Most(); most->second.size() > own.size() + 1; most = Most()) {
+    own.push_back(most->second.back());
+    most->second.pop_back();
+  }
+  return last_id_;
+}
+
+void ShardTable::Leave(uint64_t worker) {
+  const auto it = workers_.find(worker);
+  WQ_CHECK(it != workers_.end(), "a worker that is not there leaves");
+  const std::vector<uint32_t> left = std::move(it->second);
+  workers_.erase(it);
+  if (workers_.empty()) {
+    return;  // The next to join takes all.
+  }
+  for (const uint32_t shard : left) {
+    Least()->second.push_back(shard);
+  }
+}
+
+}  // namespace wq

@@ -1,0 +1,21 @@
+// The calls of the control socket, made on the store's queues.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "server/http.h"
+#include "wq/status.h"
+
+namespace wq {
+
+class Queue;
+class Store;
+
+// See ServerOptions::open_queue.
+using QueueOpener = std::function<Status(std::string_view name, bool create, Queue** queue)>;
+
+// Adds them to `http`. The store is borrowed.
+void AddControl(Store* store, const QueueOpener& open_queue, Http* http);
+
+}  // namespace wq

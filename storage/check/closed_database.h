@@ -1,0 +1,33 @@
+// Reading a store's files without opening its database: the changes in a log's records, the rows of
+// its tables. For what is looked at before an opening, and for repair. Internal to storage/.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "storage/check/manifest.h"
+#include "storage/records.h"
+#include "wq/status.h"
+
+namespace wq::storage {
+
+// One version of a record.
+struct Change {
+  uint32_t family = 0;  // The id of the manifest.
+  uint64_t sequence = 0;
+  bool is_put = false;  // Otherwise an erase, and `value` is empty.
+  std::string_view key = {};
+  std::string_view value = {};
+};
+
+// Calls `visit` with each change of a log's record, in order. Corruption: it is not a batch of puts
+// and erases.
+Status ForEachChange(std::string_view batch, const std::function<void(const Change&)>& visit);
+
+// The store's own record, out of its tables or else its logs: it was written once. NotFound.
+// Corruption names the file.
+Status FindStoreRecord(const std::string& dir, const Manifest& manifest, StoreRecord* record);
+
+}  // namespace wq::storage

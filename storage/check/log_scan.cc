@@ -1,0 +1,380 @@
+#include "storage/check/log_scan.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "base/files.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{32} << 10;
+constexpr size_t kHeaderBytes = 7;
+constexpr size_t kChunkBytes = 32 * kBlockBytes;
+constexpr size_t kSectorBytes = 512;  // What a disk writes whole.
+
+enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+
+struct Header {
+  uint32_t crc;
+  size_t length;
+  uint8_t type;
+};
+
+// REQUIRES: a header's bytes are there.
+Header ReadHeader(std::string_view bytes) {
+  return {static_cast<uint32_t>(ReadLittle(bytes, 4)), ReadLittle(bytes.substr(4), 2),
+          static_cast<uint8_t>(bytes[6])};
+}
+
+bool IsKnownType(uint8_t type) { return type >= kFull && type <= kLast; }
+bool Begins(uint8_t type) { return type == kFull || type == kFirst; }
+bool Ends(uint8_t type) { return type == kFull || type == kLast; }
+
+// The checksum of a fragment's type and payload. REQUIRES: both are there.
+uint32_t ChecksumOf(std::string_view fragment, size_t length) {
+  return MaskCrc32c(Crc32c(0, fragment.substr(kHeaderBytes - 1, 1 + length)));
+}
+
+bool IsZero(std::string_view bytes) { return bytes.find_first_not_of('\0') == bytes.npos; }
+
+// Whether `bytes`, from a place where a fragment might begin to the end of the file, are a
+// fragment's beginning.
+bool IsTornFragment(std::string_view bytes) {
+  if (bytes.size() < kHeaderBytes) return true;
+  const Header header = ReadHeader(bytes);
+  return IsKnownType(header.type) && header.length > bytes.size() - kHeaderBytes;
+}
+
+// Whether the fragment at the start of `bytes`, which claims to go beyond the end of the file, is
+// whole but for its length: then its checksum fits a shorter payload, which ends where the file
+// ends or another fragment begins.
+bool IsWholeButForLength(std::string_view bytes) {
+  const Header header = ReadHeader(bytes);
+  uint32_t crc = Crc32c(0, bytes.substr(kHeaderBytes - 1, 1));
+  for (size_t end = kHeaderBytes;; ++end) {
+    if (MaskCrc32c(crc) == header.crc && IsTornFragment(bytes.substr(end))) return true;
+    if (end == bytes.size()) return false;
+    crc = Crc32c(crc, bytes.substr(end, 1));
+  }
+}
+
+// Whether a whole fragment stands at the start of `bytes`, the rest of a block.
+bool IsWhole(std::string_view bytes) {
+  if (bytes.size() < kHeaderBytes) return false;
+  const Header header = ReadHeader(bytes);
+  return IsKnownType(header.type) && header.length <= bytes.size() - kHeaderBytes &&
+         ChecksumOf(bytes, header.length) == header.crc;
+}
+
+// Whether one flipped bit of the checksum, the type or the payload is all that is wrong with the fragment
+// at the start of `bytes`. REQUIRES: they are there.
+bool IsOneBitOff(std::string_view bytes, const Header& header) {
+  const uint32_t crc = Crc32c(0, bytes.substr(kHeaderBytes - 1, 1 + header.length));
+  if (std::has_single_bit(MaskCrc32c(crc) ^ header.crc)) return true;
+  constexpr std::string_view kZero("\0", 1);
+  const uint32_t of_zero = Crc32c(0, kZero);
+  // What each bit of the last byte does to the checksum; then of the byte before it.
+  std::array<uint32_t, 8> bits = {};
+  for (size_t i = 0; i < bits.size(); ++i) {
+    const char byte = static_cast<char>(1U << i);
+    bits[i] = Crc32c(0, {&byte, 1}) ^ of_zero;
+  }
+  for (size_t n = 0; n < 1 + header.length; ++n) {
+    for (uint32_t& bit : bits) {
+      if (MaskCrc32c(crc ^ bit) == header.crc) return true;
+      bit = Crc32c(bit, kZero) ^ of_zero;
+    }
+  }
+  return false;
+}
+
+// Whether the fragment at the start of `bytes`, the rest of a block from `offset` of the file, which is not
+// whole, has its beginning, and from the begin of a sector on zeros, to the block's end. Not if it could be
+// whole and have one wrong bit: it may end in zeros of its own. REQUIRES: a header that is not all zeros.
+bool IsZeroedFromASector(std::string_view bytes, uint64_t offset) {
+  const uint64_t last = offset + bytes.find_last_not_of('\0');
+  const uint64_t begin = (last / kSectorBytes + 1) * kSectorBytes - offset;  // Of the zeros.
+  if (begin < kHeaderBytes)
+    return true;  // So the type is 0; no one bit makes it so, and the rest 0.
+  const Header header = ReadHeader(bytes);
+  return IsKnownType(header.type) && begin < kHeaderBytes + header.length &&
+         !IsOneBitOff(bytes, header) && !IsWholeButForLength(bytes);
+}
+
+// Where in `bytes`, the rest of a block, the first whole fragment that a record begins with stands;
+// npos if there is none.
+size_t FindRecord(std::string_view bytes, const LogUse& use) {
+  for (size_t at = 0; bytes.size() - at > kHeaderBytes; ++at) {
+    const std::string_view rest = bytes.substr(at);
+    const Header header = ReadHeader(rest);
+    if (!Begins(header.type) || header.length == 0 || header.length > rest.size() - kHeaderBytes) {
+      continue;
+    }
+    const std::string_view payload = rest.substr(kHeaderBytes, header.length);
+    if ((!use.plausible || use.plausible(payload)) && IsWhole(rest)) return at;
+  }
+  return std::string_view::npos;
+}
+
+// Puts the fragments of one record together.
+class Assembly {
+ public:
+  // Whether a fragment of this type may come now.
+  bool Fits(uint8_t type) const { return Begins(type) != in_record_; }
+  // Takes a fragment that fits. True if the record is whole: it is in *record until the next call.
+  bool Take(uint8_t type, std::string_view payload, std::string_view* record) {
+    if (type == kFull) {
+      *record = payload;
+      return true;
+    }
+    if (type == kFirst) bytes_.clear();
+    bytes_.append(payload);
+    in_record_ = !Ends(type);
+    *record = bytes_;
+    return !in_record_;
+  }
+  void Drop() { in_record_ = false; }
+  bool in_record() const { return in_record_; }
+
+ private:
+  bool in_record_ = false;  // A first fragment has come, and not yet its last one.
+  std::string bytes_;
+};
+
+// Goes over one log, block by block.
+class LogScanner {
+ public:
+  // What look->good_bytes stand for is not looked at again.
+  LogScanner(const std::string& path, const LogUse& use, LogSummary* look)
+      : path_(path),
+        use_(use),
+        look_(look),
+        offset_(look->good_bytes / kBlockBytes * kBlockBytes) {}
+
+  // Of the first block that Block() is to get.
+  uint64_t offset() const { return offset_; }
+
+  // The next block: whole, or the file's last.
+  Status Block(std::string_view block);
+  // After the last block.
+  void End() { look_->torn |= assembly_.in_record(); }
+
+ private:
+  Status Fragment(std::string_view block, size_t* at);
+  Status Payload(const Header& header, std::string_view payload, size_t end);
+  Status Torn(size_t at) {
+    look_->torn = true;
+    torn_at_ = offset_ + at;
+    return Status::Ok();
+  }
+  // It is Torn if only zeros follow, in the blocks that come, too; otherwise `why` says what is wrong.
+  Status Zeroed(size_t at, std::string_view why) {
+    look_->zeroed = true;
+    why_ = why;
+    return Torn(at);
+  }
+  // A fragment that is not whole; `rest` of the block begins with it.
+  Status Broken(size_t at, std::string_view rest, std::string_view why) {
+    const bool zeroed = use_.zeros_are_torn && IsZeroedFromASector(rest, offset_ + at);
+    return zeroed ? Zeroed(at, why) : Damaged(at, why);
+  }
+  Status Damaged(size_t at, std::string_view why) const {
+    return Status::Corruption(path_ + ", offset " + std::to_string(offset_ + at) + ": " +
+                              std::string(why));
+  }
+
+  const std::string& path_;
+  const LogUse& use_;
+  LogSummary* const look_;
+  uint64_t offset_;       // Of the present block in the file.
+  uint64_t torn_at_ = 0;  // Where the tail begins, if torn in the middle of a block.
+  std::string_view why_;  // What is wrong there, if zeroed and more than zeros follow.
+  Assembly assembly_;
+};
+
+Status LogScanner::Block(std::string_view block) {
+  Status status;
+  size_t at = look_->good_bytes > offset_ ? look_->good_bytes - offset_ : 0;
+  while (status.ok() && !look_->torn && at < block.size() && kBlockBytes - at >= kHeaderBytes) {
+    status = Fragment(block, &at);
+  }
+  if (status.ok() && look_->zeroed && offset_ > torn_at_ && !IsZero(block)) {
+    status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) + ": " +
+                                std::string(why_));
+  }
+  if (status.ok() && look_->torn && FindRecord(block.substr(at), use_) != block.npos) {
+    status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) +
+                                ": an incomplete record with whole ones behind it");
+  }
+  offset_ += block.size();
+  return status;
+}
+
+// One fragment at *at, or the torn tail. Moves *at behind a fragment.
+Status LogScanner::Fragment(std::string_view block, size_t* at) {
+  const std::string_view rest = block.substr(*at);
+  if (rest.size() < kHeaderBytes) return Torn(*at);
+  const Header header = ReadHeader(rest);
+  if (IsZero(rest.substr(0, kHeaderBytes))) {
+    if (!use_.zeros_are_torn || !assembly_.in_record()) return Torn(*at);
+    constexpr std::string_view kWhy = "zeros in a record";
+    return IsZero(rest) ? Zeroed(*at, kWhy) : Damaged(*at, kWhy);
+  }
+  if (!IsKnownType(header.type)) return Broken(*at, rest, "a record of unknown type");
+  if (header.length > kBlockBytes - *at - kHeaderBytes) {
+    return Damaged(*at, "a record longer than its block");
+  }
+  if (header.length > rest.size() - kHeaderBytes) {
+    if (IsWholeButForLength(rest)) return Damaged(*at, "a record with a wrong length");
+    return Torn(*at);
+  }
+  if (ChecksumOf(rest, header.length) != header.crc) {
+    return Broken(*at, rest, "a record with a wrong checksum");
+  }
+  const size_t end = *at + kHeaderBytes + header.length;
+  Status status = Payload(header, rest.substr(kHeaderBytes, header.length), end);
+  if (!status.ok()) return Damaged(*at, status.message());
+  *at = end;
+  return status;
+}
+
+// Takes a whole fragment, which ends at `end` in the present block.
+Status LogScanner::Payload(const Header& header, std::string_view payload, size_t end) {
+  if (!assembly_.Fits(header.type)) return Status::Corruption("a fragment out of place");
+  std::string_view record;
+  if (!assembly_.Take(header.type, payload, &record)) return Status::Ok();
+  Status status = use_.take(record);
+  if (!status.ok()) return status;
+  ++look_->records;
+  look_->good_bytes = offset_ + end;
+  return status;
+}
+
+// Up to `bytes` of a file, fewer only at its end.
+Status ReadChunk(int fd, const std::string& path, std::vector<char>* chunk, size_t* size) {
+  *size = 0;
+  while (*size < chunk->size()) {
+    const ssize_t got = read(fd, chunk->data() + *size, chunk->size() - *size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return IOErrorOf("cannot read", path, errno);
+    if (got == 0) break;
+    *size += static_cast<size_t>(got);
+  }
+  return Status::Ok();
+}
+
+// Calls `visit` with each block of a file from `offset`, where one begins.
+Status ForEachBlock(const std::string& path, uint64_t offset,
+                    const std::function<Status(std::string_view block)>& visit) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid()) {
+    if (errno == ENOENT) return Status::NotFound(path + " does not exist");
+    return IOErrorOf("cannot open", path, errno);
+  }
+  if (offset != 0 && lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return IOErrorOf("cannot seek in", path, errno);
+  }
+  std::vector<char> chunk(kChunkBytes);
+  size_t size = kChunkBytes;
+  while (size == kChunkBytes) {
+    Status status = ReadChunk(file.get(), path, &chunk, &size);
+    for (size_t at = 0; status.ok() && at < size; at += kBlockBytes) {
+      status = visit({chunk.data() + at, std::min(kBlockBytes, size - at)});
+    }
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+// Goes over one log, block by block, and takes what is whole.
+class LogSalvage {
+ public:
+  LogSalvage(const LogUse& use, const std::function<void(const LogGap&)>& lost)
+      : use_(use), lost_(lost) {}
+
+  Status Block(std::string_view block);
+  void End() { Good(offset_, offset_); }
+
+ private:
+  // What lies before `begin` and was not taken is lost; all before `end` is done with.
+  void Good(uint64_t begin, uint64_t end) {
+    if (begin > good_) lost_({good_, begin});
+    good_ = end;
+  }
+
+  const LogUse& use_;
+  const std::function<void(const LogGap&)>& lost_;
+  uint64_t offset_ = 0;  // Of the present block in the file.
+  uint64_t good_ = 0;    // All before it was taken, or reported.
+  uint64_t begin_ = 0;   // Where the record begins that is being put together.
+  Assembly assembly_;
+};
+
+Status LogSalvage::Block(std::string_view block) {
+  size_t at = 0;
+  while (block.size() - at >= kHeaderBytes && kBlockBytes - at >= kHeaderBytes) {
+    const std::string_view rest = block.substr(at);
+    const Header header = ReadHeader(rest);
+    if (!IsWhole(rest) || !(assembly_.Fits(header.type) || Begins(header.type))) {
+      assembly_.Drop();
+      const size_t found = FindRecord(rest.substr(1), use_);
+      if (found == rest.npos) break;
+      at += 1 + found;
+      continue;
+    }
+    if (Begins(header.type)) {
+      assembly_.Drop();
+      begin_ = offset_ + at;
+    }
+    at += kHeaderBytes + header.length;
+    std::string_view record;
+    if (!assembly_.Take(header.type, rest.substr(kHeaderBytes, header.length), &record)) continue;
+    Status status = use_.take(record);
+    if (!status.ok()) return status;
+    Good(begin_, offset_ + at);
+  }
+  offset_ += block.size();
+  // The bytes that a block's end leaves unused are nothing that could be lost.
+  if (good_ + kHeaderBytes > offset_ && block.size() == kBlockBytes) good_ = offset_;
+  return Status::Ok();
+}
+
+}  // namespace
+
+uint64_t ReadLittle(std::string_view bytes, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+Status ScanLog(const std::string& path, const LogUse& use, LogSummary* look) {
+  *look = LogSummary();
+  return ScanLogOn(path, use, look);
+}
+
+Status ScanLogOn(const std::string& path, const LogUse& use, LogSummary* look) {
+  look->torn = look->zeroed = false;
+  LogScanner scanner(path, use, look);
+  Status status = ForEachBlock(path, scanner.offset(),
+                               [&scanner](std::string_view block) { return scanner.Block(block); });
+  if (status.ok()) scanner.End();
+  return status;
+}
+
+Status SalvageLog(const std::string& path, const LogUse& use,
+                  const std::function<void(const LogGap&)>& lost) {
+  LogSalvage salvage(use, lost);
+  Status status =
+      ForEachBlock(path, 0, [&salvage](std::string_view block) { return salvage.Block(block); });
+  if (status.ok()) salvage.End();
+  return status;
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,259 @@
+#include "storage/check/manifest.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "storage/check/fields.h"
+#include "storage/check/log_scan.h"
+
+namespace wq::storage {
+namespace {
+
+// The fields of a record. A tag that is not here belongs to a feature that is not used.
+enum Tag : uint32_t {
+  kComparator = 1,
+  kLogNumber = 2,
+  kNextFileNumber = 3,
+  kLastSequence = 4,
+  kCompactCursor = 5,
+  kDeletedFile = 6,
+  kPrevLogNumber = 9,
+  kMinLogNumberToKeep = 10,
+  kNewFile4 = 103,
+  kColumnFamily = 200,
+  kColumnFamilyAdd = 201,
+  kColumnFamilyDrop = 202,
+  kMaxColumnFamily = 203,
+  kInAtomicGroup = 300,
+};
+// Tags with this bit are followed by a length, so that a reader that does not know them skips them.
+constexpr uint32_t kSkippable = 1U << 13;
+constexpr uint32_t kEndOfFile4 = 1;
+
+// One record: what changes, of one family.
+struct Edit {
+  uint32_t family = 0;
+  std::optional<uint64_t> log_number;
+  std::optional<uint64_t> log_to_keep;
+  std::optional<uint64_t> last_sequence;
+  std::optional<std::string> add;
+  bool drop = false;
+  std::vector<uint64_t> deleted;
+  std::vector<std::pair<uint64_t, uint64_t>> added;  // Number and size.
+};
+
+void TakeNewFile(Fields* fields, Edit* edit) {
+  fields->Small();  // Level.
+  const uint64_t number = fields->Number();
+  const uint64_t size = fields->Number();
+  edit->added.emplace_back(number, size);
+  fields->Bytes();  // Smallest and largest key.
+  fields->Bytes();
+  fields->Number();  // Smallest and largest sequence.
+  fields->Number();
+  while (fields->good() && fields->Small() != kEndOfFile4) fields->Bytes();
+}
+
+bool TakeField(uint32_t tag, Fields* fields, Edit* edit) {
+  switch (tag) {
+    case kLogNumber:
+      edit->log_number = fields->Number();
+      return true;
+    case kMinLogNumberToKeep:
+      edit->log_to_keep = fields->Number();
+      return true;
+    case kLastSequence:
+      edit->last_sequence = fields->Number();
+      return true;
+    case kNextFileNumber:
+    case kPrevLogNumber:
+    case kMaxColumnFamily:
+    case kInAtomicGroup:
+      fields->Number();
+      return true;
+    case kComparator:
+      fields->Bytes();
+      return true;
+    case kCompactCursor:
+      fields->Small();
+      fields->Bytes();
+      return true;
+    case kDeletedFile:
+      fields->Small();
+      edit->deleted.push_back(fields->Number());
+      return true;
+    case kNewFile4:
+      TakeNewFile(fields, edit);
+      return true;
+    case kColumnFamily:
+      edit->family = fields->Small();
+      return true;
+    case kColumnFamilyAdd:
+      edit->add = fields->Bytes();
+      return true;
+    case kColumnFamilyDrop:
+      edit->drop = true;
+      return true;
+    default:
+      if ((tag & kSkippable) == 0) return false;
+      fields->Bytes();
+      return true;
+  }
+}
+
+Status Decode(std::string_view record, Edit* edit) {
+  Fields fields(record);
+  while (fields.more()) {
+    const uint32_t tag = fields.Small();
+    if (!TakeField(tag, &fields, edit)) {
+      return Status::Corruption("a field of unknown tag " + std::to_string(tag));
+    }
+  }
+  return fields.good() ? Status::Ok() : Status::Corruption("a record that is cut off");
+}
+
+// Puts the edits of a manifest together.
+class Edits {
+ public:
+  explicit Edits(Manifest* manifest) : manifest_(manifest) {
+    manifest_->families[0].name = "default";
+  }
+
+  Status Take(std::string_view record);
+
+ private:
+  Status Apply(const Edit& edit);
+  void NoteFirstLog();
+
+  Manifest* const manifest_;
+  bool in_picture_ = true;
+  uint64_t first_log_ = 0;  // FirstLog() after the last edit.
+};
+
+Status Edits::Take(std::string_view record) {
+  Edit edit;
+  Status status = Decode(record, &edit);
+  if (status.ok()) status = Apply(edit);
+  if (status.ok()) NoteFirstLog();
+  return status;
+}
+
+Status Edits::Apply(const Edit& edit) {
+  if (edit.last_sequence) {
+    manifest_->last_sequence = std::max(manifest_->last_sequence, *edit.last_sequence);
+  }
+  if (edit.log_to_keep) {
+    manifest_->log_to_keep = std::max(manifest_->log_to_keep, *edit.log_to_keep);
+  }
+  if (edit.add) manifest_->families[edit.family].name = *edit.add;
+  if (edit.drop) {
+    manifest_->families.erase(edit.family);
+    return Status::Ok();
+  }
+  const auto found = manifest_->families.find(edit.family);
+  if (found == manifest_->families.end()) {
+    return Status::Corruption("a record of a family that there is not");
+  }
+  ManifestFamily& family = found->second;
+  // The picture has each family once.
+  in_picture_ &= !family.log_number;
+  if (edit.log_number) family.log_number = *edit.log_number;
+  for (const uint64_t number : edit.deleted) family.tables.erase(number);
+  for (const auto& [number, size] : edit.added) family.tables[number] = size;
+  return Status::Ok();
+}
+
+void Edits::NoteFirstLog() {
+  const uint64_t first = manifest_->FirstLog();
+  const bool moved = std::exchange(first_log_, first) != first;
+  if (in_picture_) return;
+  if (moved) manifest_->first_log_from = Manifest::FirstLogFrom::kChange;
+  if (std::all_of(manifest_->families.begin(), manifest_->families.end(),
+                  [first](const auto& family) { return family.second.log_number == first; })) {
+    manifest_->first_log_from = Manifest::FirstLogFrom::kAgreement;
+  }
+}
+
+// The name of the manifest in CURRENT, and the number in it.
+Status ReadCurrent(const std::string& dir, std::string* name, uint64_t* number) {
+  std::string current;
+  Status status = ReadSmallFile(dir + "/CURRENT", 256, &current);
+  if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
+  if (!status.ok()) return status;
+  constexpr std::string_view kPrefix = "MANIFEST-";
+  const char* const end = current.data() + current.size();
+  if (!current.starts_with(kPrefix) ||
+      std::from_chars(current.data() + kPrefix.size(), end, *number).ptr != end - 1 ||
+      current.back() != '\n') {
+    return Status::Corruption(dir + "/CURRENT is damaged: it is not \"MANIFEST-<number>\"");
+  }
+  *name = current.substr(0, current.size() - 1);
+  return status;
+}
+
+}  // namespace
+
+uint64_t Manifest::FirstLog() const {
+  uint64_t first = UINT64_MAX;
+  for (const auto& [id, family] : families) first = std::min(first, family.log_number.value_or(0));
+  return std::max(first == UINT64_MAX ? 0 : first, log_to_keep);
+}
+
+struct ManifestReader::File {
+  Manifest manifest;
+  Edits edits{&manifest};
+  LogSummary look;
+};
+
+ManifestReader::ManifestReader(std::string dir) : dir_(std::move(dir)) {}
+ManifestReader::~ManifestReader() = default;
+
+const Manifest& ManifestReader::manifest() const { return file_->manifest; }
+
+Status ManifestReader::Read() {
+  uint64_t number = 0;
+  std::string name;
+  Status status = ReadCurrent(dir_, &name, &number);
+  if (file_ == nullptr || !status.ok() || number != file_->manifest.number) {
+    file_ = std::make_unique<File>();
+  }
+  if (!status.ok()) return status;
+  Manifest& manifest = file_->manifest;
+  manifest.number = number;
+  manifest.path = dir_ + "/" + name;
+  const LogUse use = {.take = [this](std::string_view record) { return file_->edits.Take(record); },
+                      .zeros_are_torn = true};
+  status = ScanLogOn(manifest.path, use, &file_->look);
+  manifest.bytes = file_->look.good_bytes;
+  manifest.zeroed = file_->look.zeroed;
+  if (status.code() == StatusCode::kNotFound) {
+    return Status::Corruption(manifest.path + ", which CURRENT names, is missing");
+  }
+  if (!status.ok()) return status;
+  for (const auto& [id, family] : manifest.families) {
+    if (!family.log_number) {
+      return Status::Corruption(manifest.path + " ends before what it says of the family " +
+                                family.name);
+    }
+  }
+  return status;
+}
+
+Status ReadManifest(const std::string& dir, Manifest* manifest) {
+  ManifestReader reader(dir);
+  Status status = reader.Read();
+  *manifest = reader.manifest();
+  return status;
+}
+
+std::string TableName(uint64_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+  return digits + ".sst";
+}
+
+}  // namespace wq::storage

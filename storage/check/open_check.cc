@@ -1,0 +1,115 @@
+#include "storage/check/open_check.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/files.h"
+#include "base/mutant.h"
+#include "storage/check/closed_database.h"
+#include "storage/check/table_check.h"
+#include "storage/check/wal_check.h"
+#include "storage/rocksdb/setup.h"
+
+namespace wq::storage {
+namespace {
+
+// A manifest is a log, too.
+ValidLengths EndsOf(const Manifest& manifest) {
+  if (!manifest.zeroed) return {};
+  return {{manifest.path.substr(manifest.path.rfind('/') + 1), manifest.bytes}};
+}
+
+}  // namespace
+
+Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
+  const auto has = [&manifest](std::string_view name) {
+    return std::any_of(manifest.families.begin(), manifest.families.end(),
+                       [name](const auto& family) { return family.second.name == name; });
+  };
+  for (const char* known : kFamilyNames) {
+    if (!has(known)) {
+      return Status::Corruption(manifest.path + ": the family " + known + " is missing");
+    }
+  }
+  for (const auto& [id, family] : manifest.families) {
+    if (std::find(std::begin(kFamilyNames), std::end(kFamilyNames), family.name) ==
+        std::end(kFamilyNames)) {
+      return Status::NotSupported(dir + " has a family that this wq does not know: " + family.name);
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* ends) {
+  Status status = ReadManifest(dir, manifest);
+  if (status.ok()) status = CheckFamilies(dir, *manifest);
+  if (status.ok()) status = CheckTableEnds(dir, *manifest);
+  *ends = EndsOf(*manifest);
+  if (status.ok() && !WQ_MUTANT(skip_log_look)) status = CheckWals(dir, *manifest, ends);
+  return status;
+}
+
+Status CheckOpens(const std::string& dir, const Manifest& manifest) {
+  const char* const temporary = std::getenv("TMPDIR");
+  std::string no_logs = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wq-XXXXXX";
+  if (mkdtemp(no_logs.data()) == nullptr) {
+    return IOErrorOf("cannot make the scratch directory", no_logs, errno);
+  }
+  const OpenOptions defaults;
+  rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
+  db_options.env = rocksdb::Env::Default();  // As all that is looked at before.
+  const std::unique_ptr<rocksdb::Env> shortened =
+      EnvWithValidLengths(db_options.env, EndsOf(manifest));
+  if (shortened != nullptr) db_options.env = shortened.get();
+  db_options.info_log = SilentLogger();
+  db_options.max_open_files = -1;  // So that all tables are opened.
+  db_options.wal_dir = no_logs;
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened =
+      rocksdb::DB::OpenForReadOnly(db_options, dir, descriptors, &families, &db);
+  if (opened.ok()) {
+    for (rocksdb::ColumnFamilyHandle* family : families) {
+      db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+    }
+    delete db;
+  }
+  rmdir(no_logs.c_str());
+  return FromRocksdbOpen(opened, dir);
+}
+
+Status CheckStoreRecord(const std::string& dir, const Status& found, const StoreRecord& record,
+                        const Format& format) {
+  if (found.code() == StatusCode::kNotFound) {
+    return Status::Corruption(dir + ": the store's own record is missing");
+  }
+  if (!found.ok()) return found;
+  if (record.uuid != format.uuid || record.format_version != format.version) {
+    return Status::Corruption(dir + "/FORMAT says version " + std::to_string(format.version) +
+                              " of " + format.uuid + ", the database is version " +
+                              std::to_string(record.format_version) + " of " + record.uuid);
+  }
+  return Status::Ok();
+}
+
+Status CheckStore(const std::string& dir, const Format& format, ValidLengths* ends) {
+  Manifest manifest;
+  Status status = CheckDatabase(dir, &manifest, ends);
+  if (status.ok()) status = CheckTables(dir, manifest);
+  if (status.ok()) status = CheckOpens(dir, manifest);
+  if (!status.ok()) return status;
+  StoreRecord record;
+  const Status found = FindStoreRecord(dir, manifest, &record);
+  return CheckStoreRecord(dir, found, record, format);
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,176 @@
+#include "storage/check/wal_check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr size_t kBatchHeaderBytes = 12;
+
+// Whether the first log that is needed is there. `wals`: those that are needed, oldest first.
+Status CheckFirstLog(const std::string& dir, const Manifest& manifest,
+                     const std::vector<WalFile>& wals) {
+  const auto has = [&wals](uint64_t number) {
+    return std::any_of(wals.begin(), wals.end(),
+                       [number](const WalFile& wal) { return wal.number == number; });
+  };
+  const uint64_t first = manifest.FirstLog();
+  if (has(first)) return Status::Ok();
+  // Who opens a store puts all logs into tables, and makes a new log and then the manifest: their
+  // numbers follow one another. The first one that is needed is said to be the next after the old
+  // ones, which is nobody's number.
+  const uint64_t made_with = manifest.number - 1;
+  switch (manifest.first_log_from) {
+    case Manifest::FirstLogFrom::kAgreement:
+      if (has(made_with)) return Status::Ok();
+      break;
+    case Manifest::FirstLogFrom::kPicture:
+      // A new store; or a manifest that grew too long and was written anew in between.
+      if (first == 0 && has(made_with)) return Status::Ok();
+      if (!wals.empty() && wals.front().number < made_with) return Status::Ok();
+      break;
+    case Manifest::FirstLogFrom::kChange:
+      break;
+  }
+  return Status::Corruption(dir + ": the write-ahead log is missing that " + manifest.path +
+                            " needs first, or that manifest is cut off");
+}
+
+// Whether the needed logs follow one another, and reach as far as the tables do.
+class WalChain {
+ public:
+  WalChain(const std::string& dir, const Manifest& manifest) : dir_(dir), manifest_(manifest) {}
+
+  // The next log.
+  Status Add(const WalFile& wal, const WalSummary& look);
+  Status End() const;
+
+ private:
+  // Whether a family has all of this log in its tables, and so went on to the next.
+  bool IsAnyAhead(const WalFile& wal) const {
+    return std::any_of(
+        manifest_.families.begin(), manifest_.families.end(),
+        [&wal](const auto& family) { return *family.second.log_number > wal.number; });
+  }
+  Status Missing(const std::string& from, const std::string& to) const {
+    return Status::Corruption(dir_ + ": records are missing between " + from + " and " + to);
+  }
+
+  const std::string& dir_;
+  const Manifest& manifest_;
+  uint64_t first_number_ = 0;
+  std::string empty_;  // A log without records.
+  std::string last_;   // The last one with any.
+  uint64_t next_sequence_ = 0;
+};
+
+Status WalChain::Add(const WalFile& wal, const WalSummary& look) {
+  if (last_.empty() && empty_.empty()) first_number_ = wal.number;
+  if (!look.first_sequence) {
+    if (empty_.empty()) empty_ = wal.name;
+    return Status::Ok();
+  }
+  // Nobody goes on to another log before there is something in the first.
+  if (!empty_.empty()) return Missing(empty_ + ", which is empty,", wal.name);
+  const uint64_t behind_tables = manifest_.last_sequence + 1;
+  // While no family has put anything of these logs into tables, they begin where the tables end.
+  const bool fits = !last_.empty()    ? *look.first_sequence == next_sequence_
+                    : IsAnyAhead(wal) ? *look.first_sequence <= behind_tables
+                                      : *look.first_sequence == behind_tables;
+  if (!fits) return Missing(last_.empty() ? manifest_.path : last_, wal.name);
+  last_ = wal.name;
+  next_sequence_ = look.next_sequence;
+  return Status::Ok();
+}
+
+Status WalChain::End() const {
+  if (last_.empty()) {
+    if (!empty_.empty() && IsAnyAhead({first_number_, {}})) {
+      return Missing(empty_ + ", which is empty,", "the tables");
+    }
+  } else if (next_sequence_ <= manifest_.last_sequence) {
+    // The logs are synced before a table is made of them.
+    return Missing(last_, "the tables");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+LogUse WalUse(WalSummary* look, std::function<Status(std::string_view batch)> take) {
+  LogUse use;
+  use.zeros_are_torn = true;
+  use.plausible = [look](std::string_view fragment) {
+    return fragment.size() >= kBatchHeaderBytes && ReadLittle(fragment, 8) >= look->next_sequence;
+  };
+  use.take = [look, take = std::move(take)](std::string_view batch) {
+    if (batch.size() < kBatchHeaderBytes) {
+      return Status::Corruption("a record too short for a batch");
+    }
+    const uint64_t sequence = ReadLittle(batch, 8);
+    Status status = take ? take(batch) : Status::Ok();
+    if (!status.ok()) return status;
+    if (!look->first_sequence) look->first_sequence = sequence;
+    look->next_sequence = sequence + ReadLittle(batch.substr(8), 4);
+    return status;
+  };
+  return use;
+}
+
+Status ListWals(const std::string& dir, std::vector<WalFile>* wals) {
+  wals->clear();
+  std::vector<std::string> names;
+  Status status = ListDirectory(dir, &names);
+  if (!status.ok()) return status;
+  for (const std::string& name : names) {
+    WalFile wal{0, name};
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data(), end, wal.number);
+    if (error == std::errc() && std::string_view(rest, end) == ".log") wals->push_back(wal);
+  }
+  std::sort(wals->begin(), wals->end(),
+            [](const WalFile& a, const WalFile& b) { return a.number < b.number; });
+  return status;
+}
+
+Status CheckWal(const std::string& path, WalSummary* look) {
+  *look = WalSummary();
+  const LogUse use = WalUse(look, [look](std::string_view batch) {
+    if (look->first_sequence && ReadLittle(batch, 8) != look->next_sequence) {
+      return Status::Corruption("its sequence does not follow the one before");
+    }
+    return Status::Ok();
+  });
+  return ScanLog(path, use, look);
+}
+
+Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* ends) {
+  std::vector<WalFile> wals;
+  Status status = ListWals(dir, &wals);
+  if (!status.ok()) return status;
+  const uint64_t first_log = manifest.FirstLog();
+  std::erase_if(wals, [first_log](const WalFile& wal) { return wal.number < first_log; });
+  status = CheckFirstLog(dir, manifest, wals);
+  WalChain chain(dir, manifest);
+  for (const WalFile& wal : wals) {
+    if (!status.ok()) return status;
+    WalSummary look;
+    status = CheckWal(dir + "/" + wal.name, &look);
+    // A running owner has removed it: what it held is in table files.
+    if (status.code() == StatusCode::kNotFound) {
+      status = Status::Ok();
+      continue;
+    }
+    if (status.ok()) status = chain.Add(wal, look);
+    if (look.zeroed && ends != nullptr) ends->emplace(wal.name, look.good_bytes);
+  }
+  return status.ok() ? chain.End() : status;
+}
+
+}  // namespace wq::storage

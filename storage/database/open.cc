@@ -1,0 +1,77 @@
+#include "storage/open.h"
+
+#include <utility>
+
+#include "storage/check/open_check.h"
+#include "storage/database/own_directory.h"
+#include "storage/database/owner_database.h"
+#include "storage/database/reader_database.h"
+#include "storage/records.h"
+#include "storage/store_directory.h"
+
+namespace wq::storage {
+namespace {
+
+// REQUIRES: `dir` has no slash at its end.
+Status OpenOwned(const std::string& dir, const OpenOptions& options,
+                 std::unique_ptr<Storage>* storage) {
+  DirectoryInfo look;
+  std::unique_ptr<OwnerLock> owner;
+  Status status = OwnDirectory(dir, options, &look, &owner);
+  if (!status.ok()) return status;
+  auto opened = std::make_unique<OwnerDatabase>(dir, options);
+  status = opened->Open(look, std::move(owner));
+  if (status.ok()) *storage = std::move(opened);
+  return status;
+}
+
+// REQUIRES: `dir` has no slash at its end.
+Status RenewDirectory(const std::string& dir, int64_t now_us) {
+  DirectoryInfo look;
+  std::unique_ptr<OwnerLock> owner;
+  const OpenOptions options = {.now_us = now_us};
+  Status status = OwnDirectory(dir, options, &look, &owner);
+  if (!status.ok()) return status;
+  OwnerDatabase opened(dir, options);
+  status = opened.Open(look, std::move(owner));
+  const StoreRecord record = {kFormatVersion, NewUuid(), now_us};
+  if (status.ok()) status = opened.Renew(record);
+  if (status.ok()) status = opened.Close();
+  return status.ok() ? WriteFormat(dir, {record.format_version, record.uuid}) : status;
+}
+
+// REQUIRES: `dir` has no slash at its end.
+Status OpenReaderIn(const std::string& dir, std::unique_ptr<Reader>* reader) {
+  DirectoryInfo look;
+  Status status = InspectDirectory(dir, &look);
+  if (!status.ok()) return status;
+  if (look.state != DirectoryState::kStore) {
+    if (look.state == DirectoryState::kUnfinished) status = CheckUnfinished(dir, look);
+    return status.ok() ? NotAStore(dir, look) : status;
+  }
+  std::unique_ptr<Reader> opened;
+  status = OpenDatabaseReader(dir, &opened);
+  StoreRecord record;
+  if (status.ok()) {
+    status = CheckStoreRecord(dir, GetStore(*opened, &record), record, look.format);
+  }
+  if (status.ok()) *reader = std::move(opened);
+  return status;
+}
+
+}  // namespace
+
+Status RenewStore(const std::string& dir, int64_t now_us) {
+  return RenewDirectory(WithoutTrailingSlashes(dir), now_us);
+}
+
+Status OpenStorage(const std::string& dir, const OpenOptions& options,
+                   std::unique_ptr<Storage>* storage) {
+  return OpenOwned(WithoutTrailingSlashes(dir), options, storage);
+}
+
+Status OpenReader(const std::string& dir, std::unique_ptr<Reader>* reader) {
+  return OpenReaderIn(WithoutTrailingSlashes(dir), reader);
+}
+
+}  // namespace wq::storage

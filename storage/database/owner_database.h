@@ -1,0 +1,89 @@
+// The owner's database: a store's directory on RocksDB, written by one process. Internal to storage/.
+//
+//   OwnerDatabase database(dir, options);
+//   Status s = database.Open(found, std::move(owner));  // Both from OwnDirectory.
+//
+// Everything is checked before RocksDB opens it (storage/check/open_check.h). After the first failed write
+// nothing is written any more until Reopen: see Fail.
+// Threading: as Storage. A crash leaves what the last completed Write left.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "storage/open.h"
+#include "storage/owner.h"
+#include "storage/rocksdb/setup.h"
+#include "storage/rocksdb/valid_lengths.h"
+#include "storage/storage.h"
+#include "storage/store_directory.h"
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+class DB;
+class Env;
+struct WriteOptions;
+}  // namespace rocksdb
+
+namespace wq::storage {
+
+struct StoreRecord;
+
+class OwnerDatabase final : public Storage {
+ public:
+  // REQUIRES: `dir` has no slash at its end.
+  OwnerDatabase(std::string dir, const OpenOptions& options);
+  // Without Close: nothing more is written, as if the process had ended here.
+  ~OwnerDatabase() override;
+
+  // Opens the store that was found, or makes it; `owner` is dropped with this object, or by Close.
+  Status Open(const DirectoryInfo& look, std::unique_ptr<OwnerLock> owner);
+
+  Status Get(Family family, std::string_view key, std::string* value) const override;
+  Status Scan(Family family, std::string_view begin, std::string_view end,
+              const Visitor& visit) const override;
+  Status Write(MutationBatch& batch, bool sync) override;
+  Status Sync() override;
+  Status Reopen() override;
+  Status Close() override;
+
+  // Replaces the store's own record. REQUIRES: Close follows.
+  Status Renew(const StoreRecord& record);
+
+ private:
+  // What there is before: nothing, or what an unfinished creation left, or a whole store.
+  enum class Found : uint8_t { kNothing, kUnfinished, kStore };
+  // `ends`: of logs that are not whole.
+  Status OpenDatabase(Found found, ValidLengths ends);
+  Status OpenAgain();
+  Status Condition();
+  Status Fail(Status status);
+  rocksdb::Status WriteConverted(const rocksdb::WriteOptions& options, const MutationBatch& batch);
+  Status CloseDatabase();
+  void DropHandles();
+
+  rocksdb::ColumnFamilyHandle* Handle(Family family) const {
+    return families_[static_cast<size_t>(family)];
+  }
+
+  const std::string dir_;
+  const OpenOptions options_;
+  std::string uuid_;                             // Of the store; constant after Open.
+  Status lost_;                                  // Not Ok: the ownership is, for good.
+  std::shared_ptr<BackgroundError> background_;  // Of db_.
+  std::unique_ptr<OwnerLock> owner_;             // Before db_: dropped after it.
+  std::unique_ptr<rocksdb::Env> shortened_;      // Where a log has an end of its own. Before db_.
+  std::unique_ptr<rocksdb::DB> db_;              // Null before Open and after Close.
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
+  bool numbers_fit_ = false;  // RocksDB's number of each family of db_ is ours.
+
+  Mutex mu_;
+  Status failure_ WQ_GUARDED_BY(mu_);  // The first failed write, or why Reopen failed.
+  std::atomic<bool> failed_{false};    // failure_ is not Ok.
+};
+
+}  // namespace wq::storage

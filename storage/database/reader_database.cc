@@ -1,0 +1,173 @@
+#include "storage/database/reader_database.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include <array>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "storage/check/open_check.h"
+#include "storage/check/table_check.h"
+#include "storage/directory/file_snapshot.h"
+#include "storage/rocksdb/setup.h"
+#include "storage/rocksdb/valid_lengths.h"
+
+namespace wq::storage {
+namespace {
+
+class ReaderDatabase final : public Reader {
+ public:
+  explicit ReaderDatabase(std::string dir) : dir_(std::move(dir)) {}
+  ~ReaderDatabase() override { DropDatabase(); }
+
+  Status Open();
+  Status Get(Family family, std::string_view key, std::string* value) const override;
+  Status Scan(Family family, std::string_view begin, std::string_view end,
+              const Visitor& visit) const override;
+  uint64_t FamilyBytes(Family family) const override;
+
+ private:
+  // Making an iterator sorts the whole memtable, so they are kept for the next call.
+  using Iterators = std::vector<std::unique_ptr<rocksdb::Iterator>>;
+  class Borrowed;
+
+  Status OpenOnce();
+  void DropDatabase();
+
+  const std::string dir_;
+  std::unique_ptr<rocksdb::Env> shortened_;  // Where a log has an end of its own. Before db_.
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
+  mutable std::mutex mu_;
+  mutable std::array<Iterators, kFamilyCount> idle_;  // Under mu_.
+};
+
+// An iterator for the length of one call.
+class ReaderDatabase::Borrowed {
+ public:
+  Borrowed(const ReaderDatabase& reader, Family family)
+      : reader_(reader), family_(static_cast<size_t>(family)) {
+    const std::lock_guard lock(reader_.mu_);
+    Iterators& idle = reader_.idle_[family_];
+    if (idle.empty()) {
+      it_.reset(reader_.db_->NewIterator(rocksdb::ReadOptions(), reader_.families_[family_]));
+    } else {
+      it_ = std::move(idle.back());
+      idle.pop_back();
+    }
+  }
+  ~Borrowed() {
+    const std::lock_guard lock(reader_.mu_);
+    reader_.idle_[family_].push_back(std::move(it_));
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  rocksdb::Iterator* operator->() const { return it_.get(); }
+
+ private:
+  const ReaderDatabase& reader_;
+  const size_t family_;
+  std::unique_ptr<rocksdb::Iterator> it_;
+};
+
+// A running owner works on: it flushes, and removes logs and tables that a view needs, after
+// RocksDB here has read the manifest that names them and before it opens them. A missing table is
+// an error, but a missing log goes unnoticed. So a view counts if no log was removed while it was
+// made, and an error if the manifest stayed as it was.
+Status ReaderDatabase::Open() {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const FileSnapshot before = FileSnapshot::Of(dir_);
+    Status status = OpenOnce();
+    const FileSnapshot after = FileSnapshot::Of(dir_);
+    const bool counts = status.ok() ? after.HasAllLogsOf(before)
+                                    : after.HasAllLogsOf(before) && after.SameManifest(before);
+    if (counts) return status;
+    DropDatabase();
+  }
+  return Status::IOError(dir_ + ": its owner is too busy for a steady view; try again");
+}
+
+// Read-only, not as a secondary: a secondary of RocksDB 7.8 that misses a table, or finds one
+// damaged, goes back to the last state for which it has all tables, and shows that without a word.
+Status ReaderDatabase::OpenOnce() {
+  Manifest manifest;
+  ValidLengths ends;
+  Status status = CheckDatabase(dir_, &manifest, &ends);
+  if (!status.ok()) return status;
+  const OpenOptions defaults;
+  rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
+  shortened_ = EnvWithValidLengths(db_options.env, std::move(ends));
+  if (shortened_ != nullptr) db_options.env = shortened_.get();
+  db_options.info_log = SilentLogger();
+  // The owner may remove a table file at any time: the ones of this view stay open.
+  db_options.max_open_files = -1;
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened =
+      rocksdb::DB::OpenForReadOnly(db_options, dir_, descriptors, &families_, &db);
+  if (opened.ok()) {
+    db_.reset(db);
+    return status;
+  }
+  // RocksDB may name the manifest for what a table is wrong in.
+  status = CheckTables(dir_, manifest);
+  return status.ok() ? FromRocksdbOpen(opened, dir_) : status;
+}
+
+void ReaderDatabase::DropDatabase() {
+  if (db_ == nullptr) return;
+  for (Iterators& idle : idle_) idle.clear();
+  for (rocksdb::ColumnFamilyHandle* family : families_) {
+    db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+  }
+  families_.clear();
+  db_.reset();
+}
+
+Status ReaderDatabase::Get(Family family, std::string_view key, std::string* value) const {
+  const Borrowed it(*this, family);
+  it->Seek(ToSlice(key));
+  if (it->Valid() && it->key() == ToSlice(key)) {
+    *value = it->value().ToStringView();
+    return Status::Ok();
+  }
+  if (!it->status().ok()) return FromRocksdb(it->status(), dir_);
+  return Status::NotFound("no such record");
+}
+
+Status ReaderDatabase::Scan(Family family, std::string_view begin, std::string_view end,
+                            const Visitor& visit) const {
+  const Borrowed it(*this, family);
+  for (it->Seek(ToSlice(begin)); it->Valid(); it->Next()) {
+    const std::string_view key = it->key().ToStringView();
+    if (!end.empty() && key >= end) return Status::Ok();
+    if (!visit(key, it->value().ToStringView())) return Status::Ok();
+  }
+  return FromRocksdb(it->status(), dir_);
+}
+
+uint64_t ReaderDatabase::FamilyBytes(Family family) const {
+  uint64_t sum = 0;
+  for (const std::string& property :
+       {rocksdb::DB::Properties::kTotalSstFilesSize, rocksdb::DB::Properties::kSizeAllMemTables}) {
+    uint64_t bytes = 0;
+    if (db_->GetIntProperty(families_[static_cast<size_t>(family)], property, &bytes)) sum += bytes;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reader) {
+  auto opened = std::make_unique<ReaderDatabase>(dir);
+  Status status = opened->Open();
+  if (status.ok()) *reader = std::move(opened);
+  return status;
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,163 @@
+#include "storage/owner.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "base/file_calls.h"
+#include "base/files.h"
+#include "base/process_mark.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr const char* kOwnerFile = "/OWNER";
+
+// The whole file; l_pid has to be 0 for locks of this kind.
+struct flock WholeFile(short type) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+// "4711\n" of an owner; "4711\nclosed\n" of one that has closed the store.
+constexpr std::string_view kClosed = "\nclosed\n";
+
+pid_t ReadPid(int fd, bool* closed = nullptr) {
+  char text[32];
+  const ssize_t size = pread(fd, text, sizeof text, 0);
+  pid_t pid = 0;
+  if (size <= 0) return 0;
+  const char* const end = std::from_chars(text, text + size, pid).ptr;
+  if (closed != nullptr) *closed = std::string_view(end, text + size) == kClosed;
+  return pid > 0 ? pid : 0;
+}
+
+Status WritePid(int fd, const std::string& path) {
+  const std::string text = std::to_string(getpid()) + "\n";
+  if (pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ftruncate(fd, static_cast<off_t>(text.size())) != 0) {
+    return IOErrorOf("cannot write", path, errno);
+  }
+  return Status::Ok();
+}
+
+// The clock that goes on while the process is stopped, and while the machine sleeps.
+int64_t BootNs() {
+  struct timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+bool IsLinkedAt(int fd, const std::string& path) {
+  struct stat locked;
+  struct stat named;
+  return fstat(fd, &locked) == 0 && lstat(path.c_str(), &named) == 0 &&
+         locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+}
+
+Status LockedBy(const std::string& dir, pid_t pid) {
+  // The pid is missing for the moment between an owner's lock and its writing of the pid.
+  return Status::Locked(dir + " is owned by " +
+                        (pid != 0 ? "process " + std::to_string(pid) : "another process"));
+}
+
+}  // namespace
+
+Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lock) {
+  const std::string path = dir + kOwnerFile;
+  // Between open and lock somebody may have removed the file: then the lock is worth nothing.
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    std::string before;
+    // What is longer is none of ours.
+    const Status had = ReadSmallFile(path, 64, &before);
+    const int fd = CurrentFileCalls().Open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return IOErrorOf("cannot open", path, errno);
+    std::unique_ptr<OwnerLock> owner(new OwnerLock(fd, path));
+    struct flock whole = WholeFile(F_WRLCK);
+    if (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+      if (errno == EAGAIN || errno == EACCES) return LockedBy(dir, ReadPid(fd));
+      return IOErrorOf("cannot lock", path, errno);
+    }
+    if (!IsLinkedAt(fd, path)) continue;
+    if (had.ok()) owner->before_ = std::move(before);
+    Status status = WritePid(fd, path);
+    if (status.ok()) *lock = std::move(owner);
+    return status;
+  }
+  return Status::IOError(path + " is being replaced all the time");
+}
+
+void OwnerLock::Withdraw() {
+  if (!IsLinkedAt(fd_, path_)) return;
+  // Nothing is done about a failure: a wrong pid in OWNER does no harm.
+  if (!before_) {
+    unlink(path_.c_str());
+  } else if (ftruncate(fd_, 0) == 0) {
+    [[maybe_unused]] const ssize_t written = pwrite(fd_, before_->data(), before_->size(), 0);
+  }
+}
+
+// The time of OWNER's last change is when its owner came, so it stays.
+void OwnerLock::MarkClosed() const {
+  struct stat info = {};
+  if (fstat(fd_, &info) != 0) return;
+  const std::string text = std::to_string(getpid()) + std::string(kClosed);
+  [[maybe_unused]] const ssize_t written = pwrite(fd_, text.data(), text.size(), 0);
+  const struct timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, info.st_mtim};
+  futimens(fd_, times);
+}
+
+// The lock belongs to the open file, which a forked child would share: it would outlive its owner.
+OwnerLock::OwnerLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {
+  CloseInChildren(fd_);
+}
+
+OwnerLock::~OwnerLock() {
+  ForgetInChildren(fd_);
+  close(fd_);
+}
+
+Status OwnerLock::CheckBeforeWrite() {
+  const int64_t now_ns = BootNs();
+  if (now_ns - looked_ns_ < kTrustedNs) return Status::Ok();
+  Status status = Check();
+  if (status.ok()) looked_ns_ = now_ns;
+  return status;
+}
+
+Status OwnerLock::Check() const {
+  struct stat locked;
+  struct stat named;
+  if (fstat(fd_, &locked) != 0) return IOErrorOf("cannot look at", path_, errno);
+  if (locked.st_nlink == 0)
+    return Status::Locked(path_ + " was removed: another owner may have come");
+  if (lstat(path_.c_str(), &named) != 0) return IOErrorOf("cannot look at", path_, errno);
+  if (named.st_dev != locked.st_dev) {
+    return Status::IOError(path_ + " is on another file system than it was");
+  }
+  if (named.st_ino != locked.st_ino) {
+    return Status::Locked(path_ + " was replaced: another owner may have come");
+  }
+  return Status::Ok();
+}
+
+OwnerInfo ReadOwner(const std::string& dir) {
+  const std::string path = dir + kOwnerFile;
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  OwnerInfo info;
+  if (!file.valid()) return info;
+  struct flock whole = WholeFile(F_RDLCK);
+  info.alive = fcntl(file.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  info.pid = ReadPid(file.get(), &info.closed);
+  return info;
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,200 @@
+#include "storage/store_directory.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "base/file_calls.h"
+#include "base/files.h"
+#include "base/names.h"
+#include "storage/open.h"
+#include "storage/storage.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr std::string_view kFormatWord = "wq-store ";
+constexpr std::string_view kSnapshotWord = "wq-snapshot 1 ";
+constexpr size_t kUuidBytes = 36;
+
+bool HasSuffix(std::string_view name, std::string_view suffix) {
+  return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix;
+}
+
+bool HasPrefix(std::string_view name, std::string_view prefix) {
+  return name.substr(0, prefix.size()) == prefix;
+}
+
+Status BadFormat(const std::string& path) {
+  return Status::Corruption(path + " is damaged: it is not \"wq-store <version> <uuid>\"");
+}
+
+Status ReadFormat(const std::string& dir, Format* format) {
+  const std::string path = dir + "/" + kFormatFile;
+  std::string text;
+  Status status = ReadSmallFile(path, 4096, &text);
+  if (!status.ok()) return status;
+  if (!HasPrefix(text, kFormatWord)) return BadFormat(path);
+  const char* const end = text.data() + text.size();
+  const auto [next, error] =
+      std::from_chars(text.data() + kFormatWord.size(), end, format->version);
+  if (error != std::errc() || next == end || *next != ' ') return BadFormat(path);
+  // Before the rest is looked at: another version may have more to say there.
+  if (format->version != kFormatVersion) {
+    return Status::NotSupported(path + " has format version " + std::to_string(format->version) +
+                                "; this wq reads and writes version " +
+                                std::to_string(kFormatVersion));
+  }
+  const std::string_view rest(next + 1, static_cast<size_t>(end - next - 1));
+  if (rest.size() != kUuidBytes + 1 || rest.back() != '\n') return BadFormat(path);
+  format->uuid = rest.substr(0, kUuidBytes);
+  return Status::Ok();
+}
+
+Status InspectStoreFiles(const std::string& dir, DirectoryInfo* look) {
+  std::vector<std::string> names;
+  Status status = ListDirectory(dir, &names);
+  if (!status.ok()) return status;
+  const auto has = [&names](std::string_view name) {
+    return std::binary_search(names.begin(), names.end(), name);
+  };
+  look->has_database = has("CURRENT");
+  look->is_snapshot = has(kSnapshotFile);
+  if (has(kFormatFile)) {
+    look->state = DirectoryState::kStore;
+    status = ReadFormat(dir, &look->format);
+    if (!status.ok()) return status;
+    if (!look->has_database) return Status::Corruption(dir + "/CURRENT is missing");
+    // RocksDB makes a new log before it removes an old one; without any it would open, and show
+    // what was flushed last as if nothing had come after.
+    if (std::none_of(names.begin(), names.end(),
+                     [](const std::string& name) { return HasSuffix(name, ".log"); })) {
+      return Status::Corruption(dir + ": the write-ahead log (*.log) is missing");
+    }
+    return Status::Ok();
+  }
+  const auto foreign =
+      std::find_if_not(names.begin(), names.end(), [](const auto& n) { return IsStoreFile(n); });
+  if (foreign != names.end()) look->foreign_file = *foreign;
+  if (names.empty() || (names.size() == 1 && names[0] == "lost+found")) {
+    look->state = DirectoryState::kEmpty;
+  } else if (foreign == names.end() && has("OWNER")) {
+    look->state = DirectoryState::kUnfinished;
+  } else {
+    // RocksDB's files without OWNER are somebody else's database.
+    look->state = DirectoryState::kForeign;
+    if (foreign == names.end()) look->foreign_file = names[0];
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+// The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system, so
+// a volume of its own may be a store.
+bool IsStoreFile(std::string_view name) {
+  for (const std::string_view known :
+       {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
+        kSnapshotFile, "lost+found"}) {
+    if (name == known) return true;
+  }
+  return HasPrefix(name, "LOG.old.") || HasPrefix(name, "MANIFEST-") ||
+         HasPrefix(name, "OPTIONS-") || HasSuffix(name, ".log") || HasSuffix(name, ".sst") ||
+         HasSuffix(name, ".dbtmp");
+}
+
+Status InspectDirectory(const std::string& dir, DirectoryInfo* look) {
+  *look = DirectoryInfo();
+  if (dir.empty()) return Status::InvalidArgument("the name of the directory is empty");
+  struct stat info;
+  if (lstat(dir.c_str(), &info) != 0) {
+    if (errno == ENOENT) return Status::Ok();
+    if (errno == ENOTDIR) return Status::NotFound(dir + " is not a wq store: not a directory");
+    return IOErrorOf("cannot look at", dir, errno);
+  }
+  if (S_ISLNK(info.st_mode)) {
+    return Status::InvalidArgument(dir + " is a symbolic link; name the directory itself");
+  }
+  if (!S_ISDIR(info.st_mode)) return Status::NotFound(dir + " is not a wq store: not a directory");
+  return InspectStoreFiles(dir, look);
+}
+
+Status NotAStore(const std::string& dir, const DirectoryInfo& look) {
+  switch (look.state) {
+    case DirectoryState::kMissing:
+      return Status::NotFound("there is no store " + dir);
+    case DirectoryState::kEmpty:
+      return Status::NotFound(dir + " is not a wq store: it is empty");
+    case DirectoryState::kUnfinished:
+      return Status::NotFound(dir + " is not a wq store: its creation was not finished");
+    case DirectoryState::kForeign:
+    case DirectoryState::kStore:
+      break;
+  }
+  return Status::NotFound(dir + " is not a wq store: it holds " + look.foreign_file +
+                          " and no FORMAT");
+}
+
+Status MakeDirectory(const std::string& dir) {
+  if (CurrentFileCalls().MakeDirectory(dir) != 0) {
+    return errno == EEXIST ? Status::Ok() : IOErrorOf("cannot make", dir, errno);
+  }
+  const size_t slash = dir.rfind('/');
+  if (slash == std::string::npos) return SyncDirectory(".");
+  return SyncDirectory(slash == 0 ? "/" : dir.substr(0, slash));
+}
+
+Status WriteFormat(const std::string& dir, const Format& format) {
+  return WriteFileAtomically(
+      dir, kFormatFile,
+      std::string(kFormatWord) + std::to_string(format.version) + " " + format.uuid + "\n");
+}
+
+Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us) {
+  const std::string path = dir + "/" + kSnapshotFile;
+  std::string text;
+  Status status = ReadSmallFile(path, 4096, &text);
+  if (!status.ok()) return status;
+  const char* const end = text.data() + text.size();
+  if (HasPrefix(text, kSnapshotWord)) {
+    const auto [next, error] =
+        std::from_chars(text.data() + kSnapshotWord.size(), end, *taken_at_us);
+    if (error == std::errc() && next + 1 == end && *next == '\n') return Status::Ok();
+  }
+  return Status::Corruption(path + " is damaged: it is not \"wq-snapshot 1 <microseconds>\"");
+}
+
+Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us) {
+  return WriteFileAtomically(dir, kSnapshotFile,
+                             std::string(kSnapshotWord) + std::to_string(taken_at_us) + "\n");
+}
+
+std::string NewUuid() {
+  std::random_device random;
+  std::array<uint32_t, 4> words;
+  for (uint32_t& word : words) word = static_cast<uint32_t>(random());
+  words[1] = (words[1] & 0xffff0fffU) | 0x00004000U;  // Version 4: random.
+  words[2] = (words[2] & 0x3fffffffU) | 0x80000000U;  // The variant of RFC 4122.
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (size_t digit = 0; digit < 32; ++digit) {
+    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text += '-';
+    text += kDigits[(words[digit / 8] >> (28 - 4 * (digit % 8))) & 15];
+  }
+  return text;
+}
+
+std::string WithoutTrailingSlashes(const std::string& dir) {
+  const size_t last = dir.find_last_not_of('/');
+  if (last == std::string::npos) return dir.empty() ? dir : "/";
+  return dir.substr(0, last + 1);
+}
+
+}  // namespace wq::storage

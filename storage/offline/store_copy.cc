@@ -1,0 +1,299 @@
+#include "storage/store_copy.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/file_calls.h"
+#include "base/files.h"
+#include "storage/check/manifest.h"
+#include "storage/check/wal_check.h"
+#include "storage/directory/file_snapshot.h"
+#include "storage/owner.h"
+#include "storage/store_directory.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr size_t kCopyChunk = size_t{1} << 20;
+
+// A file as it was at the moment: open, and to this length.
+struct HeldFile {
+  std::string name;
+  FileDescriptor fd{-1};
+  uint64_t bytes = 0;
+  std::array<timespec, 2> times = {};
+  bool is_table = false;
+  bool linked = false;  // It is in the copy already.
+};
+
+// Whether there was as much as `chunk` is long.
+bool ReadWhole(int fd, const std::string& path, uint64_t offset, std::string* chunk) {
+  size_t got = 0;
+  return ReadAt(fd, path, offset, chunk->size(), chunk->data(), &got).ok() && got == chunk->size();
+}
+
+// As long as it is now.
+Status TakeLength(const std::string& dir, HeldFile* file) {
+  const std::string path = dir + "/" + file->name;
+  struct stat info = {};
+  if (fstat(file->fd.get(), &info) != 0) return IOErrorOf("cannot look at", path, errno);
+  if (!S_ISREG(info.st_mode)) return Status::Corruption(path + " is not a regular file");
+  file->bytes = static_cast<uint64_t>(info.st_size);
+  file->times = {info.st_atim, info.st_mtim};
+  return Status::Ok();
+}
+
+// Whether no link can be made there, though a copy can.
+bool NeedsCopy(int error) {
+  return error == EXDEV || error == EPERM || error == EMLINK || error == EOPNOTSUPP ||
+         error == ENOSYS;
+}
+
+class StoreCopy {
+ public:
+  StoreCopy(const std::string& dir, const std::string& into, const StoreCopyOptions& options,
+            StoreCopyReport* report)
+      : dir_(dir), into_(into), options_(options), report_(report) {}
+
+  Status Run();
+
+ private:
+  Status HoldFiles();
+  Status HoldAll(bool* whole);
+  Status HoldLogs();
+  Status HoldTables(const Manifest& manifest);
+  Status HoldTable(const std::string& name, HeldFile* file) const;
+  Status HoldSmallFiles(const Manifest& manifest);
+  Status Hold(const std::string& name, HeldFile* file) const;
+  Status Copy(const HeldFile& file);
+  Status CopyBytes(const HeldFile& file, const std::string& to);
+  bool LinkEarlier(const HeldFile& file);
+  Status CheckCancelled() const {
+    return options_.cancelled != nullptr && options_.cancelled()
+               ? Status::IOError("the copying of " + dir_ + " was cancelled")
+               : Status::Ok();
+  }
+
+  const std::string& dir_;
+  const std::string& into_;
+  const StoreCopyOptions& options_;
+  StoreCopyReport* const report_;
+  Format format_;
+  ManifestReader reader_{dir_};
+  std::map<uint64_t, HeldFile> tables_;  // By number, as logs_.
+  std::map<uint64_t, HeldFile> logs_;
+  std::vector<HeldFile> small_;  // The manifest, and what stands beside it.
+};
+
+Status StoreCopy::Run() {
+  *report_ = StoreCopyReport();
+  Status status = HoldFiles();
+  for (auto table = tables_.begin(); table != tables_.end() && status.ok(); ++table) {
+    status = Copy(table->second);
+  }
+  for (auto log = logs_.begin(); log != logs_.end() && status.ok(); ++log) {
+    status = Copy(log->second);
+  }
+  for (auto file = small_.begin(); file != small_.end() && status.ok(); ++file) {
+    status = Copy(*file);
+  }
+  if (status.ok()) status = SyncDirectory(into_);
+  return status.ok() ? WriteFormat(into_, format_) : status;
+}
+
+// A moment counts whatever the owner did meanwhile, as long as all that belongs to it was still there
+// to be held. What is wrong counts only if the owner did nothing. What is held stays so for the next
+// attempt: each has less to read and to open, and so overtakes an owner that changes all the time.
+Status StoreCopy::HoldFiles() {
+  DirectoryInfo look;
+  Status status = InspectDirectory(dir_, &look);
+  if (status.ok() && look.state != DirectoryState::kStore) status = NotAStore(dir_, look);
+  if (!status.ok()) return status;
+  format_ = look.format;
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const FileSnapshot before = FileSnapshot::Of(dir_);
+    bool whole = false;
+    status = HoldAll(&whole);
+    if (status.ok() && whole) return status;
+    const FileSnapshot after = FileSnapshot::Of(dir_);
+    if (!status.ok() && after.HasAllLogsOf(before) && after.SameManifest(before)) return status;
+  }
+  return Status::IOError(dir_ + ": its owner, process " + std::to_string(ReadOwner(dir_).pid) +
+                         ", is too busy for a steady view; try again");
+}
+
+// The manifest says which files belong together. Logs are held before it is read and after that: so
+// one that it needs can only be missed if it was made after the first look, and was removed, because
+// of a later manifest, before the second.
+Status StoreCopy::HoldAll(bool* whole) {
+  Status status = HoldLogs();
+  const uint64_t newest = logs_.empty() ? 0 : logs_.rbegin()->first;
+  if (status.ok()) status = reader_.Read();
+  if (status.ok()) status = HoldTables(reader_.manifest());
+  if (status.ok()) status = HoldLogs();
+  if (status.ok()) status = HoldSmallFiles(reader_.manifest());
+  if (!status.ok()) return status;
+  const uint64_t number = reader_.manifest().number;
+  const uint64_t needed = reader_.manifest().FirstLog();
+  logs_.erase(logs_.begin(), logs_.lower_bound(needed));
+  status = reader_.Read();
+  const uint64_t needed_now = reader_.manifest().FirstLog();
+  *whole = reader_.manifest().number == number && (needed_now == needed || needed_now <= newest);
+  return status;
+}
+
+// The lengths of all logs are taken anew each time: when there is a younger one, nothing is appended
+// to a log any more.
+Status StoreCopy::HoldLogs() {
+  std::vector<WalFile> wals;
+  Status status = ListWals(dir_, &wals);
+  for (auto wal = wals.begin(); wal != wals.end() && status.ok(); ++wal) {
+    if (logs_.contains(wal->number)) continue;
+    HeldFile file;
+    status = Hold(wal->name, &file);
+    if (status.ok()) logs_.emplace(wal->number, std::move(file));
+    if (status.code() == StatusCode::kNotFound) status = Status::Ok();  // Removed meanwhile.
+  }
+  for (auto& [number, log] : logs_) {
+    if (status.ok()) status = TakeLength(dir_, &log);
+  }
+  return status;
+}
+
+Status StoreCopy::HoldTables(const Manifest& manifest) {
+  std::map<uint64_t, HeldFile> tables;
+  Status status;
+  for (const auto& [id, family] : manifest.families) {
+    for (const auto& [number, bytes] : family.tables) {
+      HeldFile file;
+      if (const auto held = tables_.find(number); held != tables_.end()) {
+        file = std::move(held->second);
+        tables_.erase(held);
+      } else if (status.ok()) {
+        status = HoldTable(TableName(number), &file);
+      }
+      if (file.fd.valid()) tables.emplace(number, std::move(file));
+    }
+  }
+  for (const auto& [number, file] : tables_) {  // Not needed any more.
+    if (file.linked) unlink((into_ + "/" + file.name).c_str());
+  }
+  tables_ = std::move(tables);
+  return status;
+}
+
+// What the manifest names and is not there is damage.
+Status StoreCopy::HoldTable(const std::string& name, HeldFile* file) const {
+  Status status = Hold(name, file);
+  file->is_table = true;
+  const std::string path = dir_ + "/" + name;
+  if (status.ok() && options_.link_tables) {
+    file->linked = link(path.c_str(), (into_ + "/" + name).c_str()) == 0;
+    if (file->linked || NeedsCopy(errno)) return status;
+    status = errno == ENOENT ? Status::NotFound(path + " is missing")
+                             : IOErrorOf("cannot link to", path, errno);
+  }
+  if (status.code() == StatusCode::kNotFound) status = Status::Corruption(status.message());
+  if (!status.ok()) *file = HeldFile();
+  return status;
+}
+
+// Nothing that is stored depends on IDENTITY and OWNER. (Without CURRENT there is no manifest.)
+Status StoreCopy::HoldSmallFiles(const Manifest& manifest) {
+  small_.clear();
+  for (const std::string& name : {manifest.path.substr(dir_.size() + 1), std::string("CURRENT"),
+                                  std::string("IDENTITY"), std::string("OWNER")}) {
+    HeldFile file;
+    Status status = Hold(name, &file);
+    if (status.code() == StatusCode::kNotFound) continue;
+    if (!status.ok()) return status;
+    if (small_.empty()) file.bytes = manifest.bytes;
+    small_.push_back(std::move(file));
+  }
+  return Status::Ok();
+}
+
+Status StoreCopy::Hold(const std::string& name, HeldFile* file) const {
+  const std::string path = dir_ + "/" + name;
+  file->name = name;
+  file->fd = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file->fd.valid()) return TakeLength(dir_, file);
+  if (errno == ENOENT) return Status::NotFound(path + " is missing");
+  return IOErrorOf("cannot open", path, errno);
+}
+
+Status StoreCopy::Copy(const HeldFile& file) {
+  report_->bytes += file.bytes;
+  if (file.linked || (file.is_table && LinkEarlier(file))) {
+    report_->linked_bytes += file.bytes;
+    return Status::Ok();
+  }
+  return CopyBytes(file, into_ + "/" + file.name);
+}
+
+Status StoreCopy::CopyBytes(const HeldFile& file, const std::string& to) {
+  const FileDescriptor copy(
+      CurrentFileCalls().Open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW));
+  if (!copy.valid()) return IOErrorOf("cannot create", to, errno);
+  const std::string from = dir_ + "/" + file.name;
+  std::string chunk;
+  for (uint64_t done = 0; done < file.bytes; done += chunk.size()) {
+    Status status = CheckCancelled();
+    if (!status.ok()) return status;
+    chunk.resize(std::min<uint64_t>(kCopyChunk, file.bytes - done));
+    size_t got = 0;
+    status = ReadAt(file.fd.get(), from, done, chunk.size(), chunk.data(), &got);
+    if (!status.ok()) return status;
+    if (got < chunk.size()) return Status::IOError(from + " became shorter while it was copied");
+    status = WriteAll(copy.get(), to, chunk);
+    if (!status.ok()) return status;
+  }
+  // They say when the store was opened, and written last. Whoever cannot keep them has a copy still.
+  static_cast<void>(futimens(copy.get(), file.times.data()));
+  if (CurrentFileCalls().Sync(copy.get(), to) != 0) return IOErrorOf("cannot sync", to, errno);
+  return Status::Ok();
+}
+
+// Compared to the byte: a name and a length would be the same in a store that has gone another way
+// since.
+bool StoreCopy::LinkEarlier(const HeldFile& file) {
+  if (options_.earlier.empty()) return false;
+  const std::string path = options_.earlier + "/" + file.name;
+  const FileDescriptor earlier(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat info = {};
+  if (!earlier.valid() || fstat(earlier.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      static_cast<uint64_t>(info.st_size) != file.bytes) {
+    return false;
+  }
+  std::string chunk;
+  std::string other;
+  for (uint64_t done = 0; done < file.bytes; done += chunk.size()) {
+    if (!CheckCancelled().ok()) return false;
+    chunk.resize(std::min<uint64_t>(kCopyChunk, file.bytes - done));
+    other.resize(chunk.size());
+    if (!ReadWhole(file.fd.get(), dir_ + "/" + file.name, done, &chunk) ||
+        !ReadWhole(earlier.get(), path, done, &other) || chunk != other) {
+      return false;
+    }
+  }
+  return link(path.c_str(), (into_ + "/" + file.name).c_str()) == 0;
+}
+
+}  // namespace
+
+Status CopyStore(const std::string& dir, const std::string& into, const StoreCopyOptions& options,
+                 StoreCopyReport* report) {
+  return StoreCopy(dir, into, options, report).Run();
+}
+
+}  // namespace wq::storage

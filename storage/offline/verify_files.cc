@@ -1,0 +1,149 @@
+#include "storage/verify_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "storage/check/closed_database.h"
+#include "storage/check/manifest.h"
+#include "storage/check/open_check.h"
+#include "storage/check/table_check.h"
+#include "storage/check/wal_check.h"
+#include "storage/database/own_directory.h"
+#include "storage/store_directory.h"
+
+namespace wq::storage {
+namespace {
+
+// One go over the files of a store.
+class FilesCheck {
+ public:
+  FilesCheck(const std::string& dir, FilesReport* report) : dir_(dir), report_(report) {}
+
+  Status Run();
+
+ private:
+  // Notes what is damaged; any other error ends the check.
+  void Note(const Status& status) {
+    if (status.ok()) return;
+    if (status.code() == StatusCode::kCorruption) {
+      report_->findings.push_back(status);
+    } else if (error_.ok()) {
+      error_ = status;
+    }
+  }
+  void CheckNames();
+  void CheckEachTable(const Manifest& manifest);
+  void CheckEachLog(const Manifest& manifest);
+
+  const std::string& dir_;
+  FilesReport* const report_;
+  Status error_;
+};
+
+Status FilesCheck::Run() {
+  *report_ = FilesReport();
+  DirectoryInfo look;
+  const Status looked = InspectDirectory(dir_, &look);
+  Note(looked);
+  if (!error_.ok()) return error_;
+  if (looked.ok() && look.state != DirectoryState::kStore) {
+    if (look.state == DirectoryState::kUnfinished) Note(CheckUnfinished(dir_, look));
+    return report_->findings.empty() && error_.ok() ? NotAStore(dir_, look) : error_;
+  }
+  CheckNames();
+  if (look.is_snapshot) {
+    int64_t taken_at_us = 0;
+    Note(ReadSnapshotTime(dir_, &taken_at_us));
+  }
+  Manifest manifest;
+  const Status read = ReadManifest(dir_, &manifest);
+  Note(read);
+  if (!read.ok()) return error_;
+  Note(CheckFamilies(dir_, manifest));
+  CheckEachTable(manifest);
+  CheckEachLog(manifest);
+  if (error_.ok() && report_->findings.empty()) {
+    StoreRecord record;
+    const Status found = FindStoreRecord(dir_, manifest, &record);
+    Note(CheckStoreRecord(dir_, found, record, look.format));
+  }
+  // Of what has been found already it would only say it again.
+  if (error_.ok() && report_->findings.empty()) Note(CheckOpens(dir_, manifest));
+  return error_;
+}
+
+void FilesCheck::CheckNames() {
+  std::vector<std::string> names;
+  Note(ListDirectory(dir_, &names));
+  for (const std::string& name : names) {
+    if (!IsStoreFile(name)) {
+      Note(Status::Corruption(dir_ + "/" + name + " is not a file of a store"));
+    }
+  }
+  if (!std::binary_search(names.begin(), names.end(), "OWNER")) {
+    Note(Status::Corruption(dir_ + "/OWNER is missing"));
+  }
+}
+
+void FilesCheck::CheckEachTable(const Manifest& manifest) {
+  for (const auto& [id, family] : manifest.families) {
+    for (const auto& [number, bytes] : family.tables) {
+      Manifest one;
+      one.path = manifest.path;
+      one.families[id].tables[number] = bytes;
+      Status status = CheckTableEnds(dir_, one);
+      if (status.ok()) status = CheckTables(dir_, one);
+      Note(status);
+      ++report_->tables;
+    }
+  }
+}
+
+void FilesCheck::CheckEachLog(const Manifest& manifest) {
+  std::vector<WalFile> wals;
+  Note(ListWals(dir_, &wals));
+  bool all_good = true;
+  for (const WalFile& wal : wals) {
+    if (wal.number < manifest.FirstLog()) continue;
+    WalSummary look;
+    const Status status = CheckWal(dir_ + "/" + wal.name, &look);
+    if (status.code() == StatusCode::kNotFound) continue;
+    Note(status);
+    all_good &= status.ok();
+    ++report_->logs;
+  }
+  if (all_good) Note(CheckWals(dir_, manifest, nullptr));
+}
+
+// What a running owner may have changed: the names of all files, and the manifest.
+std::string SnapshotOf(const std::string& dir) {
+  std::vector<std::string> names;
+  if (!ListDirectory(dir, &names).ok()) return {};
+  std::string text;
+  for (const std::string& name : names) text.append(name).push_back('\n');
+  std::string current;
+  if (!ReadSmallFile(dir + "/CURRENT", 256, &current).ok()) return text;
+  struct stat info = {};
+  if (stat((dir + "/" + current.substr(0, current.find('\n'))).c_str(), &info) == 0) {
+    text += current + std::to_string(info.st_size);
+  }
+  return text;
+}
+
+}  // namespace
+
+Status VerifyFiles(const std::string& given_dir, FilesReport* report) {
+  const std::string dir = WithoutTrailingSlashes(given_dir);
+  constexpr int kAttempts = 20;
+  Status status;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string before = SnapshotOf(dir);
+    status = FilesCheck(dir, report).Run();
+    if ((status.ok() && report->findings.empty()) || SnapshotOf(dir) == before) return status;
+  }
+  return Status::IOError(dir + ": its owner is too busy for a steady view; try again");
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,292 @@
+#include "storage/rocksdb/append_memtable.h"
+
+#include <rocksdb/memtablerep.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace wq::storage {
+namespace {
+
+using rocksdb::MemTableRep;
+using rocksdb::Slice;
+using Records = std::vector<const char*>;
+
+// The user's key of a record: behind its length, a varint, and before RocksDB's sequence and type.
+std::string_view UserKey(const char* record) {
+  constexpr uint32_t kTrailerBytes = 8;
+  uint32_t bytes = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*record++);
+    bytes |= uint32_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) break;
+  }
+  return {record, bytes - kTrailerBytes};
+}
+
+// Sorted, records lie in another order than they came in: so they are brought into the cache some time
+// before they are looked at.
+constexpr int kAhead = 8;
+
+void PrefetchRecord(const char* record) {
+  constexpr size_t kCacheLine = 64;
+  __builtin_prefetch(record);
+  __builtin_prefetch(record + kCacheLine);
+}
+
+// Sorts records as `compare` does: by the bytes of their keys, the newest of one key first.
+class Sorter {
+ public:
+  explicit Sorter(const MemTableRep::KeyComparator& compare) : compare_(compare) {}
+
+  void Sort(Records* records) {
+    rows_.reserve(records->size());
+    for (const char* record : *records) rows_.push_back({0, record});
+    SortRows(rows_.begin(), rows_.end(), 0, 0);
+    std::transform(rows_.begin(), rows_.end(), records->begin(),
+                   [](const Row& row) { return row.record; });
+  }
+
+ private:
+  struct Row {
+    uint64_t word;  // The eight bytes of the key that are looked at; zeros behind its end.
+    const char* record;
+  };
+  using Place = std::vector<Row>::iterator;
+
+  // Not worth, or, of keys that somebody made up to be slow, not fit for going word by word.
+  static constexpr std::ptrdiff_t kFewRows = 3;
+  static constexpr int kMaxDepth = 64;
+
+  // REQUIRES: the key has at least `at` bytes.
+  static uint64_t WordAt(std::string_view key, size_t at) {
+    uint64_t word = 0;
+    std::memcpy(&word, key.data() + at, std::min(sizeof word, key.size() - at));
+    return __builtin_bswap64(word);
+  }
+
+  // Sorts rows whose keys are equal in their first `at` bytes, and have that many.
+  void SortRows(Place begin, Place end, size_t at, int depth) {
+    if (end - begin <= kFewRows || depth > kMaxDepth) {
+      SortWhole(begin, end);
+      return;
+    }
+    for (Place row = begin; row != end; ++row) {
+      if (end - row > kAhead) PrefetchRecord((row + kAhead)->record);
+      row->word = WordAt(UserKey(row->record), at);
+    }
+    const auto before = [](const Row& a, const Row& b) { return a.word < b.word; };
+    if (!std::is_sorted(begin, end, before)) std::sort(begin, end, before);
+    // Unequal words are in order, whether or not a key ends in one. Equal ones need a further look.
+    for (Place run = begin; run != end;) {
+      const Place next =
+          std::find_if(run, end, [run](const Row& row) { return row.word != run->word; });
+      SortRun(run, next, at + sizeof(uint64_t), depth + 1);
+      run = next;
+    }
+  }
+
+  // Sorts rows that are equal in the word before `at`.
+  void SortRun(Place begin, Place end, size_t at, int depth) {
+    if (end - begin < 2) return;
+    if (std::all_of(begin, end, [at](const Row& row) { return UserKey(row.record).size() > at; })) {
+      SortRows(begin, end, at, depth);
+    } else {
+      SortWhole(begin, end);
+    }
+  }
+
+  void SortWhole(Place begin, Place end) {
+    std::sort(begin, end,
+              [this](const Row& a, const Row& b) { return compare_(a.record, b.record) < 0; });
+  }
+
+  const MemTableRep::KeyComparator& compare_;
+  std::vector<Row> rows_;
+};
+
+class AppendRep final : public MemTableRep {
+ public:
+  AppendRep(const KeyComparator& compare, rocksdb::Allocator* allocator)
+      : MemTableRep(allocator), compare_(compare) {}
+  ~AppendRep() override;
+
+  void Insert(rocksdb::KeyHandle handle) override;
+  bool Contains(const char* key) const override;
+  size_t ApproximateMemoryUsage() override { return 0; }  // All of it is the allocator's.
+  Iterator* GetIterator(rocksdb::Arena* arena) override;
+  Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
+
+ private:
+  class Cursor;
+
+  // The allocator's, which frees it with the memtable.
+  struct Chunk {
+    std::array<const char*, 1022> records;
+    Chunk* next;
+  };
+  Chunk* NewChunk();
+
+  std::shared_ptr<const Records> Sorted() const;
+
+  const KeyComparator& compare_;
+  // The writer's, but for what the first size_ records take: that is never changed again.
+  Chunk* first_ = nullptr;
+  Chunk* last_ = nullptr;
+  std::atomic<size_t> size_{0};
+
+  mutable std::mutex mu_;
+  mutable std::shared_ptr<const Records> sorted_;  // Under mu_. The first ones, as many as these.
+  mutable std::vector<void*> cursors_;             // Under mu_. Memory for cursors to come.
+  std::vector<std::unique_ptr<Cursor>> kept_;      // Under mu_. Those that nobody else ends.
+};
+
+// RocksDB's iterator: stands at a record, or behind the last one.
+class AppendRep::Cursor final : public MemTableRep::Iterator {
+ public:
+  explicit Cursor(const AppendRep* rep) : impl_(rep) {}
+
+  // RocksDB ends a cursor by `delete`, or by its destructor alone if it is in an arena, which we cannot
+  // see and whose memory is not ours to take. So the memory of every cursor goes back to `rep`.
+  ~Cursor() override {
+    const std::lock_guard lock(impl_->mu_);
+    impl_->cursors_.push_back(this);
+  }
+  static void* operator new(size_t /*bytes*/, const AppendRep& rep) {
+    const std::lock_guard lock(rep.mu_);
+    if (rep.cursors_.empty()) return ::operator new(sizeof(Cursor));
+    void* const memory = rep.cursors_.back();
+    rep.cursors_.pop_back();
+    return memory;
+  }
+  static void operator delete(void* /*memory*/) {}  // See the destructor.
+  static void operator delete(void* /*memory*/, const AppendRep& /*rep*/) {}
+
+  bool Valid() const override { return records_ != nullptr && at_ < records_->size(); }
+  const char* key() const override { return (*records_)[at_]; }
+  void Next() override {
+    ++at_;
+    if (at_ + kAhead < records_->size()) PrefetchRecord((*records_)[at_ + kAhead]);
+  }
+  void Prev() override { --at_; }  // Before the first one: a place behind the last.
+  void Seek(const Slice& internal_key, const char* /*memtable_key*/) override {
+    Load();
+    const auto place = std::lower_bound(
+        records_->begin(), records_->end(), internal_key,
+        [this](const char* record, const Slice& key) { return impl_->compare_(record, key) < 0; });
+    at_ = static_cast<size_t>(place - records_->begin());
+  }
+  void SeekForPrev(const Slice& internal_key, const char* memtable_key) override {
+    Seek(internal_key, memtable_key);
+    if (!Valid() || impl_->compare_(key(), internal_key) > 0) Prev();
+  }
+  void SeekToFirst() override {
+    Load();
+    at_ = 0;
+  }
+  void SeekToLast() override {
+    Load();
+    at_ = records_->size() - 1;
+  }
+
+ private:
+  void Load() {
+    if (records_ == nullptr) records_ = impl_->Sorted();
+  }
+
+  const AppendRep* const impl_;
+  std::shared_ptr<const Records> records_;  // What there was at the first Seek.
+  size_t at_ = 0;
+};
+
+AppendRep::~AppendRep() {
+  kept_.clear();
+  for (void* cursor : cursors_) ::operator delete(cursor);
+}
+
+AppendRep::Chunk* AppendRep::NewChunk() {
+  char* memory = nullptr;
+  Allocate(sizeof(Chunk) + alignof(Chunk), &memory);
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  memory += (alignof(Chunk) - address % alignof(Chunk)) % alignof(Chunk);
+  auto* const chunk = new (memory) Chunk;
+  chunk->next = nullptr;
+  return chunk;
+}
+
+void AppendRep::Insert(rocksdb::KeyHandle handle) {
+  const size_t size = size_.load(std::memory_order_relaxed);
+  const size_t at = size % std::tuple_size_v<decltype(Chunk::records)>;
+  if (at == 0) {
+    Chunk* const chunk = NewChunk();
+    (last_ == nullptr ? first_ : last_->next) = chunk;
+    last_ = chunk;
+  }
+  last_->records[at] = static_cast<const char*>(handle);
+  size_.store(size + 1, std::memory_order_release);
+}
+
+std::shared_ptr<const Records> AppendRep::Sorted() const {
+  const std::lock_guard lock(mu_);
+  const size_t size = size_.load(std::memory_order_acquire);
+  if (sorted_ != nullptr && sorted_->size() == size) return sorted_;
+  auto records = std::make_shared<Records>();
+  records->reserve(size);
+  const Chunk* chunk = size == 0 ? nullptr : first_;
+  while (records->size() < size) {
+    const size_t count = std::min(chunk->records.size(), size - records->size());
+    records->insert(records->end(), chunk->records.begin(),
+                    chunk->records.begin() + static_cast<std::ptrdiff_t>(count));
+    if (records->size() < size) chunk = chunk->next;
+  }
+  Sorter(compare_).Sort(records.get());
+  sorted_ = records;
+  return records;
+}
+
+bool AppendRep::Contains(const char* key) const {
+  const std::shared_ptr<const Records> records = Sorted();
+  return std::binary_search(records->begin(), records->end(), key,
+                            [this](const char* a, const char* b) { return compare_(a, b) < 0; });
+}
+
+MemTableRep::Iterator* AppendRep::GetIterator(rocksdb::Arena* /*arena*/) {
+  return new (*this) Cursor(this);
+}
+
+// RocksDB asks for one at each look-up of a key, and never ends it.
+MemTableRep::Iterator* AppendRep::GetDynamicPrefixIterator(rocksdb::Arena* arena) {
+  if (arena != nullptr) return GetIterator(arena);
+  std::unique_ptr<Cursor> cursor(new (*this) Cursor(this));
+  const std::lock_guard lock(mu_);
+  return kept_.emplace_back(std::move(cursor)).get();
+}
+
+class AppendFactory final : public rocksdb::MemTableRepFactory {
+ public:
+  // It goes to the OPTIONS file, which nothing but RocksDB's tools reads: they know this one.
+  const char* Name() const override { return "VectorRepFactory"; }
+  MemTableRep* CreateMemTableRep(const MemTableRep::KeyComparator& compare,
+                                 rocksdb::Allocator* allocator,
+                                 const rocksdb::SliceTransform* /*prefix*/,
+                                 rocksdb::Logger* /*logger*/) override {
+    return new AppendRep(compare, allocator);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<rocksdb::MemTableRepFactory> AppendMemtable() {
+  return std::make_shared<AppendFactory>();
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,132 @@
+#include "storage/rocksdb/setup.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/table.h>
+
+#include <utility>
+
+#include "base/mutant.h"
+#include "storage/rocksdb/append_memtable.h"
+#include "storage/rocksdb/env.h"
+
+namespace wq::storage {
+namespace {
+
+// RocksDB would mend itself and go on after an error in the background, on handles whose state
+// nobody knows. Here it stops at the first one.
+class StopAtFirstError final : public rocksdb::EventListener {
+ public:
+  explicit StopAtFirstError(std::shared_ptr<BackgroundError> error) : error_(std::move(error)) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
+    if (!status->ok()) error_->Report(FromRocksdb(*status, "in the background"));
+  }
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+
+ private:
+  const std::shared_ptr<BackgroundError> error_;
+};
+
+// RocksDB makes Corruption of a file's length that it cannot get, and InvalidArgument of a CURRENT that it
+// cannot open, as if that came from its options.
+bool TellsOfFailedCall(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  const auto has = [&text](std::string_view words) { return text.find(words) != text.npos; };
+  return (status.IsCorruption() && has("IO error") && !has("No such file")) ||
+         (status.IsInvalidArgument() && (has("Direct I/O") || has("incompatible with filesystem")));
+}
+
+class DropEverything final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+}  // namespace
+
+void BackgroundError::Report(Status error) {
+  const MutexLock lock(mu_);
+  if (!error_.ok()) return;
+  error_ = std::move(error);
+  failed_.store(true, std::memory_order_release);
+}
+
+Status BackgroundError::Get() const {
+  if (!failed_.load(std::memory_order_acquire)) return Status::Ok();
+  const MutexLock lock(mu_);
+  return error_;
+}
+
+rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
+                                   std::shared_ptr<BackgroundError> error) {
+  rocksdb::DBOptions db;
+  db.env = CurrentEnv();
+  // The default, point-in-time, opens without a word at the first damaged record and forgets all
+  // that follows. This one refuses; what it misses, CheckWals (wal_check.h) finds before.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  db.paranoid_checks = true;
+  db.max_bgerror_resume_count = 0;
+  db.listeners = {std::make_shared<StopAtFirstError>(std::move(error))};
+  // One writer, and a vector memtable cannot be written by more.
+  db.allow_concurrent_memtable_write = false;
+  db.enable_pipelined_write = false;
+  db.max_total_wal_size = WQ_MUTANT(unbounded_log) ? UINT64_MAX : options.max_wal_bytes;
+  db.recycle_log_file_num = 0;
+  db.max_background_jobs = 2;
+  // Otherwise opening starts 16 threads for each family, to open a few small tables.
+  db.max_file_opening_threads = 1;
+  // A busy store adds to the manifest at every flush, and only a new file forgets.
+  db.max_manifest_file_size = size_t{4} << 20;
+  db.stats_dump_period_sec = 0;
+  db.stats_persist_period_sec = 0;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions FamilyOptions(const OpenOptions& options) {
+  rocksdb::ColumnFamilyOptions family;
+  family.write_buffer_size = options.write_buffer_bytes;
+  if (options.vector_memtable) family.memtable_factory = AppendMemtable();
+  family.compression = rocksdb::kLZ4Compression;
+  family.compression_per_level.assign(static_cast<size_t>(family.num_levels),
+                                      rocksdb::kLZ4Compression);
+  // Most of level 0 is deleted again before it is ever compacted.
+  family.compression_per_level[0] = rocksdb::kNoCompression;
+  rocksdb::BlockBasedTableOptions table;
+  table.format_version = kTableVersion;
+  table.checksum = rocksdb::kXXH3;
+  static_assert(rocksdb::kXXH3 == kTableChecksum);
+  table.block_cache = rocksdb::NewLRUCache(size_t{8} << 20);
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return family;
+}
+
+std::shared_ptr<rocksdb::Logger> SilentLogger() { return std::make_shared<DropEverything>(); }
+
+rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+Status FromRocksdb(const rocksdb::Status& status, const std::string& where) {
+  if (status.ok()) return Status::Ok();
+  const std::string message = where + ": " + status.ToString();
+  if (status.IsCorruption()) return Status::Corruption(message);
+  if (status.IsNotFound()) return Status::NotFound(message);
+  if (status.IsNotSupported()) return Status::NotSupported(message);
+  return Status::IOError(message);
+}
+
+Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir) {
+  if (TellsOfFailedCall(status)) {
+    return Status::IOError(dir + ": a call on one of its files failed: " + status.ToString());
+  }
+  if (status.IsPathNotFound() || status.IsInvalidArgument() || status.IsNotFound()) {
+    return Status::Corruption(dir + ": " + status.ToString());
+  }
+  return FromRocksdb(status, dir);
+}
+
+}  // namespace wq::storage

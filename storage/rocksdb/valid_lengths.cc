@@ -1,0 +1,68 @@
+#include "storage/rocksdb/valid_lengths.h"
+
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace wq::storage {
+namespace {
+
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+class ShortenedFile final : public rocksdb::FSSequentialFileOwnerWrapper {
+ public:
+  ShortenedFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, uint64_t bytes)
+      : FSSequentialFileOwnerWrapper(std::move(file)), left_(bytes) {}
+
+  IOStatus Read(size_t n, const IOOptions& options, rocksdb::Slice* result, char* scratch,
+                IODebugContext* context) override {
+    const auto bytes = static_cast<size_t>(std::min<uint64_t>(n, left_));
+    IOStatus status = FSSequentialFileOwnerWrapper::Read(bytes, options, result, scratch, context);
+    if (status.ok()) left_ -= result->size();
+    return status;
+  }
+  IOStatus Skip(uint64_t n) override {
+    const uint64_t bytes = std::min(n, left_);
+    left_ -= bytes;
+    return FSSequentialFileOwnerWrapper::Skip(bytes);
+  }
+
+ private:
+  uint64_t left_;  // To the end.
+};
+
+class ShortenedFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  ShortenedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, ValidLengths ends)
+      : FileSystemWrapper(base), ends_(std::move(ends)) {}
+  const char* Name() const override { return "ShortenedFileSystem"; }
+
+  // How RocksDB reads a log.
+  IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
+                             std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                             IODebugContext* context) override {
+    IOStatus status = target()->NewSequentialFile(path, options, file, context);
+    const auto end = ends_.find(path.substr(path.rfind('/') + 1));
+    if (status.ok() && end != ends_.end()) {
+      *file = std::make_unique<ShortenedFile>(std::move(*file), end->second);
+    }
+    return status;
+  }
+
+ private:
+  const ValidLengths ends_;
+};
+
+}  // namespace
+
+std::unique_ptr<rocksdb::Env> EnvWithValidLengths(rocksdb::Env* base, ValidLengths ends) {
+  if (ends.empty()) return nullptr;
+  return rocksdb::NewCompositeEnv(
+      std::make_shared<ShortenedFileSystem>(base->GetFileSystem(), std::move(ends)));
+}
+
+}  // namespace wq::storage

@@ -1,0 +1,106 @@
+// The FailureRecovery by itself: attempts that fail after the store was opened anew. tests/engine/store/failed_store_test.cc has the rest.
+#include "engine/commit/failure_recovery.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/commit/journal.h"
+#include "storage/memory_storage.h"
+#include "wq/clock.h"
+
+namespace wq {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Lacks one row of so many bytes, or cannot tell.
+class LackingDisk final : public FailureRecovery::Target {
+ public:
+  explicit LackingDisk(storage::Storage* storage) : storage_(storage) {}
+  Status Reopen() override { return storage_->Reopen(); }
+  Status AppendDifference(storage::MutationBatch* batch) override {
+    if (!status.ok()) {
+      return status;
+    }
+    batch->Put(storage::Family::kDirty, "lacking", std::string(bytes, 'v'));
+    return {};
+  }
+  size_t bytes = 1;
+  Status status;
+
+ private:
+  storage::Storage* const storage_;
+};
+
+class FailureRecoveryTest : public ::testing::Test {
+ protected:
+  ~FailureRecoveryTest() override {
+    recovery_.Stop();
+    static_cast<void>(journal_.Stop());
+  }
+  // A write fails; the disk is back after that.
+  void Break() {
+    SetFailAfter(0);
+    storage::MutationBatch batch;
+    batch.Put(storage::Family::kDirty, "key", "v");
+    const auto end = journal_.Append(batch, Journal::Urgency::kWaited);
+    EXPECT_EQ(journal_.Wait(end, Durability::kProcess).code(), StatusCode::kNotDurable);
+    SetFailAfter(UINT64_MAX);
+  }
+  bool Has(const std::string& key) {
+    std::string value;
+    return storage_.Get(storage::Family::kDirty, key, &value).ok();
+  }
+
+  const std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
+  storage::MemoryStorage storage_{disk_};
+  LackingDisk target_{&storage_};
+  ManualClock clock_;
+  Journal journal_{&storage_, {.recover = [this] { return recovery_.Run(); }}};
+  // Only Mend has it try.
+  FailureRecovery recovery_{&target_,
+                            &journal_,
+                            {.backoff_min = 1h,
+                             .backoff_max = 1h,
+                             .max_difference_bytes = 1000,
+                             .on_health = nullptr,
+                             .clock = &clock_}};
+
+ private:
+  void SetFailAfter(uint64_t writes) {
+    const std::lock_guard lock(disk_->mu);
+    disk_->fail_after = writes;
+  }
+};
+
+TEST_F(FailureRecoveryTest, ADifferenceThatIsTooLargeIsNotWritten) {
+  Break();
+  target_.bytes = 2000;
+  EXPECT_FALSE(recovery_.Recover().ok());
+  EXPECT_NE(recovery_.Health().message().find("more than one write takes"), std::string::npos)
+      << recovery_.Health().ToString();
+  EXPECT_FALSE(Has("lacking"));
+  target_.bytes = 10;
+  const Status mended = recovery_.Recover();
+  EXPECT_TRUE(mended.ok()) << mended.ToString();
+  EXPECT_TRUE(Has("lacking"));
+}
+
+TEST_F(FailureRecoveryTest, ADifferenceThatCannotBeToldIsTriedAgain) {
+  Break();
+  target_.status = Status::IOError("a read that fails");
+  EXPECT_FALSE(recovery_.Recover().ok());
+  EXPECT_FALSE(Has("lacking"));
+  target_.status = {};
+  const Status mended = recovery_.Recover();
+  EXPECT_TRUE(mended.ok()) << mended.ToString();
+  EXPECT_TRUE(Has("lacking"));
+}
+
+TEST_F(FailureRecoveryTest, ToMendWhatIsWellIsNothing) { EXPECT_TRUE(recovery_.Recover().ok()); }
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,312 @@
+// Controller: every way to start and to end; a store that fails or is closed.
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/controller/controller_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ControllerStopTest : public ControllerTest {
+ protected:
+  // Adds "a" and starts a controller that reconciles it until its token is triggered. Returns when
+  // it is at that.
+  void StartAndHold(const Result& result) {
+    StartAndCall([result](const ReconcileContext& context) {
+      AwaitStop(context);
+      return result;
+    });
+  }
+  // Adds "a" and starts a controller with a reconciler for it alone. Returns when it has been
+  // called.
+  void StartAndCall(const Reconciler& reconciler) {
+    Add("a");
+    const auto called = std::make_shared<std::promise<void>>();
+    Start([called, reconciler](const ReconcileContext& context) {
+      called->set_value();
+      return reconciler(context);
+    });
+    called->get_future().wait();
+  }
+};
+
+// --- Starting ---
+
+TEST_F(ControllerStopTest, BadArgumentsAreRefusedAtStart) {
+  const Reconciler nothing = [](const ReconcileContext&) { return Result(); };
+  const struct {
+    Queue* queue;
+    Reconciler reconciler;
+    ControllerOptions options;
+    const char* message;
+  } cases[] = {
+      {nullptr, nothing, {}, "no queue"},
+      {queue_, nullptr, {}, "no reconciler"},
+      {queue_, nothing, {.max_concurrent_reconciles = 0}, "is 0"},
+      {queue_, nothing, {.max_concurrent_reconciles = 70000}, "is above 65535"},
+      {queue_, nothing, {.reconcile_timeout = microseconds(-1)}, "is negative"},
+  };
+  for (const auto& c : cases) {
+    Controller controller(c.queue, c.reconciler, c.options);
+    const Status s = controller.Start();
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(s.message(), HasSubstr(c.message));
+  }
+  EXPECT_FALSE(queue_->IsShuttingDown());
+}
+
+TEST_F(ControllerStopTest, StartsOnce) {
+  Start([](const ReconcileContext&) { return Result(); });
+  EXPECT_EQ(controller_->Start().code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  EXPECT_EQ(controller_->Start().code(), StatusCode::kShuttingDown);
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());  // Again.
+  EXPECT_TRUE(controller_->Drain(hours(1)).ok());
+}
+
+TEST_F(ControllerStopTest, OneThatWasNeverStartedLeavesTheQueueAlone) {
+  {
+    const Controller controller(queue_, [](const ReconcileContext&) { return Result(); });
+  }
+  EXPECT_TRUE(queue_->Add("a").ok());
+}
+
+TEST_F(ControllerStopTest, DoesNotStartOnAQueueThatIsShutDownOrAfterStop) {
+  Controller stopped(queue_, [](const ReconcileContext&) { return Result(); });
+  EXPECT_TRUE(stopped.Stop(hours(1)).ok());
+  EXPECT_EQ(stopped.Start().code(), StatusCode::kShuttingDown);
+  Controller late(queue_, [](const ReconcileContext&) { return Result(); });
+  EXPECT_EQ(late.Start().code(), StatusCode::kShuttingDown);
+}
+
+// --- Drain ---
+
+TEST_F(ControllerStopTest, ADrainWorksOffWhatIsQueuedAndLeavesTheDelayed) {
+  std::vector<std::string> seen;
+  ASSERT_TRUE(queue_->AddAfter("later", seconds(1)).ok());
+  for (const char* key : {"a", "b", "c"}) {
+    Add(key);
+  }
+  Start([&](const ReconcileContext& context) -> Result {
+    seen.push_back(context.key());
+    return context.key() == "b" ? Status::IOError("fails") : Status::Ok();
+  });
+  DrainAndOpen();
+  EXPECT_EQ(Counted(), "2 success, 1 error");
+  EXPECT_THAT(seen, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(queue_->Counts().delayed, 2U);
+}
+
+TEST_F(ControllerStopTest, ADrainEndsAtItsDeadlineAndGoesOnUntilStop) {
+  StartAndHold(Status::Ok());
+  EXPECT_EQ(controller_->Drain(milliseconds(1)).code(), StatusCode::kTimedOut);
+  EXPECT_EQ(Shown(controller_->Counters()), "1 active");  // The token was not triggered.
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  EXPECT_EQ(Shown(controller_->Counters()), "1 success");
+}
+
+TEST_F(ControllerStopTest, AStopReleasesADrain) {
+  StartAndHold(Status::Ok());
+  auto drain = std::async(std::launch::async, [&] { return controller_->Drain(hours(1)); });
+  while (!queue_->IsShuttingDown()) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  const Status s = drain.get();  // It may have seen the last Done before the stop.
+  EXPECT_TRUE(s.ok() || s.code() == StatusCode::kShuttingDown) << s.ToString();
+}
+
+// --- Stop ---
+
+TEST_F(ControllerStopTest, StopLeavesWhatIsQueuedForTheNextStart) {
+  StartAndHold(Status::Ok());
+  Add("b");
+  Add("c");
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  EXPECT_EQ(Shown(controller_->Counters()), "1 success");
+  Reopen();
+  std::vector<std::string> seen;
+  Start([&](const ReconcileContext& context) -> Result {
+    seen.push_back(context.key());
+    return {};
+  });
+  Drain();
+  EXPECT_THAT(seen, ElementsAre("b", "c"));
+}
+
+TEST_F(ControllerStopTest, ResultsDuringAStopAreRecorded) {
+  StartAndHold(Result::RequeueAfter(seconds(5)));
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  Reopen();
+  EXPECT_EQ(Get(), "TimedOut");
+  clock_.Advance(seconds(5));
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(ControllerStopTest, AnInterruptedReconcileCountsNoFailureAndComesFirst) {
+  StartAndHold(Status::ShuttingDown("interrupted"));
+  Add("b");
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  EXPECT_EQ(Shown(controller_->Counters()), "1 error, 1 left");
+  Reopen();
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+TEST_F(ControllerStopTest, AStopEndsAfterItsGraceAndTheDestructorWaits) {
+  std::promise<void> go_on;
+  StartAndCall([&](const ReconcileContext&) {
+    go_on.get_future().wait();  // Deaf to its token.
+    return Result();
+  });
+  const Status s = controller_->Stop(milliseconds(1));
+  EXPECT_EQ(s.ToString(), "TimedOut: 1 reconciles and 1 workers did not end in time");
+  go_on.set_value();
+  controller_.reset();
+  EXPECT_EQ(queue_->Counts().processing, 0U);  // Recorded.
+}
+
+TEST_F(ControllerStopTest, TheDestructorStopsARunningController) {
+  StartAndHold(Status::Ok());
+  controller_.reset();
+  EXPECT_TRUE(queue_->IsShuttingDown());
+  EXPECT_EQ(queue_->Counts().processing, 0U);
+}
+
+TEST_F(ControllerStopTest, StopFromAReconcilerOnlyBegins) {
+  Status inside;
+  std::promise<void> called;
+  StartAndCall([&](const ReconcileContext&) {
+    inside = controller_->Stop(hours(1));
+    called.set_value();
+    return Result();
+  });
+  called.get_future().wait();
+  EXPECT_EQ(inside.code(), StatusCode::kShuttingDown);
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  EXPECT_EQ(Shown(controller_->Counters()), "1 success");
+}
+
+TEST_F(ControllerStopTest, DrainFromAReconcilerOnlyBegins) {
+  Status inside;
+  std::promise<void> called;
+  StartAndCall([&](const ReconcileContext&) {
+    inside = controller_->Drain(hours(1));
+    called.set_value();
+    return Result();
+  });
+  called.get_future().wait();
+  EXPECT_EQ(inside.code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kShuttingDown);
+  EXPECT_TRUE(controller_->Drain(hours(1)).ok());
+}
+
+TEST_F(ControllerStopTest, StopFromAStopCallbackOnlyBegins) {
+  Add("a");
+  Status inside;
+  Start(
+      [&](const ReconcileContext& context) -> Result {
+        const std::stop_callback callback(context.stop_token(),
+                                          [&] { inside = controller_->Stop(hours(1)); });
+        AwaitStop(context);
+        return {};
+      },
+      {.reconcile_timeout = milliseconds(1)});
+  while (!queue_->IsShuttingDown()) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  EXPECT_EQ(inside.code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(Shown(controller_->Counters()), "1 success, 1 timeouts");
+}
+
+TEST_F(ControllerStopTest, AfterShutDownFromAReconcilerTheRestIsWorkedOff) {
+  Add("a");
+  Add("b");
+  std::promise<void> last;
+  Start([&](const ReconcileContext& context) -> Result {
+    queue_->ShutDown();  // Would release a drain that has begun.
+    if (context.key() == "b") {
+      last.set_value();
+    }
+    return {};
+  });
+  last.get_future().wait();
+  DrainAndOpen();
+  EXPECT_EQ(Counted(), "2 success");
+}
+
+// --- The store ---
+
+TEST_F(ControllerStopTest, AKeyWhoseStoreWasClosedMeanwhileIsLeft) {
+  std::promise<void> closed;
+  StartAndCall([&](const ReconcileContext& context) {
+    closed.get_future().wait();
+    return queue_->Forget(context.key());  // ShuttingDown.
+  });
+  ASSERT_TRUE(store_->Close().ok());
+  closed.set_value();
+  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
+  EXPECT_EQ(Shown(controller_->Counters()), "1 error, 1 left");
+  EXPECT_TRUE(controller_->Health().ok());
+  controller_.reset();
+  Open();
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+TEST_F(ControllerStopTest, WorkersGoOnWhenTheStoreFails) {
+  Add("a");
+  Add("b");
+  FailWrites();
+  Start([](const ReconcileContext&) { return Result::RequeueAfter(seconds(1)); });
+  Drain();
+  EXPECT_EQ(controller_->Health().code(), StatusCode::kNotDurable);
+  EXPECT_EQ(controller_->Counters().requeue_after, 2U);
+  EXPECT_GE(controller_->Counters().queue_errors, 1U);
+  EXPECT_EQ(queue_->Counts().delayed, 2U);
+}
+
+TEST_F(ControllerStopTest, AKeyThatCannotBeRequeuedIsNotLost) {
+  Add("a");
+  Start([this](const ReconcileContext&) -> Result {
+    EXPECT_TRUE(store_->Close().ok());
+    return Status::IOError("fails");
+  });
+  while (controller_->Counters().left == 0) {
+    std::this_thread::yield();
+  }
+  Reopen();
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(ControllerStopTest, AHeldKeyAboveAShrunkLimitIsRequeued) {
+  Add("a long one");
+  QueueOptions options = queue_options_;
+  options.max_key_bytes = 4;
+  CloseAndOpen(options);
+  Start([](const ReconcileContext&) -> Result { return Status::IOError("fails"); });
+  while (queue_->NumRequeues("a long one") == 0) {
+    std::this_thread::yield();
+  }
+  Reopen();
+  EXPECT_EQ(queue_->Counts().queued + queue_->Counts().delayed, 1U);
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,231 @@
+// Controller: what each result does to the key; exceptions, timeouts, the observer.
+
+#include <future>
+#include <latch>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/controller/controller_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+// --- Results ---
+
+TEST_F(ControllerTest, SuccessForgetsTheFailures) {
+  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+  ReconcileOnce(Status::Ok());
+  EXPECT_EQ(Counted(), "1 success");
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+TEST_F(ControllerTest, AnErrorIsRetriedLater) {
+  ReconcileOnce(Status::IOError("no route"));
+  EXPECT_EQ(Counted(), "1 error");
+  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
+  EXPECT_EQ(Get(), "TimedOut");
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(ControllerTest, TheTextOfAnErrorIsKept) {
+  queue_options_.max_requeues = 1;
+  CloseAndOpen();
+  ReconcileOnce(Status::IOError(""));
+  clock_.Advance(seconds(1));
+  ReconcileOnce(Status::IOError("no route"));  // One too many.
+  ASSERT_EQ(queue_->Quarantined().size(), 1U);
+  EXPECT_EQ(queue_->Quarantined()[0].last_error, "no route");
+}
+
+TEST_F(ControllerTest, RequeueAfterForgetsAndDelays) {
+  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+  ASSERT_TRUE(queue_->CancelDelay("a").ok());
+  ReconcileOnce(Result::RequeueAfter(seconds(7)));
+  EXPECT_EQ(Counted(), "1 requeue_after");
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+  clock_.Advance(milliseconds(6999));
+  EXPECT_EQ(Get(), "TimedOut");
+  clock_.Advance(milliseconds(1));
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(ControllerTest, RequeueAfterNothingIsSuccess) {
+  ReconcileOnce(Result::RequeueAfter(seconds(0)));
+  EXPECT_EQ(Counted(), "1 success");
+  ReconcileOnce(Result::RequeueAfter(seconds(-1)));
+  EXPECT_EQ(Counted(), "1 success");
+  EXPECT_EQ(queue_->Counts().delayed, 0U);
+}
+
+TEST_F(ControllerTest, RequeueCountsAFailure) {
+  ReconcileOnce(Result::Requeue());
+  EXPECT_EQ(Counted(), "1 requeue");
+  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
+  EXPECT_EQ(queue_->Counts().delayed, 1U);
+}
+
+TEST_F(ControllerTest, ATerminalErrorIsQuarantined) {
+  ReconcileOnce(Result::TerminalError(Status::InvalidArgument("bad spec")));
+  EXPECT_EQ(Counted(), "1 error, 1 terminal");
+  ASSERT_EQ(queue_->Quarantined().size(), 1U);
+  EXPECT_EQ(queue_->Quarantined()[0].last_error, "bad spec");
+  EXPECT_EQ(queue_->Counts().delayed + queue_->Len(), 0U);
+}
+
+TEST_F(ControllerTest, ATerminalErrorIsDroppedIfAskedFor) {
+  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+  ASSERT_TRUE(queue_->CancelDelay("a").ok());
+  ReconcileOnce(Result::TerminalError(Status::InvalidArgument("bad spec")),
+                {.terminal_errors = TerminalErrorPolicy::kDrop});
+  EXPECT_EQ(Counted(), "1 error, 1 terminal");
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+  const QueueCounts counts = queue_->Counts();
+  EXPECT_EQ(counts.queued + counts.delayed + counts.quarantined + counts.failing, 0U);
+}
+
+TEST_F(ControllerTest, ATerminalErrorThatIsOkIsSuccess) {
+  ReconcileOnce(Result::TerminalError(Status::Ok()));
+  EXPECT_EQ(Counted(), "1 success");
+}
+
+TEST_F(ControllerTest, AnExceptionIsAnErrorWithItsText) {
+  queue_options_.max_requeues = 1;
+  CloseAndOpen();
+  Add("a");
+  Add("b");
+  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+  ASSERT_TRUE(queue_->AddRateLimited("b").ok());
+  Start([](const ReconcileContext& context) -> Result {
+    if (context.key() == "a") {
+      throw std::runtime_error("boom");
+    }
+    throw 7;
+  });
+  DrainAndOpen();
+  EXPECT_EQ(Counted(), "2 error, 2 exceptions");
+  ASSERT_EQ(queue_->Quarantined().size(), 2U);
+  EXPECT_EQ(queue_->Quarantined()[0].last_error, "boom");
+  EXPECT_EQ(queue_->Quarantined()[1].last_error, "unknown exception");
+}
+
+TEST_F(ControllerTest, TheReconcilerSeesHowOftenTheKeyFailedAlsoInEarlierLives) {
+  std::vector<uint64_t> seen;
+  for (int life = 0; life < 3; ++life) {
+    Add("a");
+    Start([&](const ReconcileContext& context) -> Result {
+      seen.push_back(context.NumRequeues());
+      return Status::IOError("");
+    });
+    DrainAndOpen();
+  }
+  EXPECT_THAT(seen, ElementsAre(0, 1, 2));
+}
+
+TEST_F(ControllerTest, TheReconcilerMayAddItsOwnKeyAndSeesIt) {
+  std::vector<bool> seen;
+  std::promise<void> twice;
+  Add("a");
+  Start([&](const ReconcileContext& context) -> Result {
+    seen.push_back(context.AddedAgain());
+    if (seen.size() == 1) {
+      EXPECT_TRUE(queue_->Add(context.key()).ok());
+      EXPECT_TRUE(context.AddedAgain());
+    } else {
+      twice.set_value();
+    }
+    return {};
+  });
+  twice.get_future().wait();
+  DrainAndOpen();
+  EXPECT_THAT(seen, ElementsAre(false, false));
+  EXPECT_EQ(Counted(), "2 success");
+}
+
+// --- Observing ---
+
+TEST_F(ControllerTest, AnObserverIsToldOfEachReconcile) {
+  struct Observer final : ControllerObserver {
+    void OnBegin(std::string_view key) noexcept override { told += std::string(key) + "? "; }
+    void OnEnd(const Reconciled& r) noexcept override {
+      told += std::string(r.key) + "=" + std::string(ReconcileOutcomeName(r.outcome)) + ":" +
+              std::string(r.error) + (r.terminal ? "!" : "") + " ";
+      positive = positive && r.duration.count() > 0;
+    }
+    std::string told;
+    bool positive = true;
+  } observer;
+  Add("a");
+  Add("b");
+  Start(
+      [](const ReconcileContext& context) -> Result {
+        return context.key() == "a" ? Result::TerminalError(Status::IOError("bad")) : Result();
+      },
+      {.observer = &observer});
+  Drain();
+  EXPECT_EQ(observer.told, "a? a=error:bad! b? b=success: ");
+  EXPECT_TRUE(observer.positive);
+}
+
+// --- Timeouts ---
+
+TEST_F(ControllerTest, ATimeoutTriggersTheStopTokenAndIsCounted) {
+  Add("a");
+  Add("b");
+  Add("c");
+  Start(
+      [](const ReconcileContext& context) -> Result {
+        if (context.key() != "b") {
+          AwaitStop(context);  // For ever, without the timeout.
+        }
+        return context.key() == "a" ? Status::TimedOut("too slow") : Status::Ok();
+      },
+      {.reconcile_timeout = milliseconds(1)});
+  DrainAndOpen();
+  EXPECT_EQ(counters_.success, 2U);
+  EXPECT_EQ(counters_.error, 1U);
+  EXPECT_GE(counters_.timeouts, 2U);  // "b" is fast only if the machine is.
+  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
+}
+
+TEST_F(ControllerTest, EachReconcileHasItsOwnTimeout) {
+  constexpr size_t kWorkers = 4;
+  for (size_t i = 0; i < kWorkers; ++i) {
+    Add(std::to_string(i));
+  }
+  std::latch together(kWorkers);
+  Start(
+      [&](const ReconcileContext& context) -> Result {
+        together.arrive_and_wait();
+        AwaitStop(context);
+        return {};
+      },
+      {.max_concurrent_reconciles = kWorkers, .reconcile_timeout = milliseconds(1)});
+  DrainAndOpen();
+  EXPECT_EQ(Counted(), "4 success, 4 timeouts");
+}
+
+TEST_F(ControllerTest, AReconcileInTimeIsNotStopped) {
+  Add("a");
+  Start(
+      [](const ReconcileContext& context) -> Result {
+        EXPECT_TRUE(context.stop_token().stop_possible());
+        EXPECT_FALSE(context.stop_token().stop_requested());
+        return {};
+      },
+      {.reconcile_timeout = microseconds::max()});
+  DrainAndOpen();
+  EXPECT_EQ(Counted(), "1 success");
+}
+
+}  // namespace
+}  // namespace wq

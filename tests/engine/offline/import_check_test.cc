@@ -1,0 +1,75 @@
+#include "engine/offline/import_check.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "wq/limiter.h"
+
+namespace wq {
+namespace {
+
+void ExpectBad(const Status& s, const std::string& why) {
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
+  EXPECT_THAT(s.message(), ::testing::HasSubstr(why));
+}
+
+TEST(ImportCheck, WhatNoQueueHoldsIsRefused) {
+  const auto with = [](const auto& change) {
+    Entry entry;
+    entry.key = "k";
+    change(&entry);
+    return CheckImported(entry);
+  };
+  EXPECT_TRUE(with([](Entry*) {}).ok());
+  ExpectBad(with([](Entry* e) { e->key.clear(); }), "the key is empty");
+  ExpectBad(with([](Entry* e) { e->key.assign(kMaxKeyBytes + 1, 'k'); }), "the key is too long");
+  ExpectBad(with([](Entry* e) { e->group.assign(kMaxGroupBytes + 1, 'g'); }), "group is too long");
+  ExpectBad(with([](Entry* e) { e->sequence = UINT64_MAX; }), "sequence is out of range");
+  ExpectBad(with([](Entry* e) { e->delay_us = -1; }), "delay is out of range");
+  ExpectBad(with([](Entry* e) { e->delay_us = kMaxDelay.count() + 1; }), "delay is out of range");
+  ExpectBad(with([](Entry* e) { e->state = EntryState::kFailing; }), "failing without failures");
+  ExpectBad(with([](Entry* e) { e->failures.emplace(); }), "its failures count none");
+  ExpectBad(with([](Entry* e) {
+              e->failures.emplace().count = 1;
+              e->failures->last_error.assign(kMaxErrorBytes + 1, 'e');
+            }),
+            "the last error is too long");
+  EXPECT_TRUE(with([](Entry* e) {
+                e->state = EntryState::kQuarantined;
+                e->failures.emplace();
+              }).ok());
+}
+
+TEST(ImportCheck, QueuesAndCursors) {
+  QueueInfo info;
+  info.name = "q";
+  EXPECT_TRUE(CheckImported(info).ok());
+  info.limiter_state.assign(kMaxLimiterStateBytes + 1, 's');
+  ExpectBad(CheckImported(info), "limiter's state is too long");
+  info.limiter_state.clear();
+  info.shards = UINT32_MAX;
+  ExpectBad(CheckImported(info), "too many shards");
+  info.name = "a/b";
+  ExpectBad(CheckImported(info), "queue");
+  EXPECT_TRUE(CheckImportedCursor("c", "v").ok());
+  ExpectBad(CheckImportedCursor("", "v"), "cursor");
+  ExpectBad(CheckImportedCursor("c", std::string(kMaxCursorBytes + 1, 'v')), "too long");
+}
+
+// They are in dumps and in messages.
+TEST(Names, OfStatesAndCodesComeBack) {
+  for (size_t i = 0; i < kEntryStateCount; ++i) {
+    const auto state = static_cast<EntryState>(i);
+    EXPECT_EQ(ParseEntryState(EntryStateName(state)), state);
+  }
+  EXPECT_EQ(ParseEntryState("Pending"), std::nullopt);
+  EXPECT_EQ(StatusCodeName(StatusCode::kOk), "Ok");
+  EXPECT_EQ(StatusCodeName(StatusCode::kNotSupported), "NotSupported");
+  EXPECT_EQ(StatusCodeName(static_cast<StatusCode>(99)), "Unknown");
+  EXPECT_EQ(Status::Ok().ToString(), "Ok");
+  EXPECT_EQ(Status::Locked("by 7").ToString(), "Locked: by 7");
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,197 @@
+// Importer: whole queues, all or none; and nothing that recovery would call a contradiction.
+#include "wq/import.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/engine/offline/store_view_fixture.h"
+#include "tests/support/environment.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+
+namespace wq {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+QueueInfo InfoOf(const std::string& name, uint64_t sequence_high_water = 0) {
+  QueueInfo info;
+  info.name = name;
+  info.sequence_high_water = sequence_high_water;
+  return info;
+}
+
+class ImportTest : public testing::Test {
+ protected:
+  void TearDown() override { importer_.reset(); }
+
+  void Open(const ImportOptions& options = {}) {
+    importer_.reset();
+    const Status s = Importer::Open(options, dir_, &importer_);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  void Finish() {
+    const Status s = importer_->Finish();
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    importer_.reset();
+  }
+  Status Add(const std::string& key, EntryState state, uint64_t failures = 0,
+             uint64_t sequence = 0) {
+    Entry entry;
+    entry.key = key;
+    entry.state = state;
+    entry.sequence = sequence;
+    if (failures > 0 || state == EntryState::kQuarantined) {
+      entry.failures = FailureInfo{failures, 1, 2, "why"};
+    }
+    return importer_->Add("pods", entry);
+  }
+  void Added(const std::string& key, EntryState state, uint64_t failures = 0,
+             uint64_t sequence = 0) {
+    const Status s = Add(key, state, failures, sequence);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  void Refused(const std::string& why, const std::string& key, EntryState state,
+               uint64_t failures = 0) {
+    const Status s = Add(key, state, failures);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
+    EXPECT_THAT(s.message(), HasSubstr(why));
+  }
+
+  std::vector<std::string> Names() {
+    std::unique_ptr<StoreView> view;
+    return StoreView::Open(dir_, &view).ok() ? view->QueueNames() : std::vector<std::string>{};
+  }
+  std::vector<std::string> Entries() {
+    std::unique_ptr<StoreView> view;
+    std::vector<std::string> entries;
+    Status s = StoreView::Open(dir_, &view);
+    if (s.ok()) {
+      s = view->ForEachEntry("pods", [&](const Entry& entry) {
+        entries.push_back(Render(entry));
+        return true;
+      });
+    }
+    if (!s.ok()) entries.push_back(s.ToString());
+    return entries;
+  }
+  // What a program that opens the queue finds.
+  QueueCounts Recovered() {
+    std::unique_ptr<Store> store;
+    Queue* queue = nullptr;
+    Status s = Store::Open({}, dir_, &store);
+    if (s.ok()) s = store->OpenQueue("pods", {.order = Order::kPriorities}, &queue);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    return s.ok() ? queue->Counts() : QueueCounts{};
+  }
+
+  const support::ScratchDirectory root_;
+  const std::string dir_ = root_ / "store";
+  std::unique_ptr<Importer> importer_;
+};
+
+TEST_F(ImportTest, EveryState) {
+  Open();
+  Added("q", EntryState::kQuarantined, 3);
+  Added("d", EntryState::kDelayed, 2);
+  Added("f", EntryState::kFailing, 1);
+  Added("b", EntryState::kPending, 0, 9);
+  Added("a", EntryState::kPending, 1, 7);
+  Added("c", EntryState::kPending);  // Behind all before it.
+  ASSERT_TRUE(importer_->SetCursor("pods", "offset", "41").ok());
+  EXPECT_EQ(importer_->counts().entries, 6U);
+  Finish();
+  EXPECT_THAT(Entries(), ElementsAre("pending a 0 #7 x1 (why)", "pending b 0 #9", "pending c 0 #10",
+                                     "delayed d 0 @0+0 x2 (why)", "failing f x1 (why)",
+                                     "quarantined q 0 @0 x3 (why)"));
+  const QueueCounts counts = Recovered();
+  EXPECT_EQ(counts.queued, 4U);  // The delayed one has been due since 1970.
+  EXPECT_EQ(counts.failing, 3U);
+  EXPECT_EQ(counts.quarantined, 1U);
+}
+
+TEST_F(ImportTest, WithoutFinishNothingWasImported) {
+  Open();
+  Added("a", EntryState::kPending);
+  Finish();
+  Open({.replace = true});
+  for (int i = 0; i < 20'000; ++i) Added("k" + std::to_string(i), EntryState::kPending);
+  importer_.reset();
+  EXPECT_THAT(Entries(), ElementsAre("pending a 0 #1"));
+  EXPECT_THAT(Names(), ElementsAre("pods"));
+}
+
+TEST_F(ImportTest, TakesThePlaceOfAQueueOnlyIfAsked) {
+  Open();
+  Added("a", EntryState::kPending);
+  Finish();
+  Open();
+  EXPECT_EQ(Add("b", EntryState::kPending).code(), StatusCode::kAlreadyExists);
+  Open({.replace = true});
+  Added("b", EntryState::kPending);
+  Finish();
+  EXPECT_THAT(Entries(), ElementsAre("pending b 0 #1"));
+  EXPECT_THAT(Names(), ElementsAre("pods"));
+  EXPECT_EQ(Recovered().queued, 1U);
+}
+
+TEST_F(ImportTest, AnEmptyQueueMayBeThere) {
+  Open();
+  ASSERT_TRUE(importer_->SetQueue(InfoOf("pods")).ok());
+  Finish();
+  Open();
+  Added("b", EntryState::kPending);
+  Finish();
+  EXPECT_THAT(Entries(), ElementsAre("pending b 0 #1"));
+}
+
+TEST_F(ImportTest, RefusesWhatContradicts) {
+  using State = EntryState;
+  for (const bool dry_run : {false, true}) {
+    Open({.replace = true, .dry_run = dry_run});
+    Added("p", State::kPending);
+    Added("d", State::kDelayed);
+    Added("q", State::kQuarantined, 1);
+    Added("f", State::kFailing, 1);
+    Added("p", State::kDelayed, 2);  // Both at once is fine.
+    Added("q", State::kPending);     // While a worker holds it.
+    Refused("pending twice", "p", State::kPending);
+    Refused("delayed twice", "d", State::kDelayed);
+    Refused("in quarantine twice", "q", State::kQuarantined, 1);
+    Refused("both delayed and in quarantine", "d", State::kQuarantined, 1);
+    Refused("both delayed and in quarantine", "q", State::kDelayed);
+    Refused("in quarantine, and failing", "f", State::kQuarantined, 1);
+    Refused("in quarantine, and failing", "q", State::kFailing, 1);
+    Refused("key is empty", "", State::kPending);
+    Refused("too long", std::string(kMaxKeyBytes + 1, 'k'), State::kPending);
+    Refused("without failures", "g", State::kFailing);
+    EXPECT_EQ(importer_->SetQueue(InfoOf("a b")).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(importer_->SetCursor("pods", "", "x").code(), StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_F(ImportTest, ADryRunMakesNothing) {
+  Open({.dry_run = true});
+  Added("a", EntryState::kPending);
+  Finish();
+  EXPECT_FALSE(std::filesystem::exists(dir_));
+  EXPECT_EQ(Importer::Open({.create_if_missing = false}, dir_, &importer_).code(),
+            StatusCode::kNotFound);
+}
+
+TEST_F(ImportTest, TheHighWaterMarkIsAboveEverySequence) {
+  Open();
+  ASSERT_TRUE(importer_->SetQueue(InfoOf("pods", 5)).ok());
+  Added("a", EntryState::kPending, 0, 1'000'000);
+  Finish();
+  EXPECT_EQ(Recovered().queued, 1U);
+  std::unique_ptr<StoreView> view;
+  ASSERT_TRUE(StoreView::Open(dir_, &view).ok());
+  QueueInfo info;
+  ASSERT_TRUE(view->Info("pods", &info).ok());
+  EXPECT_EQ(info.sequence_high_water, 1'000'001U);
+}
+
+}  // namespace
+}  // namespace wq

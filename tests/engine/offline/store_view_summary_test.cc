@@ -1,0 +1,224 @@
+// StoreView::Summarize: what it counts, and that its memory is bounded.
+#include "tests/engine/offline/store_view_fixture.h"
+#include "wq/store_view.h"
+
+namespace wq {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+std::vector<std::string> Top(const QueueSummary& summary) {
+  std::vector<std::string> top;
+  for (const GroupDepth& group : summary.groups.top) {
+    top.push_back(group.group + "=" + std::to_string(group.pending));
+  }
+  return top;
+}
+
+TEST_F(StoreViewTest, SummaryCountsAndFindsTheOldest) {
+  Pending("a", 1, kFastLane, 9'000);
+  Pending("b", 2, kFastLane, 3'000);  // Moved between lanes: not the first, but the oldest.
+  Pending("c", 3, kSlowLane, 4'000);
+  Delayed("d", 700);
+  Delayed("e", 600);
+  View();
+  const QueueSummary summary = Summary();
+  EXPECT_EQ(summary.name, "pods");
+  EXPECT_EQ(summary.pending, 3U);
+  EXPECT_EQ(summary.delayed, 2U);
+  EXPECT_EQ(summary.failing, 0U);
+  EXPECT_THAT(summary.lanes,
+              ElementsAre(testing::Pair(kFastLane, 2U), testing::Pair(kSlowLane, 1U)));
+  EXPECT_EQ(summary.oldest_added_at_us, 3'000);
+  EXPECT_EQ(summary.next_ready_at_us, 600);
+  EXPECT_THAT(summary.top_failing, IsEmpty());
+}
+
+TEST_F(StoreViewTest, SummaryOfAnEmptyQueue) {
+  View();
+  const QueueSummary summary = Summary();
+  EXPECT_EQ(summary.pending + summary.delayed + summary.failing, 0U);
+  EXPECT_THAT(summary.lanes, IsEmpty());
+  EXPECT_EQ(summary.oldest_added_at_us, std::nullopt);
+  EXPECT_EQ(summary.next_ready_at_us, std::nullopt);
+}
+
+TEST_F(StoreViewTest, TopFailingAreTheHighestCountsThenTheSmallestKeys) {
+  for (uint64_t i = 0; i < 50; ++i) Failing("k" + std::to_string(100 + i), 3 + (i * 7) % 5);
+  Failing("champion", 99, "no route");
+  View();
+  const QueueSummary summary = Summary({.top_failing = 4});
+  EXPECT_EQ(summary.failing, 51U);
+  std::vector<std::string> top;
+  for (const FailingKey& key : summary.top_failing) {
+    top.push_back(key.key + "=" + std::to_string(key.failures.count));
+  }
+  // 3 + (i * 7) % 5 is 7 first for i = 2, 7 and 12.
+  EXPECT_THAT(top, ElementsAre("champion=99", "k102=7", "k107=7", "k112=7"));
+  EXPECT_EQ(summary.top_failing.front().failures.last_error, "no route");
+  EXPECT_EQ(summary.top_failing.front().failures.first_at_us, 10);
+  EXPECT_EQ(summary.top_failing.front().failures.last_at_us, 20);
+  EXPECT_THAT(Summary({.top_failing = 0}).top_failing, IsEmpty());
+}
+
+TEST_F(StoreViewTest, TopOldestAreTheEarliestAddedThenTheSmallestKeys) {
+  for (uint64_t i = 0; i < 50; ++i) {
+    Pending("k" + std::to_string(100 + i), i + 1, i % 2 == 0 ? kFastLane : kSlowLane,
+            5'000 - static_cast<int64_t>((i * 7) % 5));
+  }
+  Delayed("later", 60);  // Added before all of them, but not pending.
+  View();
+  std::vector<std::string> top;
+  for (const PendingKey& key : Summary({.top_oldest = 4}).top_oldest) {
+    top.push_back(key.key + "@" + std::to_string(key.added_at_us));
+  }
+  // (i * 7) % 5 is 4 first for i = 2, 7, 12 and 17.
+  EXPECT_THAT(top, ElementsAre("k102@4996", "k107@4996", "k112@4996", "k117@4996"));
+  EXPECT_THAT(Summary().top_oldest, IsEmpty());
+}
+
+TEST_F(StoreViewTest, DelaysAreCountedByWhatWasAskedForAndByWhatIsLeft) {
+  for (const int64_t delay_us :
+       std::vector<int64_t>{1, 10'000, 10'001, 60'000'000, 90'000'000'000}) {
+    storage::PutDelayed(kPods,
+                        {.key = "k" + std::to_string(delay_us),
+                         .ready_at_us = 1'000 + delay_us,
+                         .delay_us = delay_us,
+                         .added_at_us = 1'000},
+                        &batch_);
+  }
+  View();
+  const QueueSummary summary = Summary({.now_us = 11'000});
+  EXPECT_THAT(summary.delays.counts, ElementsAre(2, 1, 0, 0, 1, 0, 0, 0, 1));
+  EXPECT_THAT(summary.due.counts, ElementsAre(2, 1, 0, 1, 0, 0, 0, 0, 1));
+}
+
+TEST_F(StoreViewTest, SummaryCountsTheQuarantinedApart) {
+  Failing("a", 1);
+  Quarantined("b", 9, 700);
+  Quarantined("c", 8, 800);
+  View();
+  EXPECT_EQ(Summary().failing, 1U);
+  EXPECT_EQ(Summary().quarantined, 2U);
+  EXPECT_EQ(Summary().top_failing.size(), 1U);
+}
+
+TEST_F(StoreViewTest, SummaryTellsOfAPause) {
+  View();
+  EXPECT_FALSE(Summary().paused);
+
+  storage::PutQueueState(kPods, {.sequence_high_water = 1, .paused = true}, &batch_);
+  View();
+  EXPECT_TRUE(Summary().paused);
+  EXPECT_EQ(Summary().paused_until_us, std::nullopt);
+  EXPECT_TRUE(Summary().PausedAt(7'000));
+
+  storage::PutQueueState(
+      kPods, {.sequence_high_water = 1, .paused = true, .paused_until_us = 7'000}, &batch_);
+  View();
+  EXPECT_TRUE(Summary().paused);
+  EXPECT_EQ(Summary().paused_until_us, 7'000);
+  EXPECT_TRUE(Summary().PausedAt(6'999));
+  EXPECT_FALSE(Summary().PausedAt(7'000));
+
+  storage::PutQueueState(kPods, {.sequence_high_water = 1}, &batch_);
+  View();
+  EXPECT_FALSE(Summary().paused);
+}
+
+TEST_F(StoreViewTest, ShardsAreTold) {
+  storage::PutPending(kPods, {.key = "a", .sequence = 1, .group = "node-1"}, &batch_);
+  storage::PutPending(kPods, {.key = "node-1", .sequence = 2}, &batch_);
+  View();
+  EXPECT_EQ(Summary().shards, 0U);
+  storage::PutQueueState(kPods, {.sequence_high_water = 3, .shards = 65535}, &batch_);
+  View();
+  EXPECT_EQ(Summary().shards, 65535U);
+  std::vector<uint32_t> shards;
+  ASSERT_TRUE(view_
+                  ->ForEachEntry("pods",
+                                 [&shards](const Entry& entry) {
+                                   shards.push_back(entry.shard.value_or(0));
+                                   return true;
+                                 })
+                  .ok());
+  EXPECT_EQ(shards, (std::vector<uint32_t>{2395, 2395}));  // By group, or by key without one.
+  std::vector<Entry> found;
+  ASSERT_TRUE(view_->Find("pods", "a", &found).ok());
+  EXPECT_EQ(found.at(0).shard, 2395U);
+}
+
+TEST_F(StoreViewTest, TopGroupsAreTheDeepestThenTheSmallestNames) {
+  uint64_t sequence = 0;
+  for (const char* group : {"b", "a", "c", "", "c", "", "", "d"}) {
+    ++sequence;
+    PendingOf(group, "k" + std::to_string(sequence), sequence);
+  }
+  Delayed("k9", 300, kFastLane, "later");  // Not pending.
+  View();
+  const QueueSummary summary = Summary({.top_groups = 3});
+  EXPECT_EQ(summary.groups.count, 4U);
+  EXPECT_EQ(summary.groups.max_error, 0U);
+  EXPECT_THAT(Top(summary), ElementsAre("c=2", "a=1", "b=1"));
+  EXPECT_THAT(Top(Summary({.top_groups = 0})), IsEmpty());
+}
+
+TEST_F(StoreViewTest, AsManyGroupsAsTheBoundAreExact) {
+  for (uint64_t i = 0; i < kMaxSummaryGroups; ++i) {
+    PendingOf(std::to_string(i), "k" + std::to_string(i), i + 1);
+  }
+  View();
+  EXPECT_EQ(Summary().groups.count, kMaxSummaryGroups);
+  EXPECT_EQ(Summary().groups.max_error, 0U);
+}
+
+TEST_F(StoreViewTest, BeyondTheBoundTheDeepestGroupIsStillFoundAndTheErrorIsTold) {
+  constexpr uint64_t kDeep = 500;
+  uint64_t sequence = 0;
+  for (uint64_t i = 0; i < 2 * kMaxSummaryGroups; ++i) {
+    ++sequence;
+    PendingOf("g" + std::to_string(i), "k" + std::to_string(sequence), sequence);
+  }
+  for (uint64_t i = 0; i < kDeep; ++i) {
+    ++sequence;
+    PendingOf("deep", "k" + std::to_string(sequence), sequence);
+  }
+  View();
+  const QueueSummary summary = Summary({.top_groups = 1});
+  EXPECT_EQ(summary.pending, sequence);
+  EXPECT_EQ(summary.groups.count, kMaxSummaryGroups + 1);
+  EXPECT_GT(summary.groups.max_error, 0U);
+  EXPECT_LE(summary.groups.max_error, sequence / kMaxSummaryGroups);
+  ASSERT_EQ(summary.groups.top.size(), 1U);
+  EXPECT_EQ(summary.groups.top.front().group, "deep");
+  EXPECT_LE(summary.groups.top.front().pending, kDeep);
+  EXPECT_GE(summary.groups.top.front().pending + summary.groups.max_error, kDeep);
+}
+
+TEST_F(StoreViewTest, KeysOfTooManyLanesAreCountedTogether) {
+  for (uint64_t i = 0; i < kMaxSummaryLanes + 5; ++i) {
+    Pending("k" + std::to_string(i), i + 1, static_cast<Lane>(i));
+  }
+  View();
+  const QueueSummary summary = Summary();
+  EXPECT_EQ(summary.pending, kMaxSummaryLanes + 5);
+  EXPECT_EQ(summary.lanes.size(), kMaxSummaryLanes);
+  EXPECT_EQ(summary.other_lanes, 5U);
+}
+
+TEST_F(StoreViewTest, SummaryHasTheSizesOfTheCursorsButNotOfTooMany) {
+  Cursor("watch", std::string(1'234, 'x'));
+  Cursor("empty", "");
+  View();
+  EXPECT_THAT(Summary().cursors, ElementsAre(Pair("empty", 0U), Pair("watch", 1'234U)));
+  EXPECT_EQ(Summary().other_cursors, 0U);
+  for (size_t i = 0; i < kMaxSummaryCursors; ++i) Cursor("a" + std::to_string(i), "v");
+  View();
+  EXPECT_EQ(Summary().cursors.size(), kMaxSummaryCursors);
+  EXPECT_EQ(Summary().other_cursors, 2U);
+}
+
+}  // namespace
+}  // namespace wq

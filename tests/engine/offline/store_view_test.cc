@@ -1,0 +1,320 @@
+#include "wq/store_view.h"
+
+#include "tests/engine/offline/store_view_fixture.h"
+
+namespace wq {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+TEST_F(StoreViewTest, AMissingStoreIsNotFoundAndNotMade) {
+  const std::string missing = root_ / "nothing";
+  EXPECT_EQ(StoreView::Open(missing, &view_).code(), StatusCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(missing));
+  EXPECT_EQ(view_, nullptr);
+}
+
+TEST_F(StoreViewTest, TellsAboutTheStoreAndItsOwner) {
+  View();
+  EXPECT_EQ(view_->info().dir, dir_);
+  EXPECT_EQ(view_->info().format_version, storage::kFormatVersion);
+  EXPECT_EQ(view_->info().uuid.size(), 36U);
+  EXPECT_EQ(view_->info().created_at_us, 1'000);
+  EXPECT_EQ(view_->info().owner_pid, getpid());
+  EXPECT_TRUE(view_->info().owner_alive);
+
+  ASSERT_TRUE(owner_->Close().ok());
+  owner_.reset();
+  ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
+  EXPECT_EQ(view_->info().owner_pid, getpid());
+  EXPECT_FALSE(view_->info().owner_alive);
+}
+
+TEST_F(StoreViewTest, QueuesAreSortedAndApart) {
+  QueueExists("beta", 300);
+  QueueExists("alpha", 9);
+  Pending("a", 1);
+  Pending("b", 1, kFastLane, 5'000, 300);
+  View();
+  EXPECT_THAT(view_->QueueNames(), ElementsAre("alpha", "beta", "pods"));
+  EXPECT_THAT(Entries("alpha"), IsEmpty());
+  EXPECT_THAT(Entries("beta"), ElementsAre("pending b 0 #1"));
+  EXPECT_THAT(Entries("pods"), ElementsAre("pending a 0 #1"));
+}
+
+TEST_F(StoreViewTest, AMissingQueueIsNotFound) {
+  View();
+  QueueSummary summary;
+  std::vector<Entry> entries;
+  EXPECT_EQ(view_->Summarize("nope", {}, &summary).code(), StatusCode::kNotFound);
+  EXPECT_EQ(view_->Find("nope", "a", &entries).code(), StatusCode::kNotFound);
+  EXPECT_THAT(Entries("no\npe"), ElementsAre(R"(NotFound: no queue "no\npe")"));
+}
+
+TEST_F(StoreViewTest, EntriesComeInHandOutOrder) {
+  Pending("slow1", 1, kSlowLane);
+  Pending("z", 2);
+  Pending("a", 3);
+  Pending("high", 9, 5);
+  Delayed("late", 300);
+  Delayed("early", 200, kSlowLane);
+  Failing("z", 1);
+  Failing("early", 2);
+  Failing("only", 3, "gone");
+  View();
+  EXPECT_THAT(Entries(),
+              ElementsAre("pending high 5 #9", "pending z 0 #2 x1 (why)", "pending a 0 #3",
+                          "pending slow1 -100 #1", "delayed early -100 @200+50 x2 (why)",
+                          "delayed late 0 @300+50", "failing only x3 (gone)"));
+}
+
+TEST_F(StoreViewTest, AKeyBothPendingAndDelayedHasTwoEntries) {
+  Pending("a", 4);
+  Delayed("a", 100);
+  Failing("a", 1);
+  View();
+  const auto both = ElementsAre("pending a 0 #4 x1 (why)", "delayed a 0 @100+50 x1 (why)");
+  EXPECT_THAT(Entries(), both);
+  EXPECT_THAT(Found("a"), both);
+}
+
+TEST_F(StoreViewTest, AQuarantinedKeyComesLastWithAllThatIsKept) {
+  Pending("a", 1);
+  Failing("f", 2);
+  Quarantined("z", 4, 800, kSlowLane, "ns");
+  Quarantined("b", 0, 700);  // Somebody put it there.
+  View();
+  EXPECT_THAT(Entries(),
+              ElementsAre("pending a 0 #1", "failing f x2 (why)", "quarantined b 0 @700 x0 (worst)",
+                          "quarantined z/ns -100 @800 x4 (worst)"));
+  EXPECT_THAT(Found("z"), ElementsAre("quarantined z/ns -100 @800 x4 (worst)"));
+  EXPECT_THAT(Found("b"), ElementsAre("quarantined b 0 @700 x0 (worst)"));
+}
+
+TEST_F(StoreViewTest, AKeyQuarantinedWhileAWorkerHeldItHasTwoEntries) {
+  Pending("a", 1);
+  Quarantined("a", 4, 800);
+  View();
+  const auto both = ElementsAre("pending a 0 #1", "quarantined a 0 @800 x4 (worst)");
+  EXPECT_THAT(Entries(), both);
+  EXPECT_THAT(Found("a"), both);
+}
+
+TEST_F(StoreViewTest, EntriesTellTheirGroup) {
+  PendingOf("ns1", "a", 1);
+  PendingOf("", "b", 2);
+  Delayed("c", 300, kFastLane, "ns2");
+  Failing("d", 1);
+  View();
+  EXPECT_THAT(Entries(), ElementsAre("pending a/ns1 0 #1", "pending b 0 #2",
+                                     "delayed c/ns2 0 @300+50", "failing d x1 (why)"));
+  EXPECT_THAT(Found("a"), ElementsAre("pending a/ns1 0 #1"));
+  EXPECT_THAT(Found("c"), ElementsAre("delayed c/ns2 0 @300+50"));
+}
+
+TEST_F(StoreViewTest, QuarantinedAndFailingKeysCanBeVisitedAlone) {
+  Pending("a", 1);
+  Failing("a", 2);
+  Failing("f", 3);
+  Quarantined("q", 4, 800);
+  Quarantined("p", 5, 900);
+  View();
+  std::vector<std::string> quarantined;
+  ASSERT_TRUE(view_
+                  ->ForEachQuarantined("pods",
+                                       [&](const Entry& entry) {
+                                         quarantined.push_back(Render(entry));
+                                         return true;
+                                       })
+                  .ok());
+  EXPECT_THAT(quarantined,
+              ElementsAre("quarantined p 0 @900 x5 (worst)", "quarantined q 0 @800 x4 (worst)"));
+  std::vector<std::string> failing;
+  const auto visit = [&](const FailingKey& key) {
+    failing.push_back(key.key + "=" + std::to_string(key.failures.count));
+    return failing.size() < 2;
+  };
+  ASSERT_TRUE(view_->ForEachFailing("pods", visit).ok());
+  EXPECT_THAT(failing, ElementsAre("a=2", "f=3"));
+  failing = {""};
+  ASSERT_TRUE(view_->ForEachFailing("pods", visit).ok());
+  EXPECT_THAT(failing, ElementsAre("", "a=2"));  // Stopped by the visitor.
+}
+
+TEST_F(StoreViewTest, CursorsComeWithTheirBytes) {
+  const std::string bytes("\0\xFF\n", 3);
+  Cursor("watch", "42");
+  Cursor("offset", bytes);
+  Cursor("empty", "");
+  View();
+  std::map<std::string, std::string> cursors = {{"stale", "x"}};
+  ASSERT_TRUE(view_->Cursors("pods", &cursors).ok());
+  EXPECT_THAT(cursors, ElementsAre(testing::Pair("empty", ""), testing::Pair("offset", bytes),
+                                   testing::Pair("watch", "42")));
+  EXPECT_EQ(view_->Cursors("nope", &cursors).code(), StatusCode::kNotFound);
+}
+
+TEST_F(StoreViewTest, AVisitorStopsTheWalkAnywhere) {
+  Pending("p", 1);
+  Delayed("d", 100);
+  Failing("f", 1);
+  Quarantined("q", 1, 700);
+  View();
+  for (size_t limit = 1; limit <= 4; ++limit) {
+    size_t visited = 0;
+    EXPECT_TRUE(view_->ForEachEntry("pods", [&](const Entry&) { return ++visited < limit; }).ok());
+    EXPECT_EQ(visited, limit);
+  }
+}
+
+TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
+  Pending("a", 1);
+  Pending("b", 2);
+  Delayed("b", 300);
+  Delayed("c", 200);
+  Failing("c", 2);
+  Failing("d", 3);
+  Quarantined("e", 4, 700);
+  View();
+  std::vector<Entry> entries;
+  ASSERT_TRUE(view_->FindAll("pods", {"e", "nothing", "d", "c", "b", "a"}, &entries).ok());
+  std::vector<std::string> all;
+  for (const Entry& entry : entries) all.push_back(Render(entry));
+  std::vector<std::string> each;
+  for (const char* key : {"e", "d", "c", "b", "a"}) {
+    for (std::string& found : Found(key)) each.push_back(std::move(found));
+  }
+  EXPECT_EQ(all, each);
+  EXPECT_EQ(all.size(), 6U);
+  ASSERT_TRUE(view_->FindAll("pods", {}, &entries).ok());
+  EXPECT_TRUE(entries.empty());
+  EXPECT_EQ(view_->FindAll("none", {"a"}, &entries).code(), StatusCode::kNotFound);
+}
+
+TEST_F(StoreViewTest, FindTellsAllThatIsKnown) {
+  Pending("a", 1, kSlowLane);
+  Delayed("b", 100);
+  Failing("c", 2);
+  View();
+  EXPECT_THAT(Found("a"), ElementsAre("pending a -100 #1"));
+  EXPECT_THAT(Found("b"), ElementsAre("delayed b 0 @100+50"));
+  EXPECT_THAT(Found("c"), ElementsAre("failing c x2 (why)"));
+  EXPECT_THAT(Found("d\x1b"), ElementsAre(StartsWith("NotFound: ")));
+  EXPECT_THAT(Found("d\x1b").front(), testing::HasSubstr(R"(d\x1b)"));
+  EXPECT_THAT(Found(""), ElementsAre(StartsWith("NotFound: ")));
+}
+
+TEST_F(StoreViewTest, ThePlaceOfAKeyIsThatAmongAllLanes) {
+  Pending("slow", 9, kSlowLane);
+  Pending("second", 2);
+  Pending("first", 1);
+  Pending("urgent", 3, 5);
+  View();
+  uint64_t place = 0;
+  for (const char* const key : {"urgent", "first", "second", "slow"}) {
+    std::vector<Entry> found;
+    ASSERT_TRUE(view_->Find("pods", key, &found).ok());
+    KeyPosition exact;
+    ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 100, &exact).ok());
+    EXPECT_EQ(exact.at_least, place) << key;
+    EXPECT_EQ(exact.at_most, place) << key;
+    KeyPosition roughly;
+    ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 0, &roughly).ok());
+    EXPECT_LE(roughly.at_least, place) << key;
+    EXPECT_GE(roughly.at_most, place) << key;
+    EXPECT_EQ(view_->PositionOf("nobody", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
+    ++place;
+  }
+}
+
+// Nothing was ever added to it.
+TEST_F(StoreViewTest, AQueueWithoutAStateOfItsOwn) {
+  View();
+  QueueInfo info;
+  ASSERT_TRUE(view_->Info("pods", &info).ok());
+  EXPECT_EQ(info.sequence_high_water, 0U);
+  EXPECT_FALSE(info.paused);
+  EXPECT_EQ(view_->Info("nobody", &info).code(), StatusCode::kNotFound);
+}
+
+TEST_F(StoreViewTest, KeysAreBytes) {
+  const std::string key("\0\xFF\n\"", 4);
+  Pending(key, 1);
+  Failing(key, 1, "\xFF");
+  View();
+  EXPECT_THAT(Found(key), ElementsAre("pending " + key + " 0 #1 x1 (\xFF)"));
+  EXPECT_EQ(Entries(), Found(key));
+}
+
+// More keys than are crossed off at a time, so that the walk takes several passes.
+TEST_F(StoreViewTest, ManyFailingOnlyKeysAreEachVisitedOnceInOrder) {
+  const std::string padding(2'000, 'x');
+  constexpr int kKeys = 12'000;
+  for (int i = 0; i < kKeys; ++i) {
+    const std::string key = std::to_string(100'000 + i) + padding;
+    Failing(key, 1, "");
+    if (i % 3 == 0) Pending(key, static_cast<uint64_t>(i) + 1);
+    if (i % 5 == 0) Delayed(key, 1'000 + i);
+  }
+  View();
+  int pending = 0;
+  int delayed = 0;
+  std::vector<std::string> failing;
+  const Status s = view_->ForEachEntry("pods", [&](const Entry& entry) {
+    EXPECT_TRUE(entry.failures.has_value());
+    if (entry.state == EntryState::kPending) ++pending;
+    if (entry.state == EntryState::kDelayed) ++delayed;
+    if (entry.state == EntryState::kFailing) failing.push_back(entry.key.substr(0, 6));
+    return true;
+  });
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(pending, kKeys / 3);
+  EXPECT_EQ(delayed, kKeys / 5);
+  std::vector<std::string> expected;
+  for (int i = 0; i < kKeys; ++i) {
+    if (i % 3 != 0 && i % 5 != 0) expected.push_back(std::to_string(100'000 + i));
+  }
+  EXPECT_EQ(failing, expected);
+}
+
+TEST_F(StoreViewTest, SeesTheMomentOfOpening) {
+  Pending("a", 1);
+  View();
+  Pending("b", 2);
+  ASSERT_TRUE(owner_->Write(batch_, false).ok());
+  EXPECT_THAT(Entries(), ElementsAre("pending a 0 #1"));
+  ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
+  EXPECT_THAT(Entries(), ElementsAre("pending a 0 #1", "pending b 0 #2"));
+}
+
+TEST_F(StoreViewTest, ChangesNotOneByteBesideAnOwner) {
+  Pending("a", 1);
+  Delayed("b", 100);
+  Failing("a", 1);
+  ASSERT_TRUE(owner_->Write(batch_, true).ok());
+  batch_.Clear();
+  const auto before = Files();
+  ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
+  Entries();
+  Found("a");
+  Summary();
+  view_.reset();
+  EXPECT_EQ(Files(), before);
+}
+
+TEST_F(StoreViewTest, ChangesNotOneByteOfAClosedStore) {
+  Pending("a", 1);
+  ASSERT_TRUE(owner_->Write(batch_, true).ok());
+  ASSERT_TRUE(owner_->Close().ok());
+  owner_.reset();
+  const auto before = Files();
+  ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
+  EXPECT_THAT(Entries(), ElementsAre("pending a 0 #1"));
+  view_.reset();
+  EXPECT_EQ(Files(), before);
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,311 @@
+// Producers, workers, delays, readers and a shutdown at the same time. Run under ThreadSanitizer too.
+//
+// Checked at every hand-out: nobody else holds the key, nor another key of its shard. At the end: every
+// key that was acknowledged was handed out after its last Add, or is still in the store.
+//
+// WQ_STRESS_SEED picks the seed, WQ_STRESS_ROUNDS how often.
+
+#include <algorithm>
+#include <atomic>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/state/group_table.h"
+#include "engine/store/store_impl.h"
+#include "storage/memory_storage.h"
+#include "storage/records.h"
+#include "tests/support/environment.h"
+#include "wq/limiter.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using support::FromEnvironment;
+
+constexpr int kKeys = 40;
+constexpr int kAddsEach = 400;
+
+std::string GroupOf(std::string_view key) { return std::string(key.substr(0, key.find('/'))); }
+
+// Who holds what, and what is still owed. `Add` is noted before the call, so an Add that comes after a
+// hand-out is never taken for one before it.
+class Ledger {
+ public:
+  explicit Ledger(uint32_t shards) : shards_(shards) {}
+
+  uint64_t WillAdd(const std::string& key) {
+    const std::lock_guard lock(mu_);
+    return ++version_[key];
+  }
+  void WasAdded(const std::string& key, uint64_t version) {
+    const std::lock_guard lock(mu_);
+    acknowledged_[key] = std::max(acknowledged_[key], version);
+  }
+  void Got(const std::string& key) {
+    const std::lock_guard lock(mu_);
+    EXPECT_TRUE(held_.insert(key).second) << key << " is held twice";
+    if (shards_ > 0) {
+      EXPECT_TRUE(shards_held_.insert(ShardOf(GroupOf(key), shards_)).second)
+          << "two keys of the shard of " << key;
+    }
+    seen_[key] = version_[key];
+    ++handed_out_;
+  }
+  void WillBeDone(const std::string& key) {
+    const std::lock_guard lock(mu_);
+    held_.erase(key);
+    shards_held_.erase(shards_ > 0 ? ShardOf(GroupOf(key), shards_) : 0);
+  }
+  // The keys that were not handed out since their last acknowledged Add began.
+  std::set<std::string> Owed() {
+    const std::lock_guard lock(mu_);
+    std::set<std::string> owed;
+    for (const auto& [key, version] : acknowledged_) {
+      if (seen_[key] < version) {
+        owed.insert(key);
+      }
+    }
+    return owed;
+  }
+  uint64_t handed_out() {
+    const std::lock_guard lock(mu_);
+    return handed_out_;
+  }
+
+ private:
+  const uint32_t shards_;
+  std::mutex mu_;
+  std::map<std::string, uint64_t> version_;       // How often an Add began.
+  std::map<std::string, uint64_t> acknowledged_;  // version_ of the last Add that returned Ok.
+  std::map<std::string, uint64_t> seen_;          // version_ at the last hand-out.
+  std::set<std::string> held_;
+  std::set<uint16_t> shards_held_;
+  uint64_t handed_out_ = 0;
+};
+
+struct Setup {
+  const char* name;
+  QueueOptions options;
+  bool in_memory;
+};
+void PrintTo(const Setup& setup, std::ostream* out) { *out << setup.name; }
+
+class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
+ protected:
+  void Open() {
+    if (GetParam().in_memory) {
+      ASSERT_TRUE(Store::OpenInMemory({}, &store_).ok());
+    } else {
+      ASSERT_TRUE(
+          Store::Impl::Open({}, "", std::make_unique<storage::MemoryStorage>(disk_), &store_).ok());
+    }
+    QueueOptions options = GetParam().options;
+    options.group_of = GroupOf;
+    options.limiter = std::make_shared<ItemExponentialFailure>(microseconds(50), milliseconds(1));
+    ASSERT_TRUE(store_->OpenQueue("q", options, &queue_).ok());
+  }
+
+  void Produce(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < kAddsEach; ++i) {
+      const std::string key =
+          "g" + std::to_string(random() % 7) + "/k" + std::to_string(random() % kKeys);
+      AddOptions options;
+      options.durability = static_cast<Durability>(random() % 3);
+      const uint64_t version = ledger_->WillAdd(key);
+      const Status s = random() % 4 == 0
+                           ? queue_->AddAfter(key, microseconds(random() % 300), options)
+                           : queue_->Add(key, options);
+      if (!s.ok()) {
+        EXPECT_EQ(s.code(), StatusCode::kShuttingDown) << s.ToString();
+        return;
+      }
+      ledger_->WasAdded(key, version);
+    }
+  }
+
+  void Work(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::unique_ptr<Worker> worker;
+    if (GetParam().options.shards > 0) {
+      ASSERT_TRUE(queue_->Join(&worker).ok());
+    }
+    for (;;) {
+      std::string key;
+      const microseconds timeout(random() % 200);
+      const Status s =
+          worker != nullptr ? worker->GetFor(timeout, &key) : queue_->GetFor(timeout, &key);
+      if (s.code() == StatusCode::kShuttingDown) {
+        return;
+      }
+      if (!s.ok()) {
+        ASSERT_EQ(s.code(), StatusCode::kTimedOut) << s.ToString();
+        if (worker != nullptr && random() % 4 == 0) {
+          worker.reset();  // Leaves, and comes back.
+          ASSERT_TRUE(queue_->Join(&worker).ok());
+        }
+        continue;
+      }
+      ledger_->Got(key);
+      if (random() % 5 == 0) {
+        const Status failed = queue_->AddRateLimited(key, "again");
+        EXPECT_TRUE(failed.ok()) << failed.ToString();
+      } else {
+        EXPECT_TRUE(queue_->Forget(key).ok());
+      }
+      static_cast<void>(queue_->AddedAgain(key));
+      ledger_->WillBeDone(key);
+      EXPECT_TRUE(queue_->Done(key).ok());
+    }
+  }
+
+  // The keys that the store has as pending or delayed.
+  std::set<std::string> Stored() {
+    const storage::MemoryStorage disk(disk_);
+    std::set<std::string> keys;
+    EXPECT_TRUE(storage::ScanPending(disk, 1, [&keys](const storage::PendingRecord& r) {
+                  return keys.emplace(r.key).second;
+                }).ok());
+    EXPECT_TRUE(storage::ScanDelayed(disk, 1, [&keys](const storage::DelayedRecord& r) {
+                  keys.emplace(r.key);
+                  return true;
+                }).ok());
+    return keys;
+  }
+
+  void Watch(const std::atomic<bool>& over) {
+    while (!over) {
+      const QueueCounts counts = queue_->Counts();
+      EXPECT_LE(counts.processing, 4U);
+      static_cast<void>(queue_->List(0, 3));
+      static_cast<void>(queue_->NumRequeues("g0/k0"));
+      std::this_thread::yield();
+    }
+  }
+
+  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<Store> store_;
+  Queue* queue_ = nullptr;
+};
+
+TEST_P(ConcurrencyTest, NothingIsHeldTwiceAndNothingIsLost) {
+  const uint64_t seed = FromEnvironment("WQ_STRESS_SEED", std::random_device{}());
+  const uint64_t rounds = FromEnvironment("WQ_STRESS_ROUNDS", 30);
+  std::cout << "seed: WQ_STRESS_SEED=" << seed << "\n";
+  std::mt19937_64 random(seed);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    ledger_ = std::make_unique<Ledger>(GetParam().options.shards);
+    Open();
+    std::atomic<bool> over = false;
+    std::vector<std::thread> producers;
+    std::vector<std::thread> workers;
+    std::thread watcher([&] { Watch(over); });
+    for (int i = 0; i < 4; ++i) {
+      workers.emplace_back([this, s = random()] { Work(s); });
+    }
+    for (int i = 0; i < 2; ++i) {
+      producers.emplace_back([this, s = random()] { Produce(s); });
+    }
+    // One round in three is cut short, wherever it is; the others are worked off.
+    const bool cut = round % 3 == 2;
+    if (cut) {
+      const uint64_t until = random() % kKeys;  // There are more hand-outs than keys.
+      while (ledger_->handed_out() < until) {
+        std::this_thread::yield();
+      }
+      queue_->Stop();
+    }
+    for (std::thread& thread : producers) {
+      thread.join();
+    }
+    if (!cut) {
+      QueueCounts counts = queue_->Counts();
+      while (counts.queued + counts.processing + counts.delayed > 0) {
+        std::this_thread::yield();
+        counts = queue_->Counts();
+      }
+      EXPECT_TRUE(queue_->ShutDownWithDrain(std::chrono::hours(1)).ok());
+      EXPECT_TRUE(ledger_->Owed().empty());
+    }
+    for (std::thread& thread : workers) {
+      thread.join();
+    }
+    over = true;
+    watcher.join();
+    EXPECT_GE(ledger_->handed_out(), cut ? 0U : 100U);
+    ASSERT_TRUE(store_->Close().ok());
+    store_.reset();
+    if (!GetParam().in_memory) {
+      const std::set<std::string> stored = Stored();
+      for (const std::string& key : ledger_->Owed()) {
+        EXPECT_TRUE(stored.contains(key)) << key << " is lost";
+      }
+    }
+    disk_ = std::make_shared<storage::MemoryDisk>();
+  }
+}
+
+// Workers that wait without a deadline, and delays that come due while they do: if one wake-up is lost,
+// nobody is left to notice, and the round never ends.
+TEST(BlockingGet, NoWakeUpIsLost) {
+  const uint64_t seed = FromEnvironment("WQ_STRESS_SEED", std::random_device{}());
+  std::cout << "seed: WQ_STRESS_SEED=" << seed << "\n";
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    std::unique_ptr<Store> store;
+    ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
+    Queue* queue = nullptr;
+    QueueOptions options;
+    options.limiter = std::make_shared<ItemExponentialFailure>(microseconds(20), milliseconds(1));
+    ASSERT_TRUE(store->OpenQueue("q", options, &queue).ok());
+    const uint64_t keys = 1 + random() % 20;
+    for (uint64_t i = 0; i < keys; ++i) {
+      ASSERT_TRUE(queue->Add("k" + std::to_string(i)).ok());
+    }
+    std::vector<std::thread> workers;
+    for (uint64_t w = 0; w < 2 + random() % 3; ++w) {
+      workers.emplace_back([queue] {
+        std::string key;
+        while (queue->Get(&key).ok()) {
+          if (queue->NumRequeues(key) < 3) {
+            EXPECT_TRUE(queue->AddRateLimited(key).ok());
+          }
+          EXPECT_TRUE(queue->Done(key).ok());
+          const QueueCounts counts = queue->Counts();
+          if (counts.queued + counts.processing + counts.delayed == 0) {
+            queue->Stop();
+          }
+        }
+      });
+    }
+    for (std::thread& worker : workers) {
+      worker.join();
+    }
+    EXPECT_EQ(queue->Counts().failing, keys);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Setups, ConcurrencyTest,
+    ::testing::Values(Setup{"Memory", {.order = Order::kFifo}, true},
+                      Setup{"TwoLanes", {.order = Order::kTwoLanes}, false},
+                      Setup{"Fair", {.order = Order::kFair}, false},
+                      Setup{"Shards", {.order = Order::kTwoLanes, .shards = 5}, false}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace wq

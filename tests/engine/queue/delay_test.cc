@@ -1,0 +1,200 @@
+// Delays and failures in the state machine; each also as a crash would leave it.
+
+#include <gtest/gtest.h>
+
+#include "engine/state/queue_state.h"
+#include "tests/engine/state/state_fixture.h"
+
+namespace wq {
+namespace {
+
+class DelayTest : public ::testing::Test, public StateFixture {};
+
+// --- Delays ---
+
+TEST_F(DelayTest, ADelayFiresWhenDueAndNotAMicrosecondEarlier) {
+  AddAfter("a", 5 * kSecond);
+  EXPECT_EQ(Counts(), "1 delayed");
+  EXPECT_EQ(Disk(), "delayed:a@5s");
+  EXPECT_EQ(Advance(5 * kSecond - 1), 0U);
+  EXPECT_EQ(Advance(1), 1U);
+  EXPECT_EQ(Counts(), "1 queued");
+  EXPECT_EQ(Disk(), "a");
+}
+
+TEST_F(DelayTest, NoDelayIsAnAdd) {
+  EXPECT_EQ(AddAfter("a", 0), AddOutcome::kAdded);
+  EXPECT_EQ(Counts(), "1 queued");
+}
+
+TEST_F(DelayTest, TheEarlierDelayWins) {
+  AddAfter("a", 5 * kSecond);
+  EXPECT_EQ(AddAfter("a", 9 * kSecond), AddOutcome::kDeduplicated);
+  EXPECT_EQ(Disk(), "delayed:a@5s");
+  EXPECT_EQ(AddAfter("a", 2 * kSecond), AddOutcome::kAdded);
+  EXPECT_EQ(Disk(), "delayed:a@2s");
+  EXPECT_EQ(Advance(2 * kSecond), 1U);
+  EXPECT_EQ(Advance(20 * kSecond), 0U);
+  EXPECT_EQ(Counts(), "1 queued");
+}
+
+TEST_F(DelayTest, DelaysFireInTheOrderOfTheirInstants) {
+  AddAfter("c", 3 * kSecond);
+  AddAfter("a", 1 * kSecond);
+  AddAfter("b", 2 * kSecond);
+  Advance(10 * kSecond);
+  EXPECT_EQ(GetMany(3), "abc");
+}
+
+TEST_F(DelayTest, AddLeavesADelayAlone) {
+  AddAfter("a", 5 * kSecond);
+  Add("a");
+  EXPECT_EQ(Counts(), "1 queued, 1 delayed");
+  Get();
+  Done("a");
+  EXPECT_EQ(Counts(), "1 delayed");
+  Advance(5 * kSecond);
+  EXPECT_EQ(Counts(), "1 queued");
+}
+
+TEST_F(DelayTest, AddCancelsADelayWhereTheOptionSaysSo) {
+  Reopen({.order = Order::kTwoLanes, .add_cancels_delay = true});
+  AddAfter("a", 5 * kSecond, kSlowLane);
+  Add("a");
+  EXPECT_EQ(Counts(), "1 queued");
+  EXPECT_EQ(Disk(), "slow:a");  // It kept the lane that it was known for.
+  EXPECT_EQ(Advance(9 * kSecond), 0U);
+}
+
+TEST_F(DelayTest, ADelayOfAProcessingKeyFiresIntoDirty) {
+  Add("a");
+  Get();
+  AddAfter("a", 1 * kSecond);
+  EXPECT_EQ(Counts(), "1 processing, 1 delayed");
+  Advance(1 * kSecond);
+  EXPECT_TRUE(state().AddedAgain("a"));
+  EXPECT_EQ(Counts(), "1 processing");
+  Done("a");
+  EXPECT_EQ(Counts(), "1 queued");
+}
+
+TEST_F(DelayTest, FireDueKeepsToItsLimit) {
+  for (int i = 0; i < 10; ++i) {
+    AddAfter("k" + std::to_string(i), i + 1);
+  }
+  now.steady_us += kSecond;
+  EXPECT_EQ(state().FireDue(now, 4), 4U);
+  EXPECT_EQ(state().FireDue(now, 100), 6U);
+}
+
+TEST_F(DelayTest, DelaysKeepTheirInstantOverACrash) {
+  AddAfter("a", 5 * kSecond);
+  now.wall_us += 2 * kSecond;  // While it was down; the steady clock starts anew.
+  now.steady_us = 17;
+  Crash();
+  EXPECT_EQ(Advance(3 * kSecond - 1), 0U);
+  EXPECT_EQ(Advance(1), 1U);
+}
+
+TEST_F(DelayTest, OverdueDelaysAreReadyAtOnceInTheirOrder) {
+  AddAfter("b", 2 * kSecond);
+  AddAfter("a", 1 * kSecond);
+  AddAfter("later", 100 * kSecond);
+  now.wall_us += 50 * kSecond;
+  Crash();
+  EXPECT_EQ(Advance(0), 2U);
+  EXPECT_EQ(GetMany(2), "ab");
+  EXPECT_EQ(Counts(), "2 processing, 1 delayed");
+}
+
+TEST_F(DelayTest, AClockSetBackDelaysAKeyByAtMostItsOwnDelay) {
+  AddAfter("a", 5 * kSecond);
+  now.wall_us -= 86400 * kSecond;
+  Crash();
+  EXPECT_EQ(Advance(5 * kSecond - 1), 0U);
+  EXPECT_EQ(Advance(1), 1U);
+  EXPECT_EQ(Disk(), "a");  // The record was found under the old instant.
+}
+
+TEST_F(DelayTest, SettingTheClockMovesNoDelayOfARunningQueue) {
+  for (const int64_t jump : {-86400 * kSecond, 86400 * kSecond}) {
+    AddAfter("a", 5 * kSecond);
+    now.wall_us += jump;
+    EXPECT_EQ(Advance(5 * kSecond - 1), 0U);
+    EXPECT_EQ(Advance(1), 1U);
+    EXPECT_EQ(Get(), "a");
+    EXPECT_TRUE(Done("a"));
+    EXPECT_EQ(Disk(), "");
+  }
+}
+
+TEST_F(DelayTest, TheLongestDelayDoesNotOverflow) {
+  AddAfter("a", kMaxDelay.count());
+  EXPECT_EQ(Advance(1000), 0U);
+  Crash();
+  EXPECT_EQ(Counts(), "1 delayed");
+}
+
+TEST_F(DelayTest, RecoveryBearsAnyReadyAt) {
+  storage::MutationBatch batch;
+  storage::PutDelayed(7, {.key = "past", .ready_at_us = INT64_MIN, .delay_us = 1}, &batch);
+  storage::PutDelayed(7, {.key = "future", .ready_at_us = INT64_MAX, .delay_us = kSecond}, &batch);
+  ASSERT_TRUE(storage().Write(batch, false).ok());
+  Crash();
+  EXPECT_EQ(Advance(0), 1U);
+  EXPECT_EQ(Get(), "past");
+  EXPECT_EQ(Advance(kSecond), 1U);
+  EXPECT_EQ(Get(), "future");
+}
+
+// --- Failures ---
+
+TEST_F(DelayTest, AFailureIsCountedAndDelaysTheKey) {
+  Add("a");
+  Get();
+  Fail("a", 5 * kSecond, "no route to host");
+  Done("a");
+  EXPECT_EQ(Counts(), "1 delayed, 1 failing");
+  EXPECT_EQ(Disk(), "delayed:a@5s failing:a=1");
+  EXPECT_EQ(state().NumRequeues("a"), 1U);
+}
+
+TEST_F(DelayTest, FailuresSurviveACrashUntilForget) {
+  for (int i = 0; i < 3; ++i) {
+    Fail("a", kSecond);
+  }
+  Crash();
+  EXPECT_EQ(state().NumRequeues("a"), 3U);
+  Forget("a");
+  EXPECT_EQ(state().NumRequeues("a"), 0U);
+  Crash();
+  EXPECT_EQ(state().NumRequeues("a"), 0U);
+  EXPECT_EQ(Counts(), "1 delayed");
+}
+
+TEST_F(DelayTest, ForgetOfAKeyWithoutFailuresIsNothing) {
+  Add("a");
+  Forget("a");
+  Forget("unknown");
+  EXPECT_EQ(Counts(), "1 queued");
+}
+
+TEST_F(DelayTest, ALongErrorIsCutBetweenCharacters) {
+  const std::string error(kMaxErrorBytes - 1, 'x');
+  Fail("a", kSecond, error + "\xc3\xa4 and more");
+  storage::FailureRecord record;
+  std::string buffer;
+  ASSERT_TRUE(storage::GetFailures(storage(), 7, "a", &buffer, &record).ok());
+  EXPECT_EQ(record.last_error, error);
+}
+
+TEST_F(DelayTest, AFailureWithoutADelayIsAnAdd) {
+  Add("a");
+  Get();
+  Fail("a", 0);
+  Done("a");
+  EXPECT_EQ(Counts(), "1 queued, 1 failing");
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,390 @@
+// Each metric of docs/metrics.md moves as that page says.
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/queue/metrics_fixture.h"
+#include "tests/engine/queue/queue_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kAdds = "workqueue_adds_total{controller=q,name=q}";
+constexpr const char* kRetries = "workqueue_retries_total{controller=q,name=q}";
+constexpr const char* kQueued = "workqueue_queue_duration_seconds{controller=q,name=q}";
+constexpr const char* kWorked = "workqueue_work_duration_seconds{controller=q,name=q}";
+constexpr const char* kUnfinished = "workqueue_unfinished_work_seconds{controller=q,name=q}";
+constexpr const char* kLongest = "workqueue_longest_running_processor_seconds{controller=q,name=q}";
+
+std::string Depth(const std::string& priority) {
+  return "workqueue_depth{controller=q,name=q,priority=" + priority + "}";
+}
+
+// A QueueTest whose store has metrics.
+class MetricsTest : public QueueTest {
+ protected:
+  MetricsTest() { OpenMeasured({.order = Order::kTwoLanes}); }
+  // The store's end pushes still.
+  ~MetricsTest() override { store_.reset(); }
+
+  void OpenMeasured(const QueueOptions& options) {
+    store_.reset();
+    StoreOptions store_options;
+    store_options.clock = &clock_;
+    store_options.flush_interval = std::chrono::hours(1);
+    store_options.metrics = provider_;
+    ASSERT_TRUE(Store::Impl::Open(store_options, "dir",
+                                  std::make_unique<storage::MemoryStorage>(disk_), &store_)
+                    .ok());
+    ASSERT_TRUE(store_->OpenQueue("q", options, &queue_).ok());
+  }
+  void AddTo(std::string_view key, Lane lane) {
+    ASSERT_TRUE(queue_->Add(key, {.lane = lane}).ok());
+  }
+  void Done(std::string_view key) { ASSERT_TRUE(queue_->Done(key).ok()); }
+  double Gauge(const std::string& series) { return provider_->Scrape().at(series); }
+
+  std::shared_ptr<FakeProvider> provider_ = std::make_shared<FakeProvider>();
+};
+
+TEST_F(MetricsTest, AddsCountsKeysThatBecomeDirty) {
+  Add("a");
+  Add("a");  // Deduplicated.
+  EXPECT_EQ(provider_->Count(kAdds), 1U);
+  EXPECT_EQ(Get(), "a");
+  Add("a");  // Dirty while it is processing.
+  Add("a");
+  EXPECT_EQ(provider_->Count(kAdds), 2U);
+  Done("a");
+  EXPECT_EQ(provider_->Count(kAdds), 2U);
+  const std::vector<std::string_view> keys = {"a", "b", "c", "b"};
+  ASSERT_TRUE(queue_->AddBatch(keys).ok());
+  EXPECT_EQ(provider_->Count(kAdds), 4U);
+}
+
+TEST_F(MetricsTest, AddsCountsDelaysThatFireAndKeysThatAreReleased) {
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(1)).ok());
+  ASSERT_TRUE(queue_->AddRateLimited("b", "why").ok());
+  ASSERT_TRUE(queue_->Quarantine("c").ok());
+  EXPECT_EQ(provider_->Count(kAdds), 0U);
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(queue_->Len(), 2U);
+  ASSERT_TRUE(queue_->Release("c").ok());
+  store_.reset();  // Whoever fired it has counted it by then.
+  EXPECT_EQ(provider_->Count(kAdds), 3U);
+}
+
+TEST_F(MetricsTest, RetriesCountsDelayedAndRateLimitedAdds) {
+  Add("a");
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(1)).ok());
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(0)).ok());
+  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+  EXPECT_EQ(provider_->Count(kRetries), 3U);
+  EXPECT_FALSE(queue_->AddAfter("", seconds(1)).ok());
+  queue_->ShutDown();
+  EXPECT_FALSE(queue_->AddAfter("a", seconds(1)).ok());
+  EXPECT_FALSE(queue_->AddAfter("a", seconds(0)).ok());
+  EXPECT_FALSE(queue_->AddRateLimited("a").ok());
+  EXPECT_EQ(provider_->Count(kRetries), 3U);
+}
+
+TEST_F(MetricsTest, QueueDurationIsFromAddToGet) {
+  Add("a");
+  clock_.Advance(milliseconds(1500));
+  Add("a");  // Deduplicated: it waits since its first Add.
+  EXPECT_EQ(Get(), "a");
+  clock_.Advance(seconds(1));
+  Add("a");  // Waits from here on, though Done queues it later.
+  clock_.Advance(seconds(2));
+  Done("a");
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "TimedOut");
+  EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(DoubleEq(1.5), DoubleEq(2)));
+}
+
+TEST_F(MetricsTest, QueueDurationOfADelayedKeyBeginsWhenItIsDue) {
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(10)).ok());
+  clock_.Advance(seconds(10));
+  EXPECT_EQ(queue_->Len(), 1U);
+  clock_.Advance(seconds(3));
+  EXPECT_EQ(Get(), "a");
+  EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(DoubleEq(3)));
+}
+
+TEST_F(MetricsTest, QueueDurationIncludesTheTimeBetweenTwoLives) {
+  Add("a");
+  ASSERT_TRUE(store_->Close().ok());
+  clock_.Advance(seconds(60));
+  OpenMeasured({});
+  EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 60);
+  EXPECT_EQ(Get(), "a");
+  EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(DoubleEq(60)));
+}
+
+TEST_F(MetricsTest, DurationsAreNotNegativeWhenTheClockIsSetBack) {
+  Add("a");
+  clock_.SetWall(clock_.WallUs() - 3'600'000'000);
+  EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
+  EXPECT_EQ(Get(), "a");
+  clock_.SetWall(clock_.WallUs() - 3'600'000'000);
+  clock_.Advance(seconds(1));
+  Done("a");
+  EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(0));
+  EXPECT_THAT(provider_->Observed(kWorked), ElementsAre(DoubleEq(1)));
+}
+
+TEST_F(MetricsTest, WorkDurationIsFromGetToDone) {
+  Add("a");
+  Add("b");
+  EXPECT_EQ(Get(), "a");
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Get(), "b");
+  clock_.Advance(seconds(2));
+  EXPECT_EQ(Gauge(kUnfinished), 5);
+  EXPECT_EQ(Gauge(kLongest), 3);
+  EXPECT_EQ(Gauge("wq_processing{name=q}"), 2);
+  Done("a");
+  EXPECT_EQ(Gauge(kUnfinished), 2);
+  EXPECT_EQ(Gauge(kLongest), 2);
+  EXPECT_FALSE(queue_->Done("a").ok());  // Nobody holds it.
+  Done("b");
+  EXPECT_EQ(Gauge(kUnfinished), 0);
+  EXPECT_EQ(Gauge(kLongest), 0);
+  EXPECT_THAT(provider_->Observed(kWorked), ElementsAre(DoubleEq(3), DoubleEq(2)));
+}
+
+TEST_F(MetricsTest, DepthCountsReadyKeysByLane) {
+  EXPECT_EQ(Gauge(Depth("0")), 0);
+  EXPECT_EQ(Gauge(Depth("-100")), 0);
+  Add("a");
+  AddTo("b", kSlowLane);
+  AddTo("c", kSlowLane);
+  EXPECT_EQ(Gauge(Depth("0")), 1);
+  EXPECT_EQ(Gauge(Depth("-100")), 2);
+  EXPECT_EQ(Get(), "a");
+  Add("a");  // Dirty, but not ready.
+  EXPECT_EQ(Gauge(Depth("0")), 0);
+  ASSERT_TRUE(queue_->Remove("b").ok());
+  EXPECT_EQ(Gauge(Depth("-100")), 1);
+}
+
+// controller-runtime#3066: it was decremented for what had not been counted.
+TEST_F(MetricsTest, DepthIsNeverBelowZero) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(queue_->Done("a").ok());
+    EXPECT_FALSE(queue_->Remove("a").ok());
+    Add("a");
+    AddTo("a", kSlowLane);
+    AddTo("a", kFastLane);
+    EXPECT_EQ(Get(), "a");
+    AddTo("a", kSlowLane);
+    ASSERT_TRUE(queue_->Quarantine("a").ok());
+    Done("a");
+    ASSERT_TRUE(queue_->Drop("a").ok());
+    EXPECT_EQ(Gauge(Depth("0")), 0);
+    EXPECT_EQ(Gauge(Depth("-100")), 0);
+  }
+}
+
+TEST_F(MetricsTest, DepthOfAQueueWithOneLaneHasNoPriority) {
+  for (const Order order : {Order::kFifo, Order::kFair}) {
+    OpenMeasured({.order = order});
+    Add("a");
+    EXPECT_EQ(Gauge(Depth("")), 1);
+    EXPECT_EQ(provider_->Scrape().count(Depth("0")), 0U);
+    EXPECT_EQ(Get(), "a");
+    Done("a");
+  }
+}
+
+// controller-runtime#3396: a label made 810 000 series.
+TEST_F(MetricsTest, ThereAreAtMostTwentyFivePriorities) {
+  OpenMeasured({.order = Order::kPriorities});
+  for (int i = 0; i < 1000; ++i) {
+    AddTo("key-" + std::to_string(i), i);
+    if (i % 100 == 0) {
+      provider_->Scrape();
+    }
+  }
+  size_t series = 0;
+  double sum = 0;
+  for (const auto& [name, value] : provider_->Scrape()) {
+    if (name.starts_with("workqueue_depth")) {
+      ++series;
+      sum += value;
+      EXPECT_GE(value, 0);
+    }
+  }
+  EXPECT_EQ(series, 25U);
+  EXPECT_EQ(sum, 1000);
+  EXPECT_GT(Gauge(Depth("exceeded_cardinality_limit")), 0);
+}
+
+TEST_F(MetricsTest, MoreKeysAreNotMoreSeries) {
+  const size_t before = provider_->Size();
+  for (int i = 0; i < 2000; ++i) {
+    const std::string key = "key-" + std::to_string(i);
+    AddTo(key, i % 2 == 0 ? kFastLane : kSlowLane);
+    ASSERT_TRUE(queue_->AddAfter(key, seconds(1)).ok());
+    ASSERT_TRUE(queue_->AddRateLimited(key, key).ok());
+  }
+  for (std::string key = Get(); key != "TimedOut"; key = Get()) {
+    Done(key);
+  }
+  EXPECT_EQ(provider_->Size(), before);
+}
+
+TEST_F(MetricsTest, GaugesBeyondClientGos) {
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(100)).ok());
+  ASSERT_TRUE(queue_->AddRateLimited("b", "why").ok());
+  ASSERT_TRUE(queue_->Quarantine("c", "why").ok());
+  EXPECT_EQ(Gauge("wq_delayed{name=q}"), 2);
+  EXPECT_EQ(Gauge("wq_failing{name=q}"), 1);
+  EXPECT_EQ(Gauge("wq_quarantined{name=q}"), 1);
+  EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
+}
+
+TEST_F(MetricsTest, OldestPendingAgeSeesAStarvingLane) {
+  AddTo("slow", kSlowLane);
+  clock_.Advance(seconds(5));
+  AddTo("fast", kFastLane);
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 6);
+  EXPECT_EQ(Get(), "fast");
+  EXPECT_EQ(Get(), "slow");
+  EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
+}
+
+TEST_F(MetricsTest, CommitsAreMeasured) {
+  const std::string mutations = "wq_commit_batch_mutations{store=dir}";
+  const size_t before = provider_->Observed(mutations).size();
+  const std::vector<std::string_view> keys = {"a", "b", "c"};
+  ASSERT_TRUE(queue_->AddBatch(keys).ok());
+  const std::vector<double> observed = provider_->Observed(mutations);
+  ASSERT_EQ(observed.size(), before + 1);
+  EXPECT_GE(observed.back(), 3);
+  const size_t commits = provider_->Observed("wq_commit_duration_seconds{store=dir}").size();
+  EXPECT_EQ(commits, before + 1);
+  ASSERT_TRUE(queue_->Flush(Durability::kPower).ok());  // Only syncs.
+  EXPECT_EQ(provider_->Observed("wq_commit_duration_seconds{store=dir}").size(), commits + 1);
+  EXPECT_EQ(provider_->Observed(mutations).size(), before + 1);
+}
+
+TEST_F(MetricsTest, AFailedWriteShows) {
+  EXPECT_EQ(Gauge("wq_store_healthy{store=dir}"), 1);
+  FailWrites();
+  EXPECT_EQ(queue_->Add("a").code(), StatusCode::kNotDurable);
+  EXPECT_EQ(Gauge("wq_store_healthy{store=dir}"), 0);
+  EXPECT_EQ(Gauge(Depth("0")), 1);
+  EXPECT_EQ(queue_->AddAfter("a", seconds(0)).code(), StatusCode::kNotDurable);
+  EXPECT_EQ(provider_->Count(kAdds), 1U);
+  EXPECT_EQ(provider_->Count(kRetries), 1U);
+}
+
+TEST_F(MetricsTest, GaugesAreGoneAfterClose) {
+  Add("a");
+  EXPECT_THAT(provider_->Scrape(), ::testing::Not(IsEmpty()));
+  ASSERT_TRUE(store_->Close().ok());
+  EXPECT_THAT(provider_->Scrape(), IsEmpty());
+  store_.reset();
+  EXPECT_THAT(provider_->Scrape(), IsEmpty());
+  EXPECT_EQ(provider_->Count(kAdds), 1U);  // What was counted stays.
+  OpenMeasured({});
+  EXPECT_EQ(Gauge(Depth("")), 1);
+  Add("b");
+  EXPECT_EQ(provider_->Count(kAdds), 2U);  // Its own keys, found again, are no Adds.
+}
+
+TEST_F(MetricsTest, TwoStoresShareAProvider) {
+  std::unique_ptr<Store> other;
+  StoreOptions options;
+  options.clock = &clock_;
+  options.metrics = provider_;
+  ASSERT_TRUE(Store::OpenInMemory(options, &other).ok());
+  Queue* queue = nullptr;
+  ASSERT_TRUE(other->OpenQueue("other", {}, &queue).ok());
+  ASSERT_TRUE(queue->Add("a").ok());
+  Add("a");
+  EXPECT_EQ(Gauge("workqueue_depth{controller=other,name=other,priority=}"), 1);
+  EXPECT_EQ(Gauge(Depth("0")), 1);
+  EXPECT_EQ(Gauge("wq_store_healthy{store=}"), 1);
+  other.reset();
+  EXPECT_EQ(provider_->Scrape().count("wq_store_healthy{store=}"), 0U);
+  EXPECT_EQ(Gauge(Depth("0")), 1);
+}
+
+TEST_F(MetricsTest, AProviderMayCallTheQueue) {
+  std::atomic<int> pushes = 0;
+  Queue* queue = queue_;
+  provider_->on_push = [&pushes, queue](const std::string& /*series*/) {
+    ++pushes;
+    queue->Len();
+    queue->Counts();
+    queue->NumRequeues("a");
+    if (queue->Len() == 0) {  // Not for ever.
+      EXPECT_TRUE(queue->Flush().ok());
+    }
+  };
+  Add("a");
+  EXPECT_EQ(Get(), "a");
+  EXPECT_TRUE(queue_->AddRateLimited("a", "why").ok());
+  Done("a");
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Get(), "a");
+  EXPECT_TRUE(queue_->Flush().ok());
+  EXPECT_GT(pushes, 5);
+  ASSERT_TRUE(store_->Close().ok());
+  provider_->on_push = nullptr;
+}
+
+TEST_F(MetricsTest, ManyThreads) {
+  std::atomic<bool> stop = false;
+  std::thread scraper([&] {
+    while (!stop) {
+      for (const auto& [name, value] : provider_->Scrape()) {
+        EXPECT_GE(value, 0) << name;
+      }
+    }
+  });
+  constexpr int kKeys = 500;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < kKeys; ++i) {
+        EXPECT_TRUE(queue_->Add(std::to_string(t) + "-" + std::to_string(i)).ok());
+      }
+    });
+    threads.emplace_back([this] {
+      std::string key;
+      for (int i = 0; i < kKeys; ++i) {
+        EXPECT_TRUE(queue_->Get(&key).ok());
+        EXPECT_TRUE(queue_->Done(key).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  ASSERT_TRUE(store_->Close().ok());  // Under the scraper's hands.
+  stop = true;
+  scraper.join();
+  EXPECT_EQ(provider_->Count(kAdds), 2U * kKeys);
+  EXPECT_EQ(provider_->Observed(kQueued).size(), 2U * kKeys);
+  EXPECT_EQ(provider_->Observed(kWorked).size(), 2U * kKeys);
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,78 @@
+// QueueTest: a queue on a disk of maps, with a clock that is moved by hand.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/store/store_impl.h"
+#include "storage/memory_storage.h"
+#include "wq/clock.h"
+#include "wq/limiter.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+
+namespace wq {
+
+class QueueTest : public ::testing::Test {
+ protected:
+  QueueTest() { Open(); }
+
+  void Open() {
+    StoreOptions options;
+    options.clock = &clock_;
+    options.flush_interval = std::chrono::hours(1);  // Only what is waited for gets written.
+    ASSERT_TRUE(
+        Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
+            .ok());
+    ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
+  }
+  void CloseAndOpen() {
+    ASSERT_TRUE(store_->Close().ok());
+    Open();
+  }
+  void CloseAndOpen(const QueueOptions& options) {
+    queue_options_ = options;
+    CloseAndOpen();
+  }
+
+  void Add(std::string_view key) {
+    const Status s = queue_->Add(key);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  // The next key, or the name of the status.
+  std::string Get() {
+    std::string key;
+    const Status s = queue_->GetFor(std::chrono::microseconds(0), &key);
+    return s.ok() ? key : std::string(StatusCodeName(s.code()));
+  }
+  std::future<std::string> GetInBackground() {
+    return std::async(std::launch::async, [queue = queue_] {
+      std::string key;
+      const Status s = queue->Get(&key);
+      return s.ok() ? key : std::string(StatusCodeName(s.code()));
+    });
+  }
+  size_t RecordsOnDisk(storage::Family family) {
+    const std::lock_guard lock(disk_->mu);
+    return disk_->families[static_cast<size_t>(family)].size();
+  }
+  uint64_t Syncs() {
+    const std::lock_guard lock(disk_->mu);
+    return disk_->syncs;
+  }
+  void FailWrites() {
+    const std::lock_guard lock(disk_->mu);
+    disk_->fail_after = 0;
+  }
+
+  ManualClock clock_;
+  QueueOptions queue_options_{.order = Order::kTwoLanes};
+  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
+  std::unique_ptr<Store> store_;
+  Queue* queue_ = nullptr;
+};
+
+}  // namespace wq

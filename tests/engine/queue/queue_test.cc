@@ -1,0 +1,288 @@
+// The shell around the state machine: arguments, waiting, timers, shutting down, durability. The
+// disk is made of maps; the clock is moved by hand.
+
+#include "wq/queue.h"
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/queue/queue_fixture.h"
+#include "wq/limiter.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+// --- Arguments ---
+
+TEST_F(QueueTest, RefusesAnEmptyKey) {
+  EXPECT_EQ(queue_->Add("").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddAfter("", seconds(1)).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddRateLimited("").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Len(), 0U);
+}
+
+TEST_F(QueueTest, RefusesAKeyAboveTheLimitAndNamesIt) {
+  EXPECT_TRUE(queue_->Add(std::string(4096, 'k')).ok());
+  const Status s = queue_->Add("\x1b[2J" + std::string(4096, 'k'));
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("4100 bytes long, the limit is 4096"));
+  EXPECT_THAT(s.message(), HasSubstr("\\x1b[2Jkkk"));
+  EXPECT_EQ(queue_->Len(), 1U);
+}
+
+TEST_F(QueueTest, TakesTheLargestKeyWhereConfigured) {
+  CloseAndOpen({.max_key_bytes = kMaxKeyBytes});
+  const std::string key(kMaxKeyBytes, '\0');
+  Add(key);
+  CloseAndOpen();
+  EXPECT_EQ(Get(), key);
+}
+
+TEST_F(QueueTest, RefusesALaneThatTheOrderDoesNotHave) {
+  EXPECT_EQ(queue_->Add("a", {.lane = 17}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddAfter("a", seconds(1), {.lane = 17}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddRateLimited("a", "", {.lane = 17}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Counts().delayed, 0U);
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+TEST_F(QueueTest, RefusesDoneOfAKeyThatNobodyHolds) {
+  Add("a");
+  EXPECT_EQ(queue_->Done("a").code(), StatusCode::kNotProcessing);
+  EXPECT_EQ(queue_->Done("b").code(), StatusCode::kNotProcessing);
+  EXPECT_EQ(queue_->Len(), 1U);
+}
+
+TEST_F(QueueTest, ANegativeDelayIsAnAddAndAHugeOneIsCut) {
+  EXPECT_TRUE(queue_->AddAfter("now", microseconds::min()).ok());
+  EXPECT_EQ(Get(), "now");
+  EXPECT_TRUE(queue_->AddAfter("never", microseconds::max()).ok());
+  clock_.Advance(hours(24 * 365 * 50));
+  EXPECT_EQ(queue_->Counts().delayed, 1U);
+}
+
+// --- AddBatch ---
+
+TEST_F(QueueTest, AddBatchAddsTheGoodKeysAndListsTheBad) {
+  Add("b");
+  const std::vector<std::string_view> keys = {"a", "", "b", "a", "c"};
+  BatchResult result;
+  ASSERT_TRUE(queue_->AddBatch(keys, {}, &result).ok());
+  EXPECT_EQ(result.added, 2U);
+  EXPECT_EQ(result.deduplicated, 2U);
+  ASSERT_EQ(result.refused.size(), 1U);
+  EXPECT_EQ(result.refused[0].first, 1U);
+  EXPECT_EQ(result.refused[0].second.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Len(), 3U);
+}
+
+TEST_F(QueueTest, AddBatchOfManyKeysSyncsOnce) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 10000; ++i) {
+    keys.push_back("key-" + std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const uint64_t before = Syncs();
+  BatchResult result;
+  ASSERT_TRUE(queue_->AddBatch(views, {.durability = Durability::kPower}, &result).ok());
+  EXPECT_EQ(result.added, keys.size());
+  EXPECT_EQ(Syncs(), before + 1);
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), keys.size());
+}
+
+TEST_F(QueueTest, WhatABatchAddedBeforeAShutDownIsOnDisk) {
+  QueueOptions options;
+  options.group_of = [this](std::string_view key) {
+    if (key == "key-300") {
+      queue_->ShutDown();
+    }
+    return std::string();
+  };
+  CloseAndOpen(options);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 600; ++i) {
+    keys.push_back("key-" + std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  EXPECT_EQ(queue_->AddBatch(views).code(), StatusCode::kShuttingDown);
+  EXPECT_GT(queue_->Len(), 0U);
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), queue_->Len());
+}
+
+TEST_F(QueueTest, AnEmptyBatchIsFine) { EXPECT_TRUE(queue_->AddBatch({}).ok()); }
+
+// --- Durability ---
+
+TEST_F(QueueTest, ProcessWritesBeforeItReturnsAndPowerSyncs) {
+  const uint64_t syncs = Syncs();
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kProcess}).ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 1U);
+  EXPECT_EQ(Syncs(), syncs);
+  ASSERT_TRUE(queue_->Add("b", {.durability = Durability::kPower}).ok());
+  EXPECT_EQ(Syncs(), syncs + 1);
+}
+
+TEST_F(QueueTest, ADeduplicatedAddIsAsDurableAsItAsksFor) {
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kProcess}).ok());
+  const uint64_t syncs = Syncs();
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kPower}).ok());
+  EXPECT_EQ(Syncs(), syncs + 1);
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kPower}).ok());
+  EXPECT_EQ(Syncs(), syncs + 1);  // It stands already.
+}
+
+TEST_F(QueueTest, DoneWritesNothingByItself) {
+  Add("a");
+  ASSERT_EQ(Get(), "a");
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 1U);
+  ASSERT_TRUE(queue_->Flush(Durability::kProcess).ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 0U);
+}
+
+TEST_F(QueueTest, AFailedWriteIsReportedAndTheKeyStaysQueued) {
+  Add("a");
+  FailWrites();
+  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kNotDurable);
+  EXPECT_EQ(store_->Health().code(), StatusCode::kNotDurable);
+  EXPECT_EQ(queue_->Add("c", {.durability = Durability::kAsync}).code(), StatusCode::kNotDurable);
+  EXPECT_EQ(queue_->Flush().code(), StatusCode::kNotDurable);
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "c");
+  EXPECT_EQ(queue_->Done("b").code(), StatusCode::kNotDurable);
+  EXPECT_EQ(queue_->Counts().processing, 2U);
+  EXPECT_EQ(store_->Close().code(), StatusCode::kNotDurable);
+}
+
+// --- Waiting ---
+
+TEST_F(QueueTest, GetWaitsForAnAdd) {
+  auto key = GetInBackground();
+  Add("a");
+  EXPECT_EQ(key.get(), "a");
+}
+
+TEST_F(QueueTest, GetForTimesOut) {
+  std::string key = "untouched";
+  EXPECT_EQ(queue_->GetFor(milliseconds(1), &key).code(), StatusCode::kTimedOut);
+  EXPECT_EQ(key, "untouched");
+  EXPECT_EQ(queue_->GetFor(microseconds::min(), &key).code(), StatusCode::kTimedOut);
+}
+
+TEST_F(QueueTest, GetWaitsForADirtyKeyToBeDone) {
+  Add("a");
+  ASSERT_EQ(Get(), "a");
+  Add("a");
+  auto key = GetInBackground();
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(key.get(), "a");
+}
+
+TEST_F(QueueTest, EveryWaiterGetsAKey) {
+  std::vector<std::future<std::string>> waiters;
+  for (int i = 0; i < 8; ++i) {
+    waiters.push_back(GetInBackground());
+  }
+  const std::vector<std::string_view> keys = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  ASSERT_TRUE(queue_->AddBatch(keys).ok());
+  std::vector<std::string> got;
+  for (auto& waiter : waiters) {
+    got.push_back(waiter.get());
+  }
+  EXPECT_THAT(got, ::testing::UnorderedElementsAreArray(keys));
+}
+
+// --- Delays ---
+
+TEST_F(QueueTest, ADueKeyIsThereForWhoeverLooks) {
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(5)).ok());
+  clock_.Advance(seconds(5) - microseconds(1));
+  EXPECT_EQ(queue_->Len(), 0U);
+  EXPECT_EQ(Get(), "TimedOut");
+  clock_.Advance(microseconds(1));
+  EXPECT_EQ(queue_->Len(), 1U);
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(QueueTest, TheTimerWakesABlockedGet) {
+  auto key = GetInBackground();
+  ASSERT_TRUE(queue_->AddAfter("late", hours(2)).ok());
+  ASSERT_TRUE(queue_->AddAfter("early", hours(1)).ok());  // Found by the timer, though it slept.
+  clock_.Advance(hours(1));
+  EXPECT_EQ(key.get(), "early");
+}
+
+TEST_F(QueueTest, TheTimerFiresWhatWasDelayedBeforeTheStart) {
+  ASSERT_TRUE(queue_->AddAfter("a", hours(1)).ok());
+  CloseAndOpen();
+  auto key = GetInBackground();
+  clock_.Advance(hours(1));
+  EXPECT_EQ(key.get(), "a");
+}
+
+TEST_F(QueueTest, ManyDueKeysAreAllCounted) {
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(queue_->AddAfter("key-" + std::to_string(i), seconds(1)).ok());
+  }
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(queue_->Len(), 1000U);
+}
+
+TEST_F(QueueTest, DelaysRunOnTheMachinesClockToo) {
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
+  Queue* queue = nullptr;
+  ASSERT_TRUE(store->OpenQueue("q", {}, &queue).ok());
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(queue->AddAfter("a", milliseconds(20)).ok());
+  std::string key;
+  ASSERT_TRUE(queue->Get(&key).ok());
+  EXPECT_EQ(key, "a");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(20));
+}
+
+// --- Failures ---
+
+TEST_F(QueueTest, AddRateLimitedBacksOffByTheDurableCount) {
+  CloseAndOpen({.limiter = std::make_shared<ItemExponentialFailure>(seconds(1), hours(1))});
+  Add("a");
+  for (const int expected : {1, 2, 4, 8, 16}) {
+    ASSERT_EQ(Get(), "a");
+    ASSERT_TRUE(queue_->AddRateLimited("a", "boom").ok());
+    ASSERT_TRUE(queue_->Done("a").ok());
+    CloseAndOpen();  // Neither the count nor the instant may be lost.
+    clock_.Advance(seconds(expected) - microseconds(1));
+    ASSERT_EQ(Get(), "TimedOut");
+    clock_.Advance(microseconds(1));
+  }
+  EXPECT_EQ(queue_->NumRequeues("a"), 5U);
+  ASSERT_TRUE(queue_->Forget("a").ok());
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+class NegativeLimiter final : public Limiter {
+ public:
+  microseconds When(std::string_view, uint64_t, Time) override { return microseconds(-5); }
+};
+
+TEST_F(QueueTest, ALimiterOfTheCallersOwnMayBeWrong) {
+  CloseAndOpen({.limiter = std::make_shared<NegativeLimiter>()});
+  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+  EXPECT_EQ(Get(), "a");
+}
+
+}  // namespace
+}  // namespace wq

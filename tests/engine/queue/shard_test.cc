@@ -1,0 +1,248 @@
+// Shards: one key of a shard at a time, in order, by the worker that serves it.
+
+#include <future>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/state/shard_table.h"
+#include "tests/engine/queue/queue_fixture.h"
+#include "tests/engine/state/state_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::microseconds;
+
+// --- Who serves what ---
+
+TEST(ShardTable, SpreadsTheShardsEvenlyAndMovesAsFewAsPossible) {
+  ShardTable table(10);
+  const uint64_t a = table.Join();
+  EXPECT_EQ(table.Shards(a).size(), 10U);
+  const uint64_t b = table.Join();
+  EXPECT_EQ(table.Shards(a).size(), 5U);
+  EXPECT_EQ(table.Shards(b).size(), 5U);
+  const std::vector<uint32_t> of_b = table.Shards(b);
+  const uint64_t c = table.Join();
+  EXPECT_EQ(table.Shards(c).size(), 3U);
+  EXPECT_THAT(of_b, ::testing::IsSupersetOf(table.Shards(b)));
+  table.Leave(b);
+  EXPECT_EQ(table.Shards(a).size() + table.Shards(c).size(), 10U);
+  EXPECT_EQ(table.Shards(a).size(), 5U);
+}
+
+TEST(ShardTable, WorkersBeyondTheShardsIdleUntilOneLeaves) {
+  ShardTable table(2);
+  const uint64_t a = table.Join();
+  const uint64_t b = table.Join();
+  const uint64_t idle = table.Join();
+  EXPECT_THAT(table.Shards(idle), ::testing::IsEmpty());
+  const std::vector<uint32_t> of_a = table.Shards(a);
+  table.Leave(a);
+  EXPECT_EQ(table.Shards(idle), of_a);
+  table.Leave(b);
+  table.Leave(idle);
+  EXPECT_EQ(table.Shards(table.Join()).size(), 2U);
+}
+
+TEST(ShardOf, IsStable) {
+  // Changing this would move everybody's keys. The values are xxh3 of the bytes, modulo the count.
+  EXPECT_EQ(ShardOf("node-1", 1), 0);
+  EXPECT_EQ(ShardOf("node-1", 65535), 2395);
+  EXPECT_EQ(ShardOf("node-2", 65535), 49463);
+  EXPECT_EQ(ShardOf("", 65535), 31393);
+}
+
+// --- In the state machine ---
+
+class ShardStateTest : public ::testing::Test, public StateFixture {
+ protected:
+  ShardStateTest() { Reopen({.order = Order::kTwoLanes, .shards = 4}); }
+  static uint16_t Shard(std::string_view group) { return ShardOf(group, 4); }
+};
+
+TEST_F(ShardStateTest, OneKeyOfAShardAtATime) {
+  Add("a", {}, "g");
+  Add("b", {}, "g");
+  EXPECT_EQ(Get(Shard("g")), "a");
+  EXPECT_EQ(Get(Shard("g")), "");
+  EXPECT_EQ(Counts(), "1 queued, 1 processing");
+  Done("a");
+  EXPECT_EQ(Get(Shard("g")), "b");
+}
+
+TEST_F(ShardStateTest, AGroupStaysInOrderWhenTheNumberOfShardsChanges) {
+  for (int i = 0; i < 100; ++i) {
+    Add("k" + std::to_string(i), i % 3 == 0 ? kSlowLane : kFastLane, "g" + std::to_string(i % 7));
+  }
+  for (const uint32_t shards : {9U, 1U, 0U, 3U}) {
+    Reopen({.order = Order::kTwoLanes, .shards = shards});
+    EXPECT_EQ(Counts(), "100 queued");
+    std::map<std::string, std::vector<std::string>> by_group;
+    state().ForEachQueued([&by_group](const Item& item) {
+      by_group[std::string(item.group_name()) + LaneName(item.lane)].emplace_back(item.key());
+      return true;
+    });
+    EXPECT_EQ(by_group.size(), 14U) << shards;
+    for (const auto& [group, keys] : by_group) {
+      EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
+        return std::stoi(a.substr(1)) < std::stoi(b.substr(1));
+      })) << group;
+    }
+  }
+}
+
+TEST_F(ShardStateTest, WhatWasProcessingAtACrashComesFirstInItsShard) {
+  Add("a", {}, "g");
+  Add("b", {}, "g");
+  Get(Shard("g"));
+  Crash();
+  EXPECT_EQ(Get(Shard("g")), "a");
+}
+
+// --- Workers ---
+
+class ShardedQueueTest : public QueueTest {
+ protected:
+  ShardedQueueTest() { CloseAndOpen({.group_of = GroupOf, .shards = 4}); }
+
+  // "group/name" -> "group".
+  static std::string GroupOf(std::string_view key) {
+    return std::string(key.substr(0, key.find('/')));
+  }
+
+  std::unique_ptr<Worker> Join() {
+    std::unique_ptr<Worker> worker;
+    EXPECT_TRUE(queue_->Join(&worker).ok());
+    return worker;
+  }
+  static std::string GetNow(Worker& worker) {
+    std::string key;
+    const Status s = worker.GetFor(microseconds(0), &key);
+    return s.ok() ? key : std::string(StatusCodeName(s.code()));
+  }
+};
+
+TEST_F(ShardedQueueTest, KeysGoToWorkersOnly) {
+  Add("g/a");
+  EXPECT_EQ(Get(), "InvalidArgument");
+  EXPECT_EQ(GetNow(*Join()), "g/a");
+}
+
+TEST_F(ShardedQueueTest, AQueueWithoutShardsHasNoWorkers) {
+  CloseAndOpen({});
+  std::unique_ptr<Worker> worker;
+  EXPECT_EQ(queue_->Join(&worker).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ShardedQueueTest, TheGroupIsAskedForOnceAndKept) {
+  auto asked = std::make_shared<int>(0);
+  CloseAndOpen({.group_of =
+                    [asked](std::string_view key) {
+                      ++*asked;
+                      return GroupOf(key);
+                    },
+                .shards = 4});
+  Add("g/a");
+  auto worker = Join();
+  ASSERT_EQ(GetNow(*worker), "g/a");
+  ASSERT_TRUE(queue_->AddRateLimited("g/a", "boom").ok());
+  ASSERT_TRUE(queue_->Done("g/a").ok());
+  worker.reset();
+  EXPECT_EQ(*asked, 1);  // Neither Done nor the requeue asks again.
+}
+
+TEST_F(ShardedQueueTest, AWorkerThatLeavesHandsItsShardsOver) {
+  for (int i = 0; i < 20; ++i) {
+    Add("g" + std::to_string(i) + "/x");
+  }
+  auto stays = Join();
+  auto leaves = Join();
+  EXPECT_EQ(stays->Shards().size(), 2U);
+  const std::string held = GetNow(*leaves);
+  leaves.reset();
+  EXPECT_EQ(stays->Shards(), (std::vector<uint32_t>{0, 1, 2, 3}));
+  std::set<std::string> got;
+  for (std::string key = GetNow(*stays); key != "TimedOut"; key = GetNow(*stays)) {
+    EXPECT_NE(ShardOf(GroupOf(key), 4), ShardOf(GroupOf(held), 4)) << "its shard is not free yet";
+    got.insert(key);
+    ASSERT_TRUE(queue_->Done(key).ok());
+  }
+  ASSERT_TRUE(queue_->Done(held).ok());
+  for (std::string key = GetNow(*stays); key != "TimedOut"; key = GetNow(*stays)) {
+    got.insert(key);
+    ASSERT_TRUE(queue_->Done(key).ok());
+  }
+  EXPECT_EQ(got.size(), 19U);
+}
+
+TEST_F(ShardedQueueTest, DoneWakesTheWorkerOfTheShard) {
+  Add("g/a");
+  Add("g/b");
+  auto worker = Join();
+  ASSERT_EQ(GetNow(*worker), "g/a");
+  auto next = std::async(std::launch::async, [&worker] {
+    std::string key;
+    return worker->Get(&key).ok() ? key : "failed";
+  });
+  ASSERT_TRUE(queue_->Done("g/a").ok());
+  EXPECT_EQ(next.get(), "g/b");
+}
+
+TEST_F(ShardedQueueTest, ShutDownReleasesWorkersWhenAllShardsAreEmpty) {
+  Add("g/a");
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::future<std::string>> ends;
+  std::mutex mu;
+  std::multiset<std::string> got;
+  for (int i = 0; i < 6; ++i) {
+    workers.push_back(Join());
+  }
+  for (const auto& worker : workers) {
+    ends.push_back(std::async(std::launch::async, [&, worker = worker.get()] {
+      std::string key;
+      Status s;
+      while ((s = worker->Get(&key)).ok()) {
+        const std::lock_guard lock(mu);
+        got.insert(key);
+        EXPECT_TRUE(queue_->Done(key).ok());
+      }
+      return std::string(StatusCodeName(s.code()));
+    }));
+  }
+  EXPECT_TRUE(queue_->ShutDownWithDrain(std::chrono::hours(1)).ok());
+  for (auto& end : ends) {
+    EXPECT_EQ(end.get(), "ShuttingDown");
+  }
+  EXPECT_EQ(got, (std::multiset<std::string>{"g/a"}));
+}
+
+// --- For readers ---
+
+TEST_F(ShardStateTest, TheNumberOfShardsIsOnDisk) {
+  const auto on_disk = [this] {
+    storage::QueueStateRecord record;
+    std::string buffer;
+    EXPECT_TRUE(storage::GetQueueState(storage(), kId, &buffer, &record).ok());
+    return record.shards;
+  };
+  EXPECT_EQ(on_disk(), 4U);
+  Add("a", {}, "g");
+  EXPECT_EQ(on_disk(), 4U);
+  Reopen({.shards = 9});
+  EXPECT_EQ(on_disk(), 9U);
+  Reopen({});  // A tool that works without them leaves the note.
+  Add("b", {}, "g");
+  Crash();
+  EXPECT_EQ(on_disk(), 9U);
+}
+
+}  // namespace
+}  // namespace wq

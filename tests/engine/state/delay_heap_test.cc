@@ -1,0 +1,189 @@
+#include "engine/state/delay_heap.h"
+
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/state/item_table.h"
+#include "engine/state/queue_state.h"
+#include "tests/support/environment.h"
+
+namespace wq {
+namespace {
+
+uint64_t DelaySeed() {
+  const uint64_t seed = support::FromEnvironment("WQ_DELAY_SEED", std::random_device()());
+  std::cout << "WQ_DELAY_SEED=" << seed << "\n";
+  return seed;
+}
+
+constexpr size_t kManyDelays = 20'000;  // Above what the heap moves to a run.
+
+// A heap of entries, and the naive picture of it: a map by due time and key.
+class NaiveDelays {
+ public:
+  ~NaiveDelays() {
+    while (!naive_.empty()) {
+      Drop(naive_.begin()->second);
+    }
+  }
+
+  void Push(const std::string& key, int64_t due_us) {
+    Item* item = items_.FindOrInsert(key);
+    item->delay = slabs_.Make();
+    item->delay->item = item;
+    item->delay->due_us = due_us;
+    heap_.Push(item->delay.get());
+    naive_.emplace(std::pair(due_us, key), item);
+  }
+  // Takes out the first one, if it is due. False if the heap and the naive picture differ.
+  bool Fire(int64_t now_us) {
+    const DelayEntry* entry = heap_.Due(now_us);
+    const bool is_due = !naive_.empty() && naive_.begin()->first.first <= now_us;
+    if (entry == nullptr || !is_due) {
+      return entry == nullptr && !is_due;
+    }
+    const bool same = entry->item == naive_.begin()->second;
+    Drop(naive_.begin()->second);
+    return same && heap_.size() == naive_.size();
+  }
+  // Takes out one that may be anywhere.
+  void Cancel(uint64_t number) {
+    auto place = naive_.lower_bound({static_cast<int64_t>(number), {}});
+    if (place != naive_.end()) {
+      Drop(place->second);
+    }
+  }
+  size_t size() const { return naive_.size(); }
+  const DelayHeap& heap() const { return heap_; }
+
+ private:
+  void Drop(Item* item) {
+    naive_.erase({item->delay->due_us, std::string(item->key())});
+    heap_.Remove(std::move(item->delay));
+  }
+
+  Slabs<DelayEntry> slabs_;
+  ItemTable items_;
+  std::map<std::pair<int64_t, std::string>, Item*> naive_;
+  DelayHeap heap_;
+};
+
+TEST(DelayHeap, GivesItsMemoryBack) {
+  NaiveDelays delays;
+  for (size_t i = 0; i < kManyDelays; ++i) {
+    delays.Push("key-" + std::to_string(i), static_cast<int64_t>(i * 7919 % kManyDelays));
+  }
+  const size_t most = delays.heap().capacity();
+  for (size_t i = 0; i < kManyDelays - 10; ++i) {
+    ASSERT_TRUE(delays.Fire(static_cast<int64_t>(i)));
+  }
+  EXPECT_LT(delays.heap().capacity(), most / 16);
+  EXPECT_EQ(delays.heap().size(), 10U);
+}
+
+TEST(DelayHeap, GivesEntriesByTimeThenKeyHoweverManyAreDueAtOnce) {
+  std::mt19937_64 random(DelaySeed());
+  for (const int64_t distinct_times : {1, 100, 1'000'000}) {
+    NaiveDelays delays;
+    const auto push = [&](size_t i, int64_t from_us) {
+      delays.Push("key-" + std::to_string(i),
+                  from_us + static_cast<int64_t>(random() % static_cast<uint64_t>(distinct_times)));
+    };
+    for (size_t i = 0; i < kManyDelays; ++i) {
+      push(i, 0);
+    }
+    // Half are due, then all; meanwhile others come, due before or after those, and some are cancelled.
+    for (size_t i = 0; delays.size() > 0; ++i) {
+      ASSERT_TRUE(delays.Fire(i < kManyDelays ? distinct_times / 2 : distinct_times * 2));
+      if (i < kManyDelays && i % 3 == 0) {
+        push(kManyDelays + i, i % 2 == 0 ? 0 : distinct_times);
+      }
+      if (i % 5 == 0) {
+        delays.Cancel(random() % static_cast<uint64_t>(distinct_times));
+      }
+    }
+  }
+}
+
+TEST(DelayHeap, MayEndWithEntriesThatWereDueAndCancelled) {
+  NaiveDelays delays;
+  for (size_t i = 0; i < kManyDelays; ++i) {
+    delays.Push("key-" + std::to_string(i), static_cast<int64_t>(i));
+  }
+  for (size_t i = 0; i < kManyDelays / 2; ++i) {
+    ASSERT_TRUE(delays.Fire(kManyDelays));
+  }
+  delays.Cancel(kManyDelays - 1);
+  delays.Cancel(kManyDelays - 10);
+  EXPECT_EQ(delays.heap().size(), kManyDelays / 2 - 2);
+}
+
+// --- The queue ---
+
+TEST(DelayHeap, KeysThatAreDueTogetherAreQueuedInOrderAndMayBeCancelledMeanwhile) {
+  QueueState state(1, {.add_cancels_delay = true}, nullptr);
+  const auto key = [](size_t i) { return "key-" + std::to_string(100'000 + i); };
+  for (size_t i = 0; i < kManyDelays; ++i) {
+    const auto delay_us = static_cast<int64_t>(1 + i * 7919 % kManyDelays);
+    state.AddAfter(key(i), delay_us, {}, {.steady_us = 0, .wall_us = 0});
+  }
+  const Time due{.steady_us = 2 * kManyDelays, .wall_us = 2 * kManyDelays};
+  std::vector<std::string> by_time(kManyDelays);
+  for (size_t i = 0; i < kManyDelays; ++i) {
+    by_time[i * 7919 % kManyDelays] = key(i);
+  }
+  for (size_t i = 0; i < 10; ++i) {
+    ASSERT_EQ(state.FireDue(due, 100), 100U);
+  }
+  // Of those that are due and not queued yet: one is cancelled, one added, one made to be ready.
+  EXPECT_TRUE(state.CancelDelay(by_time[5000]));
+  EXPECT_EQ(state.Add(by_time[6000], {}, 0).outcome, AddOutcome::kAdded);
+  EXPECT_TRUE(state.EndDelay(by_time[7000], due));
+  EXPECT_EQ(state.Counts().delayed, kManyDelays - 1003);
+  EXPECT_EQ(state.FireDue(due, kManyDelays), kManyDelays - 1003);
+  EXPECT_FALSE(state.NextDue().has_value());
+
+  std::vector<std::string> should(by_time.begin(), by_time.begin() + 1000);
+  should.push_back(by_time[6000]);
+  should.push_back(by_time[7000]);
+  for (size_t i = 1000; i < kManyDelays; ++i) {
+    if (i != 5000 && i != 6000 && i != 7000) {
+      should.push_back(by_time[i]);
+    }
+  }
+  std::vector<std::string> queued;
+  state.ForEachQueued([&queued](const Item& item) {
+    queued.emplace_back(item.key());
+    return true;
+  });
+  EXPECT_EQ(queued, should);
+}
+
+// --- Slabs ---
+
+TEST(Slabs, GiveObjectsThatDoNotOverlapAndTakeThemInAnyOrder) {
+  std::mt19937_64 random(DelaySeed());
+  Slabs<DelayEntry> slabs;
+  std::vector<DelayPointer> entries;
+  for (size_t round = 0; round < 200'000; ++round) {
+    if (entries.size() < 10'000 && random() % 3 > 0) {
+      entries.push_back(slabs.Make());
+      entries.back()->due_us = reinterpret_cast<int64_t>(entries.back().get());
+      entries.back()->position = static_cast<Position>(entries.back()->due_us);
+    } else if (!entries.empty()) {
+      std::swap(entries[random() % entries.size()], entries.back());
+      ASSERT_EQ(entries.back()->due_us, reinterpret_cast<int64_t>(entries.back().get()));
+      ASSERT_EQ(static_cast<int64_t>(entries.back()->position), entries.back()->due_us);
+      entries.pop_back();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wq

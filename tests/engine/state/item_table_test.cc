@@ -1,0 +1,131 @@
+#include "engine/state/item_table.h"
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace wq {
+namespace {
+
+constexpr size_t kMany = 200'000;
+
+TEST(ItemTable, FindsWhatWasInserted) {
+  ItemTable table;
+  Item* a = table.FindOrInsert("a");
+  EXPECT_EQ(table.FindOrInsert("a"), a);
+  EXPECT_EQ(table.Find("a"), a);
+  EXPECT_EQ(table.Find("b"), nullptr);
+  table.Erase(a);
+  EXPECT_EQ(table.Find("a"), nullptr);
+}
+
+// An item lies in memory for its length, and for a long key in some of its own.
+TEST(ItemTable, KeepsKeysOfEveryLengthApart) {
+  ItemTable table;
+  std::vector<std::string> keys;
+  for (size_t bytes = 1; bytes <= 400; ++bytes) {
+    keys.emplace_back(bytes, 'a');
+    keys.emplace_back(bytes, 'b');
+  }
+  keys.emplace_back(4096, 'c');
+  keys.emplace_back(65'536, 'd');
+  for (const bool again : {false, true}) {
+    for (const std::string& key : keys) {
+      Item* item = table.FindOrInsert(key);
+      EXPECT_TRUE(item->idle());
+      item->sequence = key.size();
+    }
+    for (const std::string& key : keys) {
+      Item* item = table.Find(key);
+      ASSERT_NE(item, nullptr);
+      EXPECT_EQ(item->key(), key);
+      EXPECT_EQ(item->sequence, key.size());
+      if (!again || key.size() % 3 == 0) {  // What stays in the end is the table's to free.
+        item->failures = std::make_unique<FailureEntry>();
+        item->failures->last_error = key;
+        if (!again) {
+          table.Erase(item);
+        }
+      }
+    }
+  }
+}
+
+// As full as it gets, so that items stand far from home and round the end; then in and out at random.
+TEST(ItemTable, HoldsWhatASetHolds) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  ItemTable table;
+  std::unordered_map<std::string, Item*> should;
+  const auto key = [&random] { return "key-" + std::to_string(random() % kMany); };
+  const auto expect_the_same = [&] {
+    size_t items = 0;
+    table.ForEach([&](const Item& item) {
+      ++items;
+      ASSERT_TRUE(should.contains(std::string(item.key())));
+    });
+    ASSERT_EQ(items, should.size());
+    for (const auto& [name, item] : should) {
+      ASSERT_EQ(table.Find(name), item);
+    }
+  };
+  const auto insert = [&](const std::string& name) {
+    Item* item = table.FindOrInsert(name);
+    ASSERT_EQ(item->key(), name);
+    ASSERT_EQ(should.try_emplace(name, item).first->second, item);
+  };
+  while (table.capacity() < size_t{1} << 17 || should.size() < table.capacity() * 3 / 4) {
+    insert(key());
+  }
+  expect_the_same();
+  for (const bool growing : {false, true, false}) {
+    for (size_t i = 0; i < kMany; ++i) {
+      const std::string name = key();
+      if (random() % 4 == (growing ? 1 : 0) || growing == (random() % 2 == 0)) {
+        insert(name);
+      } else if (const auto it = should.find(name); it != should.end()) {
+        ASSERT_EQ(table.Find(name), it->second);
+        table.Erase(it->second);
+        should.erase(it);
+        ASSERT_EQ(table.Find(name), nullptr);
+      }
+      table.Prefetch(name);
+    }
+    expect_the_same();
+  }
+}
+
+TEST(ItemTable, KeysOfEveryLengthStandBehindTheirItems) {
+  ItemTable table;
+  for (size_t bytes = 1; bytes <= 100; ++bytes) {
+    const std::string key(bytes, static_cast<char>(bytes));
+    Item* item = table.FindOrInsert(key);
+    item->shard = 0xffff;
+    EXPECT_EQ(item->key(), key);
+  }
+  const std::string longest(kMaxKeyBytes, 'k');
+  EXPECT_EQ(table.FindOrInsert(longest)->key(), longest);
+}
+
+TEST(ItemTable, GivesItsMemoryBack) {
+  ItemTable table;
+  std::vector<Item*> items;
+  for (size_t i = 0; i < kMany; ++i) {
+    items.push_back(table.FindOrInsert("key-" + std::to_string(i)));
+  }
+  const size_t most = table.capacity();
+  for (size_t i = 0; i < kMany - 10; ++i) {
+    table.Erase(items[i]);
+  }
+  EXPECT_LT(table.capacity(), most / 16);
+  EXPECT_EQ(table.Find("key-" + std::to_string(kMany - 1)), items[kMany - 1]);
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,356 @@
+// A store whose disk fails and comes back, without a restart.
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/engine/queue/queue_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class FailedStoreTest : public QueueTest {
+ protected:
+  FailedStoreTest() { OpenWith({}); }
+
+  // Attempts come with Mend alone, unless the options say otherwise.
+  void OpenWith(StoreOptions options) {
+    store_.reset();
+    options.clock = &clock_;
+    options.flush_interval = std::chrono::hours(1);
+    if (options.on_health == nullptr) {
+      options.recovery_backoff_min = std::chrono::hours(1);
+    }
+    ASSERT_TRUE(
+        Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
+            .ok());
+    ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
+  }
+  void OnDisk(const std::function<void(storage::MemoryDisk&)>& change) {
+    const std::lock_guard lock(disk_->mu);
+    change(*disk_);
+  }
+  void FailWrites() {
+    OnDisk([](auto& disk) { disk.fail_after = 0; });
+  }
+  void DiskIsBack() {
+    OnDisk([](auto& disk) {
+      disk.fail_after = UINT64_MAX;
+      disk.fail_reopen = false;
+      disk.apply_failed = false;
+    });
+  }
+  auto Families() {
+    const std::lock_guard lock(disk_->mu);
+    return disk_->families;
+  }
+  // Ends without another write, as a kill would, and opens what is on disk.
+  void Crash() {
+    FailWrites();
+    store_.reset();
+    DiskIsBack();
+    OpenWith({});
+  }
+};
+
+StatusCode Code(const Status& status) { return status.code(); }
+
+TEST_F(FailedStoreTest, WhatWasDoneMeanwhileIsOnTheDiskAfterwards) {
+  Add("before");
+  ASSERT_EQ(Get(), "before");
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("a", {.lane = kSlowLane})), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(queue_->AddAfter("later", std::chrono::seconds(5))), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(queue_->AddRateLimited("failing", "no route")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(queue_->Quarantine("bad")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(queue_->SetCursor("source", "17")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(queue_->Done("before")), StatusCode::kNotDurable);
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  EXPECT_TRUE(store_->Health().ok());
+  EXPECT_TRUE(queue_->Add("after").ok());
+  Crash();
+  const QueueCounts counts = queue_->Counts();
+  EXPECT_EQ(counts.queued, 2U);
+  EXPECT_EQ(counts.delayed, 2U);
+  EXPECT_EQ(counts.failing, 1U);
+  EXPECT_EQ(counts.quarantined, 1U);
+  EXPECT_EQ(queue_->Cursors().at("source"), "17");
+  EXPECT_EQ(Get(), "after");
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(FailedStoreTest, WhatWasInTheInboxIsOnTheDiskAfterwards) {
+  FailWrites();
+  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kAsync}).ok());
+  EXPECT_FALSE(queue_->Flush().ok());
+  EXPECT_FALSE(queue_->Add("b", {.durability = Durability::kAsync}).ok());
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  ASSERT_TRUE(queue_->Add("c", {.durability = Durability::kAsync}).ok());
+  while (RecordsOnDisk(storage::Family::kDirty) < 3) {  // Without another call.
+    std::this_thread::yield();
+  }
+  Crash();
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "c");
+  EXPECT_EQ(Get(), "TimedOut");
+}
+
+TEST_F(FailedStoreTest, AWholeBatchIsAddedMeanwhile) {
+  FailWrites();
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5000; ++i) {
+    keys.push_back(std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  BatchResult result;
+  EXPECT_EQ(Code(queue_->AddBatch(views, {}, &result)), StatusCode::kNotDurable);
+  EXPECT_EQ(result.added, keys.size());
+  EXPECT_EQ(queue_->Len(), keys.size());
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), keys.size());
+}
+
+TEST_F(FailedStoreTest, AnUntouchedRecordIsNotWrittenAgain) {
+  for (int i = 0; i < 100; ++i) {
+    Add(std::to_string(i));
+  }
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("x")), StatusCode::kNotDurable);
+  DiskIsBack();
+  const uint64_t syncs = Syncs();
+  ASSERT_TRUE(store_->Recover().ok());
+  EXPECT_EQ(Syncs(), syncs + 1);  // One batch, synced.
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 101U);
+}
+
+TEST_F(FailedStoreTest, TheUnknownOutcomeOfTheFailedWriteDoesNotMatter) {
+  Add("held");
+  ASSERT_EQ(Get(), "held");
+  OnDisk([](auto& disk) {
+    disk.fail_after = 0;
+    disk.apply_failed = true;
+  });
+  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 2U);  // It is there nevertheless.
+  EXPECT_EQ(Code(queue_->Remove("a")), StatusCode::kNotDurable);
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 1U);
+}
+
+TEST_F(FailedStoreTest, ASequenceIsNotHandedOutTwice) {
+  Add("a");
+  FailWrites();
+  for (int i = 0; i < 20'000; ++i) {  // Past two high-water marks that never reached the disk.
+    EXPECT_EQ(Code(queue_->Add(std::to_string(i))), StatusCode::kNotDurable);
+  }
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  Crash();
+  Add("last");
+  std::vector<QueuedKey> keys = queue_->List(20'001, 10);
+  ASSERT_EQ(keys.size(), 1U);
+  EXPECT_EQ(keys[0].key, "last");
+}
+
+TEST_F(FailedStoreTest, AnAttemptThatFailsChangesNothing) {
+  Add("a");
+  const auto before = Families();
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("b")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);  // The image fails.
+  OnDisk([](auto& disk) { disk.fail_reopen = true; });
+  EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(queue_->Add("c")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(queue_->Flush()), StatusCode::kNotDurable);
+  EXPECT_EQ(Families(), before);
+  DiskIsBack();
+  EXPECT_TRUE(store_->Recover().ok());
+  EXPECT_TRUE(queue_->Flush().ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 3U);
+}
+
+TEST_F(FailedStoreTest, HealthSaysWhySinceWhenAndWhatWasTried) {
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
+  OnDisk([](auto& disk) { disk.fail_reopen = true; });
+  EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
+  const Status health = store_->Health();
+  EXPECT_EQ(Code(health), StatusCode::kNotDurable);
+  EXPECT_THAT(health.message(),
+              AllOf(HasSubstr("the store failed earlier"),
+                    HasSubstr("not durable since 2023-11-14T22:13:20Z"),
+                    HasSubstr("tried to mend 2 times, at last: IOError: the disk is not back"),
+                    HasSubstr("next attempt in ")));
+  DiskIsBack();
+  EXPECT_TRUE(store_->Recover().ok());
+  EXPECT_TRUE(store_->Health().ok());
+  EXPECT_TRUE(store_->Recover().ok());  // Nothing to do.
+}
+
+TEST_F(FailedStoreTest, MendsByItselfAndTellsTheObserver) {
+  std::promise<Status> failed;
+  std::promise<Status> mended;
+  OpenWith({.recovery_backoff_min = milliseconds(1), .on_health = [&](const Status& status) {
+              (status.ok() ? mended : failed).set_value(status);
+            }});
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(failed.get_future().get()), StatusCode::kNotDurable);
+  DiskIsBack();
+  EXPECT_TRUE(mended.get_future().get().ok());
+  EXPECT_TRUE(store_->Health().ok());
+  EXPECT_TRUE(queue_->Add("b").ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 2U);
+}
+
+TEST_F(FailedStoreTest, TheObserverMayCallTheStore) {
+  std::promise<Status> added;
+  OpenWith({.recovery_backoff_min = milliseconds(1), .on_health = [&](const Status& status) {
+              if (status.ok()) {
+                added.set_value(
+                    queue_->Add("from the observer", {.durability = Durability::kPower}));
+              }
+            }});
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
+  DiskIsBack();
+  EXPECT_TRUE(added.get_future().get().ok());
+}
+
+TEST_F(FailedStoreTest, AQueueIsNotOpenedWhileTheStoreIsFailed) {
+  FailWrites();
+  Queue* other = nullptr;
+  EXPECT_EQ(Code(store_->OpenQueue("other", {}, &other)), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(store_->OpenQueue("other", {}, &other)), StatusCode::kNotDurable);
+  EXPECT_EQ(store_->QueueNames(), (std::vector<std::string>{"q"}));
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
+  EXPECT_TRUE(other->Add("a").ok());
+}
+
+TEST_F(FailedStoreTest, AQueueThatCouldNotBeMadeLeavesNoRecord) {
+  OnDisk([](auto& disk) {
+    disk.fail_after = 0;
+    disk.apply_failed = true;
+  });
+  Queue* other = nullptr;
+  EXPECT_EQ(Code(store_->OpenQueue("first", {}, &other)), StatusCode::kNotDurable);
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  ASSERT_TRUE(
+      store_->OpenQueue("second", {}, &other).ok());  // Has the id that "first" would have had.
+  EXPECT_TRUE(other->Add("a").ok());
+  Crash();
+  EXPECT_EQ(store_->QueueNames(), (std::vector<std::string>{"q", "second"}));
+}
+
+TEST_F(FailedStoreTest, AllQueuesAreMended) {
+  Queue* other = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
+  ASSERT_TRUE(other->Add("x").ok());
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(other->Add("y")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(other->Remove("x")), StatusCode::kNotDurable);
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  Crash();
+  EXPECT_EQ(Get(), "a");
+  ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
+  std::string key;
+  EXPECT_TRUE(other->GetFor(std::chrono::microseconds(0), &key).ok());
+  EXPECT_EQ(key, "y");
+  EXPECT_EQ(other->Len(), 0U);
+}
+
+TEST_F(FailedStoreTest, CloseMendsWhatItCan) {
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
+  DiskIsBack();
+  EXPECT_TRUE(store_->Close().ok());
+  OpenWith({});
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(FailedStoreTest, CloseOfAStoreThatCannotBeMendedSaysSoAgainAndAgain) {
+  FailWrites();
+  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(store_->Close()), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(store_->Close()), StatusCode::kNotDurable);
+  EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
+}
+
+// Threads that work on while the disk comes and goes: what memory holds in the end is on the disk.
+TEST_F(FailedStoreTest, NothingIsLostWhateverTheThreadsDoMeanwhile) {
+  OpenWith({.max_batch_bytes = 2048,
+            .recovery_backoff_min = milliseconds(1),
+            .recovery_backoff_max = milliseconds(2),
+            .on_health = [](const Status&) {}});
+  constexpr int kThreads = 4;
+  constexpr int kKeys = 1500;
+  std::atomic<int> outages = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t, &outages] {
+      std::string key;
+      for (int i = 0; i < kKeys || outages < 10; ++i) {
+        static_cast<void>(queue_->Add(std::to_string(t) + "/" + std::to_string(i),
+                                      {.durability = static_cast<Durability>(i % 3)}));
+        if (i % 2 == 0 && queue_->GetFor(std::chrono::microseconds(0), &key).ok()) {
+          static_cast<void>(queue_->Done(key));
+        }
+      }
+    });
+  }
+  std::atomic<bool> stop = false;
+  std::thread disk([&] {
+    for (bool last = false; !last; ++outages) {
+      last = stop;
+      OnDisk([&](auto& d) {
+        d.fail_after = static_cast<uint64_t>(outages.load() % 7);
+        d.apply_failed = outages % 2 == 0;
+      });
+      // Each outage is seen before it is over.
+      while (queue_->Flush(Durability::kProcess).ok()) {
+        static_cast<void>(queue_->Add("probe"));
+        static_cast<void>(queue_->Remove("probe"));
+      }
+      DiskIsBack();
+      EXPECT_TRUE(store_->Recover().ok());
+    }
+  });
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  stop = true;
+  disk.join();
+  ASSERT_TRUE(store_->Flush(Durability::kProcess).ok());
+  const auto keys = [this] {
+    std::vector<std::string> text;
+    for (const QueuedKey& key : queue_->List(0, SIZE_MAX)) {
+      text.push_back(key.key);
+    }
+    return text;
+  };
+  const std::vector<std::string> in_memory = keys();
+  EXPECT_GE(in_memory.size(), static_cast<size_t>(kThreads * kKeys / 2));
+  Crash();
+  EXPECT_EQ(keys(), in_memory);
+}
+
+}  // namespace
+}  // namespace wq

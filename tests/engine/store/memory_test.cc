@@ -1,0 +1,46 @@
+// What a queue keeps of keys that it does not know any more: nothing.
+
+#include <malloc.h>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/state/queue_state.h"
+
+namespace wq {
+namespace {
+
+size_t AllocatedBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// Keys from `begin` to `end`, each known and forgotten again in every way that there is.
+void PassThrough(int begin, int end, QueueState* state) {
+  const Time now{1'000'000, 1'000'000};
+  for (int i = begin; i < end; ++i) {
+    const std::string key = "a key of a usual length " + std::to_string(i);
+    state->Add(key, {.group = key}, now.wall_us);
+    ASSERT_NE(state->Get(0), nullptr);
+    ASSERT_TRUE(state->Done(key));
+    state->AddAfter(key, 1'000'000, {}, now);
+    ASSERT_TRUE(state->CancelDelay(key));
+    state->AddRateLimited(key, {.delay_us = 0, .error = "an error"}, {}, now);
+    ASSERT_TRUE(state->Remove(key));
+    state->Forget(key);
+    state->Quarantine(key, "an error", now.wall_us);
+    ASSERT_TRUE(state->Drop(key));
+  }
+}
+
+TEST(QueueStateMemory, KeysThatAreForgottenLeaveNothing) {
+  QueueState state(1, {.order = Order::kFair}, nullptr);
+  PassThrough(0, 1000, &state);
+  const size_t before = AllocatedBytes();
+  PassThrough(1000, 21'000, &state);
+  EXPECT_LT(AllocatedBytes(), before + 20'000);
+}
+
+}  // namespace
+}  // namespace wq

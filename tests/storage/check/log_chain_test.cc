@@ -1,0 +1,110 @@
+// Whether logs follow one another, and reach as far as the tables: logs and manifests made by hand.
+#include "base/crc32c.h"
+#include "storage/check/wal_check.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+std::string Little(uint64_t value, size_t bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  return text;
+}
+
+std::string Framed(const std::string& record) {
+  const std::string body = '\x01' + record;
+  return Little(MaskCrc32c(Crc32c(0, body)), 4) + Little(record.size(), 2) + body;
+}
+
+// One batch of `count` changes, of which the look sees the head only.
+std::string Batch(uint64_t sequence, uint32_t count) {
+  return Framed(Little(sequence, 8) + Little(count, 4));
+}
+
+class LogChainTest : public ::testing::Test {
+ protected:
+  LogChainTest() {
+    std::filesystem::create_directory(store_);
+    manifest_.path = store_ + "/MANIFEST-000006";
+    manifest_.number = 6;
+    manifest_.last_sequence = 10;
+    manifest_.families[0] = {"default", 5, {}};
+    manifest_.families[1] = {"dirty", 5, {}};
+  }
+  void Log(int number, const std::string& contents) {
+    WriteFile(store_ + "/00000" + std::to_string(number) + ".log", contents);
+  }
+  Status Check() { return CheckWals(store_, manifest_, nullptr); }
+
+  const TestDirectory dir_;
+  const std::string store_ = dir_ / "store";
+  Manifest manifest_;
+};
+
+TEST_F(LogChainTest, LogsThatFollowOneAnotherAreFine) {
+  Log(4, "of an earlier life");
+  Log(5, Batch(11, 2) + Batch(13, 1));
+  Log(7, Batch(14, 1));
+  Log(8, "");
+  WriteFile(store_ + "/5.txt", "no log");
+  EXPECT_OK(Check());
+}
+
+TEST_F(LogChainTest, AGapBetweenTwoLogs) {
+  Log(5, Batch(11, 2));
+  Log(7, Batch(14, 1));
+  EXPECT_STATUS(kCorruption, "between 000005.log and 000007.log", Check());
+}
+
+TEST_F(LogChainTest, AGapBetweenTablesAndLogs) {
+  Log(5, Batch(12, 1));
+  EXPECT_STATUS(kCorruption, "between " + manifest_.path + " and 000005.log", Check());
+}
+
+TEST_F(LogChainTest, AFamilyThatIsAheadHasTheBeginningInTables) {
+  manifest_.families[1].log_number = 7;
+  Log(5, Batch(9, 4));
+  Log(7, Batch(13, 1));
+  EXPECT_OK(Check());
+  Log(5, Batch(12, 1));
+  EXPECT_STATUS(kCorruption, "between " + manifest_.path + " and 000005.log", Check());
+}
+
+TEST_F(LogChainTest, AnEmptyLogBeforeOneWithRecords) {
+  Log(5, "");
+  Log(7, Batch(11, 1));
+  EXPECT_STATUS(kCorruption, "between 000005.log, which is empty, and 000007.log", Check());
+}
+
+TEST_F(LogChainTest, AnEmptyLogThatAFamilyIsAheadOf) {
+  manifest_.families[1].log_number = 7;
+  Log(5, "");
+  EXPECT_STATUS(kCorruption, "between 000005.log, which is empty, and the tables", Check());
+}
+
+TEST_F(LogChainTest, LogsThatEndBeforeTheTables) {
+  manifest_.families[1].log_number = 7;
+  Log(5, Batch(8, 2));
+  EXPECT_STATUS(kCorruption, "between 000005.log and the tables", Check());
+}
+
+TEST_F(LogChainTest, ARecordThatIsTooShortForABatch) {
+  Log(5, Framed("short"));
+  EXPECT_STATUS(kCorruption, "000005.log, offset 0: a record too short for a batch", Check());
+}
+
+TEST_F(LogChainTest, TheFirstLogIsMissing) {
+  manifest_.number = 9;
+  EXPECT_STATUS(kCorruption, "the write-ahead log is missing", Check());
+  manifest_.first_log_from = Manifest::FirstLogFrom::kChange;
+  EXPECT_STATUS(kCorruption, "the write-ahead log is missing", Check());
+  // The log that was made with the manifest may be the first one.
+  manifest_.first_log_from = Manifest::FirstLogFrom::kAgreement;
+  EXPECT_STATUS(kCorruption, "the write-ahead log is missing", Check());
+  Log(8, Batch(11, 1));
+  EXPECT_OK(Check());
+}
+
+}  // namespace
+}  // namespace wq::storage

@@ -1,0 +1,282 @@
+#include "storage/check/wal_check.h"
+
+#include "base/crc32c.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+TEST(Crc32c, KnownVectors) {
+  EXPECT_EQ(Crc32c(0, ""), 0U);
+  EXPECT_EQ(Crc32c(0, "123456789"), 0xe3069283U);
+  EXPECT_EQ(Crc32c(Crc32c(0, "1234"), "56789"), 0xe3069283U);
+  EXPECT_EQ(Crc32c(0, std::string(32, '\0')), 0x8a9136aaU);  // RFC 3720, B.4.
+  EXPECT_EQ(Crc32c(0, std::string(32, '\xff')), 0x62a8ab43U);
+}
+
+TEST(Crc32c, ByTableIsTheSame) {
+  const std::string bytes(1000, '\x5a');
+  for (size_t size = 0; size < bytes.size(); size += 37) {
+    EXPECT_EQ(Crc32cByTable(7, bytes.substr(0, size)), Crc32c(7, bytes.substr(0, size)));
+  }
+}
+
+// A store that was abandoned with records in its log alone.
+class WalCheckTest : public ::testing::Test {
+ protected:
+  // Writes one batch for each size: key "0", "1", ... with a value of that many bytes.
+  void Write(const std::vector<size_t>& sizes, char filling = 'v') {
+    std::unique_ptr<Storage> storage;
+    ASSERT_OK(OpenNew(store_, &storage));
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      ASSERT_OK(
+          Put(storage.get(), Family::kDirty, std::to_string(i), std::string(sizes[i], filling)));
+    }
+    storage.reset();
+    const std::vector<std::string> logs = FilesWithSuffix(store_, ".log");
+    ASSERT_EQ(logs.size(), 1U);
+    log_ = store_ + "/" + logs[0];
+    bytes_ = ReadFile(log_);
+    WalSummary look;
+    ASSERT_OK(CheckWal(log_, &look));
+    records_ = look.records;
+    EXPECT_EQ(records_, sizes.size() + 1) << "and the store's own record";
+    EXPECT_EQ(look.good_bytes, bytes_.size());
+    EXPECT_FALSE(look.torn);
+  }
+  Status Check() {
+    Manifest manifest;
+    Status status = ReadManifest(store_, &manifest);
+    return status.ok() ? CheckWals(store_, manifest, nullptr) : status;
+  }
+  // How many of the keys a reader sees; they have to be the first ones.
+  uint64_t KeysSeen() {
+    std::unique_ptr<Reader> reader;
+    EXPECT_OK(OpenReader(store_, &reader));
+    uint64_t seen = 0;
+    std::string value;
+    while (reader->Get(Family::kDirty, std::to_string(seen), &value).ok()) ++seen;
+    uint64_t rows = 0;
+    EXPECT_OK(reader->Scan(Family::kDirty, "", "", [&rows](auto, auto) { return ++rows != 0; }));
+    EXPECT_EQ(rows, seen) << "no hole";
+    return seen;
+  }
+  void ExpectEveryFlipIsFound(size_t step) {
+    for (size_t at = 0; at < bytes_.size(); at += step) {
+      for (const int bit : {0, 1, 2, 3, 4, 5, 6, 7}) {
+        std::string flipped = bytes_;
+        flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
+        WriteFile(log_, flipped);
+        EXPECT_EQ(Check().code(), StatusCode::kCorruption) << "byte " << at << ", bit " << bit;
+      }
+    }
+  }
+
+  const TestDirectory dir_;
+  const std::string store_ = dir_ / "store";
+  std::string log_;
+  std::string bytes_;  // Of the log, undamaged.
+  uint64_t records_ = 0;
+};
+
+// In the last record too.
+TEST_F(WalCheckTest, EverySingleFlippedBitIsFound) {
+  Write({1, 10, 100, 5, 50, 0});
+  ExpectEveryFlipIsFound(1);
+}
+
+TEST_F(WalCheckTest, EveryFlippedBitIsFoundInRecordsOverManyBlocks) {
+  Write({40'000, 10, 70'000, 33'000});
+  ExpectEveryFlipIsFound(997);
+}
+
+// What lies between the last record of a block and its end belongs to no record.
+TEST_F(WalCheckTest, UnusedBytesAtTheEndOfABlockDoNotMatter) {
+  Write({});
+  // A header of 7 and a batch of 12 bytes, with tag, family, key and value and their lengths: so
+  // that three bytes of the block are left.
+  const size_t left = 32768 - bytes_.size();
+  const size_t overhead = 7 + 12 + 1 + 1 + 1 + 1 + 3;
+  std::filesystem::remove_all(store_);
+  Write({left - overhead - 3, 20});
+  ASSERT_EQ(bytes_.substr(32765, 3), std::string(3, '\0'));
+  std::string damaged = bytes_;
+  damaged[32766] = 'x';
+  WriteFile(log_, damaged);
+  EXPECT_OK(Check());
+  EXPECT_EQ(KeysSeen(), 2U);
+}
+
+TEST_F(WalCheckTest, EveryTruncationIsATornTail) {
+  Write({1, 10, 100, 5, 50, 0});
+  uint64_t records = 0;
+  for (size_t size = 0; size <= bytes_.size(); ++size) {
+    WriteFile(log_, bytes_.substr(0, size));
+    WalSummary look;
+    ASSERT_OK(CheckWal(log_, &look));
+    EXPECT_OK(Check());
+    EXPECT_GE(look.records, records);
+    EXPECT_EQ(look.torn, look.good_bytes != size);
+    if (size % 23 == 0 && look.records > 0) {
+      EXPECT_EQ(KeysSeen(), look.records - 1);
+    }
+    records = look.records;
+  }
+  EXPECT_EQ(records, records_);
+}
+
+TEST_F(WalCheckTest, TruncationsAcrossBlocksAreTornTails) {
+  Write({40'000, 10, 70'000, 33'000});
+  for (const size_t size :
+       std::vector<size_t>{32'767, 32'768, 32'769, 32'775, 32'776, 65'536, 98'310, 131'072}) {
+    WriteFile(log_, bytes_.substr(0, size));
+    WalSummary look;
+    ASSERT_OK(CheckWal(log_, &look));
+    EXPECT_TRUE(look.torn);
+    EXPECT_OK(Check());
+    EXPECT_EQ(KeysSeen(), look.records - 1);
+  }
+}
+
+TEST_F(WalCheckTest, TheOwnerOpensATornLog) {
+  Write({10, 40'000});
+  WriteFile(log_, bytes_.substr(0, bytes_.size() - 100));
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenExisting(store_, &storage));
+  EXPECT_EQ(Contents(*storage, Family::kDirty), "0=vvvvvvvvvv");
+}
+
+TEST_F(WalCheckTest, TheOwnerAndTheReaderRefuseADamagedLog) {
+  Write({10, 20});
+  std::string damaged = bytes_;
+  damaged[damaged.size() - 1] ^= 1;
+  WriteFile(log_, damaged);
+  std::unique_ptr<Storage> storage;
+  std::unique_ptr<Reader> reader;
+  EXPECT_STATUS(kCorruption, log_ + ", offset ", OpenExisting(store_, &storage));
+  EXPECT_STATUS(kCorruption, log_ + ", offset ", OpenReader(store_, &reader));
+  EXPECT_EQ(ReadFile(log_), damaged);
+}
+
+TEST_F(WalCheckTest, ZerosAtTheEndAreATornTail) {
+  Write({10, 20});
+  for (const size_t zeros : std::vector<size_t>{1, 7, 100, 4096, 100'000}) {
+    WriteFile(log_, bytes_ + std::string(zeros, '\0'));
+    WalSummary look;
+    ASSERT_OK(CheckWal(log_, &look));
+    EXPECT_TRUE(look.torn);
+    EXPECT_EQ(look.records, records_);
+    EXPECT_EQ(KeysSeen(), 2U);
+  }
+}
+
+// What is left of a record of which some sectors were not written before the power went, though the
+// file had its length by then.
+TEST_F(WalCheckTest, ZerosFromASectorToTheEndAreATornTail) {
+  Write({300, 3000, 40'000, 100});
+  uint64_t records = 0;
+  for (size_t zeros = 512; zeros < bytes_.size(); zeros += 512) {
+    SCOPED_TRACE("zeros from " + std::to_string(zeros));
+    std::string left = bytes_.substr(0, zeros);
+    left.resize(bytes_.size() + zeros % 1024 * 100, '\0');
+    WriteFile(log_, left);
+    WalSummary look;
+    ASSERT_OK(CheckWal(log_, &look));
+    EXPECT_TRUE(look.torn);
+    EXPECT_GE(look.records, records);
+    EXPECT_LE(look.good_bytes, zeros);
+    if (look.records != records || zeros % 8192 == 0) {
+      EXPECT_OK(Check());
+      EXPECT_EQ(KeysSeen(), look.records - 1);
+      EXPECT_EQ(ReadFile(log_), left);
+    }
+    records = look.records;
+  }
+  EXPECT_EQ(records, records_ - 1);
+}
+
+TEST_F(WalCheckTest, TheOwnerOpensALogWithZerosInItsLastRecord) {
+  Write({10, 3000});
+  std::fill(bytes_.begin() + 1024, bytes_.end(), '\0');
+  WriteFile(log_, bytes_);
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenExisting(store_, &storage));
+  ASSERT_OK(Put(storage.get(), Family::kDirty, "1", "again"));
+  storage.reset();
+  EXPECT_EQ(KeysSeen(), 2U);
+  ASSERT_OK(OpenExisting(store_, &storage));
+  EXPECT_EQ(Contents(*storage, Family::kDirty), "0=vvvvvvvvvv 1=again");
+}
+
+TEST_F(WalCheckTest, ZerosInARecordWithAnythingBehindThemAreCorruption) {
+  Write({10, 3000, 40'000});
+  for (const size_t behind : std::vector<size_t>{3500, 4096, 32'767, 32'768, 40'000, 100'000}) {
+    std::string damaged = bytes_.substr(0, 1024);
+    damaged.resize(behind, '\0');
+    WriteFile(log_, damaged + "x");
+    EXPECT_STATUS(kCorruption, log_ + ", offset ", Check());
+  }
+  // In the record itself, and in its last sector.
+  std::string damaged = bytes_.substr(0, 1000);
+  damaged.resize(5000, '\0');
+  damaged[bytes_.find(std::string(7, 'v')) + 3000] = 'x';
+  WriteFile(log_, damaged);
+  EXPECT_STATUS(kCorruption, log_ + ", offset ", Check());
+}
+
+TEST_F(WalCheckTest, EveryFlippedBitIsFoundInRecordsThatEndInZeros) {
+  Write({10, 1500}, '\0');
+  ExpectEveryFlipIsFound(13);
+}
+
+TEST_F(WalCheckTest, ZerosWithRecordsBehindThemAreCorruption) {
+  Write({100, 100, 100, 40'000, 100});
+  for (const size_t zeros : std::vector<size_t>{100, 150, 40'000}) {
+    std::string damaged = bytes_;
+    damaged.replace(bytes_.find("1dvvv") - 30, zeros, zeros, '\0');
+    WriteFile(log_, damaged);
+    EXPECT_EQ(Check().code(), StatusCode::kCorruption) << zeros;
+  }
+}
+
+// A header of which nothing is right but that the record seems to go beyond the end of the file.
+TEST_F(WalCheckTest, AnIncompleteRecordWithWholeOnesBehindItIsCorruption) {
+  Write({100, 100, 100});
+  std::string damaged = bytes_;
+  const size_t header = damaged.find("1dvvv") - 23;
+  damaged.replace(header, 7, std::string("\x11\x22\x33\x44\x00\x70\x01", 7));
+  WriteFile(log_, damaged);
+  EXPECT_STATUS(kCorruption, log_, Check());
+}
+
+TEST_F(WalCheckTest, ATornLogBeforeOneThatGoesOnWithoutAGapIsFine) {
+  Write({10, 20, 30});
+  WriteFile(log_, bytes_.substr(0, bytes_.size() - 5));
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenExisting(store_, &storage));
+  ASSERT_OK(Put(storage.get(), Family::kDirty, "2", "again"));
+  storage.reset();
+  // As if the first owner's log had not been removed yet.
+  WriteFile(log_, bytes_.substr(0, bytes_.size() - 5));
+  EXPECT_OK(Check());
+}
+
+// Its records are in tables: whoever opened the store put them there.
+TEST_F(WalCheckTest, ALogThatIsNotNeededAnyMoreMayBeDamaged) {
+  Write({10, 20, 30});
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenExisting(store_, &storage));
+  ASSERT_OK(Put(storage.get(), Family::kDirty, "3", "more"));
+  storage.reset();
+  WriteFile(log_, "rubbish");
+  EXPECT_OK(Check());
+  EXPECT_EQ(KeysSeen(), 4U);
+}
+
+TEST_F(WalCheckTest, ALogThatDoesNotExistIsNotFound) {
+  WalSummary look;
+  EXPECT_EQ(CheckWal(dir_ / "000001.log", &look).code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace wq::storage

@@ -1,0 +1,335 @@
+// Opening a directory as the owner: what is made, what is refused, and that a refusal changes
+// nothing.
+#include <rocksdb/db.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/names.h"
+#include "storage/open.h"
+#include "storage/records.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+class OpenTest : public ::testing::Test {
+ protected:
+  // A store with a queue in it, closed.
+  void MakeStore() {
+    std::unique_ptr<Storage> storage;
+    ASSERT_OK(OpenNew(store_, &storage));
+    MutationBatch batch;
+    PutQueue({"pods", 1, 1}, &batch);
+    ASSERT_OK(storage->Write(batch, true));
+    ASSERT_OK(storage->Close());
+  }
+  Status Open() { return OpenExisting(store_, &storage_); }
+  Status Create() { return OpenNew(store_, &storage_); }
+  Status Read() { return OpenReader(store_, &reader_); }
+
+  // All three ways fail so, and none changes a file.
+  void ExpectRefused(StatusCode code, const std::string& part) {
+    const std::string before = Fingerprint(store_);
+    for (const Status& status : {Open(), Create(), Read()}) {
+      EXPECT_EQ(status.code(), code) << status.message();
+      EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+    }
+    EXPECT_EQ(Fingerprint(store_), before);
+  }
+
+  const TestDirectory dir_;
+  const std::string store_ = dir_ / "store";
+  std::unique_ptr<Storage> storage_;
+  std::unique_ptr<Reader> reader_;
+};
+
+TEST_F(OpenTest, MissingIsNotFoundAndNothingIsMade) {
+  EXPECT_STATUS(kNotFound, store_, Open());
+  EXPECT_STATUS(kNotFound, store_, Read());
+  EXPECT_FALSE(std::filesystem::exists(store_));
+}
+
+TEST_F(OpenTest, CreatesAPrivateDirectory) {
+  ASSERT_OK(Create());
+  struct stat info = {};
+  ASSERT_EQ(lstat(store_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700U);
+  StoreRecord record;
+  ASSERT_OK(GetStore(*storage_, &record));
+  EXPECT_EQ(record.format_version, kFormatVersion);
+  EXPECT_EQ(record.created_at_us, 1'700'000'000'000'000);
+  EXPECT_EQ(ReadFile(store_ + "/FORMAT"), "wq-store 1 " + record.uuid + "\n");
+  EXPECT_EQ(record.uuid.size(), 36U);
+}
+
+TEST_F(OpenTest, StoresHaveDifferentUuids) {
+  std::unique_ptr<Storage> other;
+  ASSERT_OK(Create());
+  ASSERT_OK(OpenNew(dir_ / "other", &other));
+  EXPECT_NE(ReadFile(store_ + "/FORMAT"), ReadFile(dir_ / "other/FORMAT"));
+}
+
+TEST_F(OpenTest, ParentsAreNotMade) {
+  EXPECT_STATUS(kIOError, "a/b", OpenNew(dir_ / "a/b", &storage_));
+}
+
+TEST_F(OpenTest, AnEmptyDirectoryBecomesAStoreOnlyIfAskedFor) {
+  std::filesystem::create_directory(store_);
+  EXPECT_STATUS(kNotFound, "not a wq store", Open());
+  EXPECT_STATUS(kNotFound, "not a wq store", Read());
+  EXPECT_TRUE(FilesIn(store_).empty());
+  std::filesystem::create_directory(store_ + "/lost+found");
+  EXPECT_OK(Create());
+}
+
+TEST_F(OpenTest, ErrorIfExists) {
+  MakeStore();
+  EXPECT_STATUS(
+      kAlreadyExists, store_,
+      OpenStorage(store_, {.create_if_missing = true, .error_if_exists = true}, &storage_));
+  EXPECT_OK(
+      OpenStorage(dir_ / "new", {.create_if_missing = true, .error_if_exists = true}, &storage_));
+}
+
+TEST_F(OpenTest, ASymlinkIsRefusedWithAndWithoutASlash) {
+  MakeStore();
+  ASSERT_EQ(symlink("store", (dir_ / "link").c_str()), 0);
+  for (const std::string& path : {dir_ / "link", dir_ / "link/", dir_ / "link//"}) {
+    EXPECT_STATUS(kInvalidArgument, "symbolic link", OpenExisting(path, &storage_));
+    EXPECT_STATUS(kInvalidArgument, "symbolic link", OpenReader(path, &reader_));
+  }
+  EXPECT_OK(OpenExisting(store_ + "/", &storage_));
+}
+
+// Left by an owner that was killed, at any moment.
+TEST_F(OpenTest, AControlSocketIsNoForeignFile) {
+  std::filesystem::create_directory(store_);
+  WriteFile(store_ + "/OWNER", "");
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string path = store_ + "/" + kControlSocketFile;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  close(fd);
+  EXPECT_OK(Create());
+  EXPECT_OK(storage_->Close());
+  EXPECT_OK(Open());
+  EXPECT_OK(Read());
+}
+
+TEST_F(OpenTest, AFileIsNotAStore) {
+  WriteFile(store_, "text");
+  for (const Status& status : {Open(), Create(), Read()}) {
+    EXPECT_STATUS(kNotFound, "not a wq store", status);
+  }
+  EXPECT_STATUS(kInvalidArgument, "empty", OpenExisting("", &storage_));
+}
+
+TEST_F(OpenTest, ForeignFilesAreRefused) {
+  std::filesystem::create_directory(store_);
+  WriteFile(store_ + "/photo.jpg", "x");
+  const std::string before = Fingerprint(store_);
+  EXPECT_STATUS(kNotFound, "not a wq store", Open());
+  EXPECT_STATUS(kNotFound, "not a wq store", Read());
+  EXPECT_STATUS(kInvalidArgument, "photo.jpg", Create());
+  WriteFile(store_ + "/OWNER", "");
+  EXPECT_STATUS(kInvalidArgument, "photo.jpg", Create());
+  std::filesystem::remove(store_ + "/OWNER");
+  EXPECT_EQ(FilesIn(store_), std::vector<std::string>{"photo.jpg"});
+}
+
+TEST_F(OpenTest, ADatabaseOfSomebodyElseIsRefused) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* db = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, store_, &db).ok());
+  delete db;
+  const std::string before = Fingerprint(store_);
+  EXPECT_STATUS(kNotFound, "not a wq store", Open());
+  EXPECT_STATUS(kNotFound, "not a wq store", Read());
+  EXPECT_STATUS(kInvalidArgument, "it holds", Create());
+  EXPECT_EQ(Fingerprint(store_), before);
+}
+
+TEST_F(OpenTest, AMissingCurrentNeverBecomesANewStore) {
+  MakeStore();
+  std::filesystem::remove(store_ + "/CURRENT");
+  ExpectRefused(StatusCode::kCorruption, "CURRENT");
+}
+
+TEST_F(OpenTest, AMissingLogIsCorruption) {
+  MakeStore();
+  for (const std::string& name : FilesWithSuffix(store_, ".log")) {
+    std::filesystem::remove(store_ + "/" + name);
+  }
+  ExpectRefused(StatusCode::kCorruption, ".log");
+}
+
+TEST_F(OpenTest, AMissingFormatIsCorruptionOnceThereAreQueues) {
+  MakeStore();
+  std::filesystem::remove(store_ + "/FORMAT");
+  ExpectRefused(StatusCode::kCorruption, "FORMAT is missing");
+}
+
+TEST_F(OpenTest, ADamagedFormatIsCorruption) {
+  MakeStore();
+  for (const char* text : {"", "wq-store", "wq-store 1", "wq-store x y\n", "wq-store 1 short\n",
+                           "wq-store 1 01234567-89ab-4cde-8f01-23456789abcd", "hello\n"}) {
+    WriteFile(store_ + "/FORMAT", text);
+    ExpectRefused(StatusCode::kCorruption, "FORMAT");
+  }
+}
+
+TEST_F(OpenTest, AnotherFormatVersionIsNotSupported) {
+  MakeStore();
+  WriteFile(store_ + "/FORMAT", "wq-store 2 and whatever version 2 has to say\n");
+  ExpectRefused(StatusCode::kNotSupported, "format version 2; this wq reads and writes version 1");
+}
+
+TEST_F(OpenTest, TheFormatOfAnotherStoreIsCorruption) {
+  MakeStore();
+  WriteFile(store_ + "/FORMAT", "wq-store 1 01234567-89ab-4cde-8f01-23456789abcd\n");
+  EXPECT_STATUS(kCorruption, "FORMAT says", Open());
+  EXPECT_STATUS(kCorruption, "FORMAT says", Read());
+}
+
+TEST_F(OpenTest, AMissingManifestIsCorruption) {
+  MakeStore();
+  for (const std::string& name : FilesIn(store_)) {
+    if (name.starts_with("MANIFEST-")) std::filesystem::remove(store_ + "/" + name);
+  }
+  EXPECT_STATUS(kCorruption, "MANIFEST", Open());
+  EXPECT_STATUS(kCorruption, "MANIFEST", Create());
+  EXPECT_STATUS(kCorruption, "MANIFEST", Read());
+}
+
+TEST_F(OpenTest, AMissingTableFileIsCorruption) {
+  MakeStore();
+  const std::vector<std::string> tables = FilesWithSuffix(store_, ".sst");
+  ASSERT_FALSE(tables.empty());
+  for (const std::string& name : tables) std::filesystem::remove(store_ + "/" + name);
+  // RocksDB looks for the name of old times last, and reports that.
+  const std::string number = tables[0].substr(0, tables[0].find('.'));
+  EXPECT_STATUS(kCorruption, number, Open());
+  EXPECT_STATUS(kCorruption, number, Read());
+}
+
+TEST_F(OpenTest, ADamagedTableFileIsCorruption) {
+  MakeStore();
+  const std::string table = store_ + "/" + FilesWithSuffix(store_, ".sst").at(0);
+  std::string bytes = ReadFile(table);
+  bytes[10] ^= 1;  // In the first block of records.
+  WriteFile(table, bytes);
+  const auto scan = [](const Reader& reader) {
+    return reader.Scan(Family::kDefault, "", "", [](auto, auto) { return true; });
+  };
+  Status status = Read();
+  if (status.ok()) status = scan(*reader_);
+  EXPECT_STATUS(kCorruption, "checksum", status);
+  status = Open();
+  if (status.ok()) status = scan(*storage_);
+  EXPECT_STATUS(kCorruption, "checksum", status);
+  WriteFile(table, bytes.substr(0, bytes.size() - 1));
+  EXPECT_STATUS(kCorruption, store_, Read());
+  storage_.reset();
+  EXPECT_STATUS(kCorruption, store_, Open());
+}
+
+// The store's database, opened as RocksDB sees it.
+void ChangeFamilies(const std::string& dir, const std::string& add, const std::string& drop) {
+  std::vector<std::string> names;
+  ASSERT_TRUE(rocksdb::DB::ListColumnFamilies({}, dir, &names).ok());
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const std::string& name : names) {
+    descriptors.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open({}, dir, descriptors, &handles, &db).ok());
+  if (!add.empty()) {
+    rocksdb::ColumnFamilyHandle* added = nullptr;
+    ASSERT_TRUE(db->CreateColumnFamily({}, add, &added).ok());
+    handles.push_back(added);
+  }
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    if (handle->GetName() == drop) {
+      ASSERT_TRUE(db->DropColumnFamily(handle).ok());
+    }
+    ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+  }
+  delete db;
+}
+
+TEST_F(OpenTest, AMissingFamilyIsCorruption) {
+  MakeStore();
+  ChangeFamilies(store_, "", "delayed");
+  EXPECT_STATUS(kCorruption, "delayed", Open());
+  EXPECT_STATUS(kCorruption, "delayed", Read());
+}
+
+TEST_F(OpenTest, AnUnknownFamilyIsNotSupported) {
+  MakeStore();
+  ChangeFamilies(store_, "tomorrow", "");
+  EXPECT_STATUS(kNotSupported, "tomorrow", Open());
+  EXPECT_STATUS(kNotSupported, "tomorrow", Read());
+}
+
+// Creation that ended early, step by step: opening refuses, creating finishes it.
+TEST_F(OpenTest, AnInterruptedCreationIsFinished) {
+  std::filesystem::create_directory(store_);
+  WriteFile(store_ + "/OWNER", "");  // Made, and not yet a database.
+  EXPECT_STATUS(kNotFound, "not finished", Open());
+  EXPECT_STATUS(kNotFound, "not finished", Read());
+  ASSERT_OK(Create());
+  EXPECT_OK(storage_->Close());
+  std::filesystem::remove(store_ + "/FORMAT");  // All but FORMAT.
+  StoreRecord first;
+  EXPECT_STATUS(kNotFound, "not finished", Open());
+  EXPECT_STATUS(kNotFound, "not finished", Read());
+  WriteFile(store_ + "/FORMAT.tmp", "wq-st");
+  ASSERT_OK(Create());
+  ASSERT_OK(GetStore(*storage_, &first));
+  EXPECT_EQ(ReadFile(store_ + "/FORMAT"), "wq-store 1 " + first.uuid + "\n");
+}
+
+TEST_F(OpenTest, ADatabaseWithoutAllItsFamiliesIsFinished) {
+  std::filesystem::create_directory(store_);
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* db = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, store_, &db).ok());
+  delete db;
+  WriteFile(store_ + "/OWNER", "1\n");
+  EXPECT_STATUS(kNotFound, "not finished", Open());
+  ASSERT_OK(Create());
+  EXPECT_OK(storage_->Close());
+  EXPECT_OK(Open());
+}
+
+TEST_F(OpenTest, ACleanCloseLeavesNothingToReplay) {
+  MakeStore();
+  for (const std::string& name : FilesWithSuffix(store_, ".log")) {
+    EXPECT_EQ(ReadFile(store_ + "/" + name).size(), 0U) << name;
+  }
+  ASSERT_OK(Open());
+  ASSERT_OK(Put(storage_.get(), Family::kDirty, "k", "v"));
+  EXPECT_OK(storage_->Close());
+  EXPECT_STATUS(kShuttingDown, "closed", Put(storage_.get(), Family::kDirty, "k", "v"));
+}
+
+TEST_F(OpenTest, FilesStayBoundedOverManyOpenings) {
+  MakeStore();
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_OK(Open());
+    ASSERT_OK(Put(storage_.get(), Family::kDirty, "k", std::to_string(i)));
+    if (i % 2 == 0) ASSERT_OK(storage_->Close());
+    storage_.reset();
+  }
+  EXPECT_LT(FilesIn(store_).size(), 40U);
+}
+
+}  // namespace
+}  // namespace wq::storage

@@ -1,0 +1,114 @@
+// What somebody with bad intent could leave in a store's place: links, pipes, foreign directories, file
+// modes that let others in. docs/testing.md lists all rules and where each is tested.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "storage/open.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+class SecurityTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::unique_ptr<Storage> storage;
+    ASSERT_OK(OpenNew(store_, &storage));
+    ASSERT_OK(Put(storage.get(), Family::kDirty, "k", "v"));
+    ASSERT_OK(storage->Close());
+  }
+  std::string First(std::string_view prefix, std::string_view suffix) {
+    for (const std::string& name : FilesIn(store_)) {
+      if (name.starts_with(prefix) && name.ends_with(suffix)) return name;
+    }
+    ADD_FAILURE() << "no such file";
+    return {};
+  }
+  // Puts a link in the place of a file, to where that is now.
+  void MakeLink(const std::string& name) {
+    const std::string elsewhere = dir_ / "elsewhere";
+    std::filesystem::rename(store_ + "/" + name, elsewhere);
+    ASSERT_EQ(symlink(elsewhere.c_str(), (store_ + "/" + name).c_str()), 0);
+  }
+  // Names and bytes, those that links point to as well.
+  std::map<std::string, std::string> Contents() {
+    std::map<std::string, std::string> contents;
+    for (const std::string& name : FilesIn(store_)) contents[name] = ReadFile(store_ + "/" + name);
+    return contents;
+  }
+  // Neither the owner nor a reader opens it, and nothing is changed: not what a link points to either.
+  void ExpectRefused() {
+    const auto before = Contents();
+    std::unique_ptr<Storage> storage;
+    std::unique_ptr<Reader> reader;
+    EXPECT_FALSE(OpenExisting(store_, &storage).ok());
+    EXPECT_FALSE(OpenReader(store_, &reader).ok());
+    EXPECT_TRUE(Contents() == before) << "it was changed";
+  }
+
+  const TestDirectory dir_;
+  const std::string store_ = dir_ / "store";
+};
+
+TEST_F(SecurityTest, AFormatThatIsALinkIsNotFollowed) {
+  MakeLink("FORMAT");
+  ExpectRefused();
+}
+
+TEST_F(SecurityTest, ACurrentThatIsALinkIsNotFollowed) {
+  MakeLink("CURRENT");
+  ExpectRefused();
+}
+
+TEST_F(SecurityTest, AManifestThatIsALinkIsNotFollowed) {
+  MakeLink(First("MANIFEST-", ""));
+  ExpectRefused();
+}
+
+TEST_F(SecurityTest, ALogThatIsALinkIsNotFollowed) {
+  MakeLink(First("", ".log"));
+  ExpectRefused();
+}
+
+TEST_F(SecurityTest, ATableThatIsALinkIsNotFollowed) {
+  MakeLink(First("", ".sst"));
+  ExpectRefused();
+}
+
+// Opening a pipe to read it would wait for a writer for ever.
+TEST_F(SecurityTest, APipeIsNoFile) {
+  for (const std::string& name :
+       {std::string("FORMAT"), std::string("CURRENT"), First("MANIFEST-", ""), First("", ".sst")}) {
+    const std::string path = store_ + "/" + name;
+    const std::string kept = dir_ / "kept";
+    std::filesystem::rename(path, kept);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    std::unique_ptr<Storage> storage;
+    std::unique_ptr<Reader> reader;
+    EXPECT_FALSE(OpenExisting(store_, &storage).ok()) << name;
+    EXPECT_FALSE(OpenReader(store_, &reader).ok()) << name;
+    std::filesystem::remove(path);
+    std::filesystem::rename(kept, path);
+  }
+  std::unique_ptr<Storage> storage;
+  EXPECT_OK(OpenExisting(store_, &storage));
+}
+
+// Others may not even look into it, whatever the process's umask lets through for its files.
+TEST_F(SecurityTest, TheDirectoryIsPrivateUnderAnyUmask) {
+  for (const mode_t mask : {mode_t{0}, mode_t{022}, mode_t{077}}) {
+    const std::string made = dir_ / ("made-" + std::to_string(mask));
+    const mode_t before = umask(mask);
+    std::unique_ptr<Storage> storage;
+    EXPECT_OK(OpenNew(made, &storage));
+    umask(before);
+    struct stat info = {};
+    ASSERT_EQ(lstat(made.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777U, 0700U);
+  }
+}
+
+}  // namespace
+}  // namespace wq::storage

@@ -1,0 +1,146 @@
+#include "storage/rocksdb/append_memtable.h"
+
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <rocksdb/memtablerep.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+// A database beside what it should hold.
+class AppendMemtableTest : public ::testing::Test {
+ protected:
+  AppendMemtableTest() {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    options.allow_concurrent_memtable_write = false;
+    options.memtable_factory = AppendMemtable();
+    rocksdb::DB* db = nullptr;
+    EXPECT_TRUE(rocksdb::DB::Open(options, dir_ / "db", &db).ok());
+    db_.reset(db);
+  }
+
+  void Put(const std::string& key, const std::string& value) {
+    ASSERT_TRUE(db_->Put({}, key, value).ok());
+    should_.insert_or_assign(key, value);
+  }
+  void Erase(const std::string& key) {
+    ASSERT_TRUE(db_->Delete({}, key).ok());
+    should_.erase(key);
+  }
+  void Flush() { ASSERT_TRUE(db_->Flush({}).ok()); }
+
+  void ExpectAllThere() {
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator({}));
+    auto want = should_.begin();
+    for (it->SeekToFirst(); it->Valid(); it->Next(), ++want) {
+      ASSERT_NE(want, should_.end());
+      ASSERT_EQ(it->key().ToString(), want->first);
+      ASSERT_EQ(it->value().ToString(), want->second);
+    }
+    EXPECT_EQ(want, should_.end());
+    auto back = should_.rbegin();
+    for (it->SeekToLast(); it->Valid(); it->Prev(), ++back) {
+      ASSERT_EQ(it->key().ToString(), back->first);
+    }
+    EXPECT_EQ(back, should_.rend());
+  }
+  void ExpectFound(const std::string& key) {
+    std::string value;
+    const rocksdb::Status got = db_->Get({}, key, &value);
+    EXPECT_EQ(got.ok(), should_.contains(key));
+    if (got.ok()) {
+      EXPECT_EQ(value, should_[key]);
+    }
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator({}));
+    it->Seek(key);
+    const auto at_least = should_.lower_bound(key);
+    ASSERT_EQ(it->Valid(), at_least != should_.end());
+    if (it->Valid()) {
+      EXPECT_EQ(it->key().ToString(), at_least->first);
+    }
+    it->SeekForPrev(key);
+    const auto above = should_.upper_bound(key);
+    ASSERT_EQ(it->Valid(), above != should_.begin());
+    if (it->Valid()) {
+      EXPECT_EQ(it->key().ToString(), std::prev(above)->first);
+    }
+  }
+
+  TestDirectory dir_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::map<std::string, std::string> should_;
+};
+
+// Keys that end anywhere in a word, hold zeros, and share beginnings of every length.
+std::string OddKey(std::mt19937* random) {
+  static const std::string parts[] = {std::string(1, '\0'), std::string(8, '\0'), "a", "namespace-",
+                                      "\xff\xff",           "12345678",           "/"};
+  std::string key;
+  for (auto left = (*random)() % 6; left > 0; --left) {
+    key += parts[(*random)() % std::size(parts)];
+  }
+  return key;
+}
+
+TEST_F(AppendMemtableTest, HoldsWhatWasWritten) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int i = 0; i < 3000; ++i) {
+    const std::string key = OddKey(&random);
+    if (random() % 3 == 0) {
+      Erase(key);
+    } else {
+      Put(key, std::to_string(i));
+    }
+    if (random() % 500 == 0) ExpectAllThere();
+    if (random() % 50 == 0) ExpectFound(OddKey(&random));
+    if (random() % 1000 == 0) Flush();
+  }
+  ExpectAllThere();
+  Flush();
+  ExpectAllThere();
+}
+
+TEST_F(AppendMemtableTest, OneKeyWrittenManyTimesIsTheNewest) {
+  for (int i = 0; i < 5000; ++i) Put("the key", std::to_string(i));
+  ExpectAllThere();
+  Flush();
+  ExpectAllThere();
+}
+
+TEST_F(AppendMemtableTest, SortsLongKeysThatDifferAtEveryWord) {
+  std::vector<std::string> keys;
+  std::string key(8, 'm');
+  for (int i = 0; i < 1000; ++i) {
+    keys.push_back(key + "b");
+    key += "aaaaaaaa";
+  }
+  for (const std::string& each : keys) Put(each, "v");
+  ExpectAllThere();
+  Flush();
+  ExpectAllThere();
+}
+
+TEST_F(AppendMemtableTest, ACursorSeesWhatThereWasAtItsFirstSeek) {
+  Put("a", "1");
+  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator({}));
+  it->SeekToFirst();
+  Put("b", "2");
+  ASSERT_TRUE(it->Valid());
+  it->Next();
+  EXPECT_FALSE(it->Valid());
+  ExpectAllThere();
+}
+
+}  // namespace
+}  // namespace wq::storage

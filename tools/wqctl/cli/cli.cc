@@ -1,0 +1,186 @@
+#include "tools/wqctl/cli/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/text/bytes_text.h"
+
+namespace wqctl {
+namespace {
+
+// So much of a wrong value is shown.
+constexpr size_t kShownBytes = 100;
+
+// Help with a usage line that names what CLI11 does not know of: the words that it leaves to us.
+class Formatter : public CLI::Formatter {
+ public:
+  explicit Formatter(std::string usage) : usage_(std::move(usage)) {}
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: " + usage_ + "\n";
+  }
+
+ private:
+  const std::string usage_;
+};
+
+// Reads the words, and turns what CLI11 throws into what we do.
+void ParseWith(CLI::App* app, Words words) {
+  std::reverse(words.begin(), words.end());  // As CLI11 wants them.
+  try {
+    app->parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    throw Help{app->help()};
+  } catch (const CLI::CallForVersion& version) {
+    throw Help{std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    throw UsageError{error.what()};
+  }
+}
+
+// CLI11 would take a text like "[a,b]" apart, as a list. The last one counts, so that a setting, which
+// comes first, is a default.
+CLI::Option* OneText(CLI::Option* option, const std::string& type) {
+  return option->type_name(type)->allow_extra_args(false)->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);
+}
+
+OptionAbout AboutOption(const CLI::Option& option) {
+  OptionAbout about;
+  for (const std::string& name : option.get_snames()) about.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) about.names.push_back("--" + name);
+  if (option.get_items_expected_max() > 0) about.type = option.get_type_name();
+  about.description = option.get_description();
+  about.required = option.get_required();
+  return about;
+}
+
+}  // namespace
+
+struct VerbParser::Cli {
+  CLI::App app;
+};
+
+void Usage(std::string message) { throw UsageError{std::move(message)}; }
+
+std::string KeyOfHex(std::string_view text) {
+  std::optional<std::string> bytes = FromHex(text);
+  if (!bytes) Usage("\"" + std::string(text.substr(0, kShownBytes)) + "\" is not hexadecimal");
+  return *std::move(bytes);
+}
+
+VerbParser::VerbParser(const Verb& verb, std::string* store_dir)
+    : verb_(verb),
+      cli_(new Cli{CLI::App(verb.description, "wqctl " + verb.name)}),
+      store_dir_(store_dir) {
+  cli_->app.allow_extras();
+  cli_->app.formatter(std::make_shared<Formatter>("wqctl [--store DIR] " + verb.name +
+                                                  " [OPTIONS]" + verb.synopsis));
+  cli_->app.footer(verb.examples);
+  OneText(cli_->app.add_option("--store", *store_dir, "The store's directory"), "DIR");
+}
+
+VerbParser::~VerbParser() = default;
+
+void VerbParser::Option(const std::string& name, const std::string& type,
+                        const std::string& description, const std::string& expected,
+                        std::function<bool(const std::string&)> take) {
+  const auto read = [name, expected, take = std::move(take)](const std::string& text) {
+    if (take(text)) return;
+    const std::string shown = text.size() <= kShownBytes ? text : text.substr(0, kShownBytes) + "…";
+    throw CLI::ValidationError(name, "\"" + shown + "\" is not " + expected);
+  };
+  OneText(cli_->app.add_option_function<std::string>(name, read, description), type);
+}
+
+void VerbParser::Required(const std::string& name, const std::string& type,
+                          const std::string& description, std::string* target) {
+  OneText(cli_->app.add_option(name, *target, description), type)->required();
+}
+
+void VerbParser::Flag(const std::string& name, const std::string& description, bool* target) {
+  cli_->app.add_flag(name, *target, description);
+}
+
+void VerbParser::Exclude(const std::string& option, const std::string& other) {
+  cli_->app.get_option(option)->excludes(cli_->app.get_option(other));
+}
+
+Words AskAbout() { return {std::string("\0about", 6)}; }
+
+void VerbParser::UnknownOption(const std::string& word) const {
+  std::vector<std::string> names;
+  for (const OptionAbout& option : About().options) names.push_back(option.names.back());
+  const std::optional<std::string> meant = Nearest(word.substr(0, word.find('=')), names);
+  Usage("unknown option \"" + word + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : ""));
+}
+
+VerbAbout VerbParser::About() const {
+  VerbAbout about;
+  about.name = verb_.name;
+  about.description = verb_.description;
+  about.synopsis = verb_.synopsis;
+  about.examples = verb_.examples;
+  for (const CLI::Option* option : cli_->app.get_options()) {
+    about.options.push_back(AboutOption(*option));
+  }
+  return about;
+}
+
+void VerbParser::Parse(Words words) {
+  if (words == AskAbout()) throw About();
+  ParseWith(&cli_->app, std::move(words));
+  positionals_ = cli_->app.remaining();
+  for (const std::string& word : positionals_) {
+    if (word.size() > 1 && word.front() == '-') UnknownOption(word);
+  }
+  if (store_dir_->empty()) Usage("which store? Give --store DIR or set WQ_STORE");
+}
+
+void AddQueue(VerbParser* parser, std::string* queue) {
+  parser->Required("-q,--queue", "NAME", "The queue", queue);
+}
+
+void AddOnlyQueue(VerbParser* parser, std::optional<std::string>* queue) {
+  parser->Option("-q,--queue", "NAME", "Only this queue", "a queue", [queue](const std::string& q) {
+    *queue = q;
+    return true;
+  });
+}
+
+void AddTextFormat(VerbParser* parser, Format* format) {
+  AddParsed(parser, "-o,--output", "text|json", "Output format", "an output format: text or json",
+            ParseFormat<Format::kText, Format::kJson>, format);
+}
+
+void AddListingFormat(VerbParser* parser, Format* format) {
+  AddParsed(parser, "-o,--output", "table|json|jsonl", "Output format",
+            "an output format: table, json or jsonl",
+            ParseFormat<Format::kTable, Format::kJson, Format::kJsonl>, format);
+}
+
+void NoMore(const Words& words) {
+  if (!words.empty()) Usage("unexpected argument \"" + words.front() + "\"");
+}
+
+Words Concatenate(Words first, const std::optional<Words>& second) {
+  if (second) first.insert(first.end(), second->begin(), second->end());
+  return first;
+}
+
+Words ParseRoot(Words words, const std::string& footer, RootOptions* options) {
+  CLI::App root("wqctl: durable work queues from the shell.", "wqctl");
+  root.formatter(std::make_shared<Formatter>("wqctl [--store DIR] VERB [OPTIONS]..."));
+  root.footer(footer);
+  root.prefix_command();  // The verb and what follows it is left over.
+  OneText(root.add_option("--store", options->store_dir, "The store's directory"), "DIR");
+  root.add_flag("--no-pager", options->no_pager, "Do not show long listings by a pager");
+  root.set_version_flag("--version", "wqctl " WQ_VERSION);
+  ParseWith(&root, std::move(words));
+  return root.remaining();
+}
+
+}  // namespace wqctl

@@ -1,0 +1,226 @@
+#include "tools/wqctl/cli/filter.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "wq/keys.h"
+
+namespace wqctl {
+
+class KeyPattern {
+ public:
+  // Keys are bytes, so a pattern is of bytes: "." is one of them, whatever its value.
+  explicit KeyPattern(const std::string& text) : re_(text, Options()) {}
+
+  bool ok() const { return re_.ok(); }
+  const std::string& error() const { return re_.error(); }
+  bool Matches(std::string_view key) const {
+    return re2::RE2::PartialMatch(re2::StringPiece(key.data(), key.size()), re_);
+  }
+
+ private:
+  static re2::RE2::Options Options() {
+    re2::RE2::Options options(re2::RE2::Latin1);
+    options.set_log_errors(false);
+    options.set_dot_nl(true);
+    return options;
+  }
+  const re2::RE2 re_;
+};
+
+namespace {
+
+using wq::EntryState;
+
+std::optional<wq::EntryStates> ParseStates(std::string_view text) {
+  wq::EntryStates states;
+  while (true) {
+    const size_t comma = text.find(',');
+    const std::optional<EntryState> state = wq::ParseEntryState(text.substr(0, comma));
+    if (!state) return std::nullopt;
+    states.Add(*state);
+    if (comma == std::string_view::npos) return states;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::optional<uint64_t> ParseCount(std::string_view text) {
+  uint64_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return count;
+}
+
+std::optional<SortBy> ParseSortBy(std::string_view text) {
+  constexpr std::pair<std::string_view, SortBy> kNames[] = {{"key", SortBy::kKey},
+                                                            {"age", SortBy::kAge},
+                                                            {"due", SortBy::kDue},
+                                                            {"failures", SortBy::kFailures}};
+  for (const auto& [name, field] : kNames) {
+    if (name == text) return field;
+  }
+  return std::nullopt;
+}
+
+uint64_t FailureCount(const wq::Entry& entry) { return entry.failures ? entry.failures->count : 0; }
+
+int64_t DueUs(const wq::Entry& entry) {
+  return entry.state == EntryState::kDelayed ? entry.ready_at_us
+                                             : std::numeric_limits<int64_t>::max();
+}
+
+struct Selected {
+  std::string queue;
+  wq::Entry entry;
+  uint64_t number = 0;  // In the order of the walk, which decides between equals.
+};
+
+// Whether `a` comes before `b`.
+bool Before(SortBy by, const Selected& a, const Selected& b) {
+  const auto either = [&](const auto& first, const auto& second) {
+    return first != second ? first < second : a.number < b.number;
+  };
+  switch (by) {
+    case SortBy::kKey:
+      return either(a.entry.key, b.entry.key);
+    case SortBy::kAge:
+      return either(AgeBeganUs(a.entry), AgeBeganUs(b.entry));
+    case SortBy::kDue:
+      return either(DueUs(a.entry), DueUs(b.entry));
+    case SortBy::kFailures:
+      return either(~FailureCount(a.entry), ~FailureCount(b.entry));
+  }
+  return false;
+}
+
+using Walk = std::function<wq::Status(const QueueVisitor&)>;
+
+// With a limit no more than that many entries are held at a time.
+wq::Status VisitSorted(const Walk& walk, const Filter& filter, int64_t now_us,
+                       const QueueVisitor& visit) {
+  const auto before = [by = *filter.sort_by](const Selected& a, const Selected& b) {
+    return Before(by, a, b);
+  };
+  const uint64_t limit = filter.limit.value_or(std::numeric_limits<uint64_t>::max());
+  uint64_t number = 0;
+  std::vector<Selected> heap;  // The entry that comes last is on top.
+  wq::Status s = walk([&](const std::string& queue, const wq::Entry& entry) {
+    if (!filter.Matches(entry, now_us)) return true;
+    heap.push_back({queue, entry, number++});
+    std::push_heap(heap.begin(), heap.end(), before);
+    if (heap.size() > limit) {
+      std::pop_heap(heap.begin(), heap.end(), before);
+      heap.pop_back();
+    }
+    return true;
+  });
+  if (!s.ok()) return s;
+  std::sort_heap(heap.begin(), heap.end(), before);
+  for (const Selected& selected : heap) {
+    if (!visit(selected.queue, selected.entry)) break;
+  }
+  return s;
+}
+
+}  // namespace
+
+int64_t AgeBeganUs(const wq::Entry& entry) {
+  switch (entry.state) {
+    case EntryState::kPending:
+    case EntryState::kDelayed:
+      return entry.added_at_us;
+    case EntryState::kFailing:
+      return entry.failures ? entry.failures->first_at_us : 0;
+    case EntryState::kQuarantined:
+      return entry.quarantined_at_us;
+  }
+  return 0;
+}
+
+bool Filter::SelectsAll() const {
+  return states == wq::EntryStates::All() && !lane && !group && prefix.empty() &&
+         match == nullptr && !older_than && !failures_over && !due_within && !limit && !sort_by;
+}
+
+bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
+  if (!states.Has(entry.state) || !entry.key.starts_with(prefix)) return false;
+  const bool placed = entry.state != EntryState::kFailing;
+  if (lane && (!placed || entry.lane != *lane)) return false;
+  if (group && (!placed || entry.group != *group)) return false;
+  if (failures_over && FailureCount(entry) <= *failures_over) return false;
+  // Compared by subtracting from now, which cannot overflow: durations are bounded.
+  if (older_than && AgeBeganUs(entry) >= now_us - older_than->count()) return false;
+  if (due_within &&
+      (entry.state != EntryState::kDelayed || entry.ready_at_us > now_us + due_within->count())) {
+    return false;
+  }
+  return match == nullptr || match->Matches(entry.key);
+}
+
+void AddFilterOptions(VerbParser* parser, Filter* filter, FilterWords* words) {
+  AddParsed(parser, "--state", "STATE[,…]", "Only these: pending, delayed, failing, quarantined",
+            "a list of states: pending, delayed, failing, quarantined", ParseStates,
+            &filter->states);
+  AddParsed(parser, "--lane", "fast|slow|N", "Only this lane",
+            "a lane: fast, slow or a 32-bit integer", wq::ParseLane, &filter->lane);
+  parser->Option("--group", "GROUP", "Only this group; \"\" is none", "a group",
+                 [filter](const std::string& text) {
+                   filter->group = text;
+                   return true;
+                 });
+  parser->Option("--prefix", "BYTES", "Only keys that begin so", "a prefix",
+                 [words](const std::string& text) {
+                   words->prefix = text;
+                   return true;
+                 });
+  parser->Option("--match", "REGEX", "Only keys in which this regular expression (RE2) is found",
+                 "a regular expression of RE2", [filter](const std::string& text) {
+                   auto pattern = std::make_shared<const KeyPattern>(text);
+                   if (!pattern->ok()) return false;
+                   filter->match = std::move(pattern);
+                   return true;
+                 });
+  AddDuration(parser, "--older-than", "Only what has been in its state for longer",
+              &filter->older_than);
+  AddParsed(parser, "--failures-over", "N", "Only keys with more failures", "a number", ParseCount,
+            &filter->failures_over);
+  AddDuration(parser, "--due-within", "Only delayed keys that are due by then",
+              &filter->due_within);
+  AddParsed(parser, "--limit", "N", "At most so many", "a number", ParseCount, &filter->limit);
+  AddParsed(parser, "--sort-by", "key|age|due|failures",
+            "By key, oldest first, soonest first, or most failures first; needs memory",
+            "an order: key, age, due or failures", ParseSortBy, &filter->sort_by);
+  parser->Flag("--hex", "Keys, and --prefix, in hexadecimal", &words->hex);
+}
+
+void FinishFilter(const FilterWords& words, Filter* filter) {
+  filter->prefix = words.hex ? KeyOfHex(words.prefix) : words.prefix;
+}
+
+wq::Status VisitMatching(const wq::StoreView& view, const std::vector<std::string>& queues,
+                         const Filter& filter, int64_t now_us, const QueueVisitor& visit) {
+  const Walk walk = [&](const QueueVisitor& each) {
+    for (const std::string& queue : queues) {
+      bool open = true;
+      wq::Status s = view.ForEachEntry(
+          queue, filter.states, [&](const wq::Entry& entry) { return open = each(queue, entry); });
+      if (!s.ok() || !open) return s;
+    }
+    return wq::Status::Ok();
+  };
+  if (filter.limit == 0U) return wq::Status::Ok();
+  if (filter.sort_by) return VisitSorted(walk, filter, now_us, visit);
+  uint64_t left = filter.limit.value_or(std::numeric_limits<uint64_t>::max());
+  return walk([&](const std::string& queue, const wq::Entry& entry) {
+    if (!filter.Matches(entry, now_us)) return true;
+    return visit(queue, entry) && --left > 0;
+  });
+}
+
+}  // namespace wqctl

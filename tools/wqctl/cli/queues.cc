@@ -1,0 +1,77 @@
+#include "tools/wqctl/cli/queues.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "wq/keys.h"
+
+namespace wqctl {
+namespace {
+
+// Longer words are not compared: nobody mistypes them.
+constexpr size_t kMaxWordBytes = 64;
+
+// How many letters must be put in, left out, replaced or swapped with their neighbour.
+size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& names) {
+  if (word.empty() || word.size() > kMaxWordBytes) return std::nullopt;
+  std::pair<size_t, const std::string*> best{std::max<size_t>(1, word.size() / 3) + 1, nullptr};
+  for (const std::string& name : names) {
+    if (name.size() > kMaxWordBytes) continue;
+    const size_t distance = Distance(word, name);
+    if (distance < std::min(best.first, word.size())) {
+      best = {distance, &name};
+    }
+  }
+  return best.second == nullptr ? std::nullopt : std::optional(*best.second);
+}
+
+wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& names) {
+  std::string message = "no queue \"" + wq::EscapeKey(queue) + "\"";
+  if (const auto meant = Nearest(queue, names)) {
+    message += "; did you mean \"" + wq::EscapeKey(*meant) + "\"?";
+  }
+  return wq::Status::NotFound(message);
+}
+
+wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,
+                          wq::Status status) {
+  std::unique_ptr<wq::StoreView> view;
+  if (status.code() != wq::StatusCode::kNotFound || !wq::StoreView::Open(store_dir, &view).ok()) {
+    return status;
+  }
+  std::vector<std::string> names;
+  wq::Status s = QueuesOf(*view, queue, &names);
+  return s.ok() ? status : s;
+}
+
+wq::Status QueuesOf(const wq::StoreView& view, const std::optional<std::string>& queue,
+                    std::vector<std::string>* names) {
+  *names = view.QueueNames();
+  if (!queue) return wq::Status::Ok();
+  if (!std::binary_search(names->begin(), names->end(), *queue)) {
+    return NoSuchQueue(*queue, *names);
+  }
+  *names = {*queue};
+  return wq::Status::Ok();
+}
+
+}  // namespace wqctl

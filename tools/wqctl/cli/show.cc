@@ -1,0 +1,53 @@
+#include "tools/wqctl/cli/show.h"
+
+#include <chrono>
+
+#include "tools/wqctl/text/bytes_text.h"
+#include "tools/wqctl/text/duration.h"
+#include "wq/keys.h"
+
+namespace wqctl {
+namespace {
+
+std::optional<bool> ParseTimes(std::string_view text) {
+  if (text == "relative") return false;
+  if (text == "absolute") return true;
+  return std::nullopt;
+}
+
+std::string AgeBetween(int64_t from_us, int64_t to_us) {
+  int64_t us = 0;
+  // Times that no clock shows, as a damaged record may hold them.
+  if (__builtin_sub_overflow(to_us, from_us, &us)) return "?";
+  return FormatAge(std::chrono::microseconds{us});
+}
+
+}  // namespace
+
+std::string Show::Key(std::string_view key) const { return hex ? ToHex(key) : wq::EscapeKey(key); }
+
+std::string Show::Age(int64_t then_us) const {
+  return absolute ? FormatTime(then_us) : AgeBetween(then_us, now_us);
+}
+
+std::string Show::Ago(int64_t then_us) const {
+  return absolute ? FormatTime(then_us) : AgeBetween(then_us, now_us) + " ago";
+}
+
+std::string Show::Until(int64_t then_us) const {
+  if (absolute) return FormatTime(then_us);
+  return then_us <= now_us ? "due" : "in " + AgeBetween(now_us, then_us);
+}
+
+void AddNow(VerbParser* parser, Show* show) {
+  AddParsed(parser, "--now", "TIME", "Look at the store as if it were this time, in RFC 3339",
+            "a time, such as 2026-01-31T12:00:00Z", ParseTime, &show->now_us);
+}
+
+void AddTimeOptions(VerbParser* parser, Show* show) {
+  AddParsed(parser, "--times", "relative|absolute", "How tables show times", "relative or absolute",
+            ParseTimes, &show->absolute);
+  AddNow(parser, show);
+}
+
+}  // namespace wqctl

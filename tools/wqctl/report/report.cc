@@ -1,0 +1,130 @@
+// wqctl report: a store as one HTML page, to look at and to pass on. Changes nothing in the store.
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/report/report_page.h"
+#include "tools/wqctl/report/report_rows.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/new_file.h"
+#include "tools/wqctl/text/output.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kDefaultRows = 500;
+constexpr size_t kMaxRows = 10'000;
+
+constexpr const char* kReportExamples =
+    R"(What stands out, the numbers of wqctl inspect as charts, and a table of the keys that
+somebody looks for, which can be searched and sorted. One file that fetches nothing, for a
+browser, a printer or a ticket. FILE appears when it is complete; one that is there is
+replaced at that moment. "-" is standard output. Works beside a living owner and after a
+crash, and changes nothing.
+
+Examples:
+  wqctl report -o pods.html
+  wqctl report -q pods --limit 2000 --title "pods, Monday night" -o pods.html
+  wqctl --store night report --now 2026-01-31T03:12:00Z -o night.html
+  wqctl report -o - | ssh desk 'cat > pods.html')";
+
+struct ReportArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  std::string file;
+  std::string title;  // Empty: made of the store's name.
+  size_t limit = kDefaultRows;
+  Show show;
+};
+
+std::optional<size_t> ParseRowLimit(std::string_view text) {
+  size_t limit = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, limit);
+  if (error != std::errc() || stop != end || limit > kMaxRows) return std::nullopt;
+  return limit;
+}
+
+std::string TitleOf(const ReportArgs& args) {
+  if (!args.title.empty()) return args.title;
+  std::error_code error;
+  const std::filesystem::path dir = std::filesystem::weakly_canonical(args.store_dir, error);
+  std::string title = error || !dir.has_filename() ? args.store_dir : dir.filename().string();
+  return args.queue ? *args.queue + " in " + title : title;
+}
+
+wq::Status MakeReport(const wq::StoreView& view, const ReportArgs& args,
+                      const std::vector<std::string>& names, Report* report) {
+  report->title = TitleOf(args);
+  report->store = view.info();
+  report->show = args.show;
+  const size_t wanted = RowsWanted(args.limit, names.size());
+  const wq::SummaryOptions options{
+      .top_failing = wanted, .top_oldest = wanted, .now_us = args.show.now_us};
+  for (const std::string& name : names) {
+    wq::Status s = view.Summarize(name, options, &report->queues.emplace_back());
+    if (!s.ok() || Interrupted()) return s;
+  }
+  return PickRows(view, report->queues, args.limit, args.show.now_us, &report->rows);
+}
+
+int Run(const ReportArgs& args) {
+  const InterruptScope interrupts;
+  std::unique_ptr<wq::StoreView> view;
+  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
+  std::vector<std::string> names;
+  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
+  // Made first: that it cannot be is said before the work is done.
+  NewFile file;
+  const bool to_stdout = args.file == "-";
+  wq::Status s = to_stdout ? wq::Status::Ok() : file.Open(args.file);
+  Report report;
+  if (s.ok()) s = MakeReport(*view, args, names, &report);
+  if (Interrupted()) return kExitFailure;
+  if (!s.ok()) return Fail(s);
+  const std::string page = RenderReport(report);
+  if (to_stdout) {
+    Output out;
+    out.Write(page);
+    return out.Finish(kExitOk);
+  }
+  s = file.Write(page);
+  if (s.ok() && Interrupted()) return kExitFailure;
+  if (s.ok()) s = file.Commit();
+  return s.ok() ? static_cast<int>(kExitOk) : Fail(s);
+}
+
+}  // namespace
+
+Command ParseReport(const Input& input) {
+  ReportArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser({"report", "Writes a page that shows the queues.", "", kReportExamples},
+                    &args.store_dir);
+  parser.Required("-o,--output", "FILE", "Where to; - is standard output", &args.file);
+  AddOnlyQueue(&parser, &args.queue);
+  parser.Option("--title", "TEXT", "What it is called; default: as the store's directory",
+                "a title", [&args](const std::string& text) {
+                  args.title = text;
+                  return true;
+                });
+  AddParsed(&parser, "--limit", "N",
+            "At most so many keys in its table; default 500, at most 10000", "a number up to 10000",
+            ParseRowLimit, &args.limit);
+  parser.Flag("--hex", "Keys in hexadecimal", &args.show.hex);
+  AddNow(&parser, &args.show);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  if (args.file.empty()) Usage("which file? -o FILE, or -o - for standard output");
+  return args;
+}
+
+}  // namespace wqctl

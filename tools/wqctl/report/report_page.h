@@ -1,0 +1,41 @@
+// The page that wqctl report writes: one HTML document that needs nothing from outside.
+//
+//   report.title = "pods, 3 am"; …
+//   wq::Status s = file.Write(RenderReport(report));
+//
+// A pure function of plain values. Its size is bounded, whatever the store holds: keys, errors,
+// groups and the number of queues with a section of their own are cut, and the page says where.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/report/report_rows.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+
+struct Report {
+  std::string title;
+  wq::StoreInfo store;
+  std::vector<wq::QueueSummary> queues;
+  std::vector<ReportRow> rows;
+  Show show;
+};
+
+std::string RenderReport(const Report& report);
+
+// Parts of it. report_queue.cc:
+std::string RenderQueues(const Report& report);  // A row for each.
+std::string RenderQueue(const wq::QueueSummary& queue, const Show& show);
+// report_table.cc: the searchable table of keys.
+std::string RenderKeys(const Report& report);
+// report_look.cc: what is the same on every page.
+std::string_view ReportStyle();
+std::string_view ReportScript();
+std::string
+ReportPolicy();  // The Content-Security-Policy, which lets these two through and nothing else.
+
+}  // namespace wqctl

@@ -1,0 +1,218 @@
+#include "tools/wqctl/report/story.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "tools/wqctl/report/bars.h"
+#include "tools/wqctl/text/duration.h"
+#include "wq/keys.h"
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kDefaultColumns = 80;
+constexpr size_t kMaxColumns = 160;
+constexpr size_t kMaxBar = 40;
+constexpr size_t kLabelColumns = 14;  // Of the lines of a histogram, with what is in front.
+constexpr size_t kCountColumns = 10;
+constexpr size_t kLanesShown = 8;
+
+std::string Padded(std::string text, size_t columns) {
+  text.resize(std::max(columns, text.size()), ' ');
+  return text;
+}
+
+std::string RightAligned(const std::string& text, size_t columns) {
+  return std::string(columns > text.size() ? columns - text.size() : 0, ' ') + text;
+}
+
+// From the first line that is not 0 to the last.
+void PrintBars(const std::string& title, const Bars& bars, size_t columns, Output* out) {
+  const auto counts = [](const Bar& bar) { return bar.count > 0; };
+  const auto first = std::find_if(bars.begin(), bars.end(), counts);
+  const auto last = std::find_if(bars.rbegin(), bars.rend(), counts).base();
+  if (first == bars.end()) return;
+  out->Write("\n  " + title + "\n");
+  uint64_t most = 1;
+  for (const Bar& bar : bars) most = std::max(most, bar.count);
+  const size_t used = 4 + kLabelColumns + kCountColumns + 2;
+  const size_t width = std::min(kMaxBar, columns > used + 5 ? columns - used : 5);
+  for (auto bar = first; bar != last; ++bar) {
+    const uint64_t count = bar->count;
+    // Whatever is there shows.
+    const auto length =
+        std::max<size_t>(count > 0 ? 1 : 0, static_cast<size_t>(static_cast<double>(width) *
+                                                                static_cast<double>(count) /
+                                                                static_cast<double>(most)));
+    out->Write("    " + Padded(bar->label, kLabelColumns) +
+               RightAligned(std::to_string(count), kCountColumns) +
+               (length == 0 ? "" : "  " + std::string(length, '#')) + "\n");
+  }
+}
+
+// "fast 2, slow 1, 7 3": of many lanes the highest.
+std::string LanesText(const wq::QueueSummary& queue) {
+  std::string text;
+  uint64_t hidden = queue.other_lanes;
+  size_t shown = 0;
+  for (const auto& [lane, count] : queue.lanes) {
+    if (++shown > kLanesShown) {
+      hidden += count;
+      continue;
+    }
+    text += (text.empty() ? "" : ", ") + wq::LaneName(lane) + " " + std::to_string(count);
+  }
+  if (hidden > 0) text += ", others " + std::to_string(hidden);
+  return text;
+}
+
+void Line(const std::string& label, const std::string& text, Output* out) {
+  out->Write("  " + Padded(label, kLabelColumns) + text + "\n");
+}
+
+std::string CountAnd(uint64_t count, const std::string& more) {
+  const std::string text = std::to_string(count);
+  return more.empty() ? text : Padded(text, 8) + "  " + more;
+}
+
+void PrintFailing(const wq::QueueSummary& queue, const Show& show, size_t columns, Output* out) {
+  if (queue.top_failing.empty()) return;
+  out->Write("\n  most failures, and the last error\n");
+  for (const wq::FailingKey& failing : queue.top_failing) {
+    const wq::FailureInfo& failures = failing.failures;
+    out->Write("    " + Padded(std::to_string(failures.count) + "x", 6) + show.Key(failing.key) +
+               ", " + show.Ago(failures.last_at_us) + "\n");
+    if (failures.last_error.empty()) continue;
+    out->Write("          " + wq::EscapeKey(failures.last_error, columns - 12) + "\n");
+  }
+}
+
+void PrintDepths(const std::string& title, const wq::GroupDepths& depths, Output* out) {
+  if (depths.top.empty()) return;
+  const std::string count = depths.max_error > 0
+                                ? "more than " + std::to_string(wq::kMaxSummaryGroups)
+                                : std::to_string(depths.count);
+  out->Write("\n  " + title + ", the deepest of " + count + "\n");
+  for (const wq::GroupDepth& group : depths.top) {
+    // Too low by so much at most.
+    const std::string error =
+        depths.max_error > 0 ? " to " + std::to_string(group.pending + depths.max_error) : "";
+    out->Write("    " + Padded(std::to_string(group.pending) + error, kCountColumns) +
+               wq::EscapeKey(group.group) + "\n");
+  }
+}
+
+void PrintCursors(const wq::QueueSummary& queue, Output* out) {
+  if (queue.cursors.empty()) return;
+  out->Write("\n  cursors\n");
+  for (const auto& [name, bytes] : queue.cursors) {
+    out->Write("    " + wq::EscapeKey(name) + ", " + std::to_string(bytes) + " bytes\n");
+  }
+  if (queue.other_cursors > 0) {
+    out->Write("    and " + std::to_string(queue.other_cursors) + " more\n");
+  }
+}
+
+void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns, Output* out) {
+  out->Write("\nqueue " + wq::EscapeKey(queue.name) + "\n");
+  Line("pending", CountAnd(queue.pending, LanesText(queue)), out);
+  const auto next = queue.next_ready_at_us;
+  Line("delayed", CountAnd(queue.delayed, next ? "next " + show.Until(*next) : ""), out);
+  Line("failing", std::to_string(queue.failing), out);
+  Line("quarantined", std::to_string(queue.quarantined), out);
+  Line("paused", StoryPause(queue, show), out);
+  if (queue.shards > 0) Line("shards", std::to_string(queue.shards), out);
+  const auto oldest = queue.oldest_added_at_us;
+  if (oldest) Line("oldest", show.Age(*oldest) + " pending", out);
+  PrintBars("pending for", AgeBars(queue), columns, out);
+  PrintBars("due", DueBars(queue), columns, out);
+  PrintBars("delayed by", DelayBars(queue), columns, out);
+  PrintBars("failures of a key", FailureBars(queue), columns, out);
+  PrintFailing(queue, show, columns, out);
+  PrintDepths("pending by group", queue.groups, out);
+  PrintDepths("pending by namespace", queue.namespaces, out);
+  PrintCursors(queue, out);
+}
+
+void PrintStore(const wq::StoreInfo& store, const Show& show, Output* out) {
+  const auto line = [out](const std::string& label, const std::string& text) {
+    out->Write(Padded(label, 9) + text + "\n");
+  };
+  line("store", wq::EscapeKey(store.dir, 4096));
+  line("uuid", wq::EscapeKey(store.uuid));
+  line("format", std::to_string(store.format_version));
+  line("made", show.Ago(store.created_at_us));
+  if (store.snapshot_at_us != 0) line("snapshot", "taken " + show.Ago(store.snapshot_at_us));
+  line("owner", OwnerText(store));
+  if (store.opened_at_us != 0) line("opened", show.Ago(store.opened_at_us));
+  if (store.written_at_us != 0) line("written", show.Ago(store.written_at_us));
+  line("files", FilesText(store));
+}
+
+}  // namespace
+
+size_t Columns() {
+  size_t columns = 0;
+  if (const char* text = std::getenv("COLUMNS")) {
+    std::from_chars(text, text + std::strlen(text), columns);
+  }
+  winsize size = {};
+  if (columns == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  // Behind a pager.
+  if (columns == 0 && OnTerminal() && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
+    columns = size.ws_col;
+  }
+  return columns == 0 ? kDefaultColumns : std::clamp<size_t>(columns, 40, kMaxColumns);
+}
+
+std::string FormatBytes(uint64_t bytes) {
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  auto value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  std::array<char, 32> text{};
+  const int n = std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
+  return {text.data(), static_cast<size_t>(n)};
+}
+
+std::string StoryPause(const wq::QueueSummary& queue, const Show& show) {
+  if (!queue.PausedAt(show.now_us)) return "no";
+  if (!queue.paused_until_us) return "yes, until resume";
+  return "yes, and goes on " + show.Until(*queue.paused_until_us);
+}
+
+std::string OwnerText(const wq::StoreInfo& store) {
+  if (store.owner_pid == 0) return "none so far";
+  const std::string pid = "pid " + std::to_string(store.owner_pid);
+  if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
+  if (store.owner_alive) return pid + ", running";
+  if (store.owner_closed) return pid + ", closed it cleanly";
+  return pid + ", is gone and did not close it";
+}
+
+std::string FilesText(const wq::StoreInfo& store) {
+  std::string text = "log " + FormatBytes(store.wal_bytes);
+  for (const auto& [family, bytes] : store.family_bytes) {
+    if (bytes > 0) text.append(", ").append(family).append(" ").append(FormatBytes(bytes));
+  }
+  return text;
+}
+
+void PrintStory(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                const Show& show, size_t columns, Output* out) {
+  PrintStore(store, show, out);
+  for (const wq::QueueSummary& queue : queues) PrintQueue(queue, show, columns, out);
+}
+
+}  // namespace wqctl

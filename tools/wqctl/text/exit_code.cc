@@ -1,0 +1,36 @@
+#include "tools/wqctl/text/exit_code.h"
+
+#include "tools/wqctl/text/log.h"
+
+namespace wqctl {
+
+ExitCode ExitCodeOf(const wq::Status& status) {
+  switch (status.code()) {
+    case wq::StatusCode::kOk:
+      return kExitOk;
+    case wq::StatusCode::kInvalidArgument:
+      return kExitUsage;
+    case wq::StatusCode::kNotFound:
+      return kExitNotFound;
+    case wq::StatusCode::kLocked:
+      return kExitLocked;
+    case wq::StatusCode::kCorruption:
+      return kExitCorruption;
+    case wq::StatusCode::kAlreadyExists:
+    case wq::StatusCode::kNotProcessing:
+    case wq::StatusCode::kShuttingDown:
+    case wq::StatusCode::kTimedOut:
+    case wq::StatusCode::kNotDurable:
+    case wq::StatusCode::kIOError:
+    case wq::StatusCode::kNotSupported:
+      return kExitFailure;
+  }
+  return kExitFailure;
+}
+
+int Fail(const wq::Status& status) {
+  LogError(status.message().empty() ? status.ToString() : status.message());
+  return ExitCodeOf(status);
+}
+
+}  // namespace wqctl

@@ -1,0 +1,242 @@
+#include "tools/wqctl/text/json.h"
+
+#include <algorithm>
+
+#include "tools/wqctl/text/dump_line.h"
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/json_fields.h"
+#include "wq/keys.h"
+
+namespace wqctl {
+namespace {
+
+constexpr int kIndent = 2;
+
+Json StoreJson(const wq::StoreInfo& store) {
+  Json json;
+  SetBytes("dir", store.dir, &json);
+  json["uuid"] = store.uuid;
+  json["format_version"] = store.format_version;
+  json["created_at"] = FormatTime(store.created_at_us);
+  json["snapshot_at"] = store.snapshot_at_us == 0 ? Json() : Json(FormatTime(store.snapshot_at_us));
+  json["owner_pid"] = store.owner_pid == 0 ? Json() : Json(store.owner_pid);
+  json["owner_alive"] = store.owner_alive;
+  json["owner_closed"] = store.owner_closed;
+  json["opened_at"] = store.opened_at_us == 0 ? Json() : Json(FormatTime(store.opened_at_us));
+  json["written_at"] = store.written_at_us == 0 ? Json() : Json(FormatTime(store.written_at_us));
+  json["wal_bytes"] = store.wal_bytes;
+  Json& families = json["family_bytes"] = Json::object();
+  for (const auto& [family, bytes] : store.family_bytes) families[family] = bytes;
+  return json;
+}
+
+Json LanesJson(const wq::QueueSummary& queue) {
+  Json lanes = Json::object();
+  // Both named lanes always, so that a script need not ask first.
+  lanes[wq::LaneName(wq::kFastLane)] = 0;
+  lanes[wq::LaneName(wq::kSlowLane)] = 0;
+  for (const auto& [lane, count] : queue.lanes) lanes[wq::LaneName(lane)] = count;
+  return lanes;
+}
+
+Json DepthsJson(const wq::GroupDepths& depths, const std::string& name) {
+  Json json;
+  json["count"] = depths.count;
+  json["max_error"] = depths.max_error;
+  Json& top = json["top"] = Json::array();
+  for (const wq::GroupDepth& group : depths.top) {
+    Json& item = top.emplace_back();
+    SetBytes(name, group.group, &item);
+    item["pending"] = group.pending;
+  }
+  return json;
+}
+
+// [{"up_to": bound, "count": n}, …]; the last one has no bound.
+template <typename T, size_t N, typename Bound>
+Json HistogramJson(const wq::Histogram<T, N>& histogram, const std::array<T, N>& bounds,
+                   const std::string& name, const Bound& bound) {
+  Json json = Json::array();
+  for (size_t i = 0; i <= N; ++i) {
+    json.push_back(
+        {{name, i < N ? Json(bound(bounds[i])) : Json()}, {"count", histogram.counts[i]}});
+  }
+  return json;
+}
+
+Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
+  Json json;
+  json["name"] = queue.name;
+  json["pending"] = queue.pending;
+  json["delayed"] = queue.delayed;
+  json["failing"] = queue.failing;
+  json["quarantined"] = queue.quarantined;
+  json["paused"] = queue.PausedAt(now_us);
+  const auto until = queue.paused_until_us;
+  json["paused_until"] = until ? Json(FormatTime(*until)) : Json();
+  json["lanes"] = LanesJson(queue);
+  if (queue.other_lanes > 0) json["other_lanes"] = queue.other_lanes;
+  json["groups"] = DepthsJson(queue.groups, "group");
+  json["namespaces"] = DepthsJson(queue.namespaces, "namespace");
+  json["shards"] = queue.shards;
+  const auto oldest = queue.oldest_added_at_us;
+  const auto next = queue.next_ready_at_us;
+  json["oldest_added_at"] = oldest ? Json(FormatTime(*oldest)) : Json();
+  json["oldest_age_seconds"] =
+      oldest ? Json(Seconds(std::max<int64_t>(0, now_us - *oldest))) : Json();
+  json["next_ready_at"] = next ? Json(FormatTime(*next)) : Json();
+  json["ages"] = HistogramJson(queue.ages, wq::kAgeBoundsUs, "up_to_seconds", Seconds);
+  json["due"] = HistogramJson(queue.due, wq::kDueBoundsUs, "up_to_seconds", Seconds);
+  json["delays"] = HistogramJson(queue.delays, wq::kDelayBoundsUs, "up_to_seconds", Seconds);
+  json["failure_counts"] = HistogramJson(queue.failure_counts, wq::kFailureBounds, "up_to",
+                                         [](uint64_t bound) { return bound; });
+  Json& top = json["top_failing"] = Json::array();
+  for (const wq::FailingKey& failing : queue.top_failing) top.push_back(FailingKeyJson(failing));
+  Json& cursors = json["cursors"] = Json::object();
+  for (const auto& [name, bytes] : queue.cursors) cursors[name] = bytes;
+  if (queue.other_cursors > 0) json["other_cursors"] = queue.other_cursors;
+  return json;
+}
+
+std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
+
+}  // namespace
+
+Json FailingKeyJson(const wq::FailingKey& failing) {
+  Json json;
+  SetBytes("key", failing.key, &json);
+  json["count"] = failing.failures.count;
+  SetBytes("last_error", failing.failures.last_error, &json);
+  json["first_at"] = FormatTime(failing.failures.first_at_us);
+  json["last_at"] = FormatTime(failing.failures.last_at_us);
+  return json;
+}
+
+void SetState(const wq::Entry& entry, Json* json) {
+  using State = wq::EntryState;
+  (*json)["state"] = wq::EntryStateName(entry.state);
+  if (entry.state != State::kFailing) {
+    (*json)["lane"] = wq::LaneName(entry.lane);
+    if (!entry.group.empty()) SetBytes("group", entry.group, json);
+    if (entry.shard) (*json)["shard"] = *entry.shard;
+  }
+  if (entry.state == State::kPending) (*json)["sequence"] = entry.sequence;
+  if (entry.state == State::kPending || entry.state == State::kDelayed) {
+    (*json)["added_at"] = FormatTime(entry.added_at_us);
+  }
+  if (entry.state == State::kDelayed) {
+    (*json)["ready_at"] = FormatTime(entry.ready_at_us);
+    (*json)["delay_seconds"] = Seconds(entry.delay_us);
+  }
+  if (entry.state == State::kQuarantined) {
+    (*json)["quarantined_at"] = FormatTime(entry.quarantined_at_us);
+  }
+  const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
+  (*json)["failures"] = failures.count;
+  if (entry.failures) SetBytes("last_error", failures.last_error, json);
+  if (failures.count == 0 && failures.first_at_us == 0 && failures.last_at_us == 0) return;
+  (*json)["first_failure_at"] = FormatTime(failures.first_at_us);
+  (*json)["last_failure_at"] = FormatTime(failures.last_at_us);
+}
+
+std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused) {
+  return Indented(
+      {{"added", added}, {"deduplicated", deduplicated}, {"held", held}, {"refused", refused}});
+}
+
+std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
+                             bool dry_run) {
+  Json json;
+  json[std::string(done)] = count;
+  json["not_found"] = not_found;
+  json["dry_run"] = dry_run;
+  return Indented(json);
+}
+
+std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run) {
+  return Indented({{"queues", counts.queues},
+                   {"entries", counts.entries},
+                   {"cursors", counts.cursors},
+                   {"dry_run", dry_run}});
+}
+
+std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                          int64_t now_us) {
+  Json json;
+  json["store"] = StoreJson(store);
+  Json& list = json["queues"] = Json::array();
+  for (const wq::QueueSummary& queue : queues) list.push_back(SummaryJson(queue, now_us));
+  return Indented(json);
+}
+
+std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
+                    const std::vector<QueueEntries>& found) {
+  Json json;
+  json["store"] = StoreJson(store);
+  SetBytes("key", key, &json);
+  Json& list = json["entries"] = Json::array();
+  for (const QueueEntries& queue : found) {
+    for (const wq::Entry& entry : queue.entries) {
+      Json& item = list.emplace_back();
+      item["queue"] = queue.queue;
+      SetState(entry, &item);
+      if (entry.state == wq::EntryState::kPending && queue.position) {
+        item["position"] = queue.position->at_least;
+        item["position_at_most"] = queue.position->at_most;
+      }
+      item["next_delay_seconds"] = Seconds(queue.next_delay.count());
+    }
+  }
+  return Indented(json);
+}
+
+void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
+                       std::string* out) {
+  const auto entries = [](const std::vector<wq::Entry>& list) {
+    Json json = Json::array();
+    for (const wq::Entry& entry : list) SetState(entry, &json.emplace_back());
+    return json;
+  };
+  Json json;
+  json["change"] = changes;
+  json["queue"] = diff.queue;
+  SetBytes("key", diff.key, &json);
+  json["before"] = entries(diff.before);
+  json["after"] = entries(diff.after);
+  out->append(json.dump());
+}
+
+void AppendOtherDiffJson(const std::string& change, const std::string& queue,
+                         const std::string& cursor, std::string* out) {
+  Json json;
+  json["change"] = {change};
+  json["queue"] = queue;
+  if (!cursor.empty()) json["cursor"] = cursor;
+  out->append(json.dump());
+}
+
+void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
+                      std::string* out) {
+  out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());
+}
+
+void AppendFindingJson(const wq::Finding& finding, std::string* out) {
+  out->append(Json({{"where", finding.where}, {"what", finding.what}}).dump());
+}
+
+void AppendLossJson(const wq::Loss& loss, std::string* out) {
+  out->append(Json({{"where", loss.where}, {"lost", loss.what}}).dump());
+}
+
+void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out) {
+  Json json;
+  SetBytes("name", snapshot.name, &json);
+  SetBytes("path", snapshot.path, &json);
+  json["uuid"] = snapshot.uuid.empty() ? Json() : Json(wq::EscapeKey(snapshot.uuid));
+  json["taken_at"] = snapshot.taken_at_us == 0 ? Json() : Json(FormatTime(snapshot.taken_at_us));
+  json["bytes"] = snapshot.bytes;
+  json["linked_bytes"] = snapshot.linked_bytes;
+  out->append(json.dump());
+}
+
+}  // namespace wqctl

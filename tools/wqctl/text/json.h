@@ -1,0 +1,70 @@
+// The JSON that wqctl prints. docs/wqctl.md lists the fields; they are part of its contract.
+//
+// Valid for every key: one that is not UTF-8 is "key_base64" instead of "key", an error text
+// likewise. An entry by
+// itself is a line of a dump: see dump_line.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wq/entry_diff.h"
+#include "wq/import.h"
+#include "wq/repair.h"
+#include "wq/snapshot.h"
+#include "wq/store_view.h"
+#include "wq/verify.h"
+
+namespace wqctl {
+
+// What is known of one key in one queue.
+struct QueueEntries {
+  std::string queue;
+  std::vector<wq::Entry> entries;
+  std::optional<wq::KeyPosition> position;  // If it is pending.
+  std::chrono::microseconds next_delay{0};  // What its next failure would delay it by.
+};
+
+// {"added": …, "deduplicated": …, "held": …, "refused": …}
+std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused);
+
+// {"<done>": …, "not_found": …, "dry_run": …}; `done` is "removed" or so.
+std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
+                             bool dry_run);
+
+// {"queues": …, "entries": …, "cursors": …, "dry_run": …}
+std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run);
+
+// {"store": {…}, "queues": [{…}]}, indented. `now_us` is what ages are counted from.
+std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                          int64_t now_us);
+
+// {"store": {…}, "key": …, "entries": [{…}]}, indented.
+std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
+                    const std::vector<QueueEntries>& found);
+
+// {"change": […], "queue": …, "key": …, "before": […], "after": […]} on one line.
+void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
+                       std::string* out);
+// {"change": […], "queue": …, "cursor": …}; without `cursor` for the queue itself.
+void AppendOtherDiffJson(const std::string& change, const std::string& queue,
+                         const std::string& cursor, std::string* out);
+
+// {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
+void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
+                      std::string* out);
+
+// {"where": …, "what": …} on one line, without a line end, appended to `out`.
+void AppendFindingJson(const wq::Finding& finding, std::string* out);
+
+// {"where": …, "lost": …} likewise.
+void AppendLossJson(const wq::Loss& loss, std::string* out);
+
+// {"name": …, "path": …, "uuid": …, "taken_at": …, "bytes": …, "linked_bytes": …} likewise.
+void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out);
+
+}  // namespace wqctl

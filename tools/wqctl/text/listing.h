@@ -1,0 +1,63 @@
+// Listing: rows as a table, as one JSON array, as one JSON object a line, or as one YAML list.
+//
+//   Listing listing(format, {"QUEUE", "KEY"}, &out);
+//   listing.Row([&](std::string* json) { … }, [&] { return std::vector<std::string>{…}; });
+//   listing.End(true);
+//
+// Streams; of the two forms of a row only the one that is printed is made. Thread-compatible.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/wqctl/text/format.h"
+#include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/table.h"
+#include "tools/wqctl/text/yaml.h"
+
+namespace wqctl {
+
+class Listing {
+ public:
+  // kTable, kWide, kJson, kJsonl or kYaml.
+  Listing(Format format, std::vector<std::string> header, Output* out)
+      : format_(format), out_(out), table_(std::move(header), out) {}
+
+  // `append_json` appends one object to a string, `cells` returns the cells of the table. False
+  // once the output has ended.
+  template <typename AppendJson, typename Cells>
+  bool Row(const AppendJson& append_json, const Cells& cells) {
+    const bool first = std::exchange(first_, false);
+    if (IsTable()) return table_.Add(cells());
+    line_.clear();
+    if (format_ == Format::kJson) line_ = first ? "[\n" : ",\n";
+    append_json(&line_);
+    if (format_ == Format::kYaml) line_ = YamlOfJson("[" + line_ + "]");
+    if (format_ == Format::kJsonl) line_.push_back('\n');
+    return out_->Write(line_);
+  }
+
+  // After the last row. What was cut off by an error must not look complete: then the array stays
+  // open, and no table is printed that would say that there is nothing.
+  void End(bool complete) {
+    if (IsTable()) {
+      if (complete || !first_) table_.Finish();
+    } else if (format_ == Format::kJson && complete) {
+      out_->Write(first_ ? "[]\n" : "\n]\n");
+    } else if (format_ == Format::kYaml && complete && first_) {
+      out_->Write("[]\n");
+    }
+  }
+
+ private:
+  bool IsTable() const { return format_ == Format::kTable || format_ == Format::kWide; }
+
+  const Format format_;
+  Output* const out_;
+  Table table_;
+  bool first_ = true;
+  std::string line_;
+};
+
+}  // namespace wqctl

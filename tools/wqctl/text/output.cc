@@ -1,0 +1,87 @@
+#include "tools/wqctl/text/output.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/log.h"
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{64} << 10;
+constexpr std::array kInterrupts = {SIGINT, SIGTERM, SIGHUP};
+
+volatile std::sig_atomic_t interrupted_by = 0;
+
+extern "C" void NoteInterrupt(int signal) { interrupted_by = signal; }
+
+}  // namespace
+
+bool Output::Write(std::string_view text) {
+  if (state_ != State::kOpen) return false;
+  buffer_.append(text);
+  return buffer_.size() < kBufferBytes || Flush();
+}
+
+bool Output::Flush() {
+  size_t done = 0;
+  while (state_ == State::kOpen && done < buffer_.size()) {
+    // Looked at before each write: one that a signal cut short reports what it wrote, not EINTR.
+    if (Interrupted()) {
+      state_ = State::kInterrupted;
+      break;
+    }
+    const ssize_t n = write(STDOUT_FILENO, buffer_.data() + done, buffer_.size() - done);
+    if (n >= 0) {
+      done += static_cast<size_t>(n);
+    } else if (errno == EPIPE) {
+      state_ = State::kClosedByReader;
+    } else if (errno != EINTR) {
+      state_ = State::kFailed;
+      error_ = errno;
+    }
+  }
+  buffer_.clear();
+  return state_ == State::kOpen;
+}
+
+int Output::Finish(int exit_code) {
+  Flush();
+  if (state_ != State::kFailed) return exit_code;
+  LogError("cannot write to standard output: " + ErrnoText(error_));
+  return exit_code == kExitOk ? kExitFailure : exit_code;
+}
+
+bool OnTerminal() {
+  static const bool on_terminal = isatty(STDOUT_FILENO) == 1;
+  return on_terminal;
+}
+
+InterruptScope::InterruptScope() {
+  struct sigaction action = {};
+  action.sa_handler = NoteInterrupt;
+  // Not SA_RESTART: a blocked write must return. A second signal ends the process at once.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : kInterrupts) {
+    struct sigaction old = {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
+}
+
+InterruptScope::~InterruptScope() {
+  for (const int signal : kInterrupts) {
+    struct sigaction old = {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler == NoteInterrupt) std::signal(signal, SIG_DFL);
+  }
+  if (Interrupted()) std::raise(interrupted_by);
+}
+
+bool Interrupted() { return interrupted_by != 0; }
+
+}  // namespace wqctl

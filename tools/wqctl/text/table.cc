@@ -1,0 +1,55 @@
+#include "tools/wqctl/text/table.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kGap = 3;
+
+// Code points: near enough to columns for text that was escaped.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+}  // namespace
+
+Table::Table(std::vector<std::string> header, Output* out) : out_(out), widths_(header.size()) {
+  held_.push_back(std::move(header));
+}
+
+bool Table::Add(std::vector<std::string> row) {
+  if (held_.empty()) return PrintRow(row);
+  held_.push_back(std::move(row));
+  return held_.size() <= kLookAhead || PrintHeld();
+}
+
+bool Table::Finish() { return PrintHeld(); }
+
+bool Table::PrintHeld() {
+  for (const auto& row : held_) {
+    for (size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], Width(row[i]));
+  }
+  bool open = true;
+  for (const auto& row : held_) open = open && PrintRow(row);
+  held_.clear();
+  return open;
+}
+
+bool Table::PrintRow(const std::vector<std::string>& row) {
+  line_.clear();
+  for (size_t i = 0; i < row.size(); ++i) {
+    line_.append(row[i]);
+    if (i + 1 == row.size()) break;  // No spaces at the end of a line.
+    const size_t width = Width(row[i]);
+    line_.append(kGap + (widths_[i] > width ? widths_[i] - width : 0), ' ');
+  }
+  line_.push_back('\n');
+  return out_->Write(line_);
+}
+
+}  // namespace wqctl

@@ -1,0 +1,41 @@
+// Table: columns aligned as kubectl does it: an upper-case header, then rows, columns three spaces
+// apart.
+//
+//   Table table({"QUEUE", "PENDING"}, &out);
+//   table.Add({"pods", "3"});
+//   table.Finish();
+//
+// Streams: after kLookAhead rows the widths are fixed and each further row is printed at once, so
+// the memory is bounded; a later, wider cell shifts its own row only. Cells are printed as they
+// are: escape them first. Thread-compatible.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/wqctl/text/output.h"
+
+namespace wqctl {
+
+class Table {
+ public:
+  Table(std::vector<std::string> header, Output* out);
+
+  // False once the output has ended.
+  bool Add(std::vector<std::string> row);
+  // Prints what is held back. Call it once, at the end.
+  bool Finish();
+
+ private:
+  static constexpr size_t kLookAhead = 1000;
+
+  bool PrintHeld();
+  bool PrintRow(const std::vector<std::string>& row);
+
+  Output* const out_;
+  std::vector<size_t> widths_;
+  std::vector<std::vector<std::string>> held_;  // The header first. Empty once widths_ are fixed.
+  std::string line_;
+};
+
+}  // namespace wqctl

@@ -1,0 +1,146 @@
+// wqctl add: enqueues the keys of the command line, of stdin, or both.
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/output.h"
+#include "tools/wqctl/verbs/key_reader.h"
+#include "tools/wqctl/verbs/reach.h"
+#include "tools/wqctl/verbs/verbs.h"
+#include "wq/keys.h"
+#include "wq/queue_access.h"
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kKeysPerBatch = 1000;
+
+// Puts keys into the queue and counts what became of them.
+class Adder {
+ public:
+  Adder(const AddArgs& args, size_t max_key_bytes, wq::QueueAccess* queue)
+      : max_key_bytes_(max_key_bytes),
+        request_{.lane = args.lane,
+                 .group = args.group,
+                 .delay = args.after,
+                 .durability = args.durability},
+        queue_(queue) {}
+
+  // A key that is not taken is named on stderr by `where` and its number. An error of the store
+  // ends it.
+  wq::Status Add(std::string_view where, std::span<const KeyReader::Line> lines) {
+    while (!lines.empty()) {
+      const auto chunk = lines.first(std::min(lines.size(), kKeysPerBatch));
+      lines = lines.subspan(chunk.size());
+      if (wq::Status s = AddChunk(where, chunk); !s.ok()) return s;
+    }
+    return wq::Status::Ok();
+  }
+
+  uint64_t added() const { return added_; }
+  uint64_t deduplicated() const { return deduplicated_; }
+  uint64_t held() const { return held_; }
+  uint64_t refused() const { return refused_; }
+
+ private:
+  wq::Status AddChunk(std::string_view where, std::span<const KeyReader::Line> lines) {
+    taken_.clear();
+    keys_.clear();
+    for (const KeyReader::Line& line : lines) {
+      if (line.bytes > max_key_bytes_) {
+        Refuse(where, line,
+               "the key has " + std::to_string(line.bytes) + " bytes, more than the limit of " +
+                   std::to_string(max_key_bytes_) + ": \"" + wq::EscapeKey(line.text, 40) + "\"");
+      } else {
+        taken_.push_back(&line);
+        keys_.push_back(line.text);
+      }
+    }
+    wq::BatchResult result;
+    if (wq::Status s = queue_->Add(keys_, request_, &result); !s.ok()) return s;
+    added_ += result.added;
+    deduplicated_ += result.deduplicated;
+    held_ += result.held;
+    for (const auto& [index, why] : result.refused) Refuse(where, *taken_[index], why.message());
+    return wq::Status::Ok();
+  }
+
+  void Refuse(std::string_view where, const KeyReader::Line& line, const std::string& why) {
+    ++refused_;
+    LogError(std::string(where) + " " + std::to_string(line.number) + ": " + why);
+  }
+
+  const size_t max_key_bytes_;
+  const wq::AddRequest request_;
+  wq::QueueAccess* const queue_;
+  uint64_t added_ = 0;
+  uint64_t deduplicated_ = 0;
+  uint64_t held_ = 0;
+  uint64_t refused_ = 0;
+  std::vector<const KeyReader::Line*> taken_;  // The lines of keys_.
+  std::vector<std::string_view> keys_;         // Of the chunk under way.
+};
+
+int AddFromArguments(const std::vector<std::string>& keys, Adder* adder) {
+  std::vector<KeyReader::Line> lines;
+  lines.reserve(keys.size());
+  for (const std::string& key : keys) lines.push_back({lines.size() + 1, key, key.size()});
+  const wq::Status s = adder->Add("key", lines);
+  return s.ok() ? kExitOk : Fail(s);
+}
+
+int AddFromStdin(char delimiter, size_t max_key_bytes, Adder* adder) {
+  KeyReader reader(STDIN_FILENO, delimiter, max_key_bytes);
+  const std::string_view where = delimiter == '\0' ? "record" : "line";
+  while (reader.ReadMore()) {
+    if (wq::Status s = adder->Add(where, reader.lines()); !s.ok()) return Fail(s);
+  }
+  if (reader.error() == 0) return kExitOk;
+  LogError("cannot read standard input: " + ErrnoText(reader.error()));
+  return kExitFailure;
+}
+
+int PrintResult(const Adder& adder, Format format, int code) {
+  Output out;
+  if (format == Format::kJson) {
+    out.Write(AddResultJson(adder.added(), adder.deduplicated(), adder.held(), adder.refused()));
+  } else {
+    std::string text = "added " + std::to_string(adder.added()) + ", deduplicated " +
+                       std::to_string(adder.deduplicated());
+    if (adder.held() > 0) text += ", held " + std::to_string(adder.held());
+    if (adder.refused() > 0) text += ", refused " + std::to_string(adder.refused());
+    out.Write(text + "\n");
+  }
+  return out.Finish(code);
+}
+
+}  // namespace
+
+int Run(const AddArgs& args) {
+  ReachedQueue reached;
+  if (wq::Status s = ReachQueue(args.store_dir, args.queue, {.create = true}, &reached); !s.ok()) {
+    return Fail(s);
+  }
+  const size_t max_key_bytes = wq::QueueOptions().max_key_bytes;
+  Adder adder(args, max_key_bytes, reached.access.get());
+  int code = AddFromArguments(args.keys, &adder);
+  if (code == kExitOk && args.from_stdin) {
+    code = AddFromStdin(args.delimiter, max_key_bytes, &adder);
+  }
+  if (wq::Status s = reached.access->Flush(args.durability); code == kExitOk && !s.ok()) {
+    code = Fail(s);
+  }
+  // What is acknowledged by now stays so, whatever closing says; an error of it is reported still.
+  if (wq::Status s = reached.Close(); code == kExitOk && !s.ok()) code = Fail(s);
+  if (code == kExitOk && adder.refused() > 0) code = kExitFailure;
+  return PrintResult(adder, args.format, code);
+}
+
+}  // namespace wqctl

@@ -1,0 +1,354 @@
+// wqctl diff: what became of the keys between two stores, snapshots or dumps. Changes nothing.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tools/wqctl/cli/filter.h"
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/text/dump_line.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/listing.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/output.h"
+#include "tools/wqctl/verbs/key_reader.h"
+#include "wq/entry_diff.h"
+#include "wq/keys.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+namespace {
+
+using Side = wq::EntryDiff::Side;
+
+constexpr const char* kDiffExamples =
+    R"(BEFORE and AFTER are directories of stores, or files with what wqctl dump has printed,
+"-" standard input. added: not there before. removed: not there any more. moved: in
+another state or lane. failed: failed since. changed: the same otherwise, and yet not
+the same, such as done and added anew. Changes nothing; works beside living owners.
+Exit code 0 if nothing differs, 1 if anything does.
+
+Examples:
+  wqctl dump > before.jsonl; sleep 60; wqctl diff before.jsonl "$WQ_STORE"
+  wqctl diff -q pods --prefix default/ yesterday.wq /var/lib/pods
+  wqctl diff before.jsonl after.jsonl -o jsonl | jq -r 'select(.change[] == "failed") | .key')";
+
+struct DiffArgs {
+  std::string store_dir = "-";  // Not used: both sides are arguments.
+  std::string before;
+  std::string after;
+  std::optional<std::string> queue;
+  Filter filter;
+  Show show;
+  Format format = Format::kTable;
+};
+
+// What a side holds beside its entries, as dump lines by what they are of.
+using Others = std::map<std::pair<std::string, std::string>, std::string>;
+
+class SideReader {
+ public:
+  SideReader(const DiffArgs& args, Side side, wq::EntryDiff* diff)
+      : args_(args), side_(side), diff_(*diff) {}
+
+  // kExitOk, or what was said is the reason.
+  int Read(const std::string& path) {
+    struct stat info = {};
+    if (path != "-" && stat(path.c_str(), &info) != 0) {
+      const int error = errno;
+      LogError(wq::EscapeKey(path, 4096) + ": " + ErrnoText(error));
+      return error == ENOENT ? kExitNotFound : kExitFailure;
+    }
+    return path != "-" && S_ISDIR(info.st_mode) ? ReadStore(path) : ReadDump(path);
+  }
+
+  const Others& others() const { return others_; }
+  // All that the side has, if args.queue names one.
+  const std::set<std::string>& queues() const { return queues_; }
+
+ private:
+  bool IsWanted(const std::string& queue) {
+    if (!args_.queue) return true;
+    queues_.insert(queue);
+    return queue == *args_.queue;
+  }
+  wq::Status Add(const std::string& queue, const wq::Entry& entry) {
+    if (!IsWanted(queue)) return {};
+    if (!args_.filter.Matches(entry, args_.show.now_us)) return {};
+    return diff_.Add(side_, queue, entry);
+  }
+  void AddOther(const std::string& queue, const std::string& cursor, std::string text) {
+    if (!IsWanted(queue)) return;
+    if (args_.filter.SelectsAll()) others_.emplace(std::pair(queue, cursor), std::move(text));
+  }
+  // What changes without anybody's doing does not count.
+  void AddQueue(wq::QueueInfo info) {
+    info.created_at_us = 0;
+    info.sequence_high_water = 0;
+    info.limiter_state.clear();
+    std::string text;
+    AppendDumpLine(info, &text);
+    AddOther(info.name, "", std::move(text));
+  }
+
+  int ReadStore(const std::string& path) {
+    std::unique_ptr<wq::StoreView> view;
+    if (wq::Status s = wq::StoreView::Open(path, &view); !s.ok()) return Fail(s);
+    for (const std::string& name : view->QueueNames()) {
+      if (!IsWanted(name)) continue;
+      wq::Status s = ReadQueue(*view, name);
+      if (!s.ok()) return Fail(s);
+    }
+    return kExitOk;
+  }
+
+  wq::Status ReadQueue(const wq::StoreView& view, const std::string& name) {
+    wq::QueueInfo info;
+    std::map<std::string, std::string> cursors;
+    if (wq::Status s = view.Info(name, &info); !s.ok()) return s;
+    if (wq::Status s = view.Cursors(name, &cursors); !s.ok()) return s;
+    AddQueue(std::move(info));
+    for (auto& [cursor, value] : cursors) AddOther(name, cursor, value);
+    wq::Status added;
+    wq::Status s = view.ForEachEntry(name, [&](const wq::Entry& entry) {
+      added = Add(name, entry);
+      return added.ok() && !Interrupted();
+    });
+    return s.ok() ? added : s;
+  }
+
+  int ReadDump(const std::string& path) {
+    const int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+      LogError("cannot open " + wq::EscapeKey(path, 4096) + ": " + ErrnoText(errno));
+      return kExitFailure;
+    }
+    KeyReader reader(fd, '\n', kMaxDumpLineBytes);
+    int code = kExitOk;
+    while (code == kExitOk && !Interrupted() && reader.ReadMore()) {
+      for (const KeyReader::Line& line : reader.lines()) {
+        if (code = ReadLine(path, line); code != kExitOk) break;
+      }
+    }
+    if (reader.error() != 0) {
+      LogError("cannot read " + wq::EscapeKey(path, 4096) + ": " + ErrnoText(reader.error()));
+      code = kExitFailure;
+    }
+    if (fd != STDIN_FILENO) close(fd);
+    return code;
+  }
+
+  int ReadLine(const std::string& path, const KeyReader::Line& line) {
+    if (line.bytes == 0) return kExitOk;
+    DumpRecord record;
+    std::string error = "it is too long";
+    wq::Status s;
+    if (line.bytes > kMaxDumpLineBytes || !ParseDumpLine(line.text, &record, &error)) {
+      s = wq::Status::IOError(error);
+    } else if (auto* info = std::get_if<wq::QueueInfo>(&record)) {
+      AddQueue(std::move(*info));
+    } else if (auto* cursor = std::get_if<DumpedCursor>(&record)) {
+      AddOther(cursor->queue, cursor->name, std::move(cursor->value));
+    } else {
+      const auto& dumped = std::get<DumpedEntry>(record);
+      s = Add(dumped.queue, dumped.entry);
+    }
+    if (s.ok()) return kExitOk;
+    LogError(wq::EscapeKey(path, 4096) + ": line " + std::to_string(line.number) + ": " +
+             s.message());
+    return kExitFailure;
+  }
+
+  const DiffArgs& args_;
+  const Side side_;
+  wq::EntryDiff& diff_;
+  Others others_;
+  std::set<std::string> queues_;
+};
+
+// A queue may be on one side only: it was made, or removed. One that is on neither was mistyped.
+wq::Status CheckQueue(const DiffArgs& args, const SideReader& before, const SideReader& after) {
+  std::set<std::string> names = before.queues();
+  names.insert(after.queues().begin(), after.queues().end());
+  if (!args.queue || names.contains(*args.queue)) return wq::Status::Ok();
+  return NoSuchQueue(*args.queue, {names.begin(), names.end()});
+}
+
+std::vector<std::string> ChangesOf(const wq::KeyDiff& diff) {
+  std::vector<std::string> changes;
+  if (diff.added) changes.emplace_back("added");
+  if (diff.removed) changes.emplace_back("removed");
+  if (diff.moved) changes.emplace_back("moved");
+  if (diff.failed) changes.emplace_back("failed");
+  if (diff.changed) changes.emplace_back("changed");
+  return changes;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::string PlacesText(const std::vector<wq::Entry>& entries) {
+  std::vector<std::string> places;
+  for (const wq::Entry& entry : entries) {
+    std::string place(wq::EntryStateName(entry.state));
+    if (entry.state != wq::EntryState::kFailing && entry.lane != wq::kFastLane) {
+      place += " " + wq::LaneName(entry.lane);
+    }
+    places.push_back(std::move(place));
+  }
+  return places.empty() ? "-" : Joined(places);
+}
+
+std::string FailuresText(const wq::KeyDiff& diff, std::string* error) {
+  uint64_t before = 0;
+  uint64_t after = 0;
+  *error = "-";
+  for (const wq::Entry& entry : diff.before)
+    before = entry.failures ? entry.failures->count : before;
+  for (const wq::Entry& entry : diff.after) {
+    if (!entry.failures) continue;
+    after = entry.failures->count;
+    *error = wq::EscapeKey(entry.failures->last_error);
+  }
+  if (before == after) return std::to_string(after);
+  return std::to_string(before) + " to " + std::to_string(after);
+}
+
+// Prints what differs, and counts it.
+class DiffPrinter {
+ public:
+  DiffPrinter(const DiffArgs& args, Output* out)
+      : args_(args),
+        out_(out),
+        listing_(args.format,
+                 {"CHANGE", "QUEUE", "KEY", "BEFORE", "AFTER", "FAILURES", "LAST ERROR"}, out) {}
+
+  bool Print(const wq::KeyDiff& diff) {
+    const std::vector<std::string> changes = ChangesOf(diff);
+    for (const std::string& change : changes) ++counts_[change];
+    if (args_.format == Format::kName) {
+      return out_->Write((args_.show.hex ? args_.show.Key(diff.key) : diff.key) + "\n");
+    }
+    const auto cells = [&] {
+      std::string error;
+      const std::string failures = FailuresText(diff, &error);
+      return std::vector<std::string>{Joined(changes),
+                                      wq::EscapeKey(diff.queue),
+                                      args_.show.Key(diff.key),
+                                      PlacesText(diff.before),
+                                      PlacesText(diff.after),
+                                      failures,
+                                      error};
+    };
+    return listing_.Row([&](std::string* json) { AppendKeyDiffJson(diff, changes, json); }, cells);
+  }
+
+  // Queues that are paused or sharded otherwise, and cursors that are elsewhere.
+  void PrintOthers(const Others& before, const Others& after) {
+    std::map<std::pair<std::string, std::string>, std::pair<bool, bool>> differ;
+    for (const auto& [what, text] : before) {
+      const auto other = after.find(what);
+      if (other == after.end() || other->second != text) differ[what].first = true;
+    }
+    for (const auto& [what, text] : after) {
+      const auto other = before.find(what);
+      if (other == before.end() || other->second != text) differ[what].second = true;
+    }
+    for (const auto& [what, sides] : differ) {
+      const std::string change = !sides.first ? "added" : !sides.second ? "removed" : "changed";
+      ++counts_[change];
+      PrintOther(change, what.first, what.second);
+    }
+  }
+
+  // kExitOk if nothing differed.
+  int Finish(bool complete) {
+    listing_.End(complete && (!counts_.empty() || args_.format != Format::kTable));
+    if (complete && args_.format == Format::kTable && !counts_.empty()) {
+      std::string text;
+      for (const auto& [change, count] : counts_) {
+        text += (text.empty() ? "" : ", ") + change + " " + std::to_string(count);
+      }
+      out_->Write("\n" + text + "\n");
+    }
+    return counts_.empty() ? kExitOk : kExitFailure;
+  }
+
+ private:
+  void PrintOther(const std::string& change, const std::string& queue, const std::string& cursor) {
+    if (args_.format == Format::kName) return;
+    const std::string what = cursor.empty() ? "(queue)" : "(cursor " + wq::EscapeKey(cursor) + ")";
+    listing_.Row([&](std::string* json) { AppendOtherDiffJson(change, queue, cursor, json); },
+                 [&] {
+                   return std::vector<std::string>{
+                       change, wq::EscapeKey(queue), what, "-", "-", "-", "-"};
+                 });
+  }
+
+  const DiffArgs& args_;
+  Output* const out_;
+  Listing listing_;
+  std::map<std::string, uint64_t> counts_;
+};
+
+int Run(const DiffArgs& args) {
+  const InterruptScope interrupts;
+  wq::EntryDiff diff;
+  SideReader before(args, Side::kBefore, &diff);
+  SideReader after(args, Side::kAfter, &diff);
+  if (const int code = before.Read(args.before); code != kExitOk) return code;
+  if (const int code = after.Read(args.after); code != kExitOk) return code;
+  if (wq::Status s = CheckQueue(args, before, after); !s.ok()) return Fail(s);
+  Output out;
+  DiffPrinter printer(args, &out);
+  printer.PrintOthers(before.others(), after.others());
+  wq::Status s =
+      diff.Run([&](const wq::KeyDiff& key) { return printer.Print(key) && !Interrupted(); });
+  int code = printer.Finish(s.ok());
+  if (!s.ok()) code = Fail(s);
+  return out.Finish(code);
+}
+
+}  // namespace
+
+Command ParseDiff(const Input& input) {
+  DiffArgs args;
+  FilterWords words;
+  VerbParser parser({"diff", "Shows what became of the keys between two stores or dumps.",
+                     " BEFORE AFTER", kDiffExamples},
+                    &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddFilterOptions(&parser, &args.filter, &words);
+  AddNow(&parser, &args.show);
+  AddParsed(
+      &parser, "-o,--output", "table|json|jsonl|yaml|name", "Output format",
+      "an output format: table, json, jsonl, yaml or name",
+      ParseFormat<Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName>,
+      &args.format);
+  parser.Parse(input.words);
+  Words sides = Concatenate(parser.positionals(), input.behind);
+  if (sides.size() != 2) Usage("which two? Give BEFORE and AFTER");
+  if (sides[0] == "-" && sides[1] == "-") Usage("standard input can be read only once");
+  if (args.filter.limit || args.filter.sort_by) Usage("diff has no --limit and no --sort-by");
+  FinishFilter(words, &args.filter);
+  args.show.hex = words.hex;
+  args.before = std::move(sides[0]);
+  args.after = std::move(sides[1]);
+  return args;
+}
+
+}  // namespace wqctl

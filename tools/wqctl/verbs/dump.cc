@@ -1,0 +1,147 @@
+// wqctl dump: all that a store holds, streaming. Changes nothing.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/wqctl/cli/filter.h"
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/text/dump_line.h"
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/listing.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/output.h"
+#include "wq/keys.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kDumpExamples =
+    R"(For each queue: what it keeps of itself, its cursors, its entries: pending ones in
+hand-out order, then delayed ones by the time when they are ready, then keys with only
+failures, then those in quarantine. wqctl load reads it. With a filter, and in a table,
+it is entries alone. Works beside a living owner and after a crash, and changes nothing.
+
+Examples:
+  wqctl dump > pods.jsonl
+  wqctl dump -q pods | wqctl --store /var/lib/copy load
+  wqctl dump --state quarantined | jq -r .last_error | sort | uniq -c
+  wqctl dump -o table | head)";
+
+struct DumpArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  Filter filter;
+  Show show;
+  Format format = Format::kJsonl;
+};
+
+std::vector<std::string> DumpRow(const std::string& queue, const wq::Entry& entry,
+                                 const Show& show) {
+  const bool pending = entry.state == wq::EntryState::kPending;
+  const bool delayed = entry.state == wq::EntryState::kDelayed;
+  const bool placed = entry.state != wq::EntryState::kFailing;
+  return {wq::EscapeKey(queue),
+          show.Key(entry.key),
+          std::string(wq::EntryStateName(entry.state)),
+          placed ? wq::LaneName(entry.lane) : "-",
+          entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
+          pending ? std::to_string(entry.sequence) : "-",
+          pending || delayed ? FormatTime(entry.added_at_us) : "-",
+          delayed ? FormatTime(entry.ready_at_us) : "-",
+          std::to_string(entry.failures ? entry.failures->count : 0),
+          entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-"};
+}
+
+// The records of a queue beside its entries.
+wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing) {
+  const auto no_cells = [] { return std::vector<std::string>{}; };
+  wq::QueueInfo info;
+  if (wq::Status s = view.Info(name, &info); !s.ok()) return s;
+  listing->Row([&](std::string* json) { AppendDumpLine(info, json); }, no_cells);
+  std::map<std::string, std::string> cursors;
+  if (wq::Status s = view.Cursors(name, &cursors); !s.ok()) return s;
+  for (const auto& [cursor, value] : cursors) {
+    const DumpedCursor dumped{name, cursor, value};
+    listing->Row([&](std::string* json) { AppendDumpLine(dumped, json); }, no_cells);
+  }
+  return wq::Status::Ok();
+}
+
+wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names,
+                const DumpArgs& args, Listing* listing, bool* open) {
+  const auto entry_row = [&](const std::string& queue, const wq::Entry& entry) {
+    *open =
+        listing->Row([&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
+                     [&] { return DumpRow(queue, entry, args.show); }) &&
+        !Interrupted();
+    return *open;
+  };
+  if (!args.filter.SelectsAll() || args.format == Format::kTable) {
+    return VisitMatching(view, names, args.filter, args.show.now_us, entry_row);
+  }
+  for (const std::string& name : names) {
+    if (wq::Status s = DumpQueue(view, name, listing); !s.ok()) return s;
+    wq::Status s =
+        view.ForEachEntry(name, [&](const wq::Entry& entry) { return entry_row(name, entry); });
+    if (!s.ok() || !*open) return s;
+  }
+  return wq::Status::Ok();
+}
+
+// What a load that was killed, or had no room, has left. Nothing hands it out, and load takes no queue of
+// such a name, so a dump with it could not be loaded.
+void LeaveOutUnfinished(std::vector<std::string>* names) {
+  std::erase_if(*names, [](const std::string& name) {
+    if (name.find('~') == name.npos) return false;
+    LogInfo("left out: queue \"" + wq::EscapeKey(name) +
+            "\", which is of a load that did not end; -q takes it");
+    return true;
+  });
+}
+
+int Run(const DumpArgs& args) {
+  const InterruptScope interrupts;
+  std::unique_ptr<wq::StoreView> view;
+  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
+  std::vector<std::string> names;
+  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
+  if (!args.queue) LeaveOutUnfinished(&names);
+  Output out;
+  Listing listing(args.format,
+                  {"QUEUE", "KEY", "STATE", "LANE", "GROUP", "SEQUENCE", "ADDED AT", "READY AT",
+                   "FAILURES", "LAST ERROR"},
+                  &out);
+  bool open = true;
+  wq::Status s = Dump(*view, names, args, &listing, &open);
+  const int code = s.ok() ? static_cast<int>(kExitOk) : Fail(s);
+  listing.End(code == kExitOk && open);
+  return out.Finish(code);
+}
+
+}  // namespace
+
+Command ParseDump(const Input& input) {
+  DumpArgs args;
+  args.store_dir = input.store_dir;
+  FilterWords words;
+  VerbParser parser({"dump", "Prints all that a store holds, as JSON lines.", "", kDumpExamples},
+                    &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddFilterOptions(&parser, &args.filter, &words);
+  AddNow(&parser, &args.show);
+  AddListingFormat(&parser, &args.format);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  FinishFilter(words, &args.filter);
+  args.show.hex = words.hex;
+  return args;
+}
+
+}  // namespace wqctl

@@ -1,0 +1,310 @@
+// wqctl inspect: the queues at a glance, or all that is known of one key. Changes nothing.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/report/story.h"
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/table.h"
+#include "tools/wqctl/text/yaml.h"
+#include "wq/keys.h"
+#include "wq/limiter.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kLanesInTable = 8;
+
+// Enough for an exact answer in most queues, and little enough for an answer at once in all.
+constexpr uint64_t kMaxCounted = 20'000;
+
+constexpr const char* kInspectExamples =
+    R"(Without KEY: what waits, for how long, what fails and why, what is due when. With it:
+all that is known of the key, how many keys come before it, and what its next failure
+would delay it by (by --base-delay and --max-delay, as of work). Works beside a living
+owner and after a crash, and changes nothing.
+
+Examples:
+  wqctl inspect
+  wqctl inspect -q pods -o json
+  wqctl inspect --now 2026-01-31T12:00:00Z
+  wqctl inspect default/web-1)";
+
+struct InspectArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  std::optional<std::string> key;
+  Show show;
+  std::chrono::microseconds base_delay = std::chrono::milliseconds{5};
+  std::chrono::microseconds max_delay = std::chrono::seconds{1000};
+  bool count_all = false;
+  Format format = Format::kText;
+};
+
+std::string OwnerCell(const wq::StoreInfo& info) {
+  if (info.owner_pid == 0) return "none";
+  std::string pid = "pid " + std::to_string(info.owner_pid);
+  if (info.owner_alive || info.snapshot_at_us != 0) return pid;
+  return pid + (info.owner_closed ? " (closed)" : " (gone)");
+}
+
+// Lanes beside the two named ones; of many of them the highest.
+std::string OtherLanes(const wq::QueueSummary& queue) {
+  std::string text;
+  size_t shown = 0;
+  uint64_t hidden = queue.other_lanes;
+  for (const auto& [lane, count] : queue.lanes) {
+    if (lane == wq::kFastLane || lane == wq::kSlowLane) continue;
+    if (++shown > kLanesInTable) {
+      hidden += count;
+      continue;
+    }
+    text += (text.empty() ? "" : " ") + wq::LaneName(lane) + "=" + std::to_string(count);
+  }
+  if (hidden > 0) text += " others=" + std::to_string(hidden);
+  return text.empty() ? "-" : text;
+}
+
+std::string CountText(const wq::GroupDepths& depths) {
+  if (depths.max_error > 0) return "more than " + std::to_string(wq::kMaxSummaryGroups);
+  return std::to_string(depths.count);
+}
+
+std::string PauseCell(const wq::QueueSummary& queue, int64_t now_us) {
+  if (!queue.PausedAt(now_us)) return "-";
+  if (!queue.paused_until_us) return "yes";
+  return "for " + FormatAge(std::chrono::microseconds{*queue.paused_until_us - now_us});
+}
+
+std::string InLane(const wq::QueueSummary& queue, wq::Lane lane) {
+  const auto it = queue.lanes.find(lane);
+  return std::to_string(it == queue.lanes.end() ? 0 : it->second);
+}
+
+void PrintQueueRows(const std::vector<wq::QueueSummary>& queues, const Show& show, bool wide,
+                    Output* out) {
+  std::vector<std::string> header = {"QUEUE",  "PENDING", "FAST",      "SLOW",    "OTHER LANES",
+                                     "GROUPS", "SHARDS",  "DELAYED",   "FAILING", "QUARANTINED",
+                                     "PAUSED", "OLDEST",  "NEXT READY"};
+  if (wide) {
+    header.emplace_back("DUE NOW");
+    for (size_t i = 1; i < wq::kDueBoundsUs.size(); ++i) {
+      header.push_back("IN " + FormatAge(std::chrono::microseconds{wq::kDueBoundsUs[i]}));
+    }
+    header.emplace_back("NAMESPACES");
+  }
+  Table table(header, out);
+  for (const wq::QueueSummary& queue : queues) {
+    std::vector<std::string> row = {
+        wq::EscapeKey(queue.name),
+        std::to_string(queue.pending),
+        InLane(queue, wq::kFastLane),
+        InLane(queue, wq::kSlowLane),
+        OtherLanes(queue),
+        CountText(queue.groups),
+        queue.shards == 0 ? "-" : std::to_string(queue.shards),
+        std::to_string(queue.delayed),
+        std::to_string(queue.failing),
+        std::to_string(queue.quarantined),
+        PauseCell(queue, show.now_us),
+        queue.oldest_added_at_us ? show.Age(*queue.oldest_added_at_us) : "-",
+        queue.next_ready_at_us ? show.Until(*queue.next_ready_at_us) : "-"};
+    if (wide) {
+      for (size_t i = 0; i < wq::kDueBoundsUs.size(); ++i) {
+        row.push_back(std::to_string(queue.due.counts[i]));
+      }
+      row.push_back(CountText(queue.namespaces));
+    }
+    table.Add(std::move(row));
+  }
+  table.Finish();
+}
+
+void PrintStoreRow(const wq::StoreInfo& info, Output* out) {
+  Table table({"STORE", "UUID", "FORMAT", "OWNER"}, out);
+  table.Add({wq::EscapeKey(info.dir, 4096), wq::EscapeKey(info.uuid),
+             std::to_string(info.format_version), OwnerCell(info)});
+  table.Finish();
+  out->Write("\n");
+}
+
+std::string PositionText(const wq::KeyPosition& position) {
+  const std::string least = std::to_string(position.at_least);
+  if (position.at_least == position.at_most) return least + " come before it";
+  return "at least " + least + " and at most " + std::to_string(position.at_most) +
+         " come before it";
+}
+
+// What is known of one entry, a line a fact: fits any terminal.
+void PrintEntry(const QueueEntries& queue, const wq::Entry& entry, const Show& show, Output* out) {
+  const auto line = [out](std::string label, const std::string& text) {
+    label.resize(16, ' ');
+    out->Write("  " + label + text + "\n");
+  };
+  const auto time = [&show](int64_t us) {
+    return FormatTime(us) + (show.absolute ? "" : ", " + show.Ago(us));
+  };
+  out->Write("queue " + wq::EscapeKey(queue.queue) + ": " +
+             std::string(wq::EntryStateName(entry.state)) + "\n");
+  if (entry.state != wq::EntryState::kFailing) {
+    line("lane", wq::LaneName(entry.lane));
+    if (!entry.group.empty()) line("group", wq::EscapeKey(entry.group, wq::kMaxGroupBytes));
+    if (entry.shard) line("shard", std::to_string(*entry.shard));
+  }
+  if (entry.state == wq::EntryState::kPending) {
+    line("sequence", std::to_string(entry.sequence));
+    if (queue.position) line("position", PositionText(*queue.position));
+  }
+  if (entry.state == wq::EntryState::kPending || entry.state == wq::EntryState::kDelayed) {
+    line("added", time(entry.added_at_us));
+  }
+  if (entry.state == wq::EntryState::kDelayed) {
+    line("ready", FormatTime(entry.ready_at_us) +
+                      (show.absolute ? "" : ", " + show.Until(entry.ready_at_us)));
+    line("delay", FormatDuration(std::chrono::microseconds{entry.delay_us}));
+  }
+  if (entry.state == wq::EntryState::kQuarantined)
+    line("quarantined", time(entry.quarantined_at_us));
+  const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
+  line("failures", std::to_string(failures.count));
+  if (failures.count > 0) {
+    line("first failure", time(failures.first_at_us));
+    line("last failure", time(failures.last_at_us));
+  }
+  if (!failures.last_error.empty()) {
+    line("last error", wq::EscapeKey(failures.last_error, wq::kMaxErrorBytes));
+  }
+  line("next delay", FormatDuration(queue.next_delay) + ", should it fail now");
+}
+
+void PrintKey(std::string_view key, const std::vector<QueueEntries>& found, const Show& show,
+              Output* out) {
+  out->Write("key " + (show.hex ? show.Key(key) : wq::EscapeKey(key, key.size())) + "\n");
+  for (const QueueEntries& queue : found) {
+    for (const wq::Entry& entry : queue.entries) {
+      out->Write("\n");
+      PrintEntry(queue, entry, show, out);
+    }
+  }
+}
+
+int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& names,
+                  const InspectArgs& args) {
+  Output out;
+  if (args.format == Format::kName) {
+    for (const std::string& name : names) out.Write(wq::EscapeKey(name) + "\n");
+    return out.Finish(kExitOk);
+  }
+  std::vector<wq::QueueSummary> queues;
+  const wq::SummaryOptions options{.now_us = args.show.now_us};
+  for (const std::string& name : names) {
+    if (wq::Status s = view.Summarize(name, options, &queues.emplace_back()); !s.ok()) {
+      return Fail(s);
+    }
+    if (Interrupted()) return kExitFailure;
+  }
+  if (args.format == Format::kJson || args.format == Format::kYaml) {
+    const std::string json = SummariesJson(view.info(), queues, args.show.now_us);
+    out.Write(args.format == Format::kJson ? json : YamlOfJson(json));
+  } else if (args.format == Format::kText) {
+    PrintStory(view.info(), queues, args.show, Columns(), &out);
+  } else {
+    PrintStoreRow(view.info(), &out);
+    PrintQueueRows(queues, args.show, args.format == Format::kWide, &out);
+  }
+  return out.Finish(kExitOk);
+}
+
+// Of one queue. NotFound: it holds nothing of the key.
+wq::Status FindIn(const wq::StoreView& view, const InspectArgs& args, QueueEntries* queue) {
+  const std::string& key = *args.key;
+  if (wq::Status s = view.Find(queue->queue, key, &queue->entries); !s.ok()) return s;
+  uint64_t failures = 0;
+  for (const wq::Entry& entry : queue->entries) {
+    if (entry.failures) failures = entry.failures->count;
+    if (entry.state != wq::EntryState::kPending) continue;
+    const uint64_t max_counted = args.count_all ? UINT64_MAX : kMaxCounted;
+    wq::Status s = view.PositionOf(queue->queue, entry, max_counted, &queue->position.emplace());
+    if (!s.ok()) return s;
+  }
+  wq::ItemExponentialFailure limiter(args.base_delay, args.max_delay);
+  queue->next_delay = limiter.When(key, failures, {.wall_us = args.show.now_us});
+  return wq::Status::Ok();
+}
+
+int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
+               const InspectArgs& args) {
+  std::vector<QueueEntries> found;
+  for (const std::string& name : names) {
+    QueueEntries queue;
+    queue.queue = name;
+    wq::Status s = FindIn(view, args, &queue);
+    // Asked for one queue, the absence of the key is the answer; otherwise look on.
+    if (s.code() == wq::StatusCode::kNotFound && names.size() > 1) continue;
+    if (!s.ok()) return Fail(s);
+    found.push_back(std::move(queue));
+  }
+  if (found.empty()) {
+    return Fail(wq::Status::NotFound("no queue holds anything of key \"" +
+                                     wq::EscapeKey(*args.key) + "\""));
+  }
+  Output out;
+  if (args.format == Format::kJson || args.format == Format::kYaml) {
+    const std::string json = KeyJson(view.info(), *args.key, found);
+    out.Write(args.format == Format::kJson ? json : YamlOfJson(json));
+  } else if (args.format == Format::kName) {
+    for (const QueueEntries& queue : found) out.Write(wq::EscapeKey(queue.queue) + "\n");
+  } else {
+    PrintKey(*args.key, found, args.show, &out);
+  }
+  return out.Finish(kExitOk);
+}
+
+int Run(const InspectArgs& args) {
+  const InterruptScope interrupts;
+  std::unique_ptr<wq::StoreView> view;
+  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
+  std::vector<std::string> names;
+  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
+  return args.key ? InspectKey(*view, names, args) : InspectQueues(*view, names, args);
+}
+
+}  // namespace
+
+Command ParseInspect(const Input& input) {
+  InspectArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"inspect", "Shows the queues, or all that is known of one key.", " [KEY]", kInspectExamples},
+      &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddParsed(&parser, "-o,--output", "text|table|wide|json|yaml|name", "Output format",
+            "an output format: text, table, wide, json, yaml or name",
+            ParseFormat<Format::kText, Format::kTable, Format::kWide, Format::kJson, Format::kYaml,
+                        Format::kName>,
+            &args.format);
+  AddTimeOptions(&parser, &args.show);
+  parser.Flag("--hex", "KEY, and keys that are shown, in hexadecimal", &args.show.hex);
+  parser.Flag("--exact", "Count every key before KEY, however many", &args.count_all);
+  AddDuration(&parser, "--base-delay", "Of the next delay: that of a first failure; default 5ms",
+              &args.base_delay);
+  AddDuration(&parser, "--max-delay", "Of the next delay: the longest; default 1000s",
+              &args.max_delay);
+  parser.Parse(input.words);
+  Words keys = Concatenate(parser.positionals(), input.behind);
+  if (keys.size() > 1) Usage("only one key can be inspected at a time");
+  if (!keys.empty()) args.key = args.show.hex ? KeyOfHex(keys.front()) : std::move(keys.front());
+  return args;
+}
+
+}  // namespace wqctl

@@ -1,0 +1,62 @@
+#include "tools/wqctl/verbs/key_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace wqctl {
+namespace {
+constexpr size_t kReadBytes = size_t{64} << 10;
+}  // namespace
+
+KeyReader::KeyReader(int fd, char delimiter, size_t max_bytes)
+    : fd_(fd), delimiter_(delimiter), max_bytes_(max_bytes), buffer_(kReadBytes) {
+  // The lines point into text_, which therefore must not move: at most one incomplete line stays in
+  // it from before a read, and a read adds no more than it reads.
+  text_.reserve(max_bytes_ + kReadBytes);
+}
+
+bool KeyReader::ReadMore() {
+  lines_.clear();
+  text_.erase(0, line_begin_);
+  line_begin_ = 0;
+  if (at_end_) return false;
+
+  ssize_t n = 0;
+  do {
+    n = read(fd_, buffer_.data(), buffer_.size());
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) {
+    error_ = errno;
+    return false;
+  }
+  if (n == 0) {
+    at_end_ = true;
+    if (line_bytes_ > 0) EndLine();
+    return !lines_.empty();
+  }
+  std::string_view rest(buffer_.data(), static_cast<size_t>(n));
+  for (size_t end = rest.find(delimiter_); end != std::string_view::npos;
+       end = rest.find(delimiter_)) {
+    Append(rest.substr(0, end));
+    EndLine();
+    rest.remove_prefix(end + 1);
+  }
+  Append(rest);
+  return true;
+}
+
+void KeyReader::Append(std::string_view part) {
+  const size_t kept = text_.size() - line_begin_;
+  text_.append(part.substr(0, max_bytes_ - kept));
+  line_bytes_ += part.size();
+}
+
+void KeyReader::EndLine() {
+  lines_.push_back({++lines_read_, std::string_view(text_).substr(line_begin_), line_bytes_});
+  line_begin_ = text_.size();
+  line_bytes_ = 0;
+}
+
+}  // namespace wqctl

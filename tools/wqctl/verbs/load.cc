@@ -1,0 +1,162 @@
+// wqctl load: writes what dump has printed into a store: all of it or nothing.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/text/dump_line.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/output.h"
+#include "tools/wqctl/verbs/key_reader.h"
+#include "wq/import.h"
+#include "wq/keys.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kLoadExamples =
+    R"(FILE is what wqctl dump has printed, "-" or nothing standard input. The store is made
+if there is none. A queue that is there already must be empty, or be replaced. If a
+line is wrong, its number is named, and nothing is loaded.
+
+Examples:
+  wqctl dump -q pods > pods.jsonl
+  wqctl --store /var/lib/copy load pods.jsonl
+  wqctl load --dry-run pods.jsonl
+  wqctl load --replace pods.jsonl
+  ssh node1 wqctl --store /var/lib/pods dump | wqctl --store pods-of-node1 load)";
+
+struct LoadArgs {
+  std::string store_dir;
+  std::string file = "-";
+  wq::ImportOptions options;
+  Format format = Format::kText;
+};
+
+// A file descriptor that is closed at the end, unless it is standard input.
+class Source {
+ public:
+  explicit Source(const std::string& file)
+      : fd_(file == "-" ? STDIN_FILENO : open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~Source() {
+    if (fd_ > STDIN_FILENO) close(fd_);
+  }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+struct ImportRecord {
+  wq::Importer* importer;
+
+  wq::Status operator()(const wq::QueueInfo& info) const { return importer->SetQueue(info); }
+  wq::Status operator()(const DumpedCursor& cursor) const {
+    return importer->SetCursor(cursor.queue, cursor.name, cursor.value);
+  }
+  wq::Status operator()(const DumpedEntry& dumped) const {
+    return importer->Add(dumped.queue, dumped.entry);
+  }
+};
+
+int FailLine(const KeyReader::Line& line, const std::string& why, int code) {
+  LogError("line " + std::to_string(line.number) + ": " + why + "; nothing was loaded");
+  return code;
+}
+
+int LoadLine(const KeyReader::Line& line, wq::Importer* importer) {
+  if (line.bytes == 0) return kExitOk;  // As between dumps that were put together.
+  std::string error;
+  if (line.bytes > kMaxDumpLineBytes) {
+    error = "it is longer than " + std::to_string(kMaxDumpLineBytes) + " bytes";
+    return FailLine(line, error, kExitFailure);
+  }
+  DumpRecord record;
+  if (!ParseDumpLine(line.text, &record, &error)) return FailLine(line, error, kExitFailure);
+  wq::Status s = std::visit(ImportRecord{importer}, record);
+  if (s.ok()) return kExitOk;
+  std::string why = s.message();
+  if (s.code() == wq::StatusCode::kAlreadyExists)
+    why += ": --replace puts what is read in its place";
+  // What is wrong is the data, not the command line.
+  const int code = ExitCodeOf(s);
+  return FailLine(line, why, code == kExitUsage ? static_cast<int>(kExitFailure) : code);
+}
+
+int LoadAll(int fd, wq::Importer* importer) {
+  KeyReader reader(fd, '\n', kMaxDumpLineBytes);
+  while (reader.ReadMore()) {
+    for (const KeyReader::Line& line : reader.lines()) {
+      if (const int code = LoadLine(line, importer); code != kExitOk) return code;
+    }
+    if (Interrupted()) return kExitFailure;
+  }
+  if (reader.error() == 0) return kExitOk;
+  LogError("cannot read: " + ErrnoText(reader.error()) + "; nothing was loaded");
+  return kExitFailure;
+}
+
+int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
+  Output out;
+  if (args.format == Format::kJson) {
+    out.Write(LoadResultJson(counts, args.options.dry_run));
+  } else {
+    out.Write((args.options.dry_run ? "to be loaded: queues " : "loaded queues ") +
+              std::to_string(counts.queues) + ", entries " + std::to_string(counts.entries) +
+              ", cursors " + std::to_string(counts.cursors) + "\n");
+  }
+  return out.Finish(kExitOk);
+}
+
+int Run(const LoadArgs& args) {
+  const InterruptScope interrupts;
+  const Source source(args.file);
+  if (source.fd() < 0) {
+    const int error = errno;
+    LogError("cannot open " + wq::EscapeKey(args.file, 4096) + ": " + ErrnoText(error));
+    return error == ENOENT ? kExitNotFound : kExitFailure;
+  }
+  std::unique_ptr<wq::Importer> importer;
+  if (wq::Status s = wq::Importer::Open(args.options, args.store_dir, &importer); !s.ok()) {
+    if (s.code() == wq::StatusCode::kLocked) {
+      return Fail(wq::Status::Locked(
+          s.message() + ": load does not go through an owner, serving or not; end it before"));
+    }
+    // What is invalid is the directory's contents, not the command line.
+    const int code = Fail(s);
+    return code == kExitUsage ? static_cast<int>(kExitFailure) : code;
+  }
+  if (const int code = LoadAll(source.fd(), importer.get()); code != kExitOk) return code;
+  if (wq::Status s = importer->Finish(); !s.ok()) return Fail(s);
+  return PrintLoaded(importer->counts(), args);
+}
+
+}  // namespace
+
+Command ParseLoad(const Input& input) {
+  LoadArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"load", "Writes what dump has printed into a store.", " [FILE|-]", kLoadExamples},
+      &args.store_dir);
+  parser.Flag("--replace", "Put the queues that are read in the place of those that are there",
+              &args.options.replace);
+  parser.Flag("--dry-run", "Check everything, and write nothing", &args.options.dry_run);
+  AddTextFormat(&parser, &args.format);
+  parser.Parse(input.words);
+  Words files = Concatenate(parser.positionals(), input.behind);
+  if (files.size() > 1) Usage("one FILE can be loaded at a time");
+  if (!files.empty()) args.file = std::move(files.front());
+  return args;
+}
+
+}  // namespace wqctl

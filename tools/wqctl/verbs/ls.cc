@@ -1,0 +1,181 @@
+// wqctl ls: entries, by filters; quarantine ls: those in quarantine. Both change nothing.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/wqctl/cli/filter.h"
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/text/dump_line.h"
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/listing.h"
+#include "tools/wqctl/text/output.h"
+#include "wq/keys.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+namespace {
+
+using wq::EntryState;
+using Cells = std::vector<std::string>;
+
+constexpr const char* kLsExamples =
+    R"(Pending entries come in hand-out order, then delayed ones by the time when they are
+ready, then keys with only failures, then those in quarantine. The first rows appear
+at once, however many there are. Works beside a living owner and after a crash, and
+changes nothing.
+
+Examples:
+  wqctl ls -q pods | head
+  wqctl ls --state delayed --due-within 1m
+  wqctl ls --failures-over 3 --sort-by failures --limit 20
+  wqctl ls --match '^default/web-[0-9]+$' -o json
+  wqctl ls -q pods --state pending --older-than 1h -o name -0 |
+    xargs -0 wqctl rm -q pods --yes --)";
+
+constexpr const char* kQuarantineLsExamples =
+    R"(Works beside a living owner and after a crash, and changes nothing.
+
+Examples:
+  wqctl quarantine ls
+  wqctl quarantine ls -q pods -o jsonl | jq -r .key)";
+
+struct LsArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  Filter filter;
+  Show show;
+  Format format = Format::kTable;
+  bool null_separated = false;
+};
+
+struct QuarantineLsArgs : LsArgs {};
+
+Cells Header(Format format) {
+  Cells header = {"QUEUE", "KEY", "STATE", "LANE", "GROUP", "AGE", "DUE", "FAILURES", "LAST ERROR"};
+  if (format == Format::kWide) {
+    header.insert(header.end() - 1,
+                  {"FIRST FAILURE", "LAST FAILURE", "SHARD", "SEQUENCE", "DELAY"});
+  }
+  return header;
+}
+
+Cells LsRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
+  const Show& show = args.show;
+  const bool delayed = entry.state == EntryState::kDelayed;
+  const bool failed = entry.failures && entry.failures->count > 0;
+  Cells row = {wq::EscapeKey(queue),
+               show.Key(entry.key),
+               std::string(wq::EntryStateName(entry.state)),
+               entry.state == EntryState::kFailing ? "-" : wq::LaneName(entry.lane),
+               entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
+               show.Age(AgeBeganUs(entry)),
+               delayed ? show.Until(entry.ready_at_us) : "-",
+               std::to_string(entry.failures ? entry.failures->count : 0)};
+  if (args.format == Format::kWide) {
+    row.push_back(failed ? show.Ago(entry.failures->first_at_us) : "-");
+    row.push_back(failed ? show.Ago(entry.failures->last_at_us) : "-");
+    row.push_back(entry.shard ? std::to_string(*entry.shard) : "-");
+    row.push_back(entry.state == EntryState::kPending ? std::to_string(entry.sequence) : "-");
+    row.push_back(delayed ? FormatDuration(std::chrono::microseconds{entry.delay_us}) : "-");
+  }
+  row.push_back(entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-");
+  return row;
+}
+
+Cells QuarantineLsRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
+  return {wq::EscapeKey(queue),
+          args.show.Key(entry.key),
+          wq::LaneName(entry.lane),
+          entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
+          FormatTime(entry.quarantined_at_us),
+          std::to_string(entry.failures->count),
+          wq::EscapeKey(entry.failures->last_error)};
+}
+
+// The key alone: as it is, for another program; on a terminal harmless.
+std::string NameOf(const wq::Entry& entry, const LsArgs& args) {
+  std::string name = args.show.hex || OnTerminal() ? args.show.Key(entry.key) : entry.key;
+  name.push_back(args.null_separated ? '\0' : '\n');
+  return name;
+}
+
+// Prints what the filter lets through of the one queue, or of all.
+int List(const LsArgs& args, Cells header,
+         Cells (*cells)(const std::string&, const wq::Entry&, const LsArgs&)) {
+  const InterruptScope interrupts;
+  std::unique_ptr<wq::StoreView> view;
+  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
+  std::vector<std::string> names;
+  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
+  Output out;
+  Listing listing(args.format, std::move(header), &out);
+  bool open = true;
+  wq::Status s = VisitMatching(
+      *view, names, args.filter, args.show.now_us,
+      [&](const std::string& queue, const wq::Entry& entry) {
+        if (args.format == Format::kName) {
+          open = out.Write(NameOf(entry, args));
+        } else {
+          open = listing.Row(
+              [&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
+              [&] { return cells(queue, entry, args); });
+        }
+        return open = open && !Interrupted();
+      });
+  const int code = s.ok() ? static_cast<int>(kExitOk) : Fail(s);
+  listing.End(code == kExitOk && open);
+  return out.Finish(code);
+}
+
+int Run(const LsArgs& args) { return List(args, Header(args.format), LsRow); }
+
+int Run(const QuarantineLsArgs& args) {
+  return List(args, {"QUEUE", "KEY", "LANE", "GROUP", "QUARANTINED AT", "FAILURES", "LAST ERROR"},
+              QuarantineLsRow);
+}
+
+template <typename Args>
+Command ParseListing(const Input& input, const VerbParser::Verb& verb, Args args) {
+  args.store_dir = input.store_dir;
+  FilterWords words;
+  VerbParser parser(verb, &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddFilterOptions(&parser, &args.filter, &words);
+  AddTimeOptions(&parser, &args.show);
+  AddParsed(&parser, "-o,--output", "table|wide|json|jsonl|yaml|name", "Output format",
+            "an output format: table, wide, json, jsonl, yaml or name",
+            ParseFormat<Format::kTable, Format::kWide, Format::kJson, Format::kJsonl, Format::kYaml,
+                        Format::kName>,
+            &args.format);
+  parser.Flag("-0,--null", "With -o name: end each key with NUL", &args.null_separated);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  FinishFilter(words, &args.filter);
+  args.show.hex = words.hex;
+  if (args.null_separated && args.format != Format::kName) Usage("--null goes with -o name");
+  return args;
+}
+
+}  // namespace
+
+Command ParseLs(const Input& input) {
+  return ParseListing(
+      input, {"ls", "Lists entries, in the order in which keys are handed out.", "", kLsExamples},
+      LsArgs{});
+}
+
+Command ParseQuarantineLs(const Input& input) {
+  QuarantineLsArgs args;
+  args.filter.states = wq::EntryStates(EntryState::kQuarantined);
+  return ParseListing(input,
+                      {"quarantine ls", "Lists the keys in quarantine, with their last errors.", "",
+                       kQuarantineLsExamples},
+                      std::move(args));
+}
+
+}  // namespace wqctl

@@ -1,0 +1,67 @@
+#include "tools/wqctl/verbs/reach.h"
+
+#include "tools/wqctl/cli/open_queue.h"
+#include "tools/wqctl/cli/queues.h"
+#include "wq/live_store.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kServesNothing =
+    ", which serves no control socket: only it can change the store";
+
+wq::Status OpenAsOwner(const std::string& store_dir, const std::string& queue,
+                       const ReachOptions& options, ReachedQueue* reached) {
+  wq::QueueOptions queue_options = ToolQueueOptions();
+  queue_options.create_if_missing = options.create;
+  queue_options.durability = options.durability;
+  OpenedQueue opened;
+  if (wq::Status s = OpenQueue(store_dir, queue, queue_options, nullptr, &opened); !s.ok())
+    return s;
+  reached->store = std::move(opened.store);
+  reached->access = wq::AccessTo(opened.queue);
+  return wq::Status::Ok();
+}
+
+// Asks the owner for the queue, which is made if that is asked for: so what is wrong with it is known
+// before anything is done, as when we open it ourselves.
+wq::Status AskForQueue(bool create, wq::QueueAccess* access) {
+  wq::BatchResult nothing_added;
+  wq::ChangeResult nothing_changed;
+  return create
+             ? access->Add({}, {}, &nothing_added)
+             : access->Change(wq::KeyChange::kRemove, {}, wq::Durability::kAsync, &nothing_changed);
+}
+
+}  // namespace
+
+wq::Status ReachedQueue::Close() const {
+  return store == nullptr ? wq::Status::Ok() : store->Close();
+}
+
+wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
+                      const ReachOptions& options, ReachedQueue* reached) {
+  // Once more, for an owner that ends between the two looks.
+  for (int attempt = 0;; ++attempt) {
+    wq::Status locked = OpenAsOwner(store_dir, queue, options, reached);
+    if (locked.code() != wq::StatusCode::kLocked) return locked;
+    std::unique_ptr<wq::LiveStore> live;
+    wq::Status s = wq::LiveStore::Connect(store_dir, &live);
+    if (s.ok()) {
+      reached->access = live->Access(queue, options.create);
+      return ExplainMissing(store_dir, queue, AskForQueue(options.create, reached->access.get()));
+    }
+    if (s.code() != wq::StatusCode::kNotFound) return s;
+    if (attempt > 0) return wq::Status::Locked(locked.message() + kServesNothing);
+  }
+}
+
+wq::Status CheckOwnerServes(const std::string& store_dir, int64_t owner_pid) {
+  std::unique_ptr<wq::LiveStore> live;
+  wq::Status s = wq::LiveStore::Connect(store_dir, &live);
+  if (s.code() != wq::StatusCode::kNotFound) return s;
+  return wq::Status::Locked("the store is owned by process " + std::to_string(owner_pid) +
+                            kServesNothing);
+}
+
+}  // namespace wqctl

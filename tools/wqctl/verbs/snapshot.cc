@@ -1,0 +1,238 @@
+// wqctl snapshot create, ls, verify and restore: what a store held at one moment.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/report/story.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/listing.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/output.h"
+#include "wq/keys.h"
+#include "wq/snapshot.h"
+#include "wq/verify.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kCreateExamples =
+    R"(Makes a new directory below DIR, which is made if it is missing: a snapshot, that every
+verb which only looks takes as a store. Works beside a running owner, and after a crash.
+All that the owner had acknowledged is in it. In the store's file system the tables are
+hard links; in another one they are copied, but for those that the latest snapshot in DIR
+has already. Verified before it gets its name. Prints its path.
+
+Examples:
+  wqctl snapshot create /var/backups/pods
+  wqctl snapshot create --name before-upgrade /var/backups/pods
+  snapshot=$(wqctl snapshot create /var/backups/pods) && wqctl --store "$snapshot" inspect
+  wqctl diff /var/backups/pods/before-upgrade "$WQ_STORE")";
+
+constexpr const char* kSnapshotLsExamples =
+    R"(Oldest first. LINKED is how much of SIZE lies in tables that the store or other
+snapshots have, too. DIR may be one snapshot.
+
+Examples:
+  wqctl snapshot ls /var/backups/pods
+  wqctl snapshot ls /var/backups/pods -o name | head -n -7 | xargs -d '\n' rm -r --)";
+
+constexpr const char* kSnapshotVerifyExamples =
+    R"(DIR is one snapshot, or a directory of them, which are all checked. Prints what is wrong,
+one a line, and goes on. Exit code 0 if nothing is, 5 otherwise.
+
+Examples:
+  wqctl snapshot verify /var/backups/pods
+  wqctl snapshot verify /var/backups/pods/20261121T142317.123456Z -o json)";
+
+constexpr const char* kRestoreExamples =
+    R"(DIR is one snapshot, or a directory of them: then it is the latest. NEW is a new place, or an
+empty directory. The snapshot is copied and verified before the store gets its name, and
+stays as it is. The new store has a uuid of its own.
+
+Examples:
+  wqctl snapshot restore /var/backups/pods --into /var/lib/pods.new
+  wqctl snapshot restore /var/backups/pods/before-upgrade --into /var/lib/pods.new)";
+
+struct SnapshotCreateArgs {
+  std::string store_dir;
+  std::string dir;
+  std::string name;
+  bool copy = false;
+  Format format = Format::kText;
+};
+
+struct SnapshotLsArgs {
+  std::string dir;
+  Show show;
+  Format format = Format::kTable;
+};
+
+struct SnapshotVerifyArgs {
+  std::string dir;
+  Format format = Format::kTable;
+};
+
+struct SnapshotRestoreArgs {
+  std::string dir;
+  std::string into;
+  Format format = Format::kText;
+};
+
+int Run(const SnapshotCreateArgs& args) {
+  const InterruptScope interrupts;
+  wq::SnapshotInfo taken;
+  const wq::SnapshotOptions options = {
+      .name = args.name, .link_tables = !args.copy, .cancelled = Interrupted};
+  if (wq::Status s = wq::CreateSnapshot(args.store_dir, args.dir, options, &taken); !s.ok())
+    return Fail(s);
+  Output out;
+  std::string text = taken.path;
+  if (args.format == Format::kJson) {
+    text.clear();
+    AppendSnapshotJson(taken, &text);
+  }
+  out.Write(text + "\n");
+  return out.Finish(kExitOk);
+}
+
+int Run(const SnapshotLsArgs& args) {
+  std::vector<wq::SnapshotInfo> all;
+  if (wq::Status s = wq::ListSnapshots(args.dir, &all); !s.ok()) return Fail(s);
+  Output out;
+  Listing listing(args.format, {"NAME", "TAKEN", "SIZE", "LINKED", "STORE"}, &out);
+  for (const wq::SnapshotInfo& snapshot : all) {
+    if (args.format == Format::kName) {
+      out.Write(snapshot.path + "\n");
+      continue;
+    }
+    listing.Row([&](std::string* json) { AppendSnapshotJson(snapshot, json); },
+                [&] {
+                  return std::vector<std::string>{
+                      wq::EscapeKey(snapshot.name),
+                      snapshot.taken_at_us == 0 ? "?" : args.show.Ago(snapshot.taken_at_us),
+                      FormatBytes(snapshot.bytes), FormatBytes(snapshot.linked_bytes),
+                      snapshot.uuid.empty() ? "?" : wq::EscapeKey(snapshot.uuid)};
+                });
+  }
+  listing.End(args.format != Format::kName);
+  return out.Finish(kExitOk);
+}
+
+int Run(const SnapshotVerifyArgs& args) {
+  const InterruptScope interrupts;
+  std::vector<wq::SnapshotInfo> all;
+  if (wq::Status s = wq::ListSnapshots(args.dir, &all); !s.ok()) return Fail(s);
+  Output out;
+  Listing listing(args.format, {"SNAPSHOT", "WHERE", "WHAT"}, &out);
+  uint64_t rows = 0;
+  size_t damaged = 0;
+  for (const wq::SnapshotInfo& snapshot : all) {
+    if (Interrupted()) break;
+    wq::VerifyReport report;
+    if (wq::Status s = wq::Verify(snapshot.path, {}, &report); !s.ok()) return out.Finish(Fail(s));
+    rows += report.rows;
+    damaged += report.ok() ? 0 : 1;
+    for (const wq::Finding& finding : report.findings) {
+      listing.Row([&](std::string* json) { AppendFindingJson(finding, json); },
+                  [&] {
+                    return std::vector<std::string>{wq::EscapeKey(snapshot.name), finding.where,
+                                                    finding.what};
+                  });
+    }
+  }
+  listing.End(args.format != Format::kTable || damaged > 0);
+  LogInfo("looked at " + std::to_string(rows) + " rows of " + std::to_string(all.size()) +
+          " snapshots; damaged: " + std::to_string(damaged));
+  return out.Finish(damaged == 0 ? kExitOk : kExitCorruption);
+}
+
+int Run(const SnapshotRestoreArgs& args) {
+  const InterruptScope interrupts;
+  wq::SnapshotInfo from;
+  if (wq::Status s = wq::RestoreSnapshot(args.dir, args.into, {.cancelled = Interrupted}, &from);
+      !s.ok())
+    return Fail(s);
+  Output out;
+  std::string text =
+      "restored " + wq::EscapeKey(from.path, 4096) + " into " + wq::EscapeKey(args.into, 4096);
+  if (args.format == Format::kJson) {
+    text.clear();
+    AppendSnapshotJson(from, &text);
+  }
+  out.Write(text + "\n");
+  return out.Finish(kExitOk);
+}
+
+// What all of them are read by: one DIR.
+std::string OneDirectory(VerbParser* parser, const Input& input) {
+  parser->Parse(input.words);
+  Words words = Concatenate(parser->positionals(), input.behind);
+  if (words.size() != 1) Usage("which directory? Give one DIR");
+  if (words.front().empty()) Usage("the name of the directory is empty");
+  return std::move(words.front());
+}
+
+}  // namespace
+
+Command ParseSnapshotCreate(const Input& input) {
+  SnapshotCreateArgs args;
+  args.store_dir = input.store_dir;
+  VerbParser parser(
+      {"snapshot create", "Keeps what a store holds now, in a new directory below DIR.", " DIR",
+       kCreateExamples},
+      &args.store_dir);
+  parser.Option("--name", "NAME", "The snapshot's name; default: the time", "a name",
+                [&args](const std::string& name) {
+                  args.name = name;
+                  return !name.empty();  // What else is wrong with it, the library says.
+                });
+  parser.Flag("--copy", "Copy the tables even where they could be links", &args.copy);
+  AddTextFormat(&parser, &args.format);
+  args.dir = OneDirectory(&parser, input);
+  return args;
+}
+
+Command ParseSnapshotLs(const Input& input) {
+  SnapshotLsArgs args;
+  std::string no_store = "-";  // DIR says it all.
+  VerbParser parser({"snapshot ls", "Lists the snapshots in DIR.", " DIR", kSnapshotLsExamples},
+                    &no_store);
+  AddTimeOptions(&parser, &args.show);
+  AddParsed(
+      &parser, "-o,--output", "table|json|jsonl|yaml|name", "Output format",
+      "an output format: table, json, jsonl, yaml or name",
+      ParseFormat<Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName>,
+      &args.format);
+  args.dir = OneDirectory(&parser, input);
+  return args;
+}
+
+Command ParseSnapshotVerify(const Input& input) {
+  SnapshotVerifyArgs args;
+  std::string no_store = "-";
+  VerbParser parser(
+      {"snapshot verify", "Checks all of the snapshots in DIR, without changing them.", " DIR",
+       kSnapshotVerifyExamples},
+      &no_store);
+  AddListingFormat(&parser, &args.format);
+  args.dir = OneDirectory(&parser, input);
+  return args;
+}
+
+Command ParseSnapshotRestore(const Input& input) {
+  SnapshotRestoreArgs args;
+  std::string no_store = "-";
+  VerbParser parser(
+      {"snapshot restore", "Makes a new store of a snapshot.", " DIR --into NEW", kRestoreExamples},
+      &no_store);
+  parser.Required("--into", "NEW", "The directory of the new store: none there, or an empty one",
+                  &args.into);
+  AddTextFormat(&parser, &args.format);
+  args.dir = OneDirectory(&parser, input);
+  return args;
+}
+
+}  // namespace wqctl

@@ -1,0 +1,173 @@
+// wqctl watch, top: the queues as they change, in place on a terminal, or as JSON lines.
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/output.h"
+#include "tools/wqctl/watch/watch_sample.h"
+#include "tools/wqctl/watch/watch_screen.h"
+
+namespace wqctl {
+namespace {
+
+constexpr auto kLeastInterval = std::chrono::milliseconds{100};
+constexpr size_t kKeysOfWatch = 5;
+constexpr size_t kKeysOfTop = 20;
+constexpr size_t kWidthOfPipe = 80;
+
+struct WatchArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  std::chrono::microseconds interval = std::chrono::seconds{1};
+  std::optional<uint64_t> count;  // Unset: until somebody ends it.
+  std::optional<Format> format;   // Unset: a table on a terminal, else jsonl.
+  size_t keys = kKeysOfWatch;
+};
+
+// What the screen is written to: lines that replace those before on a terminal, or follow them.
+class Screen {
+ public:
+  Screen(bool terminal, Output* out)
+      : terminal_(terminal), screen_(terminal && WantsColour()), out_(*out) {}
+
+  bool Show(const Sample& sample) {
+    size_t width = kWidthOfPipe;
+    size_t height = SIZE_MAX;
+    winsize size = {};
+    if (terminal_ && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+      width = size.ws_col;
+      height = std::max<size_t>(size.ws_row, 2) - 1;  // The last one is the cursor's.
+    }
+    const std::vector<std::string> lines = screen_.Render(sample, width, height);
+    std::string text = Begin(width, height);
+    for (const std::string& line : lines) text.append(line).append("\n");
+    shown_ = lines.size();
+    return out_.Write(text) && out_.Flush();
+  }
+
+ private:
+  static bool WantsColour() {
+    const char* const no_colour = std::getenv("NO_COLOR");
+    const char* const terminal = std::getenv("TERM");
+    return (no_colour == nullptr || *no_colour == '\0') && terminal != nullptr &&
+           std::string_view(terminal) != "dumb";
+  }
+
+  // Back to the first line that was shown, and nothing below; a terminal of another size may have
+  // moved that line anywhere.
+  std::string Begin(size_t width, size_t height) {
+    const bool resized = width != width_ || height != height_;
+    width_ = width;
+    height_ = height;
+    if (!terminal_) return shown_ == 0 ? "" : "\n";
+    if (shown_ == 0) return "";
+    return resized ? "\x1b[H\x1b[2J" : "\x1b[" + std::to_string(shown_) + "F\x1b[J";
+  }
+
+  const bool terminal_;
+  WatchScreen screen_;
+  Output& out_;
+  size_t shown_ = 0;  // Lines.
+  size_t width_ = 0;
+  size_t height_ = 0;
+};
+
+bool ShowJson(const Sample& sample, Output* out) {
+  std::string text;
+  for (const QueueSample& queue : sample.queues) {
+    AppendSampleJson(sample, queue, &text);
+    text += '\n';
+  }
+  return out->Write(text) && out->Flush();
+}
+
+// False: a signal came.
+bool Wait(const StopSignals& signals, std::chrono::microseconds interval) {
+  pollfd fd = {signals.fd(), POLLIN, 0};
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(interval);
+  poll(&fd, 1, static_cast<int>(std::min<int64_t>(ms.count(), INT32_MAX)));
+  return signals.Take() == 0;
+}
+
+int Run(const WatchArgs& args) {
+  const StopSignals signals;
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  const bool json =
+      args.format.value_or(terminal ? Format::kTable : Format::kJsonl) == Format::kJsonl;
+  Sampler sampler(args.store_dir, args.queue, args.keys);
+  Output out;
+  Screen screen(terminal, &out);
+  for (uint64_t taken = 0; !args.count || taken < *args.count; ++taken) {
+    if (taken > 0 && !Wait(signals, args.interval)) break;
+    Sample sample;
+    if (wq::Status s = sampler.Take(&sample); !s.ok()) return out.Finish(Fail(s));
+    if (!(json ? ShowJson(sample, &out) : screen.Show(sample))) break;
+  }
+  return out.Finish(kExitOk);
+}
+
+constexpr const char* kWatchExamples =
+    R"(On a terminal the screen is renewed in place; otherwise there is one JSON object a line for
+each queue. While the store's owner serves its control socket (wqctl work --follow does) the
+numbers are its own, with rates. Otherwise they are those on disk. Ends at Ctrl-C, with exit 0.
+
+Examples:
+  wqctl watch
+  wqctl watch -q pods --interval 5s
+  wqctl top -q pods
+  wqctl watch -q pods --count 60 -o jsonl | jq .pending)";
+
+template <typename T>
+std::optional<T> ParsePositive(std::string_view text) {
+  T number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+Command Parse(const Input& input, const char* name, const char* description, size_t keys) {
+  WatchArgs args;
+  args.store_dir = input.store_dir;
+  args.keys = keys;
+  VerbParser parser({name, description, "", kWatchExamples}, &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddDuration(&parser, "--interval", "The time between two looks; default 1s", &args.interval);
+  AddParsed(&parser, "--count", "N", "End after so many looks", "a number above 0",
+            ParsePositive<uint64_t>, &args.count);
+  AddParsed(&parser, "--keys", "N",
+            "So many keys of each queue, those that failed most; default " + std::to_string(keys),
+            "a number above 0", ParsePositive<size_t>, &args.keys);
+  AddParsed(&parser, "-o,--output", "table|jsonl", "Output format; default: table on a terminal",
+            "an output format: table or jsonl", ParseFormat<Format::kTable, Format::kJsonl>,
+            &args.format);
+  parser.Parse(input.words);
+  NoMore(Concatenate(parser.positionals(), input.behind));
+  if (args.interval < kLeastInterval) Usage("--interval must be 100ms or more");
+  return args;
+}
+
+}  // namespace
+
+Command ParseWatch(const Input& input) {
+  return Parse(input, "watch", "Shows the queues as they change.", kKeysOfWatch);
+}
+
+Command ParseTop(const Input& input) {
+  return Parse(input, "top", "Shows the queues as they change, and the keys that fail most.",
+               kKeysOfTop);
+}
+
+}  // namespace wqctl
