@@ -22,7 +22,7 @@ fail() {
 # A tree without a violation, in the working directory.
 clean_tree() {
   rm -rf "$scratch/tree"
-  mkdir -p "$scratch/tree"/{include/wq,base,storage/check,engine/queue,tools/wqctl,tests/engine,tests/storage} \
+  mkdir -p "$scratch/tree"/{include/wq,base,storage/check,engine/queue,tools/wqctl,docs,tests/engine,tests/storage} \
     "$scratch/tree"/{examples/readme,bindings/go/examples/readme,build}
   cd "$scratch/tree"
   build=$PWD/build
@@ -114,6 +114,12 @@ plant readme_shows_the_example README.md "$(printf 'x\n```go\npackage other\n```
 plant no_machine_paths docs/testing.md "Look into /$(printf home)/me/wq."
 plant headers_open_with_a_paragraph engine/item.h '#pragma once'
 plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'
+
+# shellcheck disable=SC2016
+plant the_where_page_is_true docs/where.md '| Where? | [`engine/none.cc`](../engine/none.cc) | `None` |'
+# shellcheck disable=SC2016
+plant the_where_page_is_true docs/where.md '| Where? | [`storage/db.cc`](../storage/db.cc) | `None` |'
+plant pictures_are_of_their_sources docs/pictures/parts.dot 'digraph parts {}'
 
 for rule in "${rules[@]}"; do
   [[ $planted == *" $rule "* ]] || fail "self-test: no violation of $rule is planted"

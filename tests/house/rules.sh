@@ -2,6 +2,7 @@
 # The house rules. Each function rule_NAME looks at the tree in the working directory and prints one
 # line for each violation: "file:line: why". $build is a build directory with compile_commands.json.
 : "${build:=build}"
+export LC_ALL=C.UTF-8
 
 # Sources of the project, NUL-separated; arguments are the folders to look in.
 sources() {
@@ -163,4 +164,30 @@ rule_headers_open_with_a_paragraph() {
     [[ $(head -c 3 "$file") == '// ' ]] || echo "$file:1: the header does not open with what it is"
     grep -q '^#pragma once$' "$file" || echo "$file:1: no #pragma once"
   done < <(all_sources | grep -z '\.h$')
+}
+
+# docs/where.md answers with a file and a name in it.
+# shellcheck disable=SC2016
+rule_the_where_page_is_true() {
+  [[ ! -e docs/where.md ]] || grep -nE '^\|.*\|.*`.*\|.*`.*\|$' docs/where.md |
+    sed -E 's#^([0-9]+):.*\| \[`([^`]*)`\]\(([^)]*)\) \| `([^`]*)` \|$#\1\t\2\t\3\t\4#' |
+    while IFS=$'\t' read -r line file link name; do
+      if [[ -z $name ]]; then
+        echo "docs/where.md:$line: not a row of question, file and name"
+      elif [[ $(realpath -m "docs/$link") != "$(realpath -m "$file")" ]]; then
+        echo "docs/where.md:$line: the link goes to $link"
+      elif ! grep -qsF -- "$name" "$file"; then
+        echo "docs/where.md:$line: $file has no $name"
+      fi
+    done
+}
+
+# The pictures are drawn from their sources by tools/dev/pictures.sh.
+rule_pictures_are_of_their_sources() {
+  local source
+  for source in docs/pictures/*.dot; do
+    [[ -e $source ]] || continue
+    grep -qsF "drawn from ${source##*/} $(sha256sum <"$source" | cut -c1-16)" "${source%.dot}.svg" ||
+      echo "$source:1: its picture is not drawn from it; run make pictures"
+  done
 }
