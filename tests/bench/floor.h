@@ -47,7 +47,7 @@ class Floor {
 
  private:
   struct Impl;
-  explicit Floor(std::unique_ptr<Impl> rep);
+  explicit Floor(std::unique_ptr<Impl> impl);
   static std::unique_ptr<Floor> OpenDatabase(const std::string& dir, bool create);
   const std::unique_ptr<Impl> impl_;
 };

@@ -46,7 +46,7 @@ std::string FileSystemName(const std::string& dir) {
 
 }  // namespace
 
-Machine LookAtMachine(const std::string& dir) {
+Machine InspectMachine(const std::string& dir) {
   utsname kernel{};
   uname(&kernel);
   struct sysinfo info {};

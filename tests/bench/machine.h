@@ -14,7 +14,7 @@ struct Machine {
   size_t memory_mib = 0;
   std::string build;  // Compiler and build type.
 };
-Machine LookAtMachine(const std::string& dir);
+Machine InspectMachine(const std::string& dir);
 
 size_t ResidentBytes();                         // Of this process.
 size_t DirectoryBytes(const std::string& dir);  // Allocated on disk, by all files in it.

@@ -136,7 +136,7 @@ json ToJson(const std::string& scenario, const Bench& bench) {
 }
 
 json Report(const Settings& settings, const std::vector<json>& outcomes) {
-  const Machine machine = LookAtMachine(settings.dir);
+  const Machine machine = InspectMachine(settings.dir);
   return {{"machine",
            {{"cores", machine.cores},
             {"processor", machine.processor},
@@ -153,18 +153,18 @@ json Report(const Settings& settings, const std::vector<json>& outcomes) {
 void PrintTable(const json& report, std::ostream& out) {
   const Line head = {"scenario", "figure", "compared with", "ratio (min..max)", "wanted", ""};
   std::vector<Line> wanted = {head};
-  std::vector<Line> told;  // For information.
+  std::vector<Line> informational;  // For information.
   ForEachRow(report, [&](const json& row) {
-    (row.contains("wanted") ? wanted : told)
+    (row.contains("wanted") ? wanted : informational)
         .push_back({row["what"].get<std::string>(),
                     Number(row["figure"]) + " " + row["unit"].get<std::string>(),
                     row.value("compared_with", ""), Ratio(row), Wanted(row), Met(row)});
   });
-  if (!told.empty()) {
+  if (!informational.empty()) {
     if (wanted.size() > 1) {
       wanted.push_back({});
     }
-    wanted.insert(wanted.end(), told.begin(), told.end());
+    wanted.insert(wanted.end(), informational.begin(), informational.end());
   }
   PrintLines(wanted, out);
   const json& machine = report["machine"];

@@ -111,7 +111,7 @@ TEST_F(Clocks, ADelayIsNeverEarlyAndNeverLongerThanItself) {
 }
 
 // Setting the clock while a store is open moves nothing.
-TEST_F(Clocks, ARunningQueueDoesNotLookAtTheWall) {
+TEST_F(Clocks, ARunningQueueDoesNotReadTheWallClock) {
   for (const int64_t then : Walls()) {
     SCOPED_TRACE("set to " + std::to_string(then));
     disk_ = std::make_shared<storage::MemoryDisk>();

@@ -3,7 +3,7 @@
 // was to make nothing is there; and once more, on the same files, it succeeds. What succeeds in spite of the fault
 // did what it does without.
 //
-// WQ_CALL_TRIES is about how many calls of each kind are tried, of each deed; 0 tries every one.
+// WQ_CALL_TRIES is about how many calls of each kind are tried, of each operation; 0 tries every one.
 
 #include <algorithm>
 #include <cerrno>
@@ -85,7 +85,7 @@ std::string FilesOf(const std::string& dir) {
 }
 
 // Something that is done in a directory that holds a "store", two "snapshots" of it.
-struct Deed {
+struct Operation {
   const char* name;
   // What it gave is in *result.
   std::function<Status(const std::string& root, std::string* result)> run;
@@ -94,7 +94,7 @@ struct Deed {
   std::string makes = {};               // What must not be there if it fails.
 };
 
-void PrintTo(const Deed& deed, std::ostream* out) { *out << deed.name; }
+void PrintTo(const Operation& operation, std::ostream* out) { *out << operation.name; }
 
 Status Open(const std::string& dir, bool create, Clock* clock, std::unique_ptr<Store>* store,
             Queue** queue) {
@@ -193,8 +193,8 @@ Status Own(const std::string& root, const std::string& name) {
   return s;
 }
 
-// No deed has a step that fails with nobody to tell, and then succeeds with less.
-class EveryCallTest : public ::testing::TestWithParam<Deed> {
+// No operation has a step that fails with nobody to tell, and then succeeds with less.
+class EveryCallTest : public ::testing::TestWithParam<Operation> {
  protected:
   EveryCallTest() {
     std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
@@ -210,17 +210,17 @@ class EveryCallTest : public ::testing::TestWithParam<Deed> {
     const uint64_t tries = FromEnvironment("WQ_CALL_TRIES", kTries);
     return tries == 0 ? 1 : calls / tries + 1;
   }
-  // What is there after the deed, which gave `result`.
+  // What is there after the operation, which gave `result`.
   static std::string Outcome(const std::string& root, std::string result);
   std::string RunCleanly(const std::string& root) const;
-  // The deed once more after `status`, which it gave while `fault` failed.
+  // The operation once more after `status`, which it gave while `fault` failed.
   void Judge(const std::string& root, const std::string& before, const Status& status,
              const std::string& result);
 
   static constexpr uint64_t kTries = 6;
   const uint64_t seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   ScratchDirectory root_;
-  std::string clean_;  // What the deed gives without a fault.
+  std::string clean_;  // What the operation gives without a fault.
   uint64_t cases_ = 0;
   uint64_t refused_ = 0;
 };
@@ -284,7 +284,7 @@ std::string EveryCallTest::RunCleanly(const std::string& root) const {
 
 void EveryCallTest::Judge(const std::string& root, const std::string& before, const Status& status,
                           const std::string& result) {
-  const Deed& deed = GetParam();
+  const Operation& operation = GetParam();
   ++cases_;
   EXPECT_TRUE(ReadOnlyParts(root) == before) << "changed what it reads";
   if (status.ok()) {
@@ -295,8 +295,8 @@ void EveryCallTest::Judge(const std::string& root, const std::string& before, co
   EXPECT_TRUE(status.code() == StatusCode::kIOError || status.code() == StatusCode::kNotDurable)
       << status.ToString();
   EXPECT_NE(status.message().find(root), std::string::npos) << status.ToString();
-  EXPECT_TRUE(deed.makes.empty() || !std::filesystem::exists(root + "/" + deed.makes))
-      << deed.makes << " is there; " << status.ToString();
+  EXPECT_TRUE(operation.makes.empty() || !std::filesystem::exists(root + "/" + operation.makes))
+      << operation.makes << " is there; " << status.ToString();
   SCOPED_TRACE(status.ToString());
   EXPECT_EQ(RunCleanly(root), clean_);
 }
@@ -357,41 +357,41 @@ TEST_P(EveryCallTest, OfRocksdb) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Deeds, EveryCallTest,
+    Operations, EveryCallTest,
     ::testing::Values(
-        Deed{.name = "View", .run = View, .reads = {"store"}},
-        Deed{.name = "Verify", .run = Check, .reads = {"store"}},
-        Deed{.name = "Repair",
+        Operation{.name = "View", .run = View, .reads = {"store"}},
+        Operation{.name = "Verify", .run = Check, .reads = {"store"}},
+        Operation{.name = "Repair",
              .run = RunRepair,
              .leaves = "repaired",
              .reads = {"store"},
              .makes = "repaired"},
-        Deed{.name = "Import",
+        Operation{.name = "Import",
              .run = [](auto& root, auto*) { return Import(root, "/store"); },
              .leaves = "store"},
-        Deed{.name = "ImportNew",
+        Operation{.name = "ImportNew",
              .run = [](auto& root, auto*) { return Import(root, "/new"); },
              .leaves = "new"},
-        Deed{.name = "SnapshotByLinks",
+        Operation{.name = "SnapshotByLinks",
              .run = [](auto& root, auto* result) { return Snapshot(root, true, result); },
              .leaves = "snapshots/third",
              .reads = {"store"},
              .makes = "snapshots/third"},
-        Deed{.name = "SnapshotByCopies",
+        Operation{.name = "SnapshotByCopies",
              .run = [](auto& root, auto* result) { return Snapshot(root, false, result); },
              .leaves = "snapshots/third",
              .reads = {"store"},
              .makes = "snapshots/third"},
-        Deed{.name = "Restore",
+        Operation{.name = "Restore",
              .run = Restore,
              .leaves = "restored",
              .reads = {"snapshots"},
              .makes = "restored"},
-        Deed{.name = "List", .run = List, .reads = {"snapshots"}},
-        Deed{.name = "Own",
+        Operation{.name = "List", .run = List, .reads = {"snapshots"}},
+        Operation{.name = "Own",
              .run = [](auto& root, auto*) { return Own(root, "/store"); },
              .leaves = "store"},
-        Deed{.name = "Create",
+        Operation{.name = "Create",
              .run = [](auto& root, auto*) { return Own(root, "/new"); },
              .leaves = "new"}),
     [](const auto& info) { return std::string(info.param.name); });

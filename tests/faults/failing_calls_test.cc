@@ -87,7 +87,7 @@ class FailingCallsTest : public ::testing::TestWithParam<Kind> {
   uint64_t cases_ = 0;
   uint64_t calls_ = 0;  // On files, of the last case.
   uint64_t not_durable_ = 0;
-  uint64_t mended_ = 0;
+  uint64_t recovered_ = 0;
 };
 
 // The disk is back: the store mends itself without a restart, all that was done meanwhile becomes
@@ -95,10 +95,10 @@ class FailingCallsTest : public ::testing::TestWithParam<Kind> {
 void FailingCallsTest::Recover(RealStore* store, FailingDisk* disk, StoreSource* source,
                                Life* life) {
   disk->Recover();
-  const Status mended = store->store()->Recover();
-  ASSERT_TRUE(mended.ok()) << mended.ToString();
+  const Status recovered = store->store()->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.ToString();
   EXPECT_TRUE(store->store()->Health().ok());
-  ++mended_;
+  ++recovered_;
   for (uint64_t i = 0; i < kCallsOfALife / 4; ++i) {
     life->calls.push_back(source->Next());
     life->results.push_back(store->Do(life->calls.back()));
@@ -206,9 +206,9 @@ TEST_P(FailingCallsTest, NothingAcknowledgedIsLost) {
     TryInTheMidst(call);
   }
   std::cout << "total: " << cases_ << " failing calls of about " << calls_ << ", " << not_durable_
-            << " calls said that they are not durable, " << mended_ << " stores mended\n";
+            << " calls said that they are not durable, " << recovered_ << " stores mended\n";
   EXPECT_GT(not_durable_, 0U);
-  EXPECT_GE(mended_, 3U);
+  EXPECT_GE(recovered_, 3U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, FailingCallsTest,

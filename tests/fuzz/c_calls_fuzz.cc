@@ -273,7 +273,7 @@ class Caller {
         Check(wq_queue_erase_cursor(queue, "cursor", &error_));
         break;
       case 9:
-        Check(wq_queue_list(queue, in_.Byte(), in_.Number(), Look, this, &error_));
+        Check(wq_queue_list(queue, in_.Byte(), in_.Number(), VisitKey, this, &error_));
         break;
       case 10:
         Check(wq_queue_shut_down_with_drain(queue, Timeout(), &error_));
@@ -285,7 +285,7 @@ class Caller {
   }
 
   // Calls are good in a callback; freeing the store is not.
-  static int32_t Look(void* arg, const wq_queued_key* key) {
+  static int32_t VisitKey(void* arg, const wq_queued_key* key) {
     auto* const self = static_cast<Caller*>(arg);
     WQ_CHECK(key->key_size > 0, "an empty key");
     for (const wq_store store : self->stores_) {

@@ -15,10 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   scratch.Write("000004.log", data, 0);
   scratch.Write("FORMAT", data, size);
   scratch.Write("OWNER", data, size);
-  wq::storage::DirectoryInfo look;
-  const wq::Status status = wq::storage::InspectDirectory(scratch.path(), &look);
-  WQ_CHECK(!status.ok() || (look.format.version == wq::storage::kFormatVersion &&
-                            look.format.uuid.size() == 36),
+  wq::storage::DirectoryInfo info;
+  const wq::Status status = wq::storage::InspectDirectory(scratch.path(), &info);
+  WQ_CHECK(!status.ok() || (info.format.version == wq::storage::kFormatVersion &&
+                            info.format.uuid.size() == 36),
            "a format that there is not");
   const wq::storage::OwnerInfo owner = wq::storage::ReadOwner(scratch.path());
   WQ_CHECK(owner.pid >= 0 && !owner.alive, "an owner that there is not");
