@@ -36,7 +36,7 @@ Shape ShapeOf(const storage::MutationBatch& batch, bool numbered) {
 
 Shape ShapeInLane(Lane lane) {
   storage::MutationBatch batch;
-  // A sequence in the middle of a run of a million.
+  // A sequence in the middle of a million.
   storage::PutPending(
       kQueue, {.key = kSampleKey, .lane = lane, .sequence = 500'000, .added_at_us = kSomeTimeUs},
       &batch);

@@ -6,11 +6,12 @@
 //   b             a call begins
 //   a RESULT      the call has returned
 //
-//   kill_child DIR SEED WALL_US DURABILITY N [LIMIT]      the calls of StoreSource(SEED), on PoliciesOf(N)
+//   kill_child DIR SEED WALL_US DURABILITY N [LIMIT]
 //
-// Ends when it is killed, or with status 3 and a message if the store cannot be opened. With LIMIT no
-// file may grow beyond LIMIT bytes once the store is open, and it ends with status 0 after 100 calls
-// that were not durable.
+// The calls are those of StoreSource(SEED), on the queues of PoliciesOf(N). Ends when it is killed,
+// or with status 3 and a message if the store cannot be opened. With LIMIT no file may grow beyond
+// LIMIT bytes once the store is open, and it ends with status 0 after 100 calls that were not
+// durable.
 
 #include <signal.h>
 #include <sys/resource.h>

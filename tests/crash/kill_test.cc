@@ -1,11 +1,11 @@
-// A process that works on a store is killed with SIGKILL at random instants, one time in three while
-// it still recovers from the last kill; the oracle judges the contents of the disk.
+// A process that works on a store is killed with SIGKILL at random instants, one time in three
+// while it still recovers from the last kill; the oracle judges the contents of the disk.
 //
-// The store has a queue of every order policy, or one queue alone, and small buffers, so that flushes
-// and compactions happen. What survives is a prefix of the calls over all queues, in their order,
-// with no hole and no half call; and at kProcess and above it ends at or after the last acknowledged
-// call that waits for the disk. (Get writes nothing and Done may be written later: their loss repeats
-// a reconcile.)
+// The store has a queue of every order policy, or one queue alone, and small buffers, so that
+// flushes and compactions happen. What survives is a prefix of the calls over all queues, in their
+// order, with no hole and no half call; and at kProcess and above it ends at or after the last
+// acknowledged call that waits for the disk. (Get writes nothing and Done may be written later:
+// their loss repeats a reconcile.)
 //
 // WQ_KILL_SEED is the seed (a failing run prints its own), WQ_KILL_ROUNDS the number of kills.
 

@@ -1,5 +1,5 @@
-// The oracle must find planted violations: a check that cannot fail is useless. A life of known calls
-// is judged against a disk on which one fact is wrong.
+// The oracle must find planted violations: a check that cannot fail is useless. A life of known
+// calls is judged against a disk on which one fact is wrong.
 
 #include "tests/support/oracle.h"
 
@@ -197,9 +197,9 @@ TEST_F(OracleTest, TimeMayHaveMovedSomeQueuesOnly) {
   EXPECT_EQ(Broken([&](Image* image) { *image = before[1]; }), std::nullopt);
 }
 
-// A key that was removed and added again may have the same place in its lane, but is younger than the
-// keys of other lanes. The oracle must not choose the wrong one of two such states: with a starvation
-// bound they differ later.
+// A key that was removed and added again may have the same place in its lane, but is younger than
+// the keys of other lanes. The oracle must not choose the wrong one of two such states: with a
+// starvation bound they differ later.
 TEST_F(OracleTest, TheAgesOfKeysInDifferentLanesDistinguishStates) {
   life_.level = Durability::kAsync;
   Do({.op = Op::kAdd, .key = "a", .lane = kFastLane});

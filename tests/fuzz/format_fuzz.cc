@@ -1,4 +1,4 @@
-// FORMAT and OWNER with any bytes: a store of a known version, or an error.
+// Fuzz target: FORMAT and OWNER with any bytes give a store of a known version, or an error.
 #include <cstdint>
 #include <string>
 
@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const wq::Status status = wq::storage::InspectDirectory(scratch.path(), &info);
   WQ_CHECK(!status.ok() || (info.format.version == wq::storage::kFormatVersion &&
                             info.format.uuid.size() == 36),
-           "a format that there is not");
+           "a format that does not exist");
   const wq::storage::OwnerInfo owner = wq::storage::ReadOwner(scratch.path());
-  WQ_CHECK(owner.pid >= 0 && !owner.alive, "an owner that there is not");
+  WQ_CHECK(owner.pid >= 0 && !owner.alive, "an owner that does not exist");
   return 0;
 }

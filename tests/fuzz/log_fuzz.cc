@@ -1,5 +1,5 @@
-// The look at a write-ahead log, and the salvage of one: any bytes give an answer, and whoever
-// salvages gets at least the records that the look found whole, in their order.
+// Fuzz target: the scan and the salvage of a write-ahead log. Any bytes give a Status, and the
+// salvage returns at least the records that the scan returns, in the same order.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -58,6 +58,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   wq::storage::WalSummary summary;
   const wq::Status checked = wq::storage::CheckWal(path, &summary);
-  WQ_CHECK(!checked.ok() || sound, "the look at a log takes what its framing does not");
+  WQ_CHECK(!checked.ok() || sound, "the check accepts a log that the scan refuses");
   return 0;
 }

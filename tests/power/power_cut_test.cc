@@ -110,9 +110,9 @@ void PowerCutTest::OpenAgain(const std::string& dir, const StoreImage& found) {
   ASSERT_TRUE(again == found) << "the owner's opening changed the contents";
 }
 
-// A file in which zeros replace bytes that were never synced, in front of bytes that survived, may be
-// refused, since damage to synced bytes could look the same. But it must not be refused for a place
-// that was synced.
+// A file in which zeros replace bytes that were never synced, in front of bytes that survived, may
+// be refused, since damage to synced bytes could look the same. But it must not be refused for a
+// place that was synced.
 void PowerCutTest::ExpectRefusedForUnsynced(const Status& refusal,
                                             const RecordingDisk::Left& left) const {
   const std::string text = refusal.ToString();
@@ -210,8 +210,8 @@ TEST_F(PowerCutTest, WhatWasSyncedSurvives) {
   EXPECT_GT(undone_names_, cuts / 10);
 }
 
-// Some file systems leave zeros, if a file's length reached the disk before its bytes. At the end of
-// a file they are no reason to refuse it.
+// Some file systems leave zeros, if a file's length reached the disk before its bytes. At the end
+// of a file they are no reason to refuse it.
 TEST_F(PowerCutTest, ZerosMayReplaceWhatWasNotSynced) {
   Run(FromEnvironment("WQ_POWER_CUTS", 330) / 4, {Unsynced::kZeroed, Unsynced::kHoles});
 }

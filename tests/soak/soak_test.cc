@@ -49,13 +49,13 @@ Usage Measure(pid_t pid, const std::string& dir) {
   uint64_t ignored = 0;
   std::ifstream(proc + "/statm") >> ignored >> usage.memory;
   usage.memory *= static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  std::error_code gone;  // Files are created and removed during the scan.
-  for (auto it = std::filesystem::directory_iterator(proc + "/fd", gone);
-       it != std::filesystem::directory_iterator(); it.increment(gone)) {
+  std::error_code removed;  // Files are created and removed during the scan.
+  for (auto it = std::filesystem::directory_iterator(proc + "/fd", removed);
+       it != std::filesystem::directory_iterator(); it.increment(removed)) {
     ++usage.descriptors;
   }
-  for (auto it = std::filesystem::directory_iterator(dir, gone);
-       it != std::filesystem::directory_iterator(); it.increment(gone)) {
+  for (auto it = std::filesystem::directory_iterator(dir, removed);
+       it != std::filesystem::directory_iterator(); it.increment(removed)) {
     const std::string name = it->path().filename();
     std::error_code vanished;
     const uint64_t size = it->file_size(vanished);

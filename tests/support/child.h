@@ -13,9 +13,9 @@
 
 namespace wq::support {
 
-// Whether a forked child, not exec'd, may allocate. The address sanitizer of g++ 12 does not take its
-// allocator's locks at a fork, as glibc does: a child waits indefinitely for a lock that another
-// thread held.
+// Whether a forked child, not exec'd, may allocate. The address sanitizer of g++ 12 does not take
+// its allocator's locks at a fork, as glibc does: a child waits indefinitely for a lock that
+// another thread held.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kForkedChildMayAllocate = false;
 #else

@@ -1,5 +1,5 @@
-// NaiveStore: a store of NaiveQueues with one order of calls over all of them, which is the order in
-// which they must reach the disk.
+// NaiveStore: a store of NaiveQueues with one order of calls over all of them, which is the order
+// in which they must reach the disk.
 #pragma once
 
 #include <cstdint>

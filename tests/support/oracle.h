@@ -7,8 +7,8 @@
 //   for (const Violation& v : oracle.Judge(life, found)) ADD_FAILURE() << v.ToString();
 //
 // A disk that is in none of these states violates a property; the properties are numbered as in
-// docs/testing.md. After a judgement without violations the oracle has the state of the disk, and the
-// next life may begin.
+// docs/testing.md. After a judgement without violations the oracle has the state of the disk, and
+// the next life may begin.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ namespace wq::support {
 enum class Property : uint8_t {
   kNoLostCall = 1,  // All acknowledged calls are on disk; of the others a prefix, without a hole.
   kAtMostOnce = 2,  // An unacknowledged call is on disk wholly or not at all, and once.
-  kOneState = 3,               // A key is at most once queued and at most once delayed.
-  kOneHolder = 4,              // No two workers hold one key, or two keys of one shard.
-  kProcessingReturns = 5,      // What was processing at the crash is dirty, once.
-  kNoResurrection = 6,         // A key that was durably Done or removed does not return.
-  kOrder = 7,                  // First in, first out within lane and shard; lanes as they were.
-  kReadyTime = 8,              // A delay is never early and never lost; the earliest wins.
-  kFailureCount = 9,           // Failures are counted once each, and forgotten by Forget only.
-  kConsistency = 10,           // The families agree with each other, and the counters with the rows.
-  kCursor = 11,                // All keys that were added before the found cursor are on disk.
-  kShutDown = 12,              // No Add after ShutDown; close and open give the same state.
+  kOneState = 3,    // A key is at most once queued and at most once delayed.
+  kOneHolder = 4,   // No two workers hold one key, or two keys of one shard.
+  kProcessingReturns = 5,  // What was processing at the crash is dirty, once.
+  kNoResurrection = 6,     // A key that was durably Done or removed does not return.
+  kOrder = 7,              // First in, first out within lane and shard; lanes as they were.
+  kReadyTime = 8,          // A delay is never early and never lost; the earliest wins.
+  kFailureCount = 9,       // Failures are counted once each, and forgotten by Forget only.
+  kConsistency = 10,       // The families agree with each other, and the counters with the rows.
+  kCursor = 11,            // All keys that were added before the found cursor are on disk.
+  kShutDown = 12,          // No Add after ShutDown; close and open give the same state.
   kRecoveryIsRepeatable = 13,  // A crash during recovery changes nothing.
   kNoSilentDamage = 14,        // Damage is reported, with the file, and never taken for less data.
   kBytesOrRefused = 15,  // Input is taken byte for byte, or refused before anything is written.
@@ -71,8 +71,8 @@ class Oracle {
  public:
   Oracle(const std::vector<QueueRules>& rules, int64_t wall_us);
 
-  // Compares the store that was found on disk after the crash. A life without calls ended during its
-  // recovery, or right after it.
+  // Compares the store that was found on disk after the crash. A life without calls ended during
+  // its recovery, or right after it.
   std::vector<Violation> Judge(const Life& life, const StoreImage& found);
 
   // The time of the last found state: the next life's clock begins with it.

@@ -18,7 +18,8 @@ class RealStore {
   RealStore(const std::vector<QueueRules>& rules, int64_t wall_us);
   ~RealStore() { Drop(); }
 
-  // With small buffers, so that flushes and compactions happen. `calls_level` is the queues' default.
+  // With small buffers, so that flushes and compactions happen. `calls_level` is the queues'
+  // default.
   Status Open(const std::string& dir, Durability calls_level);
   // Makes the call and returns its result; of an error the code's name. REQUIRES: Open returned Ok.
   std::string Do(const StoreCall& call);

@@ -1,5 +1,5 @@
-// RecordingDisk: records every change that stores make to their files, in order, with the syncs, and
-// creates the directories that a power cut after any change may leave.
+// RecordingDisk: records every change that stores make to their files, in order, with the syncs,
+// and creates the directories that a power cut after any change may leave.
 //
 //   RecordingDisk disk(dir);
 //   ... a store works in `dir` ...

@@ -1,5 +1,5 @@
-// StoreCall, StoreSource: random calls on a store with a queue for every order policy, for all suites
-// that kill, fail and damage stores.
+// StoreCall, StoreSource: random calls on a store with a queue for every order policy, for all
+// suites that kill, fail and damage stores.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ inline std::vector<QueueRules> AllPolicies() {
   };
 }
 
-// The queues of the n-th store of a test: all of AllPolicies, or only one, whose Adds may use its inbox.
+// The queues of the n-th store of a test: all of AllPolicies, or only one, whose Adds may use its
+// inbox.
 inline std::vector<QueueRules> PoliciesOf(uint64_t n) {
   std::vector<QueueRules> rules = AllPolicies();
   return n % 2 == 0 ? rules : std::vector<QueueRules>{rules[n / 2 % rules.size()]};
