@@ -4,8 +4,7 @@
 // is repeated on the same files. An operation that succeeds in spite of the fault has the result
 // that it has without a fault.
 //
-// WQ_CALL_TRIES is about the number of calls that fail of each kind and operation; 0 makes every
-// call fail.
+// WQ_CALL_TRIES is about the number of calls that fail in each operation, by kind; 0: every call.
 
 #include <algorithm>
 #include <cerrno>

@@ -28,7 +28,7 @@ enum class Property : uint8_t {
   kAtMostOnce = 2,  // An unacknowledged call is on disk wholly or not at all, and once.
   kOneState = 3,    // A key is at most once queued and at most once delayed.
   kOneHolder = 4,   // No two workers hold one key, or two keys of one shard.
-  kProcessingReturns = 5,  // What was processing at the crash is dirty, once.
+  kProcessingReturns = 5,  // A key that was processing at the crash is dirty, once.
   kNoResurrection = 6,     // A key that was durably Done or removed does not return.
   kOrder = 7,              // First in, first out within lane and shard; lanes as they were.
   kReadyTime = 8,          // A delay is never early and never lost; the earliest wins.
@@ -50,8 +50,8 @@ struct Violation {
 };
 
 enum class CrashKind : uint8_t {
-  kKill,      // What the operating system had survives.
-  kPowerCut,  // What was synced survives.
+  kKill,      // Bytes that were written to the operating system survive.
+  kPowerCut,  // Bytes that were synced survive.
 };
 
 // The result of a call that was applied in memory, while its outcome on disk is unknown.

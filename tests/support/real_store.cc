@@ -79,7 +79,7 @@ std::string RealStore::Do(const StoreCall& call) {
     case Op::kAdvance:
       clock_.Advance(std::chrono::microseconds(call.call.delay_us));
       for (const auto& queue : queues_) {
-        static_cast<void>(queue->queue()->Len());  // Fires what is due.
+        static_cast<void>(queue->queue()->Len());  // Fires due keys.
       }
       return "ok";
     default:
