@@ -1,8 +1,9 @@
-# Names the commands; what they do is in CMakePresets.json and tools/dev/.
+# The commands of this tree. They are defined in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test demo torture coverage install package bench bench-long bench-peers lint format asan tsan clean
+.PHONY: help deps build test demo torture coverage install package bench bench-long bench-peers \
+	lint format asan tsan clean
 
-help:     ## this list
+help:     ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 deps:     ## install what is missing (apt-get)
@@ -12,7 +13,7 @@ build:    ## build wqctl in Release: build/wqctl
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wqctl
 
-test:     ## build and run everything that is checked: tests, sanitizers, lint
+test:     ## build, and run all checks: tests, mutants, sanitizers, lint
 	@tools/dev/test.sh
 
 demo:     ## build, then reconcile every header of this machine under SIGKILL
@@ -20,16 +21,16 @@ demo:     ## build, then reconcile every header of this machine under SIGKILL
 	@tools/dev/build.sh release wqctl
 	@examples/demo/demo.sh build/wqctl
 
-torture:  ## everything that tears at stores, for HOURS=h (1)
+torture:  ## long runs of the kill, power, fault and corruption tests, for HOURS=h (1)
 	@tools/dev/deps.sh all
 	@tools/dev/build.sh release
 	@TORTURE_PARTS="$(TORTURE_PARTS)" tools/dev/torture.sh $(HOURS)
 
-coverage: ## which lines and branches of engine/ and storage/ the tests run
+coverage: ## measure which lines and branches of the library the tests run
 	@tools/dev/deps.sh coverage
 	@tools/dev/coverage.sh
 
-bench:    ## how fast it is, beside bare RocksDB and a queue in memory
+bench:    ## measure the speed, beside bare RocksDB and a queue in memory
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wqbench
 	@build/wqbench
@@ -39,7 +40,7 @@ bench-long: ## the same, with 100 million life cycles of a key
 	@tools/dev/build.sh release wqbench
 	@build/wqbench --long
 
-bench-peers: ## wq beside beanstalkd and redis-server, which it installs
+bench-peers: ## measure wq beside beanstalkd and redis-server, which this installs
 	@tools/dev/deps.sh bench
 	@tools/dev/build.sh release wqbench
 	@build/wqbench --scenario peers
@@ -54,7 +55,7 @@ package:  ## Debian packages in build/packages/: libwq0, libwq-dev, golang-examp
 	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
 	@cpack --config build/CPackConfig.cmake
 
-lint:     ## formatting, shell scripts, clang-tidy, clang's thread-safety analysis
+lint:     ## check formatting and shell scripts; run clang-tidy and clang's thread-safety analysis
 	@tools/dev/deps.sh all
 	@tools/dev/lint.sh --tests
 
@@ -62,11 +63,11 @@ format:   ## format the C++ sources in place
 	@tools/dev/deps.sh all
 	@tools/dev/sources.sh | xargs clang-format -i
 
-asan:     ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
+asan:     ## run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/dev/deps.sh all
 	@tools/dev/run_tests.sh asan
 
-tsan:     ## the concurrent tests with ThreadSanitizer
+tsan:     ## run the concurrent tests with ThreadSanitizer
 	@tools/dev/deps.sh all
 	@tools/dev/run_tests.sh tsan
 

@@ -43,7 +43,7 @@ void Bench::Note(std::string_view figure, const char* unit, double value) {
 const Figure& Bench::Find(std::string_view figure) const {
   const auto it = std::find_if(figures_.begin(), figures_.end(),
                                [figure](const Figure& f) { return f.name == figure; });
-  Require(it != figures_.end(), "nobody measured " + std::string(figure));
+  Require(it != figures_.end(), "no figure " + std::string(figure));
   return *it;
 }
 
@@ -68,7 +68,7 @@ void Require(bool holds, std::string_view what) {
   if (!holds) {
     std::fprintf(stderr, "wqbench: wrong result: %.*s\n", static_cast<int>(what.size()),
                  what.data());
-    _exit(1);  // Other threads may be at work. The parent removes the directory.
+    _exit(1);  // Other threads may be running. The parent removes the directory.
   }
 }
 

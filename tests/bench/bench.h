@@ -1,4 +1,4 @@
-// Bench: what one scenario of wqbench measures, checks and wants.
+// Bench: the measurements, checks and bounds of one scenario of wqbench.
 //
 //   void Fill(Bench& bench) {
 //     bench.Alternate({[&](const std::string& dir) { bench.Note("floor", kPerSecond, ...); },
@@ -6,9 +6,9 @@
 //     bench.Want({.what = "fill", .figure = "wq", .against = "floor", .bound = 0.6});
 //   }
 //
-// Subjects are measured in turn, a whole round of them before the next, so that whatever else the
-// machine does meets all of them. A wrong result ends the process with status 1: a fast wrong answer
-// is no figure. Threading: Require is thread-safe; all else belongs to the main thread.
+// The subjects are measured in turn, all of them in each round, so that other load of the machine
+// affects all of them. A wrong result ends the process with status 1: the speed of a wrong result
+// is no figure. Threading: Require is thread-safe; everything else is for the main thread only.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@
 
 namespace wq::bench {
 
-// Unset: as the scenario has it.
+// The options of wqbench. If one is unset, the scenario has its own value.
 struct Settings {
   std::string scenario;
   size_t keys = 1'000'000;
@@ -36,8 +36,8 @@ struct Settings {
   size_t rounds = 5;
   uint64_t seed = 1;
   bool long_run = false;
-  std::string dir;      // Exists; for this run alone.
-  std::string program;  // This program, for children.
+  std::string dir;      // Exists, and is used by this run alone.
+  std::string program;  // The path of this program, for children.
 };
 
 // Units. Ratios of rates should be high, those of times and sizes low.
@@ -50,7 +50,7 @@ inline constexpr const char* kBytes = "bytes";
 inline constexpr const char* kMebibytes = "MiB";
 inline constexpr const char* kTimes = "times";
 
-// One thing that was measured, once or more in each round.
+// A measured quantity, with one value or more of each round.
 struct Figure {
   std::string name;
   std::string unit;
@@ -64,13 +64,13 @@ struct Spread {
 };
 Spread SpreadOf(std::vector<double> values);  // REQUIRES: not empty.
 
-// A line of the table: a figure, by itself or as a ratio to another one of the same rounds.
+// A line of the table: a figure, by itself or as its ratio to another figure of the same rounds.
 struct Row {
   std::string what;
   std::string figure;
-  std::string against = {};                    // Empty: the figure itself is what is wanted.
-  std::string compared_with = {};              // What to call `against` in the table.
-  bool at_most = false;                        // Otherwise at least.
+  std::string against = {};                    // Empty: the bound is for the figure itself.
+  std::string compared_with = {};              // The name of `against` in the table.
+  bool at_most = false;                        // Whether the bound is an upper one.
   std::optional<double> bound = std::nullopt;  // Unset: for information.
 };
 
@@ -93,19 +93,20 @@ class Bench {
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Calls each subject once a round, with a path where nothing is; what it makes there is removed.
+  // Calls each subject once a round, with a path that does not exist. The subject may create a file
+  // or a folder there, which is removed after the call.
   using Subject = std::function<void(const std::string& dir)>;
   void Alternate(const std::vector<Subject>& subjects);
 
-  // One more value of a figure.
+  // Adds a value to a figure.
   void Note(std::string_view figure, const char* unit, double value);
   void Want(Row row) { rows_.push_back(std::move(row)); }
-  // A word to whoever reads the figures.
+  // Adds a remark, which is printed below the table.
   void Say(std::string note) { notes_.push_back(std::move(note)); }
 
   // The figure of this name; ends the process if there is none.
   const Figure& Find(std::string_view figure) const;
-  // The figure's value over that of `against`, round by round.
+  // The figure's values divided by those of `against`, round by round.
   std::vector<double> Ratios(const Row& row) const;
 
  private:
@@ -115,19 +116,19 @@ class Bench {
   std::vector<std::string> notes_;
 };
 
-// End the process with status 1 and a message if something is not as it must be.
+// Ends the process with status 1 and a message if `status` is not Ok, or `holds` is false.
 void Require(const Status& status, std::string_view what);
 void Require(bool holds, std::string_view what);
-// The same, and both numbers are told.
+// The same if the numbers differ, with both numbers in the message.
 void RequireEqual(size_t is, size_t should, std::string_view what);
 
 inline double Rate(size_t operations, double seconds) {
   return static_cast<double>(operations) / seconds;
 }
 
-// Runs `work(0)` ... `work(threads - 1)` at once; returns when all have returned.
+// Runs `work(0)` ... `work(threads - 1)` in parallel; returns when all have returned.
 void InThreads(size_t threads, const std::function<void(size_t thread)>& work);
-// The part of [0, count) that is the thread's.
+// The part of [0, count) for `thread`: its begin and its end.
 std::pair<size_t, size_t> Slice(size_t count, size_t threads, size_t thread);
 
 }  // namespace wq::bench

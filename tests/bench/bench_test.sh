@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench_test.sh WQBENCH: every scenario runs with few keys, finds its own result right, and what it says
-# is JSON with a figure in every place. A wrong result must fail the run, and leave nothing behind.
+# bench_test.sh WQBENCH: runs every scenario with few keys. Each must find its own result right, and
+# print JSON with all figures. A wrong result must fail the run, and leave no files behind.
 set -euo pipefail
 
 wqbench=${1:?usage: bench_test.sh WQBENCH}
@@ -15,14 +15,15 @@ fail() {
 
 "$wqbench" --keys 1000 --rounds 2 --dir "$scratch/disk" -o json >"$scratch/report.json"
 
-# expect WHAT FILTER: the filter is true of the report.
+# expect WHAT FILTER: fails unless the jq filter is true of the report.
 expect() { jq -e "$2" "$scratch/report.json" >"$scratch/found" || fail "$1: $(<"$scratch/found")"; }
 
 listed=$("$wqbench" --help | sed -n '/^Scenarios:/,/^$/s/^  \([a-z]*\) .*/\1/p' | tr '\n' ' ')
 run=$(jq -r '.scenarios[].scenario' "$scratch/report.json" | tr '\n' ' ')
 [[ $listed == "${run}peers " ]] || fail "listed: $listed, run: $run"
-[[ $run == *fill*drain*mix*ack*batch*delay*backoff*lanes*recover*churn*latency*scale*memory*idle* ]] ||
-  fail "a scenario is missing: $run"
+all='*fill*drain*mix*ack*batch*delay*backoff*lanes*recover*churn*latency*scale*memory*idle*'
+# shellcheck disable=SC2053
+[[ $run == $all ]] || fail "a scenario is missing: $run"
 expect 'every scenario has rows' 'all(.scenarios[]; .rows | length > 0)'
 expect 'every figure has a value a round' \
   'all(.scenarios[].figures[]; (.values | length > 0) and (.min <= .median) and (.median <= .max))'
@@ -32,12 +33,13 @@ expect 'every row has a figure, and a ratio or a bound' \
   'all(.scenarios[].rows[]; (.figure | type == "number") and (has("ratio") or has("wanted")))'
 expect 'a bound is met or is not' \
   'all(.scenarios[].rows[] | select(has("wanted")); .met | type == "boolean")'
-expect 'the machine is known' '.machine | .cores > 0 and .memory_mib > 0 and .kernel != "" and .build != ""'
+expect 'the machine is known' \
+  '.machine | .cores > 0 and .memory_mib > 0 and .kernel != "" and .build != ""'
 
 status=0
 "$wqbench" --scenario wrong-result --dir "$scratch/disk" 2>"$scratch/error" || status=$?
 [[ $status == 1 ]] || fail "a wrong result: exit status $status"
-grep -q 'wrong result: .*1 rather than 2' "$scratch/error" || fail "a wrong result is not told"
+grep -q 'wrong result: .*1 rather than 2' "$scratch/error" || fail "a wrong result is not reported"
 
 status=0
 "$wqbench" --scenario no-such 2>/dev/null || status=$?

@@ -36,7 +36,7 @@ Shape ShapeOf(const storage::MutationBatch& batch, bool numbered) {
 
 Shape ShapeInLane(Lane lane) {
   storage::MutationBatch batch;
-  // A sequence in the middle of a run of a million.
+  // A sequence in the middle of a million.
   storage::PutPending(
       kQueue, {.key = kSampleKey, .lane = lane, .sequence = 500'000, .added_at_us = kSomeTimeUs},
       &batch);
@@ -88,7 +88,7 @@ struct Floor::Impl {
   std::vector<rocksdb::ColumnFamilyHandle*> families;  // By Family.
 };
 
-Floor::Floor(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
+Floor::Floor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Floor::~Floor() {
   for (rocksdb::ColumnFamilyHandle* family : impl_->families) {
@@ -108,11 +108,11 @@ std::unique_ptr<Floor> Floor::OpenDatabase(const std::string& dir, bool create) 
   for (const char* name : storage::kFamilyNames) {
     descriptors.emplace_back(name, family_options);
   }
-  auto rep = std::make_unique<Impl>();
+  auto impl = std::make_unique<Impl>();
   rocksdb::DB* db = nullptr;
-  RequireOk(rocksdb::DB::Open(db_options, dir, descriptors, &rep->families, &db));
-  rep->db.reset(db);
-  return std::unique_ptr<Floor>(new Floor(std::move(rep)));
+  RequireOk(rocksdb::DB::Open(db_options, dir, descriptors, &impl->families, &db));
+  impl->db.reset(db);
+  return std::unique_ptr<Floor>(new Floor(std::move(impl)));
 }
 
 std::unique_ptr<Floor> Floor::Create(const std::string& dir) { return OpenDatabase(dir, true); }

@@ -1,11 +1,11 @@
-// Floor: bare RocksDB with a store's own options, families and sizes of records, and nothing else.
-// What wq cannot be much faster than, as long as it writes the same.
+// Floor: bare RocksDB with a store's own options, families and sizes of records. wq cannot be much
+// faster than this as long as it writes the same records.
 //
 //   std::unique_ptr<Floor> floor = Floor::Create(dir);
 //   Floor::Batch batch(floor.get());
 //   for (...) { batch.Put(&shape, number, key); if (batch.count() == 256) batch.Write(false); }
 //
-// A failure ends the process. Thread-safe, but a Batch is one thread's.
+// A failure ends the process. A Floor is thread-safe, a Batch thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,11 @@
 
 namespace wq::bench {
 
-// What stands around a key in a record, as the store itself writes it; only a number differs.
+// The parts of a record around its key, as the store itself writes them. Only a number differs
+// between records.
 struct Shape {
   storage::Family family;
-  std::string prefix;  // Before the key; its last eight bytes are the number, where there is one.
+  std::string prefix;  // Before the key. Its last eight bytes are the number if it is `numbered`.
   std::string value;
   bool numbered;
 };
@@ -33,7 +34,7 @@ Shape FailureShape();   // Not numbered.
 class Floor {
  public:
   static std::unique_ptr<Floor> Create(const std::string& dir);
-  // The database in a store's directory, or one of Create.
+  // Opens the database in a store's directory, or a database that Create has made.
   static std::unique_ptr<Floor> Open(const std::string& dir);
   ~Floor();
   Floor(const Floor&) = delete;
@@ -42,12 +43,12 @@ class Floor {
   class Batch;
 
   void Sync();
-  // Records in all families but "default", by reading each.
+  // Reads and counts the records in all families but "default".
   size_t CountRecords() const;
 
  private:
   struct Impl;
-  explicit Floor(std::unique_ptr<Impl> rep);
+  explicit Floor(std::unique_ptr<Impl> impl);
   static std::unique_ptr<Floor> OpenDatabase(const std::string& dir, bool create);
   const std::unique_ptr<Impl> impl_;
 };

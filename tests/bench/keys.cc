@@ -10,7 +10,7 @@ namespace wq::bench {
 
 Keys::Keys(size_t count, uint64_t seed, size_t first) {
   constexpr size_t kNamespaces = 100;
-  constexpr size_t kFirstObject = 100'000;  // Six digits and more.
+  constexpr size_t kFirstObject = 100'000;  // So that all numbers have six digits or more.
   std::vector<uint32_t> objects(count);
   std::iota(objects.begin(), objects.end(), static_cast<uint32_t>(first));
   std::mt19937_64 random(seed);

@@ -1,7 +1,7 @@
-// Keys: the keys of a scenario, "namespace-17/object-123456", distinct, in an order that a seed
-// draws.
+// Keys: the distinct keys of a scenario, "namespace-17/object-123456", in an order that is drawn by
+// a seed.
 //
-// One flat buffer, so that ten million of them take little beside the queue. Immutable.
+// They are in one buffer, so that ten million keys take little memory beside the queue. Immutable.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class Keys {
     const size_t begin = i == 0 ? 0 : ends_[i - 1];
     return {bytes_.data() + begin, ends_[i] - begin};
   }
-  // Bytes of all keys.
+  // The size of all keys together.
   size_t bytes() const { return bytes_.size(); }
 
  private:

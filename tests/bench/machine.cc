@@ -46,7 +46,7 @@ std::string FileSystemName(const std::string& dir) {
 
 }  // namespace
 
-Machine LookAtMachine(const std::string& dir) {
+Machine InspectMachine(const std::string& dir) {
   utsname kernel{};
   uname(&kernel);
   struct sysinfo info {};
@@ -69,9 +69,9 @@ size_t ResidentBytes() {
 
 size_t DirectoryBytes(const std::string& dir) {
   size_t bytes = 0;
-  std::error_code gone;  // Files come and go meanwhile.
-  for (std::filesystem::recursive_directory_iterator it(dir, gone), end; !gone && it != end;
-       it.increment(gone)) {
+  std::error_code removed;  // Files are created and removed during the scan.
+  for (std::filesystem::recursive_directory_iterator it(dir, removed), end; !removed && it != end;
+       it.increment(removed)) {
     struct stat file {};
     if (stat(it->path().c_str(), &file) == 0 && S_ISREG(file.st_mode)) {
       bytes += static_cast<size_t>(file.st_blocks) * 512;

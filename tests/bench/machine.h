@@ -1,4 +1,4 @@
-// The machine that a figure was made on, and what this process takes of it. Thread-safe.
+// The machine on which figures are measured, and the resources that this process uses. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@ struct Machine {
   size_t cores = 0;
   std::string processor;
   std::string kernel;
-  std::string file_system;  // Of the directory that is measured in.
+  std::string file_system;  // Of the stores' directory.
   size_t memory_mib = 0;
   std::string build;  // Compiler and build type.
 };
-Machine LookAtMachine(const std::string& dir);
+Machine InspectMachine(const std::string& dir);
 
 size_t ResidentBytes();                         // Of this process.
-size_t DirectoryBytes(const std::string& dir);  // Allocated on disk, by all files in it.
-// How often this process's threads have waited so far.
+size_t DirectoryBytes(const std::string& dir);  // Allocated on disk by all files in `dir`.
+// How often the threads of this process have waited since its start.
 size_t VoluntarySwitches();
 
 }  // namespace wq::bench

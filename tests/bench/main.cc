@@ -1,7 +1,7 @@
-// wqbench: what wq can do on this machine, beside bare RocksDB and a queue in memory.
+// wqbench: measures the speed of wq on this machine, beside bare RocksDB and a queue in memory.
 //
-// Each scenario runs in a process of its own, this program again with --here, so that none inherits
-// another one's memory. That process prints its outcome as JSON; this one puts them together.
+// Each scenario runs in a process of its own, this program with --here, so that none inherits the
+// memory of another scenario. That process prints its outcome as JSON; the parent collects them.
 
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ struct Args {
   Settings settings;
   std::vector<std::string> scenarios;
   std::string output = "table";
-  std::string dir;  // Empty: a fresh one.
+  std::string dir;  // Empty: a new directory in TMPDIR.
   bool strict = false;
   bool here = false;
 };
@@ -68,7 +68,7 @@ void Describe(CLI::App& app, Args* args) {
                                                                   {"process", Durability::kProcess},
                                                                   {"power", Durability::kPower}};
   Settings& settings = args->settings;
-  app.add_option("--scenario", args->scenarios, "Which to run; all if not given")
+  app.add_option("--scenario", args->scenarios, "The scenarios to run (default: all but peers)")
       ->type_name("NAME...")
       ->delimiter(',')
       ->check(
@@ -79,32 +79,33 @@ void Describe(CLI::App& app, Args* args) {
   app.add_option("--keys", settings.keys, "Keys, or calls, of a round")
       ->check(CLI::Range(size_t{100}, size_t{100'000'000}))
       ->capture_default_str();
-  app.add_option("--producers", settings.producers, "Threads that add, where a scenario has some")
+  app.add_option("--producers", settings.producers, "Threads that add, in fill and mix")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--consumers", settings.consumers, "Threads that get, where a scenario has some")
+  app.add_option("--consumers", settings.consumers, "Threads that get, in drain and mix")
       ->check(CLI::Range(1, 1000));
   app.add_option("--durability", settings.durability,
-                 "async, process or power, where it is a choice")
+                 "async, process or power, in scenarios with a choice")
       ->transform(CLI::CheckedTransformer(kDurabilities));
-  app.add_option("--rounds", settings.rounds, "Rounds; medians want five at least")
+  app.add_option("--rounds", settings.rounds, "Rounds; a median needs five at least")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--seed", settings.seed, "Draws the order of the keys")->capture_default_str();
+  app.add_option("--seed", settings.seed, "The seed of the order of the keys")
+      ->capture_default_str();
   app.add_option("-o,--output", args->output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   app.add_option("--dir", args->dir,
-                 "Measure on the disk of this directory; a fresh one in it is used and removed");
+                 "Measure on the disk of this directory, in a new directory that is removed again");
   app.add_flag("--long", settings.long_run, "churn with ten times the life cycles");
   app.add_flag("--strict", args->strict, "Exit 1 if a bound is not met");
   app.add_flag("--here", args->here, "In this process and in --dir itself; JSON")->group("");
   app.footer(Footer());
 }
 
-// The words with which this program runs one scenario.
+// The arguments with which this program runs one scenario.
 std::vector<std::string> ChildArguments(const std::vector<std::string>& words,
                                         const std::string& scenario, const std::string& dir) {
-  std::vector<std::string> arguments = words;  // Options given twice: the last one counts.
+  std::vector<std::string> arguments = words;  // Of a repeated option the last value counts.
   arguments.insert(arguments.end(), {"--here", "--scenario", scenario, "--dir", dir});
   return arguments;
 }
@@ -171,7 +172,7 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return wq::bench::Run(argc, argv);
-  } catch (const std::exception& error) {  // Files, and JSON.
+  } catch (const std::exception& error) {  // Of std::filesystem, and of the JSON library.
     std::fprintf(stderr, "wqbench: %s\n", error.what());
     return 1;
   }

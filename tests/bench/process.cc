@@ -18,12 +18,12 @@ namespace wq::bench {
 namespace {
 
 volatile std::sig_atomic_t ending = 0;
-void NoteTheEnd(int) { ending = 1; }
+void NoteEndSignal(int) { ending = 1; }
 
-// Without SA_RESTART: whoever reads or waits looks at `ending`.
+// Without SA_RESTART, so that a read or a wait is interrupted, and Wait checks `ending`.
 void WatchSignals() {
   struct sigaction action {};
-  action.sa_handler = NoteTheEnd;
+  action.sa_handler = NoteEndSignal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
@@ -116,7 +116,7 @@ FreshDirectory::FreshDirectory(const std::string& parent) {
   WatchSignals();
   path_ = (parent.empty() ? std::filesystem::temp_directory_path().string() : parent) +
           "/wqbench-XXXXXX";
-  Require(mkdtemp(path_.data()) != nullptr, "cannot make a directory like " + path_);
+  Require(mkdtemp(path_.data()) != nullptr, "cannot create a directory " + path_);
 }
 
 FreshDirectory::~FreshDirectory() {

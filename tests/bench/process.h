@@ -1,4 +1,5 @@
-// Processes and directories of a benchmark: both are gone at the end, however it ends.
+// Child and FreshDirectory: processes and directories of a benchmark, which are removed at its end,
+// also after a failure.
 #pragma once
 
 #include <sys/types.h>
@@ -8,11 +9,11 @@
 
 namespace wq::bench {
 
-// A program that was started anew (fork and exec), its stdout on a pipe. Killed and reaped at the
-// latest when the object goes. Thread-compatible.
+// A running program (fork and exec), with its stdout on a pipe. The destructor kills and reaps it
+// if that was not done before. Thread-compatible.
 class Child {
  public:
-  // kOwn: whatever it starts, and leaves behind when it fails, is killed with it.
+  // kOwn: the processes that it starts, and leaves behind if it fails, are killed with it.
   enum class Group { kSame, kOwn };
   Child(const std::string& program, const std::vector<std::string>& arguments,
         Group group = Group::kSame);
@@ -21,21 +22,21 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   std::string ReadLine();  // The next line; empty at the end. Blocks.
-  std::string ReadAll();   // Until it closes its stdout. Blocks.
-  int Wait();              // Its exit status; 128 + the signal that killed it. Blocks.
-  void Kill();             // SIGKILL, and waits until it is gone.
+  std::string ReadAll();   // Until the program closes its stdout. Blocks.
+  int Wait();              // The exit status, or 128 + the signal that killed it. Blocks.
+  void Kill();             // Sends SIGKILL and reaps the process.
 
  private:
   void KillGroup() const;
 
   const Group group_;
   pid_t started_ = -1;
-  pid_t pid_ = -1;  // As started_ until it is reaped.
+  pid_t pid_ = -1;  // As started_; -1 after the process was reaped.
   int stdout_ = -1;
 };
 
-// A directory that nobody had before, in `parent` or, if that is empty, in TMPDIR. Removed with the
-// object, and when the process is told to end by SIGINT or SIGTERM. One at a time.
+// A new directory in `parent` or, if that is empty, in TMPDIR. The destructor removes it; SIGINT
+// and SIGTERM make Child::Wait fail, so that it is called. One object at a time.
 class FreshDirectory {
  public:
   explicit FreshDirectory(const std::string& parent);

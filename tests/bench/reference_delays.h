@@ -1,5 +1,5 @@
-// ReferenceDelays and ReferenceLanes: what the field puts around the plain queue, in memory: a heap
-// of ready times, a map of failure counts, two lanes. Plain on purpose, as ReferenceQueue is.
+// ReferenceDelays and ReferenceLanes: the usual layers around the plain queue, in memory: a heap of
+// ready times, a map of failure counts, two lanes. Without optimizations, as ReferenceQueue.
 // Thread-safe.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace wq::bench {
 
-// Keys wait in a heap until they are due; of one key the earlier instant counts.
+// Keys wait in a heap until they are due; of two delays of a key the earlier counts.
 class ReferenceDelays {
  public:
   explicit ReferenceDelays(ReferenceQueue* queue) : queue_(queue) {}
@@ -50,7 +50,7 @@ class ReferenceDelays {
     failures_.erase(std::string(bytes));
   }
 
-  // Adds all that is due; returns how many.
+  // Adds all due keys; returns their number.
   size_t Fire(int64_t now_us) {
     const std::lock_guard lock(mu_);
     size_t fired = 0;
@@ -78,11 +78,12 @@ class ReferenceDelays {
   ReferenceQueue* const queue_;
   mutable std::mutex mu_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
-  std::unordered_map<std::string, int64_t> ready_at_us_;  // What counts of what is in heap_.
+  std::unordered_map<std::string, int64_t> ready_at_us_;  // Other entries of heap_ are stale.
   std::unordered_map<std::string, uint64_t> failures_;
 };
 
-// Queued keys in two lanes; an Add of a queued key moves it to the back of the lane that it names.
+// Queued keys in two lanes; an Add of a queued key with the other lane moves it to the back of
+// that.
 class ReferenceLanes {
  public:
   void Add(std::string_view bytes, size_t lane) {

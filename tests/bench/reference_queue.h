@@ -1,7 +1,7 @@
-// ReferenceQueue: the queue as the field has it, in memory: the sets `dirty` and `processing`, the
-// order `queue`, one mutex, one condition variable. What wq is measured against.
+// ReferenceQueue: the textbook's queue in memory, with which wq is compared: the sets `dirty` and
+// `processing`, the order `queue`, one mutex, one condition variable.
 //
-// Plain on purpose: the textbook's containers and no tricks. Thread-safe.
+// Standard containers, without optimizations. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace wq::bench {
 
 class ReferenceQueue {
  public:
-  // Whether the key needs work that it did not need before.
+  // True if the key was not dirty before.
   bool Add(std::string_view bytes) {
     std::string key(bytes);
     const std::lock_guard lock(mu_);
@@ -30,7 +30,7 @@ class ReferenceQueue {
     return true;
   }
 
-  // Blocks until there is a key; false at the end.
+  // Blocks until a key is queued; false after ShutDown.
   bool Get(std::string* key) {
     std::unique_lock lock(mu_);
     added_.wait(lock, [this] { return !queue_.empty() || shutting_down_; });
@@ -70,9 +70,9 @@ class ReferenceQueue {
  private:
   mutable std::mutex mu_;
   std::condition_variable added_;
-  std::deque<std::string> queue_;               // Each is dirty and not processing.
-  std::unordered_set<std::string> dirty_;       // All that needs work.
-  std::unordered_set<std::string> processing_;  // What workers hold.
+  std::deque<std::string> queue_;               // Keys that are dirty and not processing.
+  std::unordered_set<std::string> dirty_;       // Keys that need work.
+  std::unordered_set<std::string> processing_;  // Keys that workers hold.
   bool shutting_down_ = false;
 };
 

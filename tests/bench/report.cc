@@ -38,7 +38,7 @@ json RowToJson(const Bench& bench, const Row& row) {
   return out;
 }
 
-// Three significant digits, thousands apart by spaces: "1 230 000", "12.3", "0.85".
+// Three significant digits, with spaces between thousands: "1 230 000", "12.3", "0.85".
 std::string Number(double value) {
   if (value == 0) {
     return "0";
@@ -98,7 +98,7 @@ void PrintLines(const std::vector<Line>& lines, std::ostream& out) {
     std::string text;
     for (size_t i = 0; i < line.size(); ++i) {
       const std::string space(widths[i] - line[i].size(), ' ');
-      text += i == 1 ? space + line[i] : line[i] + space;  // Figures stand at the right.
+      text += i == 1 ? space + line[i] : line[i] + space;  // Figures are aligned to the right.
       text += "  ";
     }
     text.erase(text.find_last_not_of(' ') + 1);
@@ -136,7 +136,7 @@ json ToJson(const std::string& scenario, const Bench& bench) {
 }
 
 json Report(const Settings& settings, const std::vector<json>& outcomes) {
-  const Machine machine = LookAtMachine(settings.dir);
+  const Machine machine = InspectMachine(settings.dir);
   return {{"machine",
            {{"cores", machine.cores},
             {"processor", machine.processor},
@@ -153,18 +153,18 @@ json Report(const Settings& settings, const std::vector<json>& outcomes) {
 void PrintTable(const json& report, std::ostream& out) {
   const Line head = {"scenario", "figure", "compared with", "ratio (min..max)", "wanted", ""};
   std::vector<Line> wanted = {head};
-  std::vector<Line> told;  // For information.
+  std::vector<Line> informational;
   ForEachRow(report, [&](const json& row) {
-    (row.contains("wanted") ? wanted : told)
+    (row.contains("wanted") ? wanted : informational)
         .push_back({row["what"].get<std::string>(),
                     Number(row["figure"]) + " " + row["unit"].get<std::string>(),
                     row.value("compared_with", ""), Ratio(row), Wanted(row), Met(row)});
   });
-  if (!told.empty()) {
+  if (!informational.empty()) {
     if (wanted.size() > 1) {
       wanted.push_back({});
     }
-    wanted.insert(wanted.end(), told.begin(), told.end());
+    wanted.insert(wanted.end(), informational.begin(), informational.end());
   }
   PrintLines(wanted, out);
   const json& machine = report["machine"];

@@ -1,7 +1,7 @@
-// What wqbench says: JSON for machines, a table for people made from that JSON.
+// The output of wqbench: JSON, and a table that is made from that JSON.
 //
-// A scenario runs in a process of its own, which writes its Outcome as JSON; so the report is put
-// together from JSON, whoever asked for what.
+// A scenario runs in a process of its own, which prints its outcome as JSON. So the report is made
+// from JSON for either output.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +15,7 @@ namespace wq::bench {
 
 nlohmann::json ToJson(const std::string& scenario, const Bench& bench);
 
-// The machine, the settings, the outcomes.
+// The report: the machine, the settings, the scenarios' outcomes.
 nlohmann::json Report(const Settings& settings, const std::vector<nlohmann::json>& outcomes);
 
 void PrintTable(const nlohmann::json& report, std::ostream& out);

@@ -32,7 +32,7 @@ void Peers(Bench& bench);
 
 struct Scenario {
   const char* name;
-  const char* help;  // Null: not one of its own; another one, or a test, starts it.
+  const char* help;  // Null: not listed; another scenario, or a test, starts it.
   void (*run)(Bench& bench);
   bool by_default = true;
 };
@@ -53,7 +53,7 @@ inline constexpr Scenario kScenarios[] = {
     {"scale", "a call at a hundredth of --keys, ... and at ten times --keys", Scale},
     {"memory", "bytes a pending key, beyond its own", Memory},
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
-    {"peers", "beanstalkd and redis-server beside wq; only if it is named", Peers, false},
+    {"peers", "beanstalkd and redis-server beside wq; not by default", Peers, false},
     {"recover-child", nullptr, RecoverChild},
     {"wrong-result", nullptr, [](Bench&) { RequireEqual(1, 2, "a result that is wrong"); }},
 };

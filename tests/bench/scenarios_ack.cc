@@ -1,4 +1,4 @@
-// ack, batch: what a caller pays who waits until a call is durable.
+// Scenarios ack and batch: the cost of calls that wait until they are durable.
 
 #include <algorithm>
 #include <vector>
@@ -31,7 +31,7 @@ double AckReference(const Keys& keys, size_t threads) {
   return Rate(keys.size(), seconds);
 }
 
-// Nothing is flushed before the look at the disk: what was acknowledged is there already.
+// Checks the disk without a flush before: what was acknowledged must be there already.
 double AckQueue(const Keys& keys, Durability durability, size_t threads, const std::string& dir) {
   const Subject subject = Subject::Open(dir);
   const Stopwatch watch;
@@ -42,7 +42,7 @@ double AckQueue(const Keys& keys, Durability durability, size_t threads, const s
   return Rate(keys.size(), seconds);
 }
 
-// Measures one durability with one number of threads, and says so in the figures' names.
+// Adds the subjects of one durability and one number of threads, which are in the figures' names.
 void AddSubjects(Bench& bench, const Keys& keys, Durability durability, size_t threads,
                  std::vector<Bench::Subject>* subjects) {
   const std::string name =
@@ -58,7 +58,7 @@ void AddSubjects(Bench& bench, const Keys& keys, Durability durability, size_t t
   });
 }
 
-// Keys enough for a second or so.
+// Enough keys for about a second.
 size_t AckKeys(size_t keys, Durability durability, size_t threads) {
   if (durability != Durability::kPower) {
     return std::max<size_t>(keys / 4, 1);

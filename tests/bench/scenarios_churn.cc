@@ -1,4 +1,5 @@
-// churn: the same keys for ever. The speed, the store and the memory must stay as they are.
+// Scenario churn: many lives of the same keys. The speed, and the sizes of store and memory, must
+// not change.
 
 #include <algorithm>
 #include <filesystem>
@@ -14,11 +15,12 @@ namespace {
 constexpr size_t kChurnKeys = 10'000;
 constexpr size_t kWindows = 40;
 constexpr size_t kSamplesInWindow = 10;
-constexpr size_t kFloorPairs = 64;  // A put and an erase each, in one write.
+constexpr size_t kFloorPairs = 64;  // Pairs of a put and an erase in one write.
 
 constexpr double kMebibyte = 1 << 20;
 
-// `count` lives of a key: Get, Done, and the Add of the next one, so that the queue stays as long.
+// Times `count` lives of a key: Get, Done, and the next Add, so that the queue's length is
+// constant.
 template <typename Live>
 double TimeLives(size_t count, Live&& live) {
   const Stopwatch watch;
@@ -41,7 +43,7 @@ void LiveOnce(Queue* queue, std::string* key) {
   }
 }
 
-// What the queue is compared with, window by window as well: as many windows, each a tenth as long.
+// Measures the floor and the reference, in as many windows, each a tenth as long.
 void ChurnOthers(Bench& bench, const Keys& keys, size_t lives, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   ChangePending(floor.get(), keys, FloorChange::kPut, Durability::kAsync);
@@ -74,11 +76,11 @@ void ChurnOthers(Bench& bench, const Keys& keys, size_t lives, const std::string
   RequireEqual(reference.Len(), keys.size(), "keys in the reference");
 }
 
-// Window by window.
+// The measurements of a run, in their order.
 struct Course {
-  std::vector<double> rates;
-  std::vector<double> store_mib;     // Samples, several a window.
-  std::vector<double> resident_mib;  // The same.
+  std::vector<double> rates;         // One value of each window.
+  std::vector<double> store_mib;     // kSamplesInWindow values of each window.
+  std::vector<double> resident_mib;  // Likewise.
 };
 
 Course RunWindows(Queue* queue, const std::string& dir, size_t lives) {

@@ -1,6 +1,6 @@
-// delay, backoff, lanes: keys that wait for an instant, and keys that change their lane.
+// Scenarios delay, backoff and lanes: keys that are delayed, and keys that change their lane.
 //
-// The clock is a manual one, so that nothing is due before it is let be due.
+// The clock is a manual one, so that no key is due before the clock is advanced.
 
 #include "storage/records.h"
 #include "tests/bench/reference_delays.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::hours kDelay{1};
 constexpr std::chrono::hours kAllDue{3};
 
-// An hour and up to another one, in no order.
+// Between one and two hours, in no order.
 std::chrono::microseconds DelayOf(size_t i) {
   constexpr uint64_t kHourUs = 3'600'000'000;
   return kDelay + std::chrono::microseconds(i * 2'654'435'761 % kHourUs);
@@ -22,7 +22,7 @@ std::chrono::microseconds DelayOf(size_t i) {
 
 uint64_t Block(size_t i) { return i >> storage::kSequenceBlockBits; }
 
-// Calls change(batch, i) for each key, in batches as large as the floor's are; syncs at the end.
+// Calls change(batch, i) for each key, writes in batches of kFloorBatch, and syncs at the end.
 template <typename Change>
 double TimeFloor(Floor* floor, size_t count, Change&& change) {
   Floor::Batch batch(floor);
@@ -70,7 +70,7 @@ void DelayFloor(Bench& bench, const Keys& keys, const std::string& dir) {
   bench.Note("floor firing", kSeconds, fire);
 }
 
-// What bounds the ratio of a firing and its Adds: the same ratio without wq.
+// For the ratio of a firing to its Adds without wq, which bounds that of wq.
 void DelayFloorAdds(Bench& bench, const Keys& keys, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   const Shape pending = PendingShape();
@@ -96,12 +96,11 @@ void DelayReference(Bench& bench, const Keys& keys) {
   RequireEqual(queue.Len(), keys.size(), "keys in the reference");
 }
 
-// What is compared with: the Adds of the same keys, on the same kind of clock.
+// For comparison: the Adds of the same keys, with the same kind of clock.
 void DelayAdds(Bench& bench, const Keys& keys, const std::string& dir) {
   ManualClock clock;
   const Subject subject = Subject::Open(dir, {.durability = Durability::kAsync}, &clock);
-  AddOutcome outcome =
-      AddOutcome::kAdded;  // Asked for, as of AddAfter below: both are made at once.
+  AddOutcome outcome = AddOutcome::kAdded;  // Asked for, so that no Add goes to the inbox.
   const double seconds = TimeCalls(subject.queue, keys.size(), [&](size_t i) {
     return subject.queue->Add(keys[i], {}, &outcome);
   });

@@ -1,4 +1,5 @@
-// latency, idle: what one call takes at a moderate rate, and what a queue takes that does nothing.
+// Scenarios latency and idle: the time of a call at a moderate rate, and the wake-ups of an idle
+// queue.
 
 #include <poll.h>
 
@@ -17,7 +18,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 // --- latency ---
 
-// A rate that leaves every subject time to spare.
+// A rate at which no subject is busy all the time.
 size_t CallsASecond(Durability durability) {
   return durability == Durability::kPower ? 500 : 20'000;
 }
@@ -28,7 +29,8 @@ size_t Calls(size_t keys, Durability durability) {
 }
 
 // Calls call(i) at a fixed rate and notes how long after its instant each returned. So a call that
-// is late because of the one before it counts as late. Returns by the instant, not by a sleep.
+// is late because of the call before counts as late. Spins until each instant, since a sleep would
+// end too late.
 template <typename Call>
 void Pace(Bench& bench, const std::string& subject, size_t calls, size_t calls_a_second,
           Call&& call) {
@@ -90,12 +92,12 @@ void PaceQueue(Bench& bench, const Keys& keys, Durability durability, const std:
 
 // --- idle ---
 
-// Not to wait for something: to see that nothing happens meanwhile.
+// Not a wait for an event: nothing may happen during this time.
 void LetTimePass(int milliseconds) { poll(nullptr, 0, milliseconds); }
 
-// How often this process's threads woke up in that time, this one's waiting apart.
+// How often the threads of this process woke up in that time, without this thread's own wait.
 double WakeUpsIn(int milliseconds) {
-  LetTimePass(1);  // Whoever is about to go to sleep does so.
+  LetTimePass(1);  // For threads that are about to wait.
   const size_t before = VoluntarySwitches();
   LetTimePass(milliseconds);
   const size_t after = VoluntarySwitches();
@@ -112,9 +114,9 @@ void IdleQueue(Bench& bench, int milliseconds, const std::string& dir) {
   std::thread worker([&] {
     std::string key;
     const Status status = subject.queue->Get(&key);
-    Require(status.code() == StatusCode::kShuttingDown, "an idle queue handed something out");
+    Require(status.code() == StatusCode::kShuttingDown, "an idle queue handed out a key");
   });
-  LetTimePass(std::max(milliseconds / 10, 1));  // RocksDB's threads and ours come to rest.
+  LetTimePass(std::max(milliseconds / 10, 1));  // Until the threads of RocksDB and wq wait.
   bench.Note("wq wake-ups", kTimes, WakeUpsIn(milliseconds));
   RequireEqual(subject.queue->Counts().delayed, 1, "delayed keys");
   subject.queue->ShutDown();
@@ -140,7 +142,7 @@ void Latency(Bench& bench) {
   for (const Durability durability :
        {Durability::kAsync, Durability::kProcess, Durability::kPower}) {
     const Keys* some = durability == Durability::kPower ? &power_keys : &keys;
-    if (durability != Durability::kAsync) {  // The floor has no pipeline.
+    if (durability != Durability::kAsync) {  // The floor has no call that waits for nothing.
       subjects.push_back([&bench, durability, some](const std::string& dir) {
         PaceFloor(bench, *some, durability, dir);
       });

@@ -1,4 +1,4 @@
-// recover: how long a killed process's store takes to open.
+// Scenario recover: the time to open the store of a killed process.
 
 #include <unistd.h>
 
@@ -14,7 +14,8 @@
 namespace wq::bench {
 namespace {
 
-// All pending keys, half of which have failed; half as many more are delayed.
+// The contents of the store: pending keys, half of which have failed, and half as many delayed
+// keys.
 struct Contents {
   explicit Contents(const Settings& settings)
       : pending(settings.keys, settings.seed),
@@ -34,7 +35,7 @@ void RequireContents(Queue* queue, const Contents& contents) {
 
 }  // namespace
 
-// Fills the store in the settings' directory, says so, and waits to be killed.
+// Fills the store in the settings' directory, prints "filled", and waits to be killed.
 void RecoverChild(Bench& bench) {
   const Contents contents(bench.settings());
   // A failure whose delay is none makes the key pending at once.
@@ -67,7 +68,7 @@ void Recover(Bench& bench) {
   Require(child.ReadLine() == "filled", "the child did not fill its store");
   child.Kill();
   bench.Note("store", kMebibytes, static_cast<double>(DirectoryBytes(killed)) / (1 << 20));
-  // Opening changes a store, so each opening has a copy.
+  // Opening changes a store, so each opening uses a copy.
   const auto copy = [&](const std::string& dir) {
     std::filesystem::copy(killed, dir, std::filesystem::copy_options::recursive);
   };

@@ -1,4 +1,4 @@
-// scale, memory: what a call and a key cost when there are many.
+// Scenarios scale and memory: the time of a call and the memory of a key in large queues.
 
 #include <malloc.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 // --- scale ---
 
-// Three subjects that hold the same number of keys, all the time.
+// Three subjects, each with `size` keys between the cycles.
 class Sized {
  public:
   Sized(size_t size, uint64_t seed, const std::string& dir)
@@ -85,7 +85,7 @@ class Sized {
 
 // --- memory ---
 
-// What this process has, by what it was given and by what it asked for.
+// The memory of this process: its resident pages, and what it has allocated.
 struct Held {
   double resident = static_cast<double>(ResidentBytes());
   double allocated = Allocated();
@@ -96,8 +96,8 @@ struct Held {
   }
 };
 
-// Calls fill(), which makes something that holds all keys; notes how many bytes a key it holds
-// beyond the keys' own.
+// Calls fill(), which returns an object that holds all keys; notes the bytes that it takes for each
+// key, beyond the keys' own.
 template <typename Fill>
 void Weigh(Bench& bench, const std::string& subject, const Keys& keys, Fill&& fill) {
   const Held before;

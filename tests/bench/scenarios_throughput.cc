@@ -1,4 +1,4 @@
-// fill, drain, mix: how much goes through a queue when nobody waits for each call.
+// Scenarios fill, drain and mix: the throughput of a queue whose calls do not wait for the disk.
 
 #include <atomic>
 #include <random>
@@ -9,7 +9,7 @@
 namespace wq::bench {
 namespace {
 
-// Where a round finds its keys.
+// The keys and the threads of a round.
 struct Load {
   explicit Load(const Settings& settings)
       : keys(settings.keys, settings.seed),
@@ -99,15 +99,15 @@ struct MixSize {
   size_t consumers;
 };
 
-// What the threads of a mix did.
+// The calls of all threads of a mix.
 struct Traffic {
   std::atomic<size_t> calls = 0;  // Add, Get and Done.
-  // Adds after which a key needed work that it did not before. The reference's: wq counts its own.
+  // Adds that made a key dirty. Of the reference only: wq counts its own.
   std::atomic<size_t> added = 0;
   std::atomic<size_t> hand_outs = 0;
 };
 
-// Calls add(key) of `count` random keys, and adds what it returns.
+// Calls add(key) with `count` random keys, and counts those for which it returns true.
 template <typename Add>
 void Produce(const Keys& keys, uint64_t seed, size_t count, Traffic* traffic, Add&& add) {
   std::minstd_rand random(static_cast<uint32_t>(seed));
@@ -130,7 +130,8 @@ void Consume(Traffic* traffic, GetAndDone&& get_and_done) {
   traffic->hand_outs += hand_outs;
 }
 
-// Runs produce(thread) and consume() in their threads; shuts the queue down after the last Add.
+// Runs produce(thread) and consume() in parallel, and shut_down() after the last Add. Returns
+// seconds.
 double RunMix(const MixSize& size, const std::function<void(size_t)>& produce,
               const std::function<void()>& consume, const std::function<void()>& shut_down) {
   std::atomic<size_t> producing = size.producers;
@@ -148,7 +149,7 @@ double RunMix(const MixSize& size, const std::function<void(size_t)>& produce,
   return watch.Seconds();
 }
 
-// A put and an erase of a hot key stand for an Add, a Get and a Done.
+// A put and an erase of a hot key count as an Add, a Get and a Done.
 double MixFloor(const Load& load, const Keys& hot, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   const Shape shape = PendingShape();
@@ -207,7 +208,8 @@ double MixQueue(const Load& load, const Keys& hot, const MixSize& size, const st
       [&](size_t thread) {
         Produce(hot, thread + 1, load.keys.size() / size.producers, &traffic,
                 [&](std::string_view key) {
-                  Require(queue->Add(key, options), "Add");  // As client-go's: without an answer.
+                  Require(queue->Add(key, options),
+                          "Add");  // Without its outcome, as in client-go.
                   return false;
                 });
       },

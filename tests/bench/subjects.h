@@ -1,4 +1,5 @@
-// What the scenarios share: opening the subject, filling it, and looking at what is on disk.
+// Functions that the scenarios share: opening a subject, filling and draining it, and checking the
+// contents of its store on disk.
 //
 // A failure, or a wrong count, ends the process.
 #pragma once
@@ -24,20 +25,22 @@ struct Subject {
   std::unique_ptr<Store> store;
   Queue* queue = nullptr;
 
-  // In `dir`, made if it is not there; in memory if `dir` is empty.
+  // In `dir`, which is created if it does not exist; in memory if `dir` is empty.
   static Subject Open(const std::string& dir, const QueueOptions& options = {}, Clock* clock = {});
 };
 
-// How many records a floor writes at once: so many when nobody waits for each, else one.
+// How many records a floor writes at once: kFloorBatch if the calls do not wait for the disk, else
+// 1.
 inline constexpr size_t kFloorBatch = 256;
 size_t FloorBatch(Durability durability);
 
-// Puts or erases the keys as pending ones, each thread its slice. At kAsync it syncs at the end.
+// Puts or erases the records of pending keys, each thread those of its slice. At kAsync syncs at
+// the end.
 enum class FloorChange { kPut, kErase };
 void ChangePending(Floor* floor, const Keys& keys, FloorChange change, Durability durability,
                    size_t threads = 1);
 
-// Adds all keys, each thread its slice; none may be known before.
+// Adds all keys, each thread those of its slice. Each key must be new.
 void AddAll(Queue* queue, const Keys& keys, Durability durability, size_t threads = 1);
 void AddAll(ReferenceQueue* queue, const Keys& keys, size_t threads = 1);
 
@@ -50,8 +53,8 @@ struct OnDisk {
   size_t delayed = 0;
   size_t failing = 0;
 };
-// Ends the process unless the store in `dir` holds exactly that, for whoever opens it now. The store
-// may be open in this process: then it says what has reached the disk so far.
+// Ends the process unless a reader that opens the store in `dir` finds exactly these numbers of
+// keys. The store may be open in this process: a reader finds what has reached the disk.
 void RequireOnDisk(const std::string& dir, const OnDisk& should, std::string_view what);
 
 const char* DurabilityName(Durability durability);

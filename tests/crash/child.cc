@@ -1,15 +1,17 @@
-// The process that the kill test kills: random calls on a store, reported on stdout, where a pipe is:
+// The process that the kill test kills. It makes random calls on a store, and reports them on its
+// stdout, a pipe:
 //
 //   o             the store is about to be opened
-//   r             it has recovered
+//   r             the store has recovered
 //   b             a call begins
-//   a RESULT      it has returned
+//   a RESULT      the call has returned
 //
-//   kill_child DIR SEED WALL_US DURABILITY N [LIMIT]      the calls of StoreSource(SEED), on PoliciesOf(N)
+//   kill_child DIR SEED WALL_US DURABILITY N [LIMIT]
 //
-// Ends when it is killed, or with status 3 and a message when the store cannot be opened. With LIMIT no
-// file may grow beyond so many bytes once the store is open, and it ends with status 0 after 100 calls
-// that were not durable.
+// The calls are those of StoreSource(SEED), on the queues of PoliciesOf(N). Ends when it is killed,
+// or with status 3 and a message if the store cannot be opened. With LIMIT no file may grow beyond
+// LIMIT bytes once the store is open, and it ends with status 0 after 100 calls that were not
+// durable.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -29,11 +31,12 @@ namespace {
 
 void Report(const std::string& line) {
   if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    _exit(0);  // The parent is gone.
+    _exit(0);  // The parent has ended.
   }
 }
 
-// While it lives no file grows beyond that. What a measured build writes at its end is none of it.
+// Limits the size of files during its lifetime. Ends with the store, so that a coverage build can
+// write its counters afterwards.
 class FileLimit {
  public:
   explicit FileLimit(const char* bytes) {
@@ -58,7 +61,7 @@ class FileLimit {
 };
 
 int Main(int argc, char** argv) {
-  std::optional<FileLimit> limit;  // Ends after the store.
+  std::optional<FileLimit> limit;  // Destroyed after the store.
   const std::vector<QueueRules> rules = PoliciesOf(std::strtoull(argv[5], nullptr, 10));
   StoreSource source(rules, std::strtoull(argv[2], nullptr, 10), {});
   RealStore store(rules, std::strtoll(argv[3], nullptr, 10));

@@ -1,12 +1,13 @@
-// A process that works on a store is killed with SIGKILL at a random instant, again and again, one time
-// in three while it still recovers from the last kill; the oracle judges what is on disk.
+// A process that works on a store is killed with SIGKILL at random instants, one time in three
+// while it still recovers from the last kill; the oracle judges the contents of the disk.
 //
-// The store has a queue of every order policy, or one alone, and small buffers, so that flushes and
-// compactions happen. What survives is a prefix of the calls over all queues, in their order, with no hole and no
-// half call; and at kProcess and above it ends at or after the last acknowledged call that waits for
-// the disk. (Get writes nothing and Done may be written later: their loss repeats a reconcile.)
+// The store has a queue of every order policy, or one queue alone, and small buffers, so that
+// flushes and compactions happen. What survives is a prefix of the calls over all queues, in their
+// order, with no hole and no half call; and at kProcess and above it ends at or after the last
+// acknowledged call that waits for the disk. (Get writes nothing and Done may be written later:
+// their loss repeats a reconcile.)
 //
-// WQ_KILL_SEED picks the seed (a failing run prints its own), WQ_KILL_ROUNDS how many kills.
+// WQ_KILL_SEED is the seed (a failing run prints its own), WQ_KILL_ROUNDS the number of kills.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -33,7 +34,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// A store lives so many kills; then a new one is begun, so that the beginning is tried, too.
+// After so many kills a new store is created, so that creation is tested, too.
 constexpr uint64_t kRoundsOfAStore = 45;
 
 microseconds Since(steady_clock::time_point then) {
@@ -50,7 +51,7 @@ class KillTest : public ::testing::TestWithParam<Durability> {
   std::mt19937_64 random_;
   std::optional<ScratchDirectory> root_;
   std::optional<Oracle> oracle_;
-  microseconds opening_{5000};  // How long it takes, as of late.
+  microseconds opening_{5000};  // A moving average of the time that an opening takes.
   uint64_t acknowledged_ = 0;
   uint64_t in_recovery_ = 0;
 };
@@ -70,7 +71,7 @@ void KillTest::KillAtWork(Child* child) {
   if (child->ReadUntil("r\n")) {
     opening_ = (opening_ * 7 + Since(begun)) / 8;
   }
-  // After so many bytes of reports. Its instants are those of the calls, so no sleep is needed.
+  // The kill is after a random number of bytes of reports, so no sleep is needed.
   const size_t bytes = child->output().size() + random_() % 8000;
   while (child->output().size() < bytes && child->Read(std::chrono::seconds(60))) {
   }
@@ -120,7 +121,7 @@ TEST_P(KillTest, WhatSurvivesIsAPrefixWithAllThatWasAcknowledged) {
   }
   std::cout << "total: " << round << " kills, " << in_recovery_ << " of them in recovery, "
             << acknowledged_ << " acknowledged calls\n";
-  EXPECT_GT(acknowledged_, rounds * 50);  // A run with little traffic proves little.
+  EXPECT_GT(acknowledged_, rounds * 50);  // A run with few calls proves little.
   EXPECT_GT(in_recovery_, rounds / 7);
 }
 

@@ -1,5 +1,5 @@
-// The oracle must find what is planted: a check that cannot fail is none. A life of known calls is
-// judged against a disk on which one thing is wrong.
+// The oracle must find planted violations: a check that cannot fail is useless. A life of known
+// calls is judged against a disk on which one fact is wrong.
 
 #include "tests/support/oracle.h"
 
@@ -18,7 +18,7 @@ constexpr int64_t kSecond = 1'000'000;
 
 class OracleTest : public ::testing::Test {
  protected:
-  // A call on queue "two-lanes", with what it returns, or without for one that did not.
+  // Makes a call on queue "two-lanes", and adds it to the life, with its result if it `returned`.
   void Do(const Call& call, bool returned = true) {
     StoreCall on_queue{.queue = 1, .call = call};
     std::string said = model_.Do(on_queue);
@@ -36,7 +36,7 @@ class OracleTest : public ::testing::Test {
     return image;
   }
 
-  // The first property that is found broken when the disk of all calls is changed like this.
+  // The first property that the oracle reports as violated after `change` of the disk of all calls.
   std::optional<Property> Broken(const std::function<void(Image*)>& change) const {
     StoreImage found = OnDisk();
     change(&found[1]);
@@ -76,7 +76,7 @@ TEST_F(OracleTest, AKillMayTakeWhatWasAcknowledgedAtAsync) {
   Do({.op = Op::kAdd, .key = "a"});
   Do({.op = Op::kAdd, .key = "b"});
   EXPECT_EQ(Broken([](Image* image) { image->pending.pop_back(); }), std::nullopt);
-  // But not in the middle.
+  // But a call in the middle must not be lost.
   EXPECT_EQ(Broken([](Image* image) { image->pending.erase(image->pending.begin()); }),
             Property::kAtMostOnce);
 }
@@ -197,9 +197,10 @@ TEST_F(OracleTest, TimeMayHaveMovedSomeQueuesOnly) {
   EXPECT_EQ(Broken([&](Image* image) { *image = before[1]; }), std::nullopt);
 }
 
-// A key that was removed and added again stands in its lane where it stood, but is younger than the keys of
-// other lanes. Of two such states the oracle must not take the wrong one: a starvation bound shows it later.
-TEST_F(OracleTest, TheAgesOfKeysInDifferentLanesTellStatesApart) {
+// A key that was removed and added again may have the same place in its lane, but is younger than
+// the keys of other lanes. The oracle must not choose the wrong one of two such states: with a
+// starvation bound they differ later.
+TEST_F(OracleTest, TheAgesOfKeysInDifferentLanesDistinguishStates) {
   life_.level = Durability::kAsync;
   Do({.op = Op::kAdd, .key = "a", .lane = kFastLane});
   Do({.op = Op::kAdd, .key = "b", .lane = kSlowLane});

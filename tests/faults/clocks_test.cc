@@ -1,6 +1,6 @@
-// Wall clocks that are wrong: at their beginning and end, before 1970, in 2262, and jumping between all of
-// them at restarts. A delay is never early by the clock that it was asked under, and never takes longer
-// than was asked for.
+// Wrong wall clocks: at the beginning and the end of their range, before 1970, in 2262, and jumping
+// between all of these at restarts. A delay never ends early by the clock of its call, and never
+// takes longer than the call asked for.
 
 #include <algorithm>
 #include <cstdint>
@@ -45,7 +45,7 @@ std::vector<int64_t> Walls() {
           std::numeric_limits<int64_t>::max()};
 }
 
-// A store on a disk of maps, and the clock that its next opening finds.
+// A store in memory that can be opened again, with another clock at each opening.
 class Clocks : public ::testing::Test {
  protected:
   void Open(int64_t wall_us) {
@@ -65,7 +65,7 @@ class Clocks : public ::testing::Test {
   Queue* queue_ = nullptr;
 };
 
-// When the delay ends by the clock of its call; a clock at its end cannot say later.
+// When the delay ends by the clock of its call; at most the end of the clock's range.
 int64_t ReadyAt(int64_t wall_us) {
   int64_t ready_us = 0;
   return __builtin_add_overflow(wall_us, kHour.count(), &ready_us)
@@ -73,7 +73,7 @@ int64_t ReadyAt(int64_t wall_us) {
              : ready_us;
 }
 
-// How long it has to wait under a clock that says `wall_us`.
+// How much of the delay is left at `wall_us`.
 microseconds Left(int64_t ready_us, int64_t wall_us) {
   if (ready_us <= wall_us) {
     return microseconds(0);
@@ -97,7 +97,8 @@ TEST_F(Clocks, ADelayIsNeverEarlyAndNeverLongerThanItself) {
       ASSERT_NO_FATAL_FAILURE(Open(found));
       EXPECT_EQ(queue_->NumRequeues("failed"), 1U);
       const microseconds left = Left(ReadyAt(asked), found);
-      clock_->SetWall(0);  // From here on only steady time counts, and the wall's must not end.
+      clock_->SetWall(
+          0);  // Only steady time counts from here on. The wall clock must not overflow.
       size_t position = 0;
       if (left.count() > 0) {
         clock_->Advance(left - microseconds(1));
@@ -110,8 +111,8 @@ TEST_F(Clocks, ADelayIsNeverEarlyAndNeverLongerThanItself) {
   }
 }
 
-// Setting the clock while a store is open moves nothing.
-TEST_F(Clocks, ARunningQueueDoesNotLookAtTheWall) {
+// Setting the wall clock while a store is open changes no delay.
+TEST_F(Clocks, ARunningQueueDoesNotReadTheWallClock) {
   for (const int64_t then : Walls()) {
     SCOPED_TRACE("set to " + std::to_string(then));
     disk_ = std::make_shared<storage::MemoryDisk>();
@@ -127,7 +128,7 @@ TEST_F(Clocks, ARunningQueueDoesNotLookAtTheWall) {
   }
 }
 
-// A pause ends by the wall clock, and at the latest when a century is over.
+// A pause ends by the wall clock, and after a century at the latest.
 TEST_F(Clocks, APauseAtTheEndsOfTime) {
   for (const int64_t asked : Walls()) {
     for (const int64_t found : Walls()) {

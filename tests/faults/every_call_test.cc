@@ -1,9 +1,10 @@
-// Each call on files fails once, under all that can be done with a store's directory: by the system calls of
-// wq's own code, and by RocksDB's. What fails says so, with the path; what it only read is as it was; of what it
-// was to make nothing is there; and once more, on the same files, it succeeds. What succeeds in spite of the fault
-// did what it does without.
+// Each call on files fails once, during every operation on a store's directory: the system calls of
+// wq's own code, and the calls of RocksDB. An operation that fails returns an error with the path,
+// changes nothing that it only reads, leaves nothing of what it was to create, and succeeds when it
+// is repeated on the same files. An operation that succeeds in spite of the fault has the result
+// that it has without a fault.
 //
-// WQ_CALL_TRIES is about how many calls of each kind are tried, of each deed; 0 tries every one.
+// WQ_CALL_TRIES is about the number of calls that fail in each operation, by kind; 0: every call.
 
 #include <algorithm>
 #include <cerrno>
@@ -44,7 +45,7 @@ bool AddTo(const Entry& entry, std::string* entries) {
   return true;
 }
 
-// What a store holds.
+// Appends the contents of a store to `entries`.
 Status EntriesOf(const std::string& dir, std::string* entries) {
   std::unique_ptr<StoreView> view;
   Status s = StoreView::Open(dir, &view);
@@ -84,17 +85,16 @@ std::string FilesOf(const std::string& dir) {
   return all;
 }
 
-// Something that is done in a directory that holds a "store", two "snapshots" of it.
-struct Deed {
+// An operation in a directory that holds a "store" and two "snapshots" of it.
+struct Operation {
   const char* name;
-  // What it gave is in *result.
   std::function<Status(const std::string& root, std::string* result)> run;
-  std::string leaves = {};              // The store that it leaves; a result, too.
-  std::vector<std::string> reads = {};  // What it must not change.
-  std::string makes = {};               // What must not be there if it fails.
+  std::string leaves = {};  // The store that it leaves, whose contents are a result, too.
+  std::vector<std::string> reads = {};  // The folders that it must not change.
+  std::string makes = {};               // The folder that must not exist if it fails.
 };
 
-void PrintTo(const Deed& deed, std::ostream* out) { *out << deed.name; }
+void PrintTo(const Operation& operation, std::ostream* out) { *out << operation.name; }
 
 Status Open(const std::string& dir, bool create, Clock* clock, std::unique_ptr<Store>* store,
             Queue** queue) {
@@ -121,7 +121,7 @@ Status Check(const std::string& root, std::string* result) {
   VerifyReport report;
   Status s = Verify(root + "/store", {}, &report);
   *result = std::to_string(report.rows) + " rows";
-  // What cannot be read is a finding, as long as there are others to look for.
+  // A file that cannot be read is a finding, and Verify goes on.
   for (const Finding& finding : report.findings) {
     *result += "; " + finding.where + ": " + finding.what;
   }
@@ -137,7 +137,7 @@ Status RunRepair(const std::string& root, std::string* result) {
   if (!s.ok() || report.losses.empty()) {
     return s;
   }
-  // What cannot be read is a loss, and the rest is saved.
+  // A file that cannot be read is a loss, and the rest is saved.
   std::filesystem::remove_all(root + "/repaired");
   return Status::IOError(root + " " + *result);
 }
@@ -148,7 +148,7 @@ Status Import(const std::string& root, const std::string& name) {
   nodes.name = "nodes";
   Entry entry;
   entry.key = "node-1";
-  // After a failed sync nobody knows whether it came to the disk.
+  // Replaces the queue, since after a failed sync an earlier attempt may have reached the disk.
   Status s = Importer::Open({.create_if_missing = true, .replace = true}, root + name, &importer);
   if (s.ok()) s = importer->SetQueue(nodes);
   if (s.ok()) s = importer->Add(nodes.name, entry);
@@ -193,8 +193,8 @@ Status Own(const std::string& root, const std::string& name) {
   return s;
 }
 
-// No deed has a step that fails with nobody to tell, and then succeeds with less.
-class EveryCallTest : public ::testing::TestWithParam<Deed> {
+// No operation ignores a failed step and then succeeds with less.
+class EveryCallTest : public ::testing::TestWithParam<Operation> {
  protected:
   EveryCallTest() {
     std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
@@ -202,25 +202,25 @@ class EveryCallTest : public ::testing::TestWithParam<Deed> {
   }
 
   void Make(const std::string& dir);
-  // A directory to do it in, as the template is.
+  // A directory for one run of the operation, copied from the template.
   std::string Fresh();
   std::string ReadOnlyParts(const std::string& root) const;
-  // Between the calls that are tried, of so many.
+  // The distance between the calls that fail, of `calls`.
   static uint64_t Distance(uint64_t calls) {
     const uint64_t tries = FromEnvironment("WQ_CALL_TRIES", kTries);
     return tries == 0 ? 1 : calls / tries + 1;
   }
-  // What is there after the deed, which gave `result`.
+  // `result`, which the operation gave, and the contents of the store that it left.
   static std::string Outcome(const std::string& root, std::string result);
   std::string RunCleanly(const std::string& root) const;
-  // The deed once more after `status`, which it gave while `fault` failed.
+  // Checks the operation that returned `status` during a fault, and repeats it if it failed.
   void Judge(const std::string& root, const std::string& before, const Status& status,
              const std::string& result);
 
   static constexpr uint64_t kTries = 6;
   const uint64_t seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   ScratchDirectory root_;
-  std::string clean_;  // What the deed gives without a fault.
+  std::string clean_;  // The outcome of the operation without a fault.
   uint64_t cases_ = 0;
   uint64_t refused_ = 0;
 };
@@ -237,7 +237,7 @@ void EveryCallTest::Make(const std::string& dir) {
   }
   if (s.ok()) s = pods->AddAfter("later", 1000h);
   if (s.ok()) s = pods->AddRateLimited("failing", "no route to host");
-  if (s.ok()) s = pods->Quarantine("bad", "given up");
+  if (s.ok()) s = pods->Quarantine("bad", "too many failures");
   if (s.ok()) s = store->Close();
   if (s.ok()) s = CreateSnapshot(dir + "/closed", dir + "/snapshots", {.name = "first"}, &taken);
   // As a kill leaves it: tables and a log.
@@ -284,19 +284,19 @@ std::string EveryCallTest::RunCleanly(const std::string& root) const {
 
 void EveryCallTest::Judge(const std::string& root, const std::string& before, const Status& status,
                           const std::string& result) {
-  const Deed& deed = GetParam();
+  const Operation& operation = GetParam();
   ++cases_;
   EXPECT_TRUE(ReadOnlyParts(root) == before) << "changed what it reads";
   if (status.ok()) {
-    EXPECT_EQ(Outcome(root, result), clean_) << "another result, and not a word";
+    EXPECT_EQ(Outcome(root, result), clean_) << "another result, and no error";
     return;
   }
   ++refused_;
   EXPECT_TRUE(status.code() == StatusCode::kIOError || status.code() == StatusCode::kNotDurable)
       << status.ToString();
   EXPECT_NE(status.message().find(root), std::string::npos) << status.ToString();
-  EXPECT_TRUE(deed.makes.empty() || !std::filesystem::exists(root + "/" + deed.makes))
-      << deed.makes << " is there; " << status.ToString();
+  EXPECT_TRUE(operation.makes.empty() || !std::filesystem::exists(root + "/" + operation.makes))
+      << operation.makes << " exists; " << status.ToString();
   SCOPED_TRACE(status.ToString());
   EXPECT_EQ(RunCleanly(root), clean_);
 }
@@ -320,8 +320,8 @@ TEST_P(EveryCallTest, OfWqItself) {
     EXPECT_TRUE(status.ok() || status.message().find("nput/output error") != std::string::npos)
         << status.ToString();
   }
-  std::cout << "total: " << cases_ << " failing system calls, " << refused_ << " told of\n";
-  EXPECT_TRUE(cases_ < 20 || refused_ > 0);  // Of a few all may be such as can be done without.
+  std::cout << "total: " << cases_ << " failing system calls, " << refused_ << " reported\n";
+  EXPECT_TRUE(cases_ < 20 || refused_ > 0);  // A few calls may all be such as may fail harmlessly.
 }
 
 TEST_P(EveryCallTest, MayBeInterruptedOrDoHalf) {
@@ -353,47 +353,47 @@ TEST_P(EveryCallTest, OfRocksdb) {
     SCOPED_TRACE("call " + std::to_string(at) + " of " + std::to_string(calls));
     Judge(root, before, status, result);
   }
-  std::cout << "total: " << cases_ << " failing calls of RocksDB, " << refused_ << " told of\n";
+  std::cout << "total: " << cases_ << " failing calls of RocksDB, " << refused_ << " reported\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Deeds, EveryCallTest,
+    Operations, EveryCallTest,
     ::testing::Values(
-        Deed{.name = "View", .run = View, .reads = {"store"}},
-        Deed{.name = "Verify", .run = Check, .reads = {"store"}},
-        Deed{.name = "Repair",
-             .run = RunRepair,
-             .leaves = "repaired",
-             .reads = {"store"},
-             .makes = "repaired"},
-        Deed{.name = "Import",
-             .run = [](auto& root, auto*) { return Import(root, "/store"); },
-             .leaves = "store"},
-        Deed{.name = "ImportNew",
-             .run = [](auto& root, auto*) { return Import(root, "/new"); },
-             .leaves = "new"},
-        Deed{.name = "SnapshotByLinks",
-             .run = [](auto& root, auto* result) { return Snapshot(root, true, result); },
-             .leaves = "snapshots/third",
-             .reads = {"store"},
-             .makes = "snapshots/third"},
-        Deed{.name = "SnapshotByCopies",
-             .run = [](auto& root, auto* result) { return Snapshot(root, false, result); },
-             .leaves = "snapshots/third",
-             .reads = {"store"},
-             .makes = "snapshots/third"},
-        Deed{.name = "Restore",
-             .run = Restore,
-             .leaves = "restored",
-             .reads = {"snapshots"},
-             .makes = "restored"},
-        Deed{.name = "List", .run = List, .reads = {"snapshots"}},
-        Deed{.name = "Own",
-             .run = [](auto& root, auto*) { return Own(root, "/store"); },
-             .leaves = "store"},
-        Deed{.name = "Create",
-             .run = [](auto& root, auto*) { return Own(root, "/new"); },
-             .leaves = "new"}),
+        Operation{.name = "View", .run = View, .reads = {"store"}},
+        Operation{.name = "Verify", .run = Check, .reads = {"store"}},
+        Operation{.name = "Repair",
+                  .run = RunRepair,
+                  .leaves = "repaired",
+                  .reads = {"store"},
+                  .makes = "repaired"},
+        Operation{.name = "Import",
+                  .run = [](auto& root, auto*) { return Import(root, "/store"); },
+                  .leaves = "store"},
+        Operation{.name = "ImportNew",
+                  .run = [](auto& root, auto*) { return Import(root, "/new"); },
+                  .leaves = "new"},
+        Operation{.name = "SnapshotByLinks",
+                  .run = [](auto& root, auto* result) { return Snapshot(root, true, result); },
+                  .leaves = "snapshots/third",
+                  .reads = {"store"},
+                  .makes = "snapshots/third"},
+        Operation{.name = "SnapshotByCopies",
+                  .run = [](auto& root, auto* result) { return Snapshot(root, false, result); },
+                  .leaves = "snapshots/third",
+                  .reads = {"store"},
+                  .makes = "snapshots/third"},
+        Operation{.name = "Restore",
+                  .run = Restore,
+                  .leaves = "restored",
+                  .reads = {"snapshots"},
+                  .makes = "restored"},
+        Operation{.name = "List", .run = List, .reads = {"snapshots"}},
+        Operation{.name = "Own",
+                  .run = [](auto& root, auto*) { return Own(root, "/store"); },
+                  .leaves = "store"},
+        Operation{.name = "Create",
+                  .run = [](auto& root, auto*) { return Own(root, "/new"); },
+                  .leaves = "new"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -1,12 +1,14 @@
-// One call on the disk fails, or every call from it on: EIO or ENOSPC at the first, the second, ... call of
-// a scenario, until a run meets no fault. A store must neither abort nor hang, work in memory goes on,
-// every call says that it is not durable, Health says why; and after the next opening nothing that was
-// acknowledged is missing. Of the stores that failed two in three are mended, without a restart.
+// One call on the disk fails, or every call from it on: EIO or ENOSPC at the first, the second, ...
+// call of a scenario, until a run has no fault. A store must neither abort nor hang, its queues go
+// on in memory, every call returns NotDurable, Health gives the reason; and after the next opening
+// nothing that was acknowledged is missing. Of the failed stores two in three recover without a
+// restart.
 //
-// A few more fail in the midst of a life, where there is certainly something to mend.
+// In a few more cases the fault is in the middle of a life, where there certainly are changes to
+// recover.
 //
-// WQ_FAULT_SEED picks the seed. WQ_FAULT_EVERY is the distance between the calls that are tried: 1 tries
-// every one; without it about WQ_FAULT_TRIES (two dozen) are.
+// WQ_FAULT_SEED is the seed. WQ_FAULT_EVERY is the distance between the calls that fail: 1 makes
+// every call fail; without it about WQ_FAULT_TRIES (24) calls fail.
 
 #include <signal.h>
 #include <unistd.h>
@@ -33,7 +35,7 @@ namespace {
 constexpr int kLives = 2;
 constexpr uint64_t kCallsOfALife = 80;
 
-// What is tried, for the last words of a process that aborts or hangs.
+// The present case, which a process that aborts or hangs prints at its end.
 char g_case[256];
 
 extern "C" void SayTheCase(int signal_number) {
@@ -65,9 +67,9 @@ class FailingCallsTest : public ::testing::TestWithParam<Kind> {
     signal(SIGALRM, SIG_DFL);
   }
 
-  // The scenario, with its fault at call `at` on files. Returns whether it met it.
+  // Runs the scenario with its fault at call `at` on files. Returns whether the fault occurred.
   bool TryCase(uint64_t at);
-  // The scenario, with its fault right after call `call` of its first life.
+  // Runs the scenario with its fault right after call `call` of its first life.
   void TryInTheMidst(uint64_t call);
   void Run(const std::string& name, FailingDisk* disk);
   void Recover(RealStore* store, FailingDisk* disk, StoreSource* source, Life* life);
@@ -83,22 +85,22 @@ class FailingCallsTest : public ::testing::TestWithParam<Kind> {
 
   const std::vector<QueueRules> rules_ = AllPolicies();
   uint64_t seed_ = 0;
-  std::optional<uint64_t> breaks_after_;  // So many calls of this life the disk breaks.
+  std::optional<uint64_t> breaks_after_;  // The number of calls of this life before the fault.
   uint64_t cases_ = 0;
-  uint64_t calls_ = 0;  // On files, of the last case.
+  uint64_t calls_ = 0;  // Calls on files, of the last case.
   uint64_t not_durable_ = 0;
-  uint64_t mended_ = 0;
+  uint64_t recovered_ = 0;
 };
 
-// The disk is back: the store mends itself without a restart, all that was done meanwhile becomes
-// durable, and so does what comes.
+// The disk works again. The store recovers without a restart: all changes since the failure become
+// durable, and so do later ones.
 void FailingCallsTest::Recover(RealStore* store, FailingDisk* disk, StoreSource* source,
                                Life* life) {
   disk->Recover();
-  const Status mended = store->store()->Recover();
-  ASSERT_TRUE(mended.ok()) << mended.ToString();
+  const Status recovered = store->store()->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.ToString();
   EXPECT_TRUE(store->store()->Health().ok());
-  ++mended_;
+  ++recovered_;
   for (uint64_t i = 0; i < kCallsOfALife / 4; ++i) {
     life->calls.push_back(source->Next());
     life->results.push_back(store->Do(life->calls.back()));
@@ -108,7 +110,7 @@ void FailingCallsTest::Recover(RealStore* store, FailingDisk* disk, StoreSource*
   life->results.push_back(store->Do(life->calls.back()));
 }
 
-// One process's work, as far as it comes.
+// The work of one process, until its end or a failed opening.
 void FailingCallsTest::Live(const std::string& dir, FailingDisk* disk, Oracle* oracle,
                             std::mt19937_64* random) {
   StoreSource source(rules_, (*random)(), {.flushes = 30, .power_calls = 100});
@@ -136,7 +138,7 @@ void FailingCallsTest::Live(const std::string& dir, FailingDisk* disk, Oracle* o
       ASSERT_NO_FATAL_FAILURE(Recover(&store, disk, &source, &life));
     }
     if (opened.ok() && store.store()->Close().ok()) {
-      // All is durable then.
+      // Close has made everything durable, as a flush does.
       life.calls.push_back({.queue = 0, .call = {.op = Op::kFlush}});
       life.results.emplace_back("ok");
     }
@@ -172,7 +174,7 @@ void FailingCallsTest::Run(const std::string& what, FailingDisk* disk) {
   }
   disk->Recover();
   if (!HasFatalFailure()) {
-    Live(root / "store", disk, &oracle, &random);  // The disk is well again.
+    Live(root / "store", disk, &oracle, &random);  // The disk works again.
   }
   calls_ = disk->calls();
   alarm(0);
@@ -194,7 +196,7 @@ void FailingCallsTest::TryInTheMidst(uint64_t call) {
 TEST_P(FailingCallsTest, NothingAcknowledgedIsLost) {
   seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
-  TryCase(UINT64_MAX - 1);  // How many calls there are.
+  TryCase(UINT64_MAX - 1);  // Counts the calls.
   const uint64_t tries = FromEnvironment("WQ_FAULT_TRIES", 24);
   const uint64_t every = FromEnvironment("WQ_FAULT_EVERY", std::max<uint64_t>(1, calls_ / tries));
   bool met = true;
@@ -206,9 +208,9 @@ TEST_P(FailingCallsTest, NothingAcknowledgedIsLost) {
     TryInTheMidst(call);
   }
   std::cout << "total: " << cases_ << " failing calls of about " << calls_ << ", " << not_durable_
-            << " calls said that they are not durable, " << mended_ << " stores mended\n";
+            << " calls returned NotDurable, " << recovered_ << " stores recovered\n";
   EXPECT_GT(not_durable_, 0U);
-  EXPECT_GE(mended_, 3U);
+  EXPECT_GE(recovered_, 3U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, FailingCallsTest,

@@ -1,6 +1,6 @@
-// A disk that is really full: a limit on the size of files, which needs no privilege, and a small file
-// system of its own, where the test may mount one. The store says that it is not durable, goes on in
-// memory, and loses nothing that it had acknowledged.
+// A disk that is really full: by a limit on the size of files, which needs no privilege, and by a
+// small file system, if the test may mount one. The store returns NotDurable, goes on in memory,
+// and loses nothing that was acknowledged.
 
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ namespace {
 
 class FullDiskTest : public ::testing::Test {
  protected:
-  // Judges what `life` has left in `dir`.
+  // Judges the store that `life` has left in `dir`.
   void Judge(const std::string& dir, const Life& life) {
     StoreImage found;
     const Status read = ReadStore(dir, rules_, &found);
@@ -61,7 +61,7 @@ TEST_F(FullDiskTest, ALimitOnTheSizeOfFiles) {
   Judge(dir, life);
 }
 
-// A file system of a megabyte, with a file in it that leaves only a part of that.
+// A file system of a megabyte, most of which Fill takes.
 class SmallFileSystem {
  public:
   explicit SmallFileSystem(const std::string& path) : path_(path) {

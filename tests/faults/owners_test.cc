@@ -1,4 +1,5 @@
-// Two who would own a store: after a fork, and while the first one stands still.
+// Two processes that use a store as its owners: after a fork, and after the first owner was
+// stopped.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -27,7 +28,7 @@ namespace {
 
 class OwnersTest : public ::testing::Test {
  protected:
-  OwnersTest() { alarm(60); }  // Whatever hangs here would hang for ever.
+  OwnersTest() { alarm(60); }  // Ends a test that hangs.
   ~OwnersTest() override { alarm(0); }
 
   void Open(std::unique_ptr<Store>* store, Queue** queue) {
@@ -50,12 +51,12 @@ class OwnersTest : public ::testing::Test {
   ScratchDirectory root_;
 };
 
-// What `look` returns in a forked child.
-int InChild(const std::function<int()>& look) {
+// The result of `run` in a forked child.
+int InChild(const std::function<int()>& run) {
   const pid_t pid = fork();
   if (pid == 0) {
     alarm(30);
-    _exit(look());
+    _exit(run());
   }
   int status = 0;
   waitpid(pid, &status, 0);
@@ -91,7 +92,7 @@ TEST_F(OwnersTest, AForkedChildIsRefused) {
         store->Health(),
         store->Close(),
     };
-    store.reset();  // Lets nothing go.
+    store.reset();  // Has no effect on the parent's store.
     return std::all_of(said.begin(), said.end(),
                        [](const Status& s) {
                          return s.code() == StatusCode::kLocked &&
@@ -117,7 +118,7 @@ TEST_F(OwnersTest, AForkedChildDoesNotKeepTheStore) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t pid = fork();
-  if (pid == 0) {  // Lives on, with copies of all descriptors.
+  if (pid == 0) {  // Runs until the pipe is closed, with copies of all descriptors.
     char c = 0;
     close(ends[1]);
     _exit(read(ends[0], &c, 1) == 0 ? 0 : 1);
@@ -139,8 +140,8 @@ TEST_F(OwnersTest, AForkedChildOpensStoresInMemoryOnly) {
   Open(&store, &queue);
   const int opened = InChild([&] {
     std::unique_ptr<Store> own;
-    for (const char* name :
-         {"store", "other"}) {  // Without RocksDB's threads it would wait for ever.
+    // RocksDB's threads are not copied by a fork: an opening would wait for them indefinitely.
+    for (const char* name : {"store", "other"}) {
       const Status s = Store::Open({.create_if_missing = true}, root_ / name, &own);
       if (s.code() != StatusCode::kLocked) return 1;
       if (s.message().find(std::to_string(getppid())) == std::string::npos) return 1;
@@ -153,7 +154,7 @@ TEST_F(OwnersTest, AForkedChildOpensStoresInMemoryOnly) {
   EXPECT_EQ(opened, 0);
 }
 
-// Somebody takes a stopped owner for dead and removes its locks. It must not write when it goes on.
+// If the locks of a stopped owner were removed, it must not write when it continues.
 TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
   const std::string dir = root_ / "store";
   const uint64_t seed = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
@@ -165,7 +166,7 @@ TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
   int status = 0;
   ASSERT_EQ(waitpid(first.pid(), &status, WUNTRACED), first.pid());
   ASSERT_TRUE(WIFSTOPPED(status));
-  for (size_t size = 0; size < first.output().size();) {  // All that it had reported.
+  for (size_t size = 0; size < first.output().size();) {  // Reads all reports in the pipe.
     size = first.output().size();
     first.Read({});
   }
@@ -184,7 +185,7 @@ TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
     ASSERT_TRUE(opened.ok()) << opened.ToString();
     first.Signal(SIGCONT);
     StoreSource source(rules_, seed + 1, {});
-    // Until the first one has noticed, and for a while beside it.
+    // 200 calls after the first owner has reported NotDurable, and as many as it takes before.
     for (uint64_t more = 200; more > 0;) {
       life.calls.push_back(source.Next());
       life.results.push_back(second.Do(life.calls.back()));

@@ -28,7 +28,7 @@ Present& Now() {
   return present;
 }
 
-// Whether this call fails; errno then says why.
+// Whether this call fails; then sets errno.
 bool Fails(const char* name) {
   Present& now = Now();
   const std::lock_guard lock(now.mu);
@@ -40,7 +40,7 @@ bool Fails(const char* name) {
   return true;
 }
 
-// How many of `bytes` a call may take or give; 0: it is interrupted.
+// How many of `bytes` a call may read or write; 0: it is interrupted, with errno set.
 size_t Allowed(size_t bytes) {
   Present& now = Now();
   const std::lock_guard lock(now.mu);

@@ -1,12 +1,12 @@
-// SystemCalls: the calls on files that wq's own code makes, not by way of RocksDB, and of which one fails.
+// SystemCalls: makes one of the calls on files fail that wq's own code makes, not RocksDB.
 //
-//   SystemCalls::Arm({.at = 3, .error = EIO});           // The fourth from here on.
+//   SystemCalls::Arm({.at = 3, .error = EIO});           // The fourth call from here on.
 //   const Status status = Verify(dir, {}, &report);
-//   const std::string failed = SystemCalls::Disarm();    // "pread"; empty: there were fewer.
+//   const std::string failed = SystemCalls::Disarm();    // "pread"; empty: fewer calls were made.
 //
-// The linker puts them into the place of the C library's (--wrap, in tests/CMakeLists.txt), in all that is
-// linked into this program; RocksDB is a library of its own. Threading: Arm and Disarm from one thread;
-// the calls may come from any.
+// The linker replaces the functions of the C library (--wrap, in tests/CMakeLists.txt) in all
+// objects of this program; RocksDB is a shared library, so its calls are not replaced. Threading:
+// Arm and Disarm by one thread; the calls by any.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace wq::support {
 class SystemCalls {
  public:
   struct Fault {
-    uint64_t at = UINT64_MAX;  // The number of the call from here on, from 0.
+    uint64_t at = UINT64_MAX;  // The number of the failing call after Arm, from 0.
     int error = 0;             // errno.
-    // No call fails; but every other one that reads or writes at a file's place is interrupted, and the
-    // rest take or give half of what they could.
+    // No call fails. Instead every other read, pread and write is interrupted, and the others
+    // transfer half of their bytes.
     bool hindered = false;
   };
   static void Arm(const Fault& fault);
-  // No call fails any more. The name of the one that did.
+  // No call fails any more. Returns the name of the call that failed.
   static std::string Disarm();
   static uint64_t calls();  // Since Arm.
 };

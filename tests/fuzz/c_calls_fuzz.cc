@@ -1,7 +1,7 @@
-// The C interface, called at random on stores in memory: the input's bytes say which calls, on which handles
-// (good ones, freed ones, those of another kind, none), with which arguments. Each call returns a code
-// that there is and writes an error only if it fails; a freed handle is WQ_BAD_HANDLE for ever; what was
-// handed out can be given back.
+// Fuzz target: the C interface, called at random on stores in memory. The input chooses the calls,
+// their handles (valid, freed, of another kind, none) and their arguments. Each call returns a
+// known code and writes an error only if it fails; a freed handle stays WQ_BAD_HANDLE; a key that
+// was handed out can be Done.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -41,11 +41,11 @@ class Caller {
   }
 
  private:
-  // Of what a call returned.
+  // Checks the code that a call returned, and its error.
   wq_code Check(wq_code code) {
     WQ_CHECK(
         std::string_view(wq_code_name(code)) != "?" && code != WQ_INTERNAL && code != WQ_FORKED,
-        "a code that there is not");
+        "an unknown code");
     if (code == WQ_OK) return code;
     WQ_CHECK(error_.code == code, "another code in the error");
     WQ_CHECK(std::memchr(error_.message, 0, sizeof error_.message) != nullptr,
@@ -53,7 +53,7 @@ class Caller {
     return code;
   }
 
-  // One of those that there were; sometimes one of another kind.
+  // One of `handles`, valid or freed; sometimes a handle of another kind, or none.
   uint64_t Handle(const std::vector<uint64_t>& handles) {
     const uint8_t byte = in_.Byte();
     if (byte >= 0xF0 || handles.empty()) return byte < 0xF8 ? byte : Any(byte);
@@ -68,7 +68,9 @@ class Caller {
   wq_queue AQueue() { return {Handle(queues_)}; }
   wq_worker AWorker() { return {Handle(workers_)}; }
   wq_store AStore() { return stores_[in_.Byte() % stores_.size()]; }
-  int64_t Timeout() { return in_.Byte() % 4; }  // Never for ever: nobody else would end it.
+  int64_t Timeout() {
+    return in_.Byte() % 4;
+  }  // Never infinite: no other thread would end the wait.
 
   void OpenStore() {
     wq_store_options options = {};
@@ -178,7 +180,7 @@ class Caller {
     if (list_.size > 10'000) list_.size = 0;
   }
 
-  // What is handed out can be given back, once.
+  // A key that is handed out can be Done, once.
   void GetAndDone() {
     const wq_queue queue = AQueue();
     if (Check(wq_queue_get(queue, Timeout(), &bytes_, &error_)) != WQ_OK) return;
@@ -186,7 +188,7 @@ class Caller {
     int32_t again = -1;
     WQ_CHECK(wq_queue_added_again(queue, bytes_.data, bytes_.size, &again, nullptr) == WQ_OK,
              "not held");
-    if (in_.Byte() % 4 == 0) return;  // It stays with its worker.
+    if (in_.Byte() % 4 == 0) return;  // The key stays processing.
     WQ_CHECK(wq_queue_done(queue, bytes_.data, bytes_.size, nullptr) == WQ_OK, "not done");
     WQ_CHECK(wq_queue_done(queue, bytes_.data, bytes_.size, nullptr) == WQ_NOT_PROCESSING,
              "done twice");
@@ -273,7 +275,7 @@ class Caller {
         Check(wq_queue_erase_cursor(queue, "cursor", &error_));
         break;
       case 9:
-        Check(wq_queue_list(queue, in_.Byte(), in_.Number(), Look, this, &error_));
+        Check(wq_queue_list(queue, in_.Byte(), in_.Number(), VisitKey, this, &error_));
         break;
       case 10:
         Check(wq_queue_shut_down_with_drain(queue, Timeout(), &error_));
@@ -284,8 +286,8 @@ class Caller {
     }
   }
 
-  // Calls are good in a callback; freeing the store is not.
-  static int32_t Look(void* arg, const wq_queued_key* key) {
+  // A callback may make calls, but not free the store.
+  static int32_t VisitKey(void* arg, const wq_queued_key* key) {
     auto* const self = static_cast<Caller*>(arg);
     WQ_CHECK(key->key_size > 0, "an empty key");
     for (const wq_store store : self->stores_) {
@@ -381,7 +383,7 @@ class Caller {
   }
 
   CallInput in_;
-  std::vector<wq_store> stores_;  // All that there ever were, as the others.
+  std::vector<wq_store> stores_;  // Valid and freed handles, as in the next two.
   std::vector<uint64_t> queues_;
   std::vector<uint64_t> workers_;
   wq_bytes bytes_ = WQ_NO_BYTES;

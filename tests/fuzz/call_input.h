@@ -13,7 +13,7 @@
 
 namespace wq::fuzz {
 
-// The rest of the input. At its end everything is 0.
+// The unread rest of the input. After its end every choice is 0.
 class CallInput {
  public:
   CallInput(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -23,14 +23,14 @@ class CallInput {
     --left_;
     return *data_++;
   }
-  uint64_t Number() {  // Small ones, and the ends of the ranges.
+  uint64_t Number() {  // A small number, or a limit of an integer type.
     static constexpr std::array<uint64_t, 8> kOdd = {
         UINT64_MAX,        uint64_t{1} << 63, INT64_MAX, UINT32_MAX,
         uint64_t{1} << 31, INT32_MAX,         1000,      0};
     const uint8_t byte = Byte();
     return byte < 0xF8 ? byte : kOdd[byte - 0xF8];
   }
-  // Few different keys, so that calls meet; now and then an empty or a long one.
+  // One of few different keys, so that calls use the same keys; sometimes an empty or a long key.
   std::string Bytes() {
     const uint8_t byte = Byte();
     if (byte == 0xFF) return std::string(5000, 'k');

@@ -1,5 +1,5 @@
-// Keys as text: any bytes become one line of valid UTF-8 without a control character, and two
-// different keys never look alike.
+// Fuzz target: keys as text. Any bytes become one line of valid UTF-8 without a control character,
+// and two different keys have different texts.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// The inverse of wq::EscapeKey for what is not cut off.
+// The inverse of wq::EscapeKey, for text that is not shortened.
 std::string Unescape(std::string_view text) {
   const auto digit = [](char c) {
     return static_cast<uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
@@ -57,6 +57,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   WQ_CHECK(Unescape(text) == key, "not the same bytes again");
   const std::string shown = wq::EscapeKey(key, 16);
-  WQ_CHECK(wq::IsValidUtf8(shown) && shown.size() <= 16 * 10 + 3, "a short form that is none");
+  WQ_CHECK(wq::IsValidUtf8(shown) && shown.size() <= 16 * 10 + 3, "a short form that is too long");
   return 0;
 }

@@ -1,4 +1,4 @@
-// FORMAT and OWNER with any bytes: a store of a known version, or an error.
+// Fuzz target: FORMAT and OWNER with any bytes give a store of a known version, or an error.
 #include <cstdint>
 #include <string>
 
@@ -15,12 +15,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   scratch.Write("000004.log", data, 0);
   scratch.Write("FORMAT", data, size);
   scratch.Write("OWNER", data, size);
-  wq::storage::DirectoryInfo look;
-  const wq::Status status = wq::storage::InspectDirectory(scratch.path(), &look);
-  WQ_CHECK(!status.ok() || (look.format.version == wq::storage::kFormatVersion &&
-                            look.format.uuid.size() == 36),
-           "a format that there is not");
+  wq::storage::DirectoryInfo info;
+  const wq::Status status = wq::storage::InspectDirectory(scratch.path(), &info);
+  WQ_CHECK(!status.ok() || (info.format.version == wq::storage::kFormatVersion &&
+                            info.format.uuid.size() == 36),
+           "a format that does not exist");
   const wq::storage::OwnerInfo owner = wq::storage::ReadOwner(scratch.path());
-  WQ_CHECK(owner.pid >= 0 && !owner.alive, "an owner that there is not");
+  WQ_CHECK(owner.pid >= 0 && !owner.alive, "an owner that does not exist");
   return 0;
 }

@@ -1,5 +1,5 @@
-// The look at a write-ahead log, and the salvage of one: any bytes give an answer, and whoever
-// salvages gets at least the records that the look found whole, in their order.
+// Fuzz target: the scan and the salvage of a write-ahead log. Any bytes give a Status, and the
+// salvage returns at least the records that the scan returns, in the same order.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ namespace wq::storage {
 namespace {
 
 // A use of a log that keeps its records.
-LogUse Keep(WalSummary* look, std::vector<std::string>* records) {
-  return WalUse(look, [records](std::string_view record) {
+LogUse Keep(WalSummary* summary, std::vector<std::string>* records) {
+  return WalUse(summary, [records](std::string_view record) {
     records->emplace_back(record);
     return Status::Ok();
   });
@@ -22,18 +22,18 @@ LogUse Keep(WalSummary* look, std::vector<std::string>* records) {
 
 std::vector<std::string> Scanned(const std::string& path, bool* sound) {
   std::vector<std::string> records;
-  WalSummary look;
-  *sound = ScanLog(path, Keep(&look, &records), &look).ok();
-  WQ_CHECK(!*sound || look.records == records.size(), "records miscounted");
+  WalSummary summary;
+  *sound = ScanLog(path, Keep(&summary, &records), &summary).ok();
+  WQ_CHECK(!*sound || summary.records == records.size(), "records miscounted");
   return records;
 }
 
 std::vector<std::string> Salvaged(const std::string& path, uint64_t size) {
   std::vector<std::string> records;
-  WalSummary look;
+  WalSummary summary;
   uint64_t gaps_end = 0;
   const Status status =
-      SalvageLog(path, Keep(&look, &records), [&gaps_end, size](const LogGap& gap) {
+      SalvageLog(path, Keep(&summary, &records), [&gaps_end, size](const LogGap& gap) {
         WQ_CHECK(gap.begin < gap.end && gap.end <= size, "a bad gap");
         WQ_CHECK(gap.begin >= gaps_end, "gaps overlap");
         gaps_end = gap.end;
@@ -56,8 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t n = 0; n < scanned.size(); ++n) {
     WQ_CHECK(salvaged[n] == scanned[n], "salvage changed a record");
   }
-  wq::storage::WalSummary look;
-  const wq::Status checked = wq::storage::CheckWal(path, &look);
-  WQ_CHECK(!checked.ok() || sound, "the look at a log takes what its framing does not");
+  wq::storage::WalSummary summary;
+  const wq::Status checked = wq::storage::CheckWal(path, &summary);
+  WQ_CHECK(!checked.ok() || sound, "the check accepts a log that the scan refuses");
   return 0;
 }

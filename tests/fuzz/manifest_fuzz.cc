@@ -1,4 +1,4 @@
-// Reading a manifest: any bytes give a Status.
+// Fuzz target: reading a manifest. Any bytes give a Status.
 #include <cstdint>
 #include <string>
 
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   wq::storage::Manifest manifest;
   const wq::Status status = wq::storage::ReadManifest(scratch.path(), &manifest);
   if (!status.ok()) return 0;
-  // What it names is not there; that must be said, not more.
+  // The files that it names do not exist: that must be the only error.
   const wq::Status sizes = wq::storage::CheckTableEnds(scratch.path(), manifest);
   const wq::Status logs = wq::storage::CheckWals(scratch.path(), manifest, nullptr);
   WQ_CHECK(sizes.ok() || sizes.code() == wq::StatusCode::kCorruption, "an odd error");

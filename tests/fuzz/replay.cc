@@ -1,5 +1,5 @@
-// Replays a fuzz target's corpus: calls it with each file of the directories that are named. So that
-// every build checks what the fuzzers have found, without their compiler.
+// Replays a fuzz target's corpus: calls the target with each file of the directories in its
+// arguments. So every build checks the inputs that fuzzing has found, without clang.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -18,10 +18,10 @@ int main(int argc, char** argv) {
       std::ifstream file(entry.path(), std::ios::binary);
       const std::string bytes((std::istreambuf_iterator<char>(file)),
                               std::istreambuf_iterator<char>());
-      // A copy of its own size: then a sanitizer sees a read behind its end.
+      // A copy of exactly its size, so that a sanitizer reports a read behind its end.
       const std::vector<uint8_t> input(bytes.begin(), bytes.end());
       LLVMFuzzerTestOneInput(input.data(), input.size());
-      // And what is left of it when it is cut off.
+      // And each prefix of the input.
       for (size_t size = 0; size < std::min<size_t>(input.size(), 512); ++size) {
         const std::vector<uint8_t> cut(input.begin(),
                                        input.begin() + static_cast<std::ptrdiff_t>(size));

@@ -1,5 +1,5 @@
-// Decoding of record keys and values of every family: any bytes give a Status, and the views of what
-// is decoded are within what was given.
+// Fuzz target: decoding of record keys and values of every family. Any bytes give a Status, and the
+// views of the decoded fields are within the input.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -21,12 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!row.Decode(family, key, value).ok()) return 0;
   WQ_CHECK(key.ends_with(row.key()), "a key that is not the end of its record's key");
   if (row.kind() == Row::Kind::kPending) {
-    // What is decoded is what would be written.
+    // A decoded row is encoded to the same record.
     std::string again;
     wq::storage::MutationBatch batch;
     PutPending(row.queue(), row.pending(), &batch);
     batch.ForEach([&](const wq::storage::Mutation& put) {
-      WQ_CHECK(put.family == family && put.key == key, "another place than it came from");
+      WQ_CHECK(put.family == family && put.key == key, "another family or record key");
       Row second;
       WQ_CHECK(second.Decode(put.family, put.key, put.value).ok(), "not readable again");
       WQ_CHECK(second.pending().sequence == row.pending().sequence &&

@@ -1,4 +1,5 @@
-// A fuzz target's input as a file. Made once a process; removed when that ends in order.
+// ScratchFiles: a directory for a fuzz target's input as files. Made once for a process, and
+// removed at its normal end.
 #pragma once
 
 #include <fcntl.h>

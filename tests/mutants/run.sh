@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# run.sh: shows that the tests catch bugs. A build has some planted (base/mutant.h); for each of them the
-# tests run, the quick ones first, until one fails. A bug that none catches is a failure, and so is a
-# test that fails without any.
+# run.sh: checks that the tests catch bugs. A build has bugs planted (base/mutant.h), the mutants;
+# for each of them the tests run, the fast ones first, until one fails. A mutant that no test
+# catches is a failure, and so is a test that fails without a mutant.
 #
-# With --if-changed nothing is done if the last run was good and nothing was built since.
-# MUTANTS="forget_lane starve" runs these only. ALL=1 runs all parts on each, and names all that catch it.
-# The output is kept in build-mutants/caught/.
+# With --if-changed nothing is done if the last run passed and nothing was built since.
+# MUTANTS="forget_lane starve" runs these only. ALL=1 runs all parts on each mutant, and names all
+# parts that catch it. The output is kept in build-mutants/caught/.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 self=tests/mutants/run.sh
@@ -13,7 +13,7 @@ self=tests/mutants/run.sh
 build='build-mutants'
 logs=$PWD/$build/caught
 
-# BINARY FILTER [NAME=VALUE...]: few rounds and fixed seeds. The order is that of the time they take.
+# BINARY FILTER [NAME=VALUE...]: few rounds and fixed seeds; the fastest first.
 parts=(
   'model_tests Rules/ModelTest* WQ_MODEL_SEED=1 WQ_MODEL_CALLS=40000'
   'model_tests *FailedStore* WQ_FAILED_STORE_SEED=1 WQ_FAILED_STORE_CALLS=2000'
@@ -25,7 +25,7 @@ parts=(
   'soak_tests * WQ_SOAK_SEED=1 WQ_SOAK_SECONDS=2'
 )
 
-# run_part PART LOG: 0 if its tests pass.
+# run_part PART LOG: runs the part's tests; 0 if they pass.
 run_part() {
   local words
   read -ra words <<<"$1"
@@ -33,15 +33,17 @@ run_part() {
     --gtest_fail_fast --gtest_color=no >"$2" 2>&1
 }
 
-# What failed in LOG: the first test that says so, or else the one that was running.
+# failed_test LOG: the first test that failed, or else the test that was running.
 failed_test() {
   local name
   name=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).*/\1/p' "$1" | head -n 1)
-  [[ -n $name ]] || name="$(sed -n 's/^\[ RUN      \] //p' "$1" | tail -n 1), which ended the process"
+  [[ -n $name ]] ||
+    name="$(sed -n 's/^\[ RUN      \] //p' "$1" | tail -n 1), which ended the process"
   printf '%s' "$name"
 }
 
-# try MUTANT: one line, "MUTANT · caught by BINARY/TEST"; 1 if nothing caught it. An empty one is no bug.
+# try MUTANT: prints "MUTANT · caught by BINARY/TEST"; 1 if no part caught it. If MUTANT is empty,
+# no bug is active, and 1 is the result if any part fails.
 try() {
   local mutant=$1 part log caught=() number=0
   for part in "${parts[@]}"; do
@@ -51,7 +53,7 @@ try() {
     [[ -n ${ALL:-} ]] || break
   done
   if [[ -z $mutant ]]; then
-    ((${#caught[@]} == 0)) || printf 'no mutant · %s fails all the same\n' "${caught[@]}"
+    ((${#caught[@]} == 0)) || printf 'no mutant · %s fails\n' "${caught[@]}"
     return $((${#caught[@]} > 0))
   fi
   if ((${#caught[@]} == 0)); then
@@ -75,14 +77,16 @@ done
 tools/dev/build.sh mutants "${targets[@]}"
 if [[ ${1:-} == --if-changed && -e $logs/good && ! $self -nt $logs/good &&
   -z $(find "$build/tests" -maxdepth 1 -type f -perm -u+x -newer "$logs/good" -print -quit) ]]; then
-  echo "nothing changed since the last good run: $(cat "$logs/good")"
+  echo "nothing changed since the last run that passed: $(cat "$logs/good")"
   exit 0
 fi
 rm -rf "$logs"
 mkdir -p "$logs"
 
-mapfile -t mutants < <(grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine storage --include='*.cc' --include='*_rep.h' |
-  sed 's/WQ_MUTANT(\(.*\))/\1/' | sort -u)
+mapfile -t mutants < <(
+  grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine storage --include='*.cc' --include='*.h' |
+    sed 's/WQ_MUTANT(\(.*\))/\1/' | sort -u
+)
 if [[ -n ${MUTANTS:-} ]]; then
   read -ra mutants <<<"$MUTANTS"
 elif ((${#mutants[@]} < 12)); then
@@ -90,9 +94,10 @@ elif ((${#mutants[@]} < 12)); then
   exit 1
 fi
 
-# Without a bug everything passes; otherwise "caught" would mean nothing.
+# The empty mutant comes first: if a test failed without a bug, "caught" would mean nothing.
 result=0
-printf '%s\0' '' "${mutants[@]}" | xargs -0 -n 1 -P "$(nproc)" "$self" --one | tee "$logs/table" || result=1
+printf '%s\0' '' "${mutants[@]}" | xargs -0 -n 1 -P "$(nproc)" "$self" --one |
+  tee "$logs/table" || result=1
 count=$(grep -c ' · caught by ' "$logs/table" || true)
 printf 'total: %d mutants, %d mutants caught\n' "${#mutants[@]}" "$count" | tee "$logs/sum"
 ((result != 0)) || [[ -n ${MUTANTS:-} ]] || mv "$logs/sum" "$logs/good"

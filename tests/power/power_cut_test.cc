@@ -1,11 +1,11 @@
-// The power goes while a store works, at any of the calls that it makes on its files. What was synced is
-// there afterwards, the rest is dropped, torn or undone; the oracle judges what an owner finds.
+// Power cuts while a store works, at any of the calls that it makes on its files. What was synced
+// survives, the rest is dropped, torn or undone; the oracle judges the store that is left.
 //
-// A scenario is run once, on a disk that remembers every change; then every directory that a cut may
-// have left is made from that, and opened. So a cut costs one opening. What was acknowledged at kPower
-// must be there; of the rest a prefix that ends at or after the last barrier.
+// A scenario is run once, on a disk that records every change. From the record the directories are
+// created that a cut may leave, and opened. So a cut costs one opening. What was acknowledged at
+// kPower must survive, and of the rest a prefix that ends at or after the last flush.
 //
-// WQ_POWER_SEED picks the seed (a failing run prints its own), WQ_POWER_CUTS how many cuts.
+// WQ_POWER_SEED is the seed (a failing run prints its own), WQ_POWER_CUTS the number of cuts.
 // WQ_POWER_EVERY=1 cuts at every call of each scenario.
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 namespace wq::support {
 namespace {
 
-// A store's work, with the instants of its calls among those on its files.
+// A store's calls, each with its position among the calls on files.
 struct Scenario {
   struct Made {
     StoreCall call;
@@ -68,7 +68,7 @@ class PowerCutTest : public ::testing::Test {
   std::vector<QueueRules> rules_;
   std::mt19937_64 random_;
   ScratchDirectory root_;
-  std::optional<Oracle> oracle_;      // Of the state that the scenario began with.
+  std::optional<Oracle> oracle_;      // Of the state at the scenario's beginning.
   std::optional<Oracle> afterwards_;  // Of the last cut.
   std::string last_cut_;
   uint64_t cuts_ = 0;
@@ -95,11 +95,11 @@ void PowerCutTest::Play(const std::string& dir, Scenario* scenario) {
   }
 }
 
-// What is left is opened by an owner too, and then is the same.
+// An owner can open the store that is left, too, and does not change its contents.
 void PowerCutTest::OpenAgain(const std::string& dir, const StoreImage& found) {
   std::unique_ptr<storage::Storage> storage;
   storage::OpenOptions options;
-  options.create_if_missing = true;  // The cut may have come before there was a store.
+  options.create_if_missing = true;  // The cut may have been before the store existed.
   Status s = storage::OpenStorage(dir, options, &storage);
   ASSERT_TRUE(s.ok()) << s.ToString();
   s = storage->Close();
@@ -107,12 +107,12 @@ void PowerCutTest::OpenAgain(const std::string& dir, const StoreImage& found) {
   StoreImage again;
   s = ReadStore(dir, rules_, &again);
   ASSERT_TRUE(s.ok()) << s.ToString();
-  ASSERT_TRUE(again == found) << "the owner's opening changed what is there";
+  ASSERT_TRUE(again == found) << "the owner's opening changed the contents";
 }
 
-// A file in which zeros stand for something that was never synced, in front of bytes that arrived, may be
-// refused, since the same could be damage to something that was; but it must not be refused for what was
-// synced.
+// A file in which zeros replace bytes that were never synced, in front of bytes that survived, may
+// be refused, since damage to synced bytes could look the same. But it must not be refused for a
+// place that was synced.
 void PowerCutTest::ExpectRefusedForUnsynced(const Status& refusal,
                                             const RecordingDisk::Left& left) const {
   const std::string text = refusal.ToString();
@@ -177,7 +177,7 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
   while (cuts_ < cuts && !HasFatalFailure()) {
     Scenario scenario;
     Play(dir, &scenario);
-    // The disk goes on to see the closing; a cut may come there, too.
+    // The closing is recorded, too, so a cut may be during it.
     const uint64_t calls = scenario.disk->calls();
     const uint64_t step = every > 0 ? every : 1 + random_() % std::max<uint64_t>(1, calls / 20);
     for (uint64_t at = every > 0 ? 0 : random_() % step;
@@ -186,7 +186,7 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
     }
     scenario.disk.reset();
     std::filesystem::remove_all(dir);
-    if (afterwards_ && random_() % 4 != 0) {  // The next scenario goes on where the last cut was.
+    if (afterwards_ && random_() % 4 != 0) {  // The next scenario begins with the last cut's store.
       dir = std::exchange(last_cut_, "");
       oracle_.emplace(*afterwards_);
     } else {
@@ -197,7 +197,7 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
   std::cout << "total: " << cuts_ << " power cuts, " << acknowledged_
             << " calls acknowledged before, " << lost_bytes_ << " unsynced bytes lost, "
             << undone_names_ << " names undone, " << refused_ << " refused for unsynced zeros\n";
-  // A run with little traffic proves little; a short one may see the creation only.
+  // A run with few calls proves little; a short run may be within the store's creation.
   if (cuts >= 80) {
     EXPECT_GT(acknowledged_, cuts < 200 ? cuts : cuts * 4);
   }
@@ -210,9 +210,9 @@ TEST_F(PowerCutTest, WhatWasSyncedSurvives) {
   EXPECT_GT(undone_names_, cuts / 10);
 }
 
-// As some file systems leave them, where a file's length reached the disk before its bytes. At the end of a
-// file they are no reason to refuse it.
-TEST_F(PowerCutTest, ZerosMayStandForWhatWasNotSynced) {
+// Some file systems leave zeros, if a file's length reached the disk before its bytes. At the end
+// of a file they are no reason to refuse it.
+TEST_F(PowerCutTest, ZerosMayReplaceWhatWasNotSynced) {
   Run(FromEnvironment("WQ_POWER_CUTS", 330) / 4, {Unsynced::kZeroed, Unsynced::kHoles});
 }
 

@@ -1,5 +1,5 @@
-// The process that the soak test watches: adds, hands out, fails and forgets keys of a fixed set, as fast
-// as it can, and reports a line for every 1000 calls.
+// The process that the soak test measures. It adds, gets, fails and forgets keys of a fixed set, as
+// fast as it can, and reports a line for every 1000 calls.
 //
 //   soak_child DIR SEED      ends when it is killed, or with status 3 and a message
 
@@ -61,7 +61,7 @@ int Main(const char* dir, uint64_t seed) {
   for (uint64_t calls = 1; s.ok(); ++calls) {
     s = Churn(queue, &random);
     if (calls % 1000 == 0 && write(STDOUT_FILENO, "n\n", 2) != 2) {
-      _exit(0);  // The parent is gone.
+      _exit(0);  // The parent has ended.
     }
   }
   std::cerr << s.ToString() << "\n";

@@ -1,8 +1,8 @@
-// A store under churn for long: its process is killed and started again, or left alone, and what it takes
-// is measured meanwhile. Memory, descriptors, log, tables and LOG stay bounded, whatever passes through;
-// the keys are few, and always the same.
+// A store under long churn over few keys, always the same. Its process is killed and started again,
+// or runs without a kill. Memory, descriptors, log, tables and LOG are sampled while it runs, and
+// must stay bounded.
 //
-// WQ_SOAK_SECONDS says how long each test takes (4). WQ_SOAK_SEED picks the seed.
+// WQ_SOAK_SECONDS is the time that each test takes (4). WQ_SOAK_SEED is the seed.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -31,12 +31,12 @@ using std::chrono::steady_clock;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// What a process and its store take at one instant.
+// The resources of a process and its store at one instant.
 struct Usage {
   double hours = 0;
   uint64_t memory = 0;  // Resident bytes.
   uint64_t descriptors = 0;
-  uint64_t log = 0;  // Bytes of *.log, and so on.
+  uint64_t log = 0;  // Bytes of *.log; the next members likewise.
   uint64_t tables = 0;
   uint64_t manifests = 0;
   uint64_t messages = 0;  // LOG*.
@@ -49,13 +49,13 @@ Usage Measure(pid_t pid, const std::string& dir) {
   uint64_t ignored = 0;
   std::ifstream(proc + "/statm") >> ignored >> usage.memory;
   usage.memory *= static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  std::error_code gone;  // Files come and go meanwhile.
-  for (auto it = std::filesystem::directory_iterator(proc + "/fd", gone);
-       it != std::filesystem::directory_iterator(); it.increment(gone)) {
+  std::error_code removed;  // Files are created and removed during the scan.
+  for (auto it = std::filesystem::directory_iterator(proc + "/fd", removed);
+       it != std::filesystem::directory_iterator(); it.increment(removed)) {
     ++usage.descriptors;
   }
-  for (auto it = std::filesystem::directory_iterator(dir, gone);
-       it != std::filesystem::directory_iterator(); it.increment(gone)) {
+  for (auto it = std::filesystem::directory_iterator(dir, removed);
+       it != std::filesystem::directory_iterator(); it.increment(removed)) {
     const std::string name = it->path().filename();
     std::error_code vanished;
     const uint64_t size = it->file_size(vanished);
@@ -104,7 +104,7 @@ class SoakTest : public ::testing::Test {
     EXPECT_LT(usage.messages, 3 * kMiB);
     EXPECT_LT(usage.files, 300U);
   }
-  // A sanitizer's shadow and quarantine are not ours.
+  // The factor for the memory of a sanitizer: its shadow and its quarantine.
   static uint64_t Sanitized() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return 20;
@@ -114,7 +114,7 @@ class SoakTest : public ::testing::Test {
   }
   std::chrono::nanoseconds Elapsed() const { return steady_clock::now() - begun_; }
   bool Over() const { return Elapsed() >= std::chrono::seconds(seconds_); }
-  void Tell(const std::string& what) const;
+  void Report(const std::string& what) const;
 
   const uint64_t seed_ = FromEnvironment("WQ_SOAK_SEED", std::random_device{}());
   const uint64_t seconds_ = FromEnvironment("WQ_SOAK_SECONDS", 4);
@@ -127,7 +127,7 @@ class SoakTest : public ::testing::Test {
   uint64_t calls_ = 0;
 };
 
-void SoakTest::Tell(const std::string& what) const {
+void SoakTest::Report(const std::string& what) const {
   Usage most;
   for (const Usage& usage : samples_) {
     most.memory = std::max(most.memory, usage.memory);
@@ -153,13 +153,13 @@ TEST_F(SoakTest, ChurnWithKillsStaysBounded) {
   std::unique_ptr<StoreView> view;
   const Status s = StoreView::Open(dir_, &view);
   EXPECT_TRUE(s.ok()) << s.ToString();
-  Tell(std::to_string(kills) + " kills");
+  Report(std::to_string(kills) + " kills");
   EXPECT_GT(kills, 1U);
   EXPECT_GT(samples_.size(), 5U);
 }
 
-// The slope of memory, by least squares, over the last three quarters of the time: the first one fills
-// what is filled once.
+// The slope of memory, by least squares, over the last three quarters of the time: during the first
+// quarter buffers and caches are filled.
 TEST_F(SoakTest, AProcessLeftAloneStaysBounded) {
   Child child({WQ_SOAK_CHILD, dir_, std::to_string(random_())});
   Watch(&child, UINT64_MAX);
@@ -182,9 +182,9 @@ TEST_F(SoakTest, AProcessLeftAloneStaysBounded) {
   }
   const double slope = spread > 0 ? together / spread : 0;  // MiB an hour.
   std::printf("memory: %.1f MiB on average, slope %.3f MiB an hour\n", mib, slope);
-  Tell("1 process");
+  Report("1 process");
   EXPECT_GT(samples_.size(), 5U);
-  if (seconds_ >= 600) {  // Of a shorter time it says nothing.
+  if (seconds_ >= 600) {  // The slope of a shorter run is noise.
     EXPECT_LT(slope, 1.0 * static_cast<double>(Sanitized()));
   }
 }

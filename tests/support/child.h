@@ -1,7 +1,7 @@
-// Child: a program under execution that reports on its standard output, and can be stopped, killed and
+// Child: a running program that reports on its standard output, and can be stopped, killed and
 // waited for. It is exec'd, not only forked: a fork of a process that had RocksDB open hangs.
 //
-// Thread-compatible. Killed and reaped at the latest when the object goes.
+// Thread-compatible. The destructor kills and reaps the process if Wait has not.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,9 @@
 
 namespace wq::support {
 
-// Whether a forked child, not exec'd, may allocate. The address sanitizer of g++ 12 does not take its
-// allocator's locks at a fork as glibc does: a child waits for ever for one that another thread held.
+// Whether a forked child, not exec'd, may allocate. The address sanitizer of g++ 12 does not take
+// its allocator's locks at a fork, as glibc does: a child waits indefinitely for a lock that
+// another thread held.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kForkedChildMayAllocate = false;
 #else
@@ -28,15 +29,14 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Reads more of what it reports, for at most `patience`. False: its output has ended.
+  // Waits for more output, for at most `patience`, and reads it. False: the output has ended.
   bool Read(std::chrono::microseconds patience);
-  // All that was read so far.
+  // The output that was read and not forgotten.
   const std::string& output() const { return output_; }
-  // What was read so far is of no more use.
   void ForgetOutput() { output_.clear(); }
-  // Reads on until its output has `text`; false if the output ends without.
+  // Reads until the output has `text`; false if the output ends without it.
   bool ReadUntil(const std::string& text);
-  // Reads the rest, waits for its end. Returns the status of waitpid(2).
+  // Reads the rest of the output and waits for the process. Returns the status of waitpid(2).
   int Wait();
   void Signal(int signal) const;
   pid_t pid() const { return pid_; }

@@ -1,4 +1,4 @@
-// What a run of tests is told from outside: seeds and lengths, and where to put its files.
+// The environment of a test run: seeds and lengths from variables, and a directory for its files.
 #pragma once
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ inline uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// A new directory that goes away with this object. In memory where the machine has that: what a kill
+// A new directory that the destructor removes. In memory if the machine has /dev/shm: what a kill
 // leaves does not depend on the disk, and rounds take a fraction of the time.
 class ScratchDirectory {
  public:

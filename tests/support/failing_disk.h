@@ -1,4 +1,4 @@
-// FailingDisk: a disk on which one call fails, or every call from one on, until it is mended.
+// FailingDisk: a disk on which one call fails, or every call from one on, until Recover.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace wq::support {
 class FailingDisk final : public WatchedDisk {
  public:
   enum class Calls : uint8_t {
-    kChanges,  // Those that change something: a full disk can still be read.
+    kChanges,  // Only those that need room: a full disk can still be read, and files deleted.
     kAll,
   };
   struct Fault {
-    uint64_t at = UINT64_MAX;  // The number of the call, from 0, of those that count.
+    uint64_t at = UINT64_MAX;  // The number of the failing call, from 0, among `calls`.
     int error = 0;             // errno.
-    bool sticky = false;       // All calls from there on fail.
+    bool sticky = false;       // All later calls fail, too.
     Calls calls = Calls::kAll;
   };
 
@@ -35,7 +35,7 @@ class FailingDisk final : public WatchedDisk {
     const std::lock_guard lock(mu_);
     fault_.at = UINT64_MAX;
   }
-  // Fails from now on, as `fault` says, counted from here.
+  // From now on calls fail as `fault` says, with its `at` counted from the next call.
   void Break(const Fault& fault) {
     const std::lock_guard lock(mu_);
     fault_ = fault;
@@ -57,8 +57,8 @@ class FailingDisk final : public WatchedDisk {
   }
 
  private:
-  Fault fault_;         // Under mu_, as are all below.
-  uint64_t calls_ = 0;  // That count.
+  Fault fault_;         // All members under mu_.
+  uint64_t calls_ = 0;  // Of the fault's `calls`.
   uint64_t failed_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// FailingReader: a reader of which one call fails, so that a test can ask who takes that for less data.
+// FailingReader: a reader of which one call fails, so that a test can check that a failed read is
+// reported, and not taken for less data.
 //
 //   ForEachFailingRead(storage, [](const storage::Reader& reader) { return Recover(reader, …); });
 //
@@ -42,7 +43,7 @@ class FailingReader final : public storage::Reader {
   mutable bool failed_ = false;
 };
 
-// Makes `read` once for each of its calls, which fails: it must say so.
+// Runs `read` once for each of its calls, which fails: `read` must return the error.
 inline void ForEachFailingRead(const storage::Reader& good,
                                const std::function<Status(const storage::Reader&)>& read) {
   for (uint64_t at = 0;; ++at) {

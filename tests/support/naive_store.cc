@@ -41,7 +41,7 @@ void NaiveStore::Fire() {
   }
 }
 
-void NaiveStore::TakeBack(size_t i, const NaiveStore& earlier) {
+void NaiveStore::Restore(size_t i, const NaiveStore& earlier) {
   const model::NaiveQueue now = queues_[i];
   queues_[i] = earlier.queues_[i];
   queues_[i].SetClocks(now);

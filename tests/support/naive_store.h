@@ -1,5 +1,5 @@
-// NaiveStore: a store of NaiveQueues with one order of calls over all of them, which is the order in
-// which they must reach the disk.
+// NaiveStore: a store of NaiveQueues with one order of calls over all of them, which is the order
+// in which they must reach the disk.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@ namespace wq::support {
 
 using model::Image;
 
-// What a store holds of each queue.
+// The contents of a store, by queue.
 using StoreImage = std::vector<Image>;
 
 class NaiveStore {
  public:
   NaiveStore(const std::vector<QueueRules>& rules, int64_t wall_us);
 
-  // What the caller would see.
+  // Makes the call and returns what the caller would see.
   std::string Do(const StoreCall& call);
-  // All that is in memory is lost and read back; the calls count from 1 again.
+  // The memory is lost and read back from disk. The calls are counted from 1 again.
   void Crash() {
     Recover();
     Fire();
   }
-  // Its two steps.
+  // The two steps of Crash.
   void Recover();
   void Fire();
 
   size_t queues() const { return queues_.size(); }
   const model::NaiveQueue& queue(size_t i) const { return queues_[i]; }
-  // Takes over a queue as it was in `earlier`, at this store's time.
-  void TakeBack(size_t i, const NaiveStore& earlier);
+  // Replaces a queue by that of `earlier`, at this store's time.
+  void Restore(size_t i, const NaiveStore& earlier);
   int64_t wall_us() const { return queues_.front().wall_us(); }
 
-  // The latest call, counted over all queues, that must be on disk for the last one to be
+  // The latest call, counted over all queues, that must be on disk for the last call to be
   // acknowledged; 0: none.
   uint64_t stands_on() const { return stands_on_; }
 

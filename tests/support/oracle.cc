@@ -16,17 +16,17 @@ Durability Needed(CrashKind crash) {
   return crash == CrashKind::kKill ? Durability::kProcess : Durability::kPower;
 }
 
-// Where the disk stands while the model is taken through a life: which queues are as found.
+// Compares the model, while it replays a life, with the disk: which queues are as found.
 class Comparison {
  public:
   explicit Comparison(const StoreImage& found) : found_(found), same_(found.size(), false) {}
 
-  void Look(const NaiveStore& model, size_t queue) {
+  void Compare(const NaiveStore& model, size_t queue) {
     same_[queue] = model.queue(queue).OnDisk() == found_[queue];
   }
-  void LookAtAll(const NaiveStore& model) {
+  void CompareAll(const NaiveStore& model) {
     for (size_t i = 0; i < found_.size(); ++i) {
-      Look(model, i);
+      Compare(model, i);
     }
   }
   bool AllSame() const { return std::find(same_.begin(), same_.end(), false) == same_.end(); }
@@ -37,15 +37,15 @@ class Comparison {
   std::vector<bool> same_;
 };
 
-// Recovery, the firing after it, and time move every queue, each in a step of its own and in any order.
-// So each queue may be found at another one of these stages.
+// Recovery, the firing after it, and time change every queue, each in a step of its own and in any
+// order. So each queue may be found at another of these stages.
 struct Stage {
   NaiveStore model;
   std::vector<bool> same;  // By queue: whether it is as found.
 };
 using Stages = std::vector<Stage>;
 
-// Each queue at the last stage at which it is the found one; nothing if one is so at none.
+// Each queue at the last stage at which it is as found; nothing if a queue is so at no stage.
 std::optional<NaiveStore> Mixed(const Stages& stages) {
   NaiveStore mixed = stages.back().model;
   for (size_t q = 0; q < stages.back().same.size(); ++q) {
@@ -55,7 +55,7 @@ std::optional<NaiveStore> Mixed(const Stages& stages) {
       return std::nullopt;
     }
     if (stage != stages.rbegin()) {
-      mixed.TakeBack(q, stage->model);
+      mixed.Restore(q, stage->model);
     }
   }
   return mixed;
@@ -131,12 +131,12 @@ std::vector<Violation> Oracle::Judge(const Life& life, const StoreImage& found) 
 
 std::vector<Violation> Oracle::CheckResults(const Life& life, uint64_t* durable) const {
   NaiveStore model = model_;
-  model.Crash();  // What this life has recovered from.
+  model.Crash();  // This life began with a recovery.
   for (size_t i = 0; i < life.results.size(); ++i) {
     const StoreCall& call = life.calls[i];
     const NaiveStore* before = nullptr;
     std::optional<NaiveStore> copy;
-    if (call.call.op == Op::kGet) {  // Its property depends on what was known before.
+    if (call.call.op == Op::kGet) {  // PropertyOf needs the state before a Get.
       before = &copy.emplace(model);
     }
     const std::string expected = model.Do(call);
@@ -145,7 +145,7 @@ std::vector<Violation> Oracle::CheckResults(const Life& life, uint64_t* durable)
     }
     if (life.results[i] != expected) {
       return {{PropertyOf(call, life.results[i], before == nullptr ? model : *before),
-               "call " + std::to_string(i + 1) + ", " + call.ToString() + ", said " +
+               "call " + std::to_string(i + 1) + ", " + call.ToString() + ", returned " +
                    life.results[i] + " rather than " + expected}};
     }
     if (LevelOf(call, life.level) >= Needed(life.crash)) {
@@ -155,14 +155,14 @@ std::vector<Violation> Oracle::CheckResults(const Life& life, uint64_t* durable)
   return {};
 }
 
-// Takes the model through the life, and leaves it at the last state that is the found one.
+// Replays the life on the model, and leaves it at the last state that is as found.
 bool Oracle::Match(const Life& life, uint64_t durable, const StoreImage& found) {
   NaiveStore model = model_;
   std::optional<NaiveStore> matched;
   Comparison comparison(found);
   Stages stages;
   const auto stage = [&] {
-    comparison.LookAtAll(model);
+    comparison.CompareAll(model);
     stages.push_back({model, comparison.same()});
   };
   const auto take = [&](uint64_t calls) {
@@ -171,7 +171,7 @@ bool Oracle::Match(const Life& life, uint64_t durable, const StoreImage& found) 
       survived_ = calls;
     }
   };
-  stage();  // It may have died before it had recovered.
+  stage();  // The process may have died before it had recovered.
   model.Recover();
   stage();
   model.Fire();
@@ -187,9 +187,9 @@ bool Oracle::Match(const Life& life, uint64_t durable, const StoreImage& found) 
     }
     model.Do(call);
     if (call.OnStore()) {
-      comparison.LookAtAll(model);
+      comparison.CompareAll(model);
     } else {
-      comparison.Look(model, call.queue);
+      comparison.Compare(model, call.queue);
     }
     if (i >= durable && (call.OnStore() || comparison.AllSame())) {
       stages.push_back({model, comparison.same()});

@@ -1,14 +1,14 @@
-// Oracle: judges what a crash has left of a store. It knows every call that was begun, and what those
-// that returned had said; from them, by the naive model, all states that the disk may be in; and so of
-// each fact ("k is pending in fast") whether it is acknowledged, absent, or unknown.
+// Oracle: judges what a crash has left of a store. It knows every call that was begun, and the
+// results of those that returned. From them the naive model gives all states that the disk may be
+// in, and so for each fact ("k is pending in fast") whether it is acknowledged, absent, or unknown.
 //
 //   Oracle oracle(AllPolicies(), kStartWallUs);
 //   ... a process works, reports its calls, and is killed ...
 //   for (const Violation& v : oracle.Judge(life, found)) ADD_FAILURE() << v.ToString();
 //
-// A disk that is in none of the states broke a promise; which one, the violation's property says. They
-// are numbered as in docs/testing.md. After a judgement without violations the oracle stands where the
-// disk stands, and the next life may begin.
+// A disk that is in none of these states violates a property; the properties are numbered as in
+// docs/testing.md. After a judgement without violations the oracle has the state of the disk, and
+// the next life may begin.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@
 namespace wq::support {
 
 enum class Property : uint8_t {
-  kNoLostCall = 1,             // An acknowledged call is there; otherwise a prefix, without a hole.
-  kAtMostOnce = 2,             // An unacknowledged call is there wholly or not at all, and once.
-  kOneState = 3,               // A key is at most once queued and at most once delayed.
-  kOneHolder = 4,              // No two workers hold one key, or two keys of one shard.
-  kProcessingReturns = 5,      // What was processing at the crash is dirty, once.
-  kNoResurrection = 6,         // What was durably Done, or taken back, stays away.
-  kOrder = 7,                  // First in, first out within lane and shard; lanes as they were.
-  kReadyTime = 8,              // A delay is never early and never lost; the earliest wins.
-  kFailureCount = 9,           // Failures are counted once each, and forgotten by Forget only.
-  kConsistency = 10,           // The families fit each other, and the counters the rows.
-  kCursor = 11,                // Everything added before the cursor that is found is there.
-  kShutDown = 12,              // No Add after ShutDown; close and open give the same state.
+  kNoLostCall = 1,  // All acknowledged calls are on disk; of the others a prefix, without a hole.
+  kAtMostOnce = 2,  // An unacknowledged call is on disk wholly or not at all, and once.
+  kOneState = 3,    // A key is at most once queued and at most once delayed.
+  kOneHolder = 4,   // No two workers hold one key, or two keys of one shard.
+  kProcessingReturns = 5,  // A key that was processing at the crash is dirty, once.
+  kNoResurrection = 6,     // A key that was durably Done or removed does not return.
+  kOrder = 7,              // First in, first out within lane and shard; lanes as they were.
+  kReadyTime = 8,          // A delay is never early and never lost; the earliest wins.
+  kFailureCount = 9,       // Failures are counted once each, and forgotten by Forget only.
+  kConsistency = 10,       // The families agree with each other, and the counters with the rows.
+  kCursor = 11,            // All keys that were added before the found cursor are on disk.
+  kShutDown = 12,          // No Add after ShutDown; close and open give the same state.
   kRecoveryIsRepeatable = 13,  // A crash during recovery changes nothing.
   kNoSilentDamage = 14,        // Damage is reported, with the file, and never taken for less data.
   kBytesOrRefused = 15,  // Input is taken byte for byte, or refused before anything is written.
@@ -50,18 +50,18 @@ struct Violation {
 };
 
 enum class CrashKind : uint8_t {
-  kKill,      // What the operating system had is there.
-  kPowerCut,  // What was synced is there.
+  kKill,      // Bytes that were written to the operating system survive.
+  kPowerCut,  // Bytes that were synced survive.
 };
 
-// What a call says that was applied in memory, while its outcome on disk is unknown.
+// The result of a call that was applied in memory, while its outcome on disk is unknown.
 inline constexpr const char* kNotDurable = "NotDurable";
 
-// One process's work on the store, from its opening to its crash.
+// The work of one process on the store, from its opening to its crash.
 struct Life {
-  std::vector<StoreCall> calls;             // Begun, in their order.
-  std::vector<std::string> results;         // What the first of them returned.
-  Durability level = Durability::kProcess;  // Of calls that name none.
+  std::vector<StoreCall> calls;             // In the order in which they were begun.
+  std::vector<std::string> results;         // Of the first calls: those that returned.
+  Durability level = Durability::kProcess;  // Of calls without a durability.
   CrashKind crash = CrashKind::kKill;
 };
 
@@ -71,20 +71,20 @@ class Oracle {
  public:
   Oracle(const std::vector<QueueRules>& rules, int64_t wall_us);
 
-  // Compares what was found on disk after the crash. A life without calls died in its recovery, or
-  // right after it.
+  // Compares the store that was found on disk after the crash. A life without calls ended during
+  // its recovery, or right after it.
   std::vector<Violation> Judge(const Life& life, const StoreImage& found);
 
-  // Time of the state that was found last: where the next life's clock begins.
+  // The time of the last found state: the next life's clock begins with it.
   int64_t wall_us() const { return model_.wall_us(); }
-  // How many calls of the judged life the disk has.
+  // How many calls of the judged life are on disk.
   uint64_t survived() const { return survived_; }
 
  private:
   struct Candidate;
-  using Facts = std::map<std::string, std::string>;  // "queue kind key" to the rest.
+  using Facts = std::map<std::string, std::string>;  // From "queue kind key" to the fact's value.
 
-  // Fills `durable` with the last call that must be there.
+  // Sets `durable` to the last call that must be on disk.
   std::vector<Violation> CheckResults(const Life& life, uint64_t* durable) const;
   bool Match(const Life& life, uint64_t durable, const StoreImage& found);
   std::vector<Violation> Diagnose(const Life& life, uint64_t durable,
@@ -101,7 +101,7 @@ class Oracle {
   uint64_t survived_ = 0;
 };
 
-// The properties that are about calls rather than crashes, by a call whose result is not the model's.
+// The property that a call violates whose result is not the model's: one of calls, not of crashes.
 Property PropertyOf(const StoreCall& call, const std::string& said, const NaiveStore& before);
 
 }  // namespace wq::support

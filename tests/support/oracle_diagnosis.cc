@@ -1,4 +1,4 @@
-// Which promise a disk broke that is in none of the states that it may be in.
+// The Oracle's diagnosis: which property a disk violates that is in none of the possible states.
 
 #include <algorithm>
 #include <set>
@@ -84,7 +84,7 @@ bool Is(const std::string& fact, const char* kind) {
   return fact.find(std::string(" ") + kind) != std::string::npos;
 }
 
-// A fact that is there in every candidate, and not on disk.
+// The property that is violated by a fact of every candidate that is not on disk.
 Property LostProperty(const std::string& fact, bool was_processing) {
   return Is(fact, "pending ") && was_processing        ? Property::kProcessingReturns
          : Is(fact, "delayed ")                        ? Property::kReadyTime
@@ -93,7 +93,7 @@ Property LostProperty(const std::string& fact, bool was_processing) {
                                                        : Property::kNoLostCall;
 }
 
-// A fact on disk that is there in no candidate.
+// The property that is violated by a fact on disk that is in no candidate.
 Property ExtraProperty(const std::string& fact) {
   return Is(fact, "failing ") || Is(fact, "limiter")    ? Property::kFailureCount
          : Is(fact, "cursor ")                          ? Property::kCursor
@@ -101,7 +101,7 @@ Property ExtraProperty(const std::string& fact) {
                                                         : Property::kAtMostOnce;
 }
 
-// A fact that says on disk what it says in no candidate.
+// The property that is violated by a fact whose value on disk is that of no candidate.
 Property OtherProperty(const std::string& fact) {
   return Is(fact, "pending ")                          ? Property::kOrder
          : Is(fact, "delayed ")                        ? Property::kReadyTime
@@ -138,7 +138,7 @@ void Oracle::CompareFacts(const std::vector<Candidate>& candidates, const StoreI
   for (const auto& [fact, value] : on_disk) {
     if (known(fact) == Known::kAbsent) {
       violations->push_back(
-          {ExtraProperty(fact), fact + " is on disk: " + value + ", and cannot be there any more"});
+          {ExtraProperty(fact), fact + " is on disk: " + value + ", and must have been erased"});
     } else if (!says[fact].contains(value)) {
       violations->push_back({OtherProperty(fact), fact + " is on disk as " + value +
                                                       ", rather than " + *says[fact].begin()});
@@ -146,7 +146,7 @@ void Oracle::CompareFacts(const std::vector<Candidate>& candidates, const StoreI
   }
 }
 
-// Each fact by itself is possible: the sequence of keys may not be.
+// Called if each fact by itself is possible. The order of the keys, or a cursor, may not be.
 void Oracle::CompareOrders(const std::vector<Candidate>& candidates, const StoreImage& found,
                            std::vector<Violation>* violations) const {
   for (size_t q = 0; q < found.size(); ++q) {
@@ -164,7 +164,7 @@ void Oracle::CompareOrders(const std::vector<Candidate>& candidates, const Store
     if (some([&](const Image& image) { return keys_of(image) == keys_of(found[q]); }) &&
         !some([&](const Image& image) { return image.pending == found[q].pending; })) {
       violations->push_back(
-          {Property::kOrder, rules_[q].name + " has its keys in no order that " + "they had"});
+          {Property::kOrder, rules_[q].name + " has its keys in an order that they never had"});
     }
     if (some([&](Image image) {
           image.cursors = found[q].cursors;
@@ -172,7 +172,7 @@ void Oracle::CompareOrders(const std::vector<Candidate>& candidates, const Store
         }) &&
         !some([&](const Image& image) { return image == found[q]; })) {
       violations->push_back(
-          {Property::kCursor, rules_[q].name + " has a cursor that is not of the state around it"});
+          {Property::kCursor, rules_[q].name + " has a cursor that does not match its keys"});
     }
   }
 }
@@ -189,10 +189,10 @@ std::vector<Violation> Oracle::Diagnose(const Life& life, uint64_t durable,
     violations.push_back({Property::kAtMostOnce, "no prefix of the calls leaves this state"});
   }
   if (life.calls.empty()) {
-    violations.push_back({Property::kRecoveryIsRepeatable, "the crash came before any call"});
+    violations.push_back({Property::kRecoveryIsRepeatable, "the crash was before any call"});
   }
   std::string text = "after " + std::to_string(life.calls.size()) + " calls, of which " +
-                     std::to_string(durable) + " must be there:";
+                     std::to_string(durable) + " must be on disk:";
   for (size_t q = 0; q < found.size(); ++q) {
     const bool possible = std::any_of(candidates.begin(), candidates.end(),
                                       [&](const Candidate& c) { return c.image[q] == found[q]; });

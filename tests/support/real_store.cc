@@ -9,7 +9,7 @@
 namespace wq::support {
 namespace {
 
-// Whether the records of one queue fit each other.
+// Checks that the records of one queue agree with each other.
 Status CheckConsistent(const storage::Reader& reader, storage::QueueId id, const Image& image) {
   const auto wrong = [id](const std::string& what) {
     return Status::Corruption("queue " + std::to_string(id) + ": " + what);
@@ -61,8 +61,7 @@ Status RealStore::Open(const std::string& dir, Durability calls_level) {
   options.clock = &clock_;
   options.write_buffer_bytes = size_t{64} << 10;
   options.max_wal_bytes = size_t{256} << 10;
-  options.recovery_backoff_min = std::chrono::hours(1);  // A failed store is mended by Mend alone.
-  options.recovery_backoff_min = std::chrono::hours(1);  // A store that fails stays so.
+  options.recovery_backoff_min = std::chrono::hours(1);  // A failed store recovers by Recover only.
   if (Status s = Store::Open(options, dir, &store_); !s.ok()) {
     return s;
   }
@@ -80,7 +79,7 @@ std::string RealStore::Do(const StoreCall& call) {
     case Op::kAdvance:
       clock_.Advance(std::chrono::microseconds(call.call.delay_us));
       for (const auto& queue : queues_) {
-        static_cast<void>(queue->queue()->Len());  // Fires what is due.
+        static_cast<void>(queue->queue()->Len());  // Fires due keys.
       }
       return "ok";
     default:
@@ -98,7 +97,7 @@ Status ReadStore(const std::string& dir, const std::vector<QueueRules>& rules, S
   std::unique_ptr<storage::Reader> reader;
   Status s = storage::OpenReader(dir, &reader);
   if (s.code() == StatusCode::kNotFound) {
-    return {};  // Nothing was made yet.
+    return {};  // No store was created yet.
   }
   std::map<std::string, storage::QueueId> ids;
   if (s.ok()) {

@@ -1,4 +1,4 @@
-// RealStore: a store under test, with all its queues open, that takes StoreCalls.
+// RealStore: a store under test, with all its queues open, on which StoreCalls are made.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,16 @@ class RealStore {
   RealStore(const std::vector<QueueRules>& rules, int64_t wall_us);
   ~RealStore() { Drop(); }
 
-  // Small buffers, so that flushes and compactions happen. `calls_level` is that of the queues.
+  // With small buffers, so that flushes and compactions happen. `calls_level` is the queues'
+  // default.
   Status Open(const std::string& dir, Durability calls_level);
-  // What the caller sees; an error is its code's name. REQUIRES: Open returned Ok.
+  // Makes the call and returns its result; of an error the code's name. REQUIRES: Open returned Ok.
   std::string Do(const StoreCall& call);
 
   Store* store() { return store_.get(); }
   ManualClock* clock() { return &clock_; }
   Queue* queue(size_t i) { return queues_[i]->queue(); }
-  // Lets go of the store, closing it.
+  // Closes the store.
   void Drop();
 
  private:
@@ -36,8 +37,8 @@ class RealStore {
   std::vector<std::unique_ptr<model::RealQueue>> queues_;
 };
 
-// What is on disk in `dir`, read without changing it. A store, or a queue of it, that is not there yet
-// holds nothing. Also checks that the records are consistent with each other: Corruption if not.
+// Reads the contents of the store in `dir`, without changing it. A store or a queue that does not
+// exist yet is empty. Corruption if records do not agree with each other.
 Status ReadStore(const std::string& dir, const std::vector<QueueRules>& rules, StoreImage* image);
 
 }  // namespace wq::support

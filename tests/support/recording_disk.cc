@@ -21,7 +21,7 @@ std::string Contents(const std::filesystem::path& path) {
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// What is left of a file's contents.
+// The contents of a file after a power cut.
 std::string Survivor(const std::string& contents, uint64_t synced, Unsynced unsynced,
                      std::mt19937_64* random) {
   const uint64_t size = contents.size();
@@ -55,12 +55,12 @@ std::string Survivor(const std::string& contents, uint64_t synced, Unsynced unsy
 
 }  // namespace
 
-// The files while the changes are made again.
+// The files while the changes are replayed.
 struct RecordingDisk::State {
   using Names = std::map<std::string, size_t>;  // Path to the index in `files`.
   struct NameChange {
     std::string folder;
-    std::vector<std::pair<std::string, std::optional<size_t>>> names;  // Unset: gone.
+    std::vector<std::pair<std::string, std::optional<size_t>>> names;  // Unset: removed.
     bool makes_directory = false;
   };
 
@@ -194,7 +194,7 @@ RecordingDisk::Left RecordingDisk::Cut(uint64_t calls, Unsynced unsynced, std::m
       state.Make(changes_[i]);
     }
   }
-  // Of the changes of names that were not synced the first few are there: none, all, or some.
+  // Of the changes of names that were not synced none, all, or the first few survive.
   const size_t pending = state.pending.size();
   const size_t kept = std::array{size_t{0}, pending, (*random)() % (pending + 1)}[(*random)() % 3];
   for (size_t i = 0; i < kept; ++i) {

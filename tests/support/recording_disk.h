@@ -1,13 +1,13 @@
-// RecordingDisk: remembers every change that stores make on their files, in order, and what was synced;
-// and makes the directories that a power cut after any of them may leave.
+// RecordingDisk: records every change that stores make to their files, in order, with the syncs,
+// and creates the directories that a power cut after any change may leave.
 //
 //   RecordingDisk disk(dir);
 //   ... a store works in `dir` ...
 //   disk.Cut(disk.calls() / 2, Unsynced::kTorn, &random, "after-the-cut");
 //
-// What was synced is there. A file's bytes beyond are there or not by Unsynced. Changes of a directory
-// (creations, renames, deletions) come back in their order, as a journaling file system has them: those
-// before the directory's last sync, and of the later ones the first few.
+// Synced bytes survive; whether the other bytes of a file do depends on Unsynced. Of the changes of
+// a directory (creations, renames, deletions) those before its last sync survive, and the first few
+// later ones, in their order, as on a journaling file system.
 #pragma once
 
 #include <cstdint>
@@ -20,35 +20,35 @@
 
 namespace wq::support {
 
-// What became of the bytes of a file that were not synced.
+// What a power cut does to the bytes of a file that were not synced.
 enum class Unsynced : uint8_t {
   kDropped,
   kKept,
-  kTorn,    // A number of whole sectors is there.
-  kZeroed,  // A number of whole sectors is there; the file has its length, and zeros.
-  kHoles,   // Each sector is there, or zeros.
+  kTorn,    // The first few whole sectors survive.
+  kZeroed,  // The first few whole sectors survive; the file keeps its length, filled with zeros.
+  kHoles,   // Each sector survives, or is zeros.
 };
 
 class RecordingDisk final : public WatchedDisk {
  public:
   static constexpr uint64_t kSector = 512;
 
-  // What `dir` holds already counts as synced.
+  // The present contents of `dir` count as synced.
   explicit RecordingDisk(const std::string& dir);
 
-  // How many changes there were so far.
+  // The number of changes that were made.
   uint64_t calls() const;
 
   struct Bytes {
     uint64_t synced = 0;
-    uint64_t size = 0;  // With those that were not.
+    uint64_t size = 0;  // Synced and unsynced.
   };
   struct Left {
     std::map<std::string, Bytes> files;  // By name.
-    uint64_t unsynced_bytes = 0;         // That were lost.
-    uint64_t undone_names = 0;           // Changes of directories that were.
+    uint64_t unsynced_bytes = 0;         // Lost bytes.
+    uint64_t undone_names = 0;           // Lost changes of directories.
   };
-  // Makes `to`, which does not exist, as it stands after the first `calls` changes and a power cut.
+  // Creates `to`, which does not exist, as it is after the first `calls` changes and a power cut.
   Left Cut(uint64_t calls, Unsynced unsynced, std::mt19937_64* random, const std::string& to) const;
 
  protected:
@@ -56,7 +56,7 @@ class RecordingDisk final : public WatchedDisk {
 
  private:
   struct Change {
-    FileCall call;  // Its `bytes` are in `bytes`.
+    FileCall call;  // Without its `bytes`, which the member below owns.
     std::string bytes;
   };
   struct File {

@@ -1,5 +1,5 @@
-// ReadReports: the Life of a child that reports each call as "b" when it begins and "a RESULT" when it
-// has returned, a line each (tests/crash/child.cc).
+// ReadReports: the Life of a child that reports each call by a line "b" when it begins and a line
+// "a RESULT" when it has returned (tests/crash/child.cc).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace wq::support {
 
-// `source` is what the child drew its calls from. Lines that say something else are left out.
+// The child drew its calls from a source like `source`. All other lines are ignored.
 inline Life ReadReports(const std::string& reports, StoreSource source) {
   Life life;
   for (size_t at = 0, end = 0; (end = reports.find('\n', at)) != std::string::npos; at = end + 1) {

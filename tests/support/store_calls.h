@@ -1,5 +1,5 @@
-// StoreCall, StoreSource: random calls on a store with a queue for every order policy. Whatever tears
-// at stores draws its calls here.
+// StoreCall, StoreSource: random calls on a store with a queue for every order policy, for all
+// suites that kill, fail and damage stores.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct QueueRules {
   QueueOptions options;
 };
 
-// One of each policy, all in one store.
+// A queue of each policy, for one store.
 inline std::vector<QueueRules> AllPolicies() {
   return {
       {"fifo", {.max_requeues = 4}},
@@ -38,13 +38,14 @@ inline std::vector<QueueRules> AllPolicies() {
   };
 }
 
-// What the n-th store of a test has: all of them, or one alone, whose Adds may go by its inbox.
+// The queues of the n-th store of a test: all of AllPolicies, or only one, whose Adds may use its
+// inbox.
 inline std::vector<QueueRules> PoliciesOf(uint64_t n) {
   std::vector<QueueRules> rules = AllPolicies();
   return n % 2 == 0 ? rules : std::vector<QueueRules>{rules[n / 2 % rules.size()]};
 }
 
-// A call on one queue; kAdvance, kSetWall and kFlush are on the store.
+// A call on one queue, or, if it is kAdvance, kSetWall or kFlush, on the store.
 struct StoreCall {
   size_t queue = 0;
   Call call;
@@ -60,7 +61,7 @@ struct StoreCall {
 class StoreSource {
  public:
   struct Options {
-    // Of a thousand calls: those that are barriers, and those that ask for kPower themselves.
+    // Of a thousand calls: how many are flushes at kPower, and how many Adds are made at kPower.
     uint32_t flushes = 0;
     uint32_t power_calls = 0;
   };
@@ -80,7 +81,7 @@ class StoreSource {
     const size_t queue = random_() % sources_.size();
     StoreCall next{.queue = queue, .call = sources_[queue].Next()};
     if (next.call.op == Op::kCrash) {
-      next.call = {.op = Op::kGet};  // Crashes come from outside here.
+      next.call = {.op = Op::kGet};  // The tests crash the store themselves.
     } else if (pick < options_.flushes + options_.power_calls &&
                (next.call.op == Op::kAdd || next.call.op == Op::kAddAfter ||
                 next.call.op == Op::kAddRateLimited)) {

@@ -27,15 +27,15 @@ IOStatus Refusal(const FileCall& call, int error) {
   return error == ENOSPC ? IOStatus::NoSpace(text) : IOStatus::IOError(text);
 }
 
-// Asks, makes the call, and tells.
+// Makes the call, between Permit and Record.
 template <typename Make>
 IOStatus Watch(WatchedDisk* disk, const FileCall& call, const Make& make) {
-  if (const int error = disk->Ask(call); error != 0) {
+  if (const int error = disk->Permit(call); error != 0) {
     return Refusal(call, error);
   }
   IOStatus status = make();
   if (status.ok()) {
-    disk->Tell(call);
+    disk->Record(call);
   }
   return status;
 }
@@ -52,8 +52,8 @@ class WatchedFile final : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
                   IODebugContext* context) override {
     const FileCall call{Kind::kAppend, path_, {}, data.ToStringView(), size_};
-    if (const int error = disk_->Ask(call); error != 0) {
-      if (error == ENOSPC) {  // What fits is written.
+    if (const int error = disk_->Permit(call); error != 0) {
+      if (error == ENOSPC) {  // A full disk writes a part.
         const rocksdb::Slice half(data.data(), data.size() / 2);
         if (target()->Append(half, options, context).ok()) {
           size_ += half.size();
@@ -64,7 +64,7 @@ class WatchedFile final : public rocksdb::FSWritableFileOwnerWrapper {
     IOStatus status = target()->Append(data, options, context);
     if (status.ok()) {
       size_ += data.size();
-      disk_->Tell(call);
+      disk_->Record(call);
     }
     return status;
   }
@@ -288,13 +288,13 @@ class WatchedCalls final : public FileCalls {
  private:
   template <typename Make>
   ssize_t Watched(const FileCall& call, const Make& make) {
-    if (const int error = disk_->Ask(call); error != 0) {
+    if (const int error = disk_->Permit(call); error != 0) {
       errno = error;
       return -1;
     }
     const ssize_t result = make();
     if (result >= 0) {
-      disk_->Tell(call);
+      disk_->Record(call);
     }
     return result;
   }

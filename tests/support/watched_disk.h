@@ -1,8 +1,8 @@
-// WatchedDisk: the machine's files with somebody who sees every call that storage makes on them, before
-// and after, and may refuse it. Under stores opened while it lives.
+// WatchedDisk: the machine's files, with a hook before and after every call that storage makes on
+// them; the hook before a call may refuse it. It applies to stores that are opened while it lives.
 //
-// Threading: Before and After are called by many threads, one at a time. Lifetime: beyond that of the
-// stores on it.
+// Threading: Before and After are called by many threads, one at a time. It must outlive the stores
+// on it.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace wq::support {
 
 struct FileCall {
   enum class Kind : uint8_t {
-    kCreate,    // An empty file of this name, whatever there was.
-    kOpen,      // For writing, made if it is not there.
+    kCreate,    // An empty file, which replaces one of this name.
+    kOpen,      // For writing; created if it does not exist.
     kAppend,    // `bytes` at `size`, the end.
     kTruncate,  // To `size`.
     kSync,      // The first `size` bytes of a file.
     kRename,    // To `target`.
-    kLink,      // As `target`.
+    kLink,      // Also named `target`.
     kDelete,
     kMakeDirectory,
     kSyncDirectory,
-    kRead,  // Anything that changes nothing.
+    kRead,  // Any call that changes nothing.
   };
   Kind kind = Kind::kRead;
   std::string path = {};
@@ -41,20 +41,20 @@ class WatchedDisk {
   WatchedDisk(const WatchedDisk&) = delete;
   WatchedDisk& operator=(const WatchedDisk&) = delete;
 
-  // 0, or the errno with which the call fails instead of being made.
-  int Ask(const FileCall& call) {
+  // 0 if the call is to be made; otherwise the errno with which it fails instead.
+  int Permit(const FileCall& call) {
     const std::lock_guard lock(mu_);
     return Before(call);
   }
-  void Tell(const FileCall& call) {
+  void Record(const FileCall& call) {
     const std::lock_guard lock(mu_);
     After(call);
   }
 
  protected:
   virtual int Before(const FileCall& /*call*/) { return 0; }
-  virtual void After(const FileCall& /*call*/) {}  // It was made, and succeeded.
-  mutable std::mutex mu_;                          // Held by both.
+  virtual void After(const FileCall& /*call*/) {}  // The call succeeded.
+  mutable std::mutex mu_;                          // Held during Before and After.
 
  private:
   struct Impl;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh PRESET [TARGET...]: configures if that is needed, and builds. Quiet when nothing is to do.
+# build.sh PRESET [TARGET...]: configures if necessary, and builds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -8,7 +8,7 @@ shift
 dir=build-$preset
 [[ $preset == release ]] && dir=build
 
-# A change of a CMakeLists.txt is ninja's business; a change of the presets is not.
+# ninja configures anew after a change of a CMakeLists.txt, but not after a change of the presets.
 if [[ ! -e $dir/build.ninja || CMakePresets.json -nt $dir/build.ninja ]]; then
   fresh=()
   [[ -e $dir/build.ninja ]] || fresh=(--fresh)  # Perhaps left by another generator.

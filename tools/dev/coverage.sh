@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# coverage.sh [FILE...]: which lines and branches of engine/ and storage/ the tests run, per folder and per
-# file, and what is missing; of the files named only, if any are. Builds build-coverage/ and runs the
-# tests that link them, with few rounds (the test preset `coverage`).
+# coverage.sh [FILE...]: which lines and branches of base/, storage/, engine/ and server/ the tests
+# run: each file (or each FILE) with what is not run, then each folder and the total. Builds
+# build-coverage/ and runs the tests that link these folders, with few rounds (the test preset
+# `coverage`).
 #
-# Not counted as branches: those of exceptions; what the compiler adds on lines without a condition
-# (the end of temporary objects); the failing side of WQ_CHECK, which ends the process.
+# Not counted as branches: those of exceptions; those that the compiler adds on lines without a
+# condition (the end of temporary objects); the failing side of WQ_CHECK, which ends the process.
 # RUN=0 reports on the last run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,7 +17,8 @@ if [[ ${RUN:-1} != 0 ]]; then
   ctest --preset coverage -j "$(nproc)" | tee "$dir/tested.log" | tail -n 30
 fi
 
-gcovr --root . --filter engine/ --filter storage/ --exclude-throw-branches \
+gcovr --root . --filter base/ --filter storage/ --filter engine/ --filter server/ \
+  --exclude-throw-branches \
   --exclude-branches-by-pattern '^(?!.*(\b(if|for|while|case|switch)\b|\?|&&|\|\|))|.*WQ_CHECK' \
   -j "$(nproc)" --json "$dir/coverage.json" "$dir"
 
@@ -26,12 +28,14 @@ jq -r '
   def numbers: map(.line_number | tostring) | join(" ");
   .files[] | [.lines[] | select((."gcovr/noncode" or ."gcovr/excluded") | not)] as $lines |
   [$lines[].branches[]] as $branches |
-  [.file, ($lines | hit | length), ($lines | length), ($branches | hit | length), ($branches | length),
+  [.file, ($lines | hit | length), ($lines | length),
+   ($branches | hit | length), ($branches | length),
    ($lines | map(select(.count == 0)) | numbers),
    ($lines | map(select(.count > 0 and any(.branches[]; .count == 0))) | numbers)] | @tsv
 ' "$dir/coverage.json" | sort >"$dir/coverage.tsv"
 
-awk -F'\t' -v only="$*" '
+folders=$(cut -f1 "$dir/coverage.tsv" | sed 's|/[^/]*$||' | sort -u | tr '\n' ' ')
+awk -F'\t' -v only="$*" -v folders="$folders" '
   function percent(part, all) { return all ? 100 * part / all : 100 }
   function row(name, l, ln, b, bn) {
     printf "%-38s %6.1f %% of %5d %6.1f %% of %5d\n", name, percent(l, ln), ln, percent(b, bn), bn
@@ -55,6 +59,6 @@ awk -F'\t' -v only="$*" '
     }
   }
   END {
-    split("storage engine engine/server engine/prometheus total", order, " ")
-    for (i = 1; i <= 5; ++i) row(order[i], l[order[i]], ln[order[i]], b[order[i]], bn[order[i]])
+    rows = split(folders "total", order, " ")
+    for (i = 1; i <= rows; ++i) row(order[i], l[order[i]], ln[order[i]], b[order[i]], bn[order[i]])
   }' "$dir/coverage.tsv"

@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # deps.sh build|all|bench|coverage: installs the Debian packages that are missing.
-#   build   what `make build` and `make demo` need
-#   all     and what the tests and the lint need
-#   bench   what is built with, and the peers that `make bench-peers` measures. (As packages they also
-#           start as services; the benchmark starts its own, and needs none of those.)
-#   coverage  what is built with, and what counts the lines that the tests run
-# With nothing missing it is one call of dpkg-query.
+#   build     for `make build` and `make demo`
+#   all       build, and for the tests and the lint
+#   bench     build, and the peers that `make bench-peers` measures. (The packages also start them
+#             as services. The benchmark does not use these: it starts its own.)
+#   coverage  build, and gcovr
+# If nothing is missing, it only runs dpkg-query once.
 set -euo pipefail
 
-# googletest and bats are here because the one CMake configuration covers the tests; they are small.
+# googletest and bats are listed because the one CMake configuration includes the tests; they are
+# small.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
-  libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev nlohmann-json3-dev
-  libcpp-httplib-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
-# chromium looks at the page of wqctl report; without it that test says that it is skipped.
-all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less chromium)
+  libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
+  nlohmann-json3-dev libcpp-httplib-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
+# chromium shows the page of wqctl report in a test; without it that test reports that it is
+# skipped.
+all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less
+  chromium)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
@@ -24,7 +27,7 @@ case "${1:-}" in
 esac
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "deps: this is no Debian; needed here, under its names: ${wanted[*]}" >&2
+  echo "deps: dpkg-query is missing, so nothing is installed. The Debian packages: ${wanted[*]}" >&2
   exit 0
 fi
 

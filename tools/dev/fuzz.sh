@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# fuzz.sh SECONDS [TARGET...]: runs each fuzz target (tests/fuzz), or those named, for so long, from its
-# corpus. Needs clang 14. What is found is left in build-fuzz/, as crash-*; it belongs into the corpus.
+# fuzz.sh SECONDS [TARGET...]: runs each fuzz target (tests/fuzz), or each TARGET, for SECONDS,
+# starting from its corpus. Needs clang 14. An input that fails is left in build-fuzz/crash-*: add
+# it to the corpus.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -11,10 +12,10 @@ if ((${#targets[@]} == 0)); then
   for file in tests/fuzz/*_fuzz.cc; do targets+=("$(basename "$file" .cc)"); done
 fi
 
-cmake -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWQ_FUZZ=ON \
-  -DWQ_TOOLS=OFF -DWQ_EXAMPLES=OFF >/dev/null
+cmake -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DWQ_FUZZ=ON -DWQ_TOOLS=OFF -DWQ_EXAMPLES=OFF >/dev/null
 cmake --build build-fuzz --target "${targets[@]}"
-# The sanitizers lose their way where the kernel randomises addresses by more than 28 bits.
+# The sanitizers fail where the kernel randomises addresses by more than 28 bits.
 plain=()
 setarch -R true 2>/dev/null && plain=(setarch -R)
 for target in "${targets[@]}"; do
@@ -22,7 +23,8 @@ for target in "${targets[@]}"; do
   mkdir -p "$found"
   log=build-fuzz/$target.log
   if ! "${plain[@]}" "build-fuzz/tests/$target" -max_total_time="$seconds" -print_final_stats=1 \
-    -artifact_prefix="build-fuzz/crash-$target-" "$found" "tests/fuzz/corpus/$target" >"$log" 2>&1; then
+    -artifact_prefix="build-fuzz/crash-$target-" "$found" "tests/fuzz/corpus/$target" \
+    >"$log" 2>&1; then
     tail -n 40 "$log"
     exit 1
   fi

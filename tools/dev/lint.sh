@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# lint.sh [--tests]: formatting, shell scripts, and a build by clang with its thread-safety analysis and
-# clang-tidy as errors. Ninja keeps what is clean: only changed files are looked at again. The
-# tests take longer than all else, so they are left out unless --tests is given.
+# lint.sh [--tests]: checks the formatting and the shell scripts, and builds with clang, with the
+# findings of its thread-safety analysis and of clang-tidy as errors. Ninja checks only what has
+# changed since. The tests take longer than all other files, so they are left out unless --tests is
+# given.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# test.sh: everything that is checked, in the order in which it is quick to fail. Stops at the first
-# failure. Ends with a summary.
+# test.sh: runs all checks, those first that fail soonest. Stops at the first failure, and prints a
+# summary at the end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 summary=()
 
-# step NAME COMMAND...: runs it, notes its time.
+# step NAME COMMAND...: runs COMMAND and notes its result and time.
 step() {
   local name=$1 start=$SECONDS
   shift
@@ -19,11 +19,13 @@ step() {
   fi
 }
 
-# note FILE: the closing line of the tests in FILE becomes part of the summary.
+# note FILE: adds the last line of the test log FILE to the summary.
 note() { summary+=("                   $(grep -hE 'tests passed|^total:' "$1" | tail -n 1)"); }
 
 finish() {
-  printf '\n=== make test: %s in %d s\n' "$([[ $1 == 0 ]] && echo 'all good' || echo FAILED)" "$SECONDS"
+  local result=passed
+  [[ $1 == 0 ]] || result=FAILED
+  printf '\n=== make test: %s in %d s\n' "$result" "$SECONDS"
   printf '%s\n' "${summary[@]}"
   exit "$1"
 }

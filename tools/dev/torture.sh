@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# torture.sh [HOURS]: the long versions of what tears at stores, one after the other, each for its share
-# of the time (1 hour), with new seeds; and at the end a table, and with 1 if anything was violated.
+# torture.sh [HOURS]: long runs of the tests that kill, fail and damage stores, one part after the
+# other, each for its share of HOURS (1), with new seeds. Prints a table at the end, and exits with
+# 1 if any part failed.
 #
-# TORTURE_SEED picks the first seed; those of the runs follow from it. TORTURE_PARTS="kill power" runs
-# these only. The output of each part is kept in build/torture/.
+# TORTURE_SEED is the first seed, from which the seeds of all runs follow. TORTURE_PARTS="kill
+# power" runs these parts only. The output of each part is kept in build/torture/.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 hours=${1:-1}
-awk -v h="$hours" 'BEGIN { exit !(h + 0 > 0) }' || { echo "HOURS is '$hours', not a number" >&2; exit 2; }
+if ! awk -v h="$hours" 'BEGIN { exit !(h + 0 > 0) }'; then
+  echo "HOURS is '$hours', not a number above 0" >&2
+  exit 2
+fi
 seconds=$(awk -v h="$hours" 'BEGIN { printf "%d", h * 3600 }')
 first_seed=${TORTURE_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 logs=build/torture
@@ -18,31 +22,39 @@ mkdir -p "$logs"
 tests=build/tests
 gtest() { "$tests/$1" --gtest_brief=1 --gtest_color=no "${@:2}"; }
 
-# upto MOST SECONDS RATE: what is done in so many seconds, of so many a second.
+# upto MOST SECONDS RATE: how many are done in SECONDS at RATE a second, at most MOST.
 upto() { echo $(($2 * $3 < $1 ? $2 * $3 : $1)); }
 
-# A part NAME is a function torture_NAME SEED SECONDS: it runs for at most about so long, and is repeated
-# until that is over; it prints lines "total: 12 kills, 34 calls". The mutants take what they take.
+# Part NAME is the function torture_NAME SEED SECONDS. It runs for about SECONDS at most, and is
+# repeated until the part's time is over. It prints lines "total: 12 kills, 34 calls". The mutants
+# ignore SECONDS.
 torture_model() {
-  WQ_MODEL_SEED=$1 WQ_MODEL_CALLS=$(upto 3000000 "$2" 30000) gtest model_tests --gtest_filter='Rules/*'
+  WQ_MODEL_SEED=$1 WQ_MODEL_CALLS=$(upto 3000000 "$2" 30000) \
+    gtest model_tests --gtest_filter='Rules/*'
 }
-torture_kill() { WQ_KILL_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests; }
+torture_kill() {
+  WQ_KILL_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests
+}
 torture_power() {
   local every=  # Empty: at random calls.
   if (($1 % 3 == 0)); then every=1; fi
-  WQ_POWER_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-$(upto 1000 "$2" 15)} WQ_POWER_EVERY=$every gtest power_tests
+  WQ_POWER_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-$(upto 1000 "$2" 15)} WQ_POWER_EVERY=$every \
+    gtest power_tests
 }
 torture_faults() {
   local every=7 tries=60
   if (($2 < 300)); then every=15 tries=4; fi
-  if (($2 >= 3000 && $1 % 4 == 0)); then every=1 tries=0; fi  # Every one.
+  if (($2 >= 3000 && $1 % 4 == 0)); then every=1 tries=0; fi  # Every call.
   WQ_FAULT_SEED=$1 WQ_FAULT_EVERY=$every WQ_CALL_TRIES=$tries gtest faults_tests
 }
 torture_soak() { WQ_SOAK_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
 torture_threads() {
-  WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=$(upto 300 "$2" 2) gtest engine_tests --gtest_filter='*Concurrency*'
+  WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=$(upto 300 "$2" 2) \
+    gtest engine_tests --gtest_filter='*Concurrency*'
 }
-torture_corruption() { WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_CASES=$(upto 20000 "$2" 100) gtest corruption_tests; }
+torture_corruption() {
+  WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_CASES=$(upto 20000 "$2" 100) gtest corruption_tests
+}
 torture_fuzzers() { tools/dev/fuzz.sh $(($2 / $(find tests/fuzz -name '*_fuzz.cc' | wc -l) + 1)); }
 torture_mutants() { tests/mutants/run.sh; }
 
@@ -52,7 +64,7 @@ has_mutants() { [[ -x tests/mutants/run.sh ]]; }
 # The parts that end by themselves run once.
 once=' fuzzers mutants soak '
 
-# name weight, where the weights share the time.
+# Each part's name and weight: the time is divided in proportion to the weights.
 parts=(model 2 kill 4 power 3 faults 3 threads 1 corruption 2 fuzzers 2 mutants 2 soak 3)
 wanted=" ${TORTURE_PARTS:-model kill power faults threads corruption fuzzers mutants soak} "
 
@@ -69,14 +81,16 @@ for ((i = 0; i < ${#parts[@]}; i += 2)); do
 done
 ((all > 0)) || { echo "there is no such part: $wanted" >&2; exit 2; }
 
-# The numbers of all "total:" lines of a log, added up by what they count.
+# totals LOG: the sums of the numbers in its "total:" lines, by what they count.
 totals() {
   sed -n 's/^.*total: //p' "$1" | tr ',' '\n' | awk '
     { n = $1; $1 = ""; sub(/^ +/, "")
       if (n !~ /^[0-9]+$/) next
       if (!($0 in sum)) order[++kinds] = $0
       sum[$0] += n }
-    END { for (i = 1; i <= kinds; ++i) printf "%s%d %s", (i > 1 ? ", " : ""), sum[order[i]], order[i] }'
+    END {
+      for (i = 1; i <= kinds; ++i) printf "%s%d %s", (i > 1 ? ", " : ""), sum[order[i]], order[i]
+    }'
 }
 
 table=() failures=0
@@ -101,7 +115,9 @@ for ((i = 0; i < ${#names[@]}; ++i)); do
     $((SECONDS - started)) "$runs" "$first_seed" "$seed" "$(totals "$log")")")
 done
 
-printf '\n=== torture: %s in %d s\n' "$( ((failures == 0)) && echo 'nothing was violated' || echo "$failures parts VIOLATED")" "$SECONDS"
+result="nothing was violated"
+((failures == 0)) || result="$failures parts VIOLATED"
+printf '\n=== torture: %s in %d s\n' "$result" "$SECONDS"
 printf '%s\n' "${table[@]}"
 ((${#missing[@]} == 0)) || printf 'not built here: %s\n' "${missing[*]}"
 ((failures == 0))

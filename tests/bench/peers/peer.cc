@@ -35,10 +35,10 @@ class Beanstalkd final : public Peer {
     connection_.Send("stats-tube default\r\n");
     const std::string ok = connection_.ReadLine();
     Require(ok.starts_with("OK "), "beanstalkd: " + ok);
-    const std::string stats = connection_.ReadLine();  // Lines that end in LF alone.
+    const std::string stats = connection_.ReadLine();  // All lines of it, which end in LF alone.
     const std::string name = "current-jobs-ready: ";
     const size_t at = stats.find(name);
-    Require(at != std::string::npos, "beanstalkd does not say how many are ready");
+    Require(at != std::string::npos, "beanstalkd does not report the number of ready jobs");
     return std::strtoull(stats.c_str() + at + name.size(), nullptr, 10);
   }
 
@@ -61,7 +61,8 @@ class Beanstalkd final : public Peer {
   Connection connection_;
 };
 
-// A list, and a list of what is being worked on: https://redis.io/docs/latest/commands/lmove/
+// A list of queued keys, and a list of keys in processing:
+// https://redis.io/docs/latest/commands/lmove/
 class Redis final : public Peer {
  public:
   Redis(const std::string& dir, PeerSync sync)

@@ -1,4 +1,5 @@
-// Peer: what people use where they would use wq, behind the three calls that all of them have.
+// Peer: another queue that is used for the same purpose as wq, behind three calls that all peers
+// have.
 //
 // A failure ends the process. Thread-compatible.
 #pragma once
@@ -10,13 +11,13 @@
 
 namespace wq::bench {
 
-// When the peer's file is synced. Both write it before they answer.
+// When the peer's file is synced. Both peers write to it before they answer.
 enum class PeerSync { kSoon, kEachWrite };
 
 class Peer {
  public:
   virtual ~Peer() = default;
-  // Puts `count` keys, keys(0), keys(1), ..., with so many requests under way at a time.
+  // Puts all keys, with up to `in_flight` requests under way at a time.
   template <typename Keys>
   void PutAll(const Keys& keys, size_t in_flight) {
     std::string requests;
@@ -32,16 +33,16 @@ class Peer {
   }
   // Takes one key over and finishes it.
   virtual void Take() = 0;
-  // How many keys wait.
+  // The number of queued keys.
   virtual size_t Len() = 0;
 
  protected:
   virtual void AppendPut(std::string_view key, std::string* request) = 0;
-  // Sends them and reads `count` answers.
+  // Sends the requests and reads `count` answers.
   virtual void SendPuts(const std::string& requests, size_t count) = 0;
 };
 
-// Servers of their own, with their files in `dir`, which is made.
+// Starts a server with its files in `dir`, which is created.
 std::unique_ptr<Peer> StartBeanstalkd(const std::string& dir, PeerSync sync);
 std::unique_ptr<Peer> StartRedis(const std::string& dir, PeerSync sync);
 

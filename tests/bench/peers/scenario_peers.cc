@@ -1,4 +1,4 @@
-// peers: what people use instead, at comparable durability, beside wq.
+// peers: other queues beside wq, at comparable durability.
 
 #include <algorithm>
 #include <array>
@@ -13,20 +13,15 @@ namespace {
 constexpr size_t kInFlight = 100;
 
 constexpr const char* kNotComparable =
-    "What is not comparable: a peer is a server. Each of its calls crosses a socket and two "
-    "changes of\n"
-    "process, which wq, a library, does not; so 1 client shows the socket as much as the queue, "
-    "and\n"
-    "100 in flight the queue rather. Neither peer deduplicates keys: a key that is put twice is "
-    "there\n"
-    "twice. beanstalkd is measured with -b; -f 50 syncs its file every 50 ms, -f 0 at each write. "
-    "Redis\n"
-    "is measured with an append file, synced every second or at each write; its take is LMOVE and "
-    "LREM,\n"
-    "so that a key is not lost with its worker. A peer serves clients on other machines, wq does "
-    "not.";
+    "Differences: a peer is a server. Each of its calls crosses a socket and two switches of\n"
+    "process; a call of wq, a library, does not. So \"1 client\" measures the socket as much as\n"
+    "the queue, and \"100 in flight\" rather the queue. Neither peer deduplicates keys: a key\n"
+    "that is put twice is stored twice. beanstalkd is measured with -b; -f 50 syncs its file\n"
+    "every 50 ms, -f 0 at each write. Redis is measured with an append file, synced every second\n"
+    "or at each write; its take is LMOVE and LREM, so that a key is not lost with its worker. A\n"
+    "peer serves clients on other machines, wq does not.";
 
-// Its names in the figures, and what is comparable to it.
+// The settings of the peers that are comparable to a durability, and their names in the figures.
 struct Level {
   PeerSync sync;
   Durability durability;
@@ -38,7 +33,7 @@ constexpr std::array<Level, 2> kLevels = {{
     {PeerSync::kEachWrite, Durability::kPower, "beanstalkd -b -f 0", "redis always"},
 }};
 
-// The keys of one level: put one by one, then with many under way.
+// The keys of one level: those that are put one by one, and then those that are put 100 at a time.
 struct Puts {
   Puts(const Settings& settings, Durability durability)
       : single(Count(settings.keys, durability, 20, 500), settings.seed),
@@ -53,30 +48,30 @@ struct Puts {
   const Keys pipelined;
 };
 
-std::string PutFigure(const std::string& who, size_t in_flight) {
-  return who + ", put, " + (in_flight == 1 ? "1 client" : "100 in flight");
+std::string PutFigure(const std::string& name, size_t in_flight) {
+  return name + ", put, " + (in_flight == 1 ? "1 client" : "100 in flight");
 }
-std::string TakeFigure(const std::string& who) { return who + ", take, 1 client"; }
+std::string TakeFigure(const std::string& name) { return name + ", take, 1 client"; }
 
-void MeasurePeer(Bench& bench, const std::string& who, const Puts& puts, PeerSync sync,
+void MeasurePeer(Bench& bench, const std::string& name, const Puts& puts, PeerSync sync,
                  Peer* peer) {
   const Stopwatch single;
   peer->PutAll(puts.single, 1);
-  bench.Note(PutFigure(who, 1), kPerSecond, Rate(puts.single.size(), single.Seconds()));
+  bench.Note(PutFigure(name, 1), kPerSecond, Rate(puts.single.size(), single.Seconds()));
   const Stopwatch pipelined;
   peer->PutAll(puts.pipelined, kInFlight);
-  bench.Note(PutFigure(who, kInFlight), kPerSecond,
+  bench.Note(PutFigure(name, kInFlight), kPerSecond,
              Rate(puts.pipelined.size(), pipelined.Seconds()));
-  RequireEqual(peer->Len(), puts.single.size() + puts.pipelined.size(), who + ": keys");
+  RequireEqual(peer->Len(), puts.single.size() + puts.pipelined.size(), name + ": keys");
   if (sync == PeerSync::kEachWrite) {
-    return;  // wq's Done waits for nothing.
+    return;  // A take is not comparable: Done of wq does not wait for the disk.
   }
   const Stopwatch taking;
   for (size_t i = 0; i < puts.single.size(); ++i) {
     peer->Take();
   }
-  bench.Note(TakeFigure(who), kPerSecond, Rate(puts.single.size(), taking.Seconds()));
-  RequireEqual(peer->Len(), puts.pipelined.size(), who + ": keys left");
+  bench.Note(TakeFigure(name), kPerSecond, Rate(puts.single.size(), taking.Seconds()));
+  RequireEqual(peer->Len(), puts.pipelined.size(), name + ": keys left");
 }
 
 void AddBatches(Queue* queue, const Keys& keys, Durability durability) {
@@ -91,14 +86,14 @@ void AddBatches(Queue* queue, const Keys& keys, Durability durability) {
 }
 
 void MeasureQueue(Bench& bench, const Puts& puts, Durability durability, const std::string& dir) {
-  const std::string who = std::string("wq ") + DurabilityName(durability);
+  const std::string name = std::string("wq ") + DurabilityName(durability);
   const Subject subject = Subject::Open(dir, {.durability = durability});
   const Stopwatch single;
   AddAll(subject.queue, puts.single, durability);
-  bench.Note(PutFigure(who, 1), kPerSecond, Rate(puts.single.size(), single.Seconds()));
+  bench.Note(PutFigure(name, 1), kPerSecond, Rate(puts.single.size(), single.Seconds()));
   const Stopwatch pipelined;
   AddBatches(subject.queue, puts.pipelined, durability);
-  bench.Note(PutFigure(who, kInFlight), kPerSecond,
+  bench.Note(PutFigure(name, kInFlight), kPerSecond,
              Rate(puts.pipelined.size(), pipelined.Seconds()));
   RequireOnDisk(dir, {.pending = puts.single.size() + puts.pipelined.size()}, "after the puts");
   if (durability == Durability::kPower) {
@@ -107,21 +102,22 @@ void MeasureQueue(Bench& bench, const Puts& puts, Durability durability, const s
   const Stopwatch taking;
   DrainAll(subject.queue, puts.single.size());
   Require(subject.queue->Flush(durability), "Flush");
-  bench.Note(TakeFigure(who), kPerSecond, Rate(puts.single.size(), taking.Seconds()));
+  bench.Note(TakeFigure(name), kPerSecond, Rate(puts.single.size(), taking.Seconds()));
   RequireOnDisk(dir, {.pending = puts.pipelined.size()}, "after the takes");
 }
 
 void CompareLevel(Bench& bench, const Level& level) {
-  const std::string who = std::string("wq ") + DurabilityName(level.durability);
+  const std::string name = std::string("wq ") + DurabilityName(level.durability);
   for (const std::string peer : {level.beanstalkd, level.redis}) {
     for (const size_t in_flight : {size_t{1}, kInFlight}) {
-      bench.Want({.what = PutFigure(who, in_flight),
-                  .figure = PutFigure(who, in_flight),
+      bench.Want({.what = PutFigure(name, in_flight),
+                  .figure = PutFigure(name, in_flight),
                   .against = PutFigure(peer, in_flight),
                   .compared_with = peer});
     }
     if (level.sync == PeerSync::kSoon) {
-      bench.Want({.what = TakeFigure(who), .figure = TakeFigure(who), .against = TakeFigure(peer)});
+      bench.Want(
+          {.what = TakeFigure(name), .figure = TakeFigure(name), .against = TakeFigure(peer)});
     }
   }
 }

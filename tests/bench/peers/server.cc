@@ -23,7 +23,7 @@ sockaddr_in Loopback(uint16_t port) {
   return address;
 }
 
-// Bound and given back: nobody else has it now.
+// A port that was free: it was bound and closed again.
 uint16_t FreePort() {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = Loopback(0);
@@ -36,7 +36,7 @@ uint16_t FreePort() {
   return ntohs(address.sin_port);
 }
 
-// -1 if nobody listens.
+// A connected socket; -1 if no server listens.
 int TryConnect(uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = Loopback(port);
@@ -49,7 +49,7 @@ int TryConnect(uint16_t port) {
   return fd;
 }
 
-// Servers do not say when they are ready; ten seconds are enough.
+// The servers do not report when they are ready, so this tries for ten seconds.
 int ConnectSoon(uint16_t port) {
   for (int i = 0; i < 1000; ++i) {
     if (const int fd = TryConnect(port); fd >= 0) {
@@ -57,7 +57,7 @@ int ConnectSoon(uint16_t port) {
     }
     poll(nullptr, 0, 10);
   }
-  Require(false, "the server does not take connections");
+  Require(false, "the server does not accept connections");
   return -1;
 }
 

@@ -5,7 +5,7 @@
 //   connection.Send("put 0 0 60 1\r\nk\r\n");
 //   std::string reply = connection.ReadLine();      // "INSERTED 1"
 //
-// A failure ends the process; the one that started it kills the server (see Child::Group).
+// A failure ends the process; its parent then kills the server (see Child::Group).
 // Thread-compatible.
 #pragma once
 
@@ -19,11 +19,11 @@
 
 namespace wq::bench {
 
-// Started on a port that was free; killed with the object.
+// A server on a free port. The destructor kills it.
 class Server {
  public:
   using Arguments = std::function<std::vector<std::string>(uint16_t port)>;
-  // Blocks: until it takes connections.
+  // Blocks until the server accepts connections.
   Server(const std::string& program, const Arguments& arguments);
 
   uint16_t port() const { return port_; }
@@ -33,11 +33,11 @@ class Server {
   Child child_;
 };
 
-// The path of `program`, as a shell would find it, or in the directories of system programs.
+// The path of `program`, by PATH or in the directories of system programs.
 // Ends the process if it is not installed.
 std::string FindProgram(const std::string& program);
 
-// Both peers speak lines that end in CR LF.
+// A connection by a protocol of lines that end in CR LF, as of both peers.
 class Connection {
  public:
   explicit Connection(uint16_t port);
@@ -46,11 +46,11 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   void Send(std::string_view bytes);
-  std::string ReadLine();  // Without its end. Blocks.
+  std::string ReadLine();  // Without the CR LF. Blocks.
 
  private:
   const int socket_;
-  std::string read_;  // From the socket, from at_ on not yet given out.
+  std::string read_;  // Bytes from the socket; those before at_ were returned.
   size_t at_ = 0;
 };
 
