@@ -6,10 +6,10 @@
 //   if (s.ok()) s = importer->Finish();
 //
 // Until Finish, what is imported is stored beside the store's queues, under a name that no queue
-// can have ("pods~loading"); Finish gives it the queue's name in one atomic step. Memory: one
-// batch, and about sixteen bytes for each entry, to find duplicates. Threading: thread-compatible.
-// Lifetime: owns the store until it is destroyed. A crash before Finish: the queues are unchanged;
-// the next Importer removes what is left.
+// can have ("pods~loading"); Finish gives it the queue's name in one atomic step.
+// Memory: one batch, and about sixteen bytes for each entry, to find duplicates.
+// Threading: thread-compatible. Lifetime: owns the store until it is destroyed. A crash before
+// Finish: the queues are unchanged; the next Importer removes what is left.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,10 @@
 // atomic step.
 //
 // The names and formulas are those of Kubernetes client-go's util/workqueue
-// (default_rate_limiters.go). Threading: thread-safe; called outside a queue's lock, and must not
-// call the queue. Lifetime: shared; queues may share a limiter, except one that saves state. A
-// crash: the counts and the saved state survive, so a crash loop gets no fresh burst at each start.
+// (default_rate_limiters.go).
+// Threading: thread-safe; called outside a queue's lock, and must not call the queue. Lifetime:
+// shared; queues may share a limiter, except one that saves state. A crash: the counts and the
+// saved state survive, so a crash loop gets no fresh burst at each start.
 #pragma once
 
 #include <chrono>

@@ -5,9 +5,10 @@
 //   options.metrics = provider;  // Of any number of stores.
 //
 // In the library wq_prometheus (target wq::prometheus), so that other programs do not link
-// prometheus-cpp. Threading: thread-safe. Lifetime: shared; it may outlive the stores, whose gauges
-// are removed when they close, while counters and histograms stay. A crash: counters and histograms
-// start at 0 again.
+// prometheus-cpp.
+// Threading: thread-safe. Lifetime: shared; it may outlive the stores, whose gauges are removed
+// when they close, while counters and histograms stay. A crash: counters and histograms start at
+// 0 again.
 #pragma once
 
 #include <memory>

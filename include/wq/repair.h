@@ -4,12 +4,13 @@
 //   wq::Status s = wq::Repair("/var/lib/pods.wq", "/var/lib/pods.new.wq", &report);
 //   for (const wq::Loss& l : report.losses) std::cerr << l.where << ": " << l.what << "\n";
 //
-// The old store is only read; no byte of it changes. The new store has a new uuid, and Verify finds
-// nothing wrong with it. A key that was done, or an older failure count, may reappear, if the
-// record that removed it is lost. So a key may be reconciled once more; no readable key is omitted.
-// Memory: all records of the store. Threading: thread-safe. Lifetime: keeps nothing after the call.
-// A crash: the new store is complete or absent, as it is built beside its place and renamed at the
-// end.
+// The old store is only read; no byte of it changes. The new store has a new uuid, and Verify
+// finds nothing wrong with it. A key that was done, or an older failure count, may reappear, if
+// the record that removed it is lost. So a key may be reconciled once more; no readable key is
+// omitted.
+// Memory: all records of the store.
+// Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: the new store is
+// complete or absent, as it is built beside its place and renamed at the end.
 #pragma once
 
 #include <cstdint>

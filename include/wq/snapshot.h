@@ -1,6 +1,6 @@
 // Snapshots: copies of a store as it was at one instant; created, listed and restored.
 //
-//   wq::SnapshotInfo taken;
+//   wq::SnapshotInfo taken, from;
 //   wq::Status s = wq::CreateSnapshot("/var/lib/pods.wq", "/backup/pods", {}, &taken);
 //   std::cout << taken.path << "\n";          // "/backup/pods/20261121T142317.123456Z"
 //   s = wq::RestoreSnapshot("/backup/pods", "/var/lib/pods.new.wq", {}, &from);   // The latest.
@@ -8,14 +8,14 @@
 // A snapshot is a directory like a store's: StoreView, Verify and the reading commands of wqctl,
 // diff included, accept it. No process can own it, so it never changes. Works on a store that is
 // closed or has crashed, and beside a running owner, which takes no part in it and goes on. The
-// snapshot has everything that was acknowledged at kProcess or kPower before it (for kAsync, Flush
-// first), and a prefix of the calls after that. In the store's file system the tables are hard
-// links: a snapshot takes little more space than the write-ahead log, and even less time; but
-// damage to a table on the disk damages both. In another file system the tables are copied, except
-// those that an earlier snapshot in `dir` already has. Threading: thread-safe. Lifetime: keeps
-// nothing after the call. A crash: leaves a directory ".creating", or NEW.restoring beside NEW,
-// which the next call removes. A snapshot or store under its own name is always complete, verified
-// and synced.
+// snapshot has everything that was acknowledged at kProcess or kPower before it (for kAsync,
+// Flush first), and a prefix of the calls after that. In the store's file system the tables are
+// hard links: a snapshot takes little more space than the write-ahead log, and even less time;
+// but damage to a table on the disk damages both. In another file system the tables are copied,
+// except those that an earlier snapshot in `dir` already has.
+// Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: leaves a directory
+// ".creating", or NEW.restoring beside NEW, which the next call removes. A snapshot or store
+// under its own name is always complete, verified and synced.
 #pragma once
 
 #include <cstdint>

@@ -7,10 +7,11 @@
 //
 // Works beside a running owner, after a clean close, and after a crash. It reads the store as it
 // was on disk when the view was opened; it cannot read what an owner has only in memory (which
-// pending keys are processing, kAsync calls not yet written). Memory: a constant (the unflushed
-// part of the store, at most about StoreOptions::max_wal_bytes), whatever the number of keys, lanes
-// and groups. Threading: thread-compatible. Lifetime: keeps the files that it reads open. A crash:
-// of the owner, does not change what the view reads; of the reader, leaves nothing behind.
+// pending keys are processing, kAsync calls not yet written).
+// Memory: a constant (the unflushed part of the store, at most about
+// StoreOptions::max_wal_bytes), whatever the number of keys, lanes and groups.
+// Threading: thread-compatible. Lifetime: keeps the files that it reads open. A crash: of the
+// owner, does not change what the view reads; of the reader, leaves nothing behind.
 #pragma once
 
 #include <cstdint>

@@ -4,12 +4,14 @@
 //   wq::Status s = wq::Verify("/var/lib/pod-controller", {}, &report);
 //   for (const wq::Finding& f : report.findings) std::cerr << f.where << ": " << f.what << "\n";
 //
-// Checks the files of the directory, every block of every table and every record of the logs, every
-// row of every column family, and the rows against one another. It goes on after a finding as far
-// as the rest can be read. Beside a running owner it checks the store as it was when the call
-// began. Memory: 16 bytes for each pending key of the largest queue, and for short times up to
-// twice that. Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: leaves
-// nothing behind.
+// Checks the files of the directory, every block of every table and every record of the logs,
+// every row of every column family, and the rows against one another. It goes on after a finding
+// as far as the rest can be read. Beside a running owner it checks the store as it was when the
+// call began.
+// Memory: 16 bytes for each pending key of the largest queue, and for short times up to twice
+// that.
+// Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: may leave an empty
+// scratch directory in $TMPDIR, or /tmp.
 #pragma once
 
 #include <cstddef>
