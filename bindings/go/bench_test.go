@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Each benchmark says "ns/op" for one key, whatever it does at once. See README.md for how to run them.
+// Each benchmark reports "ns/op" for one key, whatever its batch size. README.md says how to run
+// them.
 
 func BenchmarkCrossing(b *testing.B) { // A call into C that does nothing.
 	for i := 0; i < b.N; i++ {
@@ -15,7 +16,7 @@ func BenchmarkCrossing(b *testing.B) { // A call into C that does nothing.
 	}
 }
 
-// benchQueue is an empty queue on disk.
+// benchQueue returns an empty queue on disk.
 func benchQueue(b *testing.B, durability Durability) *Queue[string] {
 	return benchQueueOf(b, durability, StoreOptions{CreateIfMissing: true})
 }
@@ -37,7 +38,7 @@ func benchQueueOf(b *testing.B, durability Durability, options StoreOptions) *Qu
 	return q
 }
 
-// benchKeys are n keys as controllers have them.
+// benchKeys returns n keys like those of controllers.
 func benchKeys(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {
@@ -46,7 +47,7 @@ func benchKeys(n int) []string {
 	return keys
 }
 
-// checkLen ends a benchmark whose queue is not as it must be.
+// checkLen fails a benchmark whose queue has another length.
 func checkLen(b *testing.B, q *Queue[string], want int) {
 	b.StopTimer()
 	if got := q.Len(); got != want || q.Err() != nil {
@@ -91,7 +92,7 @@ func BenchmarkAddProcess16(b *testing.B) {
 
 const benchBatch = 1000
 
-// batches calls body with the keys, so many at once.
+// batches calls body with the keys, in batches.
 func batches(b *testing.B, keys []string, body func(keys []string) error) {
 	for len(keys) > 0 {
 		n := benchBatch
@@ -122,7 +123,7 @@ func BenchmarkAddBatchAsync(b *testing.B)   { benchAddBatch(b, Async) }
 func BenchmarkAddBatchProcess(b *testing.B) { benchAddBatch(b, Process) }
 func BenchmarkAddBatchPower(b *testing.B)   { benchAddBatch(b, Power) }
 
-// filled is a queue of b.N keys.
+// filled returns a queue of b.N keys.
 func filled(b *testing.B) *Queue[string] {
 	q, keys := benchQueue(b, Async), benchKeys(b.N)
 	batches(b, keys, func(keys []string) error {
@@ -169,7 +170,7 @@ func BenchmarkGetDoneBatch(b *testing.B) {
 	checkLen(b, q, 0)
 }
 
-// BenchmarkWakeUp is a key on its way through Get that waits, and back through a second queue.
+// BenchmarkWakeUp passes a key to a waiting Get, and back through a second queue.
 func BenchmarkWakeUp(b *testing.B) {
 	q, back := benchQueue(b, Async), benchQueue(b, Async)
 	go func() {

@@ -1,7 +1,7 @@
-// The border between Go and C: what a call of the queue's hot path needs, in one crossing. Errors come
-// back by value, with a message on the heap, so that a call that succeeds moves nothing. Included by
-// the Go files alone, whose cgo knows _GoString_: a string that is passed as it is.
-// Threading: as wq/wq.h.
+// The border between Go and C: the queue's frequent calls, each as one call from Go into C. Errors
+// are returned by value, with a message on the heap, so that a call that succeeds copies nothing.
+// Included by the Go files only, because only cgo knows _GoString_, a string that is passed without
+// a copy. Threading: as wq/wq.h.
 #pragma once
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 typedef struct wqgo_result {
   wq_code code;
   int32_t outcome;
-  char* message;  // NULL, or the caller's to free.
+  char* message;  // NULL, or owned by the caller.
 } wqgo_result;
 
 static inline wqgo_result wqgo_result_of(wq_code code, int32_t outcome, const wq_error* error) {
@@ -40,7 +40,7 @@ static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoSt
   return all;
 }
 
-// Without its outcome, which nobody asks for here.
+// Adds without an outcome, which Queue.Add does not return.
 static inline wqgo_result wqgo_add(wq_queue queue, _GoString_ key) {
   wq_error error;
   const wq_code code =
@@ -48,7 +48,7 @@ static inline wqgo_result wqgo_add(wq_queue queue, _GoString_ key) {
   return wqgo_result_of(code, WQ_ADDED, &error);
 }
 
-// Which of the calls that add.
+// The kind of an Add.
 typedef enum wqgo_how { WQGO_AT_ONCE, WQGO_AFTER, WQGO_RATE_LIMITED } wqgo_how;
 
 static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, wqgo_how how,
@@ -71,7 +71,7 @@ static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, wqgo_how
   return wqgo_result_of(code, outcome, &error);
 }
 
-// What a batch did; the refused keys apart.
+// The result of a batch, without the refused keys.
 typedef struct wqgo_batch {
   wqgo_result result;
   size_t added, deduplicated, held, refused;
@@ -90,7 +90,7 @@ static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t
   return batch;
 }
 
-// The calls that take a key and nothing else.
+// The calls that take only a key.
 typedef enum wqgo_change {
   WQGO_DONE,
   WQGO_FORGET,
@@ -116,13 +116,13 @@ static inline wqgo_result wqgo_done_batch(wq_queue queue, const char* list, size
   return wqgo_result_of(code, 0, &error);
 }
 
-// Where keys come out: in C's memory, used again and again.
-typedef struct wqgo_room {
+// Receives keys, in C's memory, which is reused.
+typedef struct wqgo_buffer {
   wq_bytes bytes;
   size_t count;
-} wqgo_room;
+} wqgo_buffer;
 
-// Where keys come from: a queue; or, if it is one, a worker of a queue with shards.
+// The source of keys: a queue or, if it is set, a worker of a queue with shards.
 typedef struct wqgo_source {
   wq_queue queue;
   wq_worker worker;
@@ -131,23 +131,24 @@ typedef struct wqgo_source {
 static inline wqgo_result wqgo_taken(wq_code code, const wq_error* error) {
   const wqgo_result none = {code, 0, NULL};
   return code == WQ_TIMED_OUT ? none
-                              : wqgo_result_of(code, 0, error);  // Nothing special: no message.
+                              : wqgo_result_of(code, 0, error);  // Frequent, so without a message.
 }
 
-// The next key, without waiting; its bytes in `room`.
-static inline wqgo_result wqgo_get(wqgo_source from, wqgo_room* room) {
+// Takes the next key, without waiting; writes its bytes to `buffer`.
+static inline wqgo_result wqgo_get(wqgo_source from, wqgo_buffer* buffer) {
   wq_error error;
-  const wq_code code = from.worker.handle != 0 ? wq_worker_get(from.worker, 0, &room->bytes, &error)
-                                               : wq_queue_get(from.queue, 0, &room->bytes, &error);
+  const wq_code code = from.worker.handle != 0
+                           ? wq_worker_get(from.worker, 0, &buffer->bytes, &error)
+                           : wq_queue_get(from.queue, 0, &buffer->bytes, &error);
   return wqgo_taken(code, &error);
 }
 
-// The same for at most `max` keys: a key list in `room`.
-static inline wqgo_result wqgo_get_batch(wqgo_source from, size_t max, wqgo_room* room) {
+// Takes at most `max` keys, without waiting; writes a key list to `buffer`.
+static inline wqgo_result wqgo_get_batch(wqgo_source from, size_t max, wqgo_buffer* buffer) {
   wq_error error;
   const wq_code code =
       from.worker.handle != 0
-          ? wq_worker_get_batch(from.worker, max, 0, &room->bytes, &room->count, &error)
-          : wq_queue_get_batch(from.queue, max, 0, &room->bytes, &room->count, &error);
+          ? wq_worker_get_batch(from.worker, max, 0, &buffer->bytes, &buffer->count, &error)
+          : wq_queue_get_batch(from.queue, max, 0, &buffer->bytes, &buffer->count, &error);
   return wqgo_taken(code, &error);
 }

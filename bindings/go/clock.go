@@ -1,5 +1,7 @@
 package wq
 
+// This file has the clock for tests.
+
 // #include "clock.h"
 import "C"
 
@@ -10,16 +12,16 @@ import (
 	"unsafe"
 )
 
-// ManualClock is a clock for tests: it stands still until it is told otherwise. Delays, pauses and
-// limiters of the stores that have it (StoreOptions.Clock) go by it; timeouts of calls do not.
+// ManualClock is a clock for tests: its time changes only by Advance. Delays, pauses and limiters
+// of the stores that use it (StoreOptions.Clock) follow it; timeouts of calls do not.
 type ManualClock struct {
 	c *C.wqgo_clock // In C's memory, where its threads read it.
 
 	mu     sync.Mutex
-	stores map[C.wq_store]bool // A set: the open ones.
+	stores map[C.wq_store]bool // The set of open stores.
 }
 
-// NewManualClock makes one that shows this time.
+// NewManualClock returns a clock that shows this time.
 func NewManualClock(now time.Time) *ManualClock {
 	c := (*C.wqgo_clock)(C.calloc(1, C.sizeof_wqgo_clock))
 	c.steady_us, c.wall_us = 1_000_000_000, C.int64_t(now.UnixMicro())
@@ -28,22 +30,23 @@ func NewManualClock(now time.Time) *ManualClock {
 	return clock
 }
 
-// Now is what it shows.
+// Now returns the clock's time.
 func (m *ManualClock) Now() time.Time {
 	defer runtime.KeepAlive(m)
 	return time.UnixMicro(int64(C.wqgo_wall_us(unsafe.Pointer(m.c))))
 }
 
-// Advance lets time pass: what is due by then comes, soon after. It panics if d is negative.
+// Advance moves the time forward; keys that become due are ready soon after. It panics if d is
+// negative.
 func (m *ManualClock) Advance(d time.Duration) {
 	if d < 0 {
 		panic("wq: a clock does not go back")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	C.wqgo_pass(m.c, microseconds(d))
+	C.wqgo_advance(m.c, microseconds(d))
 	for store := range m.stores {
-		C.wq_store_clock_changed(store, nil) // Of a closed one: nobody waits.
+		C.wq_store_clock_changed(store, nil) // Fails for a closed store, where no call waits.
 	}
 }
 

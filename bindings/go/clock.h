@@ -1,4 +1,4 @@
-// A clock that Go sets, and the threads of the library read without a call into Go.
+// A clock that Go sets, and that the threads of the library read without a call into Go.
 // Threading: thread-safe.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "metrics.h"
 
 typedef struct wqgo_clock {
-  int64_t steady_us;  // Both: atomically.
+  int64_t steady_us;  // Both are accessed atomically.
   int64_t wall_us;
 } wqgo_clock;
 
@@ -18,7 +18,7 @@ static inline int64_t wqgo_steady_us(void* clock) {
 static inline int64_t wqgo_wall_us(void* clock) {
   return __atomic_load_n(&((wqgo_clock*)clock)->wall_us, __ATOMIC_SEQ_CST);
 }
-static inline void wqgo_pass(wqgo_clock* clock, int64_t us) {
+static inline void wqgo_advance(wqgo_clock* clock, int64_t us) {
   __atomic_fetch_add(&clock->steady_us, us, __ATOMIC_SEQ_CST);
   __atomic_fetch_add(&clock->wall_us, us, __ATOMIC_SEQ_CST);
 }

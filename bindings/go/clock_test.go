@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clockedQueue is a queue whose time is the test's.
+// clockedQueue returns a queue with a manual clock.
 func clockedQueue(t *testing.T, options QueueOptions[string]) (*ManualClock, *Queue[string]) {
 	t.Helper()
 	clock := NewManualClock(time.UnixMicro(1_700_000_000_000_000))
@@ -38,7 +38,7 @@ func TestDelaysGoByTheClock(t *testing.T) {
 	}
 }
 
-func TestADelayThatWasShortenedComesOnce(t *testing.T) {
+func TestAShortenedDelayEndsOnce(t *testing.T) {
 	clock, q := clockedQueue(t, QueueOptions[string]{})
 	for _, delays := range [][]time.Duration{{50, 70}, {50, 30}} {
 		for _, d := range delays {
@@ -65,7 +65,7 @@ func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
 	}
 }
 
-// What client-go's own test of its rate limiting queue wants, with its numbers.
+// The expectations and numbers of client-go's own test of its rate limiting queue.
 func TestRateLimitedDelaysGrowAndAreForgotten(t *testing.T) {
 	clock, q := clockedQueue(t, QueueOptions[string]{Backoff: Exponential(time.Millisecond, time.Second)})
 	fail := func(item string, delay time.Duration) {
@@ -106,7 +106,7 @@ func TestAClockOutlivesItsStores(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Fatal("it went back")
+			t.Fatal("the clock went back")
 		}
 	}()
 	clock.Advance(-1)

@@ -1,5 +1,7 @@
 package wq
 
+// This file converts between items and keys.
+
 import (
 	"fmt"
 	"reflect"
@@ -8,16 +10,17 @@ import (
 	"unsafe"
 )
 
-// Codec says which bytes stand for an item on disk, and in wqctl. Equal items must have equal keys,
-// and Decode(Encode(item)) must be item. A key is 1 byte to QueueOptions.MaxKeyBytes of any bytes.
+// Codec converts between items and their keys, the bytes that are on disk and in wqctl. Equal items
+// must have equal keys, and Decode(Encode(item)) must be item. A key is 1 to
+// QueueOptions.MaxKeyBytes bytes.
 type Codec[T comparable] interface {
 	Encode(item T) (key string, err error)
 	Decode(key string) (item T, err error)
 }
 
-// NamespacedName is what a reconcile.Request holds. Its key is "namespace/name", or "name" alone where
-// there is no namespace: kubectl's and client-go's way of writing it. A name may have a slash, a
-// namespace may not.
+// NamespacedName is the content of a reconcile.Request. Its key is "namespace/name", or "name"
+// without a namespace, as kubectl and client-go write it. A name may have a slash, a namespace may
+// not.
 type NamespacedName struct {
 	Namespace string
 	Name      string
@@ -36,16 +39,16 @@ func parseNamespacedName(key string) (NamespacedName, error) {
 	if slash >= 0 {
 		n = NamespacedName{Namespace: key[:slash], Name: key[slash+1:]}
 	}
-	if n.String() != key { // Done would ask for another key than the one that is held.
+	if n.String() != key { // Done would name another key than the held one.
 		return n, fmt.Errorf("%q is not how its namespace and name are written", key)
 	}
 	return n, nil
 }
 
-// DefaultCodec is the codec of strings, of integers (in decimal), and of structs that hold a Namespace and
-// a Name, both strings and nothing else, at any depth of embedding: reconcile.Request and
-// types.NamespacedName, without importing them. InvalidArgument: T is none of these; a Codec of its own is
-// needed.
+// DefaultCodec returns the codec of strings, of integers (in decimal), and of structs with exactly
+// a Namespace and a Name, both strings, at any depth of embedding: reconcile.Request and
+// types.NamespacedName, without importing them. InvalidArgument: T is none of these and needs its
+// own Codec.
 func DefaultCodec[T comparable]() (Codec[T], error) {
 	var zero T
 	t := reflect.TypeOf(zero)
@@ -62,13 +65,13 @@ func DefaultCodec[T comparable]() (Codec[T], error) {
 		"items of %v need a Codec: they are no strings, no integers, nor a Namespace and a Name", t))
 }
 
-// stringCodec is of T whose kind is string: its bytes are the key.
+// stringCodec is for T of kind string: its bytes are the key.
 type stringCodec[T comparable] struct{}
 
 func (stringCodec[T]) Encode(item T) (string, error) { return *(*string)(unsafe.Pointer(&item)), nil }
 func (stringCodec[T]) Decode(key string) (T, error)  { return *(*T)(unsafe.Pointer(&key)), nil }
 
-// integerCodec is of T whose kind is one of the integers.
+// integerCodec is for T of an integer kind.
 type integerCodec[T comparable] struct{}
 
 func (integerCodec[T]) Encode(item T) (string, error) {
@@ -90,13 +93,13 @@ func (c integerCodec[T]) Decode(key string) (item T, err error) {
 		n, err = strconv.ParseUint(key, 10, v.Type().Bits())
 		v.SetUint(n)
 	}
-	if back, _ := c.Encode(item); err == nil && back != key { // Done would ask for another key.
+	if back, _ := c.Encode(item); err == nil && back != key { // Done would name another key.
 		err = fmt.Errorf("%q is not how this number is written", key)
 	}
 	return item, err
 }
 
-// isNamespacedName tells whether t is laid out as NamespacedName is, with the same names.
+// isNamespacedName reports whether t has the layout and field names of NamespacedName.
 func isNamespacedName(t reflect.Type) bool {
 	for t.Kind() == reflect.Struct && t.NumField() == 1 {
 		t = t.Field(0).Type
@@ -112,7 +115,7 @@ func isNamespacedName(t reflect.Type) bool {
 	return true
 }
 
-// namespacedNameCodec is of T for which isNamespacedName was found true.
+// namespacedNameCodec is for T that isNamespacedName accepts.
 type namespacedNameCodec[T comparable] struct{}
 
 func (namespacedNameCodec[T]) Encode(item T) (string, error) {

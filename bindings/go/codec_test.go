@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// roundTrip checks that the key of an item is as given, and leads back to it.
+// roundTrip checks that the item has this key, and that the key decodes to the item.
 func roundTrip[T comparable](t *testing.T, item T, want string) {
 	t.Helper()
 	codec, err := DefaultCodec[T]()
@@ -69,9 +69,9 @@ func TestANamespaceWithASlashHasNoKey(t *testing.T) {
 	must(t, err)
 	_, err = codec.Encode(request{namespacedName{"a/b", "c"}})
 	wantCode(t, err, InvalidArgument)
-	_, err = codec.Decode("/node") // It would be "node" on its way back.
+	_, err = codec.Decode("/node") // It would be encoded as "node".
 	if err == nil {
-		t.Fatal("it was taken")
+		t.Fatal("the key was accepted")
 	}
 }
 
@@ -91,7 +91,7 @@ func TestOtherTypesNeedACodec(t *testing.T) {
 
 func second[V any](_ V, err error) error { return err }
 
-// numbers is a codec of a user.
+// numbers is a user's codec.
 type numbers struct{}
 
 func (numbers) Encode(item int) (string, error) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A process that adds, works and fails is killed with SIGKILL. What it was told is done, is done.
+// A process that adds, works and fails is killed with SIGKILL. No acknowledged call is lost.
 
 const childStore = "WQ_GO_CRASH_STORE"
 
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child says what was acknowledged, until it is killed.
+// child prints the acknowledged number, until it is killed.
 func child(dir string) {
 	fail := func(err error) {
 		if err != nil {
@@ -36,7 +36,7 @@ func child(dir string) {
 	fail(err)
 	go func() {
 		for {
-			if _, shutdown := q.Get(); shutdown { // Held for ever.
+			if _, shutdown := q.Get(); shutdown { // Never done.
 				return
 			}
 		}
@@ -61,7 +61,8 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	}
 }
 
-// killChild runs it until it has said so many lines; what it said last is returned.
+// killChild runs the child until it has printed this many lines, kills it, and returns its last
+// number.
 func killChild(t *testing.T, dir string, lines int) int {
 	t.Helper()
 	command := exec.Command(os.Args[0])
@@ -70,17 +71,17 @@ func killChild(t *testing.T, dir string, lines int) int {
 	must(t, err)
 	must(t, command.Start())
 	last := -1
-	for said := bufio.NewScanner(out); said.Scan(); {
-		n, err := strconv.Atoi(said.Text())
+	for printed := bufio.NewScanner(out); printed.Scan(); {
+		n, err := strconv.Atoi(printed.Text())
 		if err != nil {
-			t.Fatal(said.Text())
+			t.Fatal(printed.Text())
 		}
 		if last = n; last == lines {
 			must(t, command.Process.Kill())
 		}
 	}
 	if err := command.Wait(); err == nil {
-		t.Fatal("it ended by itself")
+		t.Fatal("the child ended by itself")
 	}
 	return last
 }

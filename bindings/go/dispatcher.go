@@ -1,5 +1,7 @@
 package wq
 
+// This file hands a queue's keys to the goroutines that wait in Get.
+
 // #include "border.h"
 import "C"
 
@@ -10,35 +12,33 @@ import (
 	"sync/atomic"
 )
 
-// dispatcher hands a queue's keys to the Gets that wait for one: parked goroutines, none of which
-// costs a thread. It takes a key only on behalf of a Get that is waiting, so no key is held that
-// nobody asked for.
+// dispatcher hands a queue's keys to waiting Gets: goroutines, none of which holds a thread. It
+// takes keys only for Gets that wait, so that no key is held without a caller.
 //
-// A look is a call into the queue that does not block. One that finds no key asks the queue for a
-// notification (readiness). Invariant: while somebody waits and nobody looks, a notification is asked
-// for.
+// A poll is a call into the queue that does not block. A poll that finds no key makes the queue
+// notify (readiness). Invariant: while a Get waits and no goroutine polls, a notification is due.
 //
-// A queue has one; with shards, each of its workers has one. It refers neither to the Store nor to the
-// Worker, so that neither is kept alive by it.
+// A queue has one dispatcher; with shards, each of its workers has one. It refers neither to the
+// Store nor to the Worker, so that it keeps neither reachable.
 type dispatcher struct {
 	from C.wqgo_source
 
-	count atomic.Int32 // waiting.Len(), for looking without the lock.
+	count atomic.Int32 // waiting.Len(), for reads without the lock.
 
 	mu      sync.Mutex
-	waiting list.List // Of *waiter, in the order in which they came.
-	looking bool      // Somebody looks; there is one at a time.
-	again   bool      // Whoever looks must look again: there was a notification meanwhile.
+	waiting list.List // Of *waiter, in the order of their calls.
+	polling bool      // A goroutine polls; at most one at a time.
+	again   bool      // There was a notification during the poll: it must be repeated.
 	closed  bool
 }
 
-// waiter is a Get that waits.
+// waiter is a waiting Get.
 type waiter struct {
 	element *list.Element // Nil: it was answered. Under mu.
-	// A look is under way that may bring it a key, so that it cannot just go. Under mu.
-	reserved bool
-	leaving  error       // Why it wants to go, but is reserved. Under mu.
-	answer   chan answer // Exactly one is sent.
+	// A running poll may answer it with a key, so it cannot leave yet. Under mu.
+	reserved  bool
+	cancelled error       // The error to answer if the poll brings no key. Under mu.
+	answer    chan answer // Receives exactly one.
 }
 
 type answer struct {
@@ -46,25 +46,25 @@ type answer struct {
 	err error
 }
 
-// At most so many keys are taken in one look.
-const maxLook = 256
+// maxPoll bounds the keys of one poll.
+const maxPoll = 256
 
-// notify looks: there was a notification.
+// notify polls, after a notification.
 func (d *dispatcher) notify() {
 	d.mu.Lock()
-	mine := d.beginLook()
+	begun := d.beginPoll()
 	d.mu.Unlock()
-	if mine {
-		d.look()
+	if begun {
+		d.poll()
 	}
 }
 
-// get waits for a key. A key that comes together with the context's end is returned.
+// get waits for a key. A key that is handed out while the context ends is returned.
 func (d *dispatcher) get(ctx context.Context) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if d.count.Load() == 0 { // Nobody is in front.
+	if d.count.Load() == 0 { // No other Get waits.
 		key, code, err := takeOne(d.from)
 		if code != TimedOut {
 			return key, err
@@ -73,14 +73,14 @@ func (d *dispatcher) get(ctx context.Context) (string, error) {
 	return d.wait(ctx)
 }
 
-// wait is get behind those who wait already.
+// wait waits for a key behind the Gets that wait already.
 func (d *dispatcher) wait(ctx context.Context) (string, error) {
 	w := d.enter()
 	select {
 	case a := <-w.answer:
 		return a.key, a.err
 	case <-ctx.Done():
-		d.leave(w, ctx.Err())
+		d.cancel(w, ctx.Err())
 		a := <-w.answer
 		return a.key, a.err
 	}
@@ -96,28 +96,28 @@ func (d *dispatcher) enter() *waiter {
 	}
 	w.element = d.waiting.PushBack(w)
 	d.count.Add(1)
-	// Behind others, it need not look: by the invariant it will be told.
-	if d.waiting.Len() == 1 && d.beginLook() {
-		go d.look()
+	// With others waiting no poll is needed: by the invariant a notification is due.
+	if d.waiting.Len() == 1 && d.beginPoll() {
+		go d.poll()
 	}
 	return w
 }
 
-// leave answers w with why, unless a key is on its way to it.
-func (d *dispatcher) leave(w *waiter, why error) {
+// cancel answers w with the error, unless a running poll brings it a key.
+func (d *dispatcher) cancel(w *waiter, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w.element == nil {
 		return
 	}
 	if w.reserved {
-		w.leaving = why
+		w.cancelled = err
 		return
 	}
-	d.reply(w, answer{err: why})
+	d.reply(w, answer{err: err})
 }
 
-// reply ends w's waiting. REQUIRES: mu; w was not answered.
+// reply ends w's wait. REQUIRES: mu; w was not answered.
 func (d *dispatcher) reply(w *waiter, a answer) {
 	d.waiting.Remove(w.element)
 	w.element = nil
@@ -125,18 +125,19 @@ func (d *dispatcher) reply(w *waiter, a answer) {
 	w.answer <- a
 }
 
-// beginLook returns whether the caller must look: otherwise somebody else does so. REQUIRES: mu.
-func (d *dispatcher) beginLook() bool {
-	if d.looking {
+// beginPoll reports whether the caller must poll. If a poll is running, that one is repeated
+// instead. REQUIRES: mu.
+func (d *dispatcher) beginPoll() bool {
+	if d.polling {
 		d.again = true
 		return false
 	}
-	d.looking = true
+	d.polling = true
 	return true
 }
 
-// look brings keys to those who wait, until there is none, or nobody waits. REQUIRES: beginLook.
-func (d *dispatcher) look() {
+// poll answers waiting Gets with keys, until no key is queued or no Get waits. REQUIRES: beginPoll.
+func (d *dispatcher) poll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for !d.closed {
@@ -148,22 +149,22 @@ func (d *dispatcher) look() {
 		d.mu.Unlock()
 		keys, code, err := takeMany(d.from, len(reserved))
 		d.mu.Lock()
-		d.bring(reserved, keys, err)
+		d.deliver(reserved, keys, err)
 		if code == TimedOut && !d.again {
-			break // A notification is asked for.
+			break // A notification is due.
 		}
 	}
-	d.looking = false
+	d.polling = false
 	if d.closed {
 		d.replyClosed()
 	}
 }
 
-// reserve returns those for whom the next look is. REQUIRES: mu.
+// reserve returns the waiters that the next poll is for. REQUIRES: mu.
 func (d *dispatcher) reserve() []*waiter {
 	n := d.waiting.Len()
-	if n > maxLook {
-		n = maxLook
+	if n > maxPoll {
+		n = maxPoll
 	}
 	reserved := make([]*waiter, 0, n)
 	for e := d.waiting.Front(); e != nil && len(reserved) < n; e = e.Next() {
@@ -174,8 +175,9 @@ func (d *dispatcher) reserve() []*waiter {
 	return reserved
 }
 
-// bring ends a look: keys go to the first who wait, an error to all. REQUIRES: mu.
-func (d *dispatcher) bring(reserved []*waiter, keys []string, err error) {
+// deliver ends a poll: it answers the first waiters with the keys, and all with an error. REQUIRES:
+// mu.
+func (d *dispatcher) deliver(reserved []*waiter, keys []string, err error) {
 	for i, w := range reserved {
 		w.reserved = false
 		switch {
@@ -183,30 +185,30 @@ func (d *dispatcher) bring(reserved []*waiter, keys []string, err error) {
 			d.reply(w, answer{key: keys[i]})
 		case err != nil:
 			d.reply(w, answer{err: err})
-		case w.leaving != nil:
-			d.reply(w, answer{err: w.leaving})
+		case w.cancelled != nil:
+			d.reply(w, answer{err: w.cancelled})
 		}
 	}
 }
 
-// close ends every waiting, but for those whom a look under way brings a key.
+// close ends every wait, except of waiters that a running poll brings a key.
 func (d *dispatcher) close() {
 	d.mu.Lock()
 	d.closed = true
-	if !d.looking { // Otherwise keys may be on their way; then the look ends it.
+	if !d.polling { // A running poll may bring keys; it calls replyClosed at its end.
 		d.replyClosed()
 	}
 	d.mu.Unlock()
 }
 
-// replyClosed answers all. REQUIRES: mu.
+// replyClosed answers every waiter. REQUIRES: mu.
 func (d *dispatcher) replyClosed() {
 	for e := d.waiting.Front(); e != nil; e = d.waiting.Front() {
 		d.reply(e.Value.(*waiter), answer{err: closedError()})
 	}
 }
 
-// getBatch waits for one key, and takes what else there is if nobody else waits.
+// getBatch waits for one key, and takes further queued keys if no other Get waits.
 func (d *dispatcher) getBatch(ctx context.Context, max int) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -223,7 +225,7 @@ func (d *dispatcher) getBatch(ctx context.Context, max int) ([]string, error) {
 	}
 	keys := []string{first}
 	if max > 1 && d.count.Load() == 0 {
-		more, _, _ := takeMany(d.from, max-1) // What it fails with, the next call does, too.
+		more, _, _ := takeMany(d.from, max-1) // The next call returns its error too.
 		keys = append(keys, more...)
 	}
 	return keys, nil

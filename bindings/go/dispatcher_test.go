@@ -69,9 +69,9 @@ func TestAThousandAddsCostNoThreads(t *testing.T) {
 		done.Add(1)
 		go func(i int) {
 			defer done.Done()
-			q.Add(strconv.Itoa(i % (adders - 1))) // One of them twice.
+			q.Add(strconv.Itoa(i % (adders - 1))) // One item is added twice.
 			if i%100 == 0 {
-				q.Add("") // Refused without harm to those that go with it.
+				q.Add("") // Refused; the Adds of the same call are made.
 			}
 		}(i)
 	}
@@ -92,7 +92,7 @@ func TestAThousandAddsCostNoThreads(t *testing.T) {
 	must(t, store.Close())
 }
 
-func TestNoItemIsTakenThatNobodyWaitsFor(t *testing.T) {
+func TestNoItemIsTakenWithoutAWaitingGet(t *testing.T) {
 	q := memoryQueue(t)
 	got := make(chan string, 1)
 	go func() { got <- take(t, q) }()
@@ -107,7 +107,7 @@ func TestNoItemIsTakenThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsLongestIsFirst(t *testing.T) {
+func TestTheLongestWaitingGetIsFirst(t *testing.T) {
 	q := memoryQueue(t)
 	const workers = 5
 	got := make([]chan string, workers)
@@ -146,8 +146,8 @@ func TestAGetEndsWithItsContext(t *testing.T) {
 	wantNext(t, q, "a")
 }
 
-// Contexts end at any instant while keys come: each key is handed out once for each time that it was
-// added, and none is held that nobody got.
+// Contexts end at any instant while keys are added: each key is handed out once for each Add, and
+// no key is held that no Get returned.
 func TestNoItemIsLostWhenContextsEnd(t *testing.T) {
 	q := memoryQueue(t)
 	const items, workers = 2000, 16
@@ -185,7 +185,7 @@ func TestNoItemIsLostWhenContextsEnd(t *testing.T) {
 	must(t, q.Err())
 }
 
-// Stores are closed while goroutines are in all kinds of calls.
+// Stores are closed during calls of all kinds.
 func TestCloseWhileInCalls(t *testing.T) {
 	for round := 0; round < 20; round++ {
 		store, err := OpenInMemory(StoreOptions{})

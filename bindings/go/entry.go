@@ -1,22 +1,24 @@
 package wq
 
+// This file has the entries of a queue as a View returns them.
+
 // #include "border.h"
 // #include "visits.h"
 import "C"
 
 import "time"
 
-// State is what an Entry is.
+// State is the state of an Entry.
 type State int32
 
 const (
-	Pending     State = C.WQ_PENDING // Queued, or held by a worker at this moment or at the crash.
+	Pending     State = C.WQ_PENDING // Queued, or held by a worker now or at the crash.
 	Delayed     State = C.WQ_DELAYED
-	Failing     State = C.WQ_FAILING // Only a failure count is kept.
+	Failing     State = C.WQ_FAILING // Only has a failure count.
 	Quarantined State = C.WQ_QUARANTINED
 )
 
-// String is wqctl's word for it.
+// String returns the state's name, as in wqctl.
 func (s State) String() string {
 	if s < Pending || s > Quarantined {
 		return "?"
@@ -24,8 +26,8 @@ func (s State) String() string {
 	return [...]string{"pending", "delayed", "failing", "quarantined"}[s]
 }
 
-// Entry is one key of a queue in one state, as it stands in a store. Keys rather than items: they may be of
-// another program.
+// Entry is one key of a queue in one state, as it is stored. It has a key rather than an item,
+// because the queue may be another program's.
 type Entry struct {
 	Key           string
 	State         State
@@ -35,12 +37,12 @@ type Entry struct {
 	Sequence      uint64        // Pending: the place in its lane; smaller is earlier.
 	AddedAt       time.Time     // Pending, delayed.
 	ReadyAt       time.Time     // Delayed.
-	Delay         time.Duration // Delayed: what was asked for.
+	Delay         time.Duration // Delayed: the requested delay.
 	QuarantinedAt time.Time
 	Failures      *Failures // Nil: none.
 }
 
-// Failures are what is kept of a key that failed.
+// Failures are the failures of a key.
 type Failures struct {
 	Count     uint64
 	First     time.Time
@@ -48,10 +50,10 @@ type Failures struct {
 	LastError string
 }
 
-// partsOfEntry is how many parts visits.h writes for an entry.
+// partsOfEntry is the number of parts that visits.h writes for an entry.
 const partsOfEntry = 4
 
-// parseEntry reads them.
+// parseEntry reads the parts of an entry.
 func parseEntry(parts []string) Entry {
 	numbers := parts[3]
 	next := func() int64 {
@@ -71,7 +73,7 @@ func parseEntry(parts []string) Entry {
 	return e
 }
 
-// timeOf is the zero time for 0, which is what does not count.
+// timeOf converts a time that visits.h wrote; 0 is the zero time.
 func timeOf(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -79,19 +81,19 @@ func timeOf(us int64) time.Time {
 	return time.UnixMicro(us)
 }
 
-// sink is where the entries of a view go.
+// sink receives the entries of a view.
 type sink struct {
 	visit    func(Entry) bool
-	more     bool // It wants them.
-	panicked any  // Why it ended with a panic, which must not go through C.
+	more     bool // The visit goes on.
+	panicked any  // The value of visit's panic, which must not unwind through C.
 }
 
-// take passes on what visits.h wrote; false: no more.
+// take passes a list of visits.h to visit; false: the visit has ended.
 func (s *sink) take(list string) bool {
 	if !s.more {
 		return false
 	}
-	s.more = false // Unless it comes to its end.
+	s.more = false // In case visit panics or returns false.
 	defer func() { s.panicked = recover() }()
 	for parts := splitKeys(list, 64); len(parts) > 0; parts = parts[partsOfEntry:] {
 		if !s.visit(parseEntry(parts)) {

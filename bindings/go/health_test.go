@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// limitFiles lets no file grow beyond the size: a disk that is full.
+// limitFiles limits the size of files, as on a full disk.
 func limitFiles(t *testing.T, limit syscall.Rlimit) {
 	t.Helper()
 	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 }
 
-func TestAFullDiskIsToldAndMended(t *testing.T) {
+func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var before syscall.Rlimit
@@ -21,14 +21,14 @@ func TestAFullDiskIsToldAndMended(t *testing.T) {
 	defer limitFiles(t, before)
 
 	dir := t.TempDir() + "/store"
-	told := make(chan error, 2)
+	reported := make(chan error, 2)
 	inside := make(chan error, 2)
 	var store *Store
 	store, err := Open(dir, StoreOptions{
-		CreateIfMissing: true, RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour, // Only when asked to.
+		CreateIfMissing: true, RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour, // Only by Recover.
 		OnHealth: func(err error) {
 			inside <- store.Close()
-			told <- err
+			reported <- err
 		}})
 	must(t, err)
 	q := openQueue(t, store, QueueOptions[string]{})
@@ -37,7 +37,7 @@ func TestAFullDiskIsToldAndMended(t *testing.T) {
 	q.Add("a")
 	wantCode(t, q.Err(), NotDurable)
 	if outcome, err := q.AddWith("b", AddOptions{}); outcome != Added {
-		t.Fatal(outcome, err) // In memory it is.
+		t.Fatal(outcome, err) // It was applied in memory.
 	}
 	if result, err := q.AddBatch([]string{"c", "d"}, AddOptions{}); result.Added != 2 || codeOf(err) != NotDurable {
 		t.Fatal(result, err)
@@ -45,14 +45,14 @@ func TestAFullDiskIsToldAndMended(t *testing.T) {
 	wantNext(t, q, "a")
 	wantCode(t, store.Health(), NotDurable)
 	wantCode(t, store.Recover(), NotDurable)
-	wantCode(t, within(t, told), NotDurable)
+	wantCode(t, within(t, reported), NotDurable)
 
 	limitFiles(t, before)
 	must(t, store.Recover())
-	must(t, within(t, told))
+	must(t, within(t, reported))
 	must(t, store.Health())
 	for i := 0; i < 2; i++ {
-		wantCode(t, within(t, inside), InvalidArgument) // Of Close: it would wait for itself.
+		wantCode(t, within(t, inside), InvalidArgument) // Close would wait for its caller.
 	}
 	must(t, store.Close())
 

@@ -1,5 +1,7 @@
 package wq
 
+// This file reads a store's metrics.
+
 // #include "metrics.h"
 import "C"
 
@@ -15,7 +17,7 @@ import (
 	"sync"
 )
 
-// MetricKind is what a series is.
+// MetricKind is the kind of a series.
 type MetricKind int32
 
 const (
@@ -24,7 +26,7 @@ const (
 	Histogram MetricKind = C.WQ_HISTOGRAM
 )
 
-// String is Prometheus' word for it.
+// String returns Prometheus's name of the kind.
 func (k MetricKind) String() string {
 	switch k {
 	case Counter:
@@ -38,28 +40,29 @@ func (k MetricKind) String() string {
 // Label is one label of a series. No label is ever a key of a queue.
 type Label struct{ Name, Value string }
 
-// Metric is one series, as it is now. The names are client-go's and controller-runtime's: docs/metrics.md.
+// Metric is the present value of one series. Its name is client-go's or controller-runtime's: see
+// docs/metrics.md.
 type Metric struct {
 	Name   string
 	Help   string
 	Kind   MetricKind
 	Labels []Label
-	Value  float64 // Of a counter since the store was opened; of a gauge.
+	Value  float64 // Of a counter, since the store was opened, or of a gauge.
 
-	// Of a histogram. Counts[i] is of the values up to Bounds[i] that are above the bound before; the last
-	// one of those above all bounds.
+	// Of a histogram. Counts[i] counts the values up to Bounds[i] that are above the bound before;
+	// the last count is of the values above all bounds.
 	Bounds []float64
 	Counts []uint64
 	Sum    float64
 }
 
-// collector is where a store's metrics are added up, in C's memory.
+// collector adds up a store's metrics in C's memory.
 type collector struct {
 	mu sync.RWMutex
-	c  *C.wqgo_metrics // Nil: nothing is measured, or the store is closed. Under mu.
+	c  *C.wqgo_metrics // Nil: no metrics, or the store is closed. Under mu.
 }
 
-// free forgets them. REQUIRES: C does not call any more.
+// free frees the metrics. REQUIRES: C makes no further call.
 func (m *collector) free() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,8 +72,9 @@ func (m *collector) free() {
 	}
 }
 
-// Metrics are all series of the store and its queues. Gauges are read now; the others were added up in C,
-// so that measuring makes no call into Go. InvalidArgument: it was opened without StoreOptions.Metrics.
+// Metrics returns all series of the store and its queues. Gauges are read now; the other series
+// were added up in C, so that measuring makes no call into Go. InvalidArgument: the store was
+// opened without StoreOptions.Metrics.
 func (s *Store) Metrics() ([]Metric, error) {
 	if !s.measured {
 		return nil, newError(InvalidArgument, "the store was opened without Metrics")
@@ -93,7 +97,7 @@ func (s *Store) Metrics() ([]Metric, error) {
 	return all, err
 }
 
-// parseMetric reads what metrics.h wrote, and returns the rest.
+// parseMetric reads a series that metrics.h wrote, and returns the remaining parts.
 func parseMetric(parts []string) (Metric, []string) {
 	m := Metric{Name: parts[0], Help: parts[1], Kind: MetricKind(number(parts[2]))}
 	labels := int(number(parts[3]))
@@ -116,7 +120,7 @@ func parseMetric(parts []string) (Metric, []string) {
 
 func float(bytes string) float64 { return math.Float64frombits(uint64(number(bytes))) }
 
-// WriteMetrics writes them all in the text format that a Prometheus server reads (version 0.0.4):
+// WriteMetrics writes all series in the text format that a Prometheus server reads (version 0.0.4):
 //
 //	http.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) { store.WriteMetrics(w) })
 func (s *Store) WriteMetrics(to io.Writer) error {

@@ -1,6 +1,6 @@
-// The metrics of a store, collected in C: counters and histograms are added up where they happen, without a
-// call into Go, and read by it (Store.Metrics). So a call of the queue costs a few atomic additions more.
-// Threading: wqgo_add and wqgo_observe by many threads; the rest under `mu`.
+// The metrics of a store, collected in C: counters and histograms are added up without a call into
+// Go, and Store.Metrics reads them. So measuring a call of the queue costs a few atomic additions.
+// Threading: wqgo_add_to and wqgo_observe by many threads; the rest under `mu`.
 #pragma once
 
 #include <pthread.h>
@@ -10,16 +10,16 @@
 
 #include "visits.h"
 
-// One counter or histogram. Constant but for `count`, `sum` and `buckets`.
+// One counter or histogram. Constant except `count`, `sum` and `buckets`.
 typedef struct wqgo_series {
   struct wqgo_series* next;
-  wq_bytes identity;  // What wqgo_put_identity wrote.
+  wq_bytes identity;  // As written by wqgo_put_identity.
   double* bounds;
   size_t bound_count;
   int32_t kind;
   uint64_t count;     // Of a counter.
-  double sum;         // Of a histogram, as its buckets.
-  uint64_t* buckets;  // bound_count + 1.
+  double sum;         // Of a histogram.
+  uint64_t* buckets;  // Of a histogram: bound_count + 1.
 } wqgo_series;
 
 typedef struct wqgo_metrics {
@@ -46,7 +46,7 @@ static inline void wqgo_metrics_free(wqgo_metrics* metrics) {
   free(metrics);
 }
 
-// Name, help, kind, number of labels, and name and value of each.
+// Writes name, help, kind, number of labels, and the name and value of each label.
 static inline void wqgo_put_identity(wqgo_visits* visits, const wq_metric* metric,
                                      const wq_label* labels, size_t label_count) {
   wqgo_put(visits, metric->name, strlen(metric->name));
@@ -59,7 +59,7 @@ static inline void wqgo_put_identity(wqgo_visits* visits, const wq_metric* metri
   }
 }
 
-// The series of this identity, which becomes its own. REQUIRES: mu.
+// Finds the series of this identity; NULL: it does not exist. REQUIRES: mu.
 static inline wqgo_series* wqgo_find_series(const wqgo_metrics* metrics, const wq_bytes* identity) {
   wqgo_series* series = metrics->first;
   while (series != NULL && (series->identity.size != identity->size ||
@@ -122,7 +122,7 @@ static inline void wqgo_put_double(wqgo_visits* visits, double value) {
   wqgo_put(visits, (const char*)&value, sizeof value);
 }
 
-// The identity, and: of a counter its count; of a histogram its sum, its bounds and its buckets.
+// Writes the identity, and: of a counter its count; of a histogram its sum, buckets and bounds.
 static inline void wqgo_put_series(wqgo_visits* visits, const wqgo_series* series) {
   size_t offset = 0;
   const char* part = NULL;
@@ -153,7 +153,7 @@ static inline void wqgo_put_gauge(void* arg, const wq_metric* metric, const wq_l
   wqgo_put_double((wqgo_visits*)arg, value);
 }
 
-// All series of the store. REQUIRES: `metrics` is its own.
+// Writes all series of the store. REQUIRES: `metrics` is the store's.
 static inline wq_code wqgo_read_metrics(wq_store store, wqgo_metrics* metrics, wq_bytes* list,
                                         wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
@@ -165,7 +165,7 @@ static inline wq_code wqgo_read_metrics(wq_store store, wqgo_metrics* metrics, w
   return wqgo_end(wq_store_read_gauges(store, wqgo_put_gauge, &visits, error), &visits, error);
 }
 
-// What wq_store_open takes; the options are copied by it.
+// Structs that wq_store_open reads through its options, and copies.
 typedef struct wqgo_installed {
   wq_metrics metrics;
   wq_clock clock;

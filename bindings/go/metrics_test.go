@@ -15,7 +15,7 @@ func measuredStore(t *testing.T) *Store {
 	return store
 }
 
-// metric is the one of this name whose label `name` is the queue "q".
+// metric returns the series of this name whose label `name` is the queue "q".
 func metric(t *testing.T, store *Store, name string) Metric {
 	t.Helper()
 	all, err := store.Metrics()
@@ -27,7 +27,7 @@ func metric(t *testing.T, store *Store, name string) Metric {
 			}
 		}
 	}
-	t.Fatalf("there is no %s", name)
+	t.Fatalf("%s is missing", name)
 	return Metric{}
 }
 
@@ -38,7 +38,7 @@ func sum(counts []uint64) (n uint64) {
 	return n
 }
 
-func TestMetricsTellWhatHappened(t *testing.T) {
+func TestMetricsCountCalls(t *testing.T) {
 	store := measuredStore(t)
 	q := openQueue(t, store, QueueOptions[string]{})
 	var adding sync.WaitGroup
@@ -74,7 +74,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	}
 }
 
-// As in client-go: AddAfter and AddRateLimited are retries, whatever the delay; Adds of any kind are not.
+// As in client-go, AddAfter and AddRateLimited are retries, whatever the delay; other Adds are not.
 func TestOnlyAddsWithADelayAreRetries(t *testing.T) {
 	store := measuredStore(t)
 	q := openQueue(t, store, QueueOptions[string]{Order: TwoLanes, GroupOf: func(string) string { return "g" }})
@@ -108,7 +108,7 @@ func TestMetricsAreWrittenForPrometheus(t *testing.T) {
 		"# TYPE workqueue_work_duration_seconds histogram",
 	} {
 		if strings.Count(text.String(), line+"\n") != 1 {
-			t.Errorf("%q is there %d times", line, strings.Count(text.String(), line))
+			t.Errorf("%q was written %d times", line, strings.Count(text.String(), line))
 		}
 	}
 	for _, part := range []string{"\nworkqueue_adds_total{", `le="+Inf"} 1`, "\nworkqueue_work_duration_seconds_count{",
@@ -119,7 +119,7 @@ func TestMetricsAreWrittenForPrometheus(t *testing.T) {
 	}
 }
 
-func TestASeriesIsWrittenAsItsTextFormatSays(t *testing.T) {
+func TestASeriesIsWrittenInTheTextFormat(t *testing.T) {
 	var text strings.Builder
 	Metric{Name: "h", Kind: Histogram, Labels: []Label{{"l", "a\\b\"c\nd"}}, Bounds: []float64{0.5, 1e-8},
 		Counts: []uint64{1, 0, 2}, Sum: 3.5}.write(&text)
@@ -136,7 +136,7 @@ c 7
 	}
 }
 
-func TestMetricsOfNoneAndOfAClosedStore(t *testing.T) {
+func TestMetricsOfAnUnmeasuredAndOfAClosedStore(t *testing.T) {
 	wantCode(t, second(memoryStore(t).Metrics()), InvalidArgument)
 	store, err := OpenInMemory(StoreOptions{Metrics: true})
 	must(t, err)

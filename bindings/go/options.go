@@ -1,25 +1,28 @@
 package wq
 
+// This file has the options of stores, queues and Adds.
+
 // #include "border.h"
 import "C"
 
 import (
 	"math"
 	"time"
+	"unsafe"
 )
 
-// Durability is how far a call's effect has got when the call returns.
+// Durability is how durable a call's effect is when the call returns.
 type Durability int32
 
 const (
 	// DefaultDurability of a call is the queue's; of a queue it is Process; of a flush it is Power.
 	DefaultDurability Durability = C.WQ_DEFAULT_DURABILITY
-	Async             Durability = C.WQ_ASYNC   // In memory, and on its way.
+	Async             Durability = C.WQ_ASYNC   // In memory; a background writer takes it at once.
 	Process           Durability = C.WQ_PROCESS // Survives kill -9.
 	Power             Durability = C.WQ_POWER   // Survives a power cut.
 )
 
-// Order is which of the queued keys is handed out next.
+// Order is the order in which a queue hands out its keys.
 type Order int32
 
 const (
@@ -30,7 +33,7 @@ const (
 	Fair       Order = C.WQ_ORDER_FAIR       // Round robin over the groups.
 )
 
-// Lane is a key's lane, or priority: higher ones are handed out first.
+// Lane is a key's lane, or priority: keys of higher lanes are handed out first.
 type Lane int32
 
 const (
@@ -38,20 +41,21 @@ const (
 	SlowLane Lane = C.WQ_SLOW_LANE
 )
 
-// StoreOptions is what Open takes; the zero value opens a store that is there.
+// StoreOptions are the options of Open; the zero value opens an existing store.
 type StoreOptions struct {
-	CreateIfMissing    bool          // Make a new store where there is none.
-	ErrorIfExists      bool          // Refuse one that is there.
-	FlushInterval      time.Duration // What nobody waits for is written this often; 0: 10 ms.
-	MaxWALBytes        uint64        // 0: 64 MiB.
-	WriteBufferBytes   uint64        // 0: 24 MiB.
-	MaxBatchBytes      uint64        // 0: 8 MiB.
-	RecoveryBackoffMin time.Duration // After a failed write: the first attempt to mend the store; 0: 100 ms.
-	RecoveryBackoffMax time.Duration // 0: 30 s.
-	// OnHealth is called when the store failed, with NotDurable and why, and when it is mended, with
-	// nil. The next attempt to mend it waits until it returns. It must not close the store, or mend it.
+	CreateIfMissing    bool          // Creates the store if the directory has none.
+	ErrorIfExists      bool          // Refuses an existing store.
+	FlushInterval      time.Duration // Bounds how long a write that no call waits for is deferred; 0: 10 ms.
+	MaxWALBytes        uint64        // Bounds the write-ahead log, and so the time of recovery; 0: 64 MiB.
+	WriteBufferBytes   uint64        // Flushes unflushed records at this size; 0: 24 MiB.
+	MaxBatchBytes      uint64        // Makes Adds wait for a slow disk at this size; 0: 8 MiB.
+	RecoveryBackoffMin time.Duration // The wait before the first attempt to recover a failed store; 0: 100 ms.
+	RecoveryBackoffMax time.Duration // The longest wait between attempts; 0: 30 s.
+	// OnHealth is called when the store fails, with NotDurable and the failure, and when it has
+	// recovered, with nil. The next attempt waits until it returns. It must call neither Close nor
+	// Recover.
 	OnHealth func(err error)
-	Metrics  bool         // Measure what Store.Metrics and Store.WriteMetrics tell.
+	Metrics  bool         // Measures the metrics of Store.Metrics and Store.WriteMetrics.
 	Clock    *ManualClock // For tests. Nil: the machine's clocks.
 }
 
@@ -66,7 +70,7 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 		{"RecoveryBackoffMin", o.RecoveryBackoffMin, &out.recovery_backoff_min_ms},
 		{"RecoveryBackoffMax", o.RecoveryBackoffMax, &out.recovery_backoff_max_ms},
 	} {
-		ms := (d.from + time.Millisecond - 1) / time.Millisecond // 0 is the default: never round to it.
+		ms := (d.from + time.Millisecond - 1) / time.Millisecond // Rounded up, as 0 is the default.
 		if d.from < 0 || ms > math.MaxUint32 {
 			return out, newError(InvalidArgument, d.name+" is out of range")
 		}
@@ -83,48 +87,81 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 
 // RateLimiter is the shape of client-go's workqueue.TypedRateLimiter.
 type RateLimiter[T comparable] interface {
-	When(item T) time.Duration // How long an item that failed once more waits.
+	When(item T) time.Duration // Returns the delay of an item for one more failure.
 	Forget(item T)
 	NumRequeues(item T) int
 }
 
-// QueueOptions is what OpenQueue takes; the zero value is client-go's queue, durable.
+// QueueOptions are the options of OpenQueue; the zero value is client-go's queue, durable.
 type QueueOptions[T comparable] struct {
-	// Codec says which bytes stand for an item. Nil: DefaultCodec.
+	// Codec converts between items and keys. Nil: DefaultCodec.
 	Codec Codec[T]
-	// Limiter is asked by AddRateLimited how long an item waits, and told by Forget. Its own counts live
-	// as long as the process. Nil: Backoff, whose count is the queue's, and survives restarts.
+	// Limiter decides the delay of AddRateLimited; Forget calls its Forget. Its own counts are lost
+	// with the process. Nil: Backoff, whose count is the queue's and survives restarts.
 	Limiter RateLimiter[T]
-	// Backoff is asked where there is no Limiter. Nil: Exponential(5 ms, 1000 s) as client-go's.
+	// Backoff decides the delay if Limiter is nil. Nil: Exponential(5 ms, 1000 s), as in client-go.
 	Backoff *Backoff
-	// GroupOf is an item's group, for Order Fair and for Shards: its tenant, its namespace, the node that it
-	// runs on. At most 1024 bytes.
+	// GroupOf returns an item's group, for Order Fair and for Shards: its tenant, its namespace,
+	// the node that it runs on. At most 1024 bytes.
 	GroupOf func(item T) string
 
-	MustExist       bool // NotFound where the store has no queue of this name, not a new one.
+	MustExist       bool // Fails with NotFound instead of creating a missing queue.
 	Order           Order
 	Lanes           []Lane // Of Order Lanes.
-	ReAddRaisesLane bool   // An Add of a queued key moves it to a higher lane only, not to any.
-	StarvationBound uint32 // After so many keys of higher lanes comes one of a lower; 0: never.
-	// Items are spread over so many shards by their group, those without one by their key, and handed out
-	// by Join alone: of each shard one at a time. It may be another number than last time; 0: none.
+	ReAddRaisesLane bool   // An Add moves a queued key only to a higher lane, not to a lower one.
+	StarvationBound uint32 // Of this many hand-outs at least one is from a lower lane; 0: no bound.
+	// Shards spreads items over this many shards by their group, or without a group by their key.
+	// Items are handed out by Join only, one of each shard at a time. It may differ from the last
+	// opening's; 0: none.
 	Shards      int
-	MaxRequeues uint64 // A key that failed more often is quarantined; 0: none is.
-	// An Add of a quarantined key releases it; otherwise it stays there, and Outcome is Held.
+	MaxRequeues uint64 // A key that failed more often is quarantined; 0: never.
+	// AddReleasesQuarantined makes an Add of a quarantined key release it; otherwise Outcome is
+	// Held.
 	AddReleasesQuarantined bool
-	AddCancelsDelay        bool
+	AddCancelsDelay        bool       // An Add of a delayed key cancels its delay.
 	Durability             Durability // Of calls that name none.
 	MaxKeyBytes            int        // 0: 4096.
 }
 
-// AddOptions is how AddWith and AddBatch add; the zero value is Add.
+func (o QueueOptions[T]) toC(a *arena) (*C.wq_queue_options, error) {
+	out := (*C.wq_queue_options)(a.zeroed(1, C.sizeof_wq_queue_options))
+	if o.MaxKeyBytes < 0 {
+		return nil, newError(InvalidArgument, "MaxKeyBytes is out of range")
+	}
+	out.size = C.sizeof_wq_queue_options
+	out.must_exist = toInt(o.MustExist)
+	out.order = C.int32_t(o.Order)
+	if len(o.Lanes) > 0 {
+		lanes := (*C.int32_t)(a.zeroed(len(o.Lanes), C.sizeof_int32_t))
+		for i, to := 0, unsafe.Slice(lanes, len(o.Lanes)); i < len(to); i++ {
+			to[i] = C.int32_t(o.Lanes[i])
+		}
+		out.lanes = lanes
+		out.lane_count = C.size_t(len(o.Lanes))
+	}
+	out.re_add = toInt(o.ReAddRaisesLane)
+	if o.Shards < 0 || o.Shards > math.MaxUint16 {
+		return nil, newError(InvalidArgument, "Shards is out of range")
+	}
+	out.shards = C.uint32_t(o.Shards)
+	out.starvation_bound = C.uint32_t(o.StarvationBound)
+	out.quarantined_add = toInt(o.AddReleasesQuarantined)
+	out.max_requeues = C.uint64_t(o.MaxRequeues)
+	out.durability = C.int32_t(o.Durability)
+	out.add_cancels_delay = toInt(o.AddCancelsDelay)
+	out.max_key_bytes = C.size_t(o.MaxKeyBytes)
+	out.limiter = o.Backoff.toC(a)
+	return out, nil
+}
+
+// AddOptions are the options of AddWith and AddBatch; the zero value is Add.
 type AddOptions struct {
 	Lane       *Lane // Nil: the key's present lane, or FastLane.
 	Durability Durability
-	// The rest is for AddWith alone.
+	// The other fields are for AddWith only.
 	After       time.Duration // More than 0: as AddAfter.
-	RateLimited bool          // As AddRateLimited; After is not looked at.
-	Failure     error         // Why, for RateLimited: kept with the key, shown by wqctl.
+	RateLimited bool          // As AddRateLimited; After is ignored.
+	Failure     error         // The failure, for RateLimited: kept with the key, shown by wqctl.
 }
 
 func (o AddOptions) toC() C.wqgo_add_options {
@@ -137,7 +174,7 @@ func (o AddOptions) toC() C.wqgo_add_options {
 	return out
 }
 
-// InLane is for AddOptions.Lane: AddOptions{Lane: wq.InLane(wq.SlowLane)}.
+// InLane returns a pointer for AddOptions.Lane: AddOptions{Lane: wq.InLane(wq.SlowLane)}.
 func InLane(lane Lane) *Lane { return &lane }
 
 func toInt(b bool) C.int32_t {
@@ -147,7 +184,7 @@ func toInt(b bool) C.int32_t {
 	return 0
 }
 
-// microseconds rounds up: a delay is never shorter than asked for.
+// microseconds rounds up, so that a delay is never shorter than asked for.
 func microseconds(d time.Duration) C.int64_t {
 	us := int64(d / time.Microsecond)
 	if d%time.Microsecond > 0 {

@@ -1,25 +1,27 @@
 package wq
 
+// This file runs loops on several goroutines.
+
 import (
 	"context"
 	"sync"
 	"sync/atomic"
 )
 
-// DoWorkPieceFunc does the piece of this number.
+// DoWorkPieceFunc runs the piece of this number.
 type DoWorkPieceFunc func(piece int)
 
 type parallelizeOptions struct{ chunkSize int }
 
-// Options are of ParallelizeUntil, as in client-go.
+// Options is an option of ParallelizeUntil, named as in client-go.
 type Options func(*parallelizeOptions)
 
-// WithChunkSize lets a worker take so many pieces at a time, which costs less for tiny ones.
+// WithChunkSize makes a worker take c pieces at a time, which costs less for tiny pieces.
 func WithChunkSize(c int) Options { return func(o *parallelizeOptions) { o.chunkSize = c } }
 
-// ParallelizeUntil does the pieces 0 to pieces - 1, each once, by at most so many goroutines, and returns
-// when these have ended: all pieces are done, or the context was and no further one is begun. It has the
-// shape of client-go's, and nothing to do with stores.
+// ParallelizeUntil runs the pieces 0 to pieces - 1, each once, on at most this many goroutines, and
+// returns when these have ended: all pieces were run, or the context ended and no further piece
+// begins. It has the shape of client-go's function, and uses no store.
 func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWorkPieceFunc, opts ...Options) {
 	var o parallelizeOptions
 	for _, option := range opts {

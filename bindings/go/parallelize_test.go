@@ -37,6 +37,6 @@ func TestPiecesEndWithTheContext(t *testing.T) {
 		}
 	}, WithChunkSize(7))
 	if n := done.Load(); n < 10 || n > 11 {
-		t.Fatalf("%d were done", n)
+		t.Fatalf("%d pieces were done", n)
 	}
 }

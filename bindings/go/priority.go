@@ -1,5 +1,7 @@
 package wq
 
+// This file has the queue in the shape of controller-runtime's PriorityQueue.
+
 import (
 	"math"
 	"time"
@@ -14,19 +16,19 @@ type PriorityOptions interface {
 	}
 }
 
-// PriorityQueue is a queue with the shape of controller-runtime's priorityqueue.PriorityQueue[T], where O
-// is its AddOpts. An item that is added again has the higher of its priorities.
+// PriorityQueue is a queue with the shape of controller-runtime's priorityqueue.PriorityQueue[T],
+// where O is its AddOpts. An item that is added again keeps the higher of its priorities.
 //
 //	wq.OpenPriorityQueue[reconcile.Request, priorityqueue.AddOpts](store, name, wq.QueueOptions[reconcile.Request]{})
 type PriorityQueue[T comparable, O PriorityOptions] struct {
 	*Queue[T]
 }
 
-// KeepPriority is what GetWithPriority says: an item that is added with it keeps the priority that it
-// has, which the queue knows.
+// KeepPriority is the priority that GetWithPriority returns: an item that is added with it keeps
+// its priority, which the queue stores.
 const KeepPriority = math.MinInt
 
-// OpenPriorityQueue is OpenQueue with Order Priorities and ReAddRaisesLane.
+// OpenPriorityQueue opens a queue as OpenQueue does, with Order Priorities and ReAddRaisesLane.
 func OpenPriorityQueue[T comparable, O PriorityOptions](
 	store *Store, name string, options QueueOptions[T]) (*PriorityQueue[T, O], error) {
 	options.Order = Priorities
@@ -38,7 +40,7 @@ func OpenPriorityQueue[T comparable, O PriorityOptions](
 	return &PriorityQueue[T, O]{q}, nil
 }
 
-// AddWithOpts adds the items.
+// AddWithOpts adds the items with these options.
 func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
 	o := struct {
 		After       time.Duration
@@ -48,19 +50,20 @@ func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
 	add := AddOptions{After: o.After, RateLimited: o.RateLimited, Lane: laneOf(o.Priority)}
 	if len(items) > 1 && !o.RateLimited && o.After <= 0 {
 		result, err := q.AddBatch(items, add)
-		q.faults.report(err)
+		q.failures.report(err)
 		for _, refused := range result.Refused {
-			q.faults.report(refused.Err)
+			q.failures.report(refused.Err)
 		}
 		return
 	}
 	for _, item := range items {
 		_, err := q.AddWith(item, add)
-		q.faults.report(err)
+		q.failures.report(err)
 	}
 }
 
-// laneOf is nil for KeepPriority; what no lane can be is the nearest one.
+// laneOf returns the lane of a priority; nil for KeepPriority, the nearest lane for one out of
+// range.
 func laneOf(priority *int) *Lane {
 	switch {
 	case priority == nil:
@@ -75,7 +78,7 @@ func laneOf(priority *int) *Lane {
 	return InLane(Lane(*priority))
 }
 
-// GetWithPriority is Get; the priority is KeepPriority.
+// GetWithPriority waits for an item as Get does; the priority is KeepPriority.
 func (q *PriorityQueue[T, O]) GetWithPriority() (item T, priority int, shutdown bool) {
 	item, shutdown = q.Get()
 	return item, KeepPriority, shutdown
@@ -87,14 +90,14 @@ func (q *PriorityQueue[T, O]) Add(item T) {
 	q.AddWithOpts(none, item)
 }
 
-// AddAfter is as in Queue.
+// AddAfter adds the item as Queue.AddAfter does, with priority 0.
 func (q *PriorityQueue[T, O]) AddAfter(item T, duration time.Duration) {
 	_, err := q.AddWith(item, AddOptions{After: duration, Lane: InLane(0)})
-	q.faults.report(err)
+	q.failures.report(err)
 }
 
-// AddRateLimited is as in Queue.
+// AddRateLimited adds the item as Queue.AddRateLimited does, with priority 0.
 func (q *PriorityQueue[T, O]) AddRateLimited(item T) {
 	_, err := q.AddWith(item, AddOptions{RateLimited: true, Lane: InLane(0)})
-	q.faults.report(err)
+	q.failures.report(err)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Of the shape of controller-runtime's pkg/controller/priorityqueue.
+// The shape of controller-runtime's pkg/controller/priorityqueue.
 
 type addOpts struct {
 	After       time.Duration
@@ -21,7 +21,7 @@ type priorityQueue[T comparable] interface {
 
 func at(priority int) *int { return &priority }
 
-// wantOrder gets these items, and is done with them.
+// wantOrder checks that Get returns these items, and finishes them.
 func wantOrder(t *testing.T, q priorityQueue[string], want ...string) {
 	t.Helper()
 	for _, item := range want {
@@ -61,7 +61,7 @@ func TestARequeueKeepsItsPriority(t *testing.T) {
 	item, priority, _ := q.GetWithPriority()
 	q.AddWithOpts(addOpts{RateLimited: true, Priority: &priority}, item)
 	if q.NumRequeues(item) != 1 {
-		t.Fatal("it was not counted")
+		t.Fatal("the failure was not counted")
 	}
 	q.Done(item)
 	eventually(t, "it is due", func() bool { return q.Len() == 1 })

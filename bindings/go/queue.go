@@ -1,5 +1,7 @@
 package wq
 
+// This file has the queue and the methods of client-go's workqueue.TypedRateLimitingInterface.
+
 // #include "border.h"
 import "C"
 
@@ -10,26 +12,27 @@ import (
 	"time"
 )
 
-// Queue is a durable workqueue.TypedRateLimitingInterface. Here are that interface's methods, in its
-// order; those that return errors, and those that it does not have, are in the other files.
+// Queue is a durable workqueue.TypedRateLimitingInterface. It has that interface's methods, methods
+// that return errors, and methods that the interface lacks.
 //
-// An item must be encodable, which every item of DefaultCodec is but the empty string: see Codec.
+// An item must be encodable. DefaultCodec encodes every item except the empty string: see Codec.
 type Queue[T comparable] struct {
-	store      *Store // Keeps it alive.
+	store      *Store // Keeps the store reachable.
 	handle     C.wq_queue
 	name       string
 	codec      Codec[T]
 	limiter    RateLimiter[T] // May be nil.
 	groupOf    func(item T) string
-	waits      bool // An Add waits for the disk.
+	waits      bool // Add waits for the disk.
 	readiness  *readiness
 	dispatcher *dispatcher
-	together   together
-	faults     faults
+	addBatcher addBatcher
+	failures   failures
 }
 
-// OpenQueue opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. AlreadyExists: it is open; a queue
-// is closed with its store. NotFound, InvalidArgument. Blocks: for reading its records.
+// OpenQueue opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. AlreadyExists: it is open
+// already; a queue is closed with its store. NotFound: it does not exist, and MustExist is set.
+// InvalidArgument: an invalid name or option. Blocks: for reading its records.
 func OpenQueue[T comparable](store *Store, name string, options QueueOptions[T]) (*Queue[T], error) {
 	q := &Queue[T]{
 		store: store, name: name, codec: options.Codec, limiter: options.Limiter, groupOf: options.GroupOf}
@@ -62,8 +65,8 @@ func OpenQueue[T comparable](store *Store, name string, options QueueOptions[T])
 	return q, nil
 }
 
-// NewQueue opens the queue of this name with this limiter, which may be nil. It is for where no error
-// can be returned, such as controller.Options.NewQueue, and panics where OpenQueue fails.
+// NewQueue opens the queue of this name with this limiter, which may be nil. It is for callers that
+// cannot return an error, such as controller.Options.NewQueue, and panics if OpenQueue fails.
 func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *Queue[T] {
 	q, err := OpenQueue(store, name, QueueOptions[T]{Limiter: limiter})
 	if err != nil {
@@ -72,33 +75,33 @@ func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *
 	return q
 }
 
-// NewQueueFunc is NewQueue with the very type of controller.Options.NewQueue:
+// NewQueueFunc returns NewQueue as a function of the type of controller.Options.NewQueue:
 //
 //	controller.Options{NewQueue: wq.NewQueueFunc[reconcile.Request,
 //		workqueue.TypedRateLimiter[reconcile.Request],
 //		workqueue.TypedRateLimitingInterface[reconcile.Request]](store)}
 //
-// I is an interface that *Queue[T] has: that is found out when it is called, and panics.
+// I is an interface that *Queue[T] implements; otherwise the returned function panics.
 func NewQueueFunc[T comparable, L RateLimiter[T], I any](store *Store) func(name string, limiter L) I {
 	return func(name string, limiter L) I {
 		return any(NewQueue[T](store, name, limiter)).(I)
 	}
 }
 
-// Name is the queue's.
+// Name returns the queue's name.
 func (q *Queue[T]) Name() string { return q.name }
 
-// Err is the latest failure of a call that could not return it; nil: none failed. It is kept:
-// look at Store.Health for whether the store is well now.
-func (q *Queue[T]) Err() error { return q.faults.err() }
+// Err returns the latest error of a call that does not return errors; nil: none failed. It stays
+// set: Store.Health reports the present state of the store.
+func (q *Queue[T]) Err() error { return q.failures.err() }
 
-// Errors is where failures of calls that cannot return them go, from the first Errors on. Nobody needs
-// to read it: what does not fit is left out.
-func (q *Queue[T]) Errors() <-chan error { return q.faults.errors() }
+// Errors returns a channel that receives the errors of calls that do not return them, from the
+// first call of Errors on. It need not be read: errors that do not fit are dropped.
+func (q *Queue[T]) Errors() <-chan error { return q.failures.errors() }
 
 // Add marks the item as needing work.
 func (q *Queue[T]) Add(item T) {
-	q.faults.report(q.add(item))
+	q.failures.report(q.add(item))
 }
 
 func (q *Queue[T]) add(item T) error {
@@ -111,7 +114,7 @@ func (q *Queue[T]) add(item T) error {
 		return err
 	}
 	if q.waits {
-		err = q.together.add(q.handle, key)
+		err = q.addBatcher.add(q.handle, key)
 	} else {
 		err = errorOf(C.wqgo_add(q.handle, key))
 	}
@@ -119,44 +122,44 @@ func (q *Queue[T]) add(item T) error {
 	return err
 }
 
-// Len is how many items are ready to be handed out.
+// Len returns how many items are ready to be handed out.
 func (q *Queue[T]) Len() int {
 	var n C.size_t
-	q.faults.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_len(h, &n, e) }))
+	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_len(h, &n, e) }))
 	return int(n)
 }
 
-// Get waits for the next item, which the caller holds until Done. shutdown: the queue is shutting down
-// and empty, or the store is closed, or (see Err) a call failed.
+// Get waits for the next item, which the caller holds until Done. shutdown: the queue is shutting
+// down and empty or paused, or the store is closed, or (see Err) a call failed.
 func (q *Queue[T]) Get() (item T, shutdown bool) {
 	item, err := q.GetContext(context.Background())
 	q.reportEnd(err)
 	return item, err != nil
 }
 
-// reportEnd keeps what a wait ended with, unless that is a shutdown.
+// reportEnd records the error that ended a wait, unless it is a shutdown.
 func (q *Queue[T]) reportEnd(err error) {
 	if codeOf(err) != ShuttingDown {
-		q.faults.report(err)
+		q.failures.report(err)
 	}
 }
 
-// Done says that the worker has finished with the item. If it was added meanwhile it is queued again.
-func (q *Queue[T]) Done(item T) { q.faults.report(q.Finish(item)) }
+// Done ends the processing of the item. If the item was added since Get, it is queued again.
+func (q *Queue[T]) Done(item T) { q.failures.report(q.Finish(item)) }
 
-// ShutDown refuses Adds from now on; Get hands out what is queued, then reports shutdown. What is not
-// worked off stays in the store.
+// ShutDown refuses Adds from now on; Get hands out what is queued, then reports shutdown. Items
+// that are not processed stay in the store.
 func (q *Queue[T]) ShutDown() {
-	q.faults.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_shut_down(h, e) }))
+	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_shut_down(h, e) }))
 }
 
-// ShutDownWithDrain is ShutDown, and returns when nothing is queued and nothing is held, or when
-// ShutDown or Stop is called meanwhile.
+// ShutDownWithDrain shuts the queue down as ShutDown does, and returns when no item is held and
+// none would be handed out (the queue is empty, or paused), or when ShutDown or Stop is called.
 func (q *Queue[T]) ShutDownWithDrain() {
 	q.reportEnd(q.Drain(context.Background()))
 }
 
-// ShuttingDown tells whether the queue is shutting down, or its store closed.
+// ShuttingDown reports whether the queue is shutting down, or its store is closed.
 func (q *Queue[T]) ShuttingDown() bool {
 	var down C.int32_t
 	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
@@ -165,32 +168,32 @@ func (q *Queue[T]) ShuttingDown() bool {
 	return err != nil || down != 0
 }
 
-// AddAfter adds the item once the time has passed, also over restarts; of two delays the earlier
-// instant wins.
+// AddAfter adds the item once the duration has passed, also across restarts; of two delays the
+// earlier end wins.
 func (q *Queue[T]) AddAfter(item T, duration time.Duration) {
 	_, err := q.addWith(item, AddOptions{After: duration}, C.WQGO_AFTER)
-	q.faults.report(err)
+	q.failures.report(err)
 }
 
-// AddRateLimited counts a failure of the item, and adds it after the time that the limiter says. If it
-// failed more often than MaxRequeues it is quarantined.
+// AddRateLimited counts a failure of the item, and adds it after the limiter's delay. An item that
+// failed more often than MaxRequeues is quarantined. The limiter is asked first, in any case.
 func (q *Queue[T]) AddRateLimited(item T) {
 	_, err := q.AddWith(item, AddOptions{RateLimited: true})
-	q.faults.report(err)
+	q.failures.report(err)
 }
 
-// Forget clears the failures of the item. Done is still to be called.
+// Forget clears the failures of the item. The worker still has to call Done.
 func (q *Queue[T]) Forget(item T) {
 	if q.limiter != nil {
 		q.limiter.Forget(item)
 	}
-	q.faults.report(q.change(item, C.WQGO_FORGET))
+	q.failures.report(q.change(item, C.WQGO_FORGET))
 }
 
-// NumRequeues is how often the item failed since its last Forget, restarts or not.
+// NumRequeues returns how often the item has failed since its last Forget; it survives restarts.
 func (q *Queue[T]) NumRequeues(item T) int {
 	var n C.uint64_t
-	q.faults.report(q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+	q.failures.report(q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
 		return C.wq_queue_num_requeues(h, key, size, &n, e)
 	}))
 	return int(n)
@@ -203,7 +206,7 @@ func (q *Queue[T]) call(body func(h C.wq_queue, e *C.wq_error) C.wq_code) error 
 	return err
 }
 
-// change makes one of the changes that need but the item.
+// change makes a change that needs only the item.
 func (q *Queue[T]) change(item T, what C.wqgo_change) error {
 	key, err := q.codec.Encode(item)
 	if err != nil {
@@ -214,11 +217,11 @@ func (q *Queue[T]) change(item T, what C.wqgo_change) error {
 	return errorOf(r)
 }
 
-// aboutKey is a call of C about one key.
-type aboutKey = func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code
+// keyFunc is a C call about one key.
+type keyFunc = func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code
 
 // keyCall makes a call about one item.
-func (q *Queue[T]) keyCall(item T, body aboutKey) error {
+func (q *Queue[T]) keyCall(item T, body keyFunc) error {
 	key, err := q.codec.Encode(item)
 	if err != nil {
 		return err

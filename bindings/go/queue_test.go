@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What client-go's queue does not have.
+// The calls that client-go's queue does not have.
 
 func TestLanesAreHandedOutHighestFirst(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{Order: TwoLanes})
@@ -63,7 +63,7 @@ func TestGroupsTakeTurns(t *testing.T) {
 	}
 }
 
-func TestABatchSaysWhatItDid(t *testing.T) {
+func TestABatchReportsItsResult(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{MaxKeyBytes: 4})
 	must(t, q.Quarantine("held", nil))
 	result, err := q.AddBatch([]string{"a", "", "b", "a", "large", "held"}, AddOptions{})
@@ -118,7 +118,7 @@ func TestBatchesAreTakenAndFinished(t *testing.T) {
 	}
 }
 
-func TestOutcomesTellWhatAnAddDid(t *testing.T) {
+func TestOutcomesOfAdds(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{MaxRequeues: 1})
 	for i, want := range []Outcome{Added, Deduplicated} {
 		if outcome, err := q.AddWith("a", AddOptions{Durability: Power}); err != nil || outcome != want {
@@ -150,7 +150,7 @@ func TestQuarantineHoldsUntilReleaseOrDrop(t *testing.T) {
 	quarantined, err := q.IsQuarantined("a")
 	must(t, err)
 	if !quarantined {
-		t.Fatal("it is")
+		t.Fatal("the item is quarantined")
 	}
 	must(t, q.Release("a"))
 	must(t, q.Drop("b"))
@@ -159,7 +159,7 @@ func TestQuarantineHoldsUntilReleaseOrDrop(t *testing.T) {
 	wantNext(t, q, "a")
 }
 
-func TestTakingBack(t *testing.T) {
+func TestCancelling(t *testing.T) {
 	q := memoryQueue(t)
 	q.Add("a")
 	must(t, q.Remove("a"))
@@ -191,7 +191,7 @@ func TestCursorsAreKept(t *testing.T) {
 	for _, name := range []string{"", "a\x00b", "a b"} {
 		wantCode(t, q.SetCursor(name, "x"), InvalidArgument)
 		if _, err = q.Cursor(name); err == nil {
-			t.Fatalf("there is a cursor %q", name)
+			t.Fatalf("the cursor %q exists", name)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestPauseHandsOutNothingUntilResume(t *testing.T) {
 	wantNext(t, q, "b") // The pause ends by itself.
 }
 
-func TestDrainGivesUpWithItsContext(t *testing.T) {
+func TestDrainEndsWithItsContext(t *testing.T) {
 	q := memoryQueue(t)
 	q.Add("a")
 	wantNext(t, q, "a")
@@ -235,7 +235,7 @@ func TestStopLeavesWhatIsQueued(t *testing.T) {
 	must(t, q.Err())
 }
 
-func TestUglyItemsComeBackByteForByte(t *testing.T) {
+func TestItemsOfAnyBytesAreKept(t *testing.T) {
 	q := memoryQueue(t)
 	ugly := []string{"\x00", "a\x00b", "\xff\xfe", "a\nb", "\u202e", " ", strings.Repeat("x", 4096)}
 	result, err := q.AddBatch(ugly[:3], AddOptions{})

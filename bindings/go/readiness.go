@@ -1,5 +1,7 @@
 package wq
 
+// This file passes a queue's notifications to its dispatchers.
+
 // #include "border.h"
 import "C"
 
@@ -8,15 +10,15 @@ import (
 	"sync"
 )
 
-// readiness passes a queue's notifications on: they come through a descriptor that Go's own poller
-// watches, and each is for all who asked. It does not refer to the Store, so that its goroutine keeps
-// no store alive.
+// readiness receives a queue's notifications from a descriptor that Go's poller watches, and passes
+// each to all dispatchers. It does not refer to the Store, so that its goroutine keeps no store
+// reachable.
 type readiness struct {
 	file *os.File // Readable after a notification.
 
-	mu     sync.Mutex
-	told   map[*dispatcher]bool // A set.
-	closed bool
+	mu          sync.Mutex
+	dispatchers map[*dispatcher]bool // A set.
+	closed      bool
 }
 
 func newReadiness(queue C.wq_queue) (*readiness, error) {
@@ -24,35 +26,35 @@ func newReadiness(queue C.wq_queue) (*readiness, error) {
 	if err := call(func(e *C.wq_error) C.wq_code { return C.wq_queue_ready_fd(queue, &fd, e) }); err != nil {
 		return nil, err
 	}
-	r := &readiness{file: os.NewFile(uintptr(fd), "wq queue, ready"), told: map[*dispatcher]bool{}}
+	r := &readiness{file: os.NewFile(uintptr(fd), "wq queue, ready"), dispatchers: map[*dispatcher]bool{}}
 	go r.watch()
 	return r, nil
 }
 
-// watch tells of each notification, until the descriptor is closed.
+// watch passes on each notification, until the descriptor is closed.
 func (r *readiness) watch() {
 	var count [8]byte
 	for {
 		if _, err := r.file.Read(count[:]); err != nil {
 			return
 		}
-		for _, d := range r.dispatchers() {
+		for _, d := range r.list() {
 			d.notify()
 		}
 	}
 }
 
-func (r *readiness) dispatchers() []*dispatcher {
+func (r *readiness) list() []*dispatcher {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*dispatcher, 0, len(r.told))
-	for d := range r.told {
+	all := make([]*dispatcher, 0, len(r.dispatchers))
+	for d := range r.dispatchers {
 		all = append(all, d)
 	}
 	return all
 }
 
-// dispatcher makes one that is told from now on.
+// dispatcher makes a dispatcher that is notified from now on.
 func (r *readiness) dispatcher(from C.wqgo_source) *dispatcher {
 	d := &dispatcher{from: from}
 	r.mu.Lock()
@@ -60,25 +62,25 @@ func (r *readiness) dispatcher(from C.wqgo_source) *dispatcher {
 	if r.closed {
 		d.close()
 	} else {
-		r.told[d] = true
+		r.dispatchers[d] = true
 	}
 	return d
 }
 
-// end closes a dispatcher, which is not told any more.
+// end closes a dispatcher, which is no longer notified.
 func (r *readiness) end(d *dispatcher) {
 	r.mu.Lock()
-	delete(r.told, d)
+	delete(r.dispatchers, d)
 	r.mu.Unlock()
 	d.close()
 }
 
-// close ends every waiting. REQUIRES: the queue is stopped; nothing will come any more.
+// close ends every wait. REQUIRES: the queue is stopped; it notifies no more.
 func (r *readiness) close() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	for _, d := range r.dispatchers() {
+	for _, d := range r.list() {
 		d.close()
 	}
 	r.file.Close()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The interfaces that Kubernetes' libraries want, by their shape.
+// The interfaces of Kubernetes' libraries, by their shape.
 
 type typedInterface[T comparable] interface {
 	Add(item T)
@@ -44,14 +44,14 @@ type request struct {
 	namespacedName
 }
 
-// controllerOptions is of the shape of controller-runtime's.
+// controllerOptions has the shape of controller-runtime's.
 type controllerOptions struct {
 	NewQueue func(controllerName string, rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
 }
 
 var _ typedRateLimitingInterface[string] = (*Queue[string])(nil)
 
-// noWait lets every item through at once.
+// noWait delays no item.
 type noWait struct{}
 
 func (noWait) When(request) time.Duration { return 0 }
@@ -79,7 +79,7 @@ func TestAControllerTakesTheQueue(t *testing.T) {
 		}
 		q.Done(got)
 		if q.Len() != 1 {
-			t.Fatalf("%s: %d are queued", name, q.Len())
+			t.Fatalf("%s: %d items are queued", name, q.Len())
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestAQueueThatCannotBeOpenedPanics(t *testing.T) {
 	NewQueue[string](store, "q", nil)
 	defer func() {
 		if recover() == nil {
-			t.Fatal("it was opened twice")
+			t.Fatal("the queue was opened twice")
 		}
 	}()
 	NewQueue[string](store, "q", nil)

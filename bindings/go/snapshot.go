@@ -1,5 +1,7 @@
 package wq
 
+// This file creates, lists and restores snapshots.
+
 // #include "border.h"
 // #include "visits.h"
 import "C"
@@ -7,19 +9,18 @@ import "C"
 import (
 	"context"
 	"time"
-	"unsafe"
 )
 
-// SnapshotOptions is how CreateSnapshot makes one.
+// SnapshotOptions are the options of CreateSnapshot.
 type SnapshotOptions struct {
-	Name       string // 1 to 64 of [A-Za-z0-9._-], no dot in front; "": the present time.
-	CopyTables bool   // Even where they could be hard links: against damage on the disk.
+	Name       string // 1 to 64 of [A-Za-z0-9._-], not starting with a dot; "": the present time.
+	CopyTables bool   // Copies tables instead of linking them, which protects against damage on the disk.
 }
 
-// CreateSnapshot keeps what the store in the directory `store` holds now, in a directory below dir, and
-// returns where. It works beside a running owner, who takes no part in it, and after a crash. OpenView
-// takes a snapshot as a store. ctx.Err(): the context ended first, and nothing is left. Blocks, and holds a
-// thread: for reading all of the store.
+// CreateSnapshot copies the present contents of the store in the directory store to a directory
+// below dir, and returns its path. It works beside a running owner, which takes no part in it, and
+// after a crash. OpenView opens a snapshot like a store. ctx.Err(): the context ended first, and
+// nothing is left. Blocks, and holds a thread: for reading the whole store.
 func CreateSnapshot(ctx context.Context, store, dir string, options SnapshotOptions) (string, error) {
 	return makeUntil(ctx, func(cancelled *C.int32_t, path *C.wq_bytes, a *arena, e *C.wq_error) C.wq_code {
 		var name *C.char
@@ -30,23 +31,17 @@ func CreateSnapshot(ctx context.Context, store, dir string, options SnapshotOpti
 	}, store, dir, options.Name)
 }
 
-// RestoreSnapshot makes a store of a snapshot in the directory `into`, which must not be there, or be empty.
-// snapshot is one, or a directory of them, and then it is the latest; which one is returned. The new store has
-// a UUID of its own. ctx.Err(): the context ended first, and nothing is left. Blocks, and holds a thread.
+// RestoreSnapshot restores a snapshot as a store in the directory into, which must not exist, or be
+// empty. snapshot is a snapshot, or a directory of snapshots, of which the latest is restored; its
+// path is returned. The new store has a new UUID. ctx.Err(): the context ended first, and nothing
+// is left. Blocks, and holds a thread.
 func RestoreSnapshot(ctx context.Context, snapshot, into string) (string, error) {
 	return makeUntil(ctx, func(cancelled *C.int32_t, from *C.wq_bytes, a *arena, e *C.wq_error) C.wq_code {
 		return C.wqgo_restore(a.text(snapshot), a.text(into), cancelled, from, e)
 	}, snapshot, into)
 }
 
-// text is a C string that lives as long as the arena.
-func (a *arena) text(s string) *C.char {
-	c := C.CString(s)
-	*a = append(*a, unsafe.Pointer(c))
-	return c
-}
-
-// makeUntil makes a call that ends with the context, on names that must be C strings.
+// makeUntil makes a call that ends with the context; the names must be C strings.
 func makeUntil(
 	ctx context.Context,
 	body func(cancelled *C.int32_t, path *C.wq_bytes, a *arena, e *C.wq_error) C.wq_code,
@@ -75,25 +70,25 @@ func makeUntil(
 		return body(cancelled, path, &a, e)
 	})
 	close(done)
-	<-watched // It looks at the arena.
+	<-watched // The goroutine uses the arena.
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	return path, err
 }
 
-// Snapshot is one of those that ListSnapshots found.
+// Snapshot is a snapshot that ListSnapshots found.
 type Snapshot struct {
 	Name        string
 	Path        string
-	UUID        string // Of the store that it was taken of.
+	UUID        string // Of its store.
 	TakenAt     time.Time
 	Bytes       uint64 // Of all its files.
-	LinkedBytes uint64 // Of these, in tables that others (the store, other snapshots) have, too.
+	LinkedBytes uint64 // Of these, in tables that the store or other snapshots share.
 }
 
-// ListSnapshots is those in the directory, oldest first. If it is a snapshot, that one. NotFound: there is no
-// such directory, or it holds none.
+// ListSnapshots returns the snapshots in the directory, oldest first; if it is a snapshot itself,
+// that snapshot. NotFound: the directory does not exist, or holds no snapshot.
 func ListSnapshots(dir string) ([]Snapshot, error) {
 	parts, err := withNameAndKeys(dir, func(dir *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wqgo_snapshots(dir, list, e)

@@ -1,5 +1,7 @@
 package wq
 
+// This file opens, closes and checks stores.
+
 // #include "border.h"
 // #include "clock.h"
 // #include "metrics.h"
@@ -11,28 +13,30 @@ import (
 	"unsafe"
 )
 
-// Store is a directory that holds named queues, and this process as its one owner.
+// Store is a directory that holds named queues, and that this process owns.
 type Store struct {
 	*openStore
 }
 
-// openStore is what a Store refers to, and what does not refer to it: so the garbage collector can
-// find out that nobody does.
+// openStore is the state of a Store. It does not refer to the Store, so that the garbage collector
+// can find the Store unreachable.
 type openStore struct {
 	handle   C.wq_store
 	listener listener
 	measured bool
 	metrics  collector
-	clock    *ManualClock // Nil: the machine's.
+	clock    *ManualClock // Nil: the machine's clocks.
 
 	mu         sync.Mutex
-	queues     []*readiness // Of the open ones.
+	queues     []*readiness // Of the open queues.
 	closed     bool
 	closedWith error
 }
 
-// Open opens the store in the directory and becomes its owner. NotFound, AlreadyExists, Locked (the
-// message names the owner's pid), Corruption (it names the file), NotSupported. Blocks: for recovery.
+// Open opens the store in the directory and becomes its owner. NotFound: it does not exist, and
+// CreateIfMissing is not set. AlreadyExists: it exists, and ErrorIfExists is set. Locked: another
+// process owns it; the message names its pid. Corruption: damaged; the message names the file.
+// NotSupported: another format version. Blocks: for recovery.
 func Open(dir string, options StoreOptions) (*Store, error) {
 	return open(options, func(o *C.wq_store_options, store *C.wq_store) error {
 		return withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code {
@@ -41,7 +45,7 @@ func Open(dir string, options StoreOptions) (*Store, error) {
 	})
 }
 
-// OpenInMemory opens a store with nothing behind it, gone with the process: for tests.
+// OpenInMemory opens a store without a directory, gone with the process, for tests.
 func OpenInMemory(options StoreOptions) (*Store, error) {
 	return open(options, func(o *C.wq_store_options, store *C.wq_store) error {
 		return call(func(e *C.wq_error) C.wq_code { return C.wq_store_open_in_memory(o, store, e) })
@@ -75,14 +79,14 @@ func open(options StoreOptions, body func(o *C.wq_store_options, store *C.wq_sto
 	}
 	runtime.SetFinalizer(s, func(s *Store) {
 		open := s.openStore
-		go open.close() // It waits for the disk, for which other finalizers must not wait.
+		go open.close() // In a goroutine: it waits for the disk, and other finalizers must not.
 	})
 	return s, nil
 }
 
-// Close stops every queue (Gets that wait return), makes everything durable and closes the files.
-// Calls of the store and of its queues fail with ShuttingDown from then on. Again: the same error.
-// Blocks: for one flush, and until calls that are under way have returned.
+// Close stops every queue (waiting Gets return), makes everything durable and closes the files.
+// Later calls of the store and of its queues fail with ShuttingDown; a second Close returns the
+// same error. Blocks: for one flush, and until running calls have returned.
 func (s *Store) Close() error {
 	runtime.SetFinalizer(s, nil)
 	return s.close()
@@ -96,7 +100,7 @@ func (s *openStore) close() error {
 	}
 	err := call(func(e *C.wq_error) C.wq_code { return C.wq_store_free(s.handle, e) })
 	if code := codeOf(err); code == InvalidArgument || code == Forked {
-		return err // Refused: by OnHealth, for which it would wait; by a fork, which does not own it.
+		return err // Refused: it would wait for OnHealth, its caller; or a fork does not own the store.
 	}
 	s.closed, s.closedWith = true, err
 	s.listener.free()
@@ -111,7 +115,7 @@ func (s *openStore) close() error {
 	return s.closedWith
 }
 
-// watch makes the queue's Gets end with the store.
+// watch makes Close end the queue's Gets.
 func (s *openStore) watch(r *readiness) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,34 +126,35 @@ func (s *openStore) watch(r *readiness) {
 	s.queues = append(s.queues, r)
 }
 
-// call makes a call about the store, which lives at least until it returns.
+// call makes a call about the store, and keeps the store alive until it returns.
 func (s *Store) call(body func(s C.wq_store, e *C.wq_error) C.wq_code) error {
 	err := call(func(e *C.wq_error) C.wq_code { return body(s.handle, e) })
 	runtime.KeepAlive(s)
 	return err
 }
 
-// Flush returns when all that was done on any queue before is as durable as asked for. Blocks.
+// Flush makes everything that was done on any queue before as durable as asked for. Blocks.
 func (s *Store) Flush(durability Durability) error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code {
 		return C.wq_store_flush(s, C.int32_t(durability), e)
 	})
 }
 
-// Health is nil, or NotDurable from a failed write until the store is mended: it says what failed, and
-// when it is tried again. After Close: ShuttingDown. As a health check of controller-runtime:
+// Health returns nil; from a failed write until the store has recovered, NotDurable with the
+// failure and the time of the next attempt; after Close, ShuttingDown. As a health check of
+// controller-runtime:
 //
 //	mgr.AddHealthzCheck("wq", func(*http.Request) error { return store.Health() })
 func (s *Store) Health() error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_health(s, e) })
 }
 
-// Recover tries to make a failed store durable again at once. Nil: it is healthy. Blocks: for one attempt.
+// Recover tries to recover a failed store at once. Nil: it is healthy. Blocks: for one attempt.
 func (s *Store) Recover() error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_recover(s, e) })
 }
 
-// QueueNames are those of all queues, open or not, sorted.
+// QueueNames returns the names of all queues, open or not, sorted.
 func (s *Store) QueueNames() ([]string, error) {
 	defer runtime.KeepAlive(s)
 	return readKeys(func(names *C.wq_bytes, e *C.wq_error) C.wq_code {
@@ -157,7 +162,7 @@ func (s *Store) QueueNames() ([]string, error) {
 	})
 }
 
-// UUID is the store's own, for ever.
+// UUID returns the store's UUID, which never changes.
 func (s *Store) UUID() (string, error) {
 	defer runtime.KeepAlive(s)
 	return readBytes(func(uuid *C.wq_bytes, e *C.wq_error) C.wq_code {
@@ -165,7 +170,7 @@ func (s *Store) UUID() (string, error) {
 	})
 }
 
-// Dir is where the store is; "" for one in memory.
+// Dir returns the store's directory; "" for a store in memory.
 func (s *Store) Dir() (string, error) {
 	defer runtime.KeepAlive(s)
 	return readBytes(func(dir *C.wq_bytes, e *C.wq_error) C.wq_code {

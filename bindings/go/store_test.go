@@ -87,7 +87,7 @@ func TestOpeningIsRefused(t *testing.T) {
 	}
 }
 
-func TestCallsAfterCloseSayShuttingDown(t *testing.T) {
+func TestCallsAfterCloseReturnShuttingDown(t *testing.T) {
 	store, err := OpenInMemory(StoreOptions{})
 	must(t, err)
 	q := openQueue(t, store, QueueOptions[string]{})
@@ -113,13 +113,13 @@ func TestCallsAfterCloseSayShuttingDown(t *testing.T) {
 	q.Add("b")
 	wantCode(t, q.Err(), ShuttingDown)
 	if !q.ShuttingDown() || q.Len() != 0 {
-		t.Fatal("it is shut down")
+		t.Fatal("a closed store's queue is not shutting down")
 	}
 	q.ShutDown()
 	q.ShutDownWithDrain()
 }
 
-// descriptors are those that are open.
+// descriptors returns the number of open descriptors.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	open, err := os.ReadDir("/proc/self/fd")
@@ -127,7 +127,7 @@ func descriptors(t *testing.T) int {
 	return len(open)
 }
 
-func TestAStoreThatNobodyRefersToIsClosed(t *testing.T) {
+func TestAnUnreachableStoreIsClosed(t *testing.T) {
 	dir := t.TempDir() + "/store"
 	goroutines := runtime.NumGoroutine()
 	func() {

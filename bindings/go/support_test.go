@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// patience is for what must come: its end is a failure.
+// patience bounds the wait for an event that must happen.
 const patience = 20 * time.Second
 
 func memoryStore(t testing.TB) *Store {
@@ -32,7 +32,7 @@ func openQueue(t testing.TB, store *Store, options QueueOptions[string]) *Queue[
 	return q
 }
 
-// memoryQueue is a queue that forgets, with default options.
+// memoryQueue returns a queue in memory with default options.
 func memoryQueue(t testing.TB) *Queue[string] {
 	t.Helper()
 	return openQueue(t, memoryStore(t), QueueOptions[string]{})
@@ -45,7 +45,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// wantCode checks what kind of error it is.
+// wantCode checks the code of an error.
 func wantCode(t testing.TB, err error, code Code) {
 	t.Helper()
 	if !errors.Is(err, code) {
@@ -60,7 +60,7 @@ func wantLen(t testing.TB, q *Queue[string], n int) {
 	}
 }
 
-// take gets an item, which must come.
+// take gets an item, which must be handed out in time.
 func take(t testing.TB, q *Queue[string]) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -70,7 +70,7 @@ func take(t testing.TB, q *Queue[string]) string {
 	return item
 }
 
-// wantNext gets an item, which must be this one.
+// wantNext checks that the next item is want.
 func wantNext(t testing.TB, q *Queue[string], want string) {
 	t.Helper()
 	if got := take(t, q); got != want {
@@ -78,7 +78,7 @@ func wantNext(t testing.TB, q *Queue[string], want string) {
 	}
 }
 
-// wantNothing looks for an item without waiting.
+// wantNothing checks that Get would wait.
 func wantNothing(t testing.TB, q *Queue[string]) {
 	t.Helper()
 	if key, code, err := takeOne(q.dispatcher.from); code != TimedOut {
@@ -90,18 +90,18 @@ func wantNothing(t testing.TB, q *Queue[string]) {
 func wantShutDown(t testing.TB, q *Queue[string]) {
 	t.Helper()
 	if item, shutdown := q.Get(); !shutdown {
-		t.Fatalf("got %q, want the shutdown", item)
+		t.Fatalf("got %q, want a shutdown", item)
 	}
 }
 
-// within returns what comes through the channel.
+// within returns the next value of the channel.
 func within[V any](t testing.TB, c <-chan V) V {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
 	case <-time.After(patience):
-		t.Fatal("it does not come")
+		t.Fatal("the channel received nothing")
 		panic("not reached")
 	}
 }
@@ -111,7 +111,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
 		if time.Now().After(end) {
-			t.Fatal("it does not come: " + what)
+			t.Fatal("it does not happen: " + what)
 		}
 		<-time.After(time.Millisecond)
 	}

@@ -1,5 +1,7 @@
 package wq
 
+// This file reads stores without owning them.
+
 // #include "border.h"
 // #include "visits.h"
 import "C"
@@ -10,9 +12,9 @@ import (
 	"time"
 )
 
-// View looks into a store, or a snapshot, without owning it and without changing one byte of it, beside
-// its owner, too. It sees the store as it was on disk when it was opened: which of the pending keys are
-// held by a worker it cannot see.
+// View reads a store, or a snapshot, without owning it and without changing one byte of it, also
+// beside its owner. It reads the store as it was on disk when the view was opened, and so does not
+// distinguish pending keys that a worker holds.
 //
 //	view, err := wq.OpenView("pods.wq")
 //	if err != nil {
@@ -21,13 +23,15 @@ import (
 //	defer view.Close()
 //	err = view.Entries("pods", func(e wq.Entry) bool { fmt.Println(e.Key, e.State); return true })
 //
-// Calls of one view wait for each other, and hold a thread. The functions that are called with entries must
-// not call the view, and may panic, but not end their goroutine otherwise. A View that nothing refers to any more is closed.
+// Calls of one view wait for each other, and hold a thread. A function that is called with entries
+// must not call the view; it may panic, but not end its goroutine otherwise. An unreachable View is
+// closed.
 type View struct {
 	handle C.wq_view
 }
 
-// OpenView opens it. NotFound, Corruption (the message names the file), NotSupported. Never Locked.
+// OpenView opens a view of the store in the directory. NotFound: the store does not exist.
+// Corruption: the message names the file. NotSupported: another format version. Never Locked.
 func OpenView(dir string) (*View, error) {
 	v := &View{}
 	err := withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code { return C.wq_view_open(dir, &v.handle, e) })
@@ -38,7 +42,7 @@ func OpenView(dir string) (*View, error) {
 	return v, nil
 }
 
-// Close ends it. Calls fail with ShuttingDown from then on. Again: nil.
+// Close closes the view. Later calls fail with ShuttingDown. Idempotent.
 func (v *View) Close() error {
 	runtime.SetFinalizer(v, nil)
 	err := v.call(func(e *C.wq_error) C.wq_code { return C.wq_view_free(v.handle, e) })
@@ -48,7 +52,7 @@ func (v *View) Close() error {
 	return err
 }
 
-// call makes a call about the view, which lives at least until it returns.
+// call makes a call about the view, and keeps the view alive until it returns.
 func (v *View) call(body func(e *C.wq_error) C.wq_code) error {
 	defer runtime.KeepAlive(v)
 	return viewError(call(body))
@@ -61,20 +65,20 @@ func viewError(err error) error {
 	return err
 }
 
-// StoreInfo is what a view knows of the store.
+// StoreInfo describes a store.
 type StoreInfo struct {
 	UUID          string
 	FormatVersion uint32
 	CreatedAt     time.Time
-	SnapshotAt    time.Time // When it was taken, if it is a snapshot; otherwise zero.
-	OwnerPID      int       // Of the last owner; 0 if there never was one.
-	OwnerAlive    bool      // It holds the store now.
-	OpenedAt      time.Time // When the owner became it; zero if that cannot be told.
-	WrittenAt     time.Time // When a file of the store was written last; likewise.
+	SnapshotAt    time.Time // When it was created, for a snapshot; otherwise zero.
+	OwnerPID      int       // Of the last owner; 0 if the store never had one.
+	OwnerAlive    bool      // The owner holds the store now.
+	OpenedAt      time.Time // When it became the owner; zero if unknown.
+	WrittenAt     time.Time // When a file of the store was last written; zero if unknown.
 	WALBytes      uint64    // Not 0 without a living owner: the last one did not close the store.
 }
 
-// Info tells it.
+// Info returns a description of the store.
 func (v *View) Info() (StoreInfo, error) {
 	info := C.wq_store_info{size: C.sizeof_wq_store_info}
 	err := v.call(func(e *C.wq_error) C.wq_code { return C.wq_view_info(v.handle, &info, e) })
@@ -98,22 +102,22 @@ func (v *View) QueueNames() ([]string, error) {
 	return names, viewError(err)
 }
 
-// Summary is what a queue holds, counted.
+// Summary has the counts of a queue's contents.
 type Summary struct {
 	Pending     uint64
 	Lanes       map[Lane]uint64 // Pending, by lane.
 	Delayed     uint64
-	Failing     uint64 // The quarantined ones apart.
+	Failing     uint64 // Except quarantined keys.
 	Quarantined uint64
 	Paused      bool
-	PausedUntil time.Time // Zero: until it is resumed, or not paused.
-	OldestAdded time.Time // Of the pending keys; zero: there is none.
-	NextReady   time.Time // Of the delayed keys; likewise.
-	Shards      int       // Of the last opening that had any.
+	PausedUntil time.Time // Zero: until Resume, or not paused.
+	OldestAdded time.Time // Of the pending keys; zero: no key is pending.
+	NextReady   time.Time // Of the delayed keys; zero: no key is delayed.
+	Shards      int       // As in the last opening with shards.
 	Groups      uint64    // Of the pending keys.
 }
 
-// Summarize counts what the queue holds. NotFound: there is no such queue.
+// Summarize counts the queue's contents. NotFound: the queue does not exist.
 func (v *View) Summarize(queue string) (Summary, error) {
 	var c C.wq_queue_summary
 	lanes, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
@@ -140,9 +144,10 @@ func (v *View) Summarize(queue string) (Summary, error) {
 	return s, nil
 }
 
-// Entries calls visit with every entry of the queue until it returns false: the pending ones in hand-out
-// order, then the delayed ones by ready time, the failing and the quarantined ones by key. With states, those
-// alone. NotFound: there is no such queue.
+// Entries calls visit with every entry of the queue until it returns false: the pending entries in
+// hand-out order, then the delayed ones by ReadyAt, the failing ones by key, and the quarantined
+// ones by key. With states, it visits only the entries in those. NotFound: the queue does not
+// exist.
 func (v *View) Entries(queue string, visit func(Entry) bool, states ...State) error {
 	var bits C.uint32_t
 	if len(states) == 0 {
@@ -159,7 +164,7 @@ func (v *View) Entries(queue string, visit func(Entry) bool, states ...State) er
 	defer handle.Delete()
 	_, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		code := C.wqgo_entries(v.handle, queue, bits, C.uintptr_t(handle), list, e)
-		list.size = 0 // All of it was taken.
+		list.size = 0 // The sink has taken all of it.
 		return code
 	})
 	runtime.KeepAlive(v)
@@ -169,7 +174,8 @@ func (v *View) Entries(queue string, visit func(Entry) bool, states ...State) er
 	return viewError(err)
 }
 
-// Find is the entries of one key, at most one of a state. NotFound: the queue holds nothing of it.
+// Find returns the entries of one key, at most one per state. NotFound: the queue does not hold the
+// key.
 func (v *View) Find(queue, key string) ([]Entry, error) {
 	data, size := bytesOf(key)
 	parts, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
@@ -184,7 +190,7 @@ func (v *View) Find(queue, key string) ([]Entry, error) {
 	return entries, viewError(err)
 }
 
-// Cursors are the queue's, by name.
+// Cursors returns the queue's cursors by name.
 func (v *View) Cursors(queue string) (map[string]string, error) {
 	parts, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wqgo_view_cursors(v.handle, queue, list, e)

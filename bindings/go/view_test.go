@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// filledStore is a store with an entry of each state, and its directory.
+// filledStore returns a store with an entry of each state, and its directory.
 func filledStore(t *testing.T) (*Store, string) {
 	t.Helper()
 	dir := t.TempDir() + "/store"
@@ -63,7 +63,7 @@ func TestAViewShowsEveryEntryBesideTheOwner(t *testing.T) {
 	seen := 0
 	must(t, view.Entries("q", func(Entry) bool { seen++; return seen < 2 }))
 	if seen != 2 {
-		t.Fatalf("%d were shown", seen)
+		t.Fatalf("%d entries were visited", seen)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestAViewFindsAKey(t *testing.T) {
 	wantCode(t, second(view.Find("a\x00b", "slow")), InvalidArgument)
 }
 
-func TestAViewSumsUp(t *testing.T) {
+func TestAViewSummarizes(t *testing.T) {
 	store, dir := filledStore(t)
 	view := openView(t, dir)
 	names, err := view.QueueNames()
@@ -127,8 +127,8 @@ func TestAViewSumsUp(t *testing.T) {
 	must(t, store.Close())
 }
 
-// More than one part crosses the border; what comes after a stop or a panic is not shown.
-func TestAViewShowsManyEntriesInParts(t *testing.T) {
+// The entries are passed to Go in several lists; after a stop or a panic no entry is visited.
+func TestAViewVisitsManyEntriesInLists(t *testing.T) {
 	const entries = 5000
 	dir := t.TempDir() + "/store"
 	store := diskStore(t, dir)
@@ -143,13 +143,13 @@ func TestAViewShowsManyEntriesInParts(t *testing.T) {
 	seen := 0
 	must(t, view.Entries("q", func(e Entry) bool {
 		if e.Key != items[seen] {
-			t.Errorf("%q is in the place of %q", e.Key, items[seen])
+			t.Errorf("got %q, want %q", e.Key, items[seen])
 		}
 		seen++
 		return true
 	}))
 	if seen != entries {
-		t.Fatalf("%d of %d were shown", seen, entries)
+		t.Fatalf("%d of %d entries were visited", seen, entries)
 	}
 	func() {
 		defer func() {
@@ -172,7 +172,7 @@ func TestAViewShowsManyEntriesInParts(t *testing.T) {
 	}))
 }
 
-func TestAClosedViewSaysSo(t *testing.T) {
+func TestCallsOfAClosedViewReturnShuttingDown(t *testing.T) {
 	store, dir := filledStore(t)
 	defer store.Close()
 	view := openView(t, dir)
@@ -189,13 +189,13 @@ func TestAClosedViewSaysSo(t *testing.T) {
 
 	files := descriptors(t)
 	func() { second(OpenView(dir)) }()
-	eventually(t, "one that nobody refers to is closed", func() bool {
+	eventually(t, "an unreachable view is closed", func() bool {
 		runtime.GC()
 		return descriptors(t) <= files
 	})
 }
 
-func TestSnapshotsAreKeptLookedAtAndRestored(t *testing.T) {
+func TestSnapshotsAreCreatedReadAndRestored(t *testing.T) {
 	ctx := context.Background()
 	store, dir := filledStore(t)
 	kept := t.TempDir()

@@ -1,6 +1,6 @@
-// What C's visitors are given, as one key list for Go: a fixed number of entries for each visit, numbers
-// as 8 bytes of this machine. So no call goes from C into Go, but for wqgoEntries, one for many entries.
-// Threading: as wq/wq.h.
+// Visitors that write the results of C calls as one key list for Go: a fixed number of parts for
+// each visit, numbers as 8 bytes in this machine's byte order. So C does not call Go, except
+// wqgoEntries, once for many entries. Threading: as wq/wq.h.
 #pragma once
 
 #include <string.h>
@@ -53,7 +53,7 @@ static inline wqgo_visits wqgo_begin(wq_bytes* list) {
   return visits;
 }
 
-// The code of the call, or else that of the list.
+// Returns the code of the call; if that is WQ_OK, the code of the list.
 static inline wq_code wqgo_end(wq_code code, const wqgo_visits* visits, wq_error* error) {
   if (code == WQ_OK && visits->code != WQ_OK) {
     error->code = visits->code;
@@ -63,20 +63,20 @@ static inline wq_code wqgo_end(wq_code code, const wqgo_visits* visits, wq_error
   return code;
 }
 
-// (name, value) of each.
+// Writes (name, value) of each cursor.
 static inline wq_code wqgo_cursors(wq_queue queue, wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
   return wqgo_end(wq_queue_cursors(queue, wqgo_visit_cursor, &visits, error), &visits, error);
 }
 
-// (key, last error, failures, quarantined at) of each.
+// Writes (key, last error, failures, quarantined at) of each quarantined key.
 static inline wq_code wqgo_quarantined(wq_queue queue, wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
   return wqgo_end(wq_queue_quarantined(queue, wqgo_visit_quarantined, &visits, error), &visits,
                   error);
 }
 
-// (key, group, lane) of each.
+// Writes (key, group, lane) of each queued key.
 static inline wq_code wqgo_list(wq_queue queue, size_t offset, size_t limit, wq_bytes* list,
                                 wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
@@ -86,13 +86,13 @@ static inline wq_code wqgo_list(wq_queue queue, size_t offset, size_t limit, wq_
 
 // --- Views ---
 
-// The entries of a view: key, group, last error, and the numbers of wqgo_put_entry. Where `sink` is not 0 they
-// go to Go whenever so much has come together, and the list is used again.
+// The entries of a view: key, group, last error, and the numbers of wqgo_put_entry. If `sink` is
+// not 0, each list of this size is passed to Go, and its memory is reused.
 enum { WQGO_FULL = 64 << 10 };
-extern int32_t wqgoEntries(uintptr_t sink, char* list, size_t size);  // 0: no more.
+extern int32_t wqgoEntries(uintptr_t sink, char* list, size_t size);  // 0: end the visit.
 
 typedef struct wqgo_entry_visits {
-  wqgo_visits visits;  // First: what wqgo_end looks at.
+  wqgo_visits visits;  // First, for wqgo_end.
   uintptr_t sink;
 } wqgo_entry_visits;
 
@@ -132,7 +132,7 @@ static inline int32_t wqgo_visit_entry(void* arg, const wq_entry* entry) {
   return more;
 }
 
-// The entries in these states go to `sink`, in parts.
+// Passes the entries in these states to `sink`, in lists.
 static inline wq_code wqgo_entries(wq_view view, const char* queue, uint32_t states, uintptr_t sink,
                                    wq_bytes* list, wq_error* error) {
   wqgo_entry_visits all = {wqgo_begin(list), sink};
@@ -143,7 +143,7 @@ static inline wq_code wqgo_entries(wq_view view, const char* queue, uint32_t sta
   return wqgo_end(code, &all.visits, error);
 }
 
-// The entries of one key, in the list.
+// Writes the entries of one key to the list.
 static inline wq_code wqgo_find(wq_view view, const char* queue, const char* key, size_t key_size,
                                 wq_bytes* list, wq_error* error) {
   wqgo_entry_visits all = {wqgo_begin(list), 0};
@@ -157,13 +157,13 @@ static inline wq_code wqgo_view_cursors(wq_view view, const char* queue, wq_byte
   return wqgo_end(wq_view_cursors(view, queue, wqgo_visit_cursor, &visits, error), &visits, error);
 }
 
-// Each lane: its number, and how many are pending there.
+// Writes (lane, number of pending keys).
 static inline void wqgo_visit_lane(void* arg, int32_t lane, uint64_t pending) {
   wqgo_put_number((wqgo_visits*)arg, lane);
   wqgo_put_number((wqgo_visits*)arg, (int64_t)pending);
 }
 
-// The summary; its lanes in the list.
+// Reads the summary; writes its lanes to the list.
 static inline wq_code wqgo_summarize(wq_view view, const char* queue, wq_queue_summary* summary,
                                      wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
@@ -174,7 +174,7 @@ static inline wq_code wqgo_summarize(wq_view view, const char* queue, wq_queue_s
 
 // --- Snapshots ---
 
-// Not 0: Go wants no more.
+// Not 0: Go has cancelled the call.
 static inline int32_t wqgo_is_cancelled(void* flag) {
   return __atomic_load_n((int32_t*)flag, __ATOMIC_RELAXED);
 }

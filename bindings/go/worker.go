@@ -1,5 +1,7 @@
 package wq
 
+// This file has the workers of a queue with shards.
+
 // #include "border.h"
 import "C"
 
@@ -9,9 +11,10 @@ import (
 	"sync/atomic"
 )
 
-// Worker serves some of the shards of a queue that has shards, each always the same while nobody joins
-// or leaves. Of a shard at most one item is held at a time, and its items come in their order. As many
-// workers as you like may join; those beyond the number of shards wait until another leaves.
+// Worker serves some of the shards of a queue with shards, and keeps them while no worker joins or
+// leaves. At most one item of a shard is held at a time, and its items are handed out in their
+// order. Any number of workers may join; a worker beyond the number of shards waits until another
+// leaves.
 //
 //	worker, err := q.Join()
 //	if err != nil {
@@ -27,15 +30,15 @@ import (
 //		q.Done(item)
 //	}
 //
-// Calls may be made by any goroutine; one that waits is parked, and costs no thread. A Worker that nothing
-// refers to any more leaves.
+// Any goroutine may make the calls; one that waits holds no thread. An unreachable Worker leaves.
 type Worker[T comparable] struct {
 	queue      *Queue[T]
 	dispatcher *dispatcher
 	left       atomic.Bool
 }
 
-// Join makes a worker of a queue with QueueOptions.Shards. InvalidArgument: it has none.
+// Join makes a worker of a queue with QueueOptions.Shards. InvalidArgument: the queue has no
+// shards.
 func (q *Queue[T]) Join() (*Worker[T], error) {
 	from := C.wqgo_source{queue: q.handle}
 	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_join(h, &from.worker, e) })
@@ -47,27 +50,27 @@ func (q *Queue[T]) Join() (*Worker[T], error) {
 	return w, nil
 }
 
-// Get waits for the next item of its shards, as Queue.Get. shutdown: also because the worker has left.
+// Get waits for the next item of the worker's shards as Queue.Get does. shutdown: also after Leave.
 func (w *Worker[T]) Get() (item T, shutdown bool) {
 	item, err := w.GetContext(context.Background())
 	w.queue.reportEnd(err)
 	return item, err != nil
 }
 
-// GetContext is as Queue.GetContext.
+// GetContext waits as Queue.GetContext does, for an item of the worker's shards.
 func (w *Worker[T]) GetContext(ctx context.Context) (T, error) {
 	item, err := w.queue.getFrom(ctx, w.dispatcher)
-	return item, w.why(err)
+	return item, w.leftError(err)
 }
 
-// GetBatch is as Queue.GetBatch: at most one item of each of its shards.
+// GetBatch takes items as Queue.GetBatch does, at most one of each of the worker's shards.
 func (w *Worker[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
 	items, err := w.queue.getBatchFrom(ctx, max, w.dispatcher)
-	return items, w.why(err)
+	return items, w.leftError(err)
 }
 
-// why is the error; of a worker that has left, that.
-func (w *Worker[T]) why(err error) error {
+// leftError replaces ShuttingDown after Leave by an error that says so.
+func (w *Worker[T]) leftError(err error) error {
 	if codeOf(err) == ShuttingDown && w.left.Load() {
 		err = newError(ShuttingDown, "the worker has left")
 	}
@@ -75,19 +78,19 @@ func (w *Worker[T]) why(err error) error {
 	return err
 }
 
-// Shards are those that it serves now, ascending.
+// Shards returns the shards that the worker serves now, ascending.
 func (w *Worker[T]) Shards() ([]int, error) {
-	for room := 64; ; {
-		shards := make([]C.uint32_t, room)
+	for capacity := 64; ; {
+		shards := make([]C.uint32_t, capacity)
 		var n C.size_t
 		err := w.queue.call(func(_ C.wq_queue, e *C.wq_error) C.wq_code {
-			return C.wq_worker_shards(w.dispatcher.from.worker, &shards[0], C.size_t(room), &n, e)
+			return C.wq_worker_shards(w.dispatcher.from.worker, &shards[0], C.size_t(capacity), &n, e)
 		})
 		if err != nil {
-			return nil, w.why(err)
+			return nil, w.leftError(err)
 		}
-		if int(n) > room {
-			room = int(n)
+		if int(n) > capacity {
+			capacity = int(n)
 			continue
 		}
 		own := make([]int, n)
@@ -98,8 +101,8 @@ func (w *Worker[T]) Shards() ([]int, error) {
 	}
 }
 
-// Leave gives its shards to the others; Gets that wait end with shutdown. Items that it holds stay held
-// until Done. Again: nil.
+// Leave gives the worker's shards to the other workers; waiting Gets end with shutdown. Items that
+// it holds stay held until Done. Idempotent.
 func (w *Worker[T]) Leave() error {
 	if w.left.Swap(true) {
 		return nil
@@ -111,9 +114,9 @@ func (w *Worker[T]) Leave() error {
 			return C.wq_worker_leave(w.dispatcher.from.worker, e)
 		})
 		switch codeOf(err) {
-		case InvalidArgument: // A look is under way, which never takes long.
+		case InvalidArgument: // A poll is running, which is always short.
 			runtime.Gosched()
-		case ShuttingDown: // The store was closed: nobody has shards.
+		case ShuttingDown: // The store was closed: no worker has shards.
 			return nil
 		default:
 			return err

@@ -24,7 +24,7 @@ func join(t *testing.T, q *Queue[string]) *Worker[string] {
 	return w
 }
 
-// shardsOf is how many each of them serves.
+// shardsOf returns how many shards each worker serves.
 func shardsOf(t *testing.T, workers ...*Worker[string]) []int {
 	t.Helper()
 	var all []int
@@ -49,7 +49,7 @@ func TestAShardHandsOutOneItemAtATime(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		if other, err := w.GetContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("%q came beside %q (%v)", other, want, err)
+			t.Fatalf("%q was handed out while %q is held (%v)", other, want, err)
 		}
 		cancel()
 		q.Done(item)
@@ -95,20 +95,20 @@ func TestAWorkerThatWaitsGetsTheShardsOfOneThatLeaves(t *testing.T) {
 	if item := within(t, got); item != "a" {
 		t.Fatalf("%q", item)
 	}
-	go func() { // Its shard's item is held: it waits until it leaves.
+	go func() { // Its shard's item is held, so it waits until Leave.
 		_, shutdown := idle.Get()
 		left <- shutdown
 	}()
 	eventually(t, "it waits", func() bool { return idle.dispatcher.count.Load() == 1 })
 	must(t, idle.Leave())
 	if !within(t, left) {
-		t.Fatal("it has left")
+		t.Fatal("the worker has left")
 	}
 	q.Done("a")
 	must(t, q.Err())
 }
 
-func TestAWorkerThatNobodyRefersToLeaves(t *testing.T) {
+func TestAnUnreachableWorkerLeaves(t *testing.T) {
 	q := shardedQueue(t, 2)
 	w := join(t, q)
 	func() { join(t, q) }()
@@ -121,7 +121,7 @@ func TestAWorkerThatNobodyRefersToLeaves(t *testing.T) {
 	})
 }
 
-func TestShardsAndWorkersAreForEachOther(t *testing.T) {
+func TestShardsNeedWorkersAndWorkersNeedShards(t *testing.T) {
 	wantCode(t, second(memoryQueue(t).Join()), InvalidArgument)
 	q := shardedQueue(t, 2)
 	q.Add("a")
@@ -134,7 +134,8 @@ func TestShardsAndWorkersAreForEachOther(t *testing.T) {
 	}
 }
 
-// Workers come and go while items of 20 groups come: no two hold items of one group, none is lost.
+// Workers join and leave while items of 20 groups are added: no two hold items of one group, and no
+// item is lost.
 func TestNoTwoHoldItemsOfOneShard(t *testing.T) {
 	const groups, each = 20, 50
 	q := shardedQueue(t, 5)
@@ -152,7 +153,7 @@ func TestNoTwoHoldItemsOfOneShard(t *testing.T) {
 			for _, item := range batch {
 				group := q.group(item)
 				if held[group] {
-					t.Errorf("two hold items of %q", group)
+					t.Errorf("two workers hold items of %q", group)
 				}
 				held[group] = true
 			}

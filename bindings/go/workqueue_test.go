@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What users of client-go's workqueue rely on, method by method.
+// The behaviour that users of client-go's workqueue rely on, method by method.
 
 func TestAddIsDeduplicatedAndFirstInFirstOut(t *testing.T) {
 	q := memoryQueue(t)
@@ -28,12 +28,12 @@ func TestAddWhileProcessingIsHandedOutAfterDone(t *testing.T) {
 	wantNext(t, q, "a")
 	q.Add("a")
 	q.Add("a")
-	wantLen(t, q, 0) // Held: nobody else may have it.
+	wantLen(t, q, 0) // Held: no other worker may get it.
 	wantNothing(t, q)
 	again, err := q.AddedAgain("a")
 	must(t, err)
 	if !again {
-		t.Fatal("it was added again")
+		t.Fatal("the item was added again")
 	}
 	q.Done("a")
 	wantLen(t, q, 1)
@@ -59,12 +59,12 @@ func TestLenDoesNotCountWhatIsHeldOrDelayed(t *testing.T) {
 	}
 }
 
-func TestDoneOfWhatNobodyHoldsIsToldByErr(t *testing.T) {
+func TestErrReportsDoneOfAnItemThatIsNotHeld(t *testing.T) {
 	q := memoryQueue(t)
 	q.Done("a")
 	wantCode(t, q.Err(), NotProcessing)
 	q.Add("a")
-	q.Done("a") // Queued is not held.
+	q.Done("a") // It is queued, not held.
 	wantLen(t, q, 1)
 }
 
@@ -72,11 +72,11 @@ func TestShutDownHandsOutWhatIsQueuedAndThenEnds(t *testing.T) {
 	q := memoryQueue(t)
 	q.Add("a")
 	if q.ShuttingDown() {
-		t.Fatal("it is not shutting down yet")
+		t.Fatal("the queue is shutting down before ShutDown")
 	}
 	q.ShutDown()
 	if !q.ShuttingDown() {
-		t.Fatal("it is shutting down")
+		t.Fatal("the queue is not shutting down")
 	}
 	q.Add("b")
 	wantCode(t, q.Err(), ShuttingDown)
@@ -101,8 +101,8 @@ func TestShutDownEndsEveryGet(t *testing.T) {
 	group.Wait()
 }
 
-// drain begins a ShutDownWithDrain, and closes the channel when it returns. Gets say shutdown meanwhile,
-// also while items are held.
+// drain begins a ShutDownWithDrain, and closes the channel when it returns. During it Gets report
+// shutdown, also while items are held.
 func drain(t *testing.T, q *Queue[string]) <-chan bool {
 	t.Helper()
 	drained := make(chan bool)
@@ -151,7 +151,7 @@ func TestShutDownEndsADrain(t *testing.T) {
 	q.Add("a")
 	wantNext(t, q, "a")
 	drained := drain(t, q)
-	for ended := false; !ended; { // The drain may begin after the first.
+	for ended := false; !ended; { // The drain may begin after the first ShutDown.
 		q.ShutDown()
 		select {
 		case <-drained:
@@ -162,7 +162,7 @@ func TestShutDownEndsADrain(t *testing.T) {
 	must(t, q.Err())
 }
 
-// Workers add each item again while they hold it, and the queue is shut down meanwhile.
+// The queue is shut down while workers add each item again that they hold.
 func TestItemsAreAddedAgainUntilTheShutDown(t *testing.T) {
 	for name, shutDown := range map[string]func(*Queue[int]){
 		"ShutDown": (*Queue[int]).ShutDown, "ShutDownWithDrain": (*Queue[int]).ShutDownWithDrain,
@@ -196,7 +196,7 @@ func TestItemsAreAddedAgainUntilTheShutDown(t *testing.T) {
 		q.Add(-1)
 		working.Wait()
 		if n := q.Len(); n != 0 {
-			t.Errorf("%s: %d are left", name, n)
+			t.Errorf("%s: %d items are left", name, n)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestAddAfterIsNeverEarly(t *testing.T) {
 	wantLen(t, q, 0)
 	wantNext(t, q, "a")
 	if waited := time.Since(start); waited < delay {
-		t.Fatalf("it came after %v", waited)
+		t.Fatalf("it was handed out after %v", waited)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestOfTwoDelaysTheEarlierWins(t *testing.T) {
 	}
 }
 
-func TestDelaysComeInTheOrderOfTheirEnds(t *testing.T) {
+func TestDelayedItemsAreHandedOutInTheOrderOfTheirEnds(t *testing.T) {
 	q := memoryQueue(t)
 	for i := 9; i >= 0; i-- {
 		q.AddAfter(strconv.Itoa(i), time.Duration(i)*5*time.Millisecond)
@@ -246,7 +246,7 @@ func TestDelaysComeInTheOrderOfTheirEnds(t *testing.T) {
 	}
 }
 
-// limiter is a caller's own: so long for an item's n-th failure.
+// limiter is a caller's own limiter: the delay of an item's n-th failure.
 type testLimiter struct {
 	mu     sync.Mutex
 	delays []time.Duration
@@ -283,7 +283,7 @@ func TestAddRateLimitedAsksTheCallersLimiter(t *testing.T) {
 	q.AddRateLimited("a")
 	wantNext(t, q, "a")
 	if waited := time.Since(start); waited < second {
-		t.Fatalf("it came after %v", waited)
+		t.Fatalf("it was handed out after %v", waited)
 	}
 	if n := q.NumRequeues("a"); n != 2 {
 		t.Fatalf("%d requeues", n)
@@ -303,7 +303,7 @@ func TestBackoffWaitsLongerEachTime(t *testing.T) {
 		q.AddRateLimited("a")
 		wantNext(t, q, "a")
 		if waited := time.Since(start); waited < least*time.Millisecond {
-			t.Fatalf("failure %d: it came after %v", i+1, waited)
+			t.Fatalf("failure %d: it was handed out after %v", i+1, waited)
 		}
 		q.Done("a")
 	}
@@ -359,9 +359,9 @@ func TestProducersAndConsumersMeet(t *testing.T) {
 	must(t, q.Err())
 }
 
-func TestErrorsComeThroughTheChannel(t *testing.T) {
+func TestErrorsAreSentToTheChannel(t *testing.T) {
 	q := memoryQueue(t)
-	q.Done("before") // Nobody listened.
+	q.Done("before") // Before the first call of Errors.
 	failures := q.Errors()
 	q.Add("")
 	err := within(t, failures)
@@ -370,7 +370,7 @@ func TestErrorsComeThroughTheChannel(t *testing.T) {
 	if !errors.As(err, &e) || e.Message == "" || e.Code.Error() != "InvalidArgument" {
 		t.Fatalf("%#v", err)
 	}
-	for i := 0; i < 10*faultsKept; i++ { // Who does not read stops nobody.
+	for i := 0; i < 10*failuresKept; i++ { // An unread channel blocks no call.
 		q.Add("")
 	}
 	wantCode(t, q.Err(), InvalidArgument)

@@ -1,8 +1,15 @@
-// Clock: where a queue's time comes from.
+// Clock: the source of a queue's time.
+//
+//   wq::ManualClock clock;  // For tests.
+//   wq::Status s = wq::Store::OpenInMemory({.clock = &clock}, &store);
+//   ...
+//   s = queue->AddAfter("key", 10min);
+//   clock.Advance(10min);  // The key is due.
 //
 // Delays run on the steady reading, so setting the wall clock never fires a delay early or late in
-// a running process. Only wall-clock readings are written to disk: a steady reading means nothing
-// after a reboot. Thread-safe.
+// a running process.
+// Threading: thread-safe. Lifetime: must outlive the stores that use it. A crash: only wall-clock
+// readings are on disk, as a steady reading is meaningless after a reboot.
 #pragma once
 
 #include <chrono>
@@ -16,7 +23,7 @@ namespace wq {
 
 // One reading of both clocks, in microseconds.
 struct Time {
-  int64_t steady_us = 0;  // CLOCK_BOOTTIME: never set back, and goes on while the machine sleeps.
+  int64_t steady_us = 0;  // CLOCK_BOOTTIME: never set back, and runs while the machine sleeps.
   int64_t wall_us = 0;    // Since 1970-01-01T00:00:00Z. May jump.
 };
 
@@ -27,18 +34,18 @@ class Clock {
   virtual int64_t WallUs() const = 0;
   Time Now() const { return {SteadyUs(), WallUs()}; }
 
-  // Calls `wake` after every change of time that did not come from time passing, so that whoever
-  // waits for an instant can look again. A system clock never calls it. `wake` must not call back
-  // into the clock's Advance or SetWall. The returned id goes to Unsubscribe.
+  // Calls `wake` after every change of the time other than its passing, so that a thread that waits
+  // for an instant can check the time again. A system clock never calls it. `wake` must not call
+  // the clock's Advance or SetWall. Returns the id for Unsubscribe.
   virtual uint64_t Subscribe(std::function<void()> wake);
-  // Blocks: until a `wake` of this subscription that is under way has returned.
+  // Ends a subscription. Blocks: until a running `wake` of this subscription has returned.
   virtual void Unsubscribe(uint64_t id);
 
-  // The machine's clocks; a process-wide instance that lives for ever.
+  // Returns the machine's clocks: an instance that is valid as long as the process.
   static Clock* System();
 };
 
-// A clock for tests: it stands still until it is told otherwise.
+// A clock for tests: its time changes only by Advance and SetWall.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Time start = {1'000'000'000, 1'700'000'000'000'000}) : now_(start) {}
@@ -48,8 +55,8 @@ class ManualClock final : public Clock {
   uint64_t Subscribe(std::function<void()> wake) override;
   void Unsubscribe(uint64_t id) override;
 
-  void Advance(std::chrono::microseconds by);  // Both readings. REQUIRES: by >= 0.
-  void SetWall(int64_t wall_us);               // The wall reading alone: somebody set the clock.
+  void Advance(std::chrono::microseconds by);  // Advances both readings. REQUIRES: by >= 0.
+  void SetWall(int64_t wall_us);               // Sets the wall reading alone, as an administrator.
 
  private:
   void Wake();

@@ -6,11 +6,11 @@
 //   wq::Status s = controller.Start();
 //   ...                                    // SIGTERM:
 //   s = controller.Drain(20s);
-//   if (!s.ok()) s = controller.Stop(5s);  // What is not worked off stays in the store.
+//   if (!s.ok()) s = controller.Stop(5s);  // Keys that are not processed stay in the store.
 //
-// What a reconcile returns decides what becomes of the key. Done is the controller's business:
+// The result of a reconcile decides what happens to its key. The controller calls Done:
 //
-//   result                      the queue is told                   counted as
+//   result                      the controller calls                counted as
 //   --------------------------  ----------------------------------  -------------------------------
 //   Ok                          Forget                              success
 //   an error, an exception      AddRateLimited, with its text       error (and exceptions)
@@ -23,9 +23,9 @@
 // a worker is free. The queue may have shards; then the workers join it.
 //
 // Threading: thread-safe. The reconciler is called by all workers at once. It must not call Done.
-// It may call everything else of the queue and the controller: Stop and Drain do not wait then.
-// Lifetime: within the queue's. Stop it before Store::Close, which does not know of reconciles.
-// A crash: whatever was being reconciled is reconciled again, first in its lane; so is a key that
+// It may make every other call of the queue and the controller: Stop and Drain do not wait then.
+// Lifetime: within the queue's. Stop it before Store::Close, which does not wait for reconciles.
+// A crash: a key that was being reconciled is reconciled again, first in its lane; so is a key that
 // was left. A reconcile may thus run once more than needed, never once too few.
 #pragma once
 
@@ -44,17 +44,18 @@ namespace wq {
 
 class Queue;
 
-// What came of one reconcile. A Status is a Result: `return status;`. Copies are independent.
+// The result of one reconcile. A Status converts to a Result: `return status;`. Copies are
+// independent.
 class Result {
  public:
   Result() = default;                                   // Success.
   Result(Status status) : error_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
 
-  // Look again, by the queue's limiter: counts as a failure of the key.
+  // Requeues the key after the queue's limiter's delay: counts as a failure of the key.
   static Result Requeue();
-  // Look again after `delay`, the failures forgotten. delay <= 0 is success.
+  // Clears the failures and requeues the key after `delay`. delay <= 0 is success.
   static Result RequeueAfter(std::chrono::microseconds delay);
-  // No retry will help. An `error` that is Ok is success.
+  // Fails without a retry. An `error` that is Ok is success.
   static Result TerminalError(Status error);
 
   const Status& error() const { return error_; }
@@ -63,28 +64,28 @@ class Result {
   std::chrono::microseconds requeue_after() const { return requeue_after_; }
 
  private:
-  Status error_;           // Not Ok: the other fields but terminal_ do not count.
-  bool terminal_ = false;  // The error is not to be retried.
-  bool requeue_ = false;   // Counts if requeue_after_ is none.
+  Status error_;           // Not Ok: the other fields except terminal_ are ignored.
+  bool terminal_ = false;  // The error is not retried.
+  bool requeue_ = false;   // Ignored if requeue_after_ is set.
   std::chrono::microseconds requeue_after_{0};  // <= 0: none.
 };
 
-// What a reconciler is told. Valid during the call; the stop token may be kept. The constructor is
-// there for tests of reconcilers. Immutable.
+// The arguments of a reconcile. Valid during the call; the stop token may be kept. The constructor
+// is public for tests of reconcilers. Immutable.
 class ReconcileContext {
  public:
   ReconcileContext(const Queue* queue, std::string key, std::stop_token stop)
       : queue_(queue), key_(std::move(key)), stop_(std::move(stop)) {}
 
   const std::string& key() const { return key_; }
-  // Stop is requested when the timeout is over, and by Controller::Stop. Callbacks that are
-  // registered with it run on the controller's thread, or on the one that calls Stop: they have to
-  // be short.
+  // Stop is requested when the timeout has passed, and by Controller::Stop. Callbacks that are
+  // registered with it run on the controller's timeout thread, or on the thread that calls Stop:
+  // they must be short.
   const std::stop_token& stop_token() const { return stop_; }
-  // How often the key failed before this attempt, also in earlier lives of the process: 0 at first.
+  // Returns how often the key failed before this attempt, also before restarts: 0 at first.
   uint64_t NumRequeues() const;
-  // Whether the key was added again since it was handed out. It will be reconciled once more
-  // anyway.
+  // Reports whether the key was added again since it was handed out. It will be reconciled once
+  // more in any case.
   bool AddedAgain() const;
 
  private:
@@ -95,112 +96,117 @@ class ReconcileContext {
 
 using Reconciler = std::function<Result(const ReconcileContext& context)>;
 
-// Each reconcile has one of these.
+// The outcome of a reconcile; each has one.
 enum class ReconcileOutcome : uint8_t {
   kSuccess = 0,
   kError = 1,
   kRequeue = 2,
   kRequeueAfter = 3,
 };
-// "success", "error", "requeue", "requeue_after".
+// Returns "success", "error", "requeue" or "requeue_after".
 std::string_view ReconcileOutcomeName(ReconcileOutcome outcome);
 
-// A reconcile that is over. The views are valid during the call that gets them.
+// A finished reconcile. The views are valid during the call that receives them.
 struct Reconciled {
   std::string_view key;
   ReconcileOutcome outcome = ReconcileOutcome::kSuccess;
   std::string_view error;  // Of kError: its text.
   bool terminal = false;   // A terminal error. Implies kError, as does `exception`.
   bool exception = false;  // It threw.
-  bool timed_out = false;  // The timeout was over before it ended, whatever it returned then.
-  bool left = false;       // The queue was not told: the key stays in the store for the next start.
+  bool timed_out = false;  // The timeout passed before it ended, whatever it returned.
+  bool left = false;       // No call was made: the key stays in the store for the next start.
   std::chrono::nanoseconds duration{0};  // Of the reconciler's call, real time.
 };
 
-// Is told of each reconcile, by the worker, outside all locks. Thread-safe. It must not throw: a
-// program in which it does ends.
+// Receives the beginning and end of each reconcile, from the worker, outside all locks. Must be
+// thread-safe. Must not throw: that ends the program.
 class ControllerObserver {
  public:
   virtual ~ControllerObserver() = default;
   virtual void OnBegin(std::string_view /*key*/) noexcept {}
-  virtual void OnEnd(const Reconciled& /*reconciled*/) noexcept {}  // The queue was told before.
+  virtual void OnEnd(const Reconciled& /*reconciled*/) noexcept {}  // After the queue's calls.
 };
 
-// A reading of a controller's counters, all of one instant.
+// A controller's counters, all of one instant.
 struct ControllerCounters {
-  uint64_t success = 0;  // A finished reconcile is in one of these four.
+  uint64_t success = 0;  // Each finished reconcile is in one of the first four.
   uint64_t error = 0;
   uint64_t requeue = 0;
   uint64_t requeue_after = 0;
   uint64_t terminal_errors = 0;  // Of `error`.
-  uint64_t exceptions = 0;       // Of `error`. (Others call them panics.)
+  uint64_t exceptions = 0;       // Of `error`. (controller-runtime calls them panics.)
   uint64_t timeouts = 0;         // Of all four.
   uint64_t left = 0;             // Keys that were handed out and stay in the store; see Result.
   uint64_t queue_errors = 0;  // Calls of the queue that returned NotDurable, or worse. See Health.
   size_t active_workers = 0;  // In a reconcile now.
 };
 
-// What becomes of a key that failed with Result::TerminalError.
+// What happens to a key that failed with Result::TerminalError.
 enum class TerminalErrorPolicy : uint8_t {
   kQuarantine = 0,  // It stays in the store with its error, until it is released or dropped.
-  kDrop = 1,        // It is forgotten. A later Add brings it back.
+  kDrop = 1,        // Its failures are cleared, and it is clean. A later Add adds it again.
 };
 
 inline constexpr uint32_t kMaxConcurrentReconciles = 65535;
 
 struct ControllerOptions {
-  // Workers, a thread each. 1 to kMaxConcurrentReconciles.
+  // The number of workers. Each costs a thread. 1 to kMaxConcurrentReconciles. Default: 1.
   uint32_t max_concurrent_reconciles = 1;
 
-  // After so much real time the reconcile's stop token is triggered, and a timeout counted. The
-  // reconcile is not ended by force: until it returns, its worker and its key are busy. 0: never.
-  // It costs one thread for the controller.
+  // Requests stop by the reconcile's stop token after this much real time, and counts a timeout.
+  // The reconcile is not ended by force: until it returns, its worker and its key are busy. Costs
+  // one thread for the controller. Default: 0, never.
   std::chrono::microseconds reconcile_timeout{0};
 
-  // An Add that came while the failing reconcile ran is quarantined with the key; under kDrop the
-  // key is reconciled again for it.
+  // What happens to a key after a terminal error. An Add during the failing reconcile is
+  // quarantined with the key; under kDrop the key is reconciled again for it. Default: kQuarantine.
   TerminalErrorPolicy terminal_errors = TerminalErrorPolicy::kQuarantine;
 
-  // Borrowed; must outlive the controller. nullptr: nobody.
+  // Receives each reconcile. Borrowed; must outlive the controller. Costs two calls per reconcile.
+  // Default: nullptr, none.
   ControllerObserver* observer = nullptr;
 };
 
 class Controller {
  public:
-  // Does nothing yet; bad arguments are reported by Start. `queue` is borrowed.
+  // Starts nothing; Start reports invalid arguments. `queue` is borrowed.
   Controller(Queue* queue, Reconciler reconciler, const ControllerOptions& options = {});
-  // Stop(0), and then waits for the running reconciles, however long they take. A controller that
-  // was never started leaves its queue alone. REQUIRES: not called by a reconciler, an observer or
-  // a stop callback of this controller.
+  // Calls Stop(0), and waits for the running reconciles, however long they take. A controller that
+  // was never started does not change its queue. REQUIRES: not called by a reconciler, an observer
+  // or a stop callback of this controller.
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // Starts the workers; once. InvalidArgument: bad arguments, or it was started before.
-  // ShuttingDown: the queue is shutting down, or Stop was called. IOError: the system gives no more
-  // threads; nothing runs.
+  // Starts the workers; once.
+  //   InvalidArgument  an invalid argument, or it was started before.
+  //   ShuttingDown     the queue is shutting down, or Stop was called.
+  //   IOError          the system has no more threads; nothing runs.
   Status Start();
 
-  // Queue::ShutDownWithDrain: what is queued is worked off, Adds are refused, delays do not fire.
-  // Then the workers end. Stop tokens are not triggered. TimedOut: the drain goes on, until Stop.
-  // ShuttingDown: Stop, or another shut-down of the queue, came meanwhile; or the caller is one
-  // that the drain waits for (a reconciler): it has begun. Blocks.
+  // Drains the queue (Queue::ShutDownWithDrain): queued keys are processed, Adds are refused,
+  // delays do not fire. Then the workers end. Stop is not requested of the reconciles.
+  //   TimedOut      `timeout` has passed; the drain goes on until Stop.
+  //   ShuttingDown  Stop, or another shut-down of the queue, was called during the drain; or
+  //                 a reconciler, for which the drain waits, called this: the drain has begun.
+  // Blocks: until the workers have ended.
   Status Drain(std::chrono::microseconds timeout);
 
-  // Queue::Stop, and triggers the stop tokens of the running reconciles. Those that end within
-  // `grace` have their results recorded as ever, but for an error ShuttingDown: that is taken for
-  // "interrupted" and counts no failure; the key is left, and comes first at the next start. What
-  // is queued stays in the store too. TimedOut: some reconciles still run; their results will be
-  // recorded as well. ShuttingDown: called by a reconciler; the stop is under way, and nobody was
-  // waited for. Blocks.
+  // Stops the queue (Queue::Stop), and requests stop of the running reconciles. Results of
+  // reconciles that end within `grace` are recorded as usual, except the error ShuttingDown: that
+  // means "interrupted" and counts no failure; the key is left, and is handed out first at the next
+  // start. Queued keys stay in the store too.
+  //   TimedOut      some reconciles still run; their results will be recorded too.
+  //   ShuttingDown  called by a reconciler; the stop has begun, and was not waited for.
+  // Blocks: for at most `grace`.
   Status Stop(std::chrono::microseconds grace);
 
   ControllerCounters Counters() const;
 
-  // The last bad status of a call that a worker made to the queue; Ok if there was none.
-  // NotDurable: the workers go on, see Store::Health. Anything else: a key could not be requeued
-  // (it is longer than QueueOptions::max_key_bytes now, say); it is left, held until the store is
-  // closed.
+  // Returns the last error of a call that a worker made to the queue; Ok if none failed. After
+  // NotDurable the workers go on, see Store::Health. After any other error a key could not be
+  // requeued (it is longer than QueueOptions::max_key_bytes now, say): the key is left, held until
+  // the store is closed.
   Status Health() const;
 
   struct Impl;

@@ -1,11 +1,12 @@
-// ControllerMetrics: what a controller does, under the names that controller-runtime has for it.
+// ControllerMetrics: the metrics of a controller, under controller-runtime's names.
 //
 //   wq::ControllerMetrics metrics(provider, "pods", options.max_concurrent_reconciles);
 //   options.observer = &metrics;
 //   wq::Controller controller(queue, reconciler, options);
 //
-// The names are in docs/metrics.md. Threading: thread-safe. Lifetime: must outlive the controller;
-// the provider may outlive both.
+// docs/metrics.md lists the names.
+// Threading: thread-safe. Lifetime: must outlive the controller; the provider may outlive both.
+// A crash: the metrics start at 0 again.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ namespace wq {
 
 class ControllerMetrics final : public ControllerObserver {
  public:
-  // `controller` is the value of the label of this name. REQUIRES: provider is not null.
+  // `controller` is the value of the label `controller`. REQUIRES: provider is not null.
   ControllerMetrics(std::shared_ptr<MetricsProvider> provider, const std::string& controller,
                     uint32_t max_concurrent_reconciles);
 

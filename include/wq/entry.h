@@ -1,7 +1,14 @@
-// Entry: one key of a queue in one state, as it stands in a store. What StoreView shows, what an
-// Importer writes, and what EntryDiff compares.
+// Entry: one key of a queue in one state, as it is stored. StoreView shows entries, an Importer
+// writes them, and EntryDiff compares them.
 //
-// Plain values. Times are microseconds since 1970-01-01T00:00:00Z.
+//   view->ForEachEntry("pods", wq::EntryStates(wq::EntryState::kPending), [](const wq::Entry& e) {
+//     std::cout << wq::EscapeKey(e.key) << " " << wq::LaneName(e.lane) << "\n";
+//     return true;
+//   });
+//
+// Times are microseconds since 1970-01-01T00:00:00Z.
+// Threading: thread-compatible; plain values. Lifetime: the caller's. A crash: does not concern
+// them; they are copies.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +30,16 @@ struct FailureInfo {
 };
 
 enum class EntryState : uint8_t {
-  kPending = 0,  // Dirty: queued, or processing at this moment or at the crash.
+  kPending = 0,  // Dirty: queued, or processing now or at the crash.
   kDelayed = 1,
-  kFailing = 2,  // Only a failure count is kept: neither pending nor delayed nor quarantined.
+  kFailing = 2,  // Only has a failure count: neither pending nor delayed nor quarantined.
   kQuarantined = 3,
 };
 inline constexpr size_t kEntryStateCount = 4;
 
-// "pending", "delayed", "failing" or "quarantined".
+// Returns "pending", "delayed", "failing" or "quarantined".
 std::string_view EntryStateName(EntryState state);
-// The inverse; nullopt for anything else.
+// Parses what EntryStateName returns; nullopt for anything else.
 std::optional<EntryState> ParseEntryState(std::string_view name);
 
 // A set of states.
@@ -55,33 +62,33 @@ class EntryStates {
   unsigned bits_ = 0;  // One for each state, by its number.
 };
 
-// One entry of a queue. A key that is both pending and delayed has two; so has one that was
-// quarantined while a worker held it, as long as the worker holds it.
+// One entry of a queue. A key that is both pending and delayed has two entries; so has a key that
+// was quarantined while a worker held it, until the worker calls Done.
 struct Entry {
   std::string key;
   EntryState state = EntryState::kPending;
-  Lane lane = kFastLane;          // Not failing. Quarantined: where it goes when it is released.
+  Lane lane = kFastLane;          // Not failing. Quarantined: the lane that a release adds it to.
   std::string group;              // Not failing. Empty: none.
-  std::optional<uint32_t> shard;  // Not failing; of a queue with shards.
+  std::optional<uint32_t> shard;  // Not failing; only in a queue with shards.
   uint64_t sequence = 0;          // Pending: the place in its lane; smaller is earlier.
   int64_t added_at_us = 0;        // Pending, delayed: when it was added.
   int64_t ready_at_us = 0;        // Delayed: when it becomes pending.
-  int64_t delay_us = 0;           // Delayed: the delay that was asked for.
+  int64_t delay_us = 0;           // Delayed: the requested delay.
   int64_t quarantined_at_us = 0;  // Quarantined.
-  // Quarantined: always there; the count may be 0, for a key that somebody put there.
+  // Quarantined: always set; the count may be 0, for a key that Queue::Quarantine put there.
   std::optional<FailureInfo> failures;
 };
 
-// What a queue keeps beside its entries and cursors.
+// What a store keeps about a queue besides its entries and cursors.
 struct QueueInfo {
   std::string name;
   int64_t created_at_us = 0;
-  uint64_t sequence_high_water = 0;  // No sequence at or above it was ever given to a key.
+  uint64_t sequence_high_water = 0;  // No key was ever given a sequence at or above it.
   std::string limiter_state;         // Only the queue's limiter can read it.
-  // As it is on disk: a pause whose end has passed stands there until the queue is opened.
+  // As it is on disk: a pause whose end has passed stays there until the queue is opened.
   bool paused = false;
-  int64_t paused_until_us = 0;  // When the pause ends by itself; 0 if it does not.
-  uint32_t shards = 0;          // Of the last opening that had any.
+  int64_t paused_until_us = 0;  // When the pause ends by itself; 0: only by Resume.
+  uint32_t shards = 0;          // As in the last opening with shards.
 };
 
 }  // namespace wq

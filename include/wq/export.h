@@ -1,4 +1,5 @@
-// WQ_EXPORT: marks the C interface, which the shared library always shows; see docs/api.md for the rest.
+// WQ_EXPORT: marks the C interface, which the shared library always exports. docs/api.md says what
+// else it exports.
 #pragma once
 
 #if defined(__cplusplus) && defined(__GNUC__)

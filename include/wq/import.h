@@ -1,15 +1,15 @@
-// Importer: writes whole queues, as a dump tells of them, into a store: all of them or none.
+// Importer: writes whole queues, as a dump contains them, into a store: all of them or none.
 //
 //   std::unique_ptr<wq::Importer> importer;
 //   wq::Status s = wq::Importer::Open({}, "/var/lib/pods", &importer);
 //   if (s.ok()) s = importer->Add("pods", entry);   // …
 //   if (s.ok()) s = importer->Finish();
 //
-// What is imported lies beside the store's queues, under a name that no queue can have
-// ("pods~loading"), until Finish gives it the queue's name in one atomic step. So without Finish, or
-// after a crash before it, the queues are what they were; the next Importer removes what is left.
-// Threading: thread-compatible. Lifetime: owns the store until it is destroyed. Memory: one batch,
-// and about sixteen bytes for each entry, to find what is there twice.
+// Until Finish, what is imported is stored beside the store's queues, under a name that no queue
+// can have ("pods~loading"); Finish gives it the queue's name in one atomic step.
+// Memory: one batch, and about sixteen bytes for each entry, to find duplicates.
+// Threading: thread-compatible. Lifetime: owns the store until it is destroyed. A crash before
+// Finish: the queues are unchanged; the next Importer removes what is left.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@
 namespace wq {
 
 struct ImportOptions {
-  // Make a new store where there is none.
+  // Creates the store if none exists. Default: on.
   bool create_if_missing = true;
-  // A queue that is imported takes the place of the one of this name, whatever that holds. Without
-  // it only an empty one may be there.
+  // Lets an imported queue replace the queue of its name, whatever that holds. Costs its erasure in
+  // Finish. Default: off; only an empty queue of that name is replaced.
   bool replace = false;
-  // Check everything, and write nothing. Works beside an owner of the store.
+  // Checks everything, and writes nothing. Works beside an owner of the store. Default: off.
   bool dry_run = false;
 };
 
@@ -40,29 +40,32 @@ struct ImportCounts {
 
 class Importer {
  public:
-  // As Store::Open: NotFound, Locked, Corruption, NotSupported.
+  // Opens the store in `dir` and becomes its owner. Errors as Store::Open: NotFound, Locked,
+  // Corruption, NotSupported.
   static Status Open(const ImportOptions& options, const std::string& dir,
                      std::unique_ptr<Importer>* importer);
   ~Importer();  // Without Finish, nothing was imported.
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
 
-  // Each of these names a queue, in any order, and may be the first to do so. After an error the
-  // import is over.
-  //   InvalidArgument  what no queue could hold, alone or beside what was imported before: a key that
-  //                    is pending twice, a delayed key that is in quarantine; the message says what.
-  //   AlreadyExists    the queue is there, not empty, and `replace` is off.
+  // The next three calls name a queue, in any order; each may be the first of its queue. After an
+  // error the import is over.
+  //   InvalidArgument  what no queue could hold, by itself or beside the earlier entries: a key
+  //                    that is pending twice, a delayed key in quarantine. The message gives the
+  //                    reason.
+  //   AlreadyExists    the queue exists, is not empty, and `replace` is off.
 
-  // At most once a queue. Without it the queue is created now, and not paused.
+  // Sets what a store keeps about a queue; at most once per queue. Without it the queue's creation
+  // time is now, and it is not paused.
   Status SetQueue(const QueueInfo& info);
   Status SetCursor(std::string_view queue, std::string_view name, std::string_view value);
-  // The failures go with the key, so the entries of one key should tell the same of them. `shard` is
-  // not looked at. A pending entry of sequence 0 comes after all that came before it. A high-water
-  // mark that is too low for what is imported is raised.
+  // Adds an entry. Failures belong to the key, so all entries of a key should have the same.
+  // `shard` is ignored. A pending entry of sequence 0 is placed after the entries that were added
+  // before it. A high-water mark that is too low for the imported entries is raised.
   Status Add(std::string_view queue, const Entry& entry);
 
-  // Gives what was imported its names, and closes the store. Blocks: for the disk, and, with
-  // `replace`, for erasing what was there.
+  // Gives the imported queues their names, and closes the store. Blocks: for the disk, and, with
+  // `replace`, for erasing the old queues.
   Status Finish();
 
   const ImportCounts& counts() const;

@@ -1,14 +1,16 @@
-// Limiter: how long a failed key waits before it is handed out again.
+// Limiter: decides how long a failed key waits before it is handed out again.
 //
 //   options.limiter = std::make_shared<wq::ItemFastSlow>(5ms, 10s, 3);
 //
-// The failure counts are the queue's, and durable; a limiter turns a count into a delay. What else a
-// limiter remembers (a bucket's tokens) it can save as bytes, and the queue keeps those with the
-// failure in one atomic step: a crash loop gets no fresh burst at each start.
+// The failure counts are the queue's, and durable; a limiter turns a count into a delay. Its other
+// state (a bucket's tokens) it can save as bytes, which the queue stores with the failure in one
+// atomic step.
 //
 // The names and formulas are those of Kubernetes client-go's util/workqueue
-// (default_rate_limiters.go). A limiter is thread-safe: queues may share one, though not one that has
-// state to save. It is called outside a queue's lock and must not call the queue.
+// (default_rate_limiters.go).
+// Threading: thread-safe; called outside a queue's lock, and must not call the queue. Lifetime:
+// shared; queues may share a limiter, except one that saves state. A crash: the counts and the
+// saved state survive, so a crash loop gets no fresh burst at each start.
 #pragma once
 
 #include <chrono>
@@ -27,16 +29,18 @@ class Limiter {
  public:
   virtual ~Limiter() = default;
 
-  // The delay for one more failure of `key`, which has failed `failures` times before this one. A
-  // negative one counts as none.
+  // Returns the delay for one more failure of `key`, which has failed `failures` times before it. A
+  // negative delay counts as 0. See Queue::AddRateLimited for when it is called.
   virtual std::chrono::microseconds When(std::string_view key, uint64_t failures, Time now) = 0;
 
-  // `key` succeeded: what this limiter itself remembers of it may go. The queue's count goes anyway.
+  // Deletes this limiter's own state about `key`, which succeeded. The queue clears its count
+  // itself.
   virtual void Forget(std::string_view /*key*/) {}
 
-  // What is to survive a restart beside the counts; empty for nothing. At most kMaxLimiterStateBytes.
+  // Returns the state that is to survive a restart besides the counts; empty for none. At most
+  // kMaxLimiterStateBytes.
   virtual std::string SaveState(Time /*now*/) const { return {}; }
-  // The inverse, once, before any When. Bytes that it cannot read are ignored.
+  // Restores a saved state: once, before any When. Ignores bytes that it cannot read.
   virtual void RestoreState(std::string_view /*state*/, Time /*now*/) {}
 };
 
@@ -54,7 +58,7 @@ class ItemExponentialFailure final : public Limiter {
   const std::chrono::microseconds max_;
 };
 
-// `fast` for the first max_fast_attempts failures, `slow` for every one after them.
+// `fast` for the first max_fast_attempts failures, `slow` for every later failure.
 class ItemFastSlow final : public Limiter {
  public:
   ItemFastSlow(std::chrono::microseconds fast, std::chrono::microseconds slow,
@@ -67,12 +71,12 @@ class ItemFastSlow final : public Limiter {
   const uint64_t max_fast_attempts_;
 };
 
-// A token bucket with reservations: `burst` calls are free; after them, successive calls get 1/rate,
-// 2/rate, ... (golang.org/x/time/rate's Reserve().Delay()). All keys share the tokens.
+// A token bucket with reservations: `burst` calls have no delay; successive calls after them get
+// 1/rate, 2/rate, ... (golang.org/x/time/rate's Reserve().Delay()). All keys share the tokens.
 class Bucket final : public Limiter {
  public:
-  // `rate` is tokens a second. A rate or burst of 0 or less, or not a number, counts as the smallest
-  // that works: 1e-6 a second, 1 token.
+  // `rate` is in tokens per second. A rate or burst of 0 or less, or not a number, counts as the
+  // smallest valid value: 1e-6 per second, 1 token.
   Bucket(double rate, int64_t burst);
   std::chrono::microseconds When(std::string_view key, uint64_t failures, Time now) override;
   std::string SaveState(Time now) const override;
@@ -86,13 +90,13 @@ class Bucket final : public Limiter {
   mutable std::mutex mu_;
   double tokens_;         // At at_us_; negative: reserved ahead. Under mu_.
   int64_t at_us_ = 0;     // Steady time. Under mu_.
-  bool started_ = false;  // at_us_ means something. Under mu_.
+  bool started_ = false;  // at_us_ is set. Under mu_.
 };
 
-// The longest delay of all; each is asked each time.
+// The longest delay of all limiters; each limiter is asked each time.
 class MaxOf final : public Limiter {
  public:
-  // Null ones are left out.
+  // Null limiters are ignored.
   explicit MaxOf(std::vector<std::shared_ptr<Limiter>> limiters);
   std::chrono::microseconds When(std::string_view key, uint64_t failures, Time now) override;
   void Forget(std::string_view key) override;
@@ -118,7 +122,8 @@ class WithMaxWait final : public Limiter {
   const std::chrono::microseconds max_;
 };
 
-// client-go's default: MaxOf(ItemExponentialFailure(5 ms, 1000 s), Bucket(10 a second, 100)).
+// Returns client-go's default: MaxOf(ItemExponentialFailure(5 ms, 1000 s), Bucket(10 per second,
+// 100)).
 std::shared_ptr<Limiter> DefaultControllerLimiter();
 
 }  // namespace wq

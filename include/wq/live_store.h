@@ -1,4 +1,4 @@
-// LiveStore: a store that a running process owns, through the socket that it serves.
+// LiveStore: access to a store that a running process owns, through the socket that it serves.
 //
 //   std::unique_ptr<wq::LiveStore> store;
 //   wq::Status s = wq::LiveStore::Connect("/var/lib/pod-controller", &store);
@@ -7,11 +7,10 @@
 //   wq::BatchResult result;
 //   if (s.ok()) s = pods->Add(keys, {.durability = wq::Durability::kPower}, &result);
 //
-// The owner serves it with ServerOptions::control_socket (server.h); only the owner's user and root may
-// use it. Threading: thread-compatible. Lifetime: an access may outlive the store. Each call is a
-// connection of its own, so nothing is held between two.
-// If the owner ends during a call the call returns IOError, and whether it took effect is unknown:
-// a change may be made again without harm.
+// The owner serves it with ServerOptions::control_socket (server.h); only the owner's user and root
+// may use it. Each call is a separate connection, so nothing is held between calls.
+// Threading: thread-compatible. Lifetime: an access may outlive the store. A crash of the owner: a
+// running call returns IOError, and its effect is unknown; a change may be repeated without harm.
 #pragma once
 
 #include <chrono>
@@ -29,7 +28,7 @@ namespace wq {
 
 struct LiveQueue {
   std::string name;
-  bool open = false;  // By the owner. If not, the rest says nothing.
+  bool open = false;  // By the owner. If not, the other fields are unset.
   bool shutting_down = false;
   QueueCounts counts;
 };
@@ -44,12 +43,12 @@ struct LiveInfo {
 class LiveStore {
  public:
   struct Options {
-    // For one call, of at most some thousand keys.
+    // Bounds one call, of at most some thousand keys. Default: 30 s.
     std::chrono::milliseconds timeout{30'000};
   };
 
-  // NotFound: there is no store, or nobody serves a socket there: its owner does not, or there is
-  // none. Blocks: for an answer.
+  // Connects to the owner of the store in `dir`. NotFound: the store does not exist, it has no
+  // owner, or its owner does not serve a socket. Blocks: for an answer.
   static Status Connect(const std::string& dir, const Options& options,
                         std::unique_ptr<LiveStore>* store);
   static Status Connect(const std::string& dir, std::unique_ptr<LiveStore>* store) {
@@ -59,10 +58,12 @@ class LiveStore {
   LiveStore(const LiveStore&) = delete;
   LiveStore& operator=(const LiveStore&) = delete;
 
-  Status Read(LiveInfo* info) const;  // Blocks.
+  // Reads the state of the store and its queues. Blocks: for an answer.
+  Status Read(LiveInfo* info) const;
 
-  // Calls return NotFound if there is no such queue, and Locked if the owner has not opened it and
-  // does not open it for others. `create`: Add makes the queue, if the owner lets others do so.
+  // Returns access to a queue. Its calls return NotFound if the queue does not exist, and Locked if
+  // the owner has not opened it and does not open queues on request. `create`: Add creates the
+  // queue, if the owner permits that (ServerOptions::open_queue).
   std::unique_ptr<QueueAccess> Access(std::string_view queue, bool create) const;
 
  private:

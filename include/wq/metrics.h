@@ -1,17 +1,18 @@
-// MetricsProvider: where the metrics of a store go; an interface to whatever collects them.
+// MetricsProvider: receives the metrics of a store; an interface to a metrics library.
 //
 //   wq::StoreOptions options;
 //   options.metrics = wq::MakePrometheusProvider(registry);  // wq/prometheus.h
 //
-// What there is, with names, labels and meaning, is in docs/metrics.md. Counters and histograms are
-// pushed when something happens. Gauges are pulled: whoever collects calls a reading, and gets the
-// queue's state of that moment. So no gauge can drift or go below zero.
+// docs/metrics.md lists the metrics with their names, labels and meaning. Counters and histograms
+// are pushed when an event happens. Gauges are pulled: a collector calls a reading, and gets the
+// queue's state of that instant. So no gauge can drift or fall below zero.
 //
 // Nothing here is called while a queue or the journal is locked, so a provider may call the queues.
 // It must not open or close the store, or list its queues. No label is ever a key: the number of
 // series depends on the number of queues alone.
-// Threading: a provider is called by many threads at once. Lifetime: shared; several stores may
-// have the same one, and it may outlive them.
+// Threading: thread-safe; a provider is called by many threads at once. Lifetime: shared; several
+// stores may have the same provider, and it may outlive them. A crash: counters and histograms
+// start at 0 again.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +28,21 @@ namespace wq {
 
 enum class MetricKind : uint8_t { kCounter, kGauge, kHistogram };
 
-// What all series of one metric have in common. Constants: they live as long as the process.
+// The properties that all series of a metric share. Constants, valid as long as the process.
 struct Metric {
   MetricKind kind = MetricKind::kGauge;
   std::string_view name;
   std::string_view help;
-  // Histograms: upper bounds of the buckets, ascending; a last one without bound is implied.
+  // Histograms: upper bounds of the buckets, ascending; a last bucket without a bound is implied.
   std::span<const double> bounds = {};
-  // Pulled: when two readings give the same series (two stores with a queue of the same name), the
-  // largest value counts. Otherwise they add up.
+  // Gauges: when two readings return the same series (two stores with a queue of the same name),
+  // the largest value counts. When off, their values add up.
   bool largest = false;
 };
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-// A series that is pushed to. Thread-safe.
+// A pushed series. Thread-safe.
 class CounterMetric {
  public:
   virtual ~CounterMetric() = default;
@@ -62,19 +63,19 @@ class MetricsProvider {
  public:
   virtual ~MetricsProvider() = default;
 
-  // The series with these labels; the same one for equal labels. Never null.
+  // Returns the series with these labels; the same series for equal labels. Never null.
   virtual std::shared_ptr<CounterMetric> Counter(const Metric& metric,
                                                  const MetricLabels& labels) = 0;
   virtual std::shared_ptr<HistogramMetric> Histogram(const Metric& metric,
                                                      const MetricLabels& labels) = 0;
 
-  // `reading` is called whenever somebody collects, until Unregister. Returns its id, never 0.
+  // Registers `reading`, which each collection calls until Unregister. Returns its id, never 0.
   virtual uint64_t Register(MetricReading reading) = 0;
-  // Blocks: until a call of the reading that is under way has returned. Unknown ids are ignored.
+  // Removes the reading. Unknown ids are ignored. Blocks: until a running call of it has returned.
   virtual void Unregister(uint64_t id) = 0;
 };
 
-// Holds a reading registered; move-only. Unregisters at its end.
+// Keeps a reading registered until its destruction; move-only.
 class MetricRegistration {
  public:
   MetricRegistration() = default;

@@ -1,13 +1,13 @@
 // Queue: a durable, deduplicating work queue of keys that need to be reconciled.
 //
 //   std::string key;
-//   while (queue->Get(&key).ok()) {              // blocks; ends at ShutDown
+//   while (queue->Get(&key).ok()) {              // Blocks; ends at ShutDown.
 //     wq::Status s = reconcile(key) ? queue->Forget(key) : queue->AddRateLimited(key, "why");
 //     s = queue->Done(key);
 //   }
 //
-// A key says "look at this object", never what happened to it. So keys are merged with themselves:
-// a key is at most once queued, and two workers never hold it at once.
+// A key names an object that needs work; it does not say what happened to the object. So equal keys
+// are merged: a key is queued at most once, and two workers never hold it at the same time.
 //
 //   state of the key     Add                          Get             Done
 //   -------------------  ---------------------------  --------------  --------------------------
@@ -17,18 +17,18 @@
 //   processing           -> processing and dirty      -               -> clean
 //   processing + dirty   deduplicated; latest lane    -               -> queued, back of its lane
 //
-// Beside that a key may be delayed (it becomes an Add when due) and may have failures counted.
+// Besides, a key may be delayed (it becomes an Add when it is due) and may have a failure count.
 //
-// Keys are bytes: any, also NUL, 1 to QueueOptions::max_key_bytes of them.
-// Threading: thread-safe. Lifetime: the Store's. A crash: dirty and processing keys come back as
-// queued, each once, the ones that were processing first in their lane; delays and failure counts
-// as they were. See Durability for what may be lost: never a call that was acknowledged at its
-// level.
+// Keys are arbitrary bytes, NUL included: 1 to QueueOptions::max_key_bytes of them.
+// Threading: thread-safe. Lifetime: the Store's.
+// A crash: dirty and processing keys are queued again, each once, those that were processing first
+// in their lane; delays and failure counts are kept. A call that was acknowledged at its durability
+// level is never lost; Durability says what else may be.
 //
 // Every changing call may also return
 //   ShuttingDown   after ShutDown, Stop or Store::Close, where said; nothing changed.
-//   NotDurable     applied in memory, but the store failed (Store::Health says why).
-// and "Blocks" for at most one write of the store, by the durability asked for.
+//   NotDurable     applied in memory, but the store failed (Store::Health gives the reason).
+// and Blocks: for at most one write of the store, as its durability asks.
 #pragma once
 
 #include <chrono>
@@ -49,41 +49,41 @@ namespace wq {
 
 enum class AddOutcome : uint8_t {
   kAdded = 0,         // The key needs work that it did not need before.
-  kDeduplicated = 1,  // It was dirty already (or delayed no later, for AddAfter).
+  kDeduplicated = 1,  // It was dirty already (AddAfter: or delayed no later).
   kHeld = 2,          // It is quarantined, and stays so.
 };
 
-// What AddBatch did.
+// The result of AddBatch.
 struct BatchResult {
   size_t added = 0;
   size_t deduplicated = 0;
   size_t held = 0;                                 // Quarantined keys.
-  std::vector<std::pair<size_t, Status>> refused;  // Index of the key, and why.
+  std::vector<std::pair<size_t, Status>> refused;  // Index of the key, and the reason.
 };
 
-// A reading of a queue's counters, all of one instant.
+// A queue's counters, all of one instant.
 struct QueueCounts {
-  size_t queued = 0;      // Ready to be handed out; what Len() says.
+  size_t queued = 0;      // Ready to be handed out; equal to Len().
   size_t processing = 0;  // Held by workers.
   size_t delayed = 0;
-  size_t failing = 0;  // Keys with a failure count, the quarantined ones apart.
+  size_t failing = 0;  // Keys with a failure count, except quarantined keys.
   size_t quarantined = 0;
-  std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are left out.
+  std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are omitted.
   bool paused = false;
-  // How often it happened since the queue was opened; differences are rates.
+  // Totals since the queue was opened; their differences are rates.
   uint64_t adds = 0;   // A key became dirty: Adds, delays that ended, releases; not deduplicated.
   uint64_t dones = 0;  // A worker was done with a key.
-  uint64_t failures = 0;  // AddRateLimited counted one.
+  uint64_t failures = 0;  // AddRateLimited counted a failure.
 };
 
-// A queued key and its place.
+// A queued key with its lane and group.
 struct QueuedKey {
   std::string key;
   Lane lane = kFastLane;
   std::string group;  // Empty: none.
 };
 
-// What a key failed with, and since when. Times are microseconds since 1970-01-01T00:00:00Z.
+// A quarantined key and its last failure. Times are microseconds since 1970-01-01T00:00:00Z.
 struct QuarantinedKey {
   std::string key;
   uint64_t failures = 0;
@@ -99,123 +99,148 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
+  // --- Adding ---
+
   // Marks `key` as needing work. A deduplicated Add is acknowledged only when the record that
-  // stands for the key is as durable as this call asks for. InvalidArgument: an empty or oversized
-  // key, a lane that the order does not have.
-  // Quickest where nobody waits for the disk (kAsync, or a store in memory), asks for the `outcome`, or gives
-  // a group: such an Add only leaves its key, and whoever uses the queue next makes it first, so that no call
-  // can tell the difference and many threads can add side by side. Not so in a queue with metrics, on_ready or
-  // group_of, nor, in a store on disk, while more than one queue is open.
+  // represents the key is as durable as this call asks for.
+  //   InvalidArgument  an empty or oversized key, a lane that the order does not have.
+  // Cheapest without a wait for the disk (kAsync, or a store in memory), without `outcome` and
+  // without a group: such an Add only leaves its key in the inbox, and the next call that uses the
+  // queue applies it first. No call can observe the difference, and many threads can add side by
+  // side. This does not apply to a queue with metrics, on_ready or group_of, nor, in a store on
+  // disk, while more than one queue is open.
   Status Add(std::string_view key, const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
-  // As Add for each key in turn, with one wait for all. A bad key is refused, and listed in the
-  // result, without harm to the others; the status is then Ok still.
+  // Adds each key in turn, with one wait for all of them. An invalid key is refused and listed in
+  // the result; the other keys are added, and the status is still Ok.
   Status AddBatch(std::span<const std::string_view> keys, const AddOptions& options = {},
                   BatchResult* result = nullptr);
 
-  // Adds `key` once `delay` has passed; never earlier. A key is delayed at most once: the earlier
-  // instant wins. delay <= 0 is Add. Across a restart the instant is kept, and one that has passed
-  // meanwhile is ready at once. Delays above kMaxDelay are cut to it.
+  // Adds `key` once `delay` has passed; never earlier. A key has at most one delay: the earlier
+  // ready_at wins. delay <= 0 is Add; a delay above kMaxDelay is cut to it. A restart keeps the
+  // ready_at; a key that became due while the process was down is ready at once.
   Status AddAfter(std::string_view key, std::chrono::microseconds delay,
                   const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
-  // Counts one failure of `key`, with its error text, and adds the key after the limiter's delay:
-  // one atomic step, on disk too. kHeld: it was one failure too many (QueueOptions::max_requeues), or
-  // the key was quarantined before; it is in quarantine now.
+  // Counts one failure of `key`, keeps its error text, and adds the key after the limiter's delay:
+  // one atomic step, on disk too. kHeld: the key is quarantined, because this failure exceeded
+  // QueueOptions::max_requeues or since before this call.
+  // The limiter receives the key, its failure count before this call (0 at first) and the time. It
+  // is asked before the queue decides, once for each call whose key is valid, or processing. So a
+  // call that quarantines the key, finds it quarantined, or is refused after ShutDown takes a token
+  // of a Bucket too. The queue asks for one delay at a time.
   Status AddRateLimited(std::string_view key, std::string_view error = {},
                         const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
-  // Takes a queued key back; of a key that is processing, the Add that came meanwhile. Its delay and
-  // its failures stay. NotFound: it is not dirty.
+  // --- Cancelling ---
+
+  // Removes a queued key; of a key that is processing, cancels the Add since Get. Its delay and
+  // failure count stay. NotFound: it is not dirty.
   Status Remove(std::string_view key);
 
-  // Takes back the delay of `key`. NotFound: it is not delayed.
+  // Cancels the delay of `key`. NotFound: it is not delayed.
   Status CancelDelay(std::string_view key);
 
   // Ends the delay of `key` now: it becomes an Add, as when it is due. NotFound: it is not delayed.
   Status EndDelay(std::string_view key);
 
-  // Clears the failures of `key`. A worker still has to call Done. Ok also if there are none.
+  // Clears the failure count of `key`. A worker still has to call Done. Ok also if the count is 0.
   Status Forget(std::string_view key);
 
-  // How often `key` failed since its last Forget; survives restarts.
+  // Returns how often `key` has failed since its last Forget; survives restarts.
   uint64_t NumRequeues(std::string_view key) const;
 
+  // --- Handing out ---
+
   // Hands out the next key by the queue's order. The caller holds it until Done.
-  // Blocks: until there is one and the queue is not paused. ShuttingDown: the queue is shutting down
-  // and empty or paused, or it is stopped. InvalidArgument: the queue has shards; see Join.
+  //   ShuttingDown     the queue is shutting down and empty or paused, or it is stopped.
+  //   InvalidArgument  the queue has shards; see Join.
+  // Blocks: until a key is queued and the queue is not paused.
   Status Get(std::string* key);
-  // The same, with TimedOut after `timeout` of real time; 0 never blocks.
+  // Hands out as Get does. TimedOut: `timeout` of real time has passed; 0 never blocks.
   Status GetFor(std::chrono::microseconds timeout, std::string* key);
 
-  // The worker has finished with `key`. If it was added meanwhile it is queued again. Writes
-  // nothing by itself: the removal reaches the disk with the next write, or within
-  // StoreOptions::flush_interval. Works after ShutDown. NotProcessing: nobody holds the key.
+  // Ends the processing of `key`; if it was added since Get, it is queued again. Writes nothing by
+  // itself: the removal reaches the disk with the next write, or within
+  // StoreOptions::flush_interval. Works after ShutDown. NotProcessing: no worker holds the key.
   Status Done(std::string_view key);
 
-  // Whether `key`, held by a worker, was added again since Get: the work is stale.
+  // Reports whether `key`, held by a worker, was added again since Get: the work is stale.
   bool AddedAgain(std::string_view key) const;
 
   // --- Shards ---
 
-  // Makes the caller a worker of a queue with shards. The shards are spread evenly over the workers;
-  // a worker beyond the number of shards waits until another leaves. InvalidArgument: no shards.
+  // Makes the caller a worker of a queue with shards. The shards are spread evenly over the
+  // workers; a worker beyond the number of shards waits until another leaves. InvalidArgument: no
+  // shards.
   Status Join(std::unique_ptr<Worker>* worker);
 
   // --- Quarantine ---
 
-  // Takes `key` out of the queue and keeps it, with its failures, until it is released or dropped; its
-  // delay is taken back. A worker that holds it still has to call Done.
+  // Takes `key` out of the queue and keeps it, with its failures, until it is released or dropped.
+  // Its delay is cancelled. A worker that holds it still has to call Done.
   Status Quarantine(std::string_view key, std::string_view error = {});
-  // Adds a quarantined key again, its failures forgotten. NotFound: it is not quarantined.
+  // Adds a quarantined key again and clears its failures. NotFound: it is not quarantined.
   Status Release(std::string_view key);
-  // Forgets a quarantined key altogether. NotFound: it is not quarantined.
+  // Deletes a quarantined key and its failures. NotFound: it is not quarantined.
   Status Drop(std::string_view key);
   bool IsQuarantined(std::string_view key) const;
-  std::vector<QuarantinedKey> Quarantined() const;  // By key.
+  std::vector<QuarantinedKey> Quarantined() const;  // Sorted by key.
 
   // --- Cursors ---
 
-  // Keeps `value` under `name`, in order with the calls before it: after a crash, everything that was
-  // added before the cursor that is found is there. So a source (a watch's resource version, an offset)
-  // resumes where the queue's contents stop. A name is 1 to 64 of [A-Za-z0-9._-]; at most
-  // kMaxCursorBytes.
+  // Stores `value` under `name`, in order with the calls before it: after a crash, every Add before
+  // the cursor that is found is found too. So a source (a watch's resource version, an offset)
+  // resumes where the queue's contents end. A name is 1 to 64 of [A-Za-z0-9._-]; a value has at
+  // most kMaxCursorBytes.
   Status SetCursor(std::string_view name, std::string_view value);
-  // NotFound: there is none.
+  // Reads the value. NotFound: the cursor does not exist.
   Status GetCursor(std::string_view name, std::string* value) const;
+  // Deletes the cursor. NotFound: it does not exist.
   Status EraseCursor(std::string_view name);
   std::map<std::string, std::string> Cursors() const;
 
   // --- Pausing ---
 
-  // Nothing is handed out until Resume, or for `duration` if it is given; over restarts too (the end
-  // of a pause is wall-clock time there). Adds, delays and Done go on.
+  // Hands out nothing until Resume, or for `duration` if it is given; across restarts too (where
+  // the end of a pause is wall-clock time). Adds, delays and Done go on. InvalidArgument: a
+  // `duration` of 0 or less.
   Status Pause(std::optional<std::chrono::microseconds> duration = std::nullopt);
+  // Ends the pause.
   Status Resume();
 
-  // --- Readings ---
+  // --- Reading ---
 
   size_t Len() const;  // Queued keys only.
   QueueCounts Counts() const;
-  // The queued keys in the order in which they would be handed out, from `offset`, at most `limit`.
-  // (Starvation bounds are not foreseen.) Holds the queue's lock while it counts.
+  // Returns the queued keys in the order in which they would be handed out, from `offset`, at most
+  // `limit`. (Starvation bounds are not predicted.) Holds the queue's lock while it counts.
   std::vector<QueuedKey> List(size_t offset, size_t limit) const;
-  // How many keys would be handed out before `key`. NotFound: it is not queued. As List.
+  // Counts the keys that would be handed out before `key`. NotFound: it is not queued. Costs as
+  // List.
   Status PositionOf(std::string_view key, size_t* position) const;
 
-  // Refuses Adds from now on; Get hands out what is queued, then reports ShuttingDown. Delays do
-  // not fire any more. What is not worked off stays in the store.
-  // A worker may still call AddAfter and AddRateLimited for the key that it holds: that stays in the
-  // store too.
+  // --- Shutting down ---
+
+  // Refuses Adds from now on. Get hands out what is queued, then returns ShuttingDown. Delays no
+  // longer fire. Keys that are not processed stay in the store. A worker may still call AddAfter
+  // and AddRateLimited for a key that it holds: that entry stays in the store too.
   void ShutDown();
-  // As ShutDown, and returns Ok when nothing is queued and nothing is processing, or TimedOut after
-  // `timeout`, or ShuttingDown when ShutDown or Stop is called meanwhile. Blocks.
+  // Drains: shuts down as ShutDown does, and waits.
+  //   Ok            no key is processing, and none would be handed out: the queue is empty, or it
+  //                 is paused, and then its queued keys stay in the store. Delayed keys stay too.
+  //                 It does not say that the removals of Done are on disk: see Flush.
+  //   TimedOut      `timeout` has passed.
+  //   ShuttingDown  ShutDown or Stop was called during the drain.
+  // Blocks: until one of these.
   Status ShutDownWithDrain(std::chrono::microseconds timeout);
-  // As ShutDown, and Get reports ShuttingDown at once. What is pending stays in the store.
+  // Shuts down as ShutDown does, but Get returns ShuttingDown at once. Pending keys stay in the
+  // store.
   void Stop();
   bool IsShuttingDown() const;
 
-  // All that was done on this queue's store before this call is as durable as asked for. Blocks.
+  // Makes everything that was done on this queue's store before this call as durable as asked for.
+  // Blocks: for that write.
   Status Flush(Durability durability = Durability::kPower);
 
   const std::string& name() const;
@@ -228,8 +253,9 @@ class Queue {
   std::unique_ptr<Impl> impl_;
 };
 
-// A worker of a queue with shards. It serves some of them, each always the same while nobody joins or
-// leaves. Destroying it leaves: its shards go to the others; keys that it holds stay held until Done.
+// A worker of a queue with shards. It serves some of them, and keeps them while no worker joins or
+// leaves. Its destruction leaves: the other workers get its shards; keys that it holds stay held
+// until Done.
 // Threading: thread-safe, but meant for one thread. Lifetime: within the queue's.
 class Worker {
  public:
@@ -237,7 +263,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // As Queue's, from the shards of this worker. Done is Queue::Done.
+  // Hand out as Queue's do, from the shards of this worker. Done is Queue::Done.
   Status Get(std::string* key);
   Status GetFor(std::chrono::microseconds timeout, std::string* key);
 

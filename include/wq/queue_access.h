@@ -1,12 +1,12 @@
-// QueueAccess: the changes that somebody who is no worker makes to a queue, alike whether this
+// QueueAccess: changes to a queue by a caller that is not a worker, with one interface whether this
 // process owns the store or another one does.
 //
 //   std::unique_ptr<wq::QueueAccess> pods = wq::AccessTo(queue);    // or wq::LiveStore's
 //   wq::ChangeResult result;
 //   wq::Status s = pods->Change(wq::KeyChange::kRelease, keys, {}, &result);
 //
-// Threading: thread-compatible. Lifetime: within the queue's. When a call returns Ok, what it did is
-// as durable as asked for; after an error some keys, the first ones, may have been changed.
+// Threading: thread-compatible. Lifetime: within the queue's. A crash: what a call that returned Ok
+// did is as durable as asked for. After an error a prefix of the keys may have been changed.
 // Every call Blocks: for the store's writes.
 #pragma once
 
@@ -44,8 +44,8 @@ struct AddRequest {
 
 struct ChangeResult {
   uint64_t done = 0;
-  // Indexes of the keys that are not as the change needs them: not queued, not delayed, without
-  // failures or in quarantine (kForget), not in quarantine.
+  // Indexes of the keys that the change does not apply to: not dirty, not delayed, without failures
+  // or in quarantine (kForget), not in quarantine.
   std::vector<size_t> absent;
 };
 
@@ -53,18 +53,21 @@ class QueueAccess {
  public:
   virtual ~QueueAccess() = default;
 
-  // Queue::AddBatch, or AddAfter of each key.
+  // Adds the keys: Queue::AddBatch, or AddAfter of each key.
   virtual Status Add(std::span<const std::string_view> keys, const AddRequest& request,
                      BatchResult* result) = 0;
+  // Applies the change to each key. Keys that it does not apply to are listed in the result.
   virtual Status Change(KeyChange change, std::span<const std::string_view> keys,
                         Durability durability, ChangeResult* result) = 0;
+  // Pauses and resumes as Queue's calls do.
   virtual Status Pause(std::optional<std::chrono::microseconds> duration) = 0;
   virtual Status Resume(bool* was_paused) = 0;
-  // All that was done on the store before, by whomever, is as durable as asked for.
+  // Makes everything that was done on the store before this call, by any caller, as durable as
+  // asked for.
   virtual Status Flush(Durability durability) = 0;
 };
 
-// The queue itself, borrowed. Never null.
+// Returns access to a queue of this process. `queue` is borrowed. Never null.
 std::unique_ptr<QueueAccess> AccessTo(Queue* queue);
 
 }  // namespace wq

@@ -1,6 +1,13 @@
-// QueueSummary: what StoreView::Summarize tells of a queue, in bounded memory whatever it holds.
+// QueueSummary: the counts, histograms and extremes of a queue, as StoreView::Summarize returns
+// them, in bounded memory whatever the queue holds.
 //
-// Plain values. Times are microseconds since 1970-01-01T00:00:00Z.
+//   wq::QueueSummary pods;
+//   wq::Status s = view->Summarize("pods", {.top_failing = 3}, &pods);
+//   for (const wq::FailingKey& k : pods.top_failing) std::cout << k.failures.last_error << "\n";
+//
+// Times are microseconds since 1970-01-01T00:00:00Z.
+// Threading: thread-compatible; plain values. Lifetime: the caller's. A crash: does not concern
+// them; they are copies.
 #pragma once
 
 #include <array>
@@ -31,22 +38,22 @@ struct GroupDepth {
   uint64_t pending = 0;
 };
 
-// What bounds the memory of a QueueSummary.
+// Bounds of the memory of a QueueSummary.
 inline constexpr size_t kMaxSummaryLanes = 10'000;
 inline constexpr size_t kMaxSummaryGroups = 10'000;
 inline constexpr size_t kMaxSummaryCursors = 1'000;
 
-// The pending keys by group. While there are no more than kMaxSummaryGroups, max_error is 0 and all
-// is exact. Otherwise `count` is one more than that, a depth in `top` may be too low, by at most
-// max_error, and a group that is no deeper than that may be missing.
+// The pending keys by group. With up to kMaxSummaryGroups groups, max_error is 0 and the values are
+// exact. With more, `count` is kMaxSummaryGroups + 1, a depth in `top` may be too low by at most
+// max_error, and a group of at most that depth may be missing.
 struct GroupDepths {
   uint64_t count = 0;
   uint64_t max_error = 0;
   std::vector<GroupDepth> top;  // By depth, highest first; then by name.
 };
 
-// Histograms: counts[i] is of the values up to bound i that are above the bound before; the last
-// count is of those above all bounds.
+// Histograms: counts[i] counts the values up to bound i that are above the bound before; the last
+// count is of the values above all bounds.
 inline constexpr std::array<int64_t, 8> kAgeBoundsUs = {
     1'000'000,     10'000'000,     60'000'000,     600'000'000,
     3'600'000'000, 21'600'000'000, 86'400'000'000, 604'800'000'000};
@@ -70,17 +77,17 @@ struct Histogram {
 struct QueueSummary {
   std::string name;
   uint64_t pending = 0;
-  // Pending by lane, in hand-out order. Of a queue with more than kMaxSummaryLanes lanes, so many
-  // of them, and in other_lanes the pending keys of the rest.
+  // Pending keys by lane, in hand-out order: at most kMaxSummaryLanes lanes. other_lanes counts the
+  // pending keys of the other lanes.
   std::map<Lane, uint64_t, std::greater<>> lanes;
   uint64_t other_lanes = 0;
   uint64_t delayed = 0;
-  uint64_t failing = 0;  // The quarantined ones apart.
+  uint64_t failing = 0;  // Except quarantined keys.
   uint64_t quarantined = 0;
-  // As it is on disk: a pause whose end has passed stands there until the queue is opened.
+  // As it is on disk: a pause whose end has passed stays there until the queue is opened.
   bool paused = false;
   std::optional<int64_t> paused_until_us;  // Unset: until Resume.
-  // Whether the queue hands out nothing at this time.
+  // Reports whether the queue hands out nothing at this time.
   bool PausedAt(int64_t wall_us) const {
     return paused && (!paused_until_us || *paused_until_us > wall_us);
   }
@@ -88,24 +95,24 @@ struct QueueSummary {
   std::optional<int64_t> next_ready_at_us;           // Of the delayed keys.
   Histogram<int64_t, kAgeBoundsUs.size()> ages;      // Of the pending keys, since they were added.
   Histogram<int64_t, kDueBoundsUs.size()> due;       // Of the delayed keys, until they are ready.
-  Histogram<int64_t, kDelayBoundsUs.size()> delays;  // Of the delayed keys, what was asked for.
+  Histogram<int64_t, kDelayBoundsUs.size()> delays;  // Of the delayed keys: requested delays.
   Histogram<uint64_t, kFailureBounds.size()> failure_counts;  // Of the failing keys.
   std::vector<FailingKey> top_failing;  // By count, highest first; then by key.
   std::vector<PendingKey> top_oldest;   // Of the pending keys, oldest first; then by key.
 
-  uint32_t shards = 0;     // Of the last opening that had any.
-  GroupDepths groups;      // Keys without a group are left out.
-  GroupDepths namespaces;  // By what stands before the first "/" of the key; others are left out.
+  uint32_t shards = 0;     // As in the last opening with shards.
+  GroupDepths groups;      // Keys without a group are omitted.
+  GroupDepths namespaces;  // By the key's bytes before its first "/"; other keys are omitted.
 
   std::map<std::string, uint64_t> cursors;  // Their sizes in bytes; the first kMaxSummaryCursors.
-  uint64_t other_cursors = 0;               // How many more there are.
+  uint64_t other_cursors = 0;               // How many further cursors exist.
 };
 
 struct SummaryOptions {
-  size_t top_failing = 10;
-  size_t top_groups = 10;
-  size_t top_oldest = 0;
-  std::optional<int64_t> now_us = {};  // What ages are counted to. Unset: the wall clock.
+  size_t top_failing = 10;             // Length of top_failing. Default: 10.
+  size_t top_groups = 10;              // Length of groups.top and namespaces.top. Default: 10.
+  size_t top_oldest = 0;               // Length of top_oldest. Default: 0, none.
+  std::optional<int64_t> now_us = {};  // The time that ages count to. Default: the wall clock's.
 };
 
 }  // namespace wq

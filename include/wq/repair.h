@@ -1,14 +1,16 @@
-// Repair: saves what can be read of a damaged store into a new one.
+// Repair: saves what can be read of a damaged store into a new store.
 //
 //   wq::RepairReport report;
 //   wq::Status s = wq::Repair("/var/lib/pods.wq", "/var/lib/pods.new.wq", &report);
-//   for (const wq::Loss& loss : report.losses) std::cerr << loss.where << ": " << loss.what << "\n";
+//   for (const wq::Loss& l : report.losses) std::cerr << l.where << ": " << l.what << "\n";
 //
-// The old store is read only, and not changed by one byte. The new one is whole, or not there: it is
-// built beside its place and renamed at the end. It has a uuid of its own, and Verify finds nothing
-// wrong with it. What may come back: a key that was done, or an older failure count, if the record
-// that took it away is what was lost. So a key may be reconciled once more; no key that can be read is
-// left out. Threading: thread-safe. Memory: all records of the store.
+// The old store is only read; no byte of it changes. The new store has a new uuid, and Verify
+// finds nothing wrong with it. A key that was done, or an older failure count, may reappear, if
+// the record that removed it is lost. So a key may be reconciled once more; no readable key is
+// omitted.
+// Memory: all records of the store.
+// Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: the new store is
+// complete or absent, as it is built beside its place and renamed at the end.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +21,10 @@
 
 namespace wq {
 
-// Something that could not be saved, or not as it was.
+// Data that could not be saved, or not unchanged.
 struct Loss {
-  std::string where;  // The file, or the queue. Escaped: fit for one line.
-  std::string what;   // In words: the range, and the number of records where it is known.
+  std::string where;  // The file, or the queue. Escaped for one line.
+  std::string what;   // In words: the range, and the number of records if known.
 };
 
 struct RepairReport {
@@ -31,11 +33,15 @@ struct RepairReport {
   uint64_t queues = 0;
 };
 
-//   NotFound        `dir` is not a store. NotSupported: of another format version.
-//   AlreadyExists   there is something at `into`. InvalidArgument: `dir` is a symbolic link.
-//   Locked          `dir` has a living owner: its store needs no repair, or must be stopped before.
-//   IOError         something could not be read or written; nothing is left at `into`.
-// Blocks: for reading the one and writing the other.
+// Saves the store `dir` into a new store `into`.
+//   NotFound         `dir` is not a store.
+//   NotSupported     `dir` has another format version.
+//   AlreadyExists    `into` exists.
+//   InvalidArgument  `dir` is a symbolic link.
+//   Locked           `dir` has a living owner: the store needs no repair, or the owner must be
+//                    stopped first.
+//   IOError          a file could not be read or written; nothing is left at `into`.
+// Blocks: for reading the old store and writing the new one.
 Status Repair(const std::string& dir, const std::string& into, RepairReport* report);
 
 }  // namespace wq

@@ -1,4 +1,4 @@
-// Server: lets others see, and change, what a running process has in its store.
+// Server: lets other processes read, and change, the store of a running process.
 //
 //   std::unique_ptr<wq::Server> server;
 //   wq::Status s = wq::Server::Open(store.get(),
@@ -7,17 +7,18 @@
 //                                    .metrics = [=] { return wq::PrometheusText(*provider); }},
 //                                   &server);
 //
-// In the library wq_server (target wq::server). Both doors are shut unless they are asked for:
-//   control_socket   DIR/control.sock, mode 0600: all that wqctl and LiveStore do. A peer has to be
-//                    root or the user of this process.
-//   http_address     loopback only: GET /metrics, /healthz, /readyz. Anybody on this machine may read
-//                    them; no key is in them. A request has to name this machine in its Host header,
-//                    so that no web page reads them through a name of its own.
+// In the library wq_server (target wq::server). It serves only what is asked for:
+//   control_socket   DIR/control.sock, mode 0600: everything that wqctl and LiveStore do. A peer
+//                    must be root or the user of this process.
+//   http_address     loopback only: GET /metrics, /healthz, /readyz. Every user of this machine may
+//                    read them; they contain no key. A request must name this machine in its Host
+//                    header, so that no web page reads them through its own host name.
 //
-// Threading: thread-safe. Lifetime: must end before the store. It has a thread that accepts, and one
-// for each connection, at most max_connections; they call the public calls only. A crash leaves
-// the socket's file behind; the next Server on the store replaces it. A child that is forked without
-// exec keeps the sockets open: it must exec, or end, before they are free.
+// It has one thread that accepts, and one per connection, at most max_connections; they make public
+// calls only. A child that was forked without exec keeps the sockets open: they are free when it
+// execs or ends.
+// Threading: thread-safe. Lifetime: must end before the store. A crash: leaves the socket's file
+// behind; the next Server on the store replaces it.
 #pragma once
 
 #include <chrono>
@@ -36,42 +37,46 @@ class Queue;
 class Store;
 
 struct ServerOptions {
+  // Serves the control socket. Default: off.
   bool control_socket = false;
 
-  // "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1]. Port 0: any that is free, see
-  // Server::http_port. Empty: none.
+  // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1]. Port 0: any free port, see
+  // Server::http_port. Default: empty, no HTTP.
   std::string http_address = {};
 
-  // What /metrics shows, in Prometheus's text format: see PrometheusText (prometheus.h). Called by
-  // several threads at once. nullptr: there is no /metrics.
+  // Returns the contents of /metrics in Prometheus's text format: see PrometheusText
+  // (prometheus.h). Called by several threads at once. Default: nullptr, no /metrics.
   std::function<std::string()> metrics = nullptr;
 
-  // Opens a queue that somebody asks for over the control socket and that is not open; with `create`
-  // it may be made. nullptr: only open queues can be changed.
+  // Opens a queue that a request on the control socket names and that is not open; with `create` it
+  // may create the queue. Default: nullptr, only open queues can be changed.
   std::function<Status(std::string_view name, bool create, Queue** queue)> open_queue = nullptr;
 
-  // Further connections are answered with 503 and closed.
+  // Bounds the connections, each of which costs a thread. Further connections are answered with 503
+  // and closed. Default: 16.
   size_t max_connections = 16;
-  // Of a request with its headers. A longer one is refused.
+  // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
+  // 4 MiB.
   size_t max_request_bytes = size_t{4} << 20;
-  // From the connection to the last byte of the request, and again for the answer's bytes.
+  // Bounds the time from the connection to the last byte of the request, and again the time for the
+  // bytes of the answer. Default: 10 s.
   std::chrono::milliseconds io_timeout{10'000};
 };
 
 class Server {
  public:
-  // `store` is borrowed, open, and has no other Server with a control socket.
+  // Starts to serve. `store` is borrowed, open, and has no other Server with a control socket.
   //   InvalidArgument  nothing to serve, an address that is not loopback, a store in memory with
   //                    control_socket.
-  //   AlreadyExists    DIR/control.sock is there and is no socket.
+  //   AlreadyExists    DIR/control.sock exists and is not a socket.
   //   IOError          the port is taken, no descriptors are left, …
   static Status Open(Store* store, const ServerOptions& options, std::unique_ptr<Server>* server);
   ~Server();  // Closes.
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Removes the socket's file and ends all connections. Idempotent. Blocks: until the calls that are
-  // under way have returned.
+  // Removes the socket's file and ends all connections. Idempotent. Blocks: until the running calls
+  // have returned.
   void Close();
 
   int http_port() const;                   // 0 without http_address.

@@ -3,7 +3,8 @@
 //   wq::Status s = queue->Add("default/pod-1");
 //   if (!s.ok()) std::cerr << s.ToString() << "\n";   // "InvalidArgument: the key is empty"
 //
-// Thread-safe for const access; copies are independent.
+// Threading: thread-compatible; copies are independent. Lifetime: the caller's. A crash: does not
+// concern it.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,24 @@
 
 namespace wq {
 
-// What kind of thing happened. The numbers are part of the API and never change meaning.
+// The kind of an outcome. The numbers are part of the API and never change meaning.
 enum class StatusCode : uint8_t {
   kOk = 0,
-  kInvalidArgument =
-      1,               // The caller passed something that can never work: an empty key, a bad name.
-  kNotFound = 2,       // The store, queue or key does not exist.
-  kAlreadyExists = 3,  // Creating what is there already.
-  kNotProcessing = 4,  // Done (or a requeue) of a key that no worker holds. Nothing changed.
-  kShuttingDown = 5,   // The queue or store is shutting down or closed. Nothing changed.
-  kTimedOut = 6,       // The deadline passed first. Nothing changed.
-  kLocked = 7,         // Another process owns the store; the message names its pid.
-  kCorruption = 8,     // The store's bytes are damaged; the message names the file or record.
-  kNotDurable = 9,     // Applied in memory, but a write to the store failed: its outcome on disk
-                       // is unknown. The key stays queued.
-  kIOError = 10,       // The operating system refused something; nothing was applied.
-  kNotSupported = 11,  // The store was written by another format version of wq.
+  kInvalidArgument = 1,  // The caller passed something that can never work: an empty key, say.
+  kNotFound = 2,         // The store, queue or key does not exist.
+  kAlreadyExists = 3,    // What was to be created or opened exists, or is open, already.
+  kNotProcessing = 4,    // Done (or a requeue) of a key that no worker holds. Nothing changed.
+  kShuttingDown = 5,     // The queue or store is shutting down or closed. Nothing changed.
+  kTimedOut = 6,         // The deadline passed. Nothing changed.
+  kLocked = 7,           // Another process owns the store; the message names its pid.
+  kCorruption = 8,       // The store's bytes are damaged; the message names the file or record.
+  kNotDurable = 9,       // Applied in memory, but a write to the store failed: its outcome on disk
+                         // is unknown. The key stays queued.
+  kIOError = 10,         // The operating system refused a call; nothing was applied.
+  kNotSupported = 11,    // The store was written by another format version of wq.
 };
 
-// The code's name as in the enumeration without the k: "InvalidArgument".
+// Returns the code's name as in the enumeration, without the k: "InvalidArgument".
 std::string_view StatusCodeName(StatusCode code);
 
 class [[nodiscard]] Status {
@@ -58,7 +58,7 @@ class [[nodiscard]] Status {
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // "Ok", or "<code name>: <message>". Keys inside messages are escaped: see EscapeKey.
+  // Returns "Ok", or "<code name>: <message>". Keys in messages are escaped: see EscapeKey.
   std::string ToString() const;
 
  private:

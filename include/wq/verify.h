@@ -1,14 +1,17 @@
-// Verify: every check that can be made of a store without owning it and without changing one byte.
+// Verify: makes every check of a store that needs neither its ownership nor a change of one byte.
 //
 //   wq::VerifyReport report;
 //   wq::Status s = wq::Verify("/var/lib/pod-controller", {}, &report);
 //   for (const wq::Finding& f : report.findings) std::cerr << f.where << ": " << f.what << "\n";
 //
-// Goes on after what it finds wrong, as far as that leaves anything to look at: the files of the
-// directory, every block of every table and every record of the logs, every row of every family,
-// and the rows against one another. Beside a running owner it sees the moment of its beginning.
-// Threading: thread-safe. Memory: 16 bytes for each pending key of the queue that has the most, and up
-// to twice that for moments.
+// Checks the files of the directory, every block of every table and every record of the logs,
+// every row of every column family, and the rows against one another. It goes on after a finding
+// as far as the rest can be read. Beside a running owner it checks the store as it was when the
+// call began.
+// Memory: 16 bytes for each pending key of the largest queue, and for short times up to twice
+// that.
+// Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: may leave an empty
+// scratch directory in $TMPDIR, or /tmp.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +23,18 @@
 
 namespace wq {
 
-// Something that is wrong.
+// A defect of the store.
 struct Finding {
-  std::string where;  // The file, or the queue, or the family. Escaped: fit for one line.
-  std::string what;   // In words. Escaped, too.
+  std::string where;  // The file, the queue, or the column family. Escaped for one line.
+  std::string what;   // In words. Escaped for one line.
 };
 
 struct VerifyReport {
   std::vector<Finding> findings;  // Empty: the store is sound.
-  uint64_t more_findings = 0;     // How many there are beyond VerifyOptions::max_findings.
-  bool owner_alive = false;       // Then what was looked at is a moment's view.
+  uint64_t more_findings = 0;     // How many more than VerifyOptions::max_findings were found.
+  bool owner_alive = false;       // The store was checked as it was at one instant.
 
-  // How much was looked at.
+  // How much was checked.
   uint64_t tables = 0;
   uint64_t logs = 0;
   uint64_t queues = 0;
@@ -41,13 +44,16 @@ struct VerifyReport {
 };
 
 struct VerifyOptions {
-  size_t max_findings = 1000;  // What bounds the memory of a report.
+  // Bounds the findings of a report, and so its memory; further findings are counted. Default:
+  // 1000.
+  size_t max_findings = 1000;
 };
 
-// Ok if the store was looked at, whatever was found: see the report.
-//   NotFound        there is no store. NotSupported: of another format version.
-//   InvalidArgument `dir` is a symbolic link.
-//   IOError         something could not be read.
+// Checks the store in `dir`. Ok: it was checked, whatever was found: see the report.
+//   NotFound         the store does not exist.
+//   NotSupported     it has another format version.
+//   InvalidArgument  `dir` is a symbolic link.
+//   IOError          a file could not be read.
 // Blocks: for reading the whole store.
 Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport* report);
 

@@ -1,11 +1,11 @@
-// Digest is a whole controller: for each file below one directory it keeps the file's SHA-256 in a file
-// of the same name below another. It is killed at any instant and started again, and goes on.
+// Digest is a complete controller: for each file below one directory it writes the file's SHA-256 to a
+// file of the same name below another. Killed at any instant and started again, it continues.
 //
 //	digest -store digest.wq -from /usr/include -to sums [-workers 4]
 //
-// It has the shape of client-go's workqueue example: a producer, workers, and a handleErr that lets a
-// key be tried again five times. What is durable here needs no code: the producer's cursor says that
-// the tree was walked, and a key that was given up is in quarantine, with why (`wqctl quarantine ls`).
+// It has the shape of client-go's workqueue example: a producer, workers, and a handleErr that retries a
+// key five times. Durability needs no further code: the producer's cursor records that the tree was
+// walked, and a key that keeps failing is in quarantine, with its error (`wqctl quarantine ls`).
 package main
 
 import (
@@ -21,13 +21,13 @@ import (
 	"example.org/wq"
 )
 
-// A key fails so often, and once more, before it is given up.
+// maxRequeues is how often a failed key is retried before it is quarantined.
 const maxRequeues = 5
 
 type controller struct {
 	from, to string
 	queue    *wq.Queue[string] // Of paths below from.
-	done     chan struct{}     // Closed when nothing is left.
+	done     chan struct{}     // Closed when no key needs work.
 	once     sync.Once
 }
 
@@ -64,7 +64,7 @@ func (c *controller) produce() error {
 	if err != nil {
 		return err
 	}
-	return c.queue.SetCursor("walked", time.Now().Format(time.RFC3339)) // Behind all that was added.
+	return c.queue.SetCursor("walked", time.Now().Format(time.RFC3339)) // After all Adds.
 }
 
 func (c *controller) runWorker() {
@@ -79,13 +79,13 @@ func (c *controller) processNextItem() bool {
 	}
 	err := digest(filepath.Join(c.from, key), filepath.Join(c.to, key))
 	c.handleErr(err, key)
-	c.queue.Done(key) // Last: until then nobody else has the key.
-	c.endIfNothingIsLeft()
+	c.queue.Done(key) // Last: until then no other worker gets the key.
+	c.endIfIdle()
 	return true
 }
 
-// handleErr forgets the failures of a key that is well, lets others be tried again, later each time,
-// and gives up after maxRequeues.
+// handleErr forgets the failures of a key that succeeded, retries a key that failed, later each time,
+// and quarantines it after maxRequeues.
 func (c *controller) handleErr(err error, key string) {
 	if err == nil {
 		c.queue.Forget(key)
@@ -98,14 +98,14 @@ func (c *controller) handleErr(err error, key string) {
 		}
 		return
 	}
-	fmt.Printf("gave up %q: %v\n", key, err)
+	fmt.Printf("quarantined %q: %v\n", key, err)
 	if err := c.queue.Quarantine(key, err); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// endIfNothingIsLeft ends the run: files do not come by themselves here.
-func (c *controller) endIfNothingIsLeft() {
+// endIfIdle ends the run when no key needs work, because this controller does not watch the tree.
+func (c *controller) endIfIdle() {
 	counts, err := c.queue.Counts()
 	if err != nil {
 		log.Fatal(err)
@@ -119,7 +119,7 @@ func (c *controller) run(workers int) error {
 	if err := c.produce(); err != nil {
 		return err
 	}
-	c.endIfNothingIsLeft()
+	c.endIfIdle()
 	var working sync.WaitGroup
 	for i := 0; i < workers; i++ {
 		working.Add(1)
@@ -138,7 +138,7 @@ func main() {
 	storeDir := flag.String("store", "digest.wq", "the directory of the queue")
 	from := flag.String("from", "", "the directory with the files")
 	to := flag.String("to", "sums", "the directory of the digests")
-	workers := flag.Int("workers", 4, "how many work at once")
+	workers := flag.Int("workers", 4, "the number of workers")
 	flag.Parse()
 	if *from == "" || *workers < 1 || flag.NArg() != 0 {
 		flag.Usage()

@@ -17,7 +17,7 @@ import (
 
 const files = 2000
 
-// TestMain is the program itself when the test starts it again, to kill it.
+// TestMain runs the program itself if a test has started it as a child, to kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("WQ_GO_DIGEST") != "" {
 		main()
@@ -33,7 +33,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// makeTree makes files, and one that nobody can read.
+// makeTree makes files, and a broken link that cannot be read.
 func makeTree(t *testing.T, tree string) {
 	t.Helper()
 	for i := 0; i < files; i++ {
@@ -44,10 +44,10 @@ func makeTree(t *testing.T, tree string) {
 	must(t, os.Symlink("nowhere", tree+"/broken"))
 }
 
-// countSums is how many digests there are.
+// countSums counts the digests.
 func countSums(sums string) int {
 	n := 0
-	// What changes meanwhile may be missed: the caller looks again.
+	// A concurrent change may be missed: the caller counts again.
 	_ = filepath.WalkDir(sums, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && !strings.HasSuffix(path, ".new") {
 			n++
@@ -75,28 +75,28 @@ func TestItIsKilledAndResumes(t *testing.T) {
 		must(t, command.Start())
 		for end := time.Now().Add(20 * time.Second); before < kill*files/3; before = countSums(sums) {
 			if time.Now().After(end) {
-				t.Fatalf("%d digests, and no more come", before)
+				t.Fatalf("no more than %d digests are written", before)
 			}
 		}
 		must(t, command.Process.Kill())
 		_ = command.Wait() // It was killed, or had just ended.
 	}
 	if before >= files {
-		t.Log("it had ended before the second kill")
+		t.Log("the program had ended before the second kill")
 	}
 
 	command := program(arguments...)
-	printed, err := command.StdoutPipe()
+	out, err := command.StdoutPipe()
 	must(t, err)
 	command.Stderr = os.Stderr
 	must(t, command.Start())
-	said := map[string]int{}
-	for lines := bufio.NewScanner(printed); lines.Scan(); {
-		said[strings.Fields(lines.Text())[0]]++
+	printedLines := map[string]int{}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		printedLines[strings.Fields(lines.Text())[0]]++
 	}
 	must(t, command.Wait())
-	if said["resuming"] != 1 {
-		t.Fatalf("it began anew: %v", said)
+	if printedLines["resuming"] != 1 {
+		t.Fatalf("it started from the beginning: %v", printedLines)
 	}
 	checkSums(t, tree, sums)
 	checkQueue(t, store)
@@ -116,7 +116,7 @@ func checkSums(t *testing.T, tree, sums string) {
 	}
 }
 
-// checkQueue looks whether the broken file was tried six times, over all runs, and then given up.
+// checkQueue checks that the broken file was tried six times, over all runs, and then quarantined.
 func checkQueue(t *testing.T, dir string) {
 	t.Helper()
 	store, err := wq.Open(dir, wq.StoreOptions{})
@@ -129,10 +129,10 @@ func checkQueue(t *testing.T, dir string) {
 	if counts.Queued+counts.Delayed+counts.Failing != 0 || counts.Quarantined != 1 {
 		t.Fatalf("%+v", counts)
 	}
-	given, err := queue.Quarantined()
+	quarantined, err := queue.Quarantined()
 	must(t, err)
-	if given[0].Key != "broken" || given[0].Failures != maxRequeues ||
-		!strings.Contains(given[0].LastError, "no such file") {
-		t.Fatalf("%+v", given)
+	if quarantined[0].Key != "broken" || quarantined[0].Failures != maxRequeues ||
+		!strings.Contains(quarantined[0].LastError, "no such file") {
+		t.Fatalf("%+v", quarantined)
 	}
 }

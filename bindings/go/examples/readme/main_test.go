@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain is the program itself when the test starts it.
+// TestMain runs the program itself if a test has started it as a child.
 func TestMain(m *testing.M) {
 	if os.Getenv("WQ_GO_README") != "" {
 		main()
@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Both runs hand out the key once: the second one finds the store of the first, with nothing left.
+// Both runs hand out the key once: the second run opens the store of the first, which has no key left.
 func TestItDoesWhatTheReadmeSays(t *testing.T) {
 	dir := t.TempDir()
 	for run := 1; run <= 2; run++ {

@@ -1,5 +1,7 @@
 package wq
 
+// This file has the functions that C calls: OnHealth, and the visits of entries.
+
 // #include <stdlib.h>
 // #include <wq/wq.h>
 // extern void wqgoHealth(void* handle, wq_code code, char* message);
@@ -7,11 +9,10 @@ import "C"
 
 import (
 	"runtime/cgo"
-	"sync"
 	"unsafe"
 )
 
-// listener is StoreOptions.OnHealth, where C finds it. Its memory is C's, since C keeps its address.
+// listener holds StoreOptions.OnHealth for C. Its memory is C's, because C keeps its address.
 type listener struct{ handle *cgo.Handle }
 
 func newListener(onHealth func(err error)) listener {
@@ -23,7 +24,7 @@ func newListener(onHealth func(err error)) listener {
 	return listener{handle}
 }
 
-// install makes C call it.
+// install sets the listener in the options.
 func (l listener) install(options *C.wq_store_options) {
 	if l.handle != nil {
 		options.health = (*[0]byte)(C.wqgoHealth)
@@ -31,7 +32,7 @@ func (l listener) install(options *C.wq_store_options) {
 	}
 }
 
-// free forgets it. REQUIRES: C does not call any more.
+// free frees the listener. REQUIRES: C makes no further call.
 func (l listener) free() {
 	if l.handle != nil {
 		l.handle.Delete()
@@ -39,6 +40,8 @@ func (l listener) free() {
 	}
 }
 
+// wqgoHealth reports a change of the store's health to OnHealth.
+//
 //export wqgoHealth
 func wqgoHealth(handle unsafe.Pointer, code C.wq_code, message *C.char) {
 	onHealth := (*cgo.Handle)(handle).Value().(func(err error))
@@ -49,40 +52,12 @@ func wqgoHealth(handle unsafe.Pointer, code C.wq_code, message *C.char) {
 	onHealth(fromC(code, C.GoString(message)))
 }
 
-// faults keeps what failed in calls that return no error. Thread-safe.
-type faults struct {
-	mu      sync.Mutex
-	last    error
-	channel chan error // Made when somebody asks for it.
-}
-
-// So many errors wait for a reader of the channel.
-const faultsKept = 64
-
-func (f *faults) report(err error) {
-	if err == nil {
-		return
+// wqgoEntries passes a list of entries to the sink; 0: the visit ends.
+//
+//export wqgoEntries
+func wqgoEntries(handle C.uintptr_t, list *C.char, size C.size_t) C.int32_t {
+	if cgo.Handle(handle).Value().(*sink).take(C.GoStringN(list, C.int(size))) {
+		return 1
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.last = err
-	select {
-	case f.channel <- err: // Of no channel: never.
-	default:
-	}
-}
-
-func (f *faults) err() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.last
-}
-
-func (f *faults) errors() <-chan error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.channel == nil {
-		f.channel = make(chan error, faultsKept)
-	}
-	return f.channel
+	return 0
 }

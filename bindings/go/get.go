@@ -1,5 +1,7 @@
 package wq
 
+// This file hands out items and finishes them.
+
 // #include "border.h"
 import "C"
 
@@ -9,8 +11,8 @@ import (
 	"runtime"
 )
 
-// GetContext is Get that ends with the context, and returns an error: ctx.Err(), or ShuttingDown.
-// Where a key comes at the moment in which the context ends, it is returned.
+// GetContext waits for the next item as Get does, at most until the context ends. It returns
+// ctx.Err() or ShuttingDown as errors. A key that is handed out while the context ends is returned.
 func (q *Queue[T]) GetContext(ctx context.Context) (T, error) { return q.getFrom(ctx, q.dispatcher) }
 
 func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (T, error) {
@@ -24,14 +26,15 @@ func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (T, error) {
 		if item, err := q.codec.Decode(key); err == nil {
 			return item, nil
 		} else {
-			q.faults.report(q.putAside(key, err))
+			q.failures.report(q.quarantineKey(key, err))
 		}
 	}
 }
 
-// putAside quarantines a key that is no item: otherwise it would be handed out again and again.
-func (q *Queue[T]) putAside(key string, why error) error {
-	reason := "it is no item of this program: " + why.Error()
+// quarantineKey quarantines a key that the codec cannot decode, because a requeue would hand it out
+// without end. It returns the error to report.
+func (q *Queue[T]) quarantineKey(key string, cause error) error {
+	reason := "it is no item of this program: " + cause.Error()
 	data, size := bytesOf(key)
 	text, textSize := bytesOf(reason)
 	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
@@ -47,7 +50,7 @@ func (q *Queue[T]) putAside(key string, why error) error {
 	return err
 }
 
-// GetBatch takes as many items as there are at once, at most max, and waits only for the first one.
+// GetBatch takes all queued items, at most max, and waits only for the first.
 func (q *Queue[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
 	return q.getBatchFrom(ctx, max, q.dispatcher)
 }
@@ -63,20 +66,20 @@ func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, d *dispatcher) ([]
 		if item, err := q.codec.Decode(key); err == nil {
 			items = append(items, item)
 		} else {
-			q.faults.report(q.putAside(key, err))
+			q.failures.report(q.quarantineKey(key, err))
 		}
 	}
-	if err == nil && len(items) == 0 { // None of them was an item.
+	if err == nil && len(items) == 0 { // No key was an item.
 		return q.getBatchFrom(ctx, max, d)
 	}
 	return items, err
 }
 
-// Finish is Done that returns an error. NotProcessing: nobody holds the item.
+// Finish is Done with an error as its result. NotProcessing: no worker holds the item.
 func (q *Queue[T]) Finish(item T) error { return q.change(item, C.WQGO_DONE) }
 
-// FinishBatch is Finish of many, with one crossing of the border. NotProcessing: nobody holds some of
-// them; the others are done. An item without a key is looked at first: then none is done.
+// FinishBatch finishes many items with one call into C. NotProcessing: some items are not held; the
+// others are done. InvalidArgument: an item has no key; no item is done.
 func (q *Queue[T]) FinishBatch(items []T) error {
 	keys := make([]string, 0, len(items))
 	for _, item := range items {
@@ -86,42 +89,19 @@ func (q *Queue[T]) FinishBatch(items []T) error {
 		}
 		keys = append(keys, key)
 	}
-	p := pack(keys)
-	defer parcels.Put(p)
-	r := C.wqgo_done_batch(q.handle, p.first(), p.size())
+	list := newKeyList(keys)
+	defer keyLists.Put(list)
+	r := C.wqgo_done_batch(q.handle, list.first(), list.size())
 	runtime.KeepAlive(q.store)
 	return errorOf(r)
 }
 
-// AddedAgain tells whether an item that a worker holds was added again since: its work is stale.
+// AddedAgain reports whether an item that a worker holds was added again since Get: its work is
+// stale.
 func (q *Queue[T]) AddedAgain(item T) (bool, error) {
 	var again C.int32_t
 	err := q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
 		return C.wq_queue_added_again(h, key, size, &again, e)
 	})
 	return again != 0, err
-}
-
-// Drain is ShutDown, and waits until nothing is queued and nothing is held. ctx.Err(): that took too
-// long. ShuttingDown: ShutDown or Stop was called meanwhile. Blocks, and holds a thread.
-func (q *Queue[T]) Drain(ctx context.Context) error {
-	done := make(chan error, 1)
-	go func() {
-		done <- q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
-			return C.wq_queue_shut_down_with_drain(h, C.WQ_FOREVER, e)
-		})
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		q.ShutDown() // Ends the waiting.
-		<-done
-		return ctx.Err()
-	}
-}
-
-// Stop is ShutDown, and Get reports shutdown at once. What is pending stays in the store.
-func (q *Queue[T]) Stop() error {
-	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_stop(h, e) })
 }

@@ -1,30 +1,28 @@
 package wq
 
+// This file reads a queue: its counters, its order and its quarantine.
+
 // #include "border.h"
 // #include "visits.h"
 import "C"
 
-import (
-	"runtime"
-	"time"
-	"unsafe"
-)
+import "time"
 
-// Counts are a queue's, all of one instant.
+// Counts are a queue's counters, all of one instant.
 type Counts struct {
-	Queued      int // Ready to be handed out: Len.
+	Queued      int // Ready to be handed out; equal to Len.
 	Processing  int // Held by workers.
 	Delayed     int
-	Failing     int // With a failure count, the quarantined ones apart.
+	Failing     int // With a failure count, except quarantined items.
 	Quarantined int
 	Paused      bool
-	// How often it happened since the queue was opened; differences are rates.
-	Adds     uint64 // An item came to need work.
+	// Totals since the queue was opened; their differences are rates.
+	Adds     uint64 // An item became dirty.
 	Dones    uint64
 	Failures uint64
 }
 
-// Counts reads them.
+// Counts returns the queue's counters.
 func (q *Queue[T]) Counts() (Counts, error) {
 	c := C.wq_counts{size: C.sizeof_wq_counts}
 	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_counts(h, &c, e) })
@@ -34,14 +32,16 @@ func (q *Queue[T]) Counts() (Counts, error) {
 		Adds: uint64(c.adds), Dones: uint64(c.dones), Failures: uint64(c.failures)}, err
 }
 
-// QueuedKey is a queued key, and where it stands. Keys rather than items: some may not be any.
+// QueuedKey is a queued key with its lane and group. It is a key, because the codec may be unable
+// to decode it.
 type QueuedKey struct {
 	Key   string
 	Lane  Lane
 	Group string
 }
 
-// List is the queued keys in the order in which they would be handed out, from offset, at most limit.
+// List returns the queued keys in the order in which they would be handed out, from offset, at most
+// limit.
 func (q *Queue[T]) List(offset, limit int) ([]QueuedKey, error) {
 	if offset < 0 || limit < 0 {
 		return nil, newError(InvalidArgument, "offset or limit is negative")
@@ -59,7 +59,8 @@ func (q *Queue[T]) List(offset, limit int) ([]QueuedKey, error) {
 	return keys, nil
 }
 
-// PositionOf is how many items would be handed out before this one. NotFound: it is not queued.
+// PositionOf counts the items that would be handed out before this item. NotFound: it is not
+// queued.
 func (q *Queue[T]) PositionOf(item T) (int, error) {
 	var position C.size_t
 	err := q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
@@ -68,7 +69,7 @@ func (q *Queue[T]) PositionOf(item T) (int, error) {
 	return int(position), err
 }
 
-// QuarantinedKey is a key that was given up, and why.
+// QuarantinedKey is a quarantined key and its last failure.
 type QuarantinedKey struct {
 	Key         string
 	Failures    uint64
@@ -76,7 +77,7 @@ type QuarantinedKey struct {
 	Quarantined time.Time
 }
 
-// Quarantined is all of them, by key.
+// Quarantined returns the quarantined keys, sorted by key.
 func (q *Queue[T]) Quarantined() ([]QuarantinedKey, error) {
 	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return q.pinned(C.wqgo_quarantined(q.handle, list, e), "")
@@ -91,18 +92,4 @@ func (q *Queue[T]) Quarantined() ([]QuarantinedKey, error) {
 			Quarantined: time.UnixMicro(number(entries[3]))})
 	}
 	return keys, nil
-}
-
-// number reads what visits.h wrote.
-func number(bytes string) int64 {
-	var n int64
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8), bytes)
-	return n
-}
-
-// pinned returns the code of a call, during which the store and the bytes lived.
-func (q *Queue[T]) pinned(code C.wq_code, bytes string) C.wq_code {
-	runtime.KeepAlive(q.store)
-	runtime.KeepAlive(bytes)
-	return code
 }

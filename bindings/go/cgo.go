@@ -1,0 +1,240 @@
+package wq
+
+// This file passes arguments and results between Go and C.
+
+// #include "border.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+// errorOf returns the error of a call of border.h; nil if it succeeded. It frees the message.
+func errorOf(r C.wqgo_result) error {
+	if r.code == C.WQ_OK {
+		return nil
+	}
+	message := C.GoString(r.message)
+	C.free(unsafe.Pointer(r.message))
+	return fromC(r.code, message)
+}
+
+// call makes a call of wq/wq.h.
+func call(body func(e *C.wq_error) C.wq_code) error {
+	var e C.wq_error
+	if code := body(&e); code != C.WQ_OK {
+		return fromC(code, C.GoString(&e.message[0]))
+	}
+	return nil
+}
+
+// bytesOf returns the string's own bytes, for C to read during a call.
+func bytesOf(s string) (*C.char, C.size_t) {
+	return (*C.char)(*(*unsafe.Pointer)(unsafe.Pointer(&s))), C.size_t(len(s))
+}
+
+// textOf returns the text of an error; "" for nil.
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// checkName refuses a string that is not a C string.
+func checkName(name string) error {
+	if strings.IndexByte(name, 0) >= 0 {
+		return newError(InvalidArgument, "a name with a NUL")
+	}
+	return nil
+}
+
+// withName calls body with a C string: the name of a queue or a cursor, a path.
+func withName(name string, body func(name *C.char, e *C.wq_error) C.wq_code) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	return call(func(e *C.wq_error) C.wq_code { return body(c, e) })
+}
+
+// arena is C memory for the duration of one call.
+type arena []unsafe.Pointer
+
+func (a *arena) zeroed(count int, size uintptr) unsafe.Pointer {
+	p := C.calloc(C.size_t(count), C.size_t(size))
+	*a = append(*a, p)
+	return p
+}
+
+func (a arena) free() {
+	for _, p := range a {
+		C.free(p)
+	}
+}
+
+// text copies s to a C string that is valid as long as the arena.
+func (a *arena) text(s string) *C.char {
+	c := C.CString(s)
+	*a = append(*a, unsafe.Pointer(c))
+	return c
+}
+
+// A key list passes many keys in one call: each key after its size as 4 bytes, little-endian.
+
+// splitKeys returns the keys of a well-formed list. They share the list's memory.
+func splitKeys(list string, count int) []string {
+	keys := make([]string, 0, count)
+	for len(list) >= 4 {
+		size := int(list[0]) | int(list[1])<<8 | int(list[2])<<16 | int(list[3])<<24
+		keys = append(keys, list[4:4+size])
+		list = list[4+size:]
+	}
+	return keys
+}
+
+// keyList is a key list for C, with room for the refused keys. Its memory is reused.
+type keyList struct {
+	list    []byte
+	count   int
+	refused []C.wq_refused
+}
+
+var keyLists = sync.Pool{New: func() any { return new(keyList) }}
+
+// newKeyList makes the list of the keys. The caller returns it to keyLists.
+func newKeyList(keys []string) *keyList {
+	l := keyLists.Get().(*keyList)
+	l.list, l.count = l.list[:0], 0
+	for _, key := range keys {
+		l.append(key)
+	}
+	return l
+}
+
+func (l *keyList) append(key string) {
+	l.list = binary.LittleEndian.AppendUint32(l.list, uint32(len(key)))
+	l.list = append(l.list, key...)
+	l.count++
+}
+
+func (l *keyList) size() C.size_t { return C.size_t(len(l.list)) }
+
+func (l *keyList) first() *C.char {
+	if len(l.list) == 0 {
+		return nil
+	}
+	return (*C.char)(unsafe.Pointer(&l.list[0]))
+}
+
+// add adds the keys. The refused keys are valid until the list is returned to keyLists.
+func (l *keyList) add(q C.wq_queue, o C.wqgo_add_options, group string) (C.wqgo_batch, []C.wq_refused) {
+	if len(l.refused) <= l.count { // At least one, to have an address.
+		l.refused = make([]C.wq_refused, l.count+1)
+	}
+	batch := C.wqgo_add_batch(q, l.first(), l.size(), o, group, &l.refused[0], C.size_t(len(l.refused)))
+	return batch, l.refused[:batch.refused]
+}
+
+// buffer receives the results of a call, in C's memory, which is reused.
+type buffer struct{ c *C.wqgo_buffer }
+
+var buffers = sync.Pool{New: func() any {
+	r := &buffer{c: (*C.wqgo_buffer)(C.calloc(1, C.sizeof_wqgo_buffer))}
+	runtime.SetFinalizer(r, func(r *buffer) {
+		C.wq_bytes_free(&r.c.bytes)
+		C.free(unsafe.Pointer(r.c))
+	})
+	return r
+}}
+
+func (r *buffer) text() string { return C.GoStringN(r.c.bytes.data, C.int(r.c.bytes.size)) }
+
+// takeOne takes the next key without waiting. code is TimedOut, and err nil, if no key is queued.
+func takeOne(from C.wqgo_source) (key string, code Code, err error) {
+	r := buffers.Get().(*buffer)
+	defer buffers.Put(r)
+	result := C.wqgo_get(from, r.c)
+	switch result.code {
+	case C.WQ_OK:
+		return r.text(), 0, nil
+	case C.WQ_TIMED_OUT:
+		return "", TimedOut, nil
+	}
+	err = errorOf(result)
+	return "", codeOf(err), err
+}
+
+// takeMany takes at most max keys as takeOne does.
+func takeMany(from C.wqgo_source, max int) (keys []string, code Code, err error) {
+	r := buffers.Get().(*buffer)
+	defer buffers.Put(r)
+	result := C.wqgo_get_batch(from, C.size_t(max), r.c)
+	switch result.code {
+	case C.WQ_OK:
+		return splitKeys(r.text(), int(r.c.count)), 0, nil
+	case C.WQ_TIMED_OUT:
+		return nil, TimedOut, nil
+	}
+	err = errorOf(result)
+	return nil, codeOf(err), err
+}
+
+// readKeys returns the keys of the list that the call writes, such as a store's names of queues.
+func readKeys(body func(list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
+	text, err := readBytes(body)
+	if err != nil {
+		return nil, err
+	}
+	return splitKeys(text, 8), nil
+}
+
+// withNameAndKeys is readKeys for a call that takes a name.
+func withNameAndKeys(
+	name string, body func(name *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
+	var keys []string
+	var err error
+	invalid := withName(name, func(name *C.char, _ *C.wq_error) C.wq_code {
+		keys, err = readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code { return body(name, list, e) })
+		return C.WQ_OK
+	})
+	if invalid != nil {
+		return nil, invalid
+	}
+	return keys, err
+}
+
+// readBytes returns the bytes that the call writes.
+func readBytes(body func(bytes *C.wq_bytes, e *C.wq_error) C.wq_code) (string, error) {
+	r := buffers.Get().(*buffer)
+	defer buffers.Put(r)
+	if err := call(func(e *C.wq_error) C.wq_code { return body(&r.c.bytes, e) }); err != nil {
+		return "", err
+	}
+	return r.text(), nil
+}
+
+// number reads a number that visits.h wrote.
+func number(bytes string) int64 {
+	var n int64
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8), bytes)
+	return n
+}
+
+// pinned returns the code of a call, and keeps the store and the bytes alive until then.
+func (q *Queue[T]) pinned(code C.wq_code, bytes string) C.wq_code {
+	runtime.KeepAlive(q.store)
+	runtime.KeepAlive(bytes)
+	return code
+}
+
+// Version returns the version of the library, which may be later than this package's: "0.1.0".
+func Version() string { return C.GoString(C.wq_version()) }
+
+// crossing makes a call into C that does nothing, for the benchmarks.
+func crossing() { C.wq_version() }

@@ -1,0 +1,105 @@
+package wq
+
+// This file has the errors of the package: codes, messages, and the record of unreturned failures.
+
+// #include "border.h"
+import "C"
+
+import (
+	"errors"
+	"sync"
+)
+
+// Code is the kind of an error: errors.Is(err, wq.NotFound). The numbers are those of wq/status.h
+// and never change meaning.
+type Code int32
+
+const (
+	InvalidArgument Code = C.WQ_INVALID_ARGUMENT // Can never work: an empty key, an option out of range.
+	NotFound        Code = C.WQ_NOT_FOUND        // The store, queue, key or cursor does not exist.
+	AlreadyExists   Code = C.WQ_ALREADY_EXISTS   // What was to be created exists; a queue is open already.
+	NotProcessing   Code = C.WQ_NOT_PROCESSING   // Done of a key that no worker holds.
+	ShuttingDown    Code = C.WQ_SHUTTING_DOWN    // The queue is shutting down, or its store is closed.
+	TimedOut        Code = C.WQ_TIMED_OUT        // Nothing changed.
+	Locked          Code = C.WQ_LOCKED           // Another process owns the store.
+	Corruption      Code = C.WQ_CORRUPTION       // The store's bytes are damaged.
+	NotDurable      Code = C.WQ_NOT_DURABLE      // Applied in memory, but a write failed. See Store.Health.
+	IOError         Code = C.WQ_IO_ERROR         // The operating system refused a call. Nothing was applied.
+	NotSupported    Code = C.WQ_NOT_SUPPORTED    // The store has another format version.
+	Forked          Code = C.WQ_FORKED           // This process is a fork of the one that uses the library.
+	NoMemory        Code = C.WQ_NO_MEMORY        // How far the call was applied is unknown.
+	Internal        Code = C.WQ_INTERNAL         // A bug.
+)
+
+// Error returns the code's name as the other interfaces show it: "NotFound".
+func (c Code) Error() string { return C.GoString(C.wq_code_name(C.wq_code(c))) }
+
+// Error is the error of a call of this package. It unwraps to its Code.
+type Error struct {
+	Code    Code
+	Message string // For humans: one line, keys in it escaped.
+}
+
+func (e *Error) Error() string { return "wq: " + e.Code.Error() + ": " + e.Message }
+
+func (e *Error) Unwrap() error { return e.Code }
+
+func newError(code Code, message string) error { return &Error{Code: code, Message: message} }
+
+// codeOf returns the code of an error; 0 for an error of another package.
+func codeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
+}
+
+func closedError() error { return newError(ShuttingDown, "the store is closed") }
+
+// fromC makes the error of a failed call. WQ_BAD_HANDLE means that the store is closed, because
+// this package uses no other freed handle.
+func fromC(code C.wq_code, message string) error {
+	if code == C.WQ_BAD_HANDLE {
+		return closedError()
+	}
+	return newError(Code(code), message)
+}
+
+// failures keeps the errors of calls that do not return them. Thread-safe.
+type failures struct {
+	mu      sync.Mutex
+	last    error
+	channel chan error // Made by the first call of errors.
+}
+
+// failuresKept is how many errors wait for a reader of the channel.
+const failuresKept = 64
+
+func (f *failures) report(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = err
+	select {
+	case f.channel <- err: // A nil channel never receives.
+	default:
+	}
+}
+
+func (f *failures) err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+func (f *failures) errors() <-chan error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.channel == nil {
+		f.channel = make(chan error, failuresKept)
+	}
+	return f.channel
+}

@@ -1,6 +1,0 @@
-//go:build !wq_static
-
-package wq
-
-// #cgo pkg-config: wq
-import "C"

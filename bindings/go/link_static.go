@@ -1,6 +1,0 @@
-//go:build wq_static
-
-package wq
-
-// #cgo pkg-config: --static wq-static
-import "C"
