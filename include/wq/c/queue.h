@@ -67,7 +67,7 @@ WQ_EXPORT wq_code wq_queue_add_batch(wq_queue queue, const char* list, size_t li
                                      const wq_add_options* options, wq_batch_result* result,
                                      wq_error* error);
 
-// --- Removing keys and ending delays. WQ_NOT_FOUND: the key is not queued, or not delayed ---
+// --- Removing keys and ending delays. WQ_NOT_FOUND: the key is not dirty, or not delayed ---
 
 WQ_EXPORT wq_code wq_queue_remove(wq_queue queue, const char* key, size_t key_size,
                                   wq_error* error);
