@@ -70,7 +70,7 @@ Status FindQueue(Store* store, const QueueOpener& open_queue, const wire::Call& 
   const std::string name = "queue '" + EscapeKey(call.queue) + "'";
   if (open_queue != nullptr) {
     Status s = open_queue(call.queue, call.create, queue);
-    if (s.code() == StatusCode::kAlreadyExists) {  // Somebody was faster.
+    if (s.code() == StatusCode::kAlreadyExists) {  // Another request has opened it.
       *queue = store->FindQueue(call.queue);
     }
     return *queue != nullptr ? Status::Ok() : s.ok() ? Status::NotFound("there is no " + name) : s;
@@ -83,7 +83,7 @@ Status FindQueue(Store* store, const QueueOpener& open_queue, const wire::Call& 
   return Status::NotFound("there is no " + name);
 }
 
-// What a call does, and its answer.
+// Performs a call. *answer is its JSON.
 Status Perform(std::string_view path, const wire::Call& call, QueueAccess* queue,
                std::string* answer) {
   *answer = "{}";

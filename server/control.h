@@ -1,4 +1,4 @@
-// The calls of the control socket, made on the store's queues.
+// The requests of the control socket: decoded, performed on the store's queues, and answered.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class Store;
 // See ServerOptions::open_queue.
 using QueueOpener = std::function<Status(std::string_view name, bool create, Queue** queue)>;
 
-// Adds them to `http`. The store is borrowed.
+// Adds the handlers to `http`. Borrows the store.
 void AddControl(Store* store, const QueueOpener& open_queue, Http* http);
 
 }  // namespace wq

@@ -17,13 +17,13 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What is left of a request is thrown away before the connection is closed: closed over unread
-// bytes, it would be reset, and the answer lost.
+// The rest of a request is read and discarded before the connection is closed: closing it with
+// unread bytes would reset it, and the answer would be lost.
 constexpr auto kLingerTime = std::chrono::milliseconds{500};
 constexpr size_t kLingerBytes = size_t{1} << 20;
 
-// The bytes of one request, at most so many of them and within a time of their own; then those of
-// the answer, with a time of theirs.
+// The stream of one request and its answer. The request is limited in bytes; both are limited in
+// time.
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(int fd, size_t max_bytes, std::chrono::milliseconds timeout)
@@ -53,18 +53,20 @@ class BoundedStream final : public httplib::Stream {
     return SendAll(fd_, {from, size}, write_deadline_) ? static_cast<ssize_t>(size) : -1;
   }
 
-  void get_remote_ip_and_port(std::string& ip, int& port) const override { Nobody(ip, port); }
-  void get_local_ip_and_port(std::string& ip, int& port) const override { Nobody(ip, port); }
-  // The library refuses numbers that select() cannot take. Nobody selects here.
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { ClearAddress(ip, port); }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { ClearAddress(ip, port); }
+  // Any small number: the library refuses descriptors that select() cannot take, but calls no
+  // select() here.
   socket_t socket() const override { return 0; }
 
  private:
-  static void Nobody(std::string& ip, int& port) {
+  static void ClearAddress(std::string& ip, int& port) {
     ip.clear();
     port = 0;
   }
 
-  // False at the end of the stream, and with failed_ if it ended too late, too long, or broken.
+  // False at the end of the stream; failed_ is set after an error, the deadline, or the limit of
+  // bytes.
   bool Fill() {
     begin_ = end_ = 0;
     const ssize_t n = left_ == 0 ? -1
@@ -91,8 +93,8 @@ class BoundedStream final : public httplib::Stream {
   size_t end_ = 0;
 };
 
-// httplib's server sets SIGPIPE to be ignored when it is made. That is its user's to decide; we write
-// with MSG_NOSIGNAL.
+// The constructor of httplib's server makes the process ignore SIGPIPE. This restores the user's
+// choice; sockets are written with MSG_NOSIGNAL.
 class KeepSigpipe {
  public:
   KeepSigpipe() { sigaction(SIGPIPE, nullptr, &before_); }
@@ -146,15 +148,15 @@ class Http::Library final : private httplib::Server {
   void Process(BoundedStream* stream) {
     bool closed = false;
     process_request(*stream, true, closed, [](httplib::Request& request) {
-      // Parts of an answer, or a compressed one: nobody needs them, and code that does not run has
-      // no holes.
+      // Partial and compressed answers are not needed; without them less of the library's code is
+      // exposed.
       request.ranges.clear();
       request.headers.erase("Accept-Encoding");
     });
   }
 
  private:
-  // What is wrong with a request, before its body is read. Status 200: nothing.
+  // Checks a request before its body is read. Status 200: it is accepted.
   static HttpReply Check(const httplib::Request& request, bool check_host) {
     if (check_host && (request.get_header_value_count("Host") != 1 ||
                        !IsLoopbackHost(request.get_header_value("Host")))) {
@@ -214,7 +216,7 @@ void Http::Refuse(int fd) {
   constexpr std::string_view kAnswer =
       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 21\r\n"
       "Content-Type: text/plain\r\n\r\ntoo many connections\n";
-  // As much as the socket's buffer takes: an empty one takes it all.
+  // An empty socket buffer takes all of it.
   static_cast<void>(send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   shutdown(fd, SHUT_WR);
 }

@@ -1,13 +1,12 @@
-// Http: one HTTP/1.1 request on a connected socket, read, checked and answered. cpp-httplib behind an
-// interface of our own.
+// Http: reads, checks and answers one HTTP/1.1 request on a connected socket. Wraps cpp-httplib.
 //
 //   Http http({.check_host = true, .max_request_bytes = 65536, .io_timeout = 10s});
 //   http.Get("/healthz", [](const std::string&) { return HttpReply{.body = "ok\n"}; });
 //   http.Answer(fd);
 //
-// The library parses and routes. The sockets are ours, since it has no bound on the time that a client
-// takes to say one request, nor on the bytes of one that names no length.
-// Threading: Get and Post first; Answer is thread-safe then.
+// cpp-httplib parses and routes. The sockets are read and written here, because it limits neither
+// the time that a client takes for one request, nor the bytes of a request without a length.
+// Threading: Answer is thread-safe after the last call of Get and Post.
 #pragma once
 
 #include <chrono>
@@ -27,7 +26,7 @@ struct HttpReply {
 class Http {
  public:
   struct Options {
-    bool check_host = false;  // Only requests that call us localhost, 127.x.y.z or [::1].
+    bool check_host = false;  // Refuse requests whose Host is not localhost, 127.x.y.z or [::1].
     size_t max_request_bytes = 0;
     std::chrono::milliseconds io_timeout{0};
   };
@@ -39,11 +38,12 @@ class Http {
   Http& operator=(const Http&) = delete;
 
   void Get(const std::string& path, Handler handler);
-  void Post(const std::string& path, Handler handler);  // Takes application/json only.
+  void Post(const std::string& path, Handler handler);  // Accepts application/json only.
 
-  // Does not close `fd`. Blocks: for io_timeout, and for the handler.
+  // Does not close `fd`. Blocks: for at most io_timeout to read and io_timeout to write, and for
+  // the handler.
   void Answer(int fd) const;
-  // 503, without reading. Does not block.
+  // Answers 503 without reading the request. Does not block.
   static void Refuse(int fd);
 
  private:
@@ -52,7 +52,7 @@ class Http {
   const std::unique_ptr<Library> library_;
 };
 
-// Whether a Host header's value names this machine itself.
+// Whether the value of a Host header names this machine's loopback.
 bool IsLoopbackHost(const std::string& host);
 
 }  // namespace wq

@@ -13,14 +13,13 @@
 namespace wq {
 namespace {
 
-// One request holds at most so much, far below what a server takes even if all of it has to be
-// escaped.
+// The limits of one request: far below what a server accepts, even if every byte has to be escaped.
 constexpr size_t kMaxKeysPerRequest = 4096;
 constexpr size_t kMaxKeyBytesPerRequest = size_t{512} << 10;
 
 constexpr size_t kMaxAnswerBytes = size_t{64} << 20;
 
-// How many of the first keys go into one request; at least one.
+// The number of keys that fit into one request, from the first one on; at least one.
 size_t TakeKeys(std::span<const std::string_view> keys) {
   size_t bytes = 0;
   size_t n = 0;
@@ -45,7 +44,7 @@ bool ParseAnswer(std::string_view answer, int* status, std::string_view* body) {
 
 }  // namespace
 
-// Makes the connections, one for each call.
+// Opens one connection for each call.
 class LiveStore::Connection {
  public:
   Connection(SocketFile file, std::chrono::milliseconds timeout)
@@ -61,7 +60,7 @@ class LiveStore::Connection {
                         std::to_string(json.size()) + "\r\n\r\n" + json,
                     body);
   }
-  Status Connect(Descriptor* connection) const { return ConnectToFile(file_, connection); }
+  Status Connect(FileDescriptor* connection) const { return ConnectToFile(file_, connection); }
 
  private:
   Status Exchange(const std::string& request, std::string* body) const;
@@ -71,13 +70,13 @@ class LiveStore::Connection {
 };
 
 Status LiveStore::Connection::Exchange(const std::string& request, std::string* body) const {
-  Descriptor connection;
+  FileDescriptor connection(-1);
   if (Status s = Connect(&connection); !s.ok()) {
     return s;
   }
   const Deadline deadline = std::chrono::steady_clock::now() + timeout_;
-  // A server that refuses the request has answered before it has read all: so the answer is read
-  // whatever became of this.
+  // A server that refuses the request answers before it has read all of it, so the answer is read
+  // even if sending fails.
   SendAll(connection.get(), request, deadline);
   std::string answer;
   std::array<char, 16384> buffer;
@@ -196,7 +195,7 @@ Status LiveStore::Connect(const std::string& dir, const Options& options,
     return s;
   }
   auto connection = std::make_shared<const Connection>(std::move(file), options.timeout);
-  Descriptor probe;  // The file of a dead owner is nobody's.
+  FileDescriptor probe(-1);  // Fails if the file was left by a dead owner.
   if (Status s = connection->Connect(&probe); !s.ok()) {
     return s;
   }

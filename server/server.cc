@@ -24,7 +24,7 @@
 namespace wq {
 namespace {
 
-// After an accept that failed for want of descriptors or memory.
+// The pause after an accept that failed for lack of descriptors or memory.
 constexpr int kAcceptPauseMs = 50;
 
 Http::Options HttpOptions(const ServerOptions& options, bool check_host) {
@@ -33,7 +33,7 @@ Http::Options HttpOptions(const ServerOptions& options, bool check_host) {
           .io_timeout = options.io_timeout};
 }
 
-// Whether the store does, and is about to go on doing, what it is for.
+// 200 if the store is durable and no queue is shutting down.
 HttpReply Readiness(const Store& store) {
   if (Status s = store.Health(); !s.ok()) {
     return {.status = 503, .body = "not durable: " + s.message() + "\n"};
@@ -65,10 +65,10 @@ struct Server::Impl {
   Status Listen();
   Status Start();
 
-  // The acceptor's.
+  // Called by the acceptor thread.
   void Accept();
-  void AcceptFrom(const Descriptor& listener, const Http& http) WQ_EXCLUDES(mu);
-  void Begin(Descriptor fd, const Http& http) WQ_EXCLUDES(mu);
+  void AcceptFrom(const FileDescriptor& listener, const Http& http) WQ_EXCLUDES(mu);
+  void Begin(FileDescriptor fd, const Http& http) WQ_EXCLUDES(mu);
   void JoinEnded() WQ_EXCLUDES(mu);
   void Wake() const {
     const uint64_t one = 1;
@@ -81,15 +81,15 @@ struct Server::Impl {
   Http control;
   Http web;
   SocketFile file;
-  ino_t inode = 0;  // Of our socket's file; 0: there is none.
+  ino_t inode = 0;  // Of the socket file that this server has created; 0: none.
   int port = 0;
-  Descriptor unix_listener;
-  Descriptor tcp_listener;
-  Descriptor wake;  // An eventfd: a connection has ended, or all shall.
+  FileDescriptor unix_listener{-1};
+  FileDescriptor tcp_listener{-1};
+  FileDescriptor wake{-1};  // An eventfd: a connection has ended, or the server is closing.
   std::thread acceptor;
 
   struct Connection {
-    Descriptor fd;
+    FileDescriptor fd{-1};
     std::thread thread;
     bool ended = false;
   };
@@ -129,7 +129,7 @@ Status Server::Impl::Listen() {
 }
 
 Status Server::Impl::Start() {
-  wake = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  wake = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) {
     return Status::IOError("eventfd failed");
   }
@@ -145,7 +145,7 @@ void Server::Impl::Accept() {
   for (;;) {
     std::array<pollfd, 3> fds = {pollfd{wake.get(), POLLIN, 0},
                                  pollfd{unix_listener.get(), POLLIN, 0},
-                                 pollfd{tcp_listener.get(), POLLIN, 0}};  // -1 is left out.
+                                 pollfd{tcp_listener.get(), POLLIN, 0}};  // poll ignores -1.
     poll(fds.data(), fds.size(), -1);
     uint64_t ignored = 0;
     static_cast<void>(read(wake.get(), &ignored, sizeof(ignored)));
@@ -165,8 +165,8 @@ void Server::Impl::Accept() {
   }
 }
 
-void Server::Impl::AcceptFrom(const Descriptor& listener, const Http& http) {
-  Descriptor fd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+void Server::Impl::AcceptFrom(const FileDescriptor& listener, const Http& http) {
+  FileDescriptor fd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!fd.valid()) {
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
       pollfd woken = {wake.get(), POLLIN, 0};
@@ -175,12 +175,12 @@ void Server::Impl::AcceptFrom(const Descriptor& listener, const Http& http) {
     return;
   }
   if (&http == &control && !PeerMayUse(fd.get())) {
-    return;  // Only root's doing could have let it come so far.
+    return;  // The file's mode has been changed: it refuses other users.
   }
   Begin(std::move(fd), http);
 }
 
-void Server::Impl::Begin(Descriptor fd, const Http& http) {
+void Server::Impl::Begin(FileDescriptor fd, const Http& http) {
   const MutexLock lock(mu);
   if (closing) {
     return;
@@ -226,7 +226,7 @@ void Server::Impl::Close() {
     if (std::exchange(closing, true)) {
       return;
     }
-    // Whoever has not said his request by now is cut off; who waits for an answer gets it.
+    // Connections whose request is incomplete are cut off; the others get their answer.
     for (const Connection& connection : connections) {
       shutdown(connection.fd.get(), SHUT_RD);
     }
@@ -235,12 +235,12 @@ void Server::Impl::Close() {
     Wake();
     acceptor.join();
   }
-  // Before others may own the store: what is there afterwards is theirs.
+  // While this process still owns the store: later the file belongs to the next owner.
   if (inode != 0 && InodeOf(file) == inode) {
     RemoveFile(file);
   }
-  unix_listener.Reset();
-  tcp_listener.Reset();
+  unix_listener = FileDescriptor(-1);
+  tcp_listener = FileDescriptor(-1);
   std::list<Connection> rest;
   {
     const MutexLock lock(mu);
@@ -251,7 +251,7 @@ void Server::Impl::Close() {
   }
 }
 
-Server::Server(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Server::~Server() { Close(); }
 
@@ -263,15 +263,15 @@ Status Server::Open(Store* store, const ServerOptions& options, std::unique_ptr<
   if (options.control_socket && store->dir().empty()) {
     return Status::InvalidArgument("a store in memory has no place for a socket");
   }
-  auto rep = std::make_unique<Impl>(store, options);
-  if (Status s = rep->Listen(); !s.ok()) {
+  auto impl = std::make_unique<Impl>(store, options);
+  if (Status s = impl->Listen(); !s.ok()) {
     return s;
   }
-  if (Status s = rep->Start(); !s.ok()) {
-    rep->Close();
+  if (Status s = impl->Start(); !s.ok()) {
+    impl->Close();
     return s;
   }
-  server->reset(new Server(std::move(rep)));
+  server->reset(new Server(std::move(impl)));
   return {};
 }
 

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <system_error>
 
 namespace wq {
 namespace {
@@ -20,15 +19,12 @@ namespace {
 constexpr int kBacklog = 64;
 constexpr time_t kConnectSeconds = 5;
 
-Status ErrorOf(const std::string& what, int error_number) {
-  return Status::IOError(what + ": " + std::generic_category().message(error_number));
+FileDescriptor NewSocket(int family) {
+  return FileDescriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-Descriptor NewSocket(int family) {
-  return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
-// A path by way of the open directory: it is short, whatever the directory's name is.
+// A path through the open directory: short, however long the directory's name is. (A socket's
+// address holds 107 bytes.)
 Status AddressOf(const SocketFile& file, sockaddr_un* address) {
   *address = {};
   address->sun_family = AF_UNIX;
@@ -42,7 +38,7 @@ Status AddressOf(const SocketFile& file, sockaddr_un* address) {
 
 const sockaddr* Generic(const void* address) { return static_cast<const sockaddr*>(address); }
 
-// Waits until the descriptor is ready, or has an error to tell; false if it is not in time.
+// Waits until the descriptor is ready or has an error; false after the deadline.
 bool WaitFor(int fd, short events, Deadline deadline) {
   for (;;) {
     const auto left =
@@ -94,28 +90,22 @@ bool ParseLoopback(const std::string& text, sockaddr_storage* address, socklen_t
 
 }  // namespace
 
-void Descriptor::Reset() {
-  if (fd_ >= 0) {
-    close(std::exchange(fd_, -1));
-  }
-}
-
 Status OpenSocketFile(const std::string& dir, const std::string& name, SocketFile* file) {
-  file->dir = Descriptor(open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  file->dir = FileDescriptor(open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   file->name = name;
   file->path = dir + "/" + name;
   if (!file->dir.valid()) {
     return errno == ENOENT || errno == ENOTDIR ? Status::NotFound("there is no directory " + dir)
-                                               : ErrorOf("cannot open " + dir, errno);
+                                               : IOErrorOf("cannot open", dir, errno);
   }
   return Status::Ok();
 }
 
-Status ListenOnFile(const SocketFile& file, Descriptor* listener) {
+Status ListenOnFile(const SocketFile& file, FileDescriptor* listener) {
   struct stat info;
   if (fstatat(file.dir.get(), file.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISSOCK(info.st_mode)) {
-      return Status::AlreadyExists(file.path + " is there, and is no socket");
+      return Status::AlreadyExists(file.path + " exists and is no socket");
     }
     RemoveFile(file);
   }
@@ -124,34 +114,34 @@ Status ListenOnFile(const SocketFile& file, Descriptor* listener) {
     return s;
   }
   *listener = NewSocket(AF_UNIX);
-  // The mode of an unbound socket is that of the file that bind makes, less the umask: so it is never
-  // open to others, not even for a moment.
+  // The mode of an unbound socket is that of the file that bind creates, less the umask: so the
+  // file is at no time open to other users.
   if (!listener->valid() || fchmod(listener->get(), 0600) != 0 ||
       bind(listener->get(), Generic(&address), sizeof(address)) != 0 ||
       listen(listener->get(), kBacklog) != 0) {
-    return ErrorOf("cannot serve " + file.path, errno);
+    return IOErrorOf("cannot serve", file.path, errno);
   }
   return Status::Ok();
 }
 
-Status ConnectToFile(const SocketFile& file, Descriptor* connection) {
+Status ConnectToFile(const SocketFile& file, FileDescriptor* connection) {
   sockaddr_un address;
   if (Status s = AddressOf(file, &address); !s.ok()) {
     return s;
   }
-  // Blocking, for connect alone: while the owner's backlog is full it waits.
-  *connection = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // Blocking, so that connect waits while the owner's backlog is full.
+  *connection = FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval timeout = {.tv_sec = kConnectSeconds, .tv_usec = 0};
   if (!connection->valid() ||
       setsockopt(connection->get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) != 0) {
-    return ErrorOf("cannot make a socket", errno);
+    return IOErrorOf("cannot make a socket for", file.path, errno);
   }
   if (connect(connection->get(), Generic(&address), sizeof(address)) == 0) {
     return Status::Ok();
   }
-  const bool nobody = errno == ENOENT || errno == ECONNREFUSED;
-  return nobody ? Status::NotFound("nobody serves " + file.path)
-                : ErrorOf("cannot connect to " + file.path, errno);
+  const bool unserved = errno == ENOENT || errno == ECONNREFUSED;
+  return unserved ? Status::NotFound("no process serves " + file.path)
+                  : IOErrorOf("cannot connect to", file.path, errno);
 }
 
 ino_t InodeOf(const SocketFile& file) {
@@ -163,7 +153,7 @@ ino_t InodeOf(const SocketFile& file) {
 
 void RemoveFile(const SocketFile& file) { unlinkat(file.dir.get(), file.name.c_str(), 0); }
 
-Status ListenOnLoopback(const std::string& text, Descriptor* listener, int* port) {
+Status ListenOnLoopback(const std::string& text, FileDescriptor* listener, int* port) {
   sockaddr_storage address;
   socklen_t size = 0;
   if (!ParseLoopback(text, &address, &size)) {
@@ -172,13 +162,13 @@ Status ListenOnLoopback(const std::string& text, Descriptor* listener, int* port
                                    "127.x.y.z or [::1], and a port");
   }
   *listener = NewSocket(address.ss_family);
-  const int on = 1;  // What closed connections leave behind is no reason not to start again.
+  const int on = 1;  // Closed connections in TIME_WAIT must not prevent a restart.
   if (!listener->valid() ||
       setsockopt(listener->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       bind(listener->get(), Generic(&address), size) != 0 ||
       listen(listener->get(), kBacklog) != 0 ||
       getsockname(listener->get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return ErrorOf("cannot listen on " + text, errno);
+    return IOErrorOf("cannot listen on", text, errno);
   }
   *port = ntohs(address.ss_family == AF_INET6
                     ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port

@@ -1,5 +1,5 @@
-// Sockets as Status: how the server listens, how both sides reach a socket file whatever its path's
-// length, and reads and writes that end at a deadline. All descriptors are close-on-exec.
+// Sockets: listening on and connecting to a socket file whose path may be of any length, listening
+// on a loopback address, and reads and writes with a deadline. All descriptors are close-on-exec.
 #pragma once
 
 #include <sys/types.h>
@@ -8,64 +8,43 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "base/files.h"
 #include "wq/status.h"
 
 namespace wq {
 
-// Owns a descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { Reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      Reset();
-      fd_ = std::exchange(other.fd_, -1);
-    }
-    return *this;
-  }
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  void Reset();
-
- private:
-  int fd_ = -1;
-};
-
-// A file in a directory that is held open, so that it is the same directory for ever.
+// A file in a directory. The directory is held open, so that it stays the same directory when it is
+// renamed.
 struct SocketFile {
-  Descriptor dir;
+  FileDescriptor dir{-1};
   std::string name;
-  std::string path;  // As the user knows it.
+  std::string path;  // The path that the user gave, for messages.
 };
 // NotFound: no such directory.
 Status OpenSocketFile(const std::string& dir, const std::string& name, SocketFile* file);
 
-// Listens on the file, mode 0600. A socket that is there is replaced: REQUIRES that its owner is known to
-// be gone. AlreadyExists: there is something else of that name.
-Status ListenOnFile(const SocketFile& file, Descriptor* listener);
-// NotFound: nobody listens there.
-Status ConnectToFile(const SocketFile& file, Descriptor* connection);
-// Which file it is, to see whether it is still the same: 0 if it is missing or no socket.
+// Listens on the file, mode 0600. Replaces an existing socket. REQUIRES: no process serves that
+// socket. AlreadyExists: the file exists and is no socket.
+Status ListenOnFile(const SocketFile& file, FileDescriptor* listener);
+// NotFound: the file does not exist, or no process listens on it. Blocks: at most 5 s.
+Status ConnectToFile(const SocketFile& file, FileDescriptor* connection);
+// Identifies the file. 0 if it does not exist or is no socket.
 ino_t InodeOf(const SocketFile& file);
 void RemoveFile(const SocketFile& file);
 
-// Listens on "HOST:PORT", HOST being localhost, 127.x.y.z or [::1]; tells the port.
-// InvalidArgument: anything else.
-Status ListenOnLoopback(const std::string& text, Descriptor* listener, int* port);
+// Listens on "HOST:PORT", where HOST is localhost, 127.x.y.z or [::1]; *port is the port that was
+// bound. InvalidArgument: any other text.
+Status ListenOnLoopback(const std::string& text, FileDescriptor* listener, int* port);
 
-// Whether the other end of a unix socket is root, or who we are.
+// Whether the peer of a unix socket is root or has the effective uid of this process.
 bool PeerMayUse(int fd);
 
 using Deadline = std::chrono::steady_clock::time_point;
-// The bytes that are there, at least one; 0 at the end of the stream, -1 for an error or in lack of time.
+// Waits for bytes and returns the number that was read; 0 at the end of the stream, -1 for an error
+// or after the deadline.
 ssize_t ReceiveSome(int fd, char* to, size_t size, Deadline deadline);
-// Raises no SIGPIPE.
+// False for an error or after the deadline. Raises no SIGPIPE.
 bool SendAll(int fd, std::string_view bytes, Deadline deadline);
 
 }  // namespace wq

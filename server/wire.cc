@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/json_fields.h"
+#include "server/json_reader.h"
 
 namespace wq::wire {
 namespace {
@@ -65,7 +65,7 @@ Status DecodeCall(std::string_view path, std::string_view text, Call* call) {
   if (Status s = ParseObject(text, &json); !s.ok()) {
     return s;
   }
-  Fields fields(json);
+  JsonReader fields(json);
   fields.Bytes("queue", &call->queue);
   fields.OneOf("durability", kDurabilityNames, &call->durability);
   fields.Each("keys", [call](const Json& element) {

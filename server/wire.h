@@ -1,16 +1,16 @@
-// What goes over the control socket: JSON over HTTP/1.1, one request a connection.
+// The protocol of the control socket: JSON over HTTP/1.1, one request per connection.
 //
-//   GET  /v1/store                                       -> {"pid", "uuid", "health", "queues": [...]}
-//   POST /v1/add     {"queue", "create", "keys", …}      -> {"added", "deduplicated", "held", "refused"}
-//   POST /v1/change  {"queue", "change", "keys", …}      -> {"done", "absent": [index, …]}
-//   POST /v1/pause   {"queue", "for_us"}                 -> {}
-//   POST /v1/resume  {"queue"}                           -> {"was_paused"}
-//   POST /v1/flush   {"durability"}                      -> {}
-//   an error, with another status than 200               -> {"code", "message"}
+//   GET  /v1/store                                  -> {"pid", "uuid", "health", "queues": [...]}
+//   POST /v1/add     {"queue", "create", "keys", …} -> {"added", "deduplicated", "held", "refused"}
+//   POST /v1/change  {"queue", "change", "keys", …} -> {"done", "absent": [index, …]}
+//   POST /v1/pause   {"queue", "for_us"}            -> {}
+//   POST /v1/resume  {"queue"}                      -> {"was_paused"}
+//   POST /v1/flush   {"durability"}                 -> {}
+//   an error, with a status other than 200          -> {"code", "message"}
 //
-// A key is a string, or {"base64": "…"} if it is not UTF-8. The only part of the server that knows the
-// JSON library. Decoding bounds and checks everything: InvalidArgument names what is wrong.
-// docs/server.md is the reference.
+// A key is a string, or {"base64": "…"} if it is not UTF-8. Only wire*.cc use the JSON library.
+// Decoding checks all types and ranges: InvalidArgument names the wrong field. The reference is
+// docs/server.md.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ inline constexpr const char* kPausePath = "/v1/pause";
 inline constexpr const char* kResumePath = "/v1/resume";
 inline constexpr const char* kFlushPath = "/v1/flush";
 
-// A request. Which fields there are depends on the path.
+// A request. The path determines which fields are used.
 struct Call {
   std::string queue;
   std::vector<std::string> keys;
@@ -43,7 +43,7 @@ struct Call {
   std::optional<std::chrono::microseconds> pause_for;
 };
 
-// REQUIRES: call.keys stays empty; the keys are borrowed.
+// These write `keys`, not call.keys.
 std::string EncodeAdd(const Call& call, std::span<const std::string_view> keys);
 std::string EncodeChange(const Call& call, std::span<const std::string_view> keys);
 std::string EncodePause(const Call& call);
@@ -61,6 +61,6 @@ Status DecodeInfo(std::string_view text, LiveInfo* info);
 Status DecodeBatch(std::string_view text, BatchResult* result);
 Status DecodeChanged(std::string_view text, ChangeResult* result);
 Status DecodeResumed(std::string_view text, bool* was_paused);
-Status DecodeError(std::string_view text);  // What EncodeError was given, or an IOError.
+Status DecodeError(std::string_view text);  // The encoded status, or an IOError.
 
 }  // namespace wq::wire

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "server/json_fields.h"
+#include "server/json_reader.h"
 #include "server/wire.h"
 
 namespace wq::wire {
@@ -43,7 +43,7 @@ bool DecodeQueue(const Json& json, LiveQueue* queue) {
   if (!json.is_object()) {
     return false;
   }
-  Fields fields(json);
+  JsonReader fields(json);
   QueueCounts& counts = queue->counts;
   fields.Bytes("name", &queue->name);
   fields.Flag("open", &queue->open);
@@ -58,7 +58,7 @@ bool DecodeQueue(const Json& json, LiveQueue* queue) {
   fields.Number("dones", &counts.dones);
   fields.Number("failures", &counts.failures);
   if (const Json* const lanes = fields.Object("lanes"); lanes != nullptr) {
-    Fields items(*lanes);
+    JsonReader items(*lanes);
     for (const auto& [name, _] : lanes->items()) {
       if (const std::optional<Lane> lane = ParseLane(name); lane) {
         items.Number(name.c_str(), &counts.lanes[*lane]);
@@ -72,7 +72,7 @@ bool DecodeRefused(const Json& json, BatchResult* result) {
   if (!json.is_object()) {
     return false;
   }
-  Fields fields(json);
+  JsonReader fields(json);
   size_t index = 0;
   std::string code;
   std::string message;
@@ -124,12 +124,12 @@ Status DecodeInfo(std::string_view text, LiveInfo* info) {
   if (Status s = ParseObject(text, &json); !s.ok()) {
     return s;
   }
-  Fields fields(json);
+  JsonReader fields(json);
   fields.Number("pid", &info->pid);
   fields.Bytes("uuid", &info->uuid);
   if (const Json* const health = fields.Object("health"); health != nullptr) {
     bool ok = true;
-    Fields parts(*health);
+    JsonReader parts(*health);
     parts.Flag("ok", &ok);
     info->health = ok ? Status::Ok() : DecodeError(health->dump());
   }
@@ -145,7 +145,7 @@ Status DecodeBatch(std::string_view text, BatchResult* result) {
   if (Status s = ParseObject(text, &json); !s.ok()) {
     return s;
   }
-  Fields fields(json);
+  JsonReader fields(json);
   fields.Number("added", &result->added);
   fields.Number("deduplicated", &result->deduplicated);
   fields.Number("held", &result->held);
@@ -159,7 +159,7 @@ Status DecodeChanged(std::string_view text, ChangeResult* result) {
   if (Status s = ParseObject(text, &json); !s.ok()) {
     return s;
   }
-  Fields fields(json);
+  JsonReader fields(json);
   fields.Number("done", &result->done);
   fields.Each("absent", [result](const Json& index) {
     if (!index.is_number_unsigned()) {
@@ -176,7 +176,7 @@ Status DecodeResumed(std::string_view text, bool* was_paused) {
   if (Status s = ParseObject(text, &json); !s.ok()) {
     return s;
   }
-  Fields fields(json);
+  JsonReader fields(json);
   fields.Flag("was_paused", was_paused);
   return fields.status();
 }
@@ -186,7 +186,7 @@ Status DecodeError(std::string_view text) {
   std::string code;
   std::string message;
   if (ParseObject(text, &json).ok()) {
-    Fields fields(json);
+    JsonReader fields(json);
     fields.Bytes("code", &code);
     fields.Bytes("message", &message);
   }

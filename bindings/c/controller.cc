@@ -1,21 +1,20 @@
 // The C interface: controllers.
 
-#include "wq/controller.h"
+#include "bindings/c/controller.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bindings/c/border/border.h"
-#include "bindings/c/border/objects.h"
-#include "bindings/c/border/observer.h"
-#include "bindings/c/border/options.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/observer.h"
+#include "bindings/c/boundary/options.h"
+#include "wq/controller.h"
 #include "wq/wq.h"
 
 namespace {
@@ -27,7 +26,6 @@ using wq::c::CallbackObserver;
 using wq::c::ControllerObject;
 using wq::c::Pinned;
 using wq::c::QueueObject;
-using wq::c::Registry;
 using wq::c::StoreObject;
 
 Result ToResult(const wq_reconcile_result& result) {
@@ -78,38 +76,21 @@ wq::ControllerOptions ToControllerOptions(const wq_controller_options& in) {
   return out;
 }
 
-// Makes it known, to be found by its handle and by its store.
-uint64_t Insert(std::unique_ptr<ControllerObject> object) {
-  StoreObject& store = *object->store;
-  const std::lock_guard lock(store.mu);
-  store.controllers.reserve(store.controllers.size() + 1);
-  const uint64_t handle = Registry::Instance().Insert(ControllerObject::kKind, object.get());
-  static_cast<void>(object.release());  // The registry's now.
-  store.controllers.push_back(handle);
-  return handle;
-}
-
-// Ends one, and waits for its calls and its reconciles. False: the handle is none, or somebody else is
-// ending it. REQUIRES: `store` is its store, and stays.
-bool End(StoreObject* store, uint64_t handle) {
-  Registry& registry = Registry::Instance();
+// Ends one controller. Blocks: until its calls and its reconciles have returned. False: the handle
+// is none, or another thread is ending the controller. REQUIRES: `store` is its store, and lives
+// during the call.
+bool EndController(StoreObject* store, uint64_t handle) {
   {
     const Pinned<ControllerObject> pinned(handle);
     if (pinned.get() != nullptr) {  // Its blocked calls return.
       static_cast<void>(pinned.get()->controller->Stop(std::chrono::microseconds(0)));
     }
   }
-  const std::unique_ptr<ControllerObject> object(
-      static_cast<ControllerObject*>(registry.Retire(ControllerObject::kKind, handle)));
+  const auto object = wq::c::RetireAndWait<ControllerObject>(handle);
   if (object == nullptr) {
     return false;
   }
-  registry.WaitUnpinned(handle);
-  {
-    const std::lock_guard lock(store->mu);
-    std::erase(store->controllers, handle);
-  }
-  registry.Release(handle);
+  store->controllers.Erase(handle);
   return true;
 }
 
@@ -118,13 +99,8 @@ bool End(StoreObject* store, uint64_t handle) {
 namespace wq::c {
 
 void EndControllers(StoreObject* store) {
-  std::vector<uint64_t> handles;
-  {
-    const std::lock_guard lock(store->mu);
-    handles = store->controllers;
-  }
-  for (const uint64_t handle : handles) {
-    End(store, handle);
+  for (const uint64_t handle : store->controllers.All()) {
+    EndController(store, handle);
   }
 }
 
@@ -158,7 +134,7 @@ wq_code wq_controller_start(wq_queue queue, const wq_controller_options* options
     if (Status s = object->controller->Start(); !s.ok()) {
       return s;
     }
-    controller->handle = Insert(std::move(object));
+    controller->handle = q.store->controllers.Insert(std::move(object));
     return {};
   });
 }
@@ -185,20 +161,13 @@ wq_code wq_controller_free(wq_controller controller, wq_error* error) {
     if (Status s = wq::c::NotInCallback("wq_controller_free"); !s.ok()) {
       return s;
     }
-    uint64_t store = 0;
-    {
-      const Pinned<ControllerObject> pinned(controller.handle);
-      if (pinned.get() == nullptr) {
-        return wq::c::BadHandle(ControllerObject::kKind, controller.handle);
-      }
-      store = pinned.get()->store->handle;
-    }
-    // Pinned, the store cannot end while this waits. If it is ending, it does this itself.
-    const Pinned<StoreObject> s(store);
-    if (s.get() == nullptr || !End(s.get(), controller.handle)) {
-      return wq::c::BadHandle(ControllerObject::kKind, controller.handle);
-    }
-    return {};
+    // If the store is being freed, that ends the controller.
+    return wq::c::WithStoreOf<ControllerObject>(
+        controller.handle, [controller](StoreObject& store) {
+          return EndController(&store, controller.handle)
+                     ? Status::Ok()
+                     : wq::c::BadHandle(ControllerObject::kKind, controller.handle);
+        });
   });
 }
 
@@ -217,7 +186,7 @@ wq_code wq_controller_counts(wq_controller controller, wq_reconcile_counts* coun
                                   .queue_errors = now.queue_errors,
                                   .active_workers = now.active_workers,
                                   .exceptions = now.exceptions};
-    return wq::c::Give("counts", out, counts);
+    return wq::c::Output("counts", out, counts);
   });
 }
 

@@ -1,11 +1,13 @@
 // The C interface: diffs.
 
 #include <deque>
+#include <memory>
 #include <vector>
 
-#include "bindings/c/border/border.h"
-#include "bindings/c/border/entry.h"
-#include "bindings/c/border/one_at_a_time.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/call.h"
+#include "bindings/c/boundary/entry.h"
+#include "bindings/c/boundary/turn.h"
 #include "wq/entry_diff.h"
 #include "wq/wq.h"
 
@@ -13,16 +15,22 @@ namespace {
 
 using wq::EntryDiff;
 using wq::Status;
-using wq::c::DiffObject;
 using wq::c::NullArgument;
+
+struct Diff {
+  explicit Diff(const EntryDiff::Options& options) : diff(options) {}
+  EntryDiff diff;
+  bool run = false;
+};
+using DiffObject = wq::c::InTurn<wq::c::Kind::kDiff, Diff>;
 
 static_assert(WQ_BEFORE == static_cast<int32_t>(EntryDiff::Side::kBefore));
 static_assert(WQ_AFTER == static_cast<int32_t>(EntryDiff::Side::kAfter));
 
-// The entries of one side, as C sees them while this and the entries live.
-class EntriesOfC {
+// The entries of one side in C. Valid while this and the entries live.
+class CEntries {
  public:
-  explicit EntriesOfC(const std::vector<wq::Entry>& entries) {
+  explicit CEntries(const std::vector<wq::Entry>& entries) {
     for (const wq::Entry& entry : entries) {
       shown_.push_back(entries_.emplace_back(entry).get());
     }
@@ -32,13 +40,13 @@ class EntriesOfC {
   size_t size() const { return shown_.size(); }
 
  private:
-  std::deque<wq::c::EntryOfC> entries_;
+  std::deque<wq::c::CEntry> entries_;
   std::vector<const wq_entry*> shown_;
 };
 
 bool ShowKey(const wq::KeyDiff& key, wq_visit_key_diff visit, void* arg) {
-  const EntriesOfC before(key.before);
-  const EntriesOfC after(key.after);
+  const CEntries before(key.before);
+  const CEntries after(key.after);
   const wq_key_diff shown{.size = sizeof shown,
                           .queue = key.queue.c_str(),
                           .key = key.key.data(),
@@ -79,14 +87,14 @@ wq_code wq_diff_open(const wq_diff_options* options, wq_diff* diff, wq_error* er
     if (own.scratch_dir != nullptr) {
       diff_options.scratch_dir = own.scratch_dir;
     }
-    diff->handle = wq::c::InsertAlone(std::make_unique<DiffObject>(diff_options));
+    diff->handle = wq::c::Register(std::make_unique<DiffObject>(diff_options));
     return {};
   });
 }
 
 wq_code wq_diff_add(wq_diff diff, int32_t side, const char* queue, const wq_entry* entry,
                     wq_error* error) {
-  return wq::c::CallInTurn<DiffObject>(diff.handle, error, [&](DiffObject& d) -> Status {
+  return wq::c::CallInTurn<DiffObject>(diff.handle, error, [&](Diff& d) -> Status {
     if (queue == nullptr) {
       return NullArgument("queue");
     }
@@ -102,7 +110,7 @@ wq_code wq_diff_add(wq_diff diff, int32_t side, const char* queue, const wq_entr
 }
 
 wq_code wq_diff_run(wq_diff diff, wq_visit_key_diff visit, void* arg, wq_error* error) {
-  return wq::c::CallInTurn<DiffObject>(diff.handle, error, [&](DiffObject& d) -> Status {
+  return wq::c::CallInTurn<DiffObject>(diff.handle, error, [&](Diff& d) -> Status {
     if (visit == nullptr) {
       return NullArgument("visit");
     }
@@ -115,7 +123,7 @@ wq_code wq_diff_run(wq_diff diff, wq_visit_key_diff visit, void* arg, wq_error* 
 }
 
 wq_code wq_diff_free(wq_diff diff, wq_error* error) {
-  return wq::c::FreeAlone<DiffObject>("wq_diff_free", diff.handle, error);
+  return wq::c::FreeInTurn<DiffObject>("wq_diff_free", diff.handle, error);
 }
 
 }  // extern "C"

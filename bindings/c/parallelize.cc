@@ -4,7 +4,8 @@
 
 #include <stop_token>
 
-#include "bindings/c/border/border.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/call.h"
 #include "wq/wq.h"
 
 extern "C" {

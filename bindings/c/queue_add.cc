@@ -1,34 +1,34 @@
-// The C interface: adding keys.
+// The C interface: calls that add keys to a queue.
 
-#include "bindings/c/border/key_call.h"
-#include "bindings/c/border/options.h"
+#include "bindings/c/boundary/bytes.h"
+#include "bindings/c/boundary/options.h"
+#include "bindings/c/queue_call.h"
 #include "wq/wq.h"
 
 namespace {
 
 using wq::AddOutcome;
 using wq::Status;
-using wq::c::Call;
 using wq::c::CallOptions;
 using wq::c::KeyCall;
-using wq::c::QueueObject;
+using wq::c::QueueCall;
 
 static_assert(WQ_ADDED == static_cast<int32_t>(AddOutcome::kAdded));
 static_assert(WQ_DEDUPLICATED == static_cast<int32_t>(AddOutcome::kDeduplicated));
 static_assert(WQ_HELD == static_cast<int32_t>(AddOutcome::kHeld));
 
-// `add(queue, key, options, outcome)` adds it. `outcome` is written if it was applied.
+// `add(queue, key, options, outcome)` adds the key. `outcome` is written if the Add was applied.
 template <typename Add>
 wq_code AddCall(wq_queue queue, const char* key, size_t key_size, const wq_add_options* options,
                 int32_t* outcome, wq_error* error, const Add& add) noexcept {
-  return KeyCall(queue, key, key_size, error, [&](QueueObject& q, std::string_view k) -> Status {
+  return KeyCall(queue, key, key_size, error, [&](wq::Queue& q, std::string_view k) -> Status {
     CallOptions call;
     if (Status s = wq::c::ToAddOptions(options, &call); !s.ok()) {
       return s;
     }
     AddOutcome did = AddOutcome::kAdded;
-    // Who does not ask gets the quicker call: see Queue::Add.
-    Status status = add(*q.queue, k, call, outcome == nullptr ? nullptr : &did);
+    // Without a pointer for the outcome the call is faster: see Queue::Add.
+    Status status = add(q, k, call, outcome == nullptr ? nullptr : &did);
     if (outcome != nullptr && (status.ok() || status.code() == wq::StatusCode::kNotDurable)) {
       *outcome = static_cast<int32_t>(did);
     }
@@ -36,7 +36,7 @@ wq_code AddCall(wq_queue queue, const char* key, size_t key_size, const wq_add_o
   });
 }
 
-// The delay of a call, for the limiter that the call comes to. See MakeLimiter.
+// Passes the delay of a call to the limiter that the call uses. See MakeLimiter.
 class RetryDelayScope {
  public:
   explicit RetryDelayScope(const std::optional<int64_t>& delay_us)
@@ -117,7 +117,7 @@ wq_code wq_queue_add_rate_limited(wq_queue queue, const char* key, size_t key_si
 wq_code wq_queue_add_batch(wq_queue queue, const char* list, size_t list_size,
                            const wq_add_options* options, wq_batch_result* result,
                            wq_error* error) {
-  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+  return QueueCall(queue, error, [&](wq::Queue& q) -> Status {
     if (Status s = CheckResult(result); !s.ok()) {
       return s;
     }
@@ -130,7 +130,7 @@ wq_code wq_queue_add_batch(wq_queue queue, const char* list, size_t list_size,
       return s;
     }
     wq::BatchResult did;
-    Status status = q.queue->AddBatch(keys, call.options, &did);
+    Status status = q.AddBatch(keys, call.options, &did);
     if (result != nullptr) {
       WriteResult(did, result);
     }

@@ -1,10 +1,11 @@
-// The C interface: handing out keys, Done, readiness, and the workers of shards.
+// The C interface: Get and Done, for queues and for the workers of shards.
 
 #include <algorithm>
 #include <new>
 
-#include "bindings/c/border/key_call.h"
-#include "bindings/c/border/options.h"
+#include "bindings/c/boundary/bytes.h"
+#include "bindings/c/boundary/options.h"
+#include "bindings/c/queue_call.h"
 #include "wq/wq.h"
 
 namespace {
@@ -14,19 +15,20 @@ using wq::StatusCode;
 using wq::c::Call;
 using wq::c::KeyCall;
 using wq::c::kKeyHeader;
+using wq::c::QueueCall;
 using wq::c::QueueObject;
-using wq::c::Registry;
 using wq::c::StoreObject;
 using wq::c::WorkerObject;
 
-// Takes a key by `get(timeout, key)`. Who looks without waiting and finds none has asked for a
-// notification when this returns.
+// Takes a key by `get(timeout, key)`. If timeout_us is 0 and there is no key, a notification has
+// been requested when this returns.
 template <typename Get>
 Status Take(QueueObject& queue, int64_t timeout_us, std::string* key, const Get& get) {
   Status status = get(wq::c::ToTimeout(timeout_us), key);
   if (timeout_us == 0 && status.code() == StatusCode::kTimedOut) {
-    queue.ready->Ask();
-    status = get(std::chrono::microseconds(0), key);  // What came before the asking.
+    queue.readiness->Request();
+    status =
+        get(std::chrono::microseconds(0), key);  // For keys that were added before the request.
   }
   return status;
 }
@@ -36,7 +38,7 @@ Status TakeOne(QueueObject& queue, int64_t timeout_us, wq_bytes* key, const Get&
   if (Status s = wq::c::CheckOutput("key", key); !s.ok()) {
     return s;
   }
-  wq::c::Reserve(queue.max_key_bytes, key);  // Before a key is taken: afterwards nothing may fail.
+  wq::c::Reserve(queue.max_key_bytes, key);  // Nothing may fail after a key was taken.
   std::string taken;
   if (Status s = Take(queue, timeout_us, &taken, get); !s.ok()) {
     return s;
@@ -50,7 +52,7 @@ bool MakeRoom(size_t capacity, wq_bytes* list) {
     wq::c::Reserve(capacity, list);
     return true;
   } catch (const std::bad_alloc&) {
-    return false;  // The keys that were taken are good.
+    return false;  // The call returns the keys that were taken.
   }
 }
 
@@ -111,22 +113,21 @@ wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us, 
 }
 
 wq_code wq_queue_done(wq_queue queue, const char* key, size_t key_size, wq_error* error) {
-  return KeyCall(queue, key, key_size, error,
-                 [](QueueObject& q, std::string_view k) { return q.queue->Done(k); });
+  return KeyCall(queue, key, key_size, error, &wq::Queue::Done);
 }
 
 wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t list_size,
                             size_t* not_processing, wq_error* error) {
-  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
+  return QueueCall(queue, error, [&](wq::Queue& q) -> Status {
     std::vector<std::string_view> keys;
     if (Status s = wq::c::ReadKeys("list", list, list_size, &keys); !s.ok()) {
       return s;
     }
-    Status first;  // Of the keys that nobody holds.
+    Status first;  // Of the keys that are not processing.
     size_t refused = 0;
     Status status;
     for (const std::string_view key : keys) {
-      status = q.queue->Done(key);
+      status = q.Done(key);
       if (status.code() == StatusCode::kNotProcessing) {
         first = refused++ == 0 ? std::move(status) : std::move(first);
         status = {};
@@ -143,18 +144,14 @@ wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t list_size,
 
 wq_code wq_queue_added_again(wq_queue queue, const char* key, size_t key_size, int32_t* again,
                              wq_error* error) {
-  return KeyCall(queue, key, key_size, error, [&](QueueObject& q, std::string_view k) -> Status {
-    if (again == nullptr) {
-      return wq::c::NullArgument("again");
-    }
-    *again = q.queue->AddedAgain(k) ? 1 : 0;
-    return {};
+  return KeyCall(queue, key, key_size, error, [&](const wq::Queue& q, std::string_view k) {
+    return wq::c::Output("again", q.AddedAgain(k), again);
   });
 }
 
 wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
-    return fd == nullptr ? wq::c::NullArgument("fd") : q.ready->Descriptor(fd);
+    return fd == nullptr ? wq::c::NullArgument("fd") : q.readiness->NewDescriptor(fd);
   });
 }
 
@@ -167,15 +164,12 @@ wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error) {
     }
     *worker = WQ_NO_WORKER;
     auto object = std::make_unique<WorkerObject>();
+    object->store = q.store;
     object->queue = &q;
     if (Status s = q.queue->Join(&object->worker); !s.ok()) {
       return s;
     }
-    const std::lock_guard lock(q.store->mu);
-    q.store->workers.reserve(q.store->workers.size() + 1);
-    worker->handle = Registry::Instance().Insert(WorkerObject::kKind, object.get());
-    static_cast<void>(object.release());  // The registry's now.
-    q.store->workers.push_back(worker->handle);
+    worker->handle = q.store->workers.Insert(std::move(object));
     return {};
   });
 }
@@ -207,33 +201,20 @@ wq_code wq_worker_shards(wq_worker worker, uint32_t* shards, size_t capacity, si
 }
 
 wq_code wq_worker_leave(wq_worker worker, wq_error* error) {
-  return wq::c::Enter(error, [&]() -> Status {
-    uint64_t store = 0;
-    {
-      const wq::c::Pinned<WorkerObject> pinned(worker.handle);
-      if (pinned.get() == nullptr) {
-        return wq::c::BadHandle(WorkerObject::kKind, worker.handle);
+  return wq::c::Enter(error, [worker] {
+    return wq::c::WithStoreOf<WorkerObject>(worker.handle, [worker](StoreObject& store) {
+      bool busy = false;
+      wq::c::Registry& registry = wq::c::Registry::Instance();
+      const std::unique_ptr<WorkerObject> object(static_cast<WorkerObject*>(
+          registry.RetireIdle(WorkerObject::kKind, worker.handle, &busy)));
+      if (object == nullptr) {
+        return busy ? Status::InvalidArgument("a call of the worker is under way")
+                    : wq::c::BadHandle(WorkerObject::kKind, worker.handle);
       }
-      store = pinned.get()->queue->store->handle;
-    }
-    // Pinned, the store cannot end: then its workers are still there to leave.
-    const wq::c::Pinned<StoreObject> s(store);
-    if (s.get() == nullptr) {
-      return wq::c::BadHandle(WorkerObject::kKind, worker.handle);
-    }
-    bool busy = false;
-    const std::unique_ptr<WorkerObject> object(static_cast<WorkerObject*>(
-        Registry::Instance().RetireIdle(WorkerObject::kKind, worker.handle, &busy)));
-    if (object == nullptr) {
-      return busy ? Status::InvalidArgument("a call of the worker is under way")
-                  : wq::c::BadHandle(WorkerObject::kKind, worker.handle);
-    }
-    {
-      const std::lock_guard lock(s.get()->mu);
-      std::erase(s.get()->workers, worker.handle);
-    }
-    Registry::Instance().Release(worker.handle);
-    return {};
+      store.workers.Erase(worker.handle);
+      registry.Release(worker.handle);
+      return Status::Ok();
+    });
   });
 }
 

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/border/border.h"
-#include "bindings/c/border/fork.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/bytes.h"
+#include "bindings/c/boundary/call.h"
+#include "bindings/c/boundary/fork.h"
 #include "wq/wq.h"
 
 namespace {

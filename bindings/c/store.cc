@@ -2,13 +2,14 @@
 
 #include "wq/store.h"
 
-#include <mutex>
 #include <optional>
 #include <string>
 
-#include "bindings/c/border/border.h"
-#include "bindings/c/border/objects.h"
-#include "bindings/c/border/options.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/bytes.h"
+#include "bindings/c/boundary/objects.h"
+#include "bindings/c/boundary/options.h"
+#include "bindings/c/controller.h"
 #include "wq/wq.h"
 
 namespace {
@@ -22,7 +23,7 @@ using wq::c::Registry;
 using wq::c::StoreObject;
 using wq::c::WorkerObject;
 
-// `open(options, &store)` opens it.
+// Opens a store by `open(options, &store)`.
 template <typename Open>
 Status OpenStore(const wq_store_options* options, wq_store* store, const Open& open) {
   if (Status s = NotNull("store", store); !s.ok()) {
@@ -39,19 +40,18 @@ Status OpenStore(const wq_store_options* options, wq_store* store, const Open& o
   if (Status s = open(store_options, &object->store); !s.ok()) {
     return s;
   }
-  object->handle = Registry::Instance().Insert(StoreObject::kKind, object.get());
-  store->handle = object.release()->handle;  // The registry's now.
+  StoreObject* const opened = object.get();
+  opened->handle = wq::c::Register(std::move(object));
+  store->handle = opened->handle;
   return {};
 }
 
-// Waits until nobody uses the objects of these handles, and nobody finds them any more.
+// The objects of these handles, which no thread uses or finds any more.
 template <typename T>
-std::vector<std::unique_ptr<T>> RetireAll(const std::vector<uint64_t>& handles) {
+std::vector<std::unique_ptr<T>> RetireAll(const wq::c::HandleList& handles) {
   std::vector<std::unique_ptr<T>> objects;
-  for (const uint64_t handle : handles) {
-    objects.emplace_back(static_cast<T*>(Registry::Instance().Retire(T::kKind, handle)));
-    Registry::Instance().WaitUnpinned(handle);
-    Registry::Instance().Release(handle);
+  for (const uint64_t handle : handles.All()) {
+    objects.push_back(wq::c::RetireAndWait<T>(handle));
   }
   return objects;
 }
@@ -60,9 +60,9 @@ std::vector<std::unique_ptr<T>> RetireAll(const std::vector<uint64_t>& handles) 
 Status EndStore(uint64_t handle, StoreObject* object) {
   Registry& registry = Registry::Instance();
   const std::unique_ptr<StoreObject> owned(object);
-  wq::c::EndControllers(object);  // While their results can be recorded.
-  // Blocked calls return, those under way end. Then no new queue can come, and after that no worker and
-  // no controller.
+  wq::c::EndControllers(object);  // While their results can still be recorded.
+  // Blocked calls return, and calls under way end. No queue can be opened after that, and when the
+  // queues are retired, no worker can join and no controller start.
   Status status = object->store->Close();
   registry.WaitUnpinned(handle);
   registry.Release(handle);
@@ -130,7 +130,8 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
     }
     auto object = std::make_unique<QueueObject>();
     wq::QueueOptions queue_options;
-    if (Status bad = wq::c::ToQueueOptions(options, &queue_options, &object->ready); !bad.ok()) {
+    if (Status bad = wq::c::ToQueueOptions(options, &queue_options, &object->readiness);
+        !bad.ok()) {
       return bad;
     }
     if (Status failed = s.store->OpenQueue(name, queue_options, &object->queue); !failed.ok()) {
@@ -138,11 +139,7 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
     }
     object->store = &s;
     object->max_key_bytes = queue_options.max_key_bytes;
-    const std::lock_guard lock(s.mu);
-    s.queues.reserve(s.queues.size() + 1);
-    queue->handle = Registry::Instance().Insert(QueueObject::kKind, object.get());
-    static_cast<void>(object.release());  // The registry's now.
-    s.queues.push_back(queue->handle);
+    queue->handle = s.queues.Insert(std::move(object));
     return {};
   });
 }
@@ -153,8 +150,7 @@ wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue, w
       return wq::c::NullArgument("name or queue");
     }
     *queue = WQ_NO_QUEUE;
-    const std::lock_guard lock(s.mu);
-    for (const uint64_t handle : s.queues) {
+    for (const uint64_t handle : s.queues.All()) {
       const wq::c::Pinned<QueueObject> open(handle);
       if (open.get() != nullptr && open.get()->queue->name() == name) {
         queue->handle = handle;
@@ -177,14 +173,14 @@ wq_code wq_store_health(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) { return s.store->Health(); });
 }
 
-wq_code wq_store_mend(wq_store store, wq_error* error) { return wq_store_recover(store, error); }
-
 wq_code wq_store_recover(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
     Status here = wq::c::NotInCallback("wq_store_recover");
     return here.ok() ? s.store->Recover() : here;
   });
 }
+
+wq_code wq_store_mend(wq_store store, wq_error* error) { return wq_store_recover(store, error); }
 
 wq_code wq_store_clock_changed(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) -> Status {

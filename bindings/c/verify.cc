@@ -4,8 +4,9 @@
 
 #include <vector>
 
-#include "bindings/c/border/border.h"
-#include "bindings/c/border/fork.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/call.h"
+#include "bindings/c/boundary/fork.h"
 #include "wq/repair.h"
 #include "wq/wq.h"
 

@@ -1,16 +1,17 @@
-// The C interface: views.
+// The C interface: views, and the entries, infos and cursors of their queues.
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "bindings/c/border/border.h"
-#include "bindings/c/border/entry.h"
-#include "bindings/c/border/fork.h"
-#include "bindings/c/border/key_call.h"
-#include "bindings/c/border/objects.h"
-#include "bindings/c/border/one_at_a_time.h"
-#include "wq/store_view.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/bytes.h"
+#include "bindings/c/boundary/call.h"
+#include "bindings/c/boundary/entry.h"
+#include "bindings/c/boundary/fork.h"
+#include "bindings/c/view_call.h"
 #include "wq/wq.h"
 
 namespace {
@@ -18,16 +19,10 @@ namespace {
 using wq::Status;
 using wq::c::CallbackScope;
 using wq::c::NullArgument;
+using wq::c::ViewCall;
 using wq::c::ViewObject;
 
-// `body(view)`, one at a time.
-template <typename Body>
-wq_code ViewCall(wq_view view, wq_error* error, const Body& body) noexcept {
-  return wq::c::CallInTurn<ViewObject>(view.handle, error,
-                                       [&](ViewObject& v) { return body(*v.view); });
-}
-
-// The same for what visits a queue.
+// `body(view)`, for calls that visit entries of a queue.
 template <typename Visit, typename Body>
 wq_code VisitCall(wq_view view, const char* queue, Visit visit, wq_error* error,
                   const Body& body) noexcept {
@@ -40,7 +35,7 @@ wq_code VisitCall(wq_view view, const char* queue, Visit visit, wq_error* error,
 }
 
 bool Show(const wq::Entry& entry, wq_visit_entry visit, void* arg) {
-  const wq::c::EntryOfC shown(entry);
+  const wq::c::CEntry shown(entry);
   const CallbackScope scope;
   return visit(arg, shown.get()) != 0;
 }
@@ -64,18 +59,18 @@ wq_code wq_view_open(const char* dir, wq_view* view, wq_error* error) {
       return NullArgument("dir or view");
     }
     *view = WQ_NO_VIEW;
-    auto object = std::make_unique<ViewObject>();
     wq::c::WatchForks();
-    if (Status s = wq::StoreView::Open(dir, &object->view); !s.ok()) {
+    std::unique_ptr<wq::StoreView> opened;
+    if (Status s = wq::StoreView::Open(dir, &opened); !s.ok()) {
       return s;
     }
-    view->handle = wq::c::InsertAlone(std::move(object));
+    view->handle = wq::c::Register(std::make_unique<ViewObject>(std::move(opened)));
     return {};
   });
 }
 
 wq_code wq_view_free(wq_view view, wq_error* error) {
-  return wq::c::FreeAlone<ViewObject>("wq_view_free", view.handle, error);
+  return wq::c::FreeInTurn<ViewObject>("wq_view_free", view.handle, error);
 }
 
 wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error) {
@@ -91,7 +86,7 @@ wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error) {
     written.opened_at_us = now.opened_at_us;
     written.written_at_us = now.written_at_us;
     written.wal_bytes = now.wal_bytes;
-    return wq::c::Give("info", written, info);
+    return wq::c::Output("info", written, info);
   });
 }
 
@@ -210,15 +205,7 @@ wq_code wq_view_queue_info(wq_view view, const char* queue, wq_visit_queue_info 
     if (Status s = v.Info(queue, &info); !s.ok()) {
       return s;
     }
-    const wq_queue_info shown{.size = sizeof shown,
-                              .name = info.name.c_str(),
-                              .created_at_us = info.created_at_us,
-                              .sequence_high_water = info.sequence_high_water,
-                              .limiter_state = info.limiter_state.data(),
-                              .limiter_state_size = info.limiter_state.size(),
-                              .paused = info.paused ? 1 : 0,
-                              .paused_until_us = info.paused_until_us,
-                              .shards = info.shards};
+    const wq_queue_info shown = wq::c::ToC(info);
     const CallbackScope scope;
     visit(arg, &shown);
     return {};

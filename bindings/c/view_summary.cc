@@ -4,11 +4,10 @@
 #include <array>
 #include <iterator>
 
-#include "bindings/c/border/border.h"
-#include "bindings/c/border/entry.h"
-#include "bindings/c/border/objects.h"
-#include "bindings/c/border/one_at_a_time.h"
-#include "wq/store_view.h"
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/call.h"
+#include "bindings/c/boundary/entry.h"
+#include "bindings/c/view_call.h"
 #include "wq/wq.h"
 
 namespace {
@@ -16,7 +15,6 @@ namespace {
 using wq::Status;
 using wq::c::CallbackScope;
 using wq::c::NullArgument;
-using wq::c::ViewObject;
 
 wq::SummaryOptions ToOptions(const wq_summary_visitor& visitor) {
   const auto top = [](size_t asked) { return asked == 0 ? size_t{10} : asked; };
@@ -102,7 +100,7 @@ extern "C" {
 
 wq_code wq_view_summarize(wq_view view, const char* queue, wq_queue_summary* summary,
                           const wq_summary_visitor* visitor, wq_error* error) {
-  return wq::c::CallInTurn<ViewObject>(view.handle, error, [&](ViewObject& v) -> Status {
+  return wq::c::ViewCall(view, error, [&](const wq::StoreView& v) -> Status {
     if (queue == nullptr) {
       return NullArgument("queue");
     }
@@ -114,7 +112,7 @@ wq_code wq_view_summarize(wq_view view, const char* queue, wq_queue_summary* sum
       return s;
     }
     wq::QueueSummary found;
-    if (Status s = v.view->Summarize(queue, ToOptions(lists), &found); !s.ok()) {
+    if (Status s = v.Summarize(queue, ToOptions(lists), &found); !s.ok()) {
       return s;
     }
     wq::c::WriteSized(SummaryOf(found), summary);

@@ -17,34 +17,35 @@
 //   wq_bytes_free(&key);
 //   wq_store_free(store, &error);
 //
-// The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h, wq/c/queue.h,
-// wq/c/controller.h (workers that reconcile), wq/c/parallelize.h (a loop run by several threads),
-// wq/c/view.h (looking into a store that somebody else owns), wq/c/snapshot.h, wq/c/import.h,
+// The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h,
+// wq/c/queue.h, wq/c/controller.h (workers that reconcile), wq/c/parallelize.h (a loop run by
+// several threads), wq/c/view.h (reading a store beside its owner), wq/c/snapshot.h, wq/c/import.h,
 // wq/c/diff.h and wq/c/verify.h (stores as a whole).
-// What the calls do is told at length in wq/queue.h, wq/store.h and wq/controller.h, whose calls these
-// are; here is what is different in C.
+// The calls are those of wq/queue.h, wq/store.h and wq/controller.h, which describe them in full.
+// This is what differs in C:
 //
-// Calls. Each returns a code; WQ_OK is 0. Each takes a wq_error last, or NULL: it is written only
-// when the call fails, so success costs nothing. Every argument is checked. No C++ exception comes
-// out. Keys, groups, values and error texts are bytes with their size, and may hold NULs; names and
-// paths are C strings.
+// Calls. Each returns a code; WQ_OK is 0. The last parameter is a wq_error, or NULL: it is written
+// only when the call fails, so success costs nothing. Every argument is checked. No call throws a
+// C++ exception. Keys, groups, values and error texts are bytes with their size, and may contain
+// NULs; names and paths are C strings.
 //
-// Handles are numbers in a struct, not addresses: using one after it was freed is WQ_BAD_HANDLE, not
-// a crash. 0 is no handle.
+// Handles are numbers in a struct, not addresses: the use of a freed handle returns WQ_BAD_HANDLE
+// and does not crash. 0 is no handle.
 //
-// Structs with a `size` grow in later versions. The caller sets it to sizeof, so that old programs go
-// on with new libraries. In options a 0 is always the default: `= {sizeof options}` is all defaults.
+// Structs with a `size` grow in later versions. The caller sets it to sizeof, so that old programs
+// work with new libraries. In options a 0 is always the default: `= {sizeof options}` is all
+// defaults.
 //
-// Callbacks are called without a lock that the caller could need, by whichever thread. They must not
-// throw, longjmp, or close or free a store (WQ_INVALID_ARGUMENT). None is called any more when
-// wq_store_free has returned; what they are given is valid during the call.
+// Callbacks are called by any thread, without a lock that the caller could need. They must not
+// throw, longjmp, or close or free a store (WQ_INVALID_ARGUMENT). None is called after
+// wq_store_free has returned. Their arguments are valid during the call.
 //
-// Threading: every call may be made by any thread at any time, also while another one frees the
-// store: the call that loses gets WQ_SHUTTING_DOWN or WQ_BAD_HANDLE.
-// Fork: a child of a process that has opened a store gets WQ_FORKED from every call. fork and exec is
-// fine.
-// A crash: see wq/queue.h. A program that ends without wq_store_free is the same as one that is
-// killed: nothing that was acknowledged is lost.
+// Threading: every call may be made by any thread at any time, also while another thread frees the
+// store: the call then returns WQ_SHUTTING_DOWN or WQ_BAD_HANDLE.
+// Fork: in a forked child of a process that has opened a store every call returns WQ_FORKED. fork
+// and exec is allowed.
+// Crash: see wq/queue.h. The end of a program without wq_store_free is the same as a kill: nothing
+// that was acknowledged is lost.
 #pragma once
 
 // IWYU pragma: begin_exports

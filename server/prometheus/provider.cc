@@ -2,7 +2,6 @@
 #include <exception>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "wq/prometheus.h"
 
 namespace wq {
@@ -24,7 +24,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using prometheus::Registry;
 
-// The registry owns the series: these keep it.
+// The registry owns the series; these objects keep the registry alive.
 class RegistryCounter final : public CounterMetric {
  public:
   RegistryCounter(std::shared_ptr<Registry> registry, prometheus::Counter* counter)
@@ -91,7 +91,7 @@ class Provider final : public PrometheusProvider {
 
   std::shared_ptr<CounterMetric> Counter(const Metric& metric,
                                          const MetricLabels& labels) override {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     Family<prometheus::Counter>& family = FamilyOf(&counters_, metric, &prometheus::BuildCounter);
     return std::make_shared<RegistryCounter>(registry_,
                                              &family.Add({labels.begin(), labels.end()}));
@@ -99,7 +99,7 @@ class Provider final : public PrometheusProvider {
 
   std::shared_ptr<HistogramMetric> Histogram(const Metric& metric,
                                              const MetricLabels& labels) override {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     Family<prometheus::Histogram>& family =
         FamilyOf(&histograms_, metric, &prometheus::BuildHistogram);
     const prometheus::Histogram::BucketBoundaries bounds(metric.bounds.begin(),
@@ -109,12 +109,12 @@ class Provider final : public PrometheusProvider {
   }
 
   uint64_t Register(MetricReading reading) override {
-    const std::lock_guard lock(readings_mu_);
+    const MutexLock lock(readings_mu_);
     readings_.emplace(++last_id_, std::move(reading));
     return last_id_;
   }
   void Unregister(uint64_t id) override {
-    const std::lock_guard lock(readings_mu_);
+    const MutexLock lock(readings_mu_);
     readings_.erase(id);
   }
 
@@ -122,7 +122,7 @@ class Provider final : public PrometheusProvider {
     std::vector<MetricFamily> families = registry_->Collect();
     PulledMetrics pulled;
     {
-      const std::lock_guard lock(readings_mu_);
+      const MutexLock lock(readings_mu_);
       for (const auto& [_, reading] : readings_) {
         reading([&pulled](const Metric& metric, const MetricLabels& labels, double value) {
           pulled.Take(metric, labels, value);
@@ -137,9 +137,10 @@ class Provider final : public PrometheusProvider {
   template <typename T>
   using Families = std::map<std::string, Family<T>*, std::less<>>;
 
-  // The family of the metric; made when it is asked for first. Under mu_.
+  // The family of the metric; created by the first call.
   template <typename T, typename Build>
-  Family<T>& FamilyOf(Families<T>* families, const Metric& metric, const Build& build) {
+  Family<T>& FamilyOf(Families<T>* families, const Metric& metric, const Build& build)
+      WQ_REQUIRES(mu_) {
     Family<T>*& family = (*families)[std::string(metric.name)];
     if (family == nullptr) {
       try {
@@ -156,14 +157,14 @@ class Provider final : public PrometheusProvider {
 
   const std::shared_ptr<Registry> registry_;
 
-  std::mutex mu_;
-  Families<prometheus::Counter> counters_;      // Under mu_. The registry owns what they point to.
-  Families<prometheus::Histogram> histograms_;  // As above.
+  Mutex mu_;
+  // The registry owns the families.
+  Families<prometheus::Counter> counters_ WQ_GUARDED_BY(mu_);
+  Families<prometheus::Histogram> histograms_ WQ_GUARDED_BY(mu_);
 
-  // Held while a reading is called: see Unregister.
-  mutable std::mutex readings_mu_;
-  std::map<uint64_t, MetricReading> readings_;  // Under readings_mu_.
-  uint64_t last_id_ = 0;                        // Under readings_mu_.
+  mutable Mutex readings_mu_;  // Held during the readings, so that Unregister waits for them.
+  std::map<uint64_t, MetricReading> readings_ WQ_GUARDED_BY(readings_mu_);
+  uint64_t last_id_ WQ_GUARDED_BY(readings_mu_) = 0;
 };
 
 }  // namespace

@@ -175,8 +175,8 @@ TEST_F(CallbackTest, ReadyTellsOnceForEachLookThatFoundNothing) {
   EXPECT_EQ(told, 2);
 }
 
-// One thread waits on the descriptor, and hands out to any number of others: no key is missed, also if
-// it comes between the look and the wait.
+// One thread waits on the descriptor, and hands out to any number of others: no key is missed, also
+// if it comes between the look and the wait.
 TEST_F(CallbackTest, WhoWaitsOnTheDescriptorMissesNoKey) {
   constexpr int kKeys = 20'000;
   OpenQueue();

@@ -1,5 +1,5 @@
-// calls DIR: every call of the C interface from plain C99, in the ways that it is meant for. DIR is a
-// store that does not exist. Ends with the line of the first expectation that fails.
+// calls DIR: every call of the C interface from plain C99, in the ways that it is meant for. DIR is
+// a store that does not exist. Ends with the line of the first expectation that fails.
 
 #define _POSIX_C_SOURCE 200809L
 

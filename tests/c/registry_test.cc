@@ -1,6 +1,6 @@
 // The registry of handles: what was freed, or is of another kind, is never found.
 
-#include "bindings/c/border/registry.h"
+#include "bindings/c/boundary/registry.h"
 
 #include <thread>
 #include <vector>

@@ -95,7 +95,7 @@ plant users_of_the_public_headers server/http.cc '#include "engine/queue/queue.h
 plant users_of_the_public_headers bindings/c/queue.cc '#include "engine/state/item.h"'
 plant users_of_the_public_headers examples/readme/main.cc '#include "engine/state/item.h"'
 plant users_of_the_public_headers tools/wqctl/main.cc '#include "tests/support/fixture.h"'
-plant users_of_the_public_headers engine/queue/queue.cc '#include "bindings/c/border.h"'
+plant users_of_the_public_headers engine/queue/queue.cc '#include "bindings/c/boundary/call.h"'
 # engine/queue/queue.cc includes storage/db.h.
 plant no_cycles_between_files storage/db.h '#include "engine/queue/queue.h"'
 plant a_target_for_each_folder engine/other/other.cc '// Its folder has no CMakeLists.txt.'

@@ -50,7 +50,7 @@ rule_command_line_libraries_in_tools_only() {
 # this list. (The public headers know nothing below them; whatever is not listed is on top of all.)
 layers=(include/wq base storage storage/directory storage/rocksdb storage/check storage/database storage/offline
   engine/metrics engine/state engine/commit engine/recovery engine/queue engine/store engine/offline
-  engine/controller server server/prometheus bindings/c/border bindings/c
+  engine/controller server server/prometheus bindings/c/boundary bindings/c
   tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/watch tools/wqctl/work tools/wqctl/verbs
   tools/wqctl)
 

@@ -235,7 +235,7 @@ TEST_F(LiveTest, TheOwnerEnds) {
 // Somebody accepts and says nothing.
 TEST_F(LiveTest, AnOwnerThatIsStuckIsGivenUp) {
   SocketFile file;
-  Descriptor listener;
+  FileDescriptor listener(-1);
   ASSERT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
   ASSERT_TRUE(ListenOnFile(file, &listener).ok());
   std::unique_ptr<LiveStore> live;

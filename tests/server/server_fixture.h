@@ -47,8 +47,8 @@ class ServerFixture {
   }
   std::string socket_path() const { return store_dir_ + "/control.sock"; }
 
-  Descriptor ConnectTcp() const {
-    Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  FileDescriptor ConnectTcp() const {
+    FileDescriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -56,9 +56,9 @@ class ServerFixture {
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     return fd;
   }
-  Descriptor ConnectUnix() const {
+  FileDescriptor ConnectUnix() const {
     SocketFile file;
-    Descriptor fd;
+    FileDescriptor fd(-1);
     EXPECT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
     EXPECT_TRUE(ConnectToFile(file, &fd).ok());
     return fd;
@@ -80,7 +80,7 @@ class ServerFixture {
       all.append(buffer, static_cast<size_t>(n));
     }
   }
-  static std::string Say(const Descriptor& fd, const std::string& request) {
+  static std::string Say(const FileDescriptor& fd, const std::string& request) {
     SendAll(fd.get(), request, Soon());
     return ReadAll(fd.get());
   }

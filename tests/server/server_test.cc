@@ -69,10 +69,10 @@ TEST_F(ServerTest, AnotherUserIsNotAnswered) {
 
 TEST_F(ServerTest, ASocketThatADeadOwnerLeftIsReplaced) {
   SocketFile file;
-  Descriptor listener;
+  FileDescriptor listener(-1);
   ASSERT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
   ASSERT_TRUE(ListenOnFile(file, &listener).ok());
-  listener.Reset();  // The file stays, as after kill -9.
+  listener = FileDescriptor(-1);  // The file stays, as after kill -9.
   std::unique_ptr<LiveStore> live;
   EXPECT_EQ(LiveStore::Connect(store_dir_, &live).code(), StatusCode::kNotFound);
   Serve();
@@ -95,7 +95,7 @@ TEST_F(ServerTest, CloseRemovesItsOwnSocketAndNoOther) {
   EXPECT_EQ(LiveStore::Connect(store_dir_, &live).code(), StatusCode::kNotFound);
   Serve();
   SocketFile file;
-  Descriptor another;
+  FileDescriptor another(-1);
   ASSERT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
   ASSERT_TRUE(ListenOnFile(file, &another).ok());
   server_.reset();
@@ -264,7 +264,7 @@ TEST_F(ServerTest, WhatIsNoHttpDoesNoHarm) {
         std::string("GET / HTTP/9.9\r\n\r\n"),
         std::string("GET / HTTP/1.1\r\nHost localhost\r\n\r\n"),
         std::string("GET /%zz%00 HTTP/1.1\r\n\r\n"), std::string(1, '\xff')}) {
-    Descriptor fd = ConnectUnix();
+    FileDescriptor fd = ConnectUnix();
     SendAll(fd.get(), request, Soon());
     shutdown(fd.get(), SHUT_WR);
     EXPECT_NE(StatusOf(ReadAll(fd.get())), 200);
@@ -274,8 +274,8 @@ TEST_F(ServerTest, WhatIsNoHttpDoesNoHarm) {
 
 TEST_F(ServerTest, TooManyConnectionsAreToldSo) {
   Serve({.control_socket = true, .http_address = "127.0.0.1:0", .max_connections = 2});
-  Descriptor first = ConnectUnix();
-  Descriptor second = ConnectUnix();  // One door: they are accepted in their order.
+  FileDescriptor first = ConnectUnix();
+  FileDescriptor second = ConnectUnix();  // One door: they are accepted in their order.
   EXPECT_EQ(StatusOf(ReadAll(ConnectUnix().get())), 503);
   EXPECT_EQ(StatusOf(Say(first, "GET /healthz HTTP/1.1\r\n\r\n")), 200);
   while (StatusOf(Say(ConnectUnix(), "GET /healthz HTTP/1.1\r\n\r\n")) == 503) {
@@ -297,8 +297,8 @@ TEST_F(ServerTest, ASlowClientIsCutOff) {
 TEST_F(ServerTest, CloseDoesNotWaitForClientsThatSayNothing) {
   Serve(
       {.control_socket = true, .http_address = "127.0.0.1:0", .io_timeout = std::chrono::hours(1)});
-  const Descriptor silent = ConnectUnix();
-  const Descriptor half = ConnectTcp();
+  const FileDescriptor silent = ConnectUnix();
+  const FileDescriptor half = ConnectTcp();
   SendAll(half.get(), "GET /hea", Soon());
   EXPECT_EQ(StatusOf(Get("/healthz")), 200);  // The two before are accepted.
   server_->Close();
@@ -312,7 +312,7 @@ TEST_F(ServerTest, SigpipeStaysAsItWas) {
   ASSERT_EQ(sigaction(SIGPIPE, &before, &first), 0);
   Serve();
   {
-    Descriptor gone = ConnectTcp();
+    FileDescriptor gone = ConnectTcp();
     SendAll(gone.get(), "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", Soon());
   }
   EXPECT_EQ(StatusOf(Get("/healthz")), 200);

@@ -1,4 +1,4 @@
-// The ground of the C interface: codes, errors, handles, bytes. Begin with wq/wq.h.
+// The basics of the C interface: codes, errors, handles, bytes. Begin with wq/wq.h.
 #pragma once
 
 #include <stddef.h>
@@ -10,14 +10,14 @@
 extern "C" {
 #endif
 
-// What came of a call. The numbers are those of wq/status.h and never change meaning.
+// The result of a call. The numbers are those of wq/status.h and never change meaning.
 typedef int32_t wq_code;
 enum {
   WQ_OK = 0,
   WQ_INVALID_ARGUMENT = 1,  // Can never work: an empty key, NULL, an option out of range.
   WQ_NOT_FOUND = 2,         // The store, queue, key, cursor does not exist.
-  WQ_ALREADY_EXISTS = 3,    // Creating what is there; opening a queue twice.
-  WQ_NOT_PROCESSING = 4,    // Done of a key that no worker holds.
+  WQ_ALREADY_EXISTS = 3,    // Creating what exists; opening a queue twice.
+  WQ_NOT_PROCESSING = 4,    // Done of a key that is not processing.
   WQ_SHUTTING_DOWN = 5,     // The queue or store is shutting down or closed. Nothing changed.
   WQ_TIMED_OUT = 6,         // Nothing changed.
   WQ_LOCKED = 7,            // Another process owns the store.
@@ -25,23 +25,24 @@ enum {
   WQ_NOT_DURABLE = 9,       // Applied in memory, but a write failed. See wq_store_health.
   WQ_IO_ERROR = 10,         // The operating system refused something. Nothing was applied.
   WQ_NOT_SUPPORTED = 11,    // Another format version; an option of a later library.
-  // Of this interface alone:
-  WQ_BAD_HANDLE = 64,  // None, freed, or of another kind.
-  WQ_FORKED = 65,      // This process is a fork of the one that uses the library.
-  WQ_NO_MEMORY = 66,   // What the call had done by then is unknown.
-  WQ_INTERNAL = 67     // A bug, or a callback that threw. What the call had done is unknown.
+  // Only in the C interface:
+  WQ_BAD_HANDLE = 64,  // No handle, a freed one, or one of another kind.
+  WQ_FORKED = 65,      // This process is a forked child of one that has opened a store.
+  WQ_NO_MEMORY = 66,   // Whether the call took effect is unknown.
+  WQ_INTERNAL = 67     // A bug, or a callback that threw. Whether the call took effect is unknown.
 };
 
-// "InvalidArgument", "Ok", ...; "?" for a number that is no code. Lives for ever.
+// "InvalidArgument", "Ok", ...; "?" for a number that is no code. Never freed.
 WQ_EXPORT const char* wq_code_name(wq_code code);
 
-// Why a call failed. Written only then. The caller's own: nothing is to be freed.
+// Why a call failed. Written only by a call that fails. It owns no memory: there is nothing to
+// free.
 typedef struct wq_error {
   wq_code code;
-  char message[508];  // UTF-8, ends with a NUL; keys in it are escaped. Longer ones are cut.
+  char message[508];  // UTF-8, ends with a NUL; keys in it are escaped. Longer messages are cut.
 } wq_error;
 
-// Handles. Copies are the same handle. `{0}` is none.
+// Handles. Copies are the same handle. `{0}` is no handle.
 typedef struct wq_store {
   uint64_t handle;
 } wq_store;
@@ -64,42 +65,42 @@ typedef struct wq_view {
 #define WQ_NO_VIEW \
   { 0 }
 
-// Bytes that the library hands out. Begin with WQ_NO_BYTES, use it for as many calls as you like (its
-// memory is used again), end with wq_bytes_free. One call at a time.
+// Bytes that a call returns. Begin with WQ_NO_BYTES, use it for any number of calls (its memory is
+// reused), end with wq_bytes_free. One call at a time.
 typedef struct wq_bytes {
-  char* data;       // `size` bytes, and then a NUL. NULL while nothing was ever handed out.
-  size_t size;      // After a call that failed: as before.
-  size_t capacity;  // The library's business.
+  char* data;       // `size` bytes, and then a NUL. NULL until a call has returned bytes.
+  size_t size;      // Unchanged by a call that fails.
+  size_t capacity;  // Used by the library only.
 } wq_bytes;
 
 #define WQ_NO_BYTES \
   { NULL, 0, 0 }
 
-// Gives the memory back and makes it WQ_NO_BYTES again. NULL is ignored.
+// Frees the memory and sets *bytes to WQ_NO_BYTES. NULL is ignored.
 WQ_EXPORT void wq_bytes_free(wq_bytes* bytes);
 
 // --- Many keys in one buffer: key lists ---
 //
-// A key list is its keys one after the other, each behind its size as 4 bytes, little-endian. It needs
-// no alignment. Calls that hand out many keys make one; calls that take many take it as it is.
+// A key list is a sequence of keys, each preceded by its size as 4 bytes, little-endian, without
+// alignment. Calls that return or take many keys use this format.
 
 // Appends a key to a list. WQ_INVALID_ARGUMENT: 4 GiB or more.
 WQ_EXPORT wq_code wq_keys_append(wq_bytes* list, const char* key, size_t size, wq_error* error);
-// The key at *offset, which is 0 at first and is moved behind it. WQ_NOT_FOUND at the end;
-// WQ_INVALID_ARGUMENT where the bytes are no list.
+// The key at *offset. Begin with 0; the call moves *offset behind the key. *key points into the
+// list. WQ_NOT_FOUND: the end of the list. WQ_INVALID_ARGUMENT: the bytes are no key list.
 WQ_EXPORT wq_code wq_keys_next(const char* list, size_t list_size, size_t* offset, const char** key,
                                size_t* size, wq_error* error);
 
-// Of queues and of views.
+// Visits a cursor of a queue or a view; returns 0 to stop.
 typedef int32_t (*wq_visit_cursor)(void* arg, const char* name, const char* value,
                                    size_t value_size);
 
 // --- Texts ---
 
-// The library's version, which may be later than the header's: "0.1.0".
+// The version of the library, which may be later than that of the header: "0.1.0".
 WQ_EXPORT const char* wq_version(void);
 
-// `bytes` made safe for one line of a terminal or a log. See wq/keys.h. 0 for max_bytes is 256.
+// Escapes `bytes` for one line of a terminal or a log. See wq/keys.h. max_bytes 0: 256.
 WQ_EXPORT wq_code wq_escape_key(const char* bytes, size_t size, size_t max_bytes, wq_bytes* text,
                                 wq_error* error);
 

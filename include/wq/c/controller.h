@@ -1,9 +1,9 @@
-// Controllers, in C: workers that take keys from a queue and reconcile them. Begin with wq/wq.h; what
-// becomes of a key by what a reconcile says is told in wq/controller.h.
+// Controllers, in C: workers that take keys from a queue and reconcile them. Begin with wq/wq.h.
+// wq/controller.h describes what each result does to a key.
 //
 //   static void reconcile(void* arg, const wq_reconcile* call, wq_reconcile_result* result) {
 //     if (make_it_so(call->key, call->key_size) != 0) {
-//       result->kind = WQ_RECONCILE_ERROR;  // Retried, later and later.
+//       result->kind = WQ_RECONCILE_ERROR;  // Retried with a growing delay.
 //       snprintf(result->failure, sizeof result->failure, "%s", why());
 //     }
 //   }
@@ -13,8 +13,8 @@
 //   code = wq_controller_stop(controller, 5 * 1000 * 1000, &error);
 //   code = wq_controller_free(controller, &error);
 //
-// The reconciler is called by all workers at once, without a lock. It may call everything else of the
-// queue, but for Done of its key, and must not close or free the store or the controller. Stop a
+// The reconciler is called by all workers concurrently, without a lock. It may make all calls of
+// the queue except Done of its key, and must not close or free the store or the controller. Stop a
 // controller before wq_store_close, which does not wait for reconciles.
 #pragma once
 
@@ -31,32 +31,33 @@ typedef struct wq_controller {
 #define WQ_NO_CONTROLLER \
   { 0 }
 
-// What a reconciler is told. Valid during its call.
+// The arguments of a reconciler. Valid during its call.
 typedef struct wq_reconcile {
   size_t size;
   wq_queue queue;
   const char* key;
   size_t key_size;
-  const void* stop;  // The library's own: see wq_reconcile_stopping.
+  const void* stop;  // Used by the library only: see wq_reconcile_stopping.
 } wq_reconcile;
 
-// What came of a reconcile.
+// The result of a reconcile.
 enum {
   WQ_RECONCILE_SUCCESS = 0,
   WQ_RECONCILE_ERROR = 1,           // Retried by the queue's limiter; `failure` is kept.
-  WQ_RECONCILE_REQUEUE = 2,         // The same, but it is no error.
-  WQ_RECONCILE_REQUEUE_AFTER = 3,   // Looked at again after after_us, its failures forgotten.
+  WQ_RECONCILE_REQUEUE = 2,         // Retried likewise, but not counted as an error.
+  WQ_RECONCILE_REQUEUE_AFTER = 3,   // Added again after after_us; its failures are forgotten.
   WQ_RECONCILE_TERMINAL_ERROR = 4,  // No retry will help; see drop_terminal_errors.
-  WQ_RECONCILE_INTERRUPTED = 5  // During wq_controller_stop: the key is left for the next start.
+  // During wq_controller_stop: the key stays in the store for the next start.
+  WQ_RECONCILE_INTERRUPTED = 5
 };
 typedef struct wq_reconcile_result {
   size_t size;
   int32_t kind;
   int64_t after_us;
-  char failure[512];  // Why: text that ends with a NUL. Of errors only.
+  char failure[512];  // The reason, for errors only. Ends with a NUL.
 } wq_reconcile_result;
 
-// A reconcile that is over. Valid during the call that gets it.
+// A reconcile that has returned. Valid during the call of `end`.
 typedef struct wq_reconciled {
   size_t size;
   const char* key;
@@ -65,65 +66,68 @@ typedef struct wq_reconciled {
   const char* failure;
   size_t failure_size;
   int32_t terminal;   // A terminal error.
-  int32_t exception;  // It threw (a reconciler that is C++).
-  int32_t timed_out;  // The timeout was over before it ended.
+  int32_t exception;  // The reconciler is C++ and threw.
+  int32_t timed_out;  // The timeout had passed before it returned.
   int32_t left;       // The key stays in the store for the next start.
   int64_t duration_ns;
 } wq_reconciled;
 
 typedef struct wq_controller_options {
   size_t size;
-  // `result` is success until it is said otherwise.
+  // `result` is WQ_RECONCILE_SUCCESS when the call begins.
   void (*reconcile)(void* arg, const wq_reconcile* call, wq_reconcile_result* result);
-  void* arg;                     // Must live until wq_controller_free or wq_store_free returned.
-  uint32_t workers;              // A thread each. 0: 1.
-  int32_t drop_terminal_errors;  // Forget keys with terminal errors, rather than quarantine them.
-  // After so long wq_reconcile_stopping says 1, and a timeout is counted. 0: never.
+  void* arg;         // Must live until wq_controller_free or wq_store_free has returned.
+  uint32_t workers;  // Each has a thread. 0: 1.
+  int32_t drop_terminal_errors;  // Forget keys with terminal errors instead of quarantining them.
+  // After this time wq_reconcile_stopping returns 1 and a timeout is counted. 0: never.
   int64_t reconcile_timeout_us;
-  // Told of each reconcile, by the worker, without a lock: before, and when the queue knows what became of
-  // it. Each may be NULL.
+  // Called for each reconcile by the worker, without a lock: `begin` before it, `end` when its
+  // result is in the queue. Each may be NULL.
   void (*begin)(void* arg, const char* key, size_t key_size);
   void (*end)(void* arg, const wq_reconciled* reconciled);
-  void* observer_arg;  // Must live as `arg`.
-  // The label `controller` of the metrics controller_runtime_* (docs/metrics.md), which go where the
-  // store's go (wq_store_options.metrics). NULL: none.
+  void* observer_arg;  // Must live as long as `arg`.
+  // The label `controller` of the metrics controller_runtime_* (docs/metrics.md), which use the
+  // store's wq_store_options.metrics. NULL: no metrics.
   const char* metrics_name;
 } wq_controller_options;
 
-// Starts workers of the queue. WQ_INVALID_ARGUMENT, WQ_SHUTTING_DOWN; WQ_IO_ERROR: no more threads.
+// Starts workers of the queue. WQ_INVALID_ARGUMENT, WQ_SHUTTING_DOWN; WQ_IO_ERROR: no thread could
+// be started.
 WQ_EXPORT wq_code wq_controller_start(wq_queue queue, const wq_controller_options* options,
                                       wq_controller* controller, wq_error* error);
 
-// 1 if a reconcile had better end: its time is over, or the controller is stopping. 0 for NULL.
+// 1 if a reconcile should return: its timeout has passed, or the controller is stopping. 0 for
+// NULL.
 WQ_EXPORT int32_t wq_reconcile_stopping(const wq_reconcile* call);
 
-// The queue is shut down and worked off; then the workers end. WQ_TIMED_OUT: the drain goes on, until
-// wq_controller_stop. WQ_SHUTTING_DOWN: that, or another shut-down of the queue, came meanwhile. Blocks.
+// Drains the queue; then the workers end. WQ_TIMED_OUT: the drain goes on, until
+// wq_controller_stop. WQ_SHUTTING_DOWN: the drain was ended by wq_controller_stop or by another
+// shut-down of the queue. Blocks.
 WQ_EXPORT wq_code wq_controller_drain(wq_controller controller, int64_t timeout_us,
                                       wq_error* error);
-// The queue is stopped, and running reconciles are told so. WQ_TIMED_OUT: some run on after grace_us.
-// Blocks.
+// Stops the queue; wq_reconcile_stopping returns 1 in running reconciles. WQ_TIMED_OUT: some of
+// them still run after grace_us. Blocks.
 WQ_EXPORT wq_code wq_controller_stop(wq_controller controller, int64_t grace_us, wq_error* error);
-// wq_controller_stop, and waits for the running reconciles, however long they take; then the handle is
-// gone. wq_store_free does it for the controllers of its queues. Blocks.
+// wq_controller_stop, then waits for the running reconciles without a limit and frees the handle.
+// wq_store_free does the same for the controllers of its queues. Blocks.
 WQ_EXPORT wq_code wq_controller_free(wq_controller controller, wq_error* error);
 
 typedef struct wq_reconcile_counts {
   size_t size;
-  uint64_t success;  // A finished reconcile is in one of these four.
+  uint64_t success;  // Each finished reconcile is in one of these four.
   uint64_t error;
   uint64_t requeue;
   uint64_t requeue_after;
-  uint64_t terminal_errors;  // Of `error`.
-  uint64_t timeouts;         // Of all four.
+  uint64_t terminal_errors;  // Part of `error`.
+  uint64_t timeouts;         // Part of all four.
   uint64_t left;             // Keys that stay in the store for the next start.
-  uint64_t queue_errors;     // Calls of the queue that failed. See wq_controller_health.
-  size_t active_workers;     // In a reconcile now.
-  uint64_t exceptions;       // Of `error`: the reconciler is C++, and threw.
+  uint64_t queue_errors;     // Failed calls of the queue. See wq_controller_health.
+  size_t active_workers;     // Workers that are in a reconcile now.
+  uint64_t exceptions;       // Part of `error`: the reconciler is C++ and threw.
 } wq_reconcile_counts;
 WQ_EXPORT wq_code wq_controller_counts(wq_controller controller, wq_reconcile_counts* counts,
                                        wq_error* error);
-// The last failure of a call that a worker made to the queue; WQ_OK if there was none.
+// The last failure of a call that a worker made to the queue; WQ_OK: none has failed.
 WQ_EXPORT wq_code wq_controller_health(wq_controller controller, wq_error* error);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
-// Entries, in C: one key of a queue in one state, as it stands in a store. What views show, what an
-// importer writes, and what a diff compares. Begin with wq/wq.h; more in wq/entry.h.
+// Entries, in C: one key of a queue in one state, as a store holds it. Views show entries,
+// importers write them, diffs compare them. Begin with wq/wq.h; details are in wq/entry.h.
 //
-// What the library hands out is valid during the call that gets it. Who makes one sets the sizes and
-// leaves the rest 0: `wq_entry entry = {.size = sizeof entry, .key = "k", .key_size = 1};`
-// Times are microseconds since 1970-01-01T00:00:00Z.
+//   wq_entry entry = {.size = sizeof entry, .key = "k", .key_size = 1};
+//
+// An entry that the library passes is valid during the callback. A caller that makes one sets the
+// sizes and leaves unused fields 0. Times are microseconds since 1970-01-01T00:00:00Z.
 #pragma once
 
 #include "wq/c/base.h"
@@ -23,7 +24,7 @@ typedef struct wq_failures {
 
 enum { WQ_PENDING = 0, WQ_DELAYED = 1, WQ_FAILING = 2, WQ_QUARANTINED = 3 };
 
-// Which fields count for which state is told in wq/entry.h.
+// wq/entry.h says which fields are used in which state.
 typedef struct wq_entry {
   size_t size;
   const char* key;
@@ -42,17 +43,17 @@ typedef struct wq_entry {
   const wq_failures* failures;  // NULL: none.
 } wq_entry;
 
-// What a queue keeps beside its entries and cursors.
+// The data of a queue other than its entries and cursors.
 typedef struct wq_queue_info {
   size_t size;
   const char* name;
   int64_t created_at_us;
-  uint64_t sequence_high_water;  // No sequence at or above it was ever given to a key.
+  uint64_t sequence_high_water;  // All sequences of keys so far are below it.
   const char* limiter_state;     // Bytes that only the queue's limiter can read.
   size_t limiter_state_size;
   int32_t paused;
   int64_t paused_until_us;  // 0: until it is resumed.
-  uint32_t shards;          // Of the last opening that had any.
+  uint32_t shards;          // Of the last opening with shards.
 } wq_queue_info;
 
 #ifdef __cplusplus

@@ -1,14 +1,17 @@
-// Queues, in C. Begin with wq/wq.h; the states of a key and what each call does are told in wq/queue.h.
+// Queues, in C. Begin with wq/wq.h; wq/queue.h describes the states of a key and the effect of each
+// call.
 //
-// Every changing call may also return WQ_SHUTTING_DOWN (nothing changed) and WQ_NOT_DURABLE (applied in
-// memory, but the store failed), and blocks for at most one write, by the durability asked for.
+// Every changing call may also return WQ_SHUTTING_DOWN (nothing changed) and WQ_NOT_DURABLE
+// (applied in memory, but the store has failed), and blocks for at most one write, depending on the
+// durability.
 //
-// Ready. Who has many waiting workers and few threads (an event loop, another language's scheduler)
-// does not block in wq_queue_get, but looks with timeout 0. A call that looks so and returns
-// WQ_TIMED_OUT asks for one notification: it comes when looking again is worthwhile, also because the
-// queue shuts down. It goes to wq_queue_options.ready, which should only wake somebody, and makes the
-// descriptor of wq_queue_ready_fd readable. It may come for a key that somebody else then gets, and one
-// stands for any number of calls and keys: whoever is notified looks until it is WQ_TIMED_OUT again.
+// Ready. A program with many waiting workers and few threads (an event loop, another language's
+// scheduler) does not block in wq_queue_get, but calls it with timeout 0. Such a call that returns
+// WQ_TIMED_OUT requests one notification, which is sent when another call may succeed, or when the
+// queue shuts down. A notification calls wq_queue_options.ready, which should only wake a thread,
+// and makes the descriptor of wq_queue_ready_fd readable. It may be sent for a key that another
+// worker then gets, and one notification may cover any number of calls and keys: after it, call
+// until WQ_TIMED_OUT again.
 //
 //   for (;;) {                                                   // one thread for all workers
 //     while (wq_queue_get_batch(queue, 64, 0, &keys, &count, NULL) == WQ_OK) hand_out(&keys);
@@ -24,7 +27,7 @@
 extern "C" {
 #endif
 
-// What an Add did.
+// The effect of an Add.
 enum {
   WQ_ADDED = 0,
   WQ_DEDUPLICATED = 1,  // It was dirty already, or delayed no later.
@@ -39,14 +42,14 @@ WQ_EXPORT wq_code wq_queue_add(wq_queue queue, const char* key, size_t key_size,
 WQ_EXPORT wq_code wq_queue_add_after(wq_queue queue, const char* key, size_t key_size,
                                      int64_t delay_us, const wq_add_options* options,
                                      int32_t* outcome, wq_error* error);
-// Counts one failure with its text (NULL, 0: none), and adds the key after the limiter's delay.
+// Counts a failure with its text (NULL, 0: no text), and adds the key after the limiter's delay.
 WQ_EXPORT wq_code wq_queue_add_rate_limited(wq_queue queue, const char* key, size_t key_size,
                                             const char* failure, size_t failure_size,
                                             const wq_add_options* options, int32_t* outcome,
                                             wq_error* error);
 
 typedef struct wq_refused {
-  size_t index;  // Of the key in the list.
+  size_t index;  // The index of the key in the list.
   wq_code code;
 } wq_refused;
 typedef struct wq_batch_result {
@@ -54,23 +57,24 @@ typedef struct wq_batch_result {
   size_t added;
   size_t deduplicated;
   size_t held;
-  size_t refused;            // Empty and oversized keys. The others are added.
-  wq_refused* refused_keys;  // The first refused_capacity of them are written here. May be NULL.
+  size_t refused;            // Empty and oversized keys; all others are added.
+  wq_refused* refused_keys;  // Receives the first refused_capacity refused keys. May be NULL.
   size_t refused_capacity;
 } wq_batch_result;
-// All keys of a key list (wq/c/base.h), with one wait for all. `result` may be NULL.
+// Adds all keys of a key list (wq/c/base.h), and waits once for their durability. `result` may be
+// NULL.
 WQ_EXPORT wq_code wq_queue_add_batch(wq_queue queue, const char* list, size_t list_size,
                                      const wq_add_options* options, wq_batch_result* result,
                                      wq_error* error);
 
-// --- Taking back. WQ_NOT_FOUND: there is nothing to take back ---
+// --- Removing keys and ending delays. WQ_NOT_FOUND: the key is not dirty, or not delayed ---
 
 WQ_EXPORT wq_code wq_queue_remove(wq_queue queue, const char* key, size_t key_size,
                                   wq_error* error);
 WQ_EXPORT wq_code wq_queue_cancel_delay(wq_queue queue, const char* key, size_t key_size,
                                         wq_error* error);
 
-// Ends the delay of the key now: it is added, as when it is due.
+// Ends the delay of the key now: the key is added, as when its delay is due.
 WQ_EXPORT wq_code wq_queue_end_delay(wq_queue queue, const char* key, size_t key_size,
                                      wq_error* error);
 
@@ -83,20 +87,22 @@ WQ_EXPORT wq_code wq_queue_num_requeues(wq_queue queue, const char* key, size_t 
 
 // --- Handing out ---
 
-#define WQ_FOREVER INT64_C(-1)  // A timeout without end; so is every negative one.
+#define WQ_FOREVER INT64_C(-1)  // No timeout; so is every negative value.
 
-// The next key; the caller holds it until wq_queue_done. WQ_TIMED_OUT after timeout_us of real time; 0
-// never blocks, see Ready. WQ_SHUTTING_DOWN: no key will come any more. Blocks.
+// Hands out the next key, which is processing until wq_queue_done. WQ_TIMED_OUT: no key within
+// timeout_us of real time; 0 does not block, see Ready. WQ_SHUTTING_DOWN: the queue will hand out
+// no more keys. Blocks.
 WQ_EXPORT wq_code wq_queue_get(wq_queue queue, int64_t timeout_us, wq_bytes* key, wq_error* error);
-// As many as there are at once, at most max_keys, as a key list; waits only for the first one. `count`
-// may be NULL.
+// Hands out all keys that are available, at most max_keys, as a key list. Waits only for the first
+// key. `count` may be NULL.
 WQ_EXPORT wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us,
                                      wq_bytes* list, size_t* count, wq_error* error);
 
-// The worker has finished with the key. WQ_NOT_PROCESSING: nobody holds it.
+// Ends the processing of the key. WQ_NOT_PROCESSING: no worker holds it.
 WQ_EXPORT wq_code wq_queue_done(wq_queue queue, const char* key, size_t key_size, wq_error* error);
-// All keys of a list. WQ_NOT_PROCESSING: nobody holds some of them, *not_processing (may be NULL) of
-// them; the others are done. Otherwise a code that is not WQ_OK ends it at the key it came for.
+// wq_queue_done for all keys of a key list. WQ_NOT_PROCESSING: some keys were not processing; their
+// number is *not_processing (may be NULL), and all other keys are done. A failure with any other
+// code but WQ_NOT_DURABLE ends the call at its key.
 WQ_EXPORT wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t list_size,
                                       size_t* not_processing, wq_error* error);
 
@@ -104,22 +110,24 @@ WQ_EXPORT wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t l
 WQ_EXPORT wq_code wq_queue_added_again(wq_queue queue, const char* key, size_t key_size,
                                        int32_t* again, wq_error* error);
 
-// A new descriptor that becomes readable with each notification (an eventfd: read 8 bytes; it does not
-// block, and is closed on exec). The caller's own, to close.
+// A new descriptor that becomes readable with each notification (an eventfd: read 8 bytes; it is
+// non-blocking and close-on-exec). The caller closes it.
 WQ_EXPORT wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error);
 
-// --- Shards: a queue with shards hands out to workers only ---
+// --- Shards: a queue with shards hands out keys to its workers only ---
 
 WQ_EXPORT wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error);
-// As wq_queue_get and wq_queue_get_batch, from the worker's shards. One call of a worker at a time.
+// As wq_queue_get and wq_queue_get_batch, from the shards of the worker. One call of a worker at a
+// time.
 WQ_EXPORT wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key,
                                 wq_error* error);
 WQ_EXPORT wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us,
                                       wq_bytes* list, size_t* count, wq_error* error);
-// Writes the first `capacity` of its shards, ascending; *count is how many it has.
+// Writes the first `capacity` of the worker's shards, ascending; *count is their total number.
 WQ_EXPORT wq_code wq_worker_shards(wq_worker worker, uint32_t* shards, size_t capacity,
                                    size_t* count, wq_error* error);
-// Its shards go to the others; the handle is gone. WQ_INVALID_ARGUMENT: a call of it is under way.
+// The other workers get its shards, and the handle is freed. WQ_INVALID_ARGUMENT: a call of the
+// worker is under way.
 WQ_EXPORT wq_code wq_worker_leave(wq_worker worker, wq_error* error);
 
 // --- Quarantine ---
@@ -147,29 +155,29 @@ WQ_EXPORT wq_code wq_queue_erase_cursor(wq_queue queue, const char* name, wq_err
 WQ_EXPORT wq_code wq_queue_pause(wq_queue queue, int64_t duration_us, wq_error* error);
 WQ_EXPORT wq_code wq_queue_resume(wq_queue queue, wq_error* error);
 
-// --- Readings. Visitors are called without a lock; they return 0 to stop, then the code is WQ_OK ---
+// --- Contents. Visitors are called without a lock; they may return 0 to stop: WQ_OK ---
 
 typedef struct wq_counts {
   size_t size;
   size_t queued;
   size_t processing;
   size_t delayed;
-  size_t failing;  // The quarantined ones apart.
+  size_t failing;  // Without the quarantined keys.
   size_t quarantined;
   int32_t paused;
-  // How often it happened since the queue was opened; differences are rates.
+  // Events since the queue was opened; differences give rates.
   uint64_t adds;      // A key became dirty.
   uint64_t dones;     // A worker was done with a key.
-  uint64_t failures;  // wq_queue_add_rate_limited counted one.
+  uint64_t failures;  // wq_queue_add_rate_limited counted a failure.
 } wq_counts;
 WQ_EXPORT wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error);
 WQ_EXPORT wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error);
 
-// The queued keys by lane, highest first; lanes without a key are left out.
+// The number of queued keys by lane, highest lane first; lanes without a key are left out.
 typedef int32_t (*wq_visit_lane)(void* arg, int32_t lane, size_t queued);
 WQ_EXPORT wq_code wq_queue_lanes(wq_queue queue, wq_visit_lane visit, void* arg, wq_error* error);
 
-// The queued keys in the order of handing out, from `offset`, at most `limit`.
+// The queued keys in the order of handing out: at most `limit` of them, from `offset` on.
 typedef struct wq_queued_key {
   const char* key;
   size_t key_size;
@@ -180,7 +188,7 @@ typedef struct wq_queued_key {
 typedef int32_t (*wq_visit_queued)(void* arg, const wq_queued_key* key);
 WQ_EXPORT wq_code wq_queue_list(wq_queue queue, size_t offset, size_t limit, wq_visit_queued visit,
                                 void* arg, wq_error* error);
-// How many keys would be handed out before this one. WQ_NOT_FOUND: it is not queued.
+// The number of keys that would be handed out before this key. WQ_NOT_FOUND: it is not queued.
 WQ_EXPORT wq_code wq_queue_position_of(wq_queue queue, const char* key, size_t key_size,
                                        size_t* position, wq_error* error);
 
@@ -204,7 +212,8 @@ WQ_EXPORT wq_code wq_queue_name(wq_queue queue, wq_bytes* name, wq_error* error)
 // --- Shutting down ---
 
 WQ_EXPORT wq_code wq_queue_shut_down(wq_queue queue, wq_error* error);
-// WQ_TIMED_OUT: the queue was not worked off in time; WQ_SHUTTING_DOWN: another shut-down came. Blocks.
+// WQ_TIMED_OUT: the queue was not drained in time. WQ_SHUTTING_DOWN: another shut-down ended the
+// drain. Blocks.
 WQ_EXPORT wq_code wq_queue_shut_down_with_drain(wq_queue queue, int64_t timeout_us,
                                                 wq_error* error);
 WQ_EXPORT wq_code wq_queue_stop(wq_queue queue, wq_error* error);

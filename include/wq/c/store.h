@@ -1,5 +1,5 @@
-// Stores, in C: a directory that holds named queues, and the one process that owns it. Begin with
-// wq/wq.h; what the calls do is told in wq/store.h.
+// Stores, in C: a directory with named queues, owned by one process. Begin with wq/wq.h; wq/store.h
+// describes the calls.
 #pragma once
 
 #include "wq/c/base.h"
@@ -9,20 +9,22 @@
 extern "C" {
 #endif
 
-// Opens the store in `dir` and becomes its owner. NULL options are all defaults.
-// WQ_NOT_FOUND, WQ_ALREADY_EXISTS, WQ_LOCKED (the message names the owner's pid), WQ_CORRUPTION (the
-// message names the file), WQ_NOT_SUPPORTED. Blocks: for recovery.
+// Opens the store in `dir` and becomes its owner. NULL options are all defaults. WQ_NOT_FOUND,
+// WQ_ALREADY_EXISTS, WQ_LOCKED (the message names the owner's pid), WQ_CORRUPTION (the message
+// names the file), WQ_NOT_SUPPORTED. Blocks: for recovery.
 WQ_EXPORT wq_code wq_store_open(const char* dir, const wq_store_options* options, wq_store* store,
                                 wq_error* error);
-// A store with nothing behind it, gone with the process.
+// A store without a directory. Its contents end with the process.
 WQ_EXPORT wq_code wq_store_open_in_memory(const wq_store_options* options, wq_store* store,
                                           wq_error* error);
 
-// Stops every queue (blocked calls return), makes everything durable and closes the files. The handles
-// stay; calls return WQ_SHUTTING_DOWN. Again: the same code. Blocks: for one flush.
+// Stops every queue (blocked calls return), makes everything durable and closes the files. The
+// handles stay valid; their calls return WQ_SHUTTING_DOWN. A second call returns the same code.
+// Blocks: for one flush.
 WQ_EXPORT wq_code wq_store_close(wq_store store, wq_error* error);
-// wq_store_close; then the handles of the store, its queues and its workers are WQ_BAD_HANDLE, whatever
-// the code, which is that of the closing. Blocks: until calls that are under way have returned.
+// wq_store_close, then frees the handles of the store, its queues, workers and controllers, also if
+// the close fails. Returns the code of the close. Blocks: until calls that are under way have
+// returned.
 WQ_EXPORT wq_code wq_store_free(wq_store store, wq_error* error);
 
 // Opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. Its handle lives as long as the store's.
@@ -35,18 +37,19 @@ WQ_EXPORT wq_code wq_store_open_queue(wq_store store, const char* name,
 WQ_EXPORT wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue,
                                       wq_error* error);
 
-// All that was done on any queue before this call is as durable as asked for. Blocks.
+// Makes all changes of all queues before this call as durable as asked for. Blocks.
 WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error);
 
 // WQ_OK, or WQ_NOT_DURABLE from a failed write until the store has recovered; the message says what
 // failed, and when the next attempt is due.
 WQ_EXPORT wq_code wq_store_health(wq_store store, wq_error* error);
-// Tries to make a failed store durable again at once. WQ_OK: it is healthy. Blocks: for one attempt.
+// Tries at once to make a failed store durable again. WQ_OK: it is healthy. Blocks: for one
+// attempt.
 WQ_EXPORT wq_code wq_store_recover(wq_store store, wq_error* error);
-// Its former name: WQ_0.1 keeps every symbol.
+// The former name of wq_store_recover: WQ_0.1 keeps every symbol.
 WQ_EXPORT wq_code wq_store_mend(wq_store store, wq_error* error);
 
-// The caller's clock was set, or moved on by hand: whoever waits for an instant looks again.
+// The time of the caller's clock has jumped: threads that wait for an instant read the clock again.
 // WQ_INVALID_ARGUMENT: the store was opened without wq_store_options.clock.
 WQ_EXPORT wq_code wq_store_clock_changed(wq_store store, wq_error* error);
 
@@ -56,7 +59,7 @@ WQ_EXPORT wq_code wq_store_uuid(wq_store store, wq_bytes* uuid, wq_error* error)
 // Empty for a store in memory.
 WQ_EXPORT wq_code wq_store_dir(wq_store store, wq_bytes* dir, wq_error* error);
 
-// Calls `visit` with every gauge of the store and its open queues, as it is now.
+// Calls `visit` with the present value of every gauge of the store and its open queues.
 // WQ_INVALID_ARGUMENT: the store was opened without wq_store_options.metrics.
 typedef void (*wq_visit_gauge)(void* arg, const wq_metric* metric, const wq_label* labels,
                                size_t label_count, double value);

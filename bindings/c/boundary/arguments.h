@@ -1,0 +1,71 @@
+// Arguments of the C interface: checks of pointers and of structs that begin with their size;
+// results that are written to the caller's pointers.
+// Threading: thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "wq/status.h"
+
+namespace wq::c {
+
+inline Status NullArgument(const char* what) {
+  return Status::InvalidArgument(std::string(what) + " is NULL");
+}
+template <typename T>
+Status NotNull(const char* what, const T* pointer) {
+  return pointer == nullptr ? NullArgument(what) : Status::Ok();
+}
+
+// Bytes that the caller passes; NULL is valid for 0 bytes.
+Status CheckInput(const char* what, const char* data, size_t size);
+// REQUIRES: CheckInput.
+inline std::string ToString(const char* data, size_t size) {
+  return size == 0 ? std::string() : std::string(data, size);
+}
+
+// Copies a struct that begins with its size; its bytes beyond the fields that this library knows
+// must be 0. NULL is a struct of zeros.
+Status ReadSized(const char* what, const void* in, size_t known, void* out);
+template <typename T>
+Status ReadSized(const char* what, const T* in, T* out) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  *out = {};
+  return in == nullptr ? Status::Ok() : ReadSized(what, in, sizeof *out, static_cast<void*>(out));
+}
+
+Status CheckSize(const char* what, size_t size);
+// InvalidArgument if `out` is NULL or has no size.
+template <typename T>
+Status CheckSized(const char* what, const T* out) {
+  return out == nullptr ? NullArgument(what) : CheckSize(what, out->size);
+}
+// Writes as much of `value` as the caller's version of the struct has; keeps its `size`.
+template <typename T>
+void WriteSized(const T& value, T* out) {
+  const size_t size = out->size;
+  std::memcpy(out, &value, size < sizeof value ? size : sizeof value);
+  out->size = size;
+}
+
+// Writes the result of a call that only reads: a struct with a size, or a number.
+template <typename T, typename Out>
+Status Output(const char* what, const T& value, Out* out) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (out == nullptr) {
+      return NullArgument(what);
+    }
+    *out = static_cast<Out>(value);
+  } else {
+    if (Status s = CheckSized(what, out); !s.ok()) {
+      return s;
+    }
+    WriteSized(value, out);
+  }
+  return {};
+}
+
+}  // namespace wq::c

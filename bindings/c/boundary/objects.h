@@ -1,0 +1,98 @@
+// The objects of the handles of stores, queues, workers and controllers. An object lives from its
+// Register to its Release in the Registry; a thread that has it pinned may use it. (Views,
+// importers and diffs: turn.h.)
+// Threading: thread-safe, as the calls of the C++ interface are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/mutex.h"
+#include "bindings/c/boundary/call.h"
+#include "bindings/c/boundary/clock.h"
+#include "bindings/c/boundary/metrics.h"
+#include "bindings/c/boundary/observer.h"
+#include "bindings/c/boundary/readiness.h"
+#include "bindings/c/boundary/registry.h"
+#include "wq/controller.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+
+namespace wq::c {
+
+// The handles of the objects of one kind that belong to a store.
+class HandleList {
+ public:
+  // Registers the object and adds its handle.
+  template <typename T>
+  uint64_t Insert(std::unique_ptr<T> object) WQ_EXCLUDES(mu_) {
+    const MutexLock lock(mu_);
+    handles_.reserve(handles_.size() + 1);  // Nothing may fail after Register.
+    handles_.push_back(Register(std::move(object)));
+    return handles_.back();
+  }
+  void Erase(uint64_t handle) WQ_EXCLUDES(mu_) {
+    const MutexLock lock(mu_);
+    std::erase(handles_, handle);
+  }
+  std::vector<uint64_t> All() const WQ_EXCLUDES(mu_) {
+    const MutexLock lock(mu_);
+    return handles_;
+  }
+
+ private:
+  mutable Mutex mu_;
+  std::vector<uint64_t> handles_ WQ_GUARDED_BY(mu_);
+};
+
+struct StoreObject {
+  static constexpr Kind kKind = Kind::kStore;
+  uint64_t handle = 0;                        // Its own.
+  std::shared_ptr<CallbackProvider> metrics;  // Null: none.
+  std::unique_ptr<CallbackClock> clock;       // Null: the machine's.
+  std::unique_ptr<Store> store;
+  HandleList queues;
+  HandleList workers;      // Those that have not left.
+  HandleList controllers;  // Those that were not freed.
+};
+
+struct QueueObject {
+  static constexpr Kind kKind = Kind::kQueue;
+  StoreObject* store = nullptr;  // Lives longer.
+  Queue* queue = nullptr;
+  size_t max_key_bytes = 0;
+  std::shared_ptr<Readiness> readiness;
+};
+
+struct WorkerObject {
+  static constexpr Kind kKind = Kind::kWorker;
+  StoreObject* store = nullptr;  // Lives longer, as does `queue`.
+  QueueObject* queue = nullptr;
+  std::unique_ptr<Worker> worker;
+};
+
+struct ControllerObject {
+  static constexpr Kind kKind = Kind::kController;
+  StoreObject* store = nullptr;  // Lives longer.
+  std::unique_ptr<CallbackObserver> observer;
+  std::unique_ptr<Controller> controller;  // Borrows the observer.
+};
+
+// `body(store)`, with the store of a worker or controller pinned: so the store is not freed during
+// the call, and the object can be retired, which is not pinned.
+template <typename T, typename Body>
+Status WithStoreOf(uint64_t handle, const Body& body) {
+  uint64_t store_handle = 0;
+  {
+    const Pinned<T> object(handle);
+    if (object.get() == nullptr) {
+      return BadHandle(T::kKind, handle);
+    }
+    store_handle = object.get()->store->handle;
+  }
+  const Pinned<StoreObject> store(store_handle);
+  return store.get() == nullptr ? BadHandle(T::kKind, handle) : body(*store.get());
+}
+
+}  // namespace wq::c

@@ -1,0 +1,175 @@
+#include "bindings/c/boundary/options.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "bindings/c/boundary/arguments.h"
+#include "bindings/c/boundary/call.h"
+#include "bindings/c/boundary/limiter.h"
+
+namespace wq::c {
+namespace {
+
+constexpr size_t kMaxLanes = size_t{1} << 20;
+
+// 0 leaves the default.
+template <typename In, typename Out>
+void SetUnlessZero(In in, Out* out) {
+  if (in != 0) {
+    *out = static_cast<Out>(in);
+  }
+}
+
+// InvalidArgument: `in` is not 0 to `last`.
+template <typename Enum>
+Status ToEnum(const char* what, int32_t in, Enum last, Enum* out) {
+  if (in < 0 || in > static_cast<int32_t>(last)) {
+    return Status::InvalidArgument(std::string(what) + " is " + std::to_string(in));
+  }
+  *out = static_cast<Enum>(in);
+  return {};
+}
+
+Status ToLanes(const wq_queue_options& in, QueueOptions* out) {
+  if (in.lane_count > 0 && in.lanes == nullptr) {
+    return NullArgument("options.lanes");
+  }
+  if (in.lane_count > kMaxLanes) {
+    return Status::InvalidArgument("options.lane_count is " + std::to_string(in.lane_count));
+  }
+  out->lanes.assign(in.lanes, in.lanes + in.lane_count);
+  return {};
+}
+
+Status ToEnums(const wq_queue_options& in, QueueOptions* out) {
+  if (Status s = ToEnum("options.order", in.order, Order::kFair, &out->order); !s.ok()) {
+    return s;
+  }
+  if (Status s = ToEnum("options.re_add", in.re_add, ReAdd::kRaisesLane, &out->re_add); !s.ok()) {
+    return s;
+  }
+  if (Status s = ToEnum("options.quarantined_add", in.quarantined_add, QuarantinedAdd::kRelease,
+                        &out->quarantined_add);
+      !s.ok()) {
+    return s;
+  }
+  std::optional<Durability> durability;
+  if (Status s = ToDurability(in.durability, &durability); !s.ok()) {
+    return s;
+  }
+  out->durability = durability.value_or(out->durability);
+  return {};
+}
+
+void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
+                 std::shared_ptr<Readiness>* readiness) {
+  if (in.group_of != nullptr) {
+    out->group_of = [group_of = in.group_of, arg = in.group_arg](std::string_view key) {
+      std::array<char, kMaxGroupBytes> group{};
+      const CallbackScope scope;
+      const size_t size = group_of(arg, key.data(), key.size(), group.data(), group.size());
+      return std::string(group.data(), std::min(size, group.size()));
+    };
+  }
+  *readiness = std::make_shared<Readiness>(in.ready, in.ready_arg);
+  out->on_ready = [readiness = *readiness] { readiness->Notify(); };
+}
+
+}  // namespace
+
+Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
+                      std::shared_ptr<CallbackProvider>* metrics,
+                      std::unique_ptr<CallbackClock>* clock) {
+  wq_store_options options;
+  if (Status s = ReadSized("options", in, &options); !s.ok()) {
+    return s;
+  }
+  out->create_if_missing = options.create_if_missing != 0;
+  out->error_if_exists = options.error_if_exists != 0;
+  out->vector_memtable = options.skip_list_memtable == 0;
+  SetUnlessZero(options.flush_interval_ms, &out->flush_interval);
+  SetUnlessZero(options.recovery_backoff_min_ms, &out->recovery_backoff_min);
+  SetUnlessZero(options.recovery_backoff_max_ms, &out->recovery_backoff_max);
+  if (options.health != nullptr) {
+    out->on_health = [health = options.health, arg = options.health_arg](const Status& status) {
+      const CallbackScope scope;
+      health(arg, static_cast<wq_code>(status.code()), status.message().c_str());
+    };
+  }
+  SetUnlessZero(options.max_wal_bytes, &out->max_wal_bytes);
+  SetUnlessZero(options.write_buffer_bytes, &out->write_buffer_bytes);
+  SetUnlessZero(options.max_batch_bytes, &out->max_batch_bytes);
+  if (Status s = CallbackProvider::Make(options.metrics, metrics); !s.ok()) {
+    return s;
+  }
+  out->metrics = *metrics;
+  if (Status s = CallbackClock::Make(options.clock, clock); !s.ok()) {
+    return s;
+  }
+  out->clock = clock->get();
+  return {};
+}
+
+Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
+                      std::shared_ptr<Readiness>* readiness) {
+  wq_queue_options options;
+  if (Status s = ReadSized("options", in, &options); !s.ok()) {
+    return s;
+  }
+  out->create_if_missing = options.must_exist == 0;
+  if (Status s = ToLanes(options, out); !s.ok()) {
+    return s;
+  }
+  if (Status s = ToEnums(options, out); !s.ok()) {
+    return s;
+  }
+  out->starvation_bound = options.starvation_bound;
+  out->shards = options.shards;
+  out->max_requeues = options.max_requeues;
+  out->add_cancels_delay = options.add_cancels_delay != 0;
+  SetUnlessZero(options.max_key_bytes, &out->max_key_bytes);
+  ToCallbacks(options, out, readiness);
+  return MakeLimiter(options.limiter, &out->limiter);
+}
+
+Status ToDurability(int32_t in, std::optional<Durability>* out) {
+  out->reset();
+  if (in == WQ_DEFAULT_DURABILITY) {
+    return {};
+  }
+  if (in < WQ_ASYNC || in > WQ_POWER) {
+    return Status::InvalidArgument("durability is " + std::to_string(in));
+  }
+  *out = static_cast<Durability>(in - WQ_ASYNC);
+  return {};
+}
+
+Status ToAddOptions(const wq_add_options* in, CallOptions* out) {
+  if (in == nullptr) {
+    return {};
+  }
+  wq_add_options options;
+  if (Status s = ReadSized("options", in, &options); !s.ok()) {
+    return s;
+  }
+  if (options.has_lane != 0) {
+    out->options.lane = options.lane;
+  }
+  if (Status s = ToDurability(options.durability, &out->options.durability); !s.ok()) {
+    return s;
+  }
+  if (options.has_retry_delay != 0) {
+    out->retry_delay_us = options.retry_delay_us;
+  }
+  if (options.group != nullptr) {
+    out->options.group = std::string_view(options.group, options.group_size);
+  }
+  return {};
+}
+
+std::chrono::microseconds ToTimeout(int64_t timeout_us) {
+  return timeout_us < 0 ? kMaxDelay : std::chrono::microseconds(timeout_us);
+}
+
+}  // namespace wq::c

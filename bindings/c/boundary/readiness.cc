@@ -1,0 +1,61 @@
+#include "bindings/c/boundary/readiness.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "bindings/c/boundary/call.h"
+
+namespace wq::c {
+namespace {
+
+Status SystemError(const char* what) {
+  return Status::IOError(std::string(what) + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+Readiness::~Readiness() {
+  if (fd_ >= 0) {
+    ::close(fd_);
+  }
+}
+
+void Readiness::NotifyNow() noexcept {
+  if (callback_ != nullptr) {
+    const CallbackScope scope;
+    callback_(arg_);
+  }
+  if (const int fd = fd_.load(); fd >= 0) {
+    const int saved = errno;
+    const uint64_t one = 1;
+    // It can fail only if the counter is at its limit; then the descriptor is readable.
+    const ssize_t ignored = ::write(fd, &one, sizeof one);
+    static_cast<void>(ignored);
+    errno = saved;
+  }
+}
+
+Status Readiness::NewDescriptor(int* fd) {
+  const MutexLock lock(mu_);
+  if (fd_ < 0) {
+    const int made = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (made < 0) {
+      return SystemError("eventfd");
+    }
+    fd_ = made;
+  }
+  const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) {
+    return SystemError("fcntl(F_DUPFD_CLOEXEC)");
+  }
+  *fd = copy;
+  return {};
+}
+
+}  // namespace wq::c
