@@ -47,12 +47,12 @@ void ItemMemory::Free(Item* item) {
   }
 }
 
-void ItemMemory::Leave(Item* item) {
+void ItemMemory::FreeWithPool(Item* item) {
   const bool pooled = PoolOf(item->key_bytes) < kPools;
-  Slabs<DelayEntry>::Leave(std::move(item->delay));
+  Slabs<DelayEntry>::FreeWithPool(std::move(item->delay));
   item->~Item();
   if (pooled) {
-    SlabPool::Leave(item);
+    SlabPool::FreeWithPool(item);
   } else {
     ::operator delete(item);
   }

@@ -30,7 +30,7 @@ class ItemMemory {
   Item* Make(std::string_view key, uint32_t hash);
   static void Free(Item* item);
   // Ends the item, but leaves its memory to the end of this object. Its delay is left to the end of its Slabs.
-  static void Leave(Item* item);
+  static void FreeWithPool(Item* item);
 
  private:
   std::deque<SlabPool> pools_;  // By size: sizeof(Item), and 8 bytes more each.

@@ -66,7 +66,7 @@ ItemTable::~ItemTable() {
       PrefetchAt(at + kAhead);
     }
     if (places_[at] != 0) {
-      ItemMemory::Leave(ItemAt(places_[at]));
+      ItemMemory::FreeWithPool(ItemAt(places_[at]));
     }
   }
   std::free(places_);
