@@ -146,25 +146,4 @@ void QueueState::EraseFailures(const Item& item) {
   }
 }
 
-// --- Cursors ---
-
-void QueueState::SetCursor(std::string_view name, std::string_view value) {
-  cursors_.insert_or_assign(std::string(name), std::string(value));
-  if (batch_ != nullptr) {
-    storage::PutCursor(id_, {.name = name, .value = value}, batch_);
-  }
-}
-
-bool QueueState::EraseCursor(std::string_view name) {
-  const auto it = cursors_.find(name);
-  if (it == cursors_.end()) {
-    return false;
-  }
-  cursors_.erase(it);
-  if (batch_ != nullptr) {
-    storage::EraseCursor(id_, name, batch_);
-  }
-  return true;
-}
-
 }  // namespace wq
