@@ -1,4 +1,5 @@
-// The transitions between clean, queued and processing, which are the table of wq/queue.h; groups and cursors.
+// The part of QueueState that is the table of wq/queue.h: the transitions between clean, queued and
+// processing. Also groups and cursors.
 
 #include "engine/state/queue_state.h"
 
@@ -44,7 +45,7 @@ QueueState::Added QueueState::Add(std::string_view key, const Wanted& wanted, in
   return MarkDirty(item, lane, wall_us);
 }
 
-// The column "Add" of the table in queue.h.
+// The column "Add" of the table in wq/queue.h.
 QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) {
   switch (item->state) {
     case KeyState::kClean:
@@ -55,7 +56,7 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) 
       row_change_.is_new = true;  // A clean key has no record.
       return {AddOutcome::kAdded, 0};
     case KeyState::kProcessing:
-      // The record of the key that is processing stands for this Add too: a crash makes it dirty.
+      // No mutation: the record of the processing key makes it dirty after a crash.
       ++adds_;
       item->state = KeyState::kProcessingDirty;
       item->added_at_us = wall_us;
@@ -87,7 +88,7 @@ void QueueState::Unqueue(Item* item) {
   ErasePending(*item, item->lane, item->sequence);
 }
 
-// A dirty key was added again, to `lane`.
+// Add of a dirty key, to `lane`.
 void QueueState::Touch(Item* item, Lane lane) {
   const Lane old_lane = item->lane;
   const uint64_t old_sequence = item->sequence;
@@ -97,7 +98,7 @@ void QueueState::Touch(Item* item, Lane lane) {
     }
     item->sequence = NextSequence();
   } else if (lane != old_lane && (re_add_ == ReAdd::kSetsLane || lane > old_lane)) {
-    item->lane = lane;  // Remembered; its place in the lane comes with Done.
+    item->lane = lane;  // Done queues it there.
   } else {
     return;
   }
@@ -110,7 +111,7 @@ const Item* QueueState::Get(uint32_t shard) {
   }
   Item* item = orders_[shard]->Pop();
   if (item != nullptr) {
-    items_.Prefetch(*item);  // Done may follow soon.
+    items_.Prefetch(*item);  // For Done.
     if (WQ_MUTANT(drop_processing)) {
       ErasePending(*item, item->lane, item->sequence);
     }
@@ -131,7 +132,7 @@ bool QueueState::Done(std::string_view key) {
   ++dones_;
   busy_[item->shard] = false;
   if (sharded_ && OrderOf(*item).Len() > 0) {
-    ++readied_;  // The next key of the shard was only waiting for this one.
+    ++readied_;  // The next key of the shard may be handed out now.
   }
   if (item->state == KeyState::kProcessingDirty) {
     const uint64_t old_sequence = item->sequence;
@@ -153,7 +154,7 @@ bool QueueState::Remove(std::string_view key) {
     return false;
   }
   if (item->state == KeyState::kProcessingDirty) {
-    item->state = KeyState::kProcessing;  // On disk it looks the same.
+    item->state = KeyState::kProcessing;  // The record on disk is the same.
   } else {
     Unqueue(item);
     DropIfIdle(item);
@@ -163,7 +164,7 @@ bool QueueState::Remove(std::string_view key) {
 
 // --- Groups ---
 
-// A key keeps its group as long as the queue knows it; a new one takes that of this call.
+// Sets the group of a key that has none yet: a known item keeps the group that it has.
 void QueueState::SettleGroup(Item* item, std::string_view name) {
   if (item->known()) {
     return;

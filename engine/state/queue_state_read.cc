@@ -1,4 +1,4 @@
-// The part of QueueState that changes nothing: what is known of a key, counts, listings.
+// The part of QueueState that only reads: the state of a key, counts and listings.
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// The part of QueueState that depends on time: delays, pauses, and what happens when they end.
+// The part of QueueState that depends on time: delays and pauses, and firing them when they are
+// due.
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +11,8 @@
 namespace wq {
 namespace {
 
-// `by_us` after `us`; a wall clock may say anything, so at most the end of time. REQUIRES: by_us >= 0.
+// us + by_us; the largest time if that overflows, as a wall clock may have any value.
+// REQUIRES: by_us >= 0.
 int64_t Later(int64_t us, int64_t by_us) {
   int64_t later_us = 0;
   return __builtin_add_overflow(us, by_us, &later_us) ? std::numeric_limits<int64_t>::max()
@@ -90,7 +92,8 @@ bool QueueState::EndDelay(std::string_view key, Time now) {
 void QueueState::Fire(Item* item, int64_t wall_us) {
   const Lane lane = item->delay->lane;
   DropDelay(item);
-  // A reminder may raise a key that was added meanwhile, but not put it behind where it is.
+  // A delay that ends may raise the lane of a key that is already dirty or processing, but never
+  // lowers it.
   MarkDirty(item, item->state == KeyState::kClean ? lane : std::max(lane, item->lane), wall_us);
 }
 

@@ -1,4 +1,4 @@
-// Store's calls: their checks, and which part of Store::Impl does the work.
+// The public calls of Store: opening, the checks of arguments and state, and the order of locks.
 
 #include "wq/store.h"
 
@@ -33,11 +33,11 @@ Store::Store(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
 
 Store::~Store() {
   if (impl_->process.Forked()) {
-    // Its threads are the parent's, and its files: nothing here can be let go of.
+    // The threads and the files are the parent's, so nothing can be destroyed here.
     static_cast<void>(impl_.release());
     return;
   }
-  const Status ignored = Close();  // Whoever cares has called it.
+  const Status ignored = Close();  // A caller that needs the status calls Close itself.
   static_cast<void>(ignored);
 }
 

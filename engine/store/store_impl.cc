@@ -147,7 +147,7 @@ void Store::Impl::Collect() const {
 void Store::Impl::ShutInbox() {
   if (Queue* const queue = with_inbox; queue != nullptr) {
     queue->impl_->AllowInbox(false);
-    with_inbox = nullptr;  // Behind: nobody announces anything for it any more.
+    with_inbox = nullptr;  // After that, so that Collect makes every Add that was announced.
   }
 }
 
@@ -165,14 +165,14 @@ Status Store::Impl::CheckReadable() const {
 }
 
 Status Store::Impl::Reopen() {
-  // Whoever was opening a queue when the store failed is done with reading; who comes now is refused.
+  // Waits for an OpenQueue that reads the storage. Later ones are refused as long as it is failed.
   { const MutexLock lock(mu); }
   return storage->Reopen();
 }
 
 Status Store::Impl::AppendDifference(storage::MutationBatch* batch) {
   storage::MutationBatch rows;
-  std::vector<Queue::Impl*> open;  // No other one will be while the store is failed.
+  std::vector<Queue::Impl*> open;  // While the store is failed, no other queue is opened.
   {
     const MutexLock lock(mu);
     for (const auto& [_, record] : records) {
@@ -193,8 +193,8 @@ Status Store::Impl::AppendDifference(storage::MutationBatch* batch) {
 
 Status Store::Impl::CloseStorage() {
   if (!journal->Flush(Durability::kPower).ok()) {
-    static_cast<void>(
-        failure_recovery->Recover());  // The journal's last word says what came of it.
+    // If this fails, journal->Stop returns the error.
+    static_cast<void>(failure_recovery->Recover());
   }
   failure_recovery->Stop();
   Status status = journal->Stop();
