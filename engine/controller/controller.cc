@@ -76,7 +76,7 @@ Status Controller::Impl::JoinShards(std::vector<std::unique_ptr<Worker>>* worker
   return {};
 }
 
-// They wait for mu, and so do nothing before it is known whether all could be started.
+// The threads wait for mu, so they do nothing before all have been started or one could not be.
 Status Controller::Impl::StartThreads(std::vector<std::unique_ptr<Worker>>* workers) {
   try {
     threads.reserve(workers->size() + 1);  // So that emplace_back cannot fail once a thread runs.
@@ -115,7 +115,6 @@ void Controller::Impl::RequestStop() {
   }
 }
 
-// Joins them, too.
 Status Controller::Impl::AwaitWorkers(std::optional<SteadyTime> deadline) {
   std::vector<std::thread> ended;
   {

@@ -1,4 +1,4 @@
-// What the threads of a controller do.
+// The threads of a controller: its workers, and the one for timeouts.
 
 #include <algorithm>
 #include <exception>
@@ -8,10 +8,10 @@
 namespace wq {
 namespace {
 
-// The controller that the thread works for, if any.
+// The controller of this thread, if it is one of a controller.
 thread_local const Controller::Impl* thread_controller = nullptr;
 
-// Whether the call did in memory what it is for.
+// Whether the call made its change in memory.
 bool Applied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
 
 ReconcileOutcome OutcomeOf(const Result& result) {
@@ -41,7 +41,7 @@ void Controller::Impl::Work(std::unique_ptr<Worker> worker) {
   for (Runs::iterator run; Take(worker.get(), &key, &run);) {
     Reconcile(key, run);
   }
-  worker.reset();  // Its shards go to the others.
+  worker.reset();  // The other workers get its shards.
   const MutexLock lock(mu);
   if (--live == 0) {
     watch_cv.NotifyAll();
@@ -105,14 +105,15 @@ Result Controller::Impl::Call(const ReconcileContext& context, bool* threw) cons
     return reconciler(context);
   } catch (const std::exception& e) {
     what = e.what();
-  } catch (...) {  // Nothing to be had from it.
+  } catch (...) {  // It has no text.
   }
   *threw = true;
-  return Status::InvalidArgument(what.empty() ? "unknown exception" : what);  // The text counts.
+  return Status::InvalidArgument(what.empty() ? "unknown exception"
+                                              : what);  // Only the text is used.
 }
 
 bool Controller::Impl::Settle(const std::string& key, const Result& result) {
-  // Done without the requeue that has to come before it would lose the key.
+  // A Done without the Requeue before it would lose the key.
   return Applied(Note(Requeue(key, result))) && Applied(Note(queue->Done(key)));
 }
 
@@ -178,7 +179,7 @@ void Controller::Impl::Watch() {
 
 std::optional<std::stop_source> Controller::Impl::NextTimedOut() {
   const MutexLock lock(mu);
-  watched = SteadyTime::min();  // Awake: nobody needs to wake this thread.
+  watched = SteadyTime::min();  // This thread is awake: no notification is needed.
   while (live > 0) {
     const auto next =
         std::find_if(runs.begin(), runs.end(), [](const Run& run) { return !run.timed_out; });

@@ -1,8 +1,9 @@
-// Controller::Impl: the threads of a Controller, and what they share.
+// Controller::Impl: the threads of a Controller, and the state that they share.
 //
-// A worker takes a key, enters a Run, calls the reconciler, leaves the Run, tells the queue. One
-// more thread waits for the Run that times out next, if there are timeouts. The lock is held for no
-// call to the queue, the reconciler, the observer or a stop token.
+// A worker takes a key from the queue, adds a Run, calls the reconciler, removes the Run, and
+// reports the result to the queue. If reconciles have a timeout, one more thread waits for the Run
+// that times out next. mu is never held during a call to the queue, the reconciler, the observer or
+// a stop token.
 #pragma once
 
 #include <algorithm>
@@ -43,26 +44,29 @@ struct Controller::Impl {
 
   // A worker's thread. `worker` is nullptr if the queue has no shards.
   void Work(std::unique_ptr<Worker> worker);
-  // Takes the next key. False: there will be none.
+  // Takes the next key and adds a Run for it. False: the worker ends.
   bool Take(Worker* worker, std::string* key, Runs::iterator* run);
   void Reconcile(const std::string& key, Runs::iterator run);
   Result Call(const ReconcileContext& context, bool* threw) const;
-  // Tells the queue. False: the key is left.
+  // Reports the result to the queue. False: the key is left without Done, and so stays in the
+  // store.
   bool Settle(const std::string& key, const Result& result);
   Status Requeue(const std::string& key, const Result& result);
-  Status Note(Status s);  // Keeps a bad one for Health; returns it.
+  Status Note(Status s);  // Returns `s`; keeps an error for Health.
   void Count(const Reconciled& reconciled);
 
-  // The thread for the timeouts.
+  // The thread for timeouts.
   void Watch();
-  std::optional<std::stop_source> NextTimedOut();  // Blocks. None: the workers have ended.
+  // Blocks until a Run times out. nullopt: all workers have ended.
+  std::optional<std::stop_source> NextTimedOut();
 
   void RequestStop();
-  bool Inside() const;  // The calling thread is one of these.
+  bool Inside() const;  // Whether the calling thread is one of this controller.
   static SteadyTime After(SteadyTime now, std::chrono::microseconds timeout) {
-    // A century is as good as for ever, and cannot overflow.
+    // kMaxDelay, a century, cannot overflow.
     return now + std::clamp(timeout, std::chrono::microseconds(0), kMaxDelay);
   }
+  // Waits for all workers to end, and joins the threads. TimedOut: some have not ended in time.
   Status AwaitWorkers(std::optional<SteadyTime> deadline);
 
   Queue* const queue;
@@ -70,17 +74,18 @@ struct Controller::Impl {
   const ControllerOptions options;
 
   mutable Mutex mu;
-  CondVar watch_cv;  // Something times out before watched, or live is 0.
+  CondVar watch_cv;  // A Run times out before `watched`, or live is 0.
   CondVar ended_cv;  // live is 0.
   bool started WQ_GUARDED_BY(mu) = false;
-  bool stopping WQ_GUARDED_BY(mu) = false;  // No reconcile begins any more.
+  bool stopping WQ_GUARDED_BY(mu) = false;  // No further reconcile begins.
   size_t live WQ_GUARDED_BY(mu) = 0;        // Workers that have not ended.
-  // By begin; so by timeout too, as that is the same for all.
+  // In the order of `begun`, and so of their timeouts, as all have the same one.
   Runs runs WQ_GUARDED_BY(mu);
-  SteadyTime watched WQ_GUARDED_BY(mu) = SteadyTime::min();  // When Watch looks again by itself.
+  SteadyTime watched WQ_GUARDED_BY(mu) =
+      SteadyTime::min();                          // When Watch wakes without a notification.
   ControllerCounters counters WQ_GUARDED_BY(mu);  // All but active_workers, which is runs.size().
   Status health WQ_GUARDED_BY(mu);
-  std::vector<std::thread> threads WQ_GUARDED_BY(mu);  // Until somebody takes them to join them.
+  std::vector<std::thread> threads WQ_GUARDED_BY(mu);  // Until AwaitWorkers takes them to join.
 };
 
 }  // namespace wq

@@ -19,7 +19,7 @@ class PieceRun {
            size_t chunk)
       : stop_(stop), pieces_(pieces), fn_(fn), chunk_(chunk) {}
 
-  // What each worker does.
+  // The body of each worker.
   void Work() {
     for (size_t begin = 0, end = 0; NextChunk(&begin, &end);) {
       for (size_t piece = begin; piece < end; ++piece) {
@@ -60,7 +60,7 @@ class PieceRun {
       return true;
     } catch (const std::exception& e) {
       what = e.what();
-    } catch (...) {  // Nothing to be had from it.
+    } catch (...) {  // It has no text.
     }
     failed_.store(true);
     const MutexLock lock(mu_);
@@ -79,8 +79,8 @@ class PieceRun {
   std::atomic<bool> failed_ = false;
 
   Mutex mu_;
-  size_t next_ WQ_GUARDED_BY(mu_) = 0;  // The first piece that nobody has taken.
-  Status error_ WQ_GUARDED_BY(mu_);     // Of the first that threw.
+  size_t next_ WQ_GUARDED_BY(mu_) = 0;  // The first piece that is not taken.
+  Status error_ WQ_GUARDED_BY(mu_);     // Of the first piece that threw.
 };
 
 }  // namespace
@@ -102,7 +102,7 @@ Status ParallelizeUntil(const std::stop_token& stop, size_t workers, size_t piec
     while (others.size() + 1 < std::min(workers, chunks)) {
       others.emplace_back([&run] { run.Work(); });
     }
-  } catch (const std::exception&) {  // No more threads or memory: fewer workers do.
+  } catch (const std::exception&) {  // No more threads or memory: fewer workers run.
   }
   run.Work();
   others.clear();  // Joins.

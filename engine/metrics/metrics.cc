@@ -8,7 +8,7 @@
 namespace wq {
 namespace {
 
-// As client-go's and controller-runtime's.
+// The buckets of client-go and controller-runtime.
 constexpr double kWorkqueueBounds[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
                                        1e-2, 1e-1, 1.0,  1e1,  1e2,  1e3};
 constexpr double kCommitBounds[] = {1e-5,   2.5e-5, 5e-5, 1e-4,   2.5e-4, 5e-4, 1e-3,
@@ -16,8 +16,8 @@ constexpr double kCommitBounds[] = {1e-5,   2.5e-5, 5e-5, 1e-4,   2.5e-4, 5e-4, 
                                     0.5,    1.0,    2.5,  5.0,    10.0};
 constexpr double kBatchBounds[] = {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
 
-// A label with more values than this makes more series than anybody looks at. The last of them
-// stands for all further lanes, under the name that controller-runtime has for it.
+// The most values of the label `priority`: more series would be of no use. The last value
+// represents all further lanes; its name is that of controller-runtime.
 constexpr size_t kMaxPriorities = 25;
 constexpr const char* kFurtherPriorities = "exceeded_cardinality_limit";
 
@@ -88,7 +88,7 @@ double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
 int64_t ProcessingTimes::End(std::string_view key, int64_t now_us) {
   const auto it = begun_us_.find(key);
-  WQ_CHECK(it != begun_us_.end(), "a key that is processing since never");
+  WQ_CHECK(it != begun_us_.end(), "End of a key without a Begin");
   const int64_t begun_us = it->second;
   begun_us_.erase(it);
   return std::max<int64_t>(0, now_us - begun_us);
@@ -128,7 +128,7 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       retries_(provider_->Counter(kRetries, name_controller_)),
       queued_(provider_->Histogram(kQueueDuration, name_controller_)),
       worked_(provider_->Histogram(kWorkDuration, name_controller_)) {
-  const MutexLock lock(mu_);  // Nobody else has it yet.
+  const MutexLock lock(mu_);  // Only for the thread-safety analysis.
   lanes_.insert(kFastLane);
   if (options.order == Order::kTwoLanes) {
     lanes_.insert(kSlowLane);

@@ -1,7 +1,7 @@
-// QueueMetrics, StoreMetrics: what a queue and a store tell the MetricsProvider, if there is one.
+// QueueMetrics, StoreMetrics: the metrics that a queue and a store report to a MetricsProvider.
 //
-// Names, labels and meanings are in docs/metrics.md. All that counts or observes is called outside
-// every queue's and the journal's lock. Threading: thread-safe, where not said otherwise.
+// Names, labels and meanings are in docs/metrics.md. Counting and observing are done outside the
+// locks of queues and the journal. Thread-safe, unless stated otherwise.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@
 
 namespace wq {
 
-// Since when keys are processing, in steady time. Kept only if there are metrics, so that an Item
-// need not have room for it. Thread-compatible: lives under its queue's lock.
+// Since when each processing key has been processing, in steady time. Used only with a provider, so
+// that an Item has no field for it. Thread-compatible: guarded by its queue's lock.
 class ProcessingTimes {
  public:
   void Begin(std::string_view key, int64_t now_us) { begun_us_.insert_or_assign(key, now_us); }
@@ -31,7 +31,7 @@ class ProcessingTimes {
   int64_t End(std::string_view key, int64_t now_us);
 
   int64_t SumUs(int64_t now_us) const;      // Of all keys.
-  int64_t LongestUs(int64_t now_us) const;  // 0 if there is none.
+  int64_t LongestUs(int64_t now_us) const;  // 0: no key is processing.
 
  private:
   // Abseil's own hash of strings takes only Abseil's string_view.
@@ -42,17 +42,17 @@ class ProcessingTimes {
   absl::flat_hash_map<std::string, int64_t, Hash, std::equal_to<>> begun_us_;
 };
 
-// The state of a queue at one moment.
+// The gauges of a queue at one point in time.
 struct QueueReading {
   QueueCounts counts;
   int64_t unfinished_us = 0;
   int64_t longest_us = 0;
-  int64_t oldest_us = 0;  // 0 if nothing is queued.
+  int64_t oldest_us = 0;  // 0: nothing is queued.
 };
 
 class QueueMetrics {
  public:
-  // Null if `provider` is.
+  // Null if `provider` is null.
   static std::unique_ptr<QueueMetrics> Make(const std::shared_ptr<MetricsProvider>& provider,
                                             const std::string& queue, const QueueOptions& options);
   QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std::string& queue,
@@ -81,7 +81,7 @@ class QueueMetrics {
   const std::shared_ptr<HistogramMetric> worked_;
 
   Mutex mu_;
-  // Lanes that have a series of their own, at most kMaxPriorities - 1: once shown, always shown.
+  // The lanes that have their own series, at most kMaxPriorities - 1. A lane is never removed.
   std::set<Lane> lanes_ WQ_GUARDED_BY(mu_);
 
   MetricRegistration shown_;  // Last: a reading uses all of the above.
@@ -93,7 +93,7 @@ class StoreMetrics {
                                             const std::string& dir);
   StoreMetrics(std::shared_ptr<MetricsProvider> provider, const std::string& dir);
 
-  // The journal wrote `mutations`; none if it only synced.
+  // The journal wrote `mutations`; 0: it only synced.
   void ObserveCommit(size_t mutations, std::chrono::steady_clock::duration took);
 
   // As QueueMetrics.

@@ -8,7 +8,7 @@ namespace wq {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{96} << 10;
-constexpr size_t kFew = 512;  // So many records cost less than a thread does.
+constexpr size_t kFew = 512;  // Reading this many records costs less than a thread.
 
 // Calls visit(view) for each view of the record.
 template <typename Visit>
@@ -44,14 +44,14 @@ size_t BytesOf(Record record) {
   return bytes;
 }
 
-// Whether the record is of the chunk's family, and there is room for it.
+// Whether the chunk has records of this type, and room for this one.
 template <typename Record>
 bool Fits(const Record& record, const ReadAhead::Chunk& chunk) {
   return std::holds_alternative<std::vector<Record>>(chunk.records) &&
          chunk.bytes.capacity() - chunk.bytes.size() >= BytesOf(record);
 }
 
-// Makes an empty chunk one that the record fits.
+// Prepares an empty chunk so that the record fits.
 template <typename Record>
 void MakeFit(const Record& record, ReadAhead::Chunk* chunk) {
   if (!std::holds_alternative<std::vector<Record>>(chunk->records)) {
@@ -60,7 +60,7 @@ void MakeFit(const Record& record, ReadAhead::Chunk* chunk) {
   chunk->bytes.reserve(std::max(BytesOf(record), kChunkBytes));
 }
 
-// REQUIRES: it fits: the bytes do not move, as views point to them.
+// REQUIRES: it fits. So chunk->bytes is not reallocated, and the views into it stay valid.
 template <typename Record>
 void Append(Record record, ReadAhead::Chunk* chunk) {
   std::vector<char>& bytes = chunk->bytes;
@@ -105,7 +105,7 @@ bool ReadAhead::Next(Chunk* chunk) {
   if (!is_given_) {
     return false;
   }
-  std::swap(*chunk, given_);  // The memory of the old one is used again.
+  std::swap(*chunk, given_);  // The reading thread uses the memory of the old chunk again.
   is_given_ = false;
   cv_.NotifyOne();
   return true;
@@ -180,7 +180,8 @@ bool ReadAhead::Put(const Record& record) {
   return true;
 }
 
-// Gives away what was filled, if anything, and begins another chunk. Blocks: until the one before was taken.
+// Passes the filled chunk on, unless it is empty, and begins another one. Blocks: until the chunk
+// before it was taken.
 bool ReadAhead::Give() {
   const bool empty =
       std::visit([](const auto& records) { return records.empty(); }, filling_.records);

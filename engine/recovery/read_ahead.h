@@ -1,14 +1,17 @@
-// ReadAhead: the records of one queue, read and decoded in a thread of its own, a little ahead of whoever
-// takes them.
+// ReadAhead: reads and decodes the records of one queue in a thread of its own, ahead of the thread
+// that uses them.
 //
 //   ReadAhead ahead(reader, id);
 //   ReadAhead::Chunk chunk;
 //   while (ahead.Next(&chunk)) std::visit([](const auto& records) { … }, chunk.records);
 //   Status s = ahead.status();
 //
-// Recovery spends as long on reading records as on making items of them: so it does both at once. And since
-// it sees some records ahead, it can bring what they need into the cache. The records on the way are
-// bounded, to less than a MiB. A queue of few records needs no thread. Threading: thread-compatible; the reader is borrowed, and only read.
+// Recovery spends as much time on reading records as on making items of them, so it does both at
+// once. And as it gets records in chunks, it can prefetch what the next ones need. The records that
+// are read but not used yet are bounded, to less than a MiB. A queue of few records is read without
+// a thread.
+//
+// Thread-compatible. The reader is borrowed and must allow reads from another thread.
 #pragma once
 
 #include <cstddef>
@@ -24,50 +27,51 @@ namespace wq {
 
 class ReadAhead {
  public:
-  // Some records of one family, in its order.
+  // Some records of one column family, in its order.
   struct Chunk {
     std::variant<std::vector<storage::QuarantineRecord>, std::vector<storage::PendingRecord>,
                  std::vector<storage::DelayedRecord>, std::vector<storage::FailureRecord>,
                  std::vector<storage::CursorRecord>>
         records;
-    std::vector<char> bytes;  // What their views point to.
+    std::vector<char> bytes;  // The memory behind the views of the records.
   };
 
   ReadAhead(const storage::Reader& reader, storage::QueueId id);
-  ~ReadAhead();  // What was not taken is not wanted. Blocks: for the record that is being read.
+  ~ReadAhead();  // Ends the reading, if it goes on. Blocks: for one record.
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  // The next chunk: first what is quarantined, then pending, delayed, failing, at last the cursors. What
-  // *chunk held goes. Blocks: until there is one. False: there is no more.
+  // Replaces *chunk by the next one: first the chunks of quarantined keys, then those of pending,
+  // delayed and failing ones, then those of cursors. False: there are no more. Blocks: until a
+  // chunk has been read.
   bool Next(Chunk* chunk) WQ_EXCLUDES(mu_);
-  // Whether that was all. REQUIRES: Next has returned false.
+  // Ok if all records were read. REQUIRES: Next has returned false.
   Status status() const WQ_EXCLUDES(mu_);
 
  private:
-  // Calls put(record) for each, until it returns false.
+  // Calls put(record) for each record of the queue, until it returns false.
   template <typename PutRecord>
   Status Scan(const PutRecord& put) const;
-  bool ReadFew() WQ_EXCLUDES(mu_);  // False, and nothing is read: there are many.
+  bool ReadFew() WQ_EXCLUDES(mu_);  // False: the queue has many records, and none was kept.
   void ReadAll() WQ_EXCLUDES(mu_);
   void End(Status status) WQ_EXCLUDES(mu_);
-  // Of the reading thread. False: no more is wanted.
+  // For the reading thread. False: the reading is to end.
   template <typename Record>
   bool Put(const Record& record) WQ_EXCLUDES(mu_);
   bool Give() WQ_EXCLUDES(mu_);
 
   const storage::Reader& reader_;
   const storage::QueueId id_;
-  Chunk filling_;           // Of the reading thread.
-  std::vector<Chunk> few_;  // All there are, if there are few. Last first.
+  Chunk filling_;           // For the reading thread only.
+  std::vector<Chunk> few_;  // The chunks of a queue with few records, in reverse order.
 
   mutable Mutex mu_;
-  CondVar cv_;                      // One thread on either side; at most one waits.
-  Chunk given_ WQ_GUARDED_BY(mu_);  // On its way, if is_given_.
+  CondVar cv_;                      // For both threads; at most one of them waits.
+  Chunk given_ WQ_GUARDED_BY(mu_);  // The next chunk, if is_given_.
   bool is_given_ WQ_GUARDED_BY(mu_) = false;
-  bool ended_ WQ_GUARDED_BY(mu_) = false;     // Nothing is given any more.
-  bool unwanted_ WQ_GUARDED_BY(mu_) = false;  // Nothing is taken any more.
-  Status status_ WQ_GUARDED_BY(mu_);          // Of the reading.
+  bool ended_ WQ_GUARDED_BY(mu_) = false;     // No further chunk will be given.
+  bool unwanted_ WQ_GUARDED_BY(mu_) = false;  // No further chunk will be taken.
+  Status status_ WQ_GUARDED_BY(mu_);          // The outcome of the scan.
 
   std::thread thread_;  // Last: it uses all of the above.
 };

@@ -9,7 +9,7 @@
 namespace wq {
 namespace {
 
-// How many records ahead the place of a key is brought into the cache, and then its item.
+// How many records ahead the place of a key in the item table is prefetched, and then its item.
 constexpr size_t kPlacesAhead = 16;
 constexpr size_t kItemsAhead = 8;
 
@@ -30,7 +30,7 @@ Status Restore(const storage::CursorRecord& record, Time /*now*/, QueueState* st
   return {};
 }
 
-// Stops at the first bad one.
+// Stops at the first record that is refused.
 template <typename Record>
 Status RestoreAll(const std::vector<Record>& records, Time now, QueueState* state) {
   Status status;

@@ -1,4 +1,4 @@
-// Recovery: a queue's state rebuilt from what is on disk.
+// RestoreQueue: rebuilds a queue's state from its records in the store.
 #pragma once
 
 #include "engine/state/queue_state.h"
@@ -6,9 +6,10 @@
 
 namespace wq {
 
-// Reads every record of queue `id` into `state`, which is new: dirty and processing become queued,
-// each once, in the order of their sequences, so what was processing comes first in its lane. Reads
-// only, so a crash during it changes nothing. Corruption: records that contradict each other.
+// Reads every record of queue `id` into `state`. Keys that were dirty or processing become queued,
+// each once, in the order of their sequences; so a key that was processing is the first of its
+// lane. Does not write, so a crash during recovery changes nothing. Blocks: for reading all
+// records. Corruption: the records contradict each other. REQUIRES: `state` is new.
 Status RestoreQueue(const storage::Reader& reader, storage::QueueId id, Time now,
                     QueueState* state);
 

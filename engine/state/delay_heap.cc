@@ -8,9 +8,9 @@
 namespace wq {
 namespace {
 
-constexpr size_t kSmallHeap = 4096;  // Not worth a look.
+constexpr size_t kSmallHeap = 4096;  // Heaps of this size and below neither shrink nor fill a run.
 constexpr size_t kChildren = 4;
-constexpr size_t kBurstShare = 32;  // That share of the heap in a row: the rest may be due as well.
+constexpr size_t kBurstShare = 32;  // After 1/32 of the heap in a row, many more may be due.
 
 size_t ParentOf(size_t index) { return (index - 1) / kChildren; }
 
@@ -35,14 +35,14 @@ DelayEntry* DelayHeap::Due(int64_t now_us) {
     return nullptr;
   }
   ++in_a_row_;
-  // Going over the whole heap is paid for by those that have come out of it one by one.
+  // GatherDue reads the whole heap; that is amortised over the entries that Due returned before.
   if (run_.empty() && entries_.size() > kSmallHeap && in_a_row_ > entries_.size() / kBurstShare) {
     GatherDue(now_us);
   }
   return First().entry;
 }
 
-// Moves all that is due at `now_us` to the run. O(n).
+// Moves all entries that are due at `now_us` to the run. O(n).
 void DelayHeap::GatherDue(int64_t now_us) {
   const auto due = std::partition(entries_.begin(), entries_.end(),
                                   [now_us](const DelaySlot& slot) { return slot.due_us > now_us; });
@@ -76,7 +76,7 @@ void DelayHeap::RemoveAt(size_t index) {
   if (is_last) {
     return;
   }
-  // The last one fills the gap; its new place may be wrong in either direction.
+  // The last slot fills the gap, from where it may have to move up or down.
   if (index > 0 && DelaySlot::Before(last, entries_[ParentOf(index)])) {
     SiftUp(last, index);
   } else {

@@ -1,14 +1,14 @@
-// DelayHeap: the delayed entries of one queue, the earliest due first. Thread-compatible.
+// DelayHeap: the delays of one queue, the earliest due time first. Thread-compatible.
 //
 //   delays.Push(item->delay.get());
 //   while (DelayEntry* entry = delays.Due(now_us)) Fire(entry->item);   // … which removes it
 //
-// A heap of borrowed pointers; each entry knows its place, so that any of them can be taken out.
-// Entries due at the same microsecond come out by key, the order in which the disk has them too.
+// A heap of borrowed pointers. Each entry has its index in the heap, so any entry can be removed.
+// Entries with the same due time are ordered by key, as on disk.
 //
-// A node has four children, and the times stand in the heap itself: the children of a node are next to
-// each other, and no entry is looked at but to break a tie. When very many are due at once, they leave
-// the heap together: see DueRun.
+// A node has four children, and the heap stores the due times beside the pointers: the children of
+// a node are adjacent in memory, and an entry is read only to break a tie. When very many entries
+// are due at once, they leave the heap together: see DueRun.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class DelayHeap {
   bool empty() const { return entries_.empty() && run_.empty(); }
   size_t size() const { return entries_.size() + run_.size(); }
   int64_t NextDueUs() const { return First().due_us; }  // REQUIRES: not empty.
-  // The first one, if it is due at `now_us`; otherwise nullptr.
+  // The first entry if it is due at `now_us`, otherwise nullptr. Does not remove it.
   DelayEntry* Due(int64_t now_us);
 
   size_t capacity() const { return entries_.capacity(); }
 
-  // O(log n). REQUIRES: what orders it does not change until it is removed.
+  // O(log n). REQUIRES: the due time and the key do not change until the entry is removed.
   void Push(DelayEntry* entry);
-  // O(log n). REQUIRES: it is held.
+  // O(log n). REQUIRES: the entry is in the heap.
   void Remove(DelayPointer entry);
 
  private:
@@ -44,7 +44,7 @@ class DelayHeap {
 
   std::vector<DelaySlot> entries_;  // entries_[i].entry->heap_index == i
   DueRun run_;                      // Not in entries_.
-  size_t in_a_row_ = 0;             // How many were due since none was.
+  size_t in_a_row_ = 0;             // Entries that Due returned since it last returned none.
 };
 
 }  // namespace wq

@@ -7,7 +7,7 @@ namespace wq {
 namespace {
 
 constexpr size_t kPiece = 1024;
-// How far ahead an entry is brought into the cache, and, when it is there, its item.
+// How many slots ahead an entry is prefetched, and then, from the entry in the cache, its item.
 constexpr size_t kEntryAhead = 24;
 constexpr size_t kItemAhead = 12;
 constexpr size_t kCacheLine = 64;
@@ -47,7 +47,7 @@ void DueRun::Remove(DelayPointer entry) {
   }
 }
 
-// Goes on to the next entry that was not removed.
+// Moves next_ to the next entry that was not removed.
 void DueRun::Advance() {
   for (; next_ < slots_.size(); ++next_) {
     if (next_ == sorted_) {
@@ -65,7 +65,7 @@ void DueRun::Advance() {
   sorted_ = 0;
 }
 
-// Halves what stands before the nearest bound until it is a piece, and sorts that.
+// Partitions the slots before the nearest bound until kPiece or fewer are left, and sorts those.
 void DueRun::SortPiece() {
   while (bounds_.back() - next_ > kPiece) {
     const size_t middle = next_ + (bounds_.back() - next_) / 2;

@@ -1,13 +1,15 @@
-// DueRun: delayed entries that are due, all at once, to be taken in order. Part of a DelayHeap.
+// DueRun: delays that became due all at once, in the order of due time and key. Part of a
+// DelayHeap.
 //
 //   run.Fill(std::move(slots));
 //   while (!run.empty()) Use(run.front().entry);   // … which removes it
 //
-// Why: when very many are due, taking them out of a heap one by one costs more cache misses than anything else.
-// They are sorted instead; piece by piece, so that no call under the queue's lock sorts them all.
-// And since the next ones are known, they are brought into the cache before they are needed.
+// Why: when very many delays are due, the greatest cost is the cache misses of removing them from a
+// heap one by one. So they are sorted instead, piece by piece, as a call under the queue's lock
+// must not sort them all. And since the next entries are known, they are prefetched.
 //
-// Thread-compatible. An entry that is removed out of turn stays in memory until its turn comes.
+// Thread-compatible. The memory of an entry that is removed before it is the first stays allocated
+// until it would have been the first.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +23,7 @@ struct DelaySlot {
   int64_t due_us;  // entry->due_us
   DelayEntry* entry;
 
-  // By due time, then by key. An entry that was removed has no key.
+  // By due time, then by key. A removed entry counts as one with an empty key.
   static bool Before(const DelaySlot& a, const DelaySlot& b) {
     return a.due_us != b.due_us ? a.due_us < b.due_us : KeyOf(a) < KeyOf(b);
   }
@@ -43,9 +45,9 @@ class DueRun {
   size_t size() const { return slots_.size() - next_ - removed_; }
   const DelaySlot& front() const { return slots_[next_]; }  // REQUIRES: not empty.
 
-  // REQUIRES: empty; some slots. O(their number).
+  // O(slots). REQUIRES: the run is empty, `slots` is not.
   void Fill(std::vector<DelaySlot> slots);
-  // Amortised O(log n). REQUIRES: it is in the run.
+  // Amortised O(log n). REQUIRES: the entry is in the run.
   void Remove(DelayPointer entry);
 
  private:
@@ -54,11 +56,11 @@ class DueRun {
   void PrefetchAhead() const;
 
   std::vector<DelaySlot> slots_;
-  size_t next_ = 0;    // The first that was not taken; not a removed one.
-  size_t sorted_ = 0;  // Up to here they are in order. next_ < sorted_ unless empty.
-  // Descending: what stands before one of these places comes before what stands from there on.
+  size_t next_ = 0;    // The first slot that is left; its entry is not a removed one.
+  size_t sorted_ = 0;  // The slots before this index are sorted. next_ < sorted_ unless empty.
+  // Indexes, descending. Every slot before a bound is ordered before every slot from it on.
   std::vector<size_t> bounds_;
-  size_t removed_ = 0;  // Behind next_: removed, and ours. They have no item.
+  size_t removed_ = 0;  // Removed entries after next_. The run owns them; their item is null.
 };
 
 }  // namespace wq

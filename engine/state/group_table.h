@@ -1,4 +1,4 @@
-// GroupTable: the groups of one queue's keys, each stored once. Thread-compatible.
+// GroupTable: the groups of one queue's keys; each name is stored once. Thread-compatible.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,16 @@ namespace wq {
 
 class GroupTable {
  public:
-  // Gives the item the group of this name, and takes away the one that it had. An empty name: none.
+  // Replaces the item's group by the one of this name. An empty name: none.
   void Assign(Item* item, std::string_view name);
 
  private:
-  absl::flat_hash_map<std::string_view, std::unique_ptr<Group>> groups_;  // By their own name.
+  absl::flat_hash_map<std::string_view, std::unique_ptr<Group>>
+      groups_;  // The names are views of Group::name.
 };
 
-// Which of `shards` a group, or the key of no group, belongs to: xxh3 of its bytes, modulo `shards`.
-// The assignment is part of what users see, and does not change. REQUIRES: shards > 0.
+// The shard of a group, or of a key without one: xxh3 of its bytes, modulo `shards`. The assignment
+// is visible to users, and does not change. REQUIRES: shards > 0.
 uint16_t ShardOf(std::string_view group_or_key, uint32_t shards);
 
 }  // namespace wq

@@ -1,7 +1,7 @@
-// Item: one key of a queue and all that is known of it, in one allocation that ends in the key's
-// bytes.
+// Item: one key of a queue and everything the queue knows of it, in one allocation that ends in the
+// key's bytes.
 //
-// Owned by an ItemTable. Thread-compatible: lives under its queue's lock.
+// Owned by an ItemTable. Thread-compatible: guarded by its queue's lock.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,20 @@ namespace wq {
 
 struct Item;
 
-// Where the key stands in the table of queue.h.
+// The row of the key in the table of wq/queue.h.
 enum class KeyState : uint8_t {
-  kClean,            // Needs no work. Known only for its delay or its failures.
+  kClean,            // Needs no work. The item has a delay or failures only.
   kQueued,           // Dirty, in the order.
   kProcessing,       // Held by a worker.
   kProcessingDirty,  // Held by a worker and added again; not in the order.
 };
 
-// A delayed entry. On disk as long as it exists.
+// The delay of a key. Its record is on disk exactly while it exists.
 struct DelayEntry {
-  Item* item = nullptr;     // The one that points here.
-  int64_t due_us = 0;       // Steady time; what the heap is ordered by.
-  int64_t ready_at_us = 0;  // Wall time; the key of the record on disk.
-  int64_t delay_us = 0;     // As asked for.
+  Item* item = nullptr;     // The item that points here.
+  int64_t due_us = 0;       // Steady time; the heap is ordered by it.
+  int64_t ready_at_us = 0;  // Wall time; part of the key of the record on disk.
+  int64_t delay_us = 0;     // As requested.
   int64_t added_at_us = 0;  // Wall time.
   Lane lane = kFastLane;    // Where the key goes when it is due.
   size_t heap_index = 0;    // Its place in the DelayHeap.
@@ -39,22 +39,23 @@ struct DelayEntry {
 };
 using DelayPointer = Slabs<DelayEntry>::Pointer;
 
-// The failures since the last Forget, in family failures or, of a quarantined key, in quarantine. On disk
-// as long as it exists; count >= 1 unless quarantined.
+// The failures of a key since its last Forget. Its record is on disk exactly while it exists: in
+// the column family quarantine if the key is quarantined, otherwise in failures. count >= 1 unless
+// quarantined.
 struct FailureEntry {
   bool quarantined = false;
-  Lane lane = kFastLane;          // Quarantined: where the key goes when it is released.
-  int64_t quarantined_at_us = 0;  // Quarantined: wall time.
+  Lane lane = kFastLane;          // If quarantined: the lane after Release.
+  int64_t quarantined_at_us = 0;  // If quarantined: wall time.
   uint64_t count = 0;
   int64_t first_at_us = 0;
   int64_t last_at_us = 0;
   std::string last_error;
 };
 
-// The keys of one group share it. Owned by a GroupTable while `items` is not 0.
+// Shared by the keys of one group. Owned by a GroupTable, while `items` is not 0.
 struct Group {
   std::string name;
-  size_t items = 0;  // That point here.
+  size_t items = 0;  // How many items point here.
 };
 
 struct Item {
@@ -62,10 +63,10 @@ struct Item {
   Item* prev = nullptr;
   Item* next = nullptr;
 
-  // While dirty or processing: exactly what the record on disk says (lane too). Items of one lane
-  // are queued in the order of their sequences.
+  // While the key is dirty or processing: sequence and lane are those of its record on disk. Items
+  // of one lane are queued in the order of their sequences.
   uint64_t sequence = 0;
-  int64_t added_at_us = 0;  // Newer than on disk while kProcessingDirty.
+  int64_t added_at_us = 0;  // Wall time. Newer than on disk while kProcessingDirty.
   Position position = 0;    // Of that record.
 
   DelayPointer delay;
@@ -75,12 +76,13 @@ struct Item {
   Group* group = nullptr;
 
   Lane lane = kFastLane;
-  uint32_t hash = 0;  // Of the key; the table's.
+  uint32_t hash = 0;  // Of the key, by ItemTable.
   uint32_t key_bytes : 24 = 0;
   KeyState state = KeyState::kClean;
-  uint16_t shard = 0;  // Follows from the group, or the key.
+  uint16_t shard = 0;  // A function of the group, or of the key if it has none.
 
-  // The key begins here and goes on behind the Item: there may be millions of them, and no gap is wasted.
+  // The first bytes of the key, which continues after the Item. There may be millions of items, so
+  // no padding is wasted.
   char key_begin[2] = {};
 
   static constexpr uint32_t kKeyBytesMask = (1U << 24) - 1;
@@ -96,19 +98,19 @@ struct Item {
     return state == KeyState::kProcessing || state == KeyState::kProcessingDirty;
   }
   bool quarantined() const { return failures != nullptr && failures->quarantined; }
-  // The queue knows more of the key than its failures; as long as that is so, it keeps its group.
+  // Dirty, processing, delayed or quarantined. The key keeps its group while this is true.
   bool known() const { return state != KeyState::kClean || delay != nullptr || quarantined(); }
-  // The lane that the key has already, whatever it is known for.
+  // The lane for an Add that names none: the present lane of the key.
   Lane present_lane() const {
     if (state != KeyState::kClean) {
       return lane;
     }
     return delay != nullptr ? delay->lane : kFastLane;
   }
-  // Nothing is known of the key any more: the table drops it.
+  // Nothing is left to know: the table erases the item.
   bool idle() const { return state == KeyState::kClean && delay == nullptr && failures == nullptr; }
 };
 
-static_assert(sizeof(Item) == 8 * sizeof(void*) + 16);  // No gap before key_begin or behind it.
+static_assert(sizeof(Item) == 8 * sizeof(void*) + 16);  // No padding around key_begin.
 
 }  // namespace wq

@@ -13,7 +13,7 @@ constexpr size_t kStepBytes = 8;
 constexpr size_t kPools = 24;  // Keys of up to 186 bytes.
 static_assert(sizeof(Item) % kStepBytes == 0 && alignof(Item) <= kStepBytes);
 
-// Which pool an item of this key is of; kPools or more: none.
+// The index of the pool for a key of this length; kPools or more: none, the item is malloc's.
 size_t PoolOf(size_t key_bytes) {
   const size_t bytes = std::max(sizeof(Item), kKeyOffset + key_bytes);
   return (bytes - sizeof(Item) + kStepBytes - 1) / kStepBytes;
@@ -47,12 +47,12 @@ void ItemMemory::Free(Item* item) {
   }
 }
 
-void ItemMemory::Leave(Item* item) {
+void ItemMemory::FreeWithPool(Item* item) {
   const bool pooled = PoolOf(item->key_bytes) < kPools;
-  Slabs<DelayEntry>::Leave(std::move(item->delay));
+  Slabs<DelayEntry>::FreeWithPool(std::move(item->delay));
   item->~Item();
   if (pooled) {
-    SlabPool::Leave(item);
+    SlabPool::FreeWithPool(item);
   } else {
     ::operator delete(item);
   }

@@ -1,12 +1,12 @@
-// ItemMemory: where the items of one table lie: in slabs, by their size.
+// ItemMemory: allocates the items of one table, from slabs by their size.
 //
 //   Item* item = memory.Make("default/pod-1", hash);
 //   memory.Free(item);
 //
-// An item is as long as its key, so there is a pool for each size that keys usually lead to. The few items of
-// very long keys are malloc's. Why slabs: a new item costs a tenth of malloc's instructions, one that goes away in
-// another thread than it was made in waits for no lock of malloc's, and a table of millions is let go of
-// block by block.
+// The size of an item depends on the length of its key, so each common size has a pool. Items of
+// very long keys are rare and are malloc's. Why slabs: making an item costs a tenth of malloc's
+// instructions, freeing it in another thread than the one that made it takes no lock of malloc's,
+// and a table of millions of items is freed block by block.
 //
 // Thread-compatible.
 #pragma once
@@ -29,11 +29,12 @@ class ItemMemory {
 
   Item* Make(std::string_view key, uint32_t hash);
   static void Free(Item* item);
-  // Ends the item, but leaves its memory to the end of this object. Its delay is left to the end of its Slabs.
-  static void Leave(Item* item);
+  // Destroys the item, but its memory is freed with this object, and that of its delay with its
+  // Slabs.
+  static void FreeWithPool(Item* item);
 
  private:
-  std::deque<SlabPool> pools_;  // By size: sizeof(Item), and 8 bytes more each.
+  std::deque<SlabPool> pools_;  // By size: sizeof(Item), then 8 bytes more each.
 };
 
 }  // namespace wq

@@ -18,12 +18,12 @@ namespace wq {
 namespace {
 
 constexpr size_t kLeastPlaces = 16;
-constexpr size_t kSmallTable = 4096;  // Not worth a look.
+constexpr size_t kSmallTable = 4096;  // Tables of this size and below do not shrink.
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kAhead = 16;  // Items to be brought into the cache before they are needed.
+constexpr size_t kAhead = 16;  // How many places ahead items are loaded into the cache.
 
-// What stands above the pointer: the lowest bits of the hash (its home is the uppermost), and the
-// distance from home below them. kFar stands for itself and more.
+// The 16 bits above the pointer: the lowest bits of the hash (the uppermost ones are the home
+// place), and below them the distance from home. kFar means kFar or more.
 constexpr int kDistanceBits = 6;
 constexpr uint64_t kFar = (1U << kDistanceBits) - 1;
 constexpr uint64_t kTagBits = 16 - kDistanceBits;
@@ -33,21 +33,21 @@ uint64_t Mark(uint32_t hash, size_t distance) {
   return tag << kDistanceBits | std::min<uint64_t>(distance, kFar);
 }
 
-// Zeros. A large table is asked for in huge pages: its places are touched in no order.
+// All places are empty. A large table asks for huge pages, as its places are accessed at random.
 uint64_t* NewPlaces(size_t count) {
   const size_t bytes = count * sizeof(uint64_t);
   void* memory = nullptr;
   if (bytes >= 2 * kHugePage) {
     memory = std::aligned_alloc(kHugePage, bytes);
     if (memory != nullptr) {
-      madvise(memory, bytes, MADV_HUGEPAGE);  // If it is refused, it is only slower.
+      madvise(memory, bytes, MADV_HUGEPAGE);  // Without huge pages it is only slower.
       std::memset(memory, 0, bytes);
     }
   } else {
     memory = std::calloc(count, sizeof(uint64_t));
   }
   if (memory == nullptr) {
-    throw std::bad_alloc();  // As every other allocation here does.
+    throw std::bad_alloc();  // As operator new does.
   }
   return static_cast<uint64_t*>(memory);
 }
@@ -66,7 +66,7 @@ ItemTable::~ItemTable() {
       PrefetchAt(at + kAhead);
     }
     if (places_[at] != 0) {
-      ItemMemory::Leave(ItemAt(places_[at]));
+      ItemMemory::FreeWithPool(ItemAt(places_[at]));
     }
   }
   std::free(places_);
@@ -117,13 +117,13 @@ void ItemTable::Settle(Item* item, size_t at, size_t distance) {
   places_[at] = Mark(item->hash, distance) << kPointerBits | pointer;
 }
 
-// How far the item at a taken place is from home.
+// The distance of the item at a used place from its home.
 size_t ItemTable::DistanceAt(size_t at) const {
   const uint64_t distance = places_[at] >> kPointerBits & kFar;
   return distance < kFar ? distance : (at - Home(ItemAt(places_[at])->hash)) & mask_;
 }
 
-// REQUIRES: it is in the table.
+// REQUIRES: the item is in the table.
 size_t ItemTable::PlaceOf(const Item& item) const {
   size_t at = Home(item.hash);
   while (ItemAt(places_[at]) != &item) {
@@ -134,7 +134,7 @@ size_t ItemTable::PlaceOf(const Item& item) const {
 }
 
 void ItemTable::Erase(Item* item) {
-  // Those behind it that it kept from home move up: no place stays marked as left.
+  // The following items that are not at home move up, so no tombstone is needed.
   size_t hole = PlaceOf(*item);
   for (size_t next = (hole + 1) & mask_; places_[next] != 0; next = (next + 1) & mask_) {
     const size_t gap = (next - hole) & mask_;

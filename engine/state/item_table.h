@@ -1,14 +1,15 @@
-// ItemTable: the items of one queue by key. Owns them.
+// ItemTable: the hash table that owns the items of one queue and finds them by key.
 //
 //   Item* item = table.FindOrInsert("default/pod-1");
 //
-// Open addressing, a word of eight bytes for each place: the item's pointer and, in the sixteen bits above
-// it, ten bits of its hash and how far it is from home. A look-up is one cache miss in the table and one
-// for the item; taking an item out touches no other one. Why own code: a queue of millions of keys
-// spends most of its time in these misses (docs/performance.md), and the containers that there are have
-// one more, and look at every item anew when they grow.
+// Open addressing with linear probing. A place is one word of eight bytes: the item's pointer in 48
+// bits, and above it ten bits of the key's hash and six for the distance from the item's home
+// place. A look-up costs one cache miss in the table and one for the item; erasing an item reads no
+// other item. Why not a library's table: a queue of millions of keys spends most of its time in
+// these misses (docs/performance.md), and the available containers have one more miss, and read
+// every item when they grow.
 //
-// Thread-compatible, but for Prefetch.
+// Thread-compatible; Prefetch is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -28,21 +29,22 @@ class ItemTable {
   ItemTable(const ItemTable&) = delete;
   ItemTable& operator=(const ItemTable&) = delete;
 
-  Item* Find(std::string_view key) const;  // nullptr if there is none.
+  Item* Find(std::string_view key) const;  // nullptr: the key has no item.
   Item* FindOrInsert(std::string_view key);
-  // Frees it, and the table's memory when most of it stands empty: a queue that was long once does not
-  // stay large. Amortised O(1).
+  // Frees the item, and shrinks the table when most places are empty, so that a queue that was long
+  // once does not stay large. Amortised O(1).
   void Erase(Item* item);
 
-  // Begins to bring a look-up of the key, or the item, into the cache. Any thread may call it at any time.
+  // Begins to load the place of the key, or of the item, into the cache. Any thread may call it at
+  // any time, without a lock.
   void Prefetch(std::string_view key) const { PrefetchPlace(Hash(key)); }
   void Prefetch(const Item& item) const { PrefetchPlace(item.hash); }
 
-  // The same for the item at the key's home, once that is in the cache. Not any thread.
+  // The same for the item at the key's home place, which should be in the cache. Not thread-safe.
   void PrefetchItem(std::string_view key) const { PrefetchAt(Home(Hash(key))); }
 
-  size_t capacity() const { return mask_ + 1; }  // Places, taken or not.
-  // In no order.
+  size_t capacity() const { return mask_ + 1; }  // Places, used or empty.
+  // Calls visit(item) for all, in no order.
   template <typename Visit>
   void ForEach(const Visit& visit) const {
     for (size_t at = 0; at <= mask_; ++at) {
@@ -53,12 +55,12 @@ class ItemTable {
   }
 
  private:
-  using Place = uint64_t;  // 0 if nothing is there.
+  using Place = uint64_t;  // 0: empty.
   static constexpr int kPointerBits = 48;
 
   static uint32_t Hash(std::string_view key);
   static Item* ItemAt(Place place) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the hash beside it is what makes a miss cheap.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the hash bits beside it save cache misses.
     return reinterpret_cast<Item*>(place & ((Place{1} << kPointerBits) - 1));
   }
   size_t Home(uint32_t hash) const { return static_cast<size_t>(uint64_t{hash} >> shift_); }
@@ -66,22 +68,23 @@ class ItemTable {
   size_t PlaceOf(const Item& item) const;
   void Settle(Item* item, size_t at, size_t distance);
   void Resize(size_t capacity);
-  // Begins to bring the item at a place into the cache. (To look for an address that is none costs more.)
+  // (Prefetching an address that is not mapped is slow, so an empty place is skipped.)
   void PrefetchAt(size_t at) const {
     if (places_[at] != 0) {
       __builtin_prefetch(ItemAt(places_[at]), 1);
     }
   }
   void PrefetchPlace(uint32_t hash) const {
-    // Whatever the two are, of whichever moment: an address that is no longer one does no harm.
+    // The two may be of different tables during a Resize: a prefetch of a wrong address is
+    // harmless.
     const Place* places = places_seen_.load(std::memory_order_relaxed);
     __builtin_prefetch(places + (uint64_t{hash} >> shift_seen_.load(std::memory_order_relaxed)));
   }
 
   ItemMemory memory_;
-  Place* places_ = nullptr;  // mask_ + 1 of them; a quarter, at least, is empty.
+  Place* places_ = nullptr;  // mask_ + 1 places; at least a quarter is empty.
   size_t mask_ = 0;          // A power of two, less one.
-  uint32_t shift_ = 32;      // An item's home is the uppermost bits of its hash.
+  uint32_t shift_ = 32;      // The home place is hash >> shift_.
   size_t size_ = 0;
 
   // Copies for Prefetch.

@@ -23,7 +23,7 @@ ItemExponentialFailure::ItemExponentialFailure(microseconds base, microseconds m
 
 microseconds ItemExponentialFailure::When(std::string_view /*key*/, uint64_t failures,
                                           Time /*now*/) {
-  // base * 2^failures reaches max once base > max / 2^failures; a shift of 63 empties any max.
+  // base * 2^failures is above max if base > max >> failures. A shift of 63 makes any max 0.
   const auto shift = static_cast<int>(std::min<uint64_t>(failures, 63));
   if (base_.count() > (max_.count() >> shift)) {
     return max_;
@@ -37,7 +37,7 @@ ItemFastSlow::ItemFastSlow(microseconds fast, microseconds slow, uint64_t max_fa
     : fast_(AtLeastZero(fast)), slow_(AtLeastZero(slow)), max_fast_attempts_(max_fast_attempts) {}
 
 microseconds ItemFastSlow::When(std::string_view /*key*/, uint64_t failures, Time /*now*/) {
-  return failures < max_fast_attempts_ ? fast_ : slow_;  // This one is number failures + 1.
+  return failures < max_fast_attempts_ ? fast_ : slow_;  // This failure is number failures + 1.
 }
 
 // --- Bucket ---
@@ -67,7 +67,7 @@ microseconds Bucket::When(std::string_view /*key*/, uint64_t /*failures*/, Time 
   return microseconds(static_cast<int64_t>(std::min(wait_us, kLongest)));
 }
 
-// "<micro-tokens> <wall time>": what was left, and when.
+// "<micro-tokens> <wall time>": the tokens that were left at that time.
 std::string Bucket::SaveState(Time now) const {
   const std::lock_guard lock(mu_);
   const double micro_tokens = std::max(TokensAt(now.steady_us) * 1e6, -1e18);
@@ -88,7 +88,7 @@ void Bucket::RestoreState(std::string_view state, Time now) {
     return;
   }
   const std::lock_guard lock(mu_);
-  // The bucket went on filling while the process was down; a clock set back gives nothing.
+  // The bucket also filled while the process was down. A clock that was set back adds nothing.
   const double away_us = static_cast<double>(now.wall_us) - static_cast<double>(wall_us);
   tokens_ = std::min(
       burst_, static_cast<double>(micro_tokens) / 1e6 + rate_ * std::max(away_us, 0.0) / 1e6);
@@ -118,7 +118,7 @@ void MaxOf::Forget(std::string_view key) {
   }
 }
 
-// Each state with its length in front: "<bytes>:<state>".
+// The states of all limiters, each as "<bytes>:<state>".
 std::string MaxOf::SaveState(Time now) const {
   std::string all;
   bool any = false;

@@ -23,7 +23,7 @@ const char* CheckOrder(const QueueOptions& options) {
 }
 
 std::unique_ptr<OrderPolicy> MakeOrder(const QueueOptions& options) {
-  WQ_CHECK(CheckOrder(options) == nullptr, "an order that was not checked");
+  WQ_CHECK(CheckOrder(options) == nullptr, "the order options were not checked");
   if (options.order == Order::kFair) {
     return std::make_unique<FairOrder>();
   }
@@ -74,7 +74,7 @@ bool LaneOrder::HasLane(Lane lane) const { return any_lane_ || lanes_.contains(l
 
 void LaneOrder::Push(Item* item) {
   const auto lane = any_lane_ ? lanes_.try_emplace(item->lane).first : lanes_.find(item->lane);
-  WQ_CHECK(lane != lanes_.end(), "a lane that the order does not have");
+  WQ_CHECK(lane != lanes_.end(), "Push to a lane that the order does not have");
   lane->second.PushBack(item);
   ++len_;
 }
@@ -87,14 +87,14 @@ void LaneOrder::Take(Lanes::iterator lane, Item* item) {
   }
 }
 
-// The lane to serve; end() if nothing is held.
+// The lane to serve next; end() if all are empty.
 LaneOrder::Lanes::iterator LaneOrder::NextLane() {
   const auto holds_items = [](const auto& lane) { return !lane.second.empty(); };
   const auto highest = std::find_if(lanes_.begin(), lanes_.end(), holds_items);
   if (starvation_bound_ == 0 || highest == lanes_.end()) {
     return highest;
   }
-  // Of the lower lanes, the one whose first item waits longest.
+  // The lower lane whose first item was queued first.
   auto oldest = lanes_.end();
   for (auto lane = std::next(highest); lane != lanes_.end(); ++lane) {
     if (holds_items(*lane) && (oldest == lanes_.end() ||
@@ -123,14 +123,14 @@ Item* LaneOrder::Pop() {
   while (WQ_MUTANT(last_in_first_out) && item->next != nullptr) {
     item = item->next;
   }
-  __builtin_prefetch(item->next);  // The next to be handed out, most likely.
+  __builtin_prefetch(item->next);  // Most likely the next to be handed out.
   Take(lane, item);
   return item;
 }
 
 void LaneOrder::Remove(Item* item) {
   const auto lane = lanes_.find(item->lane);
-  WQ_CHECK(lane != lanes_.end(), "an item in a lane that the order does not have");
+  WQ_CHECK(lane != lanes_.end(), "Remove from a lane that the order does not have");
   Take(lane, item);
 }
 
@@ -218,7 +218,7 @@ Item* FairOrder::Pop() {
 
 void FairOrder::Remove(Item* item) {
   const auto it = turns_.find(item->group);
-  WQ_CHECK(it != turns_.end(), "an item of a group that holds none");
+  WQ_CHECK(it != turns_.end(), "Remove from a group without items");
   Take(&it->second, item);
 }
 

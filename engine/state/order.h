@@ -1,7 +1,7 @@
-// OrderPolicy: in which order a queue hands out. The items that it holds are the queued ones.
+// OrderPolicy: the order in which a queue hands out its keys. It holds the queued items.
 //
-// Thread-compatible: lives under its queue's lock. Push, Pop, Touch and Remove cost the same however many
-// items are held (they may grow with the number of lanes).
+// Push, Pop, Touch and Remove are O(1) in the number of items (not in that of lanes).
+// Thread-compatible: guarded by its queue's lock.
 #pragma once
 
 #include <cstddef>
@@ -20,31 +20,31 @@ class OrderPolicy {
   virtual ~OrderPolicy() = default;
 
   virtual bool HasLane(Lane lane) const = 0;
-  // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane), and it is not held.
+  // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane); the item is not held.
   virtual void Push(Item* item) = 0;
-  // Takes out the item to hand out next; nullptr if there is none.
+  // Removes and returns the item to hand out next; nullptr: nothing is held.
   virtual Item* Pop() = 0;
-  // Takes out this one. REQUIRES: it is held.
+  // REQUIRES: the item is held.
   virtual void Remove(Item* item) = 0;
-  // A held item was added again, to `lane`. Moves it to the back of that lane and sets item->lane if
-  // the policy says so; returns whether it did. REQUIRES: HasLane(lane).
+  // For a held item that was added again, to `lane`: if the policy says so, moves it to the back of
+  // that lane, sets item->lane and returns true. REQUIRES: HasLane(lane).
   virtual bool Touch(Item* item, Lane lane) = 0;
   virtual size_t Len() const = 0;
-  // Calls visit for each lane that holds an item, highest first.
+  // Calls visit(lane, items) for each lane that is not empty, highest first.
   virtual void ForEachLane(const std::function<void(Lane, size_t)>& visit) const = 0;
-  // Calls visit for the first item of each lane, or group, that holds one.
+  // Calls visit for the first item of each lane, or of each group.
   virtual void ForEachFront(const std::function<void(const Item&)>& visit) const = 0;
-  // Calls visit for the items in the order of Pop, until it returns false.
+  // Calls visit for the items in the order of Pop, until visit returns false.
   virtual void ForEach(const std::function<bool(const Item&)>& visit) const = 0;
 };
 
-// REQUIRES: the options were checked; see CheckOrder.
+// REQUIRES: CheckOrder(options) is nullptr.
 std::unique_ptr<OrderPolicy> MakeOrder(const QueueOptions& options);
 
-// What is wrong with the options that concern the order; nullptr if nothing is.
+// The error in the options for the order; nullptr: they are valid.
 const char* CheckOrder(const QueueOptions& options);
 
-// A doubly linked list through Item::prev and next. Owns nothing.
+// A doubly linked list through Item::prev and next. The items are borrowed.
 class ItemList {
  public:
   bool empty() const { return front_ == nullptr; }
@@ -59,13 +59,13 @@ class ItemList {
   size_t size_ = 0;
 };
 
-// Lanes: the highest that holds an item is served, each first in, first out. With one lane it is a
-// plain FIFO, with every integer a lane it is a priority queue.
+// Serves the highest lane that is not empty; each lane is first in, first out. With one lane this
+// is a plain FIFO, with every integer a lane it is a priority queue.
 class LaneOrder final : public OrderPolicy {
  public:
   struct Config {
-    std::vector<Lane> lanes = {};  // The lanes that there are.
-    bool any_lane = false;         // Every lane; `lanes` does not count.
+    std::vector<Lane> lanes = {};
+    bool any_lane = false;  // Every integer is a lane; `lanes` is ignored.
     ReAdd re_add = ReAdd::kSetsLane;
     uint32_t starvation_bound = 0;
   };
@@ -89,12 +89,12 @@ class LaneOrder final : public OrderPolicy {
   const bool any_lane_;
   const ReAdd re_add_;
   const uint32_t starvation_bound_;
-  Lanes lanes_;          // Highest first. Of any_lane_, those that hold an item; else all.
-  size_t len_ = 0;       // Items in all of them.
-  uint32_t passed_ = 0;  // Hand-outs in a row that passed by a lower lane with items.
+  Lanes lanes_;          // Highest first. If any_lane_, those with items only.
+  size_t len_ = 0;       // Items in all lanes.
+  uint32_t passed_ = 0;  // Hand-outs in a row during which a lower lane had items.
 };
 
-// Round robin over the groups that hold an item; first in, first out within a group.
+// Round robin over the groups that have items; first in, first out within a group.
 class FairOrder final : public OrderPolicy {
  public:
   bool HasLane(Lane lane) const override { return lane == kFastLane; }
@@ -108,7 +108,7 @@ class FairOrder final : public OrderPolicy {
   void ForEach(const std::function<bool(const Item&)>& visit) const override;
 
  private:
-  // A group that holds an item. The ring is a list: its front is served, then goes to the back.
+  // A group that has items. The groups form a list: the front is served, then moves to the back.
   struct Turn {
     ItemList items;
     Turn* prev = nullptr;
@@ -118,7 +118,7 @@ class FairOrder final : public OrderPolicy {
   void Unlink(Turn* turn);
   void Take(Turn* turn, Item* item);
 
-  std::unordered_map<const Group*, Turn> turns_;  // By group; nullptr is the empty one.
+  std::unordered_map<const Group*, Turn> turns_;  // nullptr: the keys without a group.
   Turn* front_ = nullptr;
   Turn* back_ = nullptr;
   size_t len_ = 0;  // Items of all groups.

@@ -1,23 +1,15 @@
+// The part of QueueState that is the table of wq/queue.h: the transitions between clean, queued and
+// processing. Also groups and cursors.
+
 #include "engine/state/queue_state.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/check.h"
 #include "base/mutant.h"
 
 namespace wq {
-namespace {
-
-// `by_us` after `us`; a wall clock may say anything, so at most the end of time. REQUIRES: by_us >= 0.
-int64_t Later(int64_t us, int64_t by_us) {
-  int64_t later_us = 0;
-  return __builtin_add_overflow(us, by_us, &later_us) ? std::numeric_limits<int64_t>::max()
-                                                      : later_us;
-}
-
-}  // namespace
 
 QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
                        storage::MutationBatch* batch)
@@ -53,7 +45,7 @@ QueueState::Added QueueState::Add(std::string_view key, const Wanted& wanted, in
   return MarkDirty(item, lane, wall_us);
 }
 
-// The column "Add" of the table in queue.h.
+// The column "Add" of the table in wq/queue.h.
 QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) {
   switch (item->state) {
     case KeyState::kClean:
@@ -64,7 +56,7 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) 
       row_change_.is_new = true;  // A clean key has no record.
       return {AddOutcome::kAdded, 0};
     case KeyState::kProcessing:
-      // The record of the key that is processing stands for this Add too: a crash makes it dirty.
+      // No mutation: the record of the processing key makes it dirty after a crash.
       ++adds_;
       item->state = KeyState::kProcessingDirty;
       item->added_at_us = wall_us;
@@ -96,7 +88,7 @@ void QueueState::Unqueue(Item* item) {
   ErasePending(*item, item->lane, item->sequence);
 }
 
-// A dirty key was added again, to `lane`.
+// Add of a dirty key, to `lane`.
 void QueueState::Touch(Item* item, Lane lane) {
   const Lane old_lane = item->lane;
   const uint64_t old_sequence = item->sequence;
@@ -106,7 +98,7 @@ void QueueState::Touch(Item* item, Lane lane) {
     }
     item->sequence = NextSequence();
   } else if (lane != old_lane && (re_add_ == ReAdd::kSetsLane || lane > old_lane)) {
-    item->lane = lane;  // Remembered; its place in the lane comes with Done.
+    item->lane = lane;  // Done queues it there.
   } else {
     return;
   }
@@ -119,7 +111,7 @@ const Item* QueueState::Get(uint32_t shard) {
   }
   Item* item = orders_[shard]->Pop();
   if (item != nullptr) {
-    items_.Prefetch(*item);  // Done may follow soon.
+    items_.Prefetch(*item);  // For Done.
     if (WQ_MUTANT(drop_processing)) {
       ErasePending(*item, item->lane, item->sequence);
     }
@@ -140,7 +132,7 @@ bool QueueState::Done(std::string_view key) {
   ++dones_;
   busy_[item->shard] = false;
   if (sharded_ && OrderOf(*item).Len() > 0) {
-    ++readied_;  // The next key of the shard was only waiting for this one.
+    ++readied_;  // The next key of the shard may be handed out now.
   }
   if (item->state == KeyState::kProcessingDirty) {
     const uint64_t old_sequence = item->sequence;
@@ -162,7 +154,7 @@ bool QueueState::Remove(std::string_view key) {
     return false;
   }
   if (item->state == KeyState::kProcessingDirty) {
-    item->state = KeyState::kProcessing;  // On disk it looks the same.
+    item->state = KeyState::kProcessing;  // The record on disk is the same.
   } else {
     Unqueue(item);
     DropIfIdle(item);
@@ -170,116 +162,9 @@ bool QueueState::Remove(std::string_view key) {
   return true;
 }
 
-// --- Delays ---
-
-QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted,
-                                       Time now) {
-  if (delay_us <= 0) {
-    return Add(key, wanted, now.wall_us);
-  }
-  Item* item = items_.FindOrInsert(key);
-  if (item->quarantined()) {
-    if (quarantined_add_ == QuarantinedAdd::kHold) {
-      return {AddOutcome::kHeld, 0};
-    }
-    ReleaseItem(item);
-  }
-  return Delay(item, delay_us, wanted, now);
-}
-
-QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now) {
-  SettleGroup(item, wanted.group);
-  if (WQ_MUTANT(second_early)) {
-    delay_us = std::max<int64_t>(0, delay_us - 1'000'000);
-  }
-  const int64_t due_us = now.steady_us + delay_us;
-  DelayEntry* entry = item->delay.get();
-  // The earlier one wins.
-  if (entry != nullptr && (entry->due_us <= due_us) != WQ_MUTANT(latest_wins)) {
-    if (wanted.lane.has_value() && *wanted.lane != entry->lane) {
-      entry->lane = *wanted.lane;
-      PutDelayed(entry);
-    }
-    return {AddOutcome::kDeduplicated, entry->position};
-  }
-  const Lane lane = wanted.lane.value_or(item->present_lane());
-  if (entry != nullptr) {
-    DropDelay(item);
-  }
-  item->delay = delay_entries_.Make();
-  entry = item->delay.get();
-  entry->item = item;
-  entry->due_us = due_us;
-  entry->ready_at_us = Later(now.wall_us, delay_us);
-  entry->delay_us = delay_us;
-  entry->added_at_us = now.wall_us;
-  entry->lane = lane;
-  delays_.Push(entry);
-  PutDelayed(entry);
-  return {AddOutcome::kAdded, 0};
-}
-
-bool QueueState::CancelDelay(std::string_view key) {
-  Item* item = items_.Find(key);
-  if (item == nullptr || item->delay == nullptr) {
-    return false;
-  }
-  DropDelay(item);
-  DropIfIdle(item);
-  return true;
-}
-
-bool QueueState::EndDelay(std::string_view key, Time now) {
-  Item* item = items_.Find(key);
-  if (item == nullptr || item->delay == nullptr) {
-    return false;
-  }
-  Fire(item, now.wall_us);
-  return true;
-}
-
-size_t QueueState::FireDue(Time now, size_t limit) {
-  size_t fired = 0;
-  if (paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
-    Resume();
-    ++fired;
-  }
-  for (; fired < limit; ++fired) {
-    const DelayEntry* entry = delays_.Due(now.steady_us);
-    if (entry == nullptr) {
-      break;
-    }
-    Fire(entry->item, now.wall_us);
-  }
-  return fired;
-}
-
-void QueueState::Fire(Item* item, int64_t wall_us) {
-  const Lane lane = item->delay->lane;
-  DropDelay(item);
-  // A reminder may raise a key that was added meanwhile, but not put it behind where it is.
-  MarkDirty(item, item->state == KeyState::kClean ? lane : std::max(lane, item->lane), wall_us);
-}
-
-std::optional<int64_t> QueueState::NextDue() const {
-  std::optional<int64_t> due_us;
-  if (!delays_.empty()) {
-    due_us = delays_.NextDueUs();
-  }
-  if (paused_ && paused_until_us_ != 0) {
-    due_us = std::min(due_us.value_or(pause_due_us_), pause_due_us_);
-  }
-  return due_us;
-}
-
-void QueueState::DropDelay(Item* item) {
-  EraseDelayed(*item->delay);
-  delays_.Remove(std::move(item->delay));
-}
-
 // --- Groups ---
 
-// A key keeps its group as long as the queue knows it; a new one takes that of this call.
+// Sets the group of a key that has none yet: a known item keeps the group that it has.
 void QueueState::SettleGroup(Item* item, std::string_view name) {
   if (item->known()) {
     return;
@@ -300,85 +185,25 @@ void QueueState::DropIfIdle(Item* item) {
   }
 }
 
-// --- Pausing ---
+// --- Cursors ---
 
-void QueueState::Pause(std::optional<int64_t> duration_us, Time now) {
-  paused_ = true;
-  paused_until_us_ =
-      duration_us.has_value() ? std::max<int64_t>(1, Later(now.wall_us, *duration_us)) : 0;
-  pause_due_us_ = now.steady_us + duration_us.value_or(0);
-  PutState();
-}
-
-void QueueState::Resume() {
-  if (!paused_) {
-    return;
+void QueueState::SetCursor(std::string_view name, std::string_view value) {
+  cursors_.insert_or_assign(std::string(name), std::string(value));
+  if (batch_ != nullptr) {
+    storage::PutCursor(id_, {.name = name, .value = value}, batch_);
   }
-  paused_ = false;
-  paused_until_us_ = 0;
-  readied_ += queued_;
-  PutState();
 }
 
-// --- Readings ---
-
-bool QueueState::Knows(std::string_view key) const {
-  const Item* item = items_.Find(key);
-  return item != nullptr && item->known();
-}
-
-uint64_t QueueState::NumRequeues(std::string_view key) const {
-  const Item* item = items_.Find(key);
-  return item == nullptr || item->failures == nullptr ? 0 : item->failures->count;
-}
-
-bool QueueState::AddedAgain(std::string_view key) const {
-  const Item* item = items_.Find(key);
-  return item != nullptr && item->state == KeyState::kProcessingDirty;
-}
-
-bool QueueState::IsProcessing(std::string_view key) const {
-  const Item* item = items_.Find(key);
-  return item != nullptr && item->processing();
-}
-
-bool QueueState::IsQuarantined(std::string_view key) const {
-  const Item* item = items_.Find(key);
-  return item != nullptr && item->quarantined();
-}
-
-QueueCounts QueueState::Counts() const {
-  QueueCounts counts;
-  counts.queued = queued_;
-  counts.processing = processing_;
-  counts.delayed = delays_.size();
-  counts.failing = failing_;
-  counts.quarantined = quarantined_;
-  counts.paused = paused_;
-  counts.adds = adds_;
-  counts.dones = dones_;
-  counts.failures = failures_;
-  for (const auto& order : orders_) {
-    order->ForEachLane([&counts](Lane lane, size_t items) { counts.lanes[lane] += items; });
+bool QueueState::EraseCursor(std::string_view name) {
+  const auto it = cursors_.find(name);
+  if (it == cursors_.end()) {
+    return false;
   }
-  return counts;
-}
-
-std::optional<int64_t> QueueState::OldestAddedAtUs() const {
-  std::optional<int64_t> oldest_us;
-  for (const auto& order : orders_) {
-    order->ForEachFront([&oldest_us](const Item& item) {
-      oldest_us = std::min(oldest_us.value_or(item.added_at_us), item.added_at_us);
-    });
+  cursors_.erase(it);
+  if (batch_ != nullptr) {
+    storage::EraseCursor(id_, name, batch_);
   }
-  return oldest_us;
-}
-
-void QueueState::ForEachQueued(const std::function<bool(const Item&)>& visit) const {
-  bool go_on = true;
-  for (size_t i = 0; i < orders_.size() && go_on; ++i) {
-    orders_[i]->ForEach([&](const Item& item) { return go_on = visit(item); });
-  }
+  return true;
 }
 
 }  // namespace wq

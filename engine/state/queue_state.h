@@ -1,26 +1,32 @@
-// QueueState: all the state of one queue, and every transition of it. Pure: no thread, no I/O, no clock.
+// QueueState: the whole state of one queue, and every transition of it. Pure: no threads, no I/O,
+// no clock.
 //
 //   MutationBatch batch;
 //   QueueState state(1, {.order = Order::kTwoLanes}, &batch);
 //   state.Add("default/pod-1", {.lane = kSlowLane}, clock->WallUs());
-//   state.Stamp(journal->Append(batch, urgency, state.row_change()));  // what it changed: at position N
+//   state.Stamp(journal->Append(batch, urgency, state.row_change()));
 //
-// Why one class and not the field's three wrapped queues: "count a failure and delay the key" and
-// "leave delayed, become dirty" must each be one atomic step on disk.
+// Each transition appends its mutations to the batch. The caller appends the batch to the journal
+// and passes the position to Stamp before the next transition.
 //
-// Always:
+// Why one class, where client-go wraps a queue in a delaying queue in a rate-limiting queue: "count
+// a failure and delay the key" and "a delay ends, its key becomes dirty" must each be one atomic
+// step on disk.
+//
+// Invariants:
 //   - an item is in the order exactly when its state is kQueued;
-//   - it has a pending record (dirty or lanes) exactly when its state is not kClean, and that record
-//     has the item's lane and sequence; a delayed record exactly when it has a DelayEntry; a record
-//     in failures or quarantine exactly when it has a FailureEntry. So memory is the truth, and the
-//     disk its image;
-//   - sequences are handed out once and ascend; a lane's items are queued in their order;
+//   - it has a pending record (in dirty or lanes) exactly when its state is not kClean, with the
+//     item's lane and sequence; a delayed record exactly when it has a DelayEntry; a record in
+//     failures or quarantine exactly when it has a FailureEntry. So the disk is the image of
+//     memory;
+//   - sequences ascend and are never used twice; the items of a lane are queued in their order;
 //   - a quarantined item is neither dirty nor delayed;
-//   - of a shard at most one item is processing;
-//   - what a crash leaves of an item that was processing is its pending record, older than those that
-//     were queued behind it: rebuilt, it comes first.
+//   - at most one item of a shard is processing;
+//   - after a crash, an item that was processing is queued again before the items that were queued
+//     behind it in its lane: its pending record has the lower sequence.
 //
-// Thread-compatible: Queue calls it under its lock. Keys, lanes and delays were checked by then.
+// Thread-compatible: Queue calls it under its lock, with keys, lanes and delays that it has
+// checked.
 #pragma once
 
 #include <cstdint>
@@ -45,48 +51,52 @@ namespace wq {
 
 class QueueState {
  public:
-  // Of `options`, what concerns the state is copied; they were checked. Mutations go to `batch`, which
-  // is borrowed; nullptr keeps the queue in memory only.
+  // Copies what it needs of `options`. Mutations are appended to `batch`, which is borrowed;
+  // nullptr: the queue is in memory only. REQUIRES: the options are valid.
   QueueState(storage::QueueId id, const QueueOptions& options, storage::MutationBatch* batch);
   QueueState(const QueueState&) = delete;
   QueueState& operator=(const QueueState&) = delete;
 
-  // What the caller asks an adding transition for. An empty group: none.
+  // The options of an adding transition. No lane: the present lane of the key. An empty group:
+  // none.
   struct Wanted {
     std::optional<Lane> lane = std::nullopt;
     std::string_view group = {};
   };
-  // What an adding transition did. If it appended nothing to the batch, `position` is that of the
-  // record that stands for the call.
+  // The result of an adding transition. If it appended nothing to the batch, `position` is that of
+  // the record on which the durability of the call depends.
   struct Added {
     AddOutcome outcome = AddOutcome::kAdded;
     Position position = 0;
   };
   Added Add(std::string_view key, const Wanted& wanted, int64_t wall_us);
-  // Begins to bring what is known of the key into the cache. Any thread, at any time, under no lock.
+  // Begins to load the place of the key in the item table into the cache. Any thread may call it at
+  // any time, without a lock.
   void Prefetch(std::string_view key) const { items_.Prefetch(key); }
-  // The same for the item itself, of a key that Prefetch was called for a while ago. Not any thread.
+  // The same for the item, some time after Prefetch of the key. Not thread-safe.
   void PrefetchItem(std::string_view key) const { items_.PrefetchItem(key); }
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
   Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
 
-  // A failure: what the limiter answered, and what it wants to be kept.
+  // A failure, with the delay and the state of the limiter.
   struct Failure {
     int64_t delay_us = 0;
     std::string_view error = {};
     std::string_view limiter_state = {};
   };
-  // Counts the failure and delays the key, or quarantines it if that was one too many.
+  // Counts the failure and delays the key, or quarantines it if it failed more than max_requeues
+  // times.
   Added AddRateLimited(std::string_view key, const Failure& failure, const Wanted& wanted,
                        Time now);
-  // Nothing happens to the failures of a quarantined key: see Release.
+  // Does not change the failures of a quarantined key: see Release.
   void Forget(std::string_view key);
 
-  // Takes the next key of `shard` to processing; nullptr if none is queued, one of the shard's is
-  // processing, or the queue is paused. Without shards, `shard` is 0. Appends nothing.
+  // Hands out the next key of `shard`: it becomes processing. nullptr: no key of the shard is
+  // queued, one is processing, or the queue is paused. `shard` is 0 in a queue without shards.
+  // Appends nothing.
   const Item* Get(uint32_t shard);
 
-  // These return false, and change nothing, if the key is not as they need it.
+  // These need a key in the state on the right. Otherwise they return false and change nothing.
   bool Done(std::string_view key);                      // Processing.
   bool Remove(std::string_view key);                    // Dirty.
   bool CancelDelay(std::string_view key);               // Delayed.
@@ -97,27 +107,27 @@ class QueueState {
   void Quarantine(std::string_view key, std::string_view error, int64_t wall_us);
 
   void SetCursor(std::string_view name, std::string_view value);
-  bool EraseCursor(std::string_view name);  // False if there is none.
+  bool EraseCursor(std::string_view name);  // False: there is no such cursor.
   const std::map<std::string, std::string, std::less<>>& cursors() const { return cursors_; }
 
-  // Pauses, for `duration_us` if that is given.
+  // Until Resume, or for `duration_us` if it is set.
   void Pause(std::optional<int64_t> duration_us, Time now);
   void Resume();
   bool paused() const { return paused_; }
 
-  // Ends a pause whose time is over, and turns the delayed entries that are due at now.steady_us into
-  // Adds, in the order of their due times, at most `limit` of them. Returns how many.
+  // Ends the pause if it is due, and makes the keys dirty whose delays are due at now.steady_us, in
+  // the order of their due times. Returns how many it did, at most `limit`.
   size_t FireDue(Time now, size_t limit);
-  // Steady time at which FireDue has something to do next; nullopt for never.
+  // The steady time at which the next delay or the pause is due; nullopt: never.
   std::optional<int64_t> NextDue() const;
 
-  // What the mutations since the last Stamp do to their row, if they are one mutation.
+  // The change of the row since the last Stamp, if that was a single mutation.
   const RowChange& row_change() const { return row_change_; }
-  // Notes where in the store's stream the mutations since the last Stamp were appended.
+  // Sets the position at which the mutations since the last Stamp were appended to the journal.
   void Stamp(Position position);
 
   bool HasLane(Lane lane) const { return orders_.front()->HasLane(lane); }
-  // Whether the key's group is settled: it is dirty, processing, delayed or quarantined.
+  // Whether the key is dirty, processing, delayed or quarantined, and so has its group already.
   bool Knows(std::string_view key) const;
   uint64_t NumRequeues(std::string_view key) const;
   bool AddedAgain(std::string_view key) const;
@@ -125,23 +135,25 @@ class QueueState {
   bool IsQuarantined(std::string_view key) const;
   size_t Len() const { return queued_; }
   size_t processing() const { return processing_; }
-  // How often a queued key became ready to be handed out, so far.
+  // How often a key became ready to be handed out since the construction.
   uint64_t readied() const { return readied_; }
-  // How often a key became dirty, so far: the Adds that were not deduplicated, whoever made them.
+  // How often a key became dirty since then: Adds that were not deduplicated, and delays that
+  // ended.
   uint64_t adds() const { return adds_; }
   QueueCounts Counts() const;
-  // When the oldest of the first keys of the lanes or groups was added, wall time; nullopt if none
-  // is queued.
+  // When the oldest among the first keys of all lanes, or groups, was added, wall time. nullopt: no
+  // key is queued.
   std::optional<int64_t> OldestAddedAtUs() const;
   // The queued items in hand-out order, shard by shard, until `visit` returns false.
   void ForEachQueued(const std::function<bool(const Item&)>& visit) const;
   std::vector<QuarantinedKey> Quarantined() const;  // By key.
 
-  // Puts every record that should be on disk, each once, in no order.
+  // Appends a put of every record that should be on disk, each once, in no order.
   void AppendImage(storage::MutationBatch* batch) const;
 
-  // --- Recovery: the records of the store, in this order, before any transition. ---
-  // Each returns Corruption, naming the key, for what no sequence of transitions can leave.
+  // --- Recovery: called with the records of the store, in this order, before any transition ---
+  // Corruption, with the key in the message: no sequence of transitions can have left these
+  // records.
 
   void RestoreState(const storage::QueueStateRecord& record, Time now);
   Status RestoreQuarantine(const storage::QuarantineRecord& record);
@@ -150,14 +162,14 @@ class QueueState {
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
   Status RestoreFailures(const storage::FailureRecord& record);
   void RestoreCursor(const storage::CursorRecord& record);
-  // Ends the recovery. Keys of lanes that the order does not have (it may be another one than last
-  // time) go to the back of kFastLane; keys that were processing when they were quarantined are not
-  // pending any more; the number of shards is noted. Only these append mutations.
+  // Ends the recovery. Moves keys of lanes that the order does not have (it may be another order
+  // than at the last opening) to the back of kFastLane, and records the number of shards. These,
+  // and RestorePending of a key that was processing when it was quarantined, append mutations.
   void FinishRestore();
   std::string_view limiter_state() const { return limiter_state_; }
 
  private:
-  // Transitions of one item; `lane` is settled by now.
+  // Transitions of one item. `lane` is the lane that the item gets.
   Added MarkDirty(Item* item, Lane lane, int64_t wall_us);
   void Enqueue(Item* item, Lane lane);
   void Unqueue(Item* item);
@@ -174,7 +186,7 @@ class QueueState {
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   storage::QueueStateRecord StateRecord() const;
-  // Mutations. Nothing happens in a queue that is in memory only.
+  // Append mutations to batch_; without effect in a queue that is in memory only.
   void PutState();
   void PutPending(Item* item);
   void ErasePending(const Item& item, Lane lane, uint64_t sequence);
@@ -184,25 +196,24 @@ class QueueState {
   void PutFailures(const Item& item);
   void EraseFailures(const Item& item);
 
-  // The options that matter here.
   const storage::QueueId id_;
   const bool add_cancels_delay_;
   const bool sharded_;
   const ReAdd re_add_;
-  const uint64_t max_requeues_;  // 0: none.
+  const uint64_t max_requeues_;  // 0: no limit.
   const QuarantinedAdd quarantined_add_;
   storage::MutationBatch* const batch_;
 
-  GroupTable groups_;                // Before items_, which point to it.
-  Slabs<DelayEntry> delay_entries_;  // The same.
+  GroupTable groups_;                // Before items_, which point into it.
+  Slabs<DelayEntry> delay_entries_;  // Before items_, too.
   ItemTable items_;
   std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
-  std::vector<bool> busy_;  // By shard: one of its keys is processing. Only of a sharded queue.
+  std::vector<bool> busy_;  // By shard: one of its keys is processing. False without shards.
   DelayHeap delays_;        // The DelayEntry of every item that has one.
   size_t queued_ = 0;       // Items that are kQueued.
   size_t processing_ = 0;   // Items that are kProcessing or kProcessingDirty.
   size_t failing_ = 0;      // Items with a FailureEntry that is not quarantined.
-  size_t quarantined_ = 0;  // Items with one that is.
+  size_t quarantined_ = 0;  // Items with a FailureEntry that is quarantined.
   uint64_t readied_ = 0;
   uint64_t adds_ = 0;
   uint64_t dones_ = 0;
@@ -214,12 +225,12 @@ class QueueState {
   std::string limiter_state_;         // On disk.
   bool paused_ = false;               // On disk.
   int64_t paused_until_us_ = 0;       // On disk, wall time; 0 if the pause does not end by itself.
-  uint32_t shards_on_disk_ = 0;       // Of the last opening that had any; for readers.
+  uint32_t shards_on_disk_ = 0;       // Of the last opening with shards; for readers of the store.
   int64_t pause_due_us_ = 0;  // The same instant in steady time, if paused_until_us_ is not 0.
 
-  std::vector<Item*> displaced_;  // During recovery: items whose lane the order does not have.
+  std::vector<Item*> displaced_;  // During recovery: items of lanes that the order does not have.
 
-  // Records that were put since the last Stamp: where their positions go.
+  // The positions that the next Stamp sets: those of the records put since the last one.
   std::vector<Position*> unstamped_;
   RowChange row_change_;
 };

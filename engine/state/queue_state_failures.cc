@@ -24,7 +24,7 @@ std::string_view BoundError(std::string_view error) {
 
 }  // namespace
 
-// The entry of the item, made if there is none.
+// The item's FailureEntry; makes one if it has none.
 FailureEntry* QueueState::Failures(Item* item) {
   if (item->failures == nullptr) {
     item->failures = std::make_unique<FailureEntry>();
@@ -84,7 +84,7 @@ void QueueState::Quarantine(std::string_view key, std::string_view error, int64_
   QuarantineItem(item, wall_us);
 }
 
-// REQUIRES: it has a FailureEntry.
+// REQUIRES: the item has a FailureEntry that is not quarantined.
 void QueueState::QuarantineItem(Item* item, int64_t wall_us) {
   const Lane lane = item->present_lane();
   if (item->delay != nullptr) {

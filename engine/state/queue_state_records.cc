@@ -1,4 +1,4 @@
-// The part of QueueState that faces the disk: the mutations of its transitions.
+// The part of QueueState that writes records: the mutations of the transitions, and the image.
 
 #include <string>
 
@@ -24,7 +24,7 @@ storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry) {
           .group = entry.item->group_name()};
 }
 
-// To the family where they belong.
+// To the column family quarantine or failures.
 void PutFailuresOf(storage::QueueId id, const Item& item, storage::MutationBatch* batch) {
   const storage::FailureRecord record{.key = item.key(),
                                       .count = item.failures->count,
@@ -81,7 +81,7 @@ void QueueState::Stamp(Position position) {
 
 uint64_t QueueState::NextSequence() {
   if (next_sequence_ >= sequence_high_water_) {
-    // One record for a whole block of sequences; a crash skips what was left of the block.
+    // One record for a whole block of sequences; a crash skips the rest of the block.
     sequence_high_water_ = next_sequence_ + storage::kSequencesPerBlock;
     PutState();
   }
@@ -108,7 +108,7 @@ void QueueState::ErasePending(const Item& item, Lane lane, uint64_t sequence) {
   }
 }
 
-// The item's lane or sequence changed: moves its record along.
+// Moves the record after a change of the item's lane or sequence.
 void QueueState::RewritePending(Item* item, Lane old_lane, uint64_t old_sequence) {
   if (item->lane != old_lane || !storage::SamePlace(item->sequence, old_sequence)) {
     ErasePending(*item, old_lane, old_sequence);
@@ -144,27 +144,6 @@ void QueueState::EraseFailures(const Item& item) {
   } else {
     storage::EraseFailures(id_, item.key(), batch_);
   }
-}
-
-// --- Cursors ---
-
-void QueueState::SetCursor(std::string_view name, std::string_view value) {
-  cursors_.insert_or_assign(std::string(name), std::string(value));
-  if (batch_ != nullptr) {
-    storage::PutCursor(id_, {.name = name, .value = value}, batch_);
-  }
-}
-
-bool QueueState::EraseCursor(std::string_view name) {
-  const auto it = cursors_.find(name);
-  if (it == cursors_.end()) {
-    return false;
-  }
-  cursors_.erase(it);
-  if (batch_ != nullptr) {
-    storage::EraseCursor(id_, name, batch_);
-  }
-  return true;
 }
 
 }  // namespace wq

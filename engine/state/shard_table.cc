@@ -40,11 +40,11 @@ uint64_t ShardTable::Join() {
 
 void ShardTable::Leave(uint64_t worker) {
   const auto it = workers_.find(worker);
-  WQ_CHECK(it != workers_.end(), "a worker that is not there leaves");
+  WQ_CHECK(it != workers_.end(), "Leave of a worker that has not joined");
   const std::vector<uint32_t> left = std::move(it->second);
   workers_.erase(it);
   if (workers_.empty()) {
-    return;  // The next to join takes all.
+    return;  // The next worker to join gets all shards.
   }
   for (const uint32_t shard : left) {
     Least()->second.push_back(shard);

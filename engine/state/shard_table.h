@@ -1,7 +1,7 @@
 // ShardTable: which worker serves which shard. Pure; thread-compatible.
 //
-// Always, with at least one worker: each shard has exactly one, and no worker has two shards more than
-// another. A shard changes hands only when somebody joins or leaves, and only as many as that takes.
+// Invariant, with at least one worker: each shard has exactly one worker, and the workers' numbers
+// of shards differ by one at most. Shards move only in Join and Leave, and as few as that needs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class ShardTable {
   uint64_t Join();  // The worker's id.
   void Leave(uint64_t worker);
 
-  // The shards of a worker, in no special order. REQUIRES: it has joined and not left.
+  // The shards of a worker, in no order. REQUIRES: it has joined and not left.
   const std::vector<uint32_t>& Shards(uint64_t worker) const { return workers_.at(worker); }
 
  private:

@@ -1,14 +1,18 @@
-// SlabPool: memory for many objects of one size, allocated in blocks of 64 KiB. Slabs<T>: the same for a type.
+// SlabPool: memory for many objects of one size, allocated in blocks of 64 KiB.
+// Slabs<T>: the same for a type.
 //
 //   Slabs<DelayEntry> slabs;
 //   Slabs<DelayEntry>::Pointer entry = slabs.Make();      // as large as a plain pointer
 //
-// Why not malloc: a million objects that are freed in another order than they were made in cost it two
-// cache misses each, and now and then a walk over all that is free (docs/performance.md). Here an
-// object that goes away is the next one that is made, and a block of which nothing is left is given back.
-// And what one thread has made another one gives back under the same lock, not under a lock of malloc's.
+// Why not malloc: when a million objects are freed in another order than they were made in, each costs
+// two cache misses, and some frees walk all free memory (docs/performance.md). Here the last freed
+// object is the next one made, and a block without objects is freed. An object that one thread makes
+// and another one frees is protected by the caller's lock alone, not by one of malloc's.
 //
-// Thread-compatible; memory is given back under the same lock, and before the pool goes. Memory only.
+// Under the address sanitizer all memory without an object is poisoned, and a poisoned gap follows
+// each object: so it reports a use after Give, a second Give and an overrun, as it does with malloc.
+//
+// Thread-compatible: objects are given back under the same lock, and before the pool is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +23,16 @@
 #include <type_traits>
 #include <utility>
 
-// Under the address sanitizer each object is malloc's: so that the use of one that is gone is seen.
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define WQ_NO_SLABS 1
+// WQ_ADDRESS_SANITIZER: this is compiled with it.
+#ifdef __SANITIZE_ADDRESS__  // GCC.
+#define WQ_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)  // Clang.
+#define WQ_ADDRESS_SANITIZER
 #endif
 #endif
-#ifdef __SANITIZE_ADDRESS__
-#define WQ_NO_SLABS 1
+#ifdef WQ_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
 #endif
 
 namespace wq {
@@ -35,7 +41,9 @@ class SlabPool {
  public:
   // REQUIRES: a multiple of 8, of 16 at least and 4 KiB at most.
   explicit SlabPool(size_t object_bytes)
-      : object_bytes_(object_bytes), objects_(kPlacesBytes / object_bytes) {}
+      : object_bytes_(object_bytes),
+        place_bytes_(object_bytes + kGapBytes),
+        capacity_(kPlacesBytes / place_bytes_) {}
   ~SlabPool() {
     FreeAll(roomy_);
     FreeAll(full_);
@@ -43,45 +51,38 @@ class SlabPool {
   SlabPool(const SlabPool&) = delete;
   SlabPool& operator=(const SlabPool&) = delete;
 
-  // Room for one object, aligned to 8 bytes.
+  // Memory for one object, aligned to 8 bytes.
   void* Take() {
-#ifdef WQ_NO_SLABS
-    return ::operator new(object_bytes_);
-#endif
     if (roomy_ == nullptr) {
       Link(NewSlab(), &roomy_);
     }
     Slab* const slab = roomy_;
     void* memory = slab->free;
     if (memory != nullptr) {
+      Unpoison(memory, object_bytes_);
       slab->free = slab->free->next;
     } else {
-      memory = Places(slab) + slab->fresh++ * object_bytes_;
+      memory = Places(slab) + slab->fresh++ * place_bytes_;
+      Unpoison(memory, object_bytes_);
     }
-    if (++slab->taken == objects_) {
+    if (++slab->taken == capacity_) {
       Unlink(slab, &roomy_);
       Link(slab, &full_);
     }
     return memory;
   }
 
-  // To the pool that it was taken from.
+  // Gives memory back to the pool that it was taken from.
   static void Give(void* memory) {
-#ifdef WQ_NO_SLABS
-    ::operator delete(memory);
-    return;
-#endif
-    const auto address = reinterpret_cast<uintptr_t>(memory);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the block is found by its alignment.
-    auto* const block = reinterpret_cast<char*>(address & ~(kAlignment - 1));
-    Slab* const slab = HeadOf(block);
+    Slab* const slab = SlabOf(memory);
     slab->pool->GiveTo(slab, memory);
   }
 
-  // Leaves it to the end of the pool, which is cheaper than giving each back.
-  static void Leave([[maybe_unused]] void* memory) {
-#ifdef WQ_NO_SLABS
-    ::operator delete(memory);
+  // Ends the use of the memory, but lets the pool's destructor free it. That is cheaper than Give
+  // where the pool is destroyed soon.
+  static void FreeWithPool([[maybe_unused]] void* memory) {
+#ifdef WQ_ADDRESS_SANITIZER
+    Poison(memory, SlabOf(memory)->pool->object_bytes_);
 #endif
   }
 
@@ -89,23 +90,34 @@ class SlabPool {
   struct Free {
     Free* next;
   };
-  // Near the beginning of a block; the objects follow.
+  // The head of a block, near its beginning; the places of objects follow it.
   struct Slab {
     SlabPool* pool;
     Slab* prev = nullptr;  // Links of roomy_ or full_.
     Slab* next = nullptr;
-    Free* free = nullptr;  // Objects that were given back.
-    size_t fresh = 0;      // Objects that were ever made.
-    size_t taken = 0;      // Objects that there are.
+    Free* free = nullptr;  // Places that were given back.
+    size_t fresh = 0;      // Places that were ever taken. Those after them were never used.
+    size_t taken = 0;      // Places that are taken now.
   };
   static constexpr size_t kCacheLineBytes = 64;
   static constexpr size_t kAlignment = size_t{64} << 10;
-  static constexpr size_t kSlabBytes =
-      kAlignment - 64;  // Room for malloc's own, so that they lie close.
-  // The heads stand in different places of their blocks, or all of them would share a few lines of the cache.
+  // Less than kAlignment by malloc's own header, so that blocks are next to each other.
+  static constexpr size_t kSlabBytes = kAlignment - 64;
+  // Heads are at different offsets in their blocks. At equal ones all heads would share a few cache
+  // sets.
   static constexpr size_t kHeadPlaces = 32;
   static constexpr size_t kPlacesBytes =
       kSlabBytes - (kHeadPlaces - 1) * kCacheLineBytes - sizeof(Slab);
+
+#ifdef WQ_ADDRESS_SANITIZER
+  static constexpr size_t kGapBytes = 16;
+  static void Poison(void* memory, size_t bytes) { __asan_poison_memory_region(memory, bytes); }
+  static void Unpoison(void* memory, size_t bytes) { __asan_unpoison_memory_region(memory, bytes); }
+#else
+  static constexpr size_t kGapBytes = 0;
+  static void Poison(void* /*memory*/, size_t /*bytes*/) {}
+  static void Unpoison(void* /*memory*/, size_t /*bytes*/) {}
+#endif
 
   static Slab* HeadOf(char* block) {
     const uintptr_t number = reinterpret_cast<uintptr_t>(block) / kAlignment;
@@ -115,25 +127,46 @@ class SlabPool {
     const size_t at = reinterpret_cast<uintptr_t>(slab) % kAlignment;
     return reinterpret_cast<char*>(slab) - at;
   }
+  static Slab* SlabOf(void* memory) {
+    const auto address = reinterpret_cast<uintptr_t>(memory);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the block is found by its alignment.
+    return HeadOf(reinterpret_cast<char*>(address & ~(kAlignment - 1)));
+  }
   static char* Places(Slab* slab) { return reinterpret_cast<char*>(slab + 1); }
 
   Slab* NewSlab() {
-    void* memory = nullptr;
-    if (posix_memalign(&memory, kAlignment, kSlabBytes) != 0) {
+    void* block = nullptr;
+    if (posix_memalign(&block, kAlignment, kSlabBytes) != 0) {
       throw std::bad_alloc();
     }
-    return new (HeadOf(static_cast<char*>(memory))) Slab{.pool = this};
+    Slab* const slab = HeadOf(static_cast<char*>(block));
+    Poison(block, kSlabBytes);
+    Unpoison(slab, sizeof(Slab));
+    return new (slab) Slab{.pool = this};
   }
 
   void GiveTo(Slab* slab, void* memory) {
     slab->free = new (memory) Free{slab->free};
-    if (slab->taken-- == objects_) {
+    Poison(memory, object_bytes_);
+    if (slab->taken-- == capacity_) {
       Unlink(slab, &full_);
       Link(slab, &roomy_);
     }
-    if (slab->taken == 0 && (slab->prev != nullptr || slab->next != nullptr)) {  // One is kept.
+    // An empty block is kept if it is the only one with room.
+    if (slab->taken == 0 && (slab->prev != nullptr || slab->next != nullptr)) {
       Unlink(slab, &roomy_);
-      std::free(BlockOf(slab));
+      FreeSlab(slab);
+    }
+  }
+
+  static void FreeSlab(Slab* slab) {
+    char* const block = BlockOf(slab);
+    Unpoison(block, kSlabBytes);
+    std::free(block);
+  }
+  static void FreeAll(Slab* list) {
+    while (list != nullptr) {
+      FreeSlab(std::exchange(list, list->next));
     }
   }
 
@@ -153,16 +186,12 @@ class SlabPool {
     slab->prev = nullptr;
     slab->next = nullptr;
   }
-  static void FreeAll(Slab* list) {
-    while (list != nullptr) {
-      std::free(BlockOf(std::exchange(list, list->next)));
-    }
-  }
 
   const size_t object_bytes_;
-  const size_t objects_;   // In a block.
-  Slab* roomy_ = nullptr;  // Blocks with room.
-  Slab* full_ = nullptr;   // Blocks without.
+  const size_t place_bytes_;  // An object and the gap after it.
+  const size_t capacity_;     // Objects in a block.
+  Slab* roomy_ = nullptr;     // Blocks with room.
+  Slab* full_ = nullptr;      // Blocks without.
 };
 
 template <typename T>
@@ -175,8 +204,12 @@ class Slabs {
 
   Pointer Make() { return Pointer(new (pool_.Take()) T); }
 
-  // As SlabPool::Leave.
-  static void Leave(Pointer object) { SlabPool::Leave(object.release()); }
+  // As SlabPool::FreeWithPool. The pointer may be null.
+  static void FreeWithPool(Pointer object) {
+    if (object != nullptr) {
+      SlabPool::FreeWithPool(object.release());
+    }
+  }
 
  private:
   static_assert(std::is_trivially_destructible_v<T>);

@@ -1,4 +1,6 @@
-// Store::Impl: a storage, its journal and timer, and the queues on it.
+// Store::Impl: a storage, the journal and the timer over it, and the open queues.
+//
+// Locks: close_mu, then mu, then those of the queues, then the journal's.
 #pragma once
 
 #include <atomic>
@@ -25,33 +27,34 @@ struct Store::Impl final : FailureRecovery::Target {
   Impl(const StoreOptions& store_options, std::string store_dir,
        std::unique_ptr<storage::Storage> store_storage);
 
-  // Makes a Store of a storage: the end of every way to open one.
+  // Makes a Store over a storage; the last step of every function that opens one.
   static Status Open(const StoreOptions& options, const std::string& dir,
                      std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store);
-  // Reads the store's own records. Before anything else.
+  // Reads the records of the store and of its queues' names. REQUIRES: called once, before all
+  // else.
   Status Load();
-  // Gives a new queue its record.
+  // Writes the record of a new queue.
   Status CreateQueue(std::string_view name) WQ_REQUIRES(mu);
-  // NotDurable while the store is failed: nothing can be read then.
+  // NotDurable: the store is failed, so its storage cannot be read.
   Status CheckReadable() const WQ_REQUIRES(mu);
-  // For the journal: makes the Adds that are in an inbox. Under no lock.
+  // Makes the Adds that are in an inbox. The journal's thread calls it, holding no lock.
   void Collect() const;
-  // Before a second queue is opened: what survives a crash is a prefix of the calls to all queues of the
-  // store, and an inbox knows the order of one queue's only.
+  // Called before a second queue is opened: what survives a crash is a prefix of the calls to all
+  // queues of the store, but an inbox keeps the order of the calls to its own queue only.
   void ShutInbox() WQ_REQUIRES(mu);
-  // If only one queue is open: after another one was opened, or was not.
+  // Allows the inbox of the only open queue of a store on disk; without effect if others are open.
   void OpenInbox() WQ_REQUIRES(mu);
-  // Makes the object of a queue, and its record if it has none.
+  // Makes a Queue with the state that it has in the storage, and its record if it has none.
   Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
                    std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
-  // Ends the journal and closes the storage. What a last attempt can mend is mended.
+  // Stops the journal and closes the storage. A failed store gets a last attempt at recovery.
   Status CloseStorage() WQ_EXCLUDES(mu);
 
-  // For the failure_recovery.
+  // --- FailureRecovery::Target ---
   Status Reopen() override WQ_EXCLUDES(mu);
   Status AppendDifference(storage::MutationBatch* batch) override WQ_EXCLUDES(mu);
 
-  // Locked: this process was forked from the store's owner. Before any lock is taken.
+  // Locked: this process was forked from the store's owner. To be called before any lock is taken.
   Status CheckProcess() const;
 
   const ProcessMark process;
@@ -59,25 +62,25 @@ struct Store::Impl final : FailureRecovery::Target {
   const std::string dir;
   Clock* const clock;
   const std::unique_ptr<storage::Storage> storage;
-  const std::unique_ptr<StoreMetrics> metrics;  // Null: none.
+  const std::unique_ptr<StoreMetrics> metrics;  // Null: no provider.
   const std::unique_ptr<Journal> journal;       // Null if and only if storage is.
-  const std::unique_ptr<FailureRecovery>
-      failure_recovery;  // The same. Stopped before the journal is.
-  std::string uuid;      // Constant after Load.
+  // Null if and only if storage is. Stopped before the journal.
+  const std::unique_ptr<FailureRecovery> failure_recovery;
+  std::string uuid;  // Constant after Load.
 
-  Mutex close_mu;  // Before mu: a second Close waits for the first.
+  Mutex close_mu;  // Held during Close, so that a second Close waits for the first.
   Status close_status WQ_GUARDED_BY(close_mu);
 
-  // Before the queues'. Whoever opens a queue reads the storage under it, and nobody else does while the
-  // store is healthy.
+  // While the store is healthy, the storage is read only under this lock, to open a queue.
   mutable Mutex mu;
   std::map<std::string, storage::QueueRecord, std::less<>> records WQ_GUARDED_BY(mu);  // By name.
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues
-      WQ_GUARDED_BY(mu);  // Open ones.
+      WQ_GUARDED_BY(mu);  // Those that are open.
   bool closed WQ_GUARDED_BY(mu) = false;
-  std::atomic<Queue*> with_inbox{nullptr};  // The only open queue of a store on disk. Set under mu.
+  // The queue whose inbox is allowed: the only open queue of a store on disk. Set under mu.
+  std::atomic<Queue*> with_inbox{nullptr};
 
-  Timer timer;  // Last, so that it ends before the queues that it fires.
+  Timer timer;  // Last, as it uses the queues: it is destroyed first.
 };
 
 }  // namespace wq

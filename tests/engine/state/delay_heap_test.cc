@@ -165,25 +165,5 @@ TEST(DelayHeap, KeysThatAreDueTogetherAreQueuedInOrderAndMayBeCancelledMeanwhile
   EXPECT_EQ(queued, should);
 }
 
-// --- Slabs ---
-
-TEST(Slabs, GiveObjectsThatDoNotOverlapAndTakeThemInAnyOrder) {
-  std::mt19937_64 random(DelaySeed());
-  Slabs<DelayEntry> slabs;
-  std::vector<DelayPointer> entries;
-  for (size_t round = 0; round < 200'000; ++round) {
-    if (entries.size() < 10'000 && random() % 3 > 0) {
-      entries.push_back(slabs.Make());
-      entries.back()->due_us = reinterpret_cast<int64_t>(entries.back().get());
-      entries.back()->position = static_cast<Position>(entries.back()->due_us);
-    } else if (!entries.empty()) {
-      std::swap(entries[random() % entries.size()], entries.back());
-      ASSERT_EQ(entries.back()->due_us, reinterpret_cast<int64_t>(entries.back().get()));
-      ASSERT_EQ(static_cast<int64_t>(entries.back()->position), entries.back()->due_us);
-      entries.pop_back();
-    }
-  }
-}
-
 }  // namespace
 }  // namespace wq

@@ -1,0 +1,68 @@
+// The part of QueueState that only reads: the state of a key, counts and listings.
+
+#include <algorithm>
+
+#include "engine/state/queue_state.h"
+
+namespace wq {
+
+bool QueueState::Knows(std::string_view key) const {
+  const Item* item = items_.Find(key);
+  return item != nullptr && item->known();
+}
+
+uint64_t QueueState::NumRequeues(std::string_view key) const {
+  const Item* item = items_.Find(key);
+  return item == nullptr || item->failures == nullptr ? 0 : item->failures->count;
+}
+
+bool QueueState::AddedAgain(std::string_view key) const {
+  const Item* item = items_.Find(key);
+  return item != nullptr && item->state == KeyState::kProcessingDirty;
+}
+
+bool QueueState::IsProcessing(std::string_view key) const {
+  const Item* item = items_.Find(key);
+  return item != nullptr && item->processing();
+}
+
+bool QueueState::IsQuarantined(std::string_view key) const {
+  const Item* item = items_.Find(key);
+  return item != nullptr && item->quarantined();
+}
+
+QueueCounts QueueState::Counts() const {
+  QueueCounts counts;
+  counts.queued = queued_;
+  counts.processing = processing_;
+  counts.delayed = delays_.size();
+  counts.failing = failing_;
+  counts.quarantined = quarantined_;
+  counts.paused = paused_;
+  counts.adds = adds_;
+  counts.dones = dones_;
+  counts.failures = failures_;
+  for (const auto& order : orders_) {
+    order->ForEachLane([&counts](Lane lane, size_t items) { counts.lanes[lane] += items; });
+  }
+  return counts;
+}
+
+std::optional<int64_t> QueueState::OldestAddedAtUs() const {
+  std::optional<int64_t> oldest_us;
+  for (const auto& order : orders_) {
+    order->ForEachFront([&oldest_us](const Item& item) {
+      oldest_us = std::min(oldest_us.value_or(item.added_at_us), item.added_at_us);
+    });
+  }
+  return oldest_us;
+}
+
+void QueueState::ForEachQueued(const std::function<bool(const Item&)>& visit) const {
+  bool go_on = true;
+  for (size_t i = 0; i < orders_.size() && go_on; ++i) {
+    orders_[i]->ForEach([&](const Item& item) { return go_on = visit(item); });
+  }
+}
+
+}  // namespace wq

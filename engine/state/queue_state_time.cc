@@ -1,0 +1,154 @@
+// The part of QueueState that depends on time: delays and pauses, and firing them when they are
+// due.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/mutant.h"
+#include "engine/state/queue_state.h"
+
+namespace wq {
+namespace {
+
+// us + by_us; the largest time if that overflows, as a wall clock may have any value.
+// REQUIRES: by_us >= 0.
+int64_t Later(int64_t us, int64_t by_us) {
+  int64_t later_us = 0;
+  return __builtin_add_overflow(us, by_us, &later_us) ? std::numeric_limits<int64_t>::max()
+                                                      : later_us;
+}
+
+}  // namespace
+
+// --- Delays ---
+
+QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted,
+                                       Time now) {
+  if (delay_us <= 0) {
+    return Add(key, wanted, now.wall_us);
+  }
+  Item* item = items_.FindOrInsert(key);
+  if (item->quarantined()) {
+    if (quarantined_add_ == QuarantinedAdd::kHold) {
+      return {AddOutcome::kHeld, 0};
+    }
+    ReleaseItem(item);
+  }
+  return Delay(item, delay_us, wanted, now);
+}
+
+QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now) {
+  SettleGroup(item, wanted.group);
+  if (WQ_MUTANT(second_early)) {
+    delay_us = std::max<int64_t>(0, delay_us - 1'000'000);
+  }
+  const int64_t due_us = now.steady_us + delay_us;
+  DelayEntry* entry = item->delay.get();
+  // The earlier one wins.
+  if (entry != nullptr && (entry->due_us <= due_us) != WQ_MUTANT(latest_wins)) {
+    if (wanted.lane.has_value() && *wanted.lane != entry->lane) {
+      entry->lane = *wanted.lane;
+      PutDelayed(entry);
+    }
+    return {AddOutcome::kDeduplicated, entry->position};
+  }
+  const Lane lane = wanted.lane.value_or(item->present_lane());
+  if (entry != nullptr) {
+    DropDelay(item);
+  }
+  item->delay = delay_entries_.Make();
+  entry = item->delay.get();
+  entry->item = item;
+  entry->due_us = due_us;
+  entry->ready_at_us = Later(now.wall_us, delay_us);
+  entry->delay_us = delay_us;
+  entry->added_at_us = now.wall_us;
+  entry->lane = lane;
+  delays_.Push(entry);
+  PutDelayed(entry);
+  return {AddOutcome::kAdded, 0};
+}
+
+bool QueueState::CancelDelay(std::string_view key) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || item->delay == nullptr) {
+    return false;
+  }
+  DropDelay(item);
+  DropIfIdle(item);
+  return true;
+}
+
+bool QueueState::EndDelay(std::string_view key, Time now) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || item->delay == nullptr) {
+    return false;
+  }
+  Fire(item, now.wall_us);
+  return true;
+}
+
+void QueueState::Fire(Item* item, int64_t wall_us) {
+  const Lane lane = item->delay->lane;
+  DropDelay(item);
+  // A delay that ends may raise the lane of a key that is already dirty or processing, but never
+  // lowers it.
+  MarkDirty(item, item->state == KeyState::kClean ? lane : std::max(lane, item->lane), wall_us);
+}
+
+void QueueState::DropDelay(Item* item) {
+  EraseDelayed(*item->delay);
+  delays_.Remove(std::move(item->delay));
+}
+
+// --- Pausing ---
+
+void QueueState::Pause(std::optional<int64_t> duration_us, Time now) {
+  paused_ = true;
+  paused_until_us_ =
+      duration_us.has_value() ? std::max<int64_t>(1, Later(now.wall_us, *duration_us)) : 0;
+  pause_due_us_ = now.steady_us + duration_us.value_or(0);
+  PutState();
+}
+
+void QueueState::Resume() {
+  if (!paused_) {
+    return;
+  }
+  paused_ = false;
+  paused_until_us_ = 0;
+  readied_ += queued_;
+  PutState();
+}
+
+// --- What is due ---
+
+size_t QueueState::FireDue(Time now, size_t limit) {
+  size_t fired = 0;
+  if (paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
+    Resume();
+    ++fired;
+  }
+  for (; fired < limit; ++fired) {
+    const DelayEntry* entry = delays_.Due(now.steady_us);
+    if (entry == nullptr) {
+      break;
+    }
+    Fire(entry->item, now.wall_us);
+  }
+  return fired;
+}
+
+std::optional<int64_t> QueueState::NextDue() const {
+  std::optional<int64_t> due_us;
+  if (!delays_.empty()) {
+    due_us = delays_.NextDueUs();
+  }
+  if (paused_ && paused_until_us_ != 0) {
+    due_us = std::min(due_us.value_or(pause_due_us_), pause_due_us_);
+  }
+  return due_us;
+}
+
+}  // namespace wq

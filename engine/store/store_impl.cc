@@ -1,0 +1,205 @@
+#include "engine/store/store_impl.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/queue/queue_impl.h"
+#include "storage/difference.h"
+#include "wq/queue.h"
+
+namespace wq {
+namespace {
+
+std::unique_ptr<Journal> MakeJournal(Store::Impl* rep) {
+  if (rep->storage == nullptr) {
+    return nullptr;
+  }
+  return std::make_unique<Journal>(
+      rep->storage.get(),
+      Journal::Options{.flush_interval = rep->options.flush_interval,
+                       .max_batch_bytes = rep->options.max_batch_bytes,
+                       .metrics = rep->metrics.get(),
+                       .recover = [rep] { return rep->failure_recovery->Run(); },
+                       .collect = [rep] { rep->Collect(); }});
+}
+
+std::unique_ptr<FailureRecovery> MakeFailureRecovery(Store::Impl* rep) {
+  if (rep->storage == nullptr) {
+    return nullptr;
+  }
+  return std::make_unique<FailureRecovery>(
+      rep, rep->journal.get(),
+      FailureRecovery::Options{.backoff_min = rep->options.recovery_backoff_min,
+                               .backoff_max = rep->options.recovery_backoff_max,
+                               .on_health = rep->options.on_health,
+                               .clock = rep->clock});
+}
+
+}  // namespace
+
+// --- Opening ---
+
+Store::Impl::Impl(const StoreOptions& store_options, std::string store_dir,
+                  std::unique_ptr<storage::Storage> store_storage)
+    : options(store_options),
+      dir(std::move(store_dir)),
+      clock(store_options.clock == nullptr ? Clock::System() : store_options.clock),
+      storage(std::move(store_storage)),
+      metrics(StoreMetrics::Make(options.metrics, dir)),
+      journal(MakeJournal(this)),
+      failure_recovery(MakeFailureRecovery(this)),
+      timer(clock) {}
+
+Status Store::Impl::Open(const StoreOptions& options, const std::string& dir,
+                         std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store) {
+  store->reset();
+  auto rep = std::make_unique<Impl>(options, dir, std::move(storage));
+  if (Status s = rep->Load(); !s.ok()) {
+    return s;
+  }
+  if (rep->metrics != nullptr) {
+    rep->metrics->Show(
+        [journal = rep->journal.get()] { return journal == nullptr || journal->Health().ok(); });
+  }
+  store->reset(new Store(std::move(rep)));
+  return {};
+}
+
+Status Store::Impl::Load() {
+  if (storage == nullptr) {
+    return {};
+  }
+  storage::StoreRecord record;
+  if (Status s = storage::GetStore(*storage, &record);
+      !s.ok() && s.code() != StatusCode::kNotFound) {
+    return s;
+  }
+  uuid = record.uuid;
+  std::map<std::string, storage::QueueRecord, std::less<>> found;
+  if (Status s = storage::ScanQueues(*storage,
+                                     [&found](const storage::QueueRecord& queue) {
+                                       found.emplace(queue.name, queue);
+                                       return true;
+                                     });
+      !s.ok()) {
+    return s;
+  }
+  const MutexLock lock(mu);
+  records = std::move(found);
+  return {};
+}
+
+Status Store::Impl::CheckProcess() const {
+  return process.Forked()
+             ? Status::Locked("the store belongs to process " + std::to_string(process.pid()) +
+                              ", from which this one was forked")
+             : Status::Ok();
+}
+
+// --- Queues ---
+
+Status Store::Impl::CreateQueue(std::string_view name) {
+  storage::QueueRecord record{.name = std::string(name), .id = 1, .created_at_us = clock->WallUs()};
+  for (const auto& [_, other] : records) {
+    record.id = std::max(record.id, other.id + 1);
+  }
+  if (journal != nullptr) {
+    storage::MutationBatch batch;
+    storage::PutQueue(record, &batch);
+    const Position position = journal->Append(batch, Journal::Urgency::kWaited);
+    if (Status s = journal->Wait(position, Durability::kProcess); !s.ok()) {
+      return s;
+    }
+  }
+  records.emplace(record.name, record);
+  return {};
+}
+
+Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_options,
+                              std::unique_ptr<Queue>* queue) {
+  if (!records.contains(name)) {
+    if (Status s = CreateQueue(name); !s.ok()) {
+      return s;
+    }
+  }
+  auto queue_rep =
+      std::make_unique<Queue::Impl>(std::string(name), records.find(name)->second.id, queue_options,
+                                    clock, journal.get(), &timer, options.metrics);
+  if (storage == nullptr) {
+    queue_rep->AllowInbox(true);
+  } else if (Status s = queue_rep->Restore(*storage); !s.ok()) {
+    return s;
+  }
+  queue_rep->ShowGauges();
+  queue->reset(new Queue(std::move(queue_rep)));
+  return {};
+}
+
+// --- The inbox ---
+
+void Store::Impl::Collect() const {
+  if (Queue* const queue = with_inbox; queue != nullptr) {
+    queue->impl_->Collect();
+  }
+}
+
+void Store::Impl::ShutInbox() {
+  if (Queue* const queue = with_inbox; queue != nullptr) {
+    queue->impl_->AllowInbox(false);
+    with_inbox = nullptr;  // After that, so that Collect makes every Add that was announced.
+  }
+}
+
+void Store::Impl::OpenInbox() {
+  if (storage != nullptr && queues.size() == 1) {
+    with_inbox = queues.begin()->second.get();
+    queues.begin()->second->impl_->AllowInbox(true);
+  }
+}
+
+// --- Recovery of a failed store; closing ---
+
+Status Store::Impl::CheckReadable() const {
+  return journal == nullptr || journal->Health().ok() ? Status::Ok() : failure_recovery->Health();
+}
+
+Status Store::Impl::Reopen() {
+  // Waits for an OpenQueue that reads the storage. Later ones are refused as long as it is failed.
+  { const MutexLock lock(mu); }
+  return storage->Reopen();
+}
+
+Status Store::Impl::AppendDifference(storage::MutationBatch* batch) {
+  storage::MutationBatch rows;
+  std::vector<Queue::Impl*> open;  // While the store is failed, no other queue is opened.
+  {
+    const MutexLock lock(mu);
+    for (const auto& [_, record] : records) {
+      storage::PutQueue(record, &rows);
+    }
+    for (const auto& [_, queue] : queues) {
+      open.push_back(queue->impl_.get());
+    }
+  }
+  Status status = storage::AppendDifference(*storage, storage::PartOfQueueRecords(), rows, batch);
+  for (auto queue = open.begin(); queue != open.end() && status.ok(); ++queue) {
+    rows.Clear();
+    (*queue)->AppendImage(&rows);
+    status = storage::AppendDifference(*storage, storage::PartOfQueue((*queue)->id), rows, batch);
+  }
+  return status;
+}
+
+Status Store::Impl::CloseStorage() {
+  if (!journal->Flush(Durability::kPower).ok()) {
+    // If this fails, journal->Stop returns the error.
+    static_cast<void>(failure_recovery->Recover());
+  }
+  failure_recovery->Stop();
+  Status status = journal->Stop();
+  Status closed = storage->Close();
+  return status.ok() ? closed : status;
+}
+
+}  // namespace wq
