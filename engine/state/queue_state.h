@@ -135,7 +135,7 @@ class QueueState {
   bool IsQuarantined(std::string_view key) const;
   size_t Len() const { return queued_; }
   size_t processing() const { return processing_; }
-  // How often a key became ready to be handed out since the construction.
+  // How often a key became ready to be handed out since this object was made.
   uint64_t readied() const { return readied_; }
   // How often a key became dirty since then: Adds that were not deduplicated, and delays that
   // ended.
