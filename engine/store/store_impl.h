@@ -33,7 +33,7 @@ struct Store::Impl final : FailureRecovery::Target {
   // Reads the record of the store, and those that name its queues. REQUIRES: called first, once.
   Status Load();
   // Writes the record of a new queue.
-  Status CreateQueue(std::string_view name) WQ_REQUIRES(mu);
+  Status WriteNewRecord(std::string_view name) WQ_REQUIRES(mu);
   // NotDurable: the store is failed, so its storage cannot be read.
   Status CheckReadable() const WQ_REQUIRES(mu);
   // Makes the Adds that are in an inbox. The journal's thread calls it, holding no lock.
