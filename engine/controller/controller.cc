@@ -144,7 +144,7 @@ Controller::Controller(Queue* queue, Reconciler reconciler, const ControllerOpti
     : impl_(std::make_unique<Impl>(queue, std::move(reconciler), options)) {}
 
 Controller::~Controller() {
-  WQ_CHECK(!impl_->Inside(), "a controller destroyed by its own reconciler");
+  WQ_CHECK(!impl_->IsOwnThread(), "a controller destroyed by its own reconciler");
   bool running = false;
   {
     const MutexLock lock(impl_->mu);
@@ -184,7 +184,7 @@ Status Controller::Start() {
 
 Status Controller::Drain(std::chrono::microseconds timeout) {
   const Impl::SteadyTime deadline = Impl::After(std::chrono::steady_clock::now(), timeout);
-  if (impl_->Inside()) {
+  if (impl_->IsOwnThread()) {
     impl_->queue->ShutDown();
     return Status::ShuttingDown("the drain has begun; a reconciler cannot wait for itself");
   }
@@ -198,7 +198,7 @@ Status Controller::Drain(std::chrono::microseconds timeout) {
 Status Controller::Stop(std::chrono::microseconds grace) {
   const Impl::SteadyTime deadline = Impl::After(std::chrono::steady_clock::now(), grace);
   impl_->RequestStop();
-  if (impl_->Inside()) {
+  if (impl_->IsOwnThread()) {
     return Status::ShuttingDown("the stop has begun; a reconciler cannot wait for itself");
   }
   return impl_->AwaitWorkers(deadline);

@@ -31,7 +31,7 @@ std::string_view ErrorText(const Status& error) {
 
 }  // namespace
 
-bool Controller::Impl::Inside() const { return thread_controller == this; }
+bool Controller::Impl::IsOwnThread() const { return thread_controller == this; }
 
 // --- A worker ---
 
@@ -56,7 +56,7 @@ bool Controller::Impl::Take(Worker* worker, std::string* key, Runs::iterator* ru
       return false;
     }
   }
-  if (!Note(worker == nullptr ? queue->Get(key) : worker->Get(key)).ok()) {
+  if (!NoteError(worker == nullptr ? queue->Get(key) : worker->Get(key)).ok()) {
     return false;
   }
   const MutexLock lock(mu);
@@ -67,7 +67,7 @@ bool Controller::Impl::Take(Worker* worker, std::string* key, Runs::iterator* ru
   *run = runs.emplace(runs.end());
   (*run)->begun = std::chrono::steady_clock::now();
   if (options.reconcile_timeout.count() > 0 &&
-      After((*run)->begun, options.reconcile_timeout) < watched) {
+      After((*run)->begun, options.reconcile_timeout) < watch_wakes_at) {
     watch_cv.NotifyAll();
   }
   return true;
@@ -92,7 +92,7 @@ void Controller::Impl::Reconcile(const std::string& key, Runs::iterator run) {
   reconciled.outcome = OutcomeOf(result);
   reconciled.error = ErrorText(result.error());
   reconciled.terminal = result.terminal();
-  reconciled.left = interrupted || !Settle(key, result);
+  reconciled.left = interrupted || !ReportResult(key, result);
   Count(reconciled);
   if (options.observer != nullptr) {
     options.observer->OnEnd(reconciled);
@@ -112,9 +112,9 @@ Result Controller::Impl::Call(const ReconcileContext& context, bool* threw) cons
                                               : what);  // Only the text is used.
 }
 
-bool Controller::Impl::Settle(const std::string& key, const Result& result) {
+bool Controller::Impl::ReportResult(const std::string& key, const Result& result) {
   // A Done without the Requeue before it would lose the key.
-  return Applied(Note(Requeue(key, result))) && Applied(Note(queue->Done(key)));
+  return Applied(NoteError(Requeue(key, result))) && Applied(NoteError(queue->Done(key)));
 }
 
 Status Controller::Impl::Requeue(const std::string& key, const Result& result) {
@@ -133,11 +133,11 @@ Status Controller::Impl::Requeue(const std::string& key, const Result& result) {
     case ReconcileOutcome::kRequeueAfter:
       break;
   }
-  const Status s = Note(queue->Forget(key));
+  const Status s = NoteError(queue->Forget(key));
   return Applied(s) ? queue->AddAfter(key, result.requeue_after()) : s;
 }
 
-Status Controller::Impl::Note(Status s) {
+Status Controller::Impl::NoteError(Status s) {
   if (!s.ok() && s.code() != StatusCode::kShuttingDown) {
     const MutexLock lock(mu);
     ++counters.queue_errors;
@@ -179,21 +179,21 @@ void Controller::Impl::Watch() {
 
 std::optional<std::stop_source> Controller::Impl::NextTimedOut() {
   const MutexLock lock(mu);
-  watched = SteadyTime::min();  // This thread is awake: no notification is needed.
+  watch_wakes_at = SteadyTime::min();  // This thread is awake: no notification is needed.
   while (live > 0) {
     const auto next =
         std::find_if(runs.begin(), runs.end(), [](const Run& run) { return !run.timed_out; });
     if (next == runs.end()) {
-      watched = SteadyTime::max();
+      watch_wakes_at = SteadyTime::max();
       watch_cv.Wait(mu);
       continue;
     }
-    watched = After(next->begun, options.reconcile_timeout);
-    if (std::chrono::steady_clock::now() >= watched) {
+    watch_wakes_at = After(next->begun, options.reconcile_timeout);
+    if (std::chrono::steady_clock::now() >= watch_wakes_at) {
       next->timed_out = true;
       return next->stop;
     }
-    watch_cv.WaitUntil(mu, watched);
+    watch_cv.WaitUntil(mu, watch_wakes_at);
   }
   return std::nullopt;
 }

@@ -50,9 +50,9 @@ struct Controller::Impl {
   Result Call(const ReconcileContext& context, bool* threw) const;
   // Reports the result to the queue. False: the key is left without Done, and so stays in the
   // store.
-  bool Settle(const std::string& key, const Result& result);
+  bool ReportResult(const std::string& key, const Result& result);
   Status Requeue(const std::string& key, const Result& result);
-  Status Note(Status s);  // Returns `s`; keeps an error for Health.
+  Status NoteError(Status s);  // Returns `s`; keeps an error for Health.
   void Count(const Reconciled& reconciled);
 
   // The thread for timeouts.
@@ -61,7 +61,7 @@ struct Controller::Impl {
   std::optional<std::stop_source> NextTimedOut();
 
   void RequestStop();
-  bool Inside() const;  // Whether the calling thread is one of this controller.
+  bool IsOwnThread() const;  // Whether the calling thread is one of this controller.
   static SteadyTime After(SteadyTime now, std::chrono::microseconds timeout) {
     // kMaxDelay, a century, cannot overflow.
     return now + std::clamp(timeout, std::chrono::microseconds(0), kMaxDelay);
@@ -74,14 +74,14 @@ struct Controller::Impl {
   const ControllerOptions options;
 
   mutable Mutex mu;
-  CondVar watch_cv;  // A Run times out before `watched`, or live is 0.
+  CondVar watch_cv;  // A Run times out before `watch_wakes_at`, or live is 0.
   CondVar ended_cv;  // live is 0.
   bool started WQ_GUARDED_BY(mu) = false;
   bool stopping WQ_GUARDED_BY(mu) = false;  // No further reconcile begins.
   size_t live WQ_GUARDED_BY(mu) = 0;        // Workers that have not ended.
   // In the order of `begun`, and so of their timeouts, as all have the same one.
   Runs runs WQ_GUARDED_BY(mu);
-  SteadyTime watched WQ_GUARDED_BY(mu) =
+  SteadyTime watch_wakes_at WQ_GUARDED_BY(mu) =
       SteadyTime::min();                          // When Watch wakes without a notification.
   ControllerCounters counters WQ_GUARDED_BY(mu);  // All but active_workers, which is runs.size().
   Status health WQ_GUARDED_BY(mu);

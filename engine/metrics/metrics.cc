@@ -78,7 +78,7 @@ constexpr Metric kCommitMutations{.kind = MetricKind::kHistogram,
 constexpr Metric kHealthy{
     .kind = MetricKind::kGauge,
     .name = "wq_store_healthy",
-    .help = "1 while what is acknowledged is durable, 0 from a failed write until mended"};
+    .help = "1 while what is acknowledged is durable, 0 from a failed write until recovered"};
 
 double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 

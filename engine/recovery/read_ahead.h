@@ -37,7 +37,7 @@ class ReadAhead {
   };
 
   ReadAhead(const storage::Reader& reader, storage::QueueId id);
-  ~ReadAhead();  // Ends the reading, if it goes on. Blocks: for one record.
+  ~ReadAhead();  // Stops a scan under way. Blocks: for one record.
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 

@@ -33,7 +33,7 @@ struct DelayEntry {
   int64_t ready_at_us = 0;  // Wall time; part of the key of the record on disk.
   int64_t delay_us = 0;     // As requested.
   int64_t added_at_us = 0;  // Wall time.
-  Lane lane = kFastLane;    // Where the key goes when it is due.
+  Lane lane = kFastLane;    // The lane of the key when it is due.
   size_t heap_index = 0;    // Its place in the DelayHeap.
   Position position = 0;    // Of its record.
 };

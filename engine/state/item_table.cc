@@ -106,12 +106,12 @@ Item* ItemTable::FindOrInsert(std::string_view key) {
       at = (at + 1) & mask_;
     }
   }
-  Settle(item, at, distance);
+  SetPlace(item, at, distance);
   ++size_;
   return item;
 }
 
-void ItemTable::Settle(Item* item, size_t at, size_t distance) {
+void ItemTable::SetPlace(Item* item, size_t at, size_t distance) {
   const auto pointer = reinterpret_cast<uint64_t>(item);
   WQ_CHECK(pointer >> kPointerBits == 0, "an address of more than 48 bits");
   places_[at] = Mark(item->hash, distance) << kPointerBits | pointer;
@@ -175,7 +175,7 @@ void ItemTable::Resize(size_t capacity) {
     for (; places_[at] != 0; ++distance) {
       at = (at + 1) & mask_;
     }
-    Settle(item, at, distance);
+    SetPlace(item, at, distance);
   }
   std::free(old);
 }

@@ -66,7 +66,7 @@ class ItemTable {
   size_t Home(uint32_t hash) const { return static_cast<size_t>(uint64_t{hash} >> shift_); }
   size_t DistanceAt(size_t at) const;
   size_t PlaceOf(const Item& item) const;
-  void Settle(Item* item, size_t at, size_t distance);
+  void SetPlace(Item* item, size_t at, size_t distance);
   void Resize(size_t capacity);
   // (Prefetching an address that is not mapped is slow, so an empty place is skipped.)
   void PrefetchAt(size_t at) const {

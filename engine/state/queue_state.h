@@ -57,6 +57,8 @@ class QueueState {
   QueueState(const QueueState&) = delete;
   QueueState& operator=(const QueueState&) = delete;
 
+  // --- Transitions ---
+
   // The options of an adding transition. No lane: the present lane of the key. An empty group:
   // none.
   struct Wanted {
@@ -70,11 +72,6 @@ class QueueState {
     Position position = 0;
   };
   Added Add(std::string_view key, const Wanted& wanted, int64_t wall_us);
-  // Begins to load the place of the key in the item table into the cache. Any thread may call it at
-  // any time, without a lock.
-  void Prefetch(std::string_view key) const { items_.Prefetch(key); }
-  // The same for the item, some time after Prefetch of the key. Not thread-safe.
-  void PrefetchItem(std::string_view key) const { items_.PrefetchItem(key); }
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
   Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
 
@@ -108,23 +105,27 @@ class QueueState {
 
   void SetCursor(std::string_view name, std::string_view value);
   bool EraseCursor(std::string_view name);  // False: there is no such cursor.
-  const std::map<std::string, std::string, std::less<>>& cursors() const { return cursors_; }
 
   // Until Resume, or for `duration_us` if it is set.
   void Pause(std::optional<int64_t> duration_us, Time now);
   void Resume();
-  bool paused() const { return paused_; }
 
   // Ends the pause if it is due, and makes the keys dirty whose delays are due at now.steady_us, in
-  // the order of their due times. Returns how many it did, at most `limit`.
+  // the order of their due times. Returns how many of these it did, at most `limit`.
   size_t FireDue(Time now, size_t limit);
   // The steady time at which the next delay or the pause is due; nullopt: never.
   std::optional<int64_t> NextDue() const;
+
+  // --- The journal ---
 
   // The change of the row since the last Stamp, if that was a single mutation.
   const RowChange& row_change() const { return row_change_; }
   // Sets the position at which the mutations since the last Stamp were appended to the journal.
   void Stamp(Position position);
+  // Appends a put of every record that should be on disk, each once, in no order.
+  void AppendImage(storage::MutationBatch* batch) const;
+
+  // --- Readings ---
 
   bool HasLane(Lane lane) const { return orders_.front()->HasLane(lane); }
   // Whether the key is dirty, processing, delayed or quarantined, and so has its group already.
@@ -133,9 +134,11 @@ class QueueState {
   bool AddedAgain(std::string_view key) const;
   bool IsProcessing(std::string_view key) const;
   bool IsQuarantined(std::string_view key) const;
+
   size_t Len() const { return queued_; }
   size_t processing() const { return processing_; }
-  // How often a key became ready to be handed out since the construction.
+  bool paused() const { return paused_; }
+  // How often a key became ready to be handed out since this object was made.
   uint64_t readied() const { return readied_; }
   // How often a key became dirty since then: Adds that were not deduplicated, and delays that
   // ended.
@@ -144,12 +147,20 @@ class QueueState {
   // When the oldest among the first keys of all lanes, or groups, was added, wall time. nullopt: no
   // key is queued.
   std::optional<int64_t> OldestAddedAtUs() const;
+
   // The queued items in hand-out order, shard by shard, until `visit` returns false.
   void ForEachQueued(const std::function<bool(const Item&)>& visit) const;
   std::vector<QuarantinedKey> Quarantined() const;  // By key.
+  const std::map<std::string, std::string, std::less<>>& cursors() const { return cursors_; }
+  std::string_view limiter_state() const { return limiter_state_; }
 
-  // Appends a put of every record that should be on disk, each once, in no order.
-  void AppendImage(storage::MutationBatch* batch) const;
+  // --- Prefetching ---
+
+  // Begins to load the place of the key in the item table into the cache. Any thread may call it at
+  // any time, without a lock.
+  void Prefetch(std::string_view key) const { items_.Prefetch(key); }
+  // The same for the item, some time after Prefetch of the key. Not thread-safe.
+  void PrefetchItem(std::string_view key) const { items_.PrefetchItem(key); }
 
   // --- Recovery: called with the records of the store, in this order, before any transition ---
   // Corruption, with the key in the message: no sequence of transitions can have left these
@@ -166,7 +177,6 @@ class QueueState {
   // than at the last opening) to the back of kFastLane, and records the number of shards. These,
   // and RestorePending of a key that was processing when it was quarantined, append mutations.
   void FinishRestore();
-  std::string_view limiter_state() const { return limiter_state_; }
 
  private:
   // Transitions of one item. `lane` is the lane that the item gets.

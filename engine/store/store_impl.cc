@@ -11,29 +11,29 @@
 namespace wq {
 namespace {
 
-std::unique_ptr<Journal> MakeJournal(Store::Impl* rep) {
-  if (rep->storage == nullptr) {
+std::unique_ptr<Journal> MakeJournal(Store::Impl* impl) {
+  if (impl->storage == nullptr) {
     return nullptr;
   }
   return std::make_unique<Journal>(
-      rep->storage.get(),
-      Journal::Options{.flush_interval = rep->options.flush_interval,
-                       .max_batch_bytes = rep->options.max_batch_bytes,
-                       .metrics = rep->metrics.get(),
-                       .recover = [rep] { return rep->failure_recovery->Run(); },
-                       .collect = [rep] { rep->Collect(); }});
+      impl->storage.get(),
+      Journal::Options{.flush_interval = impl->options.flush_interval,
+                       .max_batch_bytes = impl->options.max_batch_bytes,
+                       .metrics = impl->metrics.get(),
+                       .recover = [impl] { return impl->failure_recovery->Run(); },
+                       .collect = [impl] { impl->Collect(); }});
 }
 
-std::unique_ptr<FailureRecovery> MakeFailureRecovery(Store::Impl* rep) {
-  if (rep->storage == nullptr) {
+std::unique_ptr<FailureRecovery> MakeFailureRecovery(Store::Impl* impl) {
+  if (impl->storage == nullptr) {
     return nullptr;
   }
   return std::make_unique<FailureRecovery>(
-      rep, rep->journal.get(),
-      FailureRecovery::Options{.backoff_min = rep->options.recovery_backoff_min,
-                               .backoff_max = rep->options.recovery_backoff_max,
-                               .on_health = rep->options.on_health,
-                               .clock = rep->clock});
+      impl, impl->journal.get(),
+      FailureRecovery::Options{.backoff_min = impl->options.recovery_backoff_min,
+                               .backoff_max = impl->options.recovery_backoff_max,
+                               .on_health = impl->options.on_health,
+                               .clock = impl->clock});
 }
 
 }  // namespace
@@ -54,15 +54,15 @@ Store::Impl::Impl(const StoreOptions& store_options, std::string store_dir,
 Status Store::Impl::Open(const StoreOptions& options, const std::string& dir,
                          std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store) {
   store->reset();
-  auto rep = std::make_unique<Impl>(options, dir, std::move(storage));
-  if (Status s = rep->Load(); !s.ok()) {
+  auto impl = std::make_unique<Impl>(options, dir, std::move(storage));
+  if (Status s = impl->Load(); !s.ok()) {
     return s;
   }
-  if (rep->metrics != nullptr) {
-    rep->metrics->Show(
-        [journal = rep->journal.get()] { return journal == nullptr || journal->Health().ok(); });
+  if (impl->metrics != nullptr) {
+    impl->metrics->Show(
+        [journal = impl->journal.get()] { return journal == nullptr || journal->Health().ok(); });
   }
-  store->reset(new Store(std::move(rep)));
+  store->reset(new Store(std::move(impl)));
   return {};
 }
 
@@ -99,7 +99,7 @@ Status Store::Impl::CheckProcess() const {
 
 // --- Queues ---
 
-Status Store::Impl::CreateQueue(std::string_view name) {
+Status Store::Impl::WriteNewRecord(std::string_view name) {
   storage::QueueRecord record{.name = std::string(name), .id = 1, .created_at_us = clock->WallUs()};
   for (const auto& [_, other] : records) {
     record.id = std::max(record.id, other.id + 1);
@@ -119,20 +119,20 @@ Status Store::Impl::CreateQueue(std::string_view name) {
 Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_options,
                               std::unique_ptr<Queue>* queue) {
   if (!records.contains(name)) {
-    if (Status s = CreateQueue(name); !s.ok()) {
+    if (Status s = WriteNewRecord(name); !s.ok()) {
       return s;
     }
   }
-  auto queue_rep =
+  auto queue_impl =
       std::make_unique<Queue::Impl>(std::string(name), records.find(name)->second.id, queue_options,
                                     clock, journal.get(), &timer, options.metrics);
   if (storage == nullptr) {
-    queue_rep->AllowInbox(true);
-  } else if (Status s = queue_rep->Restore(*storage); !s.ok()) {
+    queue_impl->AllowInbox(true);
+  } else if (Status s = queue_impl->Restore(*storage); !s.ok()) {
     return s;
   }
-  queue_rep->ShowGauges();
-  queue->reset(new Queue(std::move(queue_rep)));
+  queue_impl->ShowGauges();
+  queue->reset(new Queue(std::move(queue_impl)));
   return {};
 }
 

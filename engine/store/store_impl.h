@@ -30,11 +30,10 @@ struct Store::Impl final : FailureRecovery::Target {
   // Makes a Store over a storage; the last step of every function that opens one.
   static Status Open(const StoreOptions& options, const std::string& dir,
                      std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store);
-  // Reads the records of the store and of its queues' names. REQUIRES: called once, before all
-  // else.
+  // Reads the record of the store, and those that name its queues. REQUIRES: called first, once.
   Status Load();
   // Writes the record of a new queue.
-  Status CreateQueue(std::string_view name) WQ_REQUIRES(mu);
+  Status WriteNewRecord(std::string_view name) WQ_REQUIRES(mu);
   // NotDurable: the store is failed, so its storage cannot be read.
   Status CheckReadable() const WQ_REQUIRES(mu);
   // Makes the Adds that are in an inbox. The journal's thread calls it, holding no lock.

@@ -1,4 +1,5 @@
-// Call: one call on a queue, as data: what the model and the real queue are both asked to do.
+// Call: one call on a queue as data, to be made on the model and on the real queue.
+// Subject: what it is made on.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,14 @@ enum class Op : uint8_t {
   kDone,
   kAdvance,  // Both clocks.
   kSetWall,  // The wall clock alone, by delay_us; may be negative.
-  kCrash,    // Everything in memory is lost. What was called before is on disk.
+  kCrash,    // Memory is lost. The effects of all earlier calls are on disk.
   kRemove,
   kCancelDelay,
   kEndDelay,
   kQuarantine,
   kRelease,
   kDrop,
-  kPause,  // For delay_us, or without end if that is 0.
+  kPause,  // For delay_us, or until kResume if that is 0.
   kResume,
   kSetCursor,  // Named "c", to the key.
   kFlush,      // At `durability`.
@@ -39,7 +40,7 @@ struct Call {
   std::string group = {};                               // Of the adding calls.
   uint32_t shard = 0;                                   // Of kGet.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
-  bool blind = false;  // Of kAdd: nobody asks for its outcome, so at kAsync it may go by the inbox.
+  bool blind = false;  // Of kAdd: without an outcome, so at kAsync it may go through the inbox.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
@@ -67,8 +68,8 @@ struct Call {
   }
 };
 
-// A queue under test, or the model of one. Do returns what the caller would see, in words; Dump all
-// that is known, in the order of a hand-out.
+// A queue under test, or the model. Do makes the call and returns its result as text; Dump returns
+// the whole state, with the keys in hand-out order.
 class Subject {
  public:
   virtual ~Subject() = default;

@@ -1,4 +1,4 @@
-// CallSource: random calls from a seed, over few keys so that they meet.
+// CallSource: random calls from a seed, over few keys, so that many calls have the same key.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,8 @@ class CallSource {
  private:
   uint64_t Below(uint64_t n) { return random_() % n; }
   std::string Key() {
-    const bool few = options_.shards > 0 || Below(4) != 0;  // A shard waits for one key to be Done.
+    const bool few =
+        options_.shards > 0 || Below(4) != 0;  // Few, as a shard waits until its key is done.
     return "k" + std::to_string(Below(few ? 8 : 100));
   }
   std::optional<Lane> MaybeLane() {

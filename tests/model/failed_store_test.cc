@@ -1,7 +1,9 @@
-// Random calls on two queues, one of whose disks fails and comes back: while it is failed its records
-// are those of one moment, and once mended those of the other one.
+// Random calls on two queues. The disk of one fails and works again: while it is failed, its
+// records are those of the instant of the failure; after recovery they are those of the other
+// queue's disk.
 //
-// WQ_FAILED_STORE_SEED picks the seed (a failing run prints its own), WQ_FAILED_STORE_CALLS how many calls.
+// WQ_FAILED_STORE_SEED picks the seed (a failing run prints its own), WQ_FAILED_STORE_CALLS how
+// many calls.
 
 #include <functional>
 #include <iostream>
@@ -25,10 +27,10 @@ namespace {
 
 using support::FromEnvironment;
 
-// A queue on a disk of maps that can be made to fail.
-class SickQueue {
+// A queue on a disk of maps, which the test can make fail.
+class FallibleQueue {
  public:
-  explicit SickQueue(const QueueOptions& options) : queue_(options, &clock_) { Open(); }
+  explicit FallibleQueue(const QueueOptions& options) : queue_(options, &clock_) { Open(); }
 
   std::string Do(const Call& call) { return queue_.Do(call); }
   Status Flush() { return queue_.queue()->Flush(Durability::kProcess); }
@@ -62,8 +64,9 @@ class SickQueue {
   void Open() {
     StoreOptions options;
     options.clock = &clock_;
-    options.flush_interval = std::chrono::hours(1);        // Nothing is written,
-    options.recovery_backoff_min = std::chrono::hours(1);  // or tried, by itself.
+    // Only calls write, and only Recover makes attempts.
+    options.flush_interval = std::chrono::hours(1);
+    options.recovery_backoff_min = std::chrono::hours(1);
     Status s =
         Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
     ASSERT_TRUE(s.ok()) << s.message();
@@ -77,15 +80,19 @@ class SickQueue {
   RealQueue queue_;
 };
 
-// One queue whose disk fails, and its twin, whose disk does not.
+// A queue whose disk fails, and its twin, whose disk does not. Both get the same calls.
 class Twins {
  public:
   Twins(const QueueOptions& options, uint64_t seed)
-      : options_(options), random_(seed), source_(options, seed), sick_(options), well_(options) {}
+      : options_(options),
+        random_(seed),
+        source_(options, seed),
+        failing_(options),
+        twin_(options) {}
 
   void Step() {
     if (healthy_ && Below(60) == 0) {
-      sick_.OnDisk([this](auto& disk) {
+      failing_.OnDisk([this](auto& disk) {
         disk.fail_after = Below(4);
         disk.apply_failed = Below(2) == 0;
       });
@@ -97,23 +104,23 @@ class Twins {
   }
 
   void Recover() {
-    if (Below(3) == 0) {  // The writing may fail, whatever is there of it then.
-      static_cast<void>(sick_.store()->Recover());
+    if (Below(3) == 0) {  // May fail, and leave any state of the disk.
+      static_cast<void>(failing_.store()->Recover());
     } else if (Below(3) == 0) {
-      sick_.OnDisk([](auto& disk) { disk.fail_reopen = true; });
-      EXPECT_EQ(sick_.store()->Recover().code(), StatusCode::kNotDurable);
+      failing_.OnDisk([](auto& disk) { disk.fail_reopen = true; });
+      EXPECT_EQ(failing_.store()->Recover().code(), StatusCode::kNotDurable);
     }
     Heal();
-    ASSERT_TRUE(sick_.store()->Recover().ok());
+    ASSERT_TRUE(failing_.store()->Recover().ok());
     healthy_ = true;
-    ++mended_;
+    ++recoveries_;
     Compare();
   }
 
   void Compare() {
-    ASSERT_TRUE(sick_.Flush().ok());
-    ASSERT_TRUE(well_.Flush().ok());
-    ASSERT_EQ(sick_.Records(), well_.Records());
+    ASSERT_TRUE(failing_.Flush().ok());
+    ASSERT_TRUE(twin_.Flush().ok());
+    ASSERT_EQ(failing_.Records(), twin_.Records());
   }
   void CompareAtTheEnd() {
     if (!healthy_) {
@@ -121,29 +128,29 @@ class Twins {
     }
     Heal();
     Compare();
-    // Byte for byte, but for pending keys: a key that is held and dirty was added later than its record says,
-    // and the mended record says so.
-    auto sick = sick_.Bytes();
-    auto well = well_.Bytes();
-    for (auto* bytes : {&sick, &well}) {
+    // Byte for byte, except for pending keys: a key that is processing and dirty was added later
+    // than its record has it, and a record that was written by the recovery has the later time.
+    auto failing = failing_.Bytes();
+    auto twin = twin_.Bytes();
+    for (auto* bytes : {&failing, &twin}) {
       (*bytes)[static_cast<size_t>(storage::Family::kDirty)].clear();
       (*bytes)[static_cast<size_t>(storage::Family::kLanes)].clear();
     }
-    EXPECT_EQ(sick, well);
+    EXPECT_EQ(failing, twin);
   }
 
-  uint64_t mended() const { return mended_; }
+  uint64_t recoveries() const { return recoveries_; }
 
  private:
   uint64_t Below(uint64_t n) { return random_() % n; }
-  // Every call waits for the disk, so that both disks see the same writes.
+  // Every call waits for the disk, so that both disks get the same writes.
   Call NextCall() {
     Call call = source_.Next();
     call.durability.reset();
     return call;
   }
   void Heal() {
-    sick_.OnDisk([](auto& disk) {
+    failing_.OnDisk([](auto& disk) {
       disk.fail_after = UINT64_MAX;
       disk.fail_reopen = false;
     });
@@ -154,43 +161,43 @@ class Twins {
       if (healthy_) {
         Heal();
         Compare();
-        sick_.Crash();
-        well_.Crash();
+        failing_.Crash();
+        twin_.Crash();
       }
       return;
     }
-    const std::string before = well_.Records();
-    const std::string expected = well_.Do(call);
-    const std::string said = sick_.Do(call);
-    const bool failed_now = healthy_ && !sick_.store()->Health().ok();
+    const std::string before = twin_.Records();
+    const std::string expected = twin_.Do(call);
+    const std::string result = failing_.Do(call);
+    const bool failed_now = healthy_ && !failing_.store()->Health().ok();
     if (failed_now) {
       healthy_ = false;
-      kept_ = sick_.Records();
-      // All of the call that failed, or nothing.
-      ASSERT_TRUE(kept_ == before || kept_ == well_.Records()) << call.ToString();
+      records_ = failing_.Records();
+      // The disk has the whole effect of the call that failed, or none.
+      ASSERT_TRUE(records_ == before || records_ == twin_.Records()) << call.ToString();
     }
     if (healthy_) {
-      ASSERT_EQ(said, expected) << call.ToString();
+      ASSERT_EQ(result, expected) << call.ToString();
     } else {
-      // A reading, a refusal, or what stands on the disk already is no different.
-      ASSERT_TRUE(said == expected || said == "NotDurable") << call.ToString() << " " << said;
-      ASSERT_EQ(sick_.Records(), kept_) << call.ToString();
+      // A call that needs no write, as it is refused or already on disk, has its usual result.
+      ASSERT_TRUE(result == expected || result == "NotDurable") << call.ToString() << " " << result;
+      ASSERT_EQ(failing_.Records(), records_) << call.ToString();
     }
   }
 
   const QueueOptions options_;
   std::mt19937_64 random_;
   CallSource source_;
-  SickQueue sick_;
-  SickQueue well_;
+  FallibleQueue failing_;
+  FallibleQueue twin_;
   bool healthy_ = true;
-  std::string kept_;  // While failed: what is on the disk.
-  uint64_t mended_ = 0;
+  std::string records_;  // While failed: those on the disk.
+  uint64_t recoveries_ = 0;
 };
 
 class FailedStore : public ::testing::TestWithParam<QueueOptions> {};
 
-TEST_P(FailedStore, RandomCallsWhileTheDiskComesAndGoes) {
+TEST_P(FailedStore, RandomCallsWhileTheDiskFailsAndWorksAgain) {
   const uint64_t seed = FromEnvironment("WQ_FAILED_STORE_SEED", std::random_device{}());
   const uint64_t calls = FromEnvironment("WQ_FAILED_STORE_CALLS", 20'000);
   RecordProperty("seed", std::to_string(seed));
@@ -203,7 +210,7 @@ TEST_P(FailedStore, RandomCallsWhileTheDiskComesAndGoes) {
     }
   }
   twins.CompareAtTheEnd();
-  EXPECT_GT(twins.mended(), calls / 200);
+  EXPECT_GT(twins.recoveries(), calls / 200);
 }
 
 constexpr const char* kNames[] = {"TwoLanes", "Priorities", "FairShards"};

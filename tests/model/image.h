@@ -1,5 +1,5 @@
-// Image: what a store holds of one queue, as plain data that can be compared; the model says what it
-// should be, and ReadImage what it is.
+// Image: the records of one queue in a store, as plain data that can be compared. The model makes
+// the expected image, and ReadImage the real one.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Image {
     std::string key;
     Lane lane = 0;
     std::string group;
-    // How many of the queue's pending keys were queued before it, in whatever lane: of the lower lanes'
-    // first keys the oldest is served when a starvation bound is reached.
+    // How many of the queue's pending keys were queued before it, over all lanes. It matters for
+    // the starvation bound, which serves the oldest among the first keys of the lower lanes.
     uint64_t age = 0;
     bool operator==(const Pending&) const = default;
   };
@@ -38,7 +38,7 @@ struct Image {
     bool operator==(const Quarantined&) const = default;
   };
 
-  std::vector<Pending> pending;  // In the order of a hand-out: lanes, then places.
+  std::vector<Pending> pending;  // In hand-out order: by lane, then by place.
   std::vector<Delayed> delayed;  // By ready time, then key.
   std::map<std::string, uint64_t> failing;
   std::map<std::string, Quarantined> quarantined;
@@ -47,7 +47,8 @@ struct Image {
   int64_t paused_until_us = 0;
   std::string limiter_state;
 
-  // Makes of the places in `age`, any numbers that grow with time, what they are in an image.
+  // Replaces the values of `age`, which may be any numbers that grow with time, by the counts that
+  // an image has.
   void CountAges();
 
   bool operator==(const Image&) const = default;
@@ -55,7 +56,7 @@ struct Image {
   std::string ToString() const;
 };
 
-// Corruption: a record that cannot be read.
+// Corruption: a record cannot be parsed.
 Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image);
 
 }  // namespace wq::model

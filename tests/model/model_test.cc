@@ -1,4 +1,5 @@
-// The queue against the model: the same calls to both, every result and the whole state compared.
+// Compares the queue with the model: both get the same calls, and the results and the states must
+// be equal.
 //
 // WQ_MODEL_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls.
 
@@ -27,7 +28,7 @@ constexpr int64_t kSecond = 1'000'000;
 
 using support::FromEnvironment;
 
-// Every order policy, and what else changes the rules.
+// The options that change the semantics: every order policy, and others.
 struct Rules {
   const char* name;
   QueueOptions options;
@@ -101,7 +102,7 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
   }
   EXPECT_EQ(queue.Dump(), model.Dump());
   std::cout << "total: " << calls << " calls compared, " << crashes << " crashes\n";
-  // A run that hands out little proves little.
+  // A run with few hand-outs or crashes would prove little.
   EXPECT_GT(handed_out, calls / 50);
   EXPECT_GT(crashes, calls / 1000);
 }
@@ -109,7 +110,7 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
 INSTANTIATE_TEST_SUITE_P(Rules, ModelTest, ::testing::ValuesIn(AllRules()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Tries every string of `length` calls of the alphabet, and a crash after each.
+// Tries every sequence of `length` calls from the alphabet, and a crash after it.
 template <typename Real>
 void TryAllStrings(const std::vector<Call>& alphabet, uint64_t length) {
   const QueueOptions options{.order = Order::kTwoLanes};
@@ -139,7 +140,7 @@ void TryAllStrings(const std::vector<Call>& alphabet, uint64_t length) {
   }
 }
 
-// A string of fewer calls is the beginning of a longer one.
+// Every shorter sequence is the beginning of one of these.
 TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
   TryAllStrings<StateQueue>(
       {
@@ -157,7 +158,7 @@ TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
       FromEnvironment("WQ_MODEL_LENGTH", 5));
 }
 
-// The whole queue, with more calls, and shorter strings: it has threads.
+// The whole queue has threads and is slower, so the sequences are shorter; the alphabet is larger.
 TEST(Model, EveryStringOfThreeCallsAgreesThroughTheWholeQueue) {
   TryAllStrings<MapQueue>(
       {

@@ -16,8 +16,8 @@ std::string NaiveQueue::Do(const Call& call) {
   stands_on_ = 0;
   switch (call.op) {
     case Op::kAdd: {
-      std::string said = Add(call.key, call.lane, call.group);
-      return call.blind ? "ok" : said;
+      std::string result = Add(call.key, call.lane, call.group);
+      return call.blind ? "ok" : result;
     }
     case Op::kAddAfter:
       return AddAfter(call);
@@ -60,9 +60,9 @@ std::string NaiveQueue::Add(const std::string& name, std::optional<Lane> lane,
     Release(&key);
   }
   SettleGroup(name, group);
-  const std::string said = MakeDirty(name, lane.value_or(key.KnownLane()));
+  const std::string result = MakeDirty(name, lane.value_or(key.KnownLane()));
   stands_on_ = key.written;
-  return said;
+  return result;
 }
 
 std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane) {
@@ -136,7 +136,7 @@ std::string NaiveQueue::AddRateLimited(const Call& call) {
                             : DelayKey(call);
 }
 
-// A key keeps its group while it is known.
+// A known key keeps its group.
 void NaiveQueue::SettleGroup(const std::string& name, const std::string& group) {
   if (!keys_[name].Known()) {
     keys_[name].group = group;
@@ -221,7 +221,7 @@ std::string NaiveQueue::Remove(Key* key) {
   return "ok";
 }
 
-// While it is quarantined, `lane` is where it goes when it is released.
+// While a key is quarantined, its `lane` is the one for Release.
 void NaiveQueue::Quarantine(Key* key) {
   key->group = key->Known() ? key->group : "";
   const Lane lane = key->KnownLane();
@@ -272,7 +272,7 @@ void NaiveQueue::Dequeue(const std::string& name) {
   }
 }
 
-// The queued key of the shard that matches and was queued first.
+// The key that was queued first among the matching queued keys of the shard.
 NaiveQueue::Entry* NaiveQueue::Oldest(uint32_t shard,
                                       const std::function<bool(const Key&)>& matches) {
   Entry* oldest = nullptr;

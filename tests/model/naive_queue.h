@@ -1,5 +1,5 @@
-// NaiveQueue: the queue's semantics again, as plainly as they can be written: one map, linear searches,
-// no code shared with the engine. It is what the real queue is compared with.
+// NaiveQueue: the model that the real queue is compared with. It implements the semantics of the
+// queue as plainly as possible: one map, linear searches, no code shared with the engine.
 #pragma once
 
 #include <map>
@@ -21,11 +21,11 @@ class NaiveQueue final : public Subject {
   std::string Do(const Call& call) override;
   std::string Dump() override;
 
-  // The two steps of a crash: what was in memory only is gone; then what is due meanwhile fires.
+  // The two steps of a crash: memory is lost and rebuilt; then the delays that became due fire.
   void Recover();
   void Fire();
 
-  // What the disk holds when all calls have reached it.
+  // The records on disk after all calls have been written.
   Image OnDisk() const;
   bool IsProcessing(const std::string& name) const;
   int64_t wall_us() const { return wall_us_; }
@@ -34,8 +34,8 @@ class NaiveQueue final : public Subject {
     steady_us_ = other.steady_us_;
     wall_us_ = other.wall_us_;
   }
-  // The number (from 1) of the latest call that must be on disk for the last one to be acknowledged:
-  // the one that wrote the record which stands for it. 0 if the last call waits for nothing.
+  // The number (from 1) of the call that wrote the record on which the durability of the last call
+  // depends. 0: the last call waits for no write.
   uint64_t stands_on() const { return stands_on_; }
 
  private:
@@ -53,7 +53,7 @@ class NaiveQueue final : public Subject {
     bool quarantined = false;
     Lane lane = 0;
     std::string group = {};
-    uint64_t place = 0;  // In its lane, and among all keys by age.
+    uint64_t place = 0;  // Ascending by the time of queueing, over all keys.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
     uint64_t written = 0;  // The call that wrote its pending record.
@@ -97,7 +97,7 @@ class NaiveQueue final : public Subject {
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
   int64_t pause_due_us_ = 0;                             // Steady time.
-  uint64_t limiter_calls_ = 0;                           // What the limiter of RealQueue saves.
+  uint64_t limiter_calls_ = 0;  // The state that the limiter of RealQueue saves.
   uint64_t last_place_ = 0;
   uint64_t calls_ = 0;
   uint64_t stands_on_ = 0;

@@ -1,4 +1,4 @@
-// What a NaiveQueue knows, as an Image and in words.
+// The state of a NaiveQueue, as an Image and as text.
 
 #include <algorithm>
 

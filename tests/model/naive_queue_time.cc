@@ -1,4 +1,4 @@
-// The part of the model that time and crashes make.
+// The part of the model for time and crashes.
 
 #include <algorithm>
 #include <string>

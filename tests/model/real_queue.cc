@@ -8,13 +8,13 @@
 namespace wq::model {
 namespace {
 
-std::string Said(const Status& status) {
+std::string ResultOf(const Status& status) {
   return status.ok() ? "ok" : std::string(StatusCodeName(status.code()));
 }
 
-std::string Said(const Status& status, AddOutcome outcome) {
+std::string ResultOf(const Status& status, AddOutcome outcome) {
   if (!status.ok()) {
-    return Said(status);
+    return ResultOf(status);
   }
   return outcome == AddOutcome::kAdded          ? "added"
          : outcome == AddOutcome::kDeduplicated ? "deduplicated"
@@ -30,7 +30,7 @@ Status RealQueue::Open(Store* store, const std::string& name, Durability durabil
   if (Status s = store->OpenQueue(name, options_, &queue_); !s.ok()) {
     return s;
   }
-  // As many workers as shards: each gets one of them.
+  // As many workers as shards: each worker gets one shard.
   std::vector<std::unique_ptr<Worker>> workers(options_.shards);
   for (auto& worker : workers) {
     if (Status s = queue_->Join(&worker); !s.ok()) {
@@ -60,30 +60,30 @@ std::string RealQueue::Do(const Call& call) {
   switch (call.op) {
     case Op::kAdd: {
       if (call.blind) {
-        return Said(queue_->Add(call.key, options));
+        return ResultOf(queue_->Add(call.key, options));
       }
       const Status s = queue_->Add(call.key, options, &outcome);
-      return Said(s, outcome);
+      return ResultOf(s, outcome);
     }
     case Op::kAddAfter: {
       const Status s =
           queue_->AddAfter(call.key, std::chrono::microseconds(call.delay_us), options, &outcome);
-      return Said(s, outcome);
+      return ResultOf(s, outcome);
     }
     case Op::kAddRateLimited: {
       limiter_->delay = std::chrono::microseconds(call.delay_us);
       const Status s = queue_->AddRateLimited(call.key, "error", options, &outcome);
-      return Said(s, outcome);
+      return ResultOf(s, outcome);
     }
     case Op::kForget:
-      return Said(queue_->Forget(call.key));
+      return ResultOf(queue_->Forget(call.key));
     case Op::kGet: {
       std::string key;
       const Status s = Get(call.shard, &key);
-      return s.ok() ? key : s.code() == StatusCode::kTimedOut ? "none" : Said(s);
+      return s.ok() ? key : s.code() == StatusCode::kTimedOut ? "none" : ResultOf(s);
     }
     case Op::kDone:
-      return Said(queue_->Done(call.key));
+      return ResultOf(queue_->Done(call.key));
     case Op::kAdvance:
       clock_->Advance(std::chrono::microseconds(call.delay_us));
       static_cast<void>(queue_->Len());  // Fires what is due.
@@ -92,26 +92,26 @@ std::string RealQueue::Do(const Call& call) {
       clock_->SetWall(clock_->WallUs() + call.delay_us);
       return "ok";
     case Op::kRemove:
-      return Said(queue_->Remove(call.key));
+      return ResultOf(queue_->Remove(call.key));
     case Op::kCancelDelay:
-      return Said(queue_->CancelDelay(call.key));
+      return ResultOf(queue_->CancelDelay(call.key));
     case Op::kEndDelay:
-      return Said(queue_->EndDelay(call.key));
+      return ResultOf(queue_->EndDelay(call.key));
     case Op::kQuarantine:
-      return Said(queue_->Quarantine(call.key, "by hand"));
+      return ResultOf(queue_->Quarantine(call.key, "by hand"));
     case Op::kRelease:
-      return Said(queue_->Release(call.key));
+      return ResultOf(queue_->Release(call.key));
     case Op::kDrop:
-      return Said(queue_->Drop(call.key));
+      return ResultOf(queue_->Drop(call.key));
     case Op::kPause:
-      return Said(call.delay_us > 0 ? queue_->Pause(std::chrono::microseconds(call.delay_us))
-                                    : queue_->Pause());
+      return ResultOf(call.delay_us > 0 ? queue_->Pause(std::chrono::microseconds(call.delay_us))
+                                        : queue_->Pause());
     case Op::kResume:
-      return Said(queue_->Resume());
+      return ResultOf(queue_->Resume());
     case Op::kSetCursor:
-      return Said(queue_->SetCursor("c", call.key));
+      return ResultOf(queue_->SetCursor("c", call.key));
     case Op::kFlush:
-      return Said(queue_->Flush(call.durability.value_or(Durability::kPower)));
+      return ResultOf(queue_->Flush(call.durability.value_or(Durability::kPower)));
     case Op::kCrash:
       break;
   }
@@ -132,7 +132,7 @@ std::string MapQueue::Do(const Call& call) {
   if (call.op != Op::kCrash) {
     return queue_.Do(call);
   }
-  // Everything so far reached the disk; nothing after it does.
+  // What was called before is on disk; nothing is written after this.
   const Status s = queue_.queue()->Flush(Durability::kProcess);
   const auto fail_after = [this](uint64_t writes) {
     const std::lock_guard lock(disk_->mu);
@@ -143,7 +143,7 @@ std::string MapQueue::Do(const Call& call) {
   store_.reset();
   fail_after(UINT64_MAX);
   Open();
-  return Said(s);
+  return ResultOf(s);
 }
 
 std::string MapQueue::Dump() {

@@ -1,5 +1,5 @@
-// RealQueue: the queue itself as a Subject. MapQueue: on a disk of maps, which outlives its
-// crashes.
+// RealQueue: the queue under test as a Subject. MapQueue: the same with a store of its own on a
+// disk of maps, which outlives its crashes.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,14 @@ class RealQueue : public Subject {
   std::string Do(const Call& call) override;
   std::string Dump() override { return ""; }
 
-  // Opens the queue, and works on it from now on.
+  // Opens the queue on which Do makes its calls.
   Status Open(Store* store, const std::string& name, Durability durability);
   Queue* queue() { return queue_; }
-  // Before the store goes.
+  // Ends the use of the queue. To be called before the store is destroyed.
   void Drop() { workers_.clear(); }
 
  private:
-  // The limiter asks the call for its delay, and saves how often it was asked.
+  // A limiter whose delay is that of the Call, and whose state is the number of its calls.
   class CallsDelay final : public Limiter {
    public:
     std::chrono::microseconds When(std::string_view, uint64_t, Time) override {
@@ -55,7 +55,7 @@ class RealQueue : public Subject {
   ManualClock* const clock_;
   std::shared_ptr<CallsDelay> limiter_;
   Queue* queue_ = nullptr;
-  std::vector<std::unique_ptr<Worker>> workers_;  // By shard: each serves that one.
+  std::vector<std::unique_ptr<Worker>> workers_;  // By shard: each worker serves one.
 };
 
 class MapQueue final : public Subject {

@@ -7,7 +7,7 @@
 namespace wq::model {
 namespace {
 
-std::string Said(AddOutcome outcome) {
+std::string ResultOf(AddOutcome outcome) {
   return outcome == AddOutcome::kAdded          ? "added"
          : outcome == AddOutcome::kDeduplicated ? "deduplicated"
                                                 : "held";
@@ -20,7 +20,7 @@ StateQueue::StateQueue(const QueueOptions& options, int64_t wall_us)
       now_({.steady_us = 0, .wall_us = wall_us}),
       state_(std::make_unique<QueueState>(1, options_, &batch_)) {}
 
-// What a transition changed is on disk before the next one.
+// Writes the mutations of a transition to the disk.
 void StateQueue::Commit() {
   if (!batch_.empty()) {
     const Status s = disk_.Write(batch_, false);
@@ -37,34 +37,34 @@ void StateQueue::Fire() {
 
 std::string StateQueue::Do(const Call& call) {
   const QueueState::Wanted wanted{.lane = call.lane, .group = call.group};
-  std::string said = "ok";
+  std::string result = "ok";
   switch (call.op) {
     case Op::kAdd:
-      said = Said(state_->Add(call.key, wanted, now_.wall_us).outcome);
-      said = call.blind ? "ok" : said;
+      result = ResultOf(state_->Add(call.key, wanted, now_.wall_us).outcome);
+      result = call.blind ? "ok" : result;
       break;
     case Op::kAddAfter:
-      said = Said(state_->AddAfter(call.key, call.delay_us, wanted, now_).outcome);
+      result = ResultOf(state_->AddAfter(call.key, call.delay_us, wanted, now_).outcome);
       break;
     case Op::kAddRateLimited:
-      said = Said(state_
-                      ->AddRateLimited(call.key,
-                                       {.delay_us = call.delay_us,
-                                        .error = "error",
-                                        .limiter_state = std::to_string(++limiter_calls_)},
-                                       wanted, now_)
-                      .outcome);
+      result = ResultOf(state_
+                            ->AddRateLimited(call.key,
+                                             {.delay_us = call.delay_us,
+                                              .error = "error",
+                                              .limiter_state = std::to_string(++limiter_calls_)},
+                                             wanted, now_)
+                            .outcome);
       break;
     case Op::kForget:
       state_->Forget(call.key);
       break;
     case Op::kGet: {
       const Item* item = state_->Get(call.shard);
-      said = item == nullptr ? "none" : std::string(item->key());
+      result = item == nullptr ? "none" : std::string(item->key());
       break;
     }
     case Op::kDone:
-      said = state_->Done(call.key) ? "ok" : "NotProcessing";
+      result = state_->Done(call.key) ? "ok" : "NotProcessing";
       break;
     case Op::kAdvance:
       now_.steady_us += call.delay_us;
@@ -82,7 +82,7 @@ std::string StateQueue::Do(const Call& call) {
       WQ_CHECK(false, "a call that this subject does not know");
   }
   Commit();
-  return said;
+  return result;
 }
 
 std::string StateQueue::Dump() {

@@ -1,5 +1,5 @@
-// StateQueue: the bare state machine as a Subject, on a disk of maps; without the threads of a queue, so
-// that hundreds of thousands of them can be made.
+// StateQueue: a bare QueueState as a Subject, on a disk of maps. It has no threads, so a test can
+// make hundreds of thousands of them.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ class StateQueue final : public Subject {
  public:
   StateQueue(const QueueOptions& options, int64_t wall_us);
 
-  // The calls of the field's queues: Add, AddAfter, AddRateLimited, Forget, Get, Done; time; crashes.
+  // Supports the calls of client-go's queues (Add, AddAfter, AddRateLimited, Forget, Get, Done),
+  // time and crashes.
   std::string Do(const Call& call) override;
   std::string Dump() override;
 

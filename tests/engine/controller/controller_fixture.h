@@ -32,7 +32,7 @@ class ControllerTest : public QueueTest {
     const Status s = controller_->Drain(std::chrono::hours(1));
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
-  // Adds "a", reconciles it once with this result, and opens the queue anew.
+  // Adds "a", reconciles it once with this result, and reopens the queue.
   void ReconcileOnce(const Result& result, const ControllerOptions& options = {}) {
     Add("a");
     Start([&](const ReconcileContext&) { return result; }, options);

@@ -1,4 +1,5 @@
-// ControllerMetrics: what an observer is told, under controller-runtime's names.
+// ControllerMetrics: counts what a ControllerObserver is notified of, under controller-runtime's
+// names.
 
 #include <chrono>
 #include <memory>

@@ -24,14 +24,14 @@ using ::testing::HasSubstr;
 class ControllerStopTest : public ControllerTest {
  protected:
   // Adds "a" and starts a controller that reconciles it until its token is triggered. Returns when
-  // it is at that.
+  // that reconcile has begun.
   void StartAndHold(const Result& result) {
     StartAndCall([result](const ReconcileContext& context) {
       AwaitStop(context);
       return result;
     });
   }
-  // Adds "a" and starts a controller with a reconciler for it alone. Returns when it has been
+  // Adds "a" and starts a controller whose reconciler may be called once. Returns when it was
   // called.
   void StartAndCall(const Reconciler& reconciler) {
     Add("a");
@@ -78,7 +78,7 @@ TEST_F(ControllerStopTest, StartsOnce) {
   EXPECT_TRUE(controller_->Drain(hours(1)).ok());
 }
 
-TEST_F(ControllerStopTest, OneThatWasNeverStartedLeavesTheQueueAlone) {
+TEST_F(ControllerStopTest, AControllerThatWasNeverStartedLeavesTheQueueAlone) {
   {
     const Controller controller(queue_, [](const ReconcileContext&) { return Result(); });
   }
@@ -95,7 +95,7 @@ TEST_F(ControllerStopTest, DoesNotStartOnAQueueThatIsShutDownOrAfterStop) {
 
 // --- Drain ---
 
-TEST_F(ControllerStopTest, ADrainWorksOffWhatIsQueuedAndLeavesTheDelayed) {
+TEST_F(ControllerStopTest, ADrainProcessesWhatIsQueuedAndLeavesTheDelayed) {
   std::vector<std::string> seen;
   ASSERT_TRUE(queue_->AddAfter("later", seconds(1)).ok());
   for (const char* key : {"a", "b", "c"}) {
@@ -171,7 +171,7 @@ TEST_F(ControllerStopTest, AnInterruptedReconcileCountsNoFailureAndComesFirst) {
 TEST_F(ControllerStopTest, AStopEndsAfterItsGraceAndTheDestructorWaits) {
   std::promise<void> go_on;
   StartAndCall([&](const ReconcileContext&) {
-    go_on.get_future().wait();  // Deaf to its token.
+    go_on.get_future().wait();  // Ignores its token.
     return Result();
   });
   const Status s = controller_->Stop(milliseconds(1));
@@ -235,7 +235,7 @@ TEST_F(ControllerStopTest, StopFromAStopCallbackOnlyBegins) {
   EXPECT_EQ(Shown(controller_->Counters()), "1 success, 1 timeouts");
 }
 
-TEST_F(ControllerStopTest, AfterShutDownFromAReconcilerTheRestIsWorkedOff) {
+TEST_F(ControllerStopTest, AfterShutDownFromAReconcilerTheRestIsProcessed) {
   Add("a");
   Add("b");
   std::promise<void> last;
@@ -253,7 +253,7 @@ TEST_F(ControllerStopTest, AfterShutDownFromAReconcilerTheRestIsWorkedOff) {
 
 // --- The store ---
 
-TEST_F(ControllerStopTest, AKeyWhoseStoreWasClosedMeanwhileIsLeft) {
+TEST_F(ControllerStopTest, AKeyWhoseStoreIsClosedDuringTheReconcileIsLeft) {
   std::promise<void> closed;
   StartAndCall([&](const ReconcileContext& context) {
     closed.get_future().wait();

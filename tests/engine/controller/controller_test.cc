@@ -19,6 +19,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
+
 // --- Results ---
 
 TEST_F(ControllerTest, SuccessForgetsTheFailures) {
@@ -42,7 +43,7 @@ TEST_F(ControllerTest, TheTextOfAnErrorIsKept) {
   CloseAndOpen();
   ReconcileOnce(Status::IOError(""));
   clock_.Advance(seconds(1));
-  ReconcileOnce(Status::IOError("no route"));  // One too many.
+  ReconcileOnce(Status::IOError("no route"));  // Above max_requeues.
   ASSERT_EQ(queue_->Quarantined().size(), 1U);
   EXPECT_EQ(queue_->Quarantined()[0].last_error, "no route");
 }
@@ -153,15 +154,15 @@ TEST_F(ControllerTest, TheReconcilerMayAddItsOwnKeyAndSeesIt) {
 
 // --- Observing ---
 
-TEST_F(ControllerTest, AnObserverIsToldOfEachReconcile) {
+TEST_F(ControllerTest, AnObserverIsNotifiedOfEachReconcile) {
   struct Observer final : ControllerObserver {
-    void OnBegin(std::string_view key) noexcept override { told += std::string(key) + "? "; }
+    void OnBegin(std::string_view key) noexcept override { reported += std::string(key) + "? "; }
     void OnEnd(const Reconciled& r) noexcept override {
-      told += std::string(r.key) + "=" + std::string(ReconcileOutcomeName(r.outcome)) + ":" +
-              std::string(r.error) + (r.terminal ? "!" : "") + " ";
+      reported += std::string(r.key) + "=" + std::string(ReconcileOutcomeName(r.outcome)) + ":" +
+                  std::string(r.error) + (r.terminal ? "!" : "") + " ";
       positive = positive && r.duration.count() > 0;
     }
-    std::string told;
+    std::string reported;
     bool positive = true;
   } observer;
   Add("a");
@@ -172,7 +173,7 @@ TEST_F(ControllerTest, AnObserverIsToldOfEachReconcile) {
       },
       {.observer = &observer});
   Drain();
-  EXPECT_EQ(observer.told, "a? a=error:bad! b? b=success: ");
+  EXPECT_EQ(observer.reported, "a? a=error:bad! b? b=success: ");
   EXPECT_TRUE(observer.positive);
 }
 
@@ -185,7 +186,7 @@ TEST_F(ControllerTest, ATimeoutTriggersTheStopTokenAndIsCounted) {
   Start(
       [](const ReconcileContext& context) -> Result {
         if (context.key() != "b") {
-          AwaitStop(context);  // For ever, without the timeout.
+          AwaitStop(context);  // Without the timeout it would never return.
         }
         return context.key() == "a" ? Status::TimedOut("too slow") : Status::Ok();
       },

@@ -81,7 +81,7 @@ TEST_F(ControllerWorkersTest, AKeyHasNeverTwoHolders) {
             static_cast<uint64_t>(std::accumulate(reconciles.begin(), reconciles.end(), 0)));
 }
 
-TEST_F(ControllerWorkersTest, AStopAtAnyMomentLosesNoKey) {
+TEST_F(ControllerWorkersTest, AStopAtAnyTimeLosesNoKey) {
   for (int round = 0; round < 20; ++round) {
     std::set<std::string> pending;
     std::mutex mu;

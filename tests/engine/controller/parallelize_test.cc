@@ -50,7 +50,7 @@ TEST(ParallelizeUntil, RefusesNoWorkersAndNoFunction) {
 
 TEST(ParallelizeUntil, RunsAsManyPiecesAtOnceAsThereAreWorkers) {
   constexpr size_t kWorkers = 4;
-  std::latch together(kWorkers);  // Opens only if all of them are there at once.
+  std::latch together(kWorkers);  // Opens only when all pieces run at once.
   EXPECT_TRUE(ParallelizeUntil(kNeverStops, kWorkers, kWorkers, [&](size_t) {
                 together.arrive_and_wait();
               }).ok());
@@ -160,7 +160,7 @@ TEST(ParallelizeUntil, PiecesUnderWayAtAnExceptionRunToTheirEnd) {
   std::latch thrown(1);
   std::atomic<int> ended = 0;
   const Status s = ParallelizeUntil(kNeverStops, 2, 100, [&](size_t i) {
-    ASSERT_LT(i, 2U);  // Chunks are taken in order, and both of these are held up.
+    ASSERT_LT(i, 2U);  // Chunks are taken in order, and the first two wait for each other.
     both.arrive_and_wait();
     if (i == 0) {
       thrown.count_down();

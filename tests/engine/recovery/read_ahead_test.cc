@@ -16,7 +16,8 @@ namespace {
 
 constexpr storage::QueueId kReadQueue = 7;
 
-// Records in memory, the scan of one family of which ends with an error.
+// A queue with `count` records of each kind, in memory. The scan of one column family may end with
+// an error.
 class Records final : public storage::Reader {
  public:
   explicit Records(size_t count) {
@@ -39,7 +40,7 @@ class Records final : public storage::Reader {
   void FailAfter(storage::Family family) { failing_ = family; }
 
   Status Get(storage::Family, std::string_view, std::string*) const override {
-    return Status::NotFound("nobody asks");
+    return Status::NotFound("no Get is expected");
   }
   Status Scan(storage::Family family, std::string_view begin, std::string_view end,
               const Visitor& visit) const override {
@@ -60,36 +61,36 @@ class Records final : public storage::Reader {
   storage::Family failing_ = storage::Family::kDefault;
 };
 
-// How many records of each kind came, in the order of the kinds; each is looked at.
-struct Came {
+// Checks each record that was read, and counts them by kind, in the order of the kinds.
+struct Checked {
   std::vector<size_t> counts = std::vector<size_t>(5);
   size_t last_kind = 0;
 
-  void See(const storage::QuarantineRecord& record) {
+  void Check(const storage::QuarantineRecord& record) {
     EXPECT_EQ(record.failures.last_error, record.group);
-    SeeText(record.failures.key, record.group);
+    CheckText(record.failures.key, record.group);
   }
-  // By sequence, hence the last key first.
-  void See(const storage::PendingRecord& record) {
+  // By sequence, so the last key is the first.
+  void Check(const storage::PendingRecord& record) {
     EXPECT_EQ(record.sequence, counts[1] + 1);
     EXPECT_EQ(record.group, std::string(record.group.size(), 'x'));
   }
-  void See(const storage::DelayedRecord& record) { SeeText(record.key, record.group); }
-  void See(const storage::FailureRecord& record) { SeeText(record.key, record.last_error); }
-  void See(const storage::CursorRecord& record) { SeeText(record.name, record.value); }
-  void SeeText(std::string_view key, std::string_view text) {
+  void Check(const storage::DelayedRecord& record) { CheckText(record.key, record.group); }
+  void Check(const storage::FailureRecord& record) { CheckText(record.key, record.last_error); }
+  void Check(const storage::CursorRecord& record) { CheckText(record.name, record.value); }
+  void CheckText(std::string_view key, std::string_view text) {
     EXPECT_EQ(key, "key-" + std::to_string(100'000 + counts[last_kind]));
     EXPECT_EQ(text, std::string(counts[last_kind] % 300, 'x'));
   }
 
-  void See(const ReadAhead::Chunk& chunk) {
+  void Check(const ReadAhead::Chunk& chunk) {
     EXPECT_GE(chunk.records.index(), last_kind);
     last_kind = chunk.records.index();
     std::visit(
         [this](const auto& records) {
           EXPECT_FALSE(records.empty());
           for (const auto& record : records) {
-            See(record);
+            Check(record);
             ++counts[last_kind];
           }
         },
@@ -102,12 +103,12 @@ TEST(ReadAhead, GivesEveryRecordOnceAndInOrder) {
     const Records records(count);
     ReadAhead ahead(records, kReadQueue);
     ReadAhead::Chunk chunk;
-    Came came;
+    Checked checked;
     while (ahead.Next(&chunk)) {
-      came.See(chunk);
+      checked.Check(chunk);
     }
     EXPECT_TRUE(ahead.status().ok());
-    EXPECT_EQ(came.counts, std::vector<size_t>(5, count));
+    EXPECT_EQ(checked.counts, std::vector<size_t>(5, count));
   }
 }
 
@@ -116,16 +117,16 @@ TEST(ReadAhead, ReportsAnErrorAfterTheRecordsBeforeIt) {
   records.FailAfter(storage::Family::kDelayed);
   ReadAhead ahead(records, kReadQueue);
   ReadAhead::Chunk chunk;
-  Came came;
+  Checked checked;
   while (ahead.Next(&chunk)) {
-    came.See(chunk);
+    checked.Check(chunk);
   }
   EXPECT_EQ(ahead.status().code(), StatusCode::kCorruption);
   EXPECT_EQ(ahead.status().message(), "here");
-  EXPECT_EQ(came.counts, (std::vector<size_t>{3000, 3000, 3000, 0, 0}));
+  EXPECT_EQ(checked.counts, (std::vector<size_t>{3000, 3000, 3000, 0, 0}));
 }
 
-TEST(ReadAhead, EndsWhenNoMoreIsWanted) {
+TEST(ReadAhead, EndsBeforeAllChunksAreTaken) {
   const Records records(5000);
   for (const size_t chunks : {0U, 1U, 2U, 20U}) {
     ReadAhead ahead(records, kReadQueue);

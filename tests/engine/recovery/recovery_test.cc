@@ -1,4 +1,5 @@
-// Records that contradict each other, and reads that fail: a queue is not opened as another one.
+// Records that contradict each other, and reads that fail: the queue is refused, not opened with
+// less.
 #include "engine/recovery/recovery.h"
 
 #include <functional>
@@ -24,10 +25,10 @@ class RecoveryTest : public ::testing::Test {
     Put([](MutationBatch* batch) {
       storage::PutQueueState(kId, {100, "limiter", true, 77, 0}, batch);
       storage::PutPending(kId, {"pending", kFastLane, 5, 1, {}}, batch);
-      storage::PutPending(kId, {"given-up", kFastLane, 6, 1, {}}, batch);
+      storage::PutPending(kId, {"quarantined", kFastLane, 6, 1, {}}, batch);
       storage::PutDelayed(kId, {"delayed", 50, 40, 10, kFastLane, {}}, batch);
       storage::PutFailures(kId, {"delayed", 2, 1, 2, "e"}, batch);
-      storage::PutQuarantine(kId, {{"given-up", 3, 1, 2, "e"}, 3, kSlowLane, {}}, batch);
+      storage::PutQuarantine(kId, {{"quarantined", 3, 1, 2, "e"}, 3, kSlowLane, {}}, batch);
       storage::PutCursor(kId, {"cursor", "value"}, batch);
     });
   }
@@ -81,8 +82,8 @@ TEST_F(RecoveryTest, DelayedTwice) {
 }
 
 TEST_F(RecoveryTest, DelayedAndQuarantined) {
-  ExpectRefused("key 'given-up' is delayed and quarantined", [](MutationBatch* batch) {
-    storage::PutDelayed(kId, {"given-up", 60, 40, 10, kFastLane, {}}, batch);
+  ExpectRefused("key 'quarantined' is delayed and quarantined", [](MutationBatch* batch) {
+    storage::PutDelayed(kId, {"quarantined", 60, 40, 10, kFastLane, {}}, batch);
   });
 }
 
@@ -101,8 +102,8 @@ TEST_F(RecoveryTest, FailuresThatCountNone) {
 }
 
 TEST_F(RecoveryTest, FailingAndQuarantined) {
-  ExpectRefused("key 'given-up' is both failing and quarantined", [](MutationBatch* batch) {
-    storage::PutFailures(kId, {"given-up", 1, 1, 2, "e"}, batch);
+  ExpectRefused("key 'quarantined' is both failing and quarantined", [](MutationBatch* batch) {
+    storage::PutFailures(kId, {"quarantined", 1, 1, 2, "e"}, batch);
   });
 }
 

@@ -22,9 +22,9 @@ uint64_t DelaySeed() {
   return seed;
 }
 
-constexpr size_t kManyDelays = 20'000;  // Above what the heap moves to a run.
+constexpr size_t kManyDelays = 20'000;  // Enough for the heap to fill a run.
 
-// A heap of entries, and the naive picture of it: a map by due time and key.
+// A DelayHeap, and a naive model of it: a map by due time and key.
 class NaiveDelays {
  public:
   ~NaiveDelays() {
@@ -41,7 +41,7 @@ class NaiveDelays {
     heap_.Push(item->delay.get());
     naive_.emplace(std::pair(due_us, key), item);
   }
-  // Takes out the first one, if it is due. False if the heap and the naive picture differ.
+  // Removes the first entry, if it is due. False: the heap and the model differ.
   bool Fire(int64_t now_us) {
     const DelayEntry* entry = heap_.Due(now_us);
     const bool is_due = !naive_.empty() && naive_.begin()->first.first <= now_us;
@@ -52,7 +52,7 @@ class NaiveDelays {
     Drop(naive_.begin()->second);
     return same && heap_.size() == naive_.size();
   }
-  // Takes out one that may be anywhere.
+  // Removes the first entry that is due at `number` or later: it may be anywhere in the heap.
   void Cancel(uint64_t number) {
     auto place = naive_.lower_bound({static_cast<int64_t>(number), {}});
     if (place != naive_.end()) {
@@ -98,7 +98,8 @@ TEST(DelayHeap, GivesEntriesByTimeThenKeyHoweverManyAreDueAtOnce) {
     for (size_t i = 0; i < kManyDelays; ++i) {
       push(i, 0);
     }
-    // Half are due, then all; meanwhile others come, due before or after those, and some are cancelled.
+    // First half of the entries are due, then all. During the first part others are added, due
+    // before or after those, and some are cancelled.
     for (size_t i = 0; delays.size() > 0; ++i) {
       ASSERT_TRUE(delays.Fire(i < kManyDelays ? distinct_times / 2 : distinct_times * 2));
       if (i < kManyDelays && i % 3 == 0) {
@@ -126,7 +127,7 @@ TEST(DelayHeap, MayEndWithEntriesThatWereDueAndCancelled) {
 
 // --- The queue ---
 
-TEST(DelayHeap, KeysThatAreDueTogetherAreQueuedInOrderAndMayBeCancelledMeanwhile) {
+TEST(DelayHeap, KeysThatAreDueTogetherAreQueuedInOrderAndMayBeCancelledBefore) {
   QueueState state(1, {.add_cancels_delay = true}, nullptr);
   const auto key = [](size_t i) { return "key-" + std::to_string(100'000 + i); };
   for (size_t i = 0; i < kManyDelays; ++i) {
@@ -141,7 +142,8 @@ TEST(DelayHeap, KeysThatAreDueTogetherAreQueuedInOrderAndMayBeCancelledMeanwhile
   for (size_t i = 0; i < 10; ++i) {
     ASSERT_EQ(state.FireDue(due, 100), 100U);
   }
-  // Of those that are due and not queued yet: one is cancelled, one added, one made to be ready.
+  // Of the keys that are due and not queued yet, one is cancelled, one is added, and the delay of
+  // one is ended.
   EXPECT_TRUE(state.CancelDelay(by_time[5000]));
   EXPECT_EQ(state.Add(by_time[6000], {}, 0).outcome, AddOutcome::kAdded);
   EXPECT_TRUE(state.EndDelay(by_time[7000], due));

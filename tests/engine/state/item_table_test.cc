@@ -24,7 +24,7 @@ TEST(ItemTable, FindsWhatWasInserted) {
   EXPECT_EQ(table.Find("a"), nullptr);
 }
 
-// An item lies in memory for its length, and for a long key in some of its own.
+// Items of similar length share a pool; the item of a long key has its own allocation.
 TEST(ItemTable, KeepsKeysOfEveryLengthApart) {
   ItemTable table;
   std::vector<std::string> keys;
@@ -45,7 +45,7 @@ TEST(ItemTable, KeepsKeysOfEveryLengthApart) {
       ASSERT_NE(item, nullptr);
       EXPECT_EQ(item->key(), key);
       EXPECT_EQ(item->sequence, key.size());
-      if (!again || key.size() % 3 == 0) {  // What stays in the end is the table's to free.
+      if (!again || key.size() % 3 == 0) {  // The table frees the items that are left at the end.
         item->failures = std::make_unique<FailureEntry>();
         item->failures->last_error = key;
         if (!again) {
@@ -56,7 +56,8 @@ TEST(ItemTable, KeepsKeysOfEveryLengthApart) {
   }
 }
 
-// As full as it gets, so that items stand far from home and round the end; then in and out at random.
+// First as full as it gets, so that items are far from home and wrap round the end of the table;
+// then with random inserts and erases.
 TEST(ItemTable, HoldsWhatASetHolds) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -101,7 +102,7 @@ TEST(ItemTable, HoldsWhatASetHolds) {
   }
 }
 
-TEST(ItemTable, KeysOfEveryLengthStandBehindTheirItems) {
+TEST(ItemTable, KeysOfEveryLengthAreStoredBehindTheirItems) {
   ItemTable table;
   for (size_t bytes = 1; bytes <= 100; ++bytes) {
     const std::string key(bytes, static_cast<char>(bytes));

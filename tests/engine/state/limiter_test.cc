@@ -81,7 +81,7 @@ TEST(Bucket, GivesItsBurstAndThenReservesAhead) {
   EXPECT_EQ(bucket.When("key", 0, At(0)), milliseconds(100));
   EXPECT_EQ(bucket.When("other", 0, At(0)), milliseconds(200));
   EXPECT_EQ(bucket.When("key", 0, At(0)), milliseconds(300));
-  EXPECT_EQ(bucket.When("key", 0, At(200)), milliseconds(200));  // Two tokens have come in.
+  EXPECT_EQ(bucket.When("key", 0, At(200)), milliseconds(200));  // Two tokens were added since.
 }
 
 TEST(Bucket, NeverHoldsMoreThanItsBurst) {
@@ -102,7 +102,7 @@ TEST(Bucket, KeepsItsReservationsOverARestart) {
   at_once.RestoreState(state, At(9, 1000));  // Steady time starts anew; no time has passed.
   EXPECT_EQ(at_once.When("key", 0, At(9, 1000)), milliseconds(600));
   Bucket later(10, 2);
-  later.RestoreState(state, At(9, 1400));  // 400 ms: four tokens.
+  later.RestoreState(state, At(9, 1400));  // 400 ms later: four tokens more.
   EXPECT_EQ(later.When("key", 0, At(9, 1400)), milliseconds(200));
   Bucket set_back(10, 2);
   set_back.RestoreState(state, At(9, -86'400'000));
@@ -132,13 +132,13 @@ TEST(Bucket, BearsAbsurdArguments) {
 
 // --- MaxOf, WithMaxWait ---
 
-TEST(MaxOf, IsTheLongestAndAsksEachOne) {
+TEST(MaxOf, IsTheLongestAndAsksEachLimiter) {
   auto bucket = std::make_shared<Bucket>(1, 1);
   MaxOf limiter(
       {std::make_shared<ItemExponentialFailure>(seconds(5), seconds(100)), nullptr, bucket});
   EXPECT_EQ(limiter.When("key", 0, At(0)), seconds(5));
   EXPECT_EQ(limiter.When("key", 0, At(0)), seconds(5));
-  EXPECT_EQ(bucket->When("key", 0, At(0)), seconds(2));  // Two of its tokens are gone.
+  EXPECT_EQ(bucket->When("key", 0, At(0)), seconds(2));  // Two of its tokens were taken.
   EXPECT_EQ(MaxOf({}).When("key", 9, {}), seconds(0));
 }
 

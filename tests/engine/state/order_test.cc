@@ -1,5 +1,5 @@
-// The order policies in the state machine: lanes, priorities, the starvation bound, fairness. Each order
-// also as it comes back after a crash.
+// The order policies in the state machine: lanes, priorities, the starvation bound, fairness; and
+// each order after a crash.
 
 #include "engine/state/order.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 class OrderTest : public ::testing::Test, public StateFixture {
  protected:
-  // The queued keys as a listing has them.
+  // The queued keys in hand-out order, without handing them out.
   std::string Listing() {
     std::string keys;
     state().ForEachQueued([&keys](const Item& item) {
@@ -93,7 +93,8 @@ TEST_F(OrderTest, AReAddMayOnlyRaiseThePriority) {
   EXPECT_EQ(Drain(), "b a");
 }
 
-// controller-runtime#3363: the queue must not hand out a lower priority right after the Add of a higher one.
+// controller-runtime#3363: the queue must not hand out a lower priority right after the Add of a
+// higher one.
 TEST_F(OrderTest, AHigherPriorityIsSeenByTheVeryNextGet) {
   Reopen({.order = Order::kPriorities});
   Add("low", 1);

@@ -1,4 +1,4 @@
-// The transitions of one key and of lanes; each also as a crash would leave it.
+// The transitions of one key and of lanes, and the same after a crash.
 
 #include "engine/state/queue_state.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 class QueueStateTest : public ::testing::Test, public StateFixture {};
 
-// --- The table of queue.h, row by row ---
+// --- The table of wq/queue.h, row by row ---
 
 TEST_F(QueueStateTest, AddOfACleanKeyQueuesIt) {
   EXPECT_EQ(Add("a"), AddOutcome::kAdded);
@@ -79,7 +79,7 @@ TEST_F(QueueStateTest, DoneOfAKeyThatIsNotProcessingChangesNothing) {
   EXPECT_EQ(Counts(), "1 queued");
   Get();
   EXPECT_TRUE(Done("queued"));
-  EXPECT_FALSE(Done("queued"));  // A second Done neither duplicates nor underflows.
+  EXPECT_FALSE(Done("queued"));  // The second Done changes no count.
   EXPECT_EQ(Counts(), "clean");
 }
 
@@ -227,7 +227,7 @@ TEST_F(QueueStateTest, TheLatestLaneIsRememberedWhileProcessing) {
   Add("a", kSlowLane);
   Get();
   Add("a", kFastLane);
-  EXPECT_EQ(Disk(), "a");  // A crash now puts it there.
+  EXPECT_EQ(Disk(), "a");  // The lane after a crash.
   Add("a", kSlowLane);
   Add("a", kFastLane);
   Add("b", kFastLane);
@@ -286,7 +286,7 @@ TEST_F(QueueStateTest, CountsNameTheLanes) {
 
 // --- Positions ---
 
-TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndStandsOnTheRecordOfTheFirst) {
+TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndHasThePositionOfTheFirst) {
   storage::MutationBatch batch;
   QueueState state(1, {}, &batch);
   EXPECT_EQ(state.Add("a", {}, 0).position, 0U);
@@ -295,7 +295,7 @@ TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndStandsOnTheRecordOfTheFir
   EXPECT_EQ(state.Add("a", {}, 0).position, 41U);
   EXPECT_TRUE(batch.empty());
   state.Get(0);
-  EXPECT_EQ(state.Add("a", {}, 0).position, 41U);  // Processing: the record still stands for it.
+  EXPECT_EQ(state.Add("a", {}, 0).position, 41U);  // Processing: the same record makes it durable.
   EXPECT_TRUE(batch.empty());
 }
 

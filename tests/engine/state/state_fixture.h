@@ -1,5 +1,5 @@
-// A QueueState on a disk of maps. After every transition the disk is brought up to date, and what a
-// crash at this instant would leave is rebuilt and can be compared.
+// StateFixture: a QueueState on a disk of maps. After every transition the disk is up to date;
+// Crash rebuilds the state from it.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class StateFixture {
   QueueState& state() { return *state_; }
   Time now{1000 * kSecond, 5000 * kSecond};
 
-  // --- Verbs ---
+  // --- Transitions ---
 
   AddOutcome Add(std::string_view key, std::optional<Lane> lane = {}, std::string_view group = {}) {
     const AddOutcome outcome =
@@ -54,7 +54,7 @@ class StateFixture {
     state_->Forget(key);
     Commit();
   }
-  // "" if nothing is queued.
+  // "": nothing is queued.
   std::string Get(uint32_t shard = 0) {
     const Item* item = state_->Get(shard);
     EXPECT_TRUE(batch_.empty()) << "Get must write nothing";
@@ -81,7 +81,7 @@ class StateFixture {
     return fired;
   }
 
-  // Drops the state as a kill would, and recovers it from the disk.
+  // Discards the state as a kill would, and recovers it from the disk.
   void Crash() {
     batch_.Clear();
     state_ = std::make_unique<QueueState>(kId, options_, &batch_);
@@ -101,9 +101,9 @@ class StateFixture {
     return result;
   }
 
-  // --- Renderings ---
+  // --- The state and the disk as text ---
 
-  // "2 queued, 1 processing", leaving out what is zero; "clean" if all is.
+  // "2 queued, 1 processing", without the zeros; "clean" if all are zero.
   std::string Counts() const {
     const QueueCounts c = state_->Counts();
     std::string text;
@@ -120,7 +120,7 @@ class StateFixture {
     return text.empty() ? "clean" : text;
   }
 
-  // What is on disk, in the order of a dump: "a b slow:c delayed:d@+5s failing:e=2".
+  // The records on disk, in the order of a dump: "a b slow:c delayed:d@5s failing:e=2".
   std::string Disk() const {
     std::ostringstream out;
     const char* gap = "";

@@ -1,4 +1,4 @@
-// A store whose disk fails and comes back, without a restart.
+// A store whose disk fails and works again, without a restart.
 
 #include <atomic>
 #include <set>
@@ -20,7 +20,7 @@ class FailedStoreTest : public QueueTest {
  protected:
   FailedStoreTest() { OpenWith({}); }
 
-  // Attempts come with Mend alone, unless the options say otherwise.
+  // Only Recover makes attempts, unless on_health is set.
   void OpenWith(StoreOptions options) {
     store_.reset();
     options.clock = &clock_;
@@ -51,7 +51,7 @@ class FailedStoreTest : public QueueTest {
     const std::lock_guard lock(disk_->mu);
     return disk_->families;
   }
-  // Ends without another write, as a kill would, and opens what is on disk.
+  // Closes without another write, as a kill would, and opens the store from the disk.
   void Crash() {
     FailWrites();
     store_.reset();
@@ -62,7 +62,7 @@ class FailedStoreTest : public QueueTest {
 
 StatusCode Code(const Status& status) { return status.code(); }
 
-TEST_F(FailedStoreTest, WhatWasDoneMeanwhileIsOnTheDiskAfterwards) {
+TEST_F(FailedStoreTest, WhatWasDoneWhileFailedIsOnTheDiskAfterwards) {
   Add("before");
   ASSERT_EQ(Get(), "before");
   FailWrites();
@@ -142,7 +142,7 @@ TEST_F(FailedStoreTest, TheUnknownOutcomeOfTheFailedWriteDoesNotMatter) {
     disk.apply_failed = true;
   });
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
-  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 2U);  // It is there nevertheless.
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 2U);  // The failed write was applied.
   EXPECT_EQ(Code(queue_->Remove("a")), StatusCode::kNotDurable);
   DiskIsBack();
   ASSERT_TRUE(store_->Recover().ok());
@@ -169,7 +169,8 @@ TEST_F(FailedStoreTest, AnAttemptThatFailsChangesNothing) {
   const auto before = Families();
   FailWrites();
   EXPECT_EQ(Code(queue_->Add("b")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);  // The image fails.
+  EXPECT_EQ(Code(store_->Recover()),
+            StatusCode::kNotDurable);  // The write of the difference fails.
   OnDisk([](auto& disk) { disk.fail_reopen = true; });
   EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
   EXPECT_EQ(Code(queue_->Add("c")), StatusCode::kNotDurable);
@@ -181,7 +182,7 @@ TEST_F(FailedStoreTest, AnAttemptThatFailsChangesNothing) {
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 3U);
 }
 
-TEST_F(FailedStoreTest, HealthSaysWhySinceWhenAndWhatWasTried) {
+TEST_F(FailedStoreTest, HealthHasTheCauseTheTimeAndTheAttempts) {
   FailWrites();
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
   EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
@@ -200,17 +201,17 @@ TEST_F(FailedStoreTest, HealthSaysWhySinceWhenAndWhatWasTried) {
   EXPECT_TRUE(store_->Recover().ok());  // Nothing to do.
 }
 
-TEST_F(FailedStoreTest, MendsByItselfAndTellsTheObserver) {
+TEST_F(FailedStoreTest, RecoversByItselfAndNotifiesTheObserver) {
   std::promise<Status> failed;
-  std::promise<Status> mended;
+  std::promise<Status> recovered;
   OpenWith({.recovery_backoff_min = milliseconds(1), .on_health = [&](const Status& status) {
-              (status.ok() ? mended : failed).set_value(status);
+              (status.ok() ? recovered : failed).set_value(status);
             }});
   FailWrites();
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
   EXPECT_EQ(Code(failed.get_future().get()), StatusCode::kNotDurable);
   DiskIsBack();
-  EXPECT_TRUE(mended.get_future().get().ok());
+  EXPECT_TRUE(recovered.get_future().get().ok());
   EXPECT_TRUE(store_->Health().ok());
   EXPECT_TRUE(queue_->Add("b").ok());
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 2U);
@@ -258,7 +259,7 @@ TEST_F(FailedStoreTest, AQueueThatCouldNotBeMadeLeavesNoRecord) {
   EXPECT_EQ(store_->QueueNames(), (std::vector<std::string>{"q", "second"}));
 }
 
-TEST_F(FailedStoreTest, AllQueuesAreMended) {
+TEST_F(FailedStoreTest, AllQueuesAreRecovered) {
   Queue* other = nullptr;
   ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
   ASSERT_TRUE(other->Add("x").ok());
@@ -277,7 +278,7 @@ TEST_F(FailedStoreTest, AllQueuesAreMended) {
   EXPECT_EQ(other->Len(), 0U);
 }
 
-TEST_F(FailedStoreTest, CloseMendsWhatItCan) {
+TEST_F(FailedStoreTest, CloseRecoversWhatItCan) {
   FailWrites();
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
   DiskIsBack();
@@ -286,7 +287,7 @@ TEST_F(FailedStoreTest, CloseMendsWhatItCan) {
   EXPECT_EQ(Get(), "a");
 }
 
-TEST_F(FailedStoreTest, CloseOfAStoreThatCannotBeMendedSaysSoAgainAndAgain) {
+TEST_F(FailedStoreTest, CloseOfAStoreThatCannotRecoverReturnsTheErrorEachTime) {
   FailWrites();
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
   EXPECT_EQ(Code(store_->Close()), StatusCode::kNotDurable);
@@ -294,8 +295,8 @@ TEST_F(FailedStoreTest, CloseOfAStoreThatCannotBeMendedSaysSoAgainAndAgain) {
   EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
 }
 
-// Threads that work on while the disk comes and goes: what memory holds in the end is on the disk.
-TEST_F(FailedStoreTest, NothingIsLostWhateverTheThreadsDoMeanwhile) {
+// Threads make calls while the disk fails and works again. In the end the disk has what memory has.
+TEST_F(FailedStoreTest, NothingIsLostWhateverTheThreadsDoWhileFailed) {
   OpenWith({.max_batch_bytes = 2048,
             .recovery_backoff_min = milliseconds(1),
             .recovery_backoff_max = milliseconds(2),
@@ -324,7 +325,7 @@ TEST_F(FailedStoreTest, NothingIsLostWhateverTheThreadsDoMeanwhile) {
         d.fail_after = static_cast<uint64_t>(outages.load() % 7);
         d.apply_failed = outages % 2 == 0;
       });
-      // Each outage is seen before it is over.
+      // Each outage lasts until a call has failed.
       while (queue_->Flush(Durability::kProcess).ok()) {
         static_cast<void>(queue_->Add("probe"));
         static_cast<void>(queue_->Remove("probe"));

@@ -1,4 +1,4 @@
-// Mending on RocksDB itself: the kernel refuses to let files grow, and then lets them.
+// Recovery of a failed store on RocksDB: the kernel limits the size of files, and then does not.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ void LetFilesGrowTo(rlim_t bytes) {
 
 std::string KeyOf(int i) { return std::to_string(i) + std::string(1000, 'x'); }
 
-// Adds keys from `*next` on until a call returns `until`; false if that takes too long.
+// Adds keys from `*next` on until a call returns `until`. False: 10'000 calls did not.
 bool AddUntil(StatusCode until, Queue* queue, int* next) {
   for (int tries = 0; tries < 10'000; ++tries) {
     if (queue->Add(KeyOf((*next)++)).code() == until) {
@@ -36,7 +36,7 @@ bool AddUntil(StatusCode until, Queue* queue, int* next) {
   return false;
 }
 
-// The child: never returns, and closes nothing. Its exit code is that of the first thing that is wrong.
+// The child: never returns, and closes nothing. Its exit code names the first step that failed.
 [[noreturn]] void FillAndRecover(const std::string& dir) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::unique_ptr<Store> store;
@@ -66,9 +66,9 @@ bool AddUntil(StatusCode until, Queue* queue, int* next) {
   _exit(0);
 }
 
-TEST(FullDisk, IsMendedOnceFilesMayGrowAgain) {
+TEST(FullDisk, IsRecoveredOnceFilesMayGrowAgain) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // The child is exec'd.
-  // The child comes here on its own, and finds the directory of its parent.
+  // The child runs this function, too. The variable has the directory of its parent.
   constexpr const char* kDir = "WQ_FULL_DISK_TEST_DIR";
   std::optional<support::ScratchDirectory> made;
   if (std::getenv(kDir) == nullptr) {

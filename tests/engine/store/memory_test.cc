@@ -1,4 +1,4 @@
-// What a queue keeps of keys that it does not know any more: nothing.
+// A queue keeps no memory for keys that it does not know any more.
 
 #include <malloc.h>
 
@@ -16,7 +16,7 @@ size_t AllocatedBytes() {
   return info.uordblks + info.hblkhd;
 }
 
-// Keys from `begin` to `end`, each known and forgotten again in every way that there is.
+// Makes each key from `begin` to `end` known, and unknown again, in every way.
 void PassThrough(int begin, int end, QueueState* state) {
   const Time now{1'000'000, 1'000'000};
   for (int i = begin; i < end; ++i) {
