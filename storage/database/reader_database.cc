@@ -4,10 +4,10 @@
 #include <rocksdb/env.h>
 
 #include <array>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/check/open_check.h"
 #include "storage/check/table_check.h"
 #include "storage/directory/file_snapshot.h"
@@ -40,8 +40,8 @@ class ReaderDatabase final : public Reader {
   std::unique_ptr<rocksdb::Env> shortened_;  // Where a log has an end of its own. Before db_.
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
-  mutable std::mutex mu_;
-  mutable std::array<Iterators, kFamilyCount> idle_;  // Under mu_.
+  mutable Mutex mu_;
+  mutable std::array<Iterators, kFamilyCount> idle_ WQ_GUARDED_BY(mu_);
 };
 
 // An iterator for the length of one call.
@@ -49,7 +49,7 @@ class ReaderDatabase::Borrowed {
  public:
   Borrowed(const ReaderDatabase& reader, Family family)
       : reader_(reader), family_(static_cast<size_t>(family)) {
-    const std::lock_guard lock(reader_.mu_);
+    const MutexLock lock(reader_.mu_);
     Iterators& idle = reader_.idle_[family_];
     if (idle.empty()) {
       it_.reset(reader_.db_->NewIterator(rocksdb::ReadOptions(), reader_.families_[family_]));
@@ -59,7 +59,7 @@ class ReaderDatabase::Borrowed {
     }
   }
   ~Borrowed() {
-    const std::lock_guard lock(reader_.mu_);
+    const MutexLock lock(reader_.mu_);
     reader_.idle_[family_].push_back(std::move(it_));
   }
   Borrowed(const Borrowed&) = delete;
@@ -121,7 +121,10 @@ Status ReaderDatabase::OpenOnce() {
 
 void ReaderDatabase::DropDatabase() {
   if (db_ == nullptr) return;
-  for (Iterators& idle : idle_) idle.clear();
+  {
+    const MutexLock lock(mu_);
+    for (Iterators& idle : idle_) idle.clear();
+  }
   for (rocksdb::ColumnFamilyHandle* family : families_) {
     db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
   }

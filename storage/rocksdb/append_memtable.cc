@@ -8,11 +8,12 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace wq::storage {
 namespace {
@@ -144,10 +145,12 @@ class AppendRep final : public MemTableRep {
   Chunk* last_ = nullptr;
   std::atomic<size_t> size_{0};
 
-  mutable std::mutex mu_;
-  mutable std::shared_ptr<const Records> sorted_;  // Under mu_. The first ones, as many as these.
-  mutable std::vector<void*> cursors_;             // Under mu_. Memory for cursors to come.
-  std::vector<std::unique_ptr<Cursor>> kept_;      // Under mu_. Those that nobody else ends.
+  mutable Mutex mu_;
+  // The first records, as many as it holds, sorted.
+  mutable std::shared_ptr<const Records> sorted_ WQ_GUARDED_BY(mu_);
+  mutable std::vector<void*> cursors_ WQ_GUARDED_BY(mu_);  // Free memory for new cursors.
+  // The cursors that RocksDB never ends.
+  std::vector<std::unique_ptr<Cursor>> kept_ WQ_GUARDED_BY(mu_);
 };
 
 // RocksDB's iterator: stands at a record, or behind the last one.
@@ -158,11 +161,11 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
   // RocksDB ends a cursor by `delete`, or by its destructor alone if it is in an arena, which we cannot
   // see and whose memory is not ours to take. So the memory of every cursor goes back to `rep`.
   ~Cursor() override {
-    const std::lock_guard lock(impl_->mu_);
+    const MutexLock lock(impl_->mu_);
     impl_->cursors_.push_back(this);
   }
   static void* operator new(size_t /*bytes*/, const AppendRep& rep) {
-    const std::lock_guard lock(rep.mu_);
+    const MutexLock lock(rep.mu_);
     if (rep.cursors_.empty()) return ::operator new(sizeof(Cursor));
     void* const memory = rep.cursors_.back();
     rep.cursors_.pop_back();
@@ -236,7 +239,7 @@ void AppendRep::Insert(rocksdb::KeyHandle handle) {
 }
 
 std::shared_ptr<const Records> AppendRep::Sorted() const {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   const size_t size = size_.load(std::memory_order_acquire);
   if (sorted_ != nullptr && sorted_->size() == size) return sorted_;
   auto records = std::make_shared<Records>();
@@ -267,7 +270,7 @@ MemTableRep::Iterator* AppendRep::GetIterator(rocksdb::Arena* /*arena*/) {
 MemTableRep::Iterator* AppendRep::GetDynamicPrefixIterator(rocksdb::Arena* arena) {
   if (arena != nullptr) return GetIterator(arena);
   std::unique_ptr<Cursor> cursor(new (*this) Cursor(this));
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return kept_.emplace_back(std::move(cursor)).get();
 }
 

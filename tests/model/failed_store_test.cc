@@ -34,9 +34,9 @@ class SickQueue {
   Status Flush() { return queue_.queue()->Flush(Durability::kProcess); }
   Store* store() { return store_.get(); }
 
-  void OnDisk(const std::function<void(storage::MemoryDisk&)>& change) {
-    const std::lock_guard lock(disk_->mu);
-    change(*disk_);
+  void OnDisk(const std::function<void(storage::MemoryDisk::State&)>& change) {
+    const MutexLock lock(disk_->mu);
+    change(disk_->state);
   }
   std::string Records() const {
     Image image;
@@ -44,8 +44,8 @@ class SickQueue {
     return s.ok() ? image.ToString() : s.ToString();
   }
   auto Bytes() {
-    const std::lock_guard lock(disk_->mu);
-    return disk_->families;
+    const MutexLock lock(disk_->mu);
+    return disk_->state.families;
   }
   void Crash() {
     OnDisk([](auto& disk) {
