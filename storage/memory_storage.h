@@ -1,5 +1,5 @@
-// MemoryStorage: a Storage in maps, for tests. What was written outlives the Storage object in its
-// MemoryDisk, so that a test can crash and reopen; a limit on mutations makes writes fail.
+// MemoryStorage: a Storage in maps, for tests. Its records are in a MemoryDisk that outlives it, so
+// that a test can crash and reopen a store, and make writes fail.
 #pragma once
 
 #include <array>
