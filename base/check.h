@@ -1,5 +1,6 @@
-// WQ_CHECK: for what cannot happen. It crashes with a message in every build, because a queue that
-// goes on after a broken invariant writes the damage to disk. Errors that can happen are a Status.
+// WQ_CHECK: checks an invariant. If it is false, the process aborts with a message, in every build:
+// a queue that continued after a broken invariant would write the damage to disk. Errors that can
+// happen are a Status.
 #pragma once
 
 namespace wq {

@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli), the checksum of RocksDB's write-ahead log. Internal to storage/.
+// CRC-32C (Castagnoli), the checksum of RocksDB's write-ahead log. Thread-safe. Internal to
+// storage/.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,13 @@
 
 namespace wq {
 
-// The checksum of what `crc` was computed of, followed by `bytes`. Crc32c(0, "123456789") is
-// 0xe3069283.
+// Extends the checksum `crc` of some bytes by `bytes`. Crc32c(0, "123456789") is 0xe3069283.
 uint32_t Crc32c(uint32_t crc, std::string_view bytes);
 
-// The same, on machines without an instruction for it.
+// The same without the CPU's instruction.
 uint32_t Crc32cByTable(uint32_t crc, std::string_view bytes);
 
-// As RocksDB stores it, so that a checksum of bytes that hold checksums stays a good one.
+// As RocksDB stores it: a plain CRC of bytes that contain CRCs is weak.
 inline uint32_t MaskCrc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
 
 }  // namespace wq

@@ -13,7 +13,7 @@ namespace {
 struct Decoded {
   uint32_t code_point = 0;
   size_t bytes = 1;
-  bool valid = false;  // If not, this one byte stands for itself.
+  bool valid = false;  // If not, this is one byte that is not UTF-8.
 };
 
 struct CodePointRange {
@@ -21,10 +21,10 @@ struct CodePointRange {
   uint32_t last;
 };
 
-// Code points that a terminal acts on, or shows as nothing: what could make a line read as
-// something that it is not. ASCII is dealt with apart.
+// Code points that a terminal acts on or does not show, and that could make a line look like
+// another. ASCII is handled separately.
 constexpr std::array kUnprintable = {
-    CodePointRange{0x0080, 0x009F},  // C1 controls; some terminals obey them as escape sequences.
+    CodePointRange{0x0080, 0x009F},  // C1 controls; some terminals execute them.
     CodePointRange{0x00AD, 0x00AD},  // Soft hyphen.
     CodePointRange{0x061C, 0x061C},  // Arabic letter mark.
     CodePointRange{0x200B,

@@ -1,8 +1,9 @@
-// FileCalls: the system calls with which this library itself changes files (FORMAT, OWNER, directories).
+// FileCalls: the system calls by which this library itself changes files (FORMAT, OWNER,
+// directories).
 //
-// Tests replace them by a disk that fails, or that forgets what was not synced. What RocksDB does with
-// files goes through its Env instead: see storage/rocksdb/env.h.
-// Threading: UseFileCalls before and after the stores that it concerns, not beside them.
+// Tests replace them by a disk that fails, or that loses what was not synced. RocksDB's file calls
+// go through its Env instead: see storage/rocksdb/env.h. Threading: call UseFileCalls only while no
+// store is open.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +13,7 @@
 
 namespace wq {
 
-// The calls that change something, each as the system call of its name: -1 and errno for failure.
+// Each as the system call of its name: -1 and errno for failure.
 class FileCalls {
  public:
   virtual ~FileCalls() = default;
@@ -23,7 +24,7 @@ class FileCalls {
   virtual int MakeDirectory(const std::string& path);  // Mode 0700.
 };
 
-// For stores that are opened from now on. Borrowed; null: the machine's own.
+// For stores that are opened from now on. Borrowed; null: the real system calls.
 void UseFileCalls(FileCalls* calls);
 
 FileCalls& CurrentFileCalls();

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -53,6 +54,23 @@ Status WriteAll(int fd, const std::string& path, std::string_view contents) {
   return Status::Ok();
 }
 
+Status CopyBytes(int from, const std::string& from_path, uint64_t bytes, int to,
+                 const std::string& to_path, const std::function<Status()>& check) {
+  std::string chunk;
+  for (uint64_t done = 0; done < bytes; done += chunk.size()) {
+    Status status = check ? check() : Status::Ok();
+    if (!status.ok()) return status;
+    chunk.resize(std::min<uint64_t>(size_t{1} << 20, bytes - done));
+    size_t got = 0;
+    status = ReadAt(from, from_path, done, chunk.size(), chunk.data(), &got);
+    if (!status.ok()) return status;
+    if (got < chunk.size()) return Status::IOError(from_path + " became shorter during the copy");
+    status = WriteAll(to, to_path, chunk);
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
 Status WriteFileAtomically(const std::string& dir, const std::string& name,
                            std::string_view contents) {
   const std::string path = dir + "/" + name;
@@ -77,6 +95,19 @@ Status SyncDirectory(const std::string& dir) {
   if (!file.valid()) return IOErrorOf("cannot open", dir, errno);
   if (CurrentFileCalls().Sync(file.get(), dir) != 0) return IOErrorOf("cannot sync", dir, errno);
   return Status::Ok();
+}
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool IsStillAt(int fd, const std::string& path) {
+  struct stat opened = {};
+  struct stat named = {};
+  return fstat(fd, &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 Status ListDirectory(const std::string& dir, std::vector<std::string>* names) {

@@ -1,9 +1,10 @@
-// The few things that storage does with files itself, as Status. Internal to storage/.
+// File operations with a Status as outcome. Thread-safe. Internal to the library.
 #pragma once
 
 #include <unistd.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +14,7 @@
 
 namespace wq {
 
-// Owns a file descriptor; closes it without a look at the outcome.
+// Owns a file descriptor and closes it, ignoring errors of close.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -41,19 +42,32 @@ Status IOErrorOf(std::string_view what, const std::string& path, int error_numbe
 // NotFound if it does not exist. A symlink as the last component is not followed: IOError.
 Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents);
 
-// Up to `bytes` bytes from `offset`, into `to`; *got is fewer only at the file's end. `path` is for messages.
+// Reads up to `bytes` bytes from `offset` into `to`; *got is smaller only at the file's end. `path`
+// is for messages.
 Status ReadAt(int fd, const std::string& path, uint64_t offset, size_t bytes, char* to,
               size_t* got);
 
-// All of it, at the file's present place. `path` is for messages.
+// Writes all of `contents` at the file's present offset. `path` is for messages.
 Status WriteAll(int fd, const std::string& path, std::string_view contents);
 
-// Writes `path` anew so that after a crash it is whole or was never there: a temporary file beside
-// it, synced, renamed, and the directory synced.
+// Copies the first `bytes` bytes of `from` to the present offset of `to`, 1 MiB at a time. IOError
+// if `from` is shorter. `check`, unless null, is called before each step; its error ends the copy.
+// The paths are for messages. Does not sync.
+Status CopyBytes(int from, const std::string& from_path, uint64_t bytes, int to,
+                 const std::string& to_path, const std::function<Status()>& check = nullptr);
+
+// Replaces the file `dir`/`name` so that after a crash it is either the old or the new file: writes
+// a temporary file beside it, syncs it, renames it, and syncs the directory.
 Status WriteFileAtomically(const std::string& dir, const std::string& name,
                            std::string_view contents);
 
 Status SyncDirectory(const std::string& dir);
+
+// The directory of the last component of `path`, which has no slash at its end.
+std::string ParentOf(const std::string& path);
+
+// Whether `path`, if it is not a symlink, names the open file.
+bool IsStillAt(int fd, const std::string& path);
 
 // The names in `dir` without "." and "..", sorted.
 Status ListDirectory(const std::string& dir, std::vector<std::string>* names);

@@ -1,10 +1,11 @@
-// Bugs that are planted on purpose, to see that the tests catch them. A build with the option WQ_MUTANTS
-// has them all, and the environment chooses one; in every other build WQ_MUTANT is false.
+// WQ_MUTANT: bugs that are planted on purpose, to check that the tests catch them. A build with the
+// option WQ_MUTANTS contains all of them, and the environment variable WQ_MUTANT selects one; in
+// every other build the macro is false.
 //
 //   item->lane = WQ_MUTANT(forget_lane) ? kFastLane : record.lane;
 //
-// tests/mutants/run.sh finds each by its name in the sources, runs the tests with WQ_MUTANT=forget_lane,
-// and fails if none of them does. Never install such a build.
+// tests/mutants/run.sh finds each mutant's name in the sources, runs the tests with it, as by
+// WQ_MUTANT=forget_lane, and fails if every test passes. Never install such a build.
 //
 // Threading: thread-safe. The environment is read once.
 #pragma once

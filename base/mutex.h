@@ -1,5 +1,14 @@
-// Mutex, MutexLock, CondVar: std's, with the annotations that clang's -Wthread-safety checks.
-// (libstdc++'s are not annotated; Abseil's are, but its library hides its locking from TSan.)
+// Mutex, MutexLock, CondVar: those of std, with the annotations that clang's -Wthread-safety
+// checks.
+//
+//   Mutex mu_;
+//   int count_ WQ_GUARDED_BY(mu_) = 0;
+//   …
+//   const MutexLock lock(mu_);
+//   ++count_;
+//
+// (libstdc++'s types are not annotated. Abseil's are, but its binary library hides its locking from
+// TSan.)
 #pragma once
 
 #include <chrono>
@@ -39,7 +48,7 @@ class WQ_TS(scoped_lockable) MutexLock {
   Mutex& mu_;
 };
 
-// Waits may wake for no reason: callers loop over their condition.
+// Wait may return spuriously: callers loop over their condition.
 class CondVar {
  public:
   void Wait(Mutex& mu) WQ_REQUIRES(mu) {

@@ -1,5 +1,5 @@
-// Names that several folders share: the rule for the names of queues, cursors and snapshots, and the name of
-// the control socket.
+// Names that several folders share: the rule for names of queues, cursors and snapshots, and the
+// name of the control socket.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,12 @@
 
 namespace wq {
 
-// InvalidArgument, naming it, unless `name` is 1 to 64 of [A-Za-z0-9._-]. `what` is "queue" or so.
+// InvalidArgument unless `name` is 1 to 64 characters of [A-Za-z0-9._-]. `what` is for the message:
+// "queue".
 Status CheckName(std::string_view what, std::string_view name);
 
-// The owner's unix socket, if it serves one: a file in the store's directory that is not part of what is
-// stored. See wq/server.h.
+// The owner's unix socket, if it serves one (wq/server.h): a file in the store's directory that is
+// not part of the store's contents.
 inline constexpr const char* kControlSocketFile = "control.sock";
 
 }  // namespace wq

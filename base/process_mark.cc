@@ -3,35 +3,38 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "base/check.h"
+#include "base/mutex.h"
 
 namespace wq {
 namespace {
 
-// Never destroyed: a fork may come at any time.
 struct Forking {
   std::atomic<uint64_t> forks{0};
-  std::mutex mu;
-  std::vector<int> fds;  // Under mu.
+  Mutex mu;
+  std::vector<int> fds WQ_GUARDED_BY(mu);
 
   static Forking& Get();
 };
 
+// `mu` is held over the fork, so that the child finds `fds` complete.
+void BeforeFork() WQ_UNCHECKED { Forking::Get().mu.Lock(); }
+void AfterForkInParent() WQ_UNCHECKED { Forking::Get().mu.Unlock(); }
+void AfterForkInChild() WQ_UNCHECKED {
+  Forking& forking = Forking::Get();
+  forking.forks.fetch_add(1, std::memory_order_relaxed);
+  for (const int fd : forking.fds) close(fd);
+  forking.fds.clear();
+  forking.mu.Unlock();
+}
+
+// Never destroyed: the process may fork at any time.
 Forking& Forking::Get() {
   static Forking* const forking = [] {
     auto* made = new Forking;
-    // mu is held over the fork, so that the child finds `fds` whole.
-    const int error = pthread_atfork([] { Get().mu.lock(); }, [] { Get().mu.unlock(); },
-                                     [] {
-                                       Forking& forking = Get();
-                                       forking.forks.fetch_add(1, std::memory_order_relaxed);
-                                       for (const int fd : forking.fds) close(fd);
-                                       forking.fds.clear();
-                                       forking.mu.unlock();
-                                     });
+    const int error = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
     WQ_CHECK(error == 0, "no memory for a handler of forks");
     return made;
   }();
@@ -44,13 +47,13 @@ uint64_t Forks() { return Forking::Get().forks.load(std::memory_order_relaxed); 
 
 void CloseInChildren(int fd) {
   Forking& forking = Forking::Get();
-  const std::lock_guard lock(forking.mu);
+  const MutexLock lock(forking.mu);
   forking.fds.push_back(fd);
 }
 
 void ForgetInChildren(int fd) {
   Forking& forking = Forking::Get();
-  const std::lock_guard lock(forking.mu);
+  const MutexLock lock(forking.mu);
   std::erase(forking.fds, fd);
 }
 

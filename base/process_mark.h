@@ -1,8 +1,11 @@
-// ProcessMark: whether this process is still the one that made the mark, or was forked from it since.
+// ProcessMark: whether this process created the mark, or was forked from that process since.
 //
-// A fork copies a store's memory without its threads, and with locks in whatever state they were. The
-// child must not touch it: not wait for a lock of it, not write its files, not close it. Asking costs
-// one load. Thread-safe.
+//   const ProcessMark mark_;
+//   if (mark_.Forked()) …  // This is a child: the store is the parent's.
+//
+// A fork copies a store's memory without its threads, and with its locks in any state. The child
+// must not use the store: not take its locks, not write its files, not close it. Forked costs one
+// load. Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -12,22 +15,22 @@
 
 namespace wq {
 
-// How many forks lie between this process and its first mark.
+// The number of forks between the process that made the first mark and this one.
 uint64_t Forks();
 
 class ProcessMark {
  public:
   ProcessMark() : forks_(Forks()), pid_(getpid()) {}
   bool Forked() const { return Forks() != forks_; }
-  pid_t pid() const { return pid_; }  // Of the process that made it.
+  pid_t pid() const { return pid_; }  // Of the process that created the mark.
 
  private:
   const uint64_t forks_;
   const pid_t pid_;
 };
 
-// A descriptor that every forked child closes at once: a lock that belongs to the open file would live
-// as long as any child. Forget it before it is closed.
+// Makes every forked child close the descriptor at once: a lock that belongs to the open file would
+// otherwise last as long as any child. Call ForgetInChildren before closing it.
 void CloseInChildren(int fd);
 void ForgetInChildren(int fd);
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -14,21 +13,7 @@
 namespace wq {
 namespace {
 
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// Whether the directory that is open is the one that has this name now.
-bool IsStillAt(int fd, const std::string& path) {
-  struct stat opened = {};
-  struct stat named = {};
-  return fstat(fd, &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
-// Nothing that a link in it leads to is touched.
+// Does not follow links.
 Status RemoveContents(const std::string& path) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
@@ -52,7 +37,7 @@ UnfinishedDirectory::~UnfinishedDirectory() {
 
 Status UnfinishedDirectory::Make(const std::string& path,
                                  std::unique_ptr<UnfinishedDirectory>* unfinished) {
-  constexpr int kAttempts = 10;  // Others may finish theirs meanwhile.
+  constexpr int kAttempts = 10;  // Another process may rename its directory after the open.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (CurrentFileCalls().MakeDirectory(path) != 0 && errno != EEXIST) {
       return IOErrorOf("cannot make", path, errno);
@@ -81,7 +66,7 @@ Status UnfinishedDirectory::RenameTo(const std::string& name) {
                  : IOErrorOf("cannot rename to", name, errno);
   }
   status = SyncDirectory(ParentOf(name));
-  // What may not survive a power cut is not made: the name is taken back, so that it may be tried again.
+  // A name that may not survive a power cut is removed again, so that the caller may retry.
   named_ = status.ok() || CurrentFileCalls().Rename(name, path_) != 0;
   return status;
 }

@@ -1,4 +1,4 @@
-// UnfinishedDirectory: where something is made that shall be there whole or not at all. Internal to
+// UnfinishedDirectory: a directory that appears under its name complete or not at all. Internal to
 // storage/ and engine/.
 //
 //   std::unique_ptr<UnfinishedDirectory> unfinished;
@@ -6,8 +6,9 @@
 //   …                                          // Fills unfinished->path().
 //   if (s.ok()) s = unfinished->RenameTo("/backup/pods/monday");
 //
-// Thread-compatible. Lifetime: what has not got its name is removed with the object. A crash leaves
-// it; the next Make of the same path removes it, since nobody holds its lock (flock on the directory).
+// Thread-compatible. Lifetime: unless RenameTo succeeded, the destructor removes the directory. A
+// crash leaves it, unlocked (the lock is flock(2) on the directory), and the next Make of the same
+// path removes its contents.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ namespace wq {
 
 class UnfinishedDirectory {
  public:
-  // A new, empty directory of mode 0700. Locked: another process, or object, is at work there. IOError,
-  // also if something is there that is not a directory.
+  // Makes an empty directory of mode 0700. Locked: another process, or object, uses it. IOError:
+  // also if the path is not a directory.
   static Status Make(const std::string& path, std::unique_ptr<UnfinishedDirectory>* unfinished);
   ~UnfinishedDirectory();
   UnfinishedDirectory(const UnfinishedDirectory&) = delete;
@@ -29,8 +30,8 @@ class UnfinishedDirectory {
 
   const std::string& path() const { return path_; }
 
-  // Gives it its name, durably, or not at all. In the same file system. AlreadyExists: there is something
-  // else than an empty directory.
+  // Renames it to `name`, in the same file system, durably or not at all. AlreadyExists: `name`
+  // exists and is not an empty directory.
   Status RenameTo(const std::string& name);
 
  private:

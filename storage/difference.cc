@@ -11,7 +11,7 @@
 namespace wq::storage {
 namespace {
 
-// The rows of a part in the order of a scan.
+// Rows in the order of a scan.
 class SortedRows {
  public:
   explicit SortedRows(const MutationBatch& rows) {
@@ -22,7 +22,8 @@ class SortedRows {
               [&place](const Mutation& a, const Mutation& b) { return place(a) < place(b); });
   }
 
-  // Whether the next row is of this family, with a key below `end`; an empty one is above all.
+  // Whether the next row is of this family, with a key below `end`; an empty `end` is above all
+  // keys.
   bool HasBelow(Family family, std::string_view end) const {
     return next_ < rows_.size() && rows_[next_].family == family &&
            (end.empty() || rows_[next_].key < end);

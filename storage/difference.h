@@ -1,12 +1,12 @@
-// Difference: what turns a part of a store into what it should be.
+// AppendDifference: the mutations that turn a part of a store into the given records.
 //
-//   MutationBatch rows;                                  // puts: all that the part should hold
+//   MutationBatch rows;                        // Puts: all records that the part should have.
 //   MutationBatch batch;
 //   Status s = AppendDifference(reader, PartOfQueue(7), rows, &batch);
 //
-// After `batch` the part holds exactly `rows`. What is there already is not written again; so of a
-// store that failed for a while only what changed meanwhile is written. Thread-safe for distinct
-// arguments.
+// After `batch` the part consists of exactly `rows`. Records that are there already are not written
+// again, so the recovery of a failed store writes only what changed since the failure. Thread-safe
+// for distinct arguments.
 #pragma once
 
 #include <string>
@@ -24,14 +24,14 @@ struct Range {
   std::string begin = {};
   std::string end = {};
 };
-// Sorted by family, then begin; they do not meet.
+// Sorted by family, then begin; ranges do not overlap.
 using Part = std::vector<Range>;
 
 Part PartOfQueue(QueueId queue);  // Its keys, cursors and state; not its QueueRecord.
 Part PartOfQueueRecords();        // The QueueRecord of every queue.
 
-// Appends the difference to `batch`. REQUIRES: `rows` are puts, each of another record of the part.
-// Blocks: reads all of the part.
+// Appends the difference to `batch`. REQUIRES: `rows` are puts of distinct records of the part.
+// Blocks: reads the whole part.
 Status AppendDifference(const Reader& reader, const Part& part, const MutationBatch& rows,
                         MutationBatch* batch);
 

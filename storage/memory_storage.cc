@@ -10,11 +10,22 @@ Status WriteFailed() {
   return Status::IOError("the store failed earlier and has to be opened anew");
 }
 
+void Apply(const MutationBatch& batch, MemoryDisk::State* state) {
+  batch.ForEach([state](const Mutation& mutation) {
+    auto& records = state->families[static_cast<size_t>(mutation.family)];
+    if (mutation.is_put) {
+      records.insert_or_assign(std::string(mutation.key), std::string(mutation.value));
+    } else if (const auto it = records.find(mutation.key); it != records.end()) {
+      records.erase(it);
+    }
+  });
+}
+
 }  // namespace
 
 Status MemoryStorage::Get(Family family, std::string_view key, std::string* value) const {
-  const std::lock_guard lock(disk_->mu);
-  const auto& records = disk_->families[static_cast<size_t>(family)];
+  const MutexLock lock(disk_->mu);
+  const auto& records = disk_->state.families[static_cast<size_t>(family)];
   const auto it = records.find(key);
   if (it == records.end()) return Status::NotFound("no such record");
   *value = it->second;
@@ -29,8 +40,8 @@ Status MemoryStorage::Scan(Family family, std::string_view begin, std::string_vi
   std::string value;
   for (;;) {
     {
-      const std::lock_guard lock(disk_->mu);
-      const auto& records = disk_->families[static_cast<size_t>(family)];
+      const MutexLock lock(disk_->mu);
+      const auto& records = disk_->state.families[static_cast<size_t>(family)];
       const auto it = last ? records.upper_bound(*last) : records.lower_bound(begin);
       if (it == records.end() || (!end.empty() && it->first >= end)) return Status::Ok();
       key = it->first;
@@ -42,45 +53,34 @@ Status MemoryStorage::Scan(Family family, std::string_view begin, std::string_vi
 }
 
 Status MemoryStorage::Write(MutationBatch& batch, bool sync) {
-  const std::lock_guard lock(disk_->mu);
-  if (disk_->fail_after == 0) {
-    if (!failed_ && disk_->apply_failed) Apply(batch);
+  const MutexLock lock(disk_->mu);
+  if (disk_->state.fail_after == 0) {
+    if (!failed_ && disk_->state.apply_failed) Apply(batch, &disk_->state);
     failed_ = true;
   }
   if (failed_) return WriteFailed();
-  if (disk_->fail_after != UINT64_MAX) --disk_->fail_after;
-  Apply(batch);
-  ++disk_->writes;
-  if (sync) ++disk_->syncs;
+  if (disk_->state.fail_after != UINT64_MAX) --disk_->state.fail_after;
+  Apply(batch, &disk_->state);
+  ++disk_->state.writes;
+  if (sync) ++disk_->state.syncs;
   return Status::Ok();
 }
 
-void MemoryStorage::Apply(const MutationBatch& batch) {
-  batch.ForEach([this](const Mutation& mutation) {
-    auto& records = disk_->families[static_cast<size_t>(mutation.family)];
-    if (mutation.is_put) {
-      records.insert_or_assign(std::string(mutation.key), std::string(mutation.value));
-    } else if (const auto it = records.find(mutation.key); it != records.end()) {
-      records.erase(it);
-    }
-  });
-}
-
 Status MemoryStorage::Sync() {
-  const std::lock_guard lock(disk_->mu);
+  const MutexLock lock(disk_->mu);
   if (failed_) return WriteFailed();
-  ++disk_->syncs;
+  ++disk_->state.syncs;
   return Status::Ok();
 }
 
 Status MemoryStorage::Reopen() {
-  const std::lock_guard lock(disk_->mu);
-  failed_ = disk_->fail_reopen;
+  const MutexLock lock(disk_->mu);
+  failed_ = disk_->state.fail_reopen;
   return failed_ ? Status::IOError("the disk is not back") : Status::Ok();
 }
 
 Status MemoryStorage::Close() {
-  const std::lock_guard lock(disk_->mu);
+  const MutexLock lock(disk_->mu);
   return failed_ ? WriteFailed() : Status::Ok();
 }
 

@@ -1,28 +1,32 @@
-// MemoryStorage: a Storage in maps, for tests. What was written outlives the Storage object in its
-// MemoryDisk, so that a test can crash and reopen; a limit on mutations makes writes fail.
+// MemoryStorage: a Storage in maps, for tests. Its records are in a MemoryDisk that outlives it, so
+// that a test can crash and reopen a store, and make writes fail.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "storage/storage.h"
 
 namespace wq::storage {
 
-// The records, as a disk would hold them. Thread-safe.
+// The records, as a disk would hold them, and the faults that a test asks for. Thread-safe.
 struct MemoryDisk {
-  std::mutex mu;
-  std::array<std::map<std::string, std::string, std::less<>>, kFamilyCount> families;  // Under mu.
-  uint64_t writes = 0;               // Write calls that succeeded. Under mu.
-  uint64_t syncs = 0;                // Syncs, by Write or by Sync. Under mu.
-  uint64_t fail_after = UINT64_MAX;  // Write calls until each one fails. Under mu.
-  bool fail_reopen = false;          // Each Reopen fails. Under mu.
-  bool apply_failed =
-      false;  // A Write that fails is there nevertheless, if it is the first. Under mu.
+  using Records = std::map<std::string, std::string, std::less<>>;
+  struct State {
+    std::array<Records, kFamilyCount> families;
+    uint64_t writes = 0;               // Write calls that succeeded.
+    uint64_t syncs = 0;                // Syncs, by Write or by Sync.
+    uint64_t fail_after = UINT64_MAX;  // How many more Write calls succeed; later ones fail.
+    bool fail_reopen = false;          // Each Reopen fails.
+    bool apply_failed = false;         // The first Write that fails is applied all the same.
+  };
+
+  Mutex mu;
+  State state WQ_GUARDED_BY(mu);
 };
 
 class MemoryStorage final : public Storage {
@@ -38,10 +42,8 @@ class MemoryStorage final : public Storage {
   Status Close() override;
 
  private:
-  void Apply(const MutationBatch& batch);  // Under disk_->mu.
-
-  std::shared_ptr<MemoryDisk> disk_;
-  bool failed_ = false;  // After the first failed Write. Under disk_->mu.
+  const std::shared_ptr<MemoryDisk> disk_;
+  bool failed_ WQ_GUARDED_BY(disk_->mu) = false;  // A Write has failed since the last Reopen.
 };
 
 }  // namespace wq::storage

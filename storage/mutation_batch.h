@@ -1,12 +1,12 @@
-// MutationBatch: puts and erases over families, in order, that a Storage applies all or none.
+// MutationBatch: a sequence of puts and erases of records that a Storage applies all or none.
 //
 //   MutationBatch batch;
 //   batch.Put(Family::kDirty, key, value);
 //   Status s = storage->Write(batch, /*sync=*/true);
 //
-// One flat buffer, so that appending a batch to another is a memcpy. Its bytes are those of RocksDB's own
-// WriteBatch with each family's number for its column family: what a transition has put down goes to the
-// log as it is, without a conversion on the writer's way. (Tests read it back with RocksDB.)
+// It is one flat buffer, so that appending a batch to another is a memcpy. Its bytes have the
+// format of RocksDB's WriteBatch, with each family's number as column family id: they go to the log
+// without a conversion. (Tests read them back with RocksDB.)
 //
 // Thread-compatible.
 #pragma once
@@ -23,8 +23,8 @@
 
 namespace wq::storage {
 
-// The column families. The numbers and names are on disk, and the numbers are those that RocksDB gives to
-// families that are made in this order: never change or reuse one.
+// The column families. Numbers and names are on disk, and the numbers are the ids that RocksDB
+// assigns to families created in this order: never change or reuse one.
 enum class Family : uint8_t {
   kDefault = 0,     // "default": the store's and the queues' own records.
   kDirty = 1,       // "dirty": pending keys of the default lane, in the order of their blocks.
@@ -52,7 +52,7 @@ class MutationBatch {
   }
   void Erase(Family family, std::string_view key) { Erase(family, JoinedKey{{}, key}); }
 
-  // A row's key in two parts, so that nobody has to join them first.
+  // A record's key in two parts, which saves the caller joining them.
   struct JoinedKey {
     std::string_view prefix;
     std::string_view rest;
@@ -95,7 +95,8 @@ class MutationBatch {
     count_ += other.count_ - places.size();
   }
 
-  // Whether the mutation that begins at `place` puts the row that `erase`, which is one mutation, erases.
+  // Whether the mutation that begins at `place` puts the record that `erase`, a single mutation,
+  // erases.
   bool PutsRowOf(const MutationBatch& erase, size_t place) const {
     const char* at = buffer_.data() + kHeaderBytes + place;
     const char* erase_at = erase.buffer_.data() + kHeaderBytes;
@@ -126,8 +127,8 @@ class MutationBatch {
     while (at != end) visit(Read(&at));
   }
 
-  // For a Storage on RocksDB, which writes a sequence number into the bytes that it is given: they are
-  // lent to it whole, and nothing else may be called until they are back.
+  // For a Storage on RocksDB, which writes a sequence number into the bytes that it is given: Lend
+  // moves them out with a complete header. REQUIRES: Return is the next call.
   std::string Lend() {
     WQ_CHECK(count_ <= UINT32_MAX, "a batch of more than 2^32 mutations");
     buffer_.resize(std::max(buffer_.size(), kHeaderBytes));
@@ -136,15 +137,15 @@ class MutationBatch {
     }
     return std::exchange(buffer_, {});
   }
-  void TakeBack(std::string&& bytes) { buffer_ = std::move(bytes); }
+  void Return(std::string&& bytes) { buffer_ = std::move(bytes); }
 
  private:
-  // Before the mutations: RocksDB's sequence number, and how many there are, filled in by Lend.
+  // The header: RocksDB's sequence number, and the number of mutations, filled in by Lend.
   static constexpr size_t kSequenceBytes = 8;
   static constexpr size_t kHeaderBytes = kSequenceBytes + sizeof(uint32_t);
 
-  // A mutation is its tag; the family, unless that is kDefault; the key, and the value of a put, each
-  // behind its length, a varint. RocksDB's numbers: it reads them in its logs, so they stay.
+  // A mutation is its tag; the family, unless it is kDefault; the key, and the value of a put, each
+  // after its length as a varint. The tags are RocksDB's and are in its logs.
   enum Tag : uint8_t { kErase = 0, kPut = 1, kFamilyErase = 4, kFamilyPut = 5 };
   static_assert(kFamilyCount < 0x80, "a family's number is a varint of one byte");
 
@@ -154,7 +155,7 @@ class MutationBatch {
     return count;
   }
 
-  // Room for a mutation of this key and so many bytes behind it: where it begins.
+  // Appends space for a mutation of this key and `more` bytes after it; returns its beginning.
   char* Extend(Family family, JoinedKey key, size_t more) {
     const size_t key_bytes = key.size();
     WQ_CHECK(key_bytes <= UINT32_MAX && more <= UINT32_MAX, "a record over 4 GiB");
@@ -197,7 +198,7 @@ class MutationBatch {
     return bytes;
   }
 
-  std::string buffer_;  // Empty, or a header and the mutations.
+  std::string buffer_;  // Empty, or the header and the mutations.
   size_t count_ = 0;
 };
 

@@ -1,9 +1,12 @@
-// OwnerLock: one process at a time owns a store's directory.
+// OwnerLock: at most one process at a time owns a store's directory.
 //
-// The file OWNER in it carries an open-file-description lock (fcntl(2), F_OFD_SETLK) for as long as
-// the owner lives. Its pid is in it as text, for messages, and behind that whether it has closed the
-// store. The kernel drops the lock however the process ends. The lock of RocksDB alone is not enough:
-// it is gone once somebody unlinks its file. Why not flock: an OFD lock can be looked at without taking
+//   std::unique_ptr<OwnerLock> owner;
+//   Status s = OwnerLock::Acquire("/var/lib/pods.wq", &owner);
+//
+// The owner holds an open-file-description lock (fcntl(2), F_OFD_SETLK) on the file OWNER in the
+// directory, which the kernel drops however the process ends. The file contains the owner's pid as
+// text, for messages, and then whether it has closed the store. RocksDB's own lock is not enough:
+// it is lost when its file is unlinked. Why not flock(2): an OFD lock can be queried without taking
 // it, so a reader never gets in the way of an owner that is starting.
 #pragma once
 
@@ -26,30 +29,31 @@ class OwnerLock {
   OwnerLock(const OwnerLock&) = delete;
   OwnerLock& operator=(const OwnerLock&) = delete;
 
-  // This process does not become the owner after all: OWNER says again what it said before.
+  // For an opening that fails later: restores the contents of OWNER before Acquire.
   void Withdraw();
 
-  // Notes that the store is closed, which an owner that is killed does not come to. That it cannot be
-  // noted does no harm, and is not told.
+  // Notes in OWNER that the store was closed, which shows that the owner was not killed. A failure
+  // does no harm and is not reported.
   void MarkClosed() const;
 
-  // Whether the file that is locked is still the directory's OWNER; if somebody removed or replaced
-  // it, a second owner may have come, and this one must not write any more. Locked: the ownership is
-  // lost. IOError: the file cannot be seen there now; the file system may not be mounted.
+  // Whether the locked file is still the directory's OWNER. If the file was removed or replaced,
+  // there may be a second owner, and this one must not write any more.
+  //   Locked    the ownership is lost.
+  //   IOError   the file cannot be read there now; the file system may not be mounted.
   Status Check() const;
-  // The same for before each write: looks unless the last look, that was Ok, is less than kTrusted ago. The
-  // clock goes on while the process is stopped and while the machine sleeps: who was stopped looks
-  // first. By one thread at a time.
+  // Check, unless it was Ok less than kTrustedNs ago. The clock advances while the process is
+  // stopped and while the machine sleeps, so a stopped process checks before its next write. By one
+  // thread at a time.
   Status CheckBeforeWrite();
-  // A look costs a tenth of a write. A second owner needs longer than this to open the store.
+  // Check costs a tenth of a write. A second owner needs longer than this to open the store.
   static constexpr int64_t kTrustedNs = 1'000'000;
 
  private:
   OwnerLock(int fd, std::string path);
   const int fd_;
   const std::string path_;
-  int64_t looked_ns_ = -kTrustedNs;    // When the last look began that was Ok.
-  std::optional<std::string> before_;  // What the file said; unset if it was made.
+  int64_t checked_ns_ = -kTrustedNs;   // When the last Check began that was Ok.
+  std::optional<std::string> before_;  // OWNER before Acquire; unset if Acquire created it.
 };
 
 struct OwnerInfo {

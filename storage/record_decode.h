@@ -1,5 +1,5 @@
-// What the readers of records share: decoding, scanning, and the Status of a record that is damaged.
-// Internal to storage/.
+// Shared by the functions that read records: decoding, scanning, and the Status of a damaged
+// record. Internal to storage/.
 #pragma once
 
 #include <climits>
@@ -16,14 +16,14 @@ inline constexpr std::string_view kShortKey = "its key is too short";
 // Corruption that names the family, the record's key and what is wrong with it.
 Status BadRecord(Family family, std::string_view record_key, std::string_view why);
 
-// `message` is a Protobuf message; what it held goes.
+// `message` is a Protobuf message; its contents are replaced.
 template <typename Message>
 bool Parse(std::string_view value, Message* message) {
   return value.size() <= INT_MAX &&
          message->ParseFromArray(value.data(), static_cast<int>(value.size()));
 }
 
-// Scans [begin, end) and stops at the first record that `decode_and_visit` finds bad.
+// Scans [begin, end) until `decode_and_visit` returns an error or sets go_on to false.
 // `decode_and_visit(key, value, &go_on)` returns a Status.
 template <typename DecodeAndVisit>
 Status ScanDecoded(const Reader& reader, Family family, std::string_view begin,

@@ -1,7 +1,7 @@
 // The layout of record keys: docs/format.md in code. Internal to storage/.
 //
-// All of it is on disk: never change a layout without raising the format version.
-// Integers are big endian, so that the order of bytes is the order of numbers.
+// These layouts are on disk: changing one needs a new format version.
+// Integers are big-endian, so that byte order is numeric order.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline void AppendBig64(uint64_t value, std::string* out) {
   const uint64_t big = __builtin_bswap64(value);
   out->append(reinterpret_cast<const char*>(&big), sizeof big);
 }
-// REQUIRES: `bytes` holds that many.
+// REQUIRES: `bytes` is long enough.
 inline uint32_t ReadBig32(std::string_view bytes) {
   uint32_t big;
   __builtin_memcpy(&big, bytes.data(), sizeof big);
@@ -41,11 +41,11 @@ inline uint64_t ReadBig64(std::string_view bytes) {
   return __builtin_bswap64(big);
 }
 
-// Higher lanes first: the complement of the lane with its sign bit flipped.
+// Sorts higher lanes first: the complement of the lane with its sign bit flipped.
 inline uint32_t LaneCode(Lane lane) { return ~(static_cast<uint32_t>(lane) ^ 0x80000000U); }
 inline Lane LaneOfCode(uint32_t code) { return static_cast<Lane>(~code ^ 0x80000000U); }
 
-// Order-preserving for negative times too: the sign bit flipped.
+// Keeps the order of negative times too: the sign bit is flipped.
 inline uint64_t TimeCode(int64_t time_us) {
   return static_cast<uint64_t>(time_us) ^ 0x8000000000000000U;
 }
@@ -57,7 +57,12 @@ inline Family PendingFamily(Lane lane) {
   return lane == kFastLane ? Family::kDirty : Family::kLanes;
 }
 
-// What stands in a record's key before the bytes of the queue's key.
+// The length of a pending record's key before the bytes of the queue's key.
+inline size_t PendingPrefixBytes(Family family) {
+  return family == Family::kDirty ? kDirtyPrefixBytes : kLanesPrefixBytes;
+}
+
+// The part of a record's key before the bytes of the queue's key.
 class KeyPrefix {
  public:
   explicit KeyPrefix(QueueId queue) { Append(__builtin_bswap32(queue)); }
@@ -73,7 +78,7 @@ class KeyPrefix {
     size_ += sizeof big;
   }
 
-  char bytes_[kLanesPrefixBytes];  // The longest that there is.
+  char bytes_[kLanesPrefixBytes];  // The longest prefix.
   size_t size_ = 0;
 };
 
@@ -88,7 +93,7 @@ inline KeyPrefix DelayedPrefix(QueueId queue, int64_t ready_at_us) {
   prefix.Append64(TimeCode(ready_at_us));
   return prefix;
 }
-// Families failures and quarantine, before a key; family cursors, before a name.
+// Before the key in `failures` and `quarantine`; before the name in `cursors`.
 inline KeyPrefix NamedPrefix(QueueId queue) { return KeyPrefix(queue); }
 
 inline void AppendPendingKey(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,

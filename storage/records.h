@@ -1,7 +1,11 @@
-// The records of a store as plain structs, and how they are put into batches and read back. Keys
-// and values on disk are described in docs/format.md; this file is the only door to them.
+// The records of a store as plain structs: appending them to batches and reading them back.
 //
-// Everything is thread-safe for distinct arguments.
+//   MutationBatch batch;
+//   PutPending(queue, {.key = "pod-7", .sequence = 42, .added_at_us = now_us}, &batch);
+//   Status s = ScanPending(reader, queue, [](const PendingRecord& record) { … return true; });
+//
+// docs/format.md describes keys and values on disk; all other code reaches them through this file.
+// Thread-safe for distinct arguments.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +21,9 @@ namespace wq::storage {
 
 using QueueId = uint32_t;
 
-// Pending keys lie on disk in blocks of this many sequence numbers, blocks in order, keys within a
-// block by their bytes. So a reader streams the hand-out order by sorting one block at a time, and
-// still finds a key with one look-up a block. On disk: never change it.
+// Pending keys are stored in blocks of this many sequence numbers: blocks in order, and keys within
+// a block by their bytes. So a reader streams the hand-out order by sorting one block at a time,
+// and finds a key with one look-up per block. It is on disk: never change it.
 inline constexpr int kSequenceBlockBits = 13;
 inline constexpr uint64_t kSequencesPerBlock = uint64_t{1} << kSequenceBlockBits;
 
@@ -37,7 +41,7 @@ struct QueueRecord {
 
 // What a queue keeps beside its keys.
 struct QueueStateRecord {
-  uint64_t sequence_high_water = 0;     // No sequence at or above it was ever handed out.
+  uint64_t sequence_high_water = 0;     // No sequence at or above it was ever assigned.
   std::string_view limiter_state = {};  // Limiter::SaveState.
   bool paused = false;
   int64_t paused_until_us = 0;  // When a pause ends by itself; 0 if it does not.
@@ -69,11 +73,11 @@ struct FailureRecord {
   std::string_view last_error = {};
 };
 
-// A key that is kept out of its queue: it failed too often, or somebody put it there.
+// A key that is not handed out: it failed too often, or a caller quarantined it.
 struct QuarantineRecord {
-  FailureRecord failures = {};  // As they stood; the key has no record in `failures` meanwhile.
+  FailureRecord failures = {};  // At quarantine; until release the key has no other FailureRecord.
   int64_t quarantined_at_us = 0;
-  Lane lane = kFastLane;        // Where it goes when it is released.
+  Lane lane = kFastLane;        // The lane of its Add when it is released.
   std::string_view group = {};  // Empty: none.
 };
 
@@ -92,8 +96,8 @@ void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch
 // The record put with this lane, sequence and key.
 void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
                   MutationBatch* batch);
-// Whether two sequences of one key and lane have the same place on disk, so that putting the one
-// overwrites the other.
+// Whether records of one key and lane with these sequences have the same record key on disk, so
+// that putting one overwrites the other.
 inline bool SamePlace(uint64_t a, uint64_t b) {
   return (a >> kSequenceBlockBits) == (b >> kSequenceBlockBits);
 }
@@ -114,7 +118,7 @@ void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch);
 
 // NotFound if there is none.
 Status GetStore(const Reader& reader, StoreRecord* record);
-// The views in `record` point into the value buffer, and into `key` where there is one.
+// The views in `record` point into `value_buffer`, and its key into the argument `key`.
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record);
 Status GetFailures(const Reader& reader, QueueId queue, std::string_view key,
@@ -127,7 +131,7 @@ Status ScanQueues(const Reader& reader, const std::function<bool(const QueueReco
 // In hand-out order: higher lanes first, by sequence within a lane. Memory: one block of records.
 Status ScanPending(const Reader& reader, QueueId queue,
                    const std::function<bool(const PendingRecord&)>& visit);
-// The same records in the order of the disk: nothing is sorted. For counting.
+// The same records in the order on disk, unsorted. For counting.
 Status ScanPendingUnordered(const Reader& reader, QueueId queue,
                             const std::function<bool(const PendingRecord&)>& visit);
 // By ready time, then key.
@@ -143,13 +147,14 @@ Status ScanQuarantine(const Reader& reader, QueueId queue,
 Status ScanCursors(const Reader& reader, QueueId queue,
                    const std::function<bool(const CursorRecord&)>& visit);
 
-// The pending record of `key`, by one look-up in each block that holds anything; NotFound.
+// The pending record of `key`, by one look-up in each block that is not empty. NotFound.
 // The views in `record` point into `key` and `value_buffer`.
 Status FindPending(const Reader& reader, QueueId queue, std::string_view key,
                    std::string* value_buffer, PendingRecord* record);
 
-// How many pending keys are handed out before the one of this lane and sequence: counts up to
-// `max_counted` records one by one, and takes every further block that holds anything for full.
+// How many pending keys are handed out before the key of this lane and sequence. Up to
+// `max_counted` records are counted one by one; of the blocks beyond, each that is not empty may be
+// full.
 Status CountPendingBefore(const Reader& reader, QueueId queue, Lane lane, uint64_t sequence,
                           uint64_t max_counted, uint64_t* at_least, uint64_t* at_most);
 

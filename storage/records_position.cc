@@ -10,18 +10,14 @@
 namespace wq::storage {
 namespace {
 
-// Records of one family, all before the key in question or none.
+// Records of one family.
 struct Range {
   Family family;
   std::string begin;
   std::string end;
 };
 
-size_t PrefixBytes(Family family) {
-  return family == Family::kDirty ? kDirtyPrefixBytes : kLanesPrefixBytes;
-}
-
-// Counts records, exactly at first, and once too many were counted by blocks.
+// Counts records: one by one up to a limit, then by blocks.
 class Counter {
  public:
   Counter(const Reader& reader, uint64_t max_counted) : reader_(reader), left_(max_counted) {}
@@ -47,12 +43,12 @@ class Counter {
   uint64_t at_most() const { return exact_ + blocks_ * kSequencesPerBlock; }
 
  private:
-  // One look at each block that holds anything: it may be full.
+  // Counts the blocks that are not empty, by one look-up each: every one may be full.
   Status AddBlocks(Family family, std::string begin, const std::string& end) {
     while (!begin.empty() && begin < end) {
       std::string block;
       Status s = reader_.Scan(family, begin, end, [&](std::string_view key, std::string_view) {
-        block = key.substr(0, PrefixBytes(family));
+        block = key.substr(0, PendingPrefixBytes(family));
         return false;
       });
       if (!s.ok() || block.empty()) return s;
@@ -68,7 +64,7 @@ class Counter {
   uint64_t blocks_ = 0;
 };
 
-// Those of the same block with a smaller sequence.
+// Counts the records of a block with a smaller sequence.
 Status CountInBlock(const Reader& reader, const Range& block, uint64_t sequence, uint64_t* count) {
   *count = 0;
   pb::PendingRecord message;
@@ -93,7 +89,8 @@ Status CountPendingBefore(const Reader& reader, QueueId queue, Lane lane, uint64
   const Range own{family, block, PrefixEnd(block)};
   if (Status s = CountInBlock(reader, own, sequence, &in_block); !s.ok()) return s;
 
-  // As ScanPending goes: the lanes above the default one, that one, the lanes below it.
+  // In the order of ScanPending: the lanes above the default lane, the default lane, the lanes
+  // below it.
   std::string below = all;
   AppendBig32(LaneCode(kFastLane) + 1, &below);
   Counter counter(reader, max_counted);

@@ -1,3 +1,6 @@
+#include <absl/strings/escaping.h>
+
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -9,18 +12,11 @@
 namespace wq::storage {
 namespace {
 
-// Keys may be anything, so messages show them in hex; the beginning is enough to find one.
+// A key is any bytes, so a message shows it in hex; its beginning is enough to find it.
 std::string Hex(std::string_view bytes) {
   constexpr size_t kShown = 96;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text = "0x";
-  for (const char c : bytes.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  if (bytes.size() > kShown) text += "...";
-  return text;
+  const size_t shown = std::min(kShown, bytes.size());
+  return "0x" + absl::BytesToHexString({bytes.data(), shown}) + (shown < bytes.size() ? "..." : "");
 }
 
 // The views that a decoder puts in `record` point into `record_key` and `message`.
@@ -85,7 +81,7 @@ Status ScanFamily(const Reader& reader, Family family, QueueId queue,
                      });
 }
 
-// The views in `record` point into `message`, those that would point into the record's key apart.
+// The views in `record` point into `message`, except those that point into the record's key.
 template <typename Message, typename Record>
 Status GetNamed(const Reader& reader, Family family, QueueId queue, std::string_view name,
                 std::string* value_buffer, Message* message, Record* record) {

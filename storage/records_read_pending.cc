@@ -12,10 +12,6 @@
 namespace wq::storage {
 namespace {
 
-size_t PendingPrefixBytes(Family family) {
-  return family == Family::kDirty ? kDirtyPrefixBytes : kLanesPrefixBytes;
-}
-
 // The views in `record` point into `record_key` and `message`.
 // REQUIRES: the key belongs to a queue, that is, has at least a queue id.
 Status DecodePending(Family family, std::string_view record_key, std::string_view value,
@@ -135,15 +131,15 @@ Status SortPending(const Reader& reader, Family family, std::string_view begin,
   return status;
 }
 
-// The block behind this one; empty if there is none. Where blocks are dense it holds something.
+// The next block's prefix; empty if none follows.
 std::string NextBlock(const std::string& block) {
   std::string next = PrefixEnd(block);
   if (!next.empty()) next.resize(block.size(), '\0');  // PrefixEnd leaves bytes out at the end.
   return next;
 }
 
-// The pending record of `key` in one family, by going from block to block: one look at a block that
-// follows another at once, which shows that the key is there, or what comes behind its place. NotFound.
+// The pending record of `key` in one family. Goes from block to block: one Scan at the key's place
+// in a block finds the key, or the next record, which shows where to continue. NotFound.
 Status FindPendingIn(const Reader& reader, Family family, QueueId queue, std::string_view key,
                      std::string* value_buffer, PendingRecord* record) {
   const size_t prefix_bytes = PendingPrefixBytes(family);
@@ -175,7 +171,7 @@ Status FindPendingIn(const Reader& reader, Family family, QueueId queue, std::st
       record->group = *value_buffer;
       return status;
     }
-    // In a later block, and before the place of `key` there: that block is still to be looked at.
+    // A record of a later block, before the place of `key` there: scan that block next.
     block = found_block != block && order < 0 ? found_block : NextBlock(found_block);
   }
   return Status::NotFound("no pending record of this key");

@@ -8,11 +8,11 @@
 namespace wq::storage {
 namespace {
 
-// A value of integers alone, as Protobuf writes it, by Protobuf's own parts: a record of a pending or delayed
-// key is the work of every call, and a message would cost as much again as all the rest of it.
+// A value of integers only, in Protobuf's encoding, by Protobuf's low-level functions: every call
+// writes records of pending or delayed keys, and a message would double the cost of a record.
 class SmallValue {
  public:
-  // A field of type uint64, or int64. What is 0 is left out.
+  // A field of type uint64 or int64. 0 is left out.
   template <typename Integer>
   void Add(int field, Integer value) {
     if (value == 0) return;
@@ -32,12 +32,12 @@ class SmallValue {
 
  private:
   static constexpr size_t kFieldBytes = 1 + 10;  // A tag, and the longest varint.
-  uint8_t bytes_[3 * kFieldBytes];               // No record has more of them.
+  uint8_t bytes_[3 * kFieldBytes];               // No record has more fields.
   uint8_t* end_ = bytes_;
 };
 
-// For messages that hold bytes of the caller. The value is reused, and so should the message be: then
-// a record costs no allocation. These functions run under a queue's lock.
+// For messages with bytes of the caller. The value's buffer is reused, and callers reuse the
+// message: so a record costs no allocation. These functions run under a queue's lock.
 template <typename Message>
 void PutLarge(Family family, MutationBatch::JoinedKey key, const Message& message,
               MutationBatch* batch) {

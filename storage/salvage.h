@@ -1,12 +1,12 @@
-// Reading all that can be read of a damaged store's files, without its database. Internal to storage/
-// and engine/.
+// Salvage: reads every record that is still readable in a damaged store's files, without opening
+// its database. Internal to storage/ and engine/.
 //
 //   SalvagedRecords records;
 //   Status s = Salvage("/var/lib/pods.wq", "/var/lib/scratch", &records);
 //
-// Tables that are sound are put together by RocksDB, in a copy. Of a damaged one the records before
-// its first and behind its last damaged block are taken. Of the logs every whole record is taken,
-// also beyond a damaged one. If the manifest cannot be read, all tables that there are count.
+// RocksDB merges copies of the undamaged tables. Of a damaged table, the records before its first
+// and after its last damaged block are taken. Of the logs, every complete record is taken, also
+// after a damaged one. If the manifest cannot be read, every table in the directory is taken.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ namespace wq::storage {
 
 struct SalvagedRecords {
   std::map<std::pair<Family, std::string>, std::string> values;  // By family and record key.
-  // What was lost: the file, and what of it.
+  // What was lost: the file, and what part of it.
   std::vector<std::pair<std::string, std::string>> losses;
 };
 
-// Changes nothing in `dir`. `scratch` is a directory for copies; it must not exist, and is left for
-// the caller to remove.
+// Changes nothing in `dir`. Creates the directory `scratch` for the copies; the caller removes it.
+// IOError: a file cannot be read or written. Blocks: reads the whole store.
 Status Salvage(const std::string& dir, const std::string& scratch, SalvagedRecords* records);
 
 }  // namespace wq::storage

@@ -1,8 +1,8 @@
-// Storage: ordered families of byte records, changed by atomic batches. What the engine knows of
-// disks.
+// Storage: column families of byte records in key order, changed by atomic batches. It is all that
+// the engine knows of disks.
 //
-// Small enough to sit on any ordered store with transactions, a replicated one too: no logical step
-// of a queue needs more than six mutations.
+// Any ordered store with transactions can implement it, a replicated one too: no transition of a
+// queue needs more than six mutations.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace wq::storage {
 
-// The reading half. Thread-compatible; several threads may read at once while nobody writes.
+// The reading half. Thread-compatible: several threads may read at once while no thread writes.
 class Reader {
  public:
   virtual ~Reader() = default;
@@ -29,39 +29,38 @@ class Reader {
   virtual Status Scan(Family family, std::string_view begin, std::string_view end,
                       const Visitor& visit) const = 0;
 
-  // About how many bytes the family takes; 0 where that is not known.
+  // About how many bytes the family takes; 0 if unknown.
   virtual uint64_t FamilyBytes(Family /*family*/) const { return 0; }
 };
 
 // The owner's half.
 class Storage : public Reader {
  public:
-  // Applies the batch, all or none, and leaves it as it was: its bytes may be lent to who writes them.
-  // When it returns Ok the batch survives a kill of the process; with `sync`, it and every earlier one
-  // survive a power cut. One writer at a time. After the first error the outcome of that batch is
-  // unknown and every later Write and Sync fails, until the store is opened anew: going on after a
-  // failed write is how acknowledged data gets lost.
+  // Applies the batch, all or none. The batch is unchanged afterwards; it is not const because its
+  // bytes may be lent to the storage (MutationBatch::Lend). One writer at a time. Ok: the batch
+  // survives a kill of the process; with `sync`, it and every earlier batch survive a power cut.
+  // After the first error the outcome of that batch is unknown, and every later Write and Sync
+  // fails until Reopen succeeds: continuing after a failed write can lose acknowledged data.
   virtual Status Write(MutationBatch& batch, bool sync) = 0;
 
   // Every earlier batch survives a power cut. Same errors as Write.
   virtual Status Sync() = 0;
 
-  // After an error: lets go of all that is open, but not of the ownership, and opens the store anew,
-  // where it is. Ok: everything that Write said Ok to is there and on the disk, and Write may be
-  // called again. Otherwise the store stays as failed as it was, nothing can be read, and Reopen may be
-  // tried again. Nothing is ever created: where the store was, another one or an empty directory may
-  // have come. Nobody may read meanwhile.
-  //   Locked          the ownership was lost: for good, another owner may have written since.
-  //   NotFound        what is there is not a store.
+  // After an error: closes the store's files, but keeps the ownership, and opens the store again.
+  // Ok: every batch for which Write returned Ok is on the disk, and Write may be called again.
+  // Otherwise the store stays failed, nothing can be read, and Reopen may be called again. It
+  // creates nothing, since another store or an empty directory may be at the path now. No thread
+  // may read during the call.
+  //   Locked          the ownership was lost, permanently: another owner may have written since.
+  //   NotFound        the path is no longer this store.
   //   Corruption      damaged; the message names the file.
   virtual Status Reopen() = 0;
 
-  // Makes all durable, and the next opening cheap. Nothing may be called afterwards.
+  // Makes everything durable, and the next opening cheap. No call may follow.
   virtual Status Close() = 0;
 };
 
-// The smallest byte string greater than every one that starts with `prefix`; empty if there is
-// none.
+// The smallest byte string that is greater than every string with this prefix; empty if none is.
 std::string PrefixEnd(std::string_view prefix);
 
 }  // namespace wq::storage

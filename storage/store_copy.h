@@ -1,17 +1,20 @@
-// A copy of a store's files as they were at one moment, beside a running owner too. For snapshots and
-// for restoring them. Internal to storage/ and engine/.
+// CopyStore: copies a store's files as they were at one instant, also beside a running owner. For
+// taking and restoring snapshots. Internal to storage/ and engine/.
 //
 //   StoreCopyReport report;
 //   Status s = CopyStore("/var/lib/pods.wq", "/backup/pods/new", {.link_tables = true}, &report);
 //
-// How the copy is of one moment though its owner goes on: the logs that are there are opened; the
-// manifest is read to its last whole record; the tables that it names are opened, or linked; then the
-// logs that were made meanwhile. If nothing that this manifest needs was removed in between, they
-// belong together, and what the owner appends or removes later does not matter: bytes are read from
-// what is open, to the lengths that were taken. Tables never change: so a link will do for them. What
-// is copied is a prefix of what was done, as a crash would have left it: all that was in the operating
-// system's hands at the beginning is in it.
-// A crash leaves a part of the copy, without FORMAT: it is written last.
+// How the copy is of one instant although the owner keeps writing:
+//   1. The present logs are opened.
+//   2. The manifest is read to its last complete record.
+//   3. The tables that it names are opened, or linked.
+//   4. The logs that were made since step 1 are opened.
+// If nothing that this manifest needs was removed in between, these files belong together. What the
+// owner appends or removes later does not matter: bytes are read from the open files, to the
+// lengths that were noted. Tables never change, so a link is as good as a copy. The copy is a
+// prefix of the store's writes, as after a crash, with at least every write that had reached the
+// operating system at the beginning. A crash leaves a part of the copy, without FORMAT, which is
+// written last.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +26,25 @@
 namespace wq::storage {
 
 struct StoreCopyOptions {
-  // Hard links to the tables, where the file system can; otherwise they are copied.
+  // Hard-link the tables where the file system can; otherwise they are copied.
   bool link_tables = true;
-  // An earlier copy in the file system of the new one: a table that is there to the byte is linked
+  // An earlier copy in the same file system: a table that is equal there, byte for byte, is linked
   // from there instead of being written again. Empty: none.
   std::string earlier = {};
-  // Asked now and then; true ends the copying. nullptr: never.
+  // Called before each step of 1 MiB; true ends the copying. nullptr: never cancelled.
   std::function<bool()> cancelled = nullptr;
 };
 
 struct StoreCopyReport {
   uint64_t bytes = 0;         // Of all files.
-  uint64_t linked_bytes = 0;  // Of these, those of tables that are links.
+  uint64_t linked_bytes = 0;  // Of these, the bytes of tables that were linked.
 };
 
 // REQUIRES: `into` is an empty directory; neither has a slash at its end.
 //   NotFound, NotSupported, InvalidArgument, Corruption as OpenReader.
-//   IOError      something could not be read or written; or the owner is too busy; or it was cancelled.
-// What was written, FORMAT apart, is left there then. Ok: everything is on the disk, synced. It is not
-// read back: see VerifyFiles. Blocks: for the copying.
+//   IOError      a file could not be read or written, the owner is too busy, or it was cancelled.
+// An error leaves a part of the copy in `into`, without FORMAT. Ok: everything is on the disk,
+// synced; it is not read back (see VerifyFiles). Blocks: copies the whole store.
 Status CopyStore(const std::string& dir, const std::string& into, const StoreCopyOptions& options,
                  StoreCopyReport* report);
 

@@ -1,5 +1,11 @@
-// What a path is, before RocksDB touches anything: a store, nothing, or somebody else's directory.
-// Internal to storage/.
+// What a path is, before RocksDB opens anything: a store, empty, or a directory of other files. And
+// the files FORMAT and SNAPSHOT in a store.
+//
+//   DirectoryInfo found;
+//   Status s = InspectDirectory("/var/lib/pods.wq", &found);
+//   if (s.ok() && found.state == DirectoryState::kStore) …
+//
+// Internal to storage/ and engine/. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +18,7 @@ namespace wq::storage {
 
 inline constexpr const char* kFormatFile = "FORMAT";
 
-// In a store that nobody may own, since it is to stay what it was at one moment: a line
+// In a store that must not be changed, since it is a snapshot: a line
 // "wq-snapshot 1 <microseconds since 1970>".
 inline constexpr const char* kSnapshotFile = "SNAPSHOT";
 
@@ -23,47 +29,48 @@ struct Format {
 };
 
 enum class DirectoryState : uint8_t {
-  kMissing,     // There is nothing of this name.
+  kMissing,     // Nothing has this name.
   kEmpty,       // A directory without files.
   kUnfinished,  // A store without FORMAT: its creation was interrupted, or FORMAT was lost.
-  kForeign,     // Holds files that are not a store's.
-  kStore,       // A store of this version, to all appearance.
+  kForeign,     // Contains files that are not a store's.
+  kStore,       // Has FORMAT, of this version, and the files without which nothing can be read.
 };
 
 struct DirectoryInfo {
   DirectoryState state = DirectoryState::kMissing;
   Format format;              // Of a kStore.
-  std::string foreign_file;   // The first one that is not a store's, in a kForeign.
+  std::string foreign_file;   // The first file of a kForeign that is not a store's.
   bool has_database = false;  // CURRENT is there.
   bool is_snapshot = false;   // SNAPSHOT is there.
 };
 
-// Changes nothing. InvalidArgument: `dir` is a symlink. NotFound: not a directory. NotSupported:
-// another format version. Corruption: a damaged FORMAT, or files without which a store cannot be
-// whole are missing.
-Status InspectDirectory(const std::string& dir, DirectoryInfo* look);
+// Changes nothing.
+//   InvalidArgument  `dir` is empty, or a symlink.
+//   NotFound         it is not a directory.
+//   NotSupported     a store of another format version.
+//   Corruption       FORMAT is damaged, or CURRENT or every log is missing.
+Status InspectDirectory(const std::string& dir, DirectoryInfo* found);
 
-// When the snapshot was taken. NotFound: it is none. Corruption: a damaged SNAPSHOT.
+// When the snapshot was taken. NotFound: there is no SNAPSHOT. Corruption: it is damaged.
 Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us);
 Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us);
 
 // Whether a store may hold a file of this name.
 bool IsStoreFile(std::string_view name);
 
-// "NotFound: <dir> is not a wq store ...", in the words that fit what was found.
-// REQUIRES: look.state is not kStore.
-Status NotAStore(const std::string& dir, const DirectoryInfo& look);
+// NotFound with a message that says what was found instead of a store.
+// REQUIRES: found.state is not kStore.
+Status NotAStore(const std::string& dir, const DirectoryInfo& found);
 
-// Makes `dir` with mode 0700, its parent synced. Ok also if somebody else makes it at the same
-// moment.
+// Makes `dir` with mode 0700 and syncs its parent. Ok if it exists.
 Status MakeDirectory(const std::string& dir);
 
-// The last step of creation.
+// The last step of creating a store. Durable when it returns Ok.
 Status WriteFormat(const std::string& dir, const Format& format);
 
-std::string NewUuid();
+std::string NewUuid();  // Random: version 4 of RFC 4122.
 
-// Without slashes at the end: lstat("link/") would follow the link.
+// Removes slashes at the end: lstat("link/") would follow the link.
 std::string WithoutTrailingSlashes(const std::string& dir);
 
 }  // namespace wq::storage

@@ -1,4 +1,4 @@
-// A look at a store's files from outside: how large, and when they were written.
+// The sizes and times of a store's files, read without opening them.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace wq::storage {
 
 struct StoreFilesInfo {
   uint64_t wal_bytes = 0;
-  int64_t opened_at_us = 0;   // When OWNER was written last: by the owner, as its first act.
-  int64_t written_at_us = 0;  // When any log or table was.
+  int64_t opened_at_us = 0;   // The last write of OWNER, which is an owner's first.
+  int64_t written_at_us = 0;  // The last write of any log or table.
 };
 
-// As far as it can be told: 0 for what cannot. Changes nothing.
+// 0 for what cannot be read. Changes nothing. Thread-safe.
 StoreFilesInfo InspectStoreFiles(const std::string& dir);
 
 }  // namespace wq::storage

@@ -1,5 +1,5 @@
-// The checks of a store's files, one by one, for verify: unlike an opening it goes on after the first
-// thing that is wrong. Internal to storage/ and engine/.
+// VerifyFiles: every check of a store's files. Unlike an opening, it goes on after the first
+// finding. Internal to storage/ and engine/.
 //
 //   FilesReport report;
 //   Status s = VerifyFiles("/var/lib/pods.wq", &report);
@@ -16,13 +16,15 @@
 namespace wq::storage {
 
 struct FilesReport {
-  std::vector<Status> findings;  // Each names its file. Empty: an opening will find nothing either.
+  std::vector<Status>
+      findings;  // Each names its file. Empty: an opening would find nothing either.
   uint64_t tables = 0;
   uint64_t logs = 0;
 };
 
-// NotFound, NotSupported, InvalidArgument as OpenStorage; then there is no report. IOError: something
-// could not be read. Beside a running owner: of a moment in which it changed no file.
+// NotFound, NotSupported, InvalidArgument as OpenStorage, without a report. IOError: a file could
+// not be read, or a running owner is too busy: findings count only if it changed no file during the
+// checks. Blocks: reads the whole store.
 Status VerifyFiles(const std::string& dir, FilesReport* report);
 
 }  // namespace wq::storage

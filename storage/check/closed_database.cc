@@ -35,7 +35,7 @@ class ChangeVisitor final : public rocksdb::WriteBatch::Handler {
   const std::function<void(const Change&)>& visit_;
 };
 
-// Reader of one record out of tables and logs.
+// A Reader of one record that was read from tables or logs.
 class OneRecord final : public Reader {
  public:
   explicit OneRecord(std::optional<std::string> value) : value_(std::move(value)) {}
@@ -79,9 +79,9 @@ Status FindInLogs(const std::string& dir, const Manifest& manifest, uint32_t fam
   for (const WalFile& wal : wals) {
     if (!status.ok() || *value) break;
     if (wal.number < manifest.FirstLog()) continue;
-    WalSummary look;
+    WalSummary summary;
     status = ScanLog(dir + "/" + wal.name,
-                     WalUse(&look,
+                     WalUse(&summary,
                             [&](std::string_view batch) {
                               if (*value) return Status::Ok();
                               return ForEachChange(batch, [&](const Change& change) {
@@ -90,7 +90,7 @@ Status FindInLogs(const std::string& dir, const Manifest& manifest, uint32_t fam
                                 }
                               });
                             }),
-                     &look);
+                     &summary);
     if (status.code() == StatusCode::kNotFound) status = Status::Ok();
   }
   return status;

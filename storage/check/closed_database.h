@@ -1,5 +1,5 @@
-// Reading a store's files without opening its database: the changes in a log's records, the rows of
-// its tables. For what is looked at before an opening, and for repair. Internal to storage/.
+// Reading records from a store's files without opening its database. For the checks before an
+// opening, and for salvage. Internal to storage/. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct Change {
   std::string_view value = {};
 };
 
-// Calls `visit` with each change of a log's record, in order. Corruption: it is not a batch of puts
-// and erases.
+// Calls `visit` with each change of a log's record, in order. Corruption: the record is not a batch
+// of puts and erases.
 Status ForEachChange(std::string_view batch, const std::function<void(const Change&)>& visit);
 
-// The store's own record, out of its tables or else its logs: it was written once. NotFound.
-// Corruption names the file.
+// Reads the store's own record from its tables, or else from its logs. It has one version, since it
+// is written once (see also OwnerDatabase::Renew). NotFound. Corruption names the file.
 Status FindStoreRecord(const std::string& dir, const Manifest& manifest, StoreRecord* record);
 
 }  // namespace wq::storage

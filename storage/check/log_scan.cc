@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kBlockBytes = size_t{32} << 10;
 constexpr size_t kHeaderBytes = 7;
 constexpr size_t kChunkBytes = 32 * kBlockBytes;
-constexpr size_t kSectorBytes = 512;  // What a disk writes whole.
+constexpr size_t kSectorBytes = 512;  // A disk writes a sector completely or not at all.
 
 enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
@@ -27,7 +27,7 @@ struct Header {
   uint8_t type;
 };
 
-// REQUIRES: a header's bytes are there.
+// REQUIRES: `bytes` has a header.
 Header ReadHeader(std::string_view bytes) {
   return {static_cast<uint32_t>(ReadLittle(bytes, 4)), ReadLittle(bytes.substr(4), 2),
           static_cast<uint8_t>(bytes[6])};
@@ -37,25 +37,25 @@ bool IsKnownType(uint8_t type) { return type >= kFull && type <= kLast; }
 bool Begins(uint8_t type) { return type == kFull || type == kFirst; }
 bool Ends(uint8_t type) { return type == kFull || type == kLast; }
 
-// The checksum of a fragment's type and payload. REQUIRES: both are there.
+// The checksum of a fragment's type and payload. REQUIRES: `fragment` has both.
 uint32_t ChecksumOf(std::string_view fragment, size_t length) {
   return MaskCrc32c(Crc32c(0, fragment.substr(kHeaderBytes - 1, 1 + length)));
 }
 
 bool IsZero(std::string_view bytes) { return bytes.find_first_not_of('\0') == bytes.npos; }
 
-// Whether `bytes`, from a place where a fragment might begin to the end of the file, are a
-// fragment's beginning.
+// Whether `bytes`, from a possible beginning of a fragment to the end of the file, are an
+// incomplete fragment.
 bool IsTornFragment(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes) return true;
   const Header header = ReadHeader(bytes);
   return IsKnownType(header.type) && header.length > bytes.size() - kHeaderBytes;
 }
 
-// Whether the fragment at the start of `bytes`, which claims to go beyond the end of the file, is
-// whole but for its length: then its checksum fits a shorter payload, which ends where the file
-// ends or another fragment begins.
-bool IsWholeButForLength(std::string_view bytes) {
+// Whether only the length of the fragment at the start of `bytes`, which reaches beyond the end of
+// the file, is wrong: then its checksum matches a shorter payload, which ends at the end of the
+// file or where another fragment begins.
+bool IsIntactExceptLength(std::string_view bytes) {
   const Header header = ReadHeader(bytes);
   uint32_t crc = Crc32c(0, bytes.substr(kHeaderBytes - 1, 1));
   for (size_t end = kHeaderBytes;; ++end) {
@@ -65,22 +65,22 @@ bool IsWholeButForLength(std::string_view bytes) {
   }
 }
 
-// Whether a whole fragment stands at the start of `bytes`, the rest of a block.
-bool IsWhole(std::string_view bytes) {
+// Whether an intact fragment is at the start of `bytes`, the rest of a block.
+bool IsIntact(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes) return false;
   const Header header = ReadHeader(bytes);
   return IsKnownType(header.type) && header.length <= bytes.size() - kHeaderBytes &&
          ChecksumOf(bytes, header.length) == header.crc;
 }
 
-// Whether one flipped bit of the checksum, the type or the payload is all that is wrong with the fragment
-// at the start of `bytes`. REQUIRES: they are there.
+// Whether the fragment at the start of `bytes` is intact except for one flipped bit of the
+// checksum, the type or the payload. REQUIRES: `bytes` has all of it.
 bool IsOneBitOff(std::string_view bytes, const Header& header) {
   const uint32_t crc = Crc32c(0, bytes.substr(kHeaderBytes - 1, 1 + header.length));
   if (std::has_single_bit(MaskCrc32c(crc) ^ header.crc)) return true;
   constexpr std::string_view kZero("\0", 1);
   const uint32_t of_zero = Crc32c(0, kZero);
-  // What each bit of the last byte does to the checksum; then of the byte before it.
+  // How each bit of the last byte changes the checksum; then of the byte before it.
   std::array<uint32_t, 8> bits = {};
   for (size_t i = 0; i < bits.size(); ++i) {
     const char byte = static_cast<char>(1U << i);
@@ -95,20 +95,21 @@ bool IsOneBitOff(std::string_view bytes, const Header& header) {
   return false;
 }
 
-// Whether the fragment at the start of `bytes`, the rest of a block from `offset` of the file, which is not
-// whole, has its beginning, and from the begin of a sector on zeros, to the block's end. Not if it could be
-// whole and have one wrong bit: it may end in zeros of its own. REQUIRES: a header that is not all zeros.
+// Whether the damaged fragment at the start of `bytes`, the rest of a block from `offset` of the
+// file, is zeros from the beginning of a sector to the block's end, and its own bytes before that.
+// False if it could be intact with one wrong bit: it may end in zeros of its own. REQUIRES: its
+// header is not all zeros.
 bool IsZeroedFromASector(std::string_view bytes, uint64_t offset) {
   const uint64_t last = offset + bytes.find_last_not_of('\0');
   const uint64_t begin = (last / kSectorBytes + 1) * kSectorBytes - offset;  // Of the zeros.
   if (begin < kHeaderBytes)
-    return true;  // So the type is 0; no one bit makes it so, and the rest 0.
+    return true;  // The type is 0: no single bit clears it together with the bytes behind it.
   const Header header = ReadHeader(bytes);
   return IsKnownType(header.type) && begin < kHeaderBytes + header.length &&
-         !IsOneBitOff(bytes, header) && !IsWholeButForLength(bytes);
+         !IsOneBitOff(bytes, header) && !IsIntactExceptLength(bytes);
 }
 
-// Where in `bytes`, the rest of a block, the first whole fragment that a record begins with stands;
+// The place in `bytes`, the rest of a block, of the first intact fragment that begins a record;
 // npos if there is none.
 size_t FindRecord(std::string_view bytes, const LogUse& use) {
   for (size_t at = 0; bytes.size() - at > kHeaderBytes; ++at) {
@@ -118,17 +119,18 @@ size_t FindRecord(std::string_view bytes, const LogUse& use) {
       continue;
     }
     const std::string_view payload = rest.substr(kHeaderBytes, header.length);
-    if ((!use.plausible || use.plausible(payload)) && IsWhole(rest)) return at;
+    if ((!use.plausible || use.plausible(payload)) && IsIntact(rest)) return at;
   }
   return std::string_view::npos;
 }
 
-// Puts the fragments of one record together.
+// Joins the fragments of one record.
 class Assembly {
  public:
-  // Whether a fragment of this type may come now.
+  // Whether a fragment of this type may be next.
   bool Fits(uint8_t type) const { return Begins(type) != in_record_; }
-  // Takes a fragment that fits. True if the record is whole: it is in *record until the next call.
+  // Takes a fragment that fits. True if it completes the record, which is in *record until the next
+  // call.
   bool Take(uint8_t type, std::string_view payload, std::string_view* record) {
     if (type == kFull) {
       *record = payload;
@@ -144,43 +146,44 @@ class Assembly {
   bool in_record() const { return in_record_; }
 
  private:
-  bool in_record_ = false;  // A first fragment has come, and not yet its last one.
+  bool in_record_ = false;  // After a first fragment, before its last one.
   std::string bytes_;
 };
 
-// Goes over one log, block by block.
+// Checks one log, block by block.
 class LogScanner {
  public:
-  // What look->good_bytes stand for is not looked at again.
-  LogScanner(const std::string& path, const LogUse& use, LogSummary* look)
+  // Begins in the block of summary->valid_bytes, and does not check the bytes before them again.
+  LogScanner(const std::string& path, const LogUse& use, LogSummary* summary)
       : path_(path),
         use_(use),
-        look_(look),
-        offset_(look->good_bytes / kBlockBytes * kBlockBytes) {}
+        summary_(summary),
+        offset_(summary->valid_bytes / kBlockBytes * kBlockBytes) {}
 
-  // Of the first block that Block() is to get.
+  // Of the first block that Block() needs.
   uint64_t offset() const { return offset_; }
 
-  // The next block: whole, or the file's last.
+  // The next block: a full one, or the file's last.
   Status Block(std::string_view block);
   // After the last block.
-  void End() { look_->torn |= assembly_.in_record(); }
+  void End() { summary_->torn |= assembly_.in_record(); }
 
  private:
   Status Fragment(std::string_view block, size_t* at);
   Status Payload(const Header& header, std::string_view payload, size_t end);
   Status Torn(size_t at) {
-    look_->torn = true;
+    summary_->torn = true;
     torn_at_ = offset_ + at;
     return Status::Ok();
   }
-  // It is Torn if only zeros follow, in the blocks that come, too; otherwise `why` says what is wrong.
+  // Torn if only zeros follow to the end of the file; otherwise Corruption, of which `why` is the
+  // reason.
   Status Zeroed(size_t at, std::string_view why) {
-    look_->zeroed = true;
+    summary_->zeroed = true;
     why_ = why;
     return Torn(at);
   }
-  // A fragment that is not whole; `rest` of the block begins with it.
+  // For a damaged fragment, with which `rest` of the block begins.
   Status Broken(size_t at, std::string_view rest, std::string_view why) {
     const bool zeroed = use_.zeros_are_torn && IsZeroedFromASector(rest, offset_ + at);
     return zeroed ? Zeroed(at, why) : Damaged(at, why);
@@ -192,24 +195,24 @@ class LogScanner {
 
   const std::string& path_;
   const LogUse& use_;
-  LogSummary* const look_;
+  LogSummary* const summary_;
   uint64_t offset_;       // Of the present block in the file.
   uint64_t torn_at_ = 0;  // Where the tail begins, if torn in the middle of a block.
-  std::string_view why_;  // What is wrong there, if zeroed and more than zeros follow.
+  std::string_view why_;  // The reason of Corruption, if zeroed and more than zeros follow.
   Assembly assembly_;
 };
 
 Status LogScanner::Block(std::string_view block) {
   Status status;
-  size_t at = look_->good_bytes > offset_ ? look_->good_bytes - offset_ : 0;
-  while (status.ok() && !look_->torn && at < block.size() && kBlockBytes - at >= kHeaderBytes) {
+  size_t at = summary_->valid_bytes > offset_ ? summary_->valid_bytes - offset_ : 0;
+  while (status.ok() && !summary_->torn && at < block.size() && kBlockBytes - at >= kHeaderBytes) {
     status = Fragment(block, &at);
   }
-  if (status.ok() && look_->zeroed && offset_ > torn_at_ && !IsZero(block)) {
+  if (status.ok() && summary_->zeroed && offset_ > torn_at_ && !IsZero(block)) {
     status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) + ": " +
                                 std::string(why_));
   }
-  if (status.ok() && look_->torn && FindRecord(block.substr(at), use_) != block.npos) {
+  if (status.ok() && summary_->torn && FindRecord(block.substr(at), use_) != block.npos) {
     status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) +
                                 ": an incomplete record with whole ones behind it");
   }
@@ -217,7 +220,7 @@ Status LogScanner::Block(std::string_view block) {
   return status;
 }
 
-// One fragment at *at, or the torn tail. Moves *at behind a fragment.
+// Checks one fragment, or the torn tail, at *at. Moves *at behind a fragment.
 Status LogScanner::Fragment(std::string_view block, size_t* at) {
   const std::string_view rest = block.substr(*at);
   if (rest.size() < kHeaderBytes) return Torn(*at);
@@ -232,7 +235,7 @@ Status LogScanner::Fragment(std::string_view block, size_t* at) {
     return Damaged(*at, "a record longer than its block");
   }
   if (header.length > rest.size() - kHeaderBytes) {
-    if (IsWholeButForLength(rest)) return Damaged(*at, "a record with a wrong length");
+    if (IsIntactExceptLength(rest)) return Damaged(*at, "a record with a wrong length");
     return Torn(*at);
   }
   if (ChecksumOf(rest, header.length) != header.crc) {
@@ -245,32 +248,19 @@ Status LogScanner::Fragment(std::string_view block, size_t* at) {
   return status;
 }
 
-// Takes a whole fragment, which ends at `end` in the present block.
+// Takes an intact fragment, which ends at `end` in the present block.
 Status LogScanner::Payload(const Header& header, std::string_view payload, size_t end) {
   if (!assembly_.Fits(header.type)) return Status::Corruption("a fragment out of place");
   std::string_view record;
   if (!assembly_.Take(header.type, payload, &record)) return Status::Ok();
   Status status = use_.take(record);
   if (!status.ok()) return status;
-  ++look_->records;
-  look_->good_bytes = offset_ + end;
+  ++summary_->records;
+  summary_->valid_bytes = offset_ + end;
   return status;
 }
 
-// Up to `bytes` of a file, fewer only at its end.
-Status ReadChunk(int fd, const std::string& path, std::vector<char>* chunk, size_t* size) {
-  *size = 0;
-  while (*size < chunk->size()) {
-    const ssize_t got = read(fd, chunk->data() + *size, chunk->size() - *size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return IOErrorOf("cannot read", path, errno);
-    if (got == 0) break;
-    *size += static_cast<size_t>(got);
-  }
-  return Status::Ok();
-}
-
-// Calls `visit` with each block of a file from `offset`, where one begins.
+// Calls `visit` with each block of a file from `offset`, the beginning of a block.
 Status ForEachBlock(const std::string& path, uint64_t offset,
                     const std::function<Status(std::string_view block)>& visit) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -278,13 +268,10 @@ Status ForEachBlock(const std::string& path, uint64_t offset,
     if (errno == ENOENT) return Status::NotFound(path + " does not exist");
     return IOErrorOf("cannot open", path, errno);
   }
-  if (offset != 0 && lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
-    return IOErrorOf("cannot seek in", path, errno);
-  }
   std::vector<char> chunk(kChunkBytes);
   size_t size = kChunkBytes;
-  while (size == kChunkBytes) {
-    Status status = ReadChunk(file.get(), path, &chunk, &size);
+  for (; size == kChunkBytes; offset += size) {
+    Status status = ReadAt(file.get(), path, offset, kChunkBytes, chunk.data(), &size);
     for (size_t at = 0; status.ok() && at < size; at += kBlockBytes) {
       status = visit({chunk.data() + at, std::min(kBlockBytes, size - at)});
     }
@@ -293,7 +280,7 @@ Status ForEachBlock(const std::string& path, uint64_t offset,
   return Status::Ok();
 }
 
-// Goes over one log, block by block, and takes what is whole.
+// Takes the intact records of one log, block by block.
 class LogSalvage {
  public:
   LogSalvage(const LogUse& use, const std::function<void(const LogGap&)>& lost)
@@ -303,7 +290,7 @@ class LogSalvage {
   void End() { Good(offset_, offset_); }
 
  private:
-  // What lies before `begin` and was not taken is lost; all before `end` is done with.
+  // Bytes before `begin` that were not taken are lost; all before `end` is processed.
   void Good(uint64_t begin, uint64_t end) {
     if (begin > good_) lost_({good_, begin});
     good_ = end;
@@ -312,8 +299,8 @@ class LogSalvage {
   const LogUse& use_;
   const std::function<void(const LogGap&)>& lost_;
   uint64_t offset_ = 0;  // Of the present block in the file.
-  uint64_t good_ = 0;    // All before it was taken, or reported.
-  uint64_t begin_ = 0;   // Where the record begins that is being put together.
+  uint64_t good_ = 0;    // Everything before it was taken, or reported as lost.
+  uint64_t begin_ = 0;   // The beginning of the record in assembly_.
   Assembly assembly_;
 };
 
@@ -322,7 +309,7 @@ Status LogSalvage::Block(std::string_view block) {
   while (block.size() - at >= kHeaderBytes && kBlockBytes - at >= kHeaderBytes) {
     const std::string_view rest = block.substr(at);
     const Header header = ReadHeader(rest);
-    if (!IsWhole(rest) || !(assembly_.Fits(header.type) || Begins(header.type))) {
+    if (!IsIntact(rest) || !(assembly_.Fits(header.type) || Begins(header.type))) {
       assembly_.Drop();
       const size_t found = FindRecord(rest.substr(1), use_);
       if (found == rest.npos) break;
@@ -341,7 +328,7 @@ Status LogSalvage::Block(std::string_view block) {
     Good(begin_, offset_ + at);
   }
   offset_ += block.size();
-  // The bytes that a block's end leaves unused are nothing that could be lost.
+  // The unused bytes at a block's end are not lost.
   if (good_ + kHeaderBytes > offset_ && block.size() == kBlockBytes) good_ = offset_;
   return Status::Ok();
 }
@@ -354,14 +341,14 @@ uint64_t ReadLittle(std::string_view bytes, size_t count) {
   return value;
 }
 
-Status ScanLog(const std::string& path, const LogUse& use, LogSummary* look) {
-  *look = LogSummary();
-  return ScanLogOn(path, use, look);
+Status ScanLog(const std::string& path, const LogUse& use, LogSummary* summary) {
+  *summary = LogSummary();
+  return ContinueLogScan(path, use, summary);
 }
 
-Status ScanLogOn(const std::string& path, const LogUse& use, LogSummary* look) {
-  look->torn = look->zeroed = false;
-  LogScanner scanner(path, use, look);
+Status ContinueLogScan(const std::string& path, const LogUse& use, LogSummary* summary) {
+  summary->torn = summary->zeroed = false;
+  LogScanner scanner(path, use, summary);
   Status status = ForEachBlock(path, scanner.offset(),
                                [&scanner](std::string_view block) { return scanner.Block(block); });
   if (status.ok()) scanner.End();

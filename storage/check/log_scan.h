@@ -1,13 +1,14 @@
 // The framing of RocksDB's logs: its write-ahead logs and its manifest. Internal to storage/.
 //
-//   LogSummary look;
-//   Status s = ScanLog(path, {.take = [](std::string_view record) { … return Status::Ok(); }}, &look);
+//   LogSummary summary;
+//   const LogUse use = {.take = [](std::string_view record) { … return Status::Ok(); }};
+//   Status s = ScanLog(path, use, &summary);
 //
-// Blocks of 32 KiB; in them fragments of
-//   masked crc32c of all that follows the length (4, little endian) · length (2) · type (1) ·
+// A log is blocks of 32 KiB. A block is fragments of
+//   masked crc32c of all that follows the length (4, little-endian) · length (2) · type (1) ·
 //   payload
 // with types full 1, first 2, middle 3, last 4; less than a header's 7 bytes at a block's end are
-// unused. What is a torn tail and what is damage, wal_check.h tells. Thread-safe.
+// unused. wal_check.h says what is a torn tail and what is damage. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +21,30 @@
 namespace wq::storage {
 
 struct LogSummary {
-  uint64_t records = 0;     // Whole ones.
-  uint64_t good_bytes = 0;  // Up to the end of the last whole one.
-  bool torn = false;        // Something incomplete follows them.
-  bool zeroed = false;      // Torn; and it has its beginning, and zeros to the end of the file.
+  uint64_t records = 0;      // Complete records.
+  uint64_t valid_bytes = 0;  // To the end of the last complete record.
+  bool torn = false;         // An incomplete record follows them.
+  bool zeroed = false;  // Torn; and zeros to the end of the file replace the rest of that record.
 };
 
 struct LogUse {
-  // Gets each whole record, in order. What it finds wrong becomes Corruption of the file.
+  // Called with each complete record, in order. Its error becomes Corruption of the file.
   std::function<Status(std::string_view record)> take;
-  // Whether a record may begin with these bytes, the first fragment of one whose checksum fits:
-  // keys are the users', and might look like one. Unset: any may.
+  // Whether a record may begin with `fragment`, whose checksum is right. Keys contain any bytes, so
+  // they may imitate a fragment. Unset: every record may.
   std::function<bool(std::string_view fragment)> plausible = {};
-  // Whether zeros from the begin of a sector on may stand for the rest of the last record: what some file
-  // systems leave of bytes that were not synced when the power went.
+  // Whether zeros from the beginning of a sector on may replace the rest of the last record: what
+  // some file systems leave of bytes that were not synced at a power cut.
   bool zeros_are_torn = false;
 };
 
-// Reads a log from its beginning to its end. Corruption names the file and the offset; what was
-// taken until then is whole. NotFound: it does not exist (any more).
-Status ScanLog(const std::string& path, const LogUse& use, LogSummary* look);
+// Reads a log from its beginning to its end. Corruption names the file and the offset; records
+// taken before it are intact. NotFound: the file does not exist (any more).
+Status ScanLog(const std::string& path, const LogUse& use, LogSummary* summary);
 
-// Goes on behind the last whole record of an earlier scan, of which *look is (or it is new): what was
-// appended since.
-Status ScanLogOn(const std::string& path, const LogUse& use, LogSummary* look);
+// Reads what was appended since an earlier scan, from behind its last complete record. *summary is
+// that scan's, or new.
+Status ContinueLogScan(const std::string& path, const LogUse& use, LogSummary* summary);
 
 // A part of a log that could not be read.
 struct LogGap {
@@ -51,12 +52,12 @@ struct LogGap {
   uint64_t end = 0;
 };
 
-// Takes every record that is whole, whatever lies between them; calls `lost` for what does. A torn
-// tail is a gap too. An error of `take` ends it.
+// Takes every intact record, and calls `lost` for each gap between them. A torn tail is a gap, too.
+// Stops at an error of `take`.
 Status SalvageLog(const std::string& path, const LogUse& use,
                   const std::function<void(const LogGap&)>& lost);
 
-// Little endian numbers. REQUIRES: so many bytes are there.
+// A little-endian number of `count` bytes. REQUIRES: `bytes` is long enough.
 uint64_t ReadLittle(std::string_view bytes, size_t count);
 
 }  // namespace wq::storage

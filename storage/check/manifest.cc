@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "storage/check/fields.h"
+#include "storage/check/field_reader.h"
 #include "storage/check/log_scan.h"
 
 namespace wq::storage {
@@ -46,7 +46,7 @@ struct Edit {
   std::vector<std::pair<uint64_t, uint64_t>> added;  // Number and size.
 };
 
-void TakeNewFile(Fields* fields, Edit* edit) {
+void TakeNewFile(FieldReader* fields, Edit* edit) {
   fields->Small();  // Level.
   const uint64_t number = fields->Number();
   const uint64_t size = fields->Number();
@@ -58,7 +58,7 @@ void TakeNewFile(Fields* fields, Edit* edit) {
   while (fields->good() && fields->Small() != kEndOfFile4) fields->Bytes();
 }
 
-bool TakeField(uint32_t tag, Fields* fields, Edit* edit) {
+bool TakeField(uint32_t tag, FieldReader* fields, Edit* edit) {
   switch (tag) {
     case kLogNumber:
       edit->log_number = fields->Number();
@@ -106,7 +106,7 @@ bool TakeField(uint32_t tag, Fields* fields, Edit* edit) {
 }
 
 Status Decode(std::string_view record, Edit* edit) {
-  Fields fields(record);
+  FieldReader fields(record);
   while (fields.more()) {
     const uint32_t tag = fields.Small();
     if (!TakeField(tag, &fields, edit)) {
@@ -116,7 +116,7 @@ Status Decode(std::string_view record, Edit* edit) {
   return fields.good() ? Status::Ok() : Status::Corruption("a record that is cut off");
 }
 
-// Puts the edits of a manifest together.
+// Applies the edits of a manifest, in order.
 class Edits {
  public:
   explicit Edits(Manifest* manifest) : manifest_(manifest) {
@@ -130,7 +130,7 @@ class Edits {
   void NoteFirstLog();
 
   Manifest* const manifest_;
-  bool in_picture_ = true;
+  bool in_initial_state_ = true;
   uint64_t first_log_ = 0;  // FirstLog() after the last edit.
 };
 
@@ -156,11 +156,11 @@ Status Edits::Apply(const Edit& edit) {
   }
   const auto found = manifest_->families.find(edit.family);
   if (found == manifest_->families.end()) {
-    return Status::Corruption("a record of a family that there is not");
+    return Status::Corruption("a record of a family that does not exist");
   }
   ManifestFamily& family = found->second;
-  // The picture has each family once.
-  in_picture_ &= !family.log_number;
+  // The initial state has each family once.
+  in_initial_state_ &= !family.log_number;
   if (edit.log_number) family.log_number = *edit.log_number;
   for (const uint64_t number : edit.deleted) family.tables.erase(number);
   for (const auto& [number, size] : edit.added) family.tables[number] = size;
@@ -170,7 +170,7 @@ Status Edits::Apply(const Edit& edit) {
 void Edits::NoteFirstLog() {
   const uint64_t first = manifest_->FirstLog();
   const bool moved = std::exchange(first_log_, first) != first;
-  if (in_picture_) return;
+  if (in_initial_state_) return;
   if (moved) manifest_->first_log_from = Manifest::FirstLogFrom::kChange;
   if (std::all_of(manifest_->families.begin(), manifest_->families.end(),
                   [first](const auto& family) { return family.second.log_number == first; })) {
@@ -206,7 +206,7 @@ uint64_t Manifest::FirstLog() const {
 struct ManifestReader::File {
   Manifest manifest;
   Edits edits{&manifest};
-  LogSummary look;
+  LogSummary summary;
 };
 
 ManifestReader::ManifestReader(std::string dir) : dir_(std::move(dir)) {}
@@ -227,9 +227,9 @@ Status ManifestReader::Read() {
   manifest.path = dir_ + "/" + name;
   const LogUse use = {.take = [this](std::string_view record) { return file_->edits.Take(record); },
                       .zeros_are_torn = true};
-  status = ScanLogOn(manifest.path, use, &file_->look);
-  manifest.bytes = file_->look.good_bytes;
-  manifest.zeroed = file_->look.zeroed;
+  status = ContinueLogScan(manifest.path, use, &file_->summary);
+  manifest.bytes = file_->summary.valid_bytes;
+  manifest.zeroed = file_->summary.zeroed;
   if (status.code() == StatusCode::kNotFound) {
     return Status::Corruption(manifest.path + ", which CURRENT names, is missing");
   }

@@ -20,8 +20,8 @@
 namespace wq::storage {
 namespace {
 
-// A manifest is a log, too.
-ValidLengths EndsOf(const Manifest& manifest) {
+// Of the manifest, which has the format of a log.
+ValidLengths ValidLengthsOf(const Manifest& manifest) {
   if (!manifest.zeroed) return {};
   return {{manifest.path.substr(manifest.path.rfind('/') + 1), manifest.bytes}};
 }
@@ -47,12 +47,12 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
   return Status::Ok();
 }
 
-Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* ends) {
+Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* valid_lengths) {
   Status status = ReadManifest(dir, manifest);
   if (status.ok()) status = CheckFamilies(dir, *manifest);
   if (status.ok()) status = CheckTableEnds(dir, *manifest);
-  *ends = EndsOf(*manifest);
-  if (status.ok() && !WQ_MUTANT(skip_log_look)) status = CheckWals(dir, *manifest, ends);
+  *valid_lengths = ValidLengthsOf(*manifest);
+  if (status.ok() && !WQ_MUTANT(skip_log_check)) status = CheckWals(dir, *manifest, valid_lengths);
   return status;
 }
 
@@ -64,9 +64,9 @@ Status CheckOpens(const std::string& dir, const Manifest& manifest) {
   }
   const OpenOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
-  db_options.env = rocksdb::Env::Default();  // As all that is looked at before.
+  db_options.env = rocksdb::Env::Default();  // Like every check before.
   const std::unique_ptr<rocksdb::Env> shortened =
-      EnvWithValidLengths(db_options.env, EndsOf(manifest));
+      EnvWithValidLengths(db_options.env, ValidLengthsOf(manifest));
   if (shortened != nullptr) db_options.env = shortened.get();
   db_options.info_log = SilentLogger();
   db_options.max_open_files = -1;  // So that all tables are opened.
@@ -87,12 +87,12 @@ Status CheckOpens(const std::string& dir, const Manifest& manifest) {
   return FromRocksdbOpen(opened, dir);
 }
 
-Status CheckStoreRecord(const std::string& dir, const Status& found, const StoreRecord& record,
+Status CheckStoreRecord(const std::string& dir, const Status& read, const StoreRecord& record,
                         const Format& format) {
-  if (found.code() == StatusCode::kNotFound) {
+  if (read.code() == StatusCode::kNotFound) {
     return Status::Corruption(dir + ": the store's own record is missing");
   }
-  if (!found.ok()) return found;
+  if (!read.ok()) return read;
   if (record.uuid != format.uuid || record.format_version != format.version) {
     return Status::Corruption(dir + "/FORMAT says version " + std::to_string(format.version) +
                               " of " + format.uuid + ", the database is version " +
@@ -101,15 +101,15 @@ Status CheckStoreRecord(const std::string& dir, const Status& found, const Store
   return Status::Ok();
 }
 
-Status CheckStore(const std::string& dir, const Format& format, ValidLengths* ends) {
+Status CheckStore(const std::string& dir, const Format& format, ValidLengths* valid_lengths) {
   Manifest manifest;
-  Status status = CheckDatabase(dir, &manifest, ends);
+  Status status = CheckDatabase(dir, &manifest, valid_lengths);
   if (status.ok()) status = CheckTables(dir, manifest);
   if (status.ok()) status = CheckOpens(dir, manifest);
   if (!status.ok()) return status;
   StoreRecord record;
-  const Status found = FindStoreRecord(dir, manifest, &record);
-  return CheckStoreRecord(dir, found, record, format);
+  const Status read = FindStoreRecord(dir, manifest, &record);
+  return CheckStoreRecord(dir, read, record, format);
 }
 
 }  // namespace wq::storage

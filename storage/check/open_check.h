@@ -1,19 +1,23 @@
-// The one door to opening a store: a damaged store is refused here.
+// Every check of a store before RocksDB opens it: a damaged store is refused here.
 //
 //   ValidLengths valid_lengths;
-//   Status s = CheckStore(dir, info.format, &valid_lengths);  // Before RocksDB opens `dir`.
+//   Status s = CheckStore(dir, format, &valid_lengths);        // An owner;
+//   Status s = CheckDatabase(dir, &manifest, &valid_lengths);  // a reader.
+//   … EnvWithValidLengths(env, valid_lengths) …                // Then RocksDB opens `dir`.
 //
-// RocksDB trusts much of what it reads, and changes files as soon as it opens a database. So all that
-// can be known of the files is checked before, by reading them:
+// RocksDB trusts much of what it reads, and changes files as soon as it opens a database. So the
+// files are read and checked before that, in this order:
 //
-//   manifest.h     the manifest is whole: which families, tables and logs the store consists of
-//   CheckFamilies  the families are those of this format
-//   table_check.h  each table is there, has its size, ends as a table does, and its blocks are whole
-//   wal_check.h    each log is there, whole up to a torn tail, and follows the one before
-//   CheckOpens     RocksDB itself opens it, without its logs
-//   CheckStoreRecord  the database belongs to this FORMAT
+//   ReadManifest      manifest.h     the manifest is complete: it names families, tables and logs
+//   CheckFamilies     below          the families are those of this format
+//   CheckTableEnds    table_check.h  each table exists, has its size, and ends as a table does
+//   CheckWals         wal_check.h    each log is intact up to a torn tail, and none is missing
+//   CheckTables       table_check.h  every block of each table is intact
+//   CheckOpens        below          RocksDB itself opens the database, without its logs
+//   CheckStoreRecord  below          the database belongs to this FORMAT
 //
-// None of these changes anything. Corruption names the file; IOError: something could not be read.
+// No check changes anything in `dir`. Corruption names the file; IOError: a file could not be read.
+// A directory without FORMAT is not checked here: see CheckUnfinished (database/own_directory.h).
 // Internal to storage/. Thread-safe.
 #pragma once
 
@@ -27,22 +31,25 @@
 
 namespace wq::storage {
 
-// All of them, for an owner. `valid_lengths`: of the logs of which RocksDB must not see the tail.
-// Blocks: for reading every table and log.
+// All checks, for an owner. `valid_lengths`: of the files whose tail RocksDB must not read.
+// Blocks: reads every table and log.
 Status CheckStore(const std::string& dir, const Format& format, ValidLengths* valid_lengths);
 
-// Those that a reader needs: all but the blocks of the tables, CheckOpens and CheckStoreRecord.
+// The first four checks, for a reader. It calls CheckStoreRecord with the record from the open
+// database. Blocks: reads every log.
 Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* valid_lengths);
 
-// Whether the database has exactly the families of this format. Corruption: one is missing;
-// NotSupported: there is one that this version does not know.
+// Whether the database has exactly the families of this format. Corruption: a family is missing;
+// NotSupported: there is a family that this version does not know.
 Status CheckFamilies(const std::string& dir, const Manifest& manifest);
 
-// Whether RocksDB opens the database, logs apart.
+// Whether RocksDB opens the database without its logs: with an empty scratch directory, made in
+// $TMPDIR or /tmp, in their place. IOError: also if that directory cannot be made.
 Status CheckOpens(const std::string& dir, const Manifest& manifest);
 
-// Corruption if the store's own record is not what FORMAT says. `found`: the outcome of reading it.
-Status CheckStoreRecord(const std::string& dir, const Status& found, const StoreRecord& record,
+// Corruption if the database's store record does not match FORMAT. `read`: the outcome of reading
+// `record`, by FindStoreRecord (closed_database.h) or GetStore.
+Status CheckStoreRecord(const std::string& dir, const Status& read, const StoreRecord& record,
                         const Format& format);
 
 }  // namespace wq::storage

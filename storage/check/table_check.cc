@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/files.h"
-#include "storage/check/fields.h"
+#include "storage/check/field_reader.h"
 #include "storage/check/log_scan.h"
 #include "storage/rocksdb/setup.h"
 
@@ -21,13 +21,13 @@
 namespace wq::storage {
 namespace {
 
-// Type of the checksums · place of the block of places · place of the index · zeros · version (4) ·
+// Type of checksum · place of the block of places · place of the index · zeros · version (4) ·
 // magic (8).
 constexpr size_t kEndBytes = 53;
 constexpr uint64_t kMagic = 0x88e241b785f4cff7;
-// Behind each block: type of its compression · checksum (4).
+// After each block: type of its compression · checksum (4).
 constexpr size_t kTrailerBytes = 5;
-// Of a block that is read here: a few names, or the properties.
+// Of a block that is read here: a few names and places, or the properties.
 constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 20;
 
 class TableFile {
@@ -38,8 +38,8 @@ class TableFile {
 
  private:
   Status Read(uint64_t offset, uint64_t bytes, std::string* text);
-  // The block at this place, whole. `place` is cut off the front of where it stands.
-  Status ReadBlock(Fields* place, std::string_view what, std::string* block);
+  // Reads and verifies the block at this place, which is parsed from the front of `place`.
+  Status ReadBlock(FieldReader* place, std::string_view what, std::string* block);
   Status Damaged(std::string_view why) const {
     return Status::Corruption(path_ + ": " + std::string(why));
   }
@@ -49,20 +49,20 @@ class TableFile {
   uint64_t size_ = 0;
 };
 
-// RocksDB's checksum of a block: that of its bytes, and the type of its compression mixed in.
+// RocksDB's checksum of a block: of its bytes, with the type of its compression mixed in.
 uint32_t ChecksumOf(std::string_view block, char compression) {
   constexpr uint32_t kMix = 0x6b9083d9;
   const auto sum = static_cast<uint32_t>(XXH3_64bits(block.data(), block.size()));
   return sum ^ static_cast<uint32_t>(static_cast<unsigned char>(compression)) * kMix;
 }
 
-// What a block of names says of one of them. Entries: how many bytes of the key before are shared, how
-// many follow, how long the value is; then the bytes. REQUIRES: the block is whole.
+// The value of `name` in a block. Entries: how many bytes of the previous key are shared, how many
+// follow, how long the value is; then these bytes. REQUIRES: the block is intact.
 std::optional<std::string> Find(std::string_view block, std::string_view name) {
   if (block.size() < 4) return std::nullopt;
   const uint64_t restarts = ReadLittle(block.substr(block.size() - 4), 4);
   if (restarts >= block.size() / 4) return std::nullopt;
-  Fields entries(block.substr(0, block.size() - 4 * (restarts + 1)));
+  FieldReader entries(block.substr(0, block.size() - 4 * (restarts + 1)));
   std::string key;
   while (entries.more()) {
     const uint64_t shared = entries.Number();
@@ -84,7 +84,7 @@ Status TableFile::Read(uint64_t offset, uint64_t bytes, std::string* text) {
   return !status.ok() || got == bytes ? status : Damaged("it is cut off");
 }
 
-Status TableFile::ReadBlock(Fields* place, std::string_view what, std::string* block) {
+Status TableFile::ReadBlock(FieldReader* place, std::string_view what, std::string* block) {
   const std::string damaged = "its " + std::string(what) + " are damaged";
   const uint64_t offset = place->Number();
   const uint64_t bytes = place->Number();
@@ -97,7 +97,7 @@ Status TableFile::ReadBlock(Fields* place, std::string_view what, std::string* b
   const char compression = (*block)[bytes];
   const uint64_t checksum = ReadLittle(std::string_view(*block).substr(bytes + 1), 4);
   block->resize(bytes);
-  // None of the two is ever compressed.
+  // Neither block is ever compressed.
   if (compression != 0 || ChecksumOf(*block, compression) != checksum) return Damaged(damaged);
   return status;
 }
@@ -117,13 +117,13 @@ Status TableFile::Check() {
       static_cast<unsigned char>(bytes[0]) != kTableChecksum) {
     return Damaged("it does not end as a table does");
   }
-  Fields places(bytes.substr(1));
+  FieldReader places(bytes.substr(1));
   std::string block;
   status = ReadBlock(&places, "places of blocks", &block);
   if (!status.ok()) return status;
   const std::optional<std::string> place = Find(block, "rocksdb.properties");
   if (!place) return Damaged("it has no properties");
-  Fields properties(*place);
+  FieldReader properties(*place);
   return ReadBlock(&properties, "properties", &block);
 }
 

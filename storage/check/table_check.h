@@ -1,9 +1,9 @@
-// The end of a table file, looked at before RocksDB reads it. Internal to storage/.
+// Checks of table files before RocksDB reads them. Internal to storage/. Thread-safe.
 //
-// RocksDB believes the last bytes of a table before it checks anything: which version it is of, how
-// its blocks are checked, and what its properties say, whose checksum it looks at only afterwards. One
-// bit there, and it reads the rest as what it is not, until an assert of Debian's build ends the
-// process.
+// RocksDB uses the last bytes of a table before it verifies them: the version, the type of
+// checksum, and the properties, whose checksum it verifies only afterwards. With one flipped bit
+// there, it misreads the rest until an assert of Debian's build aborts the process. So these bytes
+// are checked here.
 #pragma once
 
 #include <string>
@@ -13,14 +13,16 @@
 
 namespace wq::storage {
 
-// Ok if the end is that of a table as we write them, and its properties are whole. Corruption names
-// the file. Thread-safe.
+// Ok if the file ends as a table that wq writes, and its properties are intact. Corruption names
+// the file.
 Status CheckTableEnd(const std::string& path);
 
-// Whether all tables that the manifest names are there, in their sizes, and end as tables do. Corruption names the file.
+// Whether every table that the manifest names exists, has its size, and passes CheckTableEnd.
+// Corruption names the file.
 Status CheckTableEnds(const std::string& dir, const Manifest& manifest);
 
-// Reads every block of them. Corruption names the file. Blocks: for reading the whole store.
+// Has RocksDB verify every block of these tables. Corruption names the file. Blocks: reads them
+// all.
 Status CheckTables(const std::string& dir, const Manifest& manifest);
 
 }  // namespace wq::storage

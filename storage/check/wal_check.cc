@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kBatchHeaderBytes = 12;
 
-// Whether the first log that is needed is there. `wals`: those that are needed, oldest first.
+// Whether the first log that is needed exists. `wals`: the needed logs, oldest first.
 Status CheckFirstLog(const std::string& dir, const Manifest& manifest,
                      const std::vector<WalFile>& wals) {
   const auto has = [&wals](uint64_t number) {
@@ -22,16 +22,16 @@ Status CheckFirstLog(const std::string& dir, const Manifest& manifest,
   };
   const uint64_t first = manifest.FirstLog();
   if (has(first)) return Status::Ok();
-  // Who opens a store puts all logs into tables, and makes a new log and then the manifest: their
-  // numbers follow one another. The first one that is needed is said to be the next after the old
-  // ones, which is nobody's number.
+  // Opening a store writes all logs to tables, makes a new log, and then the manifest: their
+  // numbers are consecutive. As first log that is needed, the manifest then names the number after
+  // the old logs, which no file has.
   const uint64_t made_with = manifest.number - 1;
   switch (manifest.first_log_from) {
     case Manifest::FirstLogFrom::kAgreement:
       if (has(made_with)) return Status::Ok();
       break;
-    case Manifest::FirstLogFrom::kPicture:
-      // A new store; or a manifest that grew too long and was written anew in between.
+    case Manifest::FirstLogFrom::kInitialState:
+      // A new store; or a manifest that grew too long and was rewritten while the store was open.
       if (first == 0 && has(made_with)) return Status::Ok();
       if (!wals.empty() && wals.front().number < made_with) return Status::Ok();
       break;
@@ -42,17 +42,17 @@ Status CheckFirstLog(const std::string& dir, const Manifest& manifest,
                             " needs first, or that manifest is cut off");
 }
 
-// Whether the needed logs follow one another, and reach as far as the tables do.
+// Checks that the needed logs continue one another, and reach as far as the tables do.
 class WalChain {
  public:
   WalChain(const std::string& dir, const Manifest& manifest) : dir_(dir), manifest_(manifest) {}
 
   // The next log.
-  Status Add(const WalFile& wal, const WalSummary& look);
+  Status Add(const WalFile& wal, const WalSummary& summary);
   Status End() const;
 
  private:
-  // Whether a family has all of this log in its tables, and so went on to the next.
+  // Whether a family has all of this log in its tables, and so needs later logs only.
   bool IsAnyAhead(const WalFile& wal) const {
     return std::any_of(
         manifest_.families.begin(), manifest_.families.end(),
@@ -66,26 +66,26 @@ class WalChain {
   const Manifest& manifest_;
   uint64_t first_number_ = 0;
   std::string empty_;  // A log without records.
-  std::string last_;   // The last one with any.
+  std::string last_;   // The last log with records.
   uint64_t next_sequence_ = 0;
 };
 
-Status WalChain::Add(const WalFile& wal, const WalSummary& look) {
+Status WalChain::Add(const WalFile& wal, const WalSummary& summary) {
   if (last_.empty() && empty_.empty()) first_number_ = wal.number;
-  if (!look.first_sequence) {
+  if (!summary.first_sequence) {
     if (empty_.empty()) empty_ = wal.name;
     return Status::Ok();
   }
-  // Nobody goes on to another log before there is something in the first.
+  // RocksDB does not begin a log while the one before is empty.
   if (!empty_.empty()) return Missing(empty_ + ", which is empty,", wal.name);
   const uint64_t behind_tables = manifest_.last_sequence + 1;
-  // While no family has put anything of these logs into tables, they begin where the tables end.
-  const bool fits = !last_.empty()    ? *look.first_sequence == next_sequence_
-                    : IsAnyAhead(wal) ? *look.first_sequence <= behind_tables
-                                      : *look.first_sequence == behind_tables;
+  // While no family has tables with records of these logs, the logs begin where the tables end.
+  const bool fits = !last_.empty()    ? *summary.first_sequence == next_sequence_
+                    : IsAnyAhead(wal) ? *summary.first_sequence <= behind_tables
+                                      : *summary.first_sequence == behind_tables;
   if (!fits) return Missing(last_.empty() ? manifest_.path : last_, wal.name);
   last_ = wal.name;
-  next_sequence_ = look.next_sequence;
+  next_sequence_ = summary.next_sequence;
   return Status::Ok();
 }
 
@@ -95,7 +95,7 @@ Status WalChain::End() const {
       return Missing(empty_ + ", which is empty,", "the tables");
     }
   } else if (next_sequence_ <= manifest_.last_sequence) {
-    // The logs are synced before a table is made of them.
+    // A log is synced before its records are written to a table.
     return Missing(last_, "the tables");
   }
   return Status::Ok();
@@ -103,21 +103,22 @@ Status WalChain::End() const {
 
 }  // namespace
 
-LogUse WalUse(WalSummary* look, std::function<Status(std::string_view batch)> take) {
+LogUse WalUse(WalSummary* summary, std::function<Status(std::string_view batch)> take) {
   LogUse use;
   use.zeros_are_torn = true;
-  use.plausible = [look](std::string_view fragment) {
-    return fragment.size() >= kBatchHeaderBytes && ReadLittle(fragment, 8) >= look->next_sequence;
+  use.plausible = [summary](std::string_view fragment) {
+    return fragment.size() >= kBatchHeaderBytes &&
+           ReadLittle(fragment, 8) >= summary->next_sequence;
   };
-  use.take = [look, take = std::move(take)](std::string_view batch) {
+  use.take = [summary, take = std::move(take)](std::string_view batch) {
     if (batch.size() < kBatchHeaderBytes) {
       return Status::Corruption("a record too short for a batch");
     }
     const uint64_t sequence = ReadLittle(batch, 8);
     Status status = take ? take(batch) : Status::Ok();
     if (!status.ok()) return status;
-    if (!look->first_sequence) look->first_sequence = sequence;
-    look->next_sequence = sequence + ReadLittle(batch.substr(8), 4);
+    if (!summary->first_sequence) summary->first_sequence = sequence;
+    summary->next_sequence = sequence + ReadLittle(batch.substr(8), 4);
     return status;
   };
   return use;
@@ -139,18 +140,18 @@ Status ListWals(const std::string& dir, std::vector<WalFile>* wals) {
   return status;
 }
 
-Status CheckWal(const std::string& path, WalSummary* look) {
-  *look = WalSummary();
-  const LogUse use = WalUse(look, [look](std::string_view batch) {
-    if (look->first_sequence && ReadLittle(batch, 8) != look->next_sequence) {
+Status CheckWal(const std::string& path, WalSummary* summary) {
+  *summary = WalSummary();
+  const LogUse use = WalUse(summary, [summary](std::string_view batch) {
+    if (summary->first_sequence && ReadLittle(batch, 8) != summary->next_sequence) {
       return Status::Corruption("its sequence does not follow the one before");
     }
     return Status::Ok();
   });
-  return ScanLog(path, use, look);
+  return ScanLog(path, use, summary);
 }
 
-Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* ends) {
+Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* valid_lengths) {
   std::vector<WalFile> wals;
   Status status = ListWals(dir, &wals);
   if (!status.ok()) return status;
@@ -160,15 +161,16 @@ Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths*
   WalChain chain(dir, manifest);
   for (const WalFile& wal : wals) {
     if (!status.ok()) return status;
-    WalSummary look;
-    status = CheckWal(dir + "/" + wal.name, &look);
-    // A running owner has removed it: what it held is in table files.
+    WalSummary summary;
+    status = CheckWal(dir + "/" + wal.name, &summary);
+    // A running owner has removed it: its records are in tables.
     if (status.code() == StatusCode::kNotFound) {
       status = Status::Ok();
       continue;
     }
-    if (status.ok()) status = chain.Add(wal, look);
-    if (look.zeroed && ends != nullptr) ends->emplace(wal.name, look.good_bytes);
+    if (status.ok()) status = chain.Add(wal, summary);
+    if (summary.zeroed && valid_lengths != nullptr)
+      valid_lengths->emplace(wal.name, summary.valid_bytes);
   }
   return status.ok() ? chain.End() : status;
 }

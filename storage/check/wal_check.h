@@ -1,30 +1,29 @@
-// A look at the write-ahead logs before RocksDB opens them. Internal to storage/.
+// Checks of the write-ahead logs before RocksDB opens them. Internal to storage/. Thread-safe.
 //
-// RocksDB must tolerate a log whose end is missing: that is what a killed writer leaves. It tells
-// such a torn tail from damage by the length in a record's header alone, so that one flipped bit
-// there makes it forget that record and all after it, silently. This look tells them apart with
-// care:
+// RocksDB must tolerate a log whose end is missing: a killed writer leaves such a torn tail. It
+// distinguishes a torn tail from damage by the length in a record's header alone, so one flipped
+// bit there makes it drop that record and all later ones, without an error. The distinction here:
 //
-//   torn tail   The file ends inside its last record; or zeros to its end stand where that would be, or
-//               from the begin of a sector on for the rest of it: what some file systems leave of bytes
-//               that were not synced when the power went. Nothing that was acknowledged as durable is
-//               missing.
-//   Corruption  Any other record that is not whole, and a torn one that whole records follow, in its
-//               own file or in the sequence numbers of the next one.
+//   torn tail   The file ends inside its last record; or it ends in zeros instead of the last
+//               record, or instead of its rest from the beginning of a sector on: what some file
+//               systems leave of bytes that were not synced at a power cut. Nothing that was
+//               acknowledged as durable is missing.
+//   Corruption  Any other record that is not intact; and a torn record that intact records
+//               follow, in the same file or, by sequence number, in the next one.
 //
-// Every single flipped bit that changes what the log says is found, in the last record too: if only
-// the length is wrong, the checksum still fits the bytes that are there; and a record that ends in zeros
-// of its own, and is one bit away from being whole, is none that lost its end. What nothing in the file
-// can show is a log that was cut off, at the end of a record or inside it, or zeroed from there: that looks
-// as if its writer had been killed, or the power had gone. Zeros with anything but zeros behind them, which
-// a power cut can leave of writes that were never synced, are called Corruption: the same could be
-// damage to synced ones.
+// Every single flipped bit that changes the contents of a log is found, also in the last record: if
+// only the length is wrong, the checksum still matches the present bytes; and a record that ends in
+// zeros of its own, and is one bit away from being intact, did not lose its end. Nothing in the
+// file can show that a log was cut off, at the end of a record or inside it, or zeroed from there:
+// it is the same as after a kill or a power cut. Zeros followed by other bytes, which a power cut
+// can leave of writes that were never synced, are Corruption: damage to synced bytes could be the
+// same.
 //
-// A power cut apart, two logs follow one another without a gap in their sequence numbers, and so do
-// the records of one log: so a log that is missing between two others is found as well.
+// Except after a power cut, sequence numbers continue without a gap from record to record and from
+// log to log: so a log that is missing between two others is found as well.
 //
-// The framing is log_scan.h's. A whole record is a write batch: sequence (8, little endian) ·
-// count (4) · mutations.
+// The framing is that of log_scan.h. A complete record is a write batch: sequence (8,
+// little-endian) · count (4) · mutations.
 #pragma once
 
 #include <cstdint>
@@ -40,22 +39,25 @@
 
 namespace wq::storage {
 
-// What one log holds.
+// The contents of one log.
 struct WalSummary : LogSummary {
-  // Of the first whole record, and the one that comes after the last.
+  // Of the first record, and the one after the last record.
   std::optional<uint64_t> first_sequence;
   uint64_t next_sequence = 0;
 };
 
-// Reads one log. Corruption names the file and the offset. NotFound: it does not exist (any more).
-Status CheckWal(const std::string& path, WalSummary* look);
+// Reads one log. Corruption names the file and the offset. NotFound: the file does not exist (any
+// more).
+Status CheckWal(const std::string& path, WalSummary* summary);
 
-// Reads all logs of a store that its manifest needs. Corruption: one of them is damaged, or one is
-// missing. A running owner may be appending meanwhile: its last record then is torn. `ends` may be null.
-Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* ends);
+// Reads all logs that the manifest needs. Corruption: a log is damaged or missing. `valid_lengths`,
+// unless null, gets those of logs with a zero-filled tail. A running owner may append during the
+// call: its last record then is torn.
+Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* valid_lengths);
 
-// What logs are read with: which bytes a batch may begin with.
-LogUse WalUse(WalSummary* look, std::function<Status(std::string_view batch)> take);
+// How ScanLog and SalvageLog read a write-ahead log. Fills *summary, and calls `take` unless it is
+// unset.
+LogUse WalUse(WalSummary* summary, std::function<Status(std::string_view batch)> take);
 
 // The logs of a store, oldest first.
 struct WalFile {

@@ -15,25 +15,25 @@ namespace {
 // REQUIRES: `dir` has no slash at its end.
 Status OpenOwned(const std::string& dir, const OpenOptions& options,
                  std::unique_ptr<Storage>* storage) {
-  DirectoryInfo look;
+  DirectoryInfo found;
   std::unique_ptr<OwnerLock> owner;
-  Status status = OwnDirectory(dir, options, &look, &owner);
+  Status status = OwnDirectory(dir, options, &found, &owner);
   if (!status.ok()) return status;
   auto opened = std::make_unique<OwnerDatabase>(dir, options);
-  status = opened->Open(look, std::move(owner));
+  status = opened->Open(found, std::move(owner));
   if (status.ok()) *storage = std::move(opened);
   return status;
 }
 
 // REQUIRES: `dir` has no slash at its end.
 Status RenewDirectory(const std::string& dir, int64_t now_us) {
-  DirectoryInfo look;
+  DirectoryInfo found;
   std::unique_ptr<OwnerLock> owner;
   const OpenOptions options = {.now_us = now_us};
-  Status status = OwnDirectory(dir, options, &look, &owner);
+  Status status = OwnDirectory(dir, options, &found, &owner);
   if (!status.ok()) return status;
   OwnerDatabase opened(dir, options);
-  status = opened.Open(look, std::move(owner));
+  status = opened.Open(found, std::move(owner));
   const StoreRecord record = {kFormatVersion, NewUuid(), now_us};
   if (status.ok()) status = opened.Renew(record);
   if (status.ok()) status = opened.Close();
@@ -42,18 +42,18 @@ Status RenewDirectory(const std::string& dir, int64_t now_us) {
 
 // REQUIRES: `dir` has no slash at its end.
 Status OpenReaderIn(const std::string& dir, std::unique_ptr<Reader>* reader) {
-  DirectoryInfo look;
-  Status status = InspectDirectory(dir, &look);
+  DirectoryInfo found;
+  Status status = InspectDirectory(dir, &found);
   if (!status.ok()) return status;
-  if (look.state != DirectoryState::kStore) {
-    if (look.state == DirectoryState::kUnfinished) status = CheckUnfinished(dir, look);
-    return status.ok() ? NotAStore(dir, look) : status;
+  if (found.state != DirectoryState::kStore) {
+    if (found.state == DirectoryState::kUnfinished) status = CheckUnfinished(dir, found);
+    return status.ok() ? NotAStore(dir, found) : status;
   }
   std::unique_ptr<Reader> opened;
   status = OpenDatabaseReader(dir, &opened);
   StoreRecord record;
   if (status.ok()) {
-    status = CheckStoreRecord(dir, GetStore(*opened, &record), record, look.format);
+    status = CheckStoreRecord(dir, GetStore(*opened, &record), record, found.format);
   }
   if (status.ok()) *reader = std::move(opened);
   return status;

@@ -8,8 +8,8 @@
 namespace wq::storage {
 namespace {
 
-// RocksDB's threads are the process's, not a database's. A fork leaves them behind, and whatever they
-// would do in the child is waited for for ever.
+// RocksDB's threads belong to the process, not to a database. A forked child does not have them,
+// and would wait for their work without a limit.
 Status CheckThreads(const std::string& dir) {
   static const ProcessMark first_opening;
   if (!first_opening.Forked()) return Status::Ok();
@@ -18,46 +18,47 @@ Status CheckThreads(const std::string& dir) {
                         ", which had opened a store; use fork and exec");
 }
 
-// Whether what was found may be opened with these options.
-Status CheckWanted(const std::string& dir, const OpenOptions& options, const DirectoryInfo& look) {
-  if (look.state == DirectoryState::kStore) {
+// Whether the options allow opening what was found.
+Status CheckWanted(const std::string& dir, const OpenOptions& options, const DirectoryInfo& found) {
+  if (found.state == DirectoryState::kStore) {
     if (options.error_if_exists) return Status::AlreadyExists(dir + " is a store already");
-    if (!look.is_snapshot) return Status::Ok();
+    if (!found.is_snapshot) return Status::Ok();
     return Status::NotSupported(
         dir + " is a snapshot, which nothing changes: restore it into a new place");
   }
-  if (look.state == DirectoryState::kUnfinished) {
-    Status status = CheckUnfinished(dir, look);
+  if (found.state == DirectoryState::kUnfinished) {
+    Status status = CheckUnfinished(dir, found);
     if (!status.ok()) return status;
   }
-  if (!options.create_if_missing) return NotAStore(dir, look);
-  if (look.state == DirectoryState::kForeign) {
+  if (!options.create_if_missing) return NotAStore(dir, found);
+  if (found.state == DirectoryState::kForeign) {
     return Status::InvalidArgument("cannot make a store in " + dir + ": it holds " +
-                                   look.foreign_file);
+                                   found.foreign_file);
   }
   return Status::Ok();
 }
 
 }  // namespace
 
-Status OwnDirectory(const std::string& dir, const OpenOptions& options, DirectoryInfo* look,
+Status OwnDirectory(const std::string& dir, const OpenOptions& options, DirectoryInfo* found,
                     std::unique_ptr<OwnerLock>* owner) {
   Status status = CheckThreads(dir);
-  if (status.ok()) status = InspectDirectory(dir, look);
-  if (status.ok()) status = CheckWanted(dir, options, *look);
-  if (status.ok() && look->state == DirectoryState::kMissing) status = MakeDirectory(dir);
+  if (status.ok()) status = InspectDirectory(dir, found);
+  if (status.ok()) status = CheckWanted(dir, options, *found);
+  if (status.ok() && found->state == DirectoryState::kMissing) status = MakeDirectory(dir);
   if (status.ok()) status = OwnerLock::Acquire(dir, owner);
-  // Once more, as the owner: another process may have made or changed the store meanwhile.
-  if (status.ok()) status = InspectDirectory(dir, look);
-  if (status.ok()) status = CheckWanted(dir, options, *look);
+  // Again, as the owner: another process may have made or changed the store before Acquire.
+  if (status.ok()) status = InspectDirectory(dir, found);
+  if (status.ok()) status = CheckWanted(dir, options, *found);
   if (!status.ok() && *owner != nullptr) (*owner)->Withdraw();
   return status;
 }
 
-Status CheckUnfinished(const std::string& dir, const DirectoryInfo& look) {
-  if (!look.has_database) return Status::Ok();
+Status CheckUnfinished(const std::string& dir, const DirectoryInfo& found) {
+  if (!found.has_database) return Status::Ok();
   std::unique_ptr<Reader> reader;
-  // A database that does not open yet was never finished: queues come after FORMAT.
+  // Without a readable manifest and all families the creation was not finished: queues are made
+  // after FORMAT.
   Manifest manifest;
   if (!ReadManifest(dir, &manifest).ok() || !CheckFamilies(dir, manifest).ok()) {
     return Status::Ok();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kReadahead = size_t{1} << 20;
 
-// The store is new, or was left unfinished. FORMAT last: what it stands beside is whole.
+// For a new or unfinished store. FORMAT is written last: a store with FORMAT is complete.
 Status FinishCreation(const std::string& dir, const OpenOptions& options, Storage* storage,
                       Format* format) {
   StoreRecord record;
@@ -33,11 +33,11 @@ Status FinishCreation(const std::string& dir, const OpenOptions& options, Storag
   return WriteFormat(dir, *format);
 }
 
-// A batch as RocksDB takes it, around the bytes of a MutationBatch, for as long as it lives.
+// A RocksDB batch that borrows the bytes of a MutationBatch during its lifetime.
 class LentBatch final : public rocksdb::WriteBatch {
  public:
   explicit LentBatch(MutationBatch* lender) : WriteBatch(lender->Lend()), lender_(lender) {}
-  ~LentBatch() override { lender_->TakeBack(std::move(rep_)); }
+  ~LentBatch() override { lender_->Return(std::move(rep_)); }
   LentBatch(const LentBatch&) = delete;
   LentBatch& operator=(const LentBatch&) = delete;
 
@@ -52,16 +52,16 @@ OwnerDatabase::OwnerDatabase(std::string dir, const OpenOptions& options)
 
 OwnerDatabase::~OwnerDatabase() { DropHandles(); }
 
-Status OwnerDatabase::Open(const DirectoryInfo& look, std::unique_ptr<OwnerLock> owner) {
+Status OwnerDatabase::Open(const DirectoryInfo& found, std::unique_ptr<OwnerLock> owner) {
   owner_ = std::move(owner);
-  if (look.state == DirectoryState::kStore) {
-    uuid_ = look.format.uuid;
-    ValidLengths ends;
-    const Status status = CheckStore(dir_, look.format, &ends);
+  if (found.state == DirectoryState::kStore) {
+    uuid_ = found.format.uuid;
+    ValidLengths valid_lengths;
+    const Status status = CheckStore(dir_, found.format, &valid_lengths);
     if (!status.ok()) owner_->Withdraw();
-    return status.ok() ? OpenDatabase(Found::kStore, std::move(ends)) : status;
+    return status.ok() ? OpenDatabase(Found::kStore, std::move(valid_lengths)) : status;
   }
-  Status status = OpenDatabase(look.has_database ? Found::kUnfinished : Found::kNothing, {});
+  Status status = OpenDatabase(found.has_database ? Found::kUnfinished : Found::kNothing, {});
   Format format;
   if (status.ok()) status = FinishCreation(dir_, options_, this, &format);
   uuid_ = format.uuid;
@@ -69,20 +69,20 @@ Status OwnerDatabase::Open(const DirectoryInfo& look, std::unique_ptr<OwnerLock>
 }
 
 // Opens the database, with all families.
-Status OwnerDatabase::OpenDatabase(Found found, ValidLengths ends) {
+Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   background_ = std::make_shared<BackgroundError>();
   rocksdb::DBOptions db_options = DatabaseOptions(options_, background_);
-  shortened_ = EnvWithValidLengths(db_options.env, std::move(ends));
+  shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
   if (shortened_ != nullptr) db_options.env = shortened_.get();
   db_options.info_log = OpenInfoLog(dir_);
-  // Only here, where the user asked for a new store: otherwise a lost CURRENT would become one.
+  // Only if the caller asked for a new store: otherwise a lost CURRENT would become a new store.
   db_options.create_if_missing = found != Found::kStore;
   db_options.create_missing_column_families = found == Found::kUnfinished;
   const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(options_);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, family_options);
-  // In a new database the families are made by one call: RocksDB's opening makes them one by one, and
-  // writes and syncs its file of options for each.
+  // In a new database one call makes all families: RocksDB's Open would make them one by one, and
+  // write and sync its OPTIONS file for each.
   if (found == Found::kNothing) descriptors.resize(1);
   rocksdb::DB* db = nullptr;
   rocksdb::Status status = rocksdb::DB::Open(db_options, dir_, descriptors, &families_, &db);
@@ -95,9 +95,9 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths ends) {
     families_.insert(families_.end(), made.begin(), made.end());
     if (!status.ok()) return FromRocksdb(status, "creating " + dir_);
   }
-  numbers_fit_ = true;
+  family_ids_match_ = true;
   for (size_t i = 0; i < families_.size(); ++i) {
-    numbers_fit_ = numbers_fit_ && families_[i]->GetID() == i;
+    family_ids_match_ = family_ids_match_ && families_[i]->GetID() == i;
   }
   return background_->Get();
 }
@@ -124,21 +124,21 @@ Status OwnerDatabase::Scan(Family family, std::string_view begin, std::string_vi
 }
 
 Status OwnerDatabase::Write(MutationBatch& batch, bool sync) {
-  Status condition = Condition();
-  if (!condition.ok()) return condition;
+  Status writable = CheckWritable();
+  if (!writable.ok()) return writable;
   rocksdb::WriteOptions options;
   options.sync = sync && !WQ_MUTANT(power_without_sync);
   rocksdb::Status status;
-  if (numbers_fit_ && !WQ_MUTANT(half_a_batch)) {
+  if (family_ids_match_ && !WQ_MUTANT(half_a_batch)) {
     LentBatch lent(&batch);
     status = db_->Write(options, &lent);
   } else {
     status = WriteConverted(options, batch);
   }
-  return status.ok() ? Status::Ok() : Fail(FromRocksdb(status, "writing " + dir_));
+  return status.ok() ? Status::Ok() : StopWrites(FromRocksdb(status, "writing " + dir_));
 }
 
-// Mutation by mutation, for a database in which the families have other numbers.
+// Mutation by mutation, for a database in which the families have other ids.
 rocksdb::Status OwnerDatabase::WriteConverted(const rocksdb::WriteOptions& options,
                                               const MutationBatch& batch) {
   rocksdb::WriteBatch converted;
@@ -158,18 +158,18 @@ rocksdb::Status OwnerDatabase::WriteConverted(const rocksdb::WriteOptions& optio
 }
 
 Status OwnerDatabase::Sync() {
-  Status condition = Condition();
-  if (!condition.ok()) return condition;
+  Status writable = CheckWritable();
+  if (!writable.ok()) return writable;
   if (WQ_MUTANT(power_without_sync)) return Status::Ok();
   const rocksdb::Status status = db_->SyncWAL();
-  return status.ok() ? Status::Ok() : Fail(FromRocksdb(status, "syncing " + dir_));
+  return status.ok() ? Status::Ok() : StopWrites(FromRocksdb(status, "syncing " + dir_));
 }
 
-// A new handle reads the log back from the files and writes what it finds to table files, synced: so
-// it does not matter which pages of the old ones the kernel has dropped.
+// Opening reads the logs from the files again and writes their records to tables, synced: so it
+// does not matter which dirty pages of the old files the kernel has dropped.
 Status OwnerDatabase::Reopen() {
   DropHandles();
-  Status status = OpenAgain();
+  Status status = CheckAndOpen();
   if (!status.ok()) DropHandles();
   const MutexLock lock(mu_);
   failure_ = status;
@@ -177,26 +177,27 @@ Status OwnerDatabase::Reopen() {
   return status;
 }
 
-Status OwnerDatabase::OpenAgain() {
-  if (!lost_.ok()) return lost_;
+Status OwnerDatabase::CheckAndOpen() {
+  if (!ownership_lost_.ok()) return ownership_lost_;
   Status status = owner_->Check();
-  if (status.code() == StatusCode::kLocked) lost_ = status;
-  DirectoryInfo look;
-  if (status.ok()) status = InspectDirectory(dir_, &look);
+  if (status.code() == StatusCode::kLocked) ownership_lost_ = status;
+  DirectoryInfo found;
+  if (status.ok()) status = InspectDirectory(dir_, &found);
   if (!status.ok()) return status;
-  if (look.state != DirectoryState::kStore) return NotAStore(dir_, look);
-  if (look.format.uuid != uuid_) {
-    return Status::NotFound(dir_ + " is another store now: " + look.format.uuid + ", not " + uuid_);
+  if (found.state != DirectoryState::kStore) return NotAStore(dir_, found);
+  if (found.format.uuid != uuid_) {
+    return Status::NotFound(dir_ + " is another store now: " + found.format.uuid + ", not " +
+                            uuid_);
   }
-  ValidLengths ends;
-  status = CheckStore(dir_, look.format, &ends);
-  return status.ok() ? OpenDatabase(Found::kStore, std::move(ends)) : status;
+  ValidLengths valid_lengths;
+  status = CheckStore(dir_, found.format, &valid_lengths);
+  return status.ok() ? OpenDatabase(Found::kStore, std::move(valid_lengths)) : status;
 }
 
 Status OwnerDatabase::Close() {
-  Status status = Condition();
-  // A failed database is left as it is: what is on disk is a prefix, and flushing more of it could
-  // only make that worse.
+  Status status = CheckWritable();
+  // A failed database is left as it is: the disk has a prefix of the writes, and another flush
+  // could add records behind a gap.
   if (status.ok()) status = CloseDatabase();
   DropHandles();
   if (status.ok() && owner_ != nullptr) owner_->MarkClosed();
@@ -209,7 +210,8 @@ Status OwnerDatabase::Renew(const StoreRecord& record) {
   PutStore(record, &batch);
   Status status = Write(batch, /*sync=*/true);
   if (!status.ok()) return status;
-  // Whoever looks for this record in the tables counts on there being one only (offline.h).
+  // FindStoreRecord (check/closed_database.h) relies on the tables having one version of this
+  // record.
   rocksdb::CompactRangeOptions all;
   all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
   rocksdb::Status compacted = db_->Flush(rocksdb::FlushOptions(), families_);
@@ -228,7 +230,7 @@ Status OwnerDatabase::CloseDatabase() {
   if (!status.ok()) return FromRocksdb(status, where);
   for (rocksdb::ColumnFamilyHandle* family : families_) {
     const rocksdb::Status dropped = db_->DestroyColumnFamilyHandle(family);
-    WQ_CHECK(dropped.ok(), "a family cannot be let go");
+    WQ_CHECK(dropped.ok(), "a family handle cannot be closed");
   }
   families_.clear();
   status = db_->Close();
@@ -236,20 +238,18 @@ Status OwnerDatabase::CloseDatabase() {
   return background_->Get();
 }
 
-// After a failed write or sync nobody knows what is on disk: the bytes of that batch may be there,
-// in part, or not at all; and the kernel reports a failed fsync once and then forgets the dirty
-// pages, so a repeated one that succeeds proves nothing. A later write that succeeds on the same
-// file could put acknowledged records behind a hole that recovery stops at. So the first failure is
-// the last call.
-Status OwnerDatabase::Fail(Status status) {
+// After a failed write or sync it is unknown what is on disk: all of that batch, a part of it, or
+// nothing. And the kernel reports a failed fsync once and then drops the dirty pages, so a later
+// fsync that succeeds proves nothing. A later write to the same file could put acknowledged records
+// behind a gap at which recovery stops. So nothing is written after the first failure.
+Status OwnerDatabase::StopWrites(Status status) {
   const MutexLock lock(mu_);
   if (failure_.ok()) failure_ = std::move(status);
   failed_.store(true, std::memory_order_release);
   return failure_;
 }
 
-// Whether the store may still be written.
-Status OwnerDatabase::Condition() {
+Status OwnerDatabase::CheckWritable() {
   if (failed_.load(std::memory_order_acquire)) {
     const MutexLock lock(mu_);
     return failure_;
@@ -258,7 +258,7 @@ Status OwnerDatabase::Condition() {
   Status status = background_->Get();
   if (status.ok()) status = owner_->CheckBeforeWrite();
   if (status.ok()) return status;
-  return Fail(std::move(status));
+  return StopWrites(std::move(status));
 }
 
 void OwnerDatabase::DropHandles() {

@@ -1,11 +1,12 @@
-// The owner's database: a store's directory on RocksDB, written by one process. Internal to storage/.
+// The owner's database: a store's directory on RocksDB, written by one process. Internal to
+// storage/.
 //
 //   OwnerDatabase database(dir, options);
 //   Status s = database.Open(found, std::move(owner));  // Both from OwnDirectory.
 //
-// Everything is checked before RocksDB opens it (storage/check/open_check.h). After the first failed write
-// nothing is written any more until Reopen: see Fail.
-// Threading: as Storage. A crash leaves what the last completed Write left.
+// A store is checked before RocksDB opens it (storage/check/open_check.h). After the first failed
+// write nothing is written until Reopen: see StopWrites. Threading: as Storage. A crash leaves the
+// state after the last completed Write, or of the one in progress.
 #pragma once
 
 #include <atomic>
@@ -37,11 +38,11 @@ class OwnerDatabase final : public Storage {
  public:
   // REQUIRES: `dir` has no slash at its end.
   OwnerDatabase(std::string dir, const OpenOptions& options);
-  // Without Close: nothing more is written, as if the process had ended here.
+  // Without Close: writes nothing more, as if the process had ended.
   ~OwnerDatabase() override;
 
-  // Opens the store that was found, or makes it; `owner` is dropped with this object, or by Close.
-  Status Open(const DirectoryInfo& look, std::unique_ptr<OwnerLock> owner);
+  // Opens the store that was found, or creates it. Keeps `owner` until Close or destruction.
+  Status Open(const DirectoryInfo& found, std::unique_ptr<OwnerLock> owner);
 
   Status Get(Family family, std::string_view key, std::string* value) const override;
   Status Scan(Family family, std::string_view begin, std::string_view end,
@@ -51,17 +52,18 @@ class OwnerDatabase final : public Storage {
   Status Reopen() override;
   Status Close() override;
 
-  // Replaces the store's own record. REQUIRES: Close follows.
+  // Replaces the store's own record. REQUIRES: Close is the next call.
   Status Renew(const StoreRecord& record);
 
  private:
-  // What there is before: nothing, or what an unfinished creation left, or a whole store.
+  // What the directory contains: nothing, the remains of an unfinished creation, or a store.
   enum class Found : uint8_t { kNothing, kUnfinished, kStore };
-  // `ends`: of logs that are not whole.
-  Status OpenDatabase(Found found, ValidLengths ends);
-  Status OpenAgain();
-  Status Condition();
-  Status Fail(Status status);
+  Status OpenDatabase(Found found, ValidLengths valid_lengths);
+  Status CheckAndOpen();
+  // Ok if the store may be written.
+  Status CheckWritable();
+  // Records the first failure, after which CheckWritable fails; returns it.
+  Status StopWrites(Status status);
   rocksdb::Status WriteConverted(const rocksdb::WriteOptions& options, const MutationBatch& batch);
   Status CloseDatabase();
   void DropHandles();
@@ -72,14 +74,14 @@ class OwnerDatabase final : public Storage {
 
   const std::string dir_;
   const OpenOptions options_;
-  std::string uuid_;                             // Of the store; constant after Open.
-  Status lost_;                                  // Not Ok: the ownership is, for good.
-  std::shared_ptr<BackgroundError> background_;  // Of db_.
-  std::unique_ptr<OwnerLock> owner_;             // Before db_: dropped after it.
-  std::unique_ptr<rocksdb::Env> shortened_;      // Where a log has an end of its own. Before db_.
-  std::unique_ptr<rocksdb::DB> db_;              // Null before Open and after Close.
+  std::string uuid_;                                    // Of the store; constant after Open.
+  Status ownership_lost_;                               // Not Ok: permanently lost.
+  std::shared_ptr<BackgroundError> background_;         // Of db_.
+  std::unique_ptr<OwnerLock> owner_;                    // Before db_: dropped after it.
+  std::unique_ptr<rocksdb::Env> shortened_;             // If a log has a valid length. Before db_.
+  std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
-  bool numbers_fit_ = false;  // RocksDB's number of each family of db_ is ours.
+  bool family_ids_match_ = false;  // Each family of db_ has its Family number as id.
 
   Mutex mu_;
   Status failure_ WQ_GUARDED_BY(mu_);  // The first failed write, or why Reopen failed.

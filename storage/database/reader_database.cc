@@ -4,13 +4,13 @@
 #include <rocksdb/env.h>
 
 #include <array>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/check/open_check.h"
 #include "storage/check/table_check.h"
-#include "storage/directory/file_snapshot.h"
+#include "storage/directory/steady_view.h"
 #include "storage/rocksdb/setup.h"
 #include "storage/rocksdb/valid_lengths.h"
 
@@ -37,11 +37,11 @@ class ReaderDatabase final : public Reader {
   void DropDatabase();
 
   const std::string dir_;
-  std::unique_ptr<rocksdb::Env> shortened_;  // Where a log has an end of its own. Before db_.
+  std::unique_ptr<rocksdb::Env> shortened_;  // If a log has a valid length. Before db_.
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
-  mutable std::mutex mu_;
-  mutable std::array<Iterators, kFamilyCount> idle_;  // Under mu_.
+  mutable Mutex mu_;
+  mutable std::array<Iterators, kFamilyCount> idle_ WQ_GUARDED_BY(mu_);
 };
 
 // An iterator for the length of one call.
@@ -49,7 +49,7 @@ class ReaderDatabase::Borrowed {
  public:
   Borrowed(const ReaderDatabase& reader, Family family)
       : reader_(reader), family_(static_cast<size_t>(family)) {
-    const std::lock_guard lock(reader_.mu_);
+    const MutexLock lock(reader_.mu_);
     Iterators& idle = reader_.idle_[family_];
     if (idle.empty()) {
       it_.reset(reader_.db_->NewIterator(rocksdb::ReadOptions(), reader_.families_[family_]));
@@ -59,7 +59,7 @@ class ReaderDatabase::Borrowed {
     }
   }
   ~Borrowed() {
-    const std::lock_guard lock(reader_.mu_);
+    const MutexLock lock(reader_.mu_);
     reader_.idle_[family_].push_back(std::move(it_));
   }
   Borrowed(const Borrowed&) = delete;
@@ -73,34 +73,29 @@ class ReaderDatabase::Borrowed {
   std::unique_ptr<rocksdb::Iterator> it_;
 };
 
-// A running owner works on: it flushes, and removes logs and tables that a view needs, after
-// RocksDB here has read the manifest that names them and before it opens them. A missing table is
-// an error, but a missing log goes unnoticed. So a view counts if no log was removed while it was
-// made, and an error if the manifest stayed as it was.
+// While this opens the database, a running owner may flush and then remove logs and tables that the
+// manifest, as it was read here, names. A missing table is an error, but RocksDB does not notice a
+// missing log. So success counts if no log was removed during the attempt, and an error if the
+// manifest did not change either.
 Status ReaderDatabase::Open() {
-  constexpr int kAttempts = 100;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const FileSnapshot before = FileSnapshot::Of(dir_);
-    Status status = OpenOnce();
-    const FileSnapshot after = FileSnapshot::Of(dir_);
-    const bool counts = status.ok() ? after.HasAllLogsOf(before)
-                                    : after.HasAllLogsOf(before) && after.SameManifest(before);
-    if (counts) return status;
-    DropDatabase();
-  }
-  return Status::IOError(dir_ + ": its owner is too busy for a steady view; try again");
+  return ReadSteadily(
+      dir_, [this] { return OpenOnce(); },
+      [](const Status& opened, const FilesState& before, const FilesState& after) {
+        return after.HasAllLogsOf(before) && (opened.ok() || after.SameManifest(before));
+      });
 }
 
-// Read-only, not as a secondary: a secondary of RocksDB 7.8 that misses a table, or finds one
-// damaged, goes back to the last state for which it has all tables, and shows that without a word.
+// Read-only, not as a secondary: if a table is missing or damaged, a secondary of RocksDB 7.8 opens
+// the last older state for which it has all tables, without an error.
 Status ReaderDatabase::OpenOnce() {
+  DropDatabase();
   Manifest manifest;
-  ValidLengths ends;
-  Status status = CheckDatabase(dir_, &manifest, &ends);
+  ValidLengths valid_lengths;
+  Status status = CheckDatabase(dir_, &manifest, &valid_lengths);
   if (!status.ok()) return status;
   const OpenOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
-  shortened_ = EnvWithValidLengths(db_options.env, std::move(ends));
+  shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
   if (shortened_ != nullptr) db_options.env = shortened_.get();
   db_options.info_log = SilentLogger();
   // The owner may remove a table file at any time: the ones of this view stay open.
@@ -114,14 +109,17 @@ Status ReaderDatabase::OpenOnce() {
     db_.reset(db);
     return status;
   }
-  // RocksDB may name the manifest for what a table is wrong in.
+  // RocksDB's error may name the manifest although a table is damaged.
   status = CheckTables(dir_, manifest);
   return status.ok() ? FromRocksdbOpen(opened, dir_) : status;
 }
 
 void ReaderDatabase::DropDatabase() {
   if (db_ == nullptr) return;
-  for (Iterators& idle : idle_) idle.clear();
+  {
+    const MutexLock lock(mu_);
+    for (Iterators& idle : idle_) idle.clear();
+  }
   for (rocksdb::ColumnFamilyHandle* family : families_) {
     db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
   }

@@ -1,5 +1,5 @@
-// The reader's database: a view of a store's database at the moment of opening, beside its owner if there
-// is one. Internal to storage/.
+// The reader's database: a store's database as it was at the instant of opening, also beside a
+// running owner. Internal to storage/.
 #pragma once
 
 #include <memory>

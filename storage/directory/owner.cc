@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kOwnerFile = "/OWNER";
 
-// The whole file; l_pid has to be 0 for locks of this kind.
+// The whole file. l_pid must be 0 for locks of this kind.
 struct flock WholeFile(short type) {
   struct flock lock = {};
   lock.l_type = type;
@@ -27,7 +27,7 @@ struct flock WholeFile(short type) {
   return lock;
 }
 
-// "4711\n" of an owner; "4711\nclosed\n" of one that has closed the store.
+// OWNER is "4711\n", or "4711\nclosed\n" after the owner has closed the store.
 constexpr std::string_view kClosed = "\nclosed\n";
 
 pid_t ReadPid(int fd, bool* closed = nullptr) {
@@ -49,22 +49,15 @@ Status WritePid(int fd, const std::string& path) {
   return Status::Ok();
 }
 
-// The clock that goes on while the process is stopped, and while the machine sleeps.
+// A clock that also advances while the process is stopped and while the machine sleeps.
 int64_t BootNs() {
   struct timespec now = {};
   clock_gettime(CLOCK_BOOTTIME, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-bool IsLinkedAt(int fd, const std::string& path) {
-  struct stat locked;
-  struct stat named;
-  return fstat(fd, &locked) == 0 && lstat(path.c_str(), &named) == 0 &&
-         locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
-}
-
 Status LockedBy(const std::string& dir, pid_t pid) {
-  // The pid is missing for the moment between an owner's lock and its writing of the pid.
+  // Between the owner's lock and its write of the pid, OWNER has no pid.
   return Status::Locked(dir + " is owned by " +
                         (pid != 0 ? "process " + std::to_string(pid) : "another process"));
 }
@@ -73,10 +66,10 @@ Status LockedBy(const std::string& dir, pid_t pid) {
 
 Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lock) {
   const std::string path = dir + kOwnerFile;
-  // Between open and lock somebody may have removed the file: then the lock is worth nothing.
+  // The file may be removed between open and lock: then the lock protects nothing.
   for (int attempt = 0; attempt < 10; ++attempt) {
     std::string before;
-    // What is longer is none of ours.
+    // A longer file was not written by an OwnerLock.
     const Status had = ReadSmallFile(path, 64, &before);
     const int fd = CurrentFileCalls().Open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return IOErrorOf("cannot open", path, errno);
@@ -86,7 +79,7 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
       if (errno == EAGAIN || errno == EACCES) return LockedBy(dir, ReadPid(fd));
       return IOErrorOf("cannot lock", path, errno);
     }
-    if (!IsLinkedAt(fd, path)) continue;
+    if (!IsStillAt(fd, path)) continue;
     if (had.ok()) owner->before_ = std::move(before);
     Status status = WritePid(fd, path);
     if (status.ok()) *lock = std::move(owner);
@@ -96,8 +89,8 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
 }
 
 void OwnerLock::Withdraw() {
-  if (!IsLinkedAt(fd_, path_)) return;
-  // Nothing is done about a failure: a wrong pid in OWNER does no harm.
+  if (!IsStillAt(fd_, path_)) return;
+  // Failures are ignored: a wrong pid in OWNER does no harm.
   if (!before_) {
     unlink(path_.c_str());
   } else if (ftruncate(fd_, 0) == 0) {
@@ -105,7 +98,7 @@ void OwnerLock::Withdraw() {
   }
 }
 
-// The time of OWNER's last change is when its owner came, so it stays.
+// Keeps OWNER's modification time, which says when the owner opened the store.
 void OwnerLock::MarkClosed() const {
   struct stat info = {};
   if (fstat(fd_, &info) != 0) return;
@@ -115,7 +108,7 @@ void OwnerLock::MarkClosed() const {
   futimens(fd_, times);
 }
 
-// The lock belongs to the open file, which a forked child would share: it would outlive its owner.
+// The lock belongs to the open file, which a forked child shares: it would outlive the owner.
 OwnerLock::OwnerLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {
   CloseInChildren(fd_);
 }
@@ -127,9 +120,9 @@ OwnerLock::~OwnerLock() {
 
 Status OwnerLock::CheckBeforeWrite() {
   const int64_t now_ns = BootNs();
-  if (now_ns - looked_ns_ < kTrustedNs) return Status::Ok();
+  if (now_ns - checked_ns_ < kTrustedNs) return Status::Ok();
   Status status = Check();
-  if (status.ok()) looked_ns_ = now_ns;
+  if (status.ok()) checked_ns_ = now_ns;
   return status;
 }
 
@@ -138,13 +131,13 @@ Status OwnerLock::Check() const {
   struct stat named;
   if (fstat(fd_, &locked) != 0) return IOErrorOf("cannot look at", path_, errno);
   if (locked.st_nlink == 0)
-    return Status::Locked(path_ + " was removed: another owner may have come");
+    return Status::Locked(path_ + " was removed: there may be another owner");
   if (lstat(path_.c_str(), &named) != 0) return IOErrorOf("cannot look at", path_, errno);
   if (named.st_dev != locked.st_dev) {
     return Status::IOError(path_ + " is on another file system than it was");
   }
   if (named.st_ino != locked.st_ino) {
-    return Status::Locked(path_ + " was replaced: another owner may have come");
+    return Status::Locked(path_ + " was replaced: there may be another owner");
   }
   return Status::Ok();
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,9 @@ constexpr std::string_view kFormatWord = "wq-store ";
 constexpr std::string_view kSnapshotWord = "wq-snapshot 1 ";
 constexpr size_t kUuidBytes = 36;
 
+// Not ends_with: a suffix alone is no name of a store's file.
 bool HasSuffix(std::string_view name, std::string_view suffix) {
   return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix;
-}
-
-bool HasPrefix(std::string_view name, std::string_view prefix) {
-  return name.substr(0, prefix.size()) == prefix;
 }
 
 Status BadFormat(const std::string& path) {
@@ -41,12 +39,12 @@ Status ReadFormat(const std::string& dir, Format* format) {
   std::string text;
   Status status = ReadSmallFile(path, 4096, &text);
   if (!status.ok()) return status;
-  if (!HasPrefix(text, kFormatWord)) return BadFormat(path);
+  if (!text.starts_with(kFormatWord)) return BadFormat(path);
   const char* const end = text.data() + text.size();
   const auto [next, error] =
       std::from_chars(text.data() + kFormatWord.size(), end, format->version);
   if (error != std::errc() || next == end || *next != ' ') return BadFormat(path);
-  // Before the rest is looked at: another version may have more to say there.
+  // Before the rest is parsed: another version may write something else there.
   if (format->version != kFormatVersion) {
     return Status::NotSupported(path + " has format version " + std::to_string(format->version) +
                                 "; this wq reads and writes version " +
@@ -58,22 +56,22 @@ Status ReadFormat(const std::string& dir, Format* format) {
   return Status::Ok();
 }
 
-Status InspectStoreFiles(const std::string& dir, DirectoryInfo* look) {
+Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
   std::vector<std::string> names;
   Status status = ListDirectory(dir, &names);
   if (!status.ok()) return status;
   const auto has = [&names](std::string_view name) {
     return std::binary_search(names.begin(), names.end(), name);
   };
-  look->has_database = has("CURRENT");
-  look->is_snapshot = has(kSnapshotFile);
+  found->has_database = has("CURRENT");
+  found->is_snapshot = has(kSnapshotFile);
   if (has(kFormatFile)) {
-    look->state = DirectoryState::kStore;
-    status = ReadFormat(dir, &look->format);
+    found->state = DirectoryState::kStore;
+    status = ReadFormat(dir, &found->format);
     if (!status.ok()) return status;
-    if (!look->has_database) return Status::Corruption(dir + "/CURRENT is missing");
-    // RocksDB makes a new log before it removes an old one; without any it would open, and show
-    // what was flushed last as if nothing had come after.
+    if (!found->has_database) return Status::Corruption(dir + "/CURRENT is missing");
+    // RocksDB makes a new log before it removes an old one. Without any log it would open the
+    // database as it was at the last flush, without an error.
     if (std::none_of(names.begin(), names.end(),
                      [](const std::string& name) { return HasSuffix(name, ".log"); })) {
       return Status::Corruption(dir + ": the write-ahead log (*.log) is missing");
@@ -82,52 +80,52 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* look) {
   }
   const auto foreign =
       std::find_if_not(names.begin(), names.end(), [](const auto& n) { return IsStoreFile(n); });
-  if (foreign != names.end()) look->foreign_file = *foreign;
+  if (foreign != names.end()) found->foreign_file = *foreign;
   if (names.empty() || (names.size() == 1 && names[0] == "lost+found")) {
-    look->state = DirectoryState::kEmpty;
+    found->state = DirectoryState::kEmpty;
   } else if (foreign == names.end() && has("OWNER")) {
-    look->state = DirectoryState::kUnfinished;
+    found->state = DirectoryState::kUnfinished;
   } else {
-    // RocksDB's files without OWNER are somebody else's database.
-    look->state = DirectoryState::kForeign;
-    if (foreign == names.end()) look->foreign_file = names[0];
+    // RocksDB's files without OWNER are the database of another program.
+    found->state = DirectoryState::kForeign;
+    if (foreign == names.end()) found->foreign_file = names[0];
   }
   return Status::Ok();
 }
 
 }  // namespace
 
-// The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system, so
-// a volume of its own may be a store.
+// The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system,
+// which may be a store.
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
         kSnapshotFile, "lost+found"}) {
     if (name == known) return true;
   }
-  return HasPrefix(name, "LOG.old.") || HasPrefix(name, "MANIFEST-") ||
-         HasPrefix(name, "OPTIONS-") || HasSuffix(name, ".log") || HasSuffix(name, ".sst") ||
+  return name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") ||
+         name.starts_with("OPTIONS-") || HasSuffix(name, ".log") || HasSuffix(name, ".sst") ||
          HasSuffix(name, ".dbtmp");
 }
 
-Status InspectDirectory(const std::string& dir, DirectoryInfo* look) {
-  *look = DirectoryInfo();
+Status InspectDirectory(const std::string& dir, DirectoryInfo* found) {
+  *found = DirectoryInfo();
   if (dir.empty()) return Status::InvalidArgument("the name of the directory is empty");
   struct stat info;
   if (lstat(dir.c_str(), &info) != 0) {
     if (errno == ENOENT) return Status::Ok();
     if (errno == ENOTDIR) return Status::NotFound(dir + " is not a wq store: not a directory");
-    return IOErrorOf("cannot look at", dir, errno);
+    return IOErrorOf("cannot found at", dir, errno);
   }
   if (S_ISLNK(info.st_mode)) {
     return Status::InvalidArgument(dir + " is a symbolic link; name the directory itself");
   }
   if (!S_ISDIR(info.st_mode)) return Status::NotFound(dir + " is not a wq store: not a directory");
-  return InspectStoreFiles(dir, look);
+  return InspectStoreFiles(dir, found);
 }
 
-Status NotAStore(const std::string& dir, const DirectoryInfo& look) {
-  switch (look.state) {
+Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
+  switch (found.state) {
     case DirectoryState::kMissing:
       return Status::NotFound("there is no store " + dir);
     case DirectoryState::kEmpty:
@@ -138,7 +136,7 @@ Status NotAStore(const std::string& dir, const DirectoryInfo& look) {
     case DirectoryState::kStore:
       break;
   }
-  return Status::NotFound(dir + " is not a wq store: it holds " + look.foreign_file +
+  return Status::NotFound(dir + " is not a wq store: it holds " + found.foreign_file +
                           " and no FORMAT");
 }
 
@@ -146,9 +144,7 @@ Status MakeDirectory(const std::string& dir) {
   if (CurrentFileCalls().MakeDirectory(dir) != 0) {
     return errno == EEXIST ? Status::Ok() : IOErrorOf("cannot make", dir, errno);
   }
-  const size_t slash = dir.rfind('/');
-  if (slash == std::string::npos) return SyncDirectory(".");
-  return SyncDirectory(slash == 0 ? "/" : dir.substr(0, slash));
+  return SyncDirectory(ParentOf(dir));
 }
 
 Status WriteFormat(const std::string& dir, const Format& format) {
@@ -163,7 +159,7 @@ Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us) {
   Status status = ReadSmallFile(path, 4096, &text);
   if (!status.ok()) return status;
   const char* const end = text.data() + text.size();
-  if (HasPrefix(text, kSnapshotWord)) {
+  if (text.starts_with(kSnapshotWord)) {
     const auto [next, error] =
         std::from_chars(text.data() + kSnapshotWord.size(), end, *taken_at_us);
     if (error == std::errc() && next + 1 == end && *next == '\n') return Status::Ok();
@@ -182,13 +178,10 @@ std::string NewUuid() {
   for (uint32_t& word : words) word = static_cast<uint32_t>(random());
   words[1] = (words[1] & 0xffff0fffU) | 0x00004000U;  // Version 4: random.
   words[2] = (words[2] & 0x3fffffffU) | 0x80000000U;  // The variant of RFC 4122.
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (size_t digit = 0; digit < 32; ++digit) {
-    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text += '-';
-    text += kDigits[(words[digit / 8] >> (28 - 4 * (digit % 8))) & 15];
-  }
-  return text;
+  std::array<char, kUuidBytes + 1> text;
+  std::snprintf(text.data(), text.size(), "%08x-%04x-%04x-%04x-%04x%08x", words[0], words[1] >> 16,
+                words[1] & 0xffff, words[2] >> 16, words[2] & 0xffff, words[3]);
+  return text.data();
 }
 
 std::string WithoutTrailingSlashes(const std::string& dir) {

@@ -17,20 +17,20 @@ int64_t ModifiedUs(const struct stat& info) {
 }  // namespace
 
 StoreFilesInfo InspectStoreFiles(const std::string& dir) {
-  StoreFilesInfo look;
+  StoreFilesInfo found;
   std::vector<std::string> names;
-  if (!ListDirectory(dir, &names).ok()) return look;
+  if (!ListDirectory(dir, &names).ok()) return found;
   for (const std::string& name : names) {
     struct stat info = {};
     if (lstat((dir + "/" + name).c_str(), &info) != 0) continue;  // An owner may have removed it.
     const bool log = name.ends_with(".log");
-    if (log) look.wal_bytes += static_cast<uint64_t>(info.st_size);
+    if (log) found.wal_bytes += static_cast<uint64_t>(info.st_size);
     if (log || name.ends_with(".sst")) {
-      look.written_at_us = std::max(look.written_at_us, ModifiedUs(info));
+      found.written_at_us = std::max(found.written_at_us, ModifiedUs(info));
     }
-    if (name == "OWNER") look.opened_at_us = ModifiedUs(info);
+    if (name == "OWNER") found.opened_at_us = ModifiedUs(info);
   }
-  return look;
+  return found;
 }
 
 }  // namespace wq::storage

@@ -29,24 +29,20 @@ std::optional<Family> FamilyOf(std::string_view name) {
   return std::nullopt;
 }
 
-// std::filesystem's says "Input/output error" of a disk without room.
+// Not std::filesystem::copy_file: it reports "Input/output error" for a full disk.
 Status CopyFile(const std::string& from, const std::string& to) {
   const FileDescriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!source.valid()) return IOErrorOf("cannot open", from, errno);
+  struct stat info = {};
+  if (!source.valid() || fstat(source.get(), &info) != 0) {
+    return IOErrorOf("cannot open", from, errno);
+  }
   const FileDescriptor target(
       CurrentFileCalls().Open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW));
   if (!target.valid()) return IOErrorOf("cannot create", to, errno);
-  std::string chunk(size_t{1} << 20, '\0');
-  Status status;
-  size_t got = chunk.size();
-  for (uint64_t done = 0; status.ok() && got == chunk.size(); done += got) {
-    status = ReadAt(source.get(), from, done, chunk.size(), chunk.data(), &got);
-    if (status.ok()) status = WriteAll(target.get(), to, std::string_view(chunk).substr(0, got));
-  }
-  return status;
+  return CopyBytes(source.get(), from, static_cast<uint64_t>(info.st_size), target.get(), to);
 }
 
-// One salvage: tables first, then the logs on top of them.
+// One salvage: first the tables, then the newer records of the logs.
 class Salvaging {
  public:
   Salvaging(const std::string& dir, const std::string& scratch, SalvagedRecords* records)
@@ -112,7 +108,7 @@ Status Salvaging::FindTables(std::vector<std::string>* tables) {
   return status;
 }
 
-// Copies a sound table; takes what it can out of another.
+// Copies an undamaged table; takes the readable records of a damaged one.
 Status Salvaging::TakeTable(const std::string& name) {
   const std::string path = dir_ + "/" + name;
   struct stat info = {};
@@ -139,7 +135,7 @@ Status Salvaging::TakeTable(const std::string& name) {
   return copied;
 }
 
-// From both ends to the first block that is damaged.
+// Reads from both ends to the first damaged block.
 void Salvaging::TakeDamagedTable(const std::string& name, const std::string& why) {
   rocksdb::Options options;
   options.info_log = SilentLogger();
@@ -179,7 +175,7 @@ void Salvaging::TakeDamagedTable(const std::string& name, const std::string& why
                  " (erasures among them): " + why);
 }
 
-// Puts the copied tables together. What is already there came out of damaged tables: it gives way.
+// Merges the copied tables. Their records replace those that were taken from damaged tables.
 Status Salvaging::TakeCopies() {
   rocksdb::DBOptions db_options;
   db_options.info_log = SilentLogger();
@@ -231,8 +227,8 @@ Status Salvaging::TakeLogs() {
 }
 
 Status Salvaging::TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequence) {
-  WalSummary look;
-  const LogUse use = WalUse(&look, [&](std::string_view batch) {
+  WalSummary summary;
+  const LogUse use = WalUse(&summary, [&](std::string_view batch) {
     const uint64_t sequence = ReadLittle(batch, 8);
     if (*next_sequence && sequence > **next_sequence) {
       Lose(wal.name, std::to_string(sequence - **next_sequence) + " changes before the sequence " +
@@ -240,7 +236,7 @@ Status Salvaging::TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequ
     }
     *next_sequence = sequence + ReadLittle(batch.substr(8), 4);
     Status status = ForEachChange(batch, [&](const Change& change) { Apply(wal, change); });
-    // A batch whose checksum fits and that is none: nobody but us wrote it.
+    // The checksum matches, but the record is not a batch that wq writes.
     if (!status.ok()) Lose(wal.name, "the changes of sequence " + std::to_string(sequence));
     return Status::Ok();
   });
@@ -256,7 +252,7 @@ void Salvaging::Apply(const WalFile& wal, const Change& change) {
   }
   if (manifest_) {
     const auto family = manifest_->families.find(change.family);
-    // It is in a table already, and may have been changed since.
+    // The record is in a table already, and may have been changed since.
     if (family != manifest_->families.end() && wal.number < *family->second.log_number) return;
   }
   std::pair place(static_cast<Family>(change.family), std::string(change.key));

@@ -16,8 +16,7 @@
 #include "base/files.h"
 #include "storage/check/manifest.h"
 #include "storage/check/wal_check.h"
-#include "storage/directory/file_snapshot.h"
-#include "storage/owner.h"
+#include "storage/directory/steady_view.h"
 #include "storage/store_directory.h"
 
 namespace wq::storage {
@@ -25,23 +24,23 @@ namespace {
 
 constexpr size_t kCopyChunk = size_t{1} << 20;
 
-// A file as it was at the moment: open, and to this length.
+// A file as it was at the instant of the copy: open, and its length then.
 struct HeldFile {
   std::string name;
   FileDescriptor fd{-1};
   uint64_t bytes = 0;
   std::array<timespec, 2> times = {};
   bool is_table = false;
-  bool linked = false;  // It is in the copy already.
+  bool linked = false;  // The copy has a link to it already.
 };
 
-// Whether there was as much as `chunk` is long.
+// Fills `chunk`; false if the file is shorter, or cannot be read.
 bool ReadWhole(int fd, const std::string& path, uint64_t offset, std::string* chunk) {
   size_t got = 0;
   return ReadAt(fd, path, offset, chunk->size(), chunk->data(), &got).ok() && got == chunk->size();
 }
 
-// As long as it is now.
+// Notes the present length.
 Status TakeLength(const std::string& dir, HeldFile* file) {
   const std::string path = dir + "/" + file->name;
   struct stat info = {};
@@ -52,7 +51,7 @@ Status TakeLength(const std::string& dir, HeldFile* file) {
   return Status::Ok();
 }
 
-// Whether no link can be made there, though a copy can.
+// Whether the file system cannot make this link, but a copy may succeed.
 bool NeedsCopy(int error) {
   return error == EXDEV || error == EPERM || error == EMLINK || error == EOPNOTSUPP ||
          error == ENOSYS;
@@ -68,14 +67,14 @@ class StoreCopy {
 
  private:
   Status HoldFiles();
-  Status HoldAll(bool* whole);
+  Status HoldAll(bool* complete);
   Status HoldLogs();
   Status HoldTables(const Manifest& manifest);
   Status HoldTable(const std::string& name, HeldFile* file) const;
   Status HoldSmallFiles(const Manifest& manifest);
   Status Hold(const std::string& name, HeldFile* file) const;
   Status Copy(const HeldFile& file);
-  Status CopyBytes(const HeldFile& file, const std::string& to);
+  Status CopyHeld(const HeldFile& file, const std::string& to);
   bool LinkEarlier(const HeldFile& file);
   Status CheckCancelled() const {
     return options_.cancelled != nullptr && options_.cancelled()
@@ -91,7 +90,7 @@ class StoreCopy {
   ManifestReader reader_{dir_};
   std::map<uint64_t, HeldFile> tables_;  // By number, as logs_.
   std::map<uint64_t, HeldFile> logs_;
-  std::vector<HeldFile> small_;  // The manifest, and what stands beside it.
+  std::vector<HeldFile> small_;  // The manifest, CURRENT, IDENTITY and OWNER.
 };
 
 Status StoreCopy::Run() {
@@ -110,32 +109,28 @@ Status StoreCopy::Run() {
   return status.ok() ? WriteFormat(into_, format_) : status;
 }
 
-// A moment counts whatever the owner did meanwhile, as long as all that belongs to it was still there
-// to be held. What is wrong counts only if the owner did nothing. What is held stays so for the next
-// attempt: each has less to read and to open, and so overtakes an owner that changes all the time.
+// An attempt succeeds whatever the owner changed during it, as long as every file of that instant
+// could still be opened. An error counts only if the owner changed nothing. Files stay held for the
+// next attempt: each has less to read and to open, and so overtakes an owner that changes all the
+// time.
 Status StoreCopy::HoldFiles() {
-  DirectoryInfo look;
-  Status status = InspectDirectory(dir_, &look);
-  if (status.ok() && look.state != DirectoryState::kStore) status = NotAStore(dir_, look);
+  DirectoryInfo found;
+  Status status = InspectDirectory(dir_, &found);
+  if (status.ok() && found.state != DirectoryState::kStore) status = NotAStore(dir_, found);
   if (!status.ok()) return status;
-  format_ = look.format;
-  constexpr int kAttempts = 100;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const FileSnapshot before = FileSnapshot::Of(dir_);
-    bool whole = false;
-    status = HoldAll(&whole);
-    if (status.ok() && whole) return status;
-    const FileSnapshot after = FileSnapshot::Of(dir_);
-    if (!status.ok() && after.HasAllLogsOf(before) && after.SameManifest(before)) return status;
-  }
-  return Status::IOError(dir_ + ": its owner, process " + std::to_string(ReadOwner(dir_).pid) +
-                         ", is too busy for a steady view; try again");
+  format_ = found.format;
+  bool complete = false;
+  return ReadSteadily(
+      dir_, [&] { return HoldAll(&complete); },
+      [&](const Status& held, const FilesState& before, const FilesState& after) {
+        return held.ok() ? complete : after.HasAllLogsOf(before) && after.SameManifest(before);
+      });
 }
 
-// The manifest says which files belong together. Logs are held before it is read and after that: so
-// one that it needs can only be missed if it was made after the first look, and was removed, because
-// of a later manifest, before the second.
-Status StoreCopy::HoldAll(bool* whole) {
+// The manifest says which files belong together. Logs are held before and after it is read. So a
+// log that it needs is missed only if it was made after the first pass and removed, because of a
+// later change of the manifest, before the second.
+Status StoreCopy::HoldAll(bool* complete) {
   Status status = HoldLogs();
   const uint64_t newest = logs_.empty() ? 0 : logs_.rbegin()->first;
   if (status.ok()) status = reader_.Read();
@@ -148,12 +143,11 @@ Status StoreCopy::HoldAll(bool* whole) {
   logs_.erase(logs_.begin(), logs_.lower_bound(needed));
   status = reader_.Read();
   const uint64_t needed_now = reader_.manifest().FirstLog();
-  *whole = reader_.manifest().number == number && (needed_now == needed || needed_now <= newest);
+  *complete = reader_.manifest().number == number && (needed_now == needed || needed_now <= newest);
   return status;
 }
 
-// The lengths of all logs are taken anew each time: when there is a younger one, nothing is appended
-// to a log any more.
+// Notes the lengths of all logs again each time: only the youngest log is still appended to.
 Status StoreCopy::HoldLogs() {
   std::vector<WalFile> wals;
   Status status = ListWals(dir_, &wals);
@@ -162,7 +156,8 @@ Status StoreCopy::HoldLogs() {
     HeldFile file;
     status = Hold(wal->name, &file);
     if (status.ok()) logs_.emplace(wal->number, std::move(file));
-    if (status.code() == StatusCode::kNotFound) status = Status::Ok();  // Removed meanwhile.
+    if (status.code() == StatusCode::kNotFound)
+      status = Status::Ok();  // Removed after the listing.
   }
   for (auto& [number, log] : logs_) {
     if (status.ok()) status = TakeLength(dir_, &log);
@@ -192,7 +187,7 @@ Status StoreCopy::HoldTables(const Manifest& manifest) {
   return status;
 }
 
-// What the manifest names and is not there is damage.
+// A missing table that the manifest names is damage.
 Status StoreCopy::HoldTable(const std::string& name, HeldFile* file) const {
   Status status = Hold(name, file);
   file->is_table = true;
@@ -208,7 +203,8 @@ Status StoreCopy::HoldTable(const std::string& name, HeldFile* file) const {
   return status;
 }
 
-// Nothing that is stored depends on IDENTITY and OWNER. (Without CURRENT there is no manifest.)
+// IDENTITY and OWNER may be missing: no record depends on them. (Without CURRENT, reading the
+// manifest failed before.)
 Status StoreCopy::HoldSmallFiles(const Manifest& manifest) {
   small_.clear();
   for (const std::string& name : {manifest.path.substr(dir_.size() + 1), std::string("CURRENT"),
@@ -238,34 +234,24 @@ Status StoreCopy::Copy(const HeldFile& file) {
     report_->linked_bytes += file.bytes;
     return Status::Ok();
   }
-  return CopyBytes(file, into_ + "/" + file.name);
+  return CopyHeld(file, into_ + "/" + file.name);
 }
 
-Status StoreCopy::CopyBytes(const HeldFile& file, const std::string& to) {
+Status StoreCopy::CopyHeld(const HeldFile& file, const std::string& to) {
   const FileDescriptor copy(
       CurrentFileCalls().Open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW));
   if (!copy.valid()) return IOErrorOf("cannot create", to, errno);
-  const std::string from = dir_ + "/" + file.name;
-  std::string chunk;
-  for (uint64_t done = 0; done < file.bytes; done += chunk.size()) {
-    Status status = CheckCancelled();
-    if (!status.ok()) return status;
-    chunk.resize(std::min<uint64_t>(kCopyChunk, file.bytes - done));
-    size_t got = 0;
-    status = ReadAt(file.fd.get(), from, done, chunk.size(), chunk.data(), &got);
-    if (!status.ok()) return status;
-    if (got < chunk.size()) return Status::IOError(from + " became shorter while it was copied");
-    status = WriteAll(copy.get(), to, chunk);
-    if (!status.ok()) return status;
-  }
-  // They say when the store was opened, and written last. Whoever cannot keep them has a copy still.
+  Status status = CopyBytes(file.fd.get(), dir_ + "/" + file.name, file.bytes, copy.get(), to,
+                            [this] { return CheckCancelled(); });
+  if (!status.ok()) return status;
+  // The times say when the store was opened and last written. Without them the copy is still good.
   static_cast<void>(futimens(copy.get(), file.times.data()));
   if (CurrentFileCalls().Sync(copy.get(), to) != 0) return IOErrorOf("cannot sync", to, errno);
   return Status::Ok();
 }
 
-// Compared to the byte: a name and a length would be the same in a store that has gone another way
-// since.
+// Compares every byte: in a store that was restored and then changed, another table can have the
+// same name and length.
 bool StoreCopy::LinkEarlier(const HeldFile& file) {
   if (options_.earlier.empty()) return false;
   const std::string path = options_.earlier + "/" + file.name;

@@ -1,7 +1,5 @@
 #include "storage/verify_files.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 #include "base/files.h"
@@ -11,12 +9,13 @@
 #include "storage/check/table_check.h"
 #include "storage/check/wal_check.h"
 #include "storage/database/own_directory.h"
+#include "storage/directory/steady_view.h"
 #include "storage/store_directory.h"
 
 namespace wq::storage {
 namespace {
 
-// One go over the files of a store.
+// One pass over the files of a store.
 class FilesCheck {
  public:
   FilesCheck(const std::string& dir, FilesReport* report) : dir_(dir), report_(report) {}
@@ -24,7 +23,7 @@ class FilesCheck {
   Status Run();
 
  private:
-  // Notes what is damaged; any other error ends the check.
+  // Adds Corruption to the findings; any other error ends the check.
   void Note(const Status& status) {
     if (status.ok()) return;
     if (status.code() == StatusCode::kCorruption) {
@@ -44,16 +43,16 @@ class FilesCheck {
 
 Status FilesCheck::Run() {
   *report_ = FilesReport();
-  DirectoryInfo look;
-  const Status looked = InspectDirectory(dir_, &look);
-  Note(looked);
+  DirectoryInfo found;
+  const Status inspected = InspectDirectory(dir_, &found);
+  Note(inspected);
   if (!error_.ok()) return error_;
-  if (looked.ok() && look.state != DirectoryState::kStore) {
-    if (look.state == DirectoryState::kUnfinished) Note(CheckUnfinished(dir_, look));
-    return report_->findings.empty() && error_.ok() ? NotAStore(dir_, look) : error_;
+  if (inspected.ok() && found.state != DirectoryState::kStore) {
+    if (found.state == DirectoryState::kUnfinished) Note(CheckUnfinished(dir_, found));
+    return report_->findings.empty() && error_.ok() ? NotAStore(dir_, found) : error_;
   }
   CheckNames();
-  if (look.is_snapshot) {
+  if (found.is_snapshot) {
     int64_t taken_at_us = 0;
     Note(ReadSnapshotTime(dir_, &taken_at_us));
   }
@@ -66,10 +65,10 @@ Status FilesCheck::Run() {
   CheckEachLog(manifest);
   if (error_.ok() && report_->findings.empty()) {
     StoreRecord record;
-    const Status found = FindStoreRecord(dir_, manifest, &record);
-    Note(CheckStoreRecord(dir_, found, record, look.format));
+    const Status read_record = FindStoreRecord(dir_, manifest, &record);
+    Note(CheckStoreRecord(dir_, read_record, record, found.format));
   }
-  // Of what has been found already it would only say it again.
+  // After other findings it would only repeat them.
   if (error_.ok() && report_->findings.empty()) Note(CheckOpens(dir_, manifest));
   return error_;
 }
@@ -107,8 +106,8 @@ void FilesCheck::CheckEachLog(const Manifest& manifest) {
   bool all_good = true;
   for (const WalFile& wal : wals) {
     if (wal.number < manifest.FirstLog()) continue;
-    WalSummary look;
-    const Status status = CheckWal(dir_ + "/" + wal.name, &look);
+    WalSummary summary;
+    const Status status = CheckWal(dir_ + "/" + wal.name, &summary);
     if (status.code() == StatusCode::kNotFound) continue;
     Note(status);
     all_good &= status.ok();
@@ -117,33 +116,17 @@ void FilesCheck::CheckEachLog(const Manifest& manifest) {
   if (all_good) Note(CheckWals(dir_, manifest, nullptr));
 }
 
-// What a running owner may have changed: the names of all files, and the manifest.
-std::string SnapshotOf(const std::string& dir) {
-  std::vector<std::string> names;
-  if (!ListDirectory(dir, &names).ok()) return {};
-  std::string text;
-  for (const std::string& name : names) text.append(name).push_back('\n');
-  std::string current;
-  if (!ReadSmallFile(dir + "/CURRENT", 256, &current).ok()) return text;
-  struct stat info = {};
-  if (stat((dir + "/" + current.substr(0, current.find('\n'))).c_str(), &info) == 0) {
-    text += current + std::to_string(info.st_size);
-  }
-  return text;
-}
-
 }  // namespace
 
 Status VerifyFiles(const std::string& given_dir, FilesReport* report) {
   const std::string dir = WithoutTrailingSlashes(given_dir);
-  constexpr int kAttempts = 20;
-  Status status;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::string before = SnapshotOf(dir);
-    status = FilesCheck(dir, report).Run();
-    if ((status.ok() && report->findings.empty()) || SnapshotOf(dir) == before) return status;
-  }
-  return Status::IOError(dir + ": its owner is too busy for a steady view; try again");
+  constexpr int kMaxAttempts = 20;
+  return ReadSteadily(
+      dir, [&] { return FilesCheck(dir, report).Run(); },
+      [report](const Status& checked, const FilesState& before, const FilesState& after) {
+        return (checked.ok() && report->findings.empty()) || after == before;
+      },
+      kMaxAttempts);
 }
 
 }  // namespace wq::storage

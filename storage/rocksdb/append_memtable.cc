@@ -8,11 +8,12 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace wq::storage {
 namespace {
@@ -21,7 +22,7 @@ using rocksdb::MemTableRep;
 using rocksdb::Slice;
 using Records = std::vector<const char*>;
 
-// The user's key of a record: behind its length, a varint, and before RocksDB's sequence and type.
+// The user key of a record: after its length, a varint, and before RocksDB's sequence and type.
 std::string_view UserKey(const char* record) {
   constexpr uint32_t kTrailerBytes = 8;
   uint32_t bytes = 0;
@@ -33,8 +34,8 @@ std::string_view UserKey(const char* record) {
   return {record, bytes - kTrailerBytes};
 }
 
-// Sorted, records lie in another order than they came in: so they are brought into the cache some time
-// before they are looked at.
+// In sorted order, records are scattered in memory, so they are prefetched this many records before
+// they are read.
 constexpr int kAhead = 8;
 
 void PrefetchRecord(const char* record) {
@@ -58,12 +59,13 @@ class Sorter {
 
  private:
   struct Row {
-    uint64_t word;  // The eight bytes of the key that are looked at; zeros behind its end.
+    uint64_t word;  // The eight bytes of the key that are compared; zeros behind its end.
     const char* record;
   };
   using Place = std::vector<Row>::iterator;
 
-  // Not worth, or, of keys that somebody made up to be slow, not fit for going word by word.
+  // Fewer rows, and keys with longer common prefixes (which an attacker may choose), are sorted by
+  // comparing whole keys.
   static constexpr std::ptrdiff_t kFewRows = 3;
   static constexpr int kMaxDepth = 64;
 
@@ -74,7 +76,7 @@ class Sorter {
     return __builtin_bswap64(word);
   }
 
-  // Sorts rows whose keys are equal in their first `at` bytes, and have that many.
+  // Sorts rows whose keys have at least `at` bytes and are equal in these.
   void SortRows(Place begin, Place end, size_t at, int depth) {
     if (end - begin <= kFewRows || depth > kMaxDepth) {
       SortWhole(begin, end);
@@ -86,7 +88,8 @@ class Sorter {
     }
     const auto before = [](const Row& a, const Row& b) { return a.word < b.word; };
     if (!std::is_sorted(begin, end, before)) std::sort(begin, end, before);
-    // Unequal words are in order, whether or not a key ends in one. Equal ones need a further look.
+    // Rows with unequal words are in order, even if a key ends in its word. Runs of equal words are
+    // not.
     for (Place run = begin; run != end;) {
       const Place next =
           std::find_if(run, end, [run](const Row& row) { return row.word != run->word; });
@@ -129,7 +132,7 @@ class AppendRep final : public MemTableRep {
  private:
   class Cursor;
 
-  // The allocator's, which frees it with the memtable.
+  // In memory of the allocator, which frees it with the memtable.
   struct Chunk {
     std::array<const char*, 1022> records;
     Chunk* next;
@@ -139,30 +142,33 @@ class AppendRep final : public MemTableRep {
   std::shared_ptr<const Records> Sorted() const;
 
   const KeyComparator& compare_;
-  // The writer's, but for what the first size_ records take: that is never changed again.
+  // Only the writer uses them, except for the first size_ records, which never change again.
   Chunk* first_ = nullptr;
   Chunk* last_ = nullptr;
   std::atomic<size_t> size_{0};
 
-  mutable std::mutex mu_;
-  mutable std::shared_ptr<const Records> sorted_;  // Under mu_. The first ones, as many as these.
-  mutable std::vector<void*> cursors_;             // Under mu_. Memory for cursors to come.
-  std::vector<std::unique_ptr<Cursor>> kept_;      // Under mu_. Those that nobody else ends.
+  mutable Mutex mu_;
+  // The first records, as many as it holds, sorted.
+  mutable std::shared_ptr<const Records> sorted_ WQ_GUARDED_BY(mu_);
+  mutable std::vector<void*> cursors_ WQ_GUARDED_BY(mu_);  // Free memory for new cursors.
+  // The cursors that RocksDB never ends.
+  std::vector<std::unique_ptr<Cursor>> kept_ WQ_GUARDED_BY(mu_);
 };
 
-// RocksDB's iterator: stands at a record, or behind the last one.
+// RocksDB's iterator: at a record, or behind the last one.
 class AppendRep::Cursor final : public MemTableRep::Iterator {
  public:
   explicit Cursor(const AppendRep* rep) : impl_(rep) {}
 
-  // RocksDB ends a cursor by `delete`, or by its destructor alone if it is in an arena, which we cannot
-  // see and whose memory is not ours to take. So the memory of every cursor goes back to `rep`.
+  // RocksDB calls `delete`, or the destructor alone for an iterator in an arena. rocksdb::Arena is
+  // not a public type, so no memory can be taken from it. So every cursor returns its memory to
+  // `rep`.
   ~Cursor() override {
-    const std::lock_guard lock(impl_->mu_);
+    const MutexLock lock(impl_->mu_);
     impl_->cursors_.push_back(this);
   }
   static void* operator new(size_t /*bytes*/, const AppendRep& rep) {
-    const std::lock_guard lock(rep.mu_);
+    const MutexLock lock(rep.mu_);
     if (rep.cursors_.empty()) return ::operator new(sizeof(Cursor));
     void* const memory = rep.cursors_.back();
     rep.cursors_.pop_back();
@@ -177,7 +183,7 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
     ++at_;
     if (at_ + kAhead < records_->size()) PrefetchRecord((*records_)[at_ + kAhead]);
   }
-  void Prev() override { --at_; }  // Before the first one: a place behind the last.
+  void Prev() override { --at_; }  // From the first record it wraps around: not Valid().
   void Seek(const Slice& internal_key, const char* /*memtable_key*/) override {
     Load();
     const auto place = std::lower_bound(
@@ -204,7 +210,7 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
   }
 
   const AppendRep* const impl_;
-  std::shared_ptr<const Records> records_;  // What there was at the first Seek.
+  std::shared_ptr<const Records> records_;  // The records at the first Seek.
   size_t at_ = 0;
 };
 
@@ -236,7 +242,7 @@ void AppendRep::Insert(rocksdb::KeyHandle handle) {
 }
 
 std::shared_ptr<const Records> AppendRep::Sorted() const {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   const size_t size = size_.load(std::memory_order_acquire);
   if (sorted_ != nullptr && sorted_->size() == size) return sorted_;
   auto records = std::make_shared<Records>();
@@ -263,17 +269,17 @@ MemTableRep::Iterator* AppendRep::GetIterator(rocksdb::Arena* /*arena*/) {
   return new (*this) Cursor(this);
 }
 
-// RocksDB asks for one at each look-up of a key, and never ends it.
+// RocksDB calls this at each look-up of a key, and never destroys the iterator.
 MemTableRep::Iterator* AppendRep::GetDynamicPrefixIterator(rocksdb::Arena* arena) {
   if (arena != nullptr) return GetIterator(arena);
   std::unique_ptr<Cursor> cursor(new (*this) Cursor(this));
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return kept_.emplace_back(std::move(cursor)).get();
 }
 
 class AppendFactory final : public rocksdb::MemTableRepFactory {
  public:
-  // It goes to the OPTIONS file, which nothing but RocksDB's tools reads: they know this one.
+  // For the OPTIONS file, which only RocksDB's tools read: they know this name.
   const char* Name() const override { return "VectorRepFactory"; }
   MemTableRep* CreateMemTableRep(const MemTableRep::KeyComparator& compare,
                                  rocksdb::Allocator* allocator,

@@ -1,6 +1,6 @@
-// The Env through which RocksDB reaches files: the machine's, or in tests one that fails, or forgets what
-// was not synced. What storage does with files itself goes through base/file_calls.h.
-// Threading: UseEnv before and after the stores that it concerns, not beside them.
+// The Env through which RocksDB accesses files: the default, or in tests one that fails, or loses
+// what was not synced. The library's own file calls go through base/file_calls.h. Threading: call
+// UseEnv only while no store is open.
 #pragma once
 
 namespace rocksdb {

@@ -10,9 +10,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <ctime>
-#include <mutex>
 
 #include "base/files.h"
+#include "base/mutex.h"
 
 namespace wq::storage {
 namespace {
@@ -26,12 +26,12 @@ class InfoLog final : public rocksdb::Logger {
   void Logv(const char* format, va_list arguments) override;
 
  private:
-  void MakeReady();
+  void MakeReady() WQ_REQUIRES(mu_);
 
   const std::string path_;
-  std::mutex mu_;
-  FileDescriptor file_{-1};  // Under mu_.
-  size_t bytes_ = 0;         // Under mu_.
+  Mutex mu_;
+  FileDescriptor file_ WQ_GUARDED_BY(mu_){-1};
+  size_t bytes_ WQ_GUARDED_BY(mu_) = 0;
 };
 
 // "2026-01-31T12:00:00Z ", or nothing.
@@ -63,7 +63,7 @@ void InfoLog::Logv(const char* format, va_list arguments) {
   if (put < 0) return;
   size = std::min(size + static_cast<size_t>(put), line.size() - 1);
   if (line[size - 1] != '\n') line[size++] = '\n';
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   MakeReady();
   if (!file_.valid()) return;
   const ssize_t written = write(file_.get(), line.data(), size);

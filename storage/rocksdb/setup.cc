@@ -15,8 +15,8 @@
 namespace wq::storage {
 namespace {
 
-// RocksDB would mend itself and go on after an error in the background, on handles whose state
-// nobody knows. Here it stops at the first one.
+// After a background error RocksDB would recover by itself and continue, on file handles of unknown
+// state. This makes it stop at the first error.
 class StopAtFirstError final : public rocksdb::EventListener {
  public:
   explicit StopAtFirstError(std::shared_ptr<BackgroundError> error) : error_(std::move(error)) {}
@@ -33,9 +33,9 @@ class StopAtFirstError final : public rocksdb::EventListener {
   const std::shared_ptr<BackgroundError> error_;
 };
 
-// RocksDB makes Corruption of a file's length that it cannot get, and InvalidArgument of a CURRENT that it
-// cannot open, as if that came from its options.
-bool TellsOfFailedCall(const rocksdb::Status& status) {
+// Whether a system call failed: RocksDB returns Corruption if it cannot get a file's length, and
+// InvalidArgument, as for wrong options, if it cannot open CURRENT.
+bool IsFailedCall(const rocksdb::Status& status) {
   const std::string text = status.ToString();
   const auto has = [&text](std::string_view words) { return text.find(words) != text.npos; };
   return (status.IsCorruption() && has("IO error") && !has("No such file")) ||
@@ -67,13 +67,13 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
                                    std::shared_ptr<BackgroundError> error) {
   rocksdb::DBOptions db;
   db.env = CurrentEnv();
-  // The default, point-in-time, opens without a word at the first damaged record and forgets all
-  // that follows. This one refuses; what it misses, CheckWals (wal_check.h) finds before.
+  // The default, point-in-time, opens at the first damaged record and drops all later ones without
+  // an error. This mode refuses. The damage that it misses, CheckWals (wal_check.h) finds before.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   db.paranoid_checks = true;
   db.max_bgerror_resume_count = 0;
   db.listeners = {std::make_shared<StopAtFirstError>(std::move(error))};
-  // One writer, and a vector memtable cannot be written by more.
+  // There is one writer, and a vector memtable supports only one.
   db.allow_concurrent_memtable_write = false;
   db.enable_pipelined_write = false;
   db.max_total_wal_size = WQ_MUTANT(unbounded_log) ? UINT64_MAX : options.max_wal_bytes;
@@ -81,7 +81,7 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
   db.max_background_jobs = 2;
   // Otherwise opening starts 16 threads for each family, to open a few small tables.
   db.max_file_opening_threads = 1;
-  // A busy store adds to the manifest at every flush, and only a new file forgets.
+  // A busy store appends to the manifest at every flush, and only a new file makes it short again.
   db.max_manifest_file_size = size_t{4} << 20;
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
@@ -95,7 +95,7 @@ rocksdb::ColumnFamilyOptions FamilyOptions(const OpenOptions& options) {
   family.compression = rocksdb::kLZ4Compression;
   family.compression_per_level.assign(static_cast<size_t>(family.num_levels),
                                       rocksdb::kLZ4Compression);
-  // Most of level 0 is deleted again before it is ever compacted.
+  // Most records of level 0 are erased before they are compacted.
   family.compression_per_level[0] = rocksdb::kNoCompression;
   rocksdb::BlockBasedTableOptions table;
   table.format_version = kTableVersion;
@@ -120,7 +120,7 @@ Status FromRocksdb(const rocksdb::Status& status, const std::string& where) {
 }
 
 Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir) {
-  if (TellsOfFailedCall(status)) {
+  if (IsFailedCall(status)) {
     return Status::IOError(dir + ": a call on one of its files failed: " + status.ToString());
   }
   if (status.IsPathNotFound() || status.IsInvalidArgument() || status.IsNotFound()) {

@@ -1,4 +1,5 @@
-// What the owner's and the reader's side of RocksDB have in common. Internal to storage/.
+// RocksDB's options, and conversions of its types, for the owner, the reader and the checks.
+// Internal to storage/.
 #pragma once
 
 #include <atomic>
@@ -21,8 +22,8 @@ struct DBOptions;
 
 namespace wq::storage {
 
-// How tables are written, whatever RocksDB's defaults become: on disk, so never change it without a
-// new format version.
+// The format of tables, independent of RocksDB's defaults. It is on disk: a change needs a new
+// format version.
 inline constexpr uint32_t kTableVersion = 5;
 inline constexpr unsigned char kTableChecksum = 4;  // XXH3.
 
@@ -30,7 +31,7 @@ inline constexpr unsigned char kTableChecksum = 4;  // XXH3.
 class BackgroundError {
  public:
   void Report(Status error);
-  Status Get() const;  // Ok while there is none. Cheap then.
+  Status Get() const;  // Ok, and cheap, while there is no error.
 
  private:
   std::atomic<bool> failed_{false};
@@ -45,9 +46,9 @@ std::shared_ptr<rocksdb::Logger> SilentLogger();
 
 rocksdb::Slice ToSlice(std::string_view bytes);
 
-// Our word for RocksDB's outcome; `where` says what was done, to which directory.
+// Converts RocksDB's outcome. `where` begins the message: what was done, in which directory.
 Status FromRocksdb(const rocksdb::Status& status, const std::string& where);
-// The same for opening a store that should be whole: a missing file is damage.
+// The same for opening a store: a missing file is Corruption.
 Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir);
 
 }  // namespace wq::storage

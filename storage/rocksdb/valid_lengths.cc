@@ -32,13 +32,13 @@ class ShortenedFile final : public rocksdb::FSSequentialFileOwnerWrapper {
   }
 
  private:
-  uint64_t left_;  // To the end.
+  uint64_t left_;  // Bytes to the valid length.
 };
 
 class ShortenedFileSystem final : public rocksdb::FileSystemWrapper {
  public:
-  ShortenedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, ValidLengths ends)
-      : FileSystemWrapper(base), ends_(std::move(ends)) {}
+  ShortenedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, ValidLengths lengths)
+      : FileSystemWrapper(base), lengths_(std::move(lengths)) {}
   const char* Name() const override { return "ShortenedFileSystem"; }
 
   // How RocksDB reads a log.
@@ -46,23 +46,23 @@ class ShortenedFileSystem final : public rocksdb::FileSystemWrapper {
                              std::unique_ptr<rocksdb::FSSequentialFile>* file,
                              IODebugContext* context) override {
     IOStatus status = target()->NewSequentialFile(path, options, file, context);
-    const auto end = ends_.find(path.substr(path.rfind('/') + 1));
-    if (status.ok() && end != ends_.end()) {
-      *file = std::make_unique<ShortenedFile>(std::move(*file), end->second);
+    const auto found = lengths_.find(path.substr(path.rfind('/') + 1));
+    if (status.ok() && found != lengths_.end()) {
+      *file = std::make_unique<ShortenedFile>(std::move(*file), found->second);
     }
     return status;
   }
 
  private:
-  const ValidLengths ends_;
+  const ValidLengths lengths_;
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> EnvWithValidLengths(rocksdb::Env* base, ValidLengths ends) {
-  if (ends.empty()) return nullptr;
+std::unique_ptr<rocksdb::Env> EnvWithValidLengths(rocksdb::Env* base, ValidLengths lengths) {
+  if (lengths.empty()) return nullptr;
   return rocksdb::NewCompositeEnv(
-      std::make_shared<ShortenedFileSystem>(base->GetFileSystem(), std::move(ends)));
+      std::make_shared<ShortenedFileSystem>(base->GetFileSystem(), std::move(lengths)));
 }
 
 }  // namespace wq::storage

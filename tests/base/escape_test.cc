@@ -136,8 +136,9 @@ TEST(Base64, ThereAndBack) {
 }
 
 TEST(Base64, WhatIsNone) {
-  for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "====", "=",
-                           "Z===", "Zh==", "Zm9=", "Zg==Zg==", "Zm8=\n", "Zm 8", "Zm-_", "=Zg="}) {
+  for (const char* text :
+       {"Z", "Zg", "Zg=", "Zg===", "====", "=", "Z===", "Zh==", "Zm9=", "Zg==Zg==", "Zm8=\n",
+        "Zm 8", "Zm-_", "=Zg=", "Zg..", "Zg==    ", " Zg== "}) {
     EXPECT_EQ(FromBase64(text), std::nullopt) << text;
   }
 }

@@ -36,9 +36,9 @@ class FallibleQueue {
   Status Flush() { return queue_.queue()->Flush(Durability::kProcess); }
   Store* store() { return store_.get(); }
 
-  void OnDisk(const std::function<void(storage::MemoryDisk&)>& change) {
-    const std::lock_guard lock(disk_->mu);
-    change(*disk_);
+  void OnDisk(const std::function<void(storage::MemoryDisk::State&)>& change) {
+    const MutexLock lock(disk_->mu);
+    change(disk_->state);
   }
   std::string Records() const {
     Image image;
@@ -46,8 +46,8 @@ class FallibleQueue {
     return s.ok() ? image.ToString() : s.ToString();
   }
   auto Bytes() {
-    const std::lock_guard lock(disk_->mu);
-    return disk_->families;
+    const MutexLock lock(disk_->mu);
+    return disk_->state.families;
   }
   void Crash() {
     OnDisk([](auto& disk) {

@@ -135,8 +135,8 @@ std::string MapQueue::Do(const Call& call) {
   // What was called before is on disk; nothing is written after this.
   const Status s = queue_.queue()->Flush(Durability::kProcess);
   const auto fail_after = [this](uint64_t writes) {
-    const std::lock_guard lock(disk_->mu);
-    disk_->fail_after = writes;
+    const MutexLock lock(disk_->mu);
+    disk_->state.fail_after = writes;
   };
   fail_after(0);
   queue_.Drop();

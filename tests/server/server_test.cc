@@ -184,8 +184,8 @@ TEST_F(ServerTest, AStoreThatIsNotDurableIsNotReady) {
   ASSERT_TRUE(Server::Open(sick.get(), {.http_address = "127.0.0.1:0"}, &server_).ok());
   EXPECT_EQ(StatusOf(Get("/readyz")), 200);
   {
-    const std::lock_guard lock(disk->mu);
-    disk->fail_after = 0;
+    const MutexLock lock(disk->mu);
+    disk->state.fail_after = 0;
   }
   EXPECT_EQ(queue->Add("a").code(), StatusCode::kNotDurable);
   EXPECT_EQ(StatusOf(Get("/readyz")), 503);

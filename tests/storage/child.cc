@@ -30,9 +30,9 @@ TEST(Child, DISABLED_Own) {
   for (;;) pause();
 }
 
-// Writes batches 1, 2, 3, ... for ever, each over four families: key n in three, "counter" = n in
-// one. Small buffers make the families flush at different times. Goes on where the store's counter
-// stands.
+// Writes batches 1, 2, 3, ... without an end, each over four families: key n in three, "counter" =
+// n in one. Small buffers make the families flush at different times. Continues after the store's
+// counter.
 TEST(Child, DISABLED_WriteBatches) {
   OpenOptions options;
   options.create_if_missing = true;
@@ -79,7 +79,7 @@ TEST(Child, DISABLED_WriteUntilRefused) {
                     storage->Close().message() == first.message();
   Report(same ? "refused for good" : "went on");
   storage.reset();
-  limit.rlim_cur = limit.rlim_max;  // What a measured build writes at its end is none of it.
+  limit.rlim_cur = limit.rlim_max;  // The files that a coverage build writes at exit do not count.
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 

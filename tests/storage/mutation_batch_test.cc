@@ -59,7 +59,7 @@ void ExpectRowsInRocksdb(const std::vector<Row>& rows, MutationBatch* batch) {
   RowReader reader;
   EXPECT_TRUE(read.Iterate(&reader).ok());
   EXPECT_EQ(reader.rows, rows);
-  batch->TakeBack(std::move(bytes));
+  batch->Return(std::move(bytes));
 }
 
 // Lengths around those where their own encoding grows.
@@ -180,7 +180,7 @@ TEST(MutationBatch, IsConvertedForFamiliesOfOtherNumbers) {
   batch.Erase(Family::kDirty, "c");
   ASSERT_OK(storage->Write(batch, true));
   expect_contents();
-  storage.reset();  // As a crash: what is read now stands in the log.
+  storage.reset();  // As a crash: the batch is read from the log.
   ASSERT_OK(OpenExisting(dir / "s", &storage));
   expect_contents();
 }

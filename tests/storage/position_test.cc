@@ -15,7 +15,8 @@ namespace {
 class PositionTest : public RecordsTest {
  protected:
   PositionTest() {
-    // Lanes on both sides of the default one, keys against the order of their sequences, three blocks.
+    // Lanes on both sides of the default one, keys against the order of their sequences, three
+    // blocks.
     for (const Lane lane : {7, 3, static_cast<int>(kFastLane), -1, static_cast<int>(kSlowLane)}) {
       for (uint64_t i = 0; i < 12; ++i) {
         const uint64_t sequence = i % 3 * kSequencesPerBlock + i / 3;

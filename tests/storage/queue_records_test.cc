@@ -36,7 +36,10 @@ TEST_F(QueueRecordsTest, ErasesAllOfOneQueue) {
 TEST_F(QueueRecordsTest, AFailedWriteEndsTheErasing) {
   batch_.Put(Family::kCursors, QueueKeyPrefix(kQueue) + "c", "");
   Apply();
-  disk_->fail_after = 0;
+  {
+    const MutexLock lock(disk_->mu);
+    disk_->state.fail_after = 0;
+  }
   EXPECT_FALSE(EraseQueueRecords(kQueue, &storage_).ok());
 }
 

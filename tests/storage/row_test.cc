@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "storage/check/fields.h"
+#include "storage/check/field_reader.h"
 #include "storage/record_keys.h"
 #include "tests/storage/records_fixture.h"
 
@@ -75,28 +75,28 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
   EXPECT_OK(DecodeOne());  // It may have been given up by hand.
 }
 
-TEST(Fields, WhatIsCutOffIsNoGood) {
-  Fields number(std::string_view("\x80\x80", 2));
+TEST(FieldReader, WhatIsCutOffIsNoGood) {
+  FieldReader number(std::string_view("\x80\x80", 2));
   EXPECT_EQ(number.Number(), 0U);
   EXPECT_FALSE(number.good());
   EXPECT_FALSE(number.more());
-  Fields endless(std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11));
+  FieldReader endless(std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11));
   EXPECT_EQ(endless.Number(), 0U);
   EXPECT_FALSE(endless.good());
-  Fields bytes(
+  FieldReader bytes(
       std::string_view("\x03"
                        "ab",
                        3));
   EXPECT_EQ(bytes.Bytes(), "");
   EXPECT_FALSE(bytes.good());
   EXPECT_EQ(bytes.Take(1), "") << "and nothing after it is";
-  Fields wide(std::string_view("\x80\x80\x80\x80\x10", 5));  // 2^32.
+  FieldReader wide(std::string_view("\x80\x80\x80\x80\x10", 5));  // 2^32.
   wide.Small();
   EXPECT_FALSE(wide.good());
 }
 
-TEST(Fields, AreTakenOneAfterTheOther) {
-  Fields fields(
+TEST(FieldReader, AreTakenOneAfterTheOther) {
+  FieldReader fields(
       std::string_view("\x05"
                        "\x02"
                        "ab"

@@ -1,4 +1,4 @@
-// What the storage tests share: directories that go away, states as short strings, child processes.
+// Shared by the storage tests: scratch directories, states as short strings, child processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ using TestDirectory = support::ScratchDirectory;
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, std::string_view contents);
 std::vector<std::string> FilesIn(const std::string& dir);
-// The names in `dir` that end so, sorted.
+// The names in `dir` with this suffix, sorted.
 std::vector<std::string> FilesWithSuffix(const std::string& dir, std::string_view suffix);
 // Names, modes, sizes, times and contents of all that is in `dir`, one line each.
 std::string Fingerprint(const std::string& dir);
@@ -60,8 +60,8 @@ Status Put(Storage* storage, Family family, std::string_view key, std::string_vi
 Status OpenNew(const std::string& dir, std::unique_ptr<Storage>* storage);
 Status OpenExisting(const std::string& dir, std::unique_ptr<Storage>* storage);
 
-// This test program, started anew to do one thing (see child.cc). Killed and reaped at the latest
-// when the object goes.
+// This test program, started again to do one thing (see child.cc). The destructor kills and reaps
+// it.
 class Child {
  public:
   Child(const std::string& what, const std::string& dir);
@@ -71,7 +71,7 @@ class Child {
 
   // The next line that it reports; empty at its end. Blocks.
   std::string ReadLine();
-  void Kill();  // SIGKILL, and waits until it is gone.
+  void Kill();  // SIGKILL; waits until the process has ended.
   pid_t pid() const { return pid_; }
 
  private:

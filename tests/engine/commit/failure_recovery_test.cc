@@ -71,8 +71,8 @@ class FailureRecoveryTest : public ::testing::Test {
 
  private:
   void SetFailAfter(uint64_t writes) {
-    const std::lock_guard lock(disk_->mu);
-    disk_->fail_after = writes;
+    const MutexLock lock(disk_->mu);
+    disk_->state.fail_after = writes;
   }
 };
 

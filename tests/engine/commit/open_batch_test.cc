@@ -106,7 +106,9 @@ class TwoDisks {
     written_ += batch.count();
     ASSERT_TRUE(other_.Write(batch, false).ok());
     open_.Clear();
-    ASSERT_EQ(as_is_disk_->families, other_disk_->families);
+    const MutexLock as_is_lock(as_is_disk_->mu);
+    const MutexLock other_lock(other_disk_->mu);
+    ASSERT_EQ(as_is_disk_->state.families, other_disk_->state.families);
   }
   uint32_t Draw(uint32_t below) { return static_cast<uint32_t>(random_()) % below; }
   size_t mutations() const { return mutations_; }

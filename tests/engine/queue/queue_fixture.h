@@ -56,16 +56,16 @@ class QueueTest : public ::testing::Test {
     });
   }
   size_t RecordsOnDisk(storage::Family family) {
-    const std::lock_guard lock(disk_->mu);
-    return disk_->families[static_cast<size_t>(family)].size();
+    const MutexLock lock(disk_->mu);
+    return disk_->state.families[static_cast<size_t>(family)].size();
   }
   uint64_t Syncs() {
-    const std::lock_guard lock(disk_->mu);
-    return disk_->syncs;
+    const MutexLock lock(disk_->mu);
+    return disk_->state.syncs;
   }
   void FailWrites() {
-    const std::lock_guard lock(disk_->mu);
-    disk_->fail_after = 0;
+    const MutexLock lock(disk_->mu);
+    disk_->state.fail_after = 0;
   }
 
   ManualClock clock_;

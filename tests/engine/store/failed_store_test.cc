@@ -33,9 +33,9 @@ class FailedStoreTest : public QueueTest {
             .ok());
     ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
   }
-  void OnDisk(const std::function<void(storage::MemoryDisk&)>& change) {
-    const std::lock_guard lock(disk_->mu);
-    change(*disk_);
+  void OnDisk(const std::function<void(storage::MemoryDisk::State&)>& change) {
+    const MutexLock lock(disk_->mu);
+    change(disk_->state);
   }
   void FailWrites() {
     OnDisk([](auto& disk) { disk.fail_after = 0; });
@@ -48,8 +48,8 @@ class FailedStoreTest : public QueueTest {
     });
   }
   auto Families() {
-    const std::lock_guard lock(disk_->mu);
-    return disk_->families;
+    const MutexLock lock(disk_->mu);
+    return disk_->state.families;
   }
   // Closes without another write, as a kill would, and opens the store from the disk.
   void Crash() {

@@ -17,7 +17,7 @@ std::string Framed(const std::string& record) {
   return Little(MaskCrc32c(Crc32c(0, body)), 4) + Little(record.size(), 2) + body;
 }
 
-// One batch of `count` changes, of which the look sees the head only.
+// One batch of `count` changes, of which the check reads the header only.
 std::string Batch(uint64_t sequence, uint32_t count) {
   return Framed(Little(sequence, 8) + Little(count, 4));
 }

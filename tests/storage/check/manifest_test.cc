@@ -1,4 +1,4 @@
-// Reading a manifest while it grows: what was read piece by piece is what the whole says.
+// Reading a manifest while it grows: reading it in pieces gives the same as reading it at once.
 #include "storage/check/manifest.h"
 
 #include <gtest/gtest.h>

@@ -37,12 +37,12 @@ class WalCheckTest : public ::testing::Test {
     ASSERT_EQ(logs.size(), 1U);
     log_ = store_ + "/" + logs[0];
     bytes_ = ReadFile(log_);
-    WalSummary look;
-    ASSERT_OK(CheckWal(log_, &look));
-    records_ = look.records;
+    WalSummary summary;
+    ASSERT_OK(CheckWal(log_, &summary));
+    records_ = summary.records;
     EXPECT_EQ(records_, sizes.size() + 1) << "and the store's own record";
-    EXPECT_EQ(look.good_bytes, bytes_.size());
-    EXPECT_FALSE(look.torn);
+    EXPECT_EQ(summary.valid_bytes, bytes_.size());
+    EXPECT_FALSE(summary.torn);
   }
   Status Check() {
     Manifest manifest;
@@ -90,7 +90,7 @@ TEST_F(WalCheckTest, EveryFlippedBitIsFoundInRecordsOverManyBlocks) {
   ExpectEveryFlipIsFound(997);
 }
 
-// What lies between the last record of a block and its end belongs to no record.
+// The bytes between the last record of a block and the block's end belong to no record.
 TEST_F(WalCheckTest, UnusedBytesAtTheEndOfABlockDoNotMatter) {
   Write({});
   // A header of 7 and a batch of 12 bytes, with tag, family, key and value and their lengths: so
@@ -112,15 +112,15 @@ TEST_F(WalCheckTest, EveryTruncationIsATornTail) {
   uint64_t records = 0;
   for (size_t size = 0; size <= bytes_.size(); ++size) {
     WriteFile(log_, bytes_.substr(0, size));
-    WalSummary look;
-    ASSERT_OK(CheckWal(log_, &look));
+    WalSummary summary;
+    ASSERT_OK(CheckWal(log_, &summary));
     EXPECT_OK(Check());
-    EXPECT_GE(look.records, records);
-    EXPECT_EQ(look.torn, look.good_bytes != size);
-    if (size % 23 == 0 && look.records > 0) {
-      EXPECT_EQ(KeysSeen(), look.records - 1);
+    EXPECT_GE(summary.records, records);
+    EXPECT_EQ(summary.torn, summary.valid_bytes != size);
+    if (size % 23 == 0 && summary.records > 0) {
+      EXPECT_EQ(KeysSeen(), summary.records - 1);
     }
-    records = look.records;
+    records = summary.records;
   }
   EXPECT_EQ(records, records_);
 }
@@ -130,11 +130,11 @@ TEST_F(WalCheckTest, TruncationsAcrossBlocksAreTornTails) {
   for (const size_t size :
        std::vector<size_t>{32'767, 32'768, 32'769, 32'775, 32'776, 65'536, 98'310, 131'072}) {
     WriteFile(log_, bytes_.substr(0, size));
-    WalSummary look;
-    ASSERT_OK(CheckWal(log_, &look));
-    EXPECT_TRUE(look.torn);
+    WalSummary summary;
+    ASSERT_OK(CheckWal(log_, &summary));
+    EXPECT_TRUE(summary.torn);
     EXPECT_OK(Check());
-    EXPECT_EQ(KeysSeen(), look.records - 1);
+    EXPECT_EQ(KeysSeen(), summary.records - 1);
   }
 }
 
@@ -162,16 +162,16 @@ TEST_F(WalCheckTest, ZerosAtTheEndAreATornTail) {
   Write({10, 20});
   for (const size_t zeros : std::vector<size_t>{1, 7, 100, 4096, 100'000}) {
     WriteFile(log_, bytes_ + std::string(zeros, '\0'));
-    WalSummary look;
-    ASSERT_OK(CheckWal(log_, &look));
-    EXPECT_TRUE(look.torn);
-    EXPECT_EQ(look.records, records_);
+    WalSummary summary;
+    ASSERT_OK(CheckWal(log_, &summary));
+    EXPECT_TRUE(summary.torn);
+    EXPECT_EQ(summary.records, records_);
     EXPECT_EQ(KeysSeen(), 2U);
   }
 }
 
-// What is left of a record of which some sectors were not written before the power went, though the
-// file had its length by then.
+// A record of which some sectors were not written before a power cut, although the file had its
+// full length.
 TEST_F(WalCheckTest, ZerosFromASectorToTheEndAreATornTail) {
   Write({300, 3000, 40'000, 100});
   uint64_t records = 0;
@@ -180,17 +180,17 @@ TEST_F(WalCheckTest, ZerosFromASectorToTheEndAreATornTail) {
     std::string left = bytes_.substr(0, zeros);
     left.resize(bytes_.size() + zeros % 1024 * 100, '\0');
     WriteFile(log_, left);
-    WalSummary look;
-    ASSERT_OK(CheckWal(log_, &look));
-    EXPECT_TRUE(look.torn);
-    EXPECT_GE(look.records, records);
-    EXPECT_LE(look.good_bytes, zeros);
-    if (look.records != records || zeros % 8192 == 0) {
+    WalSummary summary;
+    ASSERT_OK(CheckWal(log_, &summary));
+    EXPECT_TRUE(summary.torn);
+    EXPECT_GE(summary.records, records);
+    EXPECT_LE(summary.valid_bytes, zeros);
+    if (summary.records != records || zeros % 8192 == 0) {
       EXPECT_OK(Check());
-      EXPECT_EQ(KeysSeen(), look.records - 1);
+      EXPECT_EQ(KeysSeen(), summary.records - 1);
       EXPECT_EQ(ReadFile(log_), left);
     }
-    records = look.records;
+    records = summary.records;
   }
   EXPECT_EQ(records, records_ - 1);
 }
@@ -261,7 +261,7 @@ TEST_F(WalCheckTest, ATornLogBeforeOneThatGoesOnWithoutAGapIsFine) {
   EXPECT_OK(Check());
 }
 
-// Its records are in tables: whoever opened the store put them there.
+// Its records are in tables: opening the store wrote them there.
 TEST_F(WalCheckTest, ALogThatIsNotNeededAnyMoreMayBeDamaged) {
   Write({10, 20, 30});
   std::unique_ptr<Storage> storage;
@@ -274,8 +274,8 @@ TEST_F(WalCheckTest, ALogThatIsNotNeededAnyMoreMayBeDamaged) {
 }
 
 TEST_F(WalCheckTest, ALogThatDoesNotExistIsNotFound) {
-  WalSummary look;
-  EXPECT_EQ(CheckWal(dir_ / "000001.log", &look).code(), StatusCode::kNotFound);
+  WalSummary summary;
+  EXPECT_EQ(CheckWal(dir_ / "000001.log", &summary).code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace wq::storage {
 namespace {
 
 // How many batches of Child.WriteBatches `reader` holds; fails if they are not exactly the first
-// ones, each of them whole.
+// ones, each of them complete.
 uint64_t CountBatches(const Reader& reader) {
   std::string counter = "0";
   const Status status = reader.Get(Family::kDefault, "counter", &counter);

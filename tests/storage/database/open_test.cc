@@ -6,6 +6,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <optional>
+
 #include "base/names.h"
 #include "storage/open.h"
 #include "storage/records.h"
@@ -103,7 +106,7 @@ TEST_F(OpenTest, ASymlinkIsRefusedWithAndWithoutASlash) {
   EXPECT_OK(OpenExisting(store_ + "/", &storage_));
 }
 
-// Left by an owner that was killed, at any moment.
+// Left by an owner that was killed.
 TEST_F(OpenTest, AControlSocketIsNoForeignFile) {
   std::filesystem::create_directory(store_);
   WriteFile(store_ + "/OWNER", "");
@@ -118,6 +121,22 @@ TEST_F(OpenTest, AControlSocketIsNoForeignFile) {
   EXPECT_OK(storage_->Close());
   EXPECT_OK(Open());
   EXPECT_OK(Read());
+}
+
+// CheckOpens needs a scratch directory.
+TEST_F(OpenTest, AMissingTmpdirIsNamedAndTheStoreIsUnchanged) {
+  MakeStore();
+  const char* const tmpdir = std::getenv("TMPDIR");
+  const std::optional<std::string> old = tmpdir == nullptr ? std::nullopt : std::optional(tmpdir);
+  const std::string missing = dir_ / "missing";
+  const std::string before = Fingerprint(store_);
+  ASSERT_EQ(setenv("TMPDIR", missing.c_str(), 1), 0);
+  EXPECT_STATUS(kIOError, missing, Open());
+  EXPECT_OK(Read());  // A reader does without it.
+  EXPECT_EQ(old ? setenv("TMPDIR", old->c_str(), 1) : unsetenv("TMPDIR"), 0);
+  EXPECT_EQ(Fingerprint(store_), before);
+  EXPECT_FALSE(std::filesystem::exists(missing));
+  EXPECT_OK(Open());
 }
 
 TEST_F(OpenTest, AFileIsNotAStore) {
@@ -141,7 +160,7 @@ TEST_F(OpenTest, ForeignFilesAreRefused) {
   EXPECT_EQ(FilesIn(store_), std::vector<std::string>{"photo.jpg"});
 }
 
-TEST_F(OpenTest, ADatabaseOfSomebodyElseIsRefused) {
+TEST_F(OpenTest, ADatabaseOfAnotherProgramIsRefused) {
   rocksdb::Options options;
   options.create_if_missing = true;
   rocksdb::DB* db = nullptr;
@@ -211,7 +230,7 @@ TEST_F(OpenTest, AMissingTableFileIsCorruption) {
   const std::vector<std::string> tables = FilesWithSuffix(store_, ".sst");
   ASSERT_FALSE(tables.empty());
   for (const std::string& name : tables) std::filesystem::remove(store_ + "/" + name);
-  // RocksDB looks for the name of old times last, and reports that.
+  // RocksDB tries the name of an old file format last, and reports that name.
   const std::string number = tables[0].substr(0, tables[0].find('.'));
   EXPECT_STATUS(kCorruption, number, Open());
   EXPECT_STATUS(kCorruption, number, Read());

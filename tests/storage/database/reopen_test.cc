@@ -1,4 +1,4 @@
-// Opening a failed storage anew: only in its place, only by its owner, never making anything.
+// Reopening a failed storage: only at its path, only by its owner, never creating anything.
 #include <sys/stat.h>
 #include <unistd.h>
 

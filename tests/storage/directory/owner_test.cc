@@ -112,7 +112,7 @@ TEST(OwnerLock, WritesAreCheckedAtOnceAndAgainBeforeLong) {
   EXPECT_GE(std::chrono::steady_clock::now() - begun,
             std::chrono::nanoseconds(OwnerLock::kTrustedNs));
   EXPECT_STATUS(kLocked, "OWNER", status);
-  EXPECT_STATUS(kLocked, "OWNER", lock->CheckBeforeWrite());  // A failed look is not trusted.
+  EXPECT_STATUS(kLocked, "OWNER", lock->CheckBeforeWrite());  // A failed check is not trusted.
 }
 
 TEST(OwnerLock, TheFirstWriteIsChecked) {

@@ -1,5 +1,5 @@
-// What somebody with bad intent could leave in a store's place: links, pipes, foreign directories, file
-// modes that let others in. docs/testing.md lists all rules and where each is tested.
+// What an attacker could put in a store's place: links, pipes, foreign directories,
+// file modes that let others in. docs/testing.md lists all rules and where each is tested.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,7 +38,8 @@ class SecurityTest : public ::testing::Test {
     for (const std::string& name : FilesIn(store_)) contents[name] = ReadFile(store_ + "/" + name);
     return contents;
   }
-  // Neither the owner nor a reader opens it, and nothing is changed: not what a link points to either.
+  // Neither the owner nor a reader opens it, and nothing is changed: not what a link points to
+  // either.
   void ExpectRefused() {
     const auto before = Contents();
     std::unique_ptr<Storage> storage;
@@ -77,7 +78,7 @@ TEST_F(SecurityTest, ATableThatIsALinkIsNotFollowed) {
   ExpectRefused();
 }
 
-// Opening a pipe to read it would wait for a writer for ever.
+// Opening a pipe to read it would wait for a writer without a limit.
 TEST_F(SecurityTest, APipeIsNoFile) {
   for (const std::string& name :
        {std::string("FORMAT"), std::string("CURRENT"), First("MANIFEST-", ""), First("", ".sst")}) {
@@ -96,7 +97,7 @@ TEST_F(SecurityTest, APipeIsNoFile) {
   EXPECT_OK(OpenExisting(store_, &storage));
 }
 
-// Others may not even look into it, whatever the process's umask lets through for its files.
+// Other users may not even list it, whatever the process's umask allows for its files.
 TEST_F(SecurityTest, TheDirectoryIsPrivateUnderAnyUmask) {
   for (const mode_t mask : {mode_t{0}, mode_t{022}, mode_t{077}}) {
     const std::string made = dir_ / ("made-" + std::to_string(mask));

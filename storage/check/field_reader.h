@@ -1,8 +1,9 @@
-// Fields: numbers and strings taken off the front of what RocksDB has written. Internal to storage/.
+// FieldReader: parses varints and strings from the front of bytes that RocksDB wrote. Internal to
+// storage/.
 //
-//   Fields fields(bytes);
+//   FieldReader fields(bytes);
 //   const uint64_t number = fields.Number();
-//   if (!fields.good()) …   // It was cut off.
+//   if (!fields.good()) …   // The bytes end too early.
 //
 // Thread-compatible.
 #pragma once
@@ -12,11 +13,12 @@
 
 namespace wq::storage {
 
-// Takes fields off the front of a record. After the first one that is cut off, all are zero.
-class Fields {
+// After the first field that is cut off, every field is zero or empty.
+class FieldReader {
  public:
-  explicit Fields(std::string_view bytes) : bytes_(bytes) {}
+  explicit FieldReader(std::string_view bytes) : bytes_(bytes) {}
 
+  // A varint.
   uint64_t Number() {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && !bytes_.empty(); shift += 7) {
@@ -28,12 +30,15 @@ class Fields {
     good_ = false;
     return 0;
   }
+  // A varint of at most 32 bits.
   uint32_t Small() {
     const uint64_t value = Number();
     good_ &= value <= UINT32_MAX;
     return static_cast<uint32_t>(value);
   }
+  // A string after its length.
   std::string_view Bytes() { return Take(Number()); }
+  // The next `size` bytes.
   std::string_view Take(uint64_t size) {
     good_ &= size <= bytes_.size();
     if (!good_) return {};

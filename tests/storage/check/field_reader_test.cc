@@ -1,4 +1,4 @@
-#include "storage/check/fields.h"
+#include "storage/check/field_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace wq::storage {
 namespace {
 
-TEST(Fields, TakesThemOneByOne) {
-  Fields fields(
+TEST(FieldReader, TakesThemOneByOne) {
+  FieldReader fields(
       std::string_view("\x07\x96\x01\x03"
                        "abcxy",
                        9));
@@ -21,8 +21,8 @@ TEST(Fields, TakesThemOneByOne) {
   EXPECT_FALSE(fields.more());
 }
 
-TEST(Fields, TheLargestNumbers) {
-  Fields fields(
+TEST(FieldReader, TheLargestNumbers) {
+  FieldReader fields(
       std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\x0f", 15));
   EXPECT_EQ(fields.Number(), UINT64_MAX);
   EXPECT_EQ(fields.Small(), UINT32_MAX);
@@ -30,29 +30,29 @@ TEST(Fields, TheLargestNumbers) {
 }
 
 // After the first field that is not there all are zero.
-void ExpectCutOff(Fields fields) {
+void ExpectCutOff(FieldReader fields) {
   EXPECT_FALSE(fields.good());
   EXPECT_FALSE(fields.more());
   EXPECT_EQ(fields.Take(1), "");
   EXPECT_EQ(fields.Bytes(), "");
 }
 
-TEST(Fields, ANumberThatIsCutOff) {
+TEST(FieldReader, ANumberThatIsCutOff) {
   for (const std::string& bytes : {std::string(), std::string("\x96"), std::string(10, '\x80')}) {
-    Fields fields(bytes);
+    FieldReader fields(bytes);
     EXPECT_EQ(fields.Number(), 0U);
     ExpectCutOff(fields);
   }
 }
 
-TEST(Fields, ASmallNumberThatIsTooLarge) {
-  Fields fields(std::string_view("\x80\x80\x80\x80\x10\x01", 6));
+TEST(FieldReader, ASmallNumberThatIsTooLarge) {
+  FieldReader fields(std::string_view("\x80\x80\x80\x80\x10\x01", 6));
   fields.Small();
   ExpectCutOff(fields);
 }
 
-TEST(Fields, BytesThatAreCutOff) {
-  Fields fields(
+TEST(FieldReader, BytesThatAreCutOff) {
+  FieldReader fields(
       std::string_view("\x04"
                        "abc",
                        4));
