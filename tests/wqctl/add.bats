@@ -89,7 +89,7 @@ load helpers
   [ "$(queue_count pending)" = 7 ]
 }
 
-@test "what is wrong with the words: exit 2" {
+@test "wrong words: exit 2" {
   store_with
   run -2 wqctl add -q q
   run -2 wqctl add -q q - -
@@ -230,7 +230,7 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
 }
 test_pending() { [ "$(queue_count pending)" = "$1" ]; }
 
-@test "what was acknowledged survives kill -9" {
+@test "acknowledged keys survive kill -9" {
   store_with
   mkfifo pipe
   exec 9<> pipe  # Opened both ways it does not wait for the other end.

@@ -36,7 +36,7 @@ every() {
   done
 }
 
-@test "a file of the store is gone: exit 5 names it, and nothing changes" {
+@test "a file of the store is missing: exit 5 names it, and nothing changes" {
   store_with k
   rm store/MANIFEST-*
   before=$(fingerprint)
@@ -84,7 +84,7 @@ every() {
   done
 }
 
-@test "a torn log, as a kill leaves it: every verb goes on with what is whole" {
+@test "a torn log, as a kill leaves it: every verb works with the intact records" {
   store_with k
   start owner work -q q --follow -- true
   until_ok test -S store/control.sock
@@ -103,7 +103,7 @@ every() {
   run -0 wqctl verify
 }
 
-@test "the reader of stdout goes away: silence, and exit 0" {
+@test "the reader closes stdout: no message, and exit 0" {
   store_with
   seq 20000 | wqctl add -q q - >/dev/null
   wqctl --store other init >/dev/null

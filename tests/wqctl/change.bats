@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 load helpers
 
-@test "rm takes pending keys back, and nothing else of them" {
+@test "rm removes pending keys, and nothing else of them" {
   store_with a b c
   wqctl add -q q --after 1h b
   run -0 --separate-stderr wqctl rm -q q --yes a b
@@ -171,14 +171,14 @@ load helpers
   contains "$output" "forgotten 1"
 }
 
-@test "on a terminal, what is wrong is said before anything is asked" {
+@test "on a terminal, errors are reported before any question" {
   store_with a
   run -3 on_terminal y rm -q nope a
   contains "$output" '"nope"'
   [[ "$output" != *"[y/N]"* ]]
 }
 
-@test "what is wrong with the words: exit 2" {
+@test "wrong words: exit 2" {
   store_with a
   run -2 wqctl rm -q q --yes
   run -2 wqctl rm -q q --yes --
@@ -220,7 +220,7 @@ load helpers
   run -0 wqctl quarantine drop -q q --all --dry-run
   [ "$output" = "to be dropped 0" ]
   [ "$(fingerprint)" = "$before" ]
-  # Whoever comes to the gate gets a line: the signal may find the second key begun.
+  # Each command at the gate gets a line: the second key may be begun when the signal arrives.
   (while echo x > gate; do :; done) 2>/dev/null 3>&- &
   local feeder=$!
   STARTED="$STARTED $feeder"
@@ -236,7 +236,7 @@ load helpers
   [ -z "$(wqctl ls -o jsonl)" ]
 }
 
-@test "what was changed survives kill -9 of the next owner" {
+@test "changes survive kill -9 of the next owner" {
   store_with a b
   wqctl rm -q q --yes a
   start work work -q q -- sh -c 'echo > started; sleep 1000' _

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Completion in each shell, the manual page, settings and the pager: what makes wqctl pleasant to type.
+# Completion in each shell, the manual page, settings and the pager.
 load helpers
 
 # complete_bash WORD...: what bash offers for the last word, sorted, on one line.
@@ -93,7 +93,7 @@ complete_bash() {
   contains "$(offered 'wqctl add --d')" '--durability '
 }
 
-@test "the manual page is without a warning, and says what there is" {
+@test "the manual page has no warning, and describes every part" {
   wqctl man >wqctl.1
   run -0 --separate-stderr groff -man -Tutf8 -ww -z wqctl.1
   [ -z "$stderr" ]
@@ -138,7 +138,7 @@ END
   HOME=/nonexistent run -2 wqctl ls
 }
 
-@test "settings: what is wrong, with file and line, exit 2" {
+@test "settings: an error names file and line, exit 2" {
   store_with
   # shellcheck disable=SC2031 # Each test is a process of its own.
   export WQ_CONFIG=$DIR/config
@@ -158,7 +158,7 @@ END
   contains "$stderr" 'WQ_TIMES: "soon" is not one of: relative absolute'
 }
 
-# at_terminal ARG...: wqctl at a terminal; nobody types. No carriage returns.
+# at_terminal ARG...: wqctl at a terminal without input. No carriage returns.
 at_terminal() {
   local code=0
   on_terminal '' "$@" >terminal || code=$?

@@ -18,7 +18,7 @@ set_cursor() {
   [ -z "$output" ]
 }
 
-@test "a missing queue: exit 3, and no empty table that looks like an answer" {
+@test "a missing queue: exit 3, and no empty table" {
   store_with
   run -3 --separate-stderr wqctl cursor ls -q nope
   contains "$stderr" '"nope"'

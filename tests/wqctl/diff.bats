@@ -15,7 +15,7 @@ load helpers
   [ "$(wqctl diff dump store -o json)" = "[]" ]
 }
 
-@test "what became of each key" {
+@test "the change of each key" {
   store_with
   fail_once failing
   wqctl add -q q gone lane

@@ -31,7 +31,7 @@ no_room() {
 # Nothing but these is in the file system.
 only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | tr '\n' ' ')" = "$*" ]; }
 
-@test "a report, a snapshot, a restored and a repaired store: nothing half, and what was there stays" {
+@test "a report, a snapshot, a restored and a repaired store: nothing partial, and existing files stay" {
   store_with
   seq 20000 | wqctl add -q q - >/dev/null
   wqctl snapshot create kept >/dev/null
@@ -63,7 +63,7 @@ only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | t
   done
 }
 
-@test "load: none of it is there, the store is sound, and with room it succeeds" {
+@test "load: nothing of it is in the store, which is sound, and with room it succeeds" {
   store_with
   seq 9000 | wqctl add -q q - >/dev/null
   wqctl dump >lines
@@ -82,7 +82,7 @@ only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | t
   cmp <(wqctl dump -q q) lines
 }
 
-@test "add and init: what was acknowledged is there, and a half-made store is none" {
+@test "add and init: acknowledged keys are there, and a partial store is not a store" {
   full 900
   export WQ_STORE=full/store
   wqctl init >/dev/null
@@ -92,7 +92,7 @@ only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | t
   [[ "$output" =~ ^added\ ([0-9]+), ]]
   acknowledged=${BASH_REMATCH[1]}
   run -0 wqctl verify
-  # Some that nobody acknowledged may be there, too; never a hole.
+  # Keys that were not acknowledged may be there, too; never with a gap.
   wqctl ls -q q -o name >names
   [ "$(wc -l <names)" -ge "$acknowledged" ]
   cmp names <(seq "$(wc -l <names)")

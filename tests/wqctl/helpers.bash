@@ -6,19 +6,19 @@ setup() {
   : "${WQCTL:?set WQCTL to the path of wqctl}"
   DIR=$(mktemp -d)
   export WQ_STORE=$DIR/store
-  # What whoever runs the tests likes is not what they expect.
+  # The settings of the user do not apply.
   unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PAGER
   export XDG_CONFIG_HOME=$DIR/no-settings PAGER=cat
   cd "$DIR" || exit 1
 }
 
 teardown() {
-  # Only what this test started.
+  # Only processes that this test started.
   local pid
   for pid in ${STARTED:-}; do kill -9 "$pid" 2>/dev/null || true; done
   for pid in ${STARTED:-}; do wait "$pid" 2>/dev/null || true; done
   cd / || return
-  # The children of what was killed may write for a moment more; a browser's do.
+  # Children of a killed process may still write for a short time; a browser's do.
   for _ in {1..200}; do
     ! rm -rf "$DIR" 2>/dev/null || return 0
   done
@@ -50,7 +50,7 @@ until_ok() {
     if "$@" >/dev/null 2>&1; then return 0; fi
     sleep 0.02
   done
-  echo "never came true: $*" >&2
+  echo "timed out: $*" >&2
   return 1
 }
 
@@ -85,8 +85,8 @@ has_failed() { [ "$(wqctl inspect -q q -o json -- "$1" | jq '.entries[0].failure
 # states KEY: "pending fast", "delayed 5"; each state of the key with its lane.
 states() { wqctl inspect -q q -o json -- "$1" | jq -r '.entries[] | .state + " " + (.lane // "-")'; }
 
-# on_terminal ANSWER ARG...: wqctl at a terminal where somebody types the answer. What the terminal
-# shows is on stdout.
+# on_terminal ANSWER ARG...: wqctl at a terminal with the answer as input. What the terminal shows
+# is on stdout.
 on_terminal() {
   local answer=$1 words
   shift

@@ -60,7 +60,7 @@ failure_recorded() {
   [ "$(wqctl dump -o json | jq -c .)" = "[]" ]
 }
 
-@test "inspect KEY tells all that is known, in every queue or in one" {
+@test "inspect KEY shows everything known, in every queue or in one" {
   varied_store
   wqctl add -q r f1
   [ "$(wqctl inspect f1 -o json | jq -c '[.key, (.entries | map(.queue))]')" = '["f1",["q","r"]]' ]
@@ -72,7 +72,7 @@ failure_recorded() {
   run -0 wqctl inspect bad
   contains "$output" $'queue f: delayed\n  lane            fast\n'
   contains "$output" $'  delay           3h\n  failures        1\n'
-  contains "$output" $'  last error      broken\n  next delay      10ms, should it fail now'
+  contains "$output" $'  last error      broken\n  next delay      10ms, if it fails now'
   [ "$(wqctl inspect bad --base-delay 1m -o json | jq '.entries[0].next_delay_seconds')" = 120 ]
   run -3 --separate-stderr wqctl inspect $'no\e'
   contains "$stderr" 'no\x1b'

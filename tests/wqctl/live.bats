@@ -2,7 +2,7 @@
 # Changes of a store that a running process owns, by way of its control socket.
 load helpers
 
-# An owner that hands out nothing, so that what the others do stays. It works on another queue.
+# An owner that hands out nothing, so that the changes of other processes stay. It processes another queue.
 start_idle_owner() {
   start idle work -q idle --follow -- true
   until_ok test -S "$WQ_STORE/control.sock"
@@ -20,7 +20,7 @@ make_store() {
   wqctl pause -q idle --yes >/dev/null
 }
 
-# Every change, well and badly asked for; what each says and its exit code.
+# Every change, with valid and invalid arguments; its output and its exit code.
 every_change() {
   local line words code
   while read -r line; do
@@ -54,7 +54,7 @@ END
   head -c 5000 /dev/zero | tr '\0' x | wqctl add -q q - 2>&1 || echo "exit $?"
   printf 'n1\n\nn2\n' | wqctl add -q q - 2>&1 || echo "exit $?"
 }
-# All but what the clock says.
+# Everything except times.
 contents() {
   wqctl ls -o jsonl | jq -c 'del(.added_at, .ready_at, .sequence, .first_failure_at, .last_failure_at, .quarantined_at)'
 }
@@ -93,7 +93,7 @@ contents() {
   [ "$(wc -l <owned.dump)" -gt 6 ]
 }
 
-@test "what was acknowledged by way of the owner survives its kill -9" {
+@test "changes acknowledged by the owner survive its kill -9" {
   store_with
   wqctl add -q q x >/dev/null
   wqctl pause -q q --yes >/dev/null
@@ -128,7 +128,7 @@ contents() {
   until_ok grep -qx b owner.out
 }
 
-@test "bulk changes by filter: dry run, the count in the question, and what is changed" {
+@test "bulk changes by filter: dry run, the count in the question, and the changed keys" {
   make_store
   wqctl add -q q web-1 web-2 db-1 >/dev/null
   for owner in no yes; do

@@ -28,18 +28,18 @@ ugly_store() {
   [ -z "$stderr" ]
   wqctl --store B dump | cmp - a.jsonl
   local now
-  now=$(date -u +%FT%TZ)  # Ages are those of one moment.
+  now=$(date -u +%FT%TZ)  # Ages as of one instant.
   wqctl --store B inspect --now "$now" -o json | jq '.queues' > b
   wqctl inspect --now "$now" -o json | jq '.queues' > a
   diff a b
-  # And what was loaded is a store that works.
+  # The loaded store works.
   wqctl --store B resume -q keys --yes
   wqctl --store B work -q keys -- true
   [ "$(wqctl --store B ls -q keys -o jsonl | wc -l)" = 0 ]
   wqctl --store B add -q q new
 }
 
-@test "a part of a dump can be loaded; what follows goes on behind it" {
+@test "a part of a dump can be loaded; later keys follow it" {
   store_with a b
   wqctl ls -q q --prefix b -o jsonl | wqctl --store B load
   wqctl --store B add -q q c
@@ -50,7 +50,7 @@ ugly_store() {
   WQ_STORE=C run -0 wqctl work -q q -- true
 }
 
-@test "a queue that is there: refused, or replaced" {
+@test "an existing queue: refused, or replaced" {
   store_with a b
   wqctl dump > a.jsonl
   wqctl add -q q c
@@ -124,7 +124,7 @@ ugly_store() {
 }
 owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
 
-@test "killed while it loads: the queues are what they were, and the next load cleans up" {
+@test "killed while it loads: the queues are unchanged, and the next load cleans up" {
   store_with a
   wqctl dump > a.jsonl
   mkfifo pipe

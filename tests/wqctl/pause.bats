@@ -65,7 +65,7 @@ load helpers
   [ "$(queue_count paused)" = true ]
 }
 
-@test "what changes nothing: --dry-run, an owner, a missing queue, bad words" {
+@test "no change: --dry-run, an owner, a missing queue, bad words" {
   store_with a
   run -0 wqctl pause -q q --for 1h30m --dry-run
   [ "$output" = 'would pause queue "q" for 1h30m' ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 load helpers
 
-@test "ls: by queue and key, with what is kept" {
+@test "ls: by queue and key, with all fields" {
   store_with
   wqctl add -q q --priority 5 --group ns placed
   give_up b a

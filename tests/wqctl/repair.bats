@@ -23,7 +23,7 @@ load helpers
   [ "$(wqctl dump -o jsonl | grep -v '"uuid"')" = "$(wqctl --store new dump -o jsonl | grep -v '"uuid"')" ]
 }
 
-@test "what is there already, no store, no --into" {
+@test "an existing directory, no store, no --into" {
   store_with a
   mkdir new
   run -1 --separate-stderr wqctl repair --into new

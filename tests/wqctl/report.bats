@@ -63,7 +63,7 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
   [ "$(grep -c '<script' r.html)" = 1 ]
 }
 
-@test "what keys, errors, groups and titles hold stays text" {
+@test "keys, errors, groups and titles stay text" {
   store_with
   give_up '<b>bold</b>'
   wqctl add -q q -- '<script>alert(1)</script>' '</script>' '"quoted"' "it's" '&amp;' '<img src=x onerror=alert(1)>' \
@@ -88,7 +88,7 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
   rows() { between '<section id="keys">' '</section>' "$1" | grep -c '^<tr>'; }
   wqctl report -o r.html
   [ "$(rows r.html)" = 102 ]
-  # A small queue leaves to the others what it does not need.
+  # The part that a small queue does not need goes to the others.
   wqctl report --limit 12 -o r.html
   [ "$(rows r.html)" = 12 ]
   contains "$(<r.html)" 'small2'
@@ -142,7 +142,7 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
   contains "$stderr" "Permission denied"
 }
 
-@test "a file that is there is replaced, its mode and the link to it kept" {
+@test "an existing file is replaced, its mode and the link to it kept" {
   store_with a
   echo before >r.html
   chmod 640 r.html
@@ -151,12 +151,12 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
   wqctl report -o link.html
   [ "$(stat -c %a r.html)" = 640 ]
   [ -L link.html ]
-  [ "$(cat <&7)" = before ] # Who reads the old one goes on.
+  [ "$(cat <&7)" = before ] # A reader of the old file can continue.
   [ "$(head -1 r.html)" = "<!doctype html>" ]
   only link.html r.html store
 }
 
-@test "to stdout, to a pipe, and to a reader that goes away" {
+@test "to stdout, to a pipe, and to a reader that closes it" {
   store_with a
   wqctl report --now 2100-01-01T00:00:00Z -o r.html
   wqctl report --now 2100-01-01T00:00:00Z -o - | cmp - r.html

@@ -56,7 +56,7 @@ value_of() {
   jq -r .result.result.value <<<"$ANSWER"
 }
 
-# What the page asked for beside itself, and what its policy forbade.
+# The requests of the page, and those that its policy forbade.
 fetched() {
   jq -r 'select(.method == "Network.requestWillBeSent") | .params.request.url' messages | grep -v "/r.html$"
 }
@@ -76,7 +76,7 @@ UGLY=('<script>alert(1)</script>' '</script><script>alert(2)</script>' '"onmouse
   '<img src="http://127.0.0.1:9/x.png" onerror="alert(4)">' '<link rel=stylesheet href=//127.0.0.1:9/x.css>'
   $'\342\200\256gnp.exe' $'\377\376' $'\033[31mred' $'new\nline' '{{7*7}}' '日本')
 
-@test "the check for what is fetched sees what is fetched" {
+@test "the check for requests detects a request" {
   browse
   echo '<!doctype html><img src="http://127.0.0.1:9/x.png">' >r.html
   show "file://$PWD/r.html"
@@ -98,7 +98,7 @@ UGLY=('<script>alert(1)</script>' '</script><script>alert(2)</script>' '"onmouse
   [ "$(value_of '[document.scripts.length, document.styleSheets.length, search.form.hidden].join()')" = 1,1,false ]
   [ "$(value_of 'getComputedStyle(document.body).maxWidth')" = 1280px ]
   [ "$(value_of 'document.querySelectorAll("body img, body link, body b b, td svg, td b").length')" = 0 ]
-  # Each key is there as the text that ls shows.
+  # The page shows each key as ls does.
   value_of '[...document.querySelectorAll("#keys td.key")].map((cell) => cell.textContent).sort().join("\n")' >found
   LC_ALL=C sort <(wqctl ls -o table | sed '1d; s/^q  *//; s/   *\(pending\|delayed\|quarantined\) .*//') >expected
   LC_ALL=C sort found | diff expected -

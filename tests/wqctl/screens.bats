@@ -1,18 +1,18 @@
 #!/usr/bin/env bats
-# Every screen of one store, as a person sees it: goldens/screens holds the commands, and what they print.
-# WQ_GOLDENS=write writes it anew.
+# Every screen of one store, as a user sees it: goldens/screens has the commands and their output.
+# WQ_GOLDENS=write writes it again.
 load helpers
 
 GOLDENS=$BATS_TEST_DIRNAME/goldens
 
-# What is not the same in every run. Columns keep their widths.
+# Replaces what differs between runs. Columns keep their widths.
 steady() {
   sed -E -e 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/00000000-0000-0000-0000-000000000000/g' \
     -e 's/pid [0-9]+/pid N/g' -e 's/^[0-9]{2}(:[0-9]{2}){2}Z/hh:mm:ssZ/' -e 's/ +$//' \
     -e '/^(made|opened|written|files) /d'
 }
 
-@test "the screens are what they were" {
+@test "the screens are unchanged" {
   wqctl load "$GOLDENS/store.jsonl" >/dev/null
   sed 's/no route to host/refused/; s/"failures":4/"failures":5/; /web-1/d' "$GOLDENS/store.jsonl" >later.jsonl
   cp "$GOLDENS/store.jsonl" .

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The session of docs/wqctl.md, command by command: what it shows is what comes.
+# The session of docs/wqctl.md, command by command: the output is as shown.
 load helpers
 
 ago() { date -u -d "$1 ago" +%FT%TZ; }
@@ -20,7 +20,7 @@ END
   wait "$PID" || true
 }
 
-# The next one works all off but default/db, which fails once more.
+# The next one processes all keys but default/db, which fails once more.
 next_controller() {
   wqctl requeue -q pods --yes default/db >/dev/null
   start controller work -q pods --follow --base-delay 1h -- \
@@ -31,10 +31,10 @@ next_controller() {
 }
 worked_off() { [ "$(wqctl inspect -q pods -o json | jq -c '.queues[0] | [.pending, .delayed]')" = "[0,1]" ]; }
 
-# What depends on the hour, the process and the widths of columns.
+# Replaces what depends on the hour, the process and the widths of columns.
 steady() { sed -E 's/[0-9]+[dhms]([0-9]+[hms])?\b/T/g; s/pid [0-9]+/pid N/; s/ +/ /g; s/^ //; s/ $//; /^$/d'; }
 
-# Plays the block behind the heading: its commands, and the lines that it shows of each.
+# Plays the block behind the heading: its commands, and their expected output.
 play() { # play NUMBER
   awk -v block="$1" '/^## A session/ { on = 1 } on && /^```/ { ++fence; next } on && fence == 2 * block - 1' \
     "$BATS_TEST_DIRNAME/../../docs/wqctl.md" >block
@@ -53,7 +53,7 @@ play() { # play NUMBER
   done <block
 }
 
-@test "the night: what the manual shows of it is what wqctl says" {
+@test "the night: wqctl prints what the manual shows" {
   mkdir bin && ln -s "$WQCTL" bin/wqctl
   PATH=$DIR/bin:$PATH
   night_store

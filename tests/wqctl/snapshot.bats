@@ -86,7 +86,7 @@ elsewhere() {
   contains "$output" 'snapshot taken'
 }
 
-@test "a snapshot stays what it is: no verb changes it" {
+@test "a snapshot stays unchanged: no verb changes it" {
   make_store
   one=$(wqctl snapshot create kept --name one)
   before=$(WQ_STORE=$one fingerprint)
@@ -126,7 +126,7 @@ elsewhere() {
   run -0 wqctl snapshot restore kept --into new
 }
 
-@test "killed while it copies: no snapshot, and the next create removes what is left" {
+@test "killed while it copies: no snapshot, and the next create removes the rest" {
   make_store
   mkdir -p kept/.creating new.restoring
   touch kept/.creating/000012.sst new.restoring/rest
@@ -167,7 +167,7 @@ elsewhere() {
   [ -z "$(ls -A kept2)" ]
 }
 
-@test "what is there already, no store, another format, links, no directory" {
+@test "an existing name, no store, another format, links, no directory" {
   make_store
   wqctl snapshot create kept --name one >/dev/null
   run -1 --separate-stderr wqctl snapshot create kept --name one

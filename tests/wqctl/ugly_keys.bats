@@ -72,7 +72,7 @@ no_raw_bytes() {
   no_raw_bytes ours
 }
 
-@test "what dump prints, load reads: byte for byte" {
+@test "load reads the output of dump: byte for byte" {
   store_with "${UGLY[@]}"
   wqctl dump -o jsonl >dump.jsonl
   wqctl --store copy load dump.jsonl >/dev/null

@@ -35,7 +35,7 @@ load helpers
   run -2 wqctl help frobnicate
 }
 
-@test "verbs of two words: which one, and what there is" {
+@test "verbs of two words: the message lists them" {
   for family in quarantine cursor; do
     run -2 --separate-stderr wqctl "$family"
     contains "$stderr" "which verb? One of $family ls"
@@ -119,7 +119,7 @@ load helpers
   [ "$(wqctl ls -o jsonl)" = "" ]
 }
 
-@test "good durations" {
+@test "valid durations" {
   store_with
   for duration in 0 1us 5ms 5400.5s 2m 1h30m 0.25h 36500d; do
     run -0 wqctl add -q q --after "$duration" "k$duration"
@@ -167,7 +167,7 @@ load helpers
   [ "$stderr" = 'wqctl: error: no queue "quite-another"' ]
 }
 
-@test "messages escape what comes from the command line" {
+@test "messages escape the command line" {
   run -2 --separate-stderr wqctl $'\e[31mred'
   contains "$stderr" '\x1b[31mred'
   [[ "$stderr" != *$'\e'* ]]

@@ -8,7 +8,7 @@ flip() {
   printf "\\x$(printf %x $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 
-@test "a sound store: exit 0, nothing on stdout, what was looked at on stderr" {
+@test "a sound store: exit 0, nothing on stdout, what was checked on stderr" {
   store_with a b c
   run -0 --separate-stderr wqctl verify
   [ -z "$output" ]

@@ -49,7 +49,7 @@ watch_on_terminal() {
   wqctl add -q q b bad >/dev/null
   echo > gate
   until_ok jq -es 'any(.added_per_second > 0) and any(.done_per_second > 0) and any(.failed_per_second > 0)' watch.out
-  # The owner ends: what is on disk is shown from then on.
+  # After the end of the owner the numbers on disk are shown.
   kill -TERM "$owner"
   wait "$owner"
   until_ok jq -es '.[-1] | .live == false and .owner_pid == null' watch.out
@@ -91,7 +91,7 @@ watch_on_terminal() {
   contains "$output" PENDING
 }
 
-@test "a signal ends it with exit 0, and a reader that goes away without a word" {
+@test "a signal ends it with exit 0, and a closing reader without a message" {
   store_with a
   local signal
   for signal in INT TERM HUP; do
@@ -109,7 +109,7 @@ watch_on_terminal() {
   [ -z "$stderr" ]
 }
 
-@test "what is wrong" {
+@test "wrong words" {
   run -3 wqctl watch --count 1
   store_with a
   run -3 --separate-stderr wqctl watch -q nope --count 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 load helpers
 
-# A command that tells that it runs, and goes on when the gate is opened.
+# A command that reports that it runs, and continues when the gate is opened.
 blocking() {
   mkfifo gate
   printf '#!/bin/sh\necho "$1" >> started\nread -r _ < gate\necho "$1" >> finished\n' > block
@@ -12,13 +12,13 @@ blocking() {
   store_with a b c
   run -0 --separate-stderr wqctl work -q q -- echo got
   [ "$output" = $'got a\ngot b\ngot c' ]
-  contains "$stderr" "succeeded 3, failed attempts 0, given up 0, remaining 0"
+  contains "$stderr" "succeeded 3, failed attempts 0, quarantined 0, remaining 0"
   [ "$(queue_count pending)" = 0 ]
   run -0 --separate-stderr wqctl work -q q -- echo got
   [ -z "$output" ]
 }
 
-@test "{} is replaced wherever it stands, and the key is not appended then" {
+@test "{} is replaced in every place, and the key is not appended then" {
   store_with k1 '{}'
   run -0 --separate-stderr wqctl work -q q -- echo '{}' 'a-{}-{}' end
   [ "$output" = $'k1 a-k1-k1 end\n{} a-{}-{} end' ]
@@ -53,7 +53,7 @@ blocking() {
   run -0 --separate-stderr wqctl work -q q --base-delay 1ms -- \
     sh -c 'echo x >> tries; [ "$(wc -l < tries)" -ge 3 ]' _
   [ "$(wc -l < tries)" = 3 ]
-  contains "$stderr" "succeeded 1, failed attempts 2, given up 0, remaining 0"
+  contains "$stderr" "succeeded 1, failed attempts 2, quarantined 0, remaining 0"
   [ "$(queue_count failing)" = 0 ]
 }
 
@@ -63,8 +63,8 @@ blocking() {
   run -1 --separate-stderr wqctl work -q q --max-requeues 2 --base-delay 1ms -- \
     sh -c 'echo x >> "tries"; case $1 in good) ;; *) echo "why: $1" >&2; exit 9;; esac' _
   [ "$(wc -l < tries)" = 4 ]
-  contains "$stderr" 'gave up on "b\x1b[31mad" after 3 failures: why: b\x1b[31mad'
-  contains "$stderr" "succeeded 1, failed attempts 3, given up 1, remaining 0"
+  contains "$stderr" 'quarantined "b\x1b[31mad" after 3 failures: why: b\x1b[31mad'
+  contains "$stderr" "succeeded 1, failed attempts 3, quarantined 1, remaining 0"
   contains "$stderr" "in quarantine"
   [ "$(queue_count pending)$(queue_count delayed)$(queue_count failing)" = 000 ]
   [ "$(wqctl quarantine ls -o jsonl | jq -c '[.failures, .last_error]')" = \
@@ -73,11 +73,11 @@ blocking() {
   [ ! -e never ]
 }
 
-@test "--max-requeues 0 gives up at the first failure" {
+@test "--max-requeues 0 quarantines at the first failure" {
   store_with k
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- sh -c 'exit 7' _
-  contains "$stderr" 'gave up on "k" after 1 failures: exit status 7'
-  contains "$stderr" "failed attempts 1, given up 1, remaining 0"
+  contains "$stderr" 'quarantined "k" after 1 failures: exit status 7'
+  contains "$stderr" "failed attempts 1, quarantined 1, remaining 0"
   [ "$(wqctl ls -o jsonl | jq -c '[.state, .failures, .last_error]')" = '["quarantined",1,"exit status 7"]' ]
 }
 
@@ -87,7 +87,7 @@ blocking() {
   wqctl cancel-delay -q q --yes k
   wqctl add -q q k
   run -1 --separate-stderr wqctl work -q q --max-requeues 1 -- false
-  contains "$stderr" 'gave up on "k" after 2 failures'
+  contains "$stderr" 'quarantined "k" after 2 failures'
 }
 
 @test "the last error: stderr's last line that is not empty, the exit status, or the signal" {
@@ -137,7 +137,7 @@ more_failures_than() {
   wqctl init
   printf 'a\0b\n' | wqctl add -q q -
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- true
-  contains "$stderr" 'gave up on "a\x00b"'
+  contains "$stderr" 'quarantined "a\x00b"'
   contains "$stderr" "NUL byte"
 }
 
@@ -161,7 +161,7 @@ more_failures_than() {
 @test "a program that is named by the key fails for that key only" {
   store_with true no-such-command
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- '{}'
-  contains "$stderr" 'gave up on "no-such-command" after 1 failures: cannot run the command'
+  contains "$stderr" 'quarantined "no-such-command" after 1 failures: cannot run the command'
   contains "$stderr" "succeeded 1"
 }
 
@@ -177,19 +177,19 @@ more_failures_than() {
   store_with k
   run -1 --separate-stderr wqctl work -q q --timeout 100ms --max-requeues 0 -- \
     sh -c 'sleep 1000 & echo $! > child; wait' _
-  contains "$stderr" 'gave up on "k" after 1 failures: timed out after 100ms'
+  contains "$stderr" 'quarantined "k" after 1 failures: timed out after 100ms'
   until_ok gone "$(cat child)"
 }
 gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
 
-@test "--timeout kills what does not listen to SIGTERM" {
+@test "--timeout kills a command that ignores SIGTERM" {
   store_with k
   run -1 --separate-stderr wqctl work -q q --timeout 50ms --max-requeues 0 -- \
     sh -c 'trap "" TERM; while :; do sleep 0.1; done' _
   contains "$stderr" "timed out after 50ms"
 }
 
-@test "a process that the command leaves behind holds nothing up" {
+@test "a process that the command leaves behind delays nothing" {
   store_with k
   run -0 wqctl work -q q -- sh -c 'sleep 1000 >/dev/null & echo $! > child' _
   kill "$(cat child)"
@@ -209,7 +209,7 @@ gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
 }
 lines() { [ "$(wc -l < "$2")" = "$1" ]; }
 
-@test "whoever starts wqctl ignores SIGCHLD: a command that fails has failed" {
+@test "started with SIGCHLD ignored: a failing command still counts as failed" {
   store_with k
   run -1 --separate-stderr perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' "$WQCTL" work -q q --max-requeues 0 -- false
   contains "$stderr" "succeeded 0, failed attempts 1"
@@ -260,11 +260,11 @@ failure_recorded() {
   echo > gate
   wait "$PID"
   [ "$(cat finished)" = a ]
-  contains "$(cat work.err)" "succeeded 1, failed attempts 0, given up 0, remaining 2"
+  contains "$(cat work.err)" "succeeded 1, failed attempts 0, quarantined 0, remaining 2"
   [ "$(dumped_keys)" = "b c " ]
 }
 
-@test "SIGTERM: a failure that comes afterwards is still recorded" {
+@test "SIGTERM: a later failure is still recorded" {
   store_with a
   mkfifo gate
   start work work -q q --base-delay 1h --max-delay 1h -- \

@@ -1,4 +1,4 @@
-// wqctl completion: what makes a shell complete wqctl's command lines, out of the parsers themselves.
+// wqctl completion: prints a completion script, generated from the parsers themselves.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kCompletionExamples =
-    R"sh(The packages install it where the shells look. Verbs, options, their values, the store's
+    R"sh(The packages install it where the shells find it. Verbs, options, their values, the store's
 queues, and directories are completed.
 
 Examples:
@@ -39,7 +39,7 @@ std::string Joined(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-// What the value of an option is: a flag has none.
+// The kind of an option's value; "" for a flag.
 std::string KindOf(const OptionAbout& option) {
   if (option.type.empty()) return "";
   const std::vector<std::string> choices = option.Choices();
@@ -49,7 +49,7 @@ std::string KindOf(const OptionAbout& option) {
   return option.type == "DIR" || option.type == "NEW" ? "directory" : "other";
 }
 
-// What bash and zsh share: two functions that know the verbs.
+// Two functions that know the verbs, for bash and zsh.
 std::string VerbFunctions(const std::vector<VerbAbout>& verbs, Shell shell) {
   std::string options = "_wqctl_options() {\n  case \"$1\" in\n";
   std::string kinds = "_wqctl_kind() {\n  case \"$1\" in\n    --store) echo directory ;;\n";
@@ -73,7 +73,7 @@ std::string VerbFunctions(const std::vector<VerbAbout>& verbs, Shell shell) {
   return options + "  esac\n}\n" + kinds + "  esac\n}\n";
 }
 
-// The first words of verbs; or the second ones of a family.
+// The first words of verbs; with `family` the second words of its verbs.
 std::vector<std::string> NextWords(const std::vector<VerbAbout>& verbs, const std::string& family,
                                    bool with_summary) {
   std::vector<std::string> words;
@@ -93,8 +93,8 @@ std::vector<std::string> NextWords(const std::vector<VerbAbout>& verbs, const st
   return words;
 }
 
-// Goes over the words before the one that is completed. After it: verb, maybe family, store (as
-// options), expect (the option whose value comes now), rest (behind "--").
+// Reads the words before the completed word. Sets: verb, perhaps family, store (as options), expect
+// (the option whose value is next), rest (behind "--").
 constexpr std::string_view kWalk = R"sh(    word=$W
     if [[ $word == = ]]; then continue; fi
     if [[ -n $expect ]]; then
@@ -218,9 +218,10 @@ std::string FishOption(const VerbAbout& verb, const OptionAbout& option) {
   return line + " -d " + Quoted(option.description) + "\n";
 }
 
-std::string FishText(const std::vector<VerbAbout>& verbs) {
-  std::string text = "# fish completion for wqctl, as wqctl completion fish prints it.\n" +
-                     Replaced(R"sh(function __wqctl_verb
+// Before the verbs.
+constexpr std::string_view kFishHead =
+    R"sh(# fish completion for wqctl, as wqctl completion fish prints it.
+function __wqctl_verb
   set -l verb
   set -l skip 0
   for word in (commandline -opc)[2..-1]
@@ -256,18 +257,25 @@ complete -c wqctl -n '__wqctl_at ""' -f
 complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)' -d 'The directory of the store'
 complete -c wqctl -n '__wqctl_at ""' -l no-pager -d 'Do not show long listings by a pager'
 complete -c wqctl -n '__wqctl_at ""' -l version -d 'The version'
-)sh",
-                              "FAMILIES", Joined(FamiliesOf(verbs), " "));
-  for (const std::string& family : FamiliesOf(verbs)) {
-    text += "complete -c wqctl -n '__wqctl_at \"\"' -f -a " + family + " -d " +
-            Quoted("see wqctl " + family + " --help") + "\n";
+)sh";
+
+// A word that completes a line on which the words `at` are already.
+std::string FishWord(const std::string& at, const std::string& word, const std::string& summary) {
+  return "complete -c wqctl -n '__wqctl_at " + (at.empty() ? "\"\"" : at) + "' -f -a " + word +
+         " -d " + Quoted(summary) + "\n";
+}
+
+std::string FishText(const std::vector<VerbAbout>& verbs) {
+  const std::vector<std::string> families = FamiliesOf(verbs);
+  std::string text = Replaced(std::string(kFishHead), "FAMILIES", Joined(families, " "));
+  for (const std::string& family : families) {
+    text += FishWord("", family, "see wqctl " + family + " --help");
   }
   for (const VerbAbout& verb : verbs) {
     const size_t space = verb.name.find(' ');
-    const std::string at = space == std::string::npos ? "\"\"" : verb.name.substr(0, space);
-    text += "complete -c wqctl -n '__wqctl_at " + at + "' -f -a " +
-            verb.name.substr(space == std::string::npos ? 0 : space + 1) + " -d " +
-            Quoted(verb.summary) + "\n";
+    const bool two = space != std::string::npos;
+    text += FishWord(two ? verb.name.substr(0, space) : "",
+                     two ? verb.name.substr(space + 1) : verb.name, verb.summary);
     for (const OptionAbout& option : verb.options) text += FishOption(verb, option);
   }
   return text;
@@ -286,12 +294,11 @@ int Run(const CompletionArgs& args) {
 
 Command ParseCompletion(const Input& input) {
   CompletionArgs args;
-  std::string no_store = "-";
-  VerbParser parser({"completion", "Prints what completes wqctl's command lines in a shell.",
+  VerbParser parser(input,
+                    {"Prints the script that completes wqctl's command lines in a shell.",
                      " bash|zsh|fish", kCompletionExamples},
-                    &no_store);
-  parser.Parse(input.words);
-  const Words words = Concatenate(parser.positionals(), input.behind);
+                    nullptr);
+  const Words words = parser.Parse();
   if (words.size() != 1) Usage("which shell? bash, zsh or fish");
   if (words.front() == "zsh") {
     args.shell = Shell::kZsh;

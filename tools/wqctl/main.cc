@@ -1,4 +1,4 @@
-// wqctl: a store and its queues from the shell. docs/wqctl.md is its reference.
+// wqctl: a store and its queues from the shell. Reference: docs/wqctl.md.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 
 namespace {
 
-// A closed stdin, stdout or stderr would give its number to the next file that is opened, and
-// messages would be written into the store.
+// If stdin, stdout or stderr were closed, the next opened file would get its number, and messages
+// would be written into the store.
 bool OpenStandardDescriptors() {
   int fd = 0;
   do {
@@ -29,14 +29,15 @@ bool OpenStandardDescriptors() {
 
 int main(int argc, char** argv) {
   if (!OpenStandardDescriptors()) return wqctl::kExitFailure;
-  // A reader that goes away is seen as EPIPE, so that what is open gets closed properly.
+  // A reader that closes its end is then reported as EPIPE, and the store is closed properly.
   std::signal(SIGPIPE, SIG_IGN);
-  // So is a limit on the size of files, as EFBIG: the store says that it is not durable.
+  // A limit on the size of files is then reported as EFBIG: the store is no longer durable.
   std::signal(SIGXFSZ, SIG_IGN);
-  // Who ignores it has no children to wait for: the outcome of every command would be lost.
+  // If it is ignored, waitpid does not report how a child ended: the outcome of every command would
+  // be lost.
   std::signal(SIGCHLD, SIG_DFL);
 
-  // A store is its owner's business, whatever files the user makes elsewhere.
+  // A store is accessible to its user only, whatever mode the user's other files have.
   const mode_t user_umask = umask(077);
 
   const auto parsed =

@@ -1,9 +1,10 @@
-// wqctl man: the manual page, out of the parsers themselves.
+// wqctl man: prints the manual page, generated from the parsers themselves. (help2man cannot do it:
+// it makes a page of --help output at build time, but `wqctl man` prints its page at run time.)
+#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/wqctl/cli/about.h"
@@ -30,8 +31,8 @@ wqctl \- durable work queues from the shell
 .I VERB
 .RI [ OPTIONS ].\|.\|.
 .SH DESCRIPTION
-Looks into the store of a controller, running, stopped or crashed; puts keys into its queues, changes
-them, and works them off with a command. What only looks changes nothing, and works beside the process
+Inspects the store of a controller, running, stopped or crashed; adds keys to its queues, changes
+them, and processes them with a command. Verbs that only read change nothing, and work beside the process
 that owns the store. Data goes to standard output, messages to standard error.
 .SH OPTIONS
 .TP
@@ -50,7 +51,7 @@ Do not show long listings by a pager.
 constexpr std::string_view kTail = R"(.SH EXIT STATUS
 .TP
 .B 0
-All is well; also when the reader of standard output went away.
+Success; also if the reader of standard output closes it.
 .TP
 .B 1
 Failure.
@@ -62,14 +63,14 @@ Usage.
 The store, the queue or the key was not found.
 .TP
 .B 4
-Another process owns the store, and takes no changes from others.
+Another process owns the store, and accepts no changes from other processes.
 .TP
 .B 5
 The store is damaged.
 )";
 
 constexpr std::string_view kFiles =
-    R"(A flag goes before the environment, and that before the file, which has lines
+    R"(A flag overrides the environment, which overrides the file. The file has lines
 .IR "name = value" ,
 and comments behind
 .BR # .
@@ -87,49 +88,29 @@ docs/wqctl.md of the sources is the reference.
 
 struct ManArgs {};
 
-// The character at *at, which is moved behind it.
-uint32_t TakeCodePoint(std::string_view text, size_t* at) {
-  const auto first = static_cast<unsigned char>(text[(*at)++]);
-  if (first < 0xc0) return first;
-  uint32_t code = first < 0xe0 ? first & 0x1fU : first < 0xf0 ? first & 0x0fU : first & 0x07U;
-  while (*at < text.size() && (static_cast<unsigned char>(text[*at]) & 0xc0U) == 0x80U) {
-    code = code << 6U | (static_cast<unsigned char>(text[(*at)++]) & 0x3fU);
-  }
-  return code;
-}
+// What roff would otherwise read as a request or set as another character.
+constexpr std::array<std::pair<char, std::string_view>, 6> kEscapes = {
+    {{'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}}};
 
-// Text as roff: nothing in it is a request, and a hyphen is the one that was typed.
 std::string Roff(std::string_view text) {
   std::string roff;
-  bool line_begins = true;
-  for (size_t at = 0; at < text.size();) {
-    const uint32_t c = TakeCodePoint(text, &at);
-    if (line_begins && (c == '.' || c == '\'')) roff += "\\&";
-    line_begins = c == '\n';
-    if (c == '\\') {
-      roff += "\\e";
-    } else if (c == '-') {
-      roff += "\\-";
-    } else if (c == '\'') {
-      roff += "\\(aq";
-    } else if (c == '`') {
-      roff += "\\(ga";
-    } else if (c == '^') {
-      roff += "\\(ha";
-    } else if (c == '~') {
-      roff += "\\(ti";
-    } else if (c < 0x80) {
-      roff += static_cast<char>(c);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool line_begins = i == 0 || text[i - 1] == '\n';
+    if (line_begins && (text[i] == '.' || text[i] == '\'')) roff += "\\&";
+    const auto* const escape = std::find_if(kEscapes.begin(), kEscapes.end(),
+                                            [c = text[i]](const auto& e) { return e.first == c; });
+    if (escape != kEscapes.end()) {
+      roff += escape->second;
+    } else if (text.substr(i).starts_with("…")) {  // The only character that is not ASCII.
+      roff += "\\[u2026]";
+      i += 2;
     } else {
-      std::array<char, 16> name{};
-      std::snprintf(name.data(), name.size(), "\\[u%04X]", static_cast<unsigned>(c));
-      roff += name.data();
+      roff.push_back(text[i]);
     }
   }
   return roff;
 }
 
-// As it stands, line by line.
 std::string Verbatim(std::string_view text) { return ".nf\n" + Roff(text) + "\n.fi\n"; }
 
 std::string OptionText(const OptionAbout& option) {
@@ -149,7 +130,7 @@ std::string VerbText(const VerbAbout& verb) {
                      (verb.synopsis.empty() ? "" : "\n" + Roff(verb.synopsis.substr(1))) +
                      "\n.PP\n" + Roff(verb.description) + "\n";
   for (const OptionAbout& option : verb.options) {
-    // They are the same everywhere.
+    // These two are the same for every verb.
     if (option.names.back() != "--store" && option.names.back() != "--help")
       text += OptionText(option);
   }
@@ -171,10 +152,8 @@ int Run(const ManArgs&) {
 }  // namespace
 
 Command ParseMan(const Input& input) {
-  std::string no_store = "-";
-  VerbParser parser({"man", "Prints the manual page.", "", kManExamples}, &no_store);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
+  VerbParser parser(input, {"Prints the manual page.", "", kManExamples}, nullptr);
+  parser.ParseWithoutArguments();
   return ManArgs();
 }
 

@@ -31,43 +31,43 @@ constexpr Verb kVerbs[] = {
     {"init", ParseInit, "make a new, empty store"},
     {"add", ParseAdd, "enqueue keys"},
     {"work", ParseWork, "run a command for each key, with retries and backoff"},
-    {"inspect", ParseInspect, "show the queues, or all that is known of one key"},
-    {"report", ParseReport, "write all of that as an HTML page with charts"},
+    {"inspect", ParseInspect, "show the queues, or everything known about one key"},
+    {"report", ParseReport, "write the queues as an HTML page with charts"},
     {"ls", ParseLs, "list entries, by many filters"},
-    {"dump", ParseDump, "print all that a store holds, for load"},
-    {"diff", ParseDiff, "show what became of the keys between two stores or dumps"},
-    {"load", ParseLoad, "write what dump has printed into a store"},
+    {"dump", ParseDump, "print the contents of a store, for load"},
+    {"diff", ParseDiff, "show how the keys differ between two stores or dumps"},
+    {"load", ParseLoad, "write the output of dump into a store"},
     {"watch", ParseWatch, "show the queues as they change"},
-    {"top", ParseTop, "the same, with more of the keys that fail most"},
+    {"top", ParseTop, "as watch, with more of the keys that fail most"},
     {"verify", ParseVerify, "check all of a store, without changing it"},
-    {"repair", ParseRepair, "save what can be read of a damaged store into a new one"},
-    {"snapshot create", ParseSnapshotCreate, "keep what a store holds now, beside its owner too"},
+    {"repair", ParseRepair, "save the readable records of a damaged store into a new one"},
+    {"snapshot create", ParseSnapshotCreate, "copy a store as it is now, also beside its owner"},
     {"snapshot ls", ParseSnapshotLs, "list snapshots"},
-    {"snapshot verify", ParseSnapshotVerify, "check all of them, without changing them"},
-    {"snapshot restore", ParseSnapshotRestore, "make a store of one"},
-    {"rm", ParseRm, "take pending keys back"},
-    {"cancel-delay", ParseCancelDelay, "take the delays of keys back"},
-    {"requeue", ParseRequeue, "make delayed keys pending now"},
-    {"forget", ParseForget, "clear the failures of keys"},
-    {"quarantine ls", ParseQuarantineLs, "list the keys that were given up"},
-    {"quarantine release", ParseQuarantineRelease, "let them be tried again"},
-    {"quarantine drop", ParseQuarantineDrop, "forget them altogether"},
+    {"snapshot verify", ParseSnapshotVerify, "check snapshots, without changing them"},
+    {"snapshot restore", ParseSnapshotRestore, "make a store of a snapshot"},
+    {"rm", ParseKeyChange, "remove pending keys"},
+    {"cancel-delay", ParseKeyChange, "cancel the delays of keys"},
+    {"requeue", ParseKeyChange, "make delayed keys pending now"},
+    {"forget", ParseKeyChange, "clear the failures of keys"},
+    {"quarantine ls", ParseQuarantineLs, "list the keys in quarantine"},
+    {"quarantine release", ParseKeyChange, "make keys in quarantine pending again"},
+    {"quarantine drop", ParseKeyChange, "remove keys in quarantine"},
     {"pause", ParsePause, "hand out nothing, for a time or until resume"},
     {"resume", ParseResume, "end a pause"},
     {"cursor ls", ParseCursorLs, "list the cursors of sources"},
-    {"cursor get", ParseCursorGet, "print the bytes of one"},
-    {"completion", ParseCompletion, "print what completes command lines, for a shell"},
+    {"cursor get", ParseCursorGet, "print the bytes of a cursor"},
+    {"completion", ParseCompletion, "print the completion script of a shell"},
     {"man", ParseMan, "print the manual page"},
 };
 
-// Those whose output may be long, and is for reading.
+// Verbs whose output may be long.
 constexpr std::string_view kPagedVerbs[] = {
     "inspect", "ls", "dump", "diff", "verify", "quarantine ls", "cursor ls", "snapshot ls"};
 
 constexpr std::string_view kAboutStore = R"(
 DIR is also taken from the environment variable WQ_STORE, or from the file of settings
-($WQ_CONFIG, or ~/.config/wq/config); wqctl man tells of the other settings.
-wqctl VERB --help tells more, with examples.
+($WQ_CONFIG, or ~/.config/wq/config); wqctl man lists the other settings.
+wqctl VERB --help shows the options of a verb, with examples.
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 store, queue or key not found,
 4 store locked by another process, 5 corruption.)";
@@ -76,7 +76,7 @@ bool InFamily(std::string_view verb, std::string_view family) {
   return verb.size() > family.size() && verb.starts_with(family) && verb[family.size()] == ' ';
 }
 
-// "Verbs:" and a line for each; of one family, or of all if that is empty.
+// "Verbs:" and a line for each verb of `family`, or of all if it is empty.
 std::string VerbList(std::string_view family) {
   std::string text = "Verbs:\n";
   for (const Verb& verb : kVerbs) {
@@ -88,7 +88,7 @@ std::string VerbList(std::string_view family) {
   return text;
 }
 
-// "init, add, …"; of one family, or of all if that is empty.
+// "init, add, …": the verbs of `family`, or all if it is empty.
 std::string VerbNames(std::string_view family) {
   std::string text;
   for (const Verb& verb : kVerbs) {
@@ -104,7 +104,7 @@ std::string TakeFirst(Words* words) {
   return word;
 }
 
-// The second word of a verb of `family`; there may be a wish for help in its place.
+// Takes the second word of a verb of `family`. Throws Help if it is --help.
 std::string TakeSecond(const std::string& family, Words* words) {
   if (words->empty()) Usage("which verb? One of " + VerbNames(family));
   std::string word = TakeFirst(words);
@@ -117,6 +117,7 @@ std::string TakeSecond(const std::string& family, Words* words) {
 
 VerbAbout AboutOf(const Verb& verb) {
   Input input;
+  input.verb = verb.name;
   input.words = AskAbout();
   VerbAbout about;
   try {
@@ -124,12 +125,11 @@ VerbAbout AboutOf(const Verb& verb) {
   } catch (VerbAbout& answer) {
     about = std::move(answer);
   }
-  about.name = verb.name;
   about.summary = verb.summary;
   return about;
 }
 
-// A setting is a default for the verbs that take it.
+// A setting is a default for the verbs that have the option and accept the value.
 void AddSetting(const VerbAbout& verb, const std::string& option,
                 const std::optional<std::string>& value, Words* words) {
   const OptionAbout* const about = verb.Find(option);
@@ -155,7 +155,7 @@ Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, In
   return command;
 }
 
-// `words`: the verb and what follows it.
+// `words`: the verb and the words after it.
 Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input input) {
   if (words.empty()) Usage("which verb? One of " + VerbNames({}));
   std::string name = TakeFirst(&words);
@@ -172,7 +172,9 @@ Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input in
   }
   input.words = std::move(words);
   for (const Verb& verb : kVerbs) {
-    if (verb.name == name) return ParseKnown(verb, settings, no_pager, std::move(input));
+    if (verb.name != name) continue;
+    input.verb = name;
+    return ParseKnown(verb, settings, no_pager, std::move(input));
   }
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
@@ -208,7 +210,7 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
     return out.Finish(kExitOk);
   } catch (const UsageError& error) {
     LogError(wq::EscapeKey(error.message, 1024));
-    LogError("wqctl --help and wqctl VERB --help tell more");
+    LogError("see wqctl --help and wqctl VERB --help");
     return kExitUsage;
   }
 }

@@ -1,4 +1,4 @@
-// The command line: from words to a Command. The verbs' own parts are in parse_*.cc, and CLI11 is
+// Turns the command line into a Command. Each verb's file parses the verb's own options; CLI11 is
 // behind cli.h.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace wqctl {
 
-// What to execute; or, when all is said already (--help, --version, a usage error), the exit code.
-// `user_umask` is for the commands that the user lets run.
+// Returns the command to execute, or the exit code if there is nothing left to do (--help,
+// --version, a usage error). `user_umask` is for the commands that the user runs.
 std::variant<Command, int> ParseCommandLine(const std::vector<std::string>& words,
                                             mode_t user_umask);
 

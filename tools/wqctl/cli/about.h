@@ -1,9 +1,8 @@
-// What the verbs' command lines know, for completion, manual pages, and settings that become words.
+// Descriptions of the verbs and their options, for completion, the manual page, and settings.
 //
-//   for (const VerbAbout& verb : AboutVerbs()) std::cout << verb.name << ": " << verb.summary << "\n";
+//   for (const VerbAbout& verb : AboutVerbs()) out << verb.name << ": " << verb.summary << "\n";
 //
-// It is read out of the very parsers that read the command lines, so it cannot say anything else.
-// Plain data.
+// They come from the parsers that read the command lines, so the two cannot differ. Plain data.
 #pragma once
 
 #include <string>
@@ -13,12 +12,12 @@
 namespace wqctl {
 
 struct OptionAbout {
-  std::vector<std::string> names;  // "-q", "--queue": the long one last.
+  std::vector<std::string> names;  // "-q", "--queue": the long name last.
   std::string type;                // "NAME", "json|text"; empty for a flag.
   std::string description;
   bool required = false;
 
-  // The words that it takes, out of its type: of "fast|slow|N" fast and slow.
+  // The words in `type` that the option accepts: of "fast|slow|N" fast and slow.
   std::vector<std::string> Choices() const;
 };
 
@@ -27,16 +26,16 @@ struct VerbAbout {
   std::string summary;
   std::string description;
   std::string synopsis;  // What follows the options; "" or with a space in front.
-  std::string examples;  // And what there is to say beside.
+  std::string examples;  // After further explanations.
   std::vector<OptionAbout> options;
 
-  const OptionAbout* Find(std::string_view option) const;  // nullptr: it has none of this name.
+  const OptionAbout* Find(std::string_view option) const;  // nullptr: no such option.
 };
 
-// All of them, in the order of the help. Defined in parse.cc.
+// All verbs, in the order of the help. Defined in parse.cc.
 std::vector<VerbAbout> AboutVerbs();
 
-// The first words of verbs of two words, once each.
+// The first words of verbs that have two words, each once.
 std::vector<std::string> FamiliesOf(const std::vector<VerbAbout>& verbs);
 
 }  // namespace wqctl

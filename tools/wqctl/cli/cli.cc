@@ -12,10 +12,10 @@
 namespace wqctl {
 namespace {
 
-// So much of a wrong value is shown.
+// An error shows at most so much of a wrong value.
 constexpr size_t kShownBytes = 100;
 
-// Help with a usage line that names what CLI11 does not know of: the words that it leaves to us.
+// Help with our own usage line, which includes the arguments that CLI11 does not read.
 class Formatter : public CLI::Formatter {
  public:
   explicit Formatter(std::string usage) : usage_(std::move(usage)) {}
@@ -27,9 +27,9 @@ class Formatter : public CLI::Formatter {
   const std::string usage_;
 };
 
-// Reads the words, and turns what CLI11 throws into what we do.
+// Reads the words, and translates what CLI11 throws.
 void ParseWith(CLI::App* app, Words words) {
-  std::reverse(words.begin(), words.end());  // As CLI11 wants them.
+  std::reverse(words.begin(), words.end());  // The order that CLI11 expects.
   try {
     app->parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
@@ -41,11 +41,15 @@ void ParseWith(CLI::App* app, Words words) {
   }
 }
 
-// CLI11 would take a text like "[a,b]" apart, as a list. The last one counts, so that a setting, which
-// comes first, is a default.
+// CLI11 would split a text like "[a,b]" as a list. Of several values the last one counts, so that a
+// setting, which is inserted first, is a default.
 CLI::Option* OneText(CLI::Option* option, const std::string& type) {
   return option->type_name(type)->allow_extra_args(false)->multi_option_policy(
       CLI::MultiOptionPolicy::TakeLast);
+}
+
+void AddStore(CLI::App* app, std::string* store_dir) {
+  OneText(app->add_option("--store", *store_dir, "The store's directory"), "DIR");
 }
 
 OptionAbout AboutOption(const CLI::Option& option) {
@@ -66,21 +70,25 @@ struct VerbParser::Cli {
 
 void Usage(std::string message) { throw UsageError{std::move(message)}; }
 
+void Unexpected(const std::string& argument) { Usage("unexpected argument \"" + argument + "\""); }
+
 std::string KeyOfHex(std::string_view text) {
   std::optional<std::string> bytes = FromHex(text);
   if (!bytes) Usage("\"" + std::string(text.substr(0, kShownBytes)) + "\" is not hexadecimal");
   return *std::move(bytes);
 }
 
-VerbParser::VerbParser(const Verb& verb, std::string* store_dir)
-    : verb_(verb),
-      cli_(new Cli{CLI::App(verb.description, "wqctl " + verb.name)}),
-      store_dir_(store_dir) {
+VerbParser::VerbParser(const Input& input, const Verb& verb, std::string* store_dir)
+    : input_(input),
+      verb_(verb),
+      cli_(new Cli{CLI::App(verb.description, "wqctl " + input.verb)}),
+      store_dir_(store_dir == nullptr ? &unused_store_ : store_dir) {
+  if (store_dir != nullptr) *store_dir = input.store_dir;
   cli_->app.allow_extras();
-  cli_->app.formatter(std::make_shared<Formatter>("wqctl [--store DIR] " + verb.name +
+  cli_->app.formatter(std::make_shared<Formatter>("wqctl [--store DIR] " + input.verb +
                                                   " [OPTIONS]" + verb.synopsis));
   cli_->app.footer(verb.examples);
-  OneText(cli_->app.add_option("--store", *store_dir, "The store's directory"), "DIR");
+  AddStore(&cli_->app, store_dir_);
 }
 
 VerbParser::~VerbParser() = default;
@@ -109,6 +117,8 @@ void VerbParser::Exclude(const std::string& option, const std::string& other) {
   cli_->app.get_option(option)->excludes(cli_->app.get_option(other));
 }
 
+void VerbParser::AtEnd(std::function<void()> finish) { at_end_.push_back(std::move(finish)); }
+
 Words AskAbout() { return {std::string("\0about", 6)}; }
 
 void VerbParser::UnknownOption(const std::string& word) const {
@@ -120,7 +130,7 @@ void VerbParser::UnknownOption(const std::string& word) const {
 
 VerbAbout VerbParser::About() const {
   VerbAbout about;
-  about.name = verb_.name;
+  about.name = input_.verb;
   about.description = verb_.description;
   about.synopsis = verb_.synopsis;
   about.examples = verb_.examples;
@@ -130,14 +140,36 @@ VerbAbout VerbParser::About() const {
   return about;
 }
 
-void VerbParser::Parse(Words words) {
-  if (words == AskAbout()) throw About();
-  ParseWith(&cli_->app, std::move(words));
+Words VerbParser::Parse() {
+  if (input_.words == AskAbout()) throw About();
+  ParseWith(&cli_->app, input_.words);
   positionals_ = cli_->app.remaining();
   for (const std::string& word : positionals_) {
     if (word.size() > 1 && word.front() == '-') UnknownOption(word);
   }
   if (store_dir_->empty()) Usage("which store? Give --store DIR or set WQ_STORE");
+  for (const auto& finish : at_end_) finish();
+  Words words = positionals_;
+  if (input_.behind) words.insert(words.end(), input_.behind->begin(), input_.behind->end());
+  return words;
+}
+
+void VerbParser::ParseWithoutArguments() {
+  if (const Words words = Parse(); !words.empty()) Unexpected(words.front());
+}
+
+std::string TypeOf(const Words& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : "|") + name;
+  return text;
+}
+
+std::string AnyOf(const Words& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : &name == &names.back() ? " or " : ", ") + name;
+  }
+  return text;
 }
 
 void AddQueue(VerbParser* parser, std::string* queue) {
@@ -145,38 +177,15 @@ void AddQueue(VerbParser* parser, std::string* queue) {
 }
 
 void AddOnlyQueue(VerbParser* parser, std::optional<std::string>* queue) {
-  parser->Option("-q,--queue", "NAME", "Only this queue", "a queue", [queue](const std::string& q) {
-    *queue = q;
-    return true;
-  });
-}
-
-void AddTextFormat(VerbParser* parser, Format* format) {
-  AddParsed(parser, "-o,--output", "text|json", "Output format", "an output format: text or json",
-            ParseFormat<Format::kText, Format::kJson>, format);
-}
-
-void AddListingFormat(VerbParser* parser, Format* format) {
-  AddParsed(parser, "-o,--output", "table|json|jsonl", "Output format",
-            "an output format: table, json or jsonl",
-            ParseFormat<Format::kTable, Format::kJson, Format::kJsonl>, format);
-}
-
-void NoMore(const Words& words) {
-  if (!words.empty()) Usage("unexpected argument \"" + words.front() + "\"");
-}
-
-Words Concatenate(Words first, const std::optional<Words>& second) {
-  if (second) first.insert(first.end(), second->begin(), second->end());
-  return first;
+  parser->Text("-q,--queue", "NAME", "Only this queue", queue);
 }
 
 Words ParseRoot(Words words, const std::string& footer, RootOptions* options) {
   CLI::App root("wqctl: durable work queues from the shell.", "wqctl");
   root.formatter(std::make_shared<Formatter>("wqctl [--store DIR] VERB [OPTIONS]..."));
   root.footer(footer);
-  root.prefix_command();  // The verb and what follows it is left over.
-  OneText(root.add_option("--store", options->store_dir, "The store's directory"), "DIR");
+  root.prefix_command();  // The verb and what follows it remain.
+  AddStore(&root, &options->store_dir);
   root.add_flag("--no-pager", options->no_pager, "Do not show long listings by a pager");
   root.set_version_flag("--version", "wqctl " WQ_VERSION);
   ParseWith(&root, std::move(words));

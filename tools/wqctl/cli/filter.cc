@@ -3,18 +3,17 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <system_error>
 #include <utility>
 
+#include "tools/wqctl/text/number.h"
 #include "wq/keys.h"
 
 namespace wqctl {
 
 class KeyPattern {
  public:
-  // Keys are bytes, so a pattern is of bytes: "." is one of them, whatever its value.
+  // Keys are bytes, so a pattern matches bytes: "." is any single byte.
   explicit KeyPattern(const std::string& text) : re_(text, Options()) {}
 
   bool ok() const { return re_.ok(); }
@@ -49,25 +48,6 @@ std::optional<wq::EntryStates> ParseStates(std::string_view text) {
   }
 }
 
-std::optional<uint64_t> ParseCount(std::string_view text) {
-  uint64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return count;
-}
-
-std::optional<SortBy> ParseSortBy(std::string_view text) {
-  constexpr std::pair<std::string_view, SortBy> kNames[] = {{"key", SortBy::kKey},
-                                                            {"age", SortBy::kAge},
-                                                            {"due", SortBy::kDue},
-                                                            {"failures", SortBy::kFailures}};
-  for (const auto& [name, field] : kNames) {
-    if (name == text) return field;
-  }
-  return std::nullopt;
-}
-
 uint64_t FailureCount(const wq::Entry& entry) { return entry.failures ? entry.failures->count : 0; }
 
 int64_t DueUs(const wq::Entry& entry) {
@@ -78,7 +58,7 @@ int64_t DueUs(const wq::Entry& entry) {
 struct Selected {
   std::string queue;
   wq::Entry entry;
-  uint64_t number = 0;  // In the order of the walk, which decides between equals.
+  uint64_t number = 0;  // In the order of the scan; decides between equals.
 };
 
 // Whether `a` comes before `b`.
@@ -99,18 +79,18 @@ bool Before(SortBy by, const Selected& a, const Selected& b) {
   return false;
 }
 
-using Walk = std::function<wq::Status(const QueueVisitor&)>;
+using Scan = std::function<wq::Status(const QueueVisitor&)>;
 
-// With a limit no more than that many entries are held at a time.
-wq::Status VisitSorted(const Walk& walk, const Filter& filter, int64_t now_us,
+// Holds at most filter.limit entries at a time.
+wq::Status VisitSorted(const Scan& scan, const Filter& filter, int64_t now_us,
                        const QueueVisitor& visit) {
   const auto before = [by = *filter.sort_by](const Selected& a, const Selected& b) {
     return Before(by, a, b);
   };
   const uint64_t limit = filter.limit.value_or(std::numeric_limits<uint64_t>::max());
   uint64_t number = 0;
-  std::vector<Selected> heap;  // The entry that comes last is on top.
-  wq::Status s = walk([&](const std::string& queue, const wq::Entry& entry) {
+  std::vector<Selected> heap;  // The last entry in the order is on top.
+  wq::Status s = scan([&](const std::string& queue, const wq::Entry& entry) {
     if (!filter.Matches(entry, now_us)) return true;
     heap.push_back({queue, entry, number++});
     std::push_heap(heap.begin(), heap.end(), before);
@@ -154,7 +134,7 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
   if (lane && (!placed || entry.lane != *lane)) return false;
   if (group && (!placed || entry.group != *group)) return false;
   if (failures_over && FailureCount(entry) <= *failures_over) return false;
-  // Compared by subtracting from now, which cannot overflow: durations are bounded.
+  // Subtracting from now cannot overflow: durations are bounded.
   if (older_than && AgeBeganUs(entry) >= now_us - older_than->count()) return false;
   if (due_within &&
       (entry.state != EntryState::kDelayed || entry.ready_at_us > now_us + due_within->count())) {
@@ -163,22 +143,13 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
   return match == nullptr || match->Matches(entry.key);
 }
 
-void AddFilterOptions(VerbParser* parser, Filter* filter, FilterWords* words) {
-  AddParsed(parser, "--state", "STATE[,…]", "Only these: pending, delayed, failing, quarantined",
-            "a list of states: pending, delayed, failing, quarantined", ParseStates,
-            &filter->states);
-  AddParsed(parser, "--lane", "fast|slow|N", "Only this lane",
-            "a lane: fast, slow or a 32-bit integer", wq::ParseLane, &filter->lane);
-  parser->Option("--group", "GROUP", "Only this group; \"\" is none", "a group",
-                 [filter](const std::string& text) {
-                   filter->group = text;
-                   return true;
-                 });
-  parser->Option("--prefix", "BYTES", "Only keys that begin so", "a prefix",
-                 [words](const std::string& text) {
-                   words->prefix = text;
-                   return true;
-                 });
+void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex) {
+  AddParsed(
+      parser, "--state", "STATE[,…]", "Only these states: pending, delayed, failing, quarantined",
+      "a list of states: pending, delayed, failing, quarantined", ParseStates, &filter->states);
+  AddLane(parser, "Only this lane", &filter->lane);
+  parser->Text("--group", "GROUP", "Only this group; \"\" is none", &filter->group);
+  parser->Text("--prefix", "BYTES", "Only keys that begin with BYTES", &filter->prefix);
   parser->Option("--match", "REGEX", "Only keys in which this regular expression (RE2) is found",
                  "a regular expression of RE2", [filter](const std::string& text) {
                    auto pattern = std::make_shared<const KeyPattern>(text);
@@ -186,26 +157,31 @@ void AddFilterOptions(VerbParser* parser, Filter* filter, FilterWords* words) {
                    filter->match = std::move(pattern);
                    return true;
                  });
-  AddDuration(parser, "--older-than", "Only what has been in its state for longer",
+  AddDuration(parser, "--older-than", "Only entries that have been in their state for longer",
               &filter->older_than);
-  AddParsed(parser, "--failures-over", "N", "Only keys with more failures", "a number", ParseCount,
-            &filter->failures_over);
-  AddDuration(parser, "--due-within", "Only delayed keys that are due by then",
+  AddParsed(parser, "--failures-over", "N", "Only keys with more than N failures", "a number",
+            ParseNumber<uint64_t>, &filter->failures_over);
+  AddDuration(parser, "--due-within", "Only delayed keys that are due within this time",
               &filter->due_within);
-  AddParsed(parser, "--limit", "N", "At most so many", "a number", ParseCount, &filter->limit);
-  AddParsed(parser, "--sort-by", "key|age|due|failures",
-            "By key, oldest first, soonest first, or most failures first; needs memory",
-            "an order: key, age, due or failures", ParseSortBy, &filter->sort_by);
-  parser->Flag("--hex", "Keys, and --prefix, in hexadecimal", &words->hex);
-}
-
-void FinishFilter(const FilterWords& words, Filter* filter) {
-  filter->prefix = words.hex ? KeyOfHex(words.prefix) : words.prefix;
+  AddParsed(parser, "--limit", "N", "At most N entries", "a number", ParseNumber<uint64_t>,
+            &filter->limit);
+  AddChoice<SortBy>(parser, "--sort-by",
+                    "By key, oldest first, soonest first, or most failures first; needs memory",
+                    "an order: ",
+                    {{"key", SortBy::kKey},
+                     {"age", SortBy::kAge},
+                     {"due", SortBy::kDue},
+                     {"failures", SortBy::kFailures}},
+                    &filter->sort_by);
+  parser->Flag("--hex", "Keys, and --prefix, in hexadecimal", hex);
+  parser->AtEnd([filter, hex] {
+    if (*hex) filter->prefix = KeyOfHex(filter->prefix);
+  });
 }
 
 wq::Status VisitMatching(const wq::StoreView& view, const std::vector<std::string>& queues,
                          const Filter& filter, int64_t now_us, const QueueVisitor& visit) {
-  const Walk walk = [&](const QueueVisitor& each) {
+  const Scan scan = [&](const QueueVisitor& each) {
     for (const std::string& queue : queues) {
       bool open = true;
       wq::Status s = view.ForEachEntry(
@@ -215,9 +191,9 @@ wq::Status VisitMatching(const wq::StoreView& view, const std::vector<std::strin
     return wq::Status::Ok();
   };
   if (filter.limit == 0U) return wq::Status::Ok();
-  if (filter.sort_by) return VisitSorted(walk, filter, now_us, visit);
+  if (filter.sort_by) return VisitSorted(scan, filter, now_us, visit);
   uint64_t left = filter.limit.value_or(std::numeric_limits<uint64_t>::max());
-  return walk([&](const std::string& queue, const wq::Entry& entry) {
+  return scan([&](const std::string& queue, const wq::Entry& entry) {
     if (!filter.Matches(entry, now_us)) return true;
     return visit(queue, entry) && --left > 0;
   });

@@ -1,11 +1,13 @@
-// Filter: which entries a verb is about, and how many of them in which order.
+// Filter: selects entries for a verb, and limits and orders them.
 //
 //   Filter filter;
-//   AddFilterOptions(&parser, &filter);
+//   AddFilterOptions(&parser, &filter, &show.hex);
 //   …
-//   wq::Status s = VisitMatching(*view, queues, filter, now_us, [](queue, entry) { …; return true; });
+//   wq::Status s = VisitMatching(*view, queues, filter, now_us,
+//                                [](queue, entry) { …; return true; });
 //
-// One type for every listing and every bulk change, so that what was listed is what is changed.
+// Every listing and every bulk change uses this type, so that a change affects the entries that a
+// listing shows.
 // Thread-compatible; copies share the compiled pattern.
 #pragma once
 
@@ -29,7 +31,7 @@ class KeyPattern;
 enum class SortBy : uint8_t {
   kKey = 0,       // By bytes.
   kAge = 1,       // Oldest first; see AgeBeganUs.
-  kDue = 2,       // Soonest first; what is not delayed comes last.
+  kDue = 2,       // Soonest first; entries that are not delayed last.
   kFailures = 3,  // Most first.
 };
 
@@ -38,35 +40,30 @@ struct Filter {
   std::optional<wq::Lane> lane;
   std::optional<std::string> group;
   std::string prefix;
-  std::shared_ptr<const KeyPattern> match;  // Anywhere in the key; null: none.
+  std::shared_ptr<const KeyPattern> match;  // Matches anywhere in the key; null: any key.
   std::optional<std::chrono::microseconds> older_than;
   std::optional<uint64_t> failures_over;
   std::optional<std::chrono::microseconds> due_within;  // Delayed entries only.
   std::optional<uint64_t> limit;
-  std::optional<SortBy> sort_by;  // Unset: the order of the walk, and no memory for it.
+  std::optional<SortBy> sort_by;  // Unset: the order of the scan, in constant memory.
 
-  // Whether any entry may be left out: a limit is one reason too.
+  // False if any entry may be left out, by a limit too.
   bool SelectsAll() const;
-  // All but the limit. `now_us` is what ages are counted to.
+  // Ignores the limit. Ages are counted until `now_us`.
   bool Matches(const wq::Entry& entry, int64_t now_us) const;
 };
 
-// --state, --lane, --group, --prefix, --match, --older-than, --failures-over, --due-within, --limit,
-// --sort-by and --hex. After Parse, FinishFilter reads --prefix as hexadecimal if --hex was given.
-struct FilterWords {
-  std::string prefix;
-  bool hex = false;  // Keys are given, and shown, in hexadecimal.
-};
-void AddFilterOptions(VerbParser* parser, Filter* filter, FilterWords* words);
-void FinishFilter(const FilterWords& words, Filter* filter);
+// Adds --state, --lane, --group, --prefix, --match, --older-than, --failures-over, --due-within,
+// --limit, --sort-by and --hex. With --hex, keys and --prefix are in hexadecimal.
+void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex);
 
-// Visits what matches, over the queues in turn, until `visit` returns false or the limit is reached.
-// Memory: a constant; with sort_by, that of the entries that are visited.
+// Visits the matching entries, queue by queue, until `visit` returns false or the limit is reached.
+// Memory: a constant; with sort_by, that of the visited entries.
 using QueueVisitor = std::function<bool(const std::string& queue, const wq::Entry& entry)>;
 wq::Status VisitMatching(const wq::StoreView& view, const std::vector<std::string>& queues,
                          const Filter& filter, int64_t now_us, const QueueVisitor& visit);
 
-// When the entry came to be in its state: added, quarantined, or failed first.
+// When the entry got into its state: was added, quarantined, or failed first.
 int64_t AgeBeganUs(const wq::Entry& entry);
 
 }  // namespace wqctl

@@ -1,5 +1,5 @@
-// How wqctl becomes the owner of a store and opens a queue of it: always in the same order of
-// hand-outs, so that a key keeps the lane that one verb has put it in, whatever the next one is.
+// Opens a store as its owner, and a queue of it. Every verb uses the same order, so that a key
+// keeps the lane in which one verb put it, whichever verb is next.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace wqctl {
 
-// Every integer is a lane, and the latest Add decides. Two lanes are two of them.
+// Every integer is a lane, and the latest Add sets a key's lane.
 wq::QueueOptions ToolQueueOptions();
 
 struct OpenedQueue {

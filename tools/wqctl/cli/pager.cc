@@ -29,10 +29,10 @@ bool IsInPath(const std::string& program) {
   return false;
 }
 
-// In the child. A user whose umask is wider than ours saves files from his pager.
+// In the child.
 [[noreturn]] void BecomePager(const std::string& command, int from) {
   dup2(from, STDIN_FILENO);
-  // As much as fits is shown and left standing; colours pass.
+  // Text that fits on the screen stays there after less has ended; colours pass.
   setenv("LESS", "FRX", /*overwrite=*/0);
   std::signal(SIGPIPE, SIG_DFL);
   std::signal(SIGXFSZ, SIG_DFL);
@@ -54,8 +54,8 @@ std::optional<std::string> ChoosePager(const std::optional<std::string>& wanted)
   std::string pager;
   if (wanted) {
     pager = *wanted;
-  } else if (const char* const usual = std::getenv("PAGER")) {
-    pager = usual;
+  } else if (const char* const variable = std::getenv("PAGER")) {
+    pager = variable;
   } else if (IsInPath("less")) {
     pager = "less";
   }
@@ -78,7 +78,7 @@ int Run(const Paged& paged) {
   close(ends[0]);
   close(ends[1]);
   if (pager < 0) return paged.command();
-  // The terminal's signals are for the two: who has ended is waited for.
+  // The terminal's signals are for the two children; this process only waits for them.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGQUIT, SIG_IGN);
   const int status = producer < 0 ? 0 : WaitFor(producer);

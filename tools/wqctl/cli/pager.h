@@ -1,9 +1,9 @@
 // A pager for long listings on a terminal.
 //
-//   if (std::optional<std::string> pager = ChoosePager(settings.pager)) return Paged{command, *pager};
+//   if (auto pager = ChoosePager(settings.pager)) return Paged{command, *pager};
 //
-// The command runs in a child whose output goes to the pager; so the terminal is the pager's until it
-// ends, whatever signals the terminal sends. Before there are threads.
+// The command runs in a child whose output goes to the pager. The parent ignores the terminal's
+// signals until both have ended. Forks: must be called before any thread is started.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,11 @@ struct Paged {
   std::string pager;
 };
 
-// A shell command; nullopt: none, as when stdout is no terminal. `wanted` is the user's, if he has one;
-// else it is PAGER, or else less.
+// Returns a shell command: `wanted`, or else PAGER, or else less. nullopt: no pager, for example
+// because stdout is not a terminal.
 std::optional<std::string> ChoosePager(const std::optional<std::string>& wanted);
 
-// The command's exit code.
+// Returns the command's exit code.
 int Run(const Paged& paged);
 
 }  // namespace wqctl

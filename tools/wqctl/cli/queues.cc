@@ -1,7 +1,6 @@
 #include "tools/wqctl/cli/queues.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "wq/keys.h"
@@ -9,10 +8,10 @@
 namespace wqctl {
 namespace {
 
-// Longer words are not compared: nobody mistypes them.
+// Longer words are not compared.
 constexpr size_t kMaxWordBytes = 64;
 
-// How many letters must be put in, left out, replaced or swapped with their neighbour.
+// How many letters must be inserted, deleted, replaced or swapped with a neighbour.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -54,18 +53,17 @@ wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& n
 
 wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,
                           wq::Status status) {
+  if (status.code() != wq::StatusCode::kNotFound) return status;
   std::unique_ptr<wq::StoreView> view;
-  if (status.code() != wq::StatusCode::kNotFound || !wq::StoreView::Open(store_dir, &view).ok()) {
-    return status;
-  }
   std::vector<std::string> names;
-  wq::Status s = QueuesOf(*view, queue, &names);
-  return s.ok() ? status : s;
+  wq::Status s = ViewQueues(store_dir, queue, &view, &names);
+  return s.ok() || view == nullptr ? status : s;
 }
 
-wq::Status QueuesOf(const wq::StoreView& view, const std::optional<std::string>& queue,
-                    std::vector<std::string>* names) {
-  *names = view.QueueNames();
+wq::Status ViewQueues(const std::string& store_dir, const std::optional<std::string>& queue,
+                      std::unique_ptr<wq::StoreView>* view, std::vector<std::string>* names) {
+  if (wq::Status s = wq::StoreView::Open(store_dir, view); !s.ok()) return s;
+  *names = (*view)->QueueNames();
   if (!queue) return wq::Status::Ok();
   if (!std::binary_search(names->begin(), names->end(), *queue)) {
     return NoSuchQueue(*queue, *names);

@@ -1,6 +1,7 @@
-// Which queues of a store a verb is about, and what to say when there is no such one.
+// Selects the queues of a store for a verb, and words the error if a queue does not exist.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,20 +12,20 @@
 
 namespace wqctl {
 
-// The queue that was named, or all of them, sorted. NotFound: there is none of this name; the message
-// says which name is like it.
-wq::Status QueuesOf(const wq::StoreView& view, const std::optional<std::string>& queue,
-                    std::vector<std::string>* names);
+// Opens a view of the store. `names`: `queue`, or all queues, sorted. NotFound: no store, or no
+// queue of this name; then the message suggests the nearest name.
+wq::Status ViewQueues(const std::string& store_dir, const std::optional<std::string>& queue,
+                      std::unique_ptr<wq::StoreView>* view, std::vector<std::string>* names);
 
-// NotFound: none of `names` is this queue; the message says which one is like it.
+// NotFound: `queue` is not one of `names`. The message suggests the nearest name.
 wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& names);
 
-// What to say of a queue that could not be opened: `status`, or if it is that the store has no such
-// queue, NoSuchQueue.
+// Returns NoSuchQueue if `status`, of opening `queue`, is NotFound and the store has no such queue;
+// otherwise `status`.
 wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,
                           wq::Status status);
 
-// The name most like `word`, if one is so much like it that it may have been meant.
+// Returns the name nearest to `word`, if it is near enough for `word` to be a typing error.
 std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace wqctl

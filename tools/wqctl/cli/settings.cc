@@ -48,7 +48,7 @@ void CheckSetting(const SettingKind& kind, const std::string& value, const std::
   Usage(where + ": \"" + wq::EscapeKey(value, 100) + "\" is not one of: " + list);
 }
 
-// By the order of kSettings.
+// In the order of kSettings.
 using Values = std::array<std::optional<std::string>, kSettings.size()>;
 
 std::string EnvironmentOf(const char* name) {
@@ -56,10 +56,10 @@ std::string EnvironmentOf(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-// Empty: there is no place for one.
+// Returns "" if neither XDG_CONFIG_HOME nor HOME is set.
 std::string FileName() {
   if (std::string file = EnvironmentOf("WQ_CONFIG"); !file.empty()) return file;
-  // As the specification has it, one that is not absolute counts for nothing.
+  // The XDG specification: a relative path is ignored.
   if (std::string dir = EnvironmentOf("XDG_CONFIG_HOME"); dir.starts_with('/'))
     return dir + "/wq/config";
   const std::string home = EnvironmentOf("HOME");
@@ -93,7 +93,7 @@ void ReadSettingsFile(Values* values) {
   const std::string path = FileName();
   if (path.empty()) return;
   std::ifstream file(path);
-  // One that was named must be there.
+  // A file that WQ_CONFIG names must exist.
   if (!file && !EnvironmentOf("WQ_CONFIG").empty()) {
     Usage("cannot read " + path + ", which WQ_CONFIG names");
   }

@@ -1,10 +1,9 @@
-// Settings: what a user does not want to say each time. A flag goes before the environment, that before
-// the file.
+// Settings: the user's defaults. A flag overrides the environment, which overrides the file.
 //
 //   Settings settings = ReadSettings();   // Throws UsageError, which names the file and the line.
 //
-// The file is $WQ_CONFIG, else $XDG_CONFIG_HOME/wq/config, else ~/.config/wq/config: lines
-// "name = value", empty ones, and comments behind "#" at their beginning. Plain data.
+// The file is $WQ_CONFIG, or else $XDG_CONFIG_HOME/wq/config, or else ~/.config/wq/config. Its
+// lines are "name = value", empty, or comments that begin with "#". Plain data.
 #pragma once
 
 #include <optional>
@@ -22,7 +21,7 @@ struct Settings {
 
 Settings ReadSettings();
 
-// "    store    WQ_STORE    what it is\n" for each, for help and manual.
+// A line for each setting, "    store    WQ_STORE    the store's directory\n", for the manual page.
 std::string SettingsText();
 
 }  // namespace wqctl

@@ -9,15 +9,9 @@
 namespace wqctl {
 namespace {
 
-std::optional<bool> ParseTimes(std::string_view text) {
-  if (text == "relative") return false;
-  if (text == "absolute") return true;
-  return std::nullopt;
-}
-
 std::string AgeBetween(int64_t from_us, int64_t to_us) {
   int64_t us = 0;
-  // Times that no clock shows, as a damaged record may hold them.
+  // A damaged record may hold times that overflow.
   if (__builtin_sub_overflow(to_us, from_us, &us)) return "?";
   return FormatAge(std::chrono::microseconds{us});
 }
@@ -40,13 +34,13 @@ std::string Show::Until(int64_t then_us) const {
 }
 
 void AddNow(VerbParser* parser, Show* show) {
-  AddParsed(parser, "--now", "TIME", "Look at the store as if it were this time, in RFC 3339",
+  AddParsed(parser, "--now", "TIME", "Show the store as of this time, in RFC 3339",
             "a time, such as 2026-01-31T12:00:00Z", ParseTime, &show->now_us);
 }
 
 void AddTimeOptions(VerbParser* parser, Show* show) {
-  AddParsed(parser, "--times", "relative|absolute", "How tables show times", "relative or absolute",
-            ParseTimes, &show->absolute);
+  AddChoice<bool>(parser, "--times", "How tables show times", "",
+                  {{"relative", false}, {"absolute", true}}, &show->absolute);
   AddNow(parser, show);
 }
 

@@ -1,4 +1,4 @@
-// Show: how keys and times appear in tables: as text or in hexadecimal, relative or absolute.
+// Show: the form of keys and times in tables: text or hexadecimal, relative or absolute.
 //
 // Immutable.
 #pragma once
@@ -16,7 +16,7 @@ namespace wqctl {
 struct Show {
   bool hex = false;
   bool absolute = false;
-  int64_t now_us = wq::Clock::System()->WallUs();  // What relative times are counted from.
+  int64_t now_us = wq::Clock::System()->WallUs();  // The reference of relative times.
 
   std::string Key(std::string_view key) const;
   std::string Age(int64_t then_us) const;    // "5m12s", or the time.

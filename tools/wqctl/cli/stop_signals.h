@@ -1,6 +1,6 @@
-// StopSignals: SIGTERM, SIGINT and SIGHUP as a file descriptor, for verbs that end when they are told to.
+// StopSignals: SIGTERM, SIGINT and SIGHUP as a file descriptor, for verbs that run until stopped.
 //
-//   StopSignals signals;             // Before any thread, so that all block them.
+//   StopSignals signals;   // Before any thread is started, so that all threads block the signals.
 //   poll({signals.fd(), POLLIN, 0}) …
 //   if (signals.Take() != 0) …
 //
@@ -35,7 +35,7 @@ class StopSignals {
   int fd() const { return fd_; }
   const sigset_t& mask_before() const { return mask_before_; }
 
-  // The next signal that came, or 0.
+  // Returns the next pending signal, or 0.
   int Take() const {
     signalfd_siginfo info;
     return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;

@@ -14,7 +14,7 @@ std::string BoundText(int64_t us) {
   return bound < std::chrono::seconds{1} ? FormatDuration(bound) : FormatAge(bound);
 }
 
-// A bar for each bound, its label being `up_to` and the bound, and one for what is above all.
+// A bar for each bound, labelled `up_to` and the bound, and a bar for values above all bounds.
 template <size_t N>
 Bars TimeBars(const wq::Histogram<int64_t, N>& histogram, const std::array<int64_t, N>& bounds,
               const std::string& up_to, const std::string& above) {

@@ -1,5 +1,4 @@
-// Bars: the histograms of a QueueSummary with the words for their bounds, which inspect and report
-// share.
+// Bars: the histograms of a QueueSummary with labels for their bounds, for inspect and report.
 //
 //   for (const Bar& bar : AgeBars(queue)) …   // {"up to 1s", "1s", 3}, …, {"longer", "> 7d", 0}
 //
@@ -21,9 +20,9 @@ struct Bar {
 };
 using Bars = std::vector<Bar>;
 
-Bars AgeBars(const wq::QueueSummary& queue);      // Pending for.
-Bars DueBars(const wq::QueueSummary& queue);      // Of the delayed keys: until they are ready.
-Bars DelayBars(const wq::QueueSummary& queue);    // Of the delayed keys: what was asked for.
+Bars AgeBars(const wq::QueueSummary& queue);  // Pending for.
+Bars DueBars(const wq::QueueSummary& queue);  // Of the delayed keys: the time until they are ready.
+Bars DelayBars(const wq::QueueSummary& queue);    // Of the delayed keys: the requested delays.
 Bars FailureBars(const wq::QueueSummary& queue);  // Failures of a key.
 
 }  // namespace wqctl

@@ -10,9 +10,9 @@
 namespace wqctl {
 namespace {
 
-// In the units of the SVG, which are pixels where the page has room.
+// In SVG units: pixels, unless the page is too narrow.
 constexpr double kChartWidth = 380;
-constexpr double kColumnsTop = 18;  // Numbers stand above.
+constexpr double kColumnsTop = 18;  // The numbers are above.
 constexpr double kColumnsBottom = 138;
 constexpr double kColumnChartHeight = 158;
 constexpr double kLineHeight = 31;  // Of a bar with its label.
@@ -48,7 +48,7 @@ std::string BeginBar(const Bar& bar) {
   return "<g><title>" + HtmlText(bar.label) + ": " + GroupedCount(bar.count) + "</title>";
 }
 
-// How long a bar is; whatever is there shows.
+// The length of a bar; a count above 0 is always visible.
 double Scaled(uint64_t count, uint64_t most, double length) {
   if (count == 0) return 0;
   return std::max(2.0, length * static_cast<double>(count) / static_cast<double>(most));
@@ -71,7 +71,7 @@ std::string ColumnChart(const std::string& title, const Bars& bars, const std::s
   for (const Bar& bar : bars) {
     const double height = Scaled(bar.count, most, kColumnsBottom - kColumnsTop);
     svg += BeginBar(bar);
-    // All of the slot feels the mouse, however low the column is.
+    // The whole slot shows the tooltip, even if the column is low.
     svg += Rect("slot", middle - slot / 2, 0, slot, kColumnChartHeight);
     if (bar.count > 0) {
       svg += Rect(shade, middle - width / 2, kColumnsBottom - height, width, height);

@@ -1,9 +1,9 @@
-// Charts as SVG inside an HTML page. They have classes and no colours: those are the page's.
+// Charts as SVG inside an HTML page. They have CSS classes; the page defines the colours.
 //
 //   *page += ColumnChart("Pending for", AgeBars(queue), "pending");
 //
-// Every bar has its number beside it, and its words when the mouse rests on it or a reader reads it
-// aloud. Labels are text, made safe here.
+// Every bar shows its number, and has its label as a tooltip and for screen readers. Labels are
+// plain text, which these functions escape.
 #pragma once
 
 #include <string>
@@ -12,8 +12,7 @@
 
 namespace wqctl {
 
-// A histogram: a column for each bar, in the order that they have. `shade` is the CSS class of the
-// columns.
+// A histogram: a column for each bar, in their order. `shade` is the CSS class of the columns.
 std::string ColumnChart(const std::string& title, const Bars& bars, const std::string& shade);
 
 // A ranking: a line for each bar, its label above it.

@@ -63,7 +63,7 @@ std::string ShortCount(uint64_t count) {
   if (count < 1000) return std::to_string(count);
   auto value = static_cast<double>(count);
   size_t unit = 0;
-  // 999.5 would be shown as 1000.
+  // 999.5 would be rounded to 1000.
   for (; value >= 999.5 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
   std::array<char, 32> text{};
   const int n = std::snprintf(text.data(), text.size(), value < 9.95 ? "%.1f%s" : "%.0f%s", value,

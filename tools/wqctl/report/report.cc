@@ -1,5 +1,4 @@
-// wqctl report: a store as one HTML page, to look at and to pass on. Changes nothing in the store.
-#include <charconv>
+// wqctl report: a store as one HTML page. Changes nothing in the store.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "tools/wqctl/report/report_rows.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/new_file.h"
+#include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
 #include "wq/store_view.h"
 
@@ -24,11 +24,10 @@ constexpr size_t kDefaultRows = 500;
 constexpr size_t kMaxRows = 10'000;
 
 constexpr const char* kReportExamples =
-    R"(What stands out, the numbers of wqctl inspect as charts, and a table of the keys that
-somebody looks for, which can be searched and sorted. One file that fetches nothing, for a
-browser, a printer or a ticket. FILE appears when it is complete; one that is there is
-replaced at that moment. "-" is standard output. Works beside a living owner and after a
-crash, and changes nothing.
+    R"(Signs of trouble, the numbers of wqctl inspect as charts, and a table of keys that can be
+searched and sorted. One file that fetches nothing, for a browser, a printer or a ticket.
+FILE appears when it is complete, and then replaces an existing file. "-" is standard
+output. Works beside a living owner and after a crash, and changes nothing.
 
 Examples:
   wqctl report -o pods.html
@@ -40,18 +39,10 @@ struct ReportArgs {
   std::string store_dir;
   std::optional<std::string> queue;
   std::string file;
-  std::string title;  // Empty: made of the store's name.
+  std::string title;  // Empty: derived from the store's name.
   size_t limit = kDefaultRows;
   Show show;
 };
-
-std::optional<size_t> ParseRowLimit(std::string_view text) {
-  size_t limit = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, limit);
-  if (error != std::errc() || stop != end || limit > kMaxRows) return std::nullopt;
-  return limit;
-}
 
 std::string TitleOf(const ReportArgs& args) {
   if (!args.title.empty()) return args.title;
@@ -79,13 +70,13 @@ wq::Status MakeReport(const wq::StoreView& view, const ReportArgs& args,
 int Run(const ReportArgs& args) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
-  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
   std::vector<std::string> names;
-  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
-  // Made first: that it cannot be is said before the work is done.
+  wq::Status s = ViewQueues(args.store_dir, args.queue, &view, &names);
+  if (!s.ok()) return Fail(s);
+  // Created first, so that an error is reported before the work is done.
   NewFile file;
   const bool to_stdout = args.file == "-";
-  wq::Status s = to_stdout ? wq::Status::Ok() : file.Open(args.file);
+  if (!to_stdout) s = file.Open(args.file);
   Report report;
   if (s.ok()) s = MakeReport(*view, args, names, &report);
   if (Interrupted()) return kExitFailure;
@@ -106,23 +97,17 @@ int Run(const ReportArgs& args) {
 
 Command ParseReport(const Input& input) {
   ReportArgs args;
-  args.store_dir = input.store_dir;
-  VerbParser parser({"report", "Writes a page that shows the queues.", "", kReportExamples},
+  VerbParser parser(input, {"Writes a page that shows the queues.", "", kReportExamples},
                     &args.store_dir);
-  parser.Required("-o,--output", "FILE", "Where to; - is standard output", &args.file);
+  parser.Required("-o,--output", "FILE", "The file to write; - is standard output", &args.file);
   AddOnlyQueue(&parser, &args.queue);
-  parser.Option("--title", "TEXT", "What it is called; default: as the store's directory",
-                "a title", [&args](const std::string& text) {
-                  args.title = text;
-                  return true;
-                });
-  AddParsed(&parser, "--limit", "N",
-            "At most so many keys in its table; default 500, at most 10000", "a number up to 10000",
-            ParseRowLimit, &args.limit);
+  parser.Text("--title", "TEXT", "The title; default: the name of the store's directory",
+              &args.title);
+  AddParsed(&parser, "--limit", "N", "At most N keys in the table; default 500, at most 10000",
+            "a number up to 10000", ParseNumber<size_t, 0, kMaxRows>, &args.limit);
   parser.Flag("--hex", "Keys in hexadecimal", &args.show.hex);
   AddNow(&parser, &args.show);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
+  parser.ParseWithoutArguments();
   if (args.file.empty()) Usage("which file? -o FILE, or -o - for standard output");
   return args;
 }

@@ -13,7 +13,7 @@ namespace wqctl {
 namespace {
 
 constexpr size_t kErrorBytes = 160;
-constexpr uint64_t kFewKeys = 20;  // Of so few, any share is nothing odd.
+constexpr uint64_t kFewKeys = 20;  // With fewer keys any share is normal.
 
 // Keys in the buckets of a histogram that are wholly above `bound`.
 template <typename T, size_t N>
@@ -27,11 +27,11 @@ std::string KeysAre(uint64_t count, const std::string& are, const std::string& i
   return GroupedCount(count) + (count == 1 ? " key " + is : " keys " + are);
 }
 
-class Looker {
+class Inspector {
  public:
-  Looker(const Show& show, std::vector<StandsOut>* found) : show_(show), found_(found) {}
+  Inspector(const Show& show, std::vector<ReportFinding>* found) : show_(show), found_(found) {}
 
-  void LookAt(const wq::StoreInfo& store) {
+  void Inspect(const wq::StoreInfo& store) {
     if (store.owner_pid == 0 || store.owner_alive || store.owner_closed) return;
     if (store.snapshot_at_us != 0) return;
     found_->push_back({Weight::kBad, "store",
@@ -39,13 +39,13 @@ class Looker {
                        "wqctl verify"});
   }
 
-  void LookAt(const wq::QueueSummary& queue) {
-    LookAtFailures(queue);
-    LookAtQuarantine(queue);
-    LookAtPause(queue);
-    LookAtAges(queue);
-    LookAtGroups(queue.groups, "group", queue);
-    LookAtGroups(queue.namespaces, "namespace", queue);
+  void Inspect(const wq::QueueSummary& queue) {
+    InspectFailures(queue);
+    InspectQuarantine(queue);
+    InspectPause(queue);
+    InspectAges(queue);
+    InspectGroups(queue.groups, "group", queue);
+    InspectGroups(queue.namespaces, "namespace", queue);
   }
 
  private:
@@ -56,7 +56,7 @@ class Looker {
         {weight, name, std::move(text), command.empty() ? "" : "wqctl " + command + " -q " + name});
   }
 
-  void LookAtFailures(const wq::QueueSummary& queue) {
+  void InspectFailures(const wq::QueueSummary& queue) {
     if (queue.failing == 0 || queue.top_failing.empty()) return;
     const uint64_t often = CountAbove(queue.failure_counts, wq::kFailureBounds, uint64_t{10});
     const wq::FailingKey& worst = queue.top_failing.front();
@@ -71,23 +71,23 @@ class Looker {
         "ls --failures-over 0 --sort-by failures --limit 50");
   }
 
-  void LookAtQuarantine(const wq::QueueSummary& queue) {
+  void InspectQuarantine(const wq::QueueSummary& queue) {
     if (queue.quarantined == 0) return;
     Add(Weight::kBad, queue,
-        KeysAre(queue.quarantined, "were given up, and are in quarantine until they are released.",
-                "was given up, and is in quarantine until it is released."),
+        KeysAre(queue.quarantined, "are in quarantine until they are released.",
+                "is in quarantine until it is released."),
         "quarantine ls");
   }
 
-  void LookAtPause(const wq::QueueSummary& queue) {
+  void InspectPause(const wq::QueueSummary& queue) {
     if (!queue.PausedAt(show_.now_us)) return;
     std::string text = "The queue is paused: ";
-    text += queue.paused_until_us ? "it goes on " + show_.Until(*queue.paused_until_us) + "."
+    text += queue.paused_until_us ? "it resumes " + show_.Until(*queue.paused_until_us) + "."
                                   : "nothing is handed out until wqctl resume.";
     Add(Weight::kOdd, queue, std::move(text), "");
   }
 
-  void LookAtAges(const wq::QueueSummary& queue) {
+  void InspectAges(const wq::QueueSummary& queue) {
     constexpr int64_t kHourUs = 3'600'000'000;
     const uint64_t old = CountAbove(queue.ages, wq::kAgeBoundsUs, kHourUs);
     if (old == 0 || !queue.oldest_added_at_us) return;
@@ -97,9 +97,9 @@ class Looker {
         "ls --state pending --older-than 1h");
   }
 
-  // One that has most of the keys may keep the others waiting.
-  void LookAtGroups(const wq::GroupDepths& depths, const std::string& kind,
-                    const wq::QueueSummary& queue) {
+  // A group with most of the keys may keep the other groups waiting.
+  void InspectGroups(const wq::GroupDepths& depths, const std::string& kind,
+                     const wq::QueueSummary& queue) {
     if (depths.count < 2 || depths.top.empty() || queue.pending < kFewKeys) return;
     const wq::GroupDepth& deepest = depths.top.front();
     if (deepest.pending <= queue.pending / 4 * 3) return;
@@ -112,20 +112,21 @@ class Looker {
   }
 
   const Show& show_;
-  std::vector<StandsOut>* const found_;
+  std::vector<ReportFinding>* const found_;
 };
 
 }  // namespace
 
-std::vector<StandsOut> WhatStandsOut(const wq::StoreInfo& store,
-                                     const std::vector<wq::QueueSummary>& queues,
-                                     const Show& show) {
-  std::vector<StandsOut> found;
-  Looker looker(show, &found);
-  looker.LookAt(store);
-  for (const wq::QueueSummary& queue : queues) looker.LookAt(queue);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const StandsOut& a, const StandsOut& b) { return a.weight < b.weight; });
+std::vector<ReportFinding> FindingsOf(const wq::StoreInfo& store,
+                                      const std::vector<wq::QueueSummary>& queues,
+                                      const Show& show) {
+  std::vector<ReportFinding> found;
+  Inspector inspector(show, &found);
+  inspector.Inspect(store);
+  for (const wq::QueueSummary& queue : queues) inspector.Inspect(queue);
+  std::stable_sort(found.begin(), found.end(), [](const ReportFinding& a, const ReportFinding& b) {
+    return a.weight < b.weight;
+  });
   return found;
 }
 

@@ -1,7 +1,7 @@
-// What stands out in a store: the sentences that a report begins with.
+// Findings: the sentences with which a report begins.
 //
-// Each says one thing that somebody who looks for trouble would want to know first, and the
-// command that tells more of it. They are made of the numbers of the summaries alone.
+// Each names one sign of trouble, and the command that shows details. They depend on the summaries
+// only.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace wqctl {
 
 enum class Weight : uint8_t { kBad, kOdd };
 
-struct StandsOut {
+struct ReportFinding {
   Weight weight = Weight::kOdd;
   std::string subject;  // A queue's name; "store" without one.
   std::string text;
-  std::string command;  // What tells more of it; may be empty.
+  std::string command;  // Shows details; may be empty.
 };
 
-// The bad ones first. Texts are plain; what they have of a store's bytes is escaped as for a
-// terminal.
-std::vector<StandsOut> WhatStandsOut(const wq::StoreInfo& store,
-                                     const std::vector<wq::QueueSummary>& queues, const Show& show);
+// Weight::kBad first. Texts are plain; bytes of the store in them are escaped as for a terminal.
+std::vector<ReportFinding> FindingsOf(const wq::StoreInfo& store,
+                                      const std::vector<wq::QueueSummary>& queues,
+                                      const Show& show);
 
 }  // namespace wqctl

@@ -12,7 +12,7 @@
 namespace wqctl {
 namespace {
 
-constexpr size_t kMaxStandsOut = 12;
+constexpr size_t kMaxFindings = 12;
 constexpr size_t kMaxSectionBytes = 250'000;  // Of all sections of queues.
 
 std::string RenderHead(const std::string& title) {
@@ -49,31 +49,30 @@ std::string RenderStore(const wq::StoreInfo& store, const Show& show) {
   return html + "</dl>\n";
 }
 
-std::string RenderStandsOut(const Report& report) {
-  const std::vector<StandsOut> found = WhatStandsOut(report.store, report.queues, report.show);
-  std::string html = "<section class=\"standsout\"><h2>What stands out</h2>\n";
+std::string RenderFindings(const Report& report) {
+  const std::vector<ReportFinding> found = FindingsOf(report.store, report.queues, report.show);
+  std::string html = "<section class=\"standsout\"><h2>Findings</h2>\n";
   if (found.empty()) {
     return html +
-           "<p class=\"fine\">Nothing: no key fails or was given up, none has been pending for "
-           "more than "
-           "an hour, and no queue is paused.</p></section>\n";
+           "<p class=\"fine\">Nothing: no key fails or is in quarantine, none has been pending for "
+           "more than an hour, and no queue is paused.</p></section>\n";
   }
   html += "<ul>\n";
-  for (size_t i = 0; i < std::min(found.size(), kMaxStandsOut); ++i) {
-    const StandsOut& item = found[i];
+  for (size_t i = 0; i < std::min(found.size(), kMaxFindings); ++i) {
+    const ReportFinding& item = found[i];
     html += item.weight == Weight::kBad ? "<li class=\"bad\">" : "<li class=\"odd\">";
     html += "<b>" + HtmlText(item.subject) + "</b> " + HtmlText(item.text);
     if (!item.command.empty()) html += " <code>" + HtmlText(item.command) + "</code>";
     html += "</li>\n";
   }
   html += "</ul>\n";
-  if (found.size() > kMaxStandsOut) {
-    html += "<p>And " + std::to_string(found.size() - kMaxStandsOut) + " more.</p>\n";
+  if (found.size() > kMaxFindings) {
+    html += "<p>And " + std::to_string(found.size() - kMaxFindings) + " more.</p>\n";
   }
   return html + "</section>\n";
 }
 
-// As many queues as the page has room for, in the order of their names.
+// As many queues as fit on the page, in the order of their names.
 std::string RenderSections(const Report& report) {
   std::string html;
   size_t shown = 0;
@@ -95,7 +94,7 @@ std::string RenderReport(const Report& report) {
   html += "<header><h1>" + title + "</h1>\n<p>As of <b>" + FormatTime(report.show.now_us) +
           "</b>, from what is on disk. Written by wqctl report " WQ_VERSION
           ".</p></header>\n<main>\n";
-  html += RenderStandsOut(report);
+  html += RenderFindings(report);
   html += RenderStore(report.store, report.show);
   html += RenderQueues(report);
   html += RenderSections(report);

@@ -1,10 +1,10 @@
-// The page that wqctl report writes: one HTML document that needs nothing from outside.
+// The page that wqctl report writes: one HTML document that fetches nothing.
 //
 //   report.title = "pods, 3 am"; …
 //   wq::Status s = file.Write(RenderReport(report));
 //
-// A pure function of plain values. Its size is bounded, whatever the store holds: keys, errors,
-// groups and the number of queues with a section of their own are cut, and the page says where.
+// A pure function. The size of the page is bounded: keys, errors, groups and the number of queues
+// with a section of their own are cut, and the page says where.
 #pragma once
 
 #include <string>
@@ -27,15 +27,15 @@ struct Report {
 
 std::string RenderReport(const Report& report);
 
-// Parts of it. report_queue.cc:
+// Parts of the page. report_queue.cc:
 std::string RenderQueues(const Report& report);  // A row for each.
 std::string RenderQueue(const wq::QueueSummary& queue, const Show& show);
 // report_table.cc: the searchable table of keys.
 std::string RenderKeys(const Report& report);
-// report_look.cc: what is the same on every page.
+// report_style.cc: the constant parts of every page.
 std::string_view ReportStyle();
 std::string_view ReportScript();
-std::string
-ReportPolicy();  // The Content-Security-Policy, which lets these two through and nothing else.
+// The Content-Security-Policy, which allows that style and that script only.
+std::string ReportPolicy();
 
 }  // namespace wqctl

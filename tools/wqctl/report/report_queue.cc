@@ -92,7 +92,7 @@ Bars DepthBars(const wq::GroupDepths& depths) {
   return bars;
 }
 
-// "Pending by group", and of how many.
+// "Pending by group", and the number of groups.
 std::string DepthCard(const std::string& title, const wq::GroupDepths& depths) {
   std::string of = ", the deepest of ";
   if (depths.max_error > 0) {
@@ -181,14 +181,14 @@ std::string RenderQueue(const wq::QueueSummary& queue, const Show& show) {
   std::string html = "<section class=\"queue\" id=\"queue-" + name + "\"><h2>" + name;
   if (queue.PausedAt(show.now_us)) {
     html += " <em>paused";
-    if (queue.paused_until_us) html += ", goes on " + HtmlText(show.Until(*queue.paused_until_us));
+    if (queue.paused_until_us) html += ", resumes " + HtmlText(show.Until(*queue.paused_until_us));
     html += "</em>";
   }
   if (queue.shards > 0) html += " <em>" + GroupedCount(queue.shards) + " shards</em>";
   html += "</h2>\n";
   if (IsEmpty(queue)) return html + "<p class=\"note\">Nothing is in it.</p></section>\n";
   html += Tiles(queue, show) + "<div class=\"charts\">\n";
-  // Those of a height beside one another.
+  // Charts of the same height beside one another.
   html += ColumnCard("Pending for", AgeBars(queue), "pending");
   html += ColumnCard("Due within", DueBars(queue), "delayed");
   html += ColumnCard("Delayed by", DelayBars(queue), "delayed");

@@ -21,7 +21,7 @@ uint64_t EntryCount(const wq::QueueSummary& queue) {
   return queue.pending + queue.delayed + queue.failing + queue.quarantined;
 }
 
-// The entries of these keys, in their order; all their states.
+// The entries of these keys, in their order, in all states.
 template <typename Key>
 wq::Status EntriesOf(const wq::StoreView& view, const std::string& queue,
                      const std::vector<Key>& top, size_t limit, Entries* entries) {
@@ -46,19 +46,19 @@ wq::Status FirstOf(const wq::StoreView& view, const std::string& queue, EntrySta
                        });
 }
 
-// Reasons by their names, in the order of the rows.
-constexpr std::array<std::string_view, 5> kWhy = {"fails most", "given up", "oldest", "due next",
+// The names of the reasons, in the order of the rows.
+constexpr std::array<std::string_view, 5> kWhy = {"fails most", "quarantined", "oldest", "due next",
                                                   "next"};
-using Reasons = std::array<Entries, kWhy.size()>;  // Of each the first comes first.
+using Reasons = std::array<Entries, kWhy.size()>;  // For each reason, in its order.
 
 struct Picked {
   wq::Entry entry;
-  size_t reason = kWhy.size();  // The first of those that it was found by,
-  size_t place = 0;             // and its place among the entries of that.
-  std::string why = {};         // All of them.
+  size_t reason = kWhy.size();  // The first reason that applies,
+  size_t place = 0;             // and the place among that reason's entries.
+  std::string why = {};         // All reasons.
 };
 
-// One of each reason in turn, until there are `limit`; an entry with several reasons has them all.
+// Takes an entry of each reason in turn, up to `limit`. An entry may have several reasons.
 std::vector<Picked> PickInTurn(const Reasons& reasons, size_t limit) {
   std::vector<Picked> picked;
   std::map<std::pair<std::string, EntryState>, size_t> places;  // In `picked`.
@@ -93,13 +93,13 @@ std::vector<Picked> PickInTurn(const Reasons& reasons, size_t limit) {
 wq::Status PickOfQueue(const wq::StoreView& view, const wq::QueueSummary& summary, size_t limit,
                        int64_t now_us, std::vector<ReportRow>* rows) {
   Reasons reasons;
-  auto& [failing, given_up, oldest, due, next] = reasons;
+  auto& [failing, quarantined, oldest, due, next] = reasons;
   const std::string& queue = summary.name;
   wq::Status s = EntriesOf(view, queue, summary.top_failing, limit, &failing);
   const auto first = [&](EntryState state, std::optional<SortBy> sort_by, Entries* entries) {
     if (s.ok()) s = FirstOf(view, queue, state, sort_by, limit, now_us, entries);
   };
-  first(EntryState::kQuarantined, SortBy::kFailures, &given_up);
+  first(EntryState::kQuarantined, SortBy::kFailures, &quarantined);
   if (s.ok()) s = EntriesOf(view, queue, summary.top_oldest, limit, &oldest);
   first(EntryState::kDelayed, std::nullopt, &due);
   first(EntryState::kPending, std::nullopt, &next);
@@ -118,7 +118,7 @@ size_t RowsWanted(size_t limit, size_t queues) {
 
 wq::Status PickRows(const wq::StoreView& view, const std::vector<wq::QueueSummary>& summaries,
                     size_t limit, int64_t now_us, std::vector<ReportRow>* rows) {
-  // The small ones first, so that each can leave the rest of its share to those that are larger.
+  // Small queues first, so that each leaves the rest of its share to the larger ones.
   std::vector<size_t> order(summaries.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&summaries](size_t a, size_t b) {

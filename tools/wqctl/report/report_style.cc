@@ -1,14 +1,14 @@
-// What is the same on every report: how it looks, and how its table is searched.
+// The constant parts of every report: the style, and the script that searches the table.
 //
-// Both are named by their hash in the page's policy, so that nothing else runs, whatever a key
-// says. After a change the test in report.bats prints the new hashes.
+// The page's policy allows both by their hashes, so that no other script can run, whatever a key
+// contains. After a change the test in report.bats prints the new hashes.
 #include "tools/wqctl/report/report_page.h"
 
 namespace wqctl {
 namespace {
 
 constexpr std::string_view kStyleHash = "sha256-9BzgfxVoyEcbg2BhT04jJuWCUMYsWI6zuSXH3aICdRI=";
-constexpr std::string_view kScriptHash = "sha256-NwoakSNBbNmSAkOaAvDHs0/zMvmF6+3788sxXT2UI4k=";
+constexpr std::string_view kScriptHash = "sha256-vEe0MB3cEMjHzOsdzlnVreGYCoBxHhZled8emh8PNUI=";
 
 constexpr std::string_view kStyle = R"(
 :root {
@@ -195,7 +195,7 @@ constexpr std::string_view kScript = R"(
     }
   };
 
-  // What is looked for stands in the address, so that it can be passed on.
+  // The URL contains the search, so that it can be shared.
   const read = () => {
     const found = /^#find=(.*)$/.exec(location.hash);
     if (!found) return;
@@ -216,7 +216,7 @@ constexpr std::string_view kScript = R"(
       const cell = row.cells[index];
       return "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent;
     };
-    // What has nothing in this column comes last, either way.
+    // Rows without a value in this column are last in both directions.
     const compare = (a, b) => {
       const [x, y] = [value(a), value(b)];
       if (x === y) return 0;

@@ -15,19 +15,19 @@ namespace {
 constexpr size_t kMaxErrorCell = 100;
 constexpr size_t kMaxGroupCell = 64;
 
-// A row's cells. What a column is sorted by, if that is not its text, is in the cell.
+// A column. If it is not sorted by its text, the cell has the value to sort by.
 struct KeyColumn {
   std::string_view name;
   std::string (*cell)(const ReportRow& row, const Show& show);
-  bool descending = false;  // What a first click sorts it to.
-  bool always = true;       // Otherwise only if a row has something to say in it.
+  bool descending = false;  // The order after the first click.
+  bool always = true;       // Otherwise only if a row has a value.
 };
 
 std::string PlainCell(const std::string& html) {
   return html.empty() ? "<td></td>" : "<td>" + html + "</td>";
 }
 
-// One that is sorted by a number.
+// A cell that is sorted by a number.
 std::string SortedCell(int64_t value, const std::string& html) {
   return "<td class=\"n\" data-v=\"" + std::to_string(value) + "\">" + html + "</td>";
 }
@@ -46,7 +46,7 @@ std::string StateCell(const ReportRow& row, const Show&) {
 }
 std::string LaneCell(const ReportRow& row, const Show&) {
   if (!Placed(row.entry)) return PlainCell("");
-  // The lane that is handed out first comes first.
+  // The lane that is handed out first is sorted first.
   return "<td data-v=\"" + std::to_string(-int64_t{row.entry.lane}) + "\">" +
          wq::LaneName(row.entry.lane) + "</td>";
 }
@@ -90,7 +90,7 @@ constexpr std::array<KeyColumn, 10> kColumns = {{
     {.name = "listed as", .cell = WhyCell},
 }};
 
-// Those that tell rows apart.
+// The columns that differ between rows.
 std::vector<KeyColumn> ColumnsOf(const Report& report) {
   std::vector<KeyColumn> columns;
   for (const KeyColumn& column : kColumns) {
@@ -117,7 +117,8 @@ std::string KeysHeader(const Report& report) {
   }
   std::string html =
       "<section id=\"keys\"><h2>Keys</h2>\n<p class=\"note\">" + GroupedCount(report.rows.size()) +
-      " entries: those that fail most, were given up, are oldest, are due next, and are handed out "
+      " entries: those that fail most, are in quarantine, are oldest, are due next, and are handed "
+      "out "
       "next. There are " +
       GroupedCount(pending) + " pending, " + GroupedCount(delayed) + " delayed and " +
       GroupedCount(quarantined) + " quarantined; <code>wqctl ls</code> lists all.</p>\n";

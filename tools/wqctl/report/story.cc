@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kDefaultColumns = 80;
 constexpr size_t kMaxColumns = 160;
 constexpr size_t kMaxBar = 40;
-constexpr size_t kLabelColumns = 14;  // Of the lines of a histogram, with what is in front.
+constexpr size_t kLabelColumns = 14;  // Of a line of a histogram, with the indentation.
 constexpr size_t kCountColumns = 10;
 constexpr size_t kLanesShown = 8;
 
@@ -36,7 +36,7 @@ std::string RightAligned(const std::string& text, size_t columns) {
   return std::string(columns > text.size() ? columns - text.size() : 0, ' ') + text;
 }
 
-// From the first line that is not 0 to the last.
+// Prints the bars from the first to the last that is not 0.
 void PrintBars(const std::string& title, const Bars& bars, size_t columns, Output* out) {
   const auto counts = [](const Bar& bar) { return bar.count > 0; };
   const auto first = std::find_if(bars.begin(), bars.end(), counts);
@@ -49,7 +49,7 @@ void PrintBars(const std::string& title, const Bars& bars, size_t columns, Outpu
   const size_t width = std::min(kMaxBar, columns > used + 5 ? columns - used : 5);
   for (auto bar = first; bar != last; ++bar) {
     const uint64_t count = bar->count;
-    // Whatever is there shows.
+    // A count above 0 is always visible.
     const auto length =
         std::max<size_t>(count > 0 ? 1 : 0, static_cast<size_t>(static_cast<double>(width) *
                                                                 static_cast<double>(count) /
@@ -60,7 +60,7 @@ void PrintBars(const std::string& title, const Bars& bars, size_t columns, Outpu
   }
 }
 
-// "fast 2, slow 1, 7 3": of many lanes the highest.
+// "fast 2, slow 1, 7 3": at most the kLanesShown highest lanes.
 std::string LanesText(const wq::QueueSummary& queue) {
   std::string text;
   uint64_t hidden = queue.other_lanes;
@@ -104,7 +104,7 @@ void PrintDepths(const std::string& title, const wq::GroupDepths& depths, Output
                                 : std::to_string(depths.count);
   out->Write("\n  " + title + ", the deepest of " + count + "\n");
   for (const wq::GroupDepth& group : depths.top) {
-    // Too low by so much at most.
+    // The count may be too low by max_error.
     const std::string error =
         depths.max_error > 0 ? " to " + std::to_string(group.pending + depths.max_error) : "";
     out->Write("    " + Padded(std::to_string(group.pending) + error, kCountColumns) +
@@ -168,7 +168,7 @@ size_t Columns() {
   }
   winsize size = {};
   if (columns == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
-  // Behind a pager.
+  // Behind a pager stdout is a pipe.
   if (columns == 0 && OnTerminal() && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
     columns = size.ws_col;
   }
@@ -189,11 +189,11 @@ std::string FormatBytes(uint64_t bytes) {
 std::string StoryPause(const wq::QueueSummary& queue, const Show& show) {
   if (!queue.PausedAt(show.now_us)) return "no";
   if (!queue.paused_until_us) return "yes, until resume";
-  return "yes, and goes on " + show.Until(*queue.paused_until_us);
+  return "yes, resumes " + show.Until(*queue.paused_until_us);
 }
 
 std::string OwnerText(const wq::StoreInfo& store) {
-  if (store.owner_pid == 0) return "none so far";
+  if (store.owner_pid == 0) return "none yet";
   const std::string pid = "pid " + std::to_string(store.owner_pid);
   if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
   if (store.owner_alive) return pid + ", running";

@@ -1,4 +1,4 @@
-// The story of a store, for people: what waits, for how long, what fails and why, what is due when.
+// The text of inspect: what waits, for how long, what fails and why, what is due when.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace wqctl {
 
-// Columns of the terminal that stdout is, or of COLUMNS; 80 where there is neither.
+// The width of COLUMNS, or of the terminal on stdout; 80 without either.
 size_t Columns();
 
-// Readable in 40 columns; uses up to `columns` for bars and errors.
+// Fits 40 columns; bars and errors use up to `columns`.
 void PrintStory(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                 const Show& show, size_t columns, Output* out);
 
 // "12.1 MiB".
 std::string FormatBytes(uint64_t bytes);
 
-// Cells of the story.
+// Parts of the text that report shows, too.
 std::string StoryPause(const wq::QueueSummary& queue, const Show& show);
 std::string OwnerText(const wq::StoreInfo& store);
 std::string FilesText(const wq::StoreInfo& store);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kHex = "0123456789abcdef";
 
-// nullopt: no digit.
+// nullopt: not a digit.
 std::optional<uint32_t> HexDigit(char c) {
   if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
   const size_t value = kHex.find(c);

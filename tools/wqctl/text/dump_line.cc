@@ -13,11 +13,90 @@
 namespace wqctl {
 namespace {
 
+using State = wq::EntryState;
+
+// The fields of the three kinds of records, in the order in which they are written. `io` is a
+// Writer or a Reader. A Writer leaves out a field whose last argument is false; a Reader accepts
+// every field anywhere and leaves the value of a missing one unchanged.
+
+template <typename Io, typename Info>
+void QueueFields(Io& io, Info& info) {
+  io.Text("queue", info.name);
+  io.Time("created_at", info.created_at_us);
+  io.Number("sequence_high_water", info.sequence_high_water);
+  io.Bool("paused", info.paused);
+  io.Time("paused_until", info.paused_until_us, info.paused_until_us != 0);
+  io.Number("shards", info.shards);
+  io.Bytes("limiter_state", info.limiter_state, !info.limiter_state.empty());
+}
+
+template <typename Io, typename Cursor>
+void CursorFields(Io& io, Cursor& cursor) {
+  io.Text("queue", cursor.queue);
+  io.Text("name", cursor.name);
+  io.Bytes("value", cursor.value);
+}
+
+// The fields besides the queue and the key. `failures` are entry.failures, or zeros.
+template <typename Io, typename Entry, typename Failures>
+void EntryFields(Io& io, Entry& entry, Failures& failures) {
+  io.StateName("state", entry.state);
+  const bool placed = entry.state != State::kFailing;
+  const bool pending = entry.state == State::kPending;
+  const bool delayed = entry.state == State::kDelayed;
+  io.Lane("lane", entry.lane, placed);
+  io.Bytes("group", entry.group, placed && !entry.group.empty());
+  io.Derived("shard", entry.shard, placed);
+  io.Number("sequence", entry.sequence, pending);
+  io.Time("added_at", entry.added_at_us, pending || delayed);
+  io.Time("ready_at", entry.ready_at_us, delayed);
+  io.Seconds("delay_seconds", entry.delay_us, delayed);
+  io.Time("quarantined_at", entry.quarantined_at_us, entry.state == State::kQuarantined);
+  io.Number("failures", failures.count);
+  io.Bytes("last_error", failures.last_error, entry.failures.has_value());
+  const bool failed = failures.count != 0 || failures.first_at_us != 0 || failures.last_at_us != 0;
+  io.Time("first_failure_at", failures.first_at_us, failed);
+  io.Time("last_failure_at", failures.last_at_us, failed);
+}
+
+class Writer {
+ public:
+  explicit Writer(Json* json) : json_(*json) {}
+
+  void Text(const char* name, const std::string& text) { json_[name] = text; }
+  void Bool(const char* name, bool value) { json_[name] = value; }
+  void Number(const char* name, uint64_t value, bool present = true) { Set(name, value, present); }
+  void Derived(const char* name, const std::optional<uint32_t>& value, bool present) {
+    if (value) Set(name, *value, present);
+  }
+  void Seconds(const char* name, int64_t us, bool present) {
+    Set(name, wqctl::Seconds(us), present);
+  }
+  void Time(const char* name, int64_t us, bool present = true) {
+    if (present) json_[name] = FormatTime(us);
+  }
+  void Bytes(const char* name, const std::string& bytes, bool present = true) {
+    if (present) SetBytes(name, bytes, &json_);
+  }
+  void StateName(const char* name, State state) { json_[name] = wq::EntryStateName(state); }
+  void Lane(const char* name, wq::Lane lane, bool present) {
+    if (present) json_[name] = wq::LaneName(lane);
+  }
+
+ private:
+  template <typename T>
+  void Set(const char* name, T value, bool present) {
+    if (present) json_[name] = value;
+  }
+
+  Json& json_;
+};
+
 using Value = std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string>;
 using Fields = std::map<std::string, Value, std::less<>>;
 
-// Collects the fields of one flat object. Ends at the first thing that has no place in one, so that
-// depth costs nothing.
+// Collects the fields of one flat object. Stops at the first nested value, so that deep nesting
+// takes no stack.
 class FlatObject final : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Set(nullptr); }
@@ -65,73 +144,63 @@ class FlatObject final : public nlohmann::json_sax<nlohmann::json> {
   std::string error_;
 };
 
-// Takes fields out, by name and type, and keeps the first error.
-class Taker {
+// Takes fields out of `fields`, by name and type, and keeps the first error.
+class Reader {
  public:
-  explicit Taker(Fields* fields) : fields_(*fields) {}
+  explicit Reader(Fields* fields) : fields_(*fields) {}
 
   bool Has(std::string_view name) const { return fields_.contains(name); }
 
-  // Each leaves *target alone where there is no such field.
-  void Text(std::string_view name, std::string* target) {
-    Take(name, "a string", [target](const Value& value) {
-      const auto* text = std::get_if<std::string>(&value);
-      if (text != nullptr) *target = *text;
-      return text != nullptr;
-    });
-  }
+  void Text(std::string_view name, std::string& target) { Take(name, "a string", target); }
+  void Bool(std::string_view name, bool& target) { Take(name, "true or false", target); }
   // As SetBytes wrote it; keys in hexadecimal too.
-  void Bytes(const std::string& name, std::string* target) {
+  void Bytes(const std::string& name, std::string& target, bool /*present*/ = true) {
     Text(name, target);
     Decoded(name + "_base64", "base64", wq::FromBase64, target);
     Decoded(name + "_hex", "hexadecimal", FromHex, target);
   }
   template <typename T>
-  void Decoded(std::string_view name, const std::string& what,
-               std::optional<T> (*decode)(std::string_view), T* target) {
-    Take(name, what, [=](const Value& value) {
-      const auto* text = std::get_if<std::string>(&value);
-      std::optional<T> decoded = text == nullptr ? std::nullopt : decode(*text);
-      if (!decoded) return false;
-      *target = *std::move(decoded);
-      return true;
-    });
-  }
-  template <typename T>
-  void Number(std::string_view name, T* target) {
-    Take(name, "a whole number", [target](const Value& value) {
+  void Number(std::string_view name, T& target, bool /*present*/ = true) {
+    TakeBy(name, "a whole number", [&target](const Value& value) {
       const auto* number = std::get_if<uint64_t>(&value);
       const bool fits = number != nullptr && *number <= std::numeric_limits<T>::max();
-      if (fits) *target = static_cast<T>(*number);
+      if (fits) target = static_cast<T>(*number);
       return fits;
     });
   }
-  void Bool(std::string_view name, bool* target) {
-    Take(name, "true or false", [target](const Value& value) {
-      const auto* flag = std::get_if<bool>(&value);
-      if (flag != nullptr) *target = *flag;
-      return flag != nullptr;
-    });
+  // A value that follows from others, and from how the queue is opened: checked, not kept.
+  void Derived(std::string_view name, const std::optional<uint32_t>&, bool /*present*/) {
+    uint32_t unused = 0;
+    Number(name, unused);
   }
-  void Time(std::string_view name, int64_t* target) {
+  void Time(std::string_view name, int64_t& target, bool /*present*/ = true) {
     Decoded(name, "a time, such as 2026-01-31T12:00:00.000001Z", ParseTime, target);
   }
-  void SecondsOf(std::string_view name, int64_t* target_us) {
-    Take(name, "a number of seconds", [target_us](const Value& value) {
+  void Seconds(std::string_view name, int64_t& target_us, bool /*present*/) {
+    TakeBy(name, "a number of seconds", [&target_us](const Value& value) {
       double seconds = -1;
       if (const auto* number = std::get_if<double>(&value)) seconds = *number;
       if (const auto* number = std::get_if<uint64_t>(&value))
         seconds = static_cast<double>(*number);
       const bool fits = seconds >= 0 && seconds < 1e10;
-      if (fits) *target_us = std::llround(seconds * 1e6);
+      if (fits) target_us = std::llround(seconds * 1e6);
       return fits;
     });
   }
+  void StateName(std::string_view name, State& target) {
+    Decoded(name, "a state: pending, delayed, failing or quarantined", wq::ParseEntryState, target);
+  }
+  void Lane(std::string_view name, wq::Lane& target, bool /*present*/) {
+    Decoded(name, "a lane: fast, slow or a 32-bit integer", wq::ParseLane, target);
+  }
 
+  void Require(const std::string& name) {
+    if (!Has(name)) Refuse("there is no \"" + name + "\"");
+  }
   void Refuse(std::string why) {
     if (error_.empty()) error_ = std::move(why);
   }
-  // After all that may be there was taken.
+  // Call it after all known fields were taken.
   bool Finish(std::string* error) {
     if (!fields_.empty()) {
       Refuse("unknown field \"" + wq::EscapeKey(fields_.begin()->first, 40) + "\"");
@@ -141,8 +210,27 @@ class Taker {
   }
 
  private:
+  template <typename T>
+  void Take(std::string_view name, const std::string& what, T& target) {
+    TakeBy(name, what, [&target](const Value& value) {
+      const auto* typed = std::get_if<T>(&value);
+      if (typed != nullptr) target = *typed;
+      return typed != nullptr;
+    });
+  }
+  template <typename T>
+  void Decoded(std::string_view name, const std::string& what,
+               std::optional<T> (*decode)(std::string_view), T& target) {
+    TakeBy(name, what, [decode, &target](const Value& value) {
+      const auto* text = std::get_if<std::string>(&value);
+      std::optional<T> decoded = text == nullptr ? std::nullopt : decode(*text);
+      if (!decoded) return false;
+      target = *std::move(decoded);
+      return true;
+    });
+  }
   template <typename Read>
-  void Take(std::string_view name, const std::string& what, const Read& read) {
+  void TakeBy(std::string_view name, const std::string& what, const Read& read) {
     const auto it = fields_.find(name);
     if (it == fields_.end()) return;
     if (!read(it->second)) Refuse("\"" + std::string(name) + "\" is not " + what);
@@ -153,55 +241,22 @@ class Taker {
   std::string error_;
 };
 
-wq::QueueInfo TakeQueue(Taker* taker) {
-  wq::QueueInfo info;
-  taker->Text("queue", &info.name);
-  taker->Time("created_at", &info.created_at_us);
-  taker->Number("sequence_high_water", &info.sequence_high_water);
-  taker->Bytes("limiter_state", &info.limiter_state);
-  taker->Bool("paused", &info.paused);
-  taker->Time("paused_until", &info.paused_until_us);
-  taker->Number("shards", &info.shards);
-  return info;
-}
-
-DumpedCursor TakeCursor(Taker* taker) {
-  DumpedCursor cursor;
-  taker->Text("queue", &cursor.queue);
-  taker->Text("name", &cursor.name);
-  taker->Bytes("value", &cursor.value);
-  return cursor;
-}
-
-DumpedEntry TakeEntry(Taker* taker) {
+DumpedEntry ReadEntry(Reader* reader) {
   DumpedEntry dumped;
   wq::Entry& entry = dumped.entry;
-  if (!taker->Has("state")) taker->Refuse("there is no \"state\"");
-  if (taker->Has("key") + taker->Has("key_base64") + taker->Has("key_hex") != 1) {
-    taker->Refuse("there is not one of \"key\", \"key_base64\" and \"key_hex\"");
+  reader->Require("state");
+  if (reader->Has("key") + reader->Has("key_base64") + reader->Has("key_hex") != 1) {
+    reader->Refuse("there is not one of \"key\", \"key_base64\" and \"key_hex\"");
   }
-  taker->Text("queue", &dumped.queue);
-  taker->Bytes("key", &entry.key);
-  taker->Decoded("state", "a state: pending, delayed, failing or quarantined", wq::ParseEntryState,
-                 &entry.state);
-  if (entry.state == wq::EntryState::kDelayed && !taker->Has("ready_at")) {
-    taker->Refuse("there is no \"ready_at\"");
-  }
-  taker->Decoded("lane", "a lane: fast, slow or a 32-bit integer", wq::ParseLane, &entry.lane);
-  taker->Bytes("group", &entry.group);
-  uint32_t shard = 0;  // Follows from the group, and from how the queue is opened.
-  taker->Number("shard", &shard);
-  taker->Number("sequence", &entry.sequence);
-  taker->Time("added_at", &entry.added_at_us);
-  taker->Time("ready_at", &entry.ready_at_us);
-  taker->SecondsOf("delay_seconds", &entry.delay_us);
-  taker->Time("quarantined_at", &entry.quarantined_at_us);
+  const bool has_ready_at = reader->Has("ready_at");
+  reader->Text("queue", dumped.queue);
+  reader->Bytes("key", entry.key);
   wq::FailureInfo failures;
-  taker->Number("failures", &failures.count);
-  taker->Bytes("last_error", &failures.last_error);
-  taker->Time("first_failure_at", &failures.first_at_us);
-  taker->Time("last_failure_at", &failures.last_at_us);
-  if (failures != wq::FailureInfo{} || entry.state == wq::EntryState::kQuarantined) {
+  EntryFields(*reader, entry, failures);
+  if (entry.state == State::kDelayed && !has_ready_at) {
+    reader->Refuse("there is no \"ready_at\"");
+  }
+  if (failures != wq::FailureInfo{} || entry.state == State::kQuarantined) {
     entry.failures = std::move(failures);
   }
   return dumped;
@@ -209,25 +264,23 @@ DumpedEntry TakeEntry(Taker* taker) {
 
 }  // namespace
 
+void SetState(const wq::Entry& entry, Json* json) {
+  static const wq::FailureInfo kNone;
+  Writer writer(json);
+  EntryFields(writer, entry, entry.failures ? *entry.failures : kNone);
+}
+
 void AppendDumpLine(const wq::QueueInfo& info, std::string* out) {
-  Json json;
-  json["record"] = "queue";
-  json["queue"] = info.name;
-  json["created_at"] = FormatTime(info.created_at_us);
-  json["sequence_high_water"] = info.sequence_high_water;
-  json["paused"] = info.paused;
-  if (info.paused_until_us != 0) json["paused_until"] = FormatTime(info.paused_until_us);
-  json["shards"] = info.shards;
-  if (!info.limiter_state.empty()) SetBytes("limiter_state", info.limiter_state, &json);
+  Json json = {{"record", "queue"}};
+  Writer writer(&json);
+  QueueFields(writer, info);
   out->append(json.dump());
 }
 
 void AppendDumpLine(const DumpedCursor& cursor, std::string* out) {
-  Json json;
-  json["record"] = "cursor";
-  json["queue"] = cursor.queue;
-  json["name"] = cursor.name;
-  SetBytes("value", cursor.value, &json);
+  Json json = {{"record", "cursor"}};
+  Writer writer(&json);
+  CursorFields(writer, cursor);
   out->append(json.dump());
 }
 
@@ -253,21 +306,21 @@ bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error
     *error = object.error();
     return false;
   }
-  Taker taker(&object.fields());
-  if (!taker.Has("queue")) taker.Refuse("there is no \"queue\"");
+  Reader reader(&object.fields());
+  reader.Require("queue");
   std::string kind = "entry";
-  taker.Text("record", &kind);
+  reader.Text("record", kind);
   if (kind == "queue") {
-    *record = TakeQueue(&taker);
+    QueueFields(reader, record->emplace<wq::QueueInfo>());
   } else if (kind == "cursor") {
-    *record = TakeCursor(&taker);
+    CursorFields(reader, record->emplace<DumpedCursor>());
   } else if (kind == "entry") {
-    *record = TakeEntry(&taker);
+    *record = ReadEntry(&reader);
   } else {
-    taker.Refuse("unknown kind of record \"" + wq::EscapeKey(kind, 40) + "\"");
+    reader.Refuse("unknown kind of record \"" + wq::EscapeKey(kind, 40) + "\"");
     object.fields().clear();
   }
-  return taker.Finish(error);
+  return reader.Finish(error);
 }
 
 }  // namespace wqctl

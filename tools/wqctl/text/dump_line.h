@@ -1,4 +1,4 @@
-// One line of a dump: written, and read back.
+// Writes and reads one line of a dump.
 //
 //   std::string line;
 //   AppendDumpLine("pods", entry, false, &line);
@@ -6,8 +6,8 @@
 //   std::string error;
 //   if (!ParseDumpLine(line, &record, &error)) …
 //
-// Pure functions over bytes, for any bytes; the parser trusts nothing of its input. A line is one
-// flat JSON object; docs/wqctl.md has its fields.
+// Pure functions. The parser accepts any bytes and trusts none of them. A line is one flat JSON
+// object; docs/wqctl.md lists its fields.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace wqctl {
 
-// What any record fits into: a key of wq::kMaxKeyBytes, each byte of it as \u00XX, and the rest.
+// Any record fits: a key of wq::kMaxKeyBytes, each byte of it as \u00XX, and the rest.
 inline constexpr size_t kMaxDumpLineBytes = size_t{1} << 20;
 
 struct DumpedEntry {
@@ -36,11 +36,11 @@ using DumpRecord = std::variant<wq::QueueInfo, DumpedCursor, DumpedEntry>;
 // Without a line end.
 void AppendDumpLine(const wq::QueueInfo& info, std::string* out);
 void AppendDumpLine(const DumpedCursor& cursor, std::string* out);
-// With `hex` the key is "key_hex".
+// With `hex` the key is written as "key_hex".
 void AppendDumpLine(std::string_view queue, const wq::Entry& entry, bool hex, std::string* out);
 
-// False: it is none, and *error says why, in printable words. Whether a store can hold the record is
-// the Importer's to say. Memory: a few times the line.
+// Returns false if the line is not a record; *error then says why, in printable text. Does not
+// check whether a store can hold the record: the Importer does. Memory: a few times the line.
 bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error);
 
 }  // namespace wqctl

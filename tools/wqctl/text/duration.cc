@@ -1,10 +1,9 @@
 #include "tools/wqctl/text/duration.h"
 
 #include <array>
-#include <charconv>
 #include <cstdio>
-#include <system_error>
 
+#include "tools/wqctl/text/number.h"
 #include "wq/options.h"
 
 namespace wqctl {
@@ -23,7 +22,7 @@ constexpr std::array kUnits = {
 
 constexpr std::string_view kDigits = "0123456789";
 
-// Takes the longest prefix of `text` that is made of digits, or of anything else than digits.
+// Takes the longest prefix of `text` of digits, or of other characters than digits and ".".
 std::string_view TakePrefix(std::string_view* text, bool digits) {
   const size_t end = digits ? text->find_first_not_of(kDigits) : text->find_first_of("0123456789.");
   const std::string_view prefix = text->substr(0, end);
@@ -31,15 +30,7 @@ std::string_view TakePrefix(std::string_view* text, bool digits) {
   return prefix;
 }
 
-std::optional<int64_t> ParseInteger(std::string_view digits) {
-  int64_t value = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-// One "1.5h" off the front of `text`, in microseconds.
+// Takes a term such as "1.5h" from the front of `text`. Returns microseconds.
 std::optional<int64_t> TakeTerm(std::string_view* text) {
   const std::string_view whole = TakePrefix(text, true);
   std::string_view fraction;
@@ -48,14 +39,14 @@ std::optional<int64_t> TakeTerm(std::string_view* text) {
     fraction = TakePrefix(text, true);
     if (fraction.empty()) return std::nullopt;
   }
-  const std::optional<int64_t> units = ParseInteger(whole);
+  const std::optional<int64_t> units = ParseNumber<int64_t>(whole);
   const std::string_view name = TakePrefix(text, false);
   if (!units) return std::nullopt;
   for (const Unit& unit : kUnits) {
     if (unit.name != name) continue;
     if (*units > wq::kMaxDelay.count() / unit.us) return std::nullopt;
     int64_t us = *units * unit.us;
-    // Digit by digit: exact, and what is below a microsecond falls away.
+    // Digit by digit: exact. Fractions of a microsecond are dropped.
     int64_t scale = unit.us;
     for (const char digit : fraction) {
       us += (digit - '0') * scale / 10;
@@ -70,13 +61,13 @@ std::optional<int64_t> TakeTerm(std::string_view* text) {
 constexpr int64_t kFirstTimeUs = -62'167'219'200'000'000;
 constexpr int64_t kLastTimeUs = 253'402'300'799'999'999;
 
-// Takes so many digits and then the character `mark`; nullopt if that is not what stands there.
+// Takes `count` digits and then the character `mark`; nullopt if the text does not begin with them.
 std::optional<int> TakeDigits(std::string_view* text, size_t count, char mark) {
   if (text->size() <= count || (*text)[count] != mark) return std::nullopt;
   const std::string_view digits = text->substr(0, count);
   if (digits.find_first_not_of(kDigits) != std::string_view::npos) return std::nullopt;
   text->remove_prefix(count + 1);
-  const std::optional<int64_t> value = ParseInteger(digits);
+  const std::optional<int64_t> value = ParseNumber<int64_t>(digits);
   return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
@@ -89,7 +80,7 @@ std::optional<int64_t> TakeFraction(std::string_view text) {
   std::string digits(text.substr(1, text.size() - 2));
   if (digits.find_first_not_of(kDigits) != std::string::npos) return std::nullopt;
   digits.resize(6, '0');
-  return ParseInteger(digits);
+  return ParseNumber<int64_t>(digits);
 }
 
 std::string Count(int64_t n, std::string_view unit) { return std::to_string(n).append(unit); }
@@ -154,7 +145,7 @@ std::string FormatTime(int64_t wall_us) {
 std::optional<int64_t> ParseTime(std::string_view text) {
   using namespace std::chrono;
   if (text.starts_with('@')) {
-    const std::optional<int64_t> us = ParseInteger(text.substr(1));
+    const std::optional<int64_t> us = ParseNumber<int64_t>(text.substr(1));
     // One spelling for each time.
     return us && FormatTime(*us) == text ? us : std::nullopt;
   }
@@ -164,7 +155,7 @@ std::optional<int64_t> ParseTime(std::string_view text) {
   const auto hour = days_of_month ? TakeDigits(&text, 2, ':') : std::nullopt;
   const auto minute = hour ? TakeDigits(&text, 2, ':') : std::nullopt;
   if (!minute || text.size() < 3) return std::nullopt;
-  const std::optional<int64_t> second = ParseInteger(text.substr(0, 2));
+  const std::optional<int64_t> second = ParseNumber<int64_t>(text.substr(0, 2));
   const std::optional<int64_t> fraction = TakeFraction(text.substr(2));
   if (!second || *second < 0 || !fraction || *hour > 23 || *minute > 59 || *second > 59) {
     return std::nullopt;

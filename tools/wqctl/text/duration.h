@@ -1,4 +1,4 @@
-// Durations and instants as text.
+// Durations and points in time as text.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ std::string FormatDuration(std::chrono::microseconds duration);
 std::string FormatAge(std::chrono::microseconds age);
 
 // RFC 3339 in UTC with microseconds: "2024-01-31T12:00:00.000001Z". Outside of the years 0 to 9999,
-// which only a damaged record or clock can be: "@" and the microseconds since 1970.
+// which only a damaged record or clock yields: "@" and the microseconds since 1970.
 std::string FormatTime(int64_t wall_us);
 // The inverse; the fraction may be shorter, or left out. nullopt for anything else.
 std::optional<int64_t> ParseTime(std::string_view text);

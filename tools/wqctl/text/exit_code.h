@@ -1,4 +1,4 @@
-// The exit codes of wqctl. They are part of its contract: scripts tell the cases apart by them.
+// The exit codes of wqctl. They are part of its contract: scripts depend on them.
 #pragma once
 
 #include "wq/status.h"
@@ -14,10 +14,10 @@ enum ExitCode : int {
   kExitCorruption = 5,  // The store is damaged.
 };
 
-// A store of another format version is sound, so that is a plain failure.
+// A store of another format version is not damaged: kExitFailure.
 ExitCode ExitCodeOf(const wq::Status& status);
 
-// Says the error on stderr and returns its exit code. REQUIRES: !status.ok().
+// Prints the error on stderr and returns its exit code. REQUIRES: !status.ok().
 int Fail(const wq::Status& status);
 
 }  // namespace wqctl

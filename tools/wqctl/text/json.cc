@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tools/wqctl/text/dump_line.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/json_fields.h"
 #include "wq/keys.h"
@@ -32,7 +31,7 @@ Json StoreJson(const wq::StoreInfo& store) {
 
 Json LanesJson(const wq::QueueSummary& queue) {
   Json lanes = Json::object();
-  // Both named lanes always, so that a script need not ask first.
+  // Always both named lanes, so that a script need not check for them.
   lanes[wq::LaneName(wq::kFastLane)] = 0;
   lanes[wq::LaneName(wq::kSlowLane)] = 0;
   for (const auto& [lane, count] : queue.lanes) lanes[wq::LaneName(lane)] = count;
@@ -52,7 +51,7 @@ Json DepthsJson(const wq::GroupDepths& depths, const std::string& name) {
   return json;
 }
 
-// [{"up_to": bound, "count": n}, …]; the last one has no bound.
+// [{"up_to": bound, "count": n}, …]; the last bucket has no bound.
 template <typename T, size_t N, typename Bound>
 Json HistogramJson(const wq::Histogram<T, N>& histogram, const std::array<T, N>& bounds,
                    const std::string& name, const Bound& bound) {
@@ -110,33 +109,6 @@ Json FailingKeyJson(const wq::FailingKey& failing) {
   json["first_at"] = FormatTime(failing.failures.first_at_us);
   json["last_at"] = FormatTime(failing.failures.last_at_us);
   return json;
-}
-
-void SetState(const wq::Entry& entry, Json* json) {
-  using State = wq::EntryState;
-  (*json)["state"] = wq::EntryStateName(entry.state);
-  if (entry.state != State::kFailing) {
-    (*json)["lane"] = wq::LaneName(entry.lane);
-    if (!entry.group.empty()) SetBytes("group", entry.group, json);
-    if (entry.shard) (*json)["shard"] = *entry.shard;
-  }
-  if (entry.state == State::kPending) (*json)["sequence"] = entry.sequence;
-  if (entry.state == State::kPending || entry.state == State::kDelayed) {
-    (*json)["added_at"] = FormatTime(entry.added_at_us);
-  }
-  if (entry.state == State::kDelayed) {
-    (*json)["ready_at"] = FormatTime(entry.ready_at_us);
-    (*json)["delay_seconds"] = Seconds(entry.delay_us);
-  }
-  if (entry.state == State::kQuarantined) {
-    (*json)["quarantined_at"] = FormatTime(entry.quarantined_at_us);
-  }
-  const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
-  (*json)["failures"] = failures.count;
-  if (entry.failures) SetBytes("last_error", failures.last_error, json);
-  if (failures.count == 0 && failures.first_at_us == 0 && failures.last_at_us == 0) return;
-  (*json)["first_failure_at"] = FormatTime(failures.first_at_us);
-  (*json)["last_failure_at"] = FormatTime(failures.last_at_us);
 }
 
 std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused) {

@@ -1,8 +1,7 @@
 // The JSON that wqctl prints. docs/wqctl.md lists the fields; they are part of its contract.
 //
-// Valid for every key: one that is not UTF-8 is "key_base64" instead of "key", an error text
-// likewise. An entry by
-// itself is a line of a dump: see dump_line.h.
+// Valid for every key: a key that is not UTF-8 is "key_base64" instead of "key"; error texts
+// likewise. A single entry is a line of a dump: see dump_line.h.
 #pragma once
 
 #include <chrono>
@@ -21,25 +20,25 @@
 
 namespace wqctl {
 
-// What is known of one key in one queue.
+// Everything known about one key in one queue.
 struct QueueEntries {
   std::string queue;
   std::vector<wq::Entry> entries;
   std::optional<wq::KeyPosition> position;  // If it is pending.
-  std::chrono::microseconds next_delay{0};  // What its next failure would delay it by.
+  std::chrono::microseconds next_delay{0};  // After the next failure.
 };
 
 // {"added": …, "deduplicated": …, "held": …, "refused": …}
 std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused);
 
-// {"<done>": …, "not_found": …, "dry_run": …}; `done` is "removed" or so.
+// {"<done>": …, "not_found": …, "dry_run": …}; `done` is a word such as "removed".
 std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
                              bool dry_run);
 
 // {"queues": …, "entries": …, "cursors": …, "dry_run": …}
 std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run);
 
-// {"store": {…}, "queues": [{…}]}, indented. `now_us` is what ages are counted from.
+// {"store": {…}, "queues": [{…}]}, indented. Ages are counted until `now_us`.
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                           int64_t now_us);
 

@@ -1,5 +1,5 @@
-// Fields of JSON objects that both sides of wqctl's JSON share. Includes the JSON library, which is slow
-// to compile: for sources whose purpose is JSON only.
+// JSON fields that several sources write. Includes the JSON library, which is slow to compile: only
+// for sources whose purpose is JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace wqctl {
 
 using Json = nlohmann::ordered_json;  // Fields stay in the order in which they are set.
 
-// `name`: the bytes as a string, or `name`_base64 where a JSON string cannot hold them.
+// Sets `name` to the bytes, or `name`_base64 if they are not UTF-8.
 inline void SetBytes(const std::string& name, std::string_view bytes, Json* object) {
   if (wq::IsValidUtf8(bytes)) {
     (*object)[name] = bytes;
@@ -25,7 +25,7 @@ inline void SetBytes(const std::string& name, std::string_view bytes, Json* obje
 
 inline double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
-// What an entry holds beside its queue and key.
+// The fields of an entry besides its queue and key. Defined in dump_line.cc.
 void SetState(const wq::Entry& entry, Json* json);
 
 // Defined in json.cc.

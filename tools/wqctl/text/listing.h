@@ -4,7 +4,7 @@
 //   listing.Row([&](std::string* json) { … }, [&] { return std::vector<std::string>{…}; });
 //   listing.End(true);
 //
-// Streams; of the two forms of a row only the one that is printed is made. Thread-compatible.
+// Streams. Of the two forms of a row only the printed one is computed. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ class Listing {
     return out_->Write(line_);
   }
 
-  // After the last row. What was cut off by an error must not look complete: then the array stays
-  // open, and no table is printed that would say that there is nothing.
+  // Call it after the last row. Output that an error has cut off must not appear complete: then the
+  // array stays open, and an empty table is not printed.
   void End(bool complete) {
     if (IsTable()) {
       if (complete || !first_) table_.Finish();

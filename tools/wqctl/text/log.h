@@ -1,6 +1,6 @@
 // Messages for people, on stderr: one line each. Thread-safe.
 //
-// Whatever comes from keys, errors or the command line must have gone through wq::EscapeKey.
+// Escape text from keys, errors or the command line with wq::EscapeKey first.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ wq::Status NewFile::Write(std::string_view bytes) {
 }
 
 wq::Status NewFile::Commit() {
-  // A file system may report only here that it is full.
+  // Some file systems report only here that they are full.
   const bool synced = scratch_.empty() || fsync(fd_) == 0;
   const int sync_error = errno;
   const bool closed = close(std::exchange(fd_, -1)) == 0;

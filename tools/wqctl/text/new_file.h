@@ -1,12 +1,12 @@
-// NewFile: a file that is there as a whole or not at all.
+// NewFile: a file that appears complete or not at all.
 //
 //   NewFile file;
 //   wq::Status s = file.Open("report.html");
 //   if (s.ok()) s = file.Write(page);
-//   if (s.ok()) s = file.Commit();   // Replaces one that has this name, and keeps its mode.
+//   if (s.ok()) s = file.Commit();   // Replaces a file of this name, and keeps its mode.
 //
-// Until Commit it has a name of its own beside that, ".wqctl-XXXXXX"; the destructor removes it. A
-// crash may leave that one. What is no regular file (a pipe, a device) is written to as it is.
+// Until Commit it has a temporary name in the same directory, ".wqctl-XXXXXX". The destructor
+// removes that file; a crash may leave it. A pipe or a device is written to directly.
 // Thread-compatible.
 #pragma once
 
@@ -24,8 +24,8 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  // All of them: IOError with the file's name and why. Of a link its target is meant. REQUIRES:
-  // once.
+  // Each function returns IOError with the file's name and the reason. Open follows links.
+  // REQUIRES: Open is called once.
   wq::Status Open(const std::string& path);
   wq::Status Write(std::string_view bytes);
   // Blocks: until the bytes are on the disk.
@@ -36,7 +36,7 @@ class NewFile {
 
   int fd_ = -1;
   std::string path_;
-  std::string scratch_;  // The name until Commit; empty: there is none.
+  std::string scratch_;  // The temporary name; empty: none.
 };
 
 }  // namespace wqctl

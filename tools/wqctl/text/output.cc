@@ -30,7 +30,7 @@ bool Output::Write(std::string_view text) {
 bool Output::Flush() {
   size_t done = 0;
   while (state_ == State::kOpen && done < buffer_.size()) {
-    // Looked at before each write: one that a signal cut short reports what it wrote, not EINTR.
+    // Checked before each write: a write that a signal cut short returns a count, not EINTR.
     if (Interrupted()) {
       state_ = State::kInterrupted;
       break;

@@ -1,11 +1,11 @@
-// Output: data on stdout, buffered, with an eye on what became of it.
+// Output: data on stdout, buffered. Reports whether it was written.
 //
 //   Output out;
-//   out.Write(row);                  // false: stop producing, nobody takes it any more
-//   return out.Finish(kExitOk);      // the exit code, or a failure if the data did not get out
+//   out.Write(row);                  // false: the output has ended, stop producing
+//   return out.Finish(kExitOk);      // the exit code, or a failure if the data was not written
 //
-// A reader that went away (`wqctl dump | head -1`) ends the output without a word and without an
-// error: that is what it wanted. A full disk is an error. Thread-compatible.
+// If the reader closes the pipe (`wqctl dump | head -1`), the output ends without a message and
+// without an error. A full disk is an error. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // False once the output has ended, for whatever reason.
+  // Returns false once the output has ended, for any reason.
   bool Write(std::string_view text);
   bool Flush();
 
-  // Writes what is left. Returns `exit_code`, or kExitFailure if that was kExitOk and writing
-  // failed.
+  // Writes the rest of the buffer. Returns `exit_code`, or kExitFailure if that was kExitOk and
+  // writing failed.
   int Finish(int exit_code);
 
  private:
@@ -35,16 +35,15 @@ class Output {
   std::string buffer_;
 };
 
-// Whether a person sees what goes to stdout: it is a terminal, or was one before a pager came in between.
-// Settled by the first call.
+// Whether stdout is a terminal, or a pager that shows it on a terminal. The first call decides.
 bool OnTerminal();
 
-// While one of these lives, SIGINT, SIGTERM and SIGHUP only set a flag, so that a reader of a store
-// gets to remove its scratch files. Afterwards the signal takes its usual effect.
+// During its lifetime SIGINT, SIGTERM and SIGHUP only set a flag, so that a reader of a store can
+// remove its scratch files. Afterwards the signal has its usual effect.
 class InterruptScope {
  public:
   InterruptScope();
-  ~InterruptScope();  // Does not return if a signal came.
+  ~InterruptScope();  // Does not return if a signal has arrived.
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 };

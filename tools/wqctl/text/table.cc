@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kGap = 3;
 
-// Code points: near enough to columns for text that was escaped.
+// Counts code points: close enough to columns for escaped text.
 size_t Width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
@@ -25,7 +25,7 @@ Table::Table(std::vector<std::string> header, Output* out) : out_(out), widths_(
 bool Table::Add(std::vector<std::string> row) {
   if (held_.empty()) return PrintRow(row);
   held_.push_back(std::move(row));
-  return held_.size() <= kLookAhead || PrintHeld();
+  return held_.size() <= kHeldRows || PrintHeld();
 }
 
 bool Table::Finish() { return PrintHeld(); }

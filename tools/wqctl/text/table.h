@@ -5,9 +5,9 @@
 //   table.Add({"pods", "3"});
 //   table.Finish();
 //
-// Streams: after kLookAhead rows the widths are fixed and each further row is printed at once, so
-// the memory is bounded; a later, wider cell shifts its own row only. Cells are printed as they
-// are: escape them first. Thread-compatible.
+// Streams: after kHeldRows rows the widths are fixed and each further row is printed at once, so
+// the memory is bounded; a later, wider cell shifts its own row only. Cells are printed unchanged:
+// escape them first. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -21,13 +21,13 @@ class Table {
  public:
   Table(std::vector<std::string> header, Output* out);
 
-  // False once the output has ended.
+  // Returns false once the output has ended.
   bool Add(std::vector<std::string> row);
-  // Prints what is held back. Call it once, at the end.
+  // Prints the held rows. Call it once, at the end.
   bool Finish();
 
  private:
-  static constexpr size_t kLookAhead = 1000;
+  static constexpr size_t kHeldRows = 1000;
 
   bool PrintHeld();
   bool PrintRow(const std::vector<std::string>& row);

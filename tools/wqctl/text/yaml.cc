@@ -7,14 +7,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Without quotes where nothing could be read as something else: our own field names.
+// Without quotes for our own field names, which YAML cannot take for anything else.
 std::string NameText(const std::string& name) {
   const bool plain =
       !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
   return plain ? name : Json(name).dump();
 }
 
-// `indent` spaces stand before each line but the first, for which the caller has cared.
+// Puts `indent` spaces before each line except the first; the caller has indented that.
 void Append(const Json& json, size_t indent, std::string* out) {
   const auto nested = [](const Json& value) { return value.is_structured() && !value.empty(); };
   bool first = true;

@@ -1,4 +1,4 @@
-// YAML of what is there as JSON. Strings stay JSON strings, which YAML takes as they are.
+// Converts JSON to YAML. Strings stay JSON strings, which are valid YAML.
 #pragma once
 
 #include <string>

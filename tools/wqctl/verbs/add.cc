@@ -2,18 +2,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "tools/wqctl/verbs/reach.h"
-#include "tools/wqctl/verbs/verbs.h"
 #include "wq/keys.h"
 #include "wq/queue_access.h"
 
@@ -22,7 +25,32 @@ namespace {
 
 constexpr size_t kKeysPerBatch = 1000;
 
-// Puts keys into the queue and counts what became of them.
+constexpr const char* kAddExamples =
+    R"(KEY may be "-": keys are then read from standard input, one a line.
+Behind "--" every word is a key, even if it begins with "-".
+A key in quarantine stays there: see wqctl quarantine.
+
+Examples:
+  wqctl add -q pods default/web-1 default/web-2
+  find . -type f -print0 | wqctl add -q files -0
+  wqctl add -q pods --lane slow --after 1h30m default/web-1
+  wqctl add -q pods --priority 10 --group default default/web-1
+  wqctl add -q pods -- -strange-key)";
+
+struct AddArgs {
+  std::string store_dir;
+  std::string queue;
+  std::vector<std::string> keys;
+  bool from_stdin = false;
+  char delimiter = '\n';
+  std::optional<wq::Lane> lane;
+  std::optional<std::string> group;
+  std::chrono::microseconds after{0};
+  wq::Durability durability = wq::Durability::kProcess;
+  Format format = Format::kText;
+};
+
+// Adds keys to the queue and counts the outcomes.
 class Adder {
  public:
   Adder(const AddArgs& args, size_t max_key_bytes, wq::QueueAccess* queue)
@@ -33,8 +61,7 @@ class Adder {
                  .durability = args.durability},
         queue_(queue) {}
 
-  // A key that is not taken is named on stderr by `where` and its number. An error of the store
-  // ends it.
+  // Reports a refused key on stderr, by `where` and its number. Stops at an error of the store.
   wq::Status Add(std::string_view where, std::span<const KeyReader::Line> lines) {
     while (!lines.empty()) {
       const auto chunk = lines.first(std::min(lines.size(), kKeysPerBatch));
@@ -85,7 +112,7 @@ class Adder {
   uint64_t held_ = 0;
   uint64_t refused_ = 0;
   std::vector<const KeyReader::Line*> taken_;  // The lines of keys_.
-  std::vector<std::string_view> keys_;         // Of the chunk under way.
+  std::vector<std::string_view> keys_;         // Of the current chunk.
 };
 
 int AddFromArguments(const std::vector<std::string>& keys, Adder* adder) {
@@ -121,8 +148,6 @@ int PrintResult(const Adder& adder, Format format, int code) {
   return out.Finish(code);
 }
 
-}  // namespace
-
 int Run(const AddArgs& args) {
   ReachedQueue reached;
   if (wq::Status s = ReachQueue(args.store_dir, args.queue, {.create = true}, &reached); !s.ok()) {
@@ -137,10 +162,58 @@ int Run(const AddArgs& args) {
   if (wq::Status s = reached.access->Flush(args.durability); code == kExitOk && !s.ok()) {
     code = Fail(s);
   }
-  // What is acknowledged by now stays so, whatever closing says; an error of it is reported still.
+  // Acknowledged keys stay acknowledged even if closing fails; the error is still reported.
   if (wq::Status s = reached.Close(); code == kExitOk && !s.ok()) code = Fail(s);
   if (code == kExitOk && adder.refused() > 0) code = kExitFailure;
   return PrintResult(adder, args.format, code);
+}
+
+// An empty group would mean no group: more likely a shell variable is not set.
+std::optional<std::string> ParseGroup(std::string_view text) {
+  if (text.empty() || text.size() > wq::kMaxGroupBytes) return std::nullopt;
+  return std::string(text);
+}
+
+}  // namespace
+
+Command ParseAdd(const Input& input) {
+  AddArgs args;
+  bool null_separated = false;
+  VerbParser parser(
+      input, {"Enqueues keys. The queue is made if it is missing.", " KEY...|-", kAddExamples},
+      &args.store_dir);
+  AddQueue(&parser, &args.queue);
+  AddLane(&parser, "The lane to put the keys in; default: the lane a key has, else fast",
+          &args.lane);
+  AddParsed(&parser, "--priority", "N",
+            "The same as a number: higher is first; fast is 0, slow -100", "a 32-bit integer",
+            ParseNumber<wq::Lane>, &args.lane);
+  parser.Exclude("--lane", "--priority");
+  AddParsed(&parser, "--group", "GROUP", "The group of keys that are new to the queue",
+            "a group: 1 to " + std::to_string(wq::kMaxGroupBytes) + " bytes", ParseGroup,
+            &args.group);
+  AddDuration(&parser, "--after", "Make the keys pending after this time", &args.after);
+  AddChoice<wq::Durability>(&parser, "--durability",
+                            "What added keys survive: process (default) kill -9, power a power cut",
+                            "a durability: ",
+                            {{"async", wq::Durability::kAsync},
+                             {"process", wq::Durability::kProcess},
+                             {"power", wq::Durability::kPower}},
+                            &args.durability);
+  parser.Flag("-0,--null", "Read NUL-separated keys from standard input", &null_separated);
+  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  args.keys = parser.Parse();
+
+  // Behind "--", "-" is a key.
+  const auto behind = args.keys.begin() + static_cast<ptrdiff_t>(parser.positionals().size());
+  const auto dash = std::remove(args.keys.begin(), behind, "-");
+  const auto dashes = behind - dash;
+  args.keys.erase(dash, behind);
+  if (dashes > 1) Usage("standard input can be read only once");
+  args.from_stdin = null_separated || dashes == 1;
+  args.delimiter = null_separated ? '\0' : '\n';
+  if (args.keys.empty() && !args.from_stdin) Usage("which keys? Give KEY... or \"-\"");
+  return args;
 }
 
 }  // namespace wqctl

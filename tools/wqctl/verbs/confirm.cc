@@ -16,7 +16,7 @@ namespace {
 
 bool CanAsk() { return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1; }
 
-// Only y and yes are a yes.
+// Only "y", "Y" and "yes" mean yes.
 bool Ask(const std::string& question) {
   std::cerr << question << " [y/N] " << std::flush;
   std::string answer;
@@ -24,7 +24,7 @@ bool Ask(const std::string& question) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-// The view is gone when this returns: nothing is held open while a person thinks.
+// Closes the view before it returns: the store is not held open while the user decides.
 wq::Status MakeQuestion(const ChangeArgs& args, const Question& question, std::string* text) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
@@ -37,10 +37,15 @@ wq::Status MakeQuestion(const ChangeArgs& args, const Question& question, std::s
 
 }  // namespace
 
+void AddChangeOptions(VerbParser* parser, ChangeArgs* args) {
+  AddQueue(parser, &args->queue);
+  parser->Flag("--yes", "Do not ask", &args->yes);
+  parser->Flag("--dry-run", "Show what would be done, and do nothing", &args->dry_run);
+}
+
 wq::Status ViewQueue(const ChangeArgs& args, std::unique_ptr<wq::StoreView>* view) {
-  if (wq::Status s = wq::StoreView::Open(args.store_dir, view); !s.ok()) return s;
   std::vector<std::string> names;
-  return QueuesOf(**view, args.queue, &names);
+  return ViewQueues(args.store_dir, args.queue, view, &names);
 }
 
 std::optional<int> Confirm(const ChangeArgs& args, const Question& question) {
@@ -48,8 +53,7 @@ std::optional<int> Confirm(const ChangeArgs& args, const Question& question) {
   if (!CanAsk()) {
     LogError(
         "this changes the store, and there is no terminal to ask on: give --yes, or --dry-run to "
-        "see "
-        "what would be done");
+        "see what would be done");
     return kExitUsage;
   }
   std::string text;

@@ -1,5 +1,7 @@
-// Asking before a store is changed.
+// Asks before a store is changed.
 //
+//   AddChangeOptions(&parser, &args);
+//   …
 //   std::optional<int> end = Confirm(args, [&](const wq::StoreView& view, std::string* text) {
 //     *text = "Pause queue \"q\"?";
 //     return wq::Status::Ok();
@@ -14,21 +16,36 @@
 #include <optional>
 #include <string>
 
-#include "tools/wqctl/cli/args.h"
+#include "tools/wqctl/cli/cli.h"
 #include "wq/status.h"
 #include "wq/store_view.h"
 
 namespace wqctl {
 
-// Opens a view of args.store_dir. NotFound: there is no store, or not this queue in it.
+// The arguments of every verb that asks.
+struct ChangeArgs {
+  std::string store_dir;
+  std::string queue;
+  bool yes = false;      // Do not ask.
+  bool dry_run = false;  // Only show what would be done.
+};
+
+void AddChangeOptions(VerbParser* parser, ChangeArgs* args);
+// The end of these verbs' help.
+inline constexpr const char* kAboutAsking = R"(
+
+Asks before, on a terminal; elsewhere --yes is needed. --dry-run only shows what
+would be done, also beside a living owner.)";
+
+// Opens a view of args.store_dir. NotFound: no store, or no queue args.queue in it.
 wq::Status ViewQueue(const ChangeArgs& args, std::unique_ptr<wq::StoreView>* view);
 
 using Question = std::function<wq::Status(const wq::StoreView& view, std::string* text)>;
 
-// Nothing if the change may be made: --yes was given, or somebody at the terminal says so.
-// Otherwise the exit code, all being said: there is no terminal, the answer is no, or there is
-// nothing to ask (no such queue, another owner of the store that takes no changes). `question` sees the store as it is
-// before. Blocks: until there is an answer.
+// Returns nullopt if the change may be made: --yes was given, or the answer at the terminal was
+// yes. Otherwise reports the reason and returns the exit code: the answer was no, there is no
+// terminal, no such queue, or an owner that takes no changes. `question` reads the store as it is
+// before the change. Blocks: until there is an answer.
 std::optional<int> Confirm(const ChangeArgs& args, const Question& question);
 
 }  // namespace wqctl

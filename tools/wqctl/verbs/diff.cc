@@ -1,4 +1,4 @@
-// wqctl diff: what became of the keys between two stores, snapshots or dumps. Changes nothing.
+// wqctl diff: how the keys differ between two stores, snapshots or dumps. Changes nothing.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,11 +33,11 @@ namespace {
 using Side = wq::EntryDiff::Side;
 
 constexpr const char* kDiffExamples =
-    R"(BEFORE and AFTER are directories of stores, or files with what wqctl dump has printed,
-"-" standard input. added: not there before. removed: not there any more. moved: in
-another state or lane. failed: failed since. changed: the same otherwise, and yet not
-the same, such as done and added anew. Changes nothing; works beside living owners.
-Exit code 0 if nothing differs, 1 if anything does.
+    R"(BEFORE and AFTER are directories of stores, or files with the output of wqctl dump; "-" is
+standard input. added: only in AFTER. removed: only in BEFORE. moved: in another state or
+lane. failed: has more failures. changed: differs otherwise, for example done and added
+again. Changes nothing; works beside living owners. Exit code 0 if nothing differs, 1 if
+anything does.
 
 Examples:
   wqctl dump > before.jsonl; sleep 60; wqctl diff before.jsonl "$WQ_STORE"
@@ -45,7 +45,6 @@ Examples:
   wqctl diff before.jsonl after.jsonl -o jsonl | jq -r 'select(.change[] == "failed") | .key')";
 
 struct DiffArgs {
-  std::string store_dir = "-";  // Not used: both sides are arguments.
   std::string before;
   std::string after;
   std::optional<std::string> queue;
@@ -54,7 +53,8 @@ struct DiffArgs {
   Format format = Format::kTable;
 };
 
-// What a side holds beside its entries, as dump lines by what they are of.
+// The queues and cursors of a side, as text by (queue, cursor); an empty cursor is the queue
+// itself.
 using Others = std::map<std::pair<std::string, std::string>, std::string>;
 
 class SideReader {
@@ -62,7 +62,7 @@ class SideReader {
   SideReader(const DiffArgs& args, Side side, wq::EntryDiff* diff)
       : args_(args), side_(side), diff_(*diff) {}
 
-  // kExitOk, or what was said is the reason.
+  // Returns kExitOk; otherwise the reason was reported.
   int Read(const std::string& path) {
     struct stat info = {};
     if (path != "-" && stat(path.c_str(), &info) != 0) {
@@ -74,7 +74,7 @@ class SideReader {
   }
 
   const Others& others() const { return others_; }
-  // All that the side has, if args.queue names one.
+  // All queues of the side; collected only if args.queue is set.
   const std::set<std::string>& queues() const { return queues_; }
 
  private:
@@ -92,7 +92,7 @@ class SideReader {
     if (!IsWanted(queue)) return;
     if (args_.filter.SelectsAll()) others_.emplace(std::pair(queue, cursor), std::move(text));
   }
-  // What changes without anybody's doing does not count.
+  // Leaves out what the queue changes by itself.
   void AddQueue(wq::QueueInfo info) {
     info.created_at_us = 0;
     info.sequence_high_water = 0;
@@ -177,7 +177,7 @@ class SideReader {
   std::set<std::string> queues_;
 };
 
-// A queue may be on one side only: it was made, or removed. One that is on neither was mistyped.
+// A queue may exist on one side only. A queue that is on neither side was mistyped.
 wq::Status CheckQueue(const DiffArgs& args, const SideReader& before, const SideReader& after) {
   std::set<std::string> names = before.queues();
   names.insert(after.queues().begin(), after.queues().end());
@@ -228,7 +228,7 @@ std::string FailuresText(const wq::KeyDiff& diff, std::string* error) {
   return std::to_string(before) + " to " + std::to_string(after);
 }
 
-// Prints what differs, and counts it.
+// Prints the differences, and counts them.
 class DiffPrinter {
  public:
   DiffPrinter(const DiffArgs& args, Output* out)
@@ -257,7 +257,7 @@ class DiffPrinter {
     return listing_.Row([&](std::string* json) { AppendKeyDiffJson(diff, changes, json); }, cells);
   }
 
-  // Queues that are paused or sharded otherwise, and cursors that are elsewhere.
+  // Queues with another pause or number of shards, and cursors with another value.
   void PrintOthers(const Others& before, const Others& after) {
     std::map<std::pair<std::string, std::string>, std::pair<bool, bool>> differ;
     for (const auto& [what, text] : before) {
@@ -275,7 +275,7 @@ class DiffPrinter {
     }
   }
 
-  // kExitOk if nothing differed.
+  // Returns kExitOk if nothing differed.
   int Finish(bool complete) {
     listing_.End(complete && (!counts_.empty() || args_.format != Format::kTable));
     if (complete && args_.format == Format::kTable && !counts_.empty()) {
@@ -327,25 +327,19 @@ int Run(const DiffArgs& args) {
 
 Command ParseDiff(const Input& input) {
   DiffArgs args;
-  FilterWords words;
-  VerbParser parser({"diff", "Shows what became of the keys between two stores or dumps.",
-                     " BEFORE AFTER", kDiffExamples},
-                    &args.store_dir);
+  VerbParser parser(
+      input,
+      {"Shows how the keys differ between two stores or dumps.", " BEFORE AFTER", kDiffExamples},
+      nullptr);
   AddOnlyQueue(&parser, &args.queue);
-  AddFilterOptions(&parser, &args.filter, &words);
+  AddFilterOptions(&parser, &args.filter, &args.show.hex);
   AddNow(&parser, &args.show);
-  AddParsed(
-      &parser, "-o,--output", "table|json|jsonl|yaml|name", "Output format",
-      "an output format: table, json, jsonl, yaml or name",
-      ParseFormat<Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName>,
-      &args.format);
-  parser.Parse(input.words);
-  Words sides = Concatenate(parser.positionals(), input.behind);
+  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName},
+            &args.format);
+  Words sides = parser.Parse();
   if (sides.size() != 2) Usage("which two? Give BEFORE and AFTER");
   if (sides[0] == "-" && sides[1] == "-") Usage("standard input can be read only once");
   if (args.filter.limit || args.filter.sort_by) Usage("diff has no --limit and no --sort-by");
-  FinishFilter(words, &args.filter);
-  args.show.hex = words.hex;
   args.before = std::move(sides[0]);
   args.after = std::move(sides[1]);
   return args;

@@ -1,4 +1,4 @@
-// wqctl dump: all that a store holds, streaming. Changes nothing.
+// wqctl dump: streams the contents of a store. Changes nothing.
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,10 +23,10 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kDumpExamples =
-    R"(For each queue: what it keeps of itself, its cursors, its entries: pending ones in
-hand-out order, then delayed ones by the time when they are ready, then keys with only
-failures, then those in quarantine. wqctl load reads it. With a filter, and in a table,
-it is entries alone. Works beside a living owner and after a crash, and changes nothing.
+    R"(For each queue: its own record, its cursors, its entries: pending entries in hand-out
+order, then delayed entries by the time when they are ready, then keys with only
+failures, then quarantined keys. wqctl load reads the output. With a filter, and in a
+table, entries only. Works beside a living owner and after a crash, and changes nothing.
 
 Examples:
   wqctl dump > pods.jsonl
@@ -59,7 +59,7 @@ std::vector<std::string> DumpRow(const std::string& queue, const wq::Entry& entr
           entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-"};
 }
 
-// The records of a queue beside its entries.
+// Prints the queue's own record and its cursors.
 wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing) {
   const auto no_cells = [] { return std::vector<std::string>{}; };
   wq::QueueInfo info;
@@ -95,13 +95,13 @@ wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names
   return wq::Status::Ok();
 }
 
-// What a load that was killed, or had no room, has left. Nothing hands it out, and load takes no queue of
-// such a name, so a dump with it could not be loaded.
+// Leaves out the queues of a load that was killed or ran out of space. They are not handed out, and
+// load rejects such names, so a dump with them could not be loaded.
 void LeaveOutUnfinished(std::vector<std::string>* names) {
   std::erase_if(*names, [](const std::string& name) {
     if (name.find('~') == name.npos) return false;
     LogInfo("left out: queue \"" + wq::EscapeKey(name) +
-            "\", which is of a load that did not end; -q takes it");
+            "\", which belongs to an unfinished load; -q includes it");
     return true;
   });
 }
@@ -109,9 +109,9 @@ void LeaveOutUnfinished(std::vector<std::string>* names) {
 int Run(const DumpArgs& args) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
-  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
   std::vector<std::string> names;
-  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
+  wq::Status s = ViewQueues(args.store_dir, args.queue, &view, &names);
+  if (!s.ok()) return Fail(s);
   if (!args.queue) LeaveOutUnfinished(&names);
   Output out;
   Listing listing(args.format,
@@ -119,7 +119,7 @@ int Run(const DumpArgs& args) {
                    "FAILURES", "LAST ERROR"},
                   &out);
   bool open = true;
-  wq::Status s = Dump(*view, names, args, &listing, &open);
+  s = Dump(*view, names, args, &listing, &open);
   const int code = s.ok() ? static_cast<int>(kExitOk) : Fail(s);
   listing.End(code == kExitOk && open);
   return out.Finish(code);
@@ -129,18 +129,13 @@ int Run(const DumpArgs& args) {
 
 Command ParseDump(const Input& input) {
   DumpArgs args;
-  args.store_dir = input.store_dir;
-  FilterWords words;
-  VerbParser parser({"dump", "Prints all that a store holds, as JSON lines.", "", kDumpExamples},
+  VerbParser parser(input, {"Prints the contents of a store, as JSON lines.", "", kDumpExamples},
                     &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
-  AddFilterOptions(&parser, &args.filter, &words);
+  AddFilterOptions(&parser, &args.filter, &args.show.hex);
   AddNow(&parser, &args.show);
-  AddListingFormat(&parser, &args.format);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
-  FinishFilter(words, &args.filter);
-  args.show.hex = words.hex;
+  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  parser.ParseWithoutArguments();
   return args;
 }
 

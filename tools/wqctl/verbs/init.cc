@@ -2,14 +2,22 @@
 #include <memory>
 #include <string>
 
+#include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/text/exit_code.h"
-#include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
-#include "tools/wqctl/verbs/verbs.h"
 #include "wq/keys.h"
 #include "wq/store.h"
 
 namespace wqctl {
+namespace {
+
+constexpr const char* kInitExamples = R"(Examples:
+  wqctl --store /var/lib/pods init
+  WQ_STORE=/var/lib/pods wqctl init)";
+
+struct InitArgs {
+  std::string store_dir;
+};
 
 int Run(const InitArgs& args) {
   wq::StoreOptions options;
@@ -18,7 +26,7 @@ int Run(const InitArgs& args) {
   std::unique_ptr<wq::Store> store;
   if (wq::Status s = wq::Store::Open(options, args.store_dir, &store); !s.ok()) {
     const int code = Fail(s);
-    // What was not found is a parent directory, and what was invalid is the directory's contents:
+    // NotFound is about the parent directory, and InvalidArgument about the directory's contents:
     // the codes for a missing store and for bad usage would mislead.
     return code == kExitNotFound || code == kExitUsage ? kExitFailure : code;
   }
@@ -28,6 +36,15 @@ int Run(const InitArgs& args) {
   Output out;
   out.Write("created store " + wq::EscapeKey(args.store_dir, 4096) + ", uuid " + uuid + "\n");
   return out.Finish(kExitOk);
+}
+
+}  // namespace
+
+Command ParseInit(const Input& input) {
+  InitArgs args;
+  VerbParser parser(input, {"Makes a new, empty store.", "", kInitExamples}, &args.store_dir);
+  parser.ParseWithoutArguments();
+  return args;
 }
 
 }  // namespace wqctl

@@ -1,4 +1,4 @@
-// wqctl inspect: the queues at a glance, or all that is known of one key. Changes nothing.
+// wqctl inspect: shows the queues, or everything known about one key. Changes nothing.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -23,15 +23,17 @@
 namespace wqctl {
 namespace {
 
+using State = wq::EntryState;
+
 constexpr size_t kLanesInTable = 8;
 
-// Enough for an exact answer in most queues, and little enough for an answer at once in all.
+// Exact in most queues, and fast in all.
 constexpr uint64_t kMaxCounted = 20'000;
 
 constexpr const char* kInspectExamples =
-    R"(Without KEY: what waits, for how long, what fails and why, what is due when. With it:
-all that is known of the key, how many keys come before it, and what its next failure
-would delay it by (by --base-delay and --max-delay, as of work). Works beside a living
+    R"(Without KEY: what waits, for how long, what fails and why, what is due when. With KEY:
+everything known about the key, the number of keys before it, and the delay after its
+next failure (with the --base-delay and --max-delay of work). Works beside a living
 owner and after a crash, and changes nothing.
 
 Examples:
@@ -58,7 +60,7 @@ std::string OwnerCell(const wq::StoreInfo& info) {
   return pid + (info.owner_closed ? " (closed)" : " (gone)");
 }
 
-// Lanes beside the two named ones; of many of them the highest.
+// The lanes without a name; at most the kLanesInTable highest.
 std::string OtherLanes(const wq::QueueSummary& queue) {
   std::string text;
   size_t shown = 0;
@@ -140,60 +142,80 @@ void PrintStoreRow(const wq::StoreInfo& info, Output* out) {
 
 std::string PositionText(const wq::KeyPosition& position) {
   const std::string least = std::to_string(position.at_least);
-  if (position.at_least == position.at_most) return least + " come before it";
+  if (position.at_least == position.at_most) return least + " keys before it";
   return "at least " + least + " and at most " + std::to_string(position.at_most) +
-         " come before it";
+         " keys before it";
 }
 
-// What is known of one entry, a line a fact: fits any terminal.
-void PrintEntry(const QueueEntries& queue, const wq::Entry& entry, const Show& show, Output* out) {
-  const auto line = [out](std::string label, const std::string& text) {
+// Prints an entry, a line for each fact: fits any terminal.
+class EntryPrinter {
+ public:
+  EntryPrinter(const Show& show, Output* out) : show_(show), out_(*out) {}
+
+  void Print(const QueueEntries& queue, const wq::Entry& entry) {
+    out_.Write("queue " + wq::EscapeKey(queue.queue) + ": " +
+               std::string(wq::EntryStateName(entry.state)) + "\n");
+    PrintPlace(queue, entry);
+    PrintTimes(entry);
+    PrintFailures(entry.failures.value_or(wq::FailureInfo{}));
+    Line("next delay", FormatDuration(queue.next_delay) + ", if it fails now");
+  }
+
+ private:
+  void Line(std::string label, const std::string& text) {
     label.resize(16, ' ');
-    out->Write("  " + label + text + "\n");
-  };
-  const auto time = [&show](int64_t us) {
-    return FormatTime(us) + (show.absolute ? "" : ", " + show.Ago(us));
-  };
-  out->Write("queue " + wq::EscapeKey(queue.queue) + ": " +
-             std::string(wq::EntryStateName(entry.state)) + "\n");
-  if (entry.state != wq::EntryState::kFailing) {
-    line("lane", wq::LaneName(entry.lane));
-    if (!entry.group.empty()) line("group", wq::EscapeKey(entry.group, wq::kMaxGroupBytes));
-    if (entry.shard) line("shard", std::to_string(*entry.shard));
+    out_.Write("  " + label + text + "\n");
   }
-  if (entry.state == wq::EntryState::kPending) {
-    line("sequence", std::to_string(entry.sequence));
-    if (queue.position) line("position", PositionText(*queue.position));
+  void Time(const std::string& label, int64_t us, std::string (Show::*relative)(int64_t) const) {
+    Line(label, FormatTime(us) + (show_.absolute ? "" : ", " + (show_.*relative)(us)));
   }
-  if (entry.state == wq::EntryState::kPending || entry.state == wq::EntryState::kDelayed) {
-    line("added", time(entry.added_at_us));
+
+  void PrintPlace(const QueueEntries& queue, const wq::Entry& entry) {
+    if (entry.state != State::kFailing) {
+      Line("lane", wq::LaneName(entry.lane));
+      if (!entry.group.empty()) Line("group", wq::EscapeKey(entry.group, wq::kMaxGroupBytes));
+      if (entry.shard) Line("shard", std::to_string(*entry.shard));
+    }
+    if (entry.state != State::kPending) return;
+    Line("sequence", std::to_string(entry.sequence));
+    if (queue.position) Line("position", PositionText(*queue.position));
   }
-  if (entry.state == wq::EntryState::kDelayed) {
-    line("ready", FormatTime(entry.ready_at_us) +
-                      (show.absolute ? "" : ", " + show.Until(entry.ready_at_us)));
-    line("delay", FormatDuration(std::chrono::microseconds{entry.delay_us}));
+
+  void PrintTimes(const wq::Entry& entry) {
+    const bool delayed = entry.state == State::kDelayed;
+    if (entry.state == State::kPending || delayed) Time("added", entry.added_at_us, &Show::Ago);
+    if (delayed) {
+      Time("ready", entry.ready_at_us, &Show::Until);
+      Line("delay", FormatDuration(std::chrono::microseconds{entry.delay_us}));
+    }
+    if (entry.state == State::kQuarantined) {
+      Time("quarantined", entry.quarantined_at_us, &Show::Ago);
+    }
   }
-  if (entry.state == wq::EntryState::kQuarantined)
-    line("quarantined", time(entry.quarantined_at_us));
-  const wq::FailureInfo failures = entry.failures.value_or(wq::FailureInfo{});
-  line("failures", std::to_string(failures.count));
-  if (failures.count > 0) {
-    line("first failure", time(failures.first_at_us));
-    line("last failure", time(failures.last_at_us));
+
+  void PrintFailures(const wq::FailureInfo& failures) {
+    Line("failures", std::to_string(failures.count));
+    if (failures.count > 0) {
+      Time("first failure", failures.first_at_us, &Show::Ago);
+      Time("last failure", failures.last_at_us, &Show::Ago);
+    }
+    if (!failures.last_error.empty()) {
+      Line("last error", wq::EscapeKey(failures.last_error, wq::kMaxErrorBytes));
+    }
   }
-  if (!failures.last_error.empty()) {
-    line("last error", wq::EscapeKey(failures.last_error, wq::kMaxErrorBytes));
-  }
-  line("next delay", FormatDuration(queue.next_delay) + ", should it fail now");
-}
+
+  const Show& show_;
+  Output& out_;
+};
 
 void PrintKey(std::string_view key, const std::vector<QueueEntries>& found, const Show& show,
               Output* out) {
   out->Write("key " + (show.hex ? show.Key(key) : wq::EscapeKey(key, key.size())) + "\n");
+  EntryPrinter printer(show, out);
   for (const QueueEntries& queue : found) {
     for (const wq::Entry& entry : queue.entries) {
       out->Write("\n");
-      PrintEntry(queue, entry, show, out);
+      printer.Print(queue, entry);
     }
   }
 }
@@ -225,7 +247,7 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
   return out.Finish(kExitOk);
 }
 
-// Of one queue. NotFound: it holds nothing of the key.
+// Finds the key in queue->queue. NotFound: it is not there.
 wq::Status FindIn(const wq::StoreView& view, const InspectArgs& args, QueueEntries* queue) {
   const std::string& key = *args.key;
   if (wq::Status s = view.Find(queue->queue, key, &queue->entries); !s.ok()) return s;
@@ -249,7 +271,7 @@ int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
     QueueEntries queue;
     queue.queue = name;
     wq::Status s = FindIn(view, args, &queue);
-    // Asked for one queue, the absence of the key is the answer; otherwise look on.
+    // With a single queue the absence of the key is the answer; otherwise try the next queue.
     if (s.code() == wq::StatusCode::kNotFound && names.size() > 1) continue;
     if (!s.ok()) return Fail(s);
     found.push_back(std::move(queue));
@@ -273,9 +295,9 @@ int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
 int Run(const InspectArgs& args) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
-  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
   std::vector<std::string> names;
-  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
+  wq::Status s = ViewQueues(args.store_dir, args.queue, &view, &names);
+  if (!s.ok()) return Fail(s);
   return args.key ? InspectKey(*view, names, args) : InspectQueues(*view, names, args);
 }
 
@@ -283,25 +305,22 @@ int Run(const InspectArgs& args) {
 
 Command ParseInspect(const Input& input) {
   InspectArgs args;
-  args.store_dir = input.store_dir;
   VerbParser parser(
-      {"inspect", "Shows the queues, or all that is known of one key.", " [KEY]", kInspectExamples},
+      input, {"Shows the queues, or everything known about one key.", " [KEY]", kInspectExamples},
       &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
-  AddParsed(&parser, "-o,--output", "text|table|wide|json|yaml|name", "Output format",
-            "an output format: text, table, wide, json, yaml or name",
-            ParseFormat<Format::kText, Format::kTable, Format::kWide, Format::kJson, Format::kYaml,
-                        Format::kName>,
-            &args.format);
+  AddFormat(
+      &parser,
+      {Format::kText, Format::kTable, Format::kWide, Format::kJson, Format::kYaml, Format::kName},
+      &args.format);
   AddTimeOptions(&parser, &args.show);
-  parser.Flag("--hex", "KEY, and keys that are shown, in hexadecimal", &args.show.hex);
+  parser.Flag("--hex", "KEY and shown keys in hexadecimal", &args.show.hex);
   parser.Flag("--exact", "Count every key before KEY, however many", &args.count_all);
-  AddDuration(&parser, "--base-delay", "Of the next delay: that of a first failure; default 5ms",
-              &args.base_delay);
-  AddDuration(&parser, "--max-delay", "Of the next delay: the longest; default 1000s",
+  AddDuration(&parser, "--base-delay",
+              "Of the next delay: the delay after a first failure; default 5ms", &args.base_delay);
+  AddDuration(&parser, "--max-delay", "Of the next delay: the longest delay; default 1000s",
               &args.max_delay);
-  parser.Parse(input.words);
-  Words keys = Concatenate(parser.positionals(), input.behind);
+  Words keys = parser.Parse();
   if (keys.size() > 1) Usage("only one key can be inspected at a time");
   if (!keys.empty()) args.key = args.show.hex ? KeyOfHex(keys.front()) : std::move(keys.front());
   return args;

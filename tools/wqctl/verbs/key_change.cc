@@ -1,7 +1,9 @@
 // wqctl rm, cancel-delay, requeue, forget, quarantine release, quarantine drop: one change, made to
 // each of some keys.
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,15 +13,14 @@
 #include <vector>
 
 #include "tools/wqctl/cli/filter.h"
+#include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/verbs/confirm.h"
-#include "tools/wqctl/verbs/key_change.h"
 #include "tools/wqctl/verbs/reach.h"
-#include "tools/wqctl/verbs/verbs.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 #include "wq/queue_access.h"
@@ -28,58 +29,110 @@
 namespace wqctl {
 namespace {
 
-// So many keys are named in a question.
+using State = wq::EntryState;
+
+// A question names at most so many keys.
 constexpr size_t kKeysInQuestion = 5;
 
-struct Wording {
-  std::string_view would;   // "would remove".
-  std::string_view done;    // "removed 3".
-  std::string_view absent;  // What a key is that the change is not for.
-  std::string_view object;  // Of the question: "Remove 3 <object>".
-};
-
-Wording WordingOf(wq::KeyChange change) {
-  switch (change) {
-    case wq::KeyChange::kRemove:
-      return {"remove", "removed", "not pending", "pending keys"};
-    case wq::KeyChange::kCancelDelay:
-      return {"cancel the delay of", "cancelled", "not delayed", "delayed keys"};
-    case wq::KeyChange::kRequeue:
-      return {"requeue", "requeued", "not delayed", "delayed keys"};
-    case wq::KeyChange::kForget:
-      return {"forget the failures of", "forgotten", "not failing", "failing keys"};
-    case wq::KeyChange::kRelease:
-      return {"release", "released", "not in quarantine", "keys in quarantine"};
-    case wq::KeyChange::kDrop:
-      return {"drop", "dropped", "not in quarantine", "keys in quarantine"};
-  }
-  return {};
+constexpr wq::EntryStates StatesOf(std::initializer_list<State> list) {
+  wq::EntryStates states;
+  for (const State state : list) states.Add(state);
+  return states;
 }
 
-// Counts what became of the keys, and says so in the end.
+// A verb, the change that it makes, and the words about it.
+struct ChangeVerb {
+  std::string_view name;
+  wq::KeyChange change;
+  wq::EntryStates states;   // Entries that the change applies to; see AppliesTo.
+  std::string_view would;   // "would remove".
+  std::string_view done;    // "removed 3".
+  std::string_view absent;  // Said of a key that the change does not apply to.
+  std::string_view object;  // Of the question: "Remove 3 <object>".
+  const char* description;
+  const char* examples;
+};
+
+constexpr std::array kChangeVerbs = {
+    ChangeVerb{"rm", wq::KeyChange::kRemove, StatesOf({State::kPending, State::kDelayed}), "remove",
+               "removed", "not pending", "pending keys", "Removes pending keys.",
+               R"(Delays and failures of the keys stay: see cancel-delay and forget.
+
+Examples:
+  wqctl rm -q pods default/web-1
+  wqctl rm -q pods --prefix old/ --dry-run
+  wqctl ls -q pods --state pending --prefix old/ -o name -0 |
+    xargs -0 wqctl rm -q pods --yes --)"},
+    ChangeVerb{"cancel-delay", wq::KeyChange::kCancelDelay, StatesOf({State::kDelayed}),
+               "cancel the delay of", "cancelled", "not delayed", "delayed keys",
+               "Cancels the delays of keys.",
+               R"(Examples:
+  wqctl cancel-delay -q pods default/web-1
+  wqctl cancel-delay -q pods --all --dry-run)"},
+    ChangeVerb{"requeue", wq::KeyChange::kRequeue, StatesOf({State::kDelayed}), "requeue",
+               "requeued", "not delayed", "delayed keys",
+               "Makes delayed keys pending now; their failures stay.",
+               R"(Examples:
+  wqctl requeue -q pods default/web-1
+  wqctl requeue -q pods --all --dry-run)"},
+    ChangeVerb{"forget", wq::KeyChange::kForget,
+               StatesOf({State::kPending, State::kDelayed, State::kFailing}),
+               "forget the failures of", "forgotten", "not failing", "failing keys",
+               "Clears the failures of keys.",
+               R"(Keys in quarantine are not changed: see wqctl quarantine.
+
+Examples:
+  wqctl forget -q pods default/web-1
+  wqctl forget -q pods --all --yes)"},
+    ChangeVerb{"quarantine release", wq::KeyChange::kRelease, StatesOf({State::kQuarantined}),
+               "release", "released", "not in quarantine", "keys in quarantine",
+               "Makes keys in quarantine pending again, with their failures forgotten.",
+               R"(The keys become pending, in their former lanes.
+
+Examples:
+  wqctl quarantine release -q pods default/web-1
+  wqctl quarantine release -q pods --all --yes)"},
+    ChangeVerb{"quarantine drop", wq::KeyChange::kDrop, StatesOf({State::kQuarantined}), "drop",
+               "dropped", "not in quarantine", "keys in quarantine", "Removes keys in quarantine.",
+               R"(Examples:
+  wqctl quarantine drop -q pods default/web-1
+  wqctl quarantine drop -q pods --all --dry-run)"},
+};
+
+struct KeyChangeArgs : ChangeArgs {
+  const ChangeVerb* verb = nullptr;
+  std::vector<std::string> keys;  // Each once. Empty: those that the filter selects.
+  Filter filter;
+  bool hex = false;  // Keys are shown in hexadecimal.
+  Format format = Format::kText;
+
+  bool bulk() const { return keys.empty(); }
+};
+
+// Counts the outcomes, and prints them at the end.
 class Report {
  public:
-  explicit Report(const KeyChangeArgs& args) : args_(args), wording_(WordingOf(args.change)) {}
+  explicit Report(const KeyChangeArgs& args) : args_(args), verb_(*args.verb) {}
 
   void Done(uint64_t keys) { done_ += keys; }
   void WouldDo(std::string_view key) {
     ++done_;
     if (args_.format == Format::kJson) return;
-    out_.Write("would " + std::string(wording_.would) + " \"" +
+    out_.Write("would " + std::string(verb_.would) + " \"" +
                (args_.hex ? ToHex(key) : wq::EscapeKey(key, key.size())) + "\"\n");
   }
   void Absent(std::string_view key) {
     ++absent_;
-    LogError("key \"" + wq::EscapeKey(key) + "\" is " + std::string(wording_.absent) +
-             " in queue \"" + wq::EscapeKey(args_.queue) + "\"");
+    LogError("key \"" + wq::EscapeKey(key) + "\" is " + std::string(verb_.absent) + " in queue \"" +
+             wq::EscapeKey(args_.queue) + "\"");
   }
 
   int Finish() {
     if (args_.format == Format::kJson) {
-      out_.Write(ChangeResultJson(wording_.done, done_, absent_, args_.dry_run));
+      out_.Write(ChangeResultJson(verb_.done, done_, absent_, args_.dry_run));
     } else {
       std::string text = args_.dry_run ? "to be " : "";
-      text.append(wording_.done).append(" ").append(std::to_string(done_));
+      text.append(verb_.done).append(" ").append(std::to_string(done_));
       if (absent_ > 0) text += ", not found " + std::to_string(absent_);
       out_.Write(text + "\n");
     }
@@ -88,95 +141,58 @@ class Report {
 
  private:
   const KeyChangeArgs& args_;
-  const Wording wording_;
+  const ChangeVerb& verb_;
   uint64_t done_ = 0;
   uint64_t absent_ = 0;
   Output out_;
 };
 
-// --- What the store says ---
-
-bool IsFor(wq::KeyChange change, const wq::Entry& entry) {
-  using State = wq::EntryState;
-  const bool due = entry.state == State::kDelayed &&
-                   entry.ready_at_us <= wq::Clock::System()->WallUs();  // As good as pending.
-  switch (change) {
-    case wq::KeyChange::kRemove:
-      return entry.state == State::kPending || due;
-    case wq::KeyChange::kCancelDelay:
-    case wq::KeyChange::kRequeue:
-      return entry.state == State::kDelayed && !due;
-    case wq::KeyChange::kForget:
-      return entry.state != State::kQuarantined && entry.failures.has_value();
-    case wq::KeyChange::kRelease:
-    case wq::KeyChange::kDrop:
-      return entry.state == State::kQuarantined;
-  }
-  return false;
+bool AppliesTo(const ChangeVerb& verb, const wq::Entry& entry) {
+  if (!verb.states.Has(entry.state)) return false;
+  if (verb.change == wq::KeyChange::kForget) return entry.failures.has_value();
+  if (entry.state != State::kDelayed) return true;
+  // A delayed key that is due counts as pending.
+  const bool due = entry.ready_at_us <= wq::Clock::System()->WallUs();
+  return due == (verb.change == wq::KeyChange::kRemove);
 }
 
-// The states of entries that the change may be for.
-wq::EntryStates StatesOf(wq::KeyChange change) {
-  using State = wq::EntryState;
-  wq::EntryStates states;
-  switch (change) {
-    case wq::KeyChange::kRemove:
-      states.Add(State::kPending);
-      states.Add(State::kDelayed);  // Those that are due.
-      break;
-    case wq::KeyChange::kCancelDelay:
-    case wq::KeyChange::kRequeue:
-      states.Add(State::kDelayed);
-      break;
-    case wq::KeyChange::kForget:
-      states.Add(State::kPending);
-      states.Add(State::kDelayed);
-      states.Add(State::kFailing);
-      break;
-    case wq::KeyChange::kRelease:
-    case wq::KeyChange::kDrop:
-      states.Add(State::kQuarantined);
-      break;
-  }
-  return states;
-}
-
-// Visits the keys that the filter, or --all, stands for.
+// Visits the keys that the filter, or --all, selects.
 wq::Status VisitSelected(const wq::StoreView& view, const KeyChangeArgs& args,
                          const std::function<void(const std::string&)>& visit) {
-  if (args.change == wq::KeyChange::kForget && args.filter.SelectsAll()) {
+  if (args.verb->change == wq::KeyChange::kForget && args.filter.SelectsAll()) {
     return view.ForEachFailing(args.queue, [&visit](const wq::FailingKey& failing) {
       visit(failing.key);
       return !Interrupted();
     });
   }
   Filter filter = args.filter;
-  // Only what the change is for counts.
+  // The limit counts only keys that the change applies to.
   const uint64_t limit = std::exchange(filter.limit, std::nullopt).value_or(UINT64_MAX);
   if (limit == 0) return wq::Status::Ok();
   wq::EntryStates states;
   for (size_t i = 0; i < wq::kEntryStateCount; ++i) {
     const auto state = static_cast<wq::EntryState>(i);
-    if (StatesOf(args.change).Has(state) && filter.states.Has(state)) states.Add(state);
+    if (args.verb->states.Has(state) && filter.states.Has(state)) states.Add(state);
   }
   filter.states = states;
-  std::unordered_set<std::string> seen;  // A key may be pending and delayed, and have failed once.
+  std::unordered_set<std::string> seen;  // A key may have several entries.
   return VisitMatching(view, {args.queue}, filter, wq::Clock::System()->WallUs(),
                        [&](const std::string&, const wq::Entry& entry) {
-                         if (IsFor(args.change, entry) && seen.insert(entry.key).second) {
+                         if (AppliesTo(*args.verb, entry) && seen.insert(entry.key).second) {
                            visit(entry.key);
                          }
                          return seen.size() < limit && !Interrupted();
                        });
 }
 
-wq::Status LookAt(const wq::StoreView& view, const KeyChangeArgs& args, const std::string& key,
-                  Report* report) {
+wq::Status CheckKey(const wq::StoreView& view, const KeyChangeArgs& args, const std::string& key,
+                    Report* report) {
   std::vector<wq::Entry> entries;
   wq::Status s = view.Find(args.queue, key, &entries);
   if (!s.ok() && s.code() != wq::StatusCode::kNotFound) return s;
-  const bool found = std::any_of(entries.begin(), entries.end(),
-                                 [&](const wq::Entry& entry) { return IsFor(args.change, entry); });
+  const bool found = std::any_of(entries.begin(), entries.end(), [&](const wq::Entry& entry) {
+    return AppliesTo(*args.verb, entry);
+  });
   if (found) {
     report->WouldDo(key);
   } else {
@@ -195,15 +211,14 @@ int DryRun(const KeyChangeArgs& args) {
     s = VisitSelected(*view, args, [&report](const std::string& key) { report.WouldDo(key); });
   }
   for (size_t i = 0; i < args.keys.size() && s.ok() && !Interrupted(); ++i) {
-    s = LookAt(*view, args, args.keys[i], &report);
+    s = CheckKey(*view, args, args.keys[i], &report);
   }
   return s.ok() ? report.Finish() : Fail(s);
 }
 
 wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, std::string* text) {
-  const Wording wording = WordingOf(args.change);
   const std::string queue = " of queue \"" + wq::EscapeKey(args.queue) + "\"";
-  *text = wording.would;
+  *text = args.verb->would;
   text->front() = static_cast<char>(text->front() - 'a' + 'A');
   if (args.bulk()) {
     uint64_t count = 0;
@@ -212,7 +227,7 @@ wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, st
       return s;
     }
     const bool all = args.filter.SelectsAll();
-    *text += (all ? " all " : " ") + std::to_string(count) + " " + std::string(wording.object) +
+    *text += (all ? " all " : " ") + std::to_string(count) + " " + std::string(args.verb->object) +
              queue + (all ? "?" : " that match?");
     return wq::Status::Ok();
   }
@@ -226,9 +241,8 @@ wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, st
   return wq::Status::Ok();
 }
 
-// --- The change ---
-
-// The keys that the filter stands for, now that we own the store, or its owner has written what it has done.
+// Returns the keys that the filter selects: of our own store, or after its owner has written all
+// changes.
 wq::Status SelectedKeys(const KeyChangeArgs& args, wq::QueueAccess* queue,
                         std::vector<std::string>* keys) {
   const InterruptScope interrupts;
@@ -245,17 +259,15 @@ wq::Status ChangeAll(const KeyChangeArgs& args, wq::QueueAccess* queue, Report* 
   }
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   wq::ChangeResult result;
-  // One wait for all.
-  wq::Status s = queue->Change(args.change, views, wq::Durability::kProcess, &result);
+  // Waits once for all keys.
+  wq::Status s = queue->Change(args.verb->change, views, wq::Durability::kProcess, &result);
   report->Done(result.done);
-  // Of a selection, it is what another process was faster with.
+  // An absent key of a selection was changed by another process in between: not reported.
   for (const size_t index : result.absent) {
     if (!args.bulk()) report->Absent(keys[index]);
   }
   return s;
 }
-
-}  // namespace
 
 int Run(const KeyChangeArgs& args) {
   if (args.dry_run) return DryRun(args);
@@ -275,6 +287,44 @@ int Run(const KeyChangeArgs& args) {
   if (wq::Status s = ChangeAll(args, reached.access.get(), &report); !s.ok()) return Fail(s);
   if (wq::Status s = reached.Close(); !s.ok()) return Fail(s);
   return report.Finish();
+}
+
+Words EachOnce(Words keys) {
+  std::unordered_set<std::string> seen;
+  std::erase_if(keys, [&seen](const std::string& key) { return !seen.insert(key).second; });
+  return keys;
+}
+
+}  // namespace
+
+Command ParseKeyChange(const Input& input) {
+  KeyChangeArgs args;
+  args.verb = std::find_if(kChangeVerbs.begin(), kChangeVerbs.end(),
+                           [&input](const ChangeVerb& verb) { return verb.name == input.verb; });
+  bool all = false;
+  VerbParser parser(input,
+                    {args.verb->description, " KEY...|FILTER...|--all",
+                     std::string(args.verb->examples) + kAboutAsking},
+                    &args.store_dir);
+  AddChangeOptions(&parser, &args);
+  parser.Flag("--all", "Every key of the queue that the change applies to", &all);
+  AddFilterOptions(&parser, &args.filter, &args.hex);
+  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  args.keys = EachOnce(parser.Parse());
+
+  const Words& words = parser.positionals();
+  if (std::find(words.begin(), words.end(), "-") != words.end()) {
+    Usage("keys are not read from standard input here; a key \"-\" goes behind \"--\"");
+  }
+  if (args.hex) {
+    for (std::string& key : args.keys) key = KeyOfHex(key);
+  }
+  const bool filtered = !args.filter.SelectsAll();
+  if ((all || filtered) && !args.keys.empty()) Usage("give KEY..., or a filter or --all, not both");
+  if (!all && !filtered && args.keys.empty()) {
+    Usage("which keys? Give KEY..., a filter, or --all");
+  }
+  return args;
 }
 
 }  // namespace wqctl

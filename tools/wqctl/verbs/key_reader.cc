@@ -12,8 +12,8 @@ constexpr size_t kReadBytes = size_t{64} << 10;
 
 KeyReader::KeyReader(int fd, char delimiter, size_t max_bytes)
     : fd_(fd), delimiter_(delimiter), max_bytes_(max_bytes), buffer_(kReadBytes) {
-  // The lines point into text_, which therefore must not move: at most one incomplete line stays in
-  // it from before a read, and a read adds no more than it reads.
+  // The lines point into text_, so it must not be reallocated: before a read it holds at most one
+  // incomplete line, and a read adds at most kReadBytes.
   text_.reserve(max_bytes_ + kReadBytes);
 }
 

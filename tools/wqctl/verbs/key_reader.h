@@ -1,5 +1,4 @@
-// KeyReader: keys from a file descriptor, one a line (or a NUL-separated record), in bounded
-// memory.
+// KeyReader: reads keys from a file descriptor, one a line (or NUL-separated), in bounded memory.
 //
 //   KeyReader reader(STDIN_FILENO, '\n', 4096);
 //   while (reader.ReadMore()) {
@@ -7,9 +6,9 @@
 //   }
 //   if (reader.error() != 0) …
 //
-// What arrives together is handed over together, so a slow producer's keys are not held back until
-// some batch is full. A line longer than the limit is cut while it is read, however long it is.
-// A missing delimiter at the end is fine. Thread-compatible.
+// Each read returns the lines that it completes, so that keys of a slow producer are not held back
+// until a batch is full. A line longer than the limit is cut while it is read. A missing delimiter
+// at the end is fine. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +23,13 @@ class KeyReader {
   struct Line {
     uint64_t number = 0;    // From 1.
     std::string_view text;  // Without the delimiter; the first max_bytes of a longer one.
-    uint64_t bytes = 0;     // The length that the line really has.
+    uint64_t bytes = 0;     // The full length of the line.
   };
 
   KeyReader(int fd, char delimiter, size_t max_bytes);
 
-  // Reads once, and replaces lines() by the ones that this completed, perhaps none. False: nothing
-  // more comes, because of the end or of an error. Blocks.
+  // Reads once, and replaces lines() by the lines that this completed, perhaps none. False: the
+  // end, or an error. Blocks.
   bool ReadMore();
 
   // Valid until the next ReadMore.
@@ -46,7 +45,7 @@ class KeyReader {
   const char delimiter_;
   const size_t max_bytes_;
   std::vector<char> buffer_;
-  std::string text_;         // The texts of lines_, and of the line that is not complete yet.
+  std::string text_;         // The texts of lines_, and of the incomplete line.
   size_t line_begin_ = 0;    // In text_, of the incomplete line.
   uint64_t line_bytes_ = 0;  // Of the incomplete line, the part beyond max_bytes_ included.
   uint64_t lines_read_ = 0;

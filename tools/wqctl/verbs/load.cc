@@ -1,4 +1,4 @@
-// wqctl load: writes what dump has printed into a store: all of it or nothing.
+// wqctl load: writes the output of dump into a store, all or nothing.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -22,9 +22,9 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kLoadExamples =
-    R"(FILE is what wqctl dump has printed, "-" or nothing standard input. The store is made
-if there is none. A queue that is there already must be empty, or be replaced. If a
-line is wrong, its number is named, and nothing is loaded.
+    R"(FILE is the output of wqctl dump; "-" or no FILE is standard input. A missing store is
+created. A queue that exists already must be empty, or be replaced. If a line is wrong,
+the message names its number, and nothing is loaded.
 
 Examples:
   wqctl dump -q pods > pods.jsonl
@@ -74,7 +74,7 @@ int FailLine(const KeyReader::Line& line, const std::string& why, int code) {
 }
 
 int LoadLine(const KeyReader::Line& line, wq::Importer* importer) {
-  if (line.bytes == 0) return kExitOk;  // As between dumps that were put together.
+  if (line.bytes == 0) return kExitOk;  // An empty line, as between concatenated dumps.
   std::string error;
   if (line.bytes > kMaxDumpLineBytes) {
     error = "it is longer than " + std::to_string(kMaxDumpLineBytes) + " bytes";
@@ -85,9 +85,8 @@ int LoadLine(const KeyReader::Line& line, wq::Importer* importer) {
   wq::Status s = std::visit(ImportRecord{importer}, record);
   if (s.ok()) return kExitOk;
   std::string why = s.message();
-  if (s.code() == wq::StatusCode::kAlreadyExists)
-    why += ": --replace puts what is read in its place";
-  // What is wrong is the data, not the command line.
+  if (s.code() == wq::StatusCode::kAlreadyExists) why += ": --replace overwrites it";
+  // The data is invalid, not the command line.
   const int code = ExitCodeOf(s);
   return FailLine(line, why, code == kExitUsage ? static_cast<int>(kExitFailure) : code);
 }
@@ -129,9 +128,10 @@ int Run(const LoadArgs& args) {
   if (wq::Status s = wq::Importer::Open(args.options, args.store_dir, &importer); !s.ok()) {
     if (s.code() == wq::StatusCode::kLocked) {
       return Fail(wq::Status::Locked(
-          s.message() + ": load does not go through an owner, serving or not; end it before"));
+          s.message() +
+          ": load does not go through an owner, even if it serves a socket; end it first"));
     }
-    // What is invalid is the directory's contents, not the command line.
+    // The directory's contents are invalid, not the command line.
     const int code = Fail(s);
     return code == kExitUsage ? static_cast<int>(kExitFailure) : code;
   }
@@ -144,16 +144,12 @@ int Run(const LoadArgs& args) {
 
 Command ParseLoad(const Input& input) {
   LoadArgs args;
-  args.store_dir = input.store_dir;
-  VerbParser parser(
-      {"load", "Writes what dump has printed into a store.", " [FILE|-]", kLoadExamples},
-      &args.store_dir);
-  parser.Flag("--replace", "Put the queues that are read in the place of those that are there",
-              &args.options.replace);
+  VerbParser parser(input, {"Writes the output of dump into a store.", " [FILE|-]", kLoadExamples},
+                    &args.store_dir);
+  parser.Flag("--replace", "Replace existing queues by the queues in FILE", &args.options.replace);
   parser.Flag("--dry-run", "Check everything, and write nothing", &args.options.dry_run);
-  AddTextFormat(&parser, &args.format);
-  parser.Parse(input.words);
-  Words files = Concatenate(parser.positionals(), input.behind);
+  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  Words files = parser.Parse();
   if (files.size() > 1) Usage("one FILE can be loaded at a time");
   if (!files.empty()) args.file = std::move(files.front());
   return args;

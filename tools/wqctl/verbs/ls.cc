@@ -1,4 +1,4 @@
-// wqctl ls: entries, by filters; quarantine ls: those in quarantine. Both change nothing.
+// wqctl ls: lists entries; quarantine ls: entries in quarantine. Both change nothing.
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,9 +24,9 @@ using wq::EntryState;
 using Cells = std::vector<std::string>;
 
 constexpr const char* kLsExamples =
-    R"(Pending entries come in hand-out order, then delayed ones by the time when they are
-ready, then keys with only failures, then those in quarantine. The first rows appear
-at once, however many there are. Works beside a living owner and after a crash, and
+    R"(Pending entries in hand-out order, then delayed entries by the time when they are
+ready, then keys with only failures, then quarantined keys. The first rows appear at
+once, however many entries match. Works beside a living owner and after a crash, and
 changes nothing.
 
 Examples:
@@ -97,25 +97,25 @@ Cells QuarantineLsRow(const std::string& queue, const wq::Entry& entry, const Ls
           wq::EscapeKey(entry.failures->last_error)};
 }
 
-// The key alone: as it is, for another program; on a terminal harmless.
+// The key alone: unchanged for another program, escaped on a terminal.
 std::string NameOf(const wq::Entry& entry, const LsArgs& args) {
   std::string name = args.show.hex || OnTerminal() ? args.show.Key(entry.key) : entry.key;
   name.push_back(args.null_separated ? '\0' : '\n');
   return name;
 }
 
-// Prints what the filter lets through of the one queue, or of all.
+// Prints the entries that the filter selects, of one queue or of all.
 int List(const LsArgs& args, Cells header,
          Cells (*cells)(const std::string&, const wq::Entry&, const LsArgs&)) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
-  if (wq::Status s = wq::StoreView::Open(args.store_dir, &view); !s.ok()) return Fail(s);
   std::vector<std::string> names;
-  if (wq::Status s = QueuesOf(*view, args.queue, &names); !s.ok()) return Fail(s);
+  wq::Status s = ViewQueues(args.store_dir, args.queue, &view, &names);
+  if (!s.ok()) return Fail(s);
   Output out;
   Listing listing(args.format, std::move(header), &out);
   bool open = true;
-  wq::Status s = VisitMatching(
+  s = VisitMatching(
       *view, names, args.filter, args.show.now_us,
       [&](const std::string& queue, const wq::Entry& entry) {
         if (args.format == Format::kName) {
@@ -141,22 +141,16 @@ int Run(const QuarantineLsArgs& args) {
 
 template <typename Args>
 Command ParseListing(const Input& input, const VerbParser::Verb& verb, Args args) {
-  args.store_dir = input.store_dir;
-  FilterWords words;
-  VerbParser parser(verb, &args.store_dir);
+  VerbParser parser(input, verb, &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
-  AddFilterOptions(&parser, &args.filter, &words);
+  AddFilterOptions(&parser, &args.filter, &args.show.hex);
   AddTimeOptions(&parser, &args.show);
-  AddParsed(&parser, "-o,--output", "table|wide|json|jsonl|yaml|name", "Output format",
-            "an output format: table, wide, json, jsonl, yaml or name",
-            ParseFormat<Format::kTable, Format::kWide, Format::kJson, Format::kJsonl, Format::kYaml,
-                        Format::kName>,
-            &args.format);
+  AddFormat(
+      &parser,
+      {Format::kTable, Format::kWide, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName},
+      &args.format);
   parser.Flag("-0,--null", "With -o name: end each key with NUL", &args.null_separated);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
-  FinishFilter(words, &args.filter);
-  args.show.hex = words.hex;
+  parser.ParseWithoutArguments();
   if (args.null_separated && args.format != Format::kName) Usage("--null goes with -o name");
   return args;
 }
@@ -165,17 +159,16 @@ Command ParseListing(const Input& input, const VerbParser::Verb& verb, Args args
 
 Command ParseLs(const Input& input) {
   return ParseListing(
-      input, {"ls", "Lists entries, in the order in which keys are handed out.", "", kLsExamples},
+      input, {"Lists entries, in the order in which keys are handed out.", "", kLsExamples},
       LsArgs{});
 }
 
 Command ParseQuarantineLs(const Input& input) {
   QuarantineLsArgs args;
   args.filter.states = wq::EntryStates(EntryState::kQuarantined);
-  return ParseListing(input,
-                      {"quarantine ls", "Lists the keys in quarantine, with their last errors.", "",
-                       kQuarantineLsExamples},
-                      std::move(args));
+  return ParseListing(
+      input, {"Lists the keys in quarantine, with their last errors.", "", kQuarantineLsExamples},
+      std::move(args));
 }
 
 }  // namespace wqctl

@@ -23,8 +23,8 @@ wq::Status OpenAsOwner(const std::string& store_dir, const std::string& queue,
   return wq::Status::Ok();
 }
 
-// Asks the owner for the queue, which is made if that is asked for: so what is wrong with it is known
-// before anything is done, as when we open it ourselves.
+// Makes the owner open the queue, and create it with `create`, so that errors are known before any
+// change, as when we open it ourselves.
 wq::Status AskForQueue(bool create, wq::QueueAccess* access) {
   wq::BatchResult nothing_added;
   wq::ChangeResult nothing_changed;
@@ -41,7 +41,7 @@ wq::Status ReachedQueue::Close() const {
 
 wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
                       const ReachOptions& options, ReachedQueue* reached) {
-  // Once more, for an owner that ends between the two looks.
+  // Tries twice, because an owner may end between Open and Connect.
   for (int attempt = 0;; ++attempt) {
     wq::Status locked = OpenAsOwner(store_dir, queue, options, reached);
     if (locked.code() != wq::StatusCode::kLocked) return locked;

@@ -1,11 +1,11 @@
-// How a verb reaches a queue to change it: as the store's owner, or by way of the process that owns it.
+// Opens a queue to change it: as the store's owner, or through the process that owns the store.
 //
 //   ReachedQueue queue;
 //   if (wq::Status s = ReachQueue(dir, name, {.create = true}, &queue); !s.ok()) return Fail(s);
 //   wq::Status s = queue.access->Add(keys, request, &result);
 //   if (s.ok()) s = queue.Close();
 //
-// Either way the outcome is the same. Thread-compatible.
+// The outcome is the same in both cases. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 namespace wqctl {
 
 struct ReachOptions {
-  bool create = false;  // The queue, if it is missing.
-  // Of the calls that wait for the disk one by one, while we are the owner.
+  bool create = false;  // Create a missing queue.
+  // Of the calls without a durability of their own, while we are the owner.
   wq::Durability durability = wq::Durability::kProcess;
 };
 
@@ -31,12 +31,12 @@ struct ReachedQueue {
   wq::Status Close() const;  // Closes our store.
 };
 
-// NotFound, Corruption: see wq::Store::Open and OpenQueue. Locked: another process owns the store, and
-// serves no socket; the message names it.
+// NotFound, Corruption: see wq::Store::Open and OpenQueue. Locked: another process, which the
+// message names, owns the store and serves no socket.
 wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
                       const ReachOptions& options, ReachedQueue* reached);
 
-// Ok if a change can be made by way of the store's owner. Otherwise Locked.
+// Ok if the store can be changed through its owner. Otherwise Locked.
 wq::Status CheckOwnerServes(const std::string& store_dir, int64_t owner_pid);
 
 }  // namespace wqctl

@@ -15,10 +15,10 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kRepairExamples =
-    R"(Reads the store DIR and makes a new one. DIR itself is never changed. Prints what could
-not be saved, one a line: the file, the range, and the number of records where it is
-known. Exit code 0 if all was saved, 5 if something was lost. A key that was done, or an
-older failure count, may come back: a key may be reconciled once more.
+    R"(Reads the store DIR and makes a new one. DIR itself is never changed. Prints each loss on
+a line: the file, the range, and the number of records if it is known. Exit code 0 if
+everything was saved, 5 if something was lost. A key that was done, or an older failure
+count, may reappear: a key may be reconciled once more.
 
 Examples:
   wqctl --store pods.wq verify
@@ -54,15 +54,13 @@ int Run(const RepairArgs& args) {
 
 Command ParseRepair(const Input& input) {
   RepairArgs args;
-  args.store_dir = input.store_dir;
-  VerbParser parser({"repair", "Saves what can be read of a damaged store into a new one.",
-                     " --into NEW", kRepairExamples},
+  VerbParser parser(input,
+                    {"Saves the readable records of a damaged store into a new one.", " --into NEW",
+                     kRepairExamples},
                     &args.store_dir);
-  parser.Required("--into", "NEW", "The directory of the new store; nothing may be there",
-                  &args.into);
-  AddListingFormat(&parser, &args.format);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
+  parser.Required("--into", "NEW", "The directory of the new store; it must not exist", &args.into);
+  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  parser.ParseWithoutArguments();
   return args;
 }
 

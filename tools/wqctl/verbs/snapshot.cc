@@ -1,4 +1,4 @@
-// wqctl snapshot create, ls, verify and restore: what a store held at one moment.
+// wqctl snapshot create, ls, verify and restore: copies of a store as of one instant.
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,11 +19,11 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kCreateExamples =
-    R"(Makes a new directory below DIR, which is made if it is missing: a snapshot, that every
-verb which only looks takes as a store. Works beside a running owner, and after a crash.
-All that the owner had acknowledged is in it. In the store's file system the tables are
-hard links; in another one they are copied, but for those that the latest snapshot in DIR
-has already. Verified before it gets its name. Prints its path.
+    R"(Makes a snapshot: a new directory below DIR, which is made if it is missing. Every verb
+that only reads accepts a snapshot as a store. Works beside a running owner, and after a
+crash. All acknowledged changes are in it. In the store's file system the tables are hard
+links; in another file system they are copied, except those that the latest snapshot in
+DIR already has. The snapshot is verified before it gets its name. Prints its path.
 
 Examples:
   wqctl snapshot create /var/backups/pods
@@ -32,25 +32,25 @@ Examples:
   wqctl diff /var/backups/pods/before-upgrade "$WQ_STORE")";
 
 constexpr const char* kSnapshotLsExamples =
-    R"(Oldest first. LINKED is how much of SIZE lies in tables that the store or other
-snapshots have, too. DIR may be one snapshot.
+    R"(Oldest first. LINKED is the part of SIZE in tables that the store or other snapshots
+share. DIR may be one snapshot.
 
 Examples:
   wqctl snapshot ls /var/backups/pods
   wqctl snapshot ls /var/backups/pods -o name | head -n -7 | xargs -d '\n' rm -r --)";
 
 constexpr const char* kSnapshotVerifyExamples =
-    R"(DIR is one snapshot, or a directory of them, which are all checked. Prints what is wrong,
-one a line, and goes on. Exit code 0 if nothing is, 5 otherwise.
+    R"(DIR is one snapshot, or a directory of snapshots, which are all checked. Prints each
+finding on a line, and continues. Exit code 0 without findings, 5 otherwise.
 
 Examples:
   wqctl snapshot verify /var/backups/pods
   wqctl snapshot verify /var/backups/pods/20261121T142317.123456Z -o json)";
 
 constexpr const char* kRestoreExamples =
-    R"(DIR is one snapshot, or a directory of them: then it is the latest. NEW is a new place, or an
-empty directory. The snapshot is copied and verified before the store gets its name, and
-stays as it is. The new store has a uuid of its own.
+    R"(DIR is one snapshot, or a directory of snapshots, of which the latest is restored. NEW must
+not exist, or be an empty directory. The snapshot is copied and verified before the store
+gets its name, and stays unchanged. The new store has its own uuid.
 
 Examples:
   wqctl snapshot restore /var/backups/pods --into /var/lib/pods.new
@@ -144,7 +144,7 @@ int Run(const SnapshotVerifyArgs& args) {
     }
   }
   listing.End(args.format != Format::kTable || damaged > 0);
-  LogInfo("looked at " + std::to_string(rows) + " rows of " + std::to_string(all.size()) +
+  LogInfo("checked " + std::to_string(rows) + " rows of " + std::to_string(all.size()) +
           " snapshots; damaged: " + std::to_string(damaged));
   return out.Finish(damaged == 0 ? kExitOk : kExitCorruption);
 }
@@ -166,10 +166,9 @@ int Run(const SnapshotRestoreArgs& args) {
   return out.Finish(kExitOk);
 }
 
-// What all of them are read by: one DIR.
-std::string OneDirectory(VerbParser* parser, const Input& input) {
-  parser->Parse(input.words);
-  Words words = Concatenate(parser->positionals(), input.behind);
+// Parses the command line of every snapshot verb: one DIR.
+std::string OneDirectory(VerbParser* parser) {
+  Words words = parser->Parse();
   if (words.size() != 1) Usage("which directory? Give one DIR");
   if (words.front().empty()) Usage("the name of the directory is empty");
   return std::move(words.front());
@@ -179,59 +178,49 @@ std::string OneDirectory(VerbParser* parser, const Input& input) {
 
 Command ParseSnapshotCreate(const Input& input) {
   SnapshotCreateArgs args;
-  args.store_dir = input.store_dir;
   VerbParser parser(
-      {"snapshot create", "Keeps what a store holds now, in a new directory below DIR.", " DIR",
-       kCreateExamples},
+      input,
+      {"Copies a store as it is now, to a new directory below DIR.", " DIR", kCreateExamples},
       &args.store_dir);
   parser.Option("--name", "NAME", "The snapshot's name; default: the time", "a name",
                 [&args](const std::string& name) {
                   args.name = name;
-                  return !name.empty();  // What else is wrong with it, the library says.
+                  return !name.empty();  // The library checks the rest.
                 });
-  parser.Flag("--copy", "Copy the tables even where they could be links", &args.copy);
-  AddTextFormat(&parser, &args.format);
-  args.dir = OneDirectory(&parser, input);
+  parser.Flag("--copy", "Copy the tables even if they could be links", &args.copy);
+  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  args.dir = OneDirectory(&parser);
   return args;
 }
 
 Command ParseSnapshotLs(const Input& input) {
   SnapshotLsArgs args;
-  std::string no_store = "-";  // DIR says it all.
-  VerbParser parser({"snapshot ls", "Lists the snapshots in DIR.", " DIR", kSnapshotLsExamples},
-                    &no_store);
+  VerbParser parser(input, {"Lists the snapshots in DIR.", " DIR", kSnapshotLsExamples}, nullptr);
   AddTimeOptions(&parser, &args.show);
-  AddParsed(
-      &parser, "-o,--output", "table|json|jsonl|yaml|name", "Output format",
-      "an output format: table, json, jsonl, yaml or name",
-      ParseFormat<Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName>,
-      &args.format);
-  args.dir = OneDirectory(&parser, input);
+  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName},
+            &args.format);
+  args.dir = OneDirectory(&parser);
   return args;
 }
 
 Command ParseSnapshotVerify(const Input& input) {
   SnapshotVerifyArgs args;
-  std::string no_store = "-";
   VerbParser parser(
-      {"snapshot verify", "Checks all of the snapshots in DIR, without changing them.", " DIR",
-       kSnapshotVerifyExamples},
-      &no_store);
-  AddListingFormat(&parser, &args.format);
-  args.dir = OneDirectory(&parser, input);
+      input,
+      {"Checks the snapshots in DIR, without changing them.", " DIR", kSnapshotVerifyExamples},
+      nullptr);
+  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  args.dir = OneDirectory(&parser);
   return args;
 }
 
 Command ParseSnapshotRestore(const Input& input) {
   SnapshotRestoreArgs args;
-  std::string no_store = "-";
   VerbParser parser(
-      {"snapshot restore", "Makes a new store of a snapshot.", " DIR --into NEW", kRestoreExamples},
-      &no_store);
-  parser.Required("--into", "NEW", "The directory of the new store: none there, or an empty one",
-                  &args.into);
-  AddTextFormat(&parser, &args.format);
-  args.dir = OneDirectory(&parser, input);
+      input, {"Makes a new store of a snapshot.", " DIR --into NEW", kRestoreExamples}, nullptr);
+  parser.Required("--into", "NEW", "The directory of the new store: missing or empty", &args.into);
+  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  args.dir = OneDirectory(&parser);
   return args;
 }
 

@@ -15,10 +15,10 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kVerifyExamples =
-    R"(Looks at the files, at every block of every table and every record of the logs, at
-every row of every queue, and at the rows against one another. Prints what is wrong,
-one a line, and goes on. Exit code 0 if nothing is, 5 otherwise. Works beside a living
-owner, whose store it sees at one moment, and after a crash, and changes nothing.
+    R"(Checks the files, every block of every table, every record of the logs, every row of
+every queue, and the rows against one another. Prints each finding on a line, and
+continues. Exit code 0 without findings, 5 otherwise. Works beside a living owner, whose
+store it checks as of one instant, and after a crash, and changes nothing.
 
 Examples:
   wqctl verify
@@ -30,12 +30,12 @@ struct VerifyArgs {
   Format format = Format::kTable;
 };
 
-// What was looked at, so that silence means something.
-void LogWhatWasSeen(const wq::VerifyReport& report) {
-  std::string text = "looked at " + std::to_string(report.tables) + " tables, " +
+// Reports how much was checked, so that no findings means something.
+void LogChecked(const wq::VerifyReport& report) {
+  std::string text = "checked " + std::to_string(report.tables) + " tables, " +
                      std::to_string(report.logs) + " logs, " + std::to_string(report.rows) +
                      " rows of " + std::to_string(report.queues) + " queues";
-  if (report.owner_alive) text += ", as they were at one moment: the store has a living owner";
+  if (report.owner_alive) text += ", as of one instant: the store has a living owner";
   LogInfo(text);
   if (report.more_findings > 0) {
     LogWarning(std::to_string(report.more_findings) + " more findings are not shown");
@@ -55,9 +55,9 @@ int Run(const VerifyArgs& args) {
                                   });
     if (!open || Interrupted()) break;
   }
-  // A sound store is no table with nothing in it.
+  // Without findings, no empty table is printed.
   listing.End(args.format != Format::kTable || !report.ok());
-  LogWhatWasSeen(report);
+  LogChecked(report);
   return out.Finish(report.ok() ? kExitOk : kExitCorruption);
 }
 
@@ -65,12 +65,10 @@ int Run(const VerifyArgs& args) {
 
 Command ParseVerify(const Input& input) {
   VerifyArgs args;
-  args.store_dir = input.store_dir;
-  VerbParser parser({"verify", "Checks all of a store, without changing it.", "", kVerifyExamples},
+  VerbParser parser(input, {"Checks all of a store, without changing it.", "", kVerifyExamples},
                     &args.store_dir);
-  AddListingFormat(&parser, &args.format);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
+  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  parser.ParseWithoutArguments();
   return args;
 }
 

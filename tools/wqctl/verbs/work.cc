@@ -1,5 +1,5 @@
-// wqctl work: runs a command for each key. The signals, the end, and the words about it; what a
-// worker does with one key is worker.cc.
+// wqctl work: runs a command for each key. Signals, the end of the run, and messages; worker.cc
+// processes a single key.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -10,16 +10,18 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tools/wqctl/cli/open_queue.h"
+#include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
-#include "tools/wqctl/verbs/verbs.h"
+#include "tools/wqctl/text/number.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
 #include "tools/wqctl/work/worker.h"
@@ -37,7 +39,35 @@ using Clock = std::chrono::steady_clock;
 constexpr Clock::time_point kNever = Clock::time_point::max();
 constexpr auto kProgressInterval = std::chrono::milliseconds{200};
 
-// Waits until the workers have ended, and ends them when that is asked for.
+constexpr const char* kWorkExamples =
+    R"(CMD runs once for each key, without a shell. "{}" in its words becomes the key;
+if there is none, the key is appended. Exit status 0 of CMD is success; anything
+else is a failure, and the key is tried again after a delay that doubles each time.
+Ends when nothing is pending or delayed, or the queue is paused. SIGTERM and SIGINT
+end it early: no new key is begun, running commands get --grace to finish, the rest
+stays in the store. With --follow, other verbs can change the queue during the run.
+
+Examples:
+  wqctl work -q files -j 4 -- sha256sum {}
+  wqctl work -q pods --max-requeues 5 --timeout 30s -- ./reconcile
+  wqctl work -q files -- sh -c 'gzip -k "$1"' _ {})";
+
+struct WorkArgs {
+  std::string store_dir;
+  std::string queue;
+  std::vector<std::string> command;  // Not empty.
+  int workers = 1;
+  std::optional<uint64_t> max_requeues;
+  std::chrono::microseconds base_delay = std::chrono::milliseconds{5};
+  std::chrono::microseconds max_delay = std::chrono::seconds{1000};
+  std::chrono::microseconds timeout{0};  // 0 is none.
+  std::chrono::microseconds grace = std::chrono::seconds{30};
+  bool follow = false;
+  std::string http_address;    // Empty: none.
+  mode_t command_umask = 022;  // The user's own; wqctl's is stricter.
+};
+
+// Waits for the end of the workers, and stops them at a signal.
 class Supervisor {
  public:
   Supervisor(const WorkArgs& args, StopSignals* signals, const CommandRunner& runner,
@@ -90,7 +120,7 @@ class Supervisor {
     kill_at_ = kNever;
     if (std::exchange(killed_, true)) return;
     status_line_.Show("");
-    LogWarning(why + ": killing what still runs; those keys stay pending");
+    LogWarning(why + ": killing the running commands; their keys stay pending");
     runner_.KillAll();
   }
 
@@ -99,24 +129,23 @@ class Supervisor {
   const CommandRunner& runner_;
   StatusLine& status_line_;
   WorkerPool& pool_;
-  int signal_ = 0;  // The first one that came.
+  int signal_ = 0;  // The first signal; 0: none.
   bool killed_ = false;
   Clock::time_point kill_at_ = kNever;
 };
 
 void LogSummary(const WorkerPool::Totals& totals, const wq::QueueCounts& counts, bool stopped) {
-  // A key that is delayed and queued at once counts twice, as it is two entries.
+  // A key that is both delayed and queued counts twice: it has two entries.
   const size_t remaining = counts.queued + counts.processing + counts.delayed;
   LogInfo("succeeded " + std::to_string(totals.succeeded) + ", failed attempts " +
-          std::to_string(totals.failed_attempts) + ", given up " + std::to_string(totals.given_up) +
-          ", remaining " + std::to_string(remaining));
-  if (stopped && remaining > 0)
-    LogInfo("what remains stays in the store, and is worked on next time");
-  if (totals.given_up > 0) LogInfo("what was given up is in quarantine: see wqctl quarantine ls");
+          std::to_string(totals.failed_attempts) + ", quarantined " +
+          std::to_string(totals.quarantined) + ", remaining " + std::to_string(remaining));
+  if (stopped && remaining > 0) LogInfo("the remaining keys stay in the store for the next run");
+  if (totals.quarantined > 0) LogInfo("for keys in quarantine see wqctl quarantine ls");
 }
 
-// Whether there is anything to do, or to wait for; says why not. Without --follow nobody can pause the
-// queue while we have the store, so it is enough to look once.
+// False, with a message, if the queue is paused and args.follow is not set. Without --follow no
+// other process can pause the queue while we own the store, so one check is enough.
 bool MayBegin(const WorkArgs& args, const wq::Queue& queue) {
   const wq::QueueCounts counts = queue.Counts();
   if (!counts.paused) return true;
@@ -130,10 +159,10 @@ bool MayBegin(const WorkArgs& args, const wq::Queue& queue) {
   return false;
 }
 
-// What others may see and change while we have the store. Closed before the store is.
+// The servers for other processes while we own the store. Must be closed before the store.
 class Service {
  public:
-  // Where the metrics of the store go; null if nobody can see them.
+  // Receives the metrics of the store; null without --http.
   const std::shared_ptr<wq::PrometheusProvider>& metrics() const { return metrics_; }
   explicit Service(const WorkArgs& args)
       : args_(args), metrics_(args.http_address.empty() ? nullptr : wq::MakePrometheusProvider()) {}
@@ -148,7 +177,8 @@ class Service {
     if (args_.follow) {
       options.control_socket = true;
       if (wq::Status s = wq::Server::Open(store, options, &control_); !s.ok()) {
-        LogWarning("others cannot change the store meanwhile: " + wq::EscapeKey(s.message(), 4096));
+        LogWarning("other processes cannot change the store during this run: " +
+                   wq::EscapeKey(s.message(), 4096));
       }
     }
     if (args_.http_address.empty()) return wq::Status::Ok();
@@ -185,10 +215,8 @@ int WorkOn(const WorkArgs& args, StopSignals* signals, const CommandRunner& runn
   const WorkerPool::Totals totals = pool.totals();
   LogSummary(totals, queue->Counts(), supervisor.signal() != 0);
   if (!pool.error().ok()) return Fail(pool.error());
-  return totals.given_up > 0 || totals.killed > 0 ? kExitFailure : kExitOk;
+  return totals.quarantined > 0 || totals.killed > 0 ? kExitFailure : kExitOk;
 }
-
-}  // namespace
 
 int Run(const WorkArgs& args) {
   StopSignals signals;
@@ -221,6 +249,45 @@ int Run(const WorkArgs& args) {
   service.Close();
   if (wq::Status s = opened.store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
   return code;
+}
+
+}  // namespace
+
+Command ParseWork(const Input& input) {
+  WorkArgs args;
+  args.command_umask = input.user_umask;
+  VerbParser parser(input,
+                    {"Runs a command for each key of a queue.", " -- CMD [ARG...]", kWorkExamples},
+                    &args.store_dir);
+  AddQueue(&parser, &args.queue);
+  AddParsed(&parser, "-j,--workers", "N", "How many commands run at once; default 1",
+            "a number from 1 to 1024", ParseNumber<int, 1, 1024>, &args.workers);
+  AddParsed(&parser, "--max-requeues", "N",
+            "Quarantine a key when it has failed more often than this; default: never", "a number",
+            ParseNumber<uint64_t>, &args.max_requeues);
+  AddDuration(&parser, "--base-delay",
+              "The delay after the first failure; it doubles with each further one; default 5ms",
+              &args.base_delay);
+  AddDuration(&parser, "--max-delay", "The longest delay; default 1000s", &args.max_delay);
+  AddDuration(&parser, "--timeout",
+              "Kill a command that runs longer; it counts as failed; default: never",
+              &args.timeout);
+  AddDuration(&parser, "--grace",
+              "How long running commands may continue after SIGTERM or SIGINT; default 30s",
+              &args.grace);
+  parser.Option("--http", "HOST:PORT",
+                "Serve /metrics, /healthz and /readyz on loopback; port 0: any", "an address",
+                [&args](const std::string& address) {
+                  args.http_address = address;
+                  return !address.empty();
+                });
+  parser.Flag("--follow", "Keep waiting when no key is left, or while the queue is paused",
+              &args.follow);
+  parser.Parse();
+  if (!parser.positionals().empty()) Unexpected(parser.positionals().front());
+  if (!input.behind || input.behind->empty()) Usage("which command? Give it behind \"--\"");
+  args.command = *input.behind;
+  return args;
 }
 
 }  // namespace wqctl

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +14,7 @@
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
-#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/watch/watch_sample.h"
 #include "tools/wqctl/watch/watch_screen.h"
@@ -32,12 +31,12 @@ struct WatchArgs {
   std::string store_dir;
   std::optional<std::string> queue;
   std::chrono::microseconds interval = std::chrono::seconds{1};
-  std::optional<uint64_t> count;  // Unset: until somebody ends it.
+  std::optional<uint64_t> count;  // Unset: until a signal.
   std::optional<Format> format;   // Unset: a table on a terminal, else jsonl.
   size_t keys = kKeysOfWatch;
 };
 
-// What the screen is written to: lines that replace those before on a terminal, or follow them.
+// Prints screens: on a terminal each replaces the one before, otherwise it follows.
 class Screen {
  public:
   Screen(bool terminal, Output* out)
@@ -49,7 +48,7 @@ class Screen {
     winsize size = {};
     if (terminal_ && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
       width = size.ws_col;
-      height = std::max<size_t>(size.ws_row, 2) - 1;  // The last one is the cursor's.
+      height = std::max<size_t>(size.ws_row, 2) - 1;  // The cursor is in the last line.
     }
     const std::vector<std::string> lines = screen_.Render(sample, width, height);
     std::string text = Begin(width, height);
@@ -66,8 +65,8 @@ class Screen {
            std::string_view(terminal) != "dumb";
   }
 
-  // Back to the first line that was shown, and nothing below; a terminal of another size may have
-  // moved that line anywhere.
+  // Moves to the first line that was shown, and clears everything below. After a change of size
+  // that line may be anywhere: then the whole screen is cleared.
   std::string Begin(size_t width, size_t height) {
     const bool resized = width != width_ || height != height_;
     width_ = width;
@@ -94,7 +93,7 @@ bool ShowJson(const Sample& sample, Output* out) {
   return out->Write(text) && out->Flush();
 }
 
-// False: a signal came.
+// False: a signal arrived.
 bool Wait(const StopSignals& signals, std::chrono::microseconds interval) {
   pollfd fd = {signals.fd(), POLLIN, 0};
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(interval);
@@ -120,9 +119,10 @@ int Run(const WatchArgs& args) {
 }
 
 constexpr const char* kWatchExamples =
-    R"(On a terminal the screen is renewed in place; otherwise there is one JSON object a line for
-each queue. While the store's owner serves its control socket (wqctl work --follow does) the
-numbers are its own, with rates. Otherwise they are those on disk. Ends at Ctrl-C, with exit 0.
+    R"(On a terminal the screen is updated in place; otherwise each sample is one JSON object a line
+for each queue. While the store's owner serves its control socket (wqctl work --follow does)
+the numbers are the owner's, with rates. Otherwise they are those on disk. Ends at Ctrl-C,
+with exit code 0.
 
 Examples:
   wqctl watch
@@ -130,31 +130,20 @@ Examples:
   wqctl top -q pods
   wqctl watch -q pods --count 60 -o jsonl | jq .pending)";
 
-template <typename T>
-std::optional<T> ParsePositive(std::string_view text) {
-  T number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end && number > 0 ? std::optional(number) : std::nullopt;
-}
-
-Command Parse(const Input& input, const char* name, const char* description, size_t keys) {
+Command Parse(const Input& input, const char* description, size_t keys) {
   WatchArgs args;
-  args.store_dir = input.store_dir;
   args.keys = keys;
-  VerbParser parser({name, description, "", kWatchExamples}, &args.store_dir);
+  VerbParser parser(input, {description, "", kWatchExamples}, &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
-  AddDuration(&parser, "--interval", "The time between two looks; default 1s", &args.interval);
-  AddParsed(&parser, "--count", "N", "End after so many looks", "a number above 0",
-            ParsePositive<uint64_t>, &args.count);
+  AddDuration(&parser, "--interval", "The time between two samples; default 1s", &args.interval);
+  AddParsed(&parser, "--count", "N", "End after N samples", "a number above 0",
+            ParseNumber<uint64_t, 1>, &args.count);
   AddParsed(&parser, "--keys", "N",
-            "So many keys of each queue, those that failed most; default " + std::to_string(keys),
-            "a number above 0", ParsePositive<size_t>, &args.keys);
-  AddParsed(&parser, "-o,--output", "table|jsonl", "Output format; default: table on a terminal",
-            "an output format: table or jsonl", ParseFormat<Format::kTable, Format::kJsonl>,
-            &args.format);
-  parser.Parse(input.words);
-  NoMore(Concatenate(parser.positionals(), input.behind));
+            "Show the N keys of each queue that failed most; default " + std::to_string(keys),
+            "a number above 0", ParseNumber<size_t, 1>, &args.keys);
+  AddFormat(&parser, {Format::kTable, Format::kJsonl}, &args.format,
+            "Output format; default: table on a terminal");
+  parser.ParseWithoutArguments();
   if (args.interval < kLeastInterval) Usage("--interval must be 100ms or more");
   return args;
 }
@@ -162,12 +151,11 @@ Command Parse(const Input& input, const char* name, const char* description, siz
 }  // namespace
 
 Command ParseWatch(const Input& input) {
-  return Parse(input, "watch", "Shows the queues as they change.", kKeysOfWatch);
+  return Parse(input, "Shows the queues as they change.", kKeysOfWatch);
 }
 
 Command ParseTop(const Input& input) {
-  return Parse(input, "top", "Shows the queues as they change, and the keys that fail most.",
-               kKeysOfTop);
+  return Parse(input, "Shows the queues as they change, and the keys that fail most.", kKeysOfTop);
 }
 
 }  // namespace wqctl

@@ -9,8 +9,8 @@
 namespace wqctl {
 namespace {
 
-// A look at the disk is followed by so many times its own length without one.
-constexpr int kPausesPerLook = 9;
+// After a read of the disk, no further read for so many times its duration.
+constexpr int kPausesPerRead = 9;
 
 uint64_t PendingOf(const wq::QueueCounts& counts) { return counts.queued + counts.processing; }
 
@@ -24,7 +24,7 @@ wq::Status Sampler::Take(Sample* sample) {
   std::unique_ptr<wq::LiveStore> live;
   wq::Status s = wq::LiveStore::Connect(store_dir_, &live);
   if (s.ok()) s = TakeLive(*live, sample);
-  // Nobody serves, or nobody any more: what is on disk says why, or does as well.
+  // No owner serves the store now: the disk has the numbers, or the reason.
   if (!s.ok()) s = TakeFromDisk(sample);
   sample->wall_us = wq::Clock::System()->WallUs();
   if (s.ok() && queue_ && sample->queues.empty()) {
@@ -37,7 +37,7 @@ wq::Status Sampler::TakeLive(const wq::LiveStore& store, Sample* sample) {
   wq::LiveInfo info;
   if (wq::Status s = store.Read(&info); !s.ok()) return s;
   const Clock::time_point now = Clock::now();
-  if (wq::Status s = LookAtDisk(); !s.ok()) return s;
+  if (wq::Status s = ReadDisk(); !s.ok()) return s;
   sample->live = true;
   sample->owner_pid = info.pid;
   sample->health = info.health;
@@ -66,7 +66,7 @@ wq::Status Sampler::TakeLive(const wq::LiveStore& store, Sample* sample) {
     }
     total.pending = item.pending;
   }
-  if (totals_owner_ != info.pid) last_.clear();  // Another one counts from 0.
+  if (totals_owner_ != info.pid) last_.clear();  // Another owner counts from 0.
   totals_owner_ = info.pid;
   SetRates(now, std::move(totals), sample);
   return wq::Status::Ok();
@@ -74,9 +74,9 @@ wq::Status Sampler::TakeLive(const wq::LiveStore& store, Sample* sample) {
 
 wq::Status Sampler::TakeFromDisk(Sample* sample) {
   *sample = {};
-  next_disk_look_.reset();
+  next_disk_read_.reset();
   const Clock::time_point now = Clock::now();
-  if (wq::Status s = LookAtDisk(); !s.ok()) return s;
+  if (wq::Status s = ReadDisk(); !s.ok()) return s;
   const int64_t wall_us = wq::Clock::System()->WallUs();
   sample->owner_pid = disk_owner_alive_ ? disk_owner_pid_ : 0;
   std::map<std::string, Totals> totals;
@@ -101,9 +101,9 @@ wq::Status Sampler::TakeFromDisk(Sample* sample) {
   return wq::Status::Ok();
 }
 
-wq::Status Sampler::LookAtDisk() {
+wq::Status Sampler::ReadDisk() {
   const Clock::time_point begin = Clock::now();
-  if (next_disk_look_ && begin < *next_disk_look_) return wq::Status::Ok();
+  if (next_disk_read_ && begin < *next_disk_read_) return wq::Status::Ok();
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = wq::StoreView::Open(store_dir_, &view); !s.ok()) return s;
   std::map<std::string, wq::QueueSummary> found;
@@ -116,7 +116,7 @@ wq::Status Sampler::LookAtDisk() {
   disk_owner_pid_ = view->info().owner_pid;
   disk_owner_alive_ = view->info().owner_alive;
   const Clock::time_point end = Clock::now();
-  next_disk_look_ = end + kPausesPerLook * (end - begin);
+  next_disk_read_ = end + kPausesPerRead * (end - begin);
   return wq::Status::Ok();
 }
 

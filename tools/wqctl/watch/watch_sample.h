@@ -1,13 +1,13 @@
-// Sampler: what a store looks like now, and what has happened since the last look.
+// Sampler: the present numbers of a store, and the rates since the last sample.
 //
 //   Sampler sampler(dir, queue, 5);
 //   Sample sample;
 //   while (sampler.Take(&sample).ok()) { Show(sample); Wait(); }
 //
-// While the owner serves its socket the numbers are the owner's, and rates are of what was counted.
-// Otherwise they are those on disk, and only the change of the numbers is known. Keys always come
-// from the disk, which may take a while to read: beside the owner's numbers that is not done more often
-// than it takes up a tenth of the time. Thread-compatible.
+// While the owner serves its socket the numbers are the owner's, and rates come from its counters.
+// Otherwise the numbers are those on disk, and only their change is known. Keys are always read
+// from disk, which may be slow: beside the owner's numbers at most a tenth of the time is spent on
+// that. Thread-compatible.
 #pragma once
 
 #include <chrono>
@@ -26,14 +26,14 @@ namespace wqctl {
 struct QueueSample {
   std::string name;
   uint64_t pending = 0;                // Queued or processing.
-  std::optional<uint64_t> processing;  // Only the owner knows.
+  std::optional<uint64_t> processing;  // Known to the owner only.
   uint64_t delayed = 0;
   uint64_t failing = 0;
   uint64_t quarantined = 0;
   bool paused = false;
-  // Per second, since the sample before; nothing in the first one.
+  // Per second, since the previous sample; unset in the first sample.
   std::optional<double> pending_change;
-  std::optional<double> added;  // These only the owner knows.
+  std::optional<double> added;  // These three are known to the owner only.
   std::optional<double> done;
   std::optional<double> failed;
   std::vector<wq::FailingKey> top_failing;  // By count, highest first.
@@ -41,18 +41,18 @@ struct QueueSample {
 
 struct Sample {
   int64_t wall_us = 0;
-  bool live = false;      // The owner's numbers.
-  int64_t owner_pid = 0;  // 0: nobody owns the store now.
-  wq::Status health;      // As the owner says; Ok if he says nothing.
+  bool live = false;      // The numbers are the owner's.
+  int64_t owner_pid = 0;  // 0: no process owns the store now.
+  wq::Status health;      // As the owner reports it; otherwise Ok.
   std::vector<QueueSample> queues;
 };
 
 class Sampler {
  public:
-  // `queue`: only this one.
+  // `queue`: only this queue.
   Sampler(std::string store_dir, std::optional<std::string> queue, size_t top_keys);
 
-  // NotFound: no such store or queue. Blocks: for reading the store.
+  // NotFound: no such store or queue. Blocks: while it reads the store.
   wq::Status Take(Sample* sample);
 
  private:
@@ -64,8 +64,8 @@ class Sampler {
 
   wq::Status TakeLive(const wq::LiveStore& store, Sample* sample);
   wq::Status TakeFromDisk(Sample* sample);
-  // Reads what is on disk, unless it was read so lately that it would cost too much.
-  wq::Status LookAtDisk();
+  // Reads the store on disk, unless the last read was too recent.
+  wq::Status ReadDisk();
   bool Wanted(const std::string& queue) const { return !queue_ || *queue_ == queue; }
   void SetRates(Clock::time_point now, std::map<std::string, Totals> totals, Sample* sample);
 
@@ -76,11 +76,11 @@ class Sampler {
   std::map<std::string, wq::QueueSummary> on_disk_;
   int64_t disk_owner_pid_ = 0;
   bool disk_owner_alive_ = false;
-  std::optional<Clock::time_point> next_disk_look_;
+  std::optional<Clock::time_point> next_disk_read_;
 
-  std::optional<int64_t> totals_owner_;  // Whose last_ is; 0: the disk's.
+  std::optional<int64_t> totals_owner_;  // The process that counted last_; 0: read from disk.
   Clock::time_point last_time_;
-  std::map<std::string, Totals> last_;  // Of the sample before.
+  std::map<std::string, Totals> last_;  // Of the previous sample.
 };
 
 // One queue of a sample on one line, without a line end, appended to `out`.

@@ -21,14 +21,14 @@ constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kYellow = "\x1b[33m";
 constexpr std::string_view kRed = "\x1b[31m";
 
-// How many columns the text takes; escaped text has no wide or combining characters that matter here.
+// Counts code points: close enough to columns for escaped text.
 size_t WidthOf(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
   }));
 }
 
-// "12.3", "4567", "+0.5"; "-" if it is not known.
+// "12.3", "4567", "+0.5"; "-" if unknown.
 std::string RateText(const std::optional<double>& rate, bool sign) {
   if (!rate) return "-";
   std::array<char, 32> text;
@@ -40,7 +40,7 @@ std::string RateText(const std::optional<double>& rate, bool sign) {
 
 struct Column {
   std::string header;
-  int weight;  // The least goes first when there is no room.
+  int weight;  // The column of least weight is left out first.
   bool left = false;
   std::vector<std::string> cells = {};
 
@@ -100,7 +100,7 @@ void Append(const Column& column, size_t width, const std::string& cell, std::st
 }
 
 std::string Heading(const Sample& sample) {
-  // The time of day is enough on a screen that is being looked at.
+  // The time of day is enough on a live screen.
   std::string text = FormatTime(sample.wall_us).substr(11, 8) + "Z  ";
   if (sample.live) return text + "process " + std::to_string(sample.owner_pid) + ", live";
   text += sample.owner_pid == 0 ? "no owner" : "process " + std::to_string(sample.owner_pid);

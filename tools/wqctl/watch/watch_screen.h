@@ -4,8 +4,8 @@
 //   WatchScreen screen(wants_colour);
 //   for (const std::string& line : screen.Render(sample, width, height)) …
 //
-// No line is wider than `width` and there are no more than `height` of them: columns of lesser weight are
-// left out, then keys, then queues. Thread-compatible.
+// At most `height` lines of at most `width` columns: columns of lesser weight are left out, then
+// keys, then queues. Thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,14 @@ class WatchScreen {
   std::string Styled(std::string_view style, const std::string& line) const;
 
   const bool colour_;
-  std::map<std::string, std::deque<uint64_t>> depths_;  // By queue: pending, the latest last.
+  std::map<std::string, std::deque<uint64_t>>
+      depths_;  // By queue: the pending counts, the latest last.
 };
 
-// The values as one character each, scaled to the largest of them; the last `width` values.
+// The last `width` values, one character each, scaled to the largest of them.
 std::string Sparkline(const std::deque<uint64_t>& values, size_t width);
 
-// At most `width` columns of it; what is cut off is an ellipsis. REQUIRES: escaped text.
+// At most `width` columns of `text`; "…" replaces the rest. REQUIRES: escaped text.
 std::string Fit(std::string_view text, size_t width);
 
 }  // namespace wqctl

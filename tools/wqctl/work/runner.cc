@@ -23,13 +23,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a pipe holds, and what is read from it at once.
+// The capacity of a pipe, and the size of one read.
 constexpr size_t kPipeBytes = size_t{64} << 10;
 constexpr size_t kErrorChunkBytes = size_t{4} << 10;
 
 constexpr std::string_view kPlaceholder = "{}";
 
-// From SIGTERM to SIGKILL for a command that ran out of time.
+// Between SIGTERM and SIGKILL for a command that has timed out.
 constexpr auto kTermGrace = std::chrono::seconds{2};
 
 bool HasPlaceholder(std::string_view word) { return word.find(kPlaceholder) != word.npos; }
@@ -43,7 +43,7 @@ std::string Replace(std::string_view word, std::string_view key) {
   return result.append(word);
 }
 
-// The last line with something in it of a text that arrives in pieces.
+// The last line that is not blank of a text that arrives in pieces.
 class LastLine {
  public:
   void Append(std::string_view text) {
@@ -61,7 +61,7 @@ class LastLine {
   }
 
  private:
-  // A few bytes more than is kept in the end, so that the cut can fall between two characters.
+  // Keeps a few bytes more than the final limit, so that the cut can be between two characters.
   void AppendToLine(std::string_view text) {
     line_.append(text.substr(0, wq::kMaxErrorBytes + 4 - line_.size()));
   }
@@ -96,7 +96,7 @@ int MillisecondsUntil(Clock::time_point deadline) {
 
 }  // namespace
 
-// One running command: reads its stderr, waits for its end, and ends it when it must.
+// One running command: reads its stderr, waits for its end, and kills it at a timeout or KillAll.
 class CommandRunner::Watch {
  public:
   Watch(const CommandOptions& options, int kill_fd, pid_t pid, int stderr_fd)
@@ -108,8 +108,8 @@ class CommandRunner::Watch {
     const int pid_fd = OpenPid(pid_);
     const int error = pid_fd < 0 ? errno : 0;
     if (error == 0) PollUntilExit(pid_fd);
-    // Dead, but not reaped: its group id cannot belong to anybody else yet. What it left behind is
-    // killed with it only if it was us who ended it.
+    // The command is dead but not reaped, so its group id cannot belong to another process yet. The
+    // processes that it left are killed only if we ended the command.
     if (ended_by_us_ || error != 0) kill(-pid_, SIGKILL);
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -118,7 +118,7 @@ class CommandRunner::Watch {
       return {CommandResult::Kind::kFailed, "cannot watch the command: " + ErrnoText(error)};
     }
     close(pid_fd);
-    // A process that it left behind may write on for ever; the command's own words are in the pipe.
+    // A process that it left may write indefinitely; the command's own output is in the pipe.
     for (size_t read = 0; read < kPipeBytes && ReadStderr(); read += kErrorChunkBytes) {
     }
     return ResultOf(status);
@@ -154,7 +154,7 @@ class CommandRunner::Watch {
     deadline_ = Clock::now() + kTermGrace;
   }
 
-  // Takes a piece of what is there. False at the end of the pipe.
+  // Reads once. False at the end of the pipe.
   bool ReadStderr() {
     std::array<char, kErrorChunkBytes> buffer;
     const ssize_t n = read(stderr_fd_, buffer.data(), buffer.size());
@@ -238,7 +238,7 @@ CommandResult CommandRunner::Run(std::string_view key) const {
   if (error == 0 && pipe2(stderr_pipe, O_CLOEXEC) != 0) error = errno;
   pid_t pid = -1;
   if (error == 0) {
-    // Only our end must not block: the command has a right to a pipe as it knows it.
+    // Only our end is non-blocking: commands expect a blocking stderr.
     fcntl(stderr_pipe[0], F_SETFL, O_NONBLOCK);
     request.stderr_fd = stderr_pipe[1];
     error = Spawn(request, &pid);

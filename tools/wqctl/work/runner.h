@@ -1,10 +1,10 @@
-// CommandRunner: runs the user's command for one key, to its end.
+// CommandRunner: runs the user's command for one key and waits for its end.
 //
 //   std::unique_ptr<CommandRunner> runner;
 //   int error = CommandRunner::Create(options, &runner);   // ENOENT: no such command
 //   CommandResult result = runner->Run("default/web-1");   // blocks until it has ended
 //
-// Its stdin is empty, its stdout is ours, its stderr goes through us to ours. Thread-safe.
+// The command's stdin is empty, its stdout is ours, and its stderr is copied to ours. Thread-safe.
 #pragma once
 
 #include <signal.h>
@@ -25,7 +25,7 @@ struct CommandOptions {
   std::chrono::microseconds timeout{0};  // 0 is none.
   sigset_t signal_mask = {};             // Of the command.
   mode_t umask = 0;                      // Of the command.
-  // Takes what the command writes to stderr. Called from the threads that call Run.
+  // Receives the command's stderr. Called on the threads that call Run.
   std::function<void(std::string_view)> write_stderr;
 };
 
@@ -33,7 +33,7 @@ struct CommandResult {
   enum class Kind {
     kSucceeded,
     kFailed,
-    kCannotRun,  // The program is missing or not executable: no key would fare better.
+    kCannotRun,  // The program is missing or not executable, for every key.
     kKilled,     // By KillAll.
   };
   Kind kind = Kind::kSucceeded;
@@ -51,7 +51,7 @@ class CommandRunner {
 
   CommandResult Run(std::string_view key) const;
 
-  // Kills the process groups of all running commands, and of every one that is begun from now on.
+  // Kills the process groups of all running commands, and of every later one.
   void KillAll() const;
 
  private:
@@ -62,10 +62,10 @@ class CommandRunner {
 
   const CommandOptions options_;
   const bool has_placeholder_;  // In any word.
-  const bool program_has_one_;  // In the first: each key has its own program.
+  const bool program_has_one_;  // In the first word: each key has its own program.
   std::string path_;            // Of the program, unless program_has_one_.
   const int null_fd_;
-  const int kill_fd_;  // An eventfd that is readable for ever after KillAll.
+  const int kill_fd_;  // An eventfd that stays readable after KillAll.
 };
 
 }  // namespace wqctl

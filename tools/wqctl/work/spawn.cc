@@ -13,14 +13,14 @@
 namespace wqctl {
 namespace {
 
-// What the child needs, made ready before it exists: it shares our memory until it execs, so it
-// must neither allocate nor change anything.
+// Prepared before the child exists: it shares our memory until it execs, so it must neither
+// allocate nor change anything.
 struct ChildPlan {
   const char* path;
   char* const* argv;
   int stdin_fd;
   int stderr_fd;
-  int error_fd;  // Takes the errno of what failed; closed by a successful exec.
+  int error_fd;  // Receives the errno of a failed call; closed by a successful exec.
   const sigset_t* signal_mask;
   mode_t umask;
   pid_t parent;
@@ -28,9 +28,9 @@ struct ChildPlan {
 
 // Only async-signal-safe calls. All signals are blocked, so no handler of ours runs here.
 [[noreturn]] void RunChild(const ChildPlan& plan) {
-  // A group alone would be one in the terminal's background, and be stopped when it turns to the
-  // terminal: nobody would ever wake it. And the parent may have died before prctl: then nobody would
-  // ever kill this child.
+  // With setpgid alone the child would be in the terminal's background, and be stopped for good
+  // when it uses the terminal. If the parent died before prctl, no signal would kill this child:
+  // getppid checks that.
   const bool ready = setsid() >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
                      getppid() == plan.parent && dup2(plan.stdin_fd, STDIN_FILENO) >= 0 &&
                      dup2(plan.stderr_fd, STDERR_FILENO) >= 0;
@@ -38,7 +38,7 @@ struct ChildPlan {
     umask(plan.umask);
     struct sigaction normal = {};
     normal.sa_handler = SIG_DFL;
-    // The two that we ignore.
+    // wqctl ignores these two.
     sigaction(SIGPIPE, &normal, nullptr);
     sigaction(SIGXFSZ, &normal, nullptr);
     sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
@@ -49,7 +49,7 @@ struct ChildPlan {
   _exit(127);
 }
 
-// Apart from its caller, so that no local variable of it lives across vfork.
+// A separate function, so that no local variable of the caller lives across vfork.
 [[gnu::noinline]] pid_t Vfork(const ChildPlan& plan) {
   const pid_t pid = vfork();
   if (pid == 0) RunChild(plan);

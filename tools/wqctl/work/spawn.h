@@ -22,12 +22,13 @@ struct SpawnRequest {
   mode_t umask = 0;           // Of the child.
 };
 
-// The child leads its own session, so that a Ctrl-C at the terminal does not reach it, nor may the
-// terminal stop it; it dies by SIGKILL when the calling thread ends, and thus when this process is killed. Returns 0 and
-// the pid, or the errno of what failed; then there is no child.
+// The child leads its own session, so that Ctrl-C at the terminal does not reach it and the
+// terminal cannot stop it. The kernel kills it when the calling thread ends, and thus when this
+// process is killed. Returns 0 and the pid, or the errno of the failed call; then there is no
+// child.
 int Spawn(const SpawnRequest& request, pid_t* pid);
 
-// Looks `name` up as a shell does: in PATH, unless it has a slash. Returns 0, or ENOENT or EACCES.
+// Finds `name` as a shell does: in PATH, unless it has a slash. Returns 0, or ENOENT or EACCES.
 int FindProgram(const std::string& name, std::string* path);
 
 }  // namespace wqctl

@@ -23,7 +23,7 @@ void WriteAll(std::string_view text) {
 StatusLine::StatusLine() : enabled_(isatty(STDERR_FILENO) == 1) {}
 
 void StatusLine::Write(std::string_view text) {
-  const std::lock_guard lock(mu_);
+  const wq::MutexLock lock(mu_);
   if (shown_) WriteAll(kEraseLine);
   shown_ = false;
   WriteAll(text);
@@ -31,7 +31,7 @@ void StatusLine::Write(std::string_view text) {
 
 void StatusLine::Show(std::string_view text) {
   if (!enabled_) return;
-  const std::lock_guard lock(mu_);
+  const wq::MutexLock lock(mu_);
   if (shown_) WriteAll(kEraseLine);
   WriteAll(text);
   shown_ = !text.empty();

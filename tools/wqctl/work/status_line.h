@@ -1,11 +1,12 @@
-// StatusLine: stderr, shared by the commands' own messages and one line of progress below them.
+// StatusLine: stderr, shared by the commands' messages and one line of progress below them.
 //
-// Without a terminal there is no progress line, and text passes as it is. Thread-safe.
+// Without a terminal there is no progress line, and text passes unchanged. Thread-safe.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "base/mutex.h"
 
 namespace wqctl {
 
@@ -17,15 +18,15 @@ class StatusLine {
 
   bool enabled() const { return enabled_; }
 
-  // Above the progress line. Errors are ignored: there is nowhere to report them.
+  // Prints above the progress line. Errors are ignored: they cannot be reported.
   void Write(std::string_view text);
   // Replaces the progress line; "" removes it.
   void Show(std::string_view text);
 
  private:
   const bool enabled_;
-  std::mutex mu_;
-  bool shown_ = false;  // Under mu_: the cursor is behind a progress line.
+  wq::Mutex mu_;
+  bool shown_ WQ_GUARDED_BY(mu_) = false;  // The cursor is behind a progress line.
 };
 
 }  // namespace wqctl

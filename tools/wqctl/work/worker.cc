@@ -19,7 +19,7 @@ WorkerPool::WorkerPool(const WorkerOptions& options, const CommandRunner& runner
 WorkerPool::~WorkerPool() { close(event_fd_); }
 
 void WorkerPool::Start() {
-  StopIfDrained();  // There may be nothing to do, and then there is no last Done.
+  StopIfDrained();  // If there is nothing to do, there is no last Done.
   running_threads_ = options_.workers;
   for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { RunWorker(); });
 }
@@ -30,16 +30,16 @@ void WorkerPool::Join() {
 }
 
 size_t WorkerPool::Stop() {
-  const std::lock_guard lock(mu_);
+  const wq::MutexLock lock(mu_);
   stopping_ = true;
-  // A stopped queue takes no failures any more, so it is stopped only when nothing runs; then that
-  // releases the workers that wait for a key.
+  // A stopped queue refuses failures, so it is stopped only when no command runs. That wakes the
+  // workers that wait for a key.
   if (busy_ == 0) queue_->Stop();
   return busy_;
 }
 
 bool WorkerPool::Stopping() const {
-  const std::lock_guard lock(mu_);
+  const wq::MutexLock lock(mu_);
   return stopping_;
 }
 
@@ -49,11 +49,11 @@ void WorkerPool::ClearEvent() const {
 }
 
 WorkerPool::Totals WorkerPool::totals() const {
-  return {succeeded_, failed_attempts_, given_up_, killed_};
+  return {succeeded_, failed_attempts_, quarantined_, killed_};
 }
 
 wq::Status WorkerPool::error() const {
-  const std::lock_guard lock(mu_);
+  const wq::MutexLock lock(mu_);
   return error_;
 }
 
@@ -75,16 +75,16 @@ void WorkerPool::RunWorker() {
   Notify();
 }
 
-// False when stopping: the caller leaves, and the key stays pending, since nobody says Done.
+// False when stopping: the caller ends without Done, so the key stays pending.
 bool WorkerPool::BeginKey() {
-  const std::lock_guard lock(mu_);
+  const wq::MutexLock lock(mu_);
   if (!stopping_) ++busy_;
   return !stopping_;
 }
 
 void WorkerPool::EndKey() {
   {
-    const std::lock_guard lock(mu_);
+    const wq::MutexLock lock(mu_);
     --busy_;
     if (stopping_ && busy_ == 0) queue_->Stop();
   }
@@ -113,15 +113,15 @@ wq::Status WorkerPool::RecordFailure(const std::string& key, const std::string& 
   ++failed_attempts_;
   wq::AddOutcome outcome = wq::AddOutcome::kAdded;
   if (wq::Status s = queue_->AddRateLimited(key, error, {}, &outcome); !s.ok()) return s;
-  const bool given_up = outcome == wq::AddOutcome::kHeld || options_.no_requeues;
+  const bool quarantined = outcome == wq::AddOutcome::kHeld || options_.no_requeues;
   if (options_.no_requeues) {
-    // Takes the delay back. Were we killed before, the key would be given up at its next failure.
+    // Cancels the delay. After a kill before this call, the key's next failure quarantines it.
     if (wq::Status s = queue_->Quarantine(key); !s.ok()) return s;
   }
-  if (given_up) {
-    ++given_up_;
+  if (quarantined) {
+    ++quarantined_;
     status_line_.Show("");
-    LogError("gave up on \"" + wq::EscapeKey(key) + "\" after " +
+    LogError("quarantined \"" + wq::EscapeKey(key) + "\" after " +
              std::to_string(queue_->NumRequeues(key)) + " failures: " + wq::EscapeKey(error, 1024));
   }
   return queue_->Done(key);
@@ -135,7 +135,7 @@ void WorkerPool::StopIfDrained() {
 
 void WorkerPool::StopFor(const wq::Status& error) {
   {
-    const std::lock_guard lock(mu_);
+    const wq::MutexLock lock(mu_);
     if (error_.ok()) error_ = error;
     stopping_ = true;
   }

@@ -1,11 +1,11 @@
-// WorkerPool: threads that take keys, run the command for each, and record what came of it.
+// WorkerPool: threads that get keys, run the command for each, and record the outcome.
 //
 //   WorkerPool pool(options, runner, &status_line, queue);
 //   pool.Start();
 //   while (!pool.AllEnded()) … poll(pool.event_fd()) …
 //   pool.Join();
 //
-//   the command     failures so far     what is recorded
+//   the command     earlier failures    what is recorded
 //   succeeded       any                 Forget, Done
 //   failed          < max_requeues      AddRateLimited, Done
 //   failed          max_requeues        AddRateLimited, which quarantines the key, Done; the key is
@@ -14,18 +14,18 @@
 //   cannot be run   any                 nothing, and all workers stop
 //
 // The workers end when nothing is queued, processing or delayed (unless options.follow), after
-// Stop, or after an error of the store. Nobody polls: the last Done sees that nothing is left and
+// Stop, or after an error of the store. No thread polls: the worker whose Done leaves nothing to do
 // stops the queue. Threading: Start, Join and the destructor belong to one thread; the rest is
 // thread-safe.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
 #include "wq/queue.h"
@@ -35,8 +35,8 @@ namespace wqctl {
 
 struct WorkerOptions {
   int workers = 1;
-  // Quarantine a key at its first failure. QueueOptions::max_requeues, where 0 means never, cannot
-  // say that; every other bound is the queue's own business.
+  // Quarantine a key at its first failure. QueueOptions::max_requeues cannot express that, since 0
+  // means never there; the queue enforces every other limit.
   bool no_requeues = false;
   bool follow = false;
 };
@@ -46,7 +46,7 @@ class WorkerPool {
   struct Totals {
     uint64_t succeeded = 0;
     uint64_t failed_attempts = 0;
-    uint64_t given_up = 0;
+    uint64_t quarantined = 0;
     uint64_t killed = 0;  // By us; the keys stay pending.
   };
 
@@ -59,9 +59,9 @@ class WorkerPool {
   void Start();
   void Join();
 
-  // No key is begun any more; commands that run go on. Returns how many those are.
+  // No further key is begun; running commands continue. Returns the number of running commands.
   size_t Stop();
-  bool Stopping() const;  // Also by an error.
+  bool Stopping() const;  // By Stop or by an error.
   bool AllEnded() const { return running_threads_ == 0; }
 
   // An eventfd that becomes readable when a worker ends or the pool begins to stop.
@@ -69,7 +69,7 @@ class WorkerPool {
   void ClearEvent() const;
 
   Totals totals() const;
-  wq::Status error() const;  // What stopped the pool, if it was an error.
+  wq::Status error() const;  // The first error; it has stopped the pool.
   std::string ProgressText() const;
 
  private:
@@ -90,14 +90,14 @@ class WorkerPool {
   std::atomic<int> running_threads_{0};
   std::atomic<uint64_t> succeeded_{0};
   std::atomic<uint64_t> failed_attempts_{0};
-  std::atomic<uint64_t> given_up_{0};
+  std::atomic<uint64_t> quarantined_{0};
   std::atomic<uint64_t> killed_{0};
   std::vector<std::thread> threads_;
 
-  mutable std::mutex mu_;
-  bool stopping_ = false;  // Under mu_.
-  size_t busy_ = 0;        // Under mu_: workers between BeginKey and EndKey.
-  wq::Status error_;       // Under mu_: the first one.
+  mutable wq::Mutex mu_;
+  bool stopping_ WQ_GUARDED_BY(mu_) = false;
+  size_t busy_ WQ_GUARDED_BY(mu_) = 0;   // Workers between BeginKey and EndKey.
+  wq::Status error_ WQ_GUARDED_BY(mu_);  // The first one.
 };
 
 }  // namespace wqctl
