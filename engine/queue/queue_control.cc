@@ -1,5 +1,5 @@
-// The calls of a Queue beside adding and handing out: taking back, shards, quarantine, cursors, pausing,
-// readings and shutting down.
+// The calls of a Queue beside adding and handing out: taking back, shards,
+// quarantine, cursors, pausing, readings and shutting down.
 
 #include <algorithm>
 #include <utility>
@@ -38,15 +38,12 @@ Status Queue::CancelDelay(std::string_view key) {
 
 Status Queue::EndDelay(std::string_view key) {
   const Time now = impl_->clock->Now();
-  {
-    const Impl::Lock lock(*impl_);
-    if (impl_->shutting_down) {
-      return impl_->RefuseAdd();
-    }
-  }
-  return impl_->Change(impl_->options.durability, [&](QueueState& state) {
-    return state.EndDelay(key, now) ? Status::Ok() : NoSuch("not delayed", key);
-  });
+  return impl_->Change(
+      impl_->options.durability,
+      [&](QueueState& state) {
+        return state.EndDelay(key, now) ? Status::Ok() : NoSuch("not delayed", key);
+      },
+      /*adds=*/true);
 }
 
 Status Queue::Forget(std::string_view key) {
@@ -115,15 +112,12 @@ Status Queue::Release(std::string_view key) {
     return s;
   }
   const int64_t wall_us = impl_->clock->WallUs();
-  {
-    const Impl::Lock lock(*impl_);
-    if (impl_->shutting_down) {
-      return impl_->RefuseAdd();
-    }
-  }
-  return impl_->Change(impl_->options.durability, [&](QueueState& state) {
-    return state.Release(key, wall_us) ? Status::Ok() : NoSuch("not quarantined", key);
-  });
+  return impl_->Change(
+      impl_->options.durability,
+      [&](QueueState& state) {
+        return state.Release(key, wall_us) ? Status::Ok() : NoSuch("not quarantined", key);
+      },
+      /*adds=*/true);
 }
 
 Status Queue::Drop(std::string_view key) {

@@ -1,11 +1,14 @@
-// Queue::Impl: the thin shell around a QueueState: its lock, the waiting, the clock, the journal.
+// Queue::Impl: the thin shell around a QueueState: its lock, the waiting, the
+// clock, the journal.
 //
-// Every changing call goes the same way: check the arguments; under mu, make the transition and
-// hand its mutations to the journal; outside mu, wake whom it concerns and wait as the durability
-// asks. Locks: mu, then the inbox's or the journal's. Nothing is written, called back or logged under mu.
+// Every changing call goes the same way: check the arguments; under mu, make
+// the transition and hand its mutations to the journal; outside mu, wake whom
+// it concerns and wait as the durability asks. Locks: mu, then the inbox's or
+// the journal's. Nothing is written, called back or logged under mu.
 //
-// An Add that waits for nothing and is not asked for its outcome goes to the inbox instead, when it may, and is made by
-// whoever has mu next: every call begins with that (Lock). The journal's thread comes for it at once.
+// An Add that waits for nothing and is not asked for its outcome goes to the
+// inbox instead, when it may, and is made by whoever has mu next: every call
+// begins with that (Lock). The journal's thread comes for it at once.
 #pragma once
 
 #include <memory>
@@ -29,7 +32,8 @@
 
 namespace wq {
 
-// How soon the journal's own thread has to look at what a call appends: nobody waits at kAsync.
+// How soon the journal's own thread has to look at what a call appends: nobody
+// waits at kAsync.
 inline Journal::Urgency UrgencyOf(Durability durability) {
   return durability == Durability::kAsync || WQ_MUTANT(acknowledge_before_write)
              ? Journal::Urgency::kUrgent
@@ -51,8 +55,9 @@ struct Queue::Impl final : Timer::Target {
   // Puts all that should be on disk of the queue; see QueueState::AppendImage.
   void AppendImage(storage::MutationBatch* image) const WQ_EXCLUDES(mu);
 
-  // How mu is taken: makes the Adds that are in the inbox first, and lets the journal's thread know afterwards.
-  // (What looks at no key, or whose effects the inbox's may come behind, takes a MutexLock.)
+  // How mu is taken: makes the Adds that are in the inbox first, and lets the
+  // journal's thread know afterwards. (What looks at no key, or whose effects
+  // the inbox's may come behind, takes a MutexLock.)
   class WQ_TS(scoped_lockable) Lock {
    public:
     explicit Lock(Impl& rep) WQ_TS(acquire_capability(rep.mu));
@@ -74,8 +79,9 @@ struct Queue::Impl final : Timer::Target {
     bool drained = false;  // A drain that waits is over.
     uint64_t adds = 0;     // To count.
   };
-  // Ends a transition: appends its mutations, stamps them. `standing` is the position of the record
-  // that stands for the call if there was nothing to append.
+  // Ends a transition: appends its mutations, stamps them. `standing` is the
+  // position of the record that stands for the call if there was nothing to
+  // append.
   Effects Finish(Position standing, Journal::Urgency urgency) WQ_REQUIRES(mu);
   // The rest of the call: wakes, arms, counts, waits.
   Status Settle(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
@@ -91,15 +97,16 @@ struct Queue::Impl final : Timer::Target {
 
   // --- The inbox (queue_inbox.cc) ---
 
-  // REQUIRES, for true: no other queue has the journal, since what survives a crash is a prefix of the calls
-  // to all of them.
+  // REQUIRES, for true: no other queue has the journal, since what survives a
+  // crash is a prefix of the calls to all of them.
   void AllowInbox(bool allowed) WQ_EXCLUDES(mu);
   bool MayUseInbox() const;  // As far as its options go.
   // Whether a call has to wait for the disk.
   bool IsWaitedFor(Durability durability) const {
     return journal != nullptr && durability != Durability::kAsync;
   }
-  // Puts the Add into the inbox; false: the caller has to make it. REQUIRES: CheckKey, not IsWaitedFor.
+  // Puts the Add into the inbox; false: the caller has to make it. REQUIRES:
+  // CheckKey, not IsWaitedFor.
   bool OfferAdd(std::string_view key, const AddOptions& add) WQ_EXCLUDES(mu);
   // Makes the Adds of the inbox. Afterwards: Kick.
   void MakeAdds() WQ_REQUIRES(mu);
@@ -111,34 +118,40 @@ struct Queue::Impl final : Timer::Target {
   bool HasLane(Lane lane) const WQ_UNCHECKED { return state.HasLane(lane); }
 
   Status NeedsAWorker() const;
-  // While the lock is waited for, what is under it may already come into the cache.
+  // While the lock is waited for, what is under it may already come into the
+  // cache.
   void Prefetch(std::string_view key) const WQ_UNCHECKED { state.Prefetch(key); }
 
   Status AddStep(std::span<const std::string_view> keys, size_t begin, size_t end,
                  const AddOptions& add, BatchResult* result, Position* last) WQ_EXCLUDES(mu);
-  // An Add that a worker may also make, after ShutDown too, for the key that it holds:
-  // `transition(state, wanted, shutting_down)` makes it and returns what it did.
-  // What is left to be done goes to `effects`: the caller settles it, holding no lock.
+  // An Add that a worker may also make, after ShutDown too, for the key that it
+  // holds: `transition(state, wanted, shutting_down)` makes it and returns what
+  // it did. What is left to be done goes to `effects`: the caller settles it,
+  // holding no lock.
   template <typename Transition>
   Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome, Effects* effects,
                  const Transition& transition) WQ_EXCLUDES(mu);
-  // A changing call that is neither an Add nor refused at shutdown: `transition(state)` makes the change
-  // and returns the status; not Ok means that nothing changed.
+  // A changing call: `transition(state)` makes the change and returns the
+  // status; not Ok means that nothing changed. `adds`: it may put a key into
+  // the queue, and so is refused after ShutDown.
   template <typename Transition>
-  Status Change(Durability durability, const Transition& transition) WQ_EXCLUDES(mu);
+  Status Change(Durability durability, const Transition& transition, bool adds = false)
+      WQ_EXCLUDES(mu);
 
   using Deadline = GetterQueue::Deadline;
   static Deadline After(std::chrono::microseconds timeout);
   // Hands out a key; of the shards of `worker` if the queue has shards.
   Status Take(uint64_t worker, Deadline deadline, std::string* key);
   const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
-  // Fires what is due by now, at most kFireLimit, unless shutting down: whoever looks at the queue
-  // finds a due key queued, whether or not the timer's thread has come round to it.
+  // Fires what is due by now, at most kFireLimit, unless shutting down: whoever
+  // looks at the queue finds a due key queued, whether or not the timer's
+  // thread has come round to it.
   Effects Promote() WQ_REQUIRES(mu);
   void PromoteAll() WQ_EXCLUDES(mu);
   int64_t FireDue() override;  // For the timer: fires all that is due.
 
-  // Returns the count of releases that a drain beginning now has to compare with.
+  // Returns the count of releases that a drain beginning now has to compare
+  // with.
   uint64_t BeginShutDown(bool stop_now);
   // Nothing will be handed out until something else happens.
   bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
@@ -151,7 +164,8 @@ struct Queue::Impl final : Timer::Target {
   }
   void Close();  // Stop, and every later call that would change something is refused.
 
-  // Whether the store's metrics show this queue's state. Under the store's lock.
+  // Whether the store's metrics show this queue's state. Under the store's
+  // lock.
   void ShowGauges();
   void HideGauges();
   QueueReading ReadGauges() const WQ_EXCLUDES(mu);
@@ -167,8 +181,8 @@ struct Queue::Impl final : Timer::Target {
   const QueueOptions options;
   const bool sharded;
   const std::shared_ptr<Limiter> limiter;
-  // Held from asking the limiter until its state is in the journal, so that the states on disk are in
-  // order. Before mu.
+  // Held from asking the limiter until its state is in the journal, so that the
+  // states on disk are in order. Before mu.
   Mutex limiter_mu;
   Clock* const clock;
   Journal* const journal;
@@ -199,14 +213,14 @@ struct Queue::Impl final : Timer::Target {
 };
 
 template <typename Transition>
-Status Queue::Impl::Change(Durability durability, const Transition& transition) {
+Status Queue::Impl::Change(Durability durability, const Transition& transition, bool adds) {
   if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
   Effects effects;
   {
     const Lock lock(*this);
-    if (closed) {
+    if (closed || (adds && shutting_down)) {
       return RefuseAdd();
     }
     if (Status s = transition(state); !s.ok()) {
@@ -228,8 +242,8 @@ Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutc
     {
       const Lock lock(*this);
       const bool held = state.IsProcessing(key);
-      if (!bad_key.ok() &&
-          !held) {  // A key that is held was good once: the limit may have changed.
+      if (!bad_key.ok() && !held) {  // A key that is held was good once: the
+                                     // limit may have changed.
         return bad_key;
       }
       if (closed || (shutting_down && !held)) {
