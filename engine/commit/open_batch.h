@@ -1,9 +1,9 @@
 // OpenBatch: the batches that were appended to the journal and are not being written yet, as one
 // batch.
 //
-//   open.Append(7, batch, {.is_new = true});   // An Add puts a row that did not exist. True.
-//   open.Append(8, batch, {.put_at = 7});      // Its Done erases the row. False: both are
-//   cancelled. storage->Write(open.Close(), sync);
+//   open.Append(7, batch, {.is_new = true});   // True: an Add puts a row that did not exist.
+//   open.Append(8, batch, {.put_at = 7});      // False: its Done erases it; both are cancelled.
+//   storage->Write(open.Close(), sync);
 //
 // A row that is put and erased again between two writes is not written at all. No crash can show
 // the difference: a write is applied whole or not at all, and in both cases the row does not exist

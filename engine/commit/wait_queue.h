@@ -8,7 +8,7 @@
 //
 // Each follower has a flag of its own, which says why it is woken: so it needs no lock to find out.
 // To sleep and be woken takes microseconds, as long as a write without a sync. So a follower that
-// waits for no sync first yields the processor for a while, and mostly its flag is set by then.
+// waits for no sync first yields the processor for 40 us, and mostly its flag is set during that.
 //
 // Why not one condition variable for all: each write would wake every follower, most of them
 // without effect; and glibc since 2.27 can lose a signal of such a variable (bug 25847).

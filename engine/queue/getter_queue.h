@@ -1,12 +1,12 @@
 // GetterQueue: the threads that wait for a key of a queue, each on a condition variable of its own.
 //
-//   bool in_time = getters.Wait(mu, deadline);      // With the queue's lock held.
-//   GetterQueue::Woken woken = getters.Take(n);     // With the queue's lock held, by another
-//   thread. GetterQueue::Notify(woken);                     // After the lock is released.
+//   bool in_time = getters.Wait(mu, deadline);    // With the queue's lock held.
+//   GetterQueue::Woken woken = getters.Take(n);   // Another thread, with the lock held.
+//   GetterQueue::Notify(woken);                   // After the lock is released.
 //
 // Why not one condition variable for all of them: glibc since 2.27 can lose a signal if several
-// threads wait on the same variable and signals are frequent (bug 25847). And one signal must wake
-// exactly one thread that is still waiting.
+// threads wait on the same variable and signals are frequent (bug 25847). And the
+// threads that a key concerns are known here.
 //
 // Thread-compatible: the queue's lock guards it. Notify needs no lock.
 #pragma once
@@ -34,7 +34,7 @@ class GetterQueue {
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
   // Blocks: until another thread takes this one out, or the deadline passes. Releases `mu` during
-  // the wait. False if the deadline has passed; then, too, there may be a key.
+  // the wait. False if the deadline has passed; the caller still has to check for a key then.
   bool Wait(Mutex& mu, Deadline deadline) WQ_REQUIRES(mu);
 
   bool empty() const { return waiting_.empty(); }

@@ -1,8 +1,8 @@
 // Inbox: Adds that a queue has accepted and not made yet.
 //
-//   if (inbox.Offer({.key = "default/pod-1", .wall_us = now_us})) return Status::Ok();   // Any
-//   thread. …
-//   inbox.Take(&adds);                             // With the queue's lock held, before all else.
+//   if (inbox.Offer({.key = "default/pod-1", .wall_us = now_us})) return Status::Ok();
+//   …
+//   inbox.Take(&adds);                         // With the queue's lock held, before all else.
 //   for (size_t i = 0; i < adds.size(); ++i) state.Add(adds[i] …);
 //
 // Why: the threads that add keys and the threads that process them contend for the queue's lock,

@@ -7,8 +7,8 @@
 //   3. No lock is held: EndCall wakes waiting threads, arms the timer, and waits for the disk as
 //      the durability asks.
 //
-// Most Adds at kAsync skip step 2: they go to the inbox (inbox.h), and the next thread that takes
-// mu makes them before its own transition. Every call takes mu through Lock, which does that.
+// Most Adds at kAsync only go to the inbox (inbox.h): the next thread that takes mu makes them
+// before its own transition. Every call takes mu through Lock, which does that.
 //
 // Locks: limiter_mu, then mu, then the inbox's or the journal's. Under mu there is no I/O, no
 // logging, and no call of user code except the clock's readings.
@@ -48,8 +48,8 @@ inline Journal::Urgency UrgencyOf(Durability durability) {
              : Journal::Urgency::kWaited;
 }
 
-// While one key is added, the cache lines of the key that is this many places behind it are
-// fetched.
+// How many keys ahead of the one that is being added the cache lines of keys are fetched, in a
+// batch and in the inbox.
 inline constexpr size_t kAddsAhead = 16;
 
 struct Queue::Impl final : Timer::Target {
@@ -91,9 +91,9 @@ struct Queue::Impl final : Timer::Target {
     bool drained = false;  // A waiting ShutDownWithDrain may return.
     uint64_t adds = 0;     // For the metrics.
   };
-  // Appends the mutations of a transition to the journal and stamps their items. `covered_by` is
-  // the position to wait for if the transition had no mutations: a record that is there already
-  // does for the call.
+  // Appends the mutations of a transition to the journal and notes their position in the state.
+  // `covered_by`: the position of the record that already covers the call, for a transition without
+  // mutations; the call waits for that one.
   Effects EndTransition(Position covered_by, Journal::Urgency urgency) WQ_REQUIRES(mu);
   Status EndCall(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
   // EndCall after firing delays. A fired key is on disk as delayed until its change is written, so
@@ -152,8 +152,8 @@ struct Queue::Impl final : Timer::Target {
 
   // --- The inbox (queue_inbox.cc) ---
 
-  // Whether Adds may go to the inbox from now on. REQUIRES, for true: no other queue has the
-  // journal, since what survives a crash is a prefix of the calls to all of them.
+  // Sets whether Adds may go to the inbox. REQUIRES, for true: no other queue uses the journal,
+  // since what survives a crash is a prefix of the calls to all queues.
   void AllowInbox(bool allowed) WQ_EXCLUDES(mu);
   // Whether the options permit it: metrics, on_ready and group_of need each Add at once.
   bool MayUseInbox() const;
