@@ -18,7 +18,7 @@ std::string TimeText(int64_t wall_us) {
   return text;
 }
 
-// What a next look soon after would hardly find better.
+// Whether another attempt soon would most likely fail in the same way.
 bool IsLasting(const Status& status) {
   return status.code() == StatusCode::kCorruption || status.code() == StatusCode::kLocked;
 }
@@ -29,57 +29,62 @@ FailureRecovery::FailureRecovery(Target* target, Journal* journal, Options optio
     : target_(target), journal_(journal), options_(std::move(options)) {}
 
 bool FailureRecovery::Run() {
-  Tell(journal_->Health());
-  bool mended = false;
-  {
-    const MutexLock lock(mu_);
-    BeginOutage();
-    while (!mended && AwaitAttempt()) {
-      const uint64_t asked = asked_;
-      mu_.Unlock();
-      Status status = Attempt();
-      mu_.Lock();
-      mended = status.ok();
-      ++attempts_;
-      wait_ = IsLasting(status) ? options_.backoff_max : std::min(2 * wait_, options_.backoff_max);
-      last_attempt_ = std::move(status);
-      answered_ = asked;
-      done_cv_.NotifyAll();
+  Report(journal_->Health());
+  BeginOutage();
+  bool recovered = false;
+  while (!recovered) {
+    const std::optional<uint64_t> asked = AwaitAttempt();
+    if (!asked.has_value()) {
+      break;
     }
-    recovered_at_ = SteadyClock::now();
-    answered_ = asked_;
-    done_cv_.NotifyAll();
+    recovered = EndAttempt(Attempt(), *asked);
   }
-  if (mended) {
-    Tell(Status::Ok());
+  if (recovered) {
+    Report(Status::Ok());
   }
   const MutexLock lock(mu_);
   running_ = false;
   done_cv_.NotifyAll();
-  return mended;
+  return recovered;
 }
 
 void FailureRecovery::BeginOutage() {
+  const MutexLock lock(mu_);
   running_ = true;
   since_us_ = options_.clock->WallUs();
   attempts_ = 0;
   last_attempt_ = Status::Ok();
-  // A store that fails again sooner than it was waited for is no better than it was: its attempts
-  // become no more frequent.
+  // A store that fails again sooner after its recovery than the last wait was long keeps that wait:
+  // so the attempts for a disk that fails again and again do not become more frequent.
   if (SteadyClock::now() - recovered_at_ >= wait_) {
     wait_ = std::chrono::milliseconds(0);
   }
   wait_ = std::max({wait_, options_.backoff_min, std::chrono::milliseconds(1)});
 }
 
-// Returns when it is time for an attempt; false: Run is to end.
-bool FailureRecovery::AwaitAttempt() {
+std::optional<uint64_t> FailureRecovery::AwaitAttempt() {
+  const MutexLock lock(mu_);
   next_at_ = SteadyClock::now() + wait_;
   bool in_time = true;
   while (!stopped_ && asked_ == answered_ && in_time) {
     in_time = run_cv_.WaitUntil(mu_, next_at_);
   }
-  return !stopped_;
+  return stopped_ ? std::nullopt : std::optional(asked_);
+}
+
+bool FailureRecovery::EndAttempt(Status status, uint64_t asked) {
+  const MutexLock lock(mu_);
+  const bool recovered = status.ok();
+  ++attempts_;
+  wait_ = IsLasting(status) ? options_.backoff_max : std::min(2 * wait_, options_.backoff_max);
+  last_attempt_ = std::move(status);
+  answered_ = asked;
+  if (recovered) {  // There is no attempt after this one, so it answers all calls.
+    answered_ = asked_;
+    recovered_at_ = SteadyClock::now();
+  }
+  done_cv_.NotifyAll();
+  return recovered;
 }
 
 Status FailureRecovery::Attempt() {
@@ -101,7 +106,7 @@ Status FailureRecovery::Attempt() {
   return journal_->WriteImage(&difference);
 }
 
-void FailureRecovery::Tell(const Status& status) const {
+void FailureRecovery::Report(const Status& status) const {
   if (options_.on_health != nullptr) {
     options_.on_health(status);
   }
@@ -109,7 +114,7 @@ void FailureRecovery::Tell(const Status& status) const {
 
 Status FailureRecovery::Recover() {
   const MutexLock lock(mu_);
-  // Looked at under mu_: while it is not Ok, the end of Run, or of an attempt, is yet to come.
+  // Read under mu_: if it is not Ok, an attempt or the whole of Run has still to end, and answers.
   if (journal_->Health().ok()) {
     return {};
   }

@@ -3,26 +3,29 @@
 //   Journal journal(storage, {.recover = [&] { return failure_recovery.Run(); }, ...});
 //   FailureRecovery failure_recovery(&store, &journal, options);
 //
-// Memory holds the whole truth of every open queue; so once the disk is back, what it lacks is
-// written from there. One attempt:
+// Memory has the complete state of every open queue. So once the disk works again, what the disk
+// lacks is written from memory. One attempt:
 //
-//   1. Reopen: the storage is opened anew, in its place and by its owner; nothing is created.
+//   1. Reopen: the storage is opened again, in the same object and by the same owner; nothing is
+//      created.
 //   2. BeginImage: from now on the journal keeps what the queues append.
-//   3. AppendDifference: queue by queue, under that queue's lock only, the rows that memory holds; then,
-//      outside it, what the disk lacks of them and what it has too much.
-//   4. WriteImage: that, with what was appended meanwhile behind it, as one synced batch.
+//   3. AppendDifference: for each queue, its rows are copied under its lock only; then, without the
+//      lock, they are compared with the disk. The result is the rows that the disk lacks and those
+//      that it has too many.
+//   4. WriteImage: that result, and behind it what was appended during 3, as one synced batch.
 //
-// A crash in between leaves the old prefix or the new state whole. An attempt that fails is repeated,
-// after twice the wait. Damage (Corruption) and a lost ownership (Locked) are looked at again only after the
-// longest wait: they seldom go away, but a sick disk may also read as a damaged one.
+// A crash during an attempt leaves either the old prefix or the new state, complete. A failed
+// attempt is repeated, each time after twice the wait. After Corruption and Locked the wait is the
+// longest at once: they are seldom temporary, but a failing disk can also read as a corrupt one.
 //
-// Thread-safe. Run is called by the journal's background thread; its waiting costs nothing while
-// the store is healthy.
+// Thread-safe. Run is called by the journal's background thread, so a healthy store needs no thread
+// for it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/mutex.h"
@@ -35,24 +38,25 @@ namespace wq {
 
 class FailureRecovery {
  public:
-  // What is mended.
+  // The store to recover.
   class Target {
    public:
     virtual ~Target() = default;
+    // Opens the storage again.
     virtual Status Reopen() = 0;
-    // Appends what makes the disk the image of memory.
+    // Appends the mutations that make the disk the image of memory.
     virtual Status AppendDifference(storage::MutationBatch* batch) = 0;
   };
 
   struct Options {
     std::chrono::milliseconds backoff_min{100};
     std::chrono::milliseconds backoff_max{30'000};
-    // A larger difference is not written: it is held in memory several times over. NotDurable until the
-    // queues have shrunk, or the store is closed and opened.
+    // A larger difference is not written, because memory would hold it several times. The store
+    // then stays NotDurable until the queues have shrunk, or it is closed and opened.
     size_t max_difference_bytes = size_t{2} << 30;
-    // Called with each change of the condition, holding no lock.
+    // Called without a lock, with NotDurable when an outage begins and Ok when it has ended.
     std::function<void(const Status&)> on_health = nullptr;
-    Clock* clock = nullptr;  // Borrowed. For what Health says.
+    Clock* clock = nullptr;  // Borrowed. For the times in Health's message.
   };
 
   // All pointers are borrowed.
@@ -60,43 +64,48 @@ class FailureRecovery {
   FailureRecovery(const FailureRecovery&) = delete;
   FailureRecovery& operator=(const FailureRecovery&) = delete;
 
-  // Tries until the journal is healthy: then true; false after Stop. Blocks.
+  // Makes attempts until the journal is healthy: true; or until Stop: false. Blocks.
   // REQUIRES: the journal has failed.
   bool Run();
 
-  // Has Run try at once, and returns what came of it; Ok if nothing has failed. Blocks: for the
-  // attempt. REQUIRES: not called from on_health.
+  // Has Run make an attempt at once, and returns the health of the journal after it; Ok if nothing
+  // has failed. Blocks: for the attempt. REQUIRES: not called from on_health.
   Status Recover();
 
-  // Ends Run. Blocks: for an attempt that is under way.
+  // Ends Run. Blocks: until an attempt that is under way has ended.
   void Stop();
 
-  // Ok, or NotDurable: the failure, since when, what was tried, and when it is tried again.
+  // Ok, or NotDurable with the failure, when it began, how many attempts failed and why the last
+  // one did, and when the next one is.
   Status Health() const;
 
  private:
   using SteadyClock = std::chrono::steady_clock;
 
   Status Attempt();
-  void BeginOutage() WQ_REQUIRES(mu_);
-  bool AwaitAttempt() WQ_REQUIRES(mu_);
-  void Tell(const Status& status) const;
+  void BeginOutage() WQ_EXCLUDES(mu_);
+  // Returns when it is time for an attempt: the number of calls of Recover that it answers.
+  // nullopt: Run has to end.
+  std::optional<uint64_t> AwaitAttempt() WQ_EXCLUDES(mu_);
+  // Returns whether the attempt has succeeded.
+  bool EndAttempt(Status status, uint64_t asked) WQ_EXCLUDES(mu_);
+  void Report(const Status& status) const WQ_EXCLUDES(mu_);
 
   Target* const target_;
   Journal* const journal_;
   const Options options_;
 
   mutable Mutex mu_;
-  CondVar run_cv_;                            // asked_ or stopped_ changed.
-  CondVar done_cv_;                           // answered_ or running_ changed.
+  CondVar run_cv_;                            // asked_ or stopped_ has changed.
+  CondVar done_cv_;                           // answered_, running_ or stopped_ has changed.
   bool running_ WQ_GUARDED_BY(mu_) = false;   // Run is under way.
   bool stopped_ WQ_GUARDED_BY(mu_) = false;   // Run is to end.
-  uint64_t asked_ WQ_GUARDED_BY(mu_) = 0;     // Calls of Mend so far.
-  uint64_t answered_ WQ_GUARDED_BY(mu_) = 0;  // Of those, how many an attempt came after.
-  std::chrono::milliseconds wait_ WQ_GUARDED_BY(mu_){0};     // Before the next attempt.
-  SteadyClock::time_point recovered_at_ WQ_GUARDED_BY(mu_);  // The last time.
-  SteadyClock::time_point next_at_ WQ_GUARDED_BY(mu_);       // The next attempt.
-  // Of this outage, or the last one.
+  uint64_t asked_ WQ_GUARDED_BY(mu_) = 0;     // Calls of Recover that an attempt has to answer.
+  uint64_t answered_ WQ_GUARDED_BY(mu_) = 0;  // Of those, how many are answered. <= asked_
+  std::chrono::milliseconds wait_ WQ_GUARDED_BY(mu_){0};     // Before an attempt.
+  SteadyClock::time_point recovered_at_ WQ_GUARDED_BY(mu_);  // The end of the last outage.
+  SteadyClock::time_point next_at_ WQ_GUARDED_BY(mu_);       // When the next attempt is.
+  // Of this outage or, between two, the last one:
   int64_t since_us_ WQ_GUARDED_BY(mu_) = 0;  // Wall time; 0: there was none.
   uint64_t attempts_ WQ_GUARDED_BY(mu_) = 0;
   Status last_attempt_ WQ_GUARDED_BY(mu_);

@@ -9,6 +9,7 @@
 namespace wq {
 namespace {
 
+// Counts this object while it lives.
 class Counted {
  public:
   explicit Counted(std::atomic<int>* count) : count_(count) {
@@ -31,7 +32,7 @@ Journal::Journal(storage::Storage* storage, const Options& options)
       writer_([this] { WriteLoop(); }) {}
 
 Journal::~Journal() {
-  const Status ignored = Stop();  // Whoever cares has called Stop, or Flush.
+  const Status ignored = Stop();  // A caller that needs the status has called Stop or Flush.
   static_cast<void>(ignored);
 }
 
@@ -40,11 +41,11 @@ Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency,
   WQ_CHECK(!batch.empty(), "an empty batch has no position");
   const MutexLock lock(mu_);
   if (imaging_) {
-    open_.Append(appended_ + 1, batch, {});  // The image may have the row that goes.
+    open_.Append(appended_ + 1, batch, {});  // The image may have the row that is erased.
   } else if (failed_.ok() && !open_.Append(appended_ + 1, batch, change)) {
     urgent_ = urgent_ && !open_.empty();
     return appended_;
-  }  // Otherwise nothing is written, and must not pile up.
+  }  // A failed journal drops the batch: nothing is written, so it must not pile up.
   urgent_ = urgent_ || (urgency == Urgency::kUrgent && !open_.empty());
   const bool wake = urgency == Urgency::kUrgent
                         ? writer_sleep_ != Sleep::kAwake
@@ -94,10 +95,10 @@ Status Journal::Wait(Position position, Durability durability) {
   return WaitSlow(position, durability);
 }
 
-// Lets other threads append first, if there are any: one write for all is cheaper than one for each, by
-// more than it costs to give the processor away. A lone producer waits for nobody.
-// Returns whether one of them has written this one's batch, too.
-bool Journal::GatheredMeanwhile(Position position, bool power) {
+// Yields once if other calls wait, so that they append first: one write for all costs less than one
+// write for each, and the difference is greater than the cost of the switch. A lone producer does
+// not yield. Returns whether another thread has written up to `position` during it.
+bool Journal::YieldToOthers(Position position, bool power) {
   if (waiting_.load(std::memory_order_relaxed) < 2) {
     return false;
   }
@@ -109,7 +110,7 @@ bool Journal::GatheredMeanwhile(Position position, bool power) {
 Status Journal::WaitSlow(Position position, Durability durability) {
   const bool power = durability == Durability::kPower;
   const Counted counted(&waiting_);
-  if (GatheredMeanwhile(position, power)) {
+  if (YieldToOthers(position, power)) {
     return {};
   }
   for (bool first = true;; first = false) {
@@ -120,7 +121,7 @@ Status Journal::WaitSlow(Position position, Durability durability) {
       if ((power ? synced_ : written_) >= position) {
         return {};
       }
-      // Who was called to look again has to write if nobody does: only he was called.
+      // A woken follower does not return here: it is the one that has to write next.
       if (first && durability == Durability::kAsync && !Full()) {
         return failed_;
       }
@@ -131,7 +132,7 @@ Status Journal::WaitSlow(Position position, Durability durability) {
         sync_wanted_ = position;
       }
       if (writing_ || imaging_) {
-        waiter = wait_queue_.Join(position, power);
+        waiter = followers_.Join(position, power);
       } else {
         flight = BeginWrite();
       }
@@ -145,7 +146,7 @@ Status Journal::WaitSlow(Position position, Durability durability) {
   }
 }
 
-// Takes what is open; it is to be synced if somebody waits for that.
+// Takes what is open, to be synced if a call waits for that.
 Journal::Flight Journal::BeginWrite() {
   WQ_CHECK(!writing_, "two writes at once");
   writing_ = true;
@@ -155,7 +156,6 @@ Journal::Flight Journal::BeginWrite() {
 }
 
 Status Journal::WriteInFlight(Flight flight) {
-  using SteadyClock = std::chrono::steady_clock;
   const auto begun = options_.metrics == nullptr ? SteadyClock::time_point() : SteadyClock::now();
   storage::MutationBatch& batch = in_flight_.Close();
   const size_t mutations = batch.count();
@@ -175,8 +175,8 @@ Status Journal::WriteInFlight(Flight flight) {
     status = failed_;
   }
   WaitQueue::Notify(woken);
-  if (options_.metrics !=
-      nullptr) {  // Not earlier: whoever collects may call the queues, and those may write.
+  // After EndWrite: the user's metrics may call the queues, and those may need to write.
+  if (options_.metrics != nullptr) {
     options_.metrics->ObserveCommit(mutations, took);
   }
   return status;
@@ -190,87 +190,100 @@ WaitQueue::Woken Journal::EndWrite(const Status& status, Position end, bool sync
     written_seen_.store(written_, std::memory_order_release);
     synced_seen_.store(synced_, std::memory_order_release);
   } else {
-    // The outcome of this write is unknown. Going on to write could leave a hole before what comes
-    // later, and syncing again can report success for pages that the kernel has dropped.
+    // The outcome of this write is unknown. Another write could leave a gap before itself, and
+    // another sync can report success for pages that the kernel has dropped.
     failed_ = failed_.ok() ? Status::NotDurable(status.message()) : failed_;
     DropOpen();
     writer_sleep_ = Sleep::kAwake;
-    writer_cv_.NotifyOne();  // It mends.
+    writer_cv_.NotifyOne();  // It runs the recovery.
   }
   must_check_.store(!failed_.ok() || Full(), std::memory_order_relaxed);
   done_cv_.NotifyOne();
-  return failed_.ok() ? wait_queue_.Take(written_, synced_) : wait_queue_.TakeAll();
+  return failed_.ok() ? followers_.Take(written_, synced_) : followers_.TakeAll();
 }
 
+// --- The background thread ---
+
 void Journal::WriteLoop() {
-  using SteadyClock = std::chrono::steady_clock;
+  SteadyClock::time_point due = SteadyClock::time_point::max();
+  for (;;) {
+    const Task task = AwaitTask(&due);
+    switch (task.kind) {
+      case Task::Kind::kStop:
+        return;
+      case Task::Kind::kRecover:
+        Recover();
+        break;
+      case Task::Kind::kCollect:
+        if (options_.collect != nullptr) {
+          options_.collect();
+        }
+        break;
+      case Task::Kind::kWrite:
+        static_cast<void>(WriteInFlight(task.flight));  // A failure shows in failed_.
+        break;
+    }
+  }
+}
+
+Journal::Task Journal::AwaitTask(SteadyClock::time_point* due) {
   constexpr auto kNever = SteadyClock::time_point::max();
   const MutexLock lock(mu_);
-  auto due = kNever;  // For the oldest that is open, however lazy.
   while (!stopping_) {
     if (!failed_.ok()) {
-      AwaitRecovery();
+      if (recovers_) {
+        return {.kind = Task::Kind::kRecover};
+      }
+      writer_cv_.Wait(mu_);
       continue;
     }
     if (open_.empty()) {
-      due = kNever;
-    } else if (due == kNever) {
-      due = SteadyClock::now() + options_.flush_interval;
+      *due = kNever;
+    } else if (*due == kNever) {
+      *due = SteadyClock::now() + options_.flush_interval;
     }
-    bool in_time = due == kNever || SteadyClock::now() < due;
-    if (announced_ && !urgent_ && in_time) {  // What is urgent or overdue is not to wait for more.
-      Collect();
-      continue;
+    const bool in_time = *due == kNever || SteadyClock::now() < *due;
+    if (announced_ && !urgent_ && in_time) {  // What is urgent or overdue is written first.
+      announced_ = false;  // Before the collect, which may miss what is announced from now on.
+      return {.kind = Task::Kind::kCollect};
     }
     if (open_.empty()) {
       writer_sleep_ = Sleep::kAsleep;
       writer_cv_.Wait(mu_);
+      writer_sleep_ = Sleep::kAwake;
       continue;
     }
-    while (!urgent_ && !announced_ && !stopping_ && failed_.ok() && in_time) {
-      writer_sleep_ = Sleep::kDozing;
-      in_time = writer_cv_.WaitUntil(mu_, due);
-    }
-    writer_sleep_ = Sleep::kAwake;
-    if (announced_ && !urgent_ && in_time) {
-      continue;  // Both in one write.
+    if (in_time && Doze(*due) && announced_ && !urgent_) {
+      continue;  // To collect: then one write has both.
     }
     while (writing_) {
       done_cv_.Wait(mu_);
     }
+    *due = kNever;
     if (!open_.empty() && failed_.ok()) {
-      const Flight flight = BeginWrite();
-      mu_.Unlock();
-      static_cast<void>(WriteInFlight(flight));  // A failure shows in failed_.
-      mu_.Lock();
+      return {.kind = Task::Kind::kWrite, .flight = BeginWrite()};
     }
-    due = kNever;
+  }
+  return {.kind = Task::Kind::kStop};
+}
+
+bool Journal::Doze(SteadyClock::time_point due) {
+  bool in_time = true;
+  while (!urgent_ && !announced_ && !stopping_ && failed_.ok() && in_time) {
+    writer_sleep_ = Sleep::kDozing;
+    in_time = writer_cv_.WaitUntil(mu_, due);
   }
   writer_sleep_ = Sleep::kAwake;
+  return in_time;
 }
 
-void Journal::Collect() {
-  announced_ = false;  // Before: what is announced from now on may come too late for this collect.
-  mu_.Unlock();
-  if (options_.collect != nullptr) {
-    options_.collect();
-  }
-  mu_.Lock();
-}
-
-// --- Mending ---
-
-// On the background thread, which has nothing to write while the journal is failed.
-void Journal::AwaitRecovery() {
-  if (!recovers_) {
-    writer_cv_.Wait(mu_);
-    return;
-  }
-  mu_.Unlock();
+void Journal::Recover() {
   const bool again = options_.recover();
-  mu_.Lock();
+  const MutexLock lock(mu_);
   recovers_ = again;
 }
+
+// --- Recovery ---
 
 void Journal::BeginImage() {
   const MutexLock lock(mu_);
@@ -284,11 +297,10 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
   {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
-    // Behind the image: what changed while it was made.
     image->Append(open_.Close());
     DropOpen();
     end = appended_;
-    woken = wait_queue_.TakeAll();  // There is room again.
+    woken = followers_.TakeAll();  // open_ has room again.
   }
   WaitQueue::Notify(woken);
   Status status = image->empty() ? storage_->Sync() : storage_->Write(*image, /*sync=*/true);
@@ -311,7 +323,7 @@ void Journal::DropImage() {
     WQ_CHECK(imaging_, "an image that was not begun");
     imaging_ = false;
     DropOpen();
-    woken = wait_queue_.TakeAll();
+    woken = followers_.TakeAll();
   }
   WaitQueue::Notify(woken);
 }
@@ -322,7 +334,7 @@ Status Journal::Flush(Durability durability) {
     const MutexLock lock(mu_);
     end = appended_;
   }
-  // An asynchronous flush would be no barrier at all.
+  // At kAsync it would wait for nothing.
   return Wait(end, durability == Durability::kAsync ? Durability::kProcess : durability);
 }
 

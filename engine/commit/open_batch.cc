@@ -10,7 +10,7 @@ namespace wq {
 bool OpenBatch::Append(Position position, const storage::MutationBatch& batch,
                        const RowChange& change) {
   const bool one = batch.count() == 1;
-  if (one && change.put_at != 0 && Undo(change.put_at, batch)) {
+  if (one && change.put_at != 0 && CancelPut(change.put_at, batch)) {
     return false;
   }
   if (marks_.empty()) {
@@ -24,8 +24,8 @@ bool OpenBatch::Append(Position position, const storage::MutationBatch& batch,
   return true;
 }
 
-// Drops the put of the row at `put_at`, if it is here.
-bool OpenBatch::Undo(Position put_at, const storage::MutationBatch& erase) {
+// Cancels the put that was appended at `put_at`, if it is here and is of the erased row.
+bool OpenBatch::CancelPut(Position put_at, const storage::MutationBatch& erase) {
   if (marks_.empty() || put_at < first_ || put_at - first_ >= marks_.size()) {
     return false;
   }

@@ -8,9 +8,10 @@
 namespace wq {
 namespace {
 
-// About as long as it takes to fall asleep and be woken.
+// About as long as it takes to sleep and be woken.
 constexpr std::chrono::microseconds kYieldFor{40};
 
+// Of the calling thread, which waits for one journal at a time.
 std::shared_ptr<WaitQueue::Waiter> OwnWaiter() {
   thread_local const auto waiter = std::make_shared<WaitQueue::Waiter>();
   return waiter;
@@ -45,7 +46,7 @@ std::shared_ptr<WaitQueue::Waiter> WaitQueue::Join(Position position, bool power
 }
 
 WaitQueue::Woken WaitQueue::Take(Position written, Position synced) {
-  if (waiting_.empty()) {  // Of a lone caller: always.
+  if (waiting_.empty()) {  // Always, with a lone producer.
     return {};
   }
   Woken woken;

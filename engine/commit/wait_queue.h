@@ -1,16 +1,19 @@
-// WaitQueue: the threads that wait while another one writes, each woken by itself and for a reason.
+// WaitQueue: the followers, which are the threads that wait while another thread writes.
 //
-//   auto waiter = wait_queue.Join(position, power);          // under the journal's lock
-//   if (waiter->Await() == WaitQueue::Wake::kReached) …     // outside it
-//   WaitQueue::Woken called = wait_queue.Take(written, synced);   // under it
-//   WaitQueue::Notify(woken);                             // outside it
+//   auto waiter = queue.Join(position, power);              // With the journal's lock held.
+//   if (waiter->Await() == WaitQueue::Wake::kReached) …     // After the lock is released.
 //
-// Whoever is called needs no lock to know why. A write takes microseconds, going to sleep and being woken
-// as long; so a follower gives its processor to others for a moment first, and is most often
-// called by then. Why not one condition variable for all: each write would wake everybody, most of
-// them to no end; and glibc (since 2.27, bug 25847) can lose a signal of it.
+//   WaitQueue::Woken woken = queue.Take(written, synced);   // The writer, with the lock held.
+//   WaitQueue::Notify(woken);                               // After the lock is released.
 //
-// Thread-compatible: lives under the journal's lock, but for Await and Notify.
+// Each follower has a flag of its own, which says why it is woken: so it needs no lock to find out.
+// To sleep and be woken takes microseconds, as long as a write without a sync. So a follower that
+// waits for no sync first yields the processor for 40 us, and mostly its flag is set during that.
+//
+// Why not one condition variable for all: each write would wake every follower, most of them
+// without effect; and glibc since 2.27 can lose a signal of such a variable (bug 25847).
+//
+// Thread-compatible: the journal's lock guards it. Await and Notify need no lock.
 #pragma once
 
 #include <atomic>
@@ -27,7 +30,7 @@ class WaitQueue {
   enum class Wake : int {
     kNone = 0,
     kReached,     // The position is as durable as wanted.
-    kCheckAgain,  // Look again: it may be this thread's turn to write, or the journal has failed.
+    kCheckAgain,  // This thread has to write next, or the state of the journal has changed.
   };
 
   class Waiter {
@@ -38,20 +41,21 @@ class WaitQueue {
    private:
     friend class WaitQueue;
     static_assert(sizeof(Wake) == sizeof(int));
-    std::atomic<int> wake_ = 0;  // Of type Call; int, so that it is what the kernel waits on.
-    Position position_ = 0;
-    bool power_ = false;
+    std::atomic<int> wake_ = 0;  // A Wake; int, since that is what the kernel can wait on.
+    Position position_ = 0;      // Under the journal's lock.
+    bool power_ = false;         // Whether it waits for a sync. Written by its own thread.
   };
-  // Shared with the thread that waits there, which may be gone by the time of the Notify.
+  // Shared with the waiting threads: a thread that sees its flag early may end before the Notify.
   using Woken = std::vector<std::shared_ptr<Waiter>>;
 
-  // The place of this thread, which waits for `position` to be written or, with `power`, synced.
+  // Adds this thread, which waits until `position` is written or, with `power`, synced. It has to
+  // Await.
   std::shared_ptr<Waiter> Join(Position position, bool power);
 
-  // Calls those whose position has been reached, and the one that has waited longest of the others: it
-  // is to write next, and comes first.
+  // Takes out the followers whose position is reached, and one more if there is one: the follower
+  // that has waited longest, which has to write next. It is the first in the result.
   Woken Take(Position written, Position synced);
-  // Calls all to look again.
+  // Takes out all followers, with kCheckAgain.
   Woken TakeAll();
   static void Notify(const Woken& woken);
 

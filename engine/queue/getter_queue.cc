@@ -5,7 +5,7 @@
 namespace wq {
 namespace {
 
-// A thread waits for one queue at a time.
+// Of the calling thread.
 std::shared_ptr<GetterQueue::Getter> OwnGetter() {
   thread_local const auto getter = std::make_shared<GetterQueue::Getter>();
   return getter;
@@ -32,7 +32,7 @@ bool GetterQueue::Wait(Mutex& mu, Deadline deadline) {
 }
 
 GetterQueue::Woken GetterQueue::Take(size_t n) {
-  if (waiting_.empty()) {  // As in most calls of a busy queue.
+  if (waiting_.empty()) {  // The usual case in a busy queue.
     return {};
   }
   const auto first = waiting_.end() - static_cast<std::ptrdiff_t>(std::min(n, waiting_.size()));

@@ -1,21 +1,24 @@
-// Inbox: Adds that have been accepted and are still to be made.
+// Inbox: Adds that a queue has accepted and not made yet.
 //
-//   if (inbox.Offer({.key = "default/pod-1", .wall_us = now_us})) return Status::Ok();   // Any thread.
+//   if (inbox.Offer({.key = "default/pod-1", .wall_us = now_us})) return Status::Ok();
 //   …
-//   inbox.Take(&adds);                                             // Under the queue's lock, first of all.
+//   inbox.Take(&adds);                         // With the queue's lock held, before all else.
 //   for (size_t i = 0; i < adds.size(); ++i) state.Add(adds[i] …);
 //
-// Why: threads that add and threads that work keys off meet at the queue's lock, and a lock that is fought for
-// costs more than an Add. Here an Add copies its key under a lock that is held for that only; whoever has
-// the queue's lock next makes all that have come, which brings their items into the cache side by side.
+// Why: the threads that add keys and the threads that process them contend for the queue's lock,
+// and a contended lock costs more than an Add. Here an Add copies its key under a lock that is held
+// for the copy only. The next thread that takes the queue's lock makes all Adds of the inbox at
+// once, and so can fetch their items into the cache side by side.
 //
-// An Add whose caller asks for its outcome cannot go this way, nor one that waits for the disk. To everybody
-// else it looks as if it were made when Offer returned: all that look at the queue or change it Take first.
+// An Add whose caller asks for the outcome or waits for the disk cannot be offered. For every other
+// call it is as if the Add had been made when Offer returned, since each call that reads or changes
+// the queue calls Take first.
 //
-// Open or shut. Shut is how it begins, and how it is while somebody waits for a key: that somebody
-// has to be woken, so such an Add is made at once. Shut, a last Take, and then waiting: nothing can come between.
+// An inbox is open or shut; at first it is shut. It is shut while a Get waits, because an Add must
+// wake that Get. A thread that is about to wait shuts the inbox, makes what it holds, and then
+// waits: no Add can be accepted between the last Take and the wait.
 //
-// Threading: thread-safe. Its lock is taken under the queue's, and nothing is taken under it.
+// Thread-safe. Its lock is taken after the queue's, and no other lock is taken under it.
 #pragma once
 
 #include <atomic>
@@ -38,12 +41,12 @@ struct InboxAdd {
   int64_t wall_us = 0;  // When it was called.
 };
 
-// Some of them, in the order in which they came, with their keys. Keeps its memory when cleared.
+// Adds with copies of their keys, in the order in which they were offered. Clear keeps the memory.
 class InboxAdds {
  public:
   size_t size() const { return ends_.size(); }
   size_t key_bytes() const { return keys_.size(); }
-  InboxAdd operator[](size_t i) const;
+  InboxAdd operator[](size_t i) const;  // Its key is valid until the next change.
 
   void Append(const InboxAdd& add);
   void Clear();
@@ -51,7 +54,7 @@ class InboxAdds {
 
  private:
   struct End {
-    size_t end;  // Of the key in keys_.
+    size_t end;  // Of the key in keys_; it begins at the end of the one before.
     std::optional<Lane> lane;
     int64_t wall_us;
   };
@@ -61,27 +64,27 @@ class InboxAdds {
 
 class Inbox {
  public:
-  // More than these is refused, until somebody has taken them: it should not take long to make them all.
+  // What it holds at most. The thread that takes it has to make all of it before its own work.
   static constexpr size_t kMaxAdds = 1024;
   static constexpr size_t kMaxKeyBytes = size_t{64} << 10;
 
   // False: it is shut or full, and the caller makes the Add.
   bool Offer(const InboxAdd& add) WQ_EXCLUDES(mu_);
 
-  // Whether nothing was offered that was not taken. An Offer that came before this call is seen.
+  // Takes no lock. An Offer that returned before this call is seen.
   bool empty() const { return !some_; }
-  // Puts all that came into `adds`, in place of what is there.
+  // Moves its Adds to `adds`, in place of the contents of `adds`.
   void Take(InboxAdds* adds) WQ_EXCLUDES(mu_);
 
   void Open() WQ_EXCLUDES(mu_);
-  // What is in it stays, to be taken; nothing comes after it.
+  // Accepts no more Adds. Those that it holds stay until Take.
   void Shut() WQ_EXCLUDES(mu_);
 
  private:
   Mutex mu_;
   InboxAdds adds_ WQ_GUARDED_BY(mu_);
   bool open_ WQ_GUARDED_BY(mu_) = false;
-  // adds_ is not empty. Written under mu_. Sequentially consistent, as Journal::Announce asks for.
+  // adds_ is not empty. Written under mu_. Sequentially consistent, as Journal::Announce requires.
   std::atomic<bool> some_{false};
 };
 

@@ -3,7 +3,7 @@
 namespace wq {
 namespace {
 
-// One of the changes to one key. NotFound: the key is not as the change needs it.
+// Makes one change to one key. NotFound: the key is not in a state that the change is for.
 Status ChangeKey(Queue* queue, KeyChange change, std::string_view key) {
   switch (change) {
     case KeyChange::kRemove:
@@ -13,7 +13,8 @@ Status ChangeKey(Queue* queue, KeyChange change, std::string_view key) {
     case KeyChange::kRequeue:
       return queue->EndDelay(key);
     case KeyChange::kForget:
-      // The queue would be silent about a key without failures.
+      // Queue::Forget returns Ok for a key without failures. The check and the Forget are separate
+      // calls: a failure that is counted between them is cleared, as if the Forget were later.
       if (queue->NumRequeues(key) == 0 || queue->IsQuarantined(key)) {
         return Status::NotFound("no failures");
       }
@@ -51,7 +52,7 @@ class DirectAccess final : public QueueAccess {
   Status Change(KeyChange change, std::span<const std::string_view> keys, Durability durability,
                 ChangeResult* result) override {
     *result = {};
-    queue_->Len();  // Makes what is due pending, so that it is not up to the timer.
+    queue_->Len();  // Fires what is due, so that the result does not depend on the timer.
     for (size_t i = 0; i < keys.size(); ++i) {
       Status s = ChangeKey(queue_, change, keys[i]);
       if (s.ok()) {
@@ -75,7 +76,7 @@ class DirectAccess final : public QueueAccess {
   Status Flush(Durability durability) override { return queue_->Flush(durability); }
 
  private:
-  // There is no batch of delayed keys, so one barrier stands in for a wait at each.
+  // A Queue has no batch of delayed keys. One Flush at the end costs less than a wait for each key.
   Status AddAfter(std::span<const std::string_view> keys, const AddRequest& request,
                   AddOptions options, BatchResult* result) {
     options.durability = Durability::kAsync;

@@ -1,13 +1,23 @@
-// Queue::Impl: the thin shell around a QueueState: its lock, the waiting, the clock, the journal.
+// Queue::Impl: a QueueState with its lock, its waiting threads, its clock and its journal.
 //
-// Every changing call goes the same way: check the arguments; under mu, make the transition and
-// hand its mutations to the journal; outside mu, wake whom it concerns and wait as the durability
-// asks. Locks: mu, then the inbox's or the journal's. Nothing is written, called back or logged under mu.
+// A changing call has three steps:
+//   1. No lock is held: the arguments are checked (check_arguments.h) and the clock is read.
+//   2. Under mu: QueueState makes the transition, and EndTransition appends its mutations to the
+//      journal.
+//   3. No lock is held: EndCall wakes waiting threads, arms the timer, and waits for the disk as
+//      the durability asks.
 //
-// An Add that waits for nothing and is not asked for its outcome goes to the inbox instead, when it may, and is made by
-// whoever has mu next: every call begins with that (Lock). The journal's thread comes for it at once.
+// Most Adds at kAsync only go to the inbox (inbox.h): the next thread that takes mu makes them
+// before its own transition. Every call takes mu through Lock, which does that.
+//
+// Locks: limiter_mu, then mu, then the inbox's or the journal's. Under mu there is no I/O, no
+// logging, and no call of user code except the clock's readings.
+//
+// The definitions are in the file of their purpose: queue_add.cc, queue_hand_out.cc,
+// queue_change.cc, queue_read.cc, queue_shut_down.cc, queue_inbox.cc; the rest is in queue_impl.cc.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +29,7 @@
 #include "base/process_mark.h"
 #include "engine/commit/journal.h"
 #include "engine/metrics/metrics.h"
+#include "engine/queue/check_arguments.h"
 #include "engine/queue/getter_queue.h"
 #include "engine/queue/inbox.h"
 #include "engine/queue/timer.h"
@@ -29,14 +40,16 @@
 
 namespace wq {
 
-// How soon the journal's own thread has to look at what a call appends: nobody waits at kAsync.
+// How soon the journal's background thread has to write what a call appends. At kAsync no call
+// waits for it, so that thread writes it at once.
 inline Journal::Urgency UrgencyOf(Durability durability) {
   return durability == Durability::kAsync || WQ_MUTANT(acknowledge_before_write)
              ? Journal::Urgency::kUrgent
              : Journal::Urgency::kWaited;
 }
 
-// Keys whose places come into the cache while those before them are added.
+// How many keys ahead of the one that is being added the cache lines of keys are fetched, in a
+// batch and in the inbox.
 inline constexpr size_t kAddsAhead = 16;
 
 struct Queue::Impl final : Timer::Target {
@@ -45,17 +58,21 @@ struct Queue::Impl final : Timer::Target {
        Clock* store_clock, Journal* store_journal, Timer* store_timer,
        const std::shared_ptr<MetricsProvider>& provider);
 
-  // Rebuilds the state from the store. Before anything else. Blocks.
+  // Rebuilds the state from the store. Before any other call. Blocks: for one write. After an error
+  // the queue may only be destroyed.
   Status Restore(const storage::Reader& reader);
 
-  // Puts all that should be on disk of the queue; see QueueState::AppendImage.
+  // Puts every record that the disk should have of this queue; see QueueState::AppendImage.
   void AppendImage(storage::MutationBatch* image) const WQ_EXCLUDES(mu);
 
-  // How mu is taken: makes the Adds that are in the inbox first, and lets the journal's thread know afterwards.
-  // (What looks at no key, or whose effects the inbox's may come behind, takes a MutexLock.)
+  // --- Both ends of a call (queue_impl.cc) ---
+
+  // Holds mu. The constructor makes the Adds of the inbox first; the destructor then wakes the
+  // journal's background thread if one of them asked for that. (A MutexLock is used where the keys
+  // of the inbox make no difference.)
   class WQ_TS(scoped_lockable) Lock {
    public:
-    explicit Lock(Impl& rep) WQ_TS(acquire_capability(rep.mu));
+    explicit Lock(Impl& impl) WQ_TS(acquire_capability(impl.mu));
     ~Lock() WQ_TS(release_capability());
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
@@ -64,100 +81,166 @@ struct Queue::Impl final : Timer::Target {
     Impl& impl_;
   };
 
-  // What a transition leaves to be done outside mu.
+  // What a transition leaves to be done without mu, by EndCall.
   struct Effects {
     Position position = 0;          // To wait for.
-    GetterQueue::Woken woken = {};  // Calls of Get that are to look again.
+    GetterQueue::Woken woken = {};  // Waiting Gets, to be notified.
     int64_t arm_us = Timer::kNever;
-    bool fired = false;    // By Promote.
+    bool fired = false;    // FireDueStep has fired a delay or ended a pause.
     bool ready = false;    // A Get that found nothing may find something now: see on_ready.
-    bool drained = false;  // A drain that waits is over.
-    uint64_t adds = 0;     // To count.
+    bool drained = false;  // A waiting ShutDownWithDrain may return.
+    uint64_t adds = 0;     // For the metrics.
   };
-  // Ends a transition: appends its mutations, stamps them. `standing` is the position of the record
-  // that stands for the call if there was nothing to append.
-  Effects Finish(Position standing, Journal::Urgency urgency) WQ_REQUIRES(mu);
-  // The rest of the call: wakes, arms, counts, waits.
-  Status Settle(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
+  // Appends the mutations of a transition to the journal and notes their position in the state.
+  // `covered_by`: the position of the record that already covers the call, for a transition without
+  // mutations; the call waits for that one.
+  Effects EndTransition(Position covered_by, Journal::Urgency urgency) WQ_REQUIRES(mu);
+  Status EndCall(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
+  // EndCall after firing delays. A fired key is on disk as delayed until its change is written, so
+  // it cannot be lost, and the caller gets no error.
+  void EndFiring(const Effects& effects) WQ_EXCLUDES(mu) {
+    static_cast<void>(EndCall(effects, Durability::kAsync));
+  }
 
-  // Locked: this process was forked from the queue's. Before any lock is taken.
+  // Locked: this process was forked from the queue's. To be called before any lock is taken: a lock
+  // may have been copied while it was held.
   Status CheckProcess() const { return process.Forked() ? RefuseProcess() : Status::Ok(); }
   Status RefuseProcess() const;
-  Status CheckKey(std::string_view key) const;
-  Status CheckAdd(const AddOptions& add) const WQ_REQUIRES(mu);
   Status RefuseAdd() const WQ_REQUIRES(mu);  // The status of an Add after ShutDown or Close.
-  // The group to add `key` with; empty for none. Calls the user's function.
-  std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
 
-  // --- The inbox (queue_inbox.cc) ---
+  // --- Adding (queue_add.cc) ---
 
-  // REQUIRES, for true: no other queue has the journal, since what survives a crash is a prefix of the calls
-  // to all of them.
-  void AllowInbox(bool allowed) WQ_EXCLUDES(mu);
-  bool MayUseInbox() const;  // As far as its options go.
-  // Whether a call has to wait for the disk.
-  bool IsWaitedFor(Durability durability) const {
-    return journal != nullptr && durability != Durability::kAsync;
+  Status CheckKey(std::string_view key) const { return wq::CheckKey(key, options.max_key_bytes); }
+  Status CheckAdd(const AddOptions& add) const {
+    return CheckAddOptions(add, !add.lane.has_value() || HasLane(*add.lane), name);
   }
-  // Puts the Add into the inbox; false: the caller has to make it. REQUIRES: CheckKey, not IsWaitedFor.
-  bool OfferAdd(std::string_view key, const AddOptions& add) WQ_EXCLUDES(mu);
-  // Makes the Adds of the inbox. Afterwards: Kick.
-  void MakeAdds() WQ_REQUIRES(mu);
-  // For the journal's thread.
-  void Collect() WQ_EXCLUDES(mu) { const Lock lock(*this); }
-  void OpenInbox() WQ_REQUIRES(mu);  // Unless it has to be shut now.
-  void ShutInbox() WQ_REQUIRES(mu);  // Makes what is in it.
   // Lanes do not change, so this needs no lock.
   bool HasLane(Lane lane) const WQ_UNCHECKED { return state.HasLane(lane); }
-
-  Status NeedsAWorker() const;
-  // While the lock is waited for, what is under it may already come into the cache.
+  // The group to add `key` with; empty for none. Calls the user's function.
+  std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
+  // Fetches the cache lines that a lookup of `key` reads. Without the lock, so that the fetch and
+  // the wait for the lock overlap.
   void Prefetch(std::string_view key) const WQ_UNCHECKED { state.Prefetch(key); }
 
-  Status AddStep(std::span<const std::string_view> keys, size_t begin, size_t end,
-                 const AddOptions& add, BatchResult* result, Position* last) WQ_EXCLUDES(mu);
-  // An Add that a worker may also make, after ShutDown too, for the key that it holds:
-  // `transition(state, wanted, shutting_down)` makes it and returns what it did.
-  // What is left to be done goes to `effects`: the caller settles it, holding no lock.
+  // A call of AddBatch.
+  struct Batch {
+    std::span<const std::string_view> keys;
+    const AddOptions& options;
+    BatchResult* result;
+    Position last = 0;  // The greatest position that one of the keys has to wait for.
+  };
+  // Adds keys[begin, end) under one hold of mu. Blocks only while too much is open.
+  Status AddStep(Batch* call, size_t begin, size_t end) WQ_EXCLUDES(mu);
+  // `groups` is empty, or has the groups of keys[begin, end).
+  void AddKeys(Batch* call, size_t begin, size_t end, std::span<const std::string> groups,
+               int64_t wall_us) WQ_REQUIRES(mu);
+
+  // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may add the key that
+  // it holds after ShutDown too, and although it is longer than the limit: the limit may have been
+  // lowered since the key was added.
+  Status CheckRequeue(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu);
+  // A delayed or rate-limited Add: `transition(state, wanted, shutting_down)` makes it and returns
+  // QueueState::Added. The caller passes `effects` to EndCall.
   template <typename Transition>
   Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome, Effects* effects,
                  const Transition& transition) WQ_EXCLUDES(mu);
-  // A changing call that is neither an Add nor refused at shutdown: `transition(state)` makes the change
-  // and returns the status; not Ok means that nothing changed.
-  template <typename Transition>
-  Status Change(Durability durability, const Transition& transition) WQ_EXCLUDES(mu);
-
-  using Deadline = GetterQueue::Deadline;
-  static Deadline After(std::chrono::microseconds timeout);
-  // Hands out a key; of the shards of `worker` if the queue has shards.
-  Status Take(uint64_t worker, Deadline deadline, std::string* key);
-  const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
-  // Fires what is due by now, at most kFireLimit, unless shutting down: whoever looks at the queue
-  // finds a due key queued, whether or not the timer's thread has come round to it.
-  Effects Promote() WQ_REQUIRES(mu);
-  void PromoteAll() WQ_EXCLUDES(mu);
-  int64_t FireDue() override;  // For the timer: fires all that is due.
-
-  // Returns the count of releases that a drain beginning now has to compare with.
-  uint64_t BeginShutDown(bool stop_now);
-  // Nothing will be handed out until something else happens.
-  bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
-  bool Drained() const WQ_REQUIRES(mu) { return Empty() && state.processing() == 0; }
-  void WakeAll() WQ_EXCLUDES(mu);  // Every call of Get that waits looks again.
-  void TellReady() const WQ_EXCLUDES(mu) {
-    if (options.on_ready != nullptr) {
-      options.on_ready();
-    }
-  }
-  void Close();  // Stop, and every later call that would change something is refused.
-
-  // Whether the store's metrics show this queue's state. Under the store's lock.
-  void ShowGauges();
-  void HideGauges();
-  QueueReading ReadGauges() const WQ_EXCLUDES(mu);
   void CountRetry() {
     if (metrics != nullptr) {
       metrics->CountRetry();
+    }
+  }
+
+  // --- The inbox (queue_inbox.cc) ---
+
+  // Sets whether Adds may go to the inbox. REQUIRES, for true: no other queue uses the journal,
+  // since what survives a crash is a prefix of the calls to all queues.
+  void AllowInbox(bool allowed) WQ_EXCLUDES(mu);
+  // Whether the options permit it: metrics, on_ready and group_of need each Add at once.
+  bool MayUseInbox() const;
+  // Whether a call waits for the disk.
+  bool WaitsForDisk(Durability durability) const {
+    return journal != nullptr && durability != Durability::kAsync;
+  }
+  // Puts the Add into the inbox; false: the caller has to make it. REQUIRES: CheckKey is Ok, and
+  // WaitsForDisk false.
+  bool OfferAdd(std::string_view key, const AddOptions& add) WQ_EXCLUDES(mu);
+  // Makes the Adds of the inbox. Journal::WakeWriter is to be called afterwards, without mu.
+  void MakeAdds() WQ_REQUIRES(mu);
+  // For the journal's background thread: makes the Adds of the inbox.
+  void Collect() WQ_EXCLUDES(mu) { const Lock lock(*this); }
+  // Opens it, unless it has to be shut: it is not allowed, a Get waits, or the queue is shutting
+  // down.
+  void OpenInbox() WQ_REQUIRES(mu);
+  void ShutInbox() WQ_REQUIRES(mu);  // And makes the Adds that are in it.
+
+  // --- Handing out (queue_hand_out.cc) ---
+
+  using Deadline = GetterQueue::Deadline;
+  static Deadline After(std::chrono::microseconds timeout);
+  Status RefuseGet() const;  // The status of Queue::Get if the queue has shards.
+  // Hands out a key: of the shards of `worker` if the queue has shards.
+  Status Take(uint64_t worker, Deadline deadline, std::string* key) WQ_EXCLUDES(mu);
+  struct Taken {
+    Status status;  // Of the call. Ok: `key` is handed out.
+    std::string* key;
+    int64_t queued_us = 0;  // How long the key was queued, if there are metrics.
+  };
+  // Takes a key, and waits for one until the deadline. False: `effects` must first be passed to
+  // EndFiring without mu, and the call is to be repeated.
+  bool TakeOrWait(uint64_t worker, Deadline deadline, Taken* taken, Effects* effects)
+      WQ_REQUIRES(mu);
+  // Takes a key without waiting. False: there is none now.
+  bool TryTake(uint64_t worker, Taken* taken, Effects* effects) WQ_REQUIRES(mu);
+  const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
+  // Notifies Gets that wait, after shards have changed hands or at a shutdown.
+  void WakeGetters(const GetterQueue::Woken& woken) const WQ_EXCLUDES(mu);
+
+  // --- Delays (queue_impl.cc) ---
+
+  // Fires what is due, at most kFireLimit delays, unless shutting down. Every Get and every reading
+  // calls it first, so a due key is queued for them before the timer has fired it.
+  Effects FireDueStep() WQ_REQUIRES(mu);
+  int64_t FireDue() override;  // For the timer: fires all that is due.
+
+  // --- Changes (queue_change.cc) ---
+
+  enum class RefusedAfter : uint8_t {
+    kShutDown,  // The change may put a key into the queue.
+    kClose,
+  };
+  // A changing call: `transition(state)` makes the change and returns the status, under the hold of
+  // mu that checks for the shutdown. REQUIRES: a status other than Ok means that nothing has
+  // changed.
+  template <typename Transition>
+  Status Change(RefusedAfter refused_after, const Transition& transition) WQ_EXCLUDES(mu);
+
+  // --- Readings (queue_read.cc) ---
+
+  // Fires what is due; returns reading(state), under the same hold of mu.
+  template <typename Reading>
+  auto Read(const Reading& reading) WQ_EXCLUDES(mu);
+  // Whether the store's metrics show this queue's gauges. Under the store's lock.
+  void ShowGauges();
+  void HideGauges();
+  QueueReading ReadGauges() const WQ_EXCLUDES(mu);
+
+  // --- Shutting down (queue_shut_down.cc) ---
+
+  // Each includes those before it.
+  enum class Ending : uint8_t {
+    kShutDown,  // No Adds; what is queued is handed out.
+    kStop,      // Nothing is handed out.
+    kClose,     // No changes.
+  };
+  // Returns the value of drain_release with which a drain that begins now has to compare.
+  uint64_t BeginShutDown(Ending ending) WQ_EXCLUDES(mu);
+  void Close() { BeginShutDown(Ending::kClose); }
+  // No key can be handed out until a key is done or the queue is resumed.
+  bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
+  bool Drained() const WQ_REQUIRES(mu) { return Empty() && state.processing() == 0; }
+  void CallOnReady() const WQ_EXCLUDES(mu) {
+    if (options.on_ready != nullptr) {
+      options.on_ready();
     }
   }
 
@@ -167,90 +250,36 @@ struct Queue::Impl final : Timer::Target {
   const QueueOptions options;
   const bool sharded;
   const std::shared_ptr<Limiter> limiter;
-  // Held from asking the limiter until its state is in the journal, so that the states on disk are in
-  // order. Before mu.
+  // Held from before the limiter is asked until its state is in the journal: so the states reach
+  // the disk in the order in which the limiter returned them. Taken before mu.
   Mutex limiter_mu;
   Clock* const clock;
-  Journal* const journal;
+  Journal* const journal;  // Null: a queue in memory.
   Timer* const timer;
 
-  Inbox inbox;
+  Inbox inbox;  // Open only while inbox_allowed, getters is empty, and not shutting_down.
 
   mutable Mutex mu;
   bool inbox_allowed WQ_GUARDED_BY(mu) = false;
-  InboxAdds adds_taken WQ_GUARDED_BY(mu);  // By the last MakeAdds, which keeps its memory.
-  GetterQueue getters WQ_GUARDED_BY(mu);   // Calls of Get that wait; none while the inbox is open.
-  CondVar drain_cv;  // Nothing is queued or processing, or the drain was released.
-  storage::MutationBatch batch
-      WQ_GUARDED_BY(mu);  // Of the transition under way; empty between two.
+  InboxAdds adds_taken WQ_GUARDED_BY(mu);  // Of the last MakeAdds; kept for its memory.
+  GetterQueue getters WQ_GUARDED_BY(mu);   // Gets that wait.
+  CondVar drain_cv;  // Drained() may have become true, or drain_release has changed.
+  // Mutations of the transition under way; empty between two transitions.
+  storage::MutationBatch batch WQ_GUARDED_BY(mu);
   QueueState state WQ_GUARDED_BY(mu);
-  uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;  // state.readied() for which getters were woken.
-  uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;     // state.adds() that were counted.
+  uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;  // state.readied() at the last EndTransition.
+  uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;     // state.adds() at the last EndTransition.
   ProcessingTimes times WQ_GUARDED_BY(mu);      // Empty if there are no metrics.
   ShardTable shards WQ_GUARDED_BY(mu);
-  uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Which of its shards a worker looks at first.
-  int64_t armed_us WQ_GUARDED_BY(mu) = Timer::kNever;  // What the timer knows of.
+  uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Where NextItem begins among the shards of a worker.
+  // The earliest due time that the timer was given and has not fired; kNever: none.
+  int64_t armed_us WQ_GUARDED_BY(mu) = Timer::kNever;
   bool shutting_down WQ_GUARDED_BY(mu) = false;
   bool stopped WQ_GUARDED_BY(mu) = false;        // Implies shutting_down.
   bool closed WQ_GUARDED_BY(mu) = false;         // Implies stopped.
-  uint64_t drain_release WQ_GUARDED_BY(mu) = 0;  // Counts what releases a drain.
+  uint64_t drain_release WQ_GUARDED_BY(mu) = 0;  // How often a shutdown has begun.
 
   const std::unique_ptr<QueueMetrics> metrics;  // Null: none. Last: its gauges read the above.
 };
-
-template <typename Transition>
-Status Queue::Impl::Change(Durability durability, const Transition& transition) {
-  if (Status s = CheckProcess(); !s.ok()) {
-    return s;
-  }
-  Effects effects;
-  {
-    const Lock lock(*this);
-    if (closed) {
-      return RefuseAdd();
-    }
-    if (Status s = transition(state); !s.ok()) {
-      return s;
-    }
-    effects = Finish(0, UrgencyOf(durability));
-  }
-  return Settle(effects, durability);
-}
-
-template <typename Transition>
-Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
-                            Effects* effects, const Transition& transition) {
-  const Durability durability = add.durability.value_or(options.durability);
-  Status bad_key = CheckKey(key);
-  std::string group(add.group.value_or(std::string_view()));
-  bool has_group = options.group_of == nullptr || add.group.has_value();
-  for (;;) {
-    {
-      const Lock lock(*this);
-      const bool held = state.IsProcessing(key);
-      if (!bad_key.ok() &&
-          !held) {  // A key that is held was good once: the limit may have changed.
-        return bad_key;
-      }
-      if (closed || (shutting_down && !held)) {
-        return RefuseAdd();
-      }
-      if (Status s = CheckAdd(add); !s.ok()) {
-        return s;
-      }
-      if (has_group || state.Knows(key)) {  // A key that is known has its group: nobody is asked.
-        const QueueState::Added added =
-            transition(state, {.lane = add.lane, .group = group}, shutting_down);
-        if (outcome != nullptr) {
-          *outcome = added.outcome;
-        }
-        *effects = Finish(added.position, UrgencyOf(durability));
-        return {};
-      }
-    }
-    group = GroupOf(key, add);  // The user's function: outside the lock.
-    has_group = true;
-  }
-}
 
 }  // namespace wq

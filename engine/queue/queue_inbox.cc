@@ -1,4 +1,4 @@
-// The Adds of a Queue that go by its inbox.
+// The Adds of a Queue that go through its inbox, and Queue::Impl::Lock, which makes them.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace wq {
 
-Queue::Impl::Lock::Lock(Impl& rep) : impl_(rep) {
+Queue::Impl::Lock::Lock(Impl& impl) : impl_(impl) {
   impl_.mu.Lock();
   if (!WQ_MUTANT(look_past_the_inbox)) {
     impl_.MakeAdds();
@@ -22,7 +22,8 @@ Queue::Impl::Lock::~Lock() {
 }
 
 bool Queue::Impl::MayUseInbox() const {
-  // These are told of each Add when it returns, or are asked something first.
+  // metrics and on_ready have to be called before such an Add returns, and group_of before it is
+  // made.
   return metrics == nullptr && options.on_ready == nullptr && options.group_of == nullptr;
 }
 
@@ -65,12 +66,13 @@ void Queue::Impl::MakeAdds() {
     }
     const InboxAdd add = adds_taken[i];
     state.Add(add.key, {.lane = add.lane}, add.wall_us);
-    if (!batch.empty()) {  // Each for itself: so its row can be taken back (RowChange).
+    if (!batch.empty()) {  // One batch for each Add: RowChange describes a batch of one mutation.
       state.Stamp(journal->Append(batch, Journal::Urgency::kUrgent, state.row_change()));
       batch.Clear();
     }
   }
-  // Nobody waits for these keys, and nobody counts them.
+  // The inbox is not used while a Get waits, nor in a queue with metrics: so there is no Get to
+  // wake for these keys, and no count to report.
   readied_seen = state.readied();
   adds_seen = state.adds();
 }

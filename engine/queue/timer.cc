@@ -14,7 +14,7 @@ Timer::Timer(Clock* clock)
     : clock_(clock),
       subscription_(clock->Subscribe([this] {
         const MutexLock lock(mu_);
-        look_again_ = true;
+        changed_ = true;
         cv_.NotifyOne();
       })),
       thread_([this] { Loop(); }) {}
@@ -26,7 +26,7 @@ void Timer::Arm(Target* target, int64_t due_us) {
   const auto [it, inserted] = due_.try_emplace(target, due_us);
   it->second = std::min(it->second, due_us);
   if (due_us < sleeping_until_) {
-    look_again_ = true;
+    changed_ = true;
     cv_.NotifyOne();
   }
 }
@@ -44,6 +44,14 @@ void Timer::Stop() {
 }
 
 void Timer::Loop() {
+  while (Target* const target = AwaitDue()) {
+    const int64_t next_us = target->FireDue();
+    const MutexLock lock(mu_);
+    due_[target] = std::min(due_[target], next_us);  // It may have been armed during FireDue.
+  }
+}
+
+Timer::Target* Timer::AwaitDue() {
   const MutexLock lock(mu_);
   while (!stopping_) {
     const auto next = std::min_element(
@@ -51,32 +59,28 @@ void Timer::Loop() {
     const int64_t due_us = next == due_.end() ? kNever : next->second;
     const int64_t now_us = clock_->SteadyUs();
     if (due_us <= now_us) {
-      FireTarget(next->first);
-      continue;
+      next->second = kNever;
+      return next->first;
     }
-    sleeping_until_ = due_us;
-    look_again_ = false;
-    if (due_us == kNever) {
-      while (!look_again_ && !stopping_) {
-        cv_.Wait(mu_);
-      }
-    } else {
-      const auto sleep = std::min(std::chrono::microseconds(due_us - now_us), kLongestSleep);
-      const auto until = std::chrono::steady_clock::now() + sleep;
-      while (!look_again_ && !stopping_ && cv_.WaitUntil(mu_, until)) {
-      }
-    }
-    sleeping_until_ = kNever;
+    Sleep(now_us, due_us);
   }
+  return nullptr;
 }
 
-// Gives mu_ up meanwhile; what is armed then is not forgotten.
-void Timer::FireTarget(Target* target) {
-  due_[target] = kNever;
-  mu_.Unlock();
-  const int64_t next_us = target->FireDue();
-  mu_.Lock();
-  due_[target] = std::min(due_[target], next_us);
+void Timer::Sleep(int64_t now_us, int64_t due_us) {
+  sleeping_until_ = due_us;
+  changed_ = false;
+  if (due_us == kNever) {
+    while (!changed_ && !stopping_) {
+      cv_.Wait(mu_);
+    }
+  } else {
+    const auto sleep = std::min(std::chrono::microseconds(due_us - now_us), kLongestSleep);
+    const auto until = std::chrono::steady_clock::now() + sleep;
+    while (!changed_ && !stopping_ && cv_.WaitUntil(mu_, until)) {
+    }
+  }
+  sleeping_until_ = kNever;
 }
 
 }  // namespace wq

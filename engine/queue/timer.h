@@ -1,8 +1,10 @@
 // Timer: the thread that fires a store's delays when they are due.
 //
-// It sleeps until the earliest instant that it knows of, and looks again at least every 10 s then:
-// a clock may not run as it was asked to. With nothing delayed it sleeps without end. Threading:
-// thread-safe. Its lock is not held while it fires.
+// It sleeps until the earliest due time that it was given. With a due time it wakes at least every
+// 10 s of real time, because the store's clock may run at another speed; without one it sleeps
+//    until Arm.
+//
+// Thread-safe. Its lock is not held while it calls a target.
 #pragma once
 
 #include <cstdint>
@@ -31,24 +33,28 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // Target has something due at `due_us`, steady time. The earliest such call counts.
+  // Fires `target` at `due_us`, steady time, or at an earlier time that it is armed for.
+  // REQUIRES: the target lives until Stop has returned.
   void Arm(Target* target, int64_t due_us);
 
-  // No target is fired any more. Blocks: until the one that is being fired returns.
+  // After it no target is fired. Blocks: until a target that is being fired returns.
   void Stop();
 
  private:
   void Loop();
-  void FireTarget(Target* target) WQ_REQUIRES(mu_);
+  // Waits until a target is due, and disarms it; nullptr: the timer stops.
+  Target* AwaitDue() WQ_EXCLUDES(mu_);
+  // Waits until `due_us`, a change, or the longest sleep.
+  void Sleep(int64_t now_us, int64_t due_us) WQ_REQUIRES(mu_);
 
   Clock* const clock_;
   uint64_t subscription_ = 0;
 
   Mutex mu_;
-  CondVar cv_;  // Something earlier is due, the clock jumped, or stopping_.
-  std::map<Target*, int64_t> due_ WQ_GUARDED_BY(mu_);
-  int64_t sleeping_until_ WQ_GUARDED_BY(mu_) = kNever;
-  bool look_again_ WQ_GUARDED_BY(mu_) = false;
+  CondVar cv_;                                          // changed_ or stopping_ was set.
+  std::map<Target*, int64_t> due_ WQ_GUARDED_BY(mu_);   // kNever: not armed.
+  int64_t sleeping_until_ WQ_GUARDED_BY(mu_) = kNever;  // kNever while awake, too.
+  bool changed_ WQ_GUARDED_BY(mu_) = false;             // An earlier due time, or the clock jumped.
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
 
   std::thread thread_;  // Last: it uses all of the above.

@@ -1,4 +1,6 @@
-// The FailureRecovery by itself: attempts that fail after the store was opened anew. tests/engine/store/failed_store_test.cc has the rest.
+// FailureRecovery alone: attempts that fail after Reopen. The rest is in
+// tests/engine/store/failed_store_test.cc.
+
 #include "engine/commit/failure_recovery.h"
 
 #include <chrono>
@@ -16,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Lacks one row of so many bytes, or cannot tell.
+// Lacks one row of `bytes` bytes, or cannot be read.
 class LackingDisk final : public FailureRecovery::Target {
  public:
   explicit LackingDisk(storage::Storage* storage) : storage_(storage) {}
@@ -41,7 +43,7 @@ class FailureRecoveryTest : public ::testing::Test {
     recovery_.Stop();
     static_cast<void>(journal_.Stop());
   }
-  // A write fails; the disk is back after that.
+  // One write fails; the disk works again after it.
   void Break() {
     SetFailAfter(0);
     storage::MutationBatch batch;
@@ -60,7 +62,7 @@ class FailureRecoveryTest : public ::testing::Test {
   LackingDisk target_{&storage_};
   ManualClock clock_;
   Journal journal_{&storage_, {.recover = [this] { return recovery_.Run(); }}};
-  // Only Mend has it try.
+  // Only Recover makes an attempt.
   FailureRecovery recovery_{&target_,
                             &journal_,
                             {.backoff_min = 1h,
@@ -84,23 +86,23 @@ TEST_F(FailureRecoveryTest, ADifferenceThatIsTooLargeIsNotWritten) {
       << recovery_.Health().ToString();
   EXPECT_FALSE(Has("lacking"));
   target_.bytes = 10;
-  const Status mended = recovery_.Recover();
-  EXPECT_TRUE(mended.ok()) << mended.ToString();
+  const Status recovered = recovery_.Recover();
+  EXPECT_TRUE(recovered.ok()) << recovered.ToString();
   EXPECT_TRUE(Has("lacking"));
 }
 
-TEST_F(FailureRecoveryTest, ADifferenceThatCannotBeToldIsTriedAgain) {
+TEST_F(FailureRecoveryTest, AnAttemptThatCannotReadTheDiskIsRepeated) {
   Break();
   target_.status = Status::IOError("a read that fails");
   EXPECT_FALSE(recovery_.Recover().ok());
   EXPECT_FALSE(Has("lacking"));
   target_.status = {};
-  const Status mended = recovery_.Recover();
-  EXPECT_TRUE(mended.ok()) << mended.ToString();
+  const Status recovered = recovery_.Recover();
+  EXPECT_TRUE(recovered.ok()) << recovered.ToString();
   EXPECT_TRUE(Has("lacking"));
 }
 
-TEST_F(FailureRecoveryTest, ToMendWhatIsWellIsNothing) { EXPECT_TRUE(recovery_.Recover().ok()); }
+TEST_F(FailureRecoveryTest, RecoverOfAHealthyStoreIsOk) { EXPECT_TRUE(recovery_.Recover().ok()); }
 
 }  // namespace
 }  // namespace wq

@@ -25,7 +25,8 @@ storage::MutationBatch Put(const std::string& key) {
   return batch;
 }
 
-// A storage whose writes wait at a gate, so that a test decides what happens during one.
+// A storage whose writes wait until a test opens its gate: so the test decides what happens during
+// a write.
 class GatedStorage final : public storage::Storage {
  public:
   Status Get(Family, std::string_view, std::string*) const override { return Status::NotFound(""); }
@@ -81,7 +82,7 @@ class GatedStorage final : public storage::Storage {
   std::vector<Call> calls_;
 };
 
-// Lazy appends stay where they are in these tests: the background writer takes no part.
+// With it the background thread writes no lazy appends.
 const Journal::Options kPatient = {.flush_interval = std::chrono::hours(1)};
 
 TEST(Journal, ALoneWaiterWritesItsOwnBatch) {
@@ -94,7 +95,7 @@ TEST(Journal, ALoneWaiterWritesItsOwnBatch) {
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}}));
 }
 
-TEST(Journal, WaitingAgainForWhatIsWrittenWritesNothing) {
+TEST(Journal, AWaitForAWrittenPositionWritesNothing) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
   const Position p = journal.Append(Put("a"), Journal::Urgency::kWaited);
@@ -113,7 +114,7 @@ TEST(Journal, PowerSyncsWhatAnEarlierCallOnlyWrote) {
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}, {0, true}}));
 }
 
-TEST(Journal, LazyAppendsRideWithTheNextWrite) {
+TEST(Journal, LazyAppendsAreInTheNextWrite) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
   journal.Append(Put("a"), Journal::Urgency::kLazy);
@@ -140,7 +141,7 @@ TEST(Journal, UrgentAppendsAreWrittenWithoutAWaiter) {
   storage.AwaitCalls(1);
 }
 
-TEST(Journal, WhoComesDuringAWriteIsServedTogetherByTheNext) {
+TEST(Journal, OneWriteServesAllThatWaitedForTheOneBefore) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
   storage.Shut();
@@ -151,7 +152,7 @@ TEST(Journal, WhoComesDuringAWriteIsServedTogetherByTheNext) {
   };
   std::vector<std::future<Status>> waits;
   waits.push_back(add("first"));
-  storage.AwaitCalls(1);  // The first one is inside its write now.
+  storage.AwaitCalls(1);  // The write of `first` is under way.
   for (const char* key : {"b", "c", "d", "e"}) {
     waits.push_back(add(key));
   }
@@ -168,7 +169,7 @@ storage::MutationBatch Erase(const std::string& key) {
   return batch;
 }
 
-TEST(Journal, WhatComesAndGoesBetweenTwoWritesIsWaitedForButNotWritten) {
+TEST(Journal, ARowThatIsPutAndErasedBetweenTwoWritesIsWaitedForButNotWritten) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
   const Position put = journal.Append(Put("a"), Journal::Urgency::kWaited, {.is_new = true});
@@ -181,7 +182,7 @@ TEST(Journal, WhatComesAndGoesBetweenTwoWritesIsWaitedForButNotWritten) {
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}}));
 }
 
-TEST(Journal, WhatIsBeingWrittenIsErasedByTheNextWrite) {
+TEST(Journal, ARowThatIsBeingWrittenIsErasedByTheNextWrite) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
   storage.Shut();
@@ -196,7 +197,7 @@ TEST(Journal, WhatIsBeingWrittenIsErasedByTheNextWrite) {
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}, {1, false}}));
 }
 
-TEST(Journal, AFailedWriteIsReportedToAllAfterItAndNothingIsWrittenAnyMore) {
+TEST(Journal, AfterAFailedWriteEveryWaitReportsItAndNothingIsWritten) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
   const Position good = journal.Append(Put("a"), Journal::Urgency::kWaited);
@@ -233,7 +234,7 @@ TEST(Journal, AFullPipelineMakesAsynchronousCallsWait) {
   EXPECT_GE(storage.calls().size(), 2U);
 }
 
-TEST(Journal, WhatIsAnnouncedIsCollectedAndWritten) {
+TEST(Journal, AnAnnouncedBatchIsCollectedAndWritten) {
   GatedStorage storage;
   std::unique_ptr<Journal> journal;
   std::atomic<bool> has_some = false;
@@ -282,8 +283,8 @@ TEST(Journal, StopWritesAndSyncsWhatIsOpen) {
   EXPECT_TRUE(storage.calls().back().sync);
 }
 
-// Nothing is written by itself here: a follower that is called by nobody waits for ever.
-TEST(Journal, NobodyIsForgottenAmongManyThreadsAndAFullPipeline) {
+// The background thread writes nothing here: a follower that is not woken never returns.
+TEST(Journal, EveryFollowerIsWokenWithManyThreadsAndAFullPipeline) {
   auto disk = std::make_shared<storage::MemoryDisk>();
   storage::MemoryStorage storage(disk);
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1), .max_batch_bytes = 64});
@@ -307,7 +308,7 @@ TEST(Journal, KeepsTheOrderOfAppendsFromManyThreads) {
   auto disk = std::make_shared<storage::MemoryDisk>();
   storage::MemoryStorage storage(disk);
   Journal journal(&storage, {});
-  std::mutex order_mu;  // Stands for a queue's lock.
+  std::mutex order_mu;  // As a queue's lock.
   uint64_t next = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -26,7 +26,7 @@ MutationBatch EraseOf(const std::string& key) {
   return batch;
 }
 
-// "+a -b": what is to be written.
+// The mutations to write, as "+a -b".
 std::string Written(OpenBatch* open) {
   std::string text;
   open->Close().ForEach([&text](const storage::Mutation& mutation) {
@@ -47,7 +47,7 @@ TEST(OpenBatch, ANewRowThatIsErasedIsNotWritten) {
   EXPECT_EQ(Written(&open), "+a +c");
 }
 
-TEST(OpenBatch, IsEmptyWhenAllOfItIsErased) {
+TEST(OpenBatch, IsEmptyWhenEveryRowIsErased) {
   OpenBatch open;
   EXPECT_TRUE(open.Append(1, PutOf("a"), {.is_new = true}));
   EXPECT_FALSE(open.Append(2, EraseOf("a"), {.put_at = 1}));
@@ -56,7 +56,7 @@ TEST(OpenBatch, IsEmptyWhenAllOfItIsErased) {
   EXPECT_EQ(Written(&open), "+b");
 }
 
-TEST(OpenBatch, ErasesWhatItCannotKnowToBeNew) {
+TEST(OpenBatch, WritesTheEraseOfARowThatMayNotBeNew) {
   OpenBatch open;
   EXPECT_TRUE(open.Append(7, PutOf("old"), {}));
   EXPECT_TRUE(open.Append(8, EraseOf("old"), {.put_at = 7}));
@@ -71,7 +71,7 @@ TEST(OpenBatch, ErasesWhatItCannotKnowToBeNew) {
   EXPECT_EQ(Written(&open), "+old -old -written before -on disk +a -another row +x +y -x");
 }
 
-TEST(OpenBatch, ErasesARowOnceMore) {
+TEST(OpenBatch, ASecondEraseOfARowIsWritten) {
   OpenBatch open;
   EXPECT_TRUE(open.Append(1, PutOf("a"), {.is_new = true}));
   EXPECT_TRUE(open.Append(2, PutOf("b"), {.is_new = true}));
@@ -80,7 +80,8 @@ TEST(OpenBatch, ErasesARowOnceMore) {
   EXPECT_EQ(Written(&open), "+b -a");
 }
 
-// A queue whose transitions go into two stores: into one as they are, into the other through an OpenBatch.
+// A queue whose mutations are written to two stores: to one as they are, to the other through an
+// OpenBatch.
 class TwoDisks {
  public:
   explicit TwoDisks(uint32_t seed) : random_(seed) {}
@@ -184,7 +185,7 @@ TEST(OpenBatch, LeavesOnDiskWhatTheSameTransitionsLeaveWithoutIt) {
     }
     disks.Write();
   }
-  EXPECT_LT(disks.written(), disks.mutations() * 98 / 100);  // The test has tested something.
+  EXPECT_LT(disks.written(), disks.mutations() * 98 / 100);  // OpenBatch has cancelled some.
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Producers, workers, delays, readers and a shutdown at the same time. Run under ThreadSanitizer too.
+// Producers, workers, delays, readers and a shutdown at the same time. Run under ThreadSanitizer
+// too.
 //
-// Checked at every hand-out: nobody else holds the key, nor another key of its shard. At the end: every
-// key that was acknowledged was handed out after its last Add, or is still in the store.
+// Checked at every hand-out: no other worker holds the key, or another key of its shard. At the
+// end: every acknowledged key was handed out after its last Add, or is still in the store.
 //
-// WQ_STRESS_SEED picks the seed, WQ_STRESS_ROUNDS how often.
+// WQ_STRESS_SEED picks the seed, WQ_STRESS_ROUNDS the number of rounds.
 
 #include <algorithm>
 #include <atomic>
@@ -40,8 +41,8 @@ constexpr int kAddsEach = 400;
 
 std::string GroupOf(std::string_view key) { return std::string(key.substr(0, key.find('/'))); }
 
-// Who holds what, and what is still owed. `Add` is noted before the call, so an Add that comes after a
-// hand-out is never taken for one before it.
+// The keys that are held, and those that are owed a hand-out. An Add is noted before the call: so
+// one that follows a hand-out is never mistaken for one before it.
 class Ledger {
  public:
   explicit Ledger(uint32_t shards) : shards_(shards) {}
@@ -154,7 +155,7 @@ class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
       if (!s.ok()) {
         ASSERT_EQ(s.code(), StatusCode::kTimedOut) << s.ToString();
         if (worker != nullptr && random() % 4 == 0) {
-          worker.reset();  // Leaves, and comes back.
+          worker.reset();  // Leaves and joins again.
           ASSERT_TRUE(queue_->Join(&worker).ok());
         }
         continue;
@@ -202,7 +203,7 @@ class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
   Queue* queue_ = nullptr;
 };
 
-TEST_P(ConcurrencyTest, NothingIsHeldTwiceAndNothingIsLost) {
+TEST_P(ConcurrencyTest, NoKeyIsHeldTwiceAndNoKeyIsLost) {
   const uint64_t seed = FromEnvironment("WQ_STRESS_SEED", std::random_device{}());
   const uint64_t rounds = FromEnvironment("WQ_STRESS_ROUNDS", 30);
   std::cout << "seed: WQ_STRESS_SEED=" << seed << "\n";
@@ -220,7 +221,7 @@ TEST_P(ConcurrencyTest, NothingIsHeldTwiceAndNothingIsLost) {
     for (int i = 0; i < 2; ++i) {
       producers.emplace_back([this, s = random()] { Produce(s); });
     }
-    // One round in three is cut short, wherever it is; the others are worked off.
+    // One round in three is stopped at a random point; in the others all keys are processed.
     const bool cut = round % 3 == 2;
     if (cut) {
       const uint64_t until = random() % kKeys;  // There are more hand-outs than keys.
@@ -259,8 +260,8 @@ TEST_P(ConcurrencyTest, NothingIsHeldTwiceAndNothingIsLost) {
   }
 }
 
-// Workers that wait without a deadline, and delays that come due while they do: if one wake-up is lost,
-// nobody is left to notice, and the round never ends.
+// Workers that wait without a deadline while delays come due: if one wake-up is lost, no other
+// follows, and the round never ends.
 TEST(BlockingGet, NoWakeUpIsLost) {
   const uint64_t seed = FromEnvironment("WQ_STRESS_SEED", std::random_device{}());
   std::cout << "seed: WQ_STRESS_SEED=" << seed << "\n";

@@ -1,4 +1,4 @@
-// Delays and failures in the state machine; each also as a crash would leave it.
+// Delays and failures in the state machine, each also over a crash.
 
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST_F(DelayTest, FireDueKeepsToItsLimit) {
 
 TEST_F(DelayTest, DelaysKeepTheirInstantOverACrash) {
   AddAfter("a", 5 * kSecond);
-  now.wall_us += 2 * kSecond;  // While it was down; the steady clock starts anew.
+  now.wall_us += 2 * kSecond;  // While the process was down; the steady clock restarts.
   now.steady_us = 17;
   Crash();
   EXPECT_EQ(Advance(3 * kSecond - 1), 0U);
@@ -135,7 +135,7 @@ TEST_F(DelayTest, TheLongestDelayDoesNotOverflow) {
   EXPECT_EQ(Counts(), "1 delayed");
 }
 
-TEST_F(DelayTest, RecoveryBearsAnyReadyAt) {
+TEST_F(DelayTest, RecoveryAcceptsAnyReadyAt) {
   storage::MutationBatch batch;
   storage::PutDelayed(7, {.key = "past", .ready_at_us = INT64_MIN, .delay_us = 1}, &batch);
   storage::PutDelayed(7, {.key = "future", .ready_at_us = INT64_MAX, .delay_us = kSecond}, &batch);
@@ -172,7 +172,7 @@ TEST_F(DelayTest, FailuresSurviveACrashUntilForget) {
   EXPECT_EQ(Counts(), "1 delayed");
 }
 
-TEST_F(DelayTest, ForgetOfAKeyWithoutFailuresIsNothing) {
+TEST_F(DelayTest, ForgetOfAKeyWithoutFailuresHasNoEffect) {
   Add("a");
   Forget("a");
   Forget("unknown");

@@ -1,4 +1,4 @@
-// The inbox: what goes in comes out, once, in order; and to whoever uses the queue it is not there.
+// The inbox: each Add leaves it once and in order, and no call of the queue shows a difference.
 
 #include "engine/queue/inbox.h"
 
@@ -27,7 +27,7 @@ std::vector<std::string> KeysOf(const InboxAdds& adds) {
   return keys;
 }
 
-TEST(Inbox, GivesOutWhatWasOfferedInItsOrder) {
+TEST(Inbox, ReturnsTheOfferedAddsInTheirOrder) {
   Inbox inbox;
   inbox.Open();
   EXPECT_TRUE(inbox.empty());
@@ -35,7 +35,7 @@ TEST(Inbox, GivesOutWhatWasOfferedInItsOrder) {
   ASSERT_TRUE(inbox.Offer({.key = std::string_view("b\0c", 3), .lane = kSlowLane, .wall_us = 9}));
   EXPECT_FALSE(inbox.empty());
   InboxAdds adds;
-  adds.Append({.key = "what was there before"});
+  adds.Append({.key = "from an earlier call"});
   inbox.Take(&adds);
   EXPECT_TRUE(inbox.empty());
   EXPECT_THAT(KeysOf(adds), ElementsAre("a", std::string("b\0c", 3)));
@@ -62,7 +62,7 @@ TEST(Inbox, RefusesWhileItIsShut) {
   EXPECT_TRUE(inbox.Offer({.key = "b"}));
 }
 
-TEST(Inbox, RefusesWhatIsTooMuchUntilItIsTaken) {
+TEST(Inbox, RefusesAddsWhileItIsFull) {
   Inbox inbox;
   inbox.Open();
   for (size_t i = 0; i < Inbox::kMaxAdds; ++i) {
@@ -78,7 +78,7 @@ TEST(Inbox, RefusesWhatIsTooMuchUntilItIsTaken) {
   EXPECT_TRUE(inbox.Offer({.key = "k"}));
 }
 
-TEST(Inbox, LosesNothingAmongThreads) {
+TEST(Inbox, LosesNoAddAmongThreads) {
   constexpr size_t kThreads = 4;
   constexpr size_t kEach = 5000;
   Inbox inbox;
@@ -118,7 +118,7 @@ TEST(Inbox, LosesNothingAmongThreads) {
 
 class QueueInboxTest : public QueueTest {
  protected:
-  // An Add that may go by the inbox.
+  // An Add that may use the inbox.
   void AddAsync(std::string_view key, std::optional<Lane> lane = std::nullopt) {
     const Status s = queue_->Add(key, {.lane = lane, .durability = Durability::kAsync});
     ASSERT_TRUE(s.ok()) << s.ToString();
@@ -177,7 +177,7 @@ TEST_F(QueueInboxTest, EveryChangeComesAfterTheAddsBeforeIt) {
   EXPECT_EQ(Get(), "TimedOut");
 }
 
-TEST_F(QueueInboxTest, AnAddOfAQuarantinedKeyIsMade) {
+TEST_F(QueueInboxTest, AnAddOfAQuarantinedKeyReleasesIt) {
   CloseAndOpen({.quarantined_add = QuarantinedAdd::kRelease});
   ASSERT_TRUE(queue_->Quarantine("a", "broken").ok());
   AddAsync("a");
@@ -187,7 +187,7 @@ TEST_F(QueueInboxTest, AnAddOfAQuarantinedKeyIsMade) {
   EXPECT_TRUE(queue_->Quarantined().empty());
 }
 
-TEST_F(QueueInboxTest, TheTimeOfAnAddIsThatOfItsCall) {
+TEST_F(QueueInboxTest, AnAddHasTheTimeOfItsCall) {
   AddAsync("a");
   clock_.Advance(std::chrono::hours(1));
   ASSERT_TRUE(queue_->Flush().ok());
@@ -198,7 +198,7 @@ TEST_F(QueueInboxTest, TheTimeOfAnAddIsThatOfItsCall) {
               }).ok());
 }
 
-TEST_F(QueueInboxTest, FlushOfTheQueueOrOfTheStoreWritesThem) {
+TEST_F(QueueInboxTest, FlushOfTheQueueOrOfTheStoreWritesTheAdds) {
   AddAsync("a");
   ASSERT_TRUE(queue_->Flush().ok());
   EXPECT_THAT(KeysOnDisk(), ElementsAre("a"));
@@ -208,7 +208,7 @@ TEST_F(QueueInboxTest, FlushOfTheQueueOrOfTheStoreWritesThem) {
 }
 
 // The fixture's flush_interval is an hour.
-TEST_F(QueueInboxTest, TheyReachTheDiskWithoutAnotherCall) {
+TEST_F(QueueInboxTest, AddsReachTheDiskWithoutAnotherCall) {
   for (int round = 0; round < 100; ++round) {
     const std::string key = std::to_string(round);
     AddAsync(key);
@@ -218,8 +218,9 @@ TEST_F(QueueInboxTest, TheyReachTheDiskWithoutAnotherCall) {
   }
 }
 
-// The Get that finds them has nothing to hand out, and waits: it must not keep them from the disk.
-TEST_F(QueueInboxTest, TheyReachTheDiskBesideAGetThatWaits) {
+// The Get makes the Adds, has nothing to hand out, and waits: the journal must write them
+// nevertheless.
+TEST_F(QueueInboxTest, AddsReachTheDiskWhileAGetWaits) {
   ASSERT_TRUE(queue_->Pause().ok());
   for (int round = 0; round < 200; ++round) {
     const std::string key = std::to_string(round);
@@ -235,21 +236,22 @@ TEST_F(QueueInboxTest, TheyReachTheDiskBesideAGetThatWaits) {
   }
 }
 
-TEST_F(QueueInboxTest, AQueueThatCouldNotBeOpenedChangesNothing) {
+TEST_F(QueueInboxTest, AQueueThatCannotBeOpenedHasNoEffect) {
   Queue* other = nullptr;
   EXPECT_FALSE(store_->OpenQueue("other", {.create_if_missing = false}, &other).ok());
   AddAsync("a");
   EXPECT_EQ(Get(), "a");
 }
 
-TEST_F(QueueInboxTest, CloseWritesThem) {
+TEST_F(QueueInboxTest, CloseWritesTheAdds) {
   AddAsync("a");
   ASSERT_TRUE(store_->Close().ok());
   EXPECT_THAT(KeysOnDisk(), ElementsAre("a"));
 }
 
-// What survives is a prefix over all queues: whatever is written later, the Adds before it are.
-TEST_F(QueueInboxTest, TheyAreWrittenBeforeASecondQueueIsMade) {
+// What survives a crash is a prefix over all queues, so the Adds precede every record of the second
+// one.
+TEST_F(QueueInboxTest, AddsAreWrittenBeforeASecondQueueIsMade) {
   for (int i = 0; i < 50; ++i) {
     AddAsync(std::to_string(i));
   }
@@ -261,7 +263,7 @@ TEST_F(QueueInboxTest, TheyAreWrittenBeforeASecondQueueIsMade) {
   EXPECT_TRUE(KeysOnDisk().contains("last"));
 }
 
-TEST_F(QueueInboxTest, AGetThatWaitsIsWoken) {
+TEST_F(QueueInboxTest, AnAddWakesAWaitingGet) {
   for (int round = 0; round < 200; ++round) {
     std::future<std::string> got = GetInBackground();
     AddAsync("a");
@@ -270,7 +272,7 @@ TEST_F(QueueInboxTest, AGetThatWaitsIsWoken) {
   }
 }
 
-TEST_F(QueueInboxTest, WhatWasTakenBeforeAShutDownIsHandedOutAndNothingAfterIt) {
+TEST_F(QueueInboxTest, ExactlyTheAddsBeforeAShutDownAreQueued) {
   std::atomic<size_t> taken = 0;
   std::thread adds([&] {
     for (size_t i = 0;; ++i) {
@@ -290,7 +292,7 @@ TEST_F(QueueInboxTest, WhatWasTakenBeforeAShutDownIsHandedOutAndNothingAfterIt) 
   EXPECT_EQ(queue_->Len(), taken);
 }
 
-TEST_F(QueueInboxTest, AFailedStoreSaysSo) {
+TEST_F(QueueInboxTest, AnAddToAFailedStoreReturnsNotDurable) {
   FailWrites();
   AddAsync("a");
   EXPECT_FALSE(queue_->Flush().ok());
@@ -299,7 +301,7 @@ TEST_F(QueueInboxTest, AFailedStoreSaysSo) {
   EXPECT_EQ(queue_->Len(), 2U) << "it was added nevertheless";
 }
 
-// Many threads that are in each other's way; run under ThreadSanitizer too.
+// Producers and workers that contend for the lock. Run under ThreadSanitizer too.
 TEST_F(QueueInboxTest, EveryKeyIsHandedOutAfterItsLastAdd) {
   constexpr size_t kProducers = 3;
   constexpr size_t kAdds = 4000;

@@ -1,4 +1,4 @@
-// FakeProvider: a MetricsProvider that keeps all it is told in memory, by "name{label=value,...}".
+// FakeProvider: a MetricsProvider that keeps all values in memory, by "name{label=value,...}".
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class FakeProvider final : public MetricsProvider {
     const std::lock_guard lock(mu_);
     return observed_.at(series);
   }
-  // Every gauge as it is now.
+  // The present value of every gauge.
   std::map<std::string, double> Scrape() {
     std::map<std::string, double> gauges;
     const std::lock_guard lock(readings_mu_);
@@ -70,7 +70,7 @@ class FakeProvider final : public MetricsProvider {
     }
     return gauges;
   }
-  // How many series there are.
+  // The number of series.
   size_t Size() {
     const size_t gauges = Scrape().size();
     const std::lock_guard lock(mu_);

@@ -1,4 +1,4 @@
-// Each metric of docs/metrics.md moves as that page says.
+// Each metric of docs/metrics.md changes as that page says.
 
 #include <atomic>
 #include <future>
@@ -37,7 +37,7 @@ std::string Depth(const std::string& priority) {
 class MetricsTest : public QueueTest {
  protected:
   MetricsTest() { OpenMeasured({.order = Order::kTwoLanes}); }
-  // The store's end pushes still.
+  // Closing the store still pushes.
   ~MetricsTest() override { store_.reset(); }
 
   void OpenMeasured(const QueueOptions& options) {
@@ -83,7 +83,7 @@ TEST_F(MetricsTest, AddsCountsDelaysThatFireAndKeysThatAreReleased) {
   clock_.Advance(seconds(1));
   EXPECT_EQ(queue_->Len(), 2U);
   ASSERT_TRUE(queue_->Release("c").ok());
-  store_.reset();  // Whoever fired it has counted it by then.
+  store_.reset();  // The call that fired it has counted it when this returns.
   EXPECT_EQ(provider_->Count(kAdds), 3U);
 }
 
@@ -159,7 +159,7 @@ TEST_F(MetricsTest, WorkDurationIsFromGetToDone) {
   Done("a");
   EXPECT_EQ(Gauge(kUnfinished), 2);
   EXPECT_EQ(Gauge(kLongest), 2);
-  EXPECT_FALSE(queue_->Done("a").ok());  // Nobody holds it.
+  EXPECT_FALSE(queue_->Done("a").ok());  // No worker holds it.
   Done("b");
   EXPECT_EQ(Gauge(kUnfinished), 0);
   EXPECT_EQ(Gauge(kLongest), 0);
@@ -334,7 +334,7 @@ TEST_F(MetricsTest, AProviderMayCallTheQueue) {
     queue->Len();
     queue->Counts();
     queue->NumRequeues("a");
-    if (queue->Len() == 0) {  // Not for ever.
+    if (queue->Len() == 0) {  // Or the Flush would call this again without an end.
       EXPECT_TRUE(queue->Flush().ok());
     }
   };
@@ -378,7 +378,7 @@ TEST_F(MetricsTest, ManyThreads) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  ASSERT_TRUE(store_->Close().ok());  // Under the scraper's hands.
+  ASSERT_TRUE(store_->Close().ok());  // During the scrapes.
   stop = true;
   scraper.join();
   EXPECT_EQ(provider_->Count(kAdds), 2U * kKeys);

@@ -1,21 +1,14 @@
-// Quarantine, taking back, cursors and pausing: in the state machine, each also over a crash, and through
-// the queue where the shell adds something.
+// Quarantine, removing, cancelling and pausing in the state machine, each also over a crash.
 
-#include <future>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/engine/queue/queue_fixture.h"
 #include "tests/engine/state/state_fixture.h"
 
 namespace wq {
 namespace {
-
-using std::chrono::hours;
-using std::chrono::microseconds;
-using std::chrono::seconds;
 
 // --- Quarantine ---
 
@@ -111,7 +104,7 @@ TEST_F(QuarantineTest, AQueuedDelayedOrHeldKeyCanBePutThere) {
   quarantine("unknown");
   EXPECT_EQ(Counts(), "1 processing, 4 quarantined");
   EXPECT_EQ(Advance(kSecond), 0U);
-  Crash();  // The worker had not called Done: the key must not come back.
+  Crash();  // The worker had not called Done: the key must not be pending again.
   EXPECT_EQ(Counts(), "4 quarantined");
   EXPECT_THAT(Disk(), ::testing::StartsWith("quarantined:"));
 }
@@ -128,9 +121,9 @@ TEST_F(QuarantineTest, DoneAfterQuarantineCleansUp) {
   EXPECT_EQ(Disk(), "quarantined:a=0");
 }
 
-// --- Taking back ---
+// --- Removing and cancelling ---
 
-TEST_F(QuarantineTest, RemoveTakesBackAQueuedKey) {
+TEST_F(QuarantineTest, RemoveOfAQueuedKey) {
   Add("a");
   Add("b");
   Fail("b", kSecond);
@@ -140,18 +133,18 @@ TEST_F(QuarantineTest, RemoveTakesBackAQueuedKey) {
   EXPECT_EQ(Disk(), "delayed:b@1s failing:b=1");  // Delay and failures stay.
 }
 
-TEST_F(QuarantineTest, RemoveOfAProcessingKeyTakesBackTheAddThatCameMeanwhile) {
+TEST_F(QuarantineTest, RemoveOfAProcessingKeyCancelsTheAddSinceGet) {
   Add("a");
   Get();
   EXPECT_FALSE(Do([](QueueState& s) { return s.Remove("a"); }));
   Add("a");
   EXPECT_TRUE(Do([](QueueState& s) { return s.Remove("a"); }));
-  EXPECT_EQ(Disk(), "a");  // Still held: a crash brings it back.
+  EXPECT_EQ(Disk(), "a");  // Still held: after a crash it is queued.
   Done("a");
   EXPECT_EQ(Counts(), "clean");
 }
 
-TEST_F(QuarantineTest, CancelDelayTakesBackADelay) {
+TEST_F(QuarantineTest, CancelDelayRemovesTheDelay) {
   AddAfter("a", kSecond);
   EXPECT_TRUE(Do([](QueueState& s) { return s.CancelDelay("a"); }));
   EXPECT_FALSE(Do([](QueueState& s) { return s.CancelDelay("a"); }));
@@ -205,110 +198,6 @@ TEST_F(QuarantineTest, APauseMayEndByItselfOverACrashToo) {
   EXPECT_EQ(Get(), "a");
   Crash();
   EXPECT_FALSE(state().paused());
-}
-
-// --- Through the queue ---
-
-using QueueControlTest = QueueTest;
-
-TEST_F(QueueControlTest, CursorsAreBytesInOrderWithTheAddsBeforeThem) {
-  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kAsync}).ok());
-  const std::string value("at\0 5", 5);
-  ASSERT_TRUE(queue_->SetCursor("watch", value).ok());
-  ASSERT_TRUE(queue_->SetCursor("empty", "").ok());
-  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 1U);
-  CloseAndOpen();
-  std::string found;
-  ASSERT_TRUE(queue_->GetCursor("watch", &found).ok());
-  EXPECT_EQ(found, value);
-  EXPECT_EQ(queue_->Cursors().size(), 2U);
-  ASSERT_TRUE(queue_->EraseCursor("watch").ok());
-  EXPECT_EQ(queue_->EraseCursor("watch").code(), StatusCode::kNotFound);
-  CloseAndOpen();
-  EXPECT_EQ(queue_->GetCursor("watch", &found).code(), StatusCode::kNotFound);
-}
-
-TEST_F(QueueControlTest, BadCursorsAreRefused) {
-  EXPECT_EQ(queue_->SetCursor("", "v").code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->SetCursor("a/b", "v").code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->SetCursor("big", std::string(kMaxCursorBytes + 1, 'x')).code(),
-            StatusCode::kInvalidArgument);
-  EXPECT_TRUE(queue_->SetCursor("big", std::string(kMaxCursorBytes, 'x')).ok());
-}
-
-TEST_F(QueueControlTest, ListingsAndPositionsFollowTheHandOutOrder) {
-  for (const char* key : {"a", "b", "c", "d"}) {
-    Add(key);
-  }
-  ASSERT_TRUE(queue_->Add("b", {.lane = kSlowLane}).ok());
-  const auto listed = queue_->List(1, 2);
-  ASSERT_EQ(listed.size(), 2U);
-  EXPECT_EQ(listed[0].key, "c");
-  EXPECT_EQ(listed[1].key, "d");
-  EXPECT_TRUE(queue_->List(4, 10).empty());
-  size_t position = 0;
-  ASSERT_TRUE(queue_->PositionOf("b", &position).ok());
-  EXPECT_EQ(position, 3U);
-  EXPECT_EQ(queue_->PositionOf("nobody", &position).code(), StatusCode::kNotFound);
-}
-
-TEST_F(QueueControlTest, ResumeWakesAWaitingGet) {
-  Add("a");
-  ASSERT_TRUE(queue_->Pause().ok());
-  EXPECT_TRUE(queue_->Counts().paused);
-  auto key = GetInBackground();
-  ASSERT_TRUE(queue_->Resume().ok());
-  EXPECT_EQ(key.get(), "a");
-}
-
-TEST_F(QueueControlTest, ThePausesOwnEndWakesAWaitingGet) {
-  Add("a");
-  ASSERT_TRUE(queue_->Pause(seconds(30)).ok());
-  auto key = GetInBackground();
-  clock_.Advance(seconds(30));
-  EXPECT_EQ(key.get(), "a");
-  EXPECT_EQ(queue_->Pause(microseconds(0)).code(), StatusCode::kInvalidArgument);
-}
-
-TEST_F(QueueControlTest, ShutDownOfAPausedQueueLeavesItsKeys) {
-  Add("a");
-  ASSERT_TRUE(queue_->Pause().ok());
-  auto key = GetInBackground();
-  EXPECT_TRUE(queue_->ShutDownWithDrain(hours(1)).ok());
-  EXPECT_EQ(key.get(), "ShuttingDown");
-  CloseAndOpen();
-  EXPECT_EQ(Get(), "TimedOut");  // Still paused.
-  ASSERT_TRUE(queue_->Resume().ok());
-  EXPECT_EQ(Get(), "a");
-}
-
-TEST_F(QueueControlTest, TheBucketGivesNoFreshBurstAtEachStart) {
-  for (int start = 0; start < 4; ++start) {
-    CloseAndOpen({.limiter = std::make_shared<Bucket>(0.001, 2)});
-    for (int i = 0; i < 2; ++i) {
-      AddOutcome outcome{};
-      ASSERT_TRUE(
-          queue_->AddRateLimited("k" + std::to_string(start) + std::to_string(i), "", {}, &outcome)
-              .ok());
-    }
-  }
-  EXPECT_EQ(queue_->Len(), 2U);  // The burst of two, once; the others wait.
-  EXPECT_EQ(queue_->Counts().delayed, 6U);
-}
-
-TEST_F(QueueControlTest, MissingKeysAreNotFound) {
-  EXPECT_EQ(queue_->Remove("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->CancelDelay("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->EndDelay("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->Release("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->Drop("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->Quarantine("", "why").code(), StatusCode::kInvalidArgument);
-}
-
-TEST_F(QueueControlTest, AnOversizedGroupIsRefused) {
-  const std::string group(kMaxGroupBytes + 1, 'g');
-  EXPECT_EQ(queue_->Add("a", {.group = group}).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->Len(), 0U);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class QueueTest : public ::testing::Test {
   void Open() {
     StoreOptions options;
     options.clock = &clock_;
-    options.flush_interval = std::chrono::hours(1);  // Only what is waited for gets written.
+    options.flush_interval = std::chrono::hours(1);  // Only what a call waits for is written.
     ASSERT_TRUE(
         Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
             .ok());

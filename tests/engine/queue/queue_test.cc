@@ -1,5 +1,5 @@
-// The shell around the state machine: arguments, waiting, timers, shutting down, durability. The
-// disk is made of maps; the clock is moved by hand.
+// What a queue adds to the state machine: arguments, batches, durability, waiting, delays,
+// failures. The disk is made of maps; the clock is moved by hand.
 
 #include "wq/queue.h"
 
@@ -58,7 +58,7 @@ TEST_F(QueueTest, RefusesALaneThatTheOrderDoesNotHave) {
   EXPECT_EQ(queue_->NumRequeues("a"), 0U);
 }
 
-TEST_F(QueueTest, RefusesDoneOfAKeyThatNobodyHolds) {
+TEST_F(QueueTest, RefusesDoneOfAKeyThatNoWorkerHolds) {
   Add("a");
   EXPECT_EQ(queue_->Done("a").code(), StatusCode::kNotProcessing);
   EXPECT_EQ(queue_->Done("b").code(), StatusCode::kNotProcessing);
@@ -73,9 +73,15 @@ TEST_F(QueueTest, ANegativeDelayIsAnAddAndAHugeOneIsCut) {
   EXPECT_EQ(queue_->Counts().delayed, 1U);
 }
 
+TEST_F(QueueTest, AnOversizedGroupIsRefused) {
+  const std::string group(kMaxGroupBytes + 1, 'g');
+  EXPECT_EQ(queue_->Add("a", {.group = group}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Len(), 0U);
+}
+
 // --- AddBatch ---
 
-TEST_F(QueueTest, AddBatchAddsTheGoodKeysAndListsTheBad) {
+TEST_F(QueueTest, AddBatchAddsTheValidKeysAndListsTheOthers) {
   Add("b");
   const std::vector<std::string_view> keys = {"a", "", "b", "a", "c"};
   BatchResult result;
@@ -102,7 +108,7 @@ TEST_F(QueueTest, AddBatchOfManyKeysSyncsOnce) {
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), keys.size());
 }
 
-TEST_F(QueueTest, WhatABatchAddedBeforeAShutDownIsOnDisk) {
+TEST_F(QueueTest, KeysThatABatchAddedBeforeAShutDownAreOnDisk) {
   QueueOptions options;
   options.group_of = [this](std::string_view key) {
     if (key == "key-300") {
@@ -121,7 +127,7 @@ TEST_F(QueueTest, WhatABatchAddedBeforeAShutDownIsOnDisk) {
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), queue_->Len());
 }
 
-TEST_F(QueueTest, AnEmptyBatchIsFine) { EXPECT_TRUE(queue_->AddBatch({}).ok()); }
+TEST_F(QueueTest, AnEmptyBatchIsOk) { EXPECT_TRUE(queue_->AddBatch({}).ok()); }
 
 // --- Durability ---
 
@@ -140,7 +146,7 @@ TEST_F(QueueTest, ADeduplicatedAddIsAsDurableAsItAsksFor) {
   ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kPower}).ok());
   EXPECT_EQ(Syncs(), syncs + 1);
   ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kPower}).ok());
-  EXPECT_EQ(Syncs(), syncs + 1);  // It stands already.
+  EXPECT_EQ(Syncs(), syncs + 1);  // Its record is synced already.
 }
 
 TEST_F(QueueTest, DoneWritesNothingByItself) {
@@ -207,7 +213,7 @@ TEST_F(QueueTest, EveryWaiterGetsAKey) {
 
 // --- Delays ---
 
-TEST_F(QueueTest, ADueKeyIsThereForWhoeverLooks) {
+TEST_F(QueueTest, EveryReadingFindsADueKeyQueued) {
   ASSERT_TRUE(queue_->AddAfter("a", seconds(5)).ok());
   clock_.Advance(seconds(5) - microseconds(1));
   EXPECT_EQ(queue_->Len(), 0U);
@@ -220,12 +226,12 @@ TEST_F(QueueTest, ADueKeyIsThereForWhoeverLooks) {
 TEST_F(QueueTest, TheTimerWakesABlockedGet) {
   auto key = GetInBackground();
   ASSERT_TRUE(queue_->AddAfter("late", hours(2)).ok());
-  ASSERT_TRUE(queue_->AddAfter("early", hours(1)).ok());  // Found by the timer, though it slept.
+  ASSERT_TRUE(queue_->AddAfter("early", hours(1)).ok());  // The timer sleeps until `late` is due.
   clock_.Advance(hours(1));
   EXPECT_EQ(key.get(), "early");
 }
 
-TEST_F(QueueTest, TheTimerFiresWhatWasDelayedBeforeTheStart) {
+TEST_F(QueueTest, TheTimerFiresDelaysFromBeforeTheStart) {
   ASSERT_TRUE(queue_->AddAfter("a", hours(1)).ok());
   CloseAndOpen();
   auto key = GetInBackground();
@@ -241,7 +247,7 @@ TEST_F(QueueTest, ManyDueKeysAreAllCounted) {
   EXPECT_EQ(queue_->Len(), 1000U);
 }
 
-TEST_F(QueueTest, DelaysRunOnTheMachinesClockToo) {
+TEST_F(QueueTest, DelaysRunOnTheSystemClockToo) {
   std::unique_ptr<Store> store;
   ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
   Queue* queue = nullptr;
@@ -252,6 +258,24 @@ TEST_F(QueueTest, DelaysRunOnTheMachinesClockToo) {
   ASSERT_TRUE(queue->Get(&key).ok());
   EXPECT_EQ(key, "a");
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(20));
+}
+
+// --- Readings ---
+
+TEST_F(QueueTest, ListingsAndPositionsFollowTheHandOutOrder) {
+  for (const char* key : {"a", "b", "c", "d"}) {
+    Add(key);
+  }
+  ASSERT_TRUE(queue_->Add("b", {.lane = kSlowLane}).ok());
+  const auto listed = queue_->List(1, 2);
+  ASSERT_EQ(listed.size(), 2U);
+  EXPECT_EQ(listed[0].key, "c");
+  EXPECT_EQ(listed[1].key, "d");
+  EXPECT_TRUE(queue_->List(4, 10).empty());
+  size_t position = 0;
+  ASSERT_TRUE(queue_->PositionOf("b", &position).ok());
+  EXPECT_EQ(position, 3U);
+  EXPECT_EQ(queue_->PositionOf("unknown", &position).code(), StatusCode::kNotFound);
 }
 
 // --- Failures ---
@@ -273,6 +297,20 @@ TEST_F(QueueTest, AddRateLimitedBacksOffByTheDurableCount) {
   EXPECT_EQ(queue_->NumRequeues("a"), 0U);
 }
 
+TEST_F(QueueTest, TheBucketGivesNoFreshBurstAtEachStart) {
+  for (int start = 0; start < 4; ++start) {
+    CloseAndOpen({.limiter = std::make_shared<Bucket>(0.001, 2)});
+    for (int i = 0; i < 2; ++i) {
+      AddOutcome outcome{};
+      ASSERT_TRUE(
+          queue_->AddRateLimited("k" + std::to_string(start) + std::to_string(i), "", {}, &outcome)
+              .ok());
+    }
+  }
+  EXPECT_EQ(queue_->Len(), 2U);  // The burst of two, once; the others are delayed.
+  EXPECT_EQ(queue_->Counts().delayed, 6U);
+}
+
 class NegativeLimiter final : public Limiter {
  public:
   microseconds When(std::string_view, uint64_t, Time) override { return microseconds(-5); }
@@ -282,6 +320,32 @@ TEST_F(QueueTest, ALimiterOfTheCallersOwnMayBeWrong) {
   CloseAndOpen({.limiter = std::make_shared<NegativeLimiter>()});
   ASSERT_TRUE(queue_->AddRateLimited("a").ok());
   EXPECT_EQ(Get(), "a");
+}
+
+class CountingLimiter final : public Limiter {
+ public:
+  microseconds When(std::string_view, uint64_t, Time) override {
+    ++calls;
+    return seconds(1);
+  }
+  int calls = 0;
+};
+
+// It would take a token of a bucket, and the bucket's state would not reach the disk.
+TEST_F(QueueTest, ARefusedFailureDoesNotReachTheLimiter) {
+  const auto limiter = std::make_shared<CountingLimiter>();
+  CloseAndOpen({.limiter = limiter});
+  Add("held");
+  ASSERT_EQ(Get(), "held");
+  EXPECT_EQ(queue_->AddRateLimited("").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->AddRateLimited("a", "", {.lane = 17}).code(), StatusCode::kInvalidArgument);
+  const std::string group(kMaxGroupBytes + 1, 'g');
+  EXPECT_EQ(queue_->AddRateLimited("a", "", {.group = group}).code(), StatusCode::kInvalidArgument);
+  queue_->ShutDown();
+  EXPECT_EQ(queue_->AddRateLimited("a").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(limiter->calls, 0);
+  EXPECT_TRUE(queue_->AddRateLimited("held").ok());
+  EXPECT_EQ(limiter->calls, 1);
 }
 
 }  // namespace

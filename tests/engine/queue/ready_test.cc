@@ -1,4 +1,4 @@
-// QueueOptions::on_ready: who waits without a thread is told whenever it is worth looking again.
+// QueueOptions::on_ready: called after every change by which another Get may succeed or end.
 
 #include <atomic>
 
@@ -17,84 +17,84 @@ class ReadyTest : public QueueTest {
     CloseAndOpen(options);
     calls_ = 0;
   }
-  ~ReadyTest() override { store_.reset(); }  // Closing tells, too.
+  ~ReadyTest() override { store_.reset(); }  // Close calls on_ready.
 
-  // The calls since the last time.
-  int Told() { return calls_.exchange(0); }
+  // The number of calls since the last Calls().
+  int Calls() { return calls_.exchange(0); }
 
   std::atomic<int> calls_{0};
 };
 
-TEST_F(ReadyTest, AnAddTellsAndADuplicateDoesNot) {
+TEST_F(ReadyTest, IsCalledForAnAddButNotForADuplicate) {
   Add("a");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
   Add("a");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Calls(), 0);
   EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Calls(), 0);
 }
 
-TEST_F(ReadyTest, DoneTellsOnlyOfAKeyThatIsQueuedAgain) {
+TEST_F(ReadyTest, IsCalledForDoneOnlyIfTheKeyIsQueuedAgain) {
   Add("a");
   EXPECT_EQ(Get(), "a");
   Add("a");
-  EXPECT_EQ(Told(), 1);  // The first Add; the second one waits for Done.
+  EXPECT_EQ(Calls(), 1);  // The first Add; the second one waits for Done.
   EXPECT_TRUE(queue_->Done("a").ok());
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
   EXPECT_EQ(Get(), "a");
   EXPECT_TRUE(queue_->Done("a").ok());
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Calls(), 0);
 }
 
-TEST_F(ReadyTest, ADelayThatEndsTells) {
+TEST_F(ReadyTest, IsCalledForADelayThatEnds) {
   ASSERT_TRUE(queue_->AddAfter("a", microseconds(10)).ok());
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Calls(), 0);
   clock_.Advance(microseconds(10));
   EXPECT_EQ(queue_->Len(), 1u);  // Fires it, if the timer has not.
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
 }
 
-TEST_F(ReadyTest, ResumeTells) {
+TEST_F(ReadyTest, IsCalledForResume) {
   ASSERT_TRUE(queue_->Pause().ok());
   Add("a");
-  Told();
+  Calls();
   EXPECT_EQ(Get(), "TimedOut");
   ASSERT_TRUE(queue_->Resume().ok());
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
   EXPECT_EQ(Get(), "a");
 }
 
-TEST_F(ReadyTest, ShuttingDownTellsAndSoDoesTheLastKeyThen) {
+TEST_F(ReadyTest, IsCalledForAShutdownAndForTheLastKeyThen) {
   Add("a");
-  Told();
+  Calls();
   queue_->ShutDown();
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
   EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Told(), 1);  // Who waits for another key hears that there is none.
+  EXPECT_EQ(Calls(), 1);  // Other Gets end now, with ShuttingDown.
   queue_->Stop();
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
 }
 
-TEST_F(ReadyTest, ItMayCallTheQueue) {
+TEST_F(ReadyTest, MayCallTheQueue) {
   QueueOptions options = queue_options_;
   queue_ = nullptr;
   options.on_ready = [this] { calls_ = queue_ == nullptr ? 0 : static_cast<int>(queue_->Len()); };
   CloseAndOpen(options);
   Add("a");
   Add("b");
-  EXPECT_EQ(Told(), 2);
+  EXPECT_EQ(Calls(), 2);
 }
 
-TEST_F(ReadyTest, AShardThatChangesHandsTells) {
+TEST_F(ReadyTest, IsCalledWhenShardsChangeHands) {
   QueueOptions options = queue_options_;
   options.shards = 2;
   CloseAndOpen(options);
-  Told();
+  Calls();
   std::unique_ptr<Worker> worker;
   ASSERT_TRUE(queue_->Join(&worker).ok());
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
   worker.reset();
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Calls(), 1);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// --- Who serves what ---
+// --- The shards of a worker ---
 
 TEST(ShardTable, SpreadsTheShardsEvenlyAndMovesAsFewAsPossible) {
   ShardTable table(10);
@@ -38,7 +38,7 @@ TEST(ShardTable, SpreadsTheShardsEvenlyAndMovesAsFewAsPossible) {
   EXPECT_EQ(table.Shards(a).size(), 5U);
 }
 
-TEST(ShardTable, WorkersBeyondTheShardsIdleUntilOneLeaves) {
+TEST(ShardTable, AWorkerBeyondTheNumberOfShardsIsIdleUntilOneLeaves) {
   ShardTable table(2);
   const uint64_t a = table.Join();
   const uint64_t b = table.Join();
@@ -53,7 +53,8 @@ TEST(ShardTable, WorkersBeyondTheShardsIdleUntilOneLeaves) {
 }
 
 TEST(ShardOf, IsStable) {
-  // Changing this would move everybody's keys. The values are xxh3 of the bytes, modulo the count.
+  // Another result would move the keys of every store. The values are xxh3 of the bytes, modulo the
+  // count.
   EXPECT_EQ(ShardOf("node-1", 1), 0);
   EXPECT_EQ(ShardOf("node-1", 65535), 2395);
   EXPECT_EQ(ShardOf("node-2", 65535), 49463);
@@ -99,7 +100,7 @@ TEST_F(ShardStateTest, AGroupStaysInOrderWhenTheNumberOfShardsChanges) {
   }
 }
 
-TEST_F(ShardStateTest, WhatWasProcessingAtACrashComesFirstInItsShard) {
+TEST_F(ShardStateTest, AKeyThatWasProcessingAtACrashIsFirstInItsShard) {
   Add("a", {}, "g");
   Add("b", {}, "g");
   Get(Shard("g"));
@@ -130,7 +131,7 @@ class ShardedQueueTest : public QueueTest {
   }
 };
 
-TEST_F(ShardedQueueTest, KeysGoToWorkersOnly) {
+TEST_F(ShardedQueueTest, KeysAreHandedOutToWorkersOnly) {
   Add("g/a");
   EXPECT_EQ(Get(), "InvalidArgument");
   EXPECT_EQ(GetNow(*Join()), "g/a");
@@ -156,7 +157,7 @@ TEST_F(ShardedQueueTest, TheGroupIsAskedForOnceAndKept) {
   ASSERT_TRUE(queue_->AddRateLimited("g/a", "boom").ok());
   ASSERT_TRUE(queue_->Done("g/a").ok());
   worker.reset();
-  EXPECT_EQ(*asked, 1);  // Neither Done nor the requeue asks again.
+  EXPECT_EQ(*asked, 1);  // Neither Done nor the requeue calls it again.
 }
 
 TEST_F(ShardedQueueTest, AWorkerThatLeavesHandsItsShardsOver) {
@@ -224,7 +225,7 @@ TEST_F(ShardedQueueTest, ShutDownReleasesWorkersWhenAllShardsAreEmpty) {
   EXPECT_EQ(got, (std::multiset<std::string>{"g/a"}));
 }
 
-// --- For readers ---
+// --- On disk ---
 
 TEST_F(ShardStateTest, TheNumberOfShardsIsOnDisk) {
   const auto on_disk = [this] {
@@ -238,7 +239,7 @@ TEST_F(ShardStateTest, TheNumberOfShardsIsOnDisk) {
   EXPECT_EQ(on_disk(), 4U);
   Reopen({.shards = 9});
   EXPECT_EQ(on_disk(), 9U);
-  Reopen({});  // A tool that works without them leaves the note.
+  Reopen({});  // An opening without shards leaves the number as it is.
   Add("b", {}, "g");
   Crash();
   EXPECT_EQ(on_disk(), 9U);

@@ -1,4 +1,5 @@
-// ShutDown, ShutDownWithDrain, Stop and Close: what is refused, what is released, what stays.
+// ShutDown, ShutDownWithDrain, Stop and Close: which calls they refuse, which waiting calls they
+// end, and what stays in the store.
 
 #include <future>
 #include <string>
@@ -89,7 +90,7 @@ TEST_F(QueueTest, ADrainWaitsForQueuedAndProcessing) {
   EXPECT_TRUE(drain.get().ok());
 }
 
-TEST_F(QueueTest, TakingTheLastKeyBackEndsADrain) {
+TEST_F(QueueTest, RemovingTheLastKeyEndsADrain) {
   Add("a");
   auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
   while (!queue_->IsShuttingDown()) {

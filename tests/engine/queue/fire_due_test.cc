@@ -1,4 +1,5 @@
-// A Get that fires a delay which is not its own: whoever it is for must hear of it.
+// A Get that fires the delay of a key which it does not serve: the worker of that key has to be
+// woken.
 
 #include <atomic>
 #include <future>
@@ -17,8 +18,8 @@
 namespace wq {
 namespace {
 
-// Time goes on without a word to the timer, which so comes round to it only 10 s later. Counts how
-// often each of two getters has looked.
+// Its time advances without a notification, so the timer sees that only after 10 s. Counts the
+// readings of the threads that call Get.
 class SilentClock final : public Clock {
  public:
   int64_t SteadyUs() const override {
@@ -33,7 +34,7 @@ class SilentClock final : public Clock {
 };
 thread_local bool SilentClock::is_getter = false;
 
-TEST(Promote, WakesTheWorkerOfTheShard) {
+TEST(QueueFireDue, WakesTheWorkerOfTheShard) {
   SilentClock clock;
   const auto provider = std::make_shared<FakeProvider>();
   StoreOptions store_options;
@@ -48,7 +49,7 @@ TEST(Promote, WakesTheWorkerOfTheShard) {
   ASSERT_TRUE(queue->Join(&first).ok());
   ASSERT_TRUE(queue->Join(&second).ok());
 
-  std::string key = "a";  // One of the shard that `second` serves.
+  std::string key = "a";  // Of the shard that `second` serves.
   while (ShardOf(key, 2) != second->Shards().front()) {
     key += "a";
   }
@@ -61,13 +62,14 @@ TEST(Promote, WakesTheWorkerOfTheShard) {
       const Status s = worker->Get(&own);
       return s.ok() ? own : std::string(StatusCodeName(s.code()));
     });
-    while (clock.reads == reads) {  // Then it has the queue's lock until it waits.
+    while (clock.reads ==
+           reads) {  // From that reading on it holds the queue's lock until it waits.
       std::this_thread::yield();
     }
     return got;
   };
   std::future<std::string> of_second = get_in_background(second.get());
-  EXPECT_FALSE(queue->AddedAgain(key));  // Takes the lock: it waits now.
+  EXPECT_FALSE(queue->AddedAgain(key));  // Takes the lock: so `second` waits now.
   clock.now_us += 1'000'000;
   std::future<std::string> of_first = get_in_background(first.get());
   EXPECT_EQ(of_second.wait_for(std::chrono::seconds(5)), std::future_status::ready);

@@ -1,0 +1,26 @@
+// The checks of the arguments of a queue's calls, with the statuses that name what is wrong. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "wq/options.h"
+#include "wq/status.h"
+
+namespace wq {
+
+// These return InvalidArgument for an argument that is refused.
+
+// A key is 1 to `max_bytes` bytes.
+Status CheckKey(std::string_view key, size_t max_bytes);
+// `has_lane`: options.lane is unset, or the order of the queue has it.
+Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_view queue);
+Status CheckCursor(std::string_view name, std::string_view value);
+Status CheckPause(std::optional<std::chrono::microseconds> duration);
+
+// NotFound: "`what`: '`name`'", with the name escaped.
+Status NoSuch(std::string_view what, std::string_view name);
+
+}  // namespace wq

@@ -1,0 +1,279 @@
+// The calls of a Queue that add keys: at once, in batches, after a delay, or as the limiter says.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/mutant.h"
+#include "engine/queue/queue_impl.h"
+#include "wq/clock.h"
+#include "wq/limiter.h"
+#include "wq/queue.h"
+
+namespace wq {
+namespace {
+
+// Keys of an AddBatch that are added under one hold of the lock.
+constexpr size_t kBatchStep = 256;
+// Of a batch with more keys than this, the journal's thread writes each step while the caller adds
+// the next one. For fewer keys the switches between the threads cost more than that saves.
+constexpr size_t kBatchAlone = 1024;
+
+void Count(AddOutcome outcome, BatchResult* result) {
+  switch (outcome) {
+    case AddOutcome::kAdded:
+      ++result->added;
+      break;
+    case AddOutcome::kDeduplicated:
+      ++result->deduplicated;
+      break;
+    case AddOutcome::kHeld:
+      ++result->held;
+      break;
+  }
+}
+
+}  // namespace
+
+std::string Queue::Impl::GroupOf(std::string_view key, const AddOptions& add) const {
+  if (add.group.has_value()) {
+    return std::string(*add.group);
+  }
+  return options.group_of == nullptr ? std::string()
+                                     : options.group_of(key).substr(0, kMaxGroupBytes);
+}
+
+// --- At once ---
+
+Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* outcome) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  if (Status s = impl_->CheckKey(key); !s.ok()) {
+    return s;
+  }
+  const Durability durability = options.durability.value_or(impl_->options.durability);
+  if (outcome == nullptr && !impl_->WaitsForDisk(durability) && impl_->OfferAdd(key, options)) {
+    return {};
+  }
+  impl_->Prefetch(key);
+  const std::string group = impl_->GroupOf(key, options);
+  const int64_t wall_us = impl_->clock->WallUs();
+  Impl::Effects effects;
+  {
+    const Impl::Lock lock(*impl_);
+    if (impl_->shutting_down) {
+      return impl_->RefuseAdd();
+    }
+    if (Status s = impl_->CheckAdd(options); !s.ok()) {
+      return s;
+    }
+    const QueueState::Added added =
+        impl_->state.Add(key, {.lane = options.lane, .group = group}, wall_us);
+    if (outcome != nullptr) {
+      *outcome = added.outcome;
+    }
+    effects = impl_->EndTransition(added.position, UrgencyOf(durability));
+  }
+  return impl_->EndCall(effects, durability);
+}
+
+// --- In batches ---
+
+Status Queue::Impl::AddStep(Batch* call, size_t begin, size_t end) {
+  const std::span<const std::string_view> keys = call->keys;
+  std::vector<std::string> groups;
+  if (options.group_of != nullptr || call->options.group.has_value()) {
+    for (size_t i = begin; i < end; ++i) {
+      groups.push_back(CheckKey(keys[i]).ok() ? GroupOf(keys[i], call->options) : std::string());
+    }
+  }
+  for (size_t i = begin; i < std::min(begin + kAddsAhead, end); ++i) {
+    Prefetch(keys[i]);
+  }
+  const int64_t wall_us = clock->WallUs();
+  Effects effects;
+  {
+    const Lock lock(*this);
+    if (shutting_down) {
+      return RefuseAdd();
+    }
+    if (Status s = CheckAdd(call->options); !s.ok()) {
+      return s;
+    }
+    AddKeys(call, begin, end, groups, wall_us);
+    // A caller that waits for the batch writes the last step itself, with all that is open then.
+    const bool ahead = end > kBatchAlone && end < keys.size();
+    effects =
+        EndTransition(0, ahead ? Journal::Urgency::kUrgent
+                               : UrgencyOf(call->options.durability.value_or(options.durability)));
+    call->last = std::max(call->last, effects.position);
+  }
+  // The wait for the disk is at the end of AddBatch.
+  return EndCall(effects, Durability::kAsync);
+}
+
+void Queue::Impl::AddKeys(Batch* call, size_t begin, size_t end,
+                          std::span<const std::string> groups, int64_t wall_us) {
+  for (size_t i = begin; i < end; ++i) {
+    if (i + kAddsAhead < end) {
+      state.Prefetch(call->keys[i + kAddsAhead]);
+    }
+    if (WQ_MUTANT(batch_loses_last) && i + 1 == end) {
+      break;
+    }
+    if (Status s = CheckKey(call->keys[i]); !s.ok()) {
+      call->result->refused.emplace_back(i, std::move(s));
+      continue;
+    }
+    const std::string_view group = groups.empty() ? std::string_view() : groups[i - begin];
+    const QueueState::Added added =
+        state.Add(call->keys[i], {.lane = call->options.lane, .group = group}, wall_us);
+    Count(added.outcome, call->result);
+    call->last = std::max(call->last, added.position);
+  }
+}
+
+Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions& options,
+                       BatchResult* result) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  BatchResult unwanted;
+  Impl::Batch call{
+      .keys = keys, .options = options, .result = result == nullptr ? &unwanted : result};
+  *call.result = {};
+  Status refused;
+  for (size_t begin = 0; begin < keys.size(); begin += kBatchStep) {
+    // At NotDurable the step was added, and so are those behind it; the wait at the end reports it.
+    if (Status s = impl_->AddStep(&call, begin, std::min(keys.size(), begin + kBatchStep));
+        !s.ok() && s.code() != StatusCode::kNotDurable) {
+      refused = std::move(s);
+      break;
+    }
+  }
+  Status written = impl_->EndCall({.position = call.last},
+                                  options.durability.value_or(impl_->options.durability));
+  return refused.ok() ? written : refused;
+}
+
+// --- After a delay ---
+
+Status Queue::Impl::CheckRequeue(std::string_view key, const AddOptions& add) const {
+  const bool held = state.IsProcessing(key);
+  if (!held) {
+    if (Status s = CheckKey(key); !s.ok()) {
+      return s;
+    }
+  }
+  if (closed || (shutting_down && !held)) {
+    return RefuseAdd();
+  }
+  return CheckAdd(add);
+}
+
+template <typename Transition>
+Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
+                            Effects* effects, const Transition& transition) {
+  const Durability durability = add.durability.value_or(options.durability);
+  std::string group(add.group.value_or(std::string_view()));
+  bool has_group = options.group_of == nullptr || add.group.has_value();
+  for (;;) {  // Twice at most.
+    {
+      const Lock lock(*this);
+      if (Status s = CheckRequeue(key, add); !s.ok()) {
+        return s;
+      }
+      if (has_group || state.Knows(key)) {  // A known key keeps its group; group_of is not called.
+        const QueueState::Added added =
+            transition(state, {.lane = add.lane, .group = group}, shutting_down);
+        if (outcome != nullptr) {
+          *outcome = added.outcome;
+        }
+        *effects = EndTransition(added.position, UrgencyOf(durability));
+        return {};
+      }
+    }
+    // The user's function runs without the lock, so all is checked again under the next hold.
+    group = GroupOf(key, add);
+    has_group = true;
+  }
+}
+
+Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
+                       const AddOptions& options, AddOutcome* outcome) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  if (delay.count() <= 0) {
+    Status s = Add(key, options, outcome);
+    if (s.ok() || s.code() == StatusCode::kNotDurable) {  // It was applied.
+      impl_->CountRetry();
+    }
+    return s;
+  }
+  const int64_t delay_us = std::min(delay, kMaxDelay).count();
+  const Time now = impl_->clock->Now();
+  Impl::Effects effects;
+  if (Status s = impl_->Requeue(
+          key, options, outcome, &effects,
+          [&](QueueState& state, const QueueState::Wanted& wanted, bool /*stopping*/) {
+            return state.AddAfter(key, delay_us, wanted, now);
+          });
+      !s.ok()) {
+    return s;
+  }
+  impl_->CountRetry();
+  return impl_->EndCall(effects, options.durability.value_or(impl_->options.durability));
+}
+
+// --- As the limiter says ---
+
+// This takes the queue's lock twice: the limiter needs the failure count before the transition, and
+// it may be the user's code, which must not run under the lock. limiter_mu is held over both holds,
+// so no other failure of the queue is counted between them. What can happen between them:
+//   - ShutDown, Stop, Close: Requeue checks for them again.
+//   - Forget, Release, Drop of the same key: its count begins at 1 then, but its delay is the one
+//     for the earlier count.
+// A call that the first hold refuses does not reach the limiter, and so takes no token of a bucket.
+Status Queue::AddRateLimited(std::string_view key, std::string_view error,
+                             const AddOptions& options, AddOutcome* outcome) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  Impl::Effects effects;
+  {
+    const MutexLock limiter_lock(impl_->limiter_mu);
+    uint64_t failures = 0;
+    {
+      const Impl::Lock lock(*impl_);
+      if (Status s = impl_->CheckRequeue(key, options); !s.ok()) {
+        return s;
+      }
+      failures = impl_->state.NumRequeues(key);
+    }
+    const Time now = impl_->clock->Now();
+    const std::chrono::microseconds delay = impl_->limiter->When(key, failures, now);
+    const std::string limiter_state =
+        impl_->limiter->SaveState(now).substr(0, kMaxLimiterStateBytes);
+    if (Status s = impl_->Requeue(
+            key, options, outcome, &effects,
+            [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {
+              // After ShutDown the key must stay in the store and not be handed out.
+              const int64_t least_us = stopping ? 1 : 0;
+              const QueueState::Failure failure{
+                  .delay_us = std::clamp<int64_t>(delay.count(), least_us, kMaxDelay.count()),
+                  .error = error,
+                  .limiter_state = limiter_state};
+              return state.AddRateLimited(key, failure, wanted, now);
+            });
+        !s.ok()) {
+      return s;
+    }
+  }
+  // No lock is held while the disk is waited for: one write serves many failures.
+  impl_->CountRetry();
+  return impl_->EndCall(effects, options.durability.value_or(impl_->options.durability));
+}
+
+}  // namespace wq

@@ -1,0 +1,202 @@
+// The calls of a Queue that hand keys out: Get and Done, and the workers of a queue with shards.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/queue/queue_impl.h"
+#include "wq/clock.h"
+#include "wq/keys.h"
+#include "wq/queue.h"
+
+namespace wq {
+
+Queue::Impl::Deadline Queue::Impl::After(std::chrono::microseconds timeout) {
+  // kMaxDelay is a century: no caller sees the difference, and the sum cannot overflow.
+  return std::chrono::steady_clock::now() +
+         std::clamp(timeout, std::chrono::microseconds(0), kMaxDelay);
+}
+
+Status Queue::Impl::RefuseGet() const {
+  return Status::InvalidArgument("queue '" + name + "' has shards: its keys go to workers (Join)");
+}
+
+// --- Get ---
+
+Status Queue::Get(std::string* key) {
+  return impl_->sharded ? impl_->RefuseGet() : impl_->Take(0, std::nullopt, key);
+}
+
+Status Queue::GetFor(std::chrono::microseconds timeout, std::string* key) {
+  return impl_->sharded ? impl_->RefuseGet() : impl_->Take(0, Impl::After(timeout), key);
+}
+
+Status Queue::Impl::Take(uint64_t worker, Deadline deadline, std::string* key) {
+  if (Status s = CheckProcess(); !s.ok()) {
+    return s;
+  }
+  Taken taken{.status = {}, .key = key};
+  for (bool over = false; !over;) {
+    Effects effects;
+    {
+      const Lock lock(*this);
+      over = TakeOrWait(worker, deadline, &taken, &effects);
+    }
+    if (over && metrics != nullptr && taken.status.ok()) {
+      metrics->ObserveQueued(taken.queued_us);
+    }
+    EndFiring(effects);
+  }
+  return std::move(taken.status);
+}
+
+bool Queue::Impl::TakeOrWait(uint64_t worker, Deadline deadline, Taken* taken, Effects* effects) {
+  bool inbox_is_shut = false;  // By this call, and mu was held since.
+  bool over = false;
+  for (bool in_time = true;;) {
+    over = TryTake(worker, taken, effects);
+    if (!over && !in_time) {
+      taken->status = Status::TimedOut("no key in time");
+      over = true;
+    }
+    // Before this thread waits: fired keys may be for workers that wait already, and the journal's
+    // thread may have to write what the inbox had.
+    if (over || effects->fired || (journal != nullptr && journal->MustWakeWriter())) {
+      break;
+    }
+    if (!std::exchange(inbox_is_shut, true)) {
+      ShutInbox();  // It may have had a key.
+      continue;
+    }
+    in_time = getters.Wait(mu, deadline);
+    inbox_is_shut = false;
+    OpenInbox();
+    MakeAdds();
+  }
+  if (inbox_is_shut) {
+    OpenInbox();
+  }
+  return over;
+}
+
+bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
+  if (stopped) {
+    taken->status = Status::ShuttingDown("queue '" + name + "' is stopped");
+    return true;
+  }
+  *effects = FireDueStep();
+  if (const Item* item = NextItem(worker); item != nullptr) {
+    *taken->key = item->key();
+    if (metrics != nullptr) {
+      const Time now = clock->Now();
+      taken->queued_us = now.wall_us - item->added_at_us;
+      times.Begin(*taken->key, now.steady_us);
+    }
+    if (shutting_down && Empty()) {  // Workers of other shards wait for this.
+      effects->woken = getters.TakeAll();
+      effects->ready = true;
+    }
+    return true;
+  }
+  if (shutting_down && Empty()) {
+    taken->status = Status::ShuttingDown("queue '" + name + "' is shut down and empty");
+    return true;
+  }
+  return false;
+}
+
+const Item* Queue::Impl::NextItem(uint64_t worker) {
+  if (!sharded) {
+    return state.Get(0);
+  }
+  // Each call begins one shard later, so that no shard of the worker is served before all others.
+  const std::vector<uint32_t>& own = shards.Shards(worker);
+  ++turn;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (const Item* item = state.Get(own[(turn + i) % own.size()]); item != nullptr) {
+      return item;
+    }
+  }
+  return nullptr;
+}
+
+void Queue::Impl::WakeGetters(const GetterQueue::Woken& woken) const {
+  GetterQueue::Notify(woken);
+  CallOnReady();
+}
+
+// --- Done ---
+
+Status Queue::Done(std::string_view key) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  Impl::Effects effects;
+  const int64_t now_us = impl_->metrics == nullptr ? 0 : impl_->clock->SteadyUs();
+  int64_t worked_us = 0;
+  {
+    const Impl::Lock lock(*impl_);
+    if (impl_->closed) {
+      return impl_->RefuseAdd();
+    }
+    if (!impl_->state.Done(key)) {
+      return Status::NotProcessing("no worker holds key '" + EscapeKey(key) + "'");
+    }
+    if (impl_->metrics != nullptr) {
+      worked_us = impl_->times.End(key, now_us);
+    }
+    effects = impl_->EndTransition(0, Journal::Urgency::kLazy);
+  }
+  if (impl_->metrics != nullptr) {
+    impl_->metrics->ObserveWorked(worked_us);
+  }
+  return impl_->EndCall(effects, Durability::kAsync);
+}
+
+// --- Workers ---
+
+Status Queue::Join(std::unique_ptr<Worker>* worker) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  worker->reset();
+  if (!impl_->sharded) {
+    return Status::InvalidArgument("queue '" + impl_->name + "' has no shards");
+  }
+  GetterQueue::Woken woken;
+  {
+    const Impl::Lock lock(*impl_);
+    worker->reset(new Worker(impl_.get(), impl_->shards.Join()));
+    woken = impl_->getters.TakeAll();  // Shards have changed hands.
+  }
+  impl_->WakeGetters(woken);
+  return {};
+}
+
+Worker::~Worker() {
+  if (queue_->process.Forked()) {
+    return;  // The worker is the parent's, and the lock may never be released here.
+  }
+  GetterQueue::Woken woken;
+  {
+    const Queue::Impl::Lock lock(*queue_);
+    queue_->shards.Leave(id_);
+    woken = queue_->getters.TakeAll();
+  }
+  queue_->WakeGetters(woken);
+}
+
+Status Worker::Get(std::string* key) { return queue_->Take(id_, std::nullopt, key); }
+
+Status Worker::GetFor(std::chrono::microseconds timeout, std::string* key) {
+  return queue_->Take(id_, Queue::Impl::After(timeout), key);
+}
+
+std::vector<uint32_t> Worker::Shards() const {
+  const Queue::Impl::Lock lock(*queue_);
+  std::vector<uint32_t> own = queue_->shards.Shards(id_);
+  std::sort(own.begin(), own.end());
+  return own;
+}
+
+}  // namespace wq

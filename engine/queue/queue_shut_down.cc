@@ -1,0 +1,55 @@
+// How a Queue ends: ShutDown, ShutDownWithDrain, Stop, and Close for its store.
+
+#include "engine/queue/queue_impl.h"
+#include "wq/queue.h"
+
+namespace wq {
+
+uint64_t Queue::Impl::BeginShutDown(Ending ending) {
+  uint64_t release = 0;
+  GetterQueue::Woken woken;
+  {
+    const Lock lock(*this);
+    ShutInbox();  // The Adds that it accepted are before the shutdown.
+    shutting_down = true;
+    stopped = stopped || ending != Ending::kShutDown;
+    closed = closed || ending == Ending::kClose;
+    release = ++drain_release;
+    woken = getters.TakeAll();
+  }
+  WakeGetters(woken);
+  drain_cv.NotifyAll();
+  return release;
+}
+
+void Queue::ShutDown() { impl_->BeginShutDown(Impl::Ending::kShutDown); }
+
+void Queue::Stop() { impl_->BeginShutDown(Impl::Ending::kStop); }
+
+Status Queue::ShutDownWithDrain(std::chrono::microseconds timeout) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  const Impl::Deadline deadline = Impl::After(timeout);
+  const uint64_t release = impl_->BeginShutDown(Impl::Ending::kShutDown);
+  const Impl::Lock lock(*impl_);
+  for (bool in_time = true; !impl_->Drained();) {
+    if (impl_->stopped || impl_->drain_release != release) {
+      return Status::ShuttingDown("queue '" + impl_->name + "' was shut down during the drain");
+    }
+    if (!in_time) {
+      return Status::TimedOut("queue '" + impl_->name + "' did not drain in time: " +
+                              std::to_string(impl_->state.Len()) + " queued, " +
+                              std::to_string(impl_->state.processing()) + " processing");
+    }
+    in_time = impl_->drain_cv.WaitUntil(impl_->mu, *deadline);
+  }
+  return {};
+}
+
+bool Queue::IsShuttingDown() const {
+  const Impl::Lock lock(*impl_);
+  return impl_->shutting_down;
+}
+
+}  // namespace wq

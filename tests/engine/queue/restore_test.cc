@@ -1,0 +1,71 @@
+// Queue::Impl::Restore: what it leaves behind when it fails.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "engine/commit/journal.h"
+#include "engine/queue/queue_impl.h"
+#include "engine/queue/timer.h"
+#include "tests/engine/queue/queue_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+
+// A ManualClock that notes what the timer's thread reads.
+class WatchedClock final : public Clock {
+ public:
+  int64_t SteadyUs() const override {
+    const int64_t now_us = manual.SteadyUs();
+    if (std::this_thread::get_id() != test_thread_) {
+      seen_us = now_us;
+    }
+    return now_us;
+  }
+  int64_t WallUs() const override { return manual.WallUs(); }
+  uint64_t Subscribe(std::function<void()> wake) override {
+    return manual.Subscribe(std::move(wake));
+  }
+  void Unsubscribe(uint64_t id) override { manual.Unsubscribe(id); }
+
+  ManualClock manual;
+  mutable std::atomic<int64_t> seen_us{0};
+
+ private:
+  const std::thread::id test_thread_ = std::this_thread::get_id();
+};
+
+using RestoreTest = QueueTest;
+
+// The store destroys such a queue, so the timer must not keep a pointer to it.
+TEST_F(RestoreTest, AQueueWhoseChangesCannotBeWrittenIsNotGivenToTheTimer) {
+  ASSERT_TRUE(queue_->Add("slow", {.lane = kSlowLane}).ok());
+  ASSERT_TRUE(queue_->AddAfter("delayed", hours(1)).ok());
+  ASSERT_TRUE(store_->Close().ok());
+
+  WatchedClock clock;
+  storage::MemoryStorage storage(disk_);
+  Journal journal(&storage, {});
+  Timer timer(&clock);
+  // kFifo has no slow lane, so Restore moves the key "slow".
+  Queue::Impl queue("q", 1, {.order = Order::kFifo}, &clock, &journal, &timer, nullptr);
+  FailWrites();
+  EXPECT_EQ(queue.Restore(storage).code(), StatusCode::kNotDurable);
+
+  clock.manual.Advance(hours(2));
+  while (clock.seen_us < clock.manual.SteadyUs()) {  // Until the timer checks what is due.
+    std::this_thread::yield();
+  }
+  timer.Stop();
+  const MutexLock lock(queue.mu);
+  EXPECT_EQ(queue.state.Counts().delayed, 1U) << "the timer has fired it";
+}
+
+}  // namespace
+}  // namespace wq
