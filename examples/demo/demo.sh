@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# demo.sh WQCTL: reconciles every header of this machine, while the process that does it is killed.
+# demo.sh WQCTL: reconciles every header of this machine with workers that are killed and restarted.
 #
 # Each file below /usr/include is a key. A key's reconcile step is reconcile.sh: it computes the
-# file's checksum, and fails twice for some. `wqctl work` is killed with SIGKILL at random instants and
-# started again. In the end the checksums must be those that sha256sum gives, none lost.
+# file's checksum, and fails twice for some files. `wqctl work` is killed with SIGKILL at random
+# instants and started again. In the end the checksums must be those of sha256sum, and none is lost.
 #
-# Environment: WQ_DEMO_SEED   chooses the instants; printed, to run the same ones again
+# Environment: WQ_DEMO_SEED   chooses the instants; printed, to repeat a run
 #              WQ_DEMO_KILLS  how often to kill (4; at least 3)
 #              WQ_DEMO_JOBS   parallel workers (one for each processor)
 #              WQ_DEMO_ROOT   the files (/usr/include)
@@ -44,7 +44,7 @@ lines() { wc -l <"$1"; }
 
 progress() {
   [[ -t 2 ]] || return 0
-  local done=$(($1 < files ? $1 : files)) bar  # What is done again after a kill counts twice.
+  local done=$(($1 < files ? $1 : files)) bar  # A file that is repeated after a kill counts twice.
   printf -v bar '%*s' $((done * 40 / files)) ''
   printf '\r  [%-40s] %d of %d ' "${bar// /#}" "$done" "$files" >&2
 }
@@ -62,7 +62,7 @@ start_work() {
   worker=$!
 }
 
-# Waits until $1 files are reconciled, or the run has ended. A run that stands still has failed.
+# Waits until $1 files are reconciled, or the run has ended. A run without progress has failed.
 wait_for_files() {
   local have before=-1 since=$SECONDS
   while have=$(lines "$scratch/sums"); ((have < $1)) && kill -0 "$worker" 2>/dev/null; do
@@ -70,7 +70,7 @@ wait_for_files() {
     before=$have
     if ((SECONDS - since > 30)); then
       "$wqctl" --no-pager inspect -q headers >&2
-      die "no file was reconciled for 30 s; $have were; see above what is in the store"
+      die "no file was reconciled for 30 s; $have were; the store's contents are above"
     fi
     progress "$have"
     sleep 0.02
@@ -94,7 +94,7 @@ note_resume() {
 
 milliseconds() { printf '%d.%d ms' $(($1 / 1000)) $(($1 % 1000 / 100)); }
 
-# What a store says that nobody owns at this moment: "pending delayed failing".
+# Reads the counts of the store, which has no owner now: "pending delayed failing".
 in_store() {
   "$wqctl" inspect -q headers -o json | jq -r '
     .queues[] | select(.name == "headers")
@@ -109,9 +109,9 @@ files=$(lines "$scratch/files")
 "$wqctl" init
 "$wqctl" add -q headers - <"$scratch/files"
 
-# The instants: one kill falls into the first moments of a restart, when the store is being recovered
-# or the first keys are handed out; the others after random numbers of files, which the kills cut into
-# equal stretches.
+# The instants: one kill is within 30 ms of a restart, when the store is being recovered or the
+# first keys are handed out; the others are after random numbers of files, one in each of equal
+# stretches.
 resumes=()
 for ((run = 1; run <= kills; ++run)); do
   start_work "$run"
@@ -123,7 +123,8 @@ for ((run = 1; run <= kills; ++run)); do
     printf -v pause '0.%03d' $((RANDOM % 20))
   fi
   sleep "$pause"
-  kill -KILL "$worker" 2>/dev/null || die "run $run ended by itself; see: $(tail -n 3 "$scratch/work.log")"
+  kill -KILL "$worker" 2>/dev/null ||
+    die "run $run ended by itself; see: $(tail -n 3 "$scratch/work.log")"
   reap
   ((code == 137)) || die "run $run ended with $code before it was killed"
   note_resume "$run"
@@ -140,7 +141,7 @@ reap
 note_resume "$((kills + 1))"
 [[ -z $resumed_us ]] || resumes+=("$resumed_us")
 
-# --- The reckoning ---
+# --- The results ---
 
 tr '\n' '\0' <"$scratch/files" | xargs -0 sha256sum | sort >"$scratch/wanted"
 sort -u "$scratch/sums" >"$scratch/have"
@@ -148,7 +149,7 @@ lost=$(comm -23 "$scratch/wanted" "$scratch/have" | wc -l)
 wrong=$(comm -13 "$scratch/wanted" "$scratch/have" | wc -l)
 reconciled=$(comm -12 "$scratch/wanted" "$scratch/have" | wc -l)
 retried=$(sort -u "$scratch/failed" | wc -l)
-# A hand-out more than a file's failures and its success call for comes from a kill.
+# A hand-out beyond a file's failures and its success is due to a kill.
 again=$(sort "$scratch/handed-out" | uniq -c | sed 's/^ *\([0-9]*\) /\1\t/' |
   awk -F '\t' -v failed="$scratch/failed" '
     BEGIN { while ((getline path <failed) > 0) ++failures[path] }
@@ -178,6 +179,6 @@ echo
 
 ((lost == 0 && reconciled == files)) || die "$lost files were lost"
 ((wrong == 0)) || die "$wrong checksums are wrong"
-((retried > 0)) || die 'no file failed: the demo shows less than it says'
+((retried > 0)) || die 'no file failed: the demo has not shown a retry'
 [[ "$pending $delayed $failing" == '0 0 0' ]] || die 'the store is not empty'
 echo 'Nothing was lost.'

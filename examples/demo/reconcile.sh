@@ -1,16 +1,17 @@
 #!/bin/sh
-# reconcile.sh FILE: the controller's reconcile step. Appends "<sha256>  <file>" to $WQ_DEMO_DIR/sums.
+# reconcile.sh FILE: the controller's reconcile step. Appends "<sha256>  <file>" to
+# $WQ_DEMO_DIR/sums.
 #
-# Every eighth file, by its contents, fails twice before it succeeds, so that retries are seen too.
-# Each line is one write to a file opened with O_APPEND, so workers never mix theirs, and a killed one
-# leaves a whole line or none.
+# Every eighth file, by its contents, fails twice before it succeeds, to show retries. Each line is
+# one write to a file opened with O_APPEND, so workers never mix their lines, and a killed worker
+# leaves a complete line or none.
 set -eu
 
 file=$1
 dir=$WQ_DEMO_DIR
 
 printf '%s\n' "$file" >>"$dir/handed-out"
-# The first one of a run notes the instant: noclobber lets one worker only make the file.
+# The first worker of a run records the instant: noclobber lets only one worker create the file.
 [ -e "$dir/first.$WQ_DEMO_RUN" ] ||
   (set -C; date +%s%6N >"$dir/first.$WQ_DEMO_RUN") 2>/dev/null || true
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kChunk = 128 << 10;
 
-// Reads until `buffer` is full or the file ends. -1: errno says why.
+// Reads until `buffer` is full or the file ends. -1: errno has the error.
 ssize_t ReadFully(int fd, std::vector<char>* buffer) {
   size_t size = 0;
   while (size < buffer->size()) {

@@ -1,5 +1,5 @@
-// The contents of open files, and of links. What takes long ends early, with false, when `stop` is
-// requested. Thread-safe.
+// Compares and copies the contents of open files, and reads links. A call returns false early when
+// `stop` is requested. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace mirror {
 
-// From where the files stand to their ends.
+// Compares from the files' present offsets to their ends.
 bool HasSameContents(int one, int other, const std::stop_token& stop);
-// From the beginning of `in` to its end. False without a stop: errno says why.
+// Copies `in` from its beginning to its end. False without a stop: errno has the error.
 bool CopyContents(int in, int out, const std::stop_token& stop);
 
-// nullopt: errno says why.
+// Returns the link's target. nullopt: errno has the error.
 std::optional<std::string> ReadLink(int directory, const std::string& name);
 
 }  // namespace mirror

@@ -5,8 +5,8 @@
 //   scans --------- slow lane ---->  each at most once           and makes DST/path equal
 //           \------ cursor ------->  and a cursor      <-------- what it finds missing; failures
 //
-// The queue never says what happened to a path, only that somebody should look. So it may be killed at
-// any instant: what was pending is pending at the next start, and a look that is repeated does nothing.
+// A key names a path that may differ, never what happened to it. So the mirror may be killed at any
+// instant: pending keys are pending at the next start, and a repeated reconcile changes nothing.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ int Fail(const std::string& why) {
   return 1;
 }
 
-// Prints what a reader of the output may wait for.
+// Prints the lines that a reader of the output may wait for.
 class Reports {
  public:
   void Scan(const ScanCounts& scan) {
@@ -67,7 +67,7 @@ class Reports {
   bool first_ = true;
 };
 
-// Until a signal, an error, or with --once until there is nothing more to do. Returns the exit code.
+// Runs until a signal or an error, or with --once until no path needs work. Returns the exit code.
 int Serve(const Options& options, const wq::Store& store, const wq::Queue& queue,
           const std::atomic<uint64_t>& reconciled, Source* source, int signals) {
   Reports reports;
@@ -105,8 +105,9 @@ int Serve(const Options& options, const wq::Store& store, const wq::Queue& queue
   }
 }
 
-// What the cursor is valid for: these directories, and this boot. (Without a power cut the target has
-// all that was written to it. After one it may lack what was not on the disk yet.)
+// The identity that the cursor is valid for: these directories, and this boot. (Without a power cut
+// the target has everything that was written to it. After one it may lack what was not on the
+// disk.)
 std::string Identity(int source, int target) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -123,11 +124,11 @@ wq::Status OpenQueue(wq::Store* store, bool once, wq::Queue** queue) {
   using namespace std::chrono_literals;
   wq::QueueOptions options;
   options.order = wq::Order::kTwoLanes;
-  options.re_add = wq::ReAdd::kRaisesLane;  // A scan does not put a live event behind.
+  options.re_add = wq::ReAdd::kRaisesLane;  // A scan does not move a live event to the slow lane.
   options.starvation_bound = 16;
   options.max_key_bytes = wq::kMaxKeyBytes;
-  // No call waits for the disk. What a kill loses is the end of the calls, which the cursor is in
-  // line with: the scan at the next start adds again what came after it.
+  // No call waits for the disk. A kill loses the last calls, and the cursor is in order with them:
+  // the scan at the next start adds again what changed after it.
   options.durability = wq::Durability::kAsync;
   options.limiter = std::make_shared<wq::ItemExponentialFailure>(10ms, 30s);
   options.max_requeues = once ? 5 : 0;
@@ -135,13 +136,13 @@ wq::Status OpenQueue(wq::Store* store, bool once, wq::Queue** queue) {
   wq::Status s = store->OpenQueue("mirror", options, queue);
   if (s.ok()) {
     for (const wq::QuarantinedKey& key : (*queue)->Quarantined()) {
-      s = s.ok() ? (*queue)->Release(key.key) : s;  // Given up by a run with --once.
+      s = s.ok() ? (*queue)->Release(key.key) : s;  // Quarantined by a run with --once.
     }
   }
   return s;
 }
 
-// SIGTERM and SIGINT as a descriptor; every thread that starts later has them blocked.
+// Returns SIGTERM and SIGINT as a descriptor, and blocks them in this thread and later ones.
 Fd BlockSignals() {
   sigset_t set;
   sigemptyset(&set);
@@ -177,9 +178,9 @@ int Run(const Options& options) {
     return Fail(s.ToString());
   }
   std::atomic<uint64_t> reconciled = 0;
-  const auto reconcile = [&](const wq::ReconcileContext& look) -> wq::Result {
+  const auto reconcile = [&](const wq::ReconcileContext& context) -> wq::Result {
     ++reconciled;
-    wq::Status result = reconciler.Reconcile(look.key(), look.stop_token());
+    wq::Status result = reconciler.Reconcile(context.key(), context.stop_token());
     if (!result.ok() && result.code() != wq::StatusCode::kShuttingDown) {
       Fail(result.message());
     }
@@ -191,7 +192,7 @@ int Run(const Options& options) {
     return Fail(s.ToString());
   }
   const int code = Serve(options, *store, *queue, reconciled, &source, signals.get());
-  // A copy that is under way is given up; its key, and all that is queued, stays in the store.
+  // A running copy is cancelled; its key, and all queued keys, stay in the store.
   s = controller.Stop(std::chrono::minutes(1));
   if (s.ok()) {
     s = store->Close();

@@ -13,12 +13,12 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: mirror SRC DST --store DIR [options]\n"
-    "Keeps the directory DST equal to the directory SRC. What DST has and SRC has not is deleted.\n"
-    "  --store DIR     where the queue and the cursor are kept; made if it is not there\n"
-    "  --workers N     paths that are worked on at once (4)\n"
+    "Keeps the directory DST equal to the directory SRC. What DST has and SRC lacks is deleted.\n"
+    "  --store DIR     the directory of the queue and the cursor; created if it is missing\n"
+    "  --workers N     paths that are reconciled at once (4)\n"
     "  --once          exit when DST is equal: 0, or 1 if some paths keep failing\n"
     "  --rescan        compare everything, also what has not changed since the last run\n"
-    "  --slack-ms N    look again at what changed so shortly before the last run's end (2000)\n";
+    "  --slack-ms N    reconcile again what changed up to N ms before the cursor (2000)\n";
 
 bool ParseNumber(std::string_view text, uint32_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
@@ -32,7 +32,7 @@ bool ParseOption(int option, Options* options) {
       options->store = optarg;
       return true;
     case 'w':
-      return ParseNumber(optarg, &options->workers);  // Controller::Start knows the bounds.
+      return ParseNumber(optarg, &options->workers);  // Controller::Start checks the bounds.
     case 'o':
       options->once = true;
       return true;
@@ -99,7 +99,7 @@ std::string Resolve(Options* options) {
   for (const std::string* inner : paths) {
     for (const std::string* outer : paths) {
       if (inner != outer && IsIn(*inner, *outer)) {
-        return *inner + " lies in " + *outer;
+        return *inner + " is inside " + *outer;
       }
     }
   }

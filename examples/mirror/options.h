@@ -11,18 +11,18 @@ namespace mirror {
 struct Options {
   std::string source;
   std::string target;
-  std::string store;
-  uint32_t workers = 4;
-  bool once = false;
-  bool rescan = false;
-  std::chrono::milliseconds slack{2000};
+  std::string store;                      // The directory of the queue and the cursor.
+  uint32_t workers = 4;                   // Paths that are reconciled at once.
+  bool once = false;                      // Exit when the target is equal.
+  bool rescan = false;                    // Ignore the cursor: compare everything.
+  std::chrono::milliseconds slack{2000};  // See Source.
 };
 
-// nullopt: the arguments are wrong, and stderr says how.
+// Parses the arguments. nullopt: they are invalid, and the usage is on stderr.
 std::optional<Options> ParseOptions(int argc, char** argv);
 
-// Absolute paths without links for all three; makes the target. Refuses directories of which one lies
-// in another. The error, or empty.
+// Makes the three paths absolute and free of links, and creates the target. Refuses a directory
+// inside another of the three. Returns the error, or "".
 std::string Resolve(Options* options);
 
 }  // namespace mirror

@@ -17,8 +17,8 @@ constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr int kReadDirectory = kRead | O_DIRECTORY;
 constexpr mode_t kModeBits = 07777;
 
-// Whether the target is this file already. (By contents, not times: two writes within one tick of the
-// file system's clock have the same time.)
+// Checks whether the target has this file already. (By contents, not times: two writes within one
+// tick of the file system's clock have the same time.)
 bool IsSame(int in, const struct stat& wanted, int to, const std::string& name,
             const std::stop_token& stop) {
   const Fd there(openat(to, name.c_str(), kRead));
@@ -51,23 +51,23 @@ wq::Status Reconciler::Open() {
   return s;
 }
 
-// Of no use by an earlier process either: Open finds what that one left.
+// Unique among processes too: Open removes what an earlier process left.
 std::string Reconciler::NewName() { return run_ + "-" + std::to_string(++names_); }
 
 void Reconciler::Close() const { unlinkat(target_, std::string(kStaging).c_str(), AT_REMOVEDIR); }
 
 wq::Status Reconciler::Reconcile(const std::string& path, const std::stop_token& stop) {
   if (!IsMirrored(path)) {
-    return wq::Status::Ok();  // Nothing that the source adds; somebody else did.
+    return wq::Status::Ok();  // Another program has added it; the source does not.
   }
-  wq::Status s = Look(path, stop);
+  wq::Status s = ReconcileOnce(path, stop);
   if (s.code() == wq::StatusCode::kNotFound) {
-    return queue_->Add(path);  // It vanished under our hands: no error, but another look.
+    return queue_->Add(path);  // It vanished during the reconcile: no error, but another reconcile.
   }
   return s;
 }
 
-wq::Status Reconciler::Look(const std::string& path, const std::stop_token& stop) {
+wq::Status Reconciler::ReconcileOnce(const std::string& path, const std::stop_token& stop) {
   if (path == ".") {
     return AddDifferences(source_, target_, path);
   }
@@ -77,7 +77,7 @@ wq::Status Reconciler::Look(const std::string& path, const std::stop_token& stop
   const bool is_there =
       from.ok() && fstatat(from.get(), name.c_str(), &wanted, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_there && !HasVanished(errno)) {
-    return ErrnoStatus("look at", path);
+    return ErrnoStatus("inspect", path);
   }
   const bool is_wanted = is_there && IsKind(wanted.st_mode);
   const Fd to = OpenDirectory(target_, parent);
@@ -92,8 +92,8 @@ wq::Status Reconciler::Look(const std::string& path, const std::stop_token& stop
                  : S_ISDIR(wanted.st_mode) ? Directory(place)
                  : S_ISLNK(wanted.st_mode) ? Link(place)
                                            : File(place, stop);
-  // If another directory has taken the place of the one that was looked into, nothing will tell of a name
-  // which that one never had.
+  // If another directory has replaced the directory that was read, no event will report a name that
+  // the old directory never had.
   if (s.ok() && from.ok() && !IsSameDirectory(from, OpenDirectory(source_, parent))) {
     return wq::Status::NotFound("the directory was replaced");
   }
@@ -114,8 +114,9 @@ wq::Status Reconciler::Remove(const Place& place) {
   return Discard(staged);
 }
 
-// Removes a file or tree of the staging directory. Directories in it are moved up first, so that no
-// depth is too deep. A worker that still has one open may write into it meanwhile: then again.
+// Removes a file or tree of the staging directory. Directories in it are moved up first, so that
+// the depth does not matter. A worker that still has a directory open may write into it: that
+// repeats the removal.
 wq::Status Reconciler::Discard(const std::string& staged) {
   const int staging = staging_.get();
   for (std::vector<std::string> names = {staged}; !names.empty();) {
@@ -234,7 +235,7 @@ wq::Status Reconciler::Write(int in, const struct stat& wanted, const std::strin
       openat(staging_.get(), staged.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.ok() || !CopyContents(in, out.get(), stop) ||
       fchmod(out.get(), wanted.st_mode & kModeBits) != 0 || fsync(out.get()) != 0) {
-    return stop.stop_requested() ? wq::Status::ShuttingDown("in mid-copy")
+    return stop.stop_requested() ? wq::Status::ShuttingDown("stopped during the copy")
                                  : IoError("copy", place.path);
   }
   return wq::Status::Ok();

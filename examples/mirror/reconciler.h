@@ -1,15 +1,16 @@
 // Reconciler: makes one path of the target equal to the same path of the source.
 //
-// It looks at both sides as they are now; why it was called does not matter. What a look at one path
-// shows of others is added to the queue: a directory adds the names that only one side has, and a
-// path whose directory the target lacks adds that directory.
+// It compares the present state of both sides; the event that added the path does not matter. A
+// reconcile adds other paths that it finds to differ: a directory adds the names that only one side
+// has, and a path whose directory the target lacks adds that directory.
 //
-// The target's tree never holds half a file: it is written in the staging directory and then renamed.
-// A directory that must go is renamed into the staging directory first, in one step, and removed there.
-// So whatever a removal takes with it, the next look at that directory finds missing, and adds.
+// The target's tree never holds half a file: a file is written in the staging directory and then
+// renamed. A directory that must be removed is first renamed into the staging directory, in one
+// step, and removed there. So the next reconcile of that directory finds missing, and adds,
+// whatever the removal deletes.
 //
-// Threading: thread-safe as long as no path is reconciled twice at once, which the queue sees to.
-// A kill at any instant leaves garbage in the staging directory alone; Open clears it.
+// Threading: thread-safe as long as no path is reconciled twice at once, which the queue
+// guarantees. A kill at any instant leaves garbage in the staging directory only; Open removes it.
 #pragma once
 
 #include <atomic>
@@ -29,12 +30,13 @@ class Reconciler {
   Reconciler(int source, int target, wq::Queue* queue)
       : source_(source), target_(target), queue_(queue) {}
 
-  // Makes and clears the staging directory. AlreadyExists: another process mirrors into this target.
+  // Creates and clears the staging directory. AlreadyExists: another process mirrors into this
+  // target.
   wq::Status Open();
-  // Removes it.
+  // Removes the staging directory.
   void Close() const;
 
-  // ShuttingDown: `stop` was requested in mid-copy.
+  // Makes the path equal. ShuttingDown: `stop` was requested during a copy.
   wq::Status Reconcile(const std::string& path, const std::stop_token& stop);
 
  private:
@@ -46,7 +48,7 @@ class Reconciler {
     const std::string& path;
   };
 
-  wq::Status Look(const std::string& path, const std::stop_token& stop);
+  wq::Status ReconcileOnce(const std::string& path, const std::stop_token& stop);
   wq::Status Remove(const Place& place);
   wq::Status Directory(const Place& place);
   wq::Status AddDifferences(int from, int to, const std::string& path);

@@ -19,8 +19,8 @@ constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO
 
 int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
-// The clock from which the kernel takes the ctime of a change to a local file system; a change after
-// this call gets no earlier one. (Finer clocks run ahead of it.)
+// Reads the clock from which the kernel takes the ctime of a change to a local file system; a
+// change after this call gets no earlier ctime. (Finer clocks run ahead of it.)
 int64_t FileTime() {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -80,7 +80,7 @@ bool Source::IsChanged(const struct stat& st) const { return Nanoseconds(st.st_c
 wq::Status Source::ScanDirectory(const Scan& scan) {
   const Fd directory = OpenDirectory(root_, scan.path);
   if (!directory.ok()) {
-    // Gone: there was an event, or there will be. Unreadable: the reconciler says so.
+    // Removed: there was an event, or there will be. Unreadable: the reconciler reports it.
     return HasVanished(errno) ? wq::Status::Ok() : Add(scan.path, scan.lane);
   }
   wq::Status s = Watch(directory.get(), scan.path);
@@ -120,7 +120,7 @@ wq::Status Source::ScanDirectory(const Scan& scan) {
 }
 
 wq::Status Source::Watch(int directory, const std::string& path) {
-  // By the open directory: the path may have become another one's, or a link's.
+  // By the open directory: the path may name another directory now, or a link.
   const std::string open = "/proc/self/fd/" + std::to_string(directory);
   const int watch = inotify_add_watch(inotify_.get(), open.c_str(), kEvents);
   if (watch < 0) {
@@ -132,7 +132,7 @@ wq::Status Source::Watch(int directory, const std::string& path) {
     return wq::Status::Ok();
   }
   if (known != paths_.end()) {
-    watches_.erase(known->second);  // It was moved here; the event is still to come.
+    watches_.erase(known->second);  // It was moved here; its event has not been read yet.
   }
   const auto stale = watches_.find(path);
   if (stale != watches_.end()) {
@@ -147,7 +147,7 @@ wq::Status Source::Watch(int directory, const std::string& path) {
 // Forgets a directory that is no longer at `path`, with all that is below.
 void Source::Unwatch(const std::string& path) {
   const auto drop = [&](auto it) {
-    inotify_rm_watch(inotify_.get(), it->second);  // May be gone with its directory.
+    inotify_rm_watch(inotify_.get(), it->second);  // Fails if it was removed with its directory.
     paths_.erase(it->second);
     return watches_.erase(it);
   };
@@ -164,7 +164,7 @@ void Source::Unwatch(const std::string& path) {
 
 wq::Status Source::ReadEvents(bool* drained) {
   alignas(inotify_event) std::array<char, size_t{64} << 10> buffer;
-  for (int reads = 0; reads < 64; ++reads) {  // Under a storm others must get their turn.
+  for (int reads = 0; reads < 64; ++reads) {  // Bounded: scans and reports go on under many events.
     const ssize_t n = read(inotify_.get(), buffer.data(), buffer.size());
     if (n < 0) {
       *drained = errno == EAGAIN;
@@ -199,7 +199,7 @@ wq::Status Source::Take(const inotify_event& event, const char* name) {
     const std::string path = directory->second;
     watches_.erase(path);
     paths_.erase(directory);
-    return path == "." ? wq::Status::NotFound("the source is gone") : wq::Status::Ok();
+    return path == "." ? wq::Status::NotFound("the source was removed") : wq::Status::Ok();
   }
   // An event without a name is about the directory itself.
   const std::string path = event.len > 0 ? Join(directory->second, name) : directory->second;

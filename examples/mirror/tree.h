@@ -1,5 +1,5 @@
-// A directory tree by relative paths: bytes, "." for its top, "a/b" for what is below. No call here
-// follows a symbolic link, and no path leads out of the tree that it is opened in.
+// A directory tree by relative paths: bytes, "." for its root, "a/b" below it. No call here follows
+// a symbolic link, and no path leads out of the tree that it is opened in.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 namespace mirror {
 
-// An open file; closed with it. -1: none, and errno says why.
+// An open file, which its destructor closes. -1: none, and errno has the error.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -35,32 +35,32 @@ class Fd {
   int fd_;
 };
 
-// The directory at the top of the target where new files are written before they get their name, and
-// where removed directories go. Neither side's is mirrored.
+// The directory in the target's root where new files are written before they get their name, and
+// where directories are moved for removal. It is mirrored from neither side.
 inline constexpr std::string_view kStaging = ".wq-mirror";
 
-// Whether `path` is a relative path without "", "." and "..", and is to be mirrored; "." is.
+// Checks whether `path` is a relative path without "", "." and "..", and is mirrored; "." is.
 bool IsMirrored(std::string_view path);
 
 std::string Join(std::string_view directory, std::string_view name);
-// The directory of a path other than ".", and the name in it.
+// Returns the directory of a path other than ".", and the name in it.
 std::pair<std::string, std::string> Split(std::string_view path);
 
-// Whether errno says that something on the way is gone or has become something else: a look at the
-// present state tells more than the error does.
+// Checks whether the errno means that a part of the path was removed or has another type now:
+// another reconcile, of the present state, replaces the error.
 bool HasVanished(int error);
-// From errno.
+// Makes an error from errno.
 wq::Status IoError(std::string_view what, std::string_view path);
-// NotFound if HasVanished, otherwise IOError.
+// Makes an error from errno: NotFound if HasVanished, otherwise IOError.
 wq::Status ErrnoStatus(std::string_view what, std::string_view path);
 
 Fd OpenDirectory(int root, std::string_view path);
-// Whether both are open, and one and the same.
+// Checks whether both are open, and are the same directory.
 bool IsSameDirectory(const Fd& a, const Fd& b);
 
-// Files, directories and symbolic links are mirrored; devices, sockets and pipes do not count as there.
+// Files, directories and symbolic links are mirrored; devices, sockets and pipes count as missing.
 bool IsKind(mode_t mode);
-// What is in a directory. False: errno says why.
+// Lists a directory. False: errno has the error.
 using Entries = std::map<std::string, struct stat>;
 bool List(int directory, Entries* entries);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh PROGRAM: runs the README's program twice in an empty directory. Both runs must hand out the
-# key once: the second one finds the store of the first, with nothing left in it.
+# key once: the second run opens the store of the first, which has no key left.
 set -euo pipefail
 
 program=$(realpath -- "${1:?usage: run.sh PROGRAM}")

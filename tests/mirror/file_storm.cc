@@ -11,7 +11,7 @@
 
 namespace wq {
 
-// One to four levels of six names each; some of them are not for the faint-hearted.
+// One to four levels of six names each, among them names with unusual bytes.
 std::string FileStorm::Path() {
   static constexpr std::array<const char*, 6> kNames = {"a",    "b",        "-r",
                                                         "x\ny", "\xff\xfe", ".hidden"};
@@ -28,7 +28,7 @@ void FileStorm::Write(const std::string& path, int flags) {
   if (fd < 0) {
     return;
   }
-  // Mostly of one size, so that only the contents differ; sometimes of several chunks.
+  // Usually of one size, so that only the contents differ; sometimes of several chunks.
   const size_t size = Below(20) == 0 ? size_t{300} << 10 : 8;
   const std::string contents(size, static_cast<char>('a' + Below(26)));
   changes_ += write(fd, contents.data(), contents.size()) > 0 ? 1 : 0;
@@ -62,7 +62,7 @@ void FileStorm::Change() {
     case 9:
       is_done = unlink(path.c_str()) == 0;
       break;
-    case 10:  // Large trees live a little longer.
+    case 10:  // Large trees are removed less often.
       is_done =
           (Below(3) == 0 || path.size() > root_.size() + 4) && fs::remove_all(path, error) > 0;
       break;
@@ -76,7 +76,7 @@ void FileStorm::Change() {
     case 14:
       is_done = link(path.c_str(), Path().c_str()) == 0;
       break;
-    default:  // A directory stays accessible to its owner, for those who are not root.
+    default:  // A directory stays accessible to its owner, which need not be root.
       is_done = fchmodat(AT_FDCWD, path.c_str(),
                          fs::is_directory(fs::symlink_status(path, error)) ? kModes[Below(2)]
                                                                            : kModes[Below(4)],

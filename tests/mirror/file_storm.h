@@ -1,7 +1,7 @@
-// FileStorm: random changes of a directory tree, all drawn from one seed.
+// FileStorm: random changes of a directory tree, from one seed.
 //
-// Few names on few levels, so that names come back: a file becomes a directory becomes a link, and a
-// directory is moved to where another one was.
+// It uses few names on few levels, so that names are reused: a file becomes a directory becomes a
+// link, and a directory is moved to the former place of another one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class FileStorm {
  public:
   FileStorm(std::string root, uint64_t seed) : root_(std::move(root)), random_(seed) {}
 
-  // One change; one that the tree does not allow changes nothing.
+  // Makes one change; a change that the tree does not allow has no effect.
   void Change();
   uint64_t changes() const { return changes_; }
   uint64_t Below(uint64_t bound) { return random_() % bound; }

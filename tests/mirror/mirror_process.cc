@@ -105,7 +105,7 @@ std::string TreeText(const std::string& root) {
       }
       lines.push_back(std::move(line));
     }
-    it.increment(error);  // The mirror may be at work in it.
+    it.increment(error);  // The mirror may be changing the tree.
   }
   std::sort(lines.begin(), lines.end());
   std::string text;

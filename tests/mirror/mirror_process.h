@@ -1,4 +1,5 @@
-// MirrorProcess: a mirror that runs, is listened to, and is ended. TreeText: a tree as comparable lines.
+// MirrorProcess: starts a mirror, reads its output, and ends it. TreeText: a tree as comparable
+// lines.
 #pragma once
 
 #include <sys/types.h>
@@ -12,23 +13,23 @@ namespace wq {
 
 class MirrorProcess {
  public:
-  // exec'd: a fork of a process that has had RocksDB open hangs.
+  // Forks and execs: a fork of a process that has opened RocksDB hangs.
   MirrorProcess(const std::string& source, const std::string& target, const std::string& store,
                 const std::vector<std::string>& options);
   ~MirrorProcess();  // Kills it if it still runs.
   MirrorProcess(const MirrorProcess&) = delete;
   MirrorProcess& operator=(const MirrorProcess&) = delete;
 
-  // The next line that begins with `start`, others are skipped; nullopt: none came within `patience`,
-  // or it has ended.
+  // Returns the next line that begins with `start`, and skips others; nullopt: no such line within
+  // `patience`, or the mirror has ended.
   std::optional<std::string> Line(std::string_view start, std::chrono::milliseconds patience);
 
-  bool ended() const { return ended_; }  // As far as Line has noticed.
+  bool ended() const { return ended_; }  // Set by Line.
 
   void Send(int signal) const;
-  // Waits for its end: the exit code, or minus the signal.
+  // Waits for its end; returns the exit code, or minus the signal.
   int Wait();
-  // SIGKILL and Wait.
+  // Sends SIGKILL, and waits.
   int Kill();
 
  private:
@@ -38,8 +39,8 @@ class MirrorProcess {
   bool ended_ = false;
 };
 
-// Each path of the tree with its type, mode and contents or link target, sorted; without the mirror's own
-// directory.
+// Returns each path of the tree with its type, mode and contents or link target, sorted; without
+// the mirror's own directory.
 std::string TreeText(const std::string& root);
 
 }  // namespace wq

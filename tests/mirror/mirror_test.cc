@@ -1,7 +1,7 @@
-// The mirror example as a user runs it: a process that is killed at random under a storm of file
-// changes, and whose target must be equal to its source in the end.
+// Tests the mirror example as a user runs it: a process that is killed at random under a storm of
+// file changes, and whose target must be equal to its source in the end.
 //
-// WQ_MIRROR_SEED picks the seed (a run prints its own), WQ_MIRROR_KILLS how many kills.
+// WQ_MIRROR_SEED sets the seed (a run prints its own), WQ_MIRROR_KILLS the number of kills.
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -54,7 +54,7 @@ class MirrorTest : public ::testing::Test {
     return std::make_unique<MirrorProcess>(source_, target_, store_, options);
   }
 
-  // `mirror --once`: what it counted.
+  // Runs `mirror --once`, and returns the counts of its scan.
   Scan Once(std::vector<std::string> options = {"--slack-ms", "10"}) {
     options.emplace_back("--once");
     const auto mirror = Start(options);
@@ -85,7 +85,7 @@ class MirrorTest : public ::testing::Test {
   }
   static constexpr uint64_t kTreeSize = 1 + 20 + 20 * 15;
 
-  // Makes the tree and lets two runs take it in: the second one's cursor is later than all changes by
+  // Makes the tree and mirrors it in two runs: the second run's cursor is later than all changes by
   // more than the slack, as the first run took longer than that.
   void MirrorTree() {
     MakeTree();
@@ -94,7 +94,7 @@ class MirrorTest : public ::testing::Test {
     ASSERT_EQ(TreeText(source_), TreeText(target_));
   }
 
-  // Of the store that nobody has open.
+  // Counts the pending and delayed keys of the store, which no process has open.
   uint64_t Pending() const {
     std::unique_ptr<StoreView> view;
     QueueSummary summary;
@@ -104,7 +104,7 @@ class MirrorTest : public ::testing::Test {
     return 0;
   }
 
-  // Waits until the running mirror has brought the target to what the source is now.
+  // Waits until the running mirror has made the target equal to the present source.
   ::testing::AssertionResult Converges(MirrorProcess* mirror, const std::string& sentinel) {
     WriteFile(source_ + "/" + sentinel, sentinel);
     const std::string expected = TreeText(source_);
@@ -135,7 +135,7 @@ TEST_F(MirrorTest, ConvergesAfterKillsUnderAStormOfChanges) {
   for (uint64_t kill = 0; kill < kills; ++kill) {
     const auto mirror =
         Start({"--workers", std::to_string(1 + storm.Below(8)), "--slack-ms", "100"});
-    // Some die while they start or scan; the others a while after that.
+    // Some are killed while they start or scan, the others up to 300 ms after that.
     const bool in_scan = storm.Below(4) == 0;
     const auto until =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(storm.Below(300));
@@ -212,7 +212,7 @@ TEST_F(MirrorTest, RestartFindsWhatWasDeletedWhileItWasDown) {
   fs::remove(source_ + "/d0/f0");
   const Scan file = Once();
   EXPECT_TRUE(file.from_cursor);
-  EXPECT_EQ(file.added, 1U);  // d0, which has lost something.
+  EXPECT_EQ(file.added, 1U);  // d0, whose listing changed.
   EXPECT_EQ(TreeText(source_), TreeText(target_));
   Once();
   fs::remove_all(source_ + "/d1");
@@ -238,7 +238,7 @@ TEST_F(MirrorTest, RestartFindsDirectoriesThatWereMovedWhileItWasDown) {
   EXPECT_EQ(TreeText(source_), TreeText(target_));
 }
 
-TEST_F(MirrorTest, RescanRepairsATargetThatSomebodyElseChanged) {
+TEST_F(MirrorTest, RescanRepairsATargetThatAnotherProgramChanged) {
   MirrorTree();
   WriteFile(target_ + "/d0/f0", "9");
   fs::remove_all(target_ + "/d1");
@@ -297,7 +297,7 @@ TEST_F(MirrorTest, NeverWritesThroughALinkInTheTarget) {
   EXPECT_EQ(TreeText(outside), "victim " + std::to_string(S_IFREG | 0644) + " untouched\n");
 }
 
-// Here only the file is looked at, so nothing has replaced the link before.
+// Only the file is reconciled here, so no reconcile of its directory has replaced the link before.
 TEST_F(MirrorTest, NeverWritesThroughALinkThatTookADirectorysPlace) {
   MirrorTree();
   const std::string outside = root_ + "/outside";
@@ -327,8 +327,8 @@ TEST_F(MirrorTest, RefusesDirectoriesInsideEachOther) {
   EXPECT_EQ(Start({"--once"})->Wait(), 1);
 }
 
-// Makes a change of d0/f0 impossible to mirror, or possible again: for root by an immutable target, for
-// others by a source that cannot be read. False: not on this file system.
+// Makes a change of d0/f0 impossible to mirror, or possible again: for root by an immutable target,
+// for other users by a source that cannot be read. False: this file system does not support it.
 bool Obstruct(const std::string& source, const std::string& target, bool is_on) {
   if (geteuid() != 0) {
     return chmod((source + "/d0/f0").c_str(), is_on ? 0 : 0644) == 0;
@@ -346,13 +346,13 @@ TEST_F(MirrorTest, OnceReportsAPathThatKeepsFailingAndMirrorsTheOthers) {
   WriteFile(source_ + "/d0/f1", "new");
   const std::string before = TreeText(target_);
   if (!Obstruct(source_, target_, true)) {
-    GTEST_SKIP() << "nothing can be made to fail here";
+    GTEST_SKIP() << "no change can be made to fail here";
   }
   EXPECT_EQ(Start({"--once"})->Wait(), 1);
   EXPECT_NE(TreeText(target_), before);
   EXPECT_NE(TreeText(target_), TreeText(source_));
   EXPECT_TRUE(Obstruct(source_, target_, false));
-  Once();  // What was given up is tried again.
+  Once();  // The quarantined path is retried.
   EXPECT_EQ(TreeText(source_), TreeText(target_));
 }
 
