@@ -1,5 +1,5 @@
-# `make package`: four Debian packages by CPack. libwq0 is what programs need to run, libwq-dev what
-# they need to be built, golang-example-wq-dev what those in Go need to be built, wqctl the tool.
+# `make package`: four Debian packages by CPack: libwq0 to run programs, libwq-dev to build them,
+# golang-example-wq-dev to build programs in Go, and wqctl, the tool.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wq)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -27,18 +27,18 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, the static library, and files for 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libwq-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
-# For who links libwq.a.
+# For programs that link libwq.a.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "librocksdb-dev, libprotobuf-dev, libabsl-dev")
 
-# A package of its own, by Debian's name for the import path: it is the same for all architectures, and
-# who writes C needs none of it.
+# A separate package, with Debian's name for the import path: it is the same for all architectures,
+# and C programs do not need it.
 set(CPACK_COMPONENT_GO_DESCRIPTION "The Go package example.org/wq, as sources in /usr/share/gocode.")
 set(CPACK_DEBIAN_GO_PACKAGE_NAME golang-example-wq-dev)
 set(CPACK_DEBIAN_GO_PACKAGE_SECTION golang)
 set(CPACK_DEBIAN_GO_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_GO_PACKAGE_DEPENDS "libwq-dev (= ${PROJECT_VERSION}), pkg-config")
 
-set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Looks into stores, adds keys, works them off with a command.")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Inspects stores, adds keys, and processes them with a command.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME wqctl)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)

@@ -83,6 +83,18 @@ bool DecodeRefused(const Json& json, BatchResult* result) {
   return fields.status().ok();
 }
 
+// Reads an object by `read(fields)`.
+template <typename Read>
+Status Decode(std::string_view text, const Read& read) {
+  Json json;
+  if (Status s = ParseObject(text, &json); !s.ok()) {
+    return s;
+  }
+  JsonReader fields(json);
+  read(fields);
+  return fields.status();
+}
+
 }  // namespace
 
 std::string EncodeInfo(const LiveInfo& info) {
@@ -120,65 +132,48 @@ std::string EncodeError(const Status& status) {
 
 Status DecodeInfo(std::string_view text, LiveInfo* info) {
   *info = {};
-  Json json;
-  if (Status s = ParseObject(text, &json); !s.ok()) {
-    return s;
-  }
-  JsonReader fields(json);
-  fields.Number("pid", &info->pid);
-  fields.Bytes("uuid", &info->uuid);
-  if (const Json* const health = fields.Object("health"); health != nullptr) {
-    bool ok = true;
-    JsonReader parts(*health);
-    parts.Flag("ok", &ok);
-    info->health = ok ? Status::Ok() : DecodeError(health->dump());
-  }
-  fields.Each("queues", [info](const Json& queue) {
-    return DecodeQueue(queue, &info->queues.emplace_back());
+  return Decode(text, [&](JsonReader& fields) {
+    fields.Number("pid", &info->pid);
+    fields.Bytes("uuid", &info->uuid);
+    if (const Json* const health = fields.Object("health"); health != nullptr) {
+      bool ok = true;
+      JsonReader parts(*health);
+      parts.Flag("ok", &ok);
+      info->health = ok ? Status::Ok() : DecodeError(health->dump());
+    }
+    fields.Each("queues", [info](const Json& queue) {
+      return DecodeQueue(queue, &info->queues.emplace_back());
+    });
   });
-  return fields.status();
 }
 
 Status DecodeBatch(std::string_view text, BatchResult* result) {
   *result = {};
-  Json json;
-  if (Status s = ParseObject(text, &json); !s.ok()) {
-    return s;
-  }
-  JsonReader fields(json);
-  fields.Number("added", &result->added);
-  fields.Number("deduplicated", &result->deduplicated);
-  fields.Number("held", &result->held);
-  fields.Each("refused", [result](const Json& refused) { return DecodeRefused(refused, result); });
-  return fields.status();
+  return Decode(text, [&](JsonReader& fields) {
+    fields.Number("added", &result->added);
+    fields.Number("deduplicated", &result->deduplicated);
+    fields.Number("held", &result->held);
+    fields.Each("refused",
+                [result](const Json& refused) { return DecodeRefused(refused, result); });
+  });
 }
 
 Status DecodeChanged(std::string_view text, ChangeResult* result) {
   *result = {};
-  Json json;
-  if (Status s = ParseObject(text, &json); !s.ok()) {
-    return s;
-  }
-  JsonReader fields(json);
-  fields.Number("done", &result->done);
-  fields.Each("absent", [result](const Json& index) {
-    if (!index.is_number_unsigned()) {
-      return false;
-    }
-    result->absent.push_back(index.get<size_t>());
-    return true;
+  return Decode(text, [&](JsonReader& fields) {
+    fields.Number("done", &result->done);
+    fields.Each("absent", [result](const Json& index) {
+      if (!index.is_number_unsigned()) {
+        return false;
+      }
+      result->absent.push_back(index.get<size_t>());
+      return true;
+    });
   });
-  return fields.status();
 }
 
 Status DecodeResumed(std::string_view text, bool* was_paused) {
-  Json json;
-  if (Status s = ParseObject(text, &json); !s.ok()) {
-    return s;
-  }
-  JsonReader fields(json);
-  fields.Flag("was_paused", was_paused);
-  return fields.status();
+  return Decode(text, [&](JsonReader& fields) { fields.Flag("was_paused", was_paused); });
 }
 
 Status DecodeError(std::string_view text) {

@@ -1,4 +1,4 @@
-// CTest: a store in memory and a queue of it, through the C interface.
+// CTest: a store in memory with a queue, through the C interface.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The callbacks of the C interface: when they are called, and what they may not do.
+// The callbacks of the C interface: when they are called, and which calls they may not make.
 
 #include <poll.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ class CallbackTest : public CTest {
   wq_queue_options options_{};
 };
 
-TEST_F(CallbackTest, ALimiterOfTheCallerIsAskedWithTheQueuesCount) {
+TEST_F(CallbackTest, ALimiterOfTheCallerGetsTheQueuesCount) {
   struct Asked {
     std::string key;
     uint64_t failures = 99;
@@ -49,7 +49,7 @@ TEST_F(CallbackTest, ALimiterOfTheCallerIsAskedWithTheQueuesCount) {
   EXPECT_EQ(asked.forgotten, 1);
 }
 
-TEST_F(CallbackTest, ACallWithItsOwnDelayAsksNoLimiter) {
+TEST_F(CallbackTest, ACallWithItsOwnDelayCallsNoLimiter) {
   wq_limiter limiter{};
   limiter.size = sizeof limiter;
   limiter.kind = WQ_LIMITER_CALLBACK;
@@ -62,7 +62,7 @@ TEST_F(CallbackTest, ACallWithItsOwnDelayAsksNoLimiter) {
   wq_add_options add{};
   add.size = sizeof add;
   add.has_retry_delay = 1;
-  add.retry_delay_us = -5;  // As none.
+  add.retry_delay_us = -5;  // The same as no delay.
   EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, "no", 2, &add, nullptr, &error_), WQ_OK);
   EXPECT_EQ(Get(), "k");
   uint64_t requeues = 0;
@@ -90,10 +90,10 @@ TEST_F(CallbackTest, ALimiterMayNotCallTheLibrary) {
   EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, nullptr, 0, nullptr, nullptr, &error_),
             WQ_OK);
   EXPECT_EQ(arg.code, WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(Add("x"), WQ_OK);  // It is over.
+  EXPECT_EQ(Add("x"), WQ_OK);  // Outside the limiter calls succeed.
 }
 
-TEST_F(CallbackTest, AnExceptionOfACallbackDoesNotCrossTheBorder) {
+TEST_F(CallbackTest, AnExceptionOfACallbackDoesNotReachTheCaller) {
   wq_limiter limiter{};
   limiter.size = sizeof limiter;
   limiter.kind = WQ_LIMITER_CALLBACK;
@@ -131,7 +131,7 @@ TEST_F(CallbackTest, TheGroupOfAKeyIsCut) {
   EXPECT_EQ(sizes, (std::vector<size_t>{1, 1024}));
 }
 
-TEST_F(CallbackTest, NobodyClosesOrFreesInACallback) {
+TEST_F(CallbackTest, ACallbackCannotCloseOrFree) {
   struct Arg {
     wq_store store;
     wq_code close = WQ_OK;
@@ -151,33 +151,33 @@ TEST_F(CallbackTest, NobodyClosesOrFreesInACallback) {
   EXPECT_EQ(Get(), "a");
 }
 
-TEST_F(CallbackTest, ReadyTellsOnceForEachLookThatFoundNothing) {
-  static std::atomic<int> told;
-  told = 0;
-  options_.ready = [](void*) { ++told; };
+TEST_F(CallbackTest, ReadyNotifiesOnceAfterCallsThatFoundNoKey) {
+  static std::atomic<int> notifications;
+  notifications = 0;
+  options_.ready = [](void*) { ++notifications; };
   OpenQueue(&options_);
   ASSERT_EQ(Add("a"), WQ_OK);
-  EXPECT_EQ(told, 0);  // Nobody looked.
+  EXPECT_EQ(notifications, 0);  // No call has requested one.
   EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(1), "TimedOut");  // Who waits himself need not be told.
+  EXPECT_EQ(Get(1), "TimedOut");  // A waiting call requests none.
   ASSERT_EQ(Add("b"), WQ_OK);
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(notifications, 0);
   EXPECT_EQ(Get(), "b");
   EXPECT_EQ(Get(), "TimedOut");
   EXPECT_EQ(Get(), "TimedOut");
   ASSERT_EQ(Add("c"), WQ_OK);
   ASSERT_EQ(Add("d"), WQ_OK);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(notifications, 1);
   EXPECT_EQ(Get(), "c");
   EXPECT_EQ(Get(), "d");
   EXPECT_EQ(Get(), "TimedOut");
   ASSERT_EQ(wq_queue_stop(queue_, &error_), WQ_OK);
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(notifications, 2);
 }
 
-// One thread waits on the descriptor, and hands out to any number of others: no key is missed, also
-// if it comes between the look and the wait.
-TEST_F(CallbackTest, WhoWaitsOnTheDescriptorMissesNoKey) {
+// One thread waits on the descriptor for any number of workers. No key is missed, not even one that
+// is added between the call and the wait.
+TEST_F(CallbackTest, AWaiterOnTheDescriptorMissesNoKey) {
   constexpr int kKeys = 20'000;
   OpenQueue();
   int fd = -1;
@@ -203,8 +203,9 @@ TEST_F(CallbackTest, WhoWaitsOnTheDescriptorMissesNoKey) {
     ASSERT_EQ(code, WQ_TIMED_OUT) << error_.message;
     pollfd readable{.fd = fd, .events = POLLIN, .revents = 0};
     ASSERT_EQ(::poll(&readable, 1, 30'000), 1) << "a key was missed after " << got;
-    uint64_t told = 0;
-    ASSERT_EQ(::read(fd, &told, sizeof told), static_cast<ssize_t>(sizeof told));
+    uint64_t notifications = 0;
+    ASSERT_EQ(::read(fd, &notifications, sizeof notifications),
+              static_cast<ssize_t>(sizeof notifications));
   }
   for (std::thread& producer : producers) {
     producer.join();

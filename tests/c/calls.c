@@ -1,5 +1,5 @@
-// calls DIR: every call of the C interface from plain C99, in the ways that it is meant for. DIR is
-// a store that does not exist. Ends with the line of the first expectation that fails.
+// calls DIR: makes every call of the C interface from C99. DIR is a store that does not exist. Ends
+// with the line of the first expectation that fails.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -61,7 +61,7 @@ static void a_key_lives(wq_queue queue) {
   EXPECT(error.code == WQ_NOT_PROCESSING);
   EXPECT(strcmp(error.message, "no worker holds key 'a\\x00b'") == 0);
   EXPECT(wq_queue_get(queue, 1000, &key, &error) == WQ_TIMED_OUT);
-  EXPECT(key.size == 3);  // As before.
+  EXPECT(key.size == 3);  // Unchanged.
   wq_bytes_free(&key);
   EXPECT(key.data == NULL && key.capacity == 0);
 }
@@ -203,7 +203,7 @@ static void count_ready(void* arg) {
 static void readiness(wq_queue queue) {
   wq_bytes key = WQ_NO_BYTES;
   int fd = -1;
-  uint64_t told = 0;
+  uint64_t notifications = 0;
   struct pollfd readable;
   ready_calls = 0;
   OK(wq_queue_ready_fd(queue, &fd, &error));
@@ -213,7 +213,8 @@ static void readiness(wq_queue queue) {
   readable.fd = fd;
   readable.events = POLLIN;
   EXPECT(poll(&readable, 1, 0) == 1);
-  EXPECT(read(fd, &told, sizeof told) == (ssize_t)sizeof told && told == 1);
+  EXPECT(read(fd, &notifications, sizeof notifications) == (ssize_t)sizeof notifications &&
+         notifications == 1);
   EXPECT(ready_calls == 1);
   OK(wq_queue_get(queue, 0, &key, &error));
   OK(done(queue, "r"));
@@ -309,7 +310,7 @@ int main(int argc, char** argv) {
   OK(wq_store_flush(store, WQ_DEFAULT_DURABILITY, &error));
   OK(wq_store_health(store, &error));
   OK(wq_store_recover(store, &error));
-  looking_in(argv[1]);
+  views(argv[1]);
   controllers(store);
   shutting_down(store, queue);
   metrics_and_limiters();

@@ -1,4 +1,4 @@
-// Part of calls: time that the caller makes, and the loop over pieces.
+// Part of calls: a clock of the caller, and the loop over pieces.
 
 #include <stdint.h>
 
@@ -41,7 +41,7 @@ void clocks(void) {
   EXPECT(bytes.size == 4);
   OK(wq_store_free(store, &error));
 
-  clock.arg = &bytes;  // Then it calls the library.
+  clock.arg = &bytes;  // The clock now calls the library.
   OK(wq_store_open_in_memory(&options, &store, &error));
   OK(wq_store_open_queue(store, "q", NULL, &queue, &error));
   OK(wq_queue_add(queue, "k", 1, NULL, NULL, &error));

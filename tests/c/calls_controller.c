@@ -1,4 +1,4 @@
-// Part of calls: a controller in C99, and each thing that a reconciler may say.
+// Part of calls: a controller in C99, and each result of a reconciler.
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static int key_is(const wq_reconcile* call, const char* key) {
   return call->key_size == strlen(key) && memcmp(call->key, key, call->key_size) == 0;
 }
 
-// What each key says; counted at `arg`. One worker: nobody else counts.
+// The result depends on the key. Calls are counted at `arg`, by one worker.
 static void reconcile(void* arg, const wq_reconcile* call, wq_reconcile_result* result) {
   uint64_t failures = 0;
   ++*(int*)arg;
@@ -37,7 +37,7 @@ static void reconcile(void* arg, const wq_reconcile* call, wq_reconcile_result* 
   }
 }
 
-// Of four: begun, ended, failed with a text, and hopeless.
+// Four counts: begun, ended, failed with a text, terminal errors.
 static void note_begin(void* arg, const char* key, size_t size) {
   EXPECT(key != NULL && size > 0);
   ++((int*)arg)[0];
@@ -55,12 +55,12 @@ static void add_key(wq_queue queue, const char* key) {
   OK(wq_queue_add(queue, key, strlen(key), NULL, NULL, &error));
 }
 
-// Waits until so many reconciles are over.
-static void wait_for(wq_controller controller, uint64_t over) {
+// Waits until `ended` reconciles have ended.
+static void wait_for(wq_controller controller, uint64_t ended) {
   wq_reconcile_counts counts = {.size = sizeof counts};
   do {
     OK(wq_controller_counts(controller, &counts, &error));
-  } while (counts.success + counts.error + counts.requeue + counts.requeue_after < over);
+  } while (counts.success + counts.error + counts.requeue + counts.requeue_after < ended);
 }
 
 static void a_controller_works_off(wq_store store) {

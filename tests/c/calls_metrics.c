@@ -1,4 +1,4 @@
-// The part of calls.c that is about metrics, gauges and limiters.
+// Part of calls: metrics, gauges and limiters.
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Part of calls: stores as a whole. Snapshots, imports, diffs, verifying, repairing.
+// Part of calls: snapshots, imports, diffs, verification and repair of stores.
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int32_t say_cancelled(void* arg) {
   return 1;
 }
 
-// A snapshot of `dir` in `kept`, and a store of it at `restored`.
+// Creates a snapshot of `dir` in `kept`, and restores it at `restored`.
 static void snapshots(const char* dir, const char* kept, const char* restored) {
   int asked = 0;
   int seen = 0;
@@ -70,7 +70,7 @@ static void import_info(void* importer, const wq_queue_info* info) {
   OK(wq_importer_set_queue(*(wq_importer*)importer, info, &error));
 }
 
-// The queue "pods" of `from`, with two entries more, in a new store at `into`.
+// Copies the queue "pods" of `from` and two more entries to a new store at `into`.
 static void imported(const char* from, const char* into) {
   wq_view view = WQ_NO_VIEW;
   wq_importer importer = WQ_NO_IMPORTER;
@@ -99,7 +99,7 @@ static void imported(const char* from, const char* into) {
   EXPECT(wq_importer_free(importer, &error) == WQ_BAD_HANDLE);
   OK(wq_view_free(view, &error));
 
-  // What fails ends an import, and leaves nothing.
+  // A failure ends the import and leaves nothing behind.
   options.replace = 1;
   OK(wq_importer_open(into, &options, &importer, &error));
   OK(wq_importer_set_cursor(importer, "other", "c", "", 0, &error));

@@ -1,4 +1,4 @@
-// Part of calls: looking into a store that this process owns.
+// Part of calls: views of a store that this process owns.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -32,7 +32,7 @@ static void check_queue_info(void* arg, const wq_queue_info* info) {
   EXPECT(info->created_at_us > 0 && info->sequence_high_water > 0 && info->paused == 0);
 }
 
-void looking_in(const char* dir) {
+void views(const char* dir) {
   wq_view view = WQ_NO_VIEW;
   wq_bytes names = WQ_NO_BYTES;
   wq_store_info info = {.size = sizeof info};

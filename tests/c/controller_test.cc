@@ -1,4 +1,4 @@
-// Controllers of the C interface: misuse, and how they end.
+// Controllers of the C interface: misuse, and their end.
 
 #include <atomic>
 #include <string>
@@ -9,7 +9,7 @@
 namespace wq::c {
 namespace {
 
-// A reconciler that waits until it is told to stop, and tells that it waits.
+// A reconciler that reports that it waits, and waits until it should stop.
 struct Waiting {
   std::atomic<int> begun{0};
   std::atomic<int> ended{0};

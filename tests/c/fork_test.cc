@@ -1,4 +1,5 @@
-// A fork of a process that uses the library: every call refuses, and the parent is none the worse.
+// A forked child of a process that uses the library: every call fails, and the parent is
+// unaffected.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ int InTheChild(wq_store store, wq_queue queue) {
   return refused;
 }
 
-TEST_F(ForkTest, EveryCallRefuses) {
+TEST_F(ForkTest, EveryCallFailsInTheChild) {
   OpenQueue();
   ASSERT_EQ(Add("before"), WQ_OK);
   const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// The C interface, used wrongly: each mistake is a code with a message, and changes nothing.
+// Misuse of the C interface: each mistake returns a code with a message, and changes nothing.
 
 #include <cstring>
 #include <functional>
@@ -15,7 +15,7 @@ namespace {
 
 using MisuseTest = CTest;
 
-// Every call that takes a queue, with arguments that are good or NULL.
+// Every call that takes a queue, with valid arguments or NULL.
 std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
   static wq_bytes bytes = WQ_NO_BYTES;
   static size_t size = 0;
@@ -78,7 +78,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
   };
 }
 
-// Those that have no argument to be NULL.
+// The calls without an argument that could be NULL.
 std::vector<std::function<wq_code(wq_queue)>> BareQueueCalls() {
   return {
       [](wq_queue q) { return wq_queue_pause(q, 0, nullptr); },
@@ -119,7 +119,7 @@ TEST_F(MisuseTest, NullIsRefusedByStoresAndViews) {
   wq_bytes_free(nullptr);
 }
 
-TEST_F(MisuseTest, AHandleThatIsNoneOrOfAnotherKindOrFreedIsRefusedByEveryCall) {
+TEST_F(MisuseTest, AnInvalidHandleIsRefusedByEveryCall) {
   OpenQueue();
   const wq_queue freed = queue_;
   ASSERT_EQ(wq_store_free(store_, &error_), WQ_OK);
@@ -155,7 +155,7 @@ TEST_F(MisuseTest, AHandleThatIsNoneOrOfAnotherKindOrFreedIsRefusedByEveryCall) 
   EXPECT_EQ(wq_store_free(other, &error_), WQ_OK);
 }
 
-TEST_F(MisuseTest, FreeingAStoreReleasesWhoIsBlockedInIt) {
+TEST_F(MisuseTest, FreeingAStoreReleasesBlockedCalls) {
   OpenQueue();
   std::vector<std::future<std::string>> blocked;
   for (int i = 0; i < 3; ++i) {
@@ -173,7 +173,7 @@ TEST_F(MisuseTest, FreeingAStoreReleasesWhoIsBlockedInIt) {
   }
 }
 
-TEST_F(MisuseTest, AStructWithoutASizeIsRefusedAndALaterOneIfItAsksForMore) {
+TEST_F(MisuseTest, AStructWithoutASizeOrWithUnknownOptionsIsRefused) {
   struct LaterOptions {
     wq_queue_options now;
     uint64_t more;
@@ -189,7 +189,7 @@ TEST_F(MisuseTest, AStructWithoutASizeIsRefusedAndALaterOneIfItAsksForMore) {
   EXPECT_EQ(wq_store_open_queue(store_, "q", &later.now, &queue_, &error_), WQ_OK);
 }
 
-TEST_F(MisuseTest, AnEarlierStructIsFilledAsFarAsItGoes) {
+TEST_F(MisuseTest, AnEarlierStructIsFilledToItsSize) {
   OpenQueue();
   ASSERT_EQ(Add("a"), WQ_OK);
   wq_counts counts{};
@@ -219,7 +219,7 @@ TEST_F(MisuseTest, OptionsOutOfRangeAreRefused) {
   EXPECT_EQ(open([](auto* o) { o->must_exist = 1; }), WQ_NOT_FOUND);
 }
 
-TEST_F(MisuseTest, ALimiterThatIsNoTreeIsRefused) {
+TEST_F(MisuseTest, AMalformedLimiterIsRefused) {
   wq_limiter limiter{};
   const wq_limiter* itself[] = {&limiter};
   limiter.size = sizeof limiter;
@@ -239,7 +239,7 @@ TEST_F(MisuseTest, ALimiterThatIsNoTreeIsRefused) {
   EXPECT_STREQ(error_.message, "limiters are more than 8 deep");
 }
 
-TEST_F(MisuseTest, AKeyListThatIsNoneIsRefusedWhole) {
+TEST_F(MisuseTest, AMalformedKeyListIsRefusedAsAWhole) {
   OpenQueue();
   const std::string lists[] = {std::string("\x01\0\0\0a\x05", 6), std::string("\x02\0\0\0a", 5),
                                std::string("\x01\0\0\0a\xff\xff\xff\xff", 9)};
@@ -288,7 +288,7 @@ TEST_F(MisuseTest, AWorkerThatIsBlockedCannotLeave) {
   EXPECT_EQ(blocked.get(), WQ_OK);
   ASSERT_EQ(Done("k"), WQ_OK);
   EXPECT_EQ(wq_worker_leave(worker, &error_), WQ_OK);
-  // With a call that cannot end before the store does, leaving fails or comes first.
+  // While a call is blocked until the store is closed, leaving fails, unless it precedes the call.
   ASSERT_EQ(wq_queue_join(queue_, &worker, &error_), WQ_OK);
   auto last = std::async(std::launch::async, [worker] {
     wq_bytes key = WQ_NO_BYTES;

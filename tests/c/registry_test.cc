@@ -1,4 +1,4 @@
-// The registry of handles: what was freed, or is of another kind, is never found.
+// The registry of handles: a handle that was freed or is of another kind is never found.
 
 #include "bindings/c/boundary/registry.h"
 
@@ -10,7 +10,7 @@
 namespace wq::c {
 namespace {
 
-TEST(Registry, FindsWhatWasInsertedUntilItIsRetired) {
+TEST(Registry, FindsAnObjectUntilItIsRetired) {
   Registry& registry = Registry::Instance();
   int object = 0;
   const uint64_t handle = registry.Insert(Kind::kQueue, &object);
@@ -30,7 +30,7 @@ TEST(Registry, FindsWhatWasInsertedUntilItIsRetired) {
   registry.Release(handle);
 }
 
-TEST(Registry, AHandleThatWasFreedIsNeverTheNextOne) {
+TEST(Registry, AFreedHandleIsNotReused) {
   Registry& registry = Registry::Instance();
   int object = 0;
   uint64_t stale = 0;
@@ -44,7 +44,7 @@ TEST(Registry, AHandleThatWasFreedIsNeverTheNextOne) {
   }
 }
 
-TEST(Registry, NoNumberIsAHandleByChance) {
+TEST(Registry, NumbersThatAreNoHandlesAreRefused) {
   Registry& registry = Registry::Instance();
   for (const uint64_t number : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}, uint64_t{1} << 56,
                                 (uint64_t{2} << 56) | 0xffffff, uint64_t{0x7fffffffe000}}) {
@@ -55,8 +55,9 @@ TEST(Registry, NoNumberIsAHandleByChance) {
   }
 }
 
-// Each round one thread retires an object that the others pin; after the wait nobody has it.
-TEST(Registry, RetiringWaitsForWhoHasItPinned) {
+// In each round one thread retires an object that others pin; after the wait no thread has it
+// pinned.
+TEST(Registry, RetiringWaitsForPins) {
   Registry& registry = Registry::Instance();
   for (int round = 0; round < 200; ++round) {
     std::atomic<int> users = 0;

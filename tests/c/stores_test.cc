@@ -1,4 +1,4 @@
-// Importers, diffs, snapshots and checks of the C interface, used wrongly.
+// Misuse of importers, diffs, snapshots and checks in the C interface.
 
 #include <string>
 
@@ -58,14 +58,14 @@ TEST_F(StoresCTest, BadEntriesAreRefusedAndChangeNothing) {
   entry_.failures = &failures;  // No size.
   refused(WQ_INVALID_ARGUMENT);
   failures.size = sizeof failures;
-  failures.last_error_size = 3;  // Of NULL.
+  failures.last_error_size = 3;  // Of a NULL text.
   refused(WQ_INVALID_ARGUMENT);
   entry_.key = nullptr;
   refused(WQ_INVALID_ARGUMENT);
   entry_.size = 0;
   refused(WQ_INVALID_ARGUMENT);
 
-  // The border refused them: the import is not over.
+  // They were refused as arguments, so the import is not over.
   wq_entry good{};
   good.size = sizeof good;
   good.key = "k";

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# headers_test.sh INCLUDE_DIR: each public header compiles alone, and without a warning under a stranger's
-# flags: those of C headers as C99 and as C++, all headers as C++20, by g++ and by clang.
+# headers_test.sh INCLUDE_DIR: each public header compiles alone, and without a warning under strict
+# flags: C headers as C99 and as C++, all headers as C++20, by g++ and by clang.
 set -euo pipefail
 
 include=${1:?usage: headers_test.sh INCLUDE_DIR}
-# Of -Weverything: what warns of C++98, of C++ as such, of padding, and of interfaces.
+# Excluded from -Weverything: warnings about C++98, about C++ itself, about padding, about
+# interfaces.
 everything=(-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic -Wno-padded
   -Wno-weak-vtables -Wno-unknown-warning-option -Wno-pragma-once-outside-header)
 strict=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wundef)
@@ -12,12 +13,12 @@ cxx=(-Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wuseless-cast -We
   -Wsuggest-override)
 
 cd "$include"
-# check COMPILER...: compiles what is on stdin.
+# check COMPILER...: compiles the source on stdin.
 check() {
   "$@" -Werror -fsyntax-only -I. - || { echo "headers_test: $*" >&2; exit 1; }
 }
 
-# wq/prometheus.h brings another project's headers with it.
+# wq/prometheus.h includes headers of another project.
 mapfile -t headers < <(printf '%s\n' wq/*.h wq/c/*.h | grep -v prometheus)
 for header in "${headers[@]}"; do
   check g++ -x c++ -std=c++20 "${strict[@]}" "${cxx[@]}" <<<"#include \"$header\""

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# package_test.sh installed|source|debian BUILD_DIR: builds the programs of the README as a stranger does,
-# outside the tree, and runs them.
+# package_test.sh installed|source|debian BUILD_DIR: builds the programs of the README outside the
+# tree, as a user does, and runs them.
 #   installed  against the files of `cmake --install` in an empty prefix, by CMake, pkg-config and Go
-#   source     with wq's sources in the stranger's own build
+#   source     with wq's sources in the build of the user
 #   debian     against the packages of `make package`, which are installed and removed
 set -euo pipefail
 
@@ -18,7 +18,7 @@ cd "$scratch"
 # Runs a command whose output matters only if it fails.
 quiet() { "$@" >log 2>&1 || { cat log >&2; echo "package_test: failed: $*" >&2; exit 1; }; }
 
-# build_consumer NAME PROJECT CMAKE_OPTION...: builds it in NAME.
+# build_consumer NAME PROJECT CMAKE_OPTION...: builds PROJECT in NAME.
 build_consumer() {
   local name=$1 project=$2
   shift 2
@@ -29,15 +29,15 @@ build_consumer() {
 # The program does what the README says.
 run() { "$example/run.sh" "$1"; }
 
-# needs PROGRAM yes|no: whether it is linked with libwq.so.
+# needs PROGRAM yes|no: checks whether PROGRAM is linked with libwq.so.
 needs() {
   local needed=no
   ! readelf -d "$1" | grep -q 'NEEDED.*libwq\.so\.0' || needed=yes
   [[ $needed == "$2" ]] || { echo "package_test: $1: needs libwq.so: $needed" >&2; exit 1; }
 }
 
-# The Go program of the README, which finds wq.pc in $1 and the Go package below $2: as a module of its own,
-# and as Debian builds Go packages, without modules.
+# The Go program of the README, which finds wq.pc in $1 and the Go package below $2: as a module of
+# its own, and as Debian builds Go packages, without modules.
 go_consumer() {
   local module=$2/share/gocode/src/example.org/wq
   command -v go >/dev/null || { echo 'package_test: there is no go; on Debian: golang-go' >&2; exit 1; }
@@ -45,7 +45,7 @@ go_consumer() {
   cp "$source/bindings/go/examples/readme/main.go" go_consumer
   (
     cd go_consumer
-    # A cache of its own: Go's does not know what pkg-config said.
+    # A separate cache: that of Go does not depend on the output of pkg-config.
     export GOCACHE=$scratch/go/cache GOPATH=$scratch/go/path GOPROXY=off GOFLAGS=-mod=mod PKG_CONFIG_PATH=$1
     quiet go mod init example.com/consumer
     quiet go mod edit -require example.org/wq@v0.0.0 -replace "example.org/wq=$module"
@@ -79,7 +79,7 @@ consume() {
   needs cxx_static/consumer no
   run cxx_static/consumer
 
-  # shellcheck disable=SC2046 # Words are what pkg-config gives.
+  # shellcheck disable=SC2046 # The output of pkg-config is several words.
   quiet cc -std=c99 -Wall -Wextra -Werror "$example/main.c" -o by_pkg_config \
     $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs wq)
   needs by_pkg_config yes
@@ -92,8 +92,8 @@ consume() {
   go_consumer "$pc" "$prefix"
 }
 
-# What the tool prints of itself is where shells and man look, below $1, the Go package is where Go's
-# packages are, and nothing else is.
+# Below $1 the man page and the completions are where man and the shells read them, the Go package
+# is in the directory of Go's packages, and there are no other files.
 shares() {
   local shared=share/bash-completion/completions/wqctl
   shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1\nshare/zsh/vendor-completions/_wqctl'
@@ -111,7 +111,7 @@ installed() {
     build_consumer clang cxx_consumer -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER=clang++
     run clang/consumer
   fi
-  # Nothing but what is meant for strangers.
+  # Nothing else is installed.
   (cd prefix && find . -type f -o -type l) | sort >files
   if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq(-static)?\.pc)|bin/wqctl$|share/)' files; then
     echo 'package_test: that is not to be installed' >&2
@@ -131,8 +131,8 @@ source_consumer() {
 
 debian() {
   local packages root=$scratch/root
-  # A root of its own: this machine's packages are none of a test's business. It has no shell, and none
-  # of what the packages depend on.
+  # A separate root, so that the packages of this machine are not touched. It has no shell, and none
+  # of the dependencies of the packages.
   local dpkg=(dpkg --root="$root" --force-depends --force-script-chrootless)
   quiet cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages"
   packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/golang-example-wq-dev_*_all.deb
@@ -150,9 +150,9 @@ debian() {
   consume "$root/usr"
   "$root/usr/bin/wqctl" --version
   shares "$root/usr"
-  # What it is linked with is what it depends on.
+  # A package depends on the libraries that it is linked with.
   dpkg-deb -f packages/libwq0_*.deb Depends | grep -q librocksdb
-  # And packages of what is linked with it can find out that they depend on it.
+  # Packages of programs that are linked with libwq.so can determine that they depend on it.
   dpkg-deb -I packages/libwq0_*.deb shlibs | grep -q '^libwq 0 libwq0 '
   if ((EUID == 0)); then
     quiet "${dpkg[@]}" -r golang-example-wq-dev libwq-dev libwq0 wqctl

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# symbols_test.sh LIBWQ_SO SOURCE_DIR: the library shows the C symbols that are promised (symbols.txt), all
-# that the headers declare, and otherwise the C++ interface alone. libwq.a is beside it.
+# symbols_test.sh LIBWQ_SO SOURCE_DIR: the library exports the promised C symbols (symbols.txt),
+# which are all that the headers declare, and otherwise only the C++ interface. libwq.a is beside
+# it.
 #   symbols_test.sh LIBWQ_SO SOURCE_DIR --write    writes symbols.txt anew: for new calls only
 set -euo pipefail
 export LC_ALL=C  # One order of sorting everywhere.
@@ -27,11 +28,11 @@ declared=$(grep -hoE '\bwq_[a-z_]+\(' "$source"/include/wq/c/*.h | tr -d '(' | s
 missing=$(comm -23 <(printf '%s\n' "$declared") <(cut -d' ' -f1 <<<"$c_symbols"))
 [[ -z $missing ]] || complain "Declared, but not shown: $missing"
 
-# Of C++ all that the installed headers declare, which are the words in their code, and nothing else: not
-# what is inside, and nothing of other libraries.
+# Of C++ everything that the installed headers declare (the words in their code), and nothing else:
+# no internal symbol, and none of other libraries.
 words=$(find "$source/include/wq" -maxdepth 1 -name '*.h' -not -name prometheus.h -not -name server.h \
   -not -name live_store.h -exec cat {} + | sed 's|//.*||' | grep -oE '\w+' | sort -u)
-# public: of the C++ symbols on stdin, those whose first name behind wq:: is such a word.
+# public: of the C++ symbols on stdin, those whose first name after wq:: is such a word.
 public() {
   awk 'NR == FNR { word[$0]; next }
        { name = $0; sub(/\(.*/, "", name) }

@@ -1,4 +1,4 @@
-// The changes of QueueAccess, on the queue itself and over the owner's socket: the same outcome.
+// The changes of QueueAccess have the same outcome on the queue and over the owner's socket.
 
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@ class AccessTest : public ::testing::TestWithParam<Way>, public ServerFixture {
     EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
     return live->Access(queue, create);
   }
-  // What Change said: "2 done, absent 1 3".
+  // The result of Change: "2 done, absent 1 3".
   std::string Change(KeyChange change, const std::vector<std::string>& keys) {
     ChangeResult result;
     const Status s = access_->Change(change, Views(keys), Durability::kProcess, &result);
@@ -154,7 +154,7 @@ TEST_P(AccessTest, NothingIsAddedOrReleasedInShutdown) {
   EXPECT_THAT(Change(KeyChange::kRequeue, {"later"}), HasSubstr("ShuttingDown: "));
 }
 
-TEST_P(AccessTest, TheErrorOfTheStoreComesThrough) {
+TEST_P(AccessTest, TheErrorOfTheStoreIsReturned) {
   BatchResult result;
   EXPECT_EQ(access_->Add(Views({"a"}), {.group = std::string(2000, 'g')}, &result).code(),
             StatusCode::kInvalidArgument);
@@ -179,7 +179,7 @@ class LiveTest : public ::testing::Test, public ServerFixture {
   }
 };
 
-TEST_F(LiveTest, ReadsWhatTheOwnerHas) {
+TEST_F(LiveTest, ReadsTheContentsOfTheOwner) {
   store_.reset();
   OpenStore();
   Queue* other = nullptr;
@@ -217,7 +217,7 @@ TEST_F(LiveTest, ReadsWhatTheOwnerHas) {
   EXPECT_EQ(pods.counts.lanes, now.lanes);
 }
 
-TEST_F(LiveTest, NobodyServes) {
+TEST_F(LiveTest, NoProcessServes) {
   std::unique_ptr<LiveStore> live;
   EXPECT_EQ(LiveStore::Connect(store_dir_, &live).code(), StatusCode::kNotFound);
   EXPECT_EQ(LiveStore::Connect(store_dir_ + "/no/such", &live).code(), StatusCode::kNotFound);
@@ -232,8 +232,8 @@ TEST_F(LiveTest, TheOwnerEnds) {
   EXPECT_EQ(live->Read(&info).code(), StatusCode::kNotFound);
 }
 
-// Somebody accepts and says nothing.
-TEST_F(LiveTest, AnOwnerThatIsStuckIsGivenUp) {
+// An owner that accepts and does not answer.
+TEST_F(LiveTest, AnOwnerThatDoesNotAnswerIsAnError) {
   SocketFile file;
   FileDescriptor listener(-1);
   ASSERT_TRUE(OpenSocketFile(store_dir_, "control.sock", &file).ok());
@@ -265,7 +265,7 @@ TEST_F(LiveTest, OnlyOpenQueuesUnlessTheOwnerOpensThem) {
   EXPECT_EQ(store_->FindQueue("new")->Len(), 1U);
 }
 
-TEST_F(LiveTest, ABadCallIsAnErrorThatSaysWhere) {
+TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
   Serve();
   struct Case {
     const char* path;
@@ -301,7 +301,7 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatSaysWhere) {
   EXPECT_THAT(pods_->List(0, 1), IsEmpty());
 }
 
-// As somebody with curl does it.
+// The requests of a client such as curl.
 TEST_F(LiveTest, TheProtocolIsPlain) {
   Serve();
   EXPECT_THAT(Post("/v1/add", R"({"queue": "pods", "keys": ["a", {"base64": "/w=="}]})"),

@@ -1,4 +1,4 @@
-// A store with the open queue "pods", served; and a client that says whatever it likes.
+// A served store with the open queue "pods", and a client that sends arbitrary bytes.
 #pragma once
 
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@ class ServerFixture {
 
   void OpenStore() {
     ASSERT_TRUE(Store::Open({.create_if_missing = true}, store_dir_, &store_).ok());
-    // What fails waits for hours: nothing fires between two looks.
+    // Failed keys are delayed for hours: none becomes due during a test.
     const auto limiter =
         std::make_shared<ItemExponentialFailure>(std::chrono::hours(1), std::chrono::hours(100));
     ASSERT_TRUE(
@@ -102,7 +102,7 @@ class ServerFixture {
   std::unique_ptr<Server> server_;
 };
 
-// The number in an answer's first line; 0 if there is none.
+// The number in the first line of an answer; 0: it has none.
 inline int StatusOf(const std::string& answer) {
   return answer.starts_with("HTTP/1.1 ") ? std::atoi(answer.c_str() + 9) : 0;
 }

@@ -1,4 +1,4 @@
-// Who may talk to a server, and what it bears.
+// Access to a server, and its resistance to bad requests.
 
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,7 +26,7 @@ class ServerTest : public ::testing::Test, public ServerFixture {};
 
 // --- The socket's file ---
 
-TEST_F(ServerTest, TheSocketIsTheOwnersAlone) {
+TEST_F(ServerTest, TheSocketIsAccessibleToTheOwnerOnly) {
   const mode_t before = umask(0);
   Serve();
   umask(before);
@@ -41,7 +41,7 @@ TEST_F(ServerTest, AnotherUserIsNotAnswered) {
     GTEST_SKIP() << "only root can be two users";
   }
   Serve();
-  // As if the modes of file and directories were lost.
+  // As after a change of the modes of file and directories.
   ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
   ASSERT_EQ(chmod(store_dir_.c_str(), 0755), 0);
   ASSERT_EQ(chmod(socket_path().c_str(), 0666), 0);
@@ -51,7 +51,7 @@ TEST_F(ServerTest, AnotherUserIsNotAnswered) {
   const std::string request = "GET /healthz HTTP/1.1\r\n\r\n";
   for (const uid_t uid : {uid_t{0}, uid_t{65534}}) {
     const pid_t child = fork();
-    if (child == 0) {  // System calls only. Says how many bytes it gets.
+    if (child == 0) {  // System calls only. Exits with 1 if it gets bytes.
       char buffer[64];
       const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
       if (setuid(uid) != 0 ||
@@ -116,7 +116,7 @@ TEST_F(ServerTest, ADirectoryMayHaveALongerNameThanASocket) {
 
 // --- HTTP ---
 
-TEST_F(ServerTest, BothDoorsAreShutByDefault) {
+TEST_F(ServerTest, NothingIsOpenByDefault) {
   EXPECT_EQ(Server::Open(store_.get(), {}, &server_).code(), StatusCode::kInvalidArgument);
   Serve({.control_socket = true});
   EXPECT_EQ(server_->http_port(), 0);
@@ -176,12 +176,12 @@ TEST_F(ServerTest, AQueueThatShutsDownIsAliveAndNotReady) {
 
 TEST_F(ServerTest, AStoreThatIsNotDurableIsNotReady) {
   auto disk = std::make_shared<storage::MemoryDisk>();
-  std::unique_ptr<Store> sick;
+  std::unique_ptr<Store> failing;
   Queue* queue = nullptr;
   ASSERT_TRUE(
-      Store::Impl::Open({}, "", std::make_unique<storage::MemoryStorage>(disk), &sick).ok());
-  ASSERT_TRUE(sick->OpenQueue("q", {}, &queue).ok());
-  ASSERT_TRUE(Server::Open(sick.get(), {.http_address = "127.0.0.1:0"}, &server_).ok());
+      Store::Impl::Open({}, "", std::make_unique<storage::MemoryStorage>(disk), &failing).ok());
+  ASSERT_TRUE(failing->OpenQueue("q", {}, &queue).ok());
+  ASSERT_TRUE(Server::Open(failing.get(), {.http_address = "127.0.0.1:0"}, &server_).ok());
   EXPECT_EQ(StatusOf(Get("/readyz")), 200);
   {
     const MutexLock lock(disk->mu);
@@ -229,7 +229,7 @@ TEST_F(ServerTest, ALongRequestIsRefused) {
   EXPECT_EQ(StatusOf(Post("/v1/add", std::string(20'000, ' '))), 413);
   EXPECT_EQ(StatusOf(Say(ConnectUnix(), "GET /" + std::string(9'000, 'x') + " HTTP/1.1\r\n\r\n")),
             414);
-  // Without end: it is cut off, at whatever place.
+  // Requests without an end are cut off.
   EXPECT_THAT(Say(ConnectUnix(), std::string(1'000'000, 'x')), Not(HasSubstr("TIMEOUT")));
   EXPECT_THAT(Say(ConnectUnix(), "GET / HTTP/1.1\r\nA: " + std::string(1'000'000, 'x')),
               Not(HasSubstr("TIMEOUT")));
@@ -257,7 +257,7 @@ TEST_F(ServerTest, ABodyHasALengthAndIsPlainJson) {
   EXPECT_EQ(StatusOf(Say(ConnectUnix(), "DELETE /v1/add HTTP/1.1\r\n\r\n")), 405);
 }
 
-TEST_F(ServerTest, WhatIsNoHttpDoesNoHarm) {
+TEST_F(ServerTest, InvalidHttpDoesNoHarm) {
   Serve();
   for (const std::string& request :
        {std::string("\r\n\r\n"), std::string("\0\0\0\0\n\n", 6), std::string("GET\r\n\r\n"),
@@ -272,14 +272,14 @@ TEST_F(ServerTest, WhatIsNoHttpDoesNoHarm) {
   EXPECT_EQ(StatusOf(Get("/healthz")), 200);
 }
 
-TEST_F(ServerTest, TooManyConnectionsAreToldSo) {
+TEST_F(ServerTest, TooManyConnectionsAreAnswered503) {
   Serve({.control_socket = true, .http_address = "127.0.0.1:0", .max_connections = 2});
   FileDescriptor first = ConnectUnix();
-  FileDescriptor second = ConnectUnix();  // One door: they are accepted in their order.
+  FileDescriptor second = ConnectUnix();  // Accepted in this order.
   EXPECT_EQ(StatusOf(ReadAll(ConnectUnix().get())), 503);
   EXPECT_EQ(StatusOf(Say(first, "GET /healthz HTTP/1.1\r\n\r\n")), 200);
   while (StatusOf(Say(ConnectUnix(), "GET /healthz HTTP/1.1\r\n\r\n")) == 503) {
-    // Until the first one's thread has ended.
+    // Until the thread of `first` has ended.
   }
   EXPECT_EQ(StatusOf(Say(second, "GET /healthz HTTP/1.1\r\n\r\n")), 200);
 }
@@ -294,17 +294,17 @@ TEST_F(ServerTest, ASlowClientIsCutOff) {
   }
 }
 
-TEST_F(ServerTest, CloseDoesNotWaitForClientsThatSayNothing) {
+TEST_F(ServerTest, CloseDoesNotWaitForSilentClients) {
   Serve(
       {.control_socket = true, .http_address = "127.0.0.1:0", .io_timeout = std::chrono::hours(1)});
   const FileDescriptor silent = ConnectUnix();
   const FileDescriptor half = ConnectTcp();
   SendAll(half.get(), "GET /hea", Soon());
-  EXPECT_EQ(StatusOf(Get("/healthz")), 200);  // The two before are accepted.
+  EXPECT_EQ(StatusOf(Get("/healthz")), 200);  // `silent` and `half` have been accepted.
   server_->Close();
 }
 
-// The host's other sockets and pipes rely on it.
+// Other sockets and pipes of the process rely on it.
 TEST_F(ServerTest, SigpipeStaysAsItWas) {
   struct sigaction before = {};
   before.sa_handler = SIG_DFL;

@@ -1,4 +1,4 @@
-// What Prometheus gets to see: exact names, labels and buckets, as text.
+// The text that Prometheus reads: exact names, labels and buckets.
 
 #include <memory>
 #include <sstream>
@@ -24,7 +24,7 @@ using ::testing::Not;
 
 std::string Text(const PrometheusProvider& provider) { return PrometheusText(provider); }
 
-// The lines of the text that are about one metric.
+// The lines of one metric.
 std::string TextOf(const PrometheusProvider& provider, const std::string& name) {
   std::istringstream text(Text(provider));
   std::string lines;
@@ -56,7 +56,7 @@ class PrometheusTest : public ::testing::Test {
   Queue* queue_ = nullptr;
 };
 
-TEST_F(PrometheusTest, TheSevenOfControllerRuntime) {
+TEST_F(PrometheusTest, TheSevenMetricsOfControllerRuntime) {
   ASSERT_TRUE(queue_->Add("a").ok());
   ASSERT_TRUE(queue_->Add("b").ok());
   ASSERT_TRUE(queue_->AddAfter("c", milliseconds(5), {.lane = kSlowLane}).ok());
@@ -105,7 +105,7 @@ TEST_F(PrometheusTest, TheSevenOfControllerRuntime) {
               HasSubstr("_sum{controller=\"pods\",name=\"pods\"} 2\n"));
 }
 
-// They are the users', and without number.
+// The number of series must not depend on the number of keys.
 TEST_F(PrometheusTest, KeysAreNoLabels) {
   ASSERT_TRUE(queue_->Add("private-key").ok());
   ASSERT_TRUE(
@@ -125,7 +125,7 @@ TEST_F(PrometheusTest, OneLaneHasAnEmptyPriority) {
               HasSubstr("workqueue_depth{controller=\"nodes\",name=\"nodes\",priority=\"\"} 0\n"));
 }
 
-TEST_F(PrometheusTest, OurOwn) {
+TEST_F(PrometheusTest, MetricsOfWqAlone) {
   ASSERT_TRUE(queue_->Quarantine("a").ok());
   const std::string text = Text(*provider_);
   for (const char* line :
@@ -162,7 +162,7 @@ TEST_F(PrometheusTest, Controllers) {
   }
 }
 
-TEST_F(PrometheusTest, GaugesGoWithTheStoreAndCountersStay) {
+TEST_F(PrometheusTest, GaugesEndWithTheStoreAndCountersStay) {
   ASSERT_TRUE(queue_->Add("a").ok());
   store_.reset();
   const std::string text = Text(*provider_);
@@ -171,7 +171,7 @@ TEST_F(PrometheusTest, GaugesGoWithTheStoreAndCountersStay) {
   EXPECT_THAT(text, HasSubstr("workqueue_adds_total{controller=\"pods\",name=\"pods\"} 1\n"));
 }
 
-// The same series twice is an error that makes Prometheus drop the whole scrape.
+// Prometheus drops a scrape that contains the same series twice.
 TEST_F(PrometheusTest, QueuesOfOneNameAddUp) {
   std::unique_ptr<Store> other;
   StoreOptions options;
@@ -189,7 +189,7 @@ TEST_F(PrometheusTest, QueuesOfOneNameAddUp) {
   EXPECT_THAT(Text(*provider_), HasSubstr("wq_oldest_pending_age_seconds{name=\"pods\"} 2\n"));
 }
 
-TEST_F(PrometheusTest, ShowsTheRestOfItsRegistry) {
+TEST_F(PrometheusTest, ShowsOtherMetricsOfItsRegistry) {
   auto registry = std::make_shared<prometheus::Registry>();
   prometheus::BuildCounter().Name("my_total").Register(*registry).Add({}).Increment(7);
   provider_ = MakePrometheusProvider(registry);
@@ -202,7 +202,7 @@ TEST_F(PrometheusTest, PushedSeriesOutliveTheProvider) {
   const auto registry = std::make_shared<prometheus::Registry>();
   provider_ = MakePrometheusProvider(registry);
   Open("pods", {});
-  provider_.reset();  // The store holds it.
+  provider_.reset();  // The store still holds it.
   ASSERT_TRUE(queue_->Add("a").ok());
   store_.reset();
   std::ostringstream out;
@@ -210,7 +210,7 @@ TEST_F(PrometheusTest, PushedSeriesOutliveTheProvider) {
   EXPECT_THAT(out.str(), HasSubstr("workqueue_adds_total{controller=\"pods\",name=\"pods\"} 1\n"));
 }
 
-TEST_F(PrometheusTest, AnotherTypeInTheRegistryIsAProgrammersError) {
+TEST_F(PrometheusTest, AnotherTypeInTheRegistryFailsACheck) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   auto registry = std::make_shared<prometheus::Registry>();
   prometheus::BuildGauge().Name("workqueue_adds_total").Register(*registry);
