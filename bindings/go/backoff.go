@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Backoff decides how long a failed key is delayed, by its failure count. The count is durable:
-// after a restart a key is delayed as long as without.
+// Backoff decides how long a failed key is delayed, by its failure count. The count is durable, so a
+// restart does not shorten the delays.
 type Backoff struct {
 	limiter C.wq_limiter // Its pointers are unset.
 	inner   []*Backoff

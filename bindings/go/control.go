@@ -1,6 +1,6 @@
 package wq
 
-// This file changes items that no worker asked for, and pauses and ends the queue.
+// This file has the calls of operators: cancelling, quarantine, pausing and stopping.
 
 // #include "border.h"
 import "C"
