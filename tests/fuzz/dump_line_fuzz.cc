@@ -1,5 +1,5 @@
-// A line of a dump, as load reads it: any bytes are a record or an error in printable words; and a
-// record, written and read again, is the same one.
+// Fuzzes a line of a dump, as load reads it: any bytes yield a record or a printable error, and a
+// record that is written and read again stays the same.
 #include <cstdint>
 #include <string>
 #include <string_view>

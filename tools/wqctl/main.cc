@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   if (!OpenStandardDescriptors()) return wqctl::kExitFailure;
   // A reader that closes its end is then reported as EPIPE, and the store is closed properly.
   std::signal(SIGPIPE, SIG_IGN);
-  // A limit on the size of files is then reported as EFBIG: the store is no longer durable.
+  // A limit on the size of files is then reported as EFBIG, and the store as not durable.
   std::signal(SIGXFSZ, SIG_IGN);
   // If it is ignored, waitpid does not report how a child ended: the outcome of every command would
   // be lost.

@@ -29,7 +29,7 @@ bool IsInPath(const std::string& program) {
   return false;
 }
 
-// In the child.
+// In the child. It keeps our umask, so files saved from the pager are the user's only.
 [[noreturn]] void BecomePager(const std::string& command, int from) {
   dup2(from, STDIN_FILENO);
   // Text that fits on the screen stays there after less has ended; colours pass.
