@@ -210,9 +210,13 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
     if (s.ok() || s.code() == StatusCode::kNotDurable) {  // It was applied.
       impl_->CountRetry();
     }
-    return s;
+    if (s.code() != StatusCode::kShuttingDown) {
+      return s;
+    }
+    // After ShutDown a worker may still add the key that it holds. The key must stay in the store
+    // and not be handed out, so it is delayed.
   }
-  const int64_t delay_us = std::min(delay, kMaxDelay).count();
+  const int64_t delay_us = std::clamp(delay, std::chrono::microseconds(1), kMaxDelay).count();
   const Time now = impl_->clock->Now();
   Impl::Effects effects;
   if (Status s = impl_->Requeue(

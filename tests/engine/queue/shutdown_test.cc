@@ -53,6 +53,22 @@ TEST_F(QueueTest, AWorkerMayStillRequeueTheKeyThatItHolds) {
   EXPECT_EQ(queue_->NumRequeues("a"), 1U);
 }
 
+TEST_F(QueueTest, AWorkerMayStillAddTheKeyThatItHoldsWithoutADelay) {
+  Add("a");
+  Add("b");
+  ASSERT_EQ(Get(), "a");
+  queue_->ShutDown();
+  EXPECT_EQ(queue_->AddAfter("b", seconds(0)).code(), StatusCode::kShuttingDown);
+  ASSERT_TRUE(queue_->AddAfter("a", seconds(0)).ok());
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "ShuttingDown");
+  CloseAndOpen();
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "a");
+}
+
 TEST_F(QueueTest, ShutDownReleasesBlockedGets) {
   std::vector<std::future<std::string>> waiters;
   for (int i = 0; i < 4; ++i) {
