@@ -8,7 +8,10 @@
 
 namespace wq {
 
-// InvalidArgument, naming it, unless `name` is 1 to 64 of [A-Za-z0-9._-]. `what` is "queue" or so.
+// Whether `name` is 1 to 64 of [A-Za-z0-9._-].
+bool IsName(std::string_view name);
+
+// InvalidArgument, naming it, unless IsName(name). `what` is "queue" or so.
 Status CheckName(std::string_view what, std::string_view name);
 
 // The owner's unix socket, if it serves one: a file in the store's directory that is not part of what is

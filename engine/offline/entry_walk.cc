@@ -13,9 +13,8 @@ using storage::FailureRecord;
 using storage::PendingRecord;
 using storage::QuarantineRecord;
 
-// Keys with only a failure count are found by crossing off, from so many bytes of failing keys at a
-// time, those that are pending or delayed. It bounds the memory; more failing keys cost more
-// passes.
+// Keys with only a failure count are found by erasing the pending and delayed keys from the failing
+// ones. How many bytes of failing keys are in memory at a time; more of them cost more scans.
 constexpr size_t kFailingChunkBytes = size_t{8} << 20;
 
 }  // namespace
@@ -97,7 +96,7 @@ Status EntryWalk::VisitDelayed() {
   return s.ok() ? join_status_ : s;
 }
 
-// Visits entry_, with `key` and its failures filled in. False ends the scan.
+// Fills in `key` and its failures, and visits entry_. False ends the scan.
 bool EntryWalk::JoinAndVisit(std::string_view key) {
   entry_.key.assign(key);
   entry_.failures.reset();
@@ -132,18 +131,18 @@ Status EntryWalk::VisitFailingOnly() {
   return VisitChunk(std::move(chunk));
 }
 
-// Visits those of the failing keys in `chunk` that are neither pending nor delayed.
+// Visits the failing keys in `chunk` that are neither pending nor delayed.
 Status EntryWalk::VisitChunk(std::unordered_set<std::string> chunk) {
   std::string key;
-  const auto cross_off = [&](const auto& record) {
+  const auto erase_known = [&](const auto& record) {
     key.assign(record.key);
     chunk.erase(key);
     return !chunk.empty();
   };
   if (chunk.empty()) return Status::Ok();
-  if (Status s = storage::ScanPendingUnordered(reader_, queue_, cross_off); !s.ok()) return s;
+  if (Status s = storage::ScanPendingUnordered(reader_, queue_, erase_known); !s.ok()) return s;
   if (chunk.empty()) return Status::Ok();
-  if (Status s = storage::ScanDelayed(reader_, queue_, cross_off); !s.ok()) return s;
+  if (Status s = storage::ScanDelayed(reader_, queue_, erase_known); !s.ok()) return s;
 
   std::vector<std::string> keys(std::make_move_iterator(chunk.begin()),
                                 std::make_move_iterator(chunk.end()));

@@ -1,4 +1,4 @@
-// What a row may not be, as verify and repair judge it. (Good ones: records_test.cc and verify_test.cc.)
+// Rows that cannot be decoded or break a rule by themselves. For sound rows see records_test.cc.
 #include "storage/row.h"
 
 #include <string>
@@ -72,10 +72,10 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
   PutFailures(kQueue, {"k", 0, 1, 2, "e"}, &batch_);
   EXPECT_STATUS(kCorruption, "failures that count none", DecodeOne());
   PutQuarantine(kQueue, {{"k", 0, 1, 2, "e"}, 3, kFastLane, "g"}, &batch_);
-  EXPECT_OK(DecodeOne());  // It may have been given up by hand.
+  EXPECT_OK(DecodeOne());  // A caller may have put it into quarantine.
 }
 
-TEST(Fields, WhatIsCutOffIsNoGood) {
+TEST(Fields, FieldsThatAreCutOffAreBad) {
   Fields number(std::string_view("\x80\x80", 2));
   EXPECT_EQ(number.Number(), 0U);
   EXPECT_FALSE(number.good());
