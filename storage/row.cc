@@ -39,7 +39,7 @@ std::string_view Row::Keep(std::string_view bytes) {
 
 Status Row::Decode(Family family, std::string_view key, std::string_view value) {
   bytes_.clear();
-  // So that what is kept does not move.
+  // Enough for all that Keep copies: the bytes must not move.
   bytes_.reserve(2 * (key.size() + value.size()));
   key_ = {};
   broken_ = RowRule::kNone;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/offline/entry_records.h"
+
 namespace wq {
 namespace {
 
@@ -18,35 +20,6 @@ using storage::QuarantineRecord;
 constexpr size_t kFailingChunkBytes = size_t{8} << 20;
 
 }  // namespace
-
-FailureInfo ToInfo(const FailureRecord& record) {
-  return {record.count, record.first_at_us, record.last_at_us, std::string(record.last_error)};
-}
-
-void Fill(const PendingRecord& record, Entry* entry) {
-  entry->state = EntryState::kPending;
-  entry->lane = record.lane;
-  entry->group.assign(record.group);
-  entry->sequence = record.sequence;
-  entry->added_at_us = record.added_at_us;
-}
-
-void Fill(const DelayedRecord& record, Entry* entry) {
-  entry->state = EntryState::kDelayed;
-  entry->lane = record.lane;
-  entry->group.assign(record.group);
-  entry->added_at_us = record.added_at_us;
-  entry->ready_at_us = record.ready_at_us;
-  entry->delay_us = record.delay_us;
-}
-
-void Fill(const QuarantineRecord& record, Entry* entry) {
-  entry->state = EntryState::kQuarantined;
-  entry->lane = record.lane;
-  entry->group.assign(record.group);
-  entry->quarantined_at_us = record.quarantined_at_us;
-  entry->failures = ToInfo(record.failures);
-}
 
 Status EntryWalk::Run(EntryStates states) {
   bool any_failures = false;

@@ -15,12 +15,6 @@
 
 namespace wq {
 
-// Conversions of records.
-FailureInfo ToInfo(const storage::FailureRecord& record);
-void Fill(const storage::PendingRecord& record, Entry* entry);
-void Fill(const storage::DelayedRecord& record, Entry* entry);
-void Fill(const storage::QuarantineRecord& record, Entry* entry);  // The failures too.
-
 class EntryWalk {
  public:
   using Visitor = std::function<bool(const Entry&)>;  // As StoreView::Visitor.

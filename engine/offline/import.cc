@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/offline/entry_records.h"
 #include "engine/offline/import_check.h"
 #include "engine/offline/imported_rows.h"
 #include "storage/open.h"
@@ -24,14 +25,6 @@ using storage::RowPlace;
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
 
-storage::FailureRecord ToRecord(std::string_view key, const FailureInfo& failures) {
-  return {.key = key,
-          .count = failures.count,
-          .first_at_us = failures.first_at_us,
-          .last_at_us = failures.last_at_us,
-          .last_error = failures.last_error};
-}
-
 }  // namespace
 
 struct Importer::Impl {
@@ -49,10 +42,10 @@ struct Importer::Impl {
   Status CheckIds() const;
   Status RemoveLeftovers();
   Status TargetOf(std::string_view name, Target** target);
+  Status NewId(QueueId* id);
   Status CheckFree(std::string_view name, QueueId id) const;
   Status FindRow(QueueId queue, RowPlace place, std::string_view key, bool* found);
   Status Add(Target* target, const Entry& entry);
-  void Put(QueueId id, const Entry& entry, uint64_t sequence);
   Status WriteIfLarge();
   Status Write(bool sync);
   Status EraseQueue(const std::string& name, QueueId id);
@@ -139,7 +132,7 @@ Status Importer::Impl::TargetOf(std::string_view name, Target** target) {
     if (Status s = CheckFree(name, there->second); !s.ok()) return s;
     made.replaced = there->second;
   }
-  made.id = ++last_id;
+  if (Status s = NewId(&made.id); !s.ok()) return s;
   if (storage != nullptr) {
     // Before any row, in a batch of its own: it reserves the id, and the rows can be found and
     // removed.
@@ -151,6 +144,17 @@ Status Importer::Impl::TargetOf(std::string_view name, Target** target) {
   }
   ++counts.queues;
   *target = &targets.emplace(name, std::move(made)).first->second;
+  return {};
+}
+
+// An id that no queue and no row has: rows that have lost their queue's record keep their id.
+Status Importer::Impl::NewId(QueueId* id) {
+  bool is_free = true;
+  do {
+    *id = ++last_id;
+    if (storage == nullptr) return {};
+    if (Status s = storage::HasNoRecords(*storage, *id, &is_free); !s.ok()) return s;
+  } while (!is_free);
   return {};
 }
 
@@ -214,45 +218,9 @@ Status Importer::Impl::Add(Target* target, const Entry& entry) {
     target->next_sequence = std::max(target->next_sequence, sequence + 1);
   }
   if (Status s = rows.Add(target->id, entry, sequence); !s.ok()) return s;
-  if (storage != nullptr) Put(target->id, entry, sequence);
+  if (storage != nullptr) PutEntry(target->id, entry, sequence, &batch);
   ++counts.entries;
   return WriteIfLarge();
-}
-
-void Importer::Impl::Put(QueueId id, const Entry& entry, uint64_t sequence) {
-  switch (entry.state) {
-    case EntryState::kPending:
-      storage::PutPending(id,
-                          {.key = entry.key,
-                           .lane = entry.lane,
-                           .sequence = sequence,
-                           .added_at_us = entry.added_at_us,
-                           .group = entry.group},
-                          &batch);
-      break;
-    case EntryState::kDelayed:
-      storage::PutDelayed(id,
-                          {.key = entry.key,
-                           .ready_at_us = entry.ready_at_us,
-                           .delay_us = entry.delay_us,
-                           .added_at_us = entry.added_at_us,
-                           .lane = entry.lane,
-                           .group = entry.group},
-                          &batch);
-      break;
-    case EntryState::kFailing:
-      break;
-    case EntryState::kQuarantined:
-      storage::PutQuarantine(
-          id,
-          {.failures = ToRecord(entry.key, entry.failures.value_or(FailureInfo{})),
-           .quarantined_at_us = entry.quarantined_at_us,
-           .lane = entry.lane,
-           .group = entry.group},
-          &batch);
-      return;
-  }
-  if (entry.failures) storage::PutFailures(id, ToRecord(entry.key, *entry.failures), &batch);
 }
 
 Status Importer::Impl::WriteIfLarge() {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/offline/entry_records.h"
 #include "engine/offline/entry_walk.h"
 #include "engine/offline/store_view_impl.h"
 #include "engine/state/group_table.h"

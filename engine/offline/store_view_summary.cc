@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/offline/entry_walk.h"
+#include "engine/offline/entry_records.h"
 #include "engine/offline/store_view_impl.h"
 #include "storage/records.h"
 #include "wq/clock.h"

@@ -33,7 +33,7 @@ struct Case {
   Opening opening;
   std::function<void(MutationBatch*)> put;  // Beside the queue "pods" of id 1 and mark 100.
   std::vector<std::string> kept = {};       // Keys of "pods" that a repair keeps.
-  // What an import is given; the last call is refused. Empty: an import cannot be given this.
+  // Calls of an Importer, of which the last one is refused. Empty: no call can make such rows.
   std::function<Status(Importer*)> import = nullptr;
 };
 
@@ -368,6 +368,8 @@ std::vector<Case> AllCases() {
 
 class RowRulesTest : public ::testing::Test {
  protected:
+  // Opening, verify, repair and import of a store for each case.
+  void Check(const std::vector<Case>& cases);
   void MakeStore(const Case& one) {
     std::filesystem::remove_all(store_);
     std::filesystem::remove_all(into_);
@@ -413,8 +415,8 @@ class RowRulesTest : public ::testing::Test {
   const std::string into_ = scratch_ / "into";
 };
 
-TEST_F(RowRulesTest, OpeningVerifyRepairAndImportAgree) {
-  for (const Case& one : AllCases()) {
+void RowRulesTest::Check(const std::vector<Case>& cases) {
+  for (const Case& one : cases) {
     SCOPED_TRACE(one.name);
     const std::string rule(TextOf(one.rule));
     MakeStore(one);
@@ -448,6 +450,10 @@ TEST_F(RowRulesTest, OpeningVerifyRepairAndImportAgree) {
   }
 }
 
+TEST_F(RowRulesTest, AllAgreeOnOneRow) { Check(CasesOfOneRow()); }
+TEST_F(RowRulesTest, AllAgreeOnTheRowsOfOneKey) { Check(CasesOfOneKey()); }
+TEST_F(RowRulesTest, AllAgreeOnQueues) { Check(CasesOfQueues()); }
+
 TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
   std::set<RowRule> rules;
   for (const Case& one : AllCases()) rules.insert(one.rule);
@@ -474,6 +480,25 @@ TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
   ASSERT_OK(StoreView::Open(store_, &view));
   std::vector<Entry> entries;
   EXPECT_OK(view->Find("pods", "a", &entries));
+}
+
+// Rows that have lost their queue do not become rows of an imported queue.
+TEST_F(RowRulesTest, AnImportUsesNoIdThatRowsHave) {
+  MakeStore({"", RowRule::kRowsOfNoQueue, Opening::kIsUnchecked,
+             [](auto* b) { PutDelayed(2, {.key = "a", .ready_at_us = 5, .delay_us = 1}, b); }});
+  std::unique_ptr<Importer> importer;
+  ASSERT_OK(Importer::Open({}, store_, &importer));
+  ASSERT_OK(importer->Add("imported", EntryOf("b", EntryState::kPending)));
+  ASSERT_OK(importer->Finish());
+  importer.reset();
+  std::unique_ptr<StoreView> view;
+  ASSERT_OK(StoreView::Open(store_, &view));
+  std::vector<std::string> keys;
+  ASSERT_OK(view->ForEachEntry("imported", [&keys](const Entry& entry) {
+    keys.push_back(entry.key);
+    return true;
+  }));
+  EXPECT_EQ(keys, std::vector<std::string>{"b"});
 }
 
 // A worker may hold a key when it is quarantined. An opening removes the pending row.

@@ -224,7 +224,7 @@ TEST_F(StoreViewTest, ThePlaceOfAKeyIsThatAmongAllLanes) {
     ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 0, &roughly).ok());
     EXPECT_LE(roughly.at_least, place) << key;
     EXPECT_GE(roughly.at_most, place) << key;
-    EXPECT_EQ(view_->PositionOf("nobody", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
+    EXPECT_EQ(view_->PositionOf("missing", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
     ++place;
   }
 }
@@ -236,7 +236,7 @@ TEST_F(StoreViewTest, AQueueWithoutAStateOfItsOwn) {
   ASSERT_TRUE(view_->Info("pods", &info).ok());
   EXPECT_EQ(info.sequence_high_water, 0U);
   EXPECT_FALSE(info.paused);
-  EXPECT_EQ(view_->Info("nobody", &info).code(), StatusCode::kNotFound);
+  EXPECT_EQ(view_->Info("missing", &info).code(), StatusCode::kNotFound);
 }
 
 TEST_F(StoreViewTest, KeysAreBytes) {
