@@ -17,9 +17,13 @@ bool IsNameByte(char c) {
 
 }  // namespace
 
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), IsNameByte);
+}
+
 Status CheckName(std::string_view what, std::string_view name) {
-  if (!name.empty() && name.size() <= kMaxNameBytes &&
-      std::all_of(name.begin(), name.end(), IsNameByte)) {
+  if (IsName(name)) {
     return {};
   }
   std::string message = "no ";

@@ -8,8 +8,10 @@
 
 namespace wq {
 
-// InvalidArgument unless `name` is 1 to 64 characters of [A-Za-z0-9._-]. `what` is for the message:
-// "queue".
+// Whether `name` is 1 to 64 characters of [A-Za-z0-9._-].
+bool IsName(std::string_view name);
+
+// InvalidArgument, naming it, unless IsName(name). `what` is for the message: "queue".
 Status CheckName(std::string_view what, std::string_view name);
 
 // The owner's unix socket, if it serves one (wq/server.h): a file in the store's directory that is

@@ -10,7 +10,7 @@ namespace {
 constexpr Family kOfQueues[] = {Family::kDirty,    Family::kLanes,      Family::kDelayed,
                                 Family::kFailures, Family::kQuarantine, Family::kCursors};
 
-// Each batch starts with a new scan, for which a vector memtable is sorted: not too small.
+// Not small: each batch starts with a new scan, and a scan sorts an append-only memtable.
 constexpr size_t kErasesPerBatch = 100'000;
 
 Status EraseFamily(Family family, QueueId queue, Storage* storage) {
@@ -21,7 +21,7 @@ Status EraseFamily(Family family, QueueId queue, Storage* storage) {
     Status s = storage->Scan(family, begin, end, [&](std::string_view key, std::string_view) {
       batch.Erase(family, key);
       if (batch.count() < kErasesPerBatch) return true;
-      begin.assign(key).push_back('\0');  // What follows this key.
+      begin.assign(key).push_back('\0');  // The first key after this one.
       return false;
     });
     if (!s.ok() || batch.empty()) return s;

@@ -1,4 +1,4 @@
-// The records of one queue as a whole: whether there are any, and how they are removed.
+// The records of one queue as a whole: whether it has any, and their removal.
 #pragma once
 
 #include <string_view>
@@ -9,26 +9,27 @@
 
 namespace wq::storage {
 
-// What an import adds to a queue's name while what it reads has not taken the name, and while what it
-// took the name from is being erased. A kill leaves such queues: nobody's, until the next import
-// removes them.
+// Suffixes that no queue's name can have. An import writes a queue under its name and
+// kLoadingSuffix until it is complete. The queue that it replaces has kReplacedSuffix while it is
+// erased. A killed import leaves such queues; the next import removes them, and nothing else uses
+// them.
 inline constexpr std::string_view kLoadingSuffix = "~loading";
 inline constexpr std::string_view kReplacedSuffix = "~replaced";
-// The name without such a suffix; `name` itself if it has none.
+// The name without such a suffix; `name` if it has none.
 std::string_view WithoutImportSuffix(std::string_view name);
 inline bool IsOfImport(std::string_view name) { return WithoutImportSuffix(name) != name; }
 
 // Whether the queue has neither keys nor failures nor cursors. Its name and state do not count.
 Status HasNoRecords(const Reader& reader, QueueId queue, bool* none);
 
-// Erases the same, in batches of bounded size. A crash leaves a part, and a second call removes that.
-// Blocks: for as long as reading all of them takes.
+// Erases these records in batches of bounded size. A crash leaves a part of them, which a second
+// call removes. Blocks: for as long as reading all of them takes.
 Status EraseQueueRecords(QueueId queue, Storage* storage);
 
-// Appends the erasure of the queue's name and state. Only after EraseQueueRecords: the name is what
-// keeps the id from being given to another queue.
+// Appends the erasure of the queue's name and state. Only after EraseQueueRecords: as long as the
+// name is stored, no other queue gets the id.
 void EraseQueue(std::string_view name, QueueId queue, MutationBatch* batch);
-// Of the name alone. For a queue that goes by another one from the same batch on.
+// Erases the name only. For a queue that has another name from the same batch on.
 void EraseQueueName(std::string_view name, MutationBatch* batch);
 
 }  // namespace wq::storage

@@ -1,8 +1,5 @@
 #include "storage/row.h"
 
-#include <algorithm>
-
-#include "storage/queue_records.h"
 #include "storage/record_decode.h"
 #include "storage/record_keys.h"
 
@@ -32,13 +29,6 @@ class OneRow final : public Reader {
   const std::string_view value_;
 };
 
-bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-  });
-}
-
 }  // namespace
 
 std::string_view Row::Keep(std::string_view bytes) {
@@ -49,19 +39,38 @@ std::string_view Row::Keep(std::string_view bytes) {
 
 Status Row::Decode(Family family, std::string_view key, std::string_view value) {
   bytes_.clear();
-  // So that what is kept does not move.
+  // Enough for all that Keep copies: the bytes must not move.
   bytes_.reserve(2 * (key.size() + value.size()));
-  record_key_ = key;
   key_ = {};
+  broken_ = RowRule::kNone;
   const OneRow row(family, key, value);
-  if (family == Family::kDefault) return DecodeDefault(key, row);
-  if (key.size() < kQueuePrefixBytes) return BadRecord(family, key, kShortKey);
-  queue_ = ReadBig32(key);
-  Status status = DecodeQueueRow(family, row);
-  if (status.ok() && key_.size() > kMaxKeyBytes) {
-    return BadRecord(family, key, "its key is too long");
+  Status status =
+      family == Family::kDefault ? DecodeDefault(key, row) : DecodeQueueRow(family, key, row);
+  if (!status.ok()) return status;
+  broken_ = Check();
+  return broken_ == RowRule::kNone ? status : BadRecord(family, key, TextOf(broken_));
+}
+
+RowRule Row::Check() const {
+  switch (kind_) {
+    case Kind::kStore:
+      return RowRule::kNone;
+    case Kind::kQueue:
+      return CheckRow(queue_record_);
+    case Kind::kQueueState:
+      return CheckRow(queue_state_);
+    case Kind::kPending:
+      return CheckRow(pending_);
+    case Kind::kDelayed:
+      return CheckRow(delayed_);
+    case Kind::kFailures:
+      return CheckRow(failures_);
+    case Kind::kQuarantine:
+      return CheckRow(quarantine_);
+    case Kind::kCursor:
+      return CheckRow(cursor_);
   }
-  return status;
+  return RowRule::kNone;
 }
 
 Status Row::DecodeDefault(std::string_view key, const Reader& row) {
@@ -76,11 +85,7 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
       return true;
     });
     queue_ = queue_record_.id;
-    if (!status.ok()) return status;
-    if (!IsName(WithoutImportSuffix(queue_record_.name))) {
-      return BadRecord(Family::kDefault, key, "a bad queue name");
-    }
-    return queue_ != 0 ? status : BadRecord(Family::kDefault, key, "a queue without an id");
+    return status;
   }
   if (key.starts_with(kStatePrefix) && key.size() == kStatePrefix.size() + kQueuePrefixBytes) {
     kind_ = Kind::kQueueState;
@@ -93,71 +98,55 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
   return BadRecord(Family::kDefault, key, "nothing has this key");
 }
 
-Status Row::JudgeFailures(Family family, const FailureRecord& record) {
-  key_ = record.key;
-  if (family == Family::kFailures && record.count == 0) {
-    return BadRecord(family, record_key_, "failures that count none");
-  }
-  return Status::Ok();
-}
-
-Status Row::DecodeQueueRow(Family family, const Reader& row) {
-  Status judged;
-  Status status;
-  const auto take = [&](Kind kind, auto* to, const auto& record) {
-    kind_ = kind;
-    *to = record;
-    return true;
-  };
+// The views that the visitors keep point into `record_key`, or into what Keep has copied.
+Status Row::DecodeQueueRow(Family family, std::string_view record_key, const Reader& row) {
+  if (record_key.size() < kQueuePrefixBytes) return BadRecord(family, record_key, kShortKey);
+  queue_ = ReadBig32(record_key);
   switch (family) {
     case Family::kDirty:
     case Family::kLanes:
-      status = ScanPendingUnordered(row, queue_, [&](const PendingRecord& record) {
-        take(Kind::kPending, &pending_, record);
-        key_ = record.key;
+      kind_ = Kind::kPending;
+      return ScanPendingUnordered(row, queue_, [this](const PendingRecord& record) {
+        pending_ = record;
         pending_.group = Keep(record.group);
-        return true;
-      });
-      break;
-    case Family::kDelayed:
-      status = ScanDelayed(row, queue_, [&](const DelayedRecord& record) {
-        take(Kind::kDelayed, &delayed_, record);
         key_ = record.key;
+        return true;
+      });
+    case Family::kDelayed:
+      kind_ = Kind::kDelayed;
+      return ScanDelayed(row, queue_, [this](const DelayedRecord& record) {
+        delayed_ = record;
         delayed_.group = Keep(record.group);
-        if (record.delay_us < 0 || record.delay_us > kMaxDelay.count()) {
-          judged = BadRecord(family, record_key_, "a delay that is out of range");
-        }
+        key_ = record.key;
         return true;
       });
-      break;
     case Family::kFailures:
-      status = ScanFailures(row, queue_, [&](const FailureRecord& record) {
-        take(Kind::kFailures, &failures_, record);
+      kind_ = Kind::kFailures;
+      return ScanFailures(row, queue_, [this](const FailureRecord& record) {
+        failures_ = record;
         failures_.last_error = Keep(record.last_error);
-        judged = JudgeFailures(family, record);
+        key_ = record.key;
         return true;
       });
-      break;
     case Family::kQuarantine:
-      status = ScanQuarantine(row, queue_, [&](const QuarantineRecord& record) {
-        take(Kind::kQuarantine, &quarantine_, record);
+      kind_ = Kind::kQuarantine;
+      return ScanQuarantine(row, queue_, [this](const QuarantineRecord& record) {
+        quarantine_ = record;
         quarantine_.failures.last_error = Keep(record.failures.last_error);
         quarantine_.group = Keep(record.group);
-        judged = JudgeFailures(family, record.failures);
+        key_ = record.failures.key;
         return true;
       });
-      break;
     case Family::kCursors:
-      status = ScanCursors(row, queue_, [&](const CursorRecord& record) {
-        take(Kind::kCursor, &cursor_, record);
-        if (!IsName(record.name)) judged = BadRecord(family, record_key_, "a bad cursor name");
+      kind_ = Kind::kCursor;
+      return ScanCursors(row, queue_, [this](const CursorRecord& record) {
+        cursor_ = record;
         return true;
       });
-      break;
     case Family::kDefault:
       break;
   }
-  return status.ok() ? judged : status;
+  return Status::Ok();
 }
 
 }  // namespace wq::storage

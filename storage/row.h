@@ -1,17 +1,18 @@
-// Row: one row of any family, decoded and judged by itself. Whoever looks at rows that may be bad
-// (verify, repair) goes over them with this; everybody else uses the Scan calls of records.h.
+// Row: one row of any family, decoded and checked by itself. For readers that go on after a damaged
+// row (verify, repair). All others use the Scan calls of records.h.
 //
 //   Row row;
 //   Status s = row.Decode(Family::kDirty, key, value);
 //   if (s.ok()) Use(row.queue(), row.pending());
 //
-// Thread-compatible. What is returned lives until the next Decode.
+// Thread-compatible. What is returned is valid until the next Decode, and as long as `key`.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "storage/records.h"
+#include "storage/row_rules.h"
 
 namespace wq::storage {
 
@@ -28,14 +29,17 @@ class Row {
     kCursor,
   };
 
-  // Corruption, as of the Scan calls: it cannot be decoded, or something in it is out of the range
-  // that a writer may put there.
+  // Corruption, as of the Scan calls: the row cannot be decoded, or it breaks a rule for one row.
   Status Decode(Family family, std::string_view key, std::string_view value);
+  // kNone after a Decode that returned Corruption: the row could not be decoded. Otherwise the
+  // accessors below return what was decoded, whether a rule is broken or not.
+  RowRule broken() const { return broken_; }
 
   Kind kind() const { return kind_; }
-  QueueId queue() const { return queue_; }  // Not of a kStore; of a kQueue the id that it gives.
+  // A kStore has none. Of a kQueue: the id in its record.
+  QueueId queue() const { return queue_; }
 
-  // Each of its own kind alone.
+  // Each for its own kind only.
   const StoreRecord& store() const { return store_; }
   const QueueRecord& queue_record() const { return queue_record_; }
   const QueueStateRecord& queue_state() const { return queue_state_; }
@@ -44,14 +48,14 @@ class Row {
   const FailureRecord& failures() const { return failures_; }
   const QuarantineRecord& quarantine() const { return quarantine_; }
   const CursorRecord& cursor() const { return cursor_; }
-  // The user's key; empty of the first three kinds and of cursors.
+  // The queue's key; empty for the first three kinds and for cursors.
   std::string_view key() const { return key_; }
 
  private:
   Status DecodeDefault(std::string_view key, const Reader& row);
-  Status DecodeQueueRow(Family family, const Reader& row);
-  Status JudgeFailures(Family family, const FailureRecord& record);
-  // Copies what a record points to: the message that holds it goes.
+  Status DecodeQueueRow(Family family, std::string_view record_key, const Reader& row);
+  RowRule Check() const;
+  // Copies what a record points to: the message that holds it is freed by the scan.
   std::string_view Keep(std::string_view bytes);
 
   Kind kind_ = Kind::kStore;
@@ -64,9 +68,9 @@ class Row {
   FailureRecord failures_;
   QuarantineRecord quarantine_;
   CursorRecord cursor_;
+  RowRule broken_ = RowRule::kNone;
   std::string_view key_;
-  std::string_view record_key_;  // Of the call to Decode.
-  std::string bytes_;            // What the views point to.
+  std::string bytes_;  // What the views point to.
 };
 
 }  // namespace wq::storage

@@ -93,7 +93,7 @@ std::string ScratchDir(const EntryDiff::Options& options) {
   return dir != nullptr && *dir != '\0' ? dir : "/tmp";
 }
 
-// The entries of the key that comes next, taken off the front.
+// Moves the entries of the next key from the records to `entries`.
 Status TakeKey(SortedRecords* records, const std::string& sort_key, std::string_view key,
                std::vector<Entry>* entries) {
   while (records->Valid() && records->key() == sort_key) {

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/offline/entry_records.h"
+
 namespace wq {
 namespace {
 
@@ -13,41 +15,11 @@ using storage::FailureRecord;
 using storage::PendingRecord;
 using storage::QuarantineRecord;
 
-// Keys with only a failure count are found by crossing off, from so many bytes of failing keys at a
-// time, those that are pending or delayed. It bounds the memory; more failing keys cost more
-// passes.
+// Keys with only a failure count are found by erasing the pending and delayed keys from the failing
+// ones. How many bytes of failing keys are in memory at a time; more of them cost more scans.
 constexpr size_t kFailingChunkBytes = size_t{8} << 20;
 
 }  // namespace
-
-FailureInfo ToInfo(const FailureRecord& record) {
-  return {record.count, record.first_at_us, record.last_at_us, std::string(record.last_error)};
-}
-
-void Fill(const PendingRecord& record, Entry* entry) {
-  entry->state = EntryState::kPending;
-  entry->lane = record.lane;
-  entry->group.assign(record.group);
-  entry->sequence = record.sequence;
-  entry->added_at_us = record.added_at_us;
-}
-
-void Fill(const DelayedRecord& record, Entry* entry) {
-  entry->state = EntryState::kDelayed;
-  entry->lane = record.lane;
-  entry->group.assign(record.group);
-  entry->added_at_us = record.added_at_us;
-  entry->ready_at_us = record.ready_at_us;
-  entry->delay_us = record.delay_us;
-}
-
-void Fill(const QuarantineRecord& record, Entry* entry) {
-  entry->state = EntryState::kQuarantined;
-  entry->lane = record.lane;
-  entry->group.assign(record.group);
-  entry->quarantined_at_us = record.quarantined_at_us;
-  entry->failures = ToInfo(record.failures);
-}
 
 Status EntryWalk::Run(EntryStates states) {
   bool any_failures = false;
@@ -97,7 +69,7 @@ Status EntryWalk::VisitDelayed() {
   return s.ok() ? join_status_ : s;
 }
 
-// Visits entry_, with `key` and its failures filled in. False ends the scan.
+// Fills in `key` and its failures, and visits entry_. False ends the scan.
 bool EntryWalk::JoinAndVisit(std::string_view key) {
   entry_.key.assign(key);
   entry_.failures.reset();
@@ -132,18 +104,18 @@ Status EntryWalk::VisitFailingOnly() {
   return VisitChunk(std::move(chunk));
 }
 
-// Visits those of the failing keys in `chunk` that are neither pending nor delayed.
+// Visits the failing keys in `chunk` that are neither pending nor delayed.
 Status EntryWalk::VisitChunk(std::unordered_set<std::string> chunk) {
   std::string key;
-  const auto cross_off = [&](const auto& record) {
+  const auto erase_known = [&](const auto& record) {
     key.assign(record.key);
     chunk.erase(key);
     return !chunk.empty();
   };
   if (chunk.empty()) return Status::Ok();
-  if (Status s = storage::ScanPendingUnordered(reader_, queue_, cross_off); !s.ok()) return s;
+  if (Status s = storage::ScanPendingUnordered(reader_, queue_, erase_known); !s.ok()) return s;
   if (chunk.empty()) return Status::Ok();
-  if (Status s = storage::ScanDelayed(reader_, queue_, cross_off); !s.ok()) return s;
+  if (Status s = storage::ScanDelayed(reader_, queue_, erase_known); !s.ok()) return s;
 
   std::vector<std::string> keys(std::make_move_iterator(chunk.begin()),
                                 std::make_move_iterator(chunk.end()));

@@ -5,25 +5,21 @@
 // Bounded memory, whatever the number of keys. Thread-compatible; for one Run.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "storage/records.h"
-#include "wq/store_view.h"
+#include "wq/entry.h"
 
 namespace wq {
 
-// Conversions that every reader of a view shares.
-FailureInfo ToInfo(const storage::FailureRecord& record);
-void Fill(const storage::PendingRecord& record, Entry* entry);
-void Fill(const storage::DelayedRecord& record, Entry* entry);
-void Fill(const storage::QuarantineRecord& record, Entry* entry);  // The failures too.
-
 class EntryWalk {
  public:
+  using Visitor = std::function<bool(const Entry&)>;  // As StoreView::Visitor.
   // All are borrowed.
-  EntryWalk(const storage::Reader& reader, storage::QueueId queue, const StoreView::Visitor& visit)
+  EntryWalk(const storage::Reader& reader, storage::QueueId queue, const Visitor& visit)
       : reader_(reader), queue_(queue), visit_(visit) {}
 
   Status Run(EntryStates states);
@@ -38,11 +34,11 @@ class EntryWalk {
 
   const storage::Reader& reader_;
   const storage::QueueId queue_;
-  const StoreView::Visitor& visit_;
+  const Visitor& visit_;
   bool join_failures_ = false;
-  bool stopped_ = false;  // The visitor said so.
-  Status join_status_;    // Of the look-ups within a scan.
-  Entry entry_;           // Reused, so that a row costs no allocation.
+  bool stopped_ = false;  // The visitor returned false.
+  Status join_status_;    // Of the look-ups during a scan.
+  Entry entry_;           // Reused: a row costs no allocation.
   std::string value_;
 };
 

@@ -1,19 +1,18 @@
 #include "wq/import.h"
 
-#include <absl/container/flat_hash_set.h>
-#include <absl/hash/hash.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <string>
 #include <utility>
 
-#include "base/check.h"
+#include "engine/offline/entry_records.h"
 #include "engine/offline/import_check.h"
+#include "engine/offline/imported_rows.h"
 #include "storage/open.h"
 #include "storage/queue_records.h"
 #include "storage/records.h"
+#include "storage/row_rules.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
@@ -22,19 +21,9 @@ namespace wq {
 namespace {
 
 using storage::QueueId;
+using storage::RowPlace;
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
-
-// Under what a key has a record; what must not be there twice.
-enum class Place : uint8_t { kPending, kDelayed, kQuarantined, kFailures, kCursor };
-
-storage::FailureRecord ToRecord(std::string_view key, const FailureInfo& failures) {
-  return {.key = key,
-          .count = failures.count,
-          .first_at_us = failures.first_at_us,
-          .last_at_us = failures.last_at_us,
-          .last_error = failures.last_error};
-}
 
 }  // namespace
 
@@ -43,42 +32,36 @@ struct Importer::Impl {
   struct Target {
     QueueInfo info;
     bool has_info = false;            // SetQueue was called.
-    QueueId id = 0;                   // Of the records beside the store's queues.
-    std::optional<QueueId> replaced;  // Of the queue that has the name now.
+    QueueId id = 0;                   // A new one: the rows are beside the store's queues.
+    std::optional<QueueId> replaced;  // The id of the queue that has the name now.
     uint64_t next_sequence = 1;       // Above all that were imported.
   };
 
   Status Load(const std::string& dir);
   Status LoadView(const std::string& dir);
+  Status CheckIds() const;
   Status RemoveLeftovers();
   Status TargetOf(std::string_view name, Target** target);
+  Status NewId(QueueId* id);
   Status CheckFree(std::string_view name, QueueId id) const;
-  Status MustBeNew(const Target& target, Place place, std::string_view key, std::string_view what);
-  Status IsThere(const Target& target, Place place, std::string_view key, bool* there);
-  Status CheckPlaces(const Target& target, const Entry& entry);
-  void Put(Target* target, const Entry& entry);
+  Status FindRow(QueueId queue, RowPlace place, std::string_view key, bool* found);
+  Status Add(Target* target, const Entry& entry);
   Status WriteIfLarge();
   Status Write(bool sync);
   Status EraseQueue(const std::string& name, QueueId id);
-  bool Holds(const Target& target, Place place, std::string_view key) const {
-    return seen.contains(HashOf(target, place, key));
-  }
-  static uint64_t HashOf(const Target& target, Place place, std::string_view key) {
-    return absl::HashOf(target.id, static_cast<int>(place), key);
-  }
 
   ImportOptions options;
-  std::unique_ptr<storage::Storage> storage;           // Null: a dry run.
-  std::unique_ptr<StoreView> view;                     // Of a dry run, if there is a store.
-  std::map<std::string, QueueId, std::less<>> queues;  // What the store has.
+  std::unique_ptr<storage::Storage> storage;           // nullptr: a dry run.
+  std::unique_ptr<StoreView> view;                     // Of a dry run, if it has a store.
+  std::map<std::string, QueueId, std::less<>> queues;  // Of the store. A dry run has no ids.
   QueueId last_id = 0;
   std::map<std::string, Target, std::less<>> targets;
   storage::MutationBatch batch;
-  // A hash of each place that is taken. Two of one hash are told apart by looking, so it only says
-  // where to look; a dry run has nowhere to look, and takes them for one.
-  absl::flat_hash_set<uint64_t> seen;
+  ImportedRows rows{[this](QueueId queue, RowPlace place, std::string_view key, bool* found) {
+    return FindRow(queue, place, key, found);
+  }};
   ImportCounts counts;
-  bool finished = false;  // What was imported has its name, or may have.
+  bool finished = false;  // The imported queues have their names, or may have.
 };
 
 Status Importer::Impl::Load(const std::string& dir) {
@@ -92,7 +75,21 @@ Status Importer::Impl::Load(const std::string& dir) {
     last_id = std::max(last_id, record.id);
     return true;
   });
+  if (s.ok()) s = CheckIds();
   return s.ok() ? RemoveLeftovers() : s;
+}
+
+// To remove one of two queues of the same id would remove the rows of both.
+Status Importer::Impl::CheckIds() const {
+  std::map<QueueId, std::string_view> names;
+  for (const auto& [name, id] : queues) {
+    const auto [other, is_new] = names.emplace(id, name);
+    if (is_new) continue;
+    return Status::Corruption("queue '" + EscapeKey(name) + "' " +
+                              std::string(TextOf(storage::RowRule::kQueueIdTwice)) + " " +
+                              EscapeKey(other->second));
+  }
+  return {};
 }
 
 Status Importer::Impl::LoadView(const std::string& dir) {
@@ -103,7 +100,7 @@ Status Importer::Impl::LoadView(const std::string& dir) {
   return {};
 }
 
-// Of an import that did not come to its end, or of a queue that was replaced and not yet erased.
+// Queues of an import that was not finished, and queues that were replaced and not yet erased.
 Status Importer::Impl::RemoveLeftovers() {
   for (auto it = queues.begin(); it != queues.end();) {
     if (!storage::IsOfImport(it->first)) {
@@ -135,9 +132,10 @@ Status Importer::Impl::TargetOf(std::string_view name, Target** target) {
     if (Status s = CheckFree(name, there->second); !s.ok()) return s;
     made.replaced = there->second;
   }
-  made.id = ++last_id;
+  if (Status s = NewId(&made.id); !s.ok()) return s;
   if (storage != nullptr) {
-    // First of all, and by itself: the id is taken, and what comes can be found and removed.
+    // Before any row, in a batch of its own: it reserves the id, and the rows can be found and
+    // removed.
     storage::PutQueue({.name = made.info.name + std::string(storage::kLoadingSuffix),
                        .id = made.id,
                        .created_at_us = made.info.created_at_us},
@@ -146,6 +144,17 @@ Status Importer::Impl::TargetOf(std::string_view name, Target** target) {
   }
   ++counts.queues;
   *target = &targets.emplace(name, std::move(made)).first->second;
+  return {};
+}
+
+// An id that no queue and no row has: rows that have lost their queue's record keep their id.
+Status Importer::Impl::NewId(QueueId* id) {
+  bool is_free = true;
+  do {
+    *id = ++last_id;
+    if (storage == nullptr) return {};
+    if (Status s = storage::HasNoRecords(*storage, *id, &is_free); !s.ok()) return s;
+  } while (!is_free);
   return {};
 }
 
@@ -167,114 +176,51 @@ Status Importer::Impl::CheckFree(std::string_view name, QueueId id) const {
   return Status::AlreadyExists("queue \"" + EscapeKey(name) + "\" is there, and is not empty");
 }
 
-// InvalidArgument if the key has this place already. Takes it otherwise.
-Status Importer::Impl::MustBeNew(const Target& target, Place place, std::string_view key,
-                                 std::string_view what) {
-  bool there = !seen.insert(HashOf(target, place, key)).second;
-  if (there) {
-    if (Status s = IsThere(target, place, key, &there); !s.ok()) return s;
-  }
-  if (!there) return {};
-  return Status::InvalidArgument("key \"" + EscapeKey(key) + "\" is " + std::string(what));
-}
-
-// Whether the key really has this place, and not only one of the same hash.
-Status Importer::Impl::IsThere(const Target& target, Place place, std::string_view key,
-                               bool* there) {
-  *there = true;
+// Whether the imported queue has this row. A dry run has no rows and takes keys of one hash for
+// one.
+Status Importer::Impl::FindRow(QueueId queue, RowPlace place, std::string_view key, bool* found) {
+  *found = true;
   if (storage == nullptr) return {};
   if (Status s = Write(false); !s.ok()) return s;
   std::string value;
   Status s;
-  if (place == Place::kPending) {
-    storage::PendingRecord record;
-    s = storage::FindPending(*storage, target.id, key, &value, &record);
-  } else if (place == Place::kQuarantined) {
-    storage::QuarantineRecord record;
-    s = storage::GetQuarantine(*storage, target.id, key, &value, &record);
-  } else if (place == Place::kFailures) {
-    storage::FailureRecord record;
-    s = storage::GetFailures(*storage, target.id, key, &value, &record);
-  } else if (place == Place::kDelayed) {
-    *there = false;
-    return storage::ScanDelayed(*storage, target.id, [&](const storage::DelayedRecord& record) {
-      *there = record.key == key;
-      return !*there;
-    });
+  switch (place) {
+    case RowPlace::kPending: {
+      storage::PendingRecord record;
+      s = storage::FindPending(*storage, queue, key, &value, &record);
+      break;
+    }
+    case RowPlace::kDelayed:
+      *found = false;
+      return storage::ScanDelayed(*storage, queue, [&](const storage::DelayedRecord& record) {
+        *found = record.key == key;
+        return !*found;
+      });
+    case RowPlace::kFailures: {
+      storage::FailureRecord record;
+      s = storage::GetFailures(*storage, queue, key, &value, &record);
+      break;
+    }
+    case RowPlace::kQuarantine: {
+      storage::QuarantineRecord record;
+      s = storage::GetQuarantine(*storage, queue, key, &value, &record);
+      break;
+    }
   }
-  *there = s.ok();
+  *found = s.ok();
   return s.code() == StatusCode::kNotFound ? Status::Ok() : s;
 }
 
-// Whether the entry may stand beside what was imported before: what recovery would call a
-// contradiction must not get into a store.
-Status Importer::Impl::CheckPlaces(const Target& target, const Entry& entry) {
-  const auto apart = [&](Place place, std::string_view what) {
-    bool there = Holds(target, place, entry.key);
-    Status s = there ? IsThere(target, place, entry.key, &there) : Status::Ok();
-    if (!s.ok() || !there) return s;
-    return Status::InvalidArgument("key \"" + EscapeKey(entry.key) + "\" is " + std::string(what));
-  };
-  Status s;
-  if (entry.state == EntryState::kQuarantined) {
-    s = MustBeNew(target, Place::kQuarantined, entry.key, "in quarantine twice");
-    if (s.ok()) s = apart(Place::kDelayed, "both delayed and in quarantine");
-    if (s.ok()) s = apart(Place::kFailures, "in quarantine, and failing apart from it");
-    return s;
-  }
-  if (entry.state == EntryState::kPending) {
-    s = MustBeNew(target, Place::kPending, entry.key, "pending twice");
-  } else if (entry.state == EntryState::kDelayed) {
-    s = MustBeNew(target, Place::kDelayed, entry.key, "delayed twice");
-    if (s.ok()) s = apart(Place::kQuarantined, "both delayed and in quarantine");
-  }
-  if (!s.ok() || !entry.failures) return s;
-  s = apart(Place::kQuarantined, "in quarantine, and failing apart from it");
-  if (s.ok()) seen.insert(HashOf(target, Place::kFailures, entry.key));
-  return s;
-}
-
-void Importer::Impl::Put(Target* target, const Entry& entry) {
-  const QueueId id = target->id;
+Status Importer::Impl::Add(Target* target, const Entry& entry) {
   uint64_t sequence = entry.sequence;
   if (entry.state == EntryState::kPending) {
     if (sequence == 0) sequence = target->next_sequence;
     target->next_sequence = std::max(target->next_sequence, sequence + 1);
   }
-  if (storage == nullptr) return;
-  switch (entry.state) {
-    case EntryState::kPending:
-      storage::PutPending(id,
-                          {.key = entry.key,
-                           .lane = entry.lane,
-                           .sequence = sequence,
-                           .added_at_us = entry.added_at_us,
-                           .group = entry.group},
-                          &batch);
-      break;
-    case EntryState::kDelayed:
-      storage::PutDelayed(id,
-                          {.key = entry.key,
-                           .ready_at_us = entry.ready_at_us,
-                           .delay_us = entry.delay_us,
-                           .added_at_us = entry.added_at_us,
-                           .lane = entry.lane,
-                           .group = entry.group},
-                          &batch);
-      break;
-    case EntryState::kFailing:
-      break;
-    case EntryState::kQuarantined:
-      storage::PutQuarantine(
-          id,
-          {.failures = ToRecord(entry.key, entry.failures.value_or(FailureInfo{})),
-           .quarantined_at_us = entry.quarantined_at_us,
-           .lane = entry.lane,
-           .group = entry.group},
-          &batch);
-      return;
-  }
-  if (entry.failures) storage::PutFailures(id, ToRecord(entry.key, *entry.failures), &batch);
+  if (Status s = rows.Add(target->id, entry, sequence); !s.ok()) return s;
+  if (storage != nullptr) PutEntry(target->id, entry, sequence, &batch);
+  ++counts.entries;
+  return WriteIfLarge();
 }
 
 Status Importer::Impl::WriteIfLarge() {
@@ -294,7 +240,7 @@ Importer::Importer(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
 
 Importer::~Importer() {
   if (impl_->storage == nullptr || impl_->finished) return;
-  // Best effort: what cannot be removed now is found by the next Importer.
+  // Best effort: the next Importer removes what cannot be removed now.
   impl_->batch.Clear();
   for (const auto& [name, target] : impl_->targets) {
     if (!impl_->EraseQueue(name + std::string(storage::kLoadingSuffix), target.id).ok()) return;
@@ -327,7 +273,7 @@ Status Importer::SetCursor(std::string_view queue, std::string_view name, std::s
   if (Status s = CheckImportedCursor(name, value); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
-  if (!impl_->seen.insert(Impl::HashOf(*target, Place::kCursor, name)).second) {
+  if (!impl_->rows.AddCursor(target->id, name)) {
     return Status::InvalidArgument("cursor \"" + std::string(name) + "\" is there twice");
   }
   ++impl_->counts.cursors;
@@ -341,16 +287,13 @@ Status Importer::Add(std::string_view queue, const Entry& entry) {
   if (Status s = CheckImported(entry); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
-  if (Status s = impl_->CheckPlaces(*target, entry); !s.ok()) return s;
-  impl_->Put(target, entry);
-  ++impl_->counts.entries;
-  return impl_->WriteIfLarge();
+  return impl_->Add(target, entry);
 }
 
 Status Importer::Finish() {
   if (impl_->storage == nullptr) return {};
   if (Status s = impl_->Write(false); !s.ok()) return s;
-  // One batch: all queues change places at once.
+  // One batch: all queues get their names at once.
   for (auto& [name, target] : impl_->targets) {
     const QueueInfo& info = target.info;
     if (target.replaced) {

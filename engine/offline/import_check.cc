@@ -3,55 +3,66 @@
 #include <string>
 
 #include "base/names.h"
+#include "storage/records.h"
+#include "storage/row_rules.h"
 #include "wq/keys.h"
-#include "wq/limiter.h"
 
 namespace wq {
 namespace {
 
-Status BadEntry(const Entry& entry, std::string_view why) {
-  return Status::InvalidArgument("key \"" + EscapeKey(entry.key) + "\": " + std::string(why));
+using storage::CheckRow;
+using storage::RowRule;
+
+Status Refuse(std::string_view what, std::string_view name, RowRule broken) {
+  if (broken == RowRule::kNone) return {};
+  std::string message(what);
+  message.append(" '").append(EscapeKey(name)).append("' ").append(TextOf(broken));
+  return Status::InvalidArgument(std::move(message));
+}
+
+storage::FailureRecord ToRecord(const Entry& entry, const FailureInfo& failures) {
+  return {.key = entry.key, .count = failures.count, .last_error = failures.last_error};
+}
+
+// All fields, whatever the state.
+RowRule CheckFields(const Entry& entry) {
+  if (entry.sequence > storage::kMaxImportedSequence) return RowRule::kSequenceRange;
+  RowRule broken = CheckRow(
+      storage::PendingRecord{.key = entry.key, .sequence = entry.sequence, .group = entry.group});
+  if (broken == RowRule::kNone) {
+    broken = CheckRow(storage::DelayedRecord{.key = entry.key, .delay_us = entry.delay_us});
+  }
+  if (broken != RowRule::kNone || !entry.failures) return broken;
+  const storage::FailureRecord failures = ToRecord(entry, *entry.failures);
+  return entry.state == EntryState::kQuarantined
+             ? CheckRow(storage::QuarantineRecord{.failures = failures})
+             : CheckRow(failures);
 }
 
 }  // namespace
 
 Status CheckImported(const QueueInfo& info) {
   if (Status s = CheckName("queue", info.name); !s.ok()) return s;
-  if (info.limiter_state.size() > kMaxLimiterStateBytes) {
-    return Status::InvalidArgument("the limiter's state is too long");
+  if (info.sequence_high_water > storage::kMaxImportedSequence + 1) {
+    return Refuse("queue", info.name, RowRule::kMarkRange);
   }
-  if (info.shards > kMaxShards) return Status::InvalidArgument("too many shards");
-  return {};
+  return Refuse("queue", info.name,
+                CheckRow(storage::QueueStateRecord{.limiter_state = info.limiter_state,
+                                                   .shards = info.shards}));
 }
 
 Status CheckImported(const Entry& entry) {
   if (entry.key.empty()) return Status::InvalidArgument("the key is empty");
-  if (entry.key.size() > kMaxKeyBytes) return BadEntry(entry, "the key is too long");
-  if (entry.group.size() > kMaxGroupBytes) return BadEntry(entry, "the group is too long");
-  // The highest sequence could have no high-water mark above it.
-  if (entry.sequence >= UINT64_MAX - 1) return BadEntry(entry, "the sequence is out of range");
-  if (entry.delay_us < 0 || entry.delay_us > kMaxDelay.count()) {
-    return BadEntry(entry, "the delay is out of range");
-  }
-  const bool quarantined = entry.state == EntryState::kQuarantined;
   if (entry.state == EntryState::kFailing && !entry.failures) {
-    return BadEntry(entry, "it is failing without failures");
+    return Status::InvalidArgument("key '" + EscapeKey(entry.key) +
+                                   "' is failing without failures");
   }
-  if (entry.failures && entry.failures->count == 0 && !quarantined) {
-    return BadEntry(entry, "its failures count none");
-  }
-  if (entry.failures && entry.failures->last_error.size() > kMaxErrorBytes) {
-    return BadEntry(entry, "the last error is too long");
-  }
-  return {};
+  return Refuse("key", entry.key, CheckFields(entry));
 }
 
 Status CheckImportedCursor(std::string_view name, std::string_view value) {
   if (Status s = CheckName("cursor", name); !s.ok()) return s;
-  if (value.size() > kMaxCursorBytes) {
-    return Status::InvalidArgument("cursor \"" + std::string(name) + "\" is too long");
-  }
-  return {};
+  return Refuse("cursor", name, CheckRow(storage::CursorRecord{.name = name, .value = value}));
 }
 
 }  // namespace wq

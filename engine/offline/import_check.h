@@ -1,4 +1,4 @@
-// What an Importer takes: each record alone. Pure.
+// Checks of what an Importer takes, each record by itself (storage/row_rules.h). Pure.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace wq {
 
-// InvalidArgument, naming the key, if no queue could hold this; Ok otherwise.
+// InvalidArgument, naming the key, queue or cursor, if no queue could have this.
 Status CheckImported(const QueueInfo& info);
 Status CheckImported(const Entry& entry);
 Status CheckImportedCursor(std::string_view name, std::string_view value);

@@ -1,13 +1,13 @@
-// Repeats: finds which of very many values come more than once, in 8 bytes for each.
+// Repeats: finds repeated values among very many, in 8 bytes for each.
 //
 //   Repeats repeats;
 //   for (value : all) repeats.Add(HashOf(value));
 //   repeats.Sort();
-//   if (repeats.Has(HashOf(other))) …              // `other` may be one of them.
-//   for (hash : std::move(repeats).Take()) …       // Values that may come more than once.
+//   if (repeats.Has(HashOf(other))) …              // `other` may have been added.
+//   for (hash : std::move(repeats).Take()) …       // Hashes of values that may be repeated.
 //
-// Hashes that are equal say only that the values may be: whoever needs to know looks at those few once
-// more. Memory: while it grows, up to twice as much for a moment. Thread-compatible.
+// Values of equal hashes may differ: the caller compares those few. Memory: up to twice as much
+// while it grows. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Repeats {
   // REQUIRES: sorted since the last Add.
   bool Has(uint64_t hash) const { return std::binary_search(hashes_.begin(), hashes_.end(), hash); }
 
-  // Those that were added more than once: each once, and sorted. REQUIRES: as Has.
+  // The hashes that were added more than once, each once, sorted. REQUIRES: as Has.
   std::vector<uint64_t> Take() && {
     auto kept = hashes_.begin();
     for (auto it = hashes_.begin(); it != hashes_.end();) {

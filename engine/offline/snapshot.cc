@@ -42,10 +42,10 @@ Status CheckSnapshotName(const std::string& name) {
                              : Status::Ok();
 }
 
-// What can be told of the snapshot at `path`; NotFound if there is none.
-Status LookAtSnapshot(const std::string& path, SnapshotInfo* info) {
+// Fills in the description of the snapshot at `path`; NotFound if there is none.
+Status InspectSnapshot(const std::string& path, SnapshotInfo* info) {
   *info = SnapshotInfo();
-  // Directories that others may look into are not ours.
+  // A path that cannot be read, or is no directory, is not a snapshot of this user.
   struct stat mark = {};
   if (lstat((path + "/" + storage::kSnapshotFile).c_str(), &mark) != 0 &&
       (errno == ENOTDIR || errno == EACCES)) {
@@ -57,14 +57,14 @@ Status LookAtSnapshot(const std::string& path, SnapshotInfo* info) {
   if (s = ListDirectory(path, &names); !s.ok()) return s;
   info->path = path;
   info->name = path.substr(path.rfind('/') + 1);
-  storage::DirectoryInfo look;
-  s = storage::InspectDirectory(path, &look);
-  if (s.ok()) info->uuid = look.format.uuid;
+  storage::DirectoryInfo found;
+  s = storage::InspectDirectory(path, &found);
+  if (s.ok()) info->uuid = found.format.uuid;
   if (s.code() == StatusCode::kIOError) return s;
   for (const std::string& name : names) {
     struct stat file = {};
     if (lstat((path + "/" + name).c_str(), &file) != 0) {
-      return IOErrorOf("cannot look at", path + "/" + name, errno);
+      return IOErrorOf("cannot inspect", path + "/" + name, errno);
     }
     const auto bytes = static_cast<uint64_t>(file.st_size);
     info->bytes += bytes;
@@ -73,7 +73,7 @@ Status LookAtSnapshot(const std::string& path, SnapshotInfo* info) {
   return Status::Ok();
 }
 
-// All of its bytes are read, and what RocksDB would say to it is asked.
+// Reads all bytes, and checks that RocksDB can open the files.
 Status VerifyCopy(const std::string& dir, const std::string& of) {
   storage::FilesReport report;
   if (Status s = storage::VerifyFiles(dir, &report); !s.ok()) return s;
@@ -82,7 +82,7 @@ Status VerifyCopy(const std::string& dir, const std::string& of) {
                             " is damaged, and was not kept: " + report.findings.front().message());
 }
 
-// The latest snapshot in `dir` of this store: what may share its tables.
+// The latest snapshot of this store in `dir`: it may have the same tables.
 std::string EarlierOf(const std::string& dir, const std::string& uuid) {
   std::vector<SnapshotInfo> all;
   if (!ListSnapshots(dir, &all).ok()) return {};
@@ -93,7 +93,7 @@ std::string EarlierOf(const std::string& dir, const std::string& uuid) {
   return latest;
 }
 
-// A directory inside the store would be a foreign file there.
+// A directory inside the store would be a foreign file of it.
 bool IsInside(const std::string& dir, const std::string& store) {
   std::error_code error;
   const auto inner = std::filesystem::weakly_canonical(dir, error);
@@ -102,11 +102,11 @@ bool IsInside(const std::string& dir, const std::string& store) {
          std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
-// Whether a store may be restored there.
+// Ok if a store may be restored to `into`.
 Status CheckFree(const std::string& into) {
   struct stat info = {};
   if (lstat(into.c_str(), &info) != 0) {
-    return errno == ENOENT ? Status::Ok() : IOErrorOf("cannot look at", into, errno);
+    return errno == ENOENT ? Status::Ok() : IOErrorOf("cannot inspect", into, errno);
   }
   std::vector<std::string> names;
   if (!S_ISDIR(info.st_mode)) return Status::AlreadyExists("there is " + into + " already");
@@ -118,9 +118,9 @@ Status CheckFree(const std::string& into) {
 // REQUIRES: no path has a slash at its end.
 Status Create(const std::string& store, const std::string& dir, const SnapshotOptions& options,
               SnapshotInfo* info) {
-  storage::DirectoryInfo look;
-  if (Status s = storage::InspectDirectory(store, &look); !s.ok()) return s;
-  if (look.state != storage::DirectoryState::kStore) return storage::NotAStore(store, look);
+  storage::DirectoryInfo found;
+  if (Status s = storage::InspectDirectory(store, &found); !s.ok()) return s;
+  if (found.state != storage::DirectoryState::kStore) return storage::NotAStore(store, found);
   if (IsInside(dir, store)) return Status::InvalidArgument(dir + " is inside the store " + store);
   if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;
   std::unique_ptr<UnfinishedDirectory> unfinished;
@@ -133,13 +133,13 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
   storage::StoreCopyReport report;
   Status s = storage::CopyStore(store, unfinished->path(),
                                 {.link_tables = options.link_tables,
-                                 .earlier = EarlierOf(dir, look.format.uuid),
+                                 .earlier = EarlierOf(dir, found.format.uuid),
                                  .cancelled = options.cancelled},
                                 &report);
   if (s.ok()) s = storage::WriteSnapshotTime(unfinished->path(), now_us);
   if (s.ok()) s = VerifyCopy(unfinished->path(), store);
   SnapshotInfo made;
-  if (s.ok()) s = LookAtSnapshot(unfinished->path(), &made);
+  if (s.ok()) s = InspectSnapshot(unfinished->path(), &made);
   if (s.ok()) s = unfinished->RenameTo(path);
   if (!s.ok()) return s;
   made.path = path;
@@ -156,9 +156,9 @@ Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreO
   storage::StoreCopyReport report;
   Status s = storage::CopyStore(from.path, unfinished->path(),
                                 {.link_tables = false, .cancelled = options.cancelled}, &report);
-  // Before it is opened, which changes it: so damage is named where the snapshot has it.
+  // Before RenewStore changes the files: damage is named as it is in the snapshot.
   if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
-  // Another store from now on. This also replays the log, so that it is known to work.
+  // Gives the store a uuid of its own. Also replays the log, which checks it.
   if (s.ok()) s = storage::RenewStore(unfinished->path(), Clock::System()->WallUs());
   if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
   return s.ok() ? unfinished->RenameTo(into) : s;
@@ -181,7 +181,7 @@ Status ListSnapshots(const std::string& given_dir, std::vector<SnapshotInfo>* sn
   snapshots->clear();
   const std::string dir = storage::WithoutTrailingSlashes(given_dir);
   SnapshotInfo one;
-  if (Status s = LookAtSnapshot(dir, &one); s.code() != StatusCode::kNotFound) {
+  if (Status s = InspectSnapshot(dir, &one); s.code() != StatusCode::kNotFound) {
     if (s.ok()) snapshots->push_back(std::move(one));
     return s;
   }
@@ -193,8 +193,8 @@ Status ListSnapshots(const std::string& given_dir, std::vector<SnapshotInfo>* sn
   if (Status s = ListDirectory(dir, &names); !s.ok()) return s;
   for (const std::string& name : names) {
     if (name.starts_with('.')) continue;  // Not finished.
-    // One that cannot be read may be the latest: an older one must not be taken for that.
-    Status s = LookAtSnapshot(dir + "/" + name, &one);
+    // An error: the unreadable snapshot may be the latest, and an older one must not replace it.
+    Status s = InspectSnapshot(dir + "/" + name, &one);
     if (s.ok()) snapshots->push_back(std::move(one));
     if (!s.ok() && s.code() != StatusCode::kNotFound) return s;
   }

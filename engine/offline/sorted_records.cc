@@ -31,7 +31,8 @@ Status SortedRecords::Add(std::string_view key, std::string_view value) {
   return used < memory_bytes_ ? Status::Ok() : Spill();
 }
 
-// Sorts what is in memory and moves it to a file. (The last part too: one way to read is enough.)
+// Sorts the records in memory and moves them to a file. The last part too: there is one way to
+// read.
 Status SortedRecords::Spill() {
   const std::string_view bytes = bytes_;
   std::sort(rows_.begin(), rows_.end(), [bytes](const Row& a, const Row& b) {

@@ -1,5 +1,5 @@
-// SortedRecords: records put in any order, taken by the order of their sort keys. What does not fit
-// into memory waits in files that have no name, so a crash leaves nothing.
+// SortedRecords: sorts records by their sort keys. Those that do not fit into memory are in files
+// without a name, so a crash leaves none.
 //
 //   SortedRecords records(size_t{32} << 20, "/tmp");
 //   Status s = records.Add(sort_key, value);
@@ -40,7 +40,7 @@ class SortedRecords {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   using File = std::unique_ptr<std::FILE, CloseFile>;
-  // A sorted file, and its first record that was not taken yet.
+  // A sorted file, and its first unread record.
   struct Run {
     File file;
     std::string key;

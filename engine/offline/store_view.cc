@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/offline/entry_records.h"
 #include "engine/offline/entry_walk.h"
 #include "engine/offline/store_view_impl.h"
 #include "engine/state/group_table.h"
@@ -24,12 +25,12 @@ using storage::QueueId;
 
 namespace {
 
-// NotFound is fine: there is none. Anything else that is not Ok is an error.
+// NotFound is no error: the record does not exist.
 bool IsError(const Status& status) {
   return !status.ok() && status.code() != StatusCode::kNotFound;
 }
 
-// 0 if the queue never had any.
+// 0: the queue never had shards.
 Status ShardsOf(const storage::Reader& reader, QueueId queue, uint32_t* shards) {
   storage::QueueStateRecord record;
   std::string value;
@@ -54,7 +55,7 @@ void SetShard(uint32_t shards, Entry* entry) {
   }
 }
 
-// Appends the entries of one key, of which what is delayed has been found.
+// Appends the entries of one key. `delayed` is its delayed entry, if it has one.
 Status FindOne(const storage::Reader& reader, QueueId id, const std::string& key,
                const std::optional<Entry>& delayed, std::vector<Entry>* entries) {
   std::optional<FailureInfo> failures;
@@ -101,7 +102,7 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
 
   storage::StoreRecord store;
   if (Status s = storage::GetStore(*rep->reader, &store); !s.ok()) {
-    // There is a store here, so its own record must be there too.
+    // FORMAT exists, so the store's record was written.
     if (s.code() == StatusCode::kNotFound)
       return Status::Corruption(dir + ": the store's record is missing");
     return s;
@@ -190,7 +191,7 @@ Status StoreView::FindAll(std::string_view queue, const std::vector<std::string>
   uint32_t shards = 0;
   if (Status s = ShardsOf(reader, id, &shards); !s.ok()) return s;
 
-  // Delayed records are ordered by time, so keys among them take a scan.
+  // Delayed records are in the order of their times: finding a key takes a scan.
   std::unordered_map<std::string_view, std::optional<Entry>> delayed;
   for (const std::string& key : keys) delayed.emplace(key, std::nullopt);
   size_t left = delayed.size();

@@ -1,4 +1,4 @@
-// StoreView::Impl: what a view holds open. Immutable after StoreView::Open.
+// StoreView::Impl: the open files of a view, and its queues. Immutable after StoreView::Open.
 #pragma once
 
 #include <functional>

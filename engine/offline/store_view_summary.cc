@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/offline/entry_walk.h"
+#include "engine/offline/entry_records.h"
 #include "engine/offline/store_view_impl.h"
 #include "storage/records.h"
 #include "wq/clock.h"
@@ -37,12 +37,12 @@ bool Older(const PendingKey& a, const PendingKey& b) {
 template <typename T>
 class Top {
  public:
-  // As a heap's "less", `before` keeps the value that comes last on top, ready to be replaced.
+  // As the heap's "less", `before` keeps the last value on top: the next one to be replaced.
   using Before = bool (*)(const T&, const T&);
   Top(size_t limit, Before before) : limit_(limit), before_(before) {}
 
-  // `belongs_before` says whether the value that `make` makes comes before another one: most of a
-  // stream does not belong in, and is not made.
+  // `belongs_before` returns whether the value of `make` is before another value. Most values of a
+  // stream are not among the first, and are not made.
   template <typename BelongsBefore, typename Make>
   void Offer(const BelongsBefore& belongs_before, const Make& make) {
     if (limit_ == 0) return;
@@ -67,9 +67,9 @@ class Top {
 };
 
 // Counts groups: exactly up to kMaxSummaryGroups of them, and from there on by the algorithm of
-// Misra and Gries ("Finding repeated elements", 1982): a group that finds no place takes one off
-// every group that has one. So no count is too high, none is too low by more than error(), and that
-// is at most one kMaxSummaryGroups-th of all keys.
+// Misra and Gries ("Finding repeated elements", 1982): a key of a group that is not counted, when
+// there is no room for one more group, lowers every count by one. So no count is too high, and none
+// is too low by more than error_, which is at most one kMaxSummaryGroups-th of all keys.
 class GroupCounts {
  public:
   void Add(std::string_view group) {
@@ -85,7 +85,7 @@ class GroupCounts {
     } else if (counts_.size() < kMaxSummaryGroups) {
       last_ = &*counts_.emplace(group, 1).first;
     } else {
-      TakeOneOffAll();
+      LowerAll();
     }
   }
 
@@ -109,8 +109,8 @@ class GroupCounts {
     return top;
   }
 
-  // Costs as much as the Adds that it takes back, so an Add stays O(1) on average.
-  void TakeOneOffAll() {
+  // Costs as much as the Adds that it undoes, so an Add is O(1) on average.
+  void LowerAll() {
     ++error_;
     last_ = nullptr;
     for (auto it = counts_.begin(); it != counts_.end();) {
@@ -131,7 +131,7 @@ std::string_view NamespaceOf(std::string_view key) {
   return slash == std::string_view::npos ? std::string_view() : key.substr(0, slash);
 }
 
-// From `then_us` to `now_us`, or the other way; 0 for times that no clock shows.
+// From then_us to now_us, which may be negative; 0 if the difference overflows.
 int64_t Between(int64_t then_us, int64_t now_us) {
   int64_t us = 0;
   return __builtin_sub_overflow(now_us, then_us, &us) ? 0 : us;
@@ -154,7 +154,7 @@ Status AddPending(const storage::Reader& reader, QueueId queue, const SummaryOpt
     groups.Add(record.group);
     namespaces.Add(NamespaceOf(record.key));
     summary->ages.Add(kAgeBoundsUs, Between(record.added_at_us, now_us));
-    // Not the first in hand-out order: a key that was moved to another lane keeps its added_at.
+    // Not that of the first key: a key that was moved to another lane keeps its added_at.
     summary->oldest_added_at_us =
         std::min(record.added_at_us, summary->oldest_added_at_us.value_or(record.added_at_us));
     oldest.Offer(
@@ -191,7 +191,7 @@ Status AddFailures(const storage::Reader& reader, QueueId queue, size_t top_fail
   Status s = storage::ScanFailures(reader, queue, [&](const FailureRecord& record) {
     ++summary->failing;
     summary->failure_counts.Add(kFailureBounds, record.count);
-    // Scans come in the order of the keys, so a later key of the same count never belongs in.
+    // Scans are in key order: of keys with one count, a later one never replaces an earlier one.
     top.Offer([&record](const FailingKey& other) { return record.count > other.failures.count; },
               [&record] {
                 return FailingKey{std::string(record.key), ToInfo(record)};
@@ -221,7 +221,7 @@ Status AddState(const storage::Reader& reader, QueueId queue, QueueSummary* summ
   storage::QueueStateRecord record;
   std::string value;
   Status s = storage::GetQueueState(reader, queue, &value, &record);
-  // A queue that nothing was ever added to has none.
+  // A queue has no state before its first Add.
   if (s.code() == StatusCode::kNotFound) return Status::Ok();
   if (!s.ok()) return s;
   summary->paused = record.paused;

@@ -1,23 +1,42 @@
-// The part of QueueState that rebuilds it from the records of the store.
+// Recovery of a QueueState from the records of the store.
 
 #include <algorithm>
-#include <string>
+#include <string_view>
 
-#include "base/check.h"
 #include "base/mutant.h"
 #include "engine/state/queue_state.h"
-#include "wq/keys.h"
+#include "storage/row_rules.h"
 
 namespace wq {
 namespace {
 
-Status Contradiction(std::string_view key, std::string_view what) {
-  std::string message = "key '";
-  message.append(EscapeKey(key)).append("' ").append(what);
-  return Status::Corruption(std::move(message));
+using storage::CheckRow;
+using storage::CheckSequence;
+using storage::RowPlace;
+using storage::RowRule;
+
+Status Contradiction(std::string_view key, RowRule broken) {
+  return Status::Corruption(DescribeKey(key, broken));
 }
 
-// How long to wait for `at_us`, wall time, at most `longest_us`. Negative: it is over so long.
+// Which rule one more row of the item breaks, beside those that have been restored.
+RowRule CheckBeside(RowPlace place, const Item& item) {
+  return storage::CheckBeside(place, [&item](RowPlace other) {
+    switch (other) {
+      case RowPlace::kPending:
+        return item.state != KeyState::kClean;
+      case RowPlace::kDelayed:
+        return item.delay != nullptr;
+      case RowPlace::kFailures:
+        return item.failures != nullptr && !item.quarantined();
+      case RowPlace::kQuarantine:
+        return item.quarantined();
+    }
+    return false;
+  });
+}
+
+// The time from wall_us to at_us, at most longest_us. Negative if at_us has passed.
 int64_t TimeLeft(int64_t at_us, int64_t wall_us, int64_t longest_us) {
   int64_t left_us = 0;
   if (__builtin_sub_overflow(at_us, wall_us, &left_us)) {
@@ -29,7 +48,7 @@ int64_t TimeLeft(int64_t at_us, int64_t wall_us, int64_t longest_us) {
 }  // namespace
 
 void QueueState::RestoreState(const storage::QueueStateRecord& record, Time now) {
-  // What was left of the last block is skipped: a sequence is never handed out twice.
+  // The rest of the last block is skipped: a sequence is never handed out twice.
   sequence_high_water_ = record.sequence_high_water;
   next_sequence_ = WQ_MUTANT(reuse_sequences) ? 1 : std::max<uint64_t>(1, sequence_high_water_);
   limiter_state_ = record.limiter_state;
@@ -40,8 +59,14 @@ void QueueState::RestoreState(const storage::QueueStateRecord& record, Time now)
 }
 
 Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
-  Item* item = items_.FindOrInsert(record.failures.key);
-  WQ_CHECK(item->failures == nullptr, "two quarantine records of one key");  // Keyed by it on disk.
+  const std::string_view key = record.failures.key;
+  if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
+    return Contradiction(key, broken);
+  }
+  Item* item = items_.FindOrInsert(key);
+  if (const RowRule broken = CheckBeside(RowPlace::kQuarantine, *item); broken != RowRule::kNone) {
+    return Contradiction(key, broken);
+  }
   SettleGroup(item, record.group);
   item->failures = std::make_unique<FailureEntry>();
   item->failures->quarantined = true;
@@ -56,22 +81,27 @@ Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
 }
 
 Status QueueState::RestorePending(const storage::PendingRecord& record) {
-  if (record.sequence >= sequence_high_water_) {
-    return Contradiction(record.key, "has a sequence above the queue's high-water mark");
+  RowRule broken = CheckRow(record);
+  if (broken == RowRule::kNone) {
+    broken = CheckSequence(record.sequence, sequence_high_water_);
+  }
+  if (broken != RowRule::kNone) {
+    return Contradiction(record.key, broken);
   }
   Item* item = items_.FindOrInsert(record.key);
-  if (item->state != KeyState::kClean) {
-    return Contradiction(record.key, "is pending twice");
-  }
-  if (item->quarantined()) {
-    // Its worker had not called Done yet, or that was not written yet.
-    ErasePending(*item, record.lane, record.sequence);
-    return {};
+  broken = CheckBeside(RowPlace::kPending, *item);
+  if (broken != RowRule::kNone) {
+    return Contradiction(record.key, broken);
   }
   SettleGroup(item, record.group);
   item->lane = WQ_MUTANT(forget_lane) ? kFastLane : record.lane;
   item->sequence = record.sequence;
   item->added_at_us = record.added_at_us;
+  if (item->quarantined()) {
+    item->state = KeyState::kProcessing;  // Until FinishRestore.
+    displaced_.push_back(item);
+    return {};
+  }
   item->state = KeyState::kQueued;
   ++queued_;
   if (HasLane(item->lane)) {
@@ -83,22 +113,19 @@ Status QueueState::RestorePending(const storage::PendingRecord& record) {
 }
 
 Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now) {
+  if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
+    return Contradiction(record.key, broken);
+  }
   Item* item = items_.FindOrInsert(record.key);
-  if (item->delay != nullptr) {
-    return Contradiction(record.key, "is delayed twice");
-  }
-  if (item->quarantined()) {
-    return Contradiction(record.key, "is delayed and quarantined");
-  }
-  if (record.delay_us < 0 || record.delay_us > kMaxDelay.count()) {
-    return Contradiction(record.key, "has a delay that is out of range");
+  if (const RowRule broken = CheckBeside(RowPlace::kDelayed, *item); broken != RowRule::kNone) {
+    return Contradiction(record.key, broken);
   }
   SettleGroup(item, record.group);
   item->delay = delay_entries_.Make();
   DelayEntry* entry = item->delay.get();
   entry->item = item;
-  // The wall clock may have been set back meanwhile: wait at most the delay that was asked for. One
-  // that is overdue keeps its distance, so that the order of ready times holds.
+  // The wall clock may have been set back since: wait at most the delay that was asked for. A
+  // negative time is kept, so that overdue keys fire in the order of their ready times.
   entry->due_us = now.steady_us + TimeLeft(record.ready_at_us, now.wall_us, record.delay_us);
   entry->ready_at_us = record.ready_at_us;
   entry->delay_us = record.delay_us;
@@ -109,12 +136,12 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
 }
 
 Status QueueState::RestoreFailures(const storage::FailureRecord& record) {
-  if (record.count == 0) {
-    return Contradiction(record.key, "has failures that count none");
+  if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
+    return Contradiction(record.key, broken);
   }
   Item* item = items_.FindOrInsert(record.key);
-  if (item->failures != nullptr) {
-    return Contradiction(record.key, "is both failing and quarantined");
+  if (const RowRule broken = CheckBeside(RowPlace::kFailures, *item); broken != RowRule::kNone) {
+    return Contradiction(record.key, broken);
   }
   FailureEntry* entry = Failures(item);
   entry->count = record.count;
@@ -130,6 +157,12 @@ void QueueState::RestoreCursor(const storage::CursorRecord& record) {
 
 void QueueState::FinishRestore() {
   for (Item* item : displaced_) {
+    if (item->quarantined()) {
+      // A worker held it and had not called Done, or that was not written.
+      item->state = KeyState::kClean;
+      ErasePending(*item, item->lane, item->sequence);
+      continue;
+    }
     const Lane old_lane = item->lane;
     const uint64_t old_sequence = item->sequence;
     --queued_;

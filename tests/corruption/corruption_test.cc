@@ -1,9 +1,9 @@
-// Damage to a store's files. Whatever is damaged, an opening gives the same state, or Corruption
-// that names the file and changes nothing. A log that is cut off at its end looks as if its writer
-// had been killed there: then an earlier state is right.
+// Damage to a store's files. Whatever is damaged, an opening shows the same state, or returns
+// Corruption that names the file and changes nothing. A log that is cut off at its end is what a
+// killed writer leaves: then an earlier state is right.
 //
 //   WQ_CORRUPTION_SEED=1    which damages are drawn
-//   WQ_CORRUPTION_CASES=n   how many; 0 does all of them
+//   WQ_CORRUPTION_CASES=n   how many; 0: all damages
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -48,19 +48,19 @@ std::string Describe(const Damage& damage) {
   return text + ", bit " + std::to_string(damage.bit) + " of byte " + std::to_string(damage.at);
 }
 
-// The case under way, for when RocksDB ends the process by an assert.
+// The present case, in case that an assert of RocksDB ends the process.
 std::string under_way;  // NOLINT(cert-err58-cpp)
 
-extern "C" void TellCase(int) {
+extern "C" void PrintCase(int) {
   const std::string text = "aborted at: " + under_way + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
 
-// What the outcome of one case has to be.
+// The expected outcome of one case.
 struct Expected {
-  std::string file;                                   // What Corruption names; empty: anything.
+  std::string file;                                   // Named by Corruption; empty: any file.
   std::function<bool(const std::string& state)> may;  // Which states may be shown.
 };
 
@@ -71,15 +71,15 @@ class CorruptionTest : public ::testing::Test {
     WriteStore(files, store_, holds_);
     holds_ = files;
     std::unique_ptr<Reader> reader;
-    const Status looked = OpenReader(store_, &reader);
-    Judge(looked, reader.get(), expected, "reader");
+    const Status read = OpenReader(store_, &reader);
+    Judge(read, reader.get(), expected, "reader");
     reader.reset();
-    if (looked.ok()) {
+    if (read.ok()) {
       ASSERT_TRUE(ReadStore(store_) == files) << "a reader changed the store";
     }
     std::unique_ptr<Storage> storage;
     OpenOptions options;
-    options.write_buffer_bytes = size_t{64} << 10;  // As much is made room for on the disk.
+    options.write_buffer_bytes = size_t{64} << 10;  // Also the space that is reserved on the disk.
     const Status opened = OpenStorage(store_, options, &storage);
     Judge(opened, storage.get(), expected, "owner");
     storage.reset();
@@ -95,35 +95,35 @@ class CorruptionTest : public ::testing::Test {
 
   const Scratch scratch_;
   const std::string store_ = scratch_ / "store";
-  Files holds_;  // What is in store_; empty if that is not known.
+  Files holds_;  // The files in store_; empty if they are not known.
   uint64_t same_ = 0;
   uint64_t refused_ = 0;
 
  private:
   void Judge(const Status& opened, const Reader* reader, const Expected& expected,
-             const char* who) {
+             const char* opener) {
     std::string state;
     Status status = opened.ok() ? StateOf(*reader, &state) : opened;
     if (status.ok()) {
-      EXPECT_TRUE(expected.may(state)) << who << ": silent loss";
+      EXPECT_TRUE(expected.may(state)) << opener << ": silent loss";
       return;
     }
     // The version in FORMAT may be damaged so that it is another one.
     const bool refused = status.code() == StatusCode::kCorruption ||
                          (status.code() == StatusCode::kNotSupported && expected.file == "FORMAT");
-    EXPECT_TRUE(refused) << who << ": " << status.ToString();
+    EXPECT_TRUE(refused) << opener << ": " << status.ToString();
     EXPECT_NE(status.message().find(expected.file), std::string::npos)
-        << who << ": " << status.message();
+        << opener << ": " << status.message();
   }
 };
 
-// One bit in every byte, and every length, of every file; or, if `cases` is not 0, so many of these,
-// of every file nearly alike many.
+// One bit in every byte, and every length, of every file; or, if `cases` is not 0, that many of
+// these, spread evenly over the files.
 template <typename Visit>
 void ForEachDamage(const std::vector<TemplateStore>& stores, uint64_t cases,
                    std::mt19937_64* random, const Visit& visit) {
   const auto count = [](const TemplateStore& store) {
-    // Not LOG and its like, which RocksDB writes for people to read.
+    // Not the files LOG*, which RocksDB writes for people to read.
     return static_cast<uint64_t>(std::count_if(
         store.files.begin(), store.files.end(),
         [](const auto& file) { return !file.first.starts_with("LOG") && !file.second.empty(); }));
@@ -146,7 +146,7 @@ void ForEachDamage(const std::vector<TemplateStore>& stores, uint64_t cases,
   }
 }
 
-// The log that a killed writer would have been at: the last one that holds anything.
+// The log to which a killed writer was writing: the last one that is not empty.
 std::string LastLog(const Files& files) {
   std::string last;
   for (const auto& [name, contents] : files) {
@@ -169,7 +169,7 @@ TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
   const uint64_t seed = FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
   const uint64_t cases = FromEnvironment("WQ_CORRUPTION_CASES", kCases);
   std::cout << "WQ_CORRUPTION_SEED=" << seed << " WQ_CORRUPTION_CASES=" << cases << std::endl;
-  std::signal(SIGABRT, TellCase);
+  std::signal(SIGABRT, PrintCase);
   std::mt19937_64 random(seed);
   const std::vector<TemplateStore> stores = AllStores();
   ForEachDamage(stores, cases, &random, [this](const Damage& damage) {
@@ -187,7 +187,7 @@ TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
       contents[damage.at] = static_cast<char>(contents[damage.at] ^ (1 << damage.bit));
     }
     Expected expected;
-    // What a cut shows in is another file now and then.
+    // A cut of one file may show in another file.
     if (!is_cut) expected.file = damage.file;
     expected.may = [&store, at_the_end](const std::string& state) {
       return state == store.state ||
@@ -201,9 +201,9 @@ TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
   EXPECT_TRUE(cases == 0 || same_ + refused_ > cases * 3 / 4) << "too few";
 }
 
-// RocksDB believes the end of a table, and its properties, before it has looked at their checksums.
+// RocksDB uses the end of a table, and its properties, before it checks their checksums.
 TEST_F(CorruptionTest, EveryBitOfATableIsGuarded) {
-  std::signal(SIGABRT, TellCase);
+  std::signal(SIGABRT, PrintCase);
   constexpr size_t kEnd = 53;
   const bool all = FromEnvironment("WQ_CORRUPTION_CASES", 1) == 0;
   const TemplateStore store = MakeSmallClosedStore();
@@ -213,7 +213,7 @@ TEST_F(CorruptionTest, EveryBitOfATableIsGuarded) {
   const size_t bytes = table->second.size();
   for (size_t at = 0; at < bytes && !HasFailure();
        at += all || at >= bytes - kEnd ? 1 : kByteStep) {
-    // The seventh bit of a block's last byte says that it has a hash index.
+    // The seventh bit of a block's last byte: the block has a hash index.
     for (int bit = all || at >= bytes - kEnd ? 0 : 7; bit < 8; ++bit) {
       under_way = Describe({Damage::Kind::kFlip, &store, table->first, at, bit});
       SCOPED_TRACE(under_way);
@@ -232,7 +232,7 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
       SCOPED_TRACE(store.name + " without " + name);
       Files files = store.files;
       files.erase(name);
-      // Without the last log, or with nothing in it, nothing shows that there was one.
+      // Nothing shows that the last log is missing or was not empty.
       const bool at_the_end = name == LastLog(store.files);
       Check(files,
             {"", [&](const std::string& state) {
@@ -245,7 +245,7 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
   EXPECT_GT(same_, 20U);
 }
 
-// A file of another store under a name of this one, and one that does not belong to it at all.
+// A file of another store, under the name of a file of this store or under another name.
 TEST_F(CorruptionTest, AForeignFileIsRefusedOrChangesNothing) {
   const std::vector<TemplateStore> stores = AllStores();
   for (size_t n = 0; n < stores.size(); ++n) {
@@ -264,7 +264,7 @@ TEST_F(CorruptionTest, AForeignFileIsRefusedOrChangesNothing) {
       }
     }
   }
-  EXPECT_GT(refused_, 10U);  // How many files a store has depends on the moment of its flushes.
+  EXPECT_GT(refused_, 10U);  // The number of files depends on when the store was flushed.
   EXPECT_GT(same_, 10U);
 }
 

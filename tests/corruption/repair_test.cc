@@ -1,5 +1,5 @@
-// Repair: what can be read of a damaged store is in the new one, which Verify finds sound; the old one
-// stays as it was.
+// Repair: what can be read of a damaged store is in the new store, in which Verify finds nothing;
+// the old store is unchanged.
 #include "wq/repair.h"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST_F(RepairTest, ADamagedBlockOfATableCostsNoMoreThanItself) {
   EXPECT_LT(Missing(store), 30U);
 }
 
-// Whatever is damaged, there is a sound store in the end, and the old one is as it was.
+// Whatever is damaged, the new store is sound and the old one is unchanged.
 TEST_F(RepairTest, AnyDamageLeavesASoundNewStore) {
   const std::vector<TemplateStore> stores = {MakeRecoveredStore(), MakeSmallClosedStore()};
   std::mt19937_64 random(11);
@@ -142,8 +142,7 @@ TEST_F(RepairTest, AnyDamageLeavesASoundNewStore) {
   }
 }
 
-// Of two rows of which only one can be true the one stays that costs least: nothing of a sound file is taken
-// for damage, and still the new store is sound.
+// The files are sound and the rows contradict one another: of two rows the younger one is kept.
 TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
   std::unique_ptr<Storage> storage;
   ASSERT_OK(OpenNew(store_, &storage));
@@ -172,18 +171,61 @@ TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
     losses += loss.where + ": " + loss.what + "\n";
   }
   for (const char* const part :
-       {"queue twin: it has the id of queue pods", "'young-in-lane' was pending twice",
-        "'old-in-lane' was pending twice", "'delayed' was delayed twice: the later",
-        "'bad' is in quarantine: its delay", "'bad' is in quarantine: its older failures",
-        "queue pods: its state", "a record: "}) {
+       {"queue twin: has the id of queue pods", "'young-in-lane' is pending twice: its older place",
+        "'old-in-lane' is pending twice: its older place", "'delayed' is delayed twice: the later",
+        "'bad' is delayed and quarantined: its delay",
+        "'bad' is both failing and quarantined: its older failures", "queue pods: its state",
+        "a record: "}) {
     EXPECT_NE(losses.find(part), std::string::npos) << part << " is not in\n" << losses;
   }
-  EXPECT_EQ(losses.find("of-no-queue"), std::string::npos) << "nobody's, and so no loss\n"
+  EXPECT_EQ(losses.find("of-no-queue"), std::string::npos) << "an import's, and so no loss\n"
                                                            << losses;
   EXPECT_EQ(Rows(Family::kDirty, into_).size(), 1U);
   EXPECT_EQ(Rows(Family::kLanes, into_).size(), 1U);
   EXPECT_EQ(Rows(Family::kDelayed, into_).size(), 1U);
   EXPECT_TRUE(Rows(Family::kFailures, into_).empty());
+}
+
+// Of a state whose mark is above all sequences, all else is kept when keys get new sequences.
+TEST_F(RepairTest, NewSequencesKeepTheQueuesState) {
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(store_, &storage));
+  MutationBatch batch;
+  PutQueue({"pods", 1, 1}, &batch);
+  PutQueueState(1, {.sequence_high_water = 30, .limiter_state = "l", .paused = true, .shards = 4},
+                &batch);
+  PutPending(1, {.key = "a", .sequence = 5}, &batch);
+  PutPending(1, {.key = "b", .sequence = 5}, &batch);
+  PutPending(1, {.key = "c", .sequence = UINT64_MAX, .group = "g"}, &batch);
+  PutQueue({"recovered-2", 3, 1}, &batch);
+  PutDelayed(2, {.key = "of-no-queue", .ready_at_us = 5, .delay_us = 1}, &batch);
+  ASSERT_OK(storage->Write(batch, false));
+  ASSERT_OK(storage->Close());
+  storage.reset();
+
+  std::string losses;
+  for (const Loss& loss : RepairFiles(ReadStore(store_)).losses) {
+    losses += loss.where + ": " + loss.what + "\n";
+  }
+  EXPECT_EQ(losses,
+            "queue recovered-2-: rows of no queue: it has a new name\n"
+            "queue pods: key 'b' has a sequence that another key has: its place in the lane\n"
+            "queue pods: key 'c' has a sequence that is out of range: its place in the lane\n");
+  std::unique_ptr<Reader> reader;
+  ASSERT_OK(OpenReader(into_, &reader));
+  QueueStateRecord state;
+  std::string value;
+  ASSERT_OK(GetQueueState(*reader, 1, &value, &state));
+  EXPECT_EQ(state.sequence_high_water, 32U);
+  EXPECT_EQ(state.limiter_state, "l");
+  EXPECT_TRUE(state.paused);
+  EXPECT_EQ(state.shards, 4U);
+  std::string rows;
+  ASSERT_OK(ScanPending(*reader, 1, [&rows](const PendingRecord& record) {
+    rows.append(record.key).append(std::to_string(record.sequence)).append(record.group);
+    return true;
+  }));
+  EXPECT_EQ(rows, "a5b30c31g");
 }
 
 TEST_F(RepairTest, WhatIsNoStoreOrWhatIsThereAlreadyIsRefused) {

@@ -18,13 +18,13 @@ namespace {
 
 constexpr int64_t kNow = 1'700'000'000'000'000;
 
-// Writes each batch to a store, and beside it to one in memory, whose states are kept.
+// Writes each batch to a store and to a store in memory, whose states are kept.
 class Writing {
  public:
   explicit Writing(std::string name) { made_.name = std::move(name); }
 
   void Open(size_t buffer_bytes) {
-    storage_.reset();  // As if it had been killed.
+    storage_.reset();  // Like a killed owner.
     OpenOptions options{.create_if_missing = true, .now_us = kNow};
     options.write_buffer_bytes = buffer_bytes;
     options.max_wal_bytes = buffer_bytes;
@@ -43,7 +43,7 @@ class Writing {
   }
 
   // Pending keys from `first` on, some delayed, failing, quarantined or in another lane; some are
-  // done again.
+  // erased again.
   void Fill(uint64_t first, uint64_t count, size_t error_bytes) {
     for (uint64_t n = first; n < first + count; ++n) {
       MutationBatch batch;

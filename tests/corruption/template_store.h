@@ -26,24 +26,25 @@ struct TemplateStore {
   std::set<size_t> all_states;
 };
 
-// Its owner was killed in its first life: logs, and tables of some families.
+// Its first owner was killed: logs, and tables of some families.
 TemplateStore MakeAbandonedStore();
 // The same, recovered, written on and killed again.
 TemplateStore MakeRecoveredStore();
 // The same, closed cleanly: nothing is in its logs.
 TemplateStore MakeClosedStore();
-// One that is so small that every bit of it can be flipped: a log, no table.
+// Small enough to flip every bit of it: a log, no table.
 TemplateStore MakeSmallStore();
 // The small one, closed: a table for each family, and an empty log.
 TemplateStore MakeSmallClosedStore();
 
 using Scratch = support::ScratchDirectory;
 
-// Makes `dir` hold exactly these files. Files that `dir_holds` says are there already are left.
+// Makes `dir` have exactly these files. Files that are equal in `dir_holds` are in `dir` already
+// and not written again.
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds = {});
 Files ReadStore(const std::string& dir);
 
-// Every record of every family. Not Ok: one could not be read.
+// Every record of every family. Not Ok: a record could not be read.
 Status StateOf(const Reader& reader, std::string* state);
 
 }  // namespace wq::storage

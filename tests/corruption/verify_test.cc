@@ -1,5 +1,5 @@
-// Verify: a sound store has no findings, every damage that an opening refuses is found, and so is
-// what no opening looks for: rows that contradict one another.
+// Verify: a sound store has no findings. Damage that an opening refuses is found, and so are rows
+// that break a rule. See also row_rules_test.cc.
 #include "wq/verify.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class VerifyTest : public ::testing::Test {
     EXPECT_OK(Verify(store_, {}, &report));
     return Shown(report);
   }
-  // A store of one queue, with these rows beside.
+  // A store with one queue and these rows.
   void MakeWith(const std::function<void(MutationBatch*)>& put) {
     std::unique_ptr<Storage> storage;
     ASSERT_OK(OpenNew(store_, &storage));
@@ -80,15 +80,16 @@ TEST_F(VerifyTest, FindsWhatAnOpeningRefuses) {
     contents[random() % contents.size()] ^= 4;
     WriteStore(files, store_);
     VerifyReport report;
-    const Status looked = Verify(store_, {}, &report);
+    const Status verified = Verify(store_, {}, &report);
     EXPECT_TRUE(ReadStore(store_) == files) << "it changed the store";
     std::unique_ptr<Storage> storage;
     const Status opened = OpenExisting(store_, &storage);
     refused += opened.ok() ? 0 : 1;
-    EXPECT_EQ(looked.ok() && report.ok(), opened.ok())
+    EXPECT_EQ(verified.ok() && report.ok(), opened.ok())
         << file->first << ": " << opened.message() << Shown(report);
     // The digit of the version in FORMAT may be another one.
-    EXPECT_TRUE(looked.ok() || looked.code() == StatusCode::kNotSupported) << looked.ToString();
+    EXPECT_TRUE(verified.ok() || verified.code() == StatusCode::kNotSupported)
+        << verified.ToString();
   }
   EXPECT_GT(refused, 20);
 }
@@ -118,7 +119,7 @@ TEST_F(VerifyTest, FindsRowsThatContradictOneAnother) {
   });
 }
 
-// What verify keeps of keys are their hashes: the rows of equal ones are looked at again.
+// Verify keeps the hashes of keys, and reads the rows of equal hashes again.
 TEST_F(VerifyTest, NamesEachRepeatAmongManyKeys) {
   MakeWith([](MutationBatch* batch) {
     PutQueueState(1, {.sequence_high_water = 1'000'000}, batch);
@@ -141,8 +142,8 @@ TEST_F(VerifyTest, NamesEachRepeatAmongManyKeys) {
                          "key 'k19999' is delayed twice\n");
 }
 
-// Two keys whose std::hash is the same, of libstdc++: blocks of 8 bytes are mixed one by one, and what
-// the first one flips in the top bit the second one flips back.
+// Two keys of one std::hash of libstdc++: it mixes blocks of 8 bytes one by one, and the second
+// block flips the top bit back that the first block has flipped.
 std::vector<std::string> KeysOfOneHash() {
   constexpr uint64_t kMultiplier = (uint64_t{0xc6a4a793} << 32) + 0x5bd1e995;
   uint64_t inverse = 1;
@@ -164,7 +165,7 @@ TEST_F(VerifyTest, KeysOfOneHashAreNotOneKey) {
   const std::vector<std::string> keys = KeysOfOneHash();
   const std::hash<std::string_view> hash;
   ASSERT_NE(keys[0], keys[1]);
-  ASSERT_EQ(hash(keys[0]), hash(keys[1])) << "the hash of this library is another one";
+  ASSERT_EQ(hash(keys[0]), hash(keys[1])) << "this library has another hash";
   MakeWith([&keys](MutationBatch* batch) {
     PutPending(1, {.key = keys[0], .sequence = 5}, batch);
     PutPending(1, {.key = keys[1], .sequence = 6}, batch);
@@ -198,7 +199,7 @@ TEST_F(VerifyTest, FindsRowsThatNoWriterMakes) {
               [](MutationBatch* batch) { batch->Put(Family::kDefault, "what", ""); });
 }
 
-// Hundreds of findings must not fill the memory.
+// The memory of a report is bounded.
 TEST_F(VerifyTest, CountsTheFindingsBeyondItsLimit) {
   MakeWith([](MutationBatch* batch) {
     for (int n = 0; n < 20; ++n) PutFailures(1, {.key = std::to_string(n)}, batch);

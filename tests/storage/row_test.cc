@@ -1,4 +1,4 @@
-// What a row may not be, as verify and repair judge it. (Good ones: records_test.cc and verify_test.cc.)
+// Rows that cannot be decoded or break a rule by themselves. For sound rows see records_test.cc.
 #include "storage/row.h"
 
 #include <string>
@@ -72,7 +72,7 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
   PutFailures(kQueue, {"k", 0, 1, 2, "e"}, &batch_);
   EXPECT_STATUS(kCorruption, "failures that count none", DecodeOne());
   PutQuarantine(kQueue, {{"k", 0, 1, 2, "e"}, 3, kFastLane, "g"}, &batch_);
-  EXPECT_OK(DecodeOne());  // It may have been given up by hand.
+  EXPECT_OK(DecodeOne());  // A caller may have put it into quarantine.
 }
 
 TEST(FieldReader, WhatIsCutOffIsNoGood) {

@@ -1,4 +1,4 @@
-// EntryDiff: what became of a key, and that it takes files rather than memory.
+// EntryDiff: how each key has changed, and that entries beyond the memory are in files.
 #include "wq/entry_diff.h"
 
 #include <gmock/gmock.h>
@@ -119,7 +119,7 @@ TEST(EntryDiff, MoreThanFitsIntoMemory) {
   EXPECT_TRUE(std::is_sorted(removed.begin(), removed.end()));
 }
 
-TEST(EntryDiff, AScratchDirectoryThatIsNotThere) {
+TEST(EntryDiff, AMissingScratchDirectory) {
   EntryDiff diff({.memory_bytes = 2, .scratch_dir = testing::TempDir() + "wq_nothing"});
   const Status s = diff.Add(Side::kBefore, "q", Of("k", EntryState::kPending));
   EXPECT_EQ(s.code(), StatusCode::kIOError);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "storage/row_rules.h"
 #include "wq/limiter.h"
 
 namespace wq {
@@ -23,18 +24,23 @@ TEST(ImportCheck, WhatNoQueueHoldsIsRefused) {
   };
   EXPECT_TRUE(with([](Entry*) {}).ok());
   ExpectBad(with([](Entry* e) { e->key.clear(); }), "the key is empty");
-  ExpectBad(with([](Entry* e) { e->key.assign(kMaxKeyBytes + 1, 'k'); }), "the key is too long");
-  ExpectBad(with([](Entry* e) { e->group.assign(kMaxGroupBytes + 1, 'g'); }), "group is too long");
-  ExpectBad(with([](Entry* e) { e->sequence = UINT64_MAX; }), "sequence is out of range");
-  ExpectBad(with([](Entry* e) { e->delay_us = -1; }), "delay is out of range");
-  ExpectBad(with([](Entry* e) { e->delay_us = kMaxDelay.count() + 1; }), "delay is out of range");
+  ExpectBad(with([](Entry* e) { e->key.assign(kMaxKeyBytes + 1, 'k'); }), "is too long");
+  ExpectBad(with([](Entry* e) { e->group.assign(kMaxGroupBytes + 1, 'g'); }),
+            "a group that is too long");
+  ExpectBad(with([](Entry* e) { e->sequence = UINT64_MAX; }), "a sequence that is out of range");
+  ExpectBad(with([](Entry* e) { e->sequence = storage::kMaxImportedSequence + 1; }),
+            "a sequence that is out of range");
+  EXPECT_TRUE(with([](Entry* e) { e->sequence = storage::kMaxImportedSequence; }).ok());
+  ExpectBad(with([](Entry* e) { e->delay_us = -1; }), "a delay that is out of range");
+  ExpectBad(with([](Entry* e) { e->delay_us = kMaxDelay.count() + 1; }),
+            "a delay that is out of range");
   ExpectBad(with([](Entry* e) { e->state = EntryState::kFailing; }), "failing without failures");
-  ExpectBad(with([](Entry* e) { e->failures.emplace(); }), "its failures count none");
+  ExpectBad(with([](Entry* e) { e->failures.emplace(); }), "has failures that count none");
   ExpectBad(with([](Entry* e) {
               e->failures.emplace().count = 1;
               e->failures->last_error.assign(kMaxErrorBytes + 1, 'e');
             }),
-            "the last error is too long");
+            "a last error that is too long");
   EXPECT_TRUE(with([](Entry* e) {
                 e->state = EntryState::kQuarantined;
                 e->failures.emplace();
@@ -46,8 +52,12 @@ TEST(ImportCheck, QueuesAndCursors) {
   info.name = "q";
   EXPECT_TRUE(CheckImported(info).ok());
   info.limiter_state.assign(kMaxLimiterStateBytes + 1, 's');
-  ExpectBad(CheckImported(info), "limiter's state is too long");
+  ExpectBad(CheckImported(info), "a limiter state that is too long");
   info.limiter_state.clear();
+  info.sequence_high_water = UINT64_MAX;
+  ExpectBad(CheckImported(info), "a high-water mark that is out of range");
+  info.sequence_high_water = storage::kMaxImportedSequence + 1;
+  EXPECT_TRUE(CheckImported(info).ok());
   info.shards = UINT32_MAX;
   ExpectBad(CheckImported(info), "too many shards");
   info.name = "a/b";
@@ -57,7 +67,7 @@ TEST(ImportCheck, QueuesAndCursors) {
   ExpectBad(CheckImportedCursor("c", std::string(kMaxCursorBytes + 1, 'v')), "too long");
 }
 
-// They are in dumps and in messages.
+// The names are in dumps and in messages.
 TEST(Names, OfStatesAndCodesComeBack) {
   for (size_t i = 0; i < kEntryStateCount; ++i) {
     const auto state = static_cast<EntryState>(i);

@@ -1,4 +1,4 @@
-// Importer: whole queues, all or none; and nothing that recovery would call a contradiction.
+// Importer: whole queues, all or none, and no rows that an opening refuses.
 #include "wq/import.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ class ImportTest : public testing::Test {
     if (!s.ok()) entries.push_back(s.ToString());
     return entries;
   }
-  // What a program that opens the queue finds.
+  // The counts after an opening of the queue.
   QueueCounts Recovered() {
     std::unique_ptr<Store> store;
     Queue* queue = nullptr;
@@ -98,7 +98,7 @@ TEST_F(ImportTest, EveryState) {
   Added("f", EntryState::kFailing, 1);
   Added("b", EntryState::kPending, 0, 9);
   Added("a", EntryState::kPending, 1, 7);
-  Added("c", EntryState::kPending);  // Behind all before it.
+  Added("c", EntryState::kPending);  // After all before it.
   ASSERT_TRUE(importer_->SetCursor("pods", "offset", "41").ok());
   EXPECT_EQ(importer_->counts().entries, 6U);
   Finish();
@@ -159,10 +159,10 @@ TEST_F(ImportTest, RefusesWhatContradicts) {
     Refused("pending twice", "p", State::kPending);
     Refused("delayed twice", "d", State::kDelayed);
     Refused("in quarantine twice", "q", State::kQuarantined, 1);
-    Refused("both delayed and in quarantine", "d", State::kQuarantined, 1);
-    Refused("both delayed and in quarantine", "q", State::kDelayed);
-    Refused("in quarantine, and failing", "f", State::kQuarantined, 1);
-    Refused("in quarantine, and failing", "q", State::kFailing, 1);
+    Refused("delayed and quarantined", "d", State::kQuarantined, 1);
+    Refused("delayed and quarantined", "q", State::kDelayed);
+    Refused("both failing and quarantined", "f", State::kQuarantined, 1);
+    Refused("both failing and quarantined", "q", State::kFailing, 1);
     Refused("key is empty", "", State::kPending);
     Refused("too long", std::string(kMaxKeyBytes + 1, 'k'), State::kPending);
     Refused("without failures", "g", State::kFailing);

@@ -1,5 +1,4 @@
-// Snapshots that are taken while an owner in this process works on: what each of them holds is what was
-// done up to some moment.
+// Snapshots beside an owner in this process that goes on working: each is the store at one instant.
 #include "wq/snapshot.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ namespace {
 class SnapshotTest : public testing::Test {
  protected:
   void SetUp() override {
-    // So that it flushes, and lets go of tables and logs, all the time.
+    // Small: it often flushes, and removes tables and logs.
     const StoreOptions options = {
         .create_if_missing = true, .max_wal_bytes = 1 << 17, .write_buffer_bytes = 1 << 16};
     ASSERT_EQ(Store::Open(options, root_ / "store", &store_).ToString(), "Ok");
@@ -36,7 +35,7 @@ class SnapshotTest : public testing::Test {
     return "key-" + std::to_string(n) + std::string(2000, '.');
   }
 
-  // How many keys there are; they must be the first ones, in order.
+  // How many keys it has; they must be the first keys, in order.
   static void CountKeys(const std::string& dir, uint64_t* count) {
     VerifyReport report;
     ASSERT_EQ(Verify(dir, {}, &report).ToString(), "Ok");
@@ -66,17 +65,17 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
   for (int i = 0; i < kRounds; ++i) {
     const uint64_t before = acknowledged;
     SnapshotInfo taken;
-    // By links, by links again, and copied.
+    // With links, with links again, and copied.
     const Status s =
         CreateSnapshot(root_ / "store", root_ / "kept", {.link_tables = i % 3 != 2}, &taken);
     ASSERT_EQ(s.ToString(), "Ok");
     EXPECT_EQ(taken.uuid, store_->uuid());
-    if (i % 6 != 5) continue;  // What was verified may lack its end, which takes time to see.
+    if (i % 6 != 5) continue;  // Counting takes time.
     uint64_t count = 0;
     ASSERT_NO_FATAL_FAILURE(CountKeys(taken.path, &count));
     EXPECT_GE(count, before);
   }
-  adder = {};  // Stops it, and waits for its end.
+  adder = {};  // Stops and joins it.
   std::vector<SnapshotInfo> all;
   ASSERT_EQ(ListSnapshots(root_ / "kept", &all).ToString(), "Ok");
   EXPECT_EQ(all.size(), size_t{kRounds});

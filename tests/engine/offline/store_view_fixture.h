@@ -1,5 +1,5 @@
-// StoreViewTest: a store whose records are written directly, so that every shape can be made: also
-// those that a queue leaves behind only when it is killed at the right moment.
+// StoreViewTest: a store whose records are written directly: also those that only a killed owner
+// leaves.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ namespace wq {
 inline constexpr storage::QueueId kPods = 7;
 
 // "pending a 0 #3", "delayed b -100 @200+50", "failing c", "quarantined d 0 @700"; with a group
-// "/g" behind the key, with failures " x2 (why)" behind it all.
+// "/g" after the key, with failures " x2 (why)" at the end.
 inline std::string Render(const Entry& entry) {
   const std::string key = entry.key + (entry.group.empty() ? "" : "/" + entry.group);
   const std::string placed = key + " " + std::to_string(entry.lane);
@@ -121,7 +121,7 @@ class StoreViewTest : public testing::Test {
     storage::PutCursor(kPods, {.name = name, .value = value}, &batch_);
   }
 
-  // Writes what was said so far and opens a view of it, beside the owner.
+  // Writes the batch and opens a view of the store, beside the owner.
   void View() {
     ASSERT_TRUE(owner_->Write(batch_, false).ok());
     batch_.Clear();

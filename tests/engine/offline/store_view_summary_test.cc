@@ -105,7 +105,7 @@ TEST_F(StoreViewTest, SummaryCountsTheQuarantinedApart) {
   EXPECT_EQ(Summary().top_failing.size(), 1U);
 }
 
-TEST_F(StoreViewTest, SummaryTellsOfAPause) {
+TEST_F(StoreViewTest, SummaryShowsAPause) {
   View();
   EXPECT_FALSE(Summary().paused);
 
@@ -128,7 +128,7 @@ TEST_F(StoreViewTest, SummaryTellsOfAPause) {
   EXPECT_FALSE(Summary().paused);
 }
 
-TEST_F(StoreViewTest, ShardsAreTold) {
+TEST_F(StoreViewTest, ShardsAreShown) {
   storage::PutPending(kPods, {.key = "a", .sequence = 1, .group = "node-1"}, &batch_);
   storage::PutPending(kPods, {.key = "node-1", .sequence = 2}, &batch_);
   View();
@@ -174,7 +174,7 @@ TEST_F(StoreViewTest, AsManyGroupsAsTheBoundAreExact) {
   EXPECT_EQ(Summary().groups.max_error, 0U);
 }
 
-TEST_F(StoreViewTest, BeyondTheBoundTheDeepestGroupIsStillFoundAndTheErrorIsTold) {
+TEST_F(StoreViewTest, BeyondTheBoundTheDeepestGroupIsStillFoundAndTheErrorIsReported) {
   constexpr uint64_t kDeep = 500;
   uint64_t sequence = 0;
   for (uint64_t i = 0; i < 2 * kMaxSummaryGroups; ++i) {

@@ -16,7 +16,7 @@ TEST_F(StoreViewTest, AMissingStoreIsNotFoundAndNotMade) {
   EXPECT_EQ(view_, nullptr);
 }
 
-TEST_F(StoreViewTest, TellsAboutTheStoreAndItsOwner) {
+TEST_F(StoreViewTest, ShowsTheStoreAndItsOwner) {
   View();
   EXPECT_EQ(view_->info().dir, dir_);
   EXPECT_EQ(view_->info().format_version, storage::kFormatVersion);
@@ -84,7 +84,7 @@ TEST_F(StoreViewTest, AQuarantinedKeyComesLastWithAllThatIsKept) {
   Pending("a", 1);
   Failing("f", 2);
   Quarantined("z", 4, 800, kSlowLane, "ns");
-  Quarantined("b", 0, 700);  // Somebody put it there.
+  Quarantined("b", 0, 700);  // Without failures: by QuarantineKey.
   View();
   EXPECT_THAT(Entries(),
               ElementsAre("pending a 0 #1", "failing f x2 (why)", "quarantined b 0 @700 x0 (worst)",
@@ -102,7 +102,7 @@ TEST_F(StoreViewTest, AKeyQuarantinedWhileAWorkerHeldItHasTwoEntries) {
   EXPECT_THAT(Found("a"), both);
 }
 
-TEST_F(StoreViewTest, EntriesTellTheirGroup) {
+TEST_F(StoreViewTest, EntriesHaveTheirGroup) {
   PendingOf("ns1", "a", 1);
   PendingOf("", "b", 2);
   Delayed("c", 300, kFastLane, "ns2");
@@ -193,7 +193,7 @@ TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
   EXPECT_EQ(view_->FindAll("none", {"a"}, &entries).code(), StatusCode::kNotFound);
 }
 
-TEST_F(StoreViewTest, FindTellsAllThatIsKnown) {
+TEST_F(StoreViewTest, FindReturnsAllThatIsStored) {
   Pending("a", 1, kSlowLane);
   Delayed("b", 100);
   Failing("c", 2);
@@ -224,7 +224,7 @@ TEST_F(StoreViewTest, ThePlaceOfAKeyIsThatAmongAllLanes) {
     ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 0, &roughly).ok());
     EXPECT_LE(roughly.at_least, place) << key;
     EXPECT_GE(roughly.at_most, place) << key;
-    EXPECT_EQ(view_->PositionOf("nobody", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
+    EXPECT_EQ(view_->PositionOf("missing", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
     ++place;
   }
 }
@@ -236,7 +236,7 @@ TEST_F(StoreViewTest, AQueueWithoutAStateOfItsOwn) {
   ASSERT_TRUE(view_->Info("pods", &info).ok());
   EXPECT_EQ(info.sequence_high_water, 0U);
   EXPECT_FALSE(info.paused);
-  EXPECT_EQ(view_->Info("nobody", &info).code(), StatusCode::kNotFound);
+  EXPECT_EQ(view_->Info("missing", &info).code(), StatusCode::kNotFound);
 }
 
 TEST_F(StoreViewTest, KeysAreBytes) {
@@ -248,7 +248,7 @@ TEST_F(StoreViewTest, KeysAreBytes) {
   EXPECT_EQ(Entries(), Found(key));
 }
 
-// More keys than are crossed off at a time, so that the walk takes several passes.
+// More keys than are in memory at a time: the walk takes several scans.
 TEST_F(StoreViewTest, ManyFailingOnlyKeysAreEachVisitedOnceInOrder) {
   const std::string padding(2'000, 'x');
   constexpr int kKeys = 12'000;
@@ -279,7 +279,7 @@ TEST_F(StoreViewTest, ManyFailingOnlyKeysAreEachVisitedOnceInOrder) {
   EXPECT_EQ(failing, expected);
 }
 
-TEST_F(StoreViewTest, SeesTheMomentOfOpening) {
+TEST_F(StoreViewTest, SeesTheInstantOfOpening) {
   Pending("a", 1);
   View();
   Pending("b", 2);

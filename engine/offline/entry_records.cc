@@ -1,0 +1,90 @@
+#include "engine/offline/entry_records.h"
+
+#include <string>
+
+namespace wq {
+
+using storage::DelayedRecord;
+using storage::FailureRecord;
+using storage::MutationBatch;
+using storage::PendingRecord;
+using storage::QuarantineRecord;
+using storage::QueueId;
+
+namespace {
+
+FailureRecord ToRecord(std::string_view key, const FailureInfo& failures) {
+  return {.key = key,
+          .count = failures.count,
+          .first_at_us = failures.first_at_us,
+          .last_at_us = failures.last_at_us,
+          .last_error = failures.last_error};
+}
+
+}  // namespace
+
+FailureInfo ToInfo(const FailureRecord& record) {
+  return {record.count, record.first_at_us, record.last_at_us, std::string(record.last_error)};
+}
+
+void Fill(const PendingRecord& record, Entry* entry) {
+  entry->state = EntryState::kPending;
+  entry->lane = record.lane;
+  entry->group.assign(record.group);
+  entry->sequence = record.sequence;
+  entry->added_at_us = record.added_at_us;
+}
+
+void Fill(const DelayedRecord& record, Entry* entry) {
+  entry->state = EntryState::kDelayed;
+  entry->lane = record.lane;
+  entry->group.assign(record.group);
+  entry->added_at_us = record.added_at_us;
+  entry->ready_at_us = record.ready_at_us;
+  entry->delay_us = record.delay_us;
+}
+
+void Fill(const QuarantineRecord& record, Entry* entry) {
+  entry->state = EntryState::kQuarantined;
+  entry->lane = record.lane;
+  entry->group.assign(record.group);
+  entry->quarantined_at_us = record.quarantined_at_us;
+  entry->failures = ToInfo(record.failures);
+}
+
+void PutEntry(QueueId queue, const Entry& entry, uint64_t sequence, MutationBatch* batch) {
+  switch (entry.state) {
+    case EntryState::kPending:
+      PutPending(queue,
+                 {.key = entry.key,
+                  .lane = entry.lane,
+                  .sequence = sequence,
+                  .added_at_us = entry.added_at_us,
+                  .group = entry.group},
+                 batch);
+      break;
+    case EntryState::kDelayed:
+      PutDelayed(queue,
+                 {.key = entry.key,
+                  .ready_at_us = entry.ready_at_us,
+                  .delay_us = entry.delay_us,
+                  .added_at_us = entry.added_at_us,
+                  .lane = entry.lane,
+                  .group = entry.group},
+                 batch);
+      break;
+    case EntryState::kFailing:
+      break;
+    case EntryState::kQuarantined:
+      PutQuarantine(queue,
+                    {.failures = ToRecord(entry.key, entry.failures.value_or(FailureInfo{})),
+                     .quarantined_at_us = entry.quarantined_at_us,
+                     .lane = entry.lane,
+                     .group = entry.group},
+                    batch);
+      return;
+  }
+  if (entry.failures) PutFailures(queue, ToRecord(entry.key, *entry.failures), batch);
+}
+
+}  // namespace wq

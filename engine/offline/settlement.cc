@@ -1,0 +1,338 @@
+#include "engine/offline/settlement.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/state/sequence_set.h"
+#include "storage/queue_records.h"
+#include "storage/record_keys.h"
+#include "storage/records.h"
+#include "storage/row.h"
+#include "storage/row_rules.h"
+#include "wq/clock.h"
+#include "wq/keys.h"
+
+namespace wq {
+
+using storage::Family;
+using storage::Mutation;
+using storage::MutationBatch;
+using storage::QueueId;
+using storage::Row;
+using storage::RowPlace;
+using storage::RowRule;
+
+namespace {
+
+constexpr size_t kMaxLossBytes = 4096;
+
+// The row's value with what is too long or out of range cut; nullopt if no cut makes it sound. The
+// place of the row is the same.
+std::optional<std::string> Cut(const Row& row) {
+  const auto group = [](std::string_view name) {
+    return name.size() > kMaxGroupBytes ? std::string_view() : name;
+  };
+  MutationBatch batch;
+  if (row.broken() == RowRule::kKeyTooLong) return std::nullopt;
+  if (row.kind() == Row::Kind::kPending) {
+    storage::PendingRecord record = row.pending();
+    record.group = group(record.group);
+    PutPending(row.queue(), record, &batch);
+  } else if (row.kind() == Row::Kind::kDelayed) {
+    storage::DelayedRecord record = row.delayed();
+    record.group = group(record.group);
+    record.delay_us = std::clamp<int64_t>(record.delay_us, 0, kMaxDelay.count());
+    PutDelayed(row.queue(), record, &batch);
+  } else if (row.kind() == Row::Kind::kFailures && row.failures().count > 0) {
+    storage::FailureRecord record = row.failures();
+    record.last_error = record.last_error.substr(0, kMaxErrorBytes);
+    PutFailures(row.queue(), record, &batch);
+  } else if (row.kind() == Row::Kind::kQuarantine) {
+    storage::QuarantineRecord record = row.quarantine();
+    record.group = group(record.group);
+    record.failures.last_error = record.failures.last_error.substr(0, kMaxErrorBytes);
+    PutQuarantine(row.queue(), record, &batch);
+  }
+  std::optional<std::string> value;
+  batch.ForEach([&value](const Mutation& put) { value = put.value; });
+  return value;
+}
+
+class Settlement {
+ public:
+  Settlement(storage::SalvagedRecords* records, RepairReport* report)
+      : records_(records), report_(report) {}
+
+  void Run();
+
+ private:
+  using Place = std::pair<Family, std::string>;  // Family and record key.
+  using Keys = std::set<std::string, std::less<>>;
+  struct Queue {
+    std::string name;
+    uint64_t high_water_mark = 0;
+    uint64_t next_sequence = 0;  // Above all of the rows.
+    Keys quarantined;
+    Keys delayed;
+    std::map<std::string, std::pair<uint64_t, Place>, std::less<>> pending;  // Sequence and place.
+  };
+
+  void Lose(std::string_view where, std::string_view what) {
+    report_->losses.push_back({EscapeKey(where, kMaxLossBytes), EscapeKey(what, kMaxLossBytes)});
+  }
+  // "key 'a' is delayed and quarantined: its delay".
+  void LoseOfKey(const Queue& queue, std::string_view key, RowRule broken, std::string_view what) {
+    std::string text = DescribeKey(key, broken);
+    text.append(": ").append(what);
+    report_->losses.push_back({EscapeKey("queue " + queue.name, kMaxLossBytes), std::move(text)});
+  }
+  // Drops the rows of a family that cannot be made sound, and those for which keep(row, place) is
+  // false.
+  template <typename Keep>
+  void ForEach(Family family, const Keep& keep);
+  bool MakeSound(const Place& place, std::string* value, Row* row);
+  void SettleQueues();
+  void SettleKeys();
+  bool KeepQueue(const Row& row);
+  bool KeepState(const Row& row);
+  bool KeepPending(const Row& row, const Place& place);
+  bool KeepDelayed(const Row& row);
+  bool KeepFailures(const Row& row);
+  void SettleSequences(QueueId id, Queue* queue);
+  void GiveSequence(const Place& place, uint64_t sequence);
+  void PutState(QueueId id, uint64_t high_water_mark, bool outdated);
+  void Put(const MutationBatch& batch);
+  // `missing`: the rule that the queue's rows break if it has no record.
+  Queue& QueueOf(QueueId id, RowRule missing = RowRule::kRowsOfNoQueue);
+
+  storage::SalvagedRecords* const records_;
+  RepairReport* const report_;
+  std::map<QueueId, Queue> queues_;
+  std::map<QueueId, std::string> of_imports_;  // Queues that a killed import left: dropped.
+  std::set<Place> replaced_;                   // Rows that a younger row replaces.
+};
+
+template <typename Keep>
+void Settlement::ForEach(Family family, const Keep& keep) {
+  Row row;
+  auto record = records_->values.lower_bound({family, ""});
+  while (record != records_->values.end() && record->first.first == family) {
+    const bool kept = MakeSound(record->first, &record->second, &row) && keep(row, record->first);
+    record = kept ? std::next(record) : records_->values.erase(record);
+  }
+}
+
+// Decodes the row, and cuts what can be cut. A sequence that is out of range is replaced later.
+bool Settlement::MakeSound(const Place& place, std::string* value, Row* row) {
+  Status decoded = row->Decode(place.first, place.second, *value);
+  if (decoded.ok()) return true;
+  if (row->broken() == RowRule::kSequenceRange) return true;
+  Lose("a record", decoded.message());
+  if (row->broken() == RowRule::kNone) return false;
+  std::optional<std::string> cut = Cut(*row);
+  if (!cut) return false;
+  *value = *std::move(cut);
+  decoded = row->Decode(place.first, place.second, *value);
+  return decoded.ok() || row->broken() == RowRule::kSequenceRange;
+}
+
+Settlement::Queue& Settlement::QueueOf(QueueId id, RowRule missing) {
+  Queue& queue = queues_[id];
+  if (queue.name.empty()) {
+    queue.name = "recovered-" + std::to_string(id);
+    const std::string prefix(storage::kQueuePrefix);
+    while (records_->values.contains({Family::kDefault, prefix + queue.name})) queue.name += '-';
+    Lose("queue " + queue.name, std::string(TextOf(missing)) + ": it has a new name");
+    MutationBatch batch;
+    PutQueue({queue.name, id, Clock::System()->WallUs()}, &batch);
+    Put(batch);
+  }
+  return queue;
+}
+
+void Settlement::Put(const MutationBatch& batch) {
+  batch.ForEach([this](const Mutation& put) {
+    records_->values[{put.family, std::string(put.key)}] = put.value;
+  });
+}
+
+bool Settlement::KeepQueue(const Row& row) {
+  if (row.kind() == Row::Kind::kStore) return false;  // The new store has a record of its own.
+  if (row.kind() != Row::Kind::kQueue) return true;
+  const std::string& name = row.queue_record().name;
+  if (storage::IsOfImport(name)) {
+    of_imports_.emplace(row.queue(), name);
+    return false;
+  }
+  Queue& queue = queues_[row.queue()];
+  if (!queue.name.empty()) {
+    Lose("queue " + name, std::string(TextOf(RowRule::kQueueIdTwice)) + " " + queue.name);
+    return false;
+  }
+  queue.name = name;
+  return true;
+}
+
+bool Settlement::KeepState(const Row& row) {
+  if (row.kind() != Row::Kind::kQueueState) return true;
+  if (of_imports_.contains(row.queue())) return false;
+  QueueOf(row.queue(), RowRule::kStateOfNoQueue).high_water_mark =
+      row.queue_state().sequence_high_water;
+  return true;
+}
+
+void Settlement::SettleQueues() {
+  ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepQueue(row); });
+  // An import's name that was erased may be salvaged, beside the name that followed it.
+  std::erase_if(of_imports_, [this](const auto& import) {
+    const auto named = queues_.find(import.first);
+    if (named == queues_.end()) return false;
+    Lose("queue " + import.second,
+         std::string(TextOf(RowRule::kQueueIdTwice)) + " " + named->second.name);
+    return true;
+  });
+  ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepState(row); });
+}
+
+bool Settlement::KeepPending(const Row& row, const Place& place) {
+  Queue& queue = QueueOf(row.queue());
+  const uint64_t sequence = row.pending().sequence;
+  if (sequence <= storage::kMaxSequence) {
+    queue.next_sequence = std::max(queue.next_sequence, sequence + 1);
+  }
+  const auto other = queue.pending.find(row.key());
+  const RowRule broken = storage::CheckBeside(RowPlace::kPending, [&](RowPlace p) {
+    return p == RowPlace::kPending && other != queue.pending.end();
+  });
+  if (broken == RowRule::kNone) {
+    queue.pending.emplace(row.key(), std::pair(sequence, place));
+    return true;
+  }
+  LoseOfKey(queue, row.key(), broken, "its older place");
+  if (other->second.first > sequence) return false;
+  replaced_.insert(other->second.second);
+  other->second = {sequence, place};
+  return true;
+}
+
+// Rows are in the order of their ready times, and the earliest delay wins, as in AddAfter.
+bool Settlement::KeepDelayed(const Row& row) {
+  Queue& queue = QueueOf(row.queue());
+  const RowRule broken = storage::CheckBeside(RowPlace::kDelayed, [&](RowPlace place) {
+    return place == RowPlace::kDelayed ? queue.delayed.contains(row.key())
+                                       : queue.quarantined.contains(row.key());
+  });
+  if (broken == RowRule::kNone) {
+    queue.delayed.emplace(row.key());
+    return true;
+  }
+  LoseOfKey(queue, row.key(), broken,
+            broken == RowRule::kDelayedTwice ? "the later delay" : "its delay");
+  return false;
+}
+
+bool Settlement::KeepFailures(const Row& row) {
+  const Queue& queue = QueueOf(row.queue());
+  const RowRule broken = storage::CheckBeside(RowPlace::kFailures, [&](RowPlace place) {
+    return place == RowPlace::kQuarantine && queue.quarantined.contains(row.key());
+  });
+  if (broken == RowRule::kNone) return true;
+  LoseOfKey(queue, row.key(), broken, "its older failures");
+  return false;
+}
+
+void Settlement::SettleKeys() {
+  const auto for_each = [this](Family family, const auto& keep) {
+    ForEach(family, [&](const Row& row, const Place& place) {
+      return !of_imports_.contains(row.queue()) && keep(row, place);
+    });
+  };
+  for_each(Family::kQuarantine, [this](const Row& row, const Place&) {
+    QueueOf(row.queue()).quarantined.emplace(row.key());
+    return true;
+  });
+  const auto pending = [this](const Row& row, const Place& p) { return KeepPending(row, p); };
+  for_each(Family::kDirty, pending);
+  for_each(Family::kLanes, pending);
+  for_each(Family::kDelayed, [this](const Row& row, const Place&) { return KeepDelayed(row); });
+  for_each(Family::kFailures, [this](const Row& row, const Place&) { return KeepFailures(row); });
+  for_each(Family::kCursors, [this](const Row& row, const Place&) {
+    QueueOf(row.queue());
+    return true;
+  });
+  for (const Place& place : replaced_) records_->values.erase(place);
+}
+
+// Afterwards no two keys have the same sequence, and all sequences are below the mark.
+void Settlement::SettleSequences(QueueId id, Queue* queue) {
+  const bool outdated = queue->high_water_mark < queue->next_sequence;
+  if (outdated) {
+    Lose("queue " + queue->name, "its state, as a key " +
+                                     std::string(TextOf(RowRule::kSequenceAboveMark)) +
+                                     ": shards, a pause and the limiter's state");
+  }
+  uint64_t next = std::max<uint64_t>({1, queue->high_water_mark, queue->next_sequence});
+  SequenceSet taken;
+  for (const auto& [key, row] : queue->pending) {
+    const auto& [sequence, place] = row;
+    RowRule broken = RowRule::kNone;
+    if (sequence > storage::kMaxSequence) {
+      broken = RowRule::kSequenceRange;
+    } else if (!taken.Insert(sequence)) {
+      broken = RowRule::kSequenceTwice;
+    }
+    if (broken == RowRule::kNone) continue;
+    LoseOfKey(*queue, key, broken, "its place in the lane");
+    GiveSequence(place, next++);
+  }
+  if (!queue->pending.empty() && queue->high_water_mark < next) PutState(id, next, outdated);
+}
+
+void Settlement::GiveSequence(const Place& place, uint64_t sequence) {
+  const auto found = records_->values.find(place);
+  Row row;
+  const Status decoded = row.Decode(place.first, place.second, found->second);
+  static_cast<void>(decoded);  // The sequence may be out of range.
+  storage::PendingRecord record = row.pending();
+  record.sequence = sequence;
+  MutationBatch batch;
+  PutPending(row.queue(), record, &batch);
+  records_->values.erase(found);
+  Put(batch);
+}
+
+// Raises the mark of the salvaged state; an outdated state is replaced.
+void Settlement::PutState(QueueId id, uint64_t high_water_mark, bool outdated) {
+  storage::QueueStateRecord state;
+  Row row;
+  const auto found = records_->values.find({Family::kDefault, storage::StateKey(id)});
+  if (!outdated && found != records_->values.end() &&
+      row.Decode(Family::kDefault, found->first.second, found->second).ok()) {
+    state = row.queue_state();
+  }
+  state.sequence_high_water = high_water_mark;
+  MutationBatch batch;
+  PutQueueState(id, state, &batch);
+  Put(batch);
+}
+
+void Settlement::Run() {
+  SettleQueues();
+  SettleKeys();
+  for (auto& [id, queue] : queues_) SettleSequences(id, &queue);
+  report_->queues = queues_.size();
+  report_->records = records_->values.size();
+}
+
+}  // namespace
+
+void Settle(storage::SalvagedRecords* records, RepairReport* report) {
+  Settlement(records, report).Run();
+}
+
+}  // namespace wq

@@ -1,0 +1,14 @@
+// Settle: changes salvaged rows until they break no rule (storage/row_rules.h).
+#pragma once
+
+#include "storage/salvage.h"
+#include "wq/repair.h"
+
+namespace wq {
+
+// Each row that is dropped or changed is a loss in the report, with the text of the rule. A
+// salvaged row may be older than the erasure or the put that followed it and was lost; of two rows
+// that exclude one another, the younger one is kept. Also sets the report's counts.
+void Settle(storage::SalvagedRecords* records, RepairReport* report);
+
+}  // namespace wq

@@ -1,0 +1,113 @@
+#include "storage/row_rules.h"
+
+#include "base/names.h"
+#include "storage/queue_records.h"
+#include "wq/keys.h"
+#include "wq/limiter.h"
+
+namespace wq::storage {
+
+std::string_view TextOf(RowRule rule) {
+  switch (rule) {
+    case RowRule::kNone:
+      return "";
+    case RowRule::kKeyTooLong:
+      return "is too long";
+    case RowRule::kGroupTooLong:
+      return "has a group that is too long";
+    case RowRule::kErrorTooLong:
+      return "has a last error that is too long";
+    case RowRule::kDelayRange:
+      return "has a delay that is out of range";
+    case RowRule::kSequenceRange:
+      return "has a sequence that is out of range";
+    case RowRule::kNoFailures:
+      return "has failures that count none";
+    case RowRule::kCursorName:
+      return "has a bad cursor name";
+    case RowRule::kCursorTooLong:
+      return "has a value that is too long";
+    case RowRule::kQueueName:
+      return "has a bad queue name";
+    case RowRule::kNoQueueId:
+      return "is a queue without an id";
+    case RowRule::kMarkRange:
+      return "has a high-water mark that is out of range";
+    case RowRule::kShards:
+      return "has too many shards";
+    case RowRule::kLimiterStateTooLong:
+      return "has a limiter state that is too long";
+    case RowRule::kPendingTwice:
+      return "is pending twice";
+    case RowRule::kDelayedTwice:
+      return "is delayed twice";
+    case RowRule::kQuarantinedTwice:
+      return "is in quarantine twice";
+    case RowRule::kDelayedAndQuarantined:
+      return "is delayed and quarantined";
+    case RowRule::kFailingAndQuarantined:
+      return "is both failing and quarantined";
+    case RowRule::kSequenceAboveMark:
+      return "has a sequence above the queue's high-water mark";
+    case RowRule::kSequenceTwice:
+      return "has a sequence that another key has";
+    case RowRule::kQueueIdTwice:
+      return "has the id of queue";
+    case RowRule::kStateOfNoQueue:
+      return "has a state, but no name";
+    case RowRule::kRowsOfNoQueue:
+      return "rows of no queue";
+  }
+  return "";
+}
+
+std::string DescribeKey(std::string_view key, RowRule rule) {
+  std::string text = "key '";
+  text.append(EscapeKey(key)).append("' ").append(TextOf(rule));
+  return text;
+}
+
+RowRule CheckRow(const QueueRecord& record) {
+  if (!IsName(WithoutImportSuffix(record.name))) return RowRule::kQueueName;
+  return record.id == 0 ? RowRule::kNoQueueId : RowRule::kNone;
+}
+
+RowRule CheckRow(const QueueStateRecord& record) {
+  if (record.sequence_high_water > kMaxSequence + 1) return RowRule::kMarkRange;
+  if (record.shards > kMaxShards) return RowRule::kShards;
+  return record.limiter_state.size() > kMaxLimiterStateBytes ? RowRule::kLimiterStateTooLong
+                                                             : RowRule::kNone;
+}
+
+RowRule CheckRow(const PendingRecord& record) {
+  if (record.key.size() > kMaxKeyBytes) return RowRule::kKeyTooLong;
+  if (record.group.size() > kMaxGroupBytes) return RowRule::kGroupTooLong;
+  return record.sequence > kMaxSequence ? RowRule::kSequenceRange : RowRule::kNone;
+}
+
+RowRule CheckRow(const DelayedRecord& record) {
+  if (record.key.size() > kMaxKeyBytes) return RowRule::kKeyTooLong;
+  if (record.group.size() > kMaxGroupBytes) return RowRule::kGroupTooLong;
+  const bool in_range = record.delay_us >= 0 && record.delay_us <= kMaxDelay.count();
+  return in_range ? RowRule::kNone : RowRule::kDelayRange;
+}
+
+RowRule CheckRow(const FailureRecord& record) {
+  if (record.key.size() > kMaxKeyBytes) return RowRule::kKeyTooLong;
+  if (record.last_error.size() > kMaxErrorBytes) return RowRule::kErrorTooLong;
+  return record.count == 0 ? RowRule::kNoFailures : RowRule::kNone;
+}
+
+RowRule CheckRow(const QuarantineRecord& record) {
+  // A key that a caller put into quarantine may have no failures.
+  const RowRule broken = CheckRow(record.failures);
+  if (broken != RowRule::kNone && broken != RowRule::kNoFailures) return broken;
+  return record.group.size() > kMaxGroupBytes ? RowRule::kGroupTooLong : RowRule::kNone;
+}
+
+RowRule CheckRow(const CursorRecord& record) {
+  if (!IsName(record.name)) return RowRule::kCursorName;
+  return record.value.size() > kMaxCursorBytes ? RowRule::kCursorTooLong : RowRule::kNone;
+}
+
+}  // namespace wq::storage
