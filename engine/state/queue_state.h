@@ -37,6 +37,7 @@
 #include "engine/state/item_table.h"
 #include "engine/state/order.h"
 #include "engine/state/position.h"
+#include "engine/state/sequence_set.h"
 #include "storage/records.h"
 #include "wq/clock.h"
 #include "wq/queue.h"
@@ -143,13 +144,13 @@ class QueueState {
   // --- Recovery: the records of the store, in this order, before any transition. ---
   // Each returns Corruption, naming the key, for what no sequence of transitions can leave.
 
-  void RestoreState(const storage::QueueStateRecord& record, Time now);
+  Status RestoreState(const storage::QueueStateRecord& record, Time now);
   Status RestoreQuarantine(const storage::QuarantineRecord& record);
   // REQUIRES: in the order of storage::ScanPending.
   Status RestorePending(const storage::PendingRecord& record);
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
   Status RestoreFailures(const storage::FailureRecord& record);
-  void RestoreCursor(const storage::CursorRecord& record);
+  Status RestoreCursor(const storage::CursorRecord& record);
   // Ends the recovery. Keys of lanes that the order does not have (it may be another one than last
   // time) go to the back of kFastLane; keys that were processing when they were quarantined are not
   // pending any more; the number of shards is noted. Only these append mutations.
@@ -217,7 +218,9 @@ class QueueState {
   uint32_t shards_on_disk_ = 0;       // Of the last opening that had any; for readers.
   int64_t pause_due_us_ = 0;  // The same instant in steady time, if paused_until_us_ is not 0.
 
-  std::vector<Item*> displaced_;  // During recovery: items whose lane the order does not have.
+  // During recovery: items whose lane the order does not have, or that are quarantined.
+  std::vector<Item*> displaced_;
+  SequenceSet restored_sequences_;  // During recovery.
 
   // Records that were put since the last Stamp: where their positions go.
   std::vector<Position*> unstamped_;

@@ -9,6 +9,8 @@
 #include "engine/store/store_impl.h"
 #include "storage/difference.h"
 #include "storage/open.h"
+#include "storage/row_rules.h"
+#include "wq/keys.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -93,13 +95,25 @@ Status Store::Impl::Load() {
   }
   uuid = record.uuid;
   std::map<std::string, storage::QueueRecord, std::less<>> found;
-  if (Status s = storage::ScanQueues(*storage,
-                                     [&found](const storage::QueueRecord& queue) {
-                                       found.emplace(queue.name, queue);
-                                       return true;
-                                     });
-      !s.ok()) {
-    return s;
+  std::map<storage::QueueId, std::string> names;
+  Status contradiction;
+  const auto take = [&](const storage::QueueRecord& queue) {
+    const auto [other, is_new] = names.emplace(queue.id, queue.name);
+    storage::RowRule broken = CheckRow(queue);
+    if (broken == storage::RowRule::kNone && !is_new) {
+      broken = storage::RowRule::kQueueIdTwice;
+    }
+    if (broken != storage::RowRule::kNone) {
+      contradiction = Status::Corruption("queue '" + EscapeKey(queue.name) + "' " +
+                                         std::string(TextOf(broken)) +
+                                         (is_new ? "" : " " + EscapeKey(other->second)));
+      return false;
+    }
+    found.emplace(queue.name, queue);
+    return true;
+  };
+  if (Status s = storage::ScanQueues(*storage, take); !s.ok() || !contradiction.ok()) {
+    return s.ok() ? contradiction : s;
   }
   const MutexLock lock(mu);
   records = std::move(found);
