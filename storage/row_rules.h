@@ -24,17 +24,17 @@
 //   kDelayedAndQuarantined    Corruption  finding  drops the delay                    refuses
 //   kFailingAndQuarantined    Corruption  finding  drops the failures                 refuses
 //   kSequenceAboveMark        Corruption  finding  writes a new state                 raises it
-//   kSequenceTwice            unchecked   finding  gives one key a new sequence       refuses
-//   kCursorName, -TooLong     unchecked   finding  drops the row                      refuses
-//   kMarkRange, kShards,      unchecked   finding  drops the row; writes a new state  refuses
+//   kSequenceTwice            Corruption  finding  gives one key a new sequence       refuses
+//   kCursorName, -TooLong     Corruption  finding  drops the row                      refuses
+//   kMarkRange, kShards,      Corruption  finding  drops the row; writes a new state  refuses
 //     kLimiterStateTooLong                           if a key needs one
-//   kQueueName, kNoQueueId    unchecked   finding  drops the row                      refuses
-//   kQueueIdTwice             unchecked   finding  drops the second name              Corruption
+//   kQueueName, kNoQueueId    Corruption  finding  drops the row                      refuses
+//   kQueueIdTwice             Corruption  finding  drops the second name              Corruption
 //   kStateOfNoQueue,          unchecked   finding  names the queue "recovered-<id>"   -
 //     kRowsOfNoQueue
 //
-// Findings and losses contain the rule's text. "unchecked": opening a queue reads the rows of that
-// queue only, and two keys of one sequence cost no more than the order between them.
+// Findings and losses contain the rule's text. "unchecked": an opening reads the queues' names and
+// the rows of the queue that is opened, not those of no queue.
 #pragma once
 
 #include <cstdint>

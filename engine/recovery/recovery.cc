@@ -26,8 +26,7 @@ Status Restore(const storage::FailureRecord& record, Time /*now*/, QueueState* s
   return state->RestoreFailures(record);
 }
 Status Restore(const storage::CursorRecord& record, Time /*now*/, QueueState* state) {
-  state->RestoreCursor(record);
-  return {};
+  return state->RestoreCursor(record);
 }
 
 // Stops at the first record that is refused.
@@ -56,8 +55,10 @@ Status RestoreQueue(const storage::Reader& reader, storage::QueueId id, Time now
   if (!status.ok() && status.code() != StatusCode::kNotFound) {  // A new queue has none.
     return status;
   }
-  status = {};
-  state->RestoreState(own, now);
+  status = state->RestoreState(own, now);
+  if (!status.ok()) {
+    return status;
+  }
   ReadAhead ahead(reader, id);
   ReadAhead::Chunk chunk;
   while (status.ok() && ahead.Next(&chunk)) {

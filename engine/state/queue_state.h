@@ -43,6 +43,7 @@
 #include "engine/state/item_table.h"
 #include "engine/state/order.h"
 #include "engine/state/position.h"
+#include "engine/state/sequence_set.h"
 #include "storage/records.h"
 #include "wq/clock.h"
 #include "wq/queue.h"
@@ -166,16 +167,16 @@ class QueueState {
   // Corruption, with the key in the message: no sequence of transitions can have left these
   // records.
 
-  void RestoreState(const storage::QueueStateRecord& record, Time now);
+  Status RestoreState(const storage::QueueStateRecord& record, Time now);
   Status RestoreQuarantine(const storage::QuarantineRecord& record);
   // REQUIRES: in the order of storage::ScanPending.
   Status RestorePending(const storage::PendingRecord& record);
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
   Status RestoreFailures(const storage::FailureRecord& record);
-  void RestoreCursor(const storage::CursorRecord& record);
+  Status RestoreCursor(const storage::CursorRecord& record);
   // Ends the recovery. Moves keys of lanes that the order does not have (it may be another order
-  // than at the last opening) to the back of kFastLane, and records the number of shards. These,
-  // and RestorePending of a key that was processing when it was quarantined, append mutations.
+  // than at the last opening) to the back of kFastLane, makes keys clean that were processing when
+  // they were quarantined, and records the number of shards. Only these append mutations.
   void FinishRestore();
 
  private:
@@ -238,7 +239,9 @@ class QueueState {
   uint32_t shards_on_disk_ = 0;       // Of the last opening with shards; for readers of the store.
   int64_t pause_due_us_ = 0;  // The same instant in steady time, if paused_until_us_ is not 0.
 
-  std::vector<Item*> displaced_;  // During recovery: items of lanes that the order does not have.
+  // During recovery: items of lanes that the order does not have, or that are quarantined.
+  std::vector<Item*> displaced_;
+  SequenceSet restored_sequences_;  // During recovery.
 
   // The positions that the next Stamp sets: those of the records put since the last one.
   std::vector<Position*> unstamped_;

@@ -1,11 +1,13 @@
 // Recovery of a QueueState from the records of the store.
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "base/mutant.h"
 #include "engine/state/queue_state.h"
 #include "storage/row_rules.h"
+#include "wq/keys.h"
 
 namespace wq {
 namespace {
@@ -47,7 +49,10 @@ int64_t TimeLeft(int64_t at_us, int64_t wall_us, int64_t longest_us) {
 
 }  // namespace
 
-void QueueState::RestoreState(const storage::QueueStateRecord& record, Time now) {
+Status QueueState::RestoreState(const storage::QueueStateRecord& record, Time now) {
+  if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
+    return Status::Corruption("the queue " + std::string(TextOf(broken)));
+  }
   // The rest of the last block is skipped: a sequence is never handed out twice.
   sequence_high_water_ = record.sequence_high_water;
   next_sequence_ = WQ_MUTANT(reuse_sequences) ? 1 : std::max<uint64_t>(1, sequence_high_water_);
@@ -56,6 +61,7 @@ void QueueState::RestoreState(const storage::QueueStateRecord& record, Time now)
   paused_ = record.paused;
   paused_until_us_ = record.paused ? record.paused_until_us : 0;
   pause_due_us_ = now.steady_us + TimeLeft(paused_until_us_, now.wall_us, kMaxDelay.count());
+  return {};
 }
 
 Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
@@ -90,6 +96,9 @@ Status QueueState::RestorePending(const storage::PendingRecord& record) {
   }
   Item* item = items_.FindOrInsert(record.key);
   broken = CheckBeside(RowPlace::kPending, *item);
+  if (broken == RowRule::kNone && !restored_sequences_.Insert(record.sequence)) {
+    broken = RowRule::kSequenceTwice;
+  }
   if (broken != RowRule::kNone) {
     return Contradiction(record.key, broken);
   }
@@ -151,8 +160,13 @@ Status QueueState::RestoreFailures(const storage::FailureRecord& record) {
   return {};
 }
 
-void QueueState::RestoreCursor(const storage::CursorRecord& record) {
+Status QueueState::RestoreCursor(const storage::CursorRecord& record) {
+  if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
+    return Status::Corruption("cursor '" + EscapeKey(record.name) + "' " +
+                              std::string(TextOf(broken)));
+  }
   cursors_.emplace(record.name, record.value);
+  return {};
 }
 
 void QueueState::FinishRestore() {
@@ -170,6 +184,7 @@ void QueueState::FinishRestore() {
     RewritePending(item, old_lane, old_sequence);
   }
   displaced_.clear();
+  restored_sequences_ = {};
   if (sharded_ && shards_on_disk_ != orders_.size()) {
     shards_on_disk_ = static_cast<uint32_t>(orders_.size());
     PutState();

@@ -6,6 +6,9 @@
 
 #include "engine/queue/queue_impl.h"
 #include "storage/difference.h"
+#include "storage/queue_records.h"
+#include "storage/row_rules.h"
+#include "wq/keys.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -77,13 +80,25 @@ Status Store::Impl::Load() {
   }
   uuid = record.uuid;
   std::map<std::string, storage::QueueRecord, std::less<>> found;
-  if (Status s = storage::ScanQueues(*storage,
-                                     [&found](const storage::QueueRecord& queue) {
-                                       found.emplace(queue.name, queue);
-                                       return true;
-                                     });
-      !s.ok()) {
-    return s;
+  std::map<storage::QueueId, std::string> names;
+  Status contradiction;
+  const auto take = [&](const storage::QueueRecord& queue) {
+    const auto [other, is_new] = names.emplace(queue.id, queue.name);
+    storage::RowRule broken = CheckRow(queue);
+    if (broken == storage::RowRule::kNone && !is_new) {
+      broken = storage::RowRule::kQueueIdTwice;
+    }
+    if (broken != storage::RowRule::kNone) {
+      contradiction = Status::Corruption("queue '" + EscapeKey(queue.name) + "' " +
+                                         std::string(TextOf(broken)) +
+                                         (is_new ? "" : " " + EscapeKey(other->second)));
+      return false;
+    }
+    found.emplace(queue.name, queue);
+    return true;
+  };
+  if (Status s = storage::ScanQueues(*storage, take); !s.ok() || !contradiction.ok()) {
+    return s.ok() ? contradiction : s;
   }
   const MutexLock lock(mu);
   records = std::move(found);
@@ -103,6 +118,12 @@ Status Store::Impl::WriteNewRecord(std::string_view name) {
   storage::QueueRecord record{.name = std::string(name), .id = 1, .created_at_us = clock->WallUs()};
   for (const auto& [_, other] : records) {
     record.id = std::max(record.id, other.id + 1);
+  }
+  // A damaged store may have rows of no queue: they must not become the new queue's.
+  for (bool is_free = storage == nullptr; !is_free; record.id += is_free ? 0 : 1) {
+    if (Status s = storage::HasNoRecords(*storage, record.id, &is_free); !s.ok()) {
+      return s;
+    }
   }
   if (journal != nullptr) {
     storage::MutationBatch batch;

@@ -142,13 +142,13 @@ std::vector<Case> CasesOfOneRow() {
        [](auto* b) { PutFailures(1, {.key = "a"}, b); },
        {},
        Changed([](Entry* e) { e->failures->count = 0; }, EntryState::kFailing)},
-      {"cursor's name", RowRule::kCursorName, kIsUnchecked,
+      {"cursor's name", RowRule::kCursorName, kRefuses,
        [](auto* b) {
          PutCursor(1, {"a b", "v"}, b);
        }},
       {"cursor's value",
        RowRule::kCursorTooLong,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutCursor(1, {"c", kLongValue}, b);
        },
@@ -258,7 +258,7 @@ std::vector<Case> CasesOfQueues() {
        {"a"}},
       {"one sequence in a lane",
        RowRule::kSequenceTwice,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutPending(1, {.key = "a", .sequence = 5}, b);
          PutPending(1, {.key = "b", .sequence = 5}, b);
@@ -267,7 +267,7 @@ std::vector<Case> CasesOfQueues() {
        Adding({EntryOf("a", State::kPending, 5), EntryOf("b", State::kPending, 5)})},
       {"one sequence in two lanes",
        RowRule::kSequenceTwice,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutPending(1, {.key = "a", .sequence = 5}, b);
          PutPending(1, {.key = "b", .lane = kSlowLane, .sequence = 5}, b);
@@ -278,7 +278,7 @@ std::vector<Case> CasesOfQueues() {
        Adding({EntryOf("a", State::kPending), EntryOf("b", State::kPending, 1)})},
       {"mark",
        RowRule::kMarkRange,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutQueueState(1, {.sequence_high_water = UINT64_MAX}, b);
          PutPending(1, {.key = "a", .sequence = 5}, b);
@@ -287,7 +287,7 @@ std::vector<Case> CasesOfQueues() {
        WithQueue([](QueueInfo* info) { info->sequence_high_water = UINT64_MAX; })},
       {"shards",
        RowRule::kShards,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutQueueState(1, {.sequence_high_water = 100, .shards = kMaxShards + 1}, b);
          PutPending(1, {.key = "a", .sequence = 5}, b);
@@ -296,23 +296,23 @@ std::vector<Case> CasesOfQueues() {
        WithQueue([](QueueInfo* info) { info->shards = kMaxShards + 1; })},
       {"limiter state",
        RowRule::kLimiterStateTooLong,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutQueueState(1, {.sequence_high_water = 100, .limiter_state = kLongState}, b);
        },
        {},
        WithQueue([](QueueInfo* info) { info->limiter_state = kLongState; })},
-      {"queue name", RowRule::kQueueName, kIsUnchecked,
+      {"queue name", RowRule::kQueueName, kRefuses,
        [](auto* b) {
          PutQueue({"a b", 2, 1}, b);
        }},
-      {"queue without an id", RowRule::kNoQueueId, kIsUnchecked,
+      {"queue without an id", RowRule::kNoQueueId, kRefuses,
        [](auto* b) {
          PutQueue({"zero", 0, 1}, b);
        }},
       {"two queues of one id",
        RowRule::kQueueIdTwice,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutQueue({"twin", 1, 1}, b);
          PutPending(1, {.key = "a", .sequence = 5}, b);
@@ -320,7 +320,7 @@ std::vector<Case> CasesOfQueues() {
        {"a"}},
       {"a killed import's name of the same id",
        RowRule::kQueueIdTwice,
-       kIsUnchecked,
+       kRefuses,
        [](auto* b) {
          PutQueue({"pods~loading", 1, 1}, b);
          PutPending(1, {.key = "a", .sequence = 5}, b);

@@ -176,5 +176,14 @@ TEST_F(RowRulesTest, AQuarantinedKeyMayBePending) {
   EXPECT_EQ(entries[0].state, EntryState::kQuarantined);
 }
 
+TEST_F(RowRulesTest, ANewQueueDoesNotGetTheRowsOfNoQueue) {
+  MakeStore({.put = [](auto* b) { PutPending(2, {.key = "a", .sequence = 5}, b); }});
+  std::unique_ptr<Store> store;
+  ASSERT_OK(Store::Open({}, store_, &store));
+  Queue* queue = nullptr;
+  ASSERT_OK(store->OpenQueue("new", {}, &queue));
+  EXPECT_EQ(queue->Len(), 0U);
+}
+
 }  // namespace
 }  // namespace wq::storage
