@@ -115,7 +115,7 @@ every() {
   done
 }
 
-@test "a terminal of 40 columns: the story of a store fits" {
+@test "a terminal of 40 columns: the text of inspect fits" {
   store_with
   give_up "a-key-of-a-rather-long-name/that-nobody-would-like-to-read"
   wqctl add -q q --lane slow b c >/dev/null

@@ -111,7 +111,7 @@ failure_recorded() {
   [ "$(wqctl inspect 70000 --exact -o json | jq -c '.entries[0] | [.position, .position_at_most]')" = '[70003,70003]' ]
 }
 
-@test "the story of a store whose owner was killed, as of a time" {
+@test "the text for a store whose owner was killed, as of a time" {
   cat > lines <<'END'
 {"record":"queue","queue":"pods","created_at":"2026-01-31T10:00:00Z","sequence_high_water":9,"paused":true,"shards":0}
 {"queue":"pods","key":"default/web-1","state":"pending","sequence":1,"added_at":"2026-01-31T11:00:00Z","group":"default"}

@@ -143,7 +143,7 @@ int Run(const ManArgs&) {
   out.Write(kHead);
   for (const VerbAbout& verb : AboutVerbs()) out.Write(VerbText(verb));
   out.Write(kTail);
-  out.Write(".SH ENVIRONMENT\nThe name in the file of settings, and the variable:\n.PP\n" +
+  out.Write(".SH ENVIRONMENT\nThe name in the settings file, and the variable:\n.PP\n" +
             Verbatim(SettingsText()) + ".PP\n");
   out.Write(kFiles);
   return out.Finish(kExitOk);

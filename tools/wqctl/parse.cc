@@ -65,7 +65,7 @@ constexpr std::string_view kPagedVerbs[] = {
     "inspect", "ls", "dump", "diff", "verify", "quarantine ls", "cursor ls", "snapshot ls"};
 
 constexpr std::string_view kAboutStore = R"(
-DIR is also taken from the environment variable WQ_STORE, or from the file of settings
+DIR is also taken from the environment variable WQ_STORE, or from the settings file
 ($WQ_CONFIG, or ~/.config/wq/config); wqctl man lists the other settings.
 wqctl VERB --help shows the options of a verb, with examples.
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tools/wqctl/report/html.h"
-#include "tools/wqctl/report/story.h"
+#include "tools/wqctl/report/store_text.h"
 #include "wq/keys.h"
 
 namespace wqctl {

@@ -5,7 +5,7 @@
 
 #include "tools/wqctl/report/html.h"
 #include "tools/wqctl/report/report_findings.h"
-#include "tools/wqctl/report/story.h"
+#include "tools/wqctl/report/store_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "wq/keys.h"
 

@@ -5,7 +5,7 @@
 #include "tools/wqctl/report/chart.h"
 #include "tools/wqctl/report/html.h"
 #include "tools/wqctl/report/report_page.h"
-#include "tools/wqctl/report/story.h"
+#include "tools/wqctl/report/store_text.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -167,7 +167,7 @@ std::string RenderQueues(const Report& report) {
             NumberCell(queue.quarantined);
     html += time(oldest, oldest ? report.show.Age(*oldest) : "");
     html += time(next, next ? report.show.Until(*next) : "");
-    html += "<td>" + HtmlText(StoryPause(queue, report.show)) + "</td></tr>\n";
+    html += "<td>" + HtmlText(PauseText(queue, report.show)) + "</td></tr>\n";
   }
   html += "</tbody></table></div>\n";
   if (report.queues.size() > shown) {

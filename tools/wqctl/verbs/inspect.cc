@@ -9,7 +9,7 @@
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/show.h"
-#include "tools/wqctl/report/story.h"
+#include "tools/wqctl/report/store_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
@@ -239,7 +239,7 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
     const std::string json = SummariesJson(view.info(), queues, args.show.now_us);
     out.Write(args.format == Format::kJson ? json : YamlOfJson(json));
   } else if (args.format == Format::kText) {
-    PrintStory(view.info(), queues, args.show, Columns(), &out);
+    PrintStoreText(view.info(), queues, args.show, Columns(), &out);
   } else {
     PrintStoreRow(view.info(), &out);
     PrintQueueRows(queues, args.show, args.format == Format::kWide, &out);

@@ -1,4 +1,4 @@
-#include "tools/wqctl/report/story.h"
+#include "tools/wqctl/report/store_text.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -130,7 +130,7 @@ void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns,
   Line("delayed", CountAnd(queue.delayed, next ? "next " + show.Until(*next) : ""), out);
   Line("failing", std::to_string(queue.failing), out);
   Line("quarantined", std::to_string(queue.quarantined), out);
-  Line("paused", StoryPause(queue, show), out);
+  Line("paused", PauseText(queue, show), out);
   if (queue.shards > 0) Line("shards", std::to_string(queue.shards), out);
   const auto oldest = queue.oldest_added_at_us;
   if (oldest) Line("oldest", show.Age(*oldest) + " pending", out);
@@ -186,7 +186,7 @@ std::string FormatBytes(uint64_t bytes) {
   return {text.data(), static_cast<size_t>(n)};
 }
 
-std::string StoryPause(const wq::QueueSummary& queue, const Show& show) {
+std::string PauseText(const wq::QueueSummary& queue, const Show& show) {
   if (!queue.PausedAt(show.now_us)) return "no";
   if (!queue.paused_until_us) return "yes, until resume";
   return "yes, resumes " + show.Until(*queue.paused_until_us);
@@ -209,8 +209,8 @@ std::string FilesText(const wq::StoreInfo& store) {
   return text;
 }
 
-void PrintStory(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
-                const Show& show, size_t columns, Output* out) {
+void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                    const Show& show, size_t columns, Output* out) {
   PrintStore(store, show, out);
   for (const wq::QueueSummary& queue : queues) PrintQueue(queue, show, columns, out);
 }

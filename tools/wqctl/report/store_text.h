@@ -16,14 +16,14 @@ namespace wqctl {
 size_t Columns();
 
 // Fits 40 columns; bars and errors use up to `columns`.
-void PrintStory(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
-                const Show& show, size_t columns, Output* out);
+void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                    const Show& show, size_t columns, Output* out);
 
 // "12.1 MiB".
 std::string FormatBytes(uint64_t bytes);
 
 // Parts of the text that report shows, too.
-std::string StoryPause(const wq::QueueSummary& queue, const Show& show);
+std::string PauseText(const wq::QueueSummary& queue, const Show& show);
 std::string OwnerText(const wq::StoreInfo& store);
 std::string FilesText(const wq::StoreInfo& store);
 
