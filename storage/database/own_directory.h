@@ -15,7 +15,7 @@ namespace wq::storage {
 // Inspects `dir`, and makes this process its owner if the options allow opening it.
 //   Locked           another process owns it, or this one was forked after opening a store
 //   AlreadyExists, NotFound, NotSupported, InvalidArgument, Corruption   as OpenStorage has them
-// An error leaves it without an owner. Thread-safe.
+// After an error this process does not own it. Thread-safe.
 // REQUIRES: `dir` has no slash at its end.
 Status OwnDirectory(const std::string& dir, const OpenOptions& options, DirectoryInfo* found,
                     std::unique_ptr<OwnerLock>* owner);
