@@ -22,8 +22,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto kLingerTime = std::chrono::milliseconds{500};
 constexpr size_t kLingerBytes = size_t{1} << 20;
 
-// The stream of one request and its answer. The request is limited in bytes; both are limited in
-// time.
+// The stream of a request and its answer: limits the bytes of the request, and the time of both.
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(int fd, size_t max_bytes, std::chrono::milliseconds timeout)
@@ -137,7 +136,7 @@ class Http::Library final : private httplib::Server {
     });
     set_exception_handler(
         [](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
-          SetReply({.status = 500, .body = "out of memory, or worse\n"}, &response);
+          SetReply({.status = 500, .body = "internal error\n"}, &response);
         });
     set_default_headers({{"Connection", "close"}, {"X-Content-Type-Options", "nosniff"}});
   }
@@ -169,12 +168,12 @@ class Http::Library final : private httplib::Server {
       return {.status = 405, .body = "only GET, HEAD and POST\n"};
     }
     if (request.has_header("Transfer-Encoding") || !request.has_header("Content-Length")) {
-      return {.status = 411, .body = "say the Content-Length\n"};
+      return {.status = 411, .body = "Content-Length is missing\n"};
     }
     const std::string type = request.get_header_value("Content-Type");
     if (request.has_header("Content-Encoding") ||
         type.substr(0, type.find(';')) != "application/json") {
-      return {.status = 415, .body = "send application/json\n"};
+      return {.status = 415, .body = "Content-Type must be application/json\n"};
     }
     return {};
   }

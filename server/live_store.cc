@@ -89,7 +89,7 @@ Status LiveStore::Connection::Exchange(const std::string& request, std::string* 
   std::string_view content;
   if (n != 0 || !ParseAnswer(answer, &status, &content)) {
     return Status::IOError("no answer on " + file_.path +
-                           ": the process that owns the store has ended, or is stuck");
+                           ": the process that owns the store has ended, or does not respond");
   }
   *body = content;
   return status == 200 ? Status::Ok() : wire::DecodeError(content);
@@ -176,7 +176,9 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     call.queue = queue_;
     return call;
   }
-  static Status BadAnswer() { return Status::IOError("a wrong answer of the store's owner"); }
+  static Status BadAnswer() {
+    return Status::IOError("an invalid answer from the owner of the store");
+  }
 
   const std::shared_ptr<const Connection> connection_;
   const std::string queue_;

@@ -258,10 +258,10 @@ Server::~Server() { Close(); }
 Status Server::Open(Store* store, const ServerOptions& options, std::unique_ptr<Server>* server) {
   server->reset();
   if (!options.control_socket && options.http_address.empty()) {
-    return Status::InvalidArgument("there is nothing to serve");
+    return Status::InvalidArgument("neither control_socket nor http_address is set");
   }
   if (options.control_socket && store->dir().empty()) {
-    return Status::InvalidArgument("a store in memory has no place for a socket");
+    return Status::InvalidArgument("a store in memory has no directory for a socket");
   }
   auto impl = std::make_unique<Impl>(store, options);
   if (Status s = impl->Listen(); !s.ok()) {

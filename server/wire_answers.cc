@@ -185,7 +185,7 @@ Status DecodeError(std::string_view text) {
     fields.Bytes("code", &code);
     fields.Bytes("message", &message);
   }
-  return code.empty() ? Status::IOError("no answer of a wq server")
+  return code.empty() ? Status::IOError("the answer is not from a wq server")
                       : Status(CodeOf(code), std::move(message));
 }
 

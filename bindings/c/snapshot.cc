@@ -17,7 +17,7 @@ namespace {
 using wq::Status;
 using wq::c::NullArgument;
 
-std::function<bool()> Asked(int32_t (*cancelled)(void* arg), void* arg) {
+std::function<bool()> CancelledBy(int32_t (*cancelled)(void* arg), void* arg) {
   if (cancelled == nullptr) {
     return nullptr;
   }
@@ -27,9 +27,9 @@ std::function<bool()> Asked(int32_t (*cancelled)(void* arg), void* arg) {
   };
 }
 
-// `make(&info)`, and where that is to `path`.
+// Calls `make(&info)` and assigns the path of the snapshot to `path`, which may be null.
 template <typename Make>
-Status MakeAndTell(const char* what, wq_bytes* path, const Make& make) {
+Status MakeAndReturnPath(const char* what, wq_bytes* path, const Make& make) {
   if (Status s = path == nullptr ? Status::Ok() : wq::c::CheckOutput(what, path); !s.ok()) {
     return s;
   }
@@ -60,8 +60,8 @@ wq_code wq_snapshot_create(const char* store, const char* dir, const wq_snapshot
     }
     const wq::SnapshotOptions snapshot_options{.name = own.name == nullptr ? "" : own.name,
                                                .link_tables = own.copy_tables == 0,
-                                               .cancelled = Asked(own.cancelled, own.arg)};
-    return MakeAndTell("path", path, [&](wq::SnapshotInfo* info) {
+                                               .cancelled = CancelledBy(own.cancelled, own.arg)};
+    return MakeAndReturnPath("path", path, [&](wq::SnapshotInfo* info) {
       return wq::CreateSnapshot(store, dir, snapshot_options, info);
     });
   });
@@ -103,8 +103,8 @@ wq_code wq_snapshot_restore(const char* snapshot, const char* into,
     if (Status s = wq::c::ReadSized("options", options, &own); !s.ok()) {
       return s;
     }
-    const wq::RestoreOptions restore_options{.cancelled = Asked(own.cancelled, own.arg)};
-    return MakeAndTell("from", from, [&](wq::SnapshotInfo* info) {
+    const wq::RestoreOptions restore_options{.cancelled = CancelledBy(own.cancelled, own.arg)};
+    return MakeAndReturnPath("from", from, [&](wq::SnapshotInfo* info) {
       return wq::RestoreSnapshot(snapshot, into, restore_options, info);
     });
   });

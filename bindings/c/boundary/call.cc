@@ -55,13 +55,13 @@ wq_code ReportException(wq_error* error) noexcept {
   } catch (const std::exception& e) {
     return Fail(error, WQ_INTERNAL, e.what());
   } catch (...) {
-    return Fail(error, WQ_INTERNAL, "an exception that is no std::exception");
+    return Fail(error, WQ_INTERNAL, "an exception that is not a std::exception");
   }
 }
 
 wq_code ReportFork(wq_error* error) noexcept {
   return Fail(error, WQ_FORKED,
-              "this process is a fork of one that uses the library; only after exec it may");
+              "this process is a forked child of one that uses the library; it must exec first");
 }
 
 wq_code ReportSecluded(wq_error* error) noexcept {

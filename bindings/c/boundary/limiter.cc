@@ -65,7 +65,7 @@ Status Build(const wq_limiter* tree, int depth, std::shared_ptr<Limiter>* limite
 // The limiters below `node`.
 Status BuildInner(const wq_limiter& node, int depth, std::vector<std::shared_ptr<Limiter>>* inner) {
   if (node.limiters == nullptr || node.limiter_count == 0 || node.limiter_count > kMaxLimiters) {
-    return Status::InvalidArgument("a limiter of limiters has none, or more than " +
+    return Status::InvalidArgument("a limiter has no inner limiters, or more than " +
                                    std::to_string(kMaxLimiters));
   }
   if (depth == kMaxDepth) {
