@@ -177,7 +177,9 @@ TEST_F(RowRulesTest, AQuarantinedKeyMayBePending) {
 }
 
 TEST_F(RowRulesTest, ANewQueueDoesNotGetTheRowsOfNoQueue) {
-  MakeStore({.put = [](auto* b) { PutPending(2, {.key = "a", .sequence = 5}, b); }});
+  for (const Case& one : CasesOfQueues()) {
+    if (one.rule == RowRule::kRowsOfNoQueue) MakeStore(one);
+  }
   std::unique_ptr<Store> store;
   ASSERT_OK(Store::Open({}, store_, &store));
   Queue* queue = nullptr;
