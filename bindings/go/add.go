@@ -96,7 +96,9 @@ func (q *Queue[T]) AddBatch(items []T, options AddOptions) (BatchResult, error) 
 		}
 		notDurable = err
 	}
-	sort.Slice(result.Refused, func(i, j int) bool { return result.Refused[i].Index < result.Refused[j].Index })
+	sort.Slice(result.Refused, func(i, j int) bool {
+		return result.Refused[i].Index < result.Refused[j].Index
+	})
 	return result, notDurable
 }
 
@@ -107,7 +109,8 @@ type groupBatch struct {
 }
 
 // groupBatches splits the items by group; groups is in the order of their first items.
-func (q *Queue[T]) groupBatches(items []T, result *BatchResult) (batches map[string]*groupBatch, groups []string) {
+func (q *Queue[T]) groupBatches(
+	items []T, result *BatchResult) (batches map[string]*groupBatch, groups []string) {
 	batches = make(map[string]*groupBatch, 1)
 	var b *groupBatch
 	for i, item := range items {
@@ -130,7 +133,8 @@ func (q *Queue[T]) groupBatches(items []T, result *BatchResult) (batches map[str
 	return batches, groups
 }
 
-func (q *Queue[T]) addGroupBatch(b *groupBatch, group string, o C.wqgo_add_options, result *BatchResult) error {
+func (q *Queue[T]) addGroupBatch(
+	b *groupBatch, group string, o C.wqgo_add_options, result *BatchResult) error {
 	list := newKeyList(b.keys)
 	defer keyLists.Put(list)
 	batch, refused := list.add(q.handle, o, group)

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Backoff decides how long a failed key is delayed, by its failure count. The count is durable, so a
-// restart does not shorten the delays.
+// Backoff decides how long a failed key is delayed, by its failure count. The count is durable, so
+// a restart does not shorten the delays.
 type Backoff struct {
 	limiter C.wq_limiter // Its pointers are unset.
 	inner   []*Backoff
@@ -44,7 +44,8 @@ func MaxOf(of ...*Backoff) *Backoff {
 // MaxWait delays as b does, at most by max.
 func MaxWait(b *Backoff, max time.Duration) *Backoff {
 	return &Backoff{
-		limiter: C.wq_limiter{kind: C.WQ_LIMITER_MAX_WAIT, max_us: microseconds(max)}, inner: []*Backoff{b}}
+		limiter: C.wq_limiter{kind: C.WQ_LIMITER_MAX_WAIT, max_us: microseconds(max)},
+		inner:   []*Backoff{b}}
 }
 
 // toC copies the tree of limiters to C's memory, because C must not follow pointers in Go's.

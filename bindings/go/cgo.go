@@ -133,11 +133,13 @@ func (l *keyList) first() *C.char {
 }
 
 // add adds the keys. The refused keys are valid until the list is returned to keyLists.
-func (l *keyList) add(q C.wq_queue, o C.wqgo_add_options, group string) (C.wqgo_batch, []C.wq_refused) {
+func (l *keyList) add(
+	q C.wq_queue, o C.wqgo_add_options, group string) (C.wqgo_batch, []C.wq_refused) {
 	if len(l.refused) <= l.count { // At least one, to have an address.
 		l.refused = make([]C.wq_refused, l.count+1)
 	}
-	batch := C.wqgo_add_batch(q, l.first(), l.size(), o, group, &l.refused[0], C.size_t(len(l.refused)))
+	batch := C.wqgo_add_batch(q, l.first(), l.size(), o, group,
+		&l.refused[0], C.size_t(len(l.refused)))
 	return batch, l.refused[:batch.refused]
 }
 
@@ -196,11 +198,14 @@ func readKeys(body func(list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, e
 
 // withNameAndKeys is readKeys for a call that takes a name.
 func withNameAndKeys(
-	name string, body func(name *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
+	name string,
+	body func(name *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
 	var keys []string
 	var err error
 	invalid := withName(name, func(name *C.char, _ *C.wq_error) C.wq_code {
-		keys, err = readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code { return body(name, list, e) })
+		keys, err = readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+			return body(name, list, e)
+		})
 		return C.WQ_OK
 	})
 	if invalid != nil {

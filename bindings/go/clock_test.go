@@ -33,7 +33,8 @@ func TestDelaysGoByTheClock(t *testing.T) {
 	wantNothing(t, q)
 	clock.Advance(100 * time.Hour)
 	wantNext(t, q, "third")
-	if passed := clock.Now().Sub(time.UnixMicro(1_700_000_000_000_000)); passed != 500*time.Hour+time.Second {
+	if passed := clock.Now().Sub(time.UnixMicro(1_700_000_000_000_000)); passed !=
+		500*time.Hour+time.Second {
 		t.Fatal(passed)
 	}
 }
@@ -67,7 +68,8 @@ func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
 
 // The expectations and numbers of client-go's own test of its rate limiting queue.
 func TestRateLimitedDelaysGrowAndAreForgotten(t *testing.T) {
-	clock, q := clockedQueue(t, QueueOptions[string]{Backoff: Exponential(time.Millisecond, time.Second)})
+	clock, q := clockedQueue(t, QueueOptions[string]{
+		Backoff: Exponential(time.Millisecond, time.Second)})
 	fail := func(item string, delay time.Duration) {
 		t.Helper()
 		q.AddRateLimited(item)

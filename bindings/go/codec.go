@@ -68,8 +68,11 @@ func DefaultCodec[T comparable]() (Codec[T], error) {
 // stringCodec is for T of kind string: its bytes are the key.
 type stringCodec[T comparable] struct{}
 
-func (stringCodec[T]) Encode(item T) (string, error) { return *(*string)(unsafe.Pointer(&item)), nil }
-func (stringCodec[T]) Decode(key string) (T, error)  { return *(*T)(unsafe.Pointer(&key)), nil }
+func (stringCodec[T]) Encode(item T) (string, error) {
+	return *(*string)(unsafe.Pointer(&item)), nil
+}
+
+func (stringCodec[T]) Decode(key string) (T, error) { return *(*T)(unsafe.Pointer(&key)), nil }
 
 // integerCodec is for T of an integer kind.
 type integerCodec[T comparable] struct{}

@@ -116,7 +116,8 @@ func TestAKeyThatIsNoItemIsQuarantined(t *testing.T) {
 	wantCode(t, q.Err(), InvalidArgument)
 	kept, err := q.Quarantined()
 	must(t, err)
-	if len(kept) != 1 || kept[0].Key != "seven" || kept[0].LastError == "" || kept[0].Quarantined.IsZero() {
+	if len(kept) != 1 || kept[0].Key != "seven" || kept[0].LastError == "" ||
+		kept[0].Quarantined.IsZero() {
 		t.Fatalf("%+v", kept)
 	}
 	counts, err := q.Counts()

@@ -43,7 +43,9 @@ func TestAThousandGetsCostNoThreads(t *testing.T) {
 	for i := 0; i < workers; i++ {
 		q.Add(strconv.Itoa(i))
 	}
-	eventually(t, "each has one", func() bool { return q.dispatcher.count.Load() == 0 && q.Len() == 0 })
+	eventually(t, "each has one", func() bool {
+		return q.dispatcher.count.Load() == 0 && q.Len() == 0
+	})
 	if holding := osThreads(t) - before; holding > 12 {
 		t.Errorf("%d goroutines with items cost %d threads", workers, holding)
 	}
@@ -158,7 +160,8 @@ func TestNoItemIsLostWhenContextsEnd(t *testing.T) {
 		go func(random *rand.Rand) {
 			defer working.Done()
 			for {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(random.Intn(300))*time.Microsecond)
+				ctx, cancel := context.WithTimeout(context.Background(),
+					time.Duration(random.Intn(300))*time.Microsecond)
 				item, err := q.GetContext(ctx)
 				cancel()
 				switch {

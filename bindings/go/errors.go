@@ -15,18 +15,18 @@ import (
 type Code int32
 
 const (
-	InvalidArgument Code = C.WQ_INVALID_ARGUMENT // Can never work: an empty key, an option out of range.
+	InvalidArgument Code = C.WQ_INVALID_ARGUMENT // Can never work: an empty key, a bad option.
 	NotFound        Code = C.WQ_NOT_FOUND        // The store, queue, key or cursor does not exist.
-	AlreadyExists   Code = C.WQ_ALREADY_EXISTS   // What was to be created exists; a queue is open already.
+	AlreadyExists   Code = C.WQ_ALREADY_EXISTS   // To be created, but exists; a queue already open.
 	NotProcessing   Code = C.WQ_NOT_PROCESSING   // Done of a key that no worker holds.
 	ShuttingDown    Code = C.WQ_SHUTTING_DOWN    // The queue is shutting down, or its store is closed.
 	TimedOut        Code = C.WQ_TIMED_OUT        // Nothing changed.
 	Locked          Code = C.WQ_LOCKED           // Another process owns the store.
 	Corruption      Code = C.WQ_CORRUPTION       // The store's bytes are damaged.
-	NotDurable      Code = C.WQ_NOT_DURABLE      // Applied in memory, but a write failed. See Store.Health.
-	IOError         Code = C.WQ_IO_ERROR         // The operating system refused a call. Nothing was applied.
+	NotDurable      Code = C.WQ_NOT_DURABLE      // Applied in memory; a write failed: Store.Health.
+	IOError         Code = C.WQ_IO_ERROR         // A system call failed. Nothing was applied.
 	NotSupported    Code = C.WQ_NOT_SUPPORTED    // The store has another format version.
-	Forked          Code = C.WQ_FORKED           // This process is a fork of the one that uses the library.
+	Forked          Code = C.WQ_FORKED           // The process is a fork of the library's process.
 	NoMemory        Code = C.WQ_NO_MEMORY        // How far the call was applied is unknown.
 	Internal        Code = C.WQ_INTERNAL         // A bug.
 )

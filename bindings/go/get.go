@@ -13,7 +13,9 @@ import (
 
 // GetContext waits for the next item as Get does, at most until the context ends. It returns
 // ctx.Err() or ShuttingDown as errors. A key that is handed out while the context ends is returned.
-func (q *Queue[T]) GetContext(ctx context.Context) (T, error) { return q.getFrom(ctx, q.dispatcher) }
+func (q *Queue[T]) GetContext(ctx context.Context) (T, error) {
+	return q.getFrom(ctx, q.dispatcher)
+}
 
 func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (T, error) {
 	for {

@@ -25,7 +25,9 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	inside := make(chan error, 2)
 	var store *Store
 	store, err := Open(dir, StoreOptions{
-		CreateIfMissing: true, RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour, // Only by Recover.
+		CreateIfMissing: true,
+		// Only Recover recovers the store.
+		RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour,
 		OnHealth: func(err error) {
 			inside <- store.Close()
 			reported <- err
@@ -39,7 +41,8 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	if outcome, err := q.AddWith("b", AddOptions{}); outcome != Added {
 		t.Fatal(outcome, err) // It was applied in memory.
 	}
-	if result, err := q.AddBatch([]string{"c", "d"}, AddOptions{}); result.Added != 2 || codeOf(err) != NotDurable {
+	if result, err := q.AddBatch([]string{"c", "d"}, AddOptions{}); result.Added != 2 ||
+		codeOf(err) != NotDurable {
 		t.Fatal(result, err)
 	}
 	wantNext(t, q, "a")

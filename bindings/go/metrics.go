@@ -122,7 +122,9 @@ func float(bytes string) float64 { return math.Float64frombits(uint64(number(byt
 
 // WriteMetrics writes all series in the text format that a Prometheus server reads (version 0.0.4):
 //
-//	http.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) { store.WriteMetrics(w) })
+//	http.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
+//		store.WriteMetrics(w)
+//	})
 func (s *Store) WriteMetrics(to io.Writer) error {
 	all, err := s.Metrics()
 	if err != nil {
@@ -132,7 +134,8 @@ func (s *Store) WriteMetrics(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	for i, m := range all {
 		if i == 0 || all[i-1].Name != m.Name {
-			fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", m.Name, helpEscapes.Replace(m.Help), m.Name, m.Kind)
+			fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n",
+				m.Name, helpEscapes.Replace(m.Help), m.Name, m.Kind)
 		}
 		m.write(w)
 	}

@@ -77,7 +77,8 @@ func TestMetricsCountCalls(t *testing.T) {
 // As in client-go, AddAfter and AddRateLimited are retries, whatever the delay; other Adds are not.
 func TestOnlyAddsWithADelayAreRetries(t *testing.T) {
 	store := measuredStore(t)
-	q := openQueue(t, store, QueueOptions[string]{Order: TwoLanes, GroupOf: func(string) string { return "g" }})
+	q := openQueue(t, store, QueueOptions[string]{
+		Order: TwoLanes, GroupOf: func(string) string { return "g" }})
 	q.Add("a")
 	must(t, q.AddWithLane("b", SlowLane))
 	second(q.AddWith("c", AddOptions{Durability: Async}))
@@ -111,7 +112,8 @@ func TestMetricsAreWrittenForPrometheus(t *testing.T) {
 			t.Errorf("%q was written %d times", line, strings.Count(text.String(), line))
 		}
 	}
-	for _, part := range []string{"\nworkqueue_adds_total{", `le="+Inf"} 1`, "\nworkqueue_work_duration_seconds_count{",
+	for _, part := range []string{"\nworkqueue_adds_total{", `le="+Inf"} 1`,
+		"\nworkqueue_work_duration_seconds_count{",
 		"\nworkqueue_work_duration_seconds_sum{", `name="q"`} {
 		if !strings.Contains(text.String(), part) {
 			t.Errorf("%q is missing", part)
@@ -121,8 +123,8 @@ func TestMetricsAreWrittenForPrometheus(t *testing.T) {
 
 func TestASeriesIsWrittenInTheTextFormat(t *testing.T) {
 	var text strings.Builder
-	Metric{Name: "h", Kind: Histogram, Labels: []Label{{"l", "a\\b\"c\nd"}}, Bounds: []float64{0.5, 1e-8},
-		Counts: []uint64{1, 0, 2}, Sum: 3.5}.write(&text)
+	Metric{Name: "h", Kind: Histogram, Labels: []Label{{"l", "a\\b\"c\nd"}},
+		Bounds: []float64{0.5, 1e-8}, Counts: []uint64{1, 0, 2}, Sum: 3.5}.write(&text)
 	Metric{Name: "c", Kind: Counter, Value: 7}.write(&text)
 	want := `h_bucket{l="a\\b\"c\nd",le="0.5"} 1
 h_bucket{l="a\\b\"c\nd",le="1e-08"} 1

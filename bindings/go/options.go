@@ -45,11 +45,11 @@ const (
 type StoreOptions struct {
 	CreateIfMissing    bool          // Creates the store if the directory has none.
 	ErrorIfExists      bool          // Refuses an existing store.
-	FlushInterval      time.Duration // Bounds how long a write that no call waits for is deferred; 0: 10 ms.
-	MaxWALBytes        uint64        // Bounds the write-ahead log, and so the time of recovery; 0: 64 MiB.
+	FlushInterval      time.Duration // Bounds the delay of a write that no call waits for; 0: 10 ms.
+	MaxWALBytes        uint64        // Bounds the write-ahead log, and so a recovery; 0: 64 MiB.
 	WriteBufferBytes   uint64        // Flushes unflushed records at this size; 0: 24 MiB.
 	MaxBatchBytes      uint64        // Makes Adds wait for a slow disk at this size; 0: 8 MiB.
-	RecoveryBackoffMin time.Duration // The wait before the first attempt to recover a failed store; 0: 100 ms.
+	RecoveryBackoffMin time.Duration // The wait before the first attempt to recover; 0: 100 ms.
 	RecoveryBackoffMax time.Duration // The longest wait between attempts; 0: 30 s.
 	// OnHealth is called when the store fails, with NotDurable and the failure, and when it has
 	// recovered, with nil. The next attempt waits until it returns. It must call neither Close nor

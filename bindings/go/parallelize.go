@@ -22,7 +22,8 @@ func WithChunkSize(c int) Options { return func(o *parallelizeOptions) { o.chunk
 // ParallelizeUntil runs the pieces 0 to pieces - 1, each once, on at most this many goroutines, and
 // returns when these have ended: all pieces were run, or the context ended and no further piece
 // begins. It has the shape of client-go's function, and uses no store.
-func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWorkPieceFunc, opts ...Options) {
+func ParallelizeUntil(
+	ctx context.Context, workers, pieces int, doWorkPiece DoWorkPieceFunc, opts ...Options) {
 	var o parallelizeOptions
 	for _, option := range opts {
 		option(&o)

@@ -19,7 +19,8 @@ type PriorityOptions interface {
 // PriorityQueue is a queue with the shape of controller-runtime's priorityqueue.PriorityQueue[T],
 // where O is its AddOpts. An item that is added again keeps the higher of its priorities.
 //
-//	wq.OpenPriorityQueue[reconcile.Request, priorityqueue.AddOpts](store, name, wq.QueueOptions[reconcile.Request]{})
+//	wq.OpenPriorityQueue[reconcile.Request, priorityqueue.AddOpts](
+//		store, name, wq.QueueOptions[reconcile.Request]{})
 type PriorityQueue[T comparable, O PriorityOptions] struct {
 	*Queue[T]
 }

@@ -33,9 +33,11 @@ type Queue[T comparable] struct {
 // OpenQueue opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. AlreadyExists: it is open
 // already; a queue is closed with its store. NotFound: it does not exist, and MustExist is set.
 // InvalidArgument: an invalid name or option. Blocks: for reading its records.
-func OpenQueue[T comparable](store *Store, name string, options QueueOptions[T]) (*Queue[T], error) {
+func OpenQueue[T comparable](
+	store *Store, name string, options QueueOptions[T]) (*Queue[T], error) {
 	q := &Queue[T]{
-		store: store, name: name, codec: options.Codec, limiter: options.Limiter, groupOf: options.GroupOf}
+		store: store, name: name, codec: options.Codec, limiter: options.Limiter,
+		groupOf: options.GroupOf}
 	q.waits = options.Durability != Async
 	if q.codec == nil {
 		codec, err := DefaultCodec[T]()
@@ -82,7 +84,8 @@ func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *
 //		workqueue.TypedRateLimitingInterface[reconcile.Request]](store)}
 //
 // I is an interface that *Queue[T] implements; otherwise the returned function panics.
-func NewQueueFunc[T comparable, L RateLimiter[T], I any](store *Store) func(name string, limiter L) I {
+func NewQueueFunc[T comparable, L RateLimiter[T], I any](
+	store *Store) func(name string, limiter L) I {
 	return func(name string, limiter L) I {
 		return any(NewQueue[T](store, name, limiter)).(I)
 	}
@@ -125,7 +128,9 @@ func (q *Queue[T]) add(item T) error {
 // Len returns how many items are ready to be handed out.
 func (q *Queue[T]) Len() int {
 	var n C.size_t
-	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_len(h, &n, e) }))
+	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_len(h, &n, e)
+	}))
 	return int(n)
 }
 
@@ -150,7 +155,9 @@ func (q *Queue[T]) Done(item T) { q.failures.report(q.Finish(item)) }
 // ShutDown refuses Adds from now on; Get hands out what is queued, then reports shutdown. Items
 // that are not processed stay in the store.
 func (q *Queue[T]) ShutDown() {
-	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_shut_down(h, e) }))
+	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_shut_down(h, e)
+	}))
 }
 
 // ShutDownWithDrain shuts the queue down as ShutDown does, and returns when no item is held and
@@ -193,7 +200,8 @@ func (q *Queue[T]) Forget(item T) {
 // NumRequeues returns how often the item has failed since its last Forget; it survives restarts.
 func (q *Queue[T]) NumRequeues(item T) int {
 	var n C.uint64_t
-	q.failures.report(q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+	q.failures.report(q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t,
+		e *C.wq_error) C.wq_code {
 		return C.wq_queue_num_requeues(h, key, size, &n, e)
 	}))
 	return int(n)

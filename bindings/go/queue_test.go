@@ -54,7 +54,8 @@ func TestGroupsTakeTurns(t *testing.T) {
 		Order: Fair, GroupOf: func(item string) string { return strings.SplitN(item, "/", 2)[0] }})
 	result, err := q.AddBatch([]string{"a/1", "a/2", "", "b/1", "a/3", "b/1"}, AddOptions{})
 	must(t, err)
-	if result.Added != 4 || result.Deduplicated != 1 || len(result.Refused) != 1 || result.Refused[0].Index != 2 {
+	if result.Added != 4 || result.Deduplicated != 1 || len(result.Refused) != 1 ||
+		result.Refused[0].Index != 2 {
 		t.Fatalf("%+v", result)
 	}
 	q.Add("c/1")

@@ -23,10 +23,13 @@ type readiness struct {
 
 func newReadiness(queue C.wq_queue) (*readiness, error) {
 	var fd C.int
-	if err := call(func(e *C.wq_error) C.wq_code { return C.wq_queue_ready_fd(queue, &fd, e) }); err != nil {
+	if err := call(func(e *C.wq_error) C.wq_code {
+		return C.wq_queue_ready_fd(queue, &fd, e)
+	}); err != nil {
 		return nil, err
 	}
-	r := &readiness{file: os.NewFile(uintptr(fd), "wq queue, ready"), dispatchers: map[*dispatcher]bool{}}
+	r := &readiness{file: os.NewFile(uintptr(fd), "wq queue, ready"),
+		dispatchers: map[*dispatcher]bool{}}
 	go r.watch()
 	return r, nil
 }

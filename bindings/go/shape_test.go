@@ -46,7 +46,8 @@ type request struct {
 
 // controllerOptions has the shape of controller-runtime's.
 type controllerOptions struct {
-	NewQueue func(controllerName string, rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
+	NewQueue func(controllerName string,
+		rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
 }
 
 var _ typedRateLimitingInterface[string] = (*Queue[string])(nil)
@@ -61,8 +62,10 @@ func (noWait) NumRequeues(request) int    { return 0 }
 func TestAControllerTakesTheQueue(t *testing.T) {
 	store := memoryStore(t)
 	for name, options := range map[string]controllerOptions{
-		"typed": {NewQueue: NewQueueFunc[request, typedRateLimiter[request], typedRateLimitingInterface[request]](store)},
-		"plain": {NewQueue: func(name string, l typedRateLimiter[request]) typedRateLimitingInterface[request] {
+		"typed": {NewQueue: NewQueueFunc[request, typedRateLimiter[request],
+			typedRateLimitingInterface[request]](store)},
+		"plain": {NewQueue: func(name string,
+			l typedRateLimiter[request]) typedRateLimitingInterface[request] {
 			return NewQueue[request](store, name, l)
 		}},
 	} {

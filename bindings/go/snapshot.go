@@ -14,20 +14,23 @@ import (
 // SnapshotOptions are the options of CreateSnapshot.
 type SnapshotOptions struct {
 	Name       string // 1 to 64 of [A-Za-z0-9._-], not starting with a dot; "": the present time.
-	CopyTables bool   // Copies tables instead of linking them, which protects against damage on the disk.
+	CopyTables bool   // Copies tables, not links them: protects against damage on the disk.
 }
 
 // CreateSnapshot copies the present contents of the store in the directory store to a directory
 // below dir, and returns its path. It works beside a running owner, which takes no part in it, and
 // after a crash. OpenView opens a snapshot like a store. ctx.Err(): the context ended first, and
 // nothing is left. Blocks, and holds a thread: for reading the whole store.
-func CreateSnapshot(ctx context.Context, store, dir string, options SnapshotOptions) (string, error) {
-	return makeUntil(ctx, func(cancelled *C.int32_t, path *C.wq_bytes, a *arena, e *C.wq_error) C.wq_code {
+func CreateSnapshot(
+	ctx context.Context, store, dir string, options SnapshotOptions) (string, error) {
+	return makeUntil(ctx, func(cancelled *C.int32_t, path *C.wq_bytes, a *arena,
+		e *C.wq_error) C.wq_code {
 		var name *C.char
 		if options.Name != "" {
 			name = a.text(options.Name)
 		}
-		return C.wqgo_snapshot(a.text(store), a.text(dir), name, toInt(options.CopyTables), cancelled, path, e)
+		return C.wqgo_snapshot(a.text(store), a.text(dir), name, toInt(options.CopyTables),
+			cancelled, path, e)
 	}, store, dir, options.Name)
 }
 
@@ -36,7 +39,8 @@ func CreateSnapshot(ctx context.Context, store, dir string, options SnapshotOpti
 // path is returned. The new store has a new UUID. ctx.Err(): the context ended first, and nothing
 // is left. Blocks, and holds a thread.
 func RestoreSnapshot(ctx context.Context, snapshot, into string) (string, error) {
-	return makeUntil(ctx, func(cancelled *C.int32_t, from *C.wq_bytes, a *arena, e *C.wq_error) C.wq_code {
+	return makeUntil(ctx, func(cancelled *C.int32_t, from *C.wq_bytes, a *arena,
+		e *C.wq_error) C.wq_code {
 		return C.wqgo_restore(a.text(snapshot), a.text(into), cancelled, from, e)
 	}, snapshot, into)
 }

@@ -52,7 +52,8 @@ func OpenInMemory(options StoreOptions) (*Store, error) {
 	})
 }
 
-func open(options StoreOptions, body func(o *C.wq_store_options, store *C.wq_store) error) (*Store, error) {
+func open(options StoreOptions,
+	body func(o *C.wq_store_options, store *C.wq_store) error) (*Store, error) {
 	o, err := options.toC()
 	if err != nil {
 		return nil, err

@@ -99,12 +99,14 @@ func TestCallsAfterCloseReturnShuttingDown(t *testing.T) {
 	must(t, q.Err())
 	ctx := context.Background()
 	for name, err := range map[string]error{
-		"AddWith": second(q.AddWith("b", AddOptions{})), "AddBatch": second(q.AddBatch([]string{"b"}, AddOptions{})),
+		"AddWith":    second(q.AddWith("b", AddOptions{})),
+		"AddBatch":   second(q.AddBatch([]string{"b"}, AddOptions{})),
 		"GetContext": second(q.GetContext(ctx)), "GetBatch": second(q.GetBatch(ctx, 2)),
 		"Finish": q.Finish("a"), "FinishBatch": q.FinishBatch([]string{"a"}), "Drain": q.Drain(ctx),
 		"Counts": second(q.Counts()), "List": second(q.List(0, 1)), "Cursors": second(q.Cursors()),
-		"Quarantined": second(q.Quarantined()), "SetCursor": q.SetCursor("c", "v"), "Flush": q.Flush(Process),
-		"Health": store.Health(), "OpenQueue": second(OpenQueue(store, "other", QueueOptions[string]{})),
+		"Quarantined": second(q.Quarantined()), "SetCursor": q.SetCursor("c", "v"),
+		"Flush": q.Flush(Process), "Health": store.Health(),
+		"OpenQueue": second(OpenQueue(store, "other", QueueOptions[string]{})),
 	} {
 		if codeOf(err) != ShuttingDown {
 			t.Errorf("%s: %v", name, err)

@@ -34,7 +34,9 @@ type View struct {
 // Corruption: the message names the file. NotSupported: another format version. Never Locked.
 func OpenView(dir string) (*View, error) {
 	v := &View{}
-	err := withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code { return C.wq_view_open(dir, &v.handle, e) })
+	err := withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_view_open(dir, &v.handle, e)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +122,10 @@ type Summary struct {
 // Summarize counts the queue's contents. NotFound: the queue does not exist.
 func (v *View) Summarize(queue string) (Summary, error) {
 	var c C.wq_queue_summary
-	lanes, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_summarize(v.handle, queue, &c, list, e)
-	})
+	lanes, err := withNameAndKeys(queue,
+		func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+			return C.wqgo_summarize(v.handle, queue, &c, list, e)
+		})
 	runtime.KeepAlive(v)
 	if err != nil {
 		return Summary{}, viewError(err)
@@ -178,9 +181,10 @@ func (v *View) Entries(queue string, visit func(Entry) bool, states ...State) er
 // key.
 func (v *View) Find(queue, key string) ([]Entry, error) {
 	data, size := bytesOf(key)
-	parts, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_find(v.handle, queue, data, size, list, e)
-	})
+	parts, err := withNameAndKeys(queue,
+		func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+			return C.wqgo_find(v.handle, queue, data, size, list, e)
+		})
 	runtime.KeepAlive(v)
 	runtime.KeepAlive(key)
 	var entries []Entry
@@ -192,9 +196,10 @@ func (v *View) Find(queue, key string) ([]Entry, error) {
 
 // Cursors returns the queue's cursors by name.
 func (v *View) Cursors(queue string) (map[string]string, error) {
-	parts, err := withNameAndKeys(queue, func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_view_cursors(v.handle, queue, list, e)
-	})
+	parts, err := withNameAndKeys(queue,
+		func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+			return C.wqgo_view_cursors(v.handle, queue, list, e)
+		})
 	runtime.KeepAlive(v)
 	if err != nil {
 		return nil, viewError(err)

@@ -17,7 +17,8 @@ func filledStore(t *testing.T) (*Store, string) {
 	t.Helper()
 	dir := t.TempDir() + "/store"
 	store := diskStore(t, dir)
-	q := openQueue(t, store, QueueOptions[string]{Order: TwoLanes, GroupOf: func(string) string { return "g" }})
+	q := openQueue(t, store, QueueOptions[string]{
+		Order: TwoLanes, GroupOf: func(string) string { return "g" }})
 	must(t, q.AddWithLane("slow", SlowLane))
 	q.Add("fast\x00\xff")
 	q.AddAfter("later", time.Hour)
@@ -55,7 +56,8 @@ func TestAViewShowsEveryEntryBesideTheOwner(t *testing.T) {
 		`"failed" failing, "given up" quarantined`; all != want {
 		t.Fatalf("got  %s\nwant %s", all, want)
 	}
-	if some := keysOf(t, view, Quarantined, Delayed); some != `"later" delayed, "given up" quarantined` {
+	if some := keysOf(t, view, Quarantined, Delayed); some !=
+		`"later" delayed, "given up" quarantined` {
 		t.Fatal(some)
 	}
 	wantCode(t, view.Entries("q", nil, State(4)), InvalidArgument)
@@ -87,7 +89,8 @@ func TestAViewFindsAKey(t *testing.T) {
 	if e := find("later"); e.Delay != time.Hour || e.ReadyAt.Sub(e.AddedAt) != time.Hour {
 		t.Errorf("%+v", e)
 	}
-	if f := find("failed").Failures; f == nil || f.Count != 1 || f.LastError != "it is\nbroken" || !f.First.Equal(f.Last) {
+	if f := find("failed").Failures; f == nil || f.Count != 1 || f.LastError != "it is\nbroken" ||
+		!f.First.Equal(f.Last) {
 		t.Errorf("%+v", f)
 	}
 	if e := find("given up"); e.QuarantinedAt.IsZero() || e.Failures.LastError != "hopeless" {
@@ -120,8 +123,8 @@ func TestAViewSummarizes(t *testing.T) {
 	must(t, err)
 	info, err := view.Info()
 	must(t, err)
-	if info.UUID != uuid || info.OwnerPID != os.Getpid() || !info.OwnerAlive || info.CreatedAt.IsZero() ||
-		!info.SnapshotAt.IsZero() || info.WALBytes == 0 {
+	if info.UUID != uuid || info.OwnerPID != os.Getpid() || !info.OwnerAlive ||
+		info.CreatedAt.IsZero() || !info.SnapshotAt.IsZero() || info.WALBytes == 0 {
 		t.Errorf("%+v", info)
 	}
 	must(t, store.Close())
@@ -179,8 +182,8 @@ func TestCallsOfAClosedViewReturnShuttingDown(t *testing.T) {
 	must(t, view.Close())
 	must(t, view.Close())
 	wantCode(t, view.Entries("q", func(Entry) bool { return true }), ShuttingDown)
-	for _, err := range []error{second(view.Info()), second(view.QueueNames()), second(view.Summarize("q")),
-		second(view.Find("q", "k")), second(view.Cursors("q"))} {
+	for _, err := range []error{second(view.Info()), second(view.QueueNames()),
+		second(view.Summarize("q")), second(view.Find("q", "k")), second(view.Cursors("q"))} {
 		if codeOf(err) != ShuttingDown || !strings.Contains(err.Error(), "view") {
 			t.Error(err)
 		}

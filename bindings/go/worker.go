@@ -41,7 +41,9 @@ type Worker[T comparable] struct {
 // shards.
 func (q *Queue[T]) Join() (*Worker[T], error) {
 	from := C.wqgo_source{queue: q.handle}
-	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_join(h, &from.worker, e) })
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_join(h, &from.worker, e)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,8 @@ func TestShardsNeedWorkersAndWorkersNeedShards(t *testing.T) {
 	}
 	wantCode(t, q.Err(), InvalidArgument)
 	for _, shards := range []int{-1, 1 << 16} {
-		wantCode(t, second(OpenQueue(memoryStore(t), "q", QueueOptions[string]{Shards: shards})), InvalidArgument)
+		wantCode(t, second(OpenQueue(memoryStore(t), "q", QueueOptions[string]{Shards: shards})),
+			InvalidArgument)
 	}
 }
 

@@ -297,7 +297,8 @@ func TestAddRateLimitedAsksTheCallersLimiter(t *testing.T) {
 
 func TestBackoffWaitsLongerEachTime(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{
-		Backoff: MaxWait(MaxOf(Exponential(10*time.Millisecond, time.Hour), Bucket(1000, 10)), 40*time.Millisecond)})
+		Backoff: MaxWait(MaxOf(Exponential(10*time.Millisecond, time.Hour), Bucket(1000, 10)),
+			40*time.Millisecond)})
 	for i, least := range []time.Duration{10, 20, 40, 40} {
 		start := time.Now()
 		q.AddRateLimited("a")

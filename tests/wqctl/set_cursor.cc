@@ -1,5 +1,5 @@
-// set_cursor STORE QUEUE NAME VALUE: sets a cursor as a source does, since wqctl only reads cursors.
-// For the tests of wqctl cursor.
+// set_cursor STORE QUEUE NAME VALUE: sets a cursor as a source does, since wqctl only reads
+// cursors. For the tests of wqctl cursor.
 #include <cstdio>
 #include <memory>
 

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// digest writes the SHA-256 of one file to another, which appears complete or not at all. A second call
-// changes nothing: a key may be handed out once more after a crash.
+// digest writes the SHA-256 of one file to another, which appears complete or not at all. A second
+// call changes nothing: a key may be handed out once more after a crash.
 func digest(from, to string) error {
 	file, err := os.Open(from)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Digest is a complete controller: for each file below one directory it writes the file's SHA-256 to a
-// file of the same name below another. Killed at any instant and started again, it continues.
+// Digest is a complete controller: for each file below one directory it writes the file's SHA-256
+// to a file of the same name below another. Killed at any instant and started again, it continues.
 //
 //	digest -store digest.wq -from /usr/include -to sums [-workers 4]
 //
-// It has the shape of client-go's workqueue example: a producer, workers, and a handleErr that retries a
-// key five times. Durability needs no further code: the producer's cursor records that the tree was
-// walked, and a key that keeps failing is in quarantine, with its error (`wqctl quarantine ls`).
+// It has the shape of client-go's workqueue example: a producer, workers, and a handleErr that
+// retries a key five times. Durability needs no further code: the producer's cursor records that
+// the tree was walked, and a key that keeps failing is in quarantine, with its error (`wqctl quarantine ls`).
 package main
 
 import (
@@ -84,8 +84,8 @@ func (c *controller) processNextItem() bool {
 	return true
 }
 
-// handleErr forgets the failures of a key that succeeded, retries a key that failed, later each time,
-// and quarantines it after maxRequeues.
+// handleErr forgets the failures of a key that succeeded, retries a key that failed, later each
+// time, and quarantines it after maxRequeues.
 func (c *controller) handleErr(err error, key string) {
 	if err == nil {
 		c.queue.Forget(key)

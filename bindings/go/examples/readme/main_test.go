@@ -15,7 +15,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Both runs hand out the key once: the second run opens the store of the first, which has no key left.
+// Both runs hand out the key once: the second run opens the store of the first, which
+// has no key left.
 func TestItDoesWhatTheReadmeSays(t *testing.T) {
 	dir := t.TempDir()
 	for run := 1; run <= 2; run++ {
