@@ -43,7 +43,7 @@ void LiveOnce(Queue* queue, std::string* key) {
   }
 }
 
-// Measures the floor and the reference, in as many windows, each a tenth as long.
+// Measures the floor and the reference in the same number of windows as wq, each a tenth as long.
 void ChurnOthers(Bench& bench, const Keys& keys, size_t lives, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   ChangePending(floor.get(), keys, FloorChange::kPut, Durability::kAsync);

@@ -70,7 +70,7 @@ void DelayFloor(Bench& bench, const Keys& keys, const std::string& dir) {
   bench.Note("floor firing", kSeconds, fire);
 }
 
-// For the ratio of a firing to its Adds without wq, which bounds that of wq.
+// Times the floor's Adds: the ratio of its firing to these Adds bounds the same ratio of wq.
 void DelayFloorAdds(Bench& bench, const Keys& keys, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   const Shape pending = PendingShape();

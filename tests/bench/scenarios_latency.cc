@@ -28,9 +28,9 @@ size_t Calls(size_t keys, Durability durability) {
   return std::max<size_t>(keys / (durability == Durability::kPower ? 1000 : 50), 1);
 }
 
-// Calls call(i) at a fixed rate and notes how long after its instant each returned. So a call that
-// is late because of the call before counts as late. Spins until each instant, since a sleep would
-// end too late.
+// Calls call(i) at a fixed rate. A latency is measured from the scheduled instant of the call to
+// its return, so it includes the delay by a slow call before it. Spins until each instant, since a
+// sleep would end too late.
 template <typename Call>
 void Pace(Bench& bench, const std::string& subject, size_t calls, size_t calls_a_second,
           Call&& call) {

@@ -102,7 +102,7 @@ struct MixSize {
 // The calls of all threads of a mix.
 struct Traffic {
   std::atomic<size_t> calls = 0;  // Add, Get and Done.
-  // Adds that made a key dirty. Of the reference only: wq counts its own.
+  // Adds that made a key dirty. Set for the reference only, since wq counts them itself.
   std::atomic<size_t> added = 0;
   std::atomic<size_t> hand_outs = 0;
 };

@@ -6,7 +6,7 @@
 
 #include "tests/c/expect.h"
 
-// Read by threads of the library.
+// In microseconds; threads of the library read it.
 static int64_t now_us = 1000;
 static wq_code inside = WQ_OK;  // What a call inside the clock returned.
 

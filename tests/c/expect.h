@@ -29,5 +29,4 @@ void controllers(wq_store store);
 void clocks(void);
 void pieces(void);
 void whole_stores(
-    const char*
-        dir);  // `dir` is a store with keys and without an owner; files may be created beside it.
+    const char* dir);  // `dir`: a store with keys and no owner; files may be created beside it.

@@ -65,7 +65,7 @@ TEST_F(StoresCTest, BadEntriesAreRefusedAndChangeNothing) {
   entry_.size = 0;
   refused(WQ_INVALID_ARGUMENT);
 
-  // They were refused as arguments, so the import is not over.
+  // Refused arguments do not end the import.
   wq_entry good{};
   good.size = sizeof good;
   good.key = "k";

@@ -60,8 +60,8 @@ bool IsLog(const std::string& name) { return name.ends_with(".log"); }
 
 // The expected outcome of one case.
 struct Expected {
-  std::string file;                                   // Named by Corruption; empty: any file.
-  std::function<bool(const std::string& state)> may;  // Which states may be shown.
+  std::string file;                                   // That Corruption names; empty: any.
+  std::function<bool(const std::string& state)> may;  // Whether the state may be shown.
 };
 
 class CorruptionTest : public ::testing::Test {
@@ -108,7 +108,7 @@ class CorruptionTest : public ::testing::Test {
       EXPECT_TRUE(expected.may(state)) << opener << ": silent loss";
       return;
     }
-    // The version in FORMAT may be damaged so that it is another one.
+    // Damage may change the version in FORMAT to another version.
     const bool refused = status.code() == StatusCode::kCorruption ||
                          (status.code() == StatusCode::kNotSupported && expected.file == "FORMAT");
     EXPECT_TRUE(refused) << opener << ": " << status.ToString();

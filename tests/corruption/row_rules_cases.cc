@@ -274,7 +274,7 @@ std::vector<Case> CasesOfQueues() {
          PutPending(1, {.key = "c", .lane = 7, .sequence = 5}, b);
        },
        {"a", "b", "c"},
-       // The first one gets the sequence 1.
+       // The first key gets the sequence 1.
        Adding({EntryOf("a", State::kPending), EntryOf("b", State::kPending, 1)})},
       {"mark",
        RowRule::kMarkRange,

@@ -26,15 +26,15 @@ struct TemplateStore {
   std::set<size_t> all_states;
 };
 
-// Its first owner was killed: logs, and tables of some families.
+// The first owner was killed: the store has logs, and tables of some families.
 TemplateStore MakeAbandonedStore();
-// The same, recovered, written on and killed again.
+// The same; a second owner recovered it, wrote more and was killed.
 TemplateStore MakeRecoveredStore();
 // The same, closed cleanly: nothing is in its logs.
 TemplateStore MakeClosedStore();
 // Small enough to flip every bit of it: a log, no table.
 TemplateStore MakeSmallStore();
-// The small one, closed: a table for each family, and an empty log.
+// The small store, closed: a table for each family, and an empty log.
 TemplateStore MakeSmallClosedStore();
 
 using Scratch = support::ScratchDirectory;

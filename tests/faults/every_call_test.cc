@@ -121,7 +121,7 @@ Status Check(const std::string& root, std::string* result) {
   VerifyReport report;
   Status s = Verify(root + "/store", {}, &report);
   *result = std::to_string(report.rows) + " rows";
-  // A file that cannot be read is a finding, and Verify goes on.
+  // Verify reports an unreadable file as a finding and continues; here that is a failed call.
   for (const Finding& finding : report.findings) {
     *result += "; " + finding.where + ": " + finding.what;
   }
@@ -137,7 +137,7 @@ Status RunRepair(const std::string& root, std::string* result) {
   if (!s.ok() || report.losses.empty()) {
     return s;
   }
-  // A file that cannot be read is a loss, and the rest is saved.
+  // Repair reports an unreadable file as a loss and saves the rest; here that is a failed call.
   std::filesystem::remove_all(root + "/repaired");
   return Status::IOError(root + " " + *result);
 }
@@ -240,7 +240,7 @@ void EveryCallTest::Make(const std::string& dir) {
   if (s.ok()) s = pods->Quarantine("bad", "too many failures");
   if (s.ok()) s = store->Close();
   if (s.ok()) s = CreateSnapshot(dir + "/closed", dir + "/snapshots", {.name = "first"}, &taken);
-  // As a kill leaves it: tables and a log.
+  // The store as a killed owner leaves it: tables and a log.
   if (s.ok()) s = Open(dir + "/closed", false, &clock, &store, &pods);
   if (s.ok()) s = pods->SetCursor("source", "12");
   if (s.ok()) s = pods->Add("in-the-log", {.durability = Durability::kPower});

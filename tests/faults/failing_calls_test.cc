@@ -69,7 +69,7 @@ class FailingCallsTest : public ::testing::TestWithParam<Kind> {
 
   // Runs the scenario with its fault at call `at` on files. Returns whether the fault occurred.
   bool TryCase(uint64_t at);
-  // Runs the scenario with its fault right after call `call` of its first life.
+  // Runs the scenario with its fault right after the store call number `call` of its first life.
   void TryInTheMidst(uint64_t call);
   void Run(const std::string& name, FailingDisk* disk);
   void Recover(RealStore* store, FailingDisk* disk, StoreSource* source, Life* life);

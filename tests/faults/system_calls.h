@@ -17,7 +17,7 @@ namespace wq::support {
 class SystemCalls {
  public:
   struct Fault {
-    uint64_t at = UINT64_MAX;  // The number of the failing call after Arm, from 0.
+    uint64_t at = UINT64_MAX;  // The failing call, counted from Arm on, from 0.
     int error = 0;             // errno.
     // No call fails. Instead every other read, pread and write is interrupted, and the others
     // transfer half of their bytes.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The house rules. Each function rule_NAME looks at the tree in the working directory and prints one
+# The house rules. Each function rule_NAME checks the tree in the working directory and prints one
 # line for each violation: "file:line: why". $build is a build directory with compile_commands.json.
 : "${build:=build}"
 export LC_ALL=C.UTF-8
 
-# Sources of the project, NUL-separated; arguments are the folders to look in.
+# Sources of the project, NUL-separated; arguments are the folders to search.
 sources() {
   local folder
   for folder in "$@"; do
@@ -19,7 +19,7 @@ violations() { xargs -0r grep -nHE -- "$2" | sed "s|^\([^:]*:[0-9]*\):.*|\1: $1|
 
 include() { printf '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](%s)' "$1"; }
 
-# Files that are long enough to look at: a warning, no violation.
+# A long file is a warning, no violation.
 warn_long_files() {
   { all_sources && go_sources; } | xargs -0r wc -l |
     awk '$2 != "total" && $1 > 400 { print $2 ":400: warning: the file has " $1 " lines" }'
@@ -31,8 +31,8 @@ rule_small_folders() {
     awk '$1 > 30 { print $2 ":1: the folder has " $1 " source files, more than 30" }'
 }
 
-# They cost a second a translation unit, and their types must not leak out of storage/. The
-# benchmark's floor is bare RocksDB.
+# These headers cost a second per translation unit, and their types must not leak out of storage/.
+# The benchmark's floor is bare RocksDB.
 rule_rocksdb_and_protobuf_in_storage_sources_only() {
   all_sources |
     grep -zvE '^(storage|tests/storage)/.*\.cc$|^tests/(bench/floor|support/watched_disk)\.cc$' |
@@ -40,14 +40,15 @@ rule_rocksdb_and_protobuf_in_storage_sources_only() {
       "$(include 'rocksdb/|google/protobuf/|[^>"]*\.pb\.h')"
 }
 
-# They cost more than a second a translation unit. The benchmark is a tool, too.
+# These headers cost more than a second per translation unit. The benchmark is a tool, too.
 rule_command_line_libraries_in_tools_only() {
   all_sources | grep -zvE '^tools/|^tests/bench/main\.cc$' |
     violations 'only tools/ includes spdlog or CLI11' "$(include 'spdlog/|CLI/')"
 }
 
-# The folders from the bottom to the top. A file includes files of its own folder and of those above it in
-# this list. (The public headers know nothing below them; whatever is not listed is on top of all.)
+# The folders from the bottom to the top. A file includes files of its own folder and of those above
+# it in this list. (Public headers include nothing of the layers; a folder that is not listed is the
+# top.)
 layers=(include/wq base storage storage/directory storage/rocksdb storage/check storage/database storage/offline
   engine/metrics engine/state engine/commit engine/recovery engine/queue engine/store engine/offline
   engine/controller server server/prometheus bindings/c/boundary bindings/c
@@ -71,14 +72,16 @@ rule_includes_go_one_way() {
           print $1 ": " $2 " is below " to }'
 }
 
-# What storage/ declares is what the engine knows of it; its folders are nobody else's.
+# The engine includes only the headers directly in storage/; server, tools and bindings include none
+# of storage/.
 rule_only_the_interface_of_storage() {
   includes engine server tools bindings | awk '
     $3 ~ /^storage\/[^\/]*\// || ($2 !~ /^engine/ && $3 ~ /^storage\//) {
       print $1 ": " $3 " is internal to storage/" }'
 }
 
-# These use what users of the library have. (The annotated mutex of base/ is a header that needs no library.)
+# Tools, bindings, server and examples use only what users of the library have. (The
+# annotated mutex of base/ is a header that needs no library.)
 rule_users_of_the_public_headers() {
   includes server tools bindings | awk '
     $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\// && $3 != "base/mutex.h") {
@@ -114,14 +117,14 @@ rule_no_sleep_in_tests() {
     violations 'tests do not sleep: wait for what you wait for' '\<time\.Sleep\('
 }
 
-# Who takes the Go package takes no other with it.
+# The Go package depends on no other module.
 rule_go_needs_the_standard_library_only() {
   [[ ! -e bindings/go/go.mod ]] || grep -nE '^(require|replace)' bindings/go/go.mod |
     sed 's|^\([0-9]*\):.*|bindings/go/go.mod:\1: another module|' || true
 }
 
-# A test that is not built passes for ever. Sources that are compiled together are named in one that
-# includes them.
+# A test that is not built never fails. Sources that are compiled together are named in a unity
+# source that includes them.
 rule_every_test_is_built() {
   local file built
   built=$(cat "$build/compile_commands.json")
@@ -131,7 +134,7 @@ rule_every_test_is_built() {
   done < <(find tests -type f -name '*_test.cc')
 }
 
-# A script that ctest does not know passes for ever, too.
+# A script that ctest does not run never fails.
 rule_every_test_script_is_run() {
   local file
   while IFS= read -r file; do
@@ -158,7 +161,7 @@ rule_no_machine_paths() {
     sed 's|^\./||; s|^\([^:]*:[0-9]*\):.*|\1: a path of one machine|' || true
 }
 
-# Whoever includes a header reads its first lines: they say what it is.
+# The first lines of a header say what it is.
 rule_headers_open_with_a_paragraph() {
   local file
   while IFS= read -r -d '' file; do

@@ -128,8 +128,9 @@ class Twins {
     }
     Heal();
     Compare();
-    // Byte for byte, except for pending keys: a key that is processing and dirty was added later
-    // than its record has it, and a record that was written by the recovery has the later time.
+    // Byte for byte, except for pending keys, whose times may differ: the record of a key that was
+    // added while it was processing has the earlier time, but a record that the recovery writes
+    // has the later time.
     auto failing = failing_.Bytes();
     auto twin = twin_.Bytes();
     for (auto* bytes : {&failing, &twin}) {

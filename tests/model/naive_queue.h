@@ -53,7 +53,7 @@ class NaiveQueue final : public Subject {
     bool quarantined = false;
     Lane lane = 0;
     std::string group = {};
-    uint64_t place = 0;  // Ascending by the time of queueing, over all keys.
+    uint64_t place = 0;  // Larger for a key that was queued later.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
     uint64_t written = 0;  // The call that wrote its pending record.
@@ -97,7 +97,7 @@ class NaiveQueue final : public Subject {
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
   int64_t pause_due_us_ = 0;                             // Steady time.
-  uint64_t limiter_calls_ = 0;  // The state that the limiter of RealQueue saves.
+  uint64_t limiter_calls_ = 0;                           // As saved by RealQueue's limiter.
   uint64_t last_place_ = 0;
   uint64_t calls_ = 0;
   uint64_t stands_on_ = 0;

@@ -28,13 +28,13 @@
 namespace wq::support {
 namespace {
 
-// A store's calls, each with its position among the calls on files.
+// A store's calls, each with the range of calls on files that it made.
 struct Scenario {
   struct Made {
     StoreCall call;
     std::string result;
-    uint64_t begun = 0;     // Calls on files before it.
-    uint64_t returned = 0;  // Calls on files before it had returned.
+    uint64_t begun = 0;     // The calls on files when it began.
+    uint64_t returned = 0;  // The calls on files when it returned.
   };
   std::vector<Made> calls;
   Durability level = Durability::kProcess;
@@ -177,7 +177,7 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
   while (cuts_ < cuts && !HasFatalFailure()) {
     Scenario scenario;
     Play(dir, &scenario);
-    // The closing is recorded, too, so a cut may be during it.
+    // Close is recorded, too, so a cut may be during it.
     const uint64_t calls = scenario.disk->calls();
     const uint64_t step = every > 0 ? every : 1 + random_() % std::max<uint64_t>(1, calls / 20);
     for (uint64_t at = every > 0 ? 0 : random_() % step;
@@ -186,7 +186,7 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
     }
     scenario.disk.reset();
     std::filesystem::remove_all(dir);
-    if (afterwards_ && random_() % 4 != 0) {  // The next scenario begins with the last cut's store.
+    if (afterwards_ && random_() % 4 != 0) {  // The last cut's store is used next.
       dir = std::exchange(last_cut_, "");
       oracle_.emplace(*afterwards_);
     } else {

@@ -58,7 +58,8 @@ TEST(Child, DISABLED_WriteBatches) {
   }
 }
 
-// Writes until the disk refuses (a limit on the size of files), and then once more in every way.
+// Writes until a write fails (at a limit on the size of files), then tries every kind of write once
+// more.
 TEST(Child, DISABLED_WriteUntilRefused) {
   std::unique_ptr<Storage> storage;
   ASSERT_OK(OpenNew(Dir(), &storage));

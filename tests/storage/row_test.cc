@@ -72,7 +72,7 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
   PutFailures(kQueue, {"k", 0, 1, 2, "e"}, &batch_);
   EXPECT_STATUS(kCorruption, "failures that count none", DecodeOne());
   PutQuarantine(kQueue, {{"k", 0, 1, 2, "e"}, 3, kFastLane, "g"}, &batch_);
-  EXPECT_OK(DecodeOne());  // A caller may have put it into quarantine.
+  EXPECT_OK(DecodeOne());  // Quarantine() needs no failure.
 }
 
 TEST(FieldReader, WhatIsCutOffIsNoGood) {

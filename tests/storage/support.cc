@@ -98,7 +98,7 @@ Child::Child(const std::string& what, const std::string& dir) {
   std::vector<char*> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    // A test runner's settings (sharding, reports) are not for the child.
+    // The child must not inherit a test runner's settings (sharding, reports).
     if (!text.starts_with("GTEST_") && !text.starts_with("WQ_TEST_CHILD_DIR=")) {
       variables.push_back(*variable);
     }

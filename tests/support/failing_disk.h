@@ -57,7 +57,7 @@ class FailingDisk final : public WatchedDisk {
   }
 
  private:
-  Fault fault_;         // All members under mu_.
+  Fault fault_;         // mu_ guards all members.
   uint64_t calls_ = 0;  // Of the fault's `calls`.
   uint64_t failed_ = 0;
 };

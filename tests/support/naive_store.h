@@ -24,7 +24,7 @@ class NaiveStore {
 
   // Makes the call and returns what the caller would see.
   std::string Do(const StoreCall& call);
-  // The memory is lost and read back from disk. The calls are counted from 1 again.
+  // Discards the memory and reads it back from disk. Calls are counted from 1 again.
   void Crash() {
     Recover();
     Fire();

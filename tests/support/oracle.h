@@ -24,13 +24,13 @@
 namespace wq::support {
 
 enum class Property : uint8_t {
-  kNoLostCall = 1,  // All acknowledged calls are on disk; of the others a prefix, without a hole.
-  kAtMostOnce = 2,  // An unacknowledged call is on disk wholly or not at all, and once.
-  kOneState = 3,    // A key is at most once queued and at most once delayed.
-  kOneHolder = 4,   // No two workers hold one key, or two keys of one shard.
+  kNoLostCall = 1,         // All acknowledged calls are on disk, and of the others a prefix.
+  kAtMostOnce = 2,         // An unacknowledged call is on disk wholly or not at all, and once.
+  kOneState = 3,           // A key is at most once queued and at most once delayed.
+  kOneHolder = 4,          // No two workers hold one key, or two keys of one shard.
   kProcessingReturns = 5,  // A key that was processing at the crash is dirty, once.
   kNoResurrection = 6,     // A key that was durably Done or removed does not return.
-  kOrder = 7,              // First in, first out within lane and shard; lanes as they were.
+  kOrder = 7,              // First in, first out within lane and shard; lanes are kept.
   kReadyTime = 8,          // A delay is never early and never lost; the earliest wins.
   kFailureCount = 9,       // Failures are counted once each, and forgotten by Forget only.
   kConsistency = 10,       // The families agree with each other, and the counters with the rows.
@@ -101,7 +101,8 @@ class Oracle {
   uint64_t survived_ = 0;
 };
 
-// The property that a call violates whose result is not the model's: one of calls, not of crashes.
+// The property that a call violates if its result differs from the model's. Concerns the call, not
+// a crash.
 Property PropertyOf(const StoreCall& call, const std::string& said, const NaiveStore& before);
 
 }  // namespace wq::support

@@ -2,14 +2,15 @@
 # What every verb says to a store that it cannot use.
 load helpers
 
-# Every verb that needs a store, with words that would do.
+# Every verb that needs a store, with valid arguments.
 VERBS=(inspect "report -o page" ls dump verify "quarantine ls" "cursor ls" "cursor get -q q c" "watch --count 1"
   "add -q q k" "work -q q -- true" "rm -q q --yes k" "cancel-delay -q q --yes k" "requeue -q q --yes k"
   "forget -q q --yes k" "quarantine release -q q --yes k" "quarantine drop -q q --dry-run k"
   "pause -q q --yes" "resume -q q --yes" "load line" "load --dry-run line" "repair --into new"
   "snapshot create kept" "diff store store")
 
-# every CODE TEXT EXCEPT...: each verb ends with the code, and says the text on stderr, in one line.
+# every CODE TEXT EXCEPT...: each verb but EXCEPT ends with the code, and writes one line with the
+# text to stderr.
 every() {
   local code=$1 text=$2 words
   shift 2

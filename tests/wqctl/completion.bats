@@ -158,7 +158,7 @@ END
   contains "$stderr" 'WQ_TIMES: "soon" is not one of: relative absolute'
 }
 
-# at_terminal ARG...: wqctl at a terminal without input. No carriage returns.
+# at_terminal ARG...: the output of wqctl at a terminal without input, without carriage returns.
 at_terminal() {
   local code=0
   on_terminal '' "$@" >terminal || code=$?

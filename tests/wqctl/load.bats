@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 load helpers
 
-# Every kind of record, with keys that are hard to carry.
+# Every kind of record, with keys that are hard to represent in text.
 ugly_store() {
   wqctl init >/dev/null
   give_up bad

@@ -2,7 +2,7 @@
 # report in a browser: headless Chromium, driven by its DevTools protocol over a pair of pipes.
 load helpers
 
-# Starts it once for a test; skips the test where there is none (tools/dev/deps.sh all installs it).
+# Starts Chromium; skips the test if it is not installed (tools/dev/deps.sh all installs it).
 browse() {
   command -v chromium >/dev/null || skip "no chromium"
   local sandbox=()
@@ -50,7 +50,7 @@ show() { # URL
   until_message Page.loadEventFired
 }
 
-# The value of an expression in the page.
+# value_of EXPRESSION: the value of a JavaScript expression in the page.
 value_of() {
   call Runtime.evaluate "$(jq -cn --arg e "$1" '{expression: $e, returnByValue: true}')"
   jq -r .result.result.value <<<"$ANSWER"
@@ -94,7 +94,7 @@ UGLY=('<script>alert(1)</script>' '</script><script>alert(2)</script>' '"onmouse
   browse
   show "file://$PWD/r.html"
   [ "$(value_of 'document.title')" = '<script>alert(6)</script>' ]
-  # One script and one style, which the policy let through.
+  # The only script and the only style sheet are the page's own, and its policy allows them.
   [ "$(value_of '[document.scripts.length, document.styleSheets.length, search.form.hidden].join()')" = 1,1,false ]
   [ "$(value_of 'getComputedStyle(document.body).maxWidth')" = 1280px ]
   [ "$(value_of 'document.querySelectorAll("body img, body link, body b b, td svg, td b").length')" = 0 ]

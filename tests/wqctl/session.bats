@@ -20,7 +20,7 @@ END
   wait "$PID" || true
 }
 
-# The next one processes all keys but default/db, which fails once more.
+# The next controller processes all keys but default/db, which fails once more.
 next_controller() {
   wqctl requeue -q pods --yes default/db >/dev/null
   start controller work -q pods --follow --base-delay 1h -- \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# Keys of every ugly kind, through every verb that takes or shows one: byte for byte, and never as they
-# are on a terminal or in a log.
+# Keys with unusual bytes, through every verb that takes or shows a key: the bytes are preserved,
+# and are escaped on a terminal and in a log.
 load helpers
 
-# Each but those with NUL, which no argument can hold.
+# No key has a NUL byte, since no argument can hold it.
 UGLY=(
   '-' '--' '-q' '--help' '-rf /' "it's" '"quoted"' 'back\slash' '\n' ' ' 'two  spaces' '*' '$HOME' '{}' '%s%n'
   $'new\nline' $'\n' $'\r\n' $'tab\t' $'\033[31mred\033[0m' $'\a\b\177' $'\302\205' $'\342\200\256gnp.exe' $'\342\201\246x\342\201\251'

@@ -129,7 +129,7 @@ more_failures_than() {
   umask 027
   wqctl work -q q -- sh -c 'touch made; yes | head -1 >/dev/null; grep SigIgn /proc/self/status > ignored' _
   [ "$(stat -c %a made)" = 640 ]
-  grep -qE '[02468ace][0-9a-f]{3}$' ignored  # SIGPIPE's bit; whoever runs the tests may ignore others.
+  grep -qE '[02468ace][0-9a-f]{3}$' ignored  # SIGPIPE's bit; other signals may be ignored.
   [ -z "$(find "$WQ_STORE" -type f -perm /077)" ]
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Lacks one row of `bytes` bytes, or cannot be read.
+// A disk that lacks one row with a value of `bytes` bytes, or that cannot be read (`status`).
 class LackingDisk final : public FailureRecovery::Target {
  public:
   explicit LackingDisk(storage::Storage* storage) : storage_(storage) {}

@@ -25,8 +25,8 @@ storage::MutationBatch Put(const std::string& key) {
   return batch;
 }
 
-// A storage whose writes wait until a test opens its gate: so the test decides what happens during
-// a write.
+// A storage whose writes wait until a test opens its gate, so the test decides what happens
+// during a write.
 class GatedStorage final : public storage::Storage {
  public:
   Status Get(Family, std::string_view, std::string*) const override { return Status::NotFound(""); }
@@ -82,7 +82,7 @@ class GatedStorage final : public storage::Storage {
   std::vector<Call> calls_;
 };
 
-// With it the background thread writes no lazy appends.
+// With these options the background thread writes no lazy appends.
 const Journal::Options kPatient = {.flush_interval = std::chrono::hours(1)};
 
 TEST(Journal, ALoneWaiterWritesItsOwnBatch) {
@@ -308,7 +308,7 @@ TEST(Journal, KeepsTheOrderOfAppendsFromManyThreads) {
   auto disk = std::make_shared<storage::MemoryDisk>();
   storage::MemoryStorage storage(disk);
   Journal journal(&storage, {});
-  std::mutex order_mu;  // As a queue's lock.
+  std::mutex order_mu;  // Represents a queue's lock.
   uint64_t next = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

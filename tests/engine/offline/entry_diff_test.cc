@@ -1,4 +1,4 @@
-// EntryDiff: how each key has changed, and that entries beyond the memory are in files.
+// EntryDiff: how each key has changed, and that entries beyond the memory limit go to files.
 #include "wq/entry_diff.h"
 
 #include <gmock/gmock.h>

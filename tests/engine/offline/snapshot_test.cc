@@ -65,12 +65,12 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
   for (int i = 0; i < kRounds; ++i) {
     const uint64_t before = acknowledged;
     SnapshotInfo taken;
-    // With links, with links again, and copied.
+    // Of three snapshots two link the tables and the third one copies them.
     const Status s =
         CreateSnapshot(root_ / "store", root_ / "kept", {.link_tables = i % 3 != 2}, &taken);
     ASSERT_EQ(s.ToString(), "Ok");
     EXPECT_EQ(taken.uuid, store_->uuid());
-    if (i % 6 != 5) continue;  // Counting takes time.
+    if (i % 6 != 5) continue;  // Counting is slow.
     uint64_t count = 0;
     ASSERT_NO_FATAL_FAILURE(CountKeys(taken.path, &count));
     EXPECT_GE(count, before);

@@ -19,7 +19,7 @@ std::vector<std::string> Top(const QueueSummary& summary) {
 
 TEST_F(StoreViewTest, SummaryCountsAndFindsTheOldest) {
   Pending("a", 1, kFastLane, 9'000);
-  Pending("b", 2, kFastLane, 3'000);  // Moved between lanes: not the first, but the oldest.
+  Pending("b", 2, kFastLane, 3'000);  // Not the first in the order (it was moved), but the oldest.
   Pending("c", 3, kSlowLane, 4'000);
   Delayed("d", 700);
   Delayed("e", 600);
@@ -74,7 +74,7 @@ TEST_F(StoreViewTest, TopOldestAreTheEarliestAddedThenTheSmallestKeys) {
   for (const PendingKey& key : Summary({.top_oldest = 4}).top_oldest) {
     top.push_back(key.key + "@" + std::to_string(key.added_at_us));
   }
-  // (i * 7) % 5 is 4 first for i = 2, 7, 12 and 17.
+  // The four keys with the earliest time: (i * 7) % 5 is 4 for i = 2, 7, 12 and 17.
   EXPECT_THAT(top, ElementsAre("k102@4996", "k107@4996", "k112@4996", "k117@4996"));
   EXPECT_THAT(Summary().top_oldest, IsEmpty());
 }

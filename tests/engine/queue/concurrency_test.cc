@@ -224,7 +224,7 @@ TEST_P(ConcurrencyTest, NoKeyIsHeldTwiceAndNoKeyIsLost) {
     // One round in three is stopped at a random point; in the others all keys are processed.
     const bool cut = round % 3 == 2;
     if (cut) {
-      const uint64_t until = random() % kKeys;  // There are more hand-outs than keys.
+      const uint64_t until = random() % kKeys;  // Fewer than the round's hand-outs.
       while (ledger_->handed_out() < until) {
         std::this_thread::yield();
       }

@@ -37,7 +37,7 @@ std::string Depth(const std::string& priority) {
 class MetricsTest : public QueueTest {
  protected:
   MetricsTest() { OpenMeasured({.order = Order::kTwoLanes}); }
-  // Closing the store still pushes.
+  // Closing the store reports metrics, so the provider must still exist.
   ~MetricsTest() override { store_.reset(); }
 
   void OpenMeasured(const QueueOptions& options) {
@@ -175,7 +175,7 @@ TEST_F(MetricsTest, DepthCountsReadyKeysByLane) {
   EXPECT_EQ(Gauge(Depth("0")), 1);
   EXPECT_EQ(Gauge(Depth("-100")), 2);
   EXPECT_EQ(Get(), "a");
-  Add("a");  // Dirty, but not ready.
+  Add("a");  // Dirty, but not queued.
   EXPECT_EQ(Gauge(Depth("0")), 0);
   ASSERT_TRUE(queue_->Remove("b").ok());
   EXPECT_EQ(Gauge(Depth("-100")), 1);

@@ -287,7 +287,7 @@ TEST_F(QueueTest, AddRateLimitedBacksOffByTheDurableCount) {
     ASSERT_EQ(Get(), "a");
     ASSERT_TRUE(queue_->AddRateLimited("a", "boom").ok());
     ASSERT_TRUE(queue_->Done("a").ok());
-    CloseAndOpen();  // Neither the count nor the instant may be lost.
+    CloseAndOpen();  // Neither the failure count nor the end of the delay is lost.
     clock_.Advance(seconds(expected) - microseconds(1));
     ASSERT_EQ(Get(), "TimedOut");
     clock_.Advance(microseconds(1));

@@ -28,7 +28,7 @@ using support::FromEnvironment;
 struct AddingCall {
   const char* name;
   std::function<Status(Queue*)> add;      // Puts the key "a" into the queue.
-  std::function<Status(Queue*)> restore;  // Makes the call possible again.
+  std::function<Status(Queue*)> restore;  // Makes the next `add` possible.
 };
 void PrintTo(const AddingCall& call, std::ostream* out) { *out << call.name; }
 

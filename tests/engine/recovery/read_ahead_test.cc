@@ -70,7 +70,7 @@ struct Checked {
     EXPECT_EQ(record.failures.last_error, record.group);
     CheckText(record.failures.key, record.group);
   }
-  // By sequence, so the last key is the first.
+  // In the order of sequences, which is the reverse of the order of keys.
   void Check(const storage::PendingRecord& record) {
     EXPECT_EQ(record.sequence, counts[1] + 1);
     EXPECT_EQ(record.group, std::string(record.group.size(), 'x'));

@@ -1,5 +1,5 @@
-// Records that contradict each other, and reads that fail: the queue is refused, not opened with
-// less.
+// Records that contradict each other, and reads that fail: the queue is refused, not opened with a
+// part of its keys.
 #include "engine/recovery/recovery.h"
 
 #include <functional>

@@ -56,8 +56,8 @@ TEST(ItemTable, KeepsKeysOfEveryLengthApart) {
   }
 }
 
-// First as full as it gets, so that items are far from home and wrap round the end of the table;
-// then with random inserts and erases.
+// First at the maximum load, so that items are far from their preferred slots and wrap round the
+// end of the table; then with random inserts and erases.
 TEST(ItemTable, HoldsWhatASetHolds) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

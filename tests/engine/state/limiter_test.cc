@@ -99,7 +99,7 @@ TEST(Bucket, KeepsItsReservationsOverARestart) {
   }
   const std::string state = before.SaveState(At(500, 1000));
   Bucket at_once(10, 2);
-  at_once.RestoreState(state, At(9, 1000));  // Steady time starts anew; no time has passed.
+  at_once.RestoreState(state, At(9, 1000));  // Steady time restarts; wall time is equal.
   EXPECT_EQ(at_once.When("key", 0, At(9, 1000)), milliseconds(600));
   Bucket later(10, 2);
   later.RestoreState(state, At(9, 1400));  // 400 ms later: four tokens more.

@@ -86,7 +86,7 @@ TEST_F(OrderTest, AReAddMayOnlyRaiseThePriority) {
   Add("c", 7);
   Crash();
   EXPECT_EQ(Drain(), "a c b");
-  Add("a", 3);  // Processing: raising holds there too.
+  Add("a", 3);  // Processing: its priority is raised, too.
   Add("b", 30);
   Done("a");
   Done("b");

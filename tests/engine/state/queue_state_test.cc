@@ -295,7 +295,7 @@ TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndHasThePositionOfTheFirst)
   EXPECT_EQ(state.Add("a", {}, 0).position, 41U);
   EXPECT_TRUE(batch.empty());
   state.Get(0);
-  EXPECT_EQ(state.Add("a", {}, 0).position, 41U);  // Processing: the same record makes it durable.
+  EXPECT_EQ(state.Add("a", {}, 0).position, 41U);  // Processing: its record is unchanged.
   EXPECT_TRUE(batch.empty());
 }
 

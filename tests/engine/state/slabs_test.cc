@@ -141,7 +141,7 @@ TEST(Slabs, WhatIsNotTakenIsPoisoned) {
   for (const void* place : {first, second}) {
     EXPECT_FALSE(IsPoisoned(place));
     EXPECT_FALSE(IsPoisoned(place, kObjectBytes - 1));
-    EXPECT_TRUE(IsPoisoned(place, kObjectBytes));  // The gap.
+    EXPECT_TRUE(IsPoisoned(place, kObjectBytes));  // The gap behind the object.
   }
   const size_t place_bytes =
       static_cast<size_t>(static_cast<char*>(second) - static_cast<char*>(first));

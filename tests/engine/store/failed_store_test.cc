@@ -253,7 +253,7 @@ TEST_F(FailedStoreTest, AQueueThatCouldNotBeMadeLeavesNoRecord) {
   DiskIsBack();
   ASSERT_TRUE(store_->Recover().ok());
   ASSERT_TRUE(
-      store_->OpenQueue("second", {}, &other).ok());  // Has the id that "first" would have had.
+      store_->OpenQueue("second", {}, &other).ok());  // Has the id that was meant for "first".
   EXPECT_TRUE(other->Add("a").ok());
   Crash();
   EXPECT_EQ(store_->QueueNames(), (std::vector<std::string>{"q", "second"}));

@@ -1,4 +1,4 @@
-// A queue keeps no memory for keys that it does not know any more.
+// A queue keeps no memory for keys that were removed from it.
 
 #include <malloc.h>
 
@@ -16,7 +16,7 @@ size_t AllocatedBytes() {
   return info.uordblks + info.hblkhd;
 }
 
-// Makes each key from `begin` to `end` known, and unknown again, in every way.
+// Adds and removes each key from `begin` to `end` in every way that a queue has.
 void PassThrough(int begin, int end, QueueState* state) {
   const Time now{1'000'000, 1'000'000};
   for (int i = begin; i < end; ++i) {

@@ -29,7 +29,7 @@ TEST(FieldReader, TheLargestNumbers) {
   EXPECT_TRUE(fields.good());
 }
 
-// After the first field that is not there all are zero.
+// After the first missing field all fields read as zero or empty.
 void ExpectCutOff(FieldReader fields) {
   EXPECT_FALSE(fields.good());
   EXPECT_FALSE(fields.more());

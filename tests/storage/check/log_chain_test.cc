@@ -1,4 +1,5 @@
-// Whether logs follow one another, and reach as far as the tables: logs and manifests made by hand.
+// Whether logs continue one another without a gap and reach as far as the tables. The logs and
+// manifests are made by hand.
 #include "base/crc32c.h"
 #include "storage/check/wal_check.h"
 #include "tests/storage/support.h"
@@ -17,7 +18,7 @@ std::string Framed(const std::string& record) {
   return Little(MaskCrc32c(Crc32c(0, body)), 4) + Little(record.size(), 2) + body;
 }
 
-// One batch of `count` changes, of which the check reads the header only.
+// The header of a batch of `count` changes: the check reads no more of a batch.
 std::string Batch(uint64_t sequence, uint32_t count) {
   return Framed(Little(sequence, 8) + Little(count, 4));
 }

@@ -79,7 +79,7 @@ class WalCheckTest : public ::testing::Test {
   uint64_t records_ = 0;
 };
 
-// In the last record too.
+// Also in the last record.
 TEST_F(WalCheckTest, EverySingleFlippedBitIsFound) {
   Write({1, 10, 100, 5, 50, 0});
   ExpectEveryFlipIsFound(1);
@@ -170,8 +170,8 @@ TEST_F(WalCheckTest, ZerosAtTheEndAreATornTail) {
   }
 }
 
-// A record of which some sectors were not written before a power cut, although the file had its
-// full length.
+// Some sectors of the record were not written before a power cut, although the file has its full
+// length.
 TEST_F(WalCheckTest, ZerosFromASectorToTheEndAreATornTail) {
   Write({300, 3000, 40'000, 100});
   uint64_t records = 0;
@@ -239,7 +239,7 @@ TEST_F(WalCheckTest, ZerosWithRecordsBehindThemAreCorruption) {
   }
 }
 
-// A header of which nothing is right but that the record seems to go beyond the end of the file.
+// A damaged header whose length reaches beyond the end of the file.
 TEST_F(WalCheckTest, AnIncompleteRecordWithWholeOnesBehindItIsCorruption) {
   Write({100, 100, 100});
   std::string damaged = bytes_;
@@ -256,7 +256,7 @@ TEST_F(WalCheckTest, ATornLogBeforeOneThatGoesOnWithoutAGapIsFine) {
   ASSERT_OK(OpenExisting(store_, &storage));
   ASSERT_OK(Put(storage.get(), Family::kDirty, "2", "again"));
   storage.reset();
-  // As if the first owner's log had not been removed yet.
+  // Restores the first owner's log, which the second owner has removed.
   WriteFile(log_, bytes_.substr(0, bytes_.size() - 5));
   EXPECT_OK(Check());
 }

@@ -129,7 +129,7 @@ TEST_F(OpenTest, AMissingTmpdirIsNamedAndTheStoreIsUnchanged) {
   const char* const tmpdir = std::getenv("TMPDIR");
   const std::optional<std::string> old = tmpdir == nullptr ? std::nullopt : std::optional(tmpdir);
   const std::string missing = dir_ / "missing";
-  // Without OWNER's time of change: OWNER is written, and written back.
+  // Without OWNER's modification time: an opening writes OWNER, and restores its contents.
   const auto state = [this] {
     std::string text = Fingerprint(store_);
     const size_t owner = text.find("OWNER ");
@@ -139,7 +139,7 @@ TEST_F(OpenTest, AMissingTmpdirIsNamedAndTheStoreIsUnchanged) {
   const std::string before = state();
   ASSERT_EQ(setenv("TMPDIR", missing.c_str(), 1), 0);
   EXPECT_STATUS(kIOError, missing, Open());
-  EXPECT_OK(Read());  // A reader does without it.
+  EXPECT_OK(Read());  // A reader needs none.
   EXPECT_EQ(old ? setenv("TMPDIR", old->c_str(), 1) : unsetenv("TMPDIR"), 0);
   EXPECT_EQ(state(), before);
   EXPECT_FALSE(std::filesystem::exists(missing));
@@ -306,12 +306,12 @@ TEST_F(OpenTest, AnUnknownFamilyIsNotSupported) {
 // Creation that ended early, step by step: opening refuses, creating finishes it.
 TEST_F(OpenTest, AnInterruptedCreationIsFinished) {
   std::filesystem::create_directory(store_);
-  WriteFile(store_ + "/OWNER", "");  // Made, and not yet a database.
+  WriteFile(store_ + "/OWNER", "");  // Nothing else was made yet.
   EXPECT_STATUS(kNotFound, "not finished", Open());
   EXPECT_STATUS(kNotFound, "not finished", Read());
   ASSERT_OK(Create());
   EXPECT_OK(storage_->Close());
-  std::filesystem::remove(store_ + "/FORMAT");  // All but FORMAT.
+  std::filesystem::remove(store_ + "/FORMAT");  // FORMAT is made last.
   StoreRecord first;
   EXPECT_STATUS(kNotFound, "not finished", Open());
   EXPECT_STATUS(kNotFound, "not finished", Read());

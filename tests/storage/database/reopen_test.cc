@@ -48,7 +48,7 @@ TEST_F(RocksdbReopen, MakesNothingWhereTheStoreWas) {
   EXPECT_STATUS(kIOError, "OWNER", storage_->Reopen());
   EXPECT_TRUE(FilesIn(store_).empty());
   EXPECT_FALSE(Put(storage_.get(), Family::kDirty, "b", "2").ok());
-  // Once the directory is back, so is the store.
+  // Reopen succeeds once the directory is back.
   ASSERT_EQ(rmdir(store_.c_str()), 0);
   ASSERT_EQ(rename(away_.c_str(), store_.c_str()), 0);
   ASSERT_OK(storage_->Reopen());

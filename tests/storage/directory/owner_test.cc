@@ -39,12 +39,12 @@ TEST(OwnerLock, TellsWhetherItWasClosed) {
   lock.reset();
   EXPECT_TRUE(ReadOwner(dir / "").closed);
   EXPECT_EQ(ReadOwner(dir / "").pid, getpid());
-  ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));  // The next one has not.
+  ASSERT_OK(OwnerLock::Acquire(dir / "", &lock));  // The next owner has not closed it.
   EXPECT_FALSE(ReadOwner(dir / "").closed);
   std::unique_ptr<Storage> storage;
   ASSERT_OK(OpenNew(dir / "s", &storage));
   EXPECT_FALSE(ReadOwner(dir / "s").closed);
-  storage.reset();  // As if it had been killed: not closed.
+  storage.reset();  // As a killed owner leaves it: not closed.
   EXPECT_FALSE(ReadOwner(dir / "s").closed);
   ASSERT_OK(OpenExisting(dir / "s", &storage));
   ASSERT_OK(storage->Close());

@@ -26,20 +26,19 @@ class SecurityTest : public ::testing::Test {
     ADD_FAILURE() << "no such file";
     return {};
   }
-  // Puts a link in the place of a file, to where that is now.
+  // Moves a file out of the store, and replaces it by a symbolic link to it.
   void MakeLink(const std::string& name) {
     const std::string elsewhere = dir_ / "elsewhere";
     std::filesystem::rename(store_ + "/" + name, elsewhere);
     ASSERT_EQ(symlink(elsewhere.c_str(), (store_ + "/" + name).c_str()), 0);
   }
-  // Names and bytes, those that links point to as well.
+  // The bytes of each file by name; of a link, the bytes of its target.
   std::map<std::string, std::string> Contents() {
     std::map<std::string, std::string> contents;
     for (const std::string& name : FilesIn(store_)) contents[name] = ReadFile(store_ + "/" + name);
     return contents;
   }
-  // Neither the owner nor a reader opens it, and nothing is changed: not what a link points to
-  // either.
+  // Neither an owner nor a reader opens the store, and no file or link target is changed.
   void ExpectRefused() {
     const auto before = Contents();
     std::unique_ptr<Storage> storage;
@@ -97,7 +96,7 @@ TEST_F(SecurityTest, APipeIsNoFile) {
   EXPECT_OK(OpenExisting(store_, &storage));
 }
 
-// Other users may not even list it, whatever the process's umask allows for its files.
+// Other users may not list the directory, whatever the process's umask is.
 TEST_F(SecurityTest, TheDirectoryIsPrivateUnderAnyUmask) {
   for (const mode_t mask : {mode_t{0}, mode_t{022}, mode_t{077}}) {
     const std::string made = dir_ / ("made-" + std::to_string(mask));

@@ -15,7 +15,7 @@
 namespace wq::storage {
 namespace {
 
-// A database beside what it should hold.
+// A database, and a map with its expected contents.
 class AppendMemtableTest : public ::testing::Test {
  protected:
   AppendMemtableTest() {
