@@ -19,7 +19,7 @@ nlohmann::json ToJson(const std::string& scenario, const Bench& bench);
 nlohmann::json Report(const Settings& settings, const std::vector<nlohmann::json>& outcomes);
 
 void PrintTable(const nlohmann::json& report, std::ostream& out);
-// How many rows with a bound are within it.
+// How many rows with a bound are within their bound.
 struct Verdict {
   size_t met = 0;
   size_t not_met = 0;

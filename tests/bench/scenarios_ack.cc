@@ -42,7 +42,7 @@ double AckQueue(const Keys& keys, Durability durability, size_t threads, const s
   return Rate(keys.size(), seconds);
 }
 
-// Adds the subjects of one durability and one number of threads, which are in the figures' names.
+// Adds the subjects for one durability and one number of threads; the figures' names have both.
 void AddSubjects(Bench& bench, const Keys& keys, Durability durability, size_t threads,
                  std::vector<Bench::Subject>* subjects) {
   const std::string name =

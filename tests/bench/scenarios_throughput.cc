@@ -9,7 +9,7 @@
 namespace wq::bench {
 namespace {
 
-// The keys and the threads of a round.
+// The keys of a round, and its numbers of threads.
 struct Load {
   explicit Load(const Settings& settings)
       : keys(settings.keys, settings.seed),

@@ -87,7 +87,7 @@ static void a_controller_works_off(wq_store store) {
   add_key(queue, "hopeless");
   add_key(queue, "wrong");
   OK(wq_controller_start(queue, &options, &controller, &error));
-  wait_for(controller, 9);  // Three of them twice.
+  wait_for(controller, 9);  // Six keys, three of them twice.
   OK(wq_controller_drain(controller, WQ_FOREVER, &error));
   OK(wq_controller_counts(controller, &counts, &error));
   EXPECT(calls == 9 && counts.success == 4 && counts.error == 3 && counts.terminal_errors == 1);

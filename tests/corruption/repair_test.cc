@@ -17,7 +17,7 @@ namespace {
 
 class RepairTest : public ::testing::Test {
  protected:
-  // Repairs a store of these files. All that holds of every repair is checked.
+  // Repairs a store of these files, and checks what must hold after every repair.
   RepairReport RepairFiles(const Files& files) {
     WriteStore(files, store_);
     std::filesystem::remove_all(into_);
@@ -186,7 +186,7 @@ TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
   EXPECT_TRUE(Rows(Family::kFailures, into_).empty());
 }
 
-// Of a state whose mark is above all sequences, all else is kept when keys get new sequences.
+// Keys get new sequences from the queue's high-water mark on, and the rest of its state is kept.
 TEST_F(RepairTest, NewSequencesKeepTheQueuesState) {
   std::unique_ptr<Storage> storage;
   ASSERT_OK(OpenNew(store_, &storage));

@@ -123,7 +123,7 @@ TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
   EXPECT_EQ(DescribeKey("a\n", RowRule::kPendingTwice), "key 'a\\n' is pending twice");
 }
 
-// To remove one of the two queues would remove the rows of both.
+// Replacing one of the two queues would remove the rows of both.
 TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
   MakeStore({"", RowRule::kQueueIdTwice, Opening::kIsUnchecked, [](auto* b) {
                PutQueue({"pods~loading", 1, 1}, b);

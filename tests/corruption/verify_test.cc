@@ -142,8 +142,8 @@ TEST_F(VerifyTest, NamesEachRepeatAmongManyKeys) {
                          "key 'k19999' is delayed twice\n");
 }
 
-// Two keys of one std::hash of libstdc++: it mixes blocks of 8 bytes one by one, and the second
-// block flips the top bit back that the first block has flipped.
+// Two keys with the same std::hash of libstdc++. It mixes blocks of 8 bytes one by one, and in one
+// of the keys the second block reverses the flip of the top bit by the first block.
 std::vector<std::string> KeysOfOneHash() {
   constexpr uint64_t kMultiplier = (uint64_t{0xc6a4a793} << 32) + 0x5bd1e995;
   uint64_t inverse = 1;

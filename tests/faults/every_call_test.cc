@@ -205,7 +205,7 @@ class EveryCallTest : public ::testing::TestWithParam<Operation> {
   // A directory for one run of the operation, copied from the template.
   std::string Fresh();
   std::string ReadOnlyParts(const std::string& root) const;
-  // The distance between the calls that fail, of `calls`.
+  // Of `calls` calls every n-th one fails in turn; returns n.
   static uint64_t Distance(uint64_t calls) {
     const uint64_t tries = FromEnvironment("WQ_CALL_TRIES", kTries);
     return tries == 0 ? 1 : calls / tries + 1;
@@ -321,7 +321,7 @@ TEST_P(EveryCallTest, OfWqItself) {
         << status.ToString();
   }
   std::cout << "total: " << cases_ << " failing system calls, " << refused_ << " reported\n";
-  EXPECT_TRUE(cases_ < 20 || refused_ > 0);  // A few calls may all be such as may fail harmlessly.
+  EXPECT_TRUE(cases_ < 20 || refused_ > 0);  // A few calls may all fail without harm.
 }
 
 TEST_P(EveryCallTest, MayBeInterruptedOrDoHalf) {

@@ -24,7 +24,7 @@ class SystemCalls {
     bool hindered = false;
   };
   static void Arm(const Fault& fault);
-  // No call fails any more. Returns the name of the call that failed.
+  // From now on no call fails. Returns the name of the call that failed.
   static std::string Disarm();
   static uint64_t calls();  // Since Arm.
 };

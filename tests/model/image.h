@@ -47,7 +47,7 @@ struct Image {
   int64_t paused_until_us = 0;
   std::string limiter_state;
 
-  // Replaces the values of `age`, which may be any numbers that grow with time, by the counts that
+  // Replaces the values of `age`, which may be any ascending numbers, by the counts that
   // an image has.
   void CountAges();
 

@@ -132,7 +132,7 @@ std::string MapQueue::Do(const Call& call) {
   if (call.op != Op::kCrash) {
     return queue_.Do(call);
   }
-  // What was called before is on disk; nothing is written after this.
+  // The effects of earlier calls are on disk; nothing is written after this.
   const Status s = queue_.queue()->Flush(Durability::kProcess);
   const auto fail_after = [this](uint64_t writes) {
     const MutexLock lock(disk_->mu);

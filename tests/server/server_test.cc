@@ -41,7 +41,7 @@ TEST_F(ServerTest, AnotherUserIsNotAnswered) {
     GTEST_SKIP() << "only root can be two users";
   }
   Serve();
-  // As after a change of the modes of file and directories.
+  // The modes let other users connect, so the server itself must refuse them.
   ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
   ASSERT_EQ(chmod(store_dir_.c_str(), 0755), 0);
   ASSERT_EQ(chmod(socket_path().c_str(), 0666), 0);
@@ -229,7 +229,7 @@ TEST_F(ServerTest, ALongRequestIsRefused) {
   EXPECT_EQ(StatusOf(Post("/v1/add", std::string(20'000, ' '))), 413);
   EXPECT_EQ(StatusOf(Say(ConnectUnix(), "GET /" + std::string(9'000, 'x') + " HTTP/1.1\r\n\r\n")),
             414);
-  // Requests without an end are cut off.
+  // The server closes the connection of a request without an end.
   EXPECT_THAT(Say(ConnectUnix(), std::string(1'000'000, 'x')), Not(HasSubstr("TIMEOUT")));
   EXPECT_THAT(Say(ConnectUnix(), "GET / HTTP/1.1\r\nA: " + std::string(1'000'000, 'x')),
               Not(HasSubstr("TIMEOUT")));
@@ -304,7 +304,7 @@ TEST_F(ServerTest, CloseDoesNotWaitForSilentClients) {
   server_->Close();
 }
 
-// Other sockets and pipes of the process rely on it.
+// Other sockets and pipes of the process rely on the disposition of SIGPIPE.
 TEST_F(ServerTest, SigpipeStaysAsItWas) {
   struct sigaction before = {};
   before.sa_handler = SIG_DFL;

@@ -58,7 +58,7 @@ TEST_F(DifferenceTest, ChangesReplacesAndErases) {
   PutRows(7, "c", "new", &rows_);
   PutRows(7, "e", "new", &rows_);
   ASSERT_OK(AppendDifference(storage_, PartOfQueue(7), rows_, &difference_));
-  EXPECT_EQ(difference_.count(), 2U * 5);  // All but b: a and d erased, 0, c and e put.
+  EXPECT_EQ(difference_.count(), 2U * 5);  // a and d erased; 0, c and e put; b unchanged.
   Write(difference_);
   EXPECT_EQ(Cursors(storage_, 7), "0=new b=old c=new e=new ");
 }

@@ -62,7 +62,7 @@ void ExpectRowsInRocksdb(const std::vector<Row>& rows, MutationBatch* batch) {
   batch->Return(std::move(bytes));
 }
 
-// Lengths around those where their own encoding grows.
+// Keys and values with lengths around those at which the encoding of the length grows by a byte.
 std::vector<Row> SomeRows() {
   std::vector<Row> rows;
   for (uint32_t family = 0; family < kFamilyCount; ++family) {
@@ -143,7 +143,7 @@ std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> OpenFamilies(
   return families;
 }
 
-// Otherwise every batch would be converted.
+// With other numbers every batch would have to be converted.
 TEST(MutationBatch, ANewStoresFamiliesHaveTheirNumbers) {
   const TestDirectory dir;
   std::unique_ptr<Storage> storage;

@@ -8,7 +8,7 @@ namespace {
 
 class QueueRecordsTest : public RecordsTest {};
 
-// Of one queue so many that they do not fit one batch; of its neighbours some.
+// One queue has more records than fit one batch; the queues with the adjacent ids have some.
 TEST_F(QueueRecordsTest, ErasesAllOfOneQueue) {
   constexpr int kMany = 100'001;
   for (const QueueId queue : {kQueue - 1, kQueue, kQueue + 1}) {

@@ -10,7 +10,7 @@ namespace {
 
 class RecordBytesTest : public ::testing::Test {
  protected:
-  // Of every magnitude, 0 and the ends included.
+  // Numbers of every magnitude, with 0, the minimum and the maximum.
   template <typename Integer>
   Integer Draw() {
     const auto bits = static_cast<unsigned>(random_() % (8 * sizeof(Integer) + 1));

@@ -1,4 +1,4 @@
-// What the engine may rely on, whatever the Storage: the same tests on each.
+// What the engine may rely on in every implementation of Storage: the same tests on each.
 #include "storage/storage.h"
 
 #include "storage/memory_storage.h"

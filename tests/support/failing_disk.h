@@ -10,7 +10,7 @@ namespace wq::support {
 class FailingDisk final : public WatchedDisk {
  public:
   enum class Calls : uint8_t {
-    kChanges,  // Only those that need room: a full disk can still be read, and files deleted.
+    kChanges,  // Only calls that need space: on a full disk files can still be read and deleted.
     kAll,
   };
   struct Fault {
@@ -30,7 +30,7 @@ class FailingDisk final : public WatchedDisk {
     const std::lock_guard lock(mu_);
     return failed_;
   }
-  // No call fails any more.
+  // From now on no call fails.
   void Recover() {
     const std::lock_guard lock(mu_);
     fault_.at = UINT64_MAX;

@@ -7,7 +7,7 @@
 namespace wq::support {
 namespace {
 
-// The level at which the call is acknowledged.
+// The durability of the call: its own, or `otherwise`.
 Durability LevelOf(const StoreCall& call, Durability otherwise) {
   return call.call.durability.value_or(otherwise);
 }

@@ -84,7 +84,7 @@ bool Is(const std::string& fact, const char* kind) {
   return fact.find(std::string(" ") + kind) != std::string::npos;
 }
 
-// The property that is violated by a fact of every candidate that is not on disk.
+// The property that is violated if `fact`, which every candidate state has, is not on disk.
 Property LostProperty(const std::string& fact, bool was_processing) {
   return Is(fact, "pending ") && was_processing        ? Property::kProcessingReturns
          : Is(fact, "delayed ")                        ? Property::kReadyTime

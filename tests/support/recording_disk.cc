@@ -194,7 +194,7 @@ RecordingDisk::Left RecordingDisk::Cut(uint64_t calls, Unsynced unsynced, std::m
       state.Make(changes_[i]);
     }
   }
-  // Of the changes of names that were not synced none, all, or the first few survive.
+  // Of the unsynced changes of names either none, all, or the first few survive.
   const size_t pending = state.pending.size();
   const size_t kept = std::array{size_t{0}, pending, (*random)() % (pending + 1)}[(*random)() % 3];
   for (size_t i = 0; i < kept; ++i) {

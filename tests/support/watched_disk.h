@@ -21,7 +21,7 @@ struct FileCall {
     kTruncate,  // To `size`.
     kSync,      // The first `size` bytes of a file.
     kRename,    // To `target`.
-    kLink,      // Also named `target`.
+    kLink,      // Gives the file the second name `target`.
     kDelete,
     kMakeDirectory,
     kSyncDirectory,

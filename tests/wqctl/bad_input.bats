@@ -121,7 +121,7 @@ every() {
   give_up "a-key-of-a-rather-long-name/that-nobody-would-like-to-read"
   wqctl add -q q --lane slow b c >/dev/null
   COLUMNS=40 run -0 wqctl inspect
-  # What is a name is not cut: the store's, its uuid.
+  # Lines with the store's path, its uuid and file names are not shortened.
   longest=$(grep -v -e ^store -e ^uuid -e ^files <<<"$output" | wc -L)
   [ "$longest" -le 40 ] || { grep -E '.{41}' <<<"$output"; false; }
 }

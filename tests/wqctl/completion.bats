@@ -56,7 +56,7 @@ complete_bash() {
   store_with a
   wqctl completion zsh >_wqctl
   zsh -n _wqctl
-  # The functions that would ask the line editor are replaced.
+  # Replaces the functions that call the line editor.
   offered() {
     zsh -f -c '
       compdef() { :; }
@@ -121,7 +121,7 @@ END
   [ "$output" = $'a\nb' ]
   WQ_OUTPUT=name run -0 wqctl ls --output json
   [ "$output" = "$(cat as_json)" ]
-  # A format that a verb does not know is none for it.
+  # A verb ignores a format in WQ_OUTPUT that it does not have.
   WQ_OUTPUT=wide run -0 wqctl verify
   run -0 wqctl ls -o table
   [[ "$output" =~ 20[0-9]{2}-[0-9]{2}-[0-9]{2}T ]]

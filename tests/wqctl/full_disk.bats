@@ -28,7 +28,7 @@ no_room() {
   contains "$stderr" "No space left on device"
   [ "$(wc -l <<<"$stderr")" = 1 ]
 }
-# Nothing but these is in the file system.
+# only NAME...: the file system has exactly these files, besides the ballast.
 only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | tr '\n' ' ')" = "$*" ]; }
 
 @test "a report, a snapshot, a restored and a repaired store: nothing partial, and existing files stay" {

@@ -6,14 +6,14 @@ setup() {
   : "${WQCTL:?set WQCTL to the path of wqctl}"
   DIR=$(mktemp -d)
   export WQ_STORE=$DIR/store
-  # The settings of the user do not apply.
+  # The user's own settings must not affect the tests.
   unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PAGER
   export XDG_CONFIG_HOME=$DIR/no-settings PAGER=cat
   cd "$DIR" || exit 1
 }
 
 teardown() {
-  # Only processes that this test started.
+  # Ends only processes that this test started.
   local pid
   for pid in ${STARTED:-}; do kill -9 "$pid" 2>/dev/null || true; done
   for pid in ${STARTED:-}; do wait "$pid" 2>/dev/null || true; done

@@ -15,7 +15,7 @@ varied_store() {
   kill -9 "$PID"
   wait "$PID" || true
 }
-# With Done on the disk too: killed before it, the key would be pending as well.
+# Done is on disk, too: without it the key would also be pending after a kill.
 failure_recorded() {
   [ "$(wqctl inspect -q f -o json | jq -c '.queues[0] | [.failing, .pending]')" = "[1,0]" ]
 }

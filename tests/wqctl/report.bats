@@ -137,7 +137,7 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
 @test "a directory that may not be written to" {
   store_with a
   mkdir -m 500 closed
-  # Root may write everywhere, but not without its rights.
+  # Root may write everywhere, so its capabilities are dropped.
   run -1 --separate-stderr setpriv --bounding-set -all --inh-caps -all "$WQCTL" report -o closed/r.html
   contains "$stderr" "Permission denied"
 }
@@ -177,7 +177,7 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
 
 @test "the page stays below 2 MB: many queues, long keys and errors that cost most" {
   wqctl init
-  # Of everything as much as there may be, in the bytes that take most room on a page.
+  # Each section at its maximum length, with the bytes whose escapes are longest on a page.
   jq -cn '("\"" * 1000) as $long | "2026-01-31T11:00:00Z" as $time | ("q" * 60) as $q | range(400) as $queue |
     {record: "queue", queue: "\($q)\($queue)", created_at: $time, sequence_high_water: 99, shards: 0},
     (range(12) | {queue: "\($q)\($queue)", key: ("\(.)" + $long), state: "delayed", group: $long, added_at: $time,

@@ -23,7 +23,7 @@ browse() {
   call Runtime.enable '{}'
 }
 
-# Reads messages, each ended by NUL, until one begins so or has this in it.
+# until_message TEXT: reads messages, each ended by NUL, until one contains TEXT.
 until_message() {
   local message
   while IFS= read -r -d '' -t 20 message <&6; do

@@ -10,7 +10,7 @@ make_store() {
   wqctl add -q q --after 3h later >/dev/null
 }
 has_first() { wqctl ls -q q --limit 1 -o name | grep -qx k1; }
-# limited ARG...: wqctl where no file may have a byte; stdout and stderr go through a pipe.
+# limited ARG...: wqctl with a limit of 0 on the size of files; stdout and stderr go through a pipe.
 limited() { (ulimit -f 0; "$WQCTL" "$@") 2>&1 | cat; return "${PIPESTATUS[0]}"; }
 dump_of() { wqctl --store "$1" dump; }
 # A file system of its own, if there is one.
@@ -135,7 +135,7 @@ elsewhere() {
   [ "$(find kept -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]
   run -0 wqctl snapshot restore kept --into new
   [ ! -e new/rest ] && [ ! -e new.restoring ]
-  # One that is at work is left alone.
+  # A directory that a running snapshot has locked is not removed.
   mkdir kept/.creating
   exec 8<kept/.creating
   flock 8

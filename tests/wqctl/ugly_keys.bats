@@ -21,7 +21,8 @@ hex_of() { printf %s "$1" | od -An -v -tx1 | tr -d ' \n'; }
 
 expected_hex() { for key in "${UGLY[@]}"; do hex_of "$key"; echo; done | sort; }
 
-# FILE holds no control character but the line end, no override, nothing that is not UTF-8.
+# no_raw_bytes FILE: it has no control character but the line end, no bidirectional override and no
+# invalid UTF-8.
 no_raw_bytes() {
   if LC_ALL=C grep -nP '[\x00-\x08\x0b-\x1f\x7f]' "$1"; then return 1; fi
   if LC_ALL=C grep -nP '\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]|\xef\xbb\xbf|\xc2[\x80-\x9f]' "$1"; then return 1; fi

@@ -245,7 +245,7 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   [ "$(wqctl inspect k -o json | jq -c '.entries[0] | [.state, .failures, .delay_seconds]')" = \
     '["delayed",1,3600]' ]
 }
-# With Done on the disk too: killed before it, the key would be pending as well.
+# Done is on disk, too: without it the key would also be pending after a kill.
 failure_recorded() {
   [ "$(wqctl inspect -q q -o json | jq -c '.queues[0] | [.failing, .pending]')" = "[1,0]" ]
 }

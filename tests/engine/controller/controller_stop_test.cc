@@ -171,7 +171,7 @@ TEST_F(ControllerStopTest, AnInterruptedReconcileCountsNoFailureAndComesFirst) {
 TEST_F(ControllerStopTest, AStopEndsAfterItsGraceAndTheDestructorWaits) {
   std::promise<void> go_on;
   StartAndCall([&](const ReconcileContext&) {
-    go_on.get_future().wait();  // Ignores its token.
+    go_on.get_future().wait();  // Ignores its stop token.
     return Result();
   });
   const Status s = controller_->Stop(milliseconds(1));

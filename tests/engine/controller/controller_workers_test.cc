@@ -47,7 +47,7 @@ TEST_F(ControllerWorkersTest, ALongReconcileDelaysNoOtherKey) {
 TEST_F(ControllerWorkersTest, AKeyHasNeverTwoHolders) {
   constexpr size_t kKeys = 5;
   std::array<std::atomic<int>, kKeys> holders{};
-  std::array<int, kKeys> reconciles{};  // Not atomic: TSan sees two holders.
+  std::array<int, kKeys> reconciles{};  // Not atomic: TSan reports two holders.
   std::atomic<bool> two_holders = false;
   Start(
       [&](const ReconcileContext& context) -> Result {

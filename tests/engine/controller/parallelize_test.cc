@@ -28,7 +28,7 @@ TEST(ParallelizeUntil, RunsEveryPieceOnce) {
   for (const size_t workers : {1U, 2U, 3U, 16U, 200U}) {
     for (const size_t pieces : {1U, 2U, 99U, 100U}) {
       for (const size_t chunk : {0U, 1U, 2U, 7U, 99U, 1000U}) {
-        std::vector<int> runs(pieces);  // Not atomic: TSan sees a piece that two run.
+        std::vector<int> runs(pieces);  // Not atomic: TSan reports a piece that two threads run.
         const Status s = ParallelizeUntil(
             kNeverStops, workers, pieces, [&](size_t i) { ++runs[i]; }, chunk);
         ASSERT_TRUE(s.ok()) << s.ToString();

@@ -32,7 +32,7 @@ class EntryDiffTest : public testing::Test {
   void After(const Entry& entry, const std::string& queue = "q") {
     ASSERT_TRUE(diff_.Add(Side::kAfter, queue, entry).ok());
   }
-  // "q/key added", and so on.
+  // Each change as "q/key added".
   std::vector<std::string> Run() {
     std::vector<std::string> rows;
     const Status s = diff_.Run([&rows](const KeyDiff& diff) {
@@ -100,7 +100,7 @@ TEST_F(EntryDiffTest, KeysAreBytesAndQueuesAreApart) {
 
 TEST(EntryDiff, MoreThanFitsIntoMemory) {
   EntryDiff diff({.memory_bytes = 64 << 10, .scratch_dir = testing::TempDir()});
-  constexpr int kKeys = 20'000;  // Some two megabytes a side.
+  constexpr int kKeys = 20'000;  // About 2 MB per store.
   for (int i = 0; i < kKeys; ++i) {
     const int shuffled = i * 7'919 % kKeys;
     ASSERT_TRUE(diff.Add(Side::kBefore, "q", Of(std::to_string(i), EntryState::kPending)).ok());

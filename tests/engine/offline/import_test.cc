@@ -106,7 +106,7 @@ TEST_F(ImportTest, EveryState) {
                                      "delayed d 0 @0+0 x2 (why)", "failing f x1 (why)",
                                      "quarantined q 0 @0 x3 (why)"));
   const QueueCounts counts = Recovered();
-  EXPECT_EQ(counts.queued, 4U);  // The delayed one has been due since 1970.
+  EXPECT_EQ(counts.queued, 4U);  // The delayed key has been due since 1970.
   EXPECT_EQ(counts.failing, 3U);
   EXPECT_EQ(counts.quarantined, 1U);
 }
@@ -154,7 +154,7 @@ TEST_F(ImportTest, RefusesWhatContradicts) {
     Added("d", State::kDelayed);
     Added("q", State::kQuarantined, 1);
     Added("f", State::kFailing, 1);
-    Added("p", State::kDelayed, 2);  // Both at once is fine.
+    Added("p", State::kDelayed, 2);  // Pending and delayed at once is valid.
     Added("q", State::kPending);     // While a worker holds it.
     Refused("pending twice", "p", State::kPending);
     Refused("delayed twice", "d", State::kDelayed);

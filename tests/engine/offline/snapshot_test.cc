@@ -35,7 +35,7 @@ class SnapshotTest : public testing::Test {
     return "key-" + std::to_string(n) + std::string(2000, '.');
   }
 
-  // How many keys it has; they must be the first keys, in order.
+  // Counts the keys of the snapshot, which must be the first keys, in order.
   static void CountKeys(const std::string& dir, uint64_t* count) {
     VerifyReport report;
     ASSERT_EQ(Verify(dir, {}, &report).ToString(), "Ok");

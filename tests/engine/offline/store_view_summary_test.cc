@@ -55,7 +55,7 @@ TEST_F(StoreViewTest, TopFailingAreTheHighestCountsThenTheSmallestKeys) {
   for (const FailingKey& key : summary.top_failing) {
     top.push_back(key.key + "=" + std::to_string(key.failures.count));
   }
-  // 3 + (i * 7) % 5 is 7 first for i = 2, 7 and 12.
+  // The first keys with the maximum count: 3 + (i * 7) % 5 is 7 for i = 2, 7 and 12.
   EXPECT_THAT(top, ElementsAre("champion=99", "k102=7", "k107=7", "k112=7"));
   EXPECT_EQ(summary.top_failing.front().failures.last_error, "no route");
   EXPECT_EQ(summary.top_failing.front().failures.first_at_us, 10);
@@ -74,7 +74,7 @@ TEST_F(StoreViewTest, TopOldestAreTheEarliestAddedThenTheSmallestKeys) {
   for (const PendingKey& key : Summary({.top_oldest = 4}).top_oldest) {
     top.push_back(key.key + "@" + std::to_string(key.added_at_us));
   }
-  // The four keys with the earliest time: (i * 7) % 5 is 4 for i = 2, 7, 12 and 17.
+  // The first keys with the earliest time: (i * 7) % 5 is 4 for i = 2, 7, 12 and 17.
   EXPECT_THAT(top, ElementsAre("k102@4996", "k107@4996", "k112@4996", "k117@4996"));
   EXPECT_THAT(Summary().top_oldest, IsEmpty());
 }

@@ -41,8 +41,8 @@ constexpr int kAddsEach = 400;
 
 std::string GroupOf(std::string_view key) { return std::string(key.substr(0, key.find('/'))); }
 
-// The keys that are held, and those that are owed a hand-out. An Add is noted before the call: so
-// one that follows a hand-out is never mistaken for one before it.
+// The keys that are held, and those that must still be handed out. An Add is recorded before the
+// call, so an Add that follows a hand-out is never mistaken for one before it.
 class Ledger {
  public:
   explicit Ledger(uint32_t shards) : shards_(shards) {}

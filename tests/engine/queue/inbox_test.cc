@@ -218,8 +218,8 @@ TEST_F(QueueInboxTest, AddsReachTheDiskWithoutAnotherCall) {
   }
 }
 
-// The Get makes the Adds, has nothing to hand out, and waits: the journal must write them
-// nevertheless.
+// The Get applies the Adds of the inbox, has nothing to hand out, and waits: the journal must write
+// the Adds nevertheless.
 TEST_F(QueueInboxTest, AddsReachTheDiskWhileAGetWaits) {
   ASSERT_TRUE(queue_->Pause().ok());
   for (int round = 0; round < 200; ++round) {

@@ -334,7 +334,7 @@ TEST_F(MetricsTest, AProviderMayCallTheQueue) {
     queue->Len();
     queue->Counts();
     queue->NumRequeues("a");
-    if (queue->Len() == 0) {  // Or the Flush would call this again without an end.
+    if (queue->Len() == 0) {  // Otherwise the Flush would call this without an end.
       EXPECT_TRUE(queue->Flush().ok());
     }
   };

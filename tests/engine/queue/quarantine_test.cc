@@ -94,7 +94,7 @@ TEST_F(QuarantineTest, AQueuedDelayedOrHeldKeyCanBePutThere) {
   Add("held");
   Get();
   Get();
-  Add("held");  // And dirty.
+  Add("held");  // Processing and dirty.
   Done("queued");
   Add("queued");
   quarantine("queued");

@@ -53,8 +53,8 @@ TEST(ShardTable, AWorkerBeyondTheNumberOfShardsIsIdleUntilOneLeaves) {
 }
 
 TEST(ShardOf, IsStable) {
-  // Another result would move the keys of every store. The values are xxh3 of the bytes, modulo the
-  // count.
+  // Another result would move the keys of existing stores to other shards. The values are xxh3 of
+  // the bytes, modulo the count.
   EXPECT_EQ(ShardOf("node-1", 1), 0);
   EXPECT_EQ(ShardOf("node-1", 65535), 2395);
   EXPECT_EQ(ShardOf("node-2", 65535), 49463);

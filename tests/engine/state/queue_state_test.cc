@@ -25,7 +25,7 @@ TEST_F(QueueStateTest, AddOfAQueuedKeyIsDeduplicated) {
   Add("b");
   EXPECT_EQ(Add("a"), AddOutcome::kDeduplicated);
   EXPECT_EQ(Counts(), "2 queued");
-  EXPECT_EQ(Get(), "a");  // It kept its place.
+  EXPECT_EQ(Get(), "a");  // The second Add has not moved it.
 }
 
 TEST_F(QueueStateTest, AddWhileProcessingMarksTheKeyDirtyAndQueuesItAtDone) {
@@ -227,7 +227,7 @@ TEST_F(QueueStateTest, TheLatestLaneIsRememberedWhileProcessing) {
   Add("a", kSlowLane);
   Get();
   Add("a", kFastLane);
-  EXPECT_EQ(Disk(), "a");  // The lane after a crash.
+  EXPECT_EQ(Disk(), "a");  // The lane that it has after a crash.
   Add("a", kSlowLane);
   Add("a", kFastLane);
   Add("b", kFastLane);

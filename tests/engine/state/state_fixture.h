@@ -93,7 +93,7 @@ class StateFixture {
     options_ = options;
     Crash();
   }
-  // Any other transition.
+  // Makes a transition that has no method here.
   template <typename Transition>
   auto Do(const Transition& transition) {
     auto result = transition(*state_);

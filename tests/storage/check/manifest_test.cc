@@ -27,7 +27,7 @@ auto Told(const Manifest& manifest) {
 TEST(ManifestReader, GoesOnWhereItStoppedAtEveryLengthOfTheFile) {
   TestDirectory root;
   const std::string dir = root / "store";
-  // So that there are tables, and several records about them.
+  // Each opening makes tables, and records about them in the manifest.
   for (int i = 0; i < 3; ++i) {
     std::unique_ptr<Storage> storage;
     ASSERT_OK(i == 0 ? OpenNew(dir, &storage) : OpenExisting(dir, &storage));

@@ -38,7 +38,7 @@ TEST(Crash, WhatWasWrittenBeforeAKillIsThere) {
     ASSERT_EQ(writer.ReadLine(), "open");
     for (int i = 0; i < more; ++i) written = std::stoull(writer.ReadLine());
     writer.Kill();
-    // What it had written beyond the report that was read last.
+    // The child may have reported more batches before it was killed.
     for (std::string line = writer.ReadLine(); !line.empty(); line = writer.ReadLine()) {
       written = std::stoull(line);
     }

@@ -32,7 +32,7 @@ class OpenTest : public ::testing::Test {
   Status Create() { return OpenNew(store_, &storage_); }
   Status Read() { return OpenReader(store_, &reader_); }
 
-  // All three ways fail so, and none changes a file.
+  // All three ways to open the store return this error, and none changes a file.
   void ExpectRefused(StatusCode code, const std::string& part) {
     const std::string before = Fingerprint(store_);
     for (const Status& status : {Open(), Create(), Read()}) {

@@ -149,7 +149,7 @@ TEST(OwnerLock, HoldsBetweenProcessesAndEndsWithTheOwner) {
   EXPECT_STATUS(kLocked, "process " + std::to_string(owner.pid()),
                 OpenExisting(dir / "s", &storage));
   EXPECT_TRUE(ReadOwner(dir / "s").alive);
-  // RocksDB's own lock would be gone with its file; this one is not.
+  // Removing RocksDB's lock file would end its lock; OwnerLock remains.
   ASSERT_EQ(unlink((dir / "s/LOCK").c_str()), 0);
   EXPECT_STATUS(kLocked, "process", OpenExisting(dir / "s", &storage));
   owner.Kill();

@@ -80,7 +80,7 @@ class AppendMemtableTest : public ::testing::Test {
   std::map<std::string, std::string> should_;
 };
 
-// Keys that end anywhere in a word, hold zeros, and share beginnings of every length.
+// Keys that end at any byte of a machine word, contain zeros, and share prefixes of every length.
 std::string OddKey(std::mt19937* random) {
   static const std::string parts[] = {std::string(1, '\0'), std::string(8, '\0'), "a", "namespace-",
                                       "\xff\xff",           "12345678",           "/"};
