@@ -15,7 +15,8 @@
 
 namespace wq::storage {
 
-// The reading half. Thread-compatible: several threads may read at once while no thread writes.
+// The reading half. Several threads may read at once, also during a Write: queues of a store are
+// written while another one is opened.
 class Reader {
  public:
   virtual ~Reader() = default;

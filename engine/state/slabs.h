@@ -4,13 +4,13 @@
 //   Slabs<DelayEntry> slabs;
 //   Slabs<DelayEntry>::Pointer entry = slabs.Make();      // as large as a plain pointer
 //
-// Why not malloc: when a million objects are freed in another order than they were made in, each costs
-// two cache misses, and some frees walk all free memory (docs/performance.md). Here the last freed
-// object is the next one made, and a block without objects is freed. An object that one thread makes
-// and another one frees is protected by the caller's lock alone, not by one of malloc's.
+// Why not malloc: when a million objects are freed in another order than they were made in, each
+// costs two cache misses, and some frees walk all free memory (docs/performance.md). Here the
+// memory of the last freed object is taken first, and a block without objects is freed. An object
+// that one thread makes and another thread frees needs the caller's lock alone, none of malloc's.
 //
 // Under the address sanitizer all memory without an object is poisoned, and a poisoned gap follows
-// each object: so it reports a use after Give, a second Give and an overrun, as it does with malloc.
+// each object: so it reports a use after Give, a second Give and an overrun, as it does for malloc.
 //
 // Thread-compatible: objects are given back under the same lock, and before the pool is destroyed.
 #pragma once
