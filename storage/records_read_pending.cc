@@ -44,8 +44,8 @@ class BlockSorter {
   using Visitor = std::function<bool(const PendingRecord&)>;
   explicit BlockSorter(const Visitor& visit) : visit_(visit) {}
 
-  // Takes one record; visits the previous block first if this one begins another. False when the
-  // visitor wants no more.
+  // Takes one record; visits the previous block first if the record begins another one. False:
+  // the visitor has ended the scan.
   bool Take(const PendingRecord& record) {
     if (!rows_.empty() && !SameBlock(record) && !VisitBlock()) return false;
     lane_ = record.lane;

@@ -1,5 +1,5 @@
-// Storage: column families of byte records in key order, changed by atomic batches. It is all that
-// the engine knows of disks.
+// Storage: column families of byte records in key order, changed by atomic batches. Queues
+// and the journal access the disk only through it.
 //
 // Any ordered store with transactions can implement it, a replicated one too: no transition of a
 // queue needs more than six mutations.

@@ -68,8 +68,8 @@ struct Queue::Impl final : Timer::Target {
   // --- Both ends of a call (queue_impl.cc) ---
 
   // Holds mu. The constructor applies the Adds of the inbox; the destructor wakes the journal's
-  // background thread if an append under mu needs it. (A MutexLock is used where the keys
-  // of the inbox make no difference.)
+  // background thread if an append under mu needs it. (A MutexLock is used where the keys of the
+  // inbox make no difference.)
   class WQ_TS(scoped_lockable) Lock {
    public:
     explicit Lock(Impl& impl) WQ_TS(acquire_capability(impl.mu));
@@ -135,9 +135,9 @@ struct Queue::Impl final : Timer::Target {
   void AddKeys(Batch* call, size_t begin, size_t end, std::span<const std::string> groups,
                int64_t wall_us) WQ_REQUIRES(mu);
 
-  // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may add the key that
-  // it holds after ShutDown too, and although it is longer than the limit: the limit may have been
-  // lowered since the key was added.
+  // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may requeue the key
+  // that it holds even after ShutDown, and even if the key is longer than max_key_bytes: that limit
+  // may have been lowered since the key was added.
   Status CheckRequeue(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu);
   // A delayed or rate-limited Add: `transition(state, wanted, shutting_down)` makes it and returns
   // QueueState::Added. The caller passes `effects` to EndCall.
@@ -267,10 +267,10 @@ struct Queue::Impl final : Timer::Target {
   // Mutations of the transition under way; empty between two transitions.
   storage::MutationBatch batch WQ_GUARDED_BY(mu);
   QueueState state WQ_GUARDED_BY(mu);
-  uint64_t readied_seen WQ_GUARDED_BY(mu) =
-      0;  // state.readied() at the last EndTransition or MakeAdds.
-  uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;  // state.adds(), as above.
-  ProcessingTimes times WQ_GUARDED_BY(mu);   // Empty if there are no metrics.
+  // state.readied() and state.adds() at the last EndTransition or MakeAdds.
+  uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;
+  uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;
+  ProcessingTimes times WQ_GUARDED_BY(mu);  // Empty if there are no metrics.
   ShardTable shards WQ_GUARDED_BY(mu);
   uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Where NextItem begins among the shards of a worker.
   // The earliest due time that the timer was given and has not fired; kNever: none.
