@@ -1,3 +1,5 @@
+// The Base64 form of bytes (wq/keys.h).
+
 #include <absl/strings/escaping.h>
 
 #include "wq/keys.h"

@@ -10,10 +10,11 @@ namespace wq {
 // Extends the checksum `crc` of some bytes by `bytes`. Crc32c(0, "123456789") is 0xe3069283.
 uint32_t Crc32c(uint32_t crc, std::string_view bytes);
 
-// The same without the CPU's instruction.
+// As Crc32c, but always by a table, without the CPU's instruction.
 uint32_t Crc32cByTable(uint32_t crc, std::string_view bytes);
 
-// As RocksDB stores it: a plain CRC of bytes that contain CRCs is weak.
+// The form in which RocksDB stores a checksum. It is masked, because a CRC of bytes that contain
+// plain CRCs is weak.
 inline uint32_t MaskCrc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
 
 }  // namespace wq

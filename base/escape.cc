@@ -1,3 +1,5 @@
+// The text forms of keys and lanes, and the check for UTF-8 (wq/keys.h).
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -24,11 +26,10 @@ struct CodePointRange {
 // Code points that a terminal acts on or does not show, and that could make a line look like
 // another. ASCII is handled separately.
 constexpr std::array kUnprintable = {
-    CodePointRange{0x0080, 0x009F},  // C1 controls; some terminals execute them.
-    CodePointRange{0x00AD, 0x00AD},  // Soft hyphen.
-    CodePointRange{0x061C, 0x061C},  // Arabic letter mark.
-    CodePointRange{0x200B,
-                   0x200B},  // Zero width space. (Joiners stay: scripts and emoji need them.)
+    CodePointRange{0x0080, 0x009F},    // C1 controls; some terminals execute them.
+    CodePointRange{0x00AD, 0x00AD},    // Soft hyphen.
+    CodePointRange{0x061C, 0x061C},    // Arabic letter mark.
+    CodePointRange{0x200B, 0x200B},    // Zero width space. (Scripts and emoji need the joiners.)
     CodePointRange{0x200E, 0x200F},    // Left-to-right and right-to-left mark.
     CodePointRange{0x2028, 0x202E},    // Line and paragraph separator, bidirectional embeddings.
     CodePointRange{0x2060, 0x206F},    // Invisible operators, bidirectional isolates.
@@ -43,8 +44,8 @@ bool IsPrintable(uint32_t code_point) {
   });
 }
 
-// The number of continuation bytes, the payload mask of the lead byte, and the smallest code point
-// that may be written in this length. 0xFF as a count: not a lead byte.
+// What a lead byte determines: the number of continuation bytes (0xFF: it is not a lead byte), the
+// mask of its payload, and the smallest code point that this length may encode.
 struct Lead {
   uint8_t continuations;
   uint8_t mask;

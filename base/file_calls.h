@@ -13,13 +13,13 @@
 
 namespace wq {
 
-// Each as the system call of its name: -1 and errno for failure.
+// Each function returns what its system call returns: on failure -1, with errno set.
 class FileCalls {
  public:
   virtual ~FileCalls() = default;
   virtual int Open(const std::string& path, int flags);  // Mode 0600.
   virtual ssize_t Write(int fd, const std::string& path, std::string_view bytes);
-  virtual int Sync(int fd, const std::string& path);  // Of a directory, too.
+  virtual int Sync(int fd, const std::string& path);  // `fd` may be a directory.
   virtual int Rename(const std::string& from, const std::string& to);
   virtual int MakeDirectory(const std::string& path);  // Mode 0700.
 };

@@ -39,7 +39,8 @@ class FileDescriptor {
 // "IOError: <what> <path>: <text of errno>".
 Status IOErrorOf(std::string_view what, const std::string& path, int error_number);
 
-// NotFound if it does not exist. A symlink as the last component is not followed: IOError.
+// Reads at most the first `max_bytes` bytes. NotFound if the file does not exist. A symlink as the
+// last component is not followed: IOError.
 Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents);
 
 // Reads up to `bytes` bytes from `offset` into `to`; *got is smaller only at the file's end. `path`
@@ -66,7 +67,8 @@ Status SyncDirectory(const std::string& dir);
 // The directory of the last component of `path`, which has no slash at its end.
 std::string ParentOf(const std::string& path);
 
-// Whether `path`, if it is not a symlink, names the open file.
+// Whether `path` still names the file that is open as `fd`. False if `path` is a symlink: it is not
+// followed.
 bool IsStillAt(int fd, const std::string& path);
 
 // The names in `dir` without "." and "..", sorted.

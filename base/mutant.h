@@ -4,8 +4,8 @@
 //
 //   item->lane = WQ_MUTANT(forget_lane) ? kFastLane : record.lane;
 //
-// tests/mutants/run.sh finds each mutant's name in the sources, runs the tests with it, as by
-// WQ_MUTANT=forget_lane, and fails if every test passes. Never install such a build.
+// tests/mutants/run.sh finds each mutant's name in the sources, runs the tests with it in the
+// variable WQ_MUTANT, and fails if every test passes. Never install such a build.
 //
 // Threading: thread-safe. The environment is read once.
 #pragma once

@@ -27,12 +27,12 @@ namespace wq::storage {
 // assigns to families created in this order: never change or reuse one.
 enum class Family : uint8_t {
   kDefault = 0,     // "default": the store's and the queues' own records.
-  kDirty = 1,       // "dirty": pending keys of the default lane, in the order of their blocks.
+  kDirty = 1,       // "dirty": pending keys of the default lane, by block of sequences.
   kLanes = 2,       // "lanes": pending keys of every other lane, by lane, then as in dirty.
   kDelayed = 3,     // "delayed": delayed keys by ready time.
   kFailures = 4,    // "failures": failure counts by key.
   kQuarantine = 5,  // "quarantine": quarantined keys, with their failures, by key.
-  kCursors = 6,     // "cursors": the callers' own positions by name.
+  kCursors = 6,     // "cursors": the callers' own bytes by name.
 };
 inline constexpr int kFamilyCount = 7;
 inline constexpr const char* kFamilyNames[kFamilyCount] = {

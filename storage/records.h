@@ -93,7 +93,7 @@ void PutQueue(const QueueRecord& record, MutationBatch* batch);
 void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch);
 
 void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch);
-// The record put with this lane, sequence and key.
+// Erases the record that PutPending wrote with this lane, sequence and key.
 void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
                   MutationBatch* batch);
 // Whether records of one key and lane with these sequences have the same record key on disk, so

@@ -1,3 +1,5 @@
+// Reading records other than pending ones: decoding, look-ups and scans.
+
 #include <absl/strings/escaping.h>
 
 #include <algorithm>

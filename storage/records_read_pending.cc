@@ -1,3 +1,5 @@
+// Reading pending records: in hand-out order, in the order on disk, and by key.
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -42,8 +44,8 @@ class BlockSorter {
   using Visitor = std::function<bool(const PendingRecord&)>;
   explicit BlockSorter(const Visitor& visit) : visit_(visit) {}
 
-  // Takes one record; visits the previous block first if this one begins another. False when the
-  // visitor wants no more.
+  // Takes one record; visits the previous block first if the record begins another one. False:
+  // the visitor has ended the scan.
   bool Take(const PendingRecord& record) {
     if (!rows_.empty() && !SameBlock(record) && !VisitBlock()) return false;
     lane_ = record.lane;
@@ -85,7 +87,8 @@ class BlockSorter {
     return record.lane == lane_ && SamePlace(record.sequence, rows_.front().sequence);
   }
 
-  // Fills order_: by sequence; those of one, which can only be damage, in the order of the disk.
+  // Fills order_, by sequence. Records with equal sequences, which only a damaged store has, keep
+  // their order on disk.
   void Sort() {
     order_.resize(rows_.size());
     const auto in_block = [this](size_t place) {
@@ -105,7 +108,8 @@ class BlockSorter {
     }
   }
 
-  static constexpr size_t kManyRows = kSequencesPerBlock / 8;  // Worth going over all sequences.
+  static constexpr size_t kManyRows =
+      kSequencesPerBlock / 8;  // From here on a counting sort is cheaper.
 
   const Visitor& visit_;
   Lane lane_ = kFastLane;         // Of all rows.
@@ -183,7 +187,8 @@ Status ScanPending(const Reader& reader, QueueId queue,
                    const std::function<bool(const PendingRecord&)>& visit) {
   const std::string begin = QueueKeyPrefix(queue);
   const std::string end = PrefixEnd(begin);
-  // The lanes above the default one, and (none, or it is corruption) the default one itself.
+  // `below` is the end of the lanes above the default lane, and of the default lane itself, whose
+  // records only a damaged store has in this family.
   std::string below = begin;
   AppendBig32(LaneCode(kFastLane) + 1, &below);
   BlockSorter sorter(visit);

@@ -1,3 +1,5 @@
+// Writing records: encodes them and appends their mutations to a batch.
+
 #include <google/protobuf/io/coded_stream.h>
 
 #include "base/check.h"

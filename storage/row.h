@@ -1,11 +1,12 @@
-// Row: one row of any family, decoded and checked by itself. For readers that go on after a damaged
-// row (verify, repair). All others use the Scan calls of records.h.
+// Row: one row of any family, decoded and checked by itself. For readers that continue after a
+// damaged row (verify, repair). All others use the Scan calls of records.h.
 //
 //   Row row;
 //   Status s = row.Decode(Family::kDirty, key, value);
 //   if (s.ok()) Use(row.queue(), row.pending());
 //
-// Thread-compatible. What is returned is valid until the next Decode, and as long as `key`.
+// Thread-compatible. The returned views are valid until the next Decode, and as long as the bytes
+// of its `key`.
 #pragma once
 
 #include <string>
@@ -31,8 +32,8 @@ class Row {
 
   // Corruption, as of the Scan calls: the row cannot be decoded, or it breaks a rule for one row.
   Status Decode(Family family, std::string_view key, std::string_view value);
-  // kNone after a Decode that returned Corruption: the row could not be decoded. Otherwise the
-  // accessors below return what was decoded, whether a rule is broken or not.
+  // The rule that the row breaks. kNone although Decode returned Corruption: the row could not be
+  // decoded. Otherwise the accessors below return the decoded row, whether it breaks a rule or not.
   RowRule broken() const { return broken_; }
 
   Kind kind() const { return kind_; }

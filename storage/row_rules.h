@@ -77,9 +77,9 @@ enum class RowRule : uint8_t {
 };
 inline constexpr int kRowRuleCount = static_cast<int>(RowRule::kRowsOfNoQueue) + 1;
 
-// The highest sequence. A queue that hands out a million sequences a second gets there after 292
-// 000 years, and no sum with a sequence overflows. An import takes half of the range: the queue can
-// hand out the other half.
+// The highest sequence. A queue that assigns a million sequences a second reaches it after 292,000
+// years, and no sum with a sequence overflows. An import may use half of the range: the queue can
+// assign the other half.
 inline constexpr uint64_t kMaxSequence = (uint64_t{1} << 63) - 1;
 inline constexpr uint64_t kMaxImportedSequence = kMaxSequence / 2;
 

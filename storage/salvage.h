@@ -5,8 +5,8 @@
 //   Status s = Salvage("/var/lib/pods.wq", "/var/lib/scratch", &records);
 //
 // RocksDB merges copies of the undamaged tables. Of a damaged table, the records before its first
-// and after its last damaged block are taken. Of the logs, every complete record is taken, also
-// after a damaged one. If the manifest cannot be read, every table in the directory is taken.
+// and after its last damaged block are taken. Of the logs, every complete record is taken, even
+// behind a damaged one. If the manifest cannot be read, every table in the directory is taken.
 #pragma once
 
 #include <map>

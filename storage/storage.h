@@ -1,5 +1,5 @@
-// Storage: column families of byte records in key order, changed by atomic batches. It is all that
-// the engine knows of disks.
+// Storage: column families of byte records in key order, changed by atomic batches. Queues
+// and the journal access the disk only through it.
 //
 // Any ordered store with transactions can implement it, a replicated one too: no transition of a
 // queue needs more than six mutations.
@@ -15,7 +15,8 @@
 
 namespace wq::storage {
 
-// The reading half. Thread-compatible: several threads may read at once while no thread writes.
+// The reading half. Several threads may read at once, also during a Write: queues of a store are
+// written while another one is opened.
 class Reader {
  public:
   virtual ~Reader() = default;

@@ -12,7 +12,7 @@ struct StoreFilesInfo {
   int64_t written_at_us = 0;  // The last write of any log or table.
 };
 
-// 0 for what cannot be read. Changes nothing. Thread-safe.
+// A value that cannot be read is 0. Changes nothing. Thread-safe.
 StoreFilesInfo InspectStoreFiles(const std::string& dir);
 
 }  // namespace wq::storage

@@ -1,4 +1,4 @@
-// VerifyFiles: every check of a store's files. Unlike an opening, it goes on after the first
+// VerifyFiles: every check of a store's files. Unlike an opening, it continues after the first
 // finding. Internal to storage/ and engine/.
 //
 //   FilesReport report;

@@ -9,9 +9,9 @@
 //   1. Reopen: the storage is opened again, in the same object and by the same owner; nothing is
 //      created.
 //   2. BeginImage: from now on the journal keeps what the queues append.
-//   3. AppendDifference: for each queue, its rows are copied under its lock only; then, without the
-//      lock, they are compared with the disk. The result is the rows that the disk lacks and those
-//      that it has too many.
+//   3. AppendDifference: the rows of each queue are copied under its lock, and then compared with
+//      the disk without a lock. The result puts the rows that the disk lacks, and erases those that
+//      memory does not have.
 //   4. WriteImage: that result, and behind it what was appended during 3, as one synced batch.
 //
 // A crash during an attempt leaves either the old prefix or the new state, complete. A failed
@@ -84,8 +84,8 @@ class FailureRecovery {
 
   Status Attempt();
   void BeginOutage() WQ_EXCLUDES(mu_);
-  // Returns when it is time for an attempt: the number of calls of Recover that it answers.
-  // nullopt: Run has to end.
+  // Blocks: until the next attempt is due, or a call of Recover asks for one. Returns asked_ as it
+  // is then: the attempt answers those calls of Recover. nullopt: Run has to end.
   std::optional<uint64_t> AwaitAttempt() WQ_EXCLUDES(mu_);
   // Returns whether the attempt has succeeded.
   bool EndAttempt(Status status, uint64_t asked) WQ_EXCLUDES(mu_);
@@ -102,11 +102,11 @@ class FailureRecovery {
   bool stopped_ WQ_GUARDED_BY(mu_) = false;   // Run is to end.
   uint64_t asked_ WQ_GUARDED_BY(mu_) = 0;     // Calls of Recover that an attempt has to answer.
   uint64_t answered_ WQ_GUARDED_BY(mu_) = 0;  // Of those, how many are answered. <= asked_
-  std::chrono::milliseconds wait_ WQ_GUARDED_BY(mu_){0};     // Before an attempt.
+  std::chrono::milliseconds wait_ WQ_GUARDED_BY(mu_){0};     // Before the next attempt.
   SteadyClock::time_point recovered_at_ WQ_GUARDED_BY(mu_);  // The end of the last outage.
   SteadyClock::time_point next_at_ WQ_GUARDED_BY(mu_);       // When the next attempt is.
-  // Of this outage or, between two, the last one:
-  int64_t since_us_ WQ_GUARDED_BY(mu_) = 0;  // Wall time; 0: there was none.
+  // Of the present outage; of the last one while the store is healthy:
+  int64_t since_us_ WQ_GUARDED_BY(mu_) = 0;  // Wall time; 0: there was no outage.
   uint64_t attempts_ WQ_GUARDED_BY(mu_) = 0;
   Status last_attempt_ WQ_GUARDED_BY(mu_);
 };

@@ -254,7 +254,7 @@ Journal::Task Journal::AwaitTask(SteadyClock::time_point* due) {
       continue;
     }
     if (in_time && Doze(*due) && announced_ && !urgent_) {
-      continue;  // To collect: then one write has both.
+      continue;  // The collect is first, so that one write has both.
     }
     while (writing_) {
       done_cv_.Wait(mu_);

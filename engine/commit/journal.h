@@ -67,16 +67,17 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // The position of the batch, which is greater than every one before. If the batch only cancels a
-  // put that is not being written yet (RowChange): the present end.
+  // Returns the position of the batch, which is greater than all earlier ones. A batch that only
+  // cancels a put that is not being written yet (RowChange) gets no position: the last one is
+  // returned.
   // REQUIRES: the batch is not empty; Wait or WakeWriter is called afterwards, outside the queue's
   // lock.
   Position Append(const storage::MutationBatch& batch, Urgency urgency,
                   const RowChange& change = {});
 
   // Reports that Options::collect has something to append. Not under a queue's lock.
-  // A collect begins afterwards that sees what the caller stored before this call, if that was
-  // stored sequentially consistent or under a lock that the collect takes.
+  // After this call a collect begins. It sees what the caller wrote to memory before the call, if
+  // that was a sequentially consistent write, or under a lock that the collect takes.
   void Announce() {
     if (!announced_) {
       AnnounceSlow();
@@ -98,7 +99,7 @@ class Journal {
   // Whether WakeWriter would wake it.
   bool MustWakeWriter() const { return must_wake_.load(std::memory_order_relaxed); }
 
-  // Wait for the present end.
+  // Waits for everything that was appended before the call. At kAsync it waits as at kProcess.
   Status Flush(Durability durability);
 
   // Ok, or the failure since which nothing is durable.
@@ -112,8 +113,8 @@ class Journal {
   // Writes and syncs `image`, and behind it what was appended since BeginImage, in one batch. The
   // image has the effects of everything before BeginImage, and may have some of what came after: a
   // batch that is applied to its own effects changes nothing.
-  // Ok: all that was appended is on the disk, and the journal is healthy. Otherwise it is as failed
-  // as before.
+  // Ok: all that was appended is on the disk, and the journal is healthy. Otherwise the journal
+  // stays failed.
   Status WriteImage(storage::MutationBatch* image);
   // Ends what BeginImage began when no image could be made.
   void DropImage();

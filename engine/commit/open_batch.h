@@ -26,7 +26,7 @@ namespace wq {
 class OpenBatch {
  public:
   // False: the batch erases a row that was put here. Neither the put nor the erase will be written,
-  // and `position` is not used: it is the next Append's.
+  // and `position` stays free for the next Append.
   // REQUIRES: `position` is the one after that of the last Append that returned true, unless
   // empty().
   bool Append(Position position, const storage::MutationBatch& batch, const RowChange& change);

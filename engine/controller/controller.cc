@@ -1,3 +1,5 @@
+// The public calls of a Controller, and how its threads start and end.
+
 #include "wq/controller.h"
 
 #include <exception>

@@ -8,7 +8,7 @@
 namespace wq {
 namespace {
 
-// The controller of this thread, if it is one of a controller.
+// The controller that the calling thread belongs to; null for any other thread.
 thread_local const Controller::Impl* thread_controller = nullptr;
 
 // Whether the call made its change in memory.

@@ -1,9 +1,9 @@
 // Controller::Impl: the threads of a Controller, and the state that they share.
 //
 // A worker takes a key from the queue, adds a Run, calls the reconciler, removes the Run, and
-// reports the result to the queue. If reconciles have a timeout, one more thread waits for the Run
-// that times out next. mu is never held during a call to the queue, the reconciler, the observer or
-// a stop token.
+// reports the result to the queue. If reconciles have a timeout, one more thread (Watch)
+// requests the stop of Runs that time out. mu is never held during a call to the queue, the
+// reconciler, the observer or a stop token.
 #pragma once
 
 #include <algorithm>

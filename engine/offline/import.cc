@@ -32,9 +32,9 @@ struct Importer::Impl {
   struct Target {
     QueueInfo info;
     bool has_info = false;            // SetQueue was called.
-    QueueId id = 0;                   // A new one: the rows are beside the store's queues.
+    QueueId id = 0;                   // New: the rows are stored beside those of other queues.
     std::optional<QueueId> replaced;  // The id of the queue that has the name now.
-    uint64_t next_sequence = 1;       // Above all that were imported.
+    uint64_t next_sequence = 1;       // Above all imported sequences.
   };
 
   Status Load(const std::string& dir);
@@ -79,7 +79,7 @@ Status Importer::Impl::Load(const std::string& dir) {
   return s.ok() ? RemoveLeftovers() : s;
 }
 
-// To remove one of two queues of the same id would remove the rows of both.
+// Corruption if two queues have the same id: removing one of them would remove the rows of both.
 Status Importer::Impl::CheckIds() const {
   std::map<QueueId, std::string_view> names;
   for (const auto& [name, id] : queues) {
@@ -100,7 +100,7 @@ Status Importer::Impl::LoadView(const std::string& dir) {
   return {};
 }
 
-// Queues of an import that was not finished, and queues that were replaced and not yet erased.
+// Removes queues of an unfinished import, and queues that were replaced and not yet erased.
 Status Importer::Impl::RemoveLeftovers() {
   for (auto it = queues.begin(); it != queues.end();) {
     if (!storage::IsOfImport(it->first)) {
@@ -176,8 +176,8 @@ Status Importer::Impl::CheckFree(std::string_view name, QueueId id) const {
   return Status::AlreadyExists("queue \"" + EscapeKey(name) + "\" is there, and is not empty");
 }
 
-// Whether the imported queue has this row. A dry run has no rows and takes keys of one hash for
-// one.
+// Whether the imported queue has this row. A dry run has no rows, and takes keys with equal hashes
+// for the same key.
 Status Importer::Impl::FindRow(QueueId queue, RowPlace place, std::string_view key, bool* found) {
   *found = true;
   if (storage == nullptr) return {};

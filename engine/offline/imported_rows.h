@@ -1,11 +1,10 @@
 // ImportedRows: which rows an import has made, to refuse an entry that contradicts them. It keeps a
-// hash of each row, and finds out only for equal hashes whether the rows are of one key.
+// hash of each row. Only for equal hashes it asks FindRow whether the rows are of one key.
 //
 //   ImportedRows rows(find_row);
 //   Status s = rows.Add(queue, entry, sequence);
 //
-// Thread-compatible. Memory: nine to eighteen bytes for each row; see SequenceSet for the
-// sequences.
+// Thread-compatible. Memory: 10 to 21 bytes for each row; see SequenceSet for the sequences.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ class ImportedRows {
   // Adds the rows of the entry. InvalidArgument, naming the key: they break a rule beside the rows
   // that were added before; or the error of FindRow. `sequence` is that of a pending entry.
   Status Add(storage::QueueId queue, const Entry& entry, uint64_t sequence);
-  // False: the queue has one of this name.
+  // False: the queue has a cursor of this name already.
   bool AddCursor(storage::QueueId queue, std::string_view name);
 
  private:

@@ -7,8 +7,8 @@
 namespace wq {
 
 // Each row that is dropped or changed is a loss in the report, with the text of the rule. A
-// salvaged row may be older than the erasure or the put that followed it and was lost; of two rows
-// that exclude one another, the younger one is kept. Also sets the report's counts.
+// salvaged row may be outdated, because the erasure or the put that followed it was lost; of two
+// rows that exclude each other, the younger row is kept. Also sets the report's counts.
 void Settle(storage::SalvagedRecords* records, RepairReport* report);
 
 }  // namespace wq

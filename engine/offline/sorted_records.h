@@ -1,5 +1,5 @@
-// SortedRecords: sorts records by their sort keys. Those that do not fit into memory are in files
-// without a name, so a crash leaves none.
+// SortedRecords: sorts any number of records by their sort keys, in bounded memory. Sorted parts
+// are written to files without a name, so a crash leaves none; Begin writes the last part.
 //
 //   SortedRecords records(size_t{32} << 20, "/tmp");
 //   Status s = records.Add(sort_key, value);

@@ -63,7 +63,8 @@ class QueueCheck {
   // Visits the sound rows. The first scan counts all rows and reports the others.
   void Scan(Family family, bool is_first, const std::function<void(const Row&)>& visit);
   void Take(const Row& row);
-  // Whether the key is in quarantine. Of other places FindRepeated finds a second row.
+  // For CheckBeside: whether the key is in quarantine. False for every other place, since
+  // FindRepeated finds second rows of these.
   bool HasRow(RowPlace place, std::string_view key) const;
   void CheckPlace(RowPlace place, std::string_view key);
   void Report(std::string_view key, RowRule broken) {

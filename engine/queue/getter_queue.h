@@ -5,8 +5,8 @@
 //   GetterQueue::Notify(woken);                   // After the lock is released.
 //
 // Why not one condition variable for all of them: glibc since 2.27 can lose a signal if several
-// threads wait on the same variable and signals are frequent (bug 25847). And the
-// threads that a key concerns are known here.
+// threads wait on the same variable and signals are frequent (bug 25847). And so a transition can
+// wake exactly as many threads as it has made keys ready.
 //
 // Thread-compatible: the queue's lock guards it. Notify needs no lock.
 #pragma once

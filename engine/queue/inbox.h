@@ -1,4 +1,4 @@
-// Inbox: Adds that a queue has accepted and not made yet.
+// Inbox: Adds that a queue has accepted and not applied yet.
 //
 //   if (inbox.Offer({.key = "default/pod-1", .wall_us = now_us})) return Status::Ok();
 //   …
@@ -7,16 +7,16 @@
 //
 // Why: the threads that add keys and the threads that process them contend for the queue's lock,
 // and a contended lock costs more than an Add. Here an Add copies its key under a lock that is held
-// for the copy only. The next thread that takes the queue's lock makes all Adds of the inbox at
-// once, and so can fetch their items into the cache side by side.
+// for the copy only. The next thread that takes the queue's lock applies all Adds of the inbox, and
+// so can fetch the cache lines of the next keys while it applies one.
 //
 // An Add whose caller asks for the outcome or waits for the disk cannot be offered. For every other
-// call it is as if the Add had been made when Offer returned, since each call that reads or changes
-// the queue calls Take first.
+// call it is as if the Add had been applied when Offer returned, since each call that reads or
+// changes the queue calls Take first.
 //
 // An inbox is open or shut; at first it is shut. It is shut while a Get waits, because an Add must
-// wake that Get. A thread that is about to wait shuts the inbox, makes what it holds, and then
-// waits: no Add can be accepted between the last Take and the wait.
+// wake that Get. A thread that is about to wait shuts the inbox, applies its Adds, and then waits:
+// so no Add can be accepted between the last Take and the wait.
 //
 // Thread-safe. Its lock is taken after the queue's, and no other lock is taken under it.
 #pragma once
@@ -64,11 +64,11 @@ class InboxAdds {
 
 class Inbox {
  public:
-  // What it holds at most. The thread that takes it has to make all of it before its own work.
+  // The most that it holds. The thread that takes the Adds applies all of them before its own work.
   static constexpr size_t kMaxAdds = 1024;
   static constexpr size_t kMaxKeyBytes = size_t{64} << 10;
 
-  // False: it is shut or full, and the caller makes the Add.
+  // False: it is shut or full, and the caller applies the Add.
   bool Offer(const InboxAdd& add) WQ_EXCLUDES(mu_);
 
   // Takes no lock. An Offer that returned before this call is seen.

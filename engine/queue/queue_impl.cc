@@ -110,7 +110,7 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Journal::Ur
     effects.woken = getters.Take(readied);
   }
   if (!effects.woken.empty()) {
-    OpenInbox();  // The woken Gets take mu, and so make its Adds, before they wait again.
+    OpenInbox();  // The woken Gets take mu, and so apply its Adds, before they wait again.
   }
   effects.drained = shutting_down && Drained();
   if (const std::optional<int64_t> due_us = state.NextDue();

@@ -7,7 +7,7 @@
 //   3. No lock is held: EndCall wakes waiting threads, arms the timer, and waits for the disk as
 //      the durability asks.
 //
-// Most Adds at kAsync only go to the inbox (inbox.h): the next thread that takes mu makes them
+// Most Adds at kAsync only go to the inbox (inbox.h): the next thread that takes mu applies them
 // before its own transition. Every call takes mu through Lock, which does that.
 //
 // Locks: limiter_mu, then mu, then the inbox's or the journal's. Under mu there is no I/O, no
@@ -58,8 +58,8 @@ struct Queue::Impl final : Timer::Target {
        Clock* store_clock, Journal* store_journal, Timer* store_timer,
        const std::shared_ptr<MetricsProvider>& provider);
 
-  // Rebuilds the state from the store. Before any other call. Blocks: for one write. After an error
-  // the queue may only be destroyed.
+  // Rebuilds the state from the store. Before any other call. Blocks: for reading all records of
+  // the queue, and for one write. After an error the queue may only be destroyed.
   Status Restore(const storage::Reader& reader);
 
   // Puts every record that the disk should have of this queue; see QueueState::AppendImage.
@@ -67,9 +67,9 @@ struct Queue::Impl final : Timer::Target {
 
   // --- Both ends of a call (queue_impl.cc) ---
 
-  // Holds mu. The constructor makes the Adds of the inbox first; the destructor then wakes the
-  // journal's background thread if one of them asked for that. (A MutexLock is used where the keys
-  // of the inbox make no difference.)
+  // Holds mu. The constructor applies the Adds of the inbox; the destructor wakes the journal's
+  // background thread if an append under mu needs it. (A MutexLock is used where the keys of the
+  // inbox make no difference.)
   class WQ_TS(scoped_lockable) Lock {
    public:
     explicit Lock(Impl& impl) WQ_TS(acquire_capability(impl.mu));
@@ -135,9 +135,9 @@ struct Queue::Impl final : Timer::Target {
   void AddKeys(Batch* call, size_t begin, size_t end, std::span<const std::string> groups,
                int64_t wall_us) WQ_REQUIRES(mu);
 
-  // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may add the key that
-  // it holds after ShutDown too, and although it is longer than the limit: the limit may have been
-  // lowered since the key was added.
+  // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may requeue the key
+  // that it holds even after ShutDown, and even if the key is longer than max_key_bytes: that limit
+  // may have been lowered since the key was added.
   Status CheckRequeue(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu);
   // A delayed or rate-limited Add: `transition(state, wanted, shutting_down)` makes it and returns
   // QueueState::Added. The caller passes `effects` to EndCall.
@@ -161,17 +161,17 @@ struct Queue::Impl final : Timer::Target {
   bool WaitsForDisk(Durability durability) const {
     return journal != nullptr && durability != Durability::kAsync;
   }
-  // Puts the Add into the inbox; false: the caller has to make it. REQUIRES: CheckKey is Ok, and
+  // Puts the Add into the inbox; false: the caller has to apply it. REQUIRES: CheckKey is Ok, and
   // WaitsForDisk false.
   bool OfferAdd(std::string_view key, const AddOptions& add) WQ_EXCLUDES(mu);
-  // Makes the Adds of the inbox. Journal::WakeWriter is to be called afterwards, without mu.
+  // Applies the Adds of the inbox. Journal::WakeWriter is to be called afterwards, without mu.
   void MakeAdds() WQ_REQUIRES(mu);
-  // For the journal's background thread: makes the Adds of the inbox.
+  // For the journal's background thread: applies the Adds of the inbox.
   void Collect() WQ_EXCLUDES(mu) { const Lock lock(*this); }
   // Opens it, unless it has to be shut: it is not allowed, a Get waits, or the queue is shutting
   // down.
   void OpenInbox() WQ_REQUIRES(mu);
-  void ShutInbox() WQ_REQUIRES(mu);  // And makes the Adds that are in it.
+  void ShutInbox() WQ_REQUIRES(mu);  // And applies the Adds that are in it.
 
   // --- Handing out (queue_hand_out.cc) ---
 
@@ -232,10 +232,10 @@ struct Queue::Impl final : Timer::Target {
     kStop,      // Nothing is handed out.
     kClose,     // No changes.
   };
-  // Returns the value of drain_release with which a drain that begins now has to compare.
+  // Returns drain_release as this call has set it: a drain ends when a later call changes it again.
   uint64_t BeginShutDown(Ending ending) WQ_EXCLUDES(mu);
   void Close() { BeginShutDown(Ending::kClose); }
-  // No key can be handed out until a key is done or the queue is resumed.
+  // For a queue that is shutting down: no key can be handed out until a Done or a Resume.
   bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
   bool Drained() const WQ_REQUIRES(mu) { return Empty() && state.processing() == 0; }
   void CallOnReady() const WQ_EXCLUDES(mu) {
@@ -267,9 +267,10 @@ struct Queue::Impl final : Timer::Target {
   // Mutations of the transition under way; empty between two transitions.
   storage::MutationBatch batch WQ_GUARDED_BY(mu);
   QueueState state WQ_GUARDED_BY(mu);
-  uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;  // state.readied() at the last EndTransition.
-  uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;     // state.adds() at the last EndTransition.
-  ProcessingTimes times WQ_GUARDED_BY(mu);      // Empty if there are no metrics.
+  // state.readied() and state.adds() at the last EndTransition or MakeAdds.
+  uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;
+  uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;
+  ProcessingTimes times WQ_GUARDED_BY(mu);  // Empty if there are no metrics.
   ShardTable shards WQ_GUARDED_BY(mu);
   uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Where NextItem begins among the shards of a worker.
   // The earliest due time that the timer was given and has not fired; kNever: none.

@@ -1,4 +1,4 @@
-// The Adds of a Queue that go through its inbox, and Queue::Impl::Lock, which makes them.
+// The Adds of a Queue that go through its inbox, and Queue::Impl::Lock, which applies them.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ Queue::Impl::Lock::~Lock() {
 
 bool Queue::Impl::MayUseInbox() const {
   // metrics and on_ready have to be called before such an Add returns, and group_of before it is
-  // made.
+  // applied.
   return metrics == nullptr && options.on_ready == nullptr && options.group_of == nullptr;
 }
 

@@ -2,7 +2,7 @@
 //
 // It sleeps until the earliest due time that it was given. With a due time it wakes at least every
 // 10 s of real time, because the store's clock may run at another speed; without one it sleeps
-//    until Arm.
+// until Arm.
 //
 // Thread-safe. Its lock is not held while it calls a target.
 #pragma once

@@ -8,8 +8,8 @@
 //
 // Recovery spends as much time on reading records as on making items of them, so it does both at
 // once. And as it gets records in chunks, it can prefetch what the next ones need. The records that
-// are read but not used yet are bounded, to less than a MiB. A queue of few records is read without
-// a thread.
+// are read but not used yet are bounded: two chunks, each of at most 96 KiB of keys and other bytes
+// (or of one larger record), with their structs. A queue of few records is read without a thread.
 //
 // Thread-compatible. The reader is borrowed and must allow reads from another thread.
 #pragma once

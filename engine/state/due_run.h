@@ -8,8 +8,8 @@
 // heap one by one. So they are sorted instead, piece by piece, as a call under the queue's lock
 // must not sort them all. And since the next entries are known, they are prefetched.
 //
-// Thread-compatible. The memory of an entry that is removed before it is the first stays allocated
-// until it would have been the first.
+// Thread-compatible. An entry that is removed before it is the first keeps its memory until the run
+// reaches its slot.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ namespace wq {
 
 struct Item;
 
-// The row of the key in the table of wq/queue.h.
+// The state of a key, as in the table of transitions in wq/queue.h.
 enum class KeyState : uint8_t {
   kClean,            // Needs no work. The item has a delay or failures only.
   kQueued,           // Dirty, in the order.

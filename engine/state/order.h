@@ -20,14 +20,15 @@ class OrderPolicy {
   virtual ~OrderPolicy() = default;
 
   virtual bool HasLane(Lane lane) const = 0;
-  // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane); the item is not held.
+  // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane); the item is not in the
+  // order.
   virtual void Push(Item* item) = 0;
-  // Removes and returns the item to hand out next; nullptr: nothing is held.
+  // Removes and returns the item to hand out next; nullptr: the order is empty.
   virtual Item* Pop() = 0;
-  // REQUIRES: the item is held.
+  // REQUIRES: the item is in the order.
   virtual void Remove(Item* item) = 0;
-  // For a held item that was added again, to `lane`: if the policy says so, moves it to the back of
-  // that lane, sets item->lane and returns true. REQUIRES: HasLane(lane).
+  // For an item of the order whose key was added again, to `lane`: if the policy requires it, moves
+  // the item to the back of that lane, sets item->lane and returns true. REQUIRES: HasLane(lane).
   virtual bool Touch(Item* item, Lane lane) = 0;
   virtual size_t Len() const = 0;
   // Calls visit(lane, items) for each lane that is not empty, highest first.

@@ -7,8 +7,8 @@
 
 namespace wq {
 
-// Returned by Journal::Append; ascending over all queues of a store. 0: on disk since the store was
-// opened.
+// Returned by Journal::Append; ascending over all queues of a store. 0: before every transition
+// since the store was opened, and so on disk already.
 using Position = uint64_t;
 
 // What the only mutation of a batch does to its row. Unset for a batch of several mutations.

@@ -70,7 +70,7 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) 
   WQ_CHECK(false, "a key in no state");
 }
 
-// -> kQueued, at the back of the lane, with a new sequence.
+// Makes the item kQueued, at the back of the lane, with a new sequence.
 void QueueState::Enqueue(Item* item, Lane lane) {
   item->lane = lane;
   item->sequence = NextSequence();
@@ -80,7 +80,7 @@ void QueueState::Enqueue(Item* item, Lane lane) {
   ++readied_;
 }
 
-// kQueued -> kClean.
+// Makes a kQueued item kClean.
 void QueueState::Unqueue(Item* item) {
   OrderOf(*item).Remove(item);
   --queued_;

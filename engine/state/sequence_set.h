@@ -1,6 +1,6 @@
-// SequenceSet: a set of sequences. Those of a queue are dense, and mostly inserted in ascending
-// order: then one costs less than a byte and a nanosecond or two. Far from one another, each costs
-// 20 to 40 bytes. Thread-compatible.
+// SequenceSet: a set of sequences. The sequences of a queue are dense, and mostly inserted in
+// ascending order: each then costs less than a byte, and one or two nanoseconds. A sequence that is
+// far from all others costs 20 to 40 bytes. Thread-compatible.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // ShardTable: which worker serves which shard. Pure; thread-compatible.
 //
 // Invariant, with at least one worker: each shard has exactly one worker, and the workers' numbers
-// of shards differ by one at most. Shards move only in Join and Leave, and as few as that needs.
+// of shards differ by one at most. Shards move only in Join and Leave, and no more
+// of them than the invariant requires.
 #pragma once
 
 #include <cstdint>

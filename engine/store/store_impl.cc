@@ -168,7 +168,7 @@ void Store::Impl::Collect() const {
 void Store::Impl::ShutInbox() {
   if (Queue* const queue = with_inbox; queue != nullptr) {
     queue->impl_->AllowInbox(false);
-    with_inbox = nullptr;  // After that, so that Collect makes every Add that was announced.
+    with_inbox = nullptr;  // Last, so that Collect applies every announced Add.
   }
 }
 

@@ -36,14 +36,14 @@ struct Store::Impl final : FailureRecovery::Target {
   Status WriteNewRecord(std::string_view name) WQ_REQUIRES(mu);
   // NotDurable: the store is failed, so its storage cannot be read.
   Status CheckReadable() const WQ_REQUIRES(mu);
-  // Makes the Adds that are in an inbox. The journal's thread calls it, holding no lock.
+  // Applies the Adds that are in the inbox. The journal's thread calls it, holding no lock.
   void Collect() const;
   // Called before a second queue is opened: what survives a crash is a prefix of the calls to all
   // queues of the store, but an inbox keeps the order of the calls to its own queue only.
   void ShutInbox() WQ_REQUIRES(mu);
   // Allows the inbox of the only open queue of a store on disk; without effect if others are open.
   void OpenInbox() WQ_REQUIRES(mu);
-  // Makes a Queue with the state that it has in the storage, and its record if it has none.
+  // Makes a Queue with its state from the storage. Writes the record of a queue that is new.
   Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
                    std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
   // Stops the journal and closes the storage. A failed store gets a last attempt at recovery.

@@ -5,10 +5,10 @@
 //   Status s = ReadManifest("/var/lib/pods.wq", &manifest);
 //   for (const auto& [id, family] : manifest.families) …
 //
-// RocksDB takes a manifest whose end is missing for one whose writer was killed, and opens an older
-// state. The file itself cannot show the difference, but the files that it names can: an older
-// state names tables and logs that were removed since. So the check of the logs (wal_check.h) needs
-// the manifest.
+// RocksDB treats a manifest whose end is missing as if its writer had been killed, and opens an
+// older state. The file itself cannot show the difference, but the files that it names can: an
+// older state names tables and logs that were removed since. So the check of the logs (wal_check.h)
+// needs the manifest.
 //
 // The framing is that of log_scan.h; a record is a sequence of tagged fields, numbers as varints.
 // Threading: plain data.
@@ -39,7 +39,7 @@ struct Manifest {
   uint64_t bytes = 0;          // Of the file, to the end of the last complete record.
   bool zeroed = false;         // Zeros replace the rest of the next record: see log_scan.h.
 
-  // Why FirstLog() is what it is. A manifest begins with the state at its creation; changes follow.
+  // What determines FirstLog(). A manifest begins with the state at its creation; changes follow.
   enum class FirstLogFrom : uint8_t {
     kInitialState,
     kChange,     // A change made a present log the first that is needed.

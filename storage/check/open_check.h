@@ -35,8 +35,8 @@ namespace wq::storage {
 // Blocks: reads every table and log.
 Status CheckStore(const std::string& dir, const Format& format, ValidLengths* valid_lengths);
 
-// The first four checks, for a reader. It calls CheckStoreRecord with the record from the open
-// database. Blocks: reads every log.
+// The first four checks, for a reader. The reader then opens the database, and calls
+// CheckStoreRecord with the record that it reads there. Blocks: reads every log.
 Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* valid_lengths);
 
 // Whether the database has exactly the families of this format. Corruption: a family is missing;

@@ -21,13 +21,14 @@
 namespace wq::storage {
 namespace {
 
-// Type of checksum · place of the block of places · place of the index · zeros · version (4) ·
-// magic (8).
+// A table's footer: type of checksum · place of the metaindex block, which has the places of other
+// blocks · place of the index block · zeros · version (4) · magic (8).
 constexpr size_t kEndBytes = 53;
 constexpr uint64_t kMagic = 0x88e241b785f4cff7;
-// After each block: type of its compression · checksum (4).
+// Behind each block: type of its compression · checksum (4).
 constexpr size_t kTrailerBytes = 5;
-// Of a block that is read here: a few names and places, or the properties.
+// Bounds the blocks that are read here: the metaindex, which is a few names and places, and the
+// properties.
 constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 20;
 
 class TableFile {
@@ -56,8 +57,9 @@ uint32_t ChecksumOf(std::string_view block, char compression) {
   return sum ^ static_cast<uint32_t>(static_cast<unsigned char>(compression)) * kMix;
 }
 
-// The value of `name` in a block. Entries: how many bytes of the previous key are shared, how many
-// follow, how long the value is; then these bytes. REQUIRES: the block is intact.
+// The value of `name` in a block. An entry is three lengths (of the prefix that its key shares with
+// the previous key, of the rest of the key, of the value), then the rest of the key and the value.
+// REQUIRES: the block is intact.
 std::optional<std::string> Find(std::string_view block, std::string_view name) {
   if (block.size() < 4) return std::nullopt;
   const uint64_t restarts = ReadLittle(block.substr(block.size() - 4), 4);
@@ -97,7 +99,7 @@ Status TableFile::ReadBlock(FieldReader* place, std::string_view what, std::stri
   const char compression = (*block)[bytes];
   const uint64_t checksum = ReadLittle(std::string_view(*block).substr(bytes + 1), 4);
   block->resize(bytes);
-  // Neither block is ever compressed.
+  // RocksDB compresses neither of the two blocks.
   if (compression != 0 || ChecksumOf(*block, compression) != checksum) return Damaged(damaged);
   return status;
 }

@@ -80,7 +80,7 @@ class OwnerDatabase final : public Storage {
   std::unique_ptr<OwnerLock> owner_;                    // Before db_: dropped after it.
   std::unique_ptr<rocksdb::Env> shortened_;             // If a log has a valid length. Before db_.
   std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.
   bool family_ids_match_ = false;  // Each family of db_ has its Family number as id.
 
   Mutex mu_;

@@ -39,7 +39,7 @@ class ReaderDatabase final : public Reader {
   const std::string dir_;
   std::unique_ptr<rocksdb::Env> shortened_;  // If a log has a valid length. Before db_.
   std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Owned; before db_ is.
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.
   mutable Mutex mu_;
   mutable std::array<Iterators, kFamilyCount> idle_ WQ_GUARDED_BY(mu_);
 };

@@ -111,8 +111,8 @@ Status StoreCopy::Run() {
 
 // An attempt succeeds whatever the owner changed during it, as long as every file of that instant
 // could still be opened. An error counts only if the owner changed nothing. Files stay held for the
-// next attempt: each has less to read and to open, and so overtakes an owner that changes all the
-// time.
+// next attempt: each attempt has less to read and to open, so one succeeds although the owner keeps
+// changing files.
 Status StoreCopy::HoldFiles() {
   DirectoryInfo found;
   Status status = InspectDirectory(dir_, &found);
