@@ -262,7 +262,7 @@ complete -c wqctl -n '__wqctl_at ""' -l no-pager -d 'Do not show long listings b
 complete -c wqctl -n '__wqctl_at ""' -l version -d 'The version'
 )sh";
 
-// A word that completes a line on which the words `at` are already.
+// Offers `word` after the words `at`.
 std::string FishWord(const std::string& at, const std::string& word, const std::string& summary) {
   return "complete -c wqctl -n '__wqctl_at " + (at.empty() ? "\"\"" : at) + "' -f -a " + word +
          " -d " + Quoted(summary) + "\n";
