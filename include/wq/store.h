@@ -38,8 +38,8 @@ class Store {
   static Status Open(const StoreOptions& options, const std::string& dir,
                      std::unique_ptr<Store>* store);
 
-  // Opens a store without a directory: the same queues, gone with the process. Every durability
-  // level is acknowledged at once.
+  // Opens a store without a directory: the same queues, which end with the process. Every
+  // durability level is acknowledged at once.
   static Status OpenInMemory(const StoreOptions& options, std::unique_ptr<Store>* store);
 
   // Closes if Close was not called. REQUIRES: no call on the store or its queues is under way. (To
