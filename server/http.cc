@@ -92,8 +92,8 @@ class BoundedStream final : public httplib::Stream {
   size_t end_ = 0;
 };
 
-// The constructor of httplib's server makes the process ignore SIGPIPE. This restores the user's
-// choice; sockets are written with MSG_NOSIGNAL.
+// The constructor of httplib's server makes the process ignore SIGPIPE. This restores the program's
+// own handler; sockets are written with MSG_NOSIGNAL.
 class KeepSigpipe {
  public:
   KeepSigpipe() { sigaction(SIGPIPE, nullptr, &before_); }
@@ -215,7 +215,7 @@ void Http::Refuse(int fd) {
   constexpr std::string_view kAnswer =
       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 21\r\n"
       "Content-Type: text/plain\r\n\r\ntoo many connections\n";
-  // An empty socket buffer takes all of it.
+  // The socket's buffer is empty, so it takes the whole answer.
   static_cast<void>(send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   shutdown(fd, SHUT_WR);
 }

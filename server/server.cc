@@ -175,7 +175,7 @@ void Server::Impl::AcceptFrom(const FileDescriptor& listener, const Http& http) 
     return;
   }
   if (&http == &control && !PeerMayUse(fd.get())) {
-    return;  // The file's mode has been changed: it refuses other users.
+    return;  // Other users can connect only if the file's mode was changed.
   }
   Begin(std::move(fd), http);
 }

@@ -76,13 +76,13 @@ wq::ControllerOptions ToControllerOptions(const wq_controller_options& in) {
   return out;
 }
 
-// Ends one controller. Blocks: until its calls and its reconciles have returned. False: the handle
-// is none, or another thread is ending the controller. REQUIRES: `store` is its store, and lives
+// Ends one controller. False: no such handle, or another thread is ending the controller. Blocks:
+// until its calls and its reconciles have returned. REQUIRES: `store` is its store, and lives
 // during the call.
 bool EndController(StoreObject* store, uint64_t handle) {
   {
     const Pinned<ControllerObject> pinned(handle);
-    if (pinned.get() != nullptr) {  // Its blocked calls return.
+    if (pinned.get() != nullptr) {  // Makes its blocked calls return.
       static_cast<void>(pinned.get()->controller->Stop(std::chrono::microseconds(0)));
     }
   }
@@ -161,7 +161,7 @@ wq_code wq_controller_free(wq_controller controller, wq_error* error) {
     if (Status s = wq::c::NotInCallback("wq_controller_free"); !s.ok()) {
       return s;
     }
-    // If the store is being freed, that ends the controller.
+    // If another thread frees the store, wq_store_free ends the controller.
     return wq::c::WithStoreOf<ControllerObject>(
         controller.handle, [controller](StoreObject& store) {
           return EndController(&store, controller.handle)

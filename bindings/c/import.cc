@@ -20,7 +20,7 @@ using wq::c::NullArgument;
 struct Import {
   explicit Import(std::unique_ptr<wq::Importer> opened) : importer(std::move(opened)) {}
 
-  // `body(importer)`, unless the import is over. A failure ends it.
+  // Calls `body(importer)`, unless the import is over. A failure ends the import.
   template <typename Body>
   Status Call(const Body& body) {
     if (over) {

@@ -17,14 +17,14 @@
 
 namespace wq::c {
 
-// `body(queue)`, or a method of the queue.
+// Calls `body(queue)`; `body` may be a method of the queue.
 template <typename Body>
 wq_code QueueCall(wq_queue queue, wq_error* error, const Body& body) noexcept {
   return Call<QueueObject>(queue.handle, error,
                            [&](QueueObject& q) -> Status { return std::invoke(body, *q.queue); });
 }
 
-// `body(queue, key)`, or a method of the queue, with the key checked.
+// Checks the key, and calls `body(queue, key)`; `body` may be a method of the queue.
 template <typename Body>
 wq_code KeyCall(wq_queue queue, const char* key, size_t key_size, wq_error* error,
                 const Body& body) noexcept {

@@ -15,7 +15,7 @@ using wq::Queue;
 using wq::Status;
 using wq::c::QueueCall;
 
-// `body(queue, name)`.
+// Checks the name, and calls `body(queue, name)`.
 template <typename Body>
 wq_code CursorCall(wq_queue queue, const char* name, wq_error* error, const Body& body) noexcept {
   return QueueCall(queue, error, [&](Queue& q) -> Status {

@@ -46,7 +46,7 @@ Status OpenStore(const wq_store_options* options, wq_store* store, const Open& o
   return {};
 }
 
-// The objects of these handles, which no thread uses or finds any more.
+// Retires these handles and returns their objects, which no thread uses any more.
 template <typename T>
 std::vector<std::unique_ptr<T>> RetireAll(const wq::c::HandleList& handles) {
   std::vector<std::unique_ptr<T>> objects;
@@ -61,8 +61,8 @@ Status EndStore(uint64_t handle, StoreObject* object) {
   Registry& registry = Registry::Instance();
   const std::unique_ptr<StoreObject> owned(object);
   wq::c::EndControllers(object);  // While their results can still be recorded.
-  // Blocked calls return, and calls under way end. No queue can be opened after that, and when the
-  // queues are retired, no worker can join and no controller start.
+  // Blocked calls return, and running calls end. After that no queue can be opened. After the
+  // queues are retired no worker can join, and no controller can be started.
   Status status = object->store->Close();
   registry.WaitUnpinned(handle);
   registry.Release(handle);

@@ -22,7 +22,7 @@ using wq::c::NullArgument;
 using wq::c::ViewCall;
 using wq::c::ViewObject;
 
-// `body(view)`, for calls that visit entries of a queue.
+// Checks the arguments of a call that visits entries of a queue, and calls `body(view)`.
 template <typename Visit, typename Body>
 wq_code VisitCall(wq_view view, const char* queue, Visit visit, wq_error* error,
                   const Body& body) noexcept {

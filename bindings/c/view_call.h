@@ -11,7 +11,7 @@ namespace wq::c {
 
 using ViewObject = InTurn<Kind::kView, std::unique_ptr<StoreView>>;
 
-// `body(view)`.
+// Calls `body(view)`.
 template <typename Body>
 wq_code ViewCall(wq_view view, wq_error* error, const Body& body) noexcept {
   return CallInTurn<ViewObject>(view.handle, error,

@@ -62,7 +62,7 @@ wq::Status Reconciler::Reconcile(const std::string& path, const std::stop_token&
   }
   wq::Status s = ReconcileOnce(path, stop);
   if (s.code() == wq::StatusCode::kNotFound) {
-    return queue_->Add(path);  // It vanished during the reconcile: no error, but another reconcile.
+    return queue_->Add(path);  // Removed during the reconcile: no error; it is repeated.
   }
   return s;
 }
@@ -85,15 +85,15 @@ wq::Status Reconciler::ReconcileOnce(const std::string& path, const std::stop_to
     if (!HasVanished(errno)) {
       return ErrnoStatus("open the target's", parent);
     }
-    return is_wanted ? queue_->Add(parent) : wq::Status::Ok();  // It adds what it lacks.
+    return is_wanted ? queue_->Add(parent) : wq::Status::Ok();  // Its reconcile adds `path` again.
   }
   const Place place{.from = from.get(), .to = to.get(), .name = name, .path = path};
   wq::Status s = !is_wanted                ? Remove(place)
                  : S_ISDIR(wanted.st_mode) ? Directory(place)
                  : S_ISLNK(wanted.st_mode) ? Link(place)
                                            : File(place, stop);
-  // If another directory has replaced the directory that was read, no event will report a name that
-  // the old directory never had.
+  // If another directory has replaced the one that was read, it may hold a name that the old one
+  // never had. No event reports that name, so the path is reconciled again.
   if (s.ok() && from.ok() && !IsSameDirectory(from, OpenDirectory(source_, parent))) {
     return wq::Status::NotFound("the directory was replaced");
   }
@@ -115,8 +115,8 @@ wq::Status Reconciler::Remove(const Place& place) {
 }
 
 // Removes a file or tree of the staging directory. Directories in it are moved up first, so that
-// the depth does not matter. A worker that still has a directory open may write into it: that
-// repeats the removal.
+// the depth does not matter. A worker that still has a directory open may write into it; then the
+// removal is repeated.
 wq::Status Reconciler::Discard(const std::string& staged) {
   const int staging = staging_.get();
   for (std::vector<std::string> names = {staged}; !names.empty();) {

@@ -80,7 +80,7 @@ bool Source::IsChanged(const struct stat& st) const { return Nanoseconds(st.st_c
 wq::Status Source::ScanDirectory(const Scan& scan) {
   const Fd directory = OpenDirectory(root_, scan.path);
   if (!directory.ok()) {
-    // Removed: there was an event, or there will be. Unreadable: the reconciler reports it.
+    // If it was removed, an event reports that. If it is unreadable, the reconciler reports it.
     return HasVanished(errno) ? wq::Status::Ok() : Add(scan.path, scan.lane);
   }
   wq::Status s = Watch(directory.get(), scan.path);

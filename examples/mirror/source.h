@@ -42,8 +42,8 @@ struct ScanCounts {
 class Source {
  public:
   // The root is borrowed. `identity` is what the cursor is valid for. Changes up to `slack` before
-  // the cursor are added again: for a clock that is set back a little, and for a writer whose call
-  // had taken its time but not yet made its event when the cursor was taken.
+  // the cursor are added again, because a clock may be set back a little, and because a call may
+  // have set a ctime but not yet made its event when the cursor was taken.
   Source(int root, std::string identity, std::chrono::nanoseconds slack, wq::Queue* queue)
       : root_(root), identity_(std::move(identity)), slack_(slack.count()), queue_(queue) {}
 

@@ -39,7 +39,8 @@ class Fd {
 // where directories are moved for removal. It is mirrored from neither side.
 inline constexpr std::string_view kStaging = ".wq-mirror";
 
-// Checks whether `path` is a relative path without "", "." and "..", and is mirrored; "." is.
+// Checks whether `path` is mirrored: it is ".", or a relative path outside of the staging
+// directory, without NUL and without the names "", "." and "..".
 bool IsMirrored(std::string_view path);
 
 std::string Join(std::string_view directory, std::string_view name);

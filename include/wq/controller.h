@@ -1,7 +1,7 @@
 // Controller: workers that take keys from a queue and reconcile them.
 //
 //   wq::Controller controller(queue, [](const wq::ReconcileContext& context) -> wq::Result {
-//     return MakeItSo(context.key());      // a Status; an error is retried, later and later
+//     return MakeItSo(context.key());      // a Status; an error is retried after a growing delay
 //   }, {.max_concurrent_reconciles = 4});
 //   wq::Status s = controller.Start();
 //   ...                                    // SIGTERM:
@@ -23,7 +23,8 @@
 // a worker is free. The queue may have shards; then the workers join it.
 //
 // Threading: thread-safe. The reconciler is called by all workers at once. It must not call Done.
-// It may make every other call of the queue and the controller: Stop and Drain do not wait then.
+// It may make every other call of the queue and the controller; Stop and Drain begin, and return
+// without waiting.
 // Lifetime: within the queue's. Stop it before Store::Close, which does not wait for reconciles.
 // A crash: a key that was being reconciled is reconciled again, first in its lane; so is a key that
 // was left. A reconcile may thus run once more than needed, never once too few.

@@ -102,8 +102,9 @@ struct StoreOptions {
 
   // Backoff of the attempts to recover a failed store (Store::Health), each of which opens it anew
   // and writes what the disk lacks. The first attempt is made after recovery_backoff_min, each
-  // further one after twice the wait, at most recovery_backoff_max. A failure that seldom passes,
-  // damaged files, is retried after recovery_backoff_max only. Default: 100 ms and 30 s.
+  // further one after twice the wait, at most recovery_backoff_max. After an attempt that found
+  // damaged files or another owner, which seldom passes, the wait is recovery_backoff_max at once.
+  // Default: 100 ms and 30 s.
   std::chrono::milliseconds recovery_backoff_min{100};
   std::chrono::milliseconds recovery_backoff_max{30'000};
 
@@ -133,15 +134,15 @@ struct QueueOptions {
   // What the Add of a queued key to another lane does. Default: kSetsLane.
   ReAdd re_add = ReAdd::kSetsLane;
 
-  // Prevents starvation: of this many hand-outs at least one is from a lower lane while one has
-  // keys, the lane whose first key waits longest. 1 would never serve the highest lane and is
-  // InvalidArgument. Default: 0; higher lanes are served strictly first.
+  // Prevents starvation: while a lower lane has keys, at least one of this many hand-outs is from a
+  // lower lane: the one whose first key has waited longest. 1 would never serve the highest lane
+  // and is InvalidArgument. Default: 0; higher lanes are served strictly first.
   uint32_t starvation_bound = 0;
 
   // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair
   // and shards. Called outside the queue's locks, at the Add that makes a key known; the group is
   // kept with the key from then on, on disk too. AddOptions::group takes precedence. A key without
-  // a group counts as one of the empty group under kFair, and as its own group for shards. Default:
+  // a group is in the empty group under kFair, and is a group by itself for shards. Default:
   // nullptr, no groups.
   std::function<std::string(std::string_view key)> group_of = nullptr;
 
@@ -171,12 +172,12 @@ struct QueueOptions {
   bool add_cancels_delay = false;
 
   // For event loops, and schedulers of other languages, that take keys without a thread that blocks
-  // in Get. Called after every change after which a Get that found nothing may find a key, or
-  // ShuttingDown: keys became ready, shards moved to another worker, the queue shuts down. So a
-  // GetFor(0) that timed out is to be repeated after the next call, and not before. It is also
-  // called when another Get takes the key first. The caller is the thread that made the change, or
-  // the store's timer: outside all locks, several threads at once. It must be short, and must
-  // neither throw nor close the store. Default: nullptr, no call.
+  // in Get. Called after every change by which a Get that found nothing may now return a key, or
+  // ShuttingDown: keys became ready, shards moved to another worker, the queue shuts down. So after
+  // a GetFor(0) that timed out, repeat it when on_ready is called next, and not before. Another Get
+  // may take the key first: then the repeated GetFor(0) times out again. Called by the thread that
+  // made the change, or by the store's timer: outside all locks, by several threads at once. It
+  // must be short, and must neither throw nor close the store. Default: nullptr, no call.
   std::function<void()> on_ready = nullptr;
 };
 

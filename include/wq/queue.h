@@ -12,8 +12,8 @@
 //   state of the key     Add                          Get             Done
 //   -------------------  ---------------------------  --------------  --------------------------
 //   clean                -> queued, back of its lane  -               NotProcessing
-//   queued               deduplicated; may change     -> processing   NotProcessing
-//                        lane, then at that back
+//   queued               deduplicated; with another   -> processing   NotProcessing
+//                        lane -> back of that lane
 //   processing           -> processing and dirty      -               -> clean
 //   processing + dirty   deduplicated; latest lane    -               -> queued, back of its lane
 //
@@ -123,12 +123,12 @@ class Queue {
                   const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
   // Counts one failure of `key`, keeps its error text, and adds the key after the limiter's delay:
-  // one atomic step, on disk too. kHeld: the key is quarantined, because this failure exceeded
-  // QueueOptions::max_requeues or since before this call.
+  // one atomic step, on disk too. kHeld: the key is quarantined. Either this failure exceeded
+  // QueueOptions::max_requeues, or the key was in quarantine before.
   // The limiter receives the key, its failure count before this call (0 at first) and the time. It
-  // is asked before the queue decides, once for each call whose key is valid, or processing. So a
-  // call that quarantines the key, finds it quarantined, or is refused after ShutDown takes a token
-  // of a Bucket too. The queue asks for one delay at a time.
+  // is asked before the queue decides, once for each call whose key is valid or is held by a
+  // worker. So a call that quarantines the key, finds it quarantined, or is refused after ShutDown
+  // takes a token of a Bucket too. The queue asks for one delay at a time.
   Status AddRateLimited(std::string_view key, std::string_view error = {},
                         const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 

@@ -21,7 +21,7 @@
 
 namespace wq {
 
-// Data that could not be saved, or not unchanged.
+// Data that could not be saved, or was saved with a change.
 struct Loss {
   std::string where;  // The file, or the queue. Escaped for one line.
   std::string what;   // In words: the range, and the number of records if known.

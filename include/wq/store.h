@@ -38,12 +38,12 @@ class Store {
   static Status Open(const StoreOptions& options, const std::string& dir,
                      std::unique_ptr<Store>* store);
 
-  // Opens a store without a directory: the same queues, gone with the process. Every durability
-  // level is acknowledged at once.
+  // Opens a store without a directory: the same queues, which end with the process. Every
+  // durability level is acknowledged at once.
   static Status OpenInMemory(const StoreOptions& options, std::unique_ptr<Store>* store);
 
-  // Closes if Close was not called.
-  // REQUIRES: no call on the store or its queues is under way. Blocked ones: see Close.
+  // Closes if Close was not called. REQUIRES: no call on the store or its queues is under way. (To
+  // end blocked calls, call Close first.)
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -69,11 +69,11 @@ class Store {
   Status Flush(Durability durability = Durability::kPower);
 
   // Returns Ok; or, from a failed write until the store has recovered, NotDurable with the first
-  // failure, its time, what was tried, and when the next attempt is made. After a failed write the
-  // open queues go on in memory, each changing call returns NotDurable, and the disk keeps a
-  // prefix. When the disk works again, the store is opened anew and what the disk lacks is written
-  // from memory; then everything is durable again, including the changes of the failed store.
-  // Attempts are made with backoff: see StoreOptions::recovery_backoff_min and on_health.
+  // failure, its time, the attempts to recover, and the time of the next attempt. After a failed
+  // write the open queues go on in memory, each changing call returns NotDurable, and the disk
+  // keeps a prefix. When the disk works again, the store is opened anew and what the disk lacks is
+  // written from memory; then everything is durable again, including the changes of the failed
+  // store. Attempts are made with backoff: see StoreOptions::recovery_backoff_min and on_health.
   Status Health() const;
 
   // Tries to recover a failed store at once; see Health. Ok: it is healthy. Blocks: for one

@@ -32,7 +32,7 @@ struct Finding {
 struct VerifyReport {
   std::vector<Finding> findings;  // Empty: the store is sound.
   uint64_t more_findings = 0;     // How many more than VerifyOptions::max_findings were found.
-  bool owner_alive = false;       // The store was checked as it was at one instant.
+  bool owner_alive = false;       // A process owned it; it was checked as of one instant.
 
   // How much was checked.
   uint64_t tables = 0;

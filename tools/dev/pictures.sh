@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pictures.sh: draws docs/pictures/*.svg from the *.dot beside them, by Graphviz. An SVG names the checksum
-# of its source, by which tests/house sees that it was drawn anew.
+# pictures.sh: draws docs/pictures/*.svg from the *.dot beside them, by Graphviz. An SVG names the
+# checksum of its source, by which tests/house checks that the SVG is up to date.
 set -euo pipefail
 cd "$(dirname "$0")/../../docs/pictures"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh: runs all checks, those first that fail soonest. Stops at the first failure, and prints a
+# test.sh: runs all checks, the fastest to fail first. Stops at the first failure, and prints a
 # summary at the end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -22,7 +22,7 @@ mkdir -p "$logs"
 tests=build/tests
 gtest() { "$tests/$1" --gtest_brief=1 --gtest_color=no "${@:2}"; }
 
-# upto MOST SECONDS RATE: how many are done in SECONDS at RATE a second, at most MOST.
+# upto MOST SECONDS RATE: the number of repetitions in SECONDS at RATE a second, at most MOST.
 upto() { echo $(($2 * $3 < $1 ? $2 * $3 : $1)); }
 
 # Part NAME is the function torture_NAME SEED SECONDS. It runs for about SECONDS at most, and is

@@ -151,7 +151,8 @@ std::string BashText(const std::vector<VerbAbout>& verbs) {
     if [[ $expect == --store ]]; then kind=directory; fi
     case $kind in
       words\ *) mapfile -t COMPREPLY < <(compgen -W "${kind#words }" -- "$cur") ;;
-      queue) mapfile -t COMPREPLY < <(compgen -W "$(wqctl "${store[@]}" inspect -o name 2>/dev/null)" -- "$cur") ;;
+      queue) mapfile -t COMPREPLY < <()sh"
+         R"sh(compgen -W "$(wqctl "${store[@]}" inspect -o name 2>/dev/null)" -- "$cur") ;;
       directory) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     esac
   elif [[ -n $verb && $cur == -* ]]; then
@@ -196,7 +197,8 @@ std::string ZshText(const std::vector<VerbAbout>& verbs) {
     case $family in
 )sh" + FamilyCases(verbs, "reply=(", ")", true) +
          "      *) reply=(" + Joined(NextWords(verbs, "", true), " ") +
-         R"sh( '--store:the directory of the store' '--no-pager:no pager' '--help:help' '--version:version') ;;
+         R"sh( '--store:the directory of the store' '--no-pager:no pager' )sh"
+         R"sh('--help:help' '--version:version') ;;
     esac
     _describe verb reply
   fi
@@ -254,12 +256,13 @@ function __wqctl_queues
   end
 end
 complete -c wqctl -n '__wqctl_at ""' -f
-complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)' -d 'The directory of the store'
+complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)')sh"
+    R"sh( -d 'The directory of the store'
 complete -c wqctl -n '__wqctl_at ""' -l no-pager -d 'Do not show long listings by a pager'
 complete -c wqctl -n '__wqctl_at ""' -l version -d 'The version'
 )sh";
 
-// A word that completes a line on which the words `at` are already.
+// Offers `word` after the words `at`.
 std::string FishWord(const std::string& at, const std::string& word, const std::string& summary) {
   return "complete -c wqctl -n '__wqctl_at " + (at.empty() ? "\"\"" : at) + "' -f -a " + word +
          " -d " + Quoted(summary) + "\n";

@@ -32,8 +32,8 @@ wqctl \- durable work queues from the shell
 .RI [ OPTIONS ].\|.\|.
 .SH DESCRIPTION
 Inspects the store of a controller, running, stopped or crashed; adds keys to its queues, changes
-them, and processes them with a command. Verbs that only read change nothing, and work beside the process
-that owns the store. Data goes to standard output, messages to standard error.
+them, and processes them with a command. Verbs that only read change nothing, and work beside the
+process that owns the store. Data goes to standard output, messages to standard error.
 .SH OPTIONS
 .TP
 .BI \-\-store " DIR"

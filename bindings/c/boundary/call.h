@@ -100,7 +100,7 @@ class Pinned {
   T* const object_;
 };
 
-// `body(object)`.
+// Calls `body(object)` with the object of the handle pinned.
 template <typename T, typename Body>
 wq_code Call(uint64_t handle, wq_error* error, const Body& body) noexcept {
   return Enter(error, [&]() -> Status {

@@ -51,7 +51,8 @@ int32_t KindOf(MetricKind kind) {
   return WQ_GAUGE;
 }
 
-// A metric and its labels as C sees them: `use(metric, labels, label_count)` during the call.
+// Calls `use(metric, labels, label_count)` with the C form of a metric and its labels, which is
+// valid during the call.
 template <typename Use>
 void AsC(const Metric& metric, const MetricLabels& labels, const Use& use) {
   const std::string name(metric.name);

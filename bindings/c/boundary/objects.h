@@ -79,8 +79,8 @@ struct ControllerObject {
   std::unique_ptr<Controller> controller;  // Borrows the observer.
 };
 
-// `body(store)`, with the store of a worker or controller pinned: so the store is not freed during
-// the call, and the object can be retired, which is not pinned.
+// Calls `body(store)` with the store of a worker or controller pinned, so that the store is not
+// freed during the call. The worker or controller itself is not pinned, so `body` can retire it.
 template <typename T, typename Body>
 Status WithStoreOf(uint64_t handle, const Body& body) {
   uint64_t store_handle = 0;

@@ -5,8 +5,8 @@
 //   // descriptors readable.
 //
 // No notification is lost, since the request is made before the second Get: a key that this Get
-// does not return is made ready after it, under the queue's lock, and the Notify for it sees the
-// request.
+// does not find becomes ready later, and the Notify for that key finds the request. (The queue's
+// lock orders both.)
 // Threading: thread-safe.
 #pragma once
 

@@ -44,7 +44,7 @@ class Registry {
   // Throws std::bad_alloc if all slots are in use.
   uint64_t Insert(Kind kind, void* object) WQ_EXCLUDES(mu_);
 
-  // The object, pinned; nullptr if the handle is of another kind, or was retired.
+  // Pins the object and returns it; nullptr if the handle is of another kind, or was retired.
   void* Pin(Kind kind, uint64_t handle) {
     Slot* const slot = Find(handle);
     if (slot == nullptr || KindOf(handle) != kind) {
@@ -65,7 +65,8 @@ class Registry {
     }
   }
 
-  // The object; nullptr if the handle is of another kind, or was retired before.
+  // Makes every later Pin fail, and returns the object; nullptr if the handle is of another kind,
+  // or was retired before.
   void* Retire(Kind kind, uint64_t handle);
   // The same, but nullptr while the object is pinned; *busy is true in that case only.
   void* RetireIdle(Kind kind, uint64_t handle, bool* busy);
@@ -109,8 +110,8 @@ uint64_t Register(std::unique_ptr<T> object) {
   return handle;
 }
 
-// The object of the handle, retired and released. Blocks: until no pin is left. Null: no such
-// handle.
+// Retires and releases the handle, and returns its object. Null: no such handle. Blocks: until no
+// pin is left.
 template <typename T>
 std::unique_ptr<T> RetireAndWait(uint64_t handle) {
   Registry& registry = Registry::Instance();

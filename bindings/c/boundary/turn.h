@@ -60,7 +60,7 @@ struct InTurn {
   T value WQ_GUARDED_BY(turn);
 };
 
-// `body(value)`.
+// Calls `body(value)` when the calls before it with this handle have returned.
 template <typename Object, typename Body>
 wq_code CallInTurn(uint64_t handle, wq_error* error, const Body& body) noexcept {
   return Call<Object>(handle, error, [&](Object& object) -> Status {

@@ -17,7 +17,7 @@ extern "C" {
 typedef struct wq_snapshot_options {
   size_t size;
   const char* name;     // 1 to 64 of [A-Za-z0-9._-], no dot in front. NULL: the present time.
-  int32_t copy_tables;  // Copy tables, without hard links: against damage of the disk.
+  int32_t copy_tables;  // Copy tables instead of linking them: protects against damage on disk.
   // Called from time to time. A result other than 0 ends the call with WQ_IO_ERROR and removes all
   // that it has written. NULL: not cancelled.
   int32_t (*cancelled)(void* arg);

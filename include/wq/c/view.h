@@ -55,8 +55,8 @@ typedef struct wq_queue_summary {
   uint64_t delays[9];          // Of delayed keys: the delay that was asked for.
   uint64_t failure_counts[6];  // Of failing keys.
 } wq_queue_summary;
-// The lists of a summary; a NULL callback is not called. `top_failing`, `top_groups`, `top_oldest`:
-// 0 is 10.
+// The lists of a summary; a NULL callback is not called. `top_failing`, `top_groups` and
+// `top_oldest` are their lengths; 0 is 10.
 typedef struct wq_summary_visitor {
   size_t size;
   void* arg;
@@ -70,7 +70,7 @@ typedef struct wq_summary_visitor {
   void (*oldest)(void* arg, const char* key, size_t key_size, int64_t added_at_us);
   // As `group`, but the group is the part of the key before its first "/".
   void (*name_space)(void* arg, const char* name, size_t name_size, uint64_t pending);
-  int64_t now_us;  // The end of ages. 0: the wall clock.
+  int64_t now_us;  // Ages are counted until this time. 0: now.
 } wq_summary_visitor;
 // `visitor` may be NULL. WQ_NOT_FOUND: no such queue.
 WQ_EXPORT wq_code wq_view_summarize(wq_view view, const char* queue, wq_queue_summary* summary,

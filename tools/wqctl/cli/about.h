@@ -26,7 +26,7 @@ struct VerbAbout {
   std::string summary;
   std::string description;
   std::string synopsis;  // What follows the options; "" or with a space in front.
-  std::string examples;  // After further explanations.
+  std::string examples;  // May begin with further explanations.
   std::vector<OptionAbout> options;
 
   const OptionAbout* Find(std::string_view option) const;  // nullptr: no such option.

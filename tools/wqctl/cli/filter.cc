@@ -58,7 +58,7 @@ int64_t DueUs(const wq::Entry& entry) {
 struct Selected {
   std::string queue;
   wq::Entry entry;
-  uint64_t number = 0;  // In the order of the scan; decides between equals.
+  uint64_t number = 0;  // The place in the scan, which orders equal entries.
 };
 
 // Whether `a` comes before `b`.

@@ -1,5 +1,5 @@
-// Opens a store as its owner, and a queue of it. Every verb uses the same order, so that a key
-// keeps the lane in which one verb put it, whichever verb is next.
+// Opens a store as its owner, and a queue of it. All verbs open queues with the same order, so that
+// a key keeps its lane from one verb to the next.
 #pragma once
 
 #include <memory>

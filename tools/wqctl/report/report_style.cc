@@ -7,8 +7,8 @@
 namespace wqctl {
 namespace {
 
-constexpr std::string_view kStyleHash = "sha256-9BzgfxVoyEcbg2BhT04jJuWCUMYsWI6zuSXH3aICdRI=";
-constexpr std::string_view kScriptHash = "sha256-vEe0MB3cEMjHzOsdzlnVreGYCoBxHhZled8emh8PNUI=";
+constexpr std::string_view kStyleHash = "sha256-N9lyyIjSp/1M5XrGjZlYNzYeBFVESj7AuXCR9GfwaUA=";
+constexpr std::string_view kScriptHash = "sha256-mnkl0S3/seFR0Fl1R14en0OrmhuzKOrr6p7hE3UOV3g=";
 
 constexpr std::string_view kStyle = R"(
 :root {
@@ -28,26 +28,29 @@ constexpr std::string_view kStyle = R"(
 }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; max-width: 1280px; padding: 24px 20px 60px; background: var(--page); color: var(--text);
+  margin: 0 auto; max-width: 1280px; padding: 24px 20px 60px;
+  background: var(--page); color: var(--text);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
 }
 h1 { font-size: 26px; line-height: 1.25; margin: 0; overflow-wrap: anywhere; }
 h2 { font-size: 19px; margin: 36px 0 12px; overflow-wrap: anywhere; }
-h2 em { font-style: normal; font-size: 13px; font-weight: 500; color: var(--odd); background: var(--odd-page);
+h2 em { font-style: normal; font-size: 13px; font-weight: 500;
+  color: var(--odd); background: var(--odd-page);
   border-radius: 10px; padding: 2px 10px; margin-left: 6px; vertical-align: 2px; }
 header p, .note { color: var(--soft); margin: 4px 0 12px; }
 header b { font-weight: 600; color: var(--text); }
 a { color: var(--link); }
-code { font: 13px/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; background: var(--track);
-  border-radius: 4px; padding: 1px 5px; overflow-wrap: anywhere; }
-.key { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere;
-  unicode-bidi: isolate; white-space: pre-wrap; }
+code { font: 13px/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
+  background: var(--track); border-radius: 4px; padding: 1px 5px; overflow-wrap: anywhere; }
+.key { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
+  overflow-wrap: anywhere; unicode-bidi: isolate; white-space: pre-wrap; }
 .error, .worst p { unicode-bidi: isolate; overflow-wrap: anywhere; white-space: pre-wrap; }
 [title] { cursor: help; }
 
 .standsout ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 8px;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr)); }
-.standsout li { border-left: 4px solid; border-radius: 6px; padding: 8px 14px; overflow-wrap: anywhere; }
+.standsout li { border-left: 4px solid; border-radius: 6px; padding: 8px 14px;
+  overflow-wrap: anywhere; }
 .standsout li b { margin-right: 4px; }
 .standsout li.bad { background: var(--bad-page); border-color: var(--bad); }
 .standsout li.odd { background: var(--odd-page); border-color: var(--odd); }
@@ -64,8 +67,8 @@ code { font: 13px/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospa
 .facts dd { margin: 0; font-size: 14px; overflow-wrap: anywhere; }
 
 .tiles { display: grid; grid-template-columns: repeat(4, 1fr); gap: 12px; margin-bottom: 12px; }
-.tile { background: var(--card); border: 1px solid var(--line); border-top: 3px solid; border-radius: 10px;
-  padding: 10px 16px 12px; min-width: 0; }
+.tile { background: var(--card); border: 1px solid var(--line); border-top: 3px solid;
+  border-radius: 10px; padding: 10px 16px 12px; min-width: 0; }
 .tile span, .tile small { color: var(--soft); font-size: 13px; }
 .tile b { display: block; font-size: 26px; line-height: 1.25; font-weight: 600;
   font-variant-numeric: tabular-nums; }
@@ -78,7 +81,8 @@ code { font: 13px/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospa
 .tile.none { border-top-color: var(--line); }
 .tile.none b { color: var(--soft); font-weight: 400; }
 
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 350px), 1fr)); gap: 12px; }
+.charts { display: grid; gap: 12px;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 350px), 1fr)); }
 figure { margin: 0; padding: 12px 16px 14px; background: var(--card); border: 1px solid var(--line);
   border-radius: 10px; min-width: 0; }
 figure.wide { grid-column: 1 / -1; }
@@ -99,16 +103,20 @@ svg .failing { fill: var(--failing); }
 
 .worst { list-style: none; margin: 0; padding: 0; columns: 2 420px; column-gap: 32px; }
 .worst li { break-inside: avoid; padding: 5px 0; }
-.worst b { display: inline-block; min-width: 44px; color: var(--failing); font-variant-numeric: tabular-nums; }
+.worst b { display: inline-block; min-width: 44px; color: var(--failing);
+  font-variant-numeric: tabular-nums; }
 .worst small { color: var(--soft); }
 .worst p { margin: 0 0 0 48px; font-size: 13px; color: var(--soft); }
 .cursors { list-style: none; margin: 0; padding: 0; font-size: 14px; color: var(--soft); }
 .cursors .key { color: var(--text); margin-right: 6px; }
 
-.scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+.scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line);
+  border-radius: 10px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th, td { text-align: left; vertical-align: top; padding: 6px 12px; border-top: 1px solid var(--line); }
-thead th { border-top: 0; color: var(--soft); font-weight: 500; font-size: 13px; white-space: nowrap; }
+th, td { text-align: left; vertical-align: top; padding: 6px 12px;
+  border-top: 1px solid var(--line); }
+thead th { border-top: 0; color: var(--soft); font-weight: 500; font-size: 13px;
+  white-space: nowrap; }
 td { white-space: nowrap; }
 td.key { min-width: 260px; white-space: pre-wrap; }
 td.error { min-width: 200px; white-space: pre-wrap; }
@@ -117,7 +125,8 @@ td.n { font-variant-numeric: tabular-nums; }
 .queues .n { text-align: right; }
 td.zero { color: var(--soft); }
 tbody tr:hover { background: var(--hover); }
-th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0;
+  cursor: pointer; }
 th button:hover { color: var(--text); }
 th[aria-sort] button { color: var(--text); font-weight: 600; }
 th[aria-sort=ascending] button::after { content: " ↑"; }
@@ -134,10 +143,11 @@ th[aria-sort=descending] button::after { content: " ↓"; }
 #search { flex: 1; min-width: 0; font: inherit; padding: 7px 12px; color: var(--text);
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 .words { display: flex; flex-wrap: wrap; gap: 6px; }
-.words button { font: inherit; font-size: 13px; padding: 4px 12px; border-radius: 14px; cursor: pointer;
-  color: var(--soft); background: var(--card); border: 1px solid var(--line); }
+.words button { font: inherit; font-size: 13px; padding: 4px 12px; border-radius: 14px;
+  cursor: pointer; color: var(--soft); background: var(--card); border: 1px solid var(--line); }
 .words button:hover { color: var(--text); }
-.words button[aria-pressed=true] { color: var(--card); background: var(--link); border-color: var(--link); }
+.words button[aria-pressed=true] { color: var(--card); background: var(--link);
+  border-color: var(--link); }
 #shown { color: var(--soft); font-size: 13px; font-variant-numeric: tabular-nums; }
 :focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
 
@@ -150,7 +160,8 @@ th[aria-sort=descending] button::after { content: " ↓"; }
   .facts .long { grid-column: 1 / -1; }
 }
 @media print {
-  :root { color-scheme: light; --page: #fff; --card: #fff; --line: #c9ccd2; --text: #000; --soft: #444;
+  :root { color-scheme: light;
+    --page: #fff; --card: #fff; --line: #c9ccd2; --text: #000; --soft: #444;
     --track: #eee; --link: #000; --pending: #2f6fd0; --delayed: #7d55c7; --failing: #cf4b1d;
     --quarantined: #a8266b; --bad: #b3261e; --bad-page: #fff; --odd: #8a5a00; --odd-page: #fff; }
   @page { margin: 14mm 12mm; }
@@ -205,7 +216,8 @@ constexpr std::string_view kScript = R"(
   };
   const find = () => {
     filter();
-    history.replaceState(null, "", search.value ? "#find=" + encodeURIComponent(search.value) : "#keys");
+    const hash = search.value ? "#find=" + encodeURIComponent(search.value) : "#keys";
+    history.replaceState(null, "", hash);
   };
 
   const sort = (header, index) => {

@@ -20,7 +20,7 @@ struct KeyColumn {
   std::string_view name;
   std::string (*cell)(const ReportRow& row, const Show& show);
   bool descending = false;  // The order after the first click.
-  bool always = true;       // Otherwise only if a row has a value.
+  bool always = true;       // False: the column is shown only if a row has a value.
 };
 
 std::string PlainCell(const std::string& html) {

@@ -168,7 +168,7 @@ class Reader {
       return fits;
     });
   }
-  // A value that follows from others, and from how the queue is opened: checked, not kept.
+  // A value that is computed from other fields and the queue's options. Only its type is checked.
   void Derived(std::string_view name, const std::optional<uint32_t>&, bool /*present*/) {
     uint32_t unused = 0;
     Number(name, unused);

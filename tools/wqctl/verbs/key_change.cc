@@ -241,8 +241,8 @@ wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, st
   return wq::Status::Ok();
 }
 
-// Returns the keys that the filter selects: of our own store, or after its owner has written all
-// changes.
+// Returns the keys that the filter selects. The view reads the disk, so the owner (this process or
+// another one) first writes all its changes.
 wq::Status SelectedKeys(const KeyChangeArgs& args, wq::QueueAccess* queue,
                         std::vector<std::string>* keys) {
   const InterruptScope interrupts;

@@ -20,7 +20,7 @@ namespace wqctl {
 
 struct ReachOptions {
   bool create = false;  // Create a missing queue.
-  // Of the calls without a durability of their own, while we are the owner.
+  // The default for calls that name no durability. Used only if this process becomes the owner.
   wq::Durability durability = wq::Durability::kProcess;
 };
 
@@ -28,7 +28,7 @@ struct ReachedQueue {
   std::unique_ptr<wq::QueueAccess> access;
   std::unique_ptr<wq::Store> store;  // Null: another process owns it.
 
-  wq::Status Close() const;  // Closes our store.
+  wq::Status Close() const;  // Closes `store`, if this process owns it.
 };
 
 // NotFound, Corruption: see wq::Store::Open and OpenQueue. Locked: another process, which the

@@ -9,7 +9,7 @@
 namespace wqctl {
 namespace {
 
-// After a read of the disk, no further read for so many times its duration.
+// The pause after a read of the disk, as a multiple of the duration of the read.
 constexpr int kPausesPerRead = 9;
 
 uint64_t PendingOf(const wq::QueueCounts& counts) { return counts.queued + counts.processing; }

@@ -118,7 +118,8 @@ class CommandRunner::Watch {
       return {CommandResult::Kind::kFailed, "cannot watch the command: " + ErrnoText(error)};
     }
     close(pid_fd);
-    // A process that it left may write indefinitely; the command's own output is in the pipe.
+    // Reads no more than the pipe can hold: that includes all output of the command, while a
+    // process that it left may write indefinitely.
     for (size_t read = 0; read < kPipeBytes && ReadStderr(); read += kErrorChunkBytes) {
     }
     return ResultOf(status);
