@@ -10,8 +10,8 @@
 // call began.
 // Memory: 16 bytes for each pending key of the largest queue, and for short times up to twice
 // that.
-// Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: may leave an empty
-// scratch directory in $TMPDIR, or /tmp.
+// Threading: thread-safe. Lifetime: keeps nothing after the call. A crash:
+// changes nothing.
 #pragma once
 
 #include <cstddef>

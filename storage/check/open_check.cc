@@ -2,15 +2,11 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
-#include "base/files.h"
 #include "base/mutant.h"
 #include "storage/check/closed_database.h"
 #include "storage/check/table_check.h"
@@ -57,20 +53,13 @@ Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* v
 }
 
 Status CheckOpens(const std::string& dir, const Manifest& manifest) {
-  const char* const temporary = std::getenv("TMPDIR");
-  std::string no_logs = std::string(temporary == nullptr ? "/tmp" : temporary) + "/wq-XXXXXX";
-  if (mkdtemp(no_logs.data()) == nullptr) {
-    return IOErrorOf("cannot make the scratch directory", no_logs, errno);
-  }
   const OpenOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
-  db_options.env = rocksdb::Env::Default();  // Like every check before.
-  const std::unique_ptr<rocksdb::Env> shortened =
-      EnvWithValidLengths(db_options.env, ValidLengthsOf(manifest));
-  if (shortened != nullptr) db_options.env = shortened.get();
+  const std::unique_ptr<rocksdb::Env> env =
+      EnvWithoutLogs(rocksdb::Env::Default(), ValidLengthsOf(manifest));
+  db_options.env = env.get();
   db_options.info_log = SilentLogger();
   db_options.max_open_files = -1;  // So that all tables are opened.
-  db_options.wal_dir = no_logs;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
   std::vector<rocksdb::ColumnFamilyHandle*> families;
@@ -83,7 +72,6 @@ Status CheckOpens(const std::string& dir, const Manifest& manifest) {
     }
     delete db;
   }
-  rmdir(no_logs.c_str());
   return FromRocksdbOpen(opened, dir);
 }
 

@@ -43,8 +43,7 @@ Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* v
 // NotSupported: there is a family that this version does not know.
 Status CheckFamilies(const std::string& dir, const Manifest& manifest);
 
-// Whether RocksDB opens the database without its logs: with an empty scratch directory, made in
-// $TMPDIR or /tmp, in their place. IOError: also if that directory cannot be made.
+// Whether RocksDB opens the database, without its logs.
 Status CheckOpens(const std::string& dir, const Manifest& manifest);
 
 // Corruption if the database's store record does not match FORMAT. `read`: the outcome of reading

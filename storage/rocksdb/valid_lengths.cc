@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace wq::storage {
 namespace {
@@ -37,8 +38,9 @@ class ShortenedFile final : public rocksdb::FSSequentialFileOwnerWrapper {
 
 class ShortenedFileSystem final : public rocksdb::FileSystemWrapper {
  public:
-  ShortenedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, ValidLengths lengths)
-      : FileSystemWrapper(base), lengths_(std::move(lengths)) {}
+  ShortenedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, ValidLengths lengths,
+                      bool hides_logs)
+      : FileSystemWrapper(base), lengths_(std::move(lengths)), hides_logs_(hides_logs) {}
   const char* Name() const override { return "ShortenedFileSystem"; }
 
   // How RocksDB reads a log.
@@ -53,16 +55,32 @@ class ShortenedFileSystem final : public rocksdb::FileSystemWrapper {
     return status;
   }
 
+  // How RocksDB finds the logs.
+  IOStatus GetChildren(const std::string& dir, const IOOptions& options,
+                       std::vector<std::string>* names, IODebugContext* context) override {
+    IOStatus status = target()->GetChildren(dir, options, names, context);
+    if (hides_logs_) {
+      std::erase_if(*names, [](const std::string& name) { return name.ends_with(".log"); });
+    }
+    return status;
+  }
+
  private:
   const ValidLengths lengths_;
+  const bool hides_logs_;
 };
 
 }  // namespace
 
 std::unique_ptr<rocksdb::Env> EnvWithValidLengths(rocksdb::Env* base, ValidLengths lengths) {
   if (lengths.empty()) return nullptr;
-  return rocksdb::NewCompositeEnv(
-      std::make_shared<ShortenedFileSystem>(base->GetFileSystem(), std::move(lengths)));
+  return rocksdb::NewCompositeEnv(std::make_shared<ShortenedFileSystem>(
+      base->GetFileSystem(), std::move(lengths), /*hides_logs=*/false));
+}
+
+std::unique_ptr<rocksdb::Env> EnvWithoutLogs(rocksdb::Env* base, ValidLengths lengths) {
+  return rocksdb::NewCompositeEnv(std::make_shared<ShortenedFileSystem>(
+      base->GetFileSystem(), std::move(lengths), /*hides_logs=*/true));
 }
 
 }  // namespace wq::storage

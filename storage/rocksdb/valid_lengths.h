@@ -27,4 +27,7 @@ using ValidLengths = std::map<std::string, uint64_t>;
 // Null if `lengths` is empty. `base` is borrowed.
 std::unique_ptr<rocksdb::Env> EnvWithValidLengths(rocksdb::Env* base, ValidLengths lengths);
 
+// The same, and without the write-ahead logs: a database is opened as if it had none. Never null.
+std::unique_ptr<rocksdb::Env> EnvWithoutLogs(rocksdb::Env* base, ValidLengths lengths);
+
 }  // namespace wq::storage

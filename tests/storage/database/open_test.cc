@@ -6,9 +6,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <optional>
-
 #include "base/names.h"
 #include "storage/open.h"
 #include "storage/records.h"
@@ -121,29 +118,6 @@ TEST_F(OpenTest, AControlSocketIsNoForeignFile) {
   EXPECT_OK(storage_->Close());
   EXPECT_OK(Open());
   EXPECT_OK(Read());
-}
-
-// CheckOpens needs a scratch directory.
-TEST_F(OpenTest, AMissingTmpdirIsNamedAndTheStoreIsUnchanged) {
-  MakeStore();
-  const char* const tmpdir = std::getenv("TMPDIR");
-  const std::optional<std::string> old = tmpdir == nullptr ? std::nullopt : std::optional(tmpdir);
-  const std::string missing = dir_ / "missing";
-  // Without OWNER's modification time: an opening writes OWNER, and restores its contents.
-  const auto state = [this] {
-    std::string text = Fingerprint(store_);
-    const size_t owner = text.find("OWNER ");
-    text.erase(owner, text.find('\n', owner) - owner);
-    return text + ReadFile(store_ + "/OWNER");
-  };
-  const std::string before = state();
-  ASSERT_EQ(setenv("TMPDIR", missing.c_str(), 1), 0);
-  EXPECT_STATUS(kIOError, missing, Open());
-  EXPECT_OK(Read());  // A reader needs none.
-  EXPECT_EQ(old ? setenv("TMPDIR", old->c_str(), 1) : unsetenv("TMPDIR"), 0);
-  EXPECT_EQ(state(), before);
-  EXPECT_FALSE(std::filesystem::exists(missing));
-  EXPECT_OK(Open());
 }
 
 TEST_F(OpenTest, AFileIsNotAStore) {
