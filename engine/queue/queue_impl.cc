@@ -70,6 +70,7 @@ Status Queue::Impl::Restore(const storage::Reader& reader) {
   }
   // The timer gets the queue only once it is open: after a failed write the queue is destroyed.
   const int64_t arm_us = std::exchange(effects.arm_us, Timer::kNever);
+  effects.ready = false;  // No caller has the queue yet.
   Status status = EndCall(effects, Durability::kProcess);
   if (status.ok() && arm_us != Timer::kNever) {
     timer->Arm(this, arm_us);

@@ -141,15 +141,19 @@ Status Store::Close() {
     return s;
   }
   const MutexLock closing(impl_->close_mu);
+  std::vector<Queue*> queues;  // Once closed is set, no queue is added or removed.
   {
     const MutexLock lock(impl_->mu);
     if (std::exchange(impl_->closed, true)) {
       return impl_->close_status;
     }
     for (const auto& [_, queue] : impl_->queues) {
-      queue->impl_->Close();
-      queue->impl_->HideGauges();
+      queues.push_back(queue.get());
     }
+  }
+  for (Queue* queue : queues) {  // Outside mu: on_ready may call the store.
+    queue->impl_->Close();
+    queue->impl_->HideGauges();
   }
   if (impl_->metrics != nullptr) {
     impl_->metrics->Hide();
