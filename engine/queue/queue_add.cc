@@ -184,7 +184,9 @@ Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutc
       if (Status s = CheckRequeue(key, add); !s.ok()) {
         return s;
       }
-      if (has_group || state.Knows(key)) {  // A known key keeps its group; group_of is not called.
+      // A known key keeps its group; group_of is not called. A quarantined key may be released here
+      // and then gets its group anew.
+      if (has_group || (state.Knows(key) && !state.IsQuarantined(key))) {
         const QueueState::Added added =
             transition(state, {.lane = add.lane, .group = group}, shutting_down);
         if (outcome != nullptr) {

@@ -160,6 +160,16 @@ TEST_F(ShardedQueueTest, TheGroupIsAskedForOnceAndKept) {
   EXPECT_EQ(*asked, 1);  // Neither Done nor the requeue calls it again.
 }
 
+TEST_F(ShardedQueueTest, ADelayOfAQuarantinedKeyGetsItsGroup) {
+  CloseAndOpen({.group_of = GroupOf, .shards = 4, .quarantined_add = QuarantinedAdd::kRelease});
+  ASSERT_TRUE(queue_->Quarantine("g/a", "bad").ok());
+  ASSERT_TRUE(queue_->AddAfter("g/a", microseconds(1000)).ok());
+  clock_.Advance(microseconds(1000));
+  const std::vector<QueuedKey> keys = queue_->List(0, 1);
+  ASSERT_EQ(keys.size(), 1U);
+  EXPECT_EQ(keys[0].group, "g");
+}
+
 TEST_F(ShardedQueueTest, AWorkerThatLeavesHandsItsShardsOver) {
   for (int i = 0; i < 20; ++i) {
     Add("g" + std::to_string(i) + "/x");
