@@ -45,6 +45,9 @@ Status Queue::CancelDelay(std::string_view key) {
 }
 
 Status Queue::EndDelay(std::string_view key) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   const Time now = impl_->clock->Now();
   return impl_->Change(RefusedAfter::kShutDown, [&](QueueState& state) {
     return state.EndDelay(key, now) ? Status::Ok() : NoSuch("not delayed", key);
@@ -66,6 +69,9 @@ Status Queue::Forget(std::string_view key) {
 
 Status Queue::Quarantine(std::string_view key, std::string_view error) {
   Status bad_key = impl_->CheckKey(key);
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   const int64_t wall_us = impl_->clock->WallUs();
   return impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
     if (!bad_key.ok() && !state.IsProcessing(key)) {
@@ -77,6 +83,9 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
 }
 
 Status Queue::Release(std::string_view key) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
   const int64_t wall_us = impl_->clock->WallUs();
   return impl_->Change(RefusedAfter::kShutDown, [&](QueueState& state) {
     return state.Release(key, wall_us) ? Status::Ok() : NoSuch("not quarantined", key);
@@ -116,6 +125,9 @@ Status Queue::Pause(std::optional<std::chrono::microseconds> duration) {
   std::optional<int64_t> duration_us;
   if (duration.has_value()) {
     duration_us = std::min(*duration, kMaxDelay).count();
+  }
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
   }
   const Time now = impl_->clock->Now();
   return impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
