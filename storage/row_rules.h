@@ -24,7 +24,7 @@
 //   kDelayedAndQuarantined    Corruption  finding  drops the delay                    refuses
 //   kFailingAndQuarantined    Corruption  finding  drops the failures                 refuses
 //   kSequenceAboveMark        Corruption  finding  writes a new state                 raises it
-//   kSequenceTwice            Corruption  finding  gives one key a new sequence       refuses
+//   kSequenceTwice            gives a new one  finding  gives one key a new sequence       refuses
 //   kCursorName, -TooLong     Corruption  finding  drops the row                      refuses
 //   kMarkRange, kShards,      Corruption  finding  drops the row; writes a new state  refuses
 //     kLimiterStateTooLong                           if a key needs one

@@ -266,6 +266,8 @@ Status Importer::SetQueue(const QueueInfo& info) {
     return Status::InvalidArgument("queue \"" + info.name + "\" is there twice");
   }
   target->info = info;
+  // Behind every sequence of a dump, which begins with its queues.
+  target->next_sequence = std::max(target->next_sequence, info.sequence_high_water);
   return {};
 }
 

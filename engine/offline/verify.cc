@@ -53,7 +53,7 @@ void RowsCheck::Run() {
     // A new queue has no state and no sequences. An import puts the state last.
     uint64_t high_water = found == high_waters_.end() ? 0 : found->second;
     if (storage::IsOfImport(name)) high_water = UINT64_MAX;
-    counts_[name] = VerifyQueue(reader_, id, name, high_water, findings_);
+    counts_[name] = CheckQueueRows(reader_, id, name, high_water, findings_);
   }
   findings_->report().queues = names_.size();
   for (const auto& [id, high_water] : high_waters_) {

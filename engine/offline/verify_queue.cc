@@ -179,8 +179,8 @@ void QueueCheck::Take(const Row& row) {
 
 }  // namespace
 
-RowCounts VerifyQueue(const storage::Reader& reader, QueueId id, const std::string& name,
-                      uint64_t high_water_mark, Findings* findings) {
+RowCounts CheckQueueRows(const storage::Reader& reader, QueueId id, const std::string& name,
+                         uint64_t high_water_mark, Findings* findings) {
   QueueCheck queue(reader, id, name, high_water_mark, findings);
   queue.Run();
   return queue.counts();

@@ -1,4 +1,5 @@
-// VerifyQueue: the rows of one queue, each by itself and against one another (storage/row_rules.h).
+// CheckQueueRows: the rows of one queue, each by itself and against one another
+// (storage/row_rules.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct RowCounts {
 
 // Appends a finding for each broken rule. A queue may have more keys than fit into memory: their
 // hashes are kept, and the rows of equal hashes are read again.
-RowCounts VerifyQueue(const storage::Reader& reader, storage::QueueId id, const std::string& name,
-                      uint64_t high_water_mark, Findings* findings);
+RowCounts CheckQueueRows(const storage::Reader& reader, storage::QueueId id,
+                         const std::string& name, uint64_t high_water_mark, Findings* findings);
 
 }  // namespace wq

@@ -175,7 +175,8 @@ class QueueState {
   Status RestoreFailures(const storage::FailureRecord& record);
   Status RestoreCursor(const storage::CursorRecord& record);
   // Ends the recovery. Moves keys of lanes that the order does not have (it may be another order
-  // than at the last opening) to the back of kFastLane, makes keys clean that were processing when
+  // than at the last opening) to the back of kFastLane, gives each key a sequence of its own, makes
+  // keys clean that were processing when
   // they were quarantined, and records the number of shards. Only these append mutations.
   void FinishRestore();
 
@@ -239,7 +240,8 @@ class QueueState {
   uint32_t shards_on_disk_ = 0;       // Of the last opening with shards; for readers of the store.
   int64_t pause_due_us_ = 0;  // The same instant in steady time, if paused_until_us_ is not 0.
 
-  // During recovery: items of lanes that the order does not have, or that are quarantined.
+  // During recovery: items of lanes that the order does not have, with a sequence that another item
+  // has, or that are quarantined.
   std::vector<Item*> displaced_;
   SequenceSet restored_sequences_;  // During recovery.
 

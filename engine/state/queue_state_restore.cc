@@ -96,9 +96,6 @@ Status QueueState::RestorePending(const storage::PendingRecord& record) {
   }
   Item* item = items_.FindOrInsert(record.key);
   broken = CheckBeside(RowPlace::kPending, *item);
-  if (broken == RowRule::kNone && !restored_sequences_.Insert(record.sequence)) {
-    broken = RowRule::kSequenceTwice;
-  }
   if (broken != RowRule::kNone) {
     return Contradiction(record.key, broken);
   }
@@ -113,7 +110,9 @@ Status QueueState::RestorePending(const storage::PendingRecord& record) {
   }
   item->state = KeyState::kQueued;
   ++queued_;
-  if (HasLane(item->lane)) {
+  // An import by wq 0.1.0 could give two keys one sequence.
+  const bool is_own_sequence = restored_sequences_.Insert(record.sequence);
+  if (HasLane(item->lane) && is_own_sequence) {
     OrderOf(*item).Push(item);
   } else {
     displaced_.push_back(item);
@@ -180,7 +179,7 @@ void QueueState::FinishRestore() {
     const Lane old_lane = item->lane;
     const uint64_t old_sequence = item->sequence;
     --queued_;
-    Enqueue(item, kFastLane);
+    Enqueue(item, HasLane(old_lane) ? old_lane : kFastLane);
     RewritePending(item, old_lane, old_sequence);
   }
   displaced_.clear();

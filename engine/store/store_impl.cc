@@ -114,14 +114,36 @@ Status Store::Impl::CheckProcess() const {
 
 // --- Queues ---
 
+// A damaged store may have rows or a state of no queue: they must not become the new queue's.
+Status Store::Impl::SkipIdsInUse(storage::QueueId* id) const {
+  for (;; ++*id) {
+    if (*id == 0) {  // After the highest id there is.
+      return Status::NotSupported("the store has no id left for another queue");
+    }
+    bool is_free = false;
+    if (Status s = storage::HasNoRecords(*storage, *id, &is_free); !s.ok()) {
+      return s;
+    }
+    std::string buffer;
+    storage::QueueStateRecord state;
+    const Status found = storage::GetQueueState(*storage, *id, &buffer, &state);
+    if (is_free && found.code() == StatusCode::kNotFound) {
+      return {};
+    }
+    if (!found.ok() && found.code() != StatusCode::kNotFound &&
+        found.code() != StatusCode::kCorruption) {
+      return found;
+    }
+  }
+}
+
 Status Store::Impl::WriteNewRecord(std::string_view name) {
   storage::QueueRecord record{.name = std::string(name), .id = 1, .created_at_us = clock->WallUs()};
   for (const auto& [_, other] : records) {
     record.id = std::max(record.id, other.id + 1);
   }
-  // A damaged store may have rows of no queue: they must not become the new queue's.
-  for (bool is_free = storage == nullptr; !is_free; record.id += is_free ? 0 : 1) {
-    if (Status s = storage::HasNoRecords(*storage, record.id, &is_free); !s.ok()) {
+  if (storage != nullptr) {
+    if (Status s = SkipIdsInUse(&record.id); !s.ok()) {
       return s;
     }
   }

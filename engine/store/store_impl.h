@@ -32,6 +32,8 @@ struct Store::Impl final : FailureRecovery::Target {
                      std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store);
   // Reads the record of the store, and those that name its queues. REQUIRES: called first, once.
   Status Load();
+  // Increments *id until the storage has nothing of a queue of this id.
+  Status SkipIdsInUse(storage::QueueId* id) const;
   // Writes the record of a new queue.
   Status WriteNewRecord(std::string_view name) WQ_REQUIRES(mu);
   // NotDurable: the store is failed, so its storage cannot be read.

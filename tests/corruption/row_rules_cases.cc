@@ -258,7 +258,7 @@ std::vector<Case> CasesOfQueues() {
        {"a"}},
       {"one sequence in a lane",
        RowRule::kSequenceTwice,
-       kRefuses,
+       Opening::kSettles,
        [](auto* b) {
          PutPending(1, {.key = "a", .sequence = 5}, b);
          PutPending(1, {.key = "b", .sequence = 5}, b);
@@ -267,7 +267,7 @@ std::vector<Case> CasesOfQueues() {
        Adding({EntryOf("a", State::kPending, 5), EntryOf("b", State::kPending, 5)})},
       {"one sequence in two lanes",
        RowRule::kSequenceTwice,
-       kRefuses,
+       Opening::kSettles,
        [](auto* b) {
          PutPending(1, {.key = "a", .sequence = 5}, b);
          PutPending(1, {.key = "b", .lane = kSlowLane, .sequence = 5}, b);

@@ -13,7 +13,8 @@
 
 namespace wq::storage {
 
-enum class Opening : uint8_t { kRefuses, kIsUnchecked };
+// kSettles: it makes the rows right.
+enum class Opening : uint8_t { kRefuses, kSettles, kIsUnchecked };
 
 struct Case {
   const char* name;

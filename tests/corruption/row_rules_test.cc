@@ -97,6 +97,9 @@ void RowRulesTest::Check(const std::vector<Case>& cases) {
     } else {
       EXPECT_OK(opened);
     }
+    if (one.opening == Opening::kSettles) {
+      EXPECT_EQ(Found(store_), "");
+    }
 
     if (one.import != nullptr) {
       const Status imported = Imported(one);
@@ -176,15 +179,19 @@ TEST_F(RowRulesTest, AQuarantinedKeyMayBePending) {
   EXPECT_EQ(entries[0].state, EntryState::kQuarantined);
 }
 
-TEST_F(RowRulesTest, ANewQueueDoesNotGetTheRowsOfNoQueue) {
+TEST_F(RowRulesTest, ANewQueueGetsNeitherRowsNorStateOfNoQueue) {
   for (const Case& one : CasesOfQueues()) {
-    if (one.rule == RowRule::kRowsOfNoQueue) MakeStore(one);
+    if (one.rule != RowRule::kRowsOfNoQueue && one.rule != RowRule::kStateOfNoQueue) continue;
+    SCOPED_TRACE(one.name);
+    MakeStore(one);
+    std::unique_ptr<Store> store;
+    ASSERT_OK(Store::Open({}, store_, &store));
+    Queue* queue = nullptr;
+    ASSERT_OK(store->OpenQueue("new", {}, &queue));
+    EXPECT_EQ(queue->Len(), 0U);
+    ASSERT_OK(store->Close());
+    EXPECT_THAT(Found(store_), HasSubstr(std::string(TextOf(one.rule)))) << "still of no queue";
   }
-  std::unique_ptr<Store> store;
-  ASSERT_OK(Store::Open({}, store_, &store));
-  Queue* queue = nullptr;
-  ASSERT_OK(store->OpenQueue("new", {}, &queue));
-  EXPECT_EQ(queue->Len(), 0U);
 }
 
 }  // namespace
