@@ -134,7 +134,7 @@ wq_code wq_controller_start(wq_queue queue, const wq_controller_options* options
     if (Status s = object->controller->Start(); !s.ok()) {
       return s;
     }
-    controller->handle = q.store->controllers.Insert(std::move(object));
+    controller->handle = q.store->controllers.Insert(object);
     return {};
   });
 }

@@ -87,7 +87,8 @@ wq_code wq_diff_open(const wq_diff_options* options, wq_diff* diff, wq_error* er
     if (own.scratch_dir != nullptr) {
       diff_options.scratch_dir = own.scratch_dir;
     }
-    diff->handle = wq::c::Register(std::make_unique<DiffObject>(diff_options));
+    auto object = std::make_unique<DiffObject>(diff_options);
+    diff->handle = wq::c::Register(object);
     return {};
   });
 }

@@ -59,7 +59,8 @@ wq_code wq_importer_open(const char* dir, const wq_import_options* options, wq_i
     if (Status s = wq::Importer::Open(import_options, dir, &opened); !s.ok()) {
       return s;
     }
-    importer->handle = wq::c::Register(std::make_unique<ImporterObject>(std::move(opened)));
+    auto object = std::make_unique<ImporterObject>(std::move(opened));
+    importer->handle = wq::c::Register(object);
     return {};
   });
 }

@@ -169,7 +169,7 @@ wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error) {
     if (Status s = q.queue->Join(&object->worker); !s.ok()) {
       return s;
     }
-    worker->handle = q.store->workers.Insert(std::move(object));
+    worker->handle = q.store->workers.Insert(object);
     return {};
   });
 }

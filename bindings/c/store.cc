@@ -41,7 +41,7 @@ Status OpenStore(const wq_store_options* options, wq_store* store, const Open& o
     return s;
   }
   StoreObject* const opened = object.get();
-  opened->handle = wq::c::Register(std::move(object));
+  opened->handle = wq::c::Register(object);
   store->handle = opened->handle;
   return {};
 }
@@ -139,7 +139,7 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
     }
     object->store = &s;
     object->max_key_bytes = queue_options.max_key_bytes;
-    queue->handle = s.queues.Insert(std::move(object));
+    queue->handle = s.queues.Insert(object);
     return {};
   });
 }

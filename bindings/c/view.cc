@@ -64,7 +64,8 @@ wq_code wq_view_open(const char* dir, wq_view* view, wq_error* error) {
     if (Status s = wq::StoreView::Open(dir, &opened); !s.ok()) {
       return s;
     }
-    view->handle = wq::c::Register(std::make_unique<ViewObject>(std::move(opened)));
+    auto object = std::make_unique<ViewObject>(std::move(opened));
+    view->handle = wq::c::Register(object);
     return {};
   });
 }

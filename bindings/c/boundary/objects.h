@@ -24,12 +24,13 @@ namespace wq::c {
 // The handles of the objects of one kind that belong to a store.
 class HandleList {
  public:
-  // Registers the object and adds its handle.
+  // Registers the object and adds its handle. On an exception the object stays the caller's: it is
+  // not destroyed under mu_.
   template <typename T>
-  uint64_t Insert(std::unique_ptr<T> object) WQ_EXCLUDES(mu_) {
+  uint64_t Insert(std::unique_ptr<T>& object) WQ_EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     handles_.reserve(handles_.size() + 1);  // Nothing may fail after Register.
-    handles_.push_back(Register(std::move(object)));
+    handles_.push_back(Register(object));
     return handles_.back();
   }
   void Erase(uint64_t handle) WQ_EXCLUDES(mu_) {

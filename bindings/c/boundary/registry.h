@@ -102,9 +102,10 @@ class Registry {
   std::vector<size_t> free_ WQ_GUARDED_BY(mu_);  // Of them, those that are free.
 };
 
-// Inserts the object, which belongs to the registry from then on. T has a constant kKind.
+// Inserts the object, which belongs to the registry from then on. T has a constant kKind. On an
+// exception the object stays the caller's.
 template <typename T>
-uint64_t Register(std::unique_ptr<T> object) {
+uint64_t Register(std::unique_ptr<T>& object) {
   const uint64_t handle = Registry::Instance().Insert(T::kKind, object.get());
   static_cast<void>(object.release());
   return handle;
