@@ -2,7 +2,7 @@ package wq
 
 // This file has the clock for tests.
 
-// #include "clock.h"
+// #include "metrics.h"
 import "C"
 
 import (

@@ -3,7 +3,6 @@ package wq
 // This file opens, closes and checks stores.
 
 // #include "border.h"
-// #include "clock.h"
 // #include "metrics.h"
 import "C"
 

@@ -1,0 +1,6 @@
+//go:build wq_static
+
+package wq
+
+// #cgo pkg-config: --static wq-static
+import "C"
