@@ -144,7 +144,7 @@ Status FailureRecovery::Health() const {
   }
   std::string text = status.message() + "; not durable since " + TimeText(since_us_);
   if (attempts_ > 0) {
-    text += "; tried to mend " + std::to_string(attempts_) +
+    text += "; tried to recover " + std::to_string(attempts_) +
             (attempts_ == 1 ? " time: " : " times, at last: ") + last_attempt_.ToString();
   }
   const auto left = std::chrono::ceil<std::chrono::seconds>(next_at_ - SteadyClock::now());

@@ -115,7 +115,7 @@ Status InspectDirectory(const std::string& dir, DirectoryInfo* found) {
   if (lstat(dir.c_str(), &info) != 0) {
     if (errno == ENOENT) return Status::Ok();
     if (errno == ENOTDIR) return Status::NotFound(dir + " is not a wq store: not a directory");
-    return IOErrorOf("cannot found at", dir, errno);
+    return IOErrorOf("cannot inspect", dir, errno);
   }
   if (S_ISLNK(info.st_mode)) {
     return Status::InvalidArgument(dir + " is a symbolic link; name the directory itself");

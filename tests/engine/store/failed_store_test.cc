@@ -193,7 +193,7 @@ TEST_F(FailedStoreTest, HealthHasTheCauseTheTimeAndTheAttempts) {
   EXPECT_THAT(health.message(),
               AllOf(HasSubstr("the store failed earlier"),
                     HasSubstr("not durable since 2023-11-14T22:13:20Z"),
-                    HasSubstr("tried to mend 2 times, at last: IOError: the disk is not back"),
+                    HasSubstr("tried to recover 2 times, at last: IOError: the disk is not back"),
                     HasSubstr("next attempt in ")));
   DiskIsBack();
   EXPECT_TRUE(store_->Recover().ok());
