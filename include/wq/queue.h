@@ -21,9 +21,10 @@
 //
 // Keys are arbitrary bytes, NUL included: 1 to QueueOptions::max_key_bytes of them.
 // Threading: thread-safe. Lifetime: the Store's.
-// A crash: dirty and processing keys are queued again, each once, those that were processing first
-// in their lane; delays and failure counts are kept. A call that was acknowledged at its durability
-// level is never lost; Durability says what else may be.
+// A crash: dirty and processing keys are queued again, each once, in the order of their last Add
+// that found them clean: so a key that was processing comes before those that were queued behind
+// it. Delays and failure counts are kept. A call that was acknowledged at its durability level is
+// never lost; Durability says what else may be.
 //
 // Every changing call may also return
 //   ShuttingDown   after ShutDown, Stop or Store::Close, where said; nothing changed.
@@ -118,7 +119,8 @@ class Queue {
 
   // Adds `key` once `delay` has passed; never earlier. A key has at most one delay: the earlier
   // ready_at wins. delay <= 0 is Add; a delay above kMaxDelay is cut to it. A restart keeps the
-  // ready_at; a key that became due while the process was down is ready at once.
+  // ready_at; a key that became due while the process was down is ready at once. After ShutDown, a
+  // worker that adds the key it holds with delay <= 0 delays it by 1 us: it stays in the store.
   Status AddAfter(std::string_view key, std::chrono::microseconds delay,
                   const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
@@ -126,9 +128,11 @@ class Queue {
   // one atomic step, on disk too. kHeld: the key is quarantined. Either this failure exceeded
   // QueueOptions::max_requeues, or the key was in quarantine before.
   // The limiter receives the key, its failure count before this call (0 at first) and the time. It
-  // is asked before the queue decides, once for each call whose key is valid or is held by a
-  // worker. So a call that quarantines the key, finds it quarantined, or is refused after ShutDown
-  // takes a token of a Bucket too. The queue asks for one delay at a time.
+  // is asked before the queue decides, once for each call that is not refused when it begins. So a
+  // call that quarantines the key, or finds it quarantined, takes a token of a Bucket too. The
+  // queue asks for one delay at a time. A Forget, Release or Drop of the key at the same time may
+  // take effect between the answer and the counting: the count then begins at 1, with the delay of
+  // the earlier count.
   Status AddRateLimited(std::string_view key, std::string_view error = {},
                         const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 

@@ -120,6 +120,8 @@ plant the_where_page_is_true docs/where.md '| Where? | [`engine/none.cc`](../eng
 # shellcheck disable=SC2016
 plant the_where_page_is_true docs/where.md '| Where? | [`storage/db.cc`](../storage/db.cc) | `None` |'
 plant pictures_are_of_their_sources docs/pictures/parts.dot 'digraph parts {}'
+plant short_lines engine/queue/queue.cc "// $(printf 'x%.0s' {1..98})"
+plant short_lines docs/testing.md "$(printf 'word %.0s' {1..21})"
 
 for rule in "${rules[@]}"; do
   [[ $planted == *" $rule "* ]] || fail "self-test: no violation of $rule is planted"

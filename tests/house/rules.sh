@@ -195,3 +195,14 @@ rule_pictures_are_of_their_sources() {
       echo "$source:1: its picture is not drawn from it; run make pictures"
   done
 }
+
+# Columns, not bytes: grep counts characters in a UTF-8 locale.
+rule_short_lines() {
+  {
+    { all_sources && go_sources; } | xargs -0r grep -nHE '^.{101}'
+    find ./*.md docs bindings examples -name '*.md' -exec awk '
+      FNR == 1 { code = 0 }
+      /^ *```/ { code = !code; next }
+      !code && !/^ *(\||!\[)/ { print FILENAME ":" FNR ":" $0 }' {} + | grep -E '^[^:]*:[0-9]*:.{101}'
+  } | sed 's|^\([^:]*:[0-9]*\):.*|\1: more than 100 columns|' || true
+}
