@@ -11,7 +11,7 @@ namespace wq::storage {
 namespace {
 
 // Records of one family.
-struct Range {
+struct SequenceRange {
   Family family;
   std::string begin;
   std::string end;
@@ -22,7 +22,7 @@ class Counter {
  public:
   Counter(const Reader& reader, uint64_t max_counted) : reader_(reader), left_(max_counted) {}
 
-  Status Add(const Range& range) {
+  Status Add(const SequenceRange& range) {
     std::string begin = range.begin;
     if (left_ > 0) {
       begin = range.end;
@@ -65,7 +65,8 @@ class Counter {
 };
 
 // Counts the records of a block with a smaller sequence.
-Status CountInBlock(const Reader& reader, const Range& block, uint64_t sequence, uint64_t* count) {
+Status CountInBlock(const Reader& reader, const SequenceRange& block, uint64_t sequence,
+                    uint64_t* count) {
   *count = 0;
   pb::PendingRecord message;
   return ScanDecoded(reader, block.family, block.begin, block.end,
@@ -86,7 +87,7 @@ Status CountPendingBefore(const Reader& reader, QueueId queue, Lane lane, uint64
   AppendPendingKey(queue, lane, sequence, {}, &block);
 
   uint64_t in_block = 0;
-  const Range own{family, block, PrefixEnd(block)};
+  const SequenceRange own{family, block, PrefixEnd(block)};
   if (Status s = CountInBlock(reader, own, sequence, &in_block); !s.ok()) return s;
 
   // In the order of ScanPending: the lanes above the default lane, the default lane, the lanes

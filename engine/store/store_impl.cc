@@ -126,7 +126,7 @@ Status Store::Impl::SkipIdsInUse(storage::QueueId* id) const {
     }
     std::string buffer;
     storage::QueueStateRecord state;
-    const Status found = storage::GetQueueState(*storage, *id, &buffer, &state);
+    Status found = storage::GetQueueState(*storage, *id, &buffer, &state);
     if (is_free && found.code() == StatusCode::kNotFound) {
       return {};
     }

@@ -85,7 +85,7 @@ class Server {
   struct Impl;
 
  private:
-  explicit Server(std::unique_ptr<Impl> rep);
+  explicit Server(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -265,9 +265,9 @@ DumpedEntry ReadEntry(Reader* reader) {
 }  // namespace
 
 void SetState(const wq::Entry& entry, Json* json) {
-  static const wq::FailureInfo kNone;
+  static const wq::FailureInfo none;
   Writer writer(json);
-  EntryFields(writer, entry, entry.failures ? *entry.failures : kNone);
+  EntryFields(writer, entry, entry.failures ? *entry.failures : none);
 }
 
 void AppendDumpLine(const wq::QueueInfo& info, std::string* out) {
