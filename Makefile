@@ -1,7 +1,7 @@
 # The commands of this tree. They are defined in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
 .PHONY: help deps build test demo torture coverage install package bench bench-long bench-peers \
-	lint format asan tsan clean
+	lint format asan tsan pictures clean
 
 help:     ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -70,6 +70,10 @@ asan:     ## run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 tsan:     ## run the concurrent tests with ThreadSanitizer
 	@tools/dev/deps.sh all
 	@tools/dev/run_tests.sh tsan
+
+pictures: ## draw docs/pictures/*.svg anew from their sources
+	@tools/dev/deps.sh pictures
+	@tools/dev/pictures.sh
 
 clean:    ## remove everything that was built
 	rm -rf build build-*

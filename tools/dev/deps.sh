@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# deps.sh build|all|bench|coverage: installs the Debian packages that are missing.
+# deps.sh build|all|bench|coverage|pictures: installs the Debian packages that are missing.
 #   build     for `make build` and `make demo`
 #   all       build, and for the tests and the lint
 #   bench     build, and the peers that `make bench-peers` measures. (The packages also start them
 #             as services. The benchmark does not use these: it starts its own.)
 #   coverage  build, and gcovr
+#   pictures  graphviz
 # If nothing is missing, it only runs dpkg-query once.
 set -euo pipefail
 
@@ -23,7 +24,8 @@ case "${1:-}" in
   all) wanted=("${all[@]}") ;;
   bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
   coverage) wanted=("${build[@]}" gcovr) ;;
-  *) echo "usage: deps.sh build|all|bench|coverage" >&2; exit 2 ;;
+  pictures) wanted=(graphviz) ;;
+  *) echo "usage: deps.sh build|all|bench|coverage|pictures" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then
