@@ -24,7 +24,7 @@
 //   kDelayedAndQuarantined    Corruption  finding  drops the delay                    refuses
 //   kFailingAndQuarantined    Corruption  finding  drops the failures                 refuses
 //   kSequenceAboveMark        Corruption  finding  writes a new state                 raises it
-//   kSequenceTwice            gives a new one  finding  gives one key a new sequence       refuses
+//   kSequenceTwice            (see below) finding  gives one key a new sequence       refuses
 //   kCursorName, -TooLong     Corruption  finding  drops the row                      refuses
 //   kMarkRange, kShards,      Corruption  finding  drops the row; writes a new state  refuses
 //     kLimiterStateTooLong                           if a key needs one
@@ -33,6 +33,8 @@
 //   kStateOfNoQueue,          unchecked   finding  names the queue "recovered-<id>"   -
 //     kRowsOfNoQueue
 //
+// kSequenceTwice is an exception: an import by wq 0.1.0 could leave it, so an opening of the
+// queue gives the second key a new sequence in its lane instead of refusing the store.
 // Findings and losses contain the rule's text. "unchecked": an opening reads the queues' names and
 // the rows of the queue that is opened, not those of no queue.
 #pragma once
