@@ -67,6 +67,7 @@ Status EndStore(uint64_t handle, StoreObject* object) {
   registry.WaitUnpinned(handle);
   registry.Release(handle);
   const auto queues = RetireAll<QueueObject>(object->queues);
+  const auto closed_queues = RetireAll<QueueObject>(object->closed_queues);
   wq::c::EndControllers(object);
   RetireAll<WorkerObject>(object->workers).clear();
   return status;
@@ -140,6 +141,19 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
     object->store = &s;
     object->max_key_bytes = queue_options.max_key_bytes;
     queue->handle = s.queues.Insert(object);
+    return {};
+  });
+}
+
+wq_code wq_queue_close(wq_queue queue, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [queue](QueueObject& q) -> Status {
+    if (Status here = wq::c::NotInCallback("wq_queue_close"); !here.ok()) {
+      return here;
+    }
+    if (Status s = q.store->store->CloseQueue(q.queue); !s.ok()) {
+      return s;
+    }
+    q.store->queues.MoveTo(&q.store->closed_queues, queue.handle);
     return {};
   });
 }

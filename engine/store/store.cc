@@ -99,6 +99,29 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   return status;
 }
 
+Status Store::CloseQueue(Queue* queue) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  queue->impl_->Close();  // Outside mu: on_ready may call the store.
+  queue->impl_->HideGauges();
+  if (impl_->journal != nullptr) {  // Before the next opening reads the records.
+    if (Status s = impl_->journal->Flush(Durability::kProcess); !s.ok()) {
+      return s;
+    }
+  }
+  const MutexLock lock(impl_->mu);
+  const auto it = impl_->queues.find(queue->name());
+  if (impl_->closed || it == impl_->queues.end() || it->second.get() != queue) {
+    return {};  // Closed already.
+  }
+  impl_->ShutInbox();
+  impl_->closed_queues.push_back(std::move(it->second));
+  impl_->queues.erase(it);
+  impl_->OpenInbox();
+  return {};
+}
+
 Queue* Store::FindQueue(std::string_view name) const {
   const MutexLock lock(impl_->mu);
   const auto it = impl_->queues.find(name);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/process_mark.h"
@@ -77,6 +78,8 @@ struct Store::Impl final : FailureRecovery::Target {
   std::map<std::string, storage::QueueRecord, std::less<>> records WQ_GUARDED_BY(mu);  // By name.
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues
       WQ_GUARDED_BY(mu);  // Those that are open.
+  // Callers may still have pointers to them, and the timer too.
+  std::vector<std::unique_ptr<Queue>> closed_queues WQ_GUARDED_BY(mu);
   bool closed WQ_GUARDED_BY(mu) = false;
   // The queue whose inbox is allowed: the only open queue of a store on disk. Set under mu.
   std::atomic<Queue*> with_inbox{nullptr};

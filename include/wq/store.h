@@ -58,6 +58,14 @@ class Store {
   // Blocks: for reading the queue's records.
   Status OpenQueue(std::string_view name, const QueueOptions& options, Queue** queue);
 
+  // Stops the queue (Queue::Stop: blocked calls return) and writes its changes, so that this store
+  // can open it again. Its keys stay in the store: those that workers hold are handed out again
+  // after the next opening. Later changing calls of `queue` return ShuttingDown, and its readings
+  // show the keys as they were; its memory is freed with the store. A queue of a store in memory
+  // loses its keys. Idempotent. NotDurable: a write has failed; the queue is stopped, and not
+  // closed. Blocks: for one write. REQUIRES: `queue` is of this store.
+  Status CloseQueue(Queue* queue);
+
   // Returns the open queue of this name; nullptr if it is not open. Works after Close too.
   Queue* FindQueue(std::string_view name) const;
 

@@ -248,6 +248,35 @@ static void shards(wq_store store) {
   wq_bytes_free(&key);
 }
 
+static void closing(wq_store store) {
+  wq_queue queue = WQ_NO_QUEUE;
+  wq_queue again = WQ_NO_QUEUE;
+  wq_queue found = WQ_NO_QUEUE;
+  wq_queue_options options = {.size = sizeof options};
+  wq_bytes key = WQ_NO_BYTES;
+  OK(wq_store_open_queue(store, "closing", &options, &queue, &error));
+  OK(add(queue, "held"));
+  OK(add(queue, "queued"));
+  OK(wq_queue_get(queue, 0, &key, &error));
+  OK(wq_queue_close(queue, &error));
+  OK(wq_queue_close(queue, &error));
+  EXPECT(add(queue, "x") == WQ_SHUTTING_DOWN);
+  EXPECT(wq_store_find_queue(store, "closing", &found, &error) == WQ_NOT_FOUND);
+  OK(wq_store_open_queue(store, "closing", &options, &again, &error));
+  OK(wq_store_find_queue(store, "closing", &found, &error));
+  EXPECT(found.handle == again.handle && found.handle != queue.handle);
+  EXPECT(done(queue, "held") == WQ_SHUTTING_DOWN);
+  OK(wq_queue_get(again, 0, &key, &error));
+  EXPECT(is(&key, "held"));
+  OK(wq_queue_get(again, 0, &key, &error));
+  EXPECT(is(&key, "queued"));
+  OK(wq_queue_close(queue, &error));  // Not the queue that is open now.
+  OK(done(again, "held"));
+  OK(done(again, "queued"));
+  OK(wq_queue_close(again, &error));
+  wq_bytes_free(&key);
+}
+
 static void shutting_down(wq_store store, wq_queue queue) {
   int32_t shutting = -1;
   OK(wq_queue_is_shutting_down(queue, &shutting, &error));
@@ -295,12 +324,13 @@ int main(int argc, char** argv) {
   lanes_and_readings(queue);
   readiness(queue);
   shards(store);
+  closing(store);
   OK(wq_store_find_queue(store, "pods", &found, &error));
   EXPECT(found.handle == queue.handle);
   EXPECT(wq_store_find_queue(store, "none", &found, &error) == WQ_NOT_FOUND && found.handle == 0);
   EXPECT(wq_store_clock_changed(store, &error) == WQ_INVALID_ARGUMENT);
   OK(wq_store_queue_names(store, &bytes, &error));
-  EXPECT(bytes.size == 4 + 4 + 4 + 7);
+  EXPECT(bytes.size == 4 + 4 + 4 + 7 + 4 + 7);
   OK(wq_escape_key("a\nb", 3, 0, &bytes, &error));
   EXPECT(is(&bytes, "a\\nb"));
   OK(add(queue, "seen"));

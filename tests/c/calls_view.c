@@ -47,7 +47,7 @@ void views(const char* dir) {
   EXPECT(strlen(info.uuid) == 36 && info.owner_pid == getpid() && info.owner_alive == 1 &&
          info.opened_at_us > 0 && info.wal_bytes > 0 && info.snapshot_at_us == 0);
   OK(wq_view_queue_names(view, &names, &error));
-  EXPECT(names.size == 4 + 4 + 4 + 7);
+  EXPECT(names.size == 4 + 7 + 4 + 4 + 4 + 7);
   OK(wq_view_entries(view, "pods", note_entry, text, &error));
   EXPECT(strcmp(text, "seen later failed") == 0);
   OK(wq_view_find(view, "pods", "seen", 4, note_entry, text, &error));

@@ -20,6 +20,7 @@ int InTheChild(wq_store store, wq_queue queue) {
   const wq_code codes[] = {wq_queue_add(queue, "k", 1, nullptr, nullptr, &error),
                            wq_queue_get(queue, WQ_FOREVER, &bytes, &error),
                            wq_queue_stop(queue, &error),
+                           wq_queue_close(queue, &error),
                            wq_store_flush(store, 0, &error),
                            wq_store_close(store, &error),
                            wq_store_free(store, &error),
@@ -43,7 +44,7 @@ TEST_F(ForkTest, EveryCallFailsInTheChild) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 8);
+  EXPECT_EQ(WEXITSTATUS(status), 9);
   EXPECT_EQ(Add("after"), WQ_OK);
   EXPECT_EQ(Get(), "before");
 }

@@ -86,6 +86,7 @@ std::vector<std::function<wq_code(wq_queue)>> BareQueueCalls() {
       [](wq_queue q) { return wq_queue_shut_down(q, nullptr); },
       [](wq_queue q) { return wq_queue_shut_down_with_drain(q, 0, nullptr); },
       [](wq_queue q) { return wq_queue_stop(q, nullptr); },
+      [](wq_queue q) { return wq_queue_close(q, nullptr); },
       [](wq_queue q) { return wq_queue_flush(q, 0, nullptr); },
   };
 }

@@ -4,6 +4,7 @@
 // Threading: thread-safe, as the calls of the C++ interface are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -33,6 +34,15 @@ class HandleList {
     handles_.push_back(Register(object));
     return handles_.back();
   }
+  // Moves the handle to `other`; without effect if it is not in the list.
+  void MoveTo(HandleList* other, uint64_t handle) WQ_EXCLUDES(mu_) {
+    const MutexLock lock(mu_);
+    const MutexLock other_lock(other->mu_);
+    if (const auto at = std::ranges::find(handles_, handle); at != handles_.end()) {
+      other->handles_.push_back(handle);  // If it throws, nothing is moved.
+      handles_.erase(at);
+    }
+  }
   void Erase(uint64_t handle) WQ_EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     std::erase(handles_, handle);
@@ -53,9 +63,10 @@ struct StoreObject {
   std::shared_ptr<CallbackProvider> metrics;  // Null: none.
   std::unique_ptr<CallbackClock> clock;       // Null: the machine's.
   std::unique_ptr<Store> store;
-  HandleList queues;
-  HandleList workers;      // Those that have not left.
-  HandleList controllers;  // Those that were not freed.
+  HandleList queues;         // Those that were not closed.
+  HandleList closed_queues;  // Their handles stay valid.
+  HandleList workers;        // Those that have not left.
+  HandleList controllers;    // Those that were not freed.
 };
 
 struct QueueObject {
