@@ -48,6 +48,12 @@ func MaxWait(b *Backoff, max time.Duration) *Backoff {
 		inner:   []*Backoff{b}}
 }
 
+// ControllerBackoff delays as client-go's default limiter of controllers does: by the longer delay
+// of Exponential(5 ms, 1000 s) and, for all keys together, Bucket(10, 100).
+func ControllerBackoff() *Backoff {
+	return &Backoff{limiter: C.wq_limiter{kind: C.WQ_LIMITER_CONTROLLER}}
+}
+
 // toC copies the tree of limiters to C's memory, because C must not follow pointers in Go's.
 func (b *Backoff) toC(a *arena) *C.wq_limiter {
 	if b == nil {

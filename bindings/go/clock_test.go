@@ -113,3 +113,56 @@ func TestAClockOutlivesItsStores(t *testing.T) {
 	}()
 	clock.Advance(-1)
 }
+
+// fakeClock is a fake clock of another library.
+type fakeClock struct{ *ManualClock }
+
+func TestAStoreFollowsAnotherLibrarysClock(t *testing.T) {
+	start := time.Unix(1_700_000_000, 0)
+	other := fakeClock{NewManualClock(start)}
+	store, err := OpenInMemory(StoreOptions{Clock: other})
+	must(t, err)
+	q := openQueue(t, store, QueueOptions[string]{})
+	for i := 1; i <= 100; i++ {
+		q.AddAfter("a", time.Hour)
+		other.Advance(time.Hour - time.Microsecond)
+		eventually(t, "the store followed", func() bool {
+			return store.clock.Now().Equal(other.Now())
+		})
+		wantNothing(t, q)
+		other.Advance(time.Microsecond)
+		wantNext(t, q, "a")
+		q.Done("a")
+	}
+	must(t, store.Close())
+	if len(store.clock.stores) != 0 {
+		t.Fatal("the clock has a closed store")
+	}
+}
+
+// runningClock is a clock of another library that runs by itself.
+type runningClock struct{}
+
+func (runningClock) Now() time.Time                         { return time.Now() }
+func (runningClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+func TestAClockThatRunsByItselfIsRefused(t *testing.T) {
+	wantCode(t, second(OpenInMemory(StoreOptions{Clock: runningClock{}})), InvalidArgument)
+}
+
+func TestAfterReceivesTheTimeOfTheAdvanceThatReachesIt(t *testing.T) {
+	clock := NewManualClock(time.Unix(0, 0))
+	now, early, late := clock.After(0), clock.After(time.Second), clock.After(time.Minute)
+	if got := within(t, now); !got.Equal(time.Unix(0, 0)) {
+		t.Fatal(got)
+	}
+	clock.Advance(2 * time.Second)
+	if got := within(t, early); !got.Equal(time.Unix(2, 0)) {
+		t.Fatal(got)
+	}
+	if len(late) != 0 {
+		t.Fatal("it received too early")
+	}
+	clock.Advance(time.Minute)
+	within(t, late)
+}

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 // This file converts between items and keys.
@@ -45,10 +47,17 @@ func parseNamespacedName(key string) (NamespacedName, error) {
 	return n, nil
 }
 
-// DefaultCodec returns the codec of strings, of integers (in decimal), and of structs with exactly
-// a Namespace and a Name, both strings, at any depth of embedding: reconcile.Request and
-// types.NamespacedName, without importing them. InvalidArgument: T is none of these and needs its
-// own Codec.
+// DefaultCodec returns the codec of
+//   - strings: their bytes;
+//   - integers: in decimal;
+//   - structs with exactly a Namespace and a Name, both strings, at any depth of embedding, such as
+//     reconcile.Request and types.NamespacedName: see NamespacedName;
+//   - booleans, and other structs and arrays of all these: their values in order, with "/" between
+//     them; a "/" in a string is written as "%2F", and a "%" as "%25". If a field is added to the
+//     type, its former keys are no items of it any more, and are quarantined when they are handed
+//     out.
+//
+// InvalidArgument: T has a pointer, an interface, a float or a channel, and needs its own Codec.
 func DefaultCodec[T comparable]() (Codec[T], error) {
 	var zero T
 	t := reflect.TypeOf(zero)
@@ -61,8 +70,14 @@ func DefaultCodec[T comparable]() (Codec[T], error) {
 	if t != nil && isNamespacedName(t) {
 		return namespacedNameCodec[T]{}, nil
 	}
-	return nil, newError(InvalidArgument, fmt.Sprintf(
-		"items of %v need a Codec: they are no strings, no integers, nor a Namespace and a Name", t))
+	if t == nil {
+		return nil, newError(InvalidArgument, "items of an interface type need a Codec")
+	}
+	if without := withoutText(t); without != nil {
+		return nil, newError(InvalidArgument, fmt.Sprintf(
+			"items of %v need a Codec: a %v has no text that is the same in every process", t, without))
+	}
+	return valuesCodec[T]{}, nil
 }
 
 // stringCodec is for T of kind string: its bytes are the key.
@@ -132,4 +147,95 @@ func (namespacedNameCodec[T]) Encode(item T) (string, error) {
 func (namespacedNameCodec[T]) Decode(key string) (T, error) {
 	n, err := parseNamespacedName(key)
 	return *(*T)(unsafe.Pointer(&n)), err
+}
+
+// withoutText returns a type in t that valuesCodec cannot write; nil: it can write all.
+func withoutText(t reflect.Type) reflect.Type {
+	switch k := t.Kind(); {
+	case k == reflect.String || k == reflect.Bool || k >= reflect.Int && k <= reflect.Uint64:
+		return nil
+	case k == reflect.Array:
+		return withoutText(t.Elem())
+	case k == reflect.Struct:
+		for i := 0; i < t.NumField(); i++ {
+			if without := withoutText(t.Field(i).Type); without != nil {
+				return without
+			}
+		}
+		return nil
+	}
+	return t
+}
+
+// valuesCodec is for T that withoutText accepts.
+type valuesCodec[T comparable] struct{}
+
+var (
+	valueEscape   = strings.NewReplacer("%", "%25", "/", "%2F")
+	valueUnescape = strings.NewReplacer("%25", "%", "%2F", "/")
+)
+
+func (valuesCodec[T]) Encode(item T) (string, error) {
+	var texts []string
+	forEachValue(reflect.ValueOf(&item).Elem(), func(v reflect.Value) {
+		switch {
+		case v.Kind() == reflect.String:
+			texts = append(texts, valueEscape.Replace(v.String()))
+		case v.Kind() == reflect.Bool:
+			texts = append(texts, strconv.FormatBool(v.Bool()))
+		case v.CanInt():
+			texts = append(texts, strconv.FormatInt(v.Int(), 10))
+		default:
+			texts = append(texts, strconv.FormatUint(v.Uint(), 10))
+		}
+	})
+	return strings.Join(texts, "/"), nil
+}
+
+func (c valuesCodec[T]) Decode(key string) (item T, err error) {
+	texts := strings.Split(key, "/")
+	forEachValue(reflect.ValueOf(&item).Elem(), func(v reflect.Value) {
+		text := ""
+		if len(texts) > 0 {
+			text, texts = texts[0], texts[1:]
+		}
+		switch {
+		case v.Kind() == reflect.String:
+			v.SetString(valueUnescape.Replace(text))
+		case v.Kind() == reflect.Bool:
+			v.SetBool(text == "true")
+		case v.CanInt():
+			n, _ := strconv.ParseInt(text, 10, v.Type().Bits())
+			v.SetInt(n)
+		default:
+			n, _ := strconv.ParseUint(text, 10, v.Type().Bits())
+			v.SetUint(n)
+		}
+	})
+	if back, _ := c.Encode(item); back != key { // Done would name another key.
+		err = fmt.Errorf("%q is not how a %T is written", key, item)
+	}
+	return item, err
+}
+
+// forEachValue calls visit with the strings, booleans and integers in v, in order, those of
+// unexported fields too. Blank fields are left out, as == ignores them. REQUIRES: v is addressable.
+func forEachValue(v reflect.Value, visit func(v reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Array:
+		for i := 0; i < v.Len(); i++ {
+			forEachValue(v.Index(i), visit)
+		}
+	case reflect.Struct:
+		for i := 0; i < v.NumField(); i++ {
+			if v.Type().Field(i).Name != "_" {
+				forEachValue(v.Field(i), visit)
+			}
+		}
+	default:
+		if !v.CanSet() { // Of an unexported field.
+			v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+		}
+		visit(v)
+	}
 }

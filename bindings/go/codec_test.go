@@ -4,7 +4,10 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
+	"unsafe"
 )
 
 // roundTrip checks that the item has this key, and that the key decodes to the item.
@@ -75,17 +78,78 @@ func TestANamespaceWithASlashHasNoKey(t *testing.T) {
 	}
 }
 
+// clusterRequest has the shape of multicluster-runtime's request.
+type clusterRequest struct {
+	request
+	ClusterName string
+}
+
+func TestKeysOfOtherStructsAreTheirValues(t *testing.T) {
+	roundTrip(t, struct{ Name, Namespace string }{"pod", "default"}, "pod/default")
+	roundTrip(t, clusterRequest{request{namespacedName{"ns", "a/b%"}}, "east"}, "ns/a%2Fb%25/east")
+	roundTrip(t, clusterRequest{}, "//")
+	roundTrip(t, struct {
+		kind  podName
+		_     int
+		n     podNumber
+		big   uint64
+		on    bool
+		ports [2]uint16
+	}{"%2F", 0, -7, math.MaxUint64, true, [2]uint16{80, 443}},
+		"%252F/-7/18446744073709551615/true/80/443")
+	roundTrip(t, [2]bool{true, false}, "true/false")
+	roundTrip(t, true, "true")
+}
+
+func TestAKeyThatIsNotHowItsValuesAreWrittenIsRefused(t *testing.T) {
+	type item struct {
+		Name string
+		N    int8
+		On   bool
+	}
+	codec, err := DefaultCodec[item]()
+	must(t, err)
+	for _, key := range []string{"", "a", "a/1", "a/1/true/", "a/1/yes", "a/01/true", "a/128/true",
+		"a/1/true/b", "%/1/true", "%2f/1/true", "a//true"} {
+		if item, err := codec.Decode(key); err == nil {
+			t.Errorf("%q is %v", key, item)
+		}
+	}
+}
+
+func TestBlankFieldsAreInNoKey(t *testing.T) {
+	type item struct {
+		Name string
+		_    int
+		N    int
+	}
+	codec, err := DefaultCodec[item]()
+	must(t, err)
+	a := item{Name: "a", N: 1}
+	b := a
+	*(*int)(unsafe.Add(unsafe.Pointer(&b), unsafe.Offsetof(b.N)-unsafe.Sizeof(b.N))) = 7 // _
+	ka, _ := codec.Encode(a)
+	kb, _ := codec.Encode(b)
+	if a != b || ka != kb || ka != "a/1" {
+		t.Fatal(a == b, ka, kb)
+	}
+}
+
 func TestOtherTypesNeedACodec(t *testing.T) {
-	for _, err := range []error{
-		second(DefaultCodec[float64]()), second(DefaultCodec[struct{ Name, Namespace string }]()),
-		second(DefaultCodec[struct{ Namespace, Name, Cluster string }]()),
-		second(DefaultCodec[struct {
-			Namespace string
-			Name      int
+	for name, err := range map[string]error{
+		"float64": second(DefaultCodec[float64]()),
+		"*int":    second(OpenQueue(memoryStore(t), "q", QueueOptions[*int]{})),
+		"chan":    second(DefaultCodec[[2]chan int]()),
+		"*string": second(DefaultCodec[struct {
+			Name string
+			Why  *string
 		}]()),
-		second(OpenQueue(memoryStore(t), "q", QueueOptions[*int]{})),
+		"Location": second(DefaultCodec[time.Time]()),
 	} {
 		wantCode(t, err, InvalidArgument)
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
 	}
 }
 

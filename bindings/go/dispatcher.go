@@ -91,7 +91,7 @@ func (d *dispatcher) enter() *waiter {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		w.answer <- answer{err: closedError()}
+		w.answer <- answer{err: errQueueClosed}
 		return w
 	}
 	w.element = d.waiting.PushBack(w)
@@ -204,7 +204,7 @@ func (d *dispatcher) close() {
 // replyClosed answers every waiter. REQUIRES: mu.
 func (d *dispatcher) replyClosed() {
 	for e := d.waiting.Front(); e != nil; e = d.waiting.Front() {
-		d.reply(e.Value.(*waiter), answer{err: closedError()})
+		d.reply(e.Value.(*waiter), answer{err: errQueueClosed})
 	}
 }
 

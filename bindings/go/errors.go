@@ -57,6 +57,8 @@ func codeOf(err error) Code {
 
 func closedError() error { return newError(ShuttingDown, "the store is closed") }
 
+var errQueueClosed = newError(ShuttingDown, "the queue is closed")
+
 // fromC makes the error of a failed call. WQ_BAD_HANDLE means that the store is closed, because
 // this package uses no other freed handle.
 func fromC(code C.wq_code, message string) error {
@@ -68,6 +70,7 @@ func fromC(code C.wq_code, message string) error {
 
 // failures keeps the errors of calls that do not return them. Thread-safe.
 type failures struct {
+	log     func(err error) // Constant after OpenQueue; may be nil.
 	mu      sync.Mutex
 	last    error
 	channel chan error // Made by the first call of errors.
@@ -79,6 +82,9 @@ const failuresKept = 64
 func (f *failures) report(err error) {
 	if err == nil {
 		return
+	}
+	if f.log != nil {
+		f.log(err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -54,6 +54,8 @@ type Metric struct {
 	Bounds []float64
 	Counts []uint64
 	Sum    float64
+
+	recent []float64 // Of a histogram, for a MetricsProvider: the values since the last report.
 }
 
 // collector adds up a store's metrics in C's memory.
@@ -76,17 +78,23 @@ func (m *collector) free() {
 // were added up in C, so that measuring makes no call into Go. InvalidArgument: the store was
 // opened without StoreOptions.Metrics.
 func (s *Store) Metrics() ([]Metric, error) {
+	defer runtime.KeepAlive(s)
+	return s.readMetrics(false)
+}
+
+// readMetrics returns all series. With take, histograms have their recent values, and a store that
+// has just been closed has no gauges.
+func (s *openStore) readMetrics(take bool) ([]Metric, error) {
 	if !s.measured {
 		return nil, newError(InvalidArgument, "the store was opened without Metrics")
 	}
-	defer runtime.KeepAlive(s)
 	s.metrics.mu.RLock()
 	defer s.metrics.mu.RUnlock()
 	if s.metrics.c == nil {
 		return nil, closedError()
 	}
 	parts, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_read_metrics(s.handle, s.metrics.c, list, e)
+		return C.wqgo_read_metrics(s.handle, s.metrics.c, toInt(take), list, e)
 	})
 	var all []Metric
 	for len(parts) > 0 {
@@ -112,7 +120,10 @@ func parseMetric(parts []string) (Metric, []string) {
 	for parts = parts[1:]; ; parts = parts[2:] {
 		m.Counts = append(m.Counts, uint64(number(parts[0])))
 		if parts[1] == "" {
-			return m, parts[2:]
+			for values := parts[2]; len(values) >= 8; values = values[8:] {
+				m.recent = append(m.recent, float(values))
+			}
+			return m, parts[3:]
 		}
 		m.Bounds = append(m.Bounds, float(parts[1]))
 	}

@@ -22,15 +22,23 @@ typedef struct wqgo_series {
   uint64_t count;     // Of a counter.
   double sum;         // Of a histogram.
   uint64_t* buckets;  // Of a histogram: bound_count + 1.
+
+  // Of a histogram, if wqgo_metrics.keeps: the values since they were last taken. Under recent_mu.
+  pthread_mutex_t recent_mu;
+  double* recent;
+  size_t recent_count;
+  size_t recent_capacity;
 } wqgo_series;
 
 typedef struct wqgo_metrics {
   pthread_mutex_t mu;
   wqgo_series* first;  // Under mu.
+  int32_t keeps;       // Constant. Whether histograms keep their values until they are taken.
 } wqgo_metrics;
 
-static inline wqgo_metrics* wqgo_metrics_new(void) {
+static inline wqgo_metrics* wqgo_metrics_new(int32_t keeps) {
   wqgo_metrics* const metrics = (wqgo_metrics*)calloc(1, sizeof *metrics);
+  metrics->keeps = keeps;
   pthread_mutex_init(&metrics->mu, NULL);
   return metrics;
 }
@@ -42,6 +50,8 @@ static inline void wqgo_metrics_free(wqgo_metrics* metrics) {
     wq_bytes_free(&series->identity);
     free(series->bounds);
     free(series->buckets);
+    pthread_mutex_destroy(&series->recent_mu);
+    free(series->recent);
     free(series);
   }
   pthread_mutex_destroy(&metrics->mu);
@@ -81,6 +91,7 @@ static inline void* wqgo_series_of(void* arg, const wq_metric* metric, const wq_
   wqgo_series* series = wqgo_find_series(metrics, &identity);
   if (series == NULL) {
     series = (wqgo_series*)calloc(1, sizeof *series);
+    pthread_mutex_init(&series->recent_mu, NULL);
     series->kind = metric->kind;
     series->identity = identity;
     identity = (wq_bytes)WQ_NO_BYTES;
@@ -103,10 +114,29 @@ static inline void wqgo_add_to(void* arg, void* series, uint64_t count) {
   __atomic_fetch_add(&((wqgo_series*)series)->count, count, __ATOMIC_RELAXED);
 }
 
+// Keeps a value; without memory it is lost.
+static inline void wqgo_keep(wqgo_series* series, double value) {
+  pthread_mutex_lock(&series->recent_mu);
+  if (series->recent_count == series->recent_capacity) {
+    const size_t capacity = series->recent_capacity == 0 ? 64 : 2 * series->recent_capacity;
+    double* const grown = (double*)realloc(series->recent, capacity * sizeof *grown);
+    if (grown != NULL) {
+      series->recent = grown;
+      series->recent_capacity = capacity;
+    }
+  }
+  if (series->recent_count < series->recent_capacity) {
+    series->recent[series->recent_count++] = value;
+  }
+  pthread_mutex_unlock(&series->recent_mu);
+}
+
 static inline void wqgo_observe(void* arg, void* of, double value) {
   wqgo_series* const series = (wqgo_series*)of;
   size_t bucket = 0;
-  (void)arg;
+  if (((const wqgo_metrics*)arg)->keeps) {
+    wqgo_keep(series, value);
+  }
   while (bucket < series->bound_count && value > series->bounds[bucket]) {
     ++bucket;
   }
@@ -124,8 +154,21 @@ static inline void wqgo_put_double(wqgo_visits* visits, double value) {
   wqgo_put(visits, (const char*)&value, sizeof value);
 }
 
-// Writes the identity, and: of a counter its count; of a histogram its sum, buckets and bounds.
-static inline void wqgo_put_series(wqgo_visits* visits, const wqgo_series* series) {
+// Writes the kept values as one part, which is empty unless `take`, and forgets them.
+static inline void wqgo_put_recent(wqgo_visits* visits, wqgo_series* series, int32_t take) {
+  if (!take) {
+    wqgo_put(visits, NULL, 0);
+    return;
+  }
+  pthread_mutex_lock(&series->recent_mu);
+  wqgo_put(visits, (const char*)series->recent, series->recent_count * sizeof *series->recent);
+  series->recent_count = 0;
+  pthread_mutex_unlock(&series->recent_mu);
+}
+
+// Writes the identity, and: of a counter its count; of a histogram its sum, buckets and bounds, an
+// empty part, and the values of wqgo_put_recent.
+static inline void wqgo_put_series(wqgo_visits* visits, wqgo_series* series, int32_t take) {
   size_t offset = 0;
   const char* part = NULL;
   size_t size = 0;
@@ -147,6 +190,7 @@ static inline void wqgo_put_series(wqgo_visits* visits, const wqgo_series* serie
     }
   }
   wqgo_put(visits, NULL, 0);
+  wqgo_put_recent(visits, series, take);
 }
 
 static inline void wqgo_put_gauge(void* arg, const wq_metric* metric, const wq_label* labels,
@@ -155,16 +199,18 @@ static inline void wqgo_put_gauge(void* arg, const wq_metric* metric, const wq_l
   wqgo_put_double((wqgo_visits*)arg, value);
 }
 
-// Writes all series of the store. REQUIRES: `metrics` is the store's.
-static inline wq_code wqgo_read_metrics(wq_store store, wqgo_metrics* metrics, wq_bytes* list,
-                                        wq_error* error) {
+// Writes all series of the store. With `take` also those values that histograms keep; then it works
+// for a closed store, too, which has no gauges. REQUIRES: `metrics` is the store's.
+static inline wq_code wqgo_read_metrics(wq_store store, wqgo_metrics* metrics, int32_t take,
+                                        wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
   pthread_mutex_lock(&metrics->mu);
-  for (const wqgo_series* series = metrics->first; series != NULL; series = series->next) {
-    wqgo_put_series(&visits, series);
+  for (wqgo_series* series = metrics->first; series != NULL; series = series->next) {
+    wqgo_put_series(&visits, series, take);
   }
   pthread_mutex_unlock(&metrics->mu);
-  return wqgo_end(wq_store_read_gauges(store, wqgo_put_gauge, &visits, error), &visits, error);
+  const wq_code gauges = wq_store_read_gauges(store, wqgo_put_gauge, &visits, error);
+  return wqgo_end(take ? WQ_OK : gauges, &visits, error);
 }
 
 // Structs that wq_store_open reads through its options, and copies.

@@ -55,8 +55,14 @@ type StoreOptions struct {
 	// recovered, with nil. The next attempt waits until it returns. It must call neither Close nor
 	// Recover.
 	OnHealth func(err error)
-	Metrics  bool         // Measures the metrics of Store.Metrics and Store.WriteMetrics.
-	Clock    *ManualClock // For tests. Nil: the machine's clocks.
+	Metrics  bool // Measures the metrics of Store.Metrics and Store.WriteMetrics.
+	// MetricsProvider receives the metrics of every queue, under the queue's name, within about
+	// half a second. It implies Metrics. A provider of client-go: ProviderOf.
+	MetricsProvider MetricsProvider
+	Logger          Logger // Logs failures that no call returns. Nil: they are not logged.
+	// Clock is for tests: a ManualClock, or a fake clock of another library. Nil: the machine's
+	// clocks.
+	Clock Clock
 }
 
 func (o StoreOptions) toC() (C.wq_store_options, error) {
@@ -121,6 +127,10 @@ type QueueOptions[T comparable] struct {
 	AddCancelsDelay        bool       // An Add of a delayed key cancels its delay.
 	Durability             Durability // Of calls that name none.
 	MaxKeyBytes            int        // 0: 4096.
+	// StopOnShutDown makes ShutDown and ShutDownWithDrain stop the queue as Stop does: Get reports
+	// shutdown at once, and what is queued stays in the store, as in controller-runtime's priority
+	// queue. Otherwise the workers first process what is queued, as in client-go.
+	StopOnShutDown bool
 }
 
 func (o QueueOptions[T]) toC(a *arena) (*C.wq_queue_options, error) {

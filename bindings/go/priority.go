@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 // This file has the queue in the shape of controller-runtime's PriorityQueue.
@@ -7,15 +9,6 @@ import (
 	"time"
 )
 
-// PriorityOptions is the shape of controller-runtime's priorityqueue.AddOpts.
-type PriorityOptions interface {
-	~struct {
-		After       time.Duration
-		RateLimited bool
-		Priority    *int // Higher is sooner; nil is 0.
-	}
-}
-
 // PriorityQueue is a queue with the shape of controller-runtime's priorityqueue.PriorityQueue[T],
 // where O is its AddOpts. An item that is added again keeps the higher of its priorities.
 //
@@ -23,6 +16,7 @@ type PriorityOptions interface {
 //		store, name, wq.QueueOptions[reconcile.Request]{})
 type PriorityQueue[T comparable, O PriorityOptions] struct {
 	*Queue[T]
+	fields addOptsReader // Of O.
 }
 
 // KeepPriority is the priority that GetWithPriority returns: an item that is added with it keeps
@@ -32,22 +26,23 @@ const KeepPriority = math.MinInt
 // OpenPriorityQueue opens a queue as OpenQueue does, with Order Priorities and ReAddRaisesLane.
 func OpenPriorityQueue[T comparable, O PriorityOptions](
 	store *Store, name string, options QueueOptions[T]) (*PriorityQueue[T, O], error) {
+	fields, err := newAddOptsReader[O]()
+	if err != nil {
+		return nil, err
+	}
 	options.Order = Priorities
 	options.ReAddRaisesLane = true
 	q, err := OpenQueue(store, name, options)
 	if err != nil {
 		return nil, err
 	}
-	return &PriorityQueue[T, O]{q}, nil
+	return &PriorityQueue[T, O]{q, fields}, nil
 }
 
 // AddWithOpts adds the items with these options.
 func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
-	o := struct {
-		After       time.Duration
-		RateLimited bool
-		Priority    *int
-	}(options)
+	o, err := readAddOpts(&q.fields, options)
+	q.failures.report(err)
 	add := AddOptions{After: o.After, RateLimited: o.RateLimited, Lane: laneOf(o.Priority)}
 	if len(items) > 1 && !o.RateLimited && o.After <= 0 {
 		result, err := q.AddBatch(items, add)

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 )
@@ -24,6 +23,7 @@ type Queue[T comparable] struct {
 	limiter    RateLimiter[T] // May be nil.
 	groupOf    func(item T) string
 	waits      bool // Add waits for the disk.
+	stops      bool // StopOnShutDown.
 	readiness  *readiness
 	dispatcher *dispatcher
 	addBatcher addBatcher
@@ -31,7 +31,7 @@ type Queue[T comparable] struct {
 }
 
 // OpenQueue opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. AlreadyExists: it is open
-// already; a queue is closed with its store. NotFound: it does not exist, and MustExist is set.
+// already; Queue.Close and Store.Close close it. NotFound: it does not exist, and MustExist is set.
 // InvalidArgument: an invalid name or option. Blocks: for reading its records.
 func OpenQueue[T comparable](
 	store *Store, name string, options QueueOptions[T]) (*Queue[T], error) {
@@ -39,6 +39,8 @@ func OpenQueue[T comparable](
 		store: store, name: name, codec: options.Codec, limiter: options.Limiter,
 		groupOf: options.GroupOf}
 	q.waits = options.Durability != Async
+	q.stops = options.StopOnShutDown
+	q.failures.log = func(err error) { logFailure(store.logger, name, err) }
 	if q.codec == nil {
 		codec, err := DefaultCodec[T]()
 		if err != nil {
@@ -63,32 +65,22 @@ func OpenQueue[T comparable](
 	}
 	q.dispatcher = q.readiness.dispatcher(C.wqgo_source{queue: q.handle})
 	store.watch(q.readiness)
+	store.reporter.begin(name)
 	runtime.KeepAlive(store)
 	return q, nil
 }
 
-// NewQueue opens the queue of this name with this limiter, which may be nil. It is for callers that
-// cannot return an error, such as controller.Options.NewQueue, and panics if OpenQueue fails.
-func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *Queue[T] {
-	q, err := OpenQueue(store, name, QueueOptions[T]{Limiter: limiter})
-	if err != nil {
-		panic(fmt.Sprintf("wq: opening queue %q: %v", name, err))
+// Close stops the queue (waiting Gets return) and writes its changes, so that the store can open it
+// again: its items stay there, and those that workers hold are handed out again after that. Later
+// changes fail with ShuttingDown. A queue of a store in memory loses its items. Idempotent.
+// NotDurable: a write has failed; the queue is stopped, and not closed. Blocks: for one write.
+func (q *Queue[T]) Close() error {
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_close(h, e) })
+	if err != nil && codeOf(err) != ShuttingDown { // ShuttingDown: closed with its store.
+		return err
 	}
-	return q
-}
-
-// NewQueueFunc returns NewQueue as a function of the type of controller.Options.NewQueue:
-//
-//	controller.Options{NewQueue: wq.NewQueueFunc[reconcile.Request,
-//		workqueue.TypedRateLimiter[reconcile.Request],
-//		workqueue.TypedRateLimitingInterface[reconcile.Request]](store)}
-//
-// I is an interface that *Queue[T] implements; otherwise the returned function panics.
-func NewQueueFunc[T comparable, L RateLimiter[T], I any](
-	store *Store) func(name string, limiter L) I {
-	return func(name string, limiter L) I {
-		return any(NewQueue[T](store, name, limiter)).(I)
-	}
+	q.store.unwatch(q.readiness)
+	return nil
 }
 
 // Name returns the queue's name.
@@ -153,16 +145,26 @@ func (q *Queue[T]) reportEnd(err error) {
 func (q *Queue[T]) Done(item T) { q.failures.report(q.Finish(item)) }
 
 // ShutDown refuses Adds from now on; Get hands out what is queued, then reports shutdown. Items
-// that are not processed stay in the store.
+// that are not processed stay in the store. With StopOnShutDown it is Stop.
 func (q *Queue[T]) ShutDown() {
+	if q.stops {
+		q.failures.report(q.Stop())
+		return
+	}
 	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
 		return C.wq_queue_shut_down(h, e)
 	}))
 }
 
 // ShutDownWithDrain shuts the queue down as ShutDown does, and returns when no item is held and
-// none would be handed out (the queue is empty, or paused), or when ShutDown or Stop is called.
+// none would be handed out (the queue is empty, or paused), or when ShutDown or Stop is called. So
+// it waits for workers that take what is queued: without any it does not return, where client-go's
+// returns as soon as no item is held. With StopOnShutDown it is Stop.
 func (q *Queue[T]) ShutDownWithDrain() {
+	if q.stops {
+		q.ShutDown()
+		return
+	}
 	q.reportEnd(q.Drain(context.Background()))
 }
 

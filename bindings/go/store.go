@@ -24,7 +24,10 @@ type openStore struct {
 	listener listener
 	measured bool
 	metrics  collector
-	clock    *ManualClock // Nil: the machine's clocks.
+	reporter *reporter     // Nil: no MetricsProvider.
+	logger   Logger        // May be nil.
+	clock    *ManualClock  // Nil: the machine's clocks.
+	ended    chan struct{} // Closed when the store is.
 
 	mu         sync.Mutex
 	queues     []*readiness // Of the open queues.
@@ -57,13 +60,20 @@ func open(options StoreOptions,
 	if err != nil {
 		return nil, err
 	}
+	clock, follow, err := manualClock(options.Clock)
+	if err != nil {
+		return nil, err
+	}
 	s := &Store{&openStore{
-		listener: newListener(options.OnHealth), measured: options.Metrics, clock: options.Clock}}
+		clock: clock, ended: make(chan struct{}),
+		listener: newListener(logHealth(options.Logger, options.OnHealth)),
+		measured: options.Metrics || options.MetricsProvider != nil,
+		reporter: newReporter(options.MetricsProvider), logger: options.Logger}}
 	installed := (*C.wqgo_installed)(C.calloc(1, C.sizeof_wqgo_installed))
 	defer C.free(unsafe.Pointer(installed))
 	s.listener.install(&o)
 	if s.measured {
-		s.metrics.c = C.wqgo_metrics_new()
+		s.metrics.c = C.wqgo_metrics_new(toInt(s.reporter != nil))
 		C.wqgo_install_metrics(&o, installed, s.metrics.c)
 	}
 	if s.clock != nil {
@@ -76,6 +86,12 @@ func open(options StoreOptions,
 	}
 	if s.clock != nil {
 		s.clock.watch(s.handle)
+	}
+	if follow != nil {
+		go s.clock.follow(follow, s.ended)
+	}
+	if s.reporter != nil {
+		go s.openStore.reportMetrics()
 	}
 	runtime.SetFinalizer(s, func(s *Store) {
 		open := s.openStore
@@ -103,7 +119,9 @@ func (s *openStore) close() error {
 		return err // Refused: it would wait for OnHealth, its caller; or a fork does not own the store.
 	}
 	s.closed, s.closedWith = true, err
+	close(s.ended)
 	s.listener.free()
+	s.report()
 	s.metrics.free()
 	if s.clock != nil {
 		s.clock.forget(s.handle)
@@ -126,6 +144,19 @@ func (s *openStore) watch(r *readiness) {
 	s.queues = append(s.queues, r)
 }
 
+// unwatch ends the queue's Gets. Idempotent.
+func (s *openStore) unwatch(r *readiness) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, open := range s.queues {
+		if open == r {
+			s.queues = append(s.queues[:i], s.queues[i+1:]...)
+			r.close()
+			return
+		}
+	}
+}
+
 // call makes a call about the store, and keeps the store alive until it returns.
 func (s *Store) call(body func(s C.wq_store, e *C.wq_error) C.wq_code) error {
 	err := call(func(e *C.wq_error) C.wq_code { return body(s.handle, e) })
@@ -141,10 +172,13 @@ func (s *Store) Flush(durability Durability) error {
 }
 
 // Health returns nil; from a failed write until the store has recovered, NotDurable with the
-// failure and the time of the next attempt; after Close, ShuttingDown. As a health check of
+// failure and the time of the next attempt; after Close, ShuttingDown. As a readiness check of
 // controller-runtime:
 //
-//	mgr.AddHealthzCheck("wq", func(*http.Request) error { return store.Health() })
+//	mgr.AddReadyzCheck("wq", func(*http.Request) error { return store.Health() })
+//
+// It is no liveness check: a failed store goes on in memory and recovers when the disk works again;
+// a kill would lose what only the memory has.
 func (s *Store) Health() error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_health(s, e) })
 }

@@ -1,0 +1,62 @@
+package wq
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func TestAClosedQueueOpensAgainWithItsItems(t *testing.T) {
+	store := diskStore(t, t.TempDir()+"/store")
+	defer func() { must(t, store.Close()) }()
+	var q *Queue[string]
+	for i := 0; i < 3; i++ {
+		q = openQueue(t, store, QueueOptions[string]{})
+		if i == 0 {
+			q.Add("held")
+			q.Add("queued")
+			q.AddAfter("delayed", time.Hour)
+		}
+		wantNext(t, q, "held")
+		must(t, q.Err())
+		must(t, q.Close())
+		must(t, q.Close())
+		wantCode(t, q.Finish("held"), ShuttingDown)
+	}
+	q = openQueue(t, store, QueueOptions[string]{})
+	wantNext(t, q, "held")
+	wantNext(t, q, "queued")
+	wantNothing(t, q)
+	if len(store.queues) != 1 {
+		t.Fatalf("the store watches %d queues", len(store.queues))
+	}
+}
+
+func TestClosingAQueueEndsItsGets(t *testing.T) {
+	store := memoryStore(t)
+	plain := openQueue(t, store, QueueOptions[string]{})
+	sharded, err := OpenQueue(store, "sharded", QueueOptions[string]{Shards: 2})
+	must(t, err)
+	w, err := sharded.Join()
+	must(t, err)
+	ended := make(chan error, 2)
+	go func() { ended <- second(plain.GetContext(context.Background())) }()
+	go func() { ended <- second(w.GetContext(context.Background())) }()
+	eventually(t, "both wait", func() bool {
+		return plain.dispatcher.count.Load() == 1 && w.dispatcher.count.Load() == 1
+	})
+	for _, q := range []*Queue[string]{plain, sharded} {
+		must(t, q.Close())
+		wantCode(t, within(t, ended), ShuttingDown)
+		wantCode(t, second(q.AddWith("a", AddOptions{})), ShuttingDown)
+	}
+	must(t, w.Leave())
+}
+
+func TestAQueueIsClosedWithItsStore(t *testing.T) {
+	store, err := OpenInMemory(StoreOptions{})
+	must(t, err)
+	q := openQueue(t, store, QueueOptions[string]{})
+	must(t, store.Close())
+	must(t, q.Close())
+}

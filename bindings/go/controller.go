@@ -1,0 +1,110 @@
+//go:build cgo
+
+package wq
+
+// This file opens queues for controller.Options.NewQueue of controller-runtime.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+const (
+	maxQueueName = 64
+	hashDigits   = 16
+)
+
+// QueueName returns the name of the queue of a controller. A controller may have any name: one that
+// is not 1 to 64 of [A-Za-z0-9._-] is shortened, has its other bytes replaced by "-", and ends with
+// a hash of the whole name.
+func QueueName(controller string) string {
+	name := []byte(controller)
+	for i, c := range name {
+		if !isNameByte(c) {
+			name[i] = '-'
+		}
+	}
+	if controller == "" || len(name) <= maxQueueName && string(name) == controller {
+		return controller
+	}
+	if most := maxQueueName - hashDigits - 1; len(name) > most {
+		name = name[:most]
+	}
+	hash := sha256.Sum256([]byte(controller))
+	return string(name) + "-" + hex.EncodeToString(hash[:])[:hashDigits]
+}
+
+func isNameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+		c == '.' || c == '_' || c == '-'
+}
+
+// NewPriorityQueue opens the queue of a controller as OpenPriorityQueue does, with these
+// differences: the controller may have any name (QueueName), ShutDown stops the queue
+// (StopOnShutDown), and it panics if the queue cannot be opened, since NewQueue returns no error:
+//
+//	controller.Options{NewQueue: func(name string, _ workqueue.TypedRateLimiter[reconcile.Request],
+//	) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+//		return wq.NewPriorityQueue[priorityqueue.AddOpts](
+//			store, name, wq.QueueOptions[reconcile.Request]{})
+//	}}
+//
+// The limiter that controller-runtime passes is left out on purpose: controller-runtime makes one
+// for each process, so with it each restart would begin all backoffs again. The queue's own
+// (QueueOptions.Backoff) has the same delays, and continues.
+func NewPriorityQueue[O PriorityOptions, T comparable](
+	store *Store, name string, options QueueOptions[T]) *PriorityQueue[T, O] {
+	options.StopOnShutDown = true
+	q, err := OpenPriorityQueue[T, O](store, QueueName(name), options)
+	if err != nil {
+		panic(fmt.Sprintf("wq: opening queue %q: %v", name, err))
+	}
+	return q
+}
+
+// NewPriorityQueueFunc returns NewPriorityQueue as a function of the type of
+// controller.Options.NewQueue, without its limiter:
+//
+//	controller.Options{NewQueue: wq.NewPriorityQueueFunc[priorityqueue.AddOpts,
+//		workqueue.TypedRateLimiter[reconcile.Request],
+//		workqueue.TypedRateLimitingInterface[reconcile.Request]](
+//		store, wq.QueueOptions[reconcile.Request]{})}
+//
+// I is an interface that *PriorityQueue[T, O] implements; otherwise the returned function panics.
+func NewPriorityQueueFunc[O PriorityOptions, L any, I any, T comparable](
+	store *Store, options QueueOptions[T]) func(name string, limiter L) I {
+	return func(name string, _ L) I {
+		return any(NewPriorityQueue[O](store, name, options)).(I)
+	}
+}
+
+// NewQueue opens the queue of a controller with this limiter. The controller may have any name
+// (QueueName). It is for callers that cannot return an error, and panics if OpenQueue fails.
+//
+// A limiter begins again with each process, and so do the delays of failing items. Nil: the
+// queue's own backoff, which continues.
+func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *Queue[T] {
+	q, err := OpenQueue(store, QueueName(name), QueueOptions[T]{Limiter: limiter})
+	if err != nil {
+		panic(fmt.Sprintf("wq: opening queue %q: %v", name, err))
+	}
+	return q
+}
+
+// NewQueueFunc returns NewQueue as a function of the type of controller.Options.NewQueue. It is for
+// controllers that need the limiter of their options, as the returned function passes it on;
+// controller-runtime passes one even if the options have none. Otherwise use NewPriorityQueue: its
+// backoff and its priorities survive restarts.
+//
+//	controller.Options{RateLimiter: own, NewQueue: wq.NewQueueFunc[reconcile.Request,
+//		workqueue.TypedRateLimiter[reconcile.Request],
+//		workqueue.TypedRateLimitingInterface[reconcile.Request]](store)}
+//
+// I is an interface that *Queue[T] implements; otherwise the returned function panics.
+func NewQueueFunc[T comparable, L RateLimiter[T], I any](
+	store *Store) func(name string, limiter L) I {
+	return func(name string, limiter L) I {
+		return any(NewQueue[T](store, name, limiter)).(I)
+	}
+}

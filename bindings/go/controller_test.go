@@ -1,0 +1,211 @@
+package wq
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// priorityQueueOptions has the shape of controller-runtime's controller.Options, and its queue that
+// of priorityqueue.PriorityQueue.
+type priorityQueueOptions struct {
+	NewQueue func(controllerName string,
+		rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
+}
+
+func TestNewPriorityQueueFitsNewQueue(t *testing.T) {
+	store := memoryStore(t)
+	for name, options := range map[string]priorityQueueOptions{
+		"plain": {NewQueue: func(name string,
+			_ typedRateLimiter[request]) typedRateLimitingInterface[request] {
+			return NewPriorityQueue[addOpts](store, name, QueueOptions[request]{})
+		}},
+		"func": {NewQueue: NewPriorityQueueFunc[addOpts, typedRateLimiter[request],
+			typedRateLimitingInterface[request]](store, QueueOptions[request]{})},
+	} {
+		q, ok := options.NewQueue(name, noWait{}).(priorityQueue[request])
+		if !ok {
+			t.Fatalf("%s: controller-runtime would not see a priority queue", name)
+		}
+		low, high := request{namespacedName{"", "low"}}, request{namespacedName{"", "high"}}
+		q.AddWithOpts(addOpts{Priority: at(-100)}, low)
+		q.AddWithOpts(addOpts{Priority: at(1)}, high)
+		if got, _, shutdown := q.GetWithPriority(); shutdown || got != high {
+			t.Fatalf("%s: got %v, %v", name, got, shutdown)
+		}
+	}
+}
+
+// controller-runtime passes a limiter of this process; a restart must not begin all backoffs again.
+func TestTheBackoffOfAControllersQueueSurvivesARestart(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	clock := NewManualClock(time.Unix(1_700_000_000, 0))
+	for failures := 0; failures < 11; failures++ {
+		store, err := Open(dir, StoreOptions{CreateIfMissing: true, Clock: clock})
+		must(t, err)
+		q := NewPriorityQueueFunc[addOpts, typedRateLimiter[request],
+			*PriorityQueue[request, addOpts]](store, QueueOptions[request]{})("pods", noWait{})
+		pod := request{namespacedName{"default", "pod"}}
+		q.AddRateLimited(pod)
+		delay := 5 * time.Millisecond << failures
+		clock.Advance(delay - time.Microsecond)
+		if n := q.Len(); n != 0 {
+			t.Fatalf("failure %d waits less than %v", failures+1, delay)
+		}
+		clock.Advance(time.Microsecond)
+		if n := q.Len(); n != 1 {
+			t.Fatalf("failure %d waits longer than %v", failures+1, delay)
+		}
+		must(t, q.Remove(pod))
+		must(t, store.Close())
+	}
+}
+
+func TestAControllersQueueStopsOnShutDown(t *testing.T) {
+	q := NewPriorityQueue[addOpts](memoryStore(t), "q", QueueOptions[string]{})
+	q.Add("a")
+	q.Add("b")
+	if item, shutdown := q.Get(); shutdown || item != "a" {
+		t.Fatal(item, shutdown)
+	}
+	q.ShutDownWithDrain() // Waits neither for the held item nor for the queued one.
+	if item, shutdown := q.Get(); !shutdown {
+		t.Fatalf("got %q", item)
+	}
+	q.Done("a")
+	must(t, q.Err())
+	wantLen(t, q.Queue, 1)
+}
+
+func TestWithoutStopOnShutDownTheQueuedItemsAreHandedOut(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		q := openQueue(t, memoryStore(t), QueueOptions[string]{StopOnShutDown: stops})
+		q.Add("a")
+		q.ShutDown()
+		if _, shutdown := q.Get(); shutdown != stops {
+			t.Fatalf("StopOnShutDown %v: shutdown is %v", stops, shutdown)
+		}
+	}
+}
+
+func TestAControllerMayHaveAnyName(t *testing.T) {
+	store := memoryStore(t)
+	seen := map[string]string{}
+	for _, name := range []string{
+		"pod", "A.b_c-9", strings.Repeat("n", 64), "apps/v1.Deployment", "apps.v1.Deployment",
+		"apps v1 Deployment", "Größe", strings.Repeat("n", 65), strings.Repeat("n", 66), "a\x00b", "/",
+	} {
+		q := NewPriorityQueue[addOpts](store, name, QueueOptions[request]{})
+		if other, twice := seen[q.Name()]; twice || q.Name() != QueueName(name) {
+			t.Errorf("%q and %q have the queue %q", other, name, q.Name())
+		}
+		seen[q.Name()] = name
+	}
+	for name, want := range map[string]string{
+		"pod":                   "pod",
+		strings.Repeat("n", 64): strings.Repeat("n", 64),
+		// Names are on disk: they never change.
+		"apps/v1.Deployment":    "apps-v1.Deployment-45ad505b07ea7d01",
+		strings.Repeat("n", 65): strings.Repeat("n", 47) + "-",
+		"":                      "",
+	} {
+		if got := QueueName(name); !strings.HasPrefix(got, want) || len(got) > 64 {
+			t.Errorf("the queue of %q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestAControllerMayHaveAnyComparableRequest(t *testing.T) {
+	store := memoryStore(t)
+	q := NewPriorityQueue[addOpts](store, "clusters", QueueOptions[clusterRequest]{})
+	want := clusterRequest{request{namespacedName{"default", "pod"}}, "east"}
+	q.Add(want)
+	if got, shutdown := q.Get(); shutdown || got != want {
+		t.Fatal(got, shutdown)
+	}
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, `"floats"`) {
+			t.Fatalf("the panic says %q", text)
+		}
+	}()
+	NewPriorityQueue[addOpts](store, "floats", QueueOptions[float64]{})
+}
+
+// laterAddOpts is what a later controller-runtime may have.
+type laterAddOpts struct {
+	Deadline    time.Duration
+	Priority    *int
+	After       time.Duration
+	Reason      string
+	RateLimited bool
+}
+
+func TestAddOptsMayGetFields(t *testing.T) {
+	q, err := OpenPriorityQueue[string, laterAddOpts](memoryStore(t), "q", QueueOptions[string]{})
+	must(t, err)
+	q.AddWithOpts(laterAddOpts{Priority: at(1)}, "a")
+	q.AddWithOpts(laterAddOpts{After: time.Hour}, "later")
+	q.AddWithOpts(laterAddOpts{RateLimited: true}, "failed")
+	must(t, q.Err())
+	if q.NumRequeues("failed") != 1 || q.NumRequeues("later") != 0 {
+		t.Fatal("RateLimited was not read")
+	}
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Delayed < 1 {
+		t.Fatalf("%+v", counts)
+	}
+	q.AddWithOpts(laterAddOpts{Priority: at(7), Reason: "new"}, "b")
+	wantCode(t, q.Err(), InvalidArgument)
+	if !strings.Contains(q.Err().Error(), "Reason") {
+		t.Fatal(q.Err())
+	}
+	if got, _ := q.Get(); got != "b" { // It was added, with the fields that are known.
+		t.Fatal(got)
+	}
+}
+
+func TestOptionsOfAnotherShapeAreRefused(t *testing.T) {
+	store := memoryStore(t)
+	type noPriority struct {
+		After       time.Duration
+		RateLimited bool
+	}
+	type otherType struct {
+		After       time.Duration
+		RateLimited bool
+		Priority    int
+	}
+	for want, err := range map[string]error{
+		"noPriority has no Priority *int": second(
+			OpenPriorityQueue[string, noPriority](store, "q", QueueOptions[string]{})),
+		"otherType has no Priority *int": second(
+			OpenPriorityQueue[string, otherType](store, "q", QueueOptions[string]{})),
+		"int is no struct": second(
+			OpenPriorityQueue[string, int](store, "q", QueueOptions[string]{})),
+	} {
+		wantCode(t, err, InvalidArgument)
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+func TestControllerBackoffIsClientGosDefault(t *testing.T) {
+	clock, q := clockedQueue(t, QueueOptions[string]{Backoff: ControllerBackoff()})
+	for _, delay := range []time.Duration{5, 10, 20} {
+		q.AddRateLimited("a")
+		clock.Advance(delay*time.Millisecond - time.Microsecond)
+		wantNothing(t, q)
+		clock.Advance(time.Microsecond)
+		wantNext(t, q, "a")
+		q.Done("a")
+	}
+	for i := 0; i < 110; i++ { // More than the bucket of 100 tokens has.
+		q.AddRateLimited(strings.Repeat("b", i+1))
+	}
+	clock.Advance(20 * time.Millisecond)
+	if n := q.Len(); n < 90 || n > 100 {
+		t.Fatalf("%d of 110 first failures waited for 5 ms only", n)
+	}
+}
