@@ -3,4 +3,5 @@
 package wq
 
 // #cgo pkg-config: --static wq-static
+// #cgo LDFLAGS: -static
 import "C"

@@ -84,7 +84,9 @@ func (r *recorder) NewDepthMetric(name string) goGauge { return r.make("depth ",
 func (r *recorder) NewAddsMetric(name string) goCounter {
 	return adding{r.make("adds ", name), r.t}
 }
-func (r *recorder) NewLatencyMetric(name string) goHistogram      { return r.make("latency ", name) }
+func (r *recorder) NewLatencyMetric(name string) goHistogram {
+	return r.make("latency ", name)
+}
 func (r *recorder) NewWorkDurationMetric(name string) goHistogram { return r.make("work ", name) }
 func (r *recorder) NewUnfinishedWorkSecondsMetric(n string) goSettable {
 	return r.make("unfinished ", n)
