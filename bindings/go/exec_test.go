@@ -32,7 +32,8 @@ func execChild(dir string) error {
 		return err
 	}
 	if os.Getenv(execRun) == "1" {
-		return syscall.Exec(os.Args[0], os.Args[:1], []string{execStore + "=" + dir, execRun + "=2"})
+		os.Setenv(execRun, "2")
+		return syscall.Exec(os.Args[0], os.Args[:1], os.Environ())
 	}
 	return store.Close()
 }
