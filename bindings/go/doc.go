@@ -12,9 +12,12 @@
 //	}
 //	pods.Add("default/pod-1") // When it returns, the key survives kill -9.
 //	for {
-//		key, shutdown := pods.Get()
-//		if shutdown {
-//			return pods.Err()
+//		key, err := pods.GetContext(ctx)
+//		if errors.Is(err, wq.ShuttingDown) {
+//			return nil // ShutDown was called; what is left stays in the store.
+//		}
+//		if err != nil {
+//			return err // The context has ended.
 //		}
 //		reconcile(key)
 //		pods.Done(key)
@@ -22,8 +25,8 @@
 //
 // A Queue has the methods of client-go's workqueue.TypedRateLimitingInterface, with the same
 // meaning, and so implements it: controller-runtime takes it by controller.Options.NewQueue, see
-// NewQueueFunc. Those methods return no error. Queue.Err and Queue.Errors report their failures,
-// and Store.Health reports the store's own state. Other calls return errors, and offer what
+// NewPriorityQueue. Those methods return no error. Queue.Err and Queue.Errors report their
+// failures, and Store.Health reports the store's own state. Other calls return errors, and offer what
 // client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context; metrics
 // (Store.Metrics), reading stores (OpenView), snapshots.
 //
@@ -37,7 +40,8 @@
 //
 // Lifetime. A queue lives as long as its Store, and keeps the Store reachable. An unreachable Store
 // is closed by the garbage collector; Close closes it at a time of the caller's choice and returns
-// the error.
+// the error. Queue.Close closes one queue, which can then be opened again.
 //
-// The package links with libwq.so by pkg-config; with the build tag wq_static it links libwq.a.
+// The package links with libwq.so by pkg-config; with the build tag wq_static the program needs no
+// shared library.
 package wq

@@ -40,9 +40,9 @@ type openStore struct {
 // process owns it; the message names its pid. Corruption: damaged; the message names the file.
 // NotSupported: another format version. Blocks: for recovery.
 //
-// Other programs are started as usual: os/exec and syscall.Exec are safe while a store is open, also
-// if the exec fails, as the store's files are closed on exec, and the child of os/exec runs nothing
-// else. After syscall.Exec the store is as after a kill. A process that C code has forked, without
+// Other programs are started as usual: os/exec and syscall.Exec are safe while a store is open,
+// also if the exec fails, as the store's files are closed on exec, and the child of os/exec runs
+// nothing else. After syscall.Exec the store is as after a kill. A process that C code has forked, without
 // an exec, must not use the store: its calls fail with Forked. It must end by _exit, not by exit,
 // which would wait for threads that only the parent has.
 func Open(dir string, options StoreOptions) (*Store, error) {

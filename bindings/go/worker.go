@@ -22,9 +22,12 @@ import (
 //	}
 //	defer worker.Leave()
 //	for {
-//		item, shutdown := worker.Get()
-//		if shutdown {
-//			return q.Err()
+//		item, err := worker.GetContext(ctx)
+//		if errors.Is(err, wq.ShuttingDown) {
+//			return nil
+//		}
+//		if err != nil {
+//			return err
 //		}
 //		reconcile(item)
 //		q.Done(item)

@@ -72,5 +72,6 @@ case $mode in
   static) go test -tags wq_static -count=1 -timeout 120s ./... ;;
   empty-root) empty_root ;;
   without-cgo) without_cgo ;;
+  pages) "$here/pages/pages.sh" "$module" "$build/go/pages" ;;
   *) echo "go_test: unknown mode $mode" >&2; exit 2 ;;
 esac

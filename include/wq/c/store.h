@@ -35,8 +35,8 @@ WQ_EXPORT wq_code wq_store_open_queue(wq_store store, const char* name,
 
 // Stops the queue (blocked calls return) and writes its changes, so that this store can open it
 // again. Keys that workers hold are handed out again after that. The handle stays valid; its
-// changing calls return WQ_SHUTTING_DOWN. A queue of a store in memory loses its keys. A second call
-// does nothing. WQ_NOT_DURABLE: a write has failed; the queue is stopped, and not closed.
+// changing calls return WQ_SHUTTING_DOWN. A queue of a store in memory loses its keys. Idempotent.
+// WQ_NOT_DURABLE: a write has failed; the queue is stopped, and not closed.
 // WQ_INVALID_ARGUMENT: called in a callback. Blocks: for one write.
 WQ_EXPORT wq_code wq_queue_close(wq_queue queue, wq_error* error);
 

@@ -1,0 +1,42 @@
+// Package workqueue has the shapes of client-go's package.
+package workqueue
+
+import "time"
+
+type TypedRateLimiter[T comparable] interface {
+	When(item T) time.Duration
+	Forget(item T)
+	NumRequeues(item T) int
+}
+
+type TypedRateLimitingInterface[T comparable] interface {
+	Add(item T)
+	Len() int
+	Get() (item T, shutdown bool)
+	Done(item T)
+	ShutDown()
+	ShutDownWithDrain()
+	ShuttingDown() bool
+	AddAfter(item T, duration time.Duration)
+	AddRateLimited(item T)
+	Forget(item T)
+	NumRequeues(item T) int
+}
+
+type GaugeMetric interface {
+	Inc()
+	Dec()
+}
+type SettableGaugeMetric interface{ Set(float64) }
+type CounterMetric interface{ Inc() }
+type HistogramMetric interface{ Observe(float64) }
+
+type MetricsProvider interface {
+	NewDepthMetric(name string) GaugeMetric
+	NewAddsMetric(name string) CounterMetric
+	NewLatencyMetric(name string) HistogramMetric
+	NewWorkDurationMetric(name string) HistogramMetric
+	NewUnfinishedWorkSecondsMetric(name string) SettableGaugeMetric
+	NewLongestRunningProcessorSecondsMetric(name string) SettableGaugeMetric
+	NewRetriesMetric(name string) CounterMetric
+}
