@@ -26,8 +26,8 @@
 // A Queue has the methods of client-go's workqueue.TypedRateLimitingInterface, with the same
 // meaning, and so implements it: controller-runtime takes it by controller.Options.NewQueue, see
 // NewPriorityQueue. Those methods return no error. Queue.Err and Queue.Errors report their
-// failures, and Store.Health reports the store's own state. Other calls return errors, and offer what
-// client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context; metrics
+// failures, and Store.Health reports the store's own state. Other calls return errors, and offer
+// what client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context; metrics
 // (Store.Metrics), reading stores (OpenView), snapshots.
 //
 // The states of a key, the durability levels and what a crash leaves are specified in wq/queue.h
