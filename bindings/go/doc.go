@@ -27,8 +27,8 @@
 // meaning, and so implements it: controller-runtime takes it by controller.Options.NewQueue, see
 // NewPriorityQueue. Those methods return no error. Queue.Err and Queue.Errors report their
 // failures, and Store.Health reports the store's own state. Other calls return errors, and offer
-// what client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context; metrics
-// (Store.Metrics), reading stores (OpenView), snapshots.
+// what client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context;
+// metrics (Store.Metrics), reading stores (OpenView), snapshots.
 //
 // The states of a key, the durability levels and what a crash leaves are specified in wq/queue.h
 // and wq/options.h of the C++ interface.
