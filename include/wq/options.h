@@ -172,11 +172,11 @@ struct QueueOptions {
   // AddAfter as a reminder that an Add in between must not cancel.
   bool add_cancels_delay = false;
 
-  // Merges the Adds of a key into one hand-out at the earliest of their times, as controller-runtime
-  // does: an Add of a delayed key cancels its delay, as with add_cancels_delay, and AddAfter or
-  // AddRateLimited of a dirty key is an Add. A key that a worker holds may have a delay; if the
-  // process dies, the key is queued again and keeps the delay as well. Default: off, because an
-  // AddAfter of a queued key is a reminder for later, as in client-go.
+  // Merges the Adds of a key into one hand-out at the earliest of their times, as in
+  // controller-runtime: an Add of a delayed key cancels its delay (see add_cancels_delay), and
+  // AddAfter or AddRateLimited of a dirty key is an Add. A held key may be delayed; if the process
+  // dies, it is queued again and keeps the delay as well. Default: off, because an AddAfter of a
+  // queued key is a reminder for later, as in client-go.
   bool merge_delays = false;
 
   // For event loops, and schedulers of other languages, that take keys without a thread that blocks

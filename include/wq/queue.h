@@ -15,7 +15,7 @@
 //   queued               deduplicated; with another   -> processing   NotProcessing
 //                        lane -> back of that lane
 //   processing           -> processing and dirty      -               -> clean
-//   processing + dirty   deduplicated; latest lane    -               -> queued, back of its lane
+//   processing + dirty   deduplicated; as queued      -               -> queued, back of its lane
 //
 // Besides, a key may be delayed (it becomes an Add when it is due) and may have a failure count.
 //

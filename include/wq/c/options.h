@@ -160,8 +160,8 @@ typedef struct wq_queue_options {
   void (*ready)(void* arg);
   void* ready_arg;
 
-  // AddAfter of a dirty key is an Add, and an Add cancels a delay: see QueueOptions::merge_delays in
-  // wq/options.h.
+  // AddAfter of a dirty key is an Add, and an Add cancels a delay: see QueueOptions::merge_delays
+  // in wq/options.h.
   int32_t merge_delays;
 } wq_queue_options;
 

@@ -123,8 +123,8 @@ WQ_EXPORT wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error);
 // --- Shards: a queue with shards hands out keys to its workers only ---
 
 WQ_EXPORT wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error);
-// As the calls of the queue with these names, from the shards of the worker. One call of a worker at
-// a time.
+// As the calls of the queue with these names, from the shards of the worker. One call of a worker
+// at a time.
 WQ_EXPORT wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key,
                                 wq_error* error);
 WQ_EXPORT wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us,
