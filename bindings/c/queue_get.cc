@@ -20,15 +20,16 @@ using wq::c::QueueObject;
 using wq::c::StoreObject;
 using wq::c::WorkerObject;
 
-// Takes a key by `get(timeout, key)`. If timeout_us is 0 and there is no key, a notification has
-// been requested when this returns.
+// Takes a key by `get(timeout, key, lane)`. If timeout_us is 0 and there is no key, a notification
+// has been requested when this returns.
 template <typename Get>
-Status Take(QueueObject& queue, int64_t timeout_us, std::string* key, const Get& get) {
-  Status status = get(wq::c::ToTimeout(timeout_us), key);
+Status Take(QueueObject& queue, int64_t timeout_us, std::string* key, wq::Lane* lane,
+            const Get& get) {
+  Status status = get(wq::c::ToTimeout(timeout_us), key, lane);
   if (timeout_us == 0 && status.code() == StatusCode::kTimedOut) {
     queue.readiness->Request();
-    status =
-        get(std::chrono::microseconds(0), key);  // For keys that were added before the request.
+    // For keys that were added before the request.
+    status = get(std::chrono::microseconds(0), key, lane);
   }
   return status;
 }
@@ -40,7 +41,7 @@ Status TakeOne(QueueObject& queue, int64_t timeout_us, wq_bytes* key, const Get&
   }
   wq::c::Reserve(queue.max_key_bytes, key);  // Nothing may fail after a key was taken.
   std::string taken;
-  if (Status s = Take(queue, timeout_us, &taken, get); !s.ok()) {
+  if (Status s = Take(queue, timeout_us, &taken, nullptr, get); !s.ok()) {
     return s;
   }
   wq::c::Assign(taken, key);
@@ -56,9 +57,10 @@ bool MakeRoom(size_t capacity, wq_bytes* list) {
   }
 }
 
+// `lanes` is nullptr, or receives the lane of each key.
 template <typename Get>
 Status TakeBatch(QueueObject& queue, size_t max_keys, int64_t timeout_us, wq_bytes* list,
-                 size_t* count, const Get& get) {
+                 int32_t* lanes, size_t* count, const Get& get) {
   if (Status s = wq::c::CheckOutput("list", list); !s.ok()) {
     return s;
   }
@@ -67,13 +69,17 @@ Status TakeBatch(QueueObject& queue, size_t max_keys, int64_t timeout_us, wq_byt
   }
   wq::c::Reserve(kKeyHeader + queue.max_key_bytes, list);
   std::string key;
-  if (Status s = Take(queue, timeout_us, &key, get); !s.ok()) {
+  wq::Lane lane = wq::kFastLane;
+  if (Status s = Take(queue, timeout_us, &key, &lane, get); !s.ok()) {
     return s;
   }
   wq::c::Assign({}, list);
   size_t taken = 0;
-  for (Status status; status.ok(); status = get(std::chrono::microseconds(0), &key)) {
+  for (Status status; status.ok(); status = get(std::chrono::microseconds(0), &key, &lane)) {
     wq::c::AppendKey(key, list);
+    if (lanes != nullptr) {
+      lanes[taken] = lane;
+    }
     if (++taken == max_keys || !MakeRoom(list->size + kKeyHeader + queue.max_key_bytes, list)) {
       break;
     }
@@ -85,13 +91,13 @@ Status TakeBatch(QueueObject& queue, size_t max_keys, int64_t timeout_us, wq_byt
 }
 
 auto GetOf(wq::Queue& queue) {
-  return [&queue](std::chrono::microseconds timeout, std::string* key) {
-    return queue.GetFor(timeout, key);
+  return [&queue](std::chrono::microseconds timeout, std::string* key, wq::Lane* lane) {
+    return queue.GetFor(timeout, key, lane);
   };
 }
 auto GetOf(wq::Worker& worker) {
-  return [&worker](std::chrono::microseconds timeout, std::string* key) {
-    return worker.GetFor(timeout, key);
+  return [&worker](std::chrono::microseconds timeout, std::string* key, wq::Lane* lane) {
+    return worker.GetFor(timeout, key, lane);
   };
 }
 
@@ -108,7 +114,16 @@ wq_code wq_queue_get(wq_queue queue, int64_t timeout_us, wq_bytes* key, wq_error
 wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us, wq_bytes* list,
                            size_t* count, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
-    return TakeBatch(q, max_keys, timeout_us, list, count, GetOf(*q.queue));
+    return TakeBatch(q, max_keys, timeout_us, list, nullptr, count, GetOf(*q.queue));
+  });
+}
+
+wq_code wq_queue_get_with_lanes(wq_queue queue, size_t max_keys, int64_t timeout_us, wq_bytes* list,
+                                int32_t* lanes, size_t* count, wq_error* error) {
+  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
+    return lanes == nullptr
+               ? wq::c::NullArgument("lanes")
+               : TakeBatch(q, max_keys, timeout_us, list, lanes, count, GetOf(*q.queue));
   });
 }
 
@@ -183,7 +198,16 @@ wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key, wq_er
 wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us, wq_bytes* list,
                             size_t* count, wq_error* error) {
   return Call<WorkerObject>(worker.handle, error, [&](WorkerObject& w) {
-    return TakeBatch(*w.queue, max_keys, timeout_us, list, count, GetOf(*w.worker));
+    return TakeBatch(*w.queue, max_keys, timeout_us, list, nullptr, count, GetOf(*w.worker));
+  });
+}
+
+wq_code wq_worker_get_with_lanes(wq_worker worker, size_t max_keys, int64_t timeout_us,
+                                 wq_bytes* list, int32_t* lanes, size_t* count, wq_error* error) {
+  return Call<WorkerObject>(worker.handle, error, [&](WorkerObject& w) {
+    return lanes == nullptr
+               ? wq::c::NullArgument("lanes")
+               : TakeBatch(*w.queue, max_keys, timeout_us, list, lanes, count, GetOf(*w.worker));
   });
 }
 

@@ -19,7 +19,8 @@ const (
 	Held         Outcome = C.WQ_HELD         // It is quarantined, and stays so.
 )
 
-// AddWith adds the item: at once, after a delay, or after the limiter's delay. ShuttingDown:
+// AddWith adds the item: at once, after a delay, or after the limiter's delay. With both, the
+// shorter delay counts, and so does the failure. ShuttingDown:
 // nothing changed. NotDurable: applied in memory, but the store failed. InvalidArgument: an empty
 // or oversized key, a lane that the order does not have. Blocks: for at most one write, as the
 // durability asks.
@@ -42,6 +43,10 @@ func (q *Queue[T]) addWith(item T, options AddOptions, how C.wqgo_how) (Outcome,
 	failure := ""
 	if options.RateLimited {
 		failure = textOf(options.Failure)
+		if options.After != 0 {
+			o.has_max_delay = 1
+			o.max_delay_us = microseconds(options.After)
+		}
 		if q.limiter != nil {
 			o.has_retry_delay = 1
 			o.retry_delay_us = microseconds(q.limiter.When(item))

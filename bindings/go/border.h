@@ -26,6 +26,8 @@ typedef struct wqgo_add_options {
   int32_t durability;
   int32_t has_retry_delay;
   int64_t retry_delay_us;
+  int32_t has_max_delay;
+  int64_t max_delay_us;
 } wqgo_add_options;
 
 static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoString_ group) {
@@ -36,7 +38,9 @@ static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoSt
                               .has_retry_delay = options.has_retry_delay,
                               .retry_delay_us = options.retry_delay_us,
                               .group = _GoStringLen(group) == 0 ? NULL : _GoStringPtr(group),
-                              .group_size = _GoStringLen(group)};
+                              .group_size = _GoStringLen(group),
+                              .has_max_delay = options.has_max_delay,
+                              .max_delay_us = options.max_delay_us};
   return all;
 }
 
@@ -126,6 +130,7 @@ typedef struct wqgo_buffer {
 typedef struct wqgo_source {
   wq_queue queue;
   wq_worker worker;
+  int32_t has_lanes;  // The lanes of keys are wanted. Only without a worker.
 } wqgo_source;
 
 static inline wqgo_result wqgo_taken(wq_code code, const wq_error* error) {
@@ -150,5 +155,14 @@ static inline wqgo_result wqgo_get_batch(wqgo_source from, size_t max, wqgo_buff
       from.worker.handle != 0
           ? wq_worker_get_batch(from.worker, max, 0, &buffer->bytes, &buffer->count, &error)
           : wq_queue_get_batch(from.queue, max, 0, &buffer->bytes, &buffer->count, &error);
+  return wqgo_taken(code, &error);
+}
+
+// As wqgo_get_batch, and writes the keys' lanes.
+static inline wqgo_result wqgo_get_with_lanes(wqgo_source from, size_t max, wqgo_buffer* buffer,
+                                              int32_t* lanes) {
+  wq_error error;
+  const wq_code code =
+      wq_queue_get_with_lanes(from.queue, max, 0, &buffer->bytes, lanes, &buffer->count, &error);
   return wqgo_taken(code, &error);
 }

@@ -157,26 +157,42 @@ var buffers = sync.Pool{New: func() any {
 
 func (r *buffer) text() string { return C.GoStringN(r.c.bytes.data, C.int(r.c.bytes.size)) }
 
-// takeOne takes the next key without waiting. code is TimedOut, and err nil, if no key is queued.
-func takeOne(from C.wqgo_source) (key string, code Code, err error) {
+// takeOne takes the next key without waiting, and its lane if the source has lanes. code is
+// TimedOut, and err nil, if no key is queued.
+func takeOne(from C.wqgo_source) (key string, lane Lane, code Code, err error) {
+	if from.has_lanes != 0 {
+		lanes := make([]C.int32_t, 1)
+		keys, code, err := takeMany(from, lanes, 1)
+		if len(keys) == 0 {
+			return "", 0, code, err
+		}
+		return keys[0], Lane(lanes[0]), code, err
+	}
 	r := buffers.Get().(*buffer)
 	defer buffers.Put(r)
 	result := C.wqgo_get(from, r.c)
 	switch result.code {
 	case C.WQ_OK:
-		return r.text(), 0, nil
+		return r.text(), 0, 0, nil
 	case C.WQ_TIMED_OUT:
-		return "", TimedOut, nil
+		return "", 0, TimedOut, nil
 	}
 	err = errorOf(result)
-	return "", codeOf(err), err
+	return "", 0, codeOf(err), err
 }
 
-// takeMany takes at most max keys as takeOne does.
-func takeMany(from C.wqgo_source, max int) (keys []string, code Code, err error) {
+// takeMany takes at most max keys as takeOne does. It writes their lanes to `lanes`, which is nil
+// or has room for max.
+func takeMany(
+	from C.wqgo_source, lanes []C.int32_t, max int) (keys []string, code Code, err error) {
 	r := buffers.Get().(*buffer)
 	defer buffers.Put(r)
-	result := C.wqgo_get_batch(from, C.size_t(max), r.c)
+	var result C.wqgo_result
+	if lanes == nil {
+		result = C.wqgo_get_batch(from, C.size_t(max), r.c)
+	} else {
+		result = C.wqgo_get_with_lanes(from, C.size_t(max), r.c, &lanes[0])
+	}
 	switch result.code {
 	case C.WQ_OK:
 		return splitKeys(r.text(), int(r.c.count)), 0, nil

@@ -43,8 +43,9 @@ type waiter struct {
 }
 
 type answer struct {
-	key string
-	err error
+	key  string
+	lane Lane // If the source has lanes.
+	err  error
 }
 
 // maxPoll bounds the keys of one poll.
@@ -61,29 +62,29 @@ func (d *dispatcher) notify() {
 }
 
 // get waits for a key. A key that is handed out while the context ends is returned.
-func (d *dispatcher) get(ctx context.Context) (string, error) {
+func (d *dispatcher) get(ctx context.Context) (key string, lane Lane, err error) {
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if d.count.Load() == 0 { // No other Get waits.
-		key, code, err := takeOne(d.from)
+		key, lane, code, err := takeOne(d.from)
 		if code != TimedOut {
-			return key, err
+			return key, lane, err
 		}
 	}
-	return d.wait(ctx)
+	a := d.wait(ctx)
+	return a.key, a.lane, a.err
 }
 
 // wait waits for a key behind the Gets that wait already.
-func (d *dispatcher) wait(ctx context.Context) (string, error) {
+func (d *dispatcher) wait(ctx context.Context) answer {
 	w := d.enter()
 	select {
 	case a := <-w.answer:
-		return a.key, a.err
+		return a
 	case <-ctx.Done():
 		d.cancel(w, ctx.Err())
-		a := <-w.answer
-		return a.key, a.err
+		return <-w.answer
 	}
 }
 
@@ -148,9 +149,13 @@ func (d *dispatcher) poll() {
 			break
 		}
 		d.mu.Unlock()
-		keys, code, err := takeMany(d.from, len(reserved))
+		var lanes []C.int32_t
+		if d.from.has_lanes != 0 {
+			lanes = make([]C.int32_t, len(reserved))
+		}
+		keys, code, err := takeMany(d.from, lanes, len(reserved))
 		d.mu.Lock()
-		d.deliver(reserved, keys, err)
+		d.deliver(reserved, keys, lanes, err)
 		if code == TimedOut && !d.again {
 			break // A notification is due.
 		}
@@ -176,14 +181,18 @@ func (d *dispatcher) reserve() []*waiter {
 	return reserved
 }
 
-// deliver ends a poll: it answers the first waiters with the keys, and all with an error. REQUIRES:
-// mu.
-func (d *dispatcher) deliver(reserved []*waiter, keys []string, err error) {
+// deliver ends a poll: it answers the first waiters with the keys, and all with an error. lanes is
+// nil if the source has none. REQUIRES: mu.
+func (d *dispatcher) deliver(reserved []*waiter, keys []string, lanes []C.int32_t, err error) {
 	for i, w := range reserved {
 		w.reserved = false
 		switch {
 		case i < len(keys):
-			d.reply(w, answer{key: keys[i]})
+			a := answer{key: keys[i]}
+			if lanes != nil {
+				a.lane = Lane(lanes[i])
+			}
+			d.reply(w, a)
 		case err != nil:
 			d.reply(w, answer{err: err})
 		case w.cancelled != nil:
@@ -215,18 +224,18 @@ func (d *dispatcher) getBatch(ctx context.Context, max int) ([]string, error) {
 		return nil, err
 	}
 	if d.count.Load() == 0 {
-		keys, code, err := takeMany(d.from, max)
+		keys, code, err := takeMany(d.from, nil, max)
 		if code != TimedOut {
 			return keys, err
 		}
 	}
-	first, err := d.wait(ctx)
-	if err != nil {
-		return nil, err
+	first := d.wait(ctx)
+	if first.err != nil {
+		return nil, first.err
 	}
-	keys := []string{first}
+	keys := []string{first.key}
 	if max > 1 && d.count.Load() == 0 {
-		more, _, _ := takeMany(d.from, max-1) // The next call returns its error too.
+		more, _, _ := takeMany(d.from, nil, max-1) // The next call returns its error too.
 		keys = append(keys, more...)
 	}
 	return keys, nil

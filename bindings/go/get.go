@@ -14,19 +14,20 @@ import (
 // GetContext waits for the next item as Get does, at most until the context ends. It returns
 // ctx.Err() or ShuttingDown as errors. A key that is handed out while the context ends is returned.
 func (q *Queue[T]) GetContext(ctx context.Context) (T, error) {
-	return q.getFrom(ctx, q.dispatcher)
+	item, _, err := q.getFrom(ctx, q.dispatcher)
+	return item, err
 }
 
-func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (T, error) {
+// getFrom returns the item's lane, too, if the dispatcher's source has lanes.
+func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (item T, lane Lane, err error) {
 	for {
-		key, err := d.get(ctx)
+		key, lane, err := d.get(ctx)
 		runtime.KeepAlive(q.store)
 		if err != nil {
-			var zero T
-			return zero, err
+			return item, 0, err
 		}
 		if item, err := q.codec.Decode(key); err == nil {
-			return item, nil
+			return item, lane, nil
 		} else {
 			q.failures.report(q.quarantineKey(key, err))
 		}

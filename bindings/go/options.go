@@ -114,7 +114,7 @@ type QueueOptions[T comparable] struct {
 	MustExist       bool // Fails with NotFound instead of creating a missing queue.
 	Order           Order
 	Lanes           []Lane // Of Order Lanes.
-	ReAddRaisesLane bool   // An Add moves a queued key only to a higher lane, not to a lower one.
+	ReAddRaisesLane bool   // Of the lanes of a key's Adds since its Get the highest counts.
 	StarvationBound uint32 // Of this many hand-outs at least one is from a lower lane; 0: no bound.
 	// Shards spreads items over this many shards by their group, or without a group by their key.
 	// Items are handed out by Join only, one of each shard at a time. It may differ from the last
@@ -124,9 +124,13 @@ type QueueOptions[T comparable] struct {
 	// AddReleasesQuarantined makes an Add of a quarantined key release it; otherwise Outcome is
 	// Held.
 	AddReleasesQuarantined bool
-	AddCancelsDelay        bool       // An Add of a delayed key cancels its delay.
-	Durability             Durability // Of calls that name none.
-	MaxKeyBytes            int        // 0: 4096.
+	AddCancelsDelay        bool // An Add of a delayed key cancels its delay.
+	// MergeDelays makes the Adds of a key since its Get one, at the earliest of their times: an Add
+	// of a delayed key cancels its delay, and AddAfter or AddRateLimited of a queued key is an Add.
+	// Otherwise the item is handed out again when its delay ends, as in client-go.
+	MergeDelays bool
+	Durability  Durability // Of calls that name none.
+	MaxKeyBytes int        // 0: 4096.
 	// StopOnShutDown makes ShutDown and ShutDownWithDrain stop the queue as Stop does: Get reports
 	// shutdown at once, and what is queued stays in the store, as in controller-runtime's priority
 	// queue. Otherwise the workers first process what is queued, as in client-go.
@@ -159,6 +163,7 @@ func (o QueueOptions[T]) toC(a *arena) (*C.wq_queue_options, error) {
 	out.max_requeues = C.uint64_t(o.MaxRequeues)
 	out.durability = C.int32_t(o.Durability)
 	out.add_cancels_delay = toInt(o.AddCancelsDelay)
+	out.merge_delays = toInt(o.MergeDelays)
 	out.max_key_bytes = C.size_t(o.MaxKeyBytes)
 	out.limiter = o.Backoff.toC(a)
 	return out, nil
@@ -170,7 +175,7 @@ type AddOptions struct {
 	Durability Durability
 	// The other fields are for AddWith only.
 	After       time.Duration // More than 0: as AddAfter.
-	RateLimited bool          // As AddRateLimited; After is ignored.
+	RateLimited bool          // As AddRateLimited; the delay is at most After, unless that is 0.
 	Failure     error         // The failure, for RateLimited: kept with the key, shown by wqctl.
 }
 

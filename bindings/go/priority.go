@@ -5,12 +5,17 @@ package wq
 // This file has the queue in the shape of controller-runtime's PriorityQueue.
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
 // PriorityQueue is a queue with the shape of controller-runtime's priorityqueue.PriorityQueue[T],
-// where O is its AddOpts. An item that is added again keeps the higher of its priorities.
+// where O is its AddOpts. Of the Adds of an item since it was handed out, the highest priority and
+// the earliest time count. README.md compares it with controller-runtime's.
 //
 //	wq.OpenPriorityQueue[reconcile.Request, priorityqueue.AddOpts](
 //		store, name, wq.QueueOptions[reconcile.Request]{})
@@ -19,11 +24,8 @@ type PriorityQueue[T comparable, O PriorityOptions] struct {
 	fields addOptsReader // Of O.
 }
 
-// KeepPriority is the priority that GetWithPriority returns: an item that is added with it keeps
-// its priority, which the queue stores.
-const KeepPriority = math.MinInt
-
-// OpenPriorityQueue opens a queue as OpenQueue does, with Order Priorities and ReAddRaisesLane.
+// OpenPriorityQueue opens a queue as OpenQueue does, with Order Priorities, ReAddRaisesLane and
+// MergeDelays.
 func OpenPriorityQueue[T comparable, O PriorityOptions](
 	store *Store, name string, options QueueOptions[T]) (*PriorityQueue[T, O], error) {
 	fields, err := newAddOptsReader[O]()
@@ -32,6 +34,7 @@ func OpenPriorityQueue[T comparable, O PriorityOptions](
 	}
 	options.Order = Priorities
 	options.ReAddRaisesLane = true
+	options.MergeDelays = true
 	q, err := OpenQueue(store, name, options)
 	if err != nil {
 		return nil, err
@@ -39,7 +42,9 @@ func OpenPriorityQueue[T comparable, O PriorityOptions](
 	return &PriorityQueue[T, O]{q, fields}, nil
 }
 
-// AddWithOpts adds the items with these options.
+// AddWithOpts adds the items with these options. RateLimited with an After counts a failure, and
+// the shorter of the two delays is taken. If an item cannot be added, Err and Errors name it; the
+// others are added.
 func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
 	o, err := readAddOpts(&q.fields, options)
 	q.failures.report(err)
@@ -48,24 +53,42 @@ func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
 		result, err := q.AddBatch(items, add)
 		q.failures.report(err)
 		for _, refused := range result.Refused {
-			q.failures.report(refused.Err)
+			q.failures.report(itemError(refused.Err, refused.Index, items))
 		}
 		return
 	}
-	for _, item := range items {
+	for i, item := range items {
 		_, err := q.AddWith(item, add)
-		q.failures.report(err)
+		q.failures.report(itemError(err, i, items))
 	}
 }
 
-// laneOf returns the lane of a priority; nil for KeepPriority, the nearest lane for one out of
-// range.
+// maxItemText bounds the text of an item in an error: the item may be refused for its length.
+const maxItemText = 200
+
+// itemError names the item in an error that is about it.
+func itemError[T any](err error, index int, items []T) error {
+	cause := "its key is empty or too long" // Refused in a batch, where only the code is returned.
+	var e *Error
+	if errors.As(err, &e) {
+		cause = e.Message
+	}
+	if !errors.Is(err, InvalidArgument) {
+		return err
+	}
+	text := strconv.Quote(fmt.Sprint(items[index]))
+	if len(text) > maxItemText {
+		text = text[:maxItemText] + "..."
+	}
+	return newError(InvalidArgument, fmt.Sprintf("item %d of %d, %s: %s",
+		index+1, len(items), text, cause))
+}
+
+// laneOf returns the lane of a priority: 0 for nil, the nearest lane for one out of range.
 func laneOf(priority *int) *Lane {
 	switch {
 	case priority == nil:
 		return InLane(0)
-	case *priority == KeepPriority:
-		return nil
 	case *priority > math.MaxInt32:
 		return InLane(math.MaxInt32)
 	case *priority < math.MinInt32:
@@ -74,10 +97,12 @@ func laneOf(priority *int) *Lane {
 	return InLane(Lane(*priority))
 }
 
-// GetWithPriority waits for an item as Get does; the priority is KeepPriority.
+// GetWithPriority waits for an item as Get does, and returns the priority with which it was queued;
+// 0 at a shutdown.
 func (q *PriorityQueue[T, O]) GetWithPriority() (item T, priority int, shutdown bool) {
-	item, shutdown = q.Get()
-	return item, KeepPriority, shutdown
+	item, lane, err := q.getFrom(context.Background(), q.dispatcher)
+	q.reportEnd(err)
+	return item, int(lane), err != nil
 }
 
 // Add adds the item with priority 0; so do AddAfter and AddRateLimited.

@@ -63,7 +63,8 @@ func OpenQueue[T comparable](
 	if q.readiness, err = newReadiness(q.handle); err != nil {
 		return nil, err
 	}
-	q.dispatcher = q.readiness.dispatcher(C.wqgo_source{queue: q.handle})
+	q.dispatcher = q.readiness.dispatcher(
+		C.wqgo_source{queue: q.handle, has_lanes: toInt(options.Order == Priorities)})
 	store.watch(q.readiness)
 	store.reporter.begin(name)
 	runtime.KeepAlive(store)

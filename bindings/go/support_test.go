@@ -81,7 +81,7 @@ func wantNext(t testing.TB, q *Queue[string], want string) {
 // wantNothing checks that Get would wait.
 func wantNothing(t testing.TB, q *Queue[string]) {
 	t.Helper()
-	if key, code, err := takeOne(q.dispatcher.from); code != TimedOut {
+	if key, _, code, err := takeOne(q.dispatcher.from); code != TimedOut {
 		t.Fatalf("got %q, %v", key, err)
 	}
 }

@@ -64,7 +64,7 @@ func (w *Worker[T]) Get() (item T, shutdown bool) {
 
 // GetContext waits as Queue.GetContext does, for an item of the worker's shards.
 func (w *Worker[T]) GetContext(ctx context.Context) (T, error) {
-	item, err := w.queue.getFrom(ctx, w.dispatcher)
+	item, _, err := w.queue.getFrom(ctx, w.dispatcher)
 	return item, w.leftError(err)
 }
 

@@ -259,7 +259,8 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
       failures = impl_->state.NumRequeues(key);
     }
     const Time now = impl_->clock->Now();
-    const std::chrono::microseconds delay = impl_->limiter->When(key, failures, now);
+    const std::chrono::microseconds delay =
+        std::min(impl_->limiter->When(key, failures, now), options.max_delay.value_or(kMaxDelay));
     const std::string limiter_state =
         impl_->limiter->SaveState(now).substr(0, kMaxLimiterStateBytes);
     if (Status s = impl_->Requeue(

@@ -23,19 +23,19 @@ Status Queue::Impl::RefuseGet() const {
 
 // --- Get ---
 
-Status Queue::Get(std::string* key) {
-  return impl_->sharded ? impl_->RefuseGet() : impl_->Take(0, std::nullopt, key);
+Status Queue::Get(std::string* key, Lane* lane) {
+  return impl_->sharded ? impl_->RefuseGet() : impl_->Take(0, std::nullopt, key, lane);
 }
 
-Status Queue::GetFor(std::chrono::microseconds timeout, std::string* key) {
-  return impl_->sharded ? impl_->RefuseGet() : impl_->Take(0, Impl::After(timeout), key);
+Status Queue::GetFor(std::chrono::microseconds timeout, std::string* key, Lane* lane) {
+  return impl_->sharded ? impl_->RefuseGet() : impl_->Take(0, Impl::After(timeout), key, lane);
 }
 
-Status Queue::Impl::Take(uint64_t worker, Deadline deadline, std::string* key) {
+Status Queue::Impl::Take(uint64_t worker, Deadline deadline, std::string* key, Lane* lane) {
   if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
-  Taken taken{.status = {}, .key = key};
+  Taken taken{.status = {}, .key = key, .lane = lane};
   for (bool over = false; !over;) {
     Effects effects;
     {
@@ -87,6 +87,9 @@ bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
   *effects = FireDueStep();
   if (const Item* item = NextItem(worker); item != nullptr) {
     *taken->key = item->key();
+    if (taken->lane != nullptr) {
+      *taken->lane = item->lane;
+    }
     if (metrics != nullptr) {
       const Time now = clock->Now();
       taken->queued_us = now.wall_us - item->added_at_us;
@@ -186,10 +189,12 @@ Worker::~Worker() {
   queue_->WakeGetters(woken);
 }
 
-Status Worker::Get(std::string* key) { return queue_->Take(id_, std::nullopt, key); }
+Status Worker::Get(std::string* key, Lane* lane) {
+  return queue_->Take(id_, std::nullopt, key, lane);
+}
 
-Status Worker::GetFor(std::chrono::microseconds timeout, std::string* key) {
-  return queue_->Take(id_, Queue::Impl::After(timeout), key);
+Status Worker::GetFor(std::chrono::microseconds timeout, std::string* key, Lane* lane) {
+  return queue_->Take(id_, Queue::Impl::After(timeout), key, lane);
 }
 
 std::vector<uint32_t> Worker::Shards() const {

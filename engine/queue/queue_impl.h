@@ -179,10 +179,11 @@ struct Queue::Impl final : Timer::Target {
   static Deadline After(std::chrono::microseconds timeout);
   Status RefuseGet() const;  // The status of Queue::Get if the queue has shards.
   // Hands out a key: of the shards of `worker` if the queue has shards.
-  Status Take(uint64_t worker, Deadline deadline, std::string* key) WQ_EXCLUDES(mu);
+  Status Take(uint64_t worker, Deadline deadline, std::string* key, Lane* lane) WQ_EXCLUDES(mu);
   struct Taken {
     Status status;  // Of the call. Ok: `key` is handed out.
     std::string* key;
+    Lane* lane;             // May be nullptr.
     int64_t queued_us = 0;  // How long the key was queued, if there are metrics.
   };
   // Takes a key, and waits for one until the deadline. False: `effects` must first be passed to

@@ -17,6 +17,7 @@ size_t ParentOf(size_t index) { return (index - 1) / kChildren; }
 }  // namespace
 
 void DelayHeap::Push(DelayEntry* entry) {
+  entry->serial = next_serial_++;
   const DelaySlot slot{entry->due_us, entry};
   entries_.push_back(slot);
   SiftUp(slot, entries_.size() - 1);

@@ -4,7 +4,8 @@
 //   while (DelayEntry* entry = delays.Due(now_us)) Fire(entry->item);   // … which removes it
 //
 // A heap of borrowed pointers. Each entry has its index in the heap, so any entry can be removed.
-// Entries with the same due time are ordered by key, as on disk.
+// Entries with the same due time are in the order of their Push: on disk they are ordered by key,
+// so that is their order after a recovery.
 //
 // A node has four children, and the heap stores the due times beside the pointers: the children of
 // a node are adjacent in memory, and an entry is read only to break a tie. When very many entries
@@ -29,7 +30,8 @@ class DelayHeap {
 
   size_t capacity() const { return entries_.capacity(); }
 
-  // O(log n). REQUIRES: the due time and the key do not change until the entry is removed.
+  // O(log n). Sets the entry's serial. REQUIRES: the due time does not change until the entry is
+  // removed.
   void Push(DelayEntry* entry);
   // O(log n). REQUIRES: the entry is in the heap.
   void Remove(DelayPointer entry);
@@ -45,6 +47,7 @@ class DelayHeap {
   std::vector<DelaySlot> entries_;  // entries_[i].entry->heap_index == i
   DueRun run_;                      // Not in entries_.
   size_t in_a_row_ = 0;             // Entries that Due returned since it last returned none.
+  uint32_t next_serial_ = 0;
 };
 
 }  // namespace wq

@@ -1,5 +1,4 @@
-// DueRun: delays that became due all at once, in the order of due time and key. Part of a
-// DelayHeap.
+// DueRun: delays that became due all at once, in the order of the DelayHeap that it is a part of.
 //
 //   run.Fill(std::move(slots));
 //   while (!run.empty()) Use(run.front().entry);   // … which removes it
@@ -23,14 +22,10 @@ struct DelaySlot {
   int64_t due_us;  // entry->due_us
   DelayEntry* entry;
 
-  // By due time, then by key. A removed entry counts as one with an empty key.
+  // By due time, then by serial, which may wrap around between two entries.
   static bool Before(const DelaySlot& a, const DelaySlot& b) {
-    return a.due_us != b.due_us ? a.due_us < b.due_us : KeyOf(a) < KeyOf(b);
-  }
-
- private:
-  static std::string_view KeyOf(const DelaySlot& slot) {
-    return slot.entry->item == nullptr ? std::string_view() : slot.entry->item->key();
+    return a.due_us != b.due_us ? a.due_us < b.due_us
+                                : static_cast<int32_t>(a.entry->serial - b.entry->serial) < 0;
   }
 };
 

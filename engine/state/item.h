@@ -34,6 +34,7 @@ struct DelayEntry {
   int64_t delay_us = 0;     // As requested.
   int64_t added_at_us = 0;  // Wall time.
   Lane lane = kFastLane;    // The lane of the key when it is due.
+  uint32_t serial = 0;      // Set by the DelayHeap: the order of equal due times.
   size_t heap_index = 0;    // Its place in the DelayHeap.
   Position position = 0;    // Of its record.
 };

@@ -14,7 +14,8 @@ namespace wq {
 QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
                        storage::MutationBatch* batch)
     : id_(id),
-      add_cancels_delay_(options.add_cancels_delay),
+      merge_delays_(options.merge_delays),
+      add_cancels_delay_(options.add_cancels_delay || options.merge_delays),
       sharded_(options.shards > 0),
       re_add_(options.re_add),
       max_requeues_(options.max_requeues),
@@ -38,11 +39,23 @@ QueueState::Added QueueState::Add(std::string_view key, const Wanted& wanted, in
     ReleaseItem(item);
   }
   SettleGroup(item, wanted.group);
-  const Lane lane = wanted.lane.value_or(item->present_lane());
+  return AddItem(item, wanted, wall_us);
+}
+
+QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t wall_us) {
+  const Lane lane = WantedLane(*item, wanted);
   if (add_cancels_delay_ && item->delay != nullptr) {
     DropDelay(item);
   }
   return MarkDirty(item, lane, wall_us);
+}
+
+// The lane for an Add of the item. With ReAdd::kRaisesLane not below that of its delay; for a dirty
+// item, Touch compares it with the present lane.
+Lane QueueState::WantedLane(const Item& item, const Wanted& wanted) const {
+  const Lane lane = wanted.lane.value_or(item.present_lane());
+  const bool raises = re_add_ == ReAdd::kRaisesLane && item.delay != nullptr;
+  return raises ? std::max(lane, item.delay->lane) : lane;
 }
 
 // The column "Add" of the table in wq/queue.h.
@@ -58,9 +71,9 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) 
     case KeyState::kProcessing:
       // No mutation: the record of the processing key makes it dirty after a crash.
       ++adds_;
-      item->state = KeyState::kProcessingDirty;
       item->added_at_us = wall_us;
       Touch(item, lane);
+      item->state = KeyState::kProcessingDirty;
       return {AddOutcome::kAdded, item->position};
     case KeyState::kQueued:
     case KeyState::kProcessingDirty:
@@ -88,7 +101,8 @@ void QueueState::Unqueue(Item* item) {
   ErasePending(*item, item->lane, item->sequence);
 }
 
-// Add of a dirty key, to `lane`.
+// Add of a key that has a record, to `lane`. The first Add since Get sets the lane: there is no
+// earlier Add whose lane it could raise.
 void QueueState::Touch(Item* item, Lane lane) {
   const Lane old_lane = item->lane;
   const uint64_t old_sequence = item->sequence;
@@ -97,10 +111,12 @@ void QueueState::Touch(Item* item, Lane lane) {
       return;
     }
     item->sequence = NextSequence();
-  } else if (lane != old_lane && (re_add_ == ReAdd::kSetsLane || lane > old_lane)) {
-    item->lane = lane;  // Done queues it there.
   } else {
-    return;
+    const bool sets = re_add_ == ReAdd::kSetsLane || item->state == KeyState::kProcessing;
+    if (lane == old_lane || (lane < old_lane && !sets)) {
+      return;
+    }
+    item->lane = lane;  // Done queues it there.
   }
   RewritePending(item, old_lane, old_sequence);
 }

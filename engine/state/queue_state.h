@@ -186,6 +186,8 @@ class QueueState {
   void Enqueue(Item* item, Lane lane);
   void Unqueue(Item* item);
   void Touch(Item* item, Lane lane);
+  Lane WantedLane(const Item& item, const Wanted& wanted) const;
+  Added AddItem(Item* item, const Wanted& wanted, int64_t wall_us);
   Added Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now);
   void DropDelay(Item* item);
   void Fire(Item* item, int64_t wall_us);
@@ -209,7 +211,8 @@ class QueueState {
   void EraseFailures(const Item& item);
 
   const storage::QueueId id_;
-  const bool add_cancels_delay_;
+  const bool merge_delays_;
+  const bool add_cancels_delay_;  // On if merge_delays_ is.
   const bool sharded_;
   const ReAdd re_add_;
   const uint64_t max_requeues_;  // 0: no limit.

@@ -55,9 +55,8 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
     return {AddOutcome::kHeld, 0};
   }
   PutFailures(*item);
-  return failure.delay_us <= 0
-             ? MarkDirty(item, wanted.lane.value_or(item->present_lane()), now.wall_us)
-             : Delay(item, failure.delay_us, wanted, now);
+  return failure.delay_us <= 0 ? AddItem(item, wanted, now.wall_us)
+                               : Delay(item, failure.delay_us, wanted, now);
 }
 
 void QueueState::Forget(std::string_view key) {

@@ -40,20 +40,23 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
 
 QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now) {
   SettleGroup(item, wanted.group);
+  if (merge_delays_ && item->dirty()) {
+    return AddItem(item, wanted, now.wall_us);
+  }
   if (WQ_MUTANT(second_early)) {
     delay_us = std::max<int64_t>(0, delay_us - 1'000'000);
   }
   const int64_t due_us = now.steady_us + delay_us;
+  const Lane lane = WantedLane(*item, wanted);
   DelayEntry* entry = item->delay.get();
   // The earlier one wins.
   if (entry != nullptr && (entry->due_us <= due_us) != WQ_MUTANT(latest_wins)) {
-    if (wanted.lane.has_value() && *wanted.lane != entry->lane) {
-      entry->lane = *wanted.lane;
+    if (wanted.lane.has_value() && lane != entry->lane) {
+      entry->lane = lane;
       PutDelayed(entry);
     }
     return {AddOutcome::kDeduplicated, entry->position};
   }
-  const Lane lane = wanted.lane.value_or(item->present_lane());
   if (entry != nullptr) {
     DropDelay(item);
   }
@@ -92,9 +95,8 @@ bool QueueState::EndDelay(std::string_view key, Time now) {
 void QueueState::Fire(Item* item, int64_t wall_us) {
   const Lane lane = item->delay->lane;
   DropDelay(item);
-  // A delay that ends may raise the lane of a key that is already dirty or processing, but never
-  // lowers it.
-  MarkDirty(item, item->state == KeyState::kClean ? lane : std::max(lane, item->lane), wall_us);
+  // A delay that ends may raise the lane of a dirty key, but never lowers it.
+  MarkDirty(item, item->dirty() ? std::max(lane, item->lane) : lane, wall_us);
 }
 
 void QueueState::DropDelay(Item* item) {

@@ -54,10 +54,11 @@ enum class Order : uint8_t {
   kFair = 4,        // One lane; round robin over the groups, first in, first out within a group.
 };
 
-// What the Add of a queued key to another lane does.
+// What another Add of a key that waits (it is dirty or delayed) does to its lane. The first Add of
+// a key since it was handed out sets the lane in any case.
 enum class ReAdd : uint8_t {
   kSetsLane = 0,    // The lane of the latest Add counts, as in a queue with two lanes.
-  kRaisesLane = 1,  // Only a higher lane counts, as in controller-runtime's priority queue.
+  kRaisesLane = 1,  // The highest lane counts, as in controller-runtime's priority queue.
 };
 
 // What the Add of a quarantined key does.
@@ -131,7 +132,7 @@ struct QueueOptions {
   // The lanes of Order::kLanes, each once; kFastLane is always included. Default: none.
   std::vector<Lane> lanes = {};
 
-  // What the Add of a queued key to another lane does. Default: kSetsLane.
+  // What another Add of a key that waits does to its lane. Default: kSetsLane.
   ReAdd re_add = ReAdd::kSetsLane;
 
   // Prevents starvation: while a lower lane has keys, at least one of this many hand-outs is from a
@@ -171,6 +172,13 @@ struct QueueOptions {
   // AddAfter as a reminder that an Add in between must not cancel.
   bool add_cancels_delay = false;
 
+  // Merges the Adds of a key into one hand-out at the earliest of their times, as in
+  // controller-runtime: an Add of a delayed key cancels its delay (see add_cancels_delay), and
+  // AddAfter or AddRateLimited of a dirty key is an Add. A held key may be delayed; if the process
+  // dies, it is queued again and keeps the delay as well. Default: off, because an AddAfter of a
+  // queued key is a reminder for later, as in client-go.
+  bool merge_delays = false;
+
   // For event loops, and schedulers of other languages, that take keys without a thread that blocks
   // in Get. Called after every change by which a Get that found nothing may now return a key, or
   // ShuttingDown: keys became ready, shards moved to another worker, the queue shuts down. So after
@@ -202,6 +210,10 @@ struct AddOptions {
 
   // The key's group, if the queue does not know its group yet. Default: QueueOptions::group_of.
   std::optional<std::string_view> group = std::nullopt;
+
+  // Bounds the limiter's delay of AddRateLimited; 0 or less: the key is added at once. The failure
+  // is counted in any case. Default: no bound.
+  std::optional<std::chrono::microseconds> max_delay = std::nullopt;
 };
 
 }  // namespace wq

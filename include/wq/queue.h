@@ -15,7 +15,7 @@
 //   queued               deduplicated; with another   -> processing   NotProcessing
 //                        lane -> back of that lane
 //   processing           -> processing and dirty      -               -> clean
-//   processing + dirty   deduplicated; latest lane    -               -> queued, back of its lane
+//   processing + dirty   deduplicated; as queued      -               -> queued, back of its lane
 //
 // Besides, a key may be delayed (it becomes an Add when it is due) and may have a failure count.
 //
@@ -156,13 +156,13 @@ class Queue {
 
   // --- Handing out ---
 
-  // Hands out the next key by the queue's order. The caller holds it until Done.
+  // Hands out the next key by the queue's order, and its lane. The caller holds it until Done.
   //   ShuttingDown     the queue is shutting down and empty or paused, or it is stopped.
   //   InvalidArgument  the queue has shards; see Join.
   // Blocks: until a key is queued and the queue is not paused.
-  Status Get(std::string* key);
+  Status Get(std::string* key, Lane* lane = nullptr);
   // Hands out as Get does. TimedOut: `timeout` of real time has passed; 0 never blocks.
-  Status GetFor(std::chrono::microseconds timeout, std::string* key);
+  Status GetFor(std::chrono::microseconds timeout, std::string* key, Lane* lane = nullptr);
 
   // Ends the processing of `key`; if it was added since Get, it is queued again. Writes nothing by
   // itself: the removal reaches the disk with the next write, or within
@@ -268,8 +268,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // Hand out as Queue's do, from the shards of this worker. Done is Queue::Done.
-  Status Get(std::string* key);
-  Status GetFor(std::chrono::microseconds timeout, std::string* key);
+  Status Get(std::string* key, Lane* lane = nullptr);
+  Status GetFor(std::chrono::microseconds timeout, std::string* key, Lane* lane = nullptr);
 
   std::vector<uint32_t> Shards() const;  // Ascending.
 

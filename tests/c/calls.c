@@ -118,6 +118,38 @@ static void batches(wq_queue queue) {
   wq_bytes_free(&got);
 }
 
+static void priorities(wq_store store) {
+  const wq_queue_options options = {.size = sizeof options,
+                                    .order = WQ_ORDER_PRIORITIES,
+                                    .re_add = WQ_RE_ADD_RAISES_LANE,
+                                    .merge_delays = 1};
+  const wq_add_options low = {.size = sizeof low, .has_lane = 1, .lane = 2};
+  const wq_add_options high = {.size = sizeof high, .has_lane = 1, .lane = 10};
+  const wq_add_options bounded = {.size = sizeof bounded,
+                                  .has_lane = 1,
+                                  .lane = -3,
+                                  .has_retry_delay = 1,
+                                  .retry_delay_us = INT64_C(3600000000),
+                                  .has_max_delay = 1,
+                                  .max_delay_us = 0};
+  wq_queue queue = WQ_NO_QUEUE;
+  wq_bytes got = WQ_NO_BYTES;
+  int32_t lanes[2] = {0};
+  int32_t outcome = -1;
+  size_t count = 0;
+  OK(wq_store_open_queue(store, "priorities", &options, &queue, &error));
+  OK(wq_queue_add_rate_limited(queue, "b", 1, NULL, 0, &bounded, NULL, &error));
+  OK(wq_queue_add(queue, "a", 1, &low, NULL, &error));
+  OK(wq_queue_add_after(queue, "a", 1, INT64_C(3600000000), &high, &outcome, &error));
+  EXPECT(outcome == WQ_DEDUPLICATED);
+  OK(wq_queue_get_with_lanes(queue, 2, 0, &got, lanes, &count, &error));
+  EXPECT(count == 2 && lanes[0] == 10 && lanes[1] == -3);
+  EXPECT(got.size == 10 && got.data[4] == 'a' && got.data[9] == 'b');
+  OK(wq_queue_done_batch(queue, got.data, got.size, NULL, &error));
+  EXPECT(wq_queue_get_with_lanes(queue, 2, 0, &got, lanes, &count, &error) == WQ_TIMED_OUT);
+  wq_bytes_free(&got);
+}
+
 static int32_t note_quarantined(void* text, const wq_quarantined_key* key) {
   EXPECT(key->quarantined_at_us > 0);
   note(text, key->key, key->key_size);
@@ -230,6 +262,7 @@ static void shards(wq_store store) {
   wq_worker worker = WQ_NO_WORKER;
   wq_bytes key = WQ_NO_BYTES;
   uint32_t own[2] = {9, 9};
+  int32_t lane = -1;
   size_t count = 0;
   OK(wq_store_open_queue(store, "sharded", &options, &queue, &error));
   EXPECT(wq_queue_get(queue, 0, &key, &error) == WQ_INVALID_ARGUMENT);
@@ -243,6 +276,10 @@ static void shards(wq_store store) {
   OK(wq_worker_get_batch(worker, 5, 0, &key, &count, &error));
   EXPECT(count == 1);
   OK(wq_queue_done_batch(queue, key.data, key.size, NULL, &error));
+  OK(add(queue, "m"));
+  OK(wq_worker_get_with_lanes(worker, 1, 0, &key, &lane, &count, &error));
+  EXPECT(count == 1 && lane == WQ_FAST_LANE);
+  OK(done(queue, "m"));
   OK(wq_worker_leave(worker, &error));
   EXPECT(wq_worker_leave(worker, &error) == WQ_BAD_HANDLE);
   wq_bytes_free(&key);
@@ -342,6 +379,7 @@ int main(int argc, char** argv) {
   OK(wq_store_recover(store, &error));
   views(argv[1]);
   controllers(store);
+  priorities(store);
   shutting_down(store, queue);
   metrics_and_limiters();
   clocks();

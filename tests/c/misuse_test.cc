@@ -53,6 +53,12 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       },
       [=](wq_queue q) { return wq_queue_get(q, 0, out, nullptr); },
       [=](wq_queue q) { return wq_queue_get_batch(q, 1, 0, out, nullptr, nullptr); },
+      [=](wq_queue q) {
+        return wq_queue_get_with_lanes(q, 1, 0, good ? out : nullptr, &flag, nullptr, nullptr);
+      },
+      [=](wq_queue q) {
+        return wq_queue_get_with_lanes(q, 1, 0, out, good ? &flag : nullptr, nullptr, nullptr);
+      },
       [=](wq_queue q) { return wq_queue_done(q, k, 1, nullptr); },
       [=](wq_queue q) { return wq_queue_done_batch(q, k, 1, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_added_again(q, "k", 1, good ? &flag : nullptr, nullptr); },
@@ -138,10 +144,13 @@ TEST_F(MisuseTest, AnInvalidHandleIsRefusedByEveryCall) {
     }
   }
   size_t count = 0;
+  int32_t lane = 0;
   uint32_t shard = 0;
   for (const uint64_t bad : {uint64_t{0}, freed.handle, other.handle}) {
     EXPECT_EQ(wq_worker_get({bad}, 0, &bytes_, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_worker_get_batch({bad}, 1, 0, &bytes_, &count, &error_), WQ_BAD_HANDLE);
+    EXPECT_EQ(wq_worker_get_with_lanes({bad}, 1, 0, &bytes_, &lane, &count, &error_),
+              WQ_BAD_HANDLE);
     EXPECT_EQ(wq_worker_shards({bad}, &shard, 1, &count, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_worker_leave({bad}, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_view_queue_names({bad}, &bytes_, &error_), WQ_BAD_HANDLE);

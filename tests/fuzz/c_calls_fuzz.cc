@@ -115,6 +115,7 @@ class Caller {
     options.add_cancels_delay = in_.Byte() % 2;
     options.max_key_bytes = in_.Number();
     options.limiter = in_.Byte() % 2 == 0 ? nullptr : &limiter;
+    options.merge_delays = in_.Byte() % 2;
     const std::string name(1, static_cast<char>('a' + in_.Byte() % 4));
     wq_queue queue = WQ_NO_QUEUE;
     if (Check(wq_store_open_queue(AStore(), name.c_str(), &options, &queue, &error_)) == WQ_OK) {

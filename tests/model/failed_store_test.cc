@@ -214,14 +214,17 @@ TEST_P(FailedStore, RandomCallsWhileTheDiskFailsAndWorksAgain) {
   EXPECT_GT(twins.recoveries(), calls / 200);
 }
 
-constexpr const char* kNames[] = {"TwoLanes", "Priorities", "FairShards"};
+constexpr const char* kNames[] = {"TwoLanes", "Priorities", "FairShards", "MergeDelays"};
 INSTANTIATE_TEST_SUITE_P(
     Rules, FailedStore,
     ::testing::Values(QueueOptions{.order = Order::kTwoLanes},
                       QueueOptions{.order = Order::kPriorities,
                                    .max_requeues = 2,
                                    .quarantined_add = QuarantinedAdd::kRelease},
-                      QueueOptions{.order = Order::kFair, .shards = 2, .max_requeues = 2}),
+                      QueueOptions{.order = Order::kFair, .shards = 2, .max_requeues = 2},
+                      QueueOptions{.order = Order::kPriorities,
+                                   .re_add = ReAdd::kRaisesLane,
+                                   .merge_delays = true}),
     [](const auto& info) { return std::string(kNames[info.index]); });
 
 }  // namespace

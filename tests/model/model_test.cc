@@ -48,6 +48,10 @@ std::vector<Rules> AllRules() {
         .starvation_bound = 2,
         .max_requeues = 1,
         .quarantined_add = QuarantinedAdd::kRelease}},
+      {"AddCancelsDelay", {.order = Order::kTwoLanes, .add_cancels_delay = true}},
+      {"MergeDelays", {.order = Order::kTwoLanes, .max_requeues = 3, .merge_delays = true}},
+      {"PrioritiesMergeDelays",
+       {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},
       {"Fair", {.order = Order::kFair, .max_requeues = 3}},
       {"Shards", {.order = Order::kTwoLanes, .shards = 3}},
       {"FairShards", {.order = Order::kFair, .shards = 2, .max_requeues = 2}},
@@ -112,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(Rules, ModelTest, ::testing::ValuesIn(AllRules()),
 
 // Tries every sequence of `length` calls from the alphabet, and a crash after it.
 template <typename Real>
-void TryAllStrings(const std::vector<Call>& alphabet, uint64_t length) {
-  const QueueOptions options{.order = Order::kTwoLanes};
+void TryAllStrings(const QueueOptions& options, const std::vector<Call>& alphabet,
+                   uint64_t length) {
   const Call crash{.op = Op::kCrash};
   uint64_t strings = 1;
   for (uint64_t i = 0; i < length; ++i) {
@@ -143,6 +147,7 @@ void TryAllStrings(const std::vector<Call>& alphabet, uint64_t length) {
 // Every shorter sequence is the beginning of one of these.
 TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
   TryAllStrings<StateQueue>(
+      {.order = Order::kTwoLanes},
       {
           {.op = Op::kAdd, .key = "a"},
           {.op = Op::kAdd, .key = "b", .lane = kSlowLane},
@@ -158,9 +163,29 @@ TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
       FromEnvironment("WQ_MODEL_LENGTH", 5));
 }
 
+TEST(Model, EveryStringOfCallsWithMergedDelaysAndRaisedLanesAgrees) {
+  TryAllStrings<StateQueue>(
+      {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true},
+      {
+          {.op = Op::kAdd, .key = "a"},
+          {.op = Op::kAdd, .key = "a", .lane = 2},
+          {.op = Op::kAdd, .key = "b", .lane = 1},
+          {.op = Op::kGet},
+          {.op = Op::kDone, .key = "a"},
+          {.op = Op::kAddAfter, .key = "a", .lane = 3, .delay_us = 2 * kSecond},
+          {.op = Op::kAddAfter, .key = "a", .lane = 1, .delay_us = kSecond},
+          {.op = Op::kAddAfter, .key = "b", .delay_us = kSecond},
+          {.op = Op::kAddRateLimited, .key = "a", .delay_us = 0},
+          {.op = Op::kAdvance, .delay_us = kSecond},
+          {.op = Op::kCrash},
+      },
+      FromEnvironment("WQ_MODEL_LENGTH", 5));
+}
+
 // The whole queue has threads and is slower, so the sequences are shorter; the alphabet is larger.
 TEST(Model, EveryStringOfThreeCallsAgreesThroughTheWholeQueue) {
   TryAllStrings<MapQueue>(
+      {.order = Order::kTwoLanes},
       {
           {.op = Op::kAdd, .key = "a"},
           {.op = Op::kAdd, .key = "b", .lane = kSlowLane},

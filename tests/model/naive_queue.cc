@@ -60,8 +60,24 @@ std::string NaiveQueue::Add(const std::string& name, std::optional<Lane> lane,
     Release(&key);
   }
   SettleGroup(name, group);
-  const std::string result = MakeDirty(name, lane.value_or(key.KnownLane()));
-  stands_on_ = key.written;
+  return AddKey(name, lane);
+}
+
+Lane NaiveQueue::WantedLane(const Key& key, std::optional<Lane> lane) const {
+  const Lane wanted = lane.value_or(key.KnownLane());
+  return options_.re_add == ReAdd::kRaisesLane && key.delay ? std::max(wanted, key.delay->lane)
+                                                            : wanted;
+}
+
+std::string NaiveQueue::AddKey(const std::string& name, std::optional<Lane> lane) {
+  Key& key = keys_[name];
+  const Lane wanted = WantedLane(key, lane);
+  const bool cancels = key.delay && (options_.add_cancels_delay || options_.merge_delays);
+  if (cancels) {
+    key.delay.reset();
+  }
+  const std::string result = MakeDirty(name, wanted);
+  stands_on_ = cancels ? calls_ : std::max(stands_on_, key.written);
   return result;
 }
 
@@ -69,7 +85,7 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane) {
   Key& key = keys_[name];
   const bool moves = lane != key.lane && (options_.re_add == ReAdd::kSetsLane || lane > key.lane);
   if (key.processing) {
-    if (moves) {
+    if (moves || (!key.again && lane != key.lane)) {
       key.lane = lane;
       key.written = calls_;
     }
@@ -104,16 +120,24 @@ std::string NaiveQueue::AddAfter(const Call& call) {
 std::string NaiveQueue::DelayKey(const Call& call) {
   Key& key = keys_[call.key];
   SettleGroup(call.key, call.group);
+  if (options_.merge_delays && key.Dirty()) {
+    return AddKey(call.key, call.lane);
+  }
+  const Lane lane = WantedLane(key, call.lane);
   if (key.delay && key.delay->due_us <= steady_us_ + call.delay_us) {
-    if (call.lane.value_or(key.delay->lane) != key.delay->lane) {
-      key.delay->lane = *call.lane;
+    if (call.lane && lane != key.delay->lane) {
+      key.delay->lane = lane;
       key.delay->written = calls_;
     }
     stands_on_ = std::max(stands_on_, key.delay->written);
     return "deduplicated";
   }
-  key.delay = Delay{steady_us_ + call.delay_us, wall_us_ + call.delay_us, call.delay_us,
-                    call.lane.value_or(key.KnownLane()), calls_};
+  key.delay = Delay{.due_us = steady_us_ + call.delay_us,
+                    .ready_at_us = wall_us_ + call.delay_us,
+                    .delay_us = call.delay_us,
+                    .lane = lane,
+                    .written = calls_,
+                    .place = ++last_place_};
   stands_on_ = calls_;
   return "added";
 }
@@ -132,8 +156,7 @@ std::string NaiveQueue::AddRateLimited(const Call& call) {
     key.group = settled;
     return "held";
   }
-  return call.delay_us <= 0 ? MakeDirty(call.key, call.lane.value_or(key.KnownLane()))
-                            : DelayKey(call);
+  return call.delay_us <= 0 ? AddKey(call.key, call.lane) : DelayKey(call);
 }
 
 // A known key keeps its group.

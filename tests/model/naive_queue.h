@@ -45,6 +45,7 @@ class NaiveQueue final : public Subject {
     int64_t delay_us;
     Lane lane;
     uint64_t written = 0;  // The call that wrote its record.
+    uint64_t place = 0;    // Larger for a delay that was added later; after a crash, by key.
   };
   struct Key {
     bool queued = false;
@@ -58,6 +59,7 @@ class NaiveQueue final : public Subject {
     uint64_t failures = 0;
     uint64_t written = 0;  // The call that wrote its pending record.
 
+    bool Dirty() const { return queued || again; }
     bool Known() const { return queued || processing || quarantined || delay.has_value(); }
     Lane KnownLane() const {
       return queued || processing || !delay.has_value() ? (queued || processing ? lane : 0)
@@ -67,6 +69,8 @@ class NaiveQueue final : public Subject {
   using Entry = std::pair<const std::string, Key>;
 
   std::string Add(const std::string& name, std::optional<Lane> lane, const std::string& group);
+  Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
+  std::string AddKey(const std::string& name, std::optional<Lane> lane);
   std::string MakeDirty(const std::string& name, Lane lane);
   std::string AddAfter(const Call& call);
   std::string DelayKey(const Call& call);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/model/naive_queue.h"
@@ -14,9 +15,10 @@ void NaiveQueue::Fire() {
   }
   for (;;) {
     auto next = keys_.end();
+    const auto when = [](const Key& key) { return std::pair(key.delay->due_us, key.delay->place); };
     for (auto it = keys_.begin(); it != keys_.end(); ++it) {
       if (it->second.delay && it->second.delay->due_us <= steady_us_ &&
-          (next == keys_.end() || it->second.delay->due_us < next->second.delay->due_us)) {
+          (next == keys_.end() || when(it->second) < when(next->second))) {
         next = it;
       }
     }
@@ -31,7 +33,7 @@ std::string NaiveQueue::FireOne(const std::string& name) {
   Key& key = keys_[name];
   const Lane lane = key.delay->lane;
   key.delay.reset();
-  MakeDirty(name, key.queued || key.processing ? std::max(lane, key.lane) : lane);
+  MakeDirty(name, key.Dirty() ? std::max(lane, key.lane) : lane);
   return "ok";
 }
 
@@ -48,6 +50,18 @@ void NaiveQueue::Recover() {
       key.delay->due_us =
           steady_us_ + std::min(key.delay->ready_at_us - wall_us_, key.delay->delay_us);
     }
+  }
+  std::vector<Entry*> delayed;
+  for (Entry& entry : keys_) {
+    if (entry.second.delay) {
+      delayed.push_back(&entry);
+    }
+  }
+  std::stable_sort(delayed.begin(), delayed.end(), [](const Entry* a, const Entry* b) {
+    return a->second.delay->ready_at_us < b->second.delay->ready_at_us;
+  });
+  for (Entry* entry : delayed) {
+    entry->second.delay->place = ++last_place_;
   }
   if (pause_ends_us_) {
     pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);

@@ -128,6 +128,7 @@ Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
   out->shards = options.shards;
   out->max_requeues = options.max_requeues;
   out->add_cancels_delay = options.add_cancels_delay != 0;
+  out->merge_delays = options.merge_delays != 0;
   SetUnlessZero(options.max_key_bytes, &out->max_key_bytes);
   ToCallbacks(options, out, readiness);
   return MakeLimiter(options.limiter, &out->limiter);
@@ -161,6 +162,9 @@ Status ToAddOptions(const wq_add_options* in, CallOptions* out) {
   }
   if (options.has_retry_delay != 0) {
     out->retry_delay_us = options.retry_delay_us;
+  }
+  if (options.has_max_delay != 0) {
+    out->options.max_delay = std::chrono::microseconds(options.max_delay_us);
   }
   if (options.group != nullptr) {
     out->options.group = std::string_view(options.group, options.group_size);

@@ -159,6 +159,10 @@ typedef struct wq_queue_options {
   // For event loops: see "Ready" in wq/c/queue.h.
   void (*ready)(void* arg);
   void* ready_arg;
+
+  // AddAfter of a dirty key is an Add, and an Add cancels a delay: see QueueOptions::merge_delays
+  // in wq/options.h.
+  int32_t merge_delays;
 } wq_queue_options;
 
 typedef struct wq_add_options {
@@ -172,6 +176,9 @@ typedef struct wq_add_options {
   int64_t retry_delay_us;
   const char* group;  // NULL: the result of group_of.
   size_t group_size;
+  // For wq_queue_add_rate_limited: the limiter's delay, or retry_delay_us, is cut to max_delay_us.
+  int32_t has_max_delay;
+  int64_t max_delay_us;
 } wq_add_options;
 
 #ifdef __cplusplus

@@ -98,6 +98,12 @@ WQ_EXPORT wq_code wq_queue_get(wq_queue queue, int64_t timeout_us, wq_bytes* key
 WQ_EXPORT wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us,
                                      wq_bytes* list, size_t* count, wq_error* error);
 
+// As wq_queue_get_batch; lanes[i] is the lane from which key i was handed out. `lanes` has room for
+// max_keys.
+WQ_EXPORT wq_code wq_queue_get_with_lanes(wq_queue queue, size_t max_keys, int64_t timeout_us,
+                                          wq_bytes* list, int32_t* lanes, size_t* count,
+                                          wq_error* error);
+
 // Ends the processing of the key. WQ_NOT_PROCESSING: no worker holds it.
 WQ_EXPORT wq_code wq_queue_done(wq_queue queue, const char* key, size_t key_size, wq_error* error);
 // wq_queue_done for all keys of a key list. WQ_NOT_PROCESSING: some keys were not processing; their
@@ -117,12 +123,15 @@ WQ_EXPORT wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error);
 // --- Shards: a queue with shards hands out keys to its workers only ---
 
 WQ_EXPORT wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error);
-// As wq_queue_get and wq_queue_get_batch, from the shards of the worker. One call of a worker at a
-// time.
+// As the calls of the queue with these names, from the shards of the worker. One call of a worker
+// at a time.
 WQ_EXPORT wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key,
                                 wq_error* error);
 WQ_EXPORT wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us,
                                       wq_bytes* list, size_t* count, wq_error* error);
+WQ_EXPORT wq_code wq_worker_get_with_lanes(wq_worker worker, size_t max_keys, int64_t timeout_us,
+                                           wq_bytes* list, int32_t* lanes, size_t* count,
+                                           wq_error* error);
 // Writes the first `capacity` of the worker's shards, ascending; *count is their total number.
 WQ_EXPORT wq_code wq_worker_shards(wq_worker worker, uint32_t* shards, size_t capacity,
                                    size_t* count, wq_error* error);

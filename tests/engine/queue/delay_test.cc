@@ -46,6 +46,22 @@ TEST_F(DelayTest, DelaysFireInTheOrderOfTheirInstants) {
   EXPECT_EQ(GetMany(3), "abc");
 }
 
+TEST_F(DelayTest, EqualInstantsFireInTheOrderOfTheirAddsAndByKeyAfterACrash) {
+  AddAfter("c", 3 * kSecond);
+  Advance(kSecond);
+  AddAfter("b", 2 * kSecond);
+  AddAfter("a", 2 * kSecond);
+  Advance(2 * kSecond);
+  EXPECT_EQ(GetMany(3), "cba");
+  for (const char* key : {"c", "b", "a"}) {
+    AddAfter(key, kSecond);
+    Done(key);
+  }
+  Crash();
+  Advance(kSecond);
+  EXPECT_EQ(GetMany(3), "abc");
+}
+
 TEST_F(DelayTest, AddLeavesADelayAlone) {
   AddAfter("a", 5 * kSecond);
   Add("a");
@@ -64,6 +80,66 @@ TEST_F(DelayTest, AddCancelsADelayWhereTheOptionSaysSo) {
   EXPECT_EQ(Counts(), "1 queued");
   EXPECT_EQ(Disk(), "slow:a");  // It kept the lane that it was known for.
   EXPECT_EQ(Advance(9 * kSecond), 0U);
+}
+
+TEST_F(DelayTest, MergedAnAddCancelsADelay) {
+  Reopen({.order = Order::kTwoLanes, .merge_delays = true});
+  AddAfter("a", 5 * kSecond);
+  EXPECT_EQ(Add("a"), AddOutcome::kAdded);
+  EXPECT_EQ(Disk(), "a");
+  Fail("b", 5 * kSecond);
+  Fail("b", 0);
+  EXPECT_EQ(Disk(), "a b failing:b=2");
+}
+
+TEST_F(DelayTest, MergedADelayOfADirtyKeyIsAnAdd) {
+  Reopen({.order = Order::kTwoLanes, .merge_delays = true});
+  Add("a");
+  EXPECT_EQ(AddAfter("a", 5 * kSecond, kSlowLane), AddOutcome::kDeduplicated);
+  EXPECT_EQ(Disk(), "slow:a");
+  Fail("a", 5 * kSecond);
+  EXPECT_EQ(Disk(), "slow:a failing:a=1");
+  Get();
+  Add("a");
+  EXPECT_EQ(AddAfter("a", 5 * kSecond), AddOutcome::kDeduplicated);
+  EXPECT_EQ(Counts(), "1 processing, 1 failing");
+}
+
+// While a worker holds the key, its delay is one of its next hand-out.
+TEST_F(DelayTest, MergedAHeldKeyMayBeDelayed) {
+  Reopen({.order = Order::kTwoLanes, .merge_delays = true});
+  Add("a");
+  Get();
+  EXPECT_EQ(AddAfter("a", 5 * kSecond), AddOutcome::kAdded);
+  EXPECT_EQ(Counts(), "1 processing, 1 delayed");
+  EXPECT_EQ(AddAfter("a", 2 * kSecond), AddOutcome::kAdded);
+  Done("a");
+  EXPECT_EQ(Disk(), "delayed:a@2s");
+}
+
+// What was acknowledged is not lost: the key is handed out again, and after its delay too.
+TEST_F(DelayTest, MergedAHeldKeyAndItsDelayAreBothKeptOverACrash) {
+  Reopen({.order = Order::kTwoLanes, .merge_delays = true});
+  Add("a");
+  Get();
+  AddAfter("a", 5 * kSecond);
+  Crash();
+  EXPECT_EQ(Counts(), "1 queued, 1 delayed");
+  Get();
+  Done("a");
+  EXPECT_EQ(Counts(), "1 delayed");
+  Crash();
+  Add("a");  // From now on they are merged.
+  EXPECT_EQ(Disk(), "a");
+}
+
+TEST_F(DelayTest, AStoreThatWasWrittenWithoutMergingIsMergedByTheNextAdd) {
+  Add("a");
+  AddAfter("a", 5 * kSecond, kSlowLane);
+  Reopen({.order = Order::kTwoLanes, .merge_delays = true});
+  EXPECT_EQ(Disk(), "a delayed:slow:a@5s");
+  EXPECT_EQ(AddAfter("a", 9 * kSecond), AddOutcome::kDeduplicated);
+  EXPECT_EQ(Disk(), "a");
 }
 
 TEST_F(DelayTest, ADelayOfAProcessingKeyFiresIntoDirty) {

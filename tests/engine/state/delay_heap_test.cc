@@ -24,12 +24,12 @@ uint64_t DelaySeed() {
 
 constexpr size_t kManyDelays = 20'000;  // Enough for the heap to fill a run.
 
-// A DelayHeap, and a naive model of it: a map by due time and key.
+// A DelayHeap, and a naive model of it: a map by due time and number of the Push.
 class NaiveDelays {
  public:
   ~NaiveDelays() {
     while (!naive_.empty()) {
-      Drop(naive_.begin()->second);
+      Drop(naive_.begin());
     }
   }
 
@@ -39,7 +39,7 @@ class NaiveDelays {
     item->delay->item = item;
     item->delay->due_us = due_us;
     heap_.Push(item->delay.get());
-    naive_.emplace(std::pair(due_us, key), item);
+    naive_.emplace(std::pair(due_us, pushed_++), item);
   }
   // Removes the first entry, if it is due. False: the heap and the model differ.
   bool Fire(int64_t now_us) {
@@ -49,28 +49,32 @@ class NaiveDelays {
       return entry == nullptr && !is_due;
     }
     const bool same = entry->item == naive_.begin()->second;
-    Drop(naive_.begin()->second);
+    Drop(naive_.begin());
     return same && heap_.size() == naive_.size();
   }
   // Removes the first entry that is due at `number` or later: it may be anywhere in the heap.
   void Cancel(uint64_t number) {
-    auto place = naive_.lower_bound({static_cast<int64_t>(number), {}});
+    const auto place = naive_.lower_bound({static_cast<int64_t>(number), 0});
     if (place != naive_.end()) {
-      Drop(place->second);
+      Drop(place);
     }
   }
   size_t size() const { return naive_.size(); }
   const DelayHeap& heap() const { return heap_; }
 
  private:
-  void Drop(Item* item) {
-    naive_.erase({item->delay->due_us, std::string(item->key())});
+  using Entries = std::map<std::pair<int64_t, uint64_t>, Item*>;
+
+  void Drop(Entries::iterator place) {
+    Item* item = place->second;
+    naive_.erase(place);
     heap_.Remove(std::move(item->delay));
   }
 
   Slabs<DelayEntry> slabs_;
   ItemTable items_;
-  std::map<std::pair<int64_t, std::string>, Item*> naive_;
+  Entries naive_;
+  uint64_t pushed_ = 0;
   DelayHeap heap_;
 };
 
@@ -87,7 +91,7 @@ TEST(DelayHeap, GivesItsMemoryBack) {
   EXPECT_EQ(delays.heap().size(), 10U);
 }
 
-TEST(DelayHeap, GivesEntriesByTimeThenKeyHoweverManyAreDueAtOnce) {
+TEST(DelayHeap, GivesEntriesByTimeThenInTheOrderOfPushHoweverManyAreDueAtOnce) {
   std::mt19937_64 random(DelaySeed());
   for (const int64_t distinct_times : {1, 100, 1'000'000}) {
     NaiveDelays delays;

@@ -86,11 +86,68 @@ TEST_F(OrderTest, AReAddMayOnlyRaiseThePriority) {
   Add("c", 7);
   Crash();
   EXPECT_EQ(Drain(), "a c b");
-  Add("a", 3);  // Processing: its priority is raised, too.
+  Add("a", 3);  // Processing: the first Add sets its priority.
   Add("b", 30);
   Done("a");
   Done("b");
   EXPECT_EQ(Drain(), "b a");
+}
+
+TEST_F(OrderTest, ADelayOnlyRaisesThePriorityOfADelay) {
+  Reopen({.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane});
+  AddAfter("sooner", 60 * kSecond, 10);
+  AddAfter("sooner", kSecond, 2);
+  AddAfter("later", kSecond, 10);
+  AddAfter("later", 60 * kSecond, 2);
+  AddAfter("raised", kSecond, 2);
+  AddAfter("raised", 60 * kSecond, 11);
+  EXPECT_EQ(Disk(), "delayed:10:later@1s delayed:11:raised@1s delayed:10:sooner@1s");
+  Add("middle", 5);
+  Advance(kSecond);
+  EXPECT_EQ(Drain(), "raised sooner later middle");
+}
+
+TEST_F(OrderTest, AnAddOfADelayedKeyKeepsTheHigherPriority) {
+  for (const bool merge : {false, true}) {
+    Reopen({.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = merge});
+    AddAfter("a", kSecond, 10);
+    Add("a", 2);
+    AddAfter("b", kSecond, 1);
+    Add("b", 3);
+    EXPECT_EQ(Disk(), merge ? "10:a 3:b" : "10:a 3:b delayed:10:a@1s delayed:1:b@1s");
+    EXPECT_EQ(Drain(), "a b");
+    Done("a");
+    Done("b");
+    Do([](QueueState& s) { return s.CancelDelay("a"); });
+    Do([](QueueState& s) { return s.CancelDelay("b"); });
+  }
+}
+
+TEST_F(OrderTest, TheFirstAddOfAHeldKeySetsItsPriority) {
+  Reopen({.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane});
+  Add("a", 10);
+  Get();
+  Add("a", 2);
+  EXPECT_EQ(Disk(), "2:a");
+  Add("a", 1);
+  EXPECT_EQ(Disk(), "2:a");
+  Add("a", 3);
+  EXPECT_EQ(Disk(), "3:a");
+}
+
+TEST_F(OrderTest, ADelayThatFiresSetsThePriorityOfAHeldKeyAndRaisesThatOfADirtyOne) {
+  Reopen({.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane});
+  Add("a", 10);
+  Get();
+  AddAfter("a", kSecond, 2);
+  Advance(kSecond);
+  EXPECT_EQ(Disk(), "2:a");
+  AddAfter("a", kSecond, 1);
+  Advance(kSecond);
+  EXPECT_EQ(Disk(), "2:a");
+  AddAfter("a", kSecond, 3);
+  Advance(kSecond);
+  EXPECT_EQ(Disk(), "3:a");
 }
 
 // controller-runtime#3363: the queue must not hand out a lower priority right after the Add of a
