@@ -116,6 +116,10 @@ type QueueOptions[T comparable] struct {
 	Lanes           []Lane // Of Order Lanes.
 	ReAddRaisesLane bool   // Of the lanes of a key's Adds since its Get the highest counts.
 	StarvationBound uint32 // Of this many hand-outs at least one is from a lower lane; 0: no bound.
+	// MergeDelays makes the Adds of a key since its Get one, at the earliest of their times: an Add
+	// of a delayed key cancels its delay, and AddAfter or AddRateLimited of a queued key is an Add.
+	// Otherwise the item is handed out again when its delay ends, as in client-go.
+	MergeDelays bool
 	// Shards spreads items over this many shards by their group, or without a group by their key.
 	// Items are handed out by Join only, one of each shard at a time. It may differ from the last
 	// opening's; 0: none.
@@ -124,13 +128,9 @@ type QueueOptions[T comparable] struct {
 	// AddReleasesQuarantined makes an Add of a quarantined key release it; otherwise Outcome is
 	// Held.
 	AddReleasesQuarantined bool
-	AddCancelsDelay        bool // An Add of a delayed key cancels its delay.
-	// MergeDelays makes the Adds of a key since its Get one, at the earliest of their times: an Add
-	// of a delayed key cancels its delay, and AddAfter or AddRateLimited of a queued key is an Add.
-	// Otherwise the item is handed out again when its delay ends, as in client-go.
-	MergeDelays bool
-	Durability  Durability // Of calls that name none.
-	MaxKeyBytes int        // 0: 4096.
+	AddCancelsDelay        bool       // An Add of a delayed key cancels its delay.
+	Durability             Durability // Of calls that name none.
+	MaxKeyBytes            int        // 0: 4096.
 	// StopOnShutDown makes ShutDown and ShutDownWithDrain stop the queue as Stop does: Get reports
 	// shutdown at once, and what is queued stays in the store, as in controller-runtime's priority
 	// queue. Otherwise the workers first process what is queued, as in client-go.
