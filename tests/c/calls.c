@@ -74,6 +74,10 @@ static void delays_and_failures(wq_queue queue) {
   OK(wq_queue_cancel_delay(queue, "late", 4, &error));
   EXPECT(wq_queue_end_delay(queue, "late", 4, &error) == WQ_NOT_FOUND);
 
+  OK(wq_queue_add_after(queue, "late", 4, INT64_C(3600000000), NULL, NULL, &error));
+  OK(wq_queue_delete(queue, "late", 4, &error));
+  EXPECT(wq_queue_delete(queue, "late", 4, &error) == WQ_NOT_FOUND);
+
   OK(wq_queue_add_rate_limited(queue, "f", 1, "it broke", 8, &soon, NULL, &error));
   OK(wq_queue_get(queue, WQ_FOREVER, &key, &error));
   EXPECT(is(&key, "f"));
