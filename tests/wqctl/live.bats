@@ -212,7 +212,7 @@ contents() {
 }
 
 @test "metrics on any address, if --http-any-address allows it" {
-  store_with
+  store_with a
   start owner work -q q --follow --http 0.0.0.0:0 --http-any-address -- true
   until_ok grep -q 'serving metrics on port' owner.err
   port=$(grep -o 'port [0-9]*' owner.err | tr -dc 0-9)

@@ -18,7 +18,7 @@ load helpers
     '["quarantined","fast",2,"exit status 3"]' ]
   run -3 --separate-stderr wqctl quarantine ls -q nope
   [ -z "$output" ]
-  run -2 wqctl quarantine ls -o text
+  run -2 wqctl quarantine ls -o xml
 }
 
 @test "ls of nothing" {

@@ -124,9 +124,9 @@ load helpers
   run -2 wqctl add -q q --lane 5x k
   run -2 wqctl add -q q --lane 99999999999 k
   run -2 wqctl add -q q --durability maybe k
-  run -2 wqctl add -q q -o yaml k
-  run -2 wqctl inspect -o jsonl
-  run -2 wqctl dump -o yaml
+  run -2 wqctl add -q q -o xml k
+  run -2 wqctl inspect -o xml
+  run -2 wqctl dump -o xml
   run -2 wqctl work -q q -j 0 -- true
   run -2 wqctl work -q q -j x -- true
   run -2 wqctl work -q q --max-requeues -1 -- true
