@@ -302,6 +302,8 @@ int main(int argc, char** argv) {
   OK(wq_store_find_queue(store, "pods", &found, &error));
   EXPECT(found.handle == queue.handle);
   EXPECT(wq_store_find_queue(store, "none", &found, &error) == WQ_NOT_FOUND && found.handle == 0);
+  EXPECT(wq_store_delete_queue(store, "pods", &error) == WQ_LOCKED);
+  EXPECT(wq_store_delete_queue(store, "none", &error) == WQ_NOT_FOUND);
   EXPECT(wq_store_clock_changed(store, &error) == WQ_INVALID_ARGUMENT);
   OK(wq_store_queue_names(store, &bytes, &error));
   EXPECT(bytes.size == 4 + 4 + 4 + 7);

@@ -88,7 +88,7 @@ complete_bash() {
   }
   contains "$(offered '')" 'add cancel-delay '
   [ "$(offered quarantine '')" = 'drop ls release ' ]
-  [ "$(offered ls -o '')" = 'json jsonl name table wide yaml ' ]
+  [ "$(offered ls -o '')" = 'json jsonl name table text wide yaml ' ]
   [ "$(offered ls -q '')" = 'q ' ]
   [ "$(offered --store '')" = 'files ' ]
   contains "$(offered add -)" '--durability --group '
