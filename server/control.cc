@@ -111,6 +111,10 @@ Status Perform(std::string_view path, const wire::Call& call, QueueAccess* queue
 
 }  // namespace
 
+HttpReply NoSuchCall(const std::string& request) {
+  return ErrorReply(Status::NotFound("this server has no call " + EscapeKey(request, 256)));
+}
+
 void AddControl(Store* store, const QueueOpener& open_queue, Http* http) {
   http->Get(wire::kStorePath,
             [store](const std::string&) { return Reply({}, wire::EncodeInfo(InfoOf(*store))); });

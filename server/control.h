@@ -9,6 +9,9 @@
 
 namespace wq {
 
+// The answer to a request that AddControl has no handler for: `request` is "GET /path".
+HttpReply NoSuchCall(const std::string& request);
+
 class Queue;
 class Store;
 

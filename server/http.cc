@@ -129,8 +129,11 @@ class Http::Library final : private httplib::Server {
       SetReply(reply, &response);
       return HandlerResponse::Handled;
     });
-    set_error_handler([](const httplib::Request&, httplib::Response& response) {
-      if (response.body.empty()) {
+    set_error_handler([not_found = options.not_found](const httplib::Request& request,
+                                                      httplib::Response& response) {
+      if (response.status == 404 && response.body.empty()) {
+        SetReply(not_found(request.method + " " + request.path), &response);
+      } else if (response.body.empty()) {
         response.set_content(std::to_string(response.status) + "\n", "text/plain");
       }
     });
@@ -138,7 +141,8 @@ class Http::Library final : private httplib::Server {
         [](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
           SetReply({.status = 500, .body = "internal error\n"}, &response);
         });
-    set_default_headers({{"Connection", "close"}, {"X-Content-Type-Options", "nosniff"}});
+    // The library itself adds "Connection: close".
+    set_default_headers({{"X-Content-Type-Options", "nosniff"}});
   }
 
   using httplib::Server::Get;

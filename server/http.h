@@ -27,6 +27,8 @@ class Http {
  public:
   struct Options {
     bool check_host = false;  // Refuse requests whose Host is not localhost, 127.x.y.z or [::1].
+    // Makes the answer to a request that no handler is for: `request` is "GET /path".
+    std::function<HttpReply(const std::string& request)> not_found;
     size_t max_request_bytes = 0;
     std::chrono::milliseconds io_timeout{0};
   };

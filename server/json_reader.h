@@ -9,12 +9,14 @@
 // Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "wq/keys.h"
 #include "wq/status.h"
@@ -130,6 +132,15 @@ class JsonReader {
     return field;
   }
 
+  // Fails for a field that no call before has read.
+  void NoOthers() {
+    for (const auto& [name, _] : object_.items()) {
+      if (status_.ok() && std::find(read_.begin(), read_.end(), name) == read_.end()) {
+        status_ = BadRequest("unknown field \"" + EscapeKey(name, 64) + "\"");
+      }
+    }
+  }
+
   void Fail(const std::string& name) {
     if (status_.ok()) {
       status_ = BadRequest("\"" + name + "\"");
@@ -138,7 +149,8 @@ class JsonReader {
   const Status& status() const { return status_; }
 
  private:
-  const Json* Find(const char* name) const {
+  const Json* Find(const char* name) {
+    read_.emplace_back(name);
     const auto it = object_.find(name);
     return it == object_.end() || it->is_null() ? nullptr : &*it;
   }
@@ -159,6 +171,7 @@ class JsonReader {
   }
 
   const Json& object_;
+  std::vector<std::string> read_;  // The names that were asked for.
   Status status_;
 };
 

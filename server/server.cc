@@ -18,6 +18,7 @@
 #include "server/control.h"
 #include "server/http.h"
 #include "server/socket.h"
+#include "wq/keys.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -27,8 +28,21 @@ namespace {
 // The pause after an accept that failed for lack of descriptors or memory.
 constexpr int kAcceptPauseMs = 50;
 
-Http::Options HttpOptions(const ServerOptions& options, bool check_host) {
-  return {.check_host = check_host,
+Http::Options ControlOptions(const ServerOptions& options) {
+  return {.check_host = false,
+          .not_found = NoSuchCall,
+          .max_request_bytes = options.max_request_bytes,
+          .io_timeout = options.io_timeout};
+}
+
+// An address beyond loopback has names that are not known here, so its Host is not checked.
+Http::Options WebOptions(const ServerOptions& options) {
+  return {.check_host = !options.http_any_address,
+          .not_found =
+              [](const std::string& request) {
+                return HttpReply{.status = 404,
+                                 .body = "not served here: " + EscapeKey(request, 256) + "\n"};
+              },
           .max_request_bytes = options.max_request_bytes,
           .io_timeout = options.io_timeout};
 }
@@ -53,8 +67,8 @@ struct Server::Impl {
   Impl(Store* served_store, const ServerOptions& server_options)
       : store(served_store),
         options(server_options),
-        control(HttpOptions(options, false)),
-        web(HttpOptions(options, true)) {
+        control(ControlOptions(options)),
+        web(WebOptions(options)) {
     for (Http* const http : {&control, &web}) {
       AddReadings(http);
     }
@@ -111,7 +125,9 @@ void Server::Impl::AddReadings(Http* http) {
 
 Status Server::Impl::Listen() {
   if (!options.http_address.empty()) {
-    if (Status s = ListenOnLoopback(options.http_address, &tcp_listener, &port); !s.ok()) {
+    if (Status s =
+            ListenOnTcp(options.http_address, options.http_any_address, &tcp_listener, &port);
+        !s.ok()) {
       return s;
     }
   }

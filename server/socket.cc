@@ -58,7 +58,7 @@ bool WaitFor(int fd, short events, Deadline deadline) {
 }
 
 // "127.0.0.1:80", "localhost:0", "[::1]:9464".
-bool ParseLoopback(const std::string& text, sockaddr_storage* address, socklen_t* size) {
+bool ParseAddress(const std::string& text, sockaddr_storage* address, socklen_t* size) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos) {
     return false;
@@ -71,21 +71,28 @@ bool ParseLoopback(const std::string& text, sockaddr_storage* address, socklen_t
   }
   const std::string host = text.substr(0, colon);
   *address = {};
-  if (host == "[::1]") {
+  if (host.starts_with('[') && host.ends_with(']')) {
     auto* const ip6 = reinterpret_cast<sockaddr_in6*>(address);
     ip6->sin6_family = AF_INET6;
-    ip6->sin6_addr = in6addr_loopback;
     ip6->sin6_port = htons(port);
     *size = sizeof(*ip6);
-    return true;
+    const std::string number = host.substr(1, host.size() - 2);
+    return inet_pton(AF_INET6, number.c_str(), &ip6->sin6_addr) == 1;
   }
   auto* const ip4 = reinterpret_cast<sockaddr_in*>(address);
   ip4->sin_family = AF_INET;
   ip4->sin_port = htons(port);
   *size = sizeof(*ip4);
   const std::string number = host == "localhost" ? "127.0.0.1" : host;
-  return inet_pton(AF_INET, number.c_str(), &ip4->sin_addr) == 1 &&
-         ntohl(ip4->sin_addr.s_addr) >> 24 == 127;
+  return inet_pton(AF_INET, number.c_str(), &ip4->sin_addr) == 1;
+}
+
+bool IsLoopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET6) {
+    const in6_addr& ip6 = reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(&ip6) != 0;
+  }
+  return ntohl(reinterpret_cast<const sockaddr_in*>(&address)->sin_addr.s_addr) >> 24 == 127;
 }
 
 }  // namespace
@@ -153,10 +160,16 @@ ino_t InodeOf(const SocketFile& file) {
 
 void RemoveFile(const SocketFile& file) { unlinkat(file.dir.get(), file.name.c_str(), 0); }
 
-Status ListenOnLoopback(const std::string& text, FileDescriptor* listener, int* port) {
+Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port) {
   sockaddr_storage address;
   socklen_t size = 0;
-  if (!ParseLoopback(text, &address, &size)) {
+  const bool valid = ParseAddress(text, &address, &size);
+  if (any_address && !valid) {
+    return Status::InvalidArgument(
+        "\"" + text +
+        "\" is no address: it must be an IPv4 address, [IPv6] or localhost, and a port");
+  }
+  if (!valid || (!any_address && !IsLoopback(address))) {
     return Status::InvalidArgument("\"" + text +
                                    "\" is no address of this machine alone: it must be localhost, "
                                    "127.x.y.z or [::1], and a port");

@@ -1,5 +1,5 @@
 // Sockets: listening on and connecting to a socket file whose path may be of any length, listening
-// on a loopback address, and reads and writes with a deadline. All descriptors are close-on-exec.
+// on a TCP address, and reads and writes with a deadline. All descriptors are close-on-exec.
 #pragma once
 
 #include <sys/types.h>
@@ -33,9 +33,10 @@ Status ConnectToFile(const SocketFile& file, FileDescriptor* connection);
 ino_t InodeOf(const SocketFile& file);
 void RemoveFile(const SocketFile& file);
 
-// Listens on "HOST:PORT", where HOST is localhost, 127.x.y.z or [::1]; *port is the port that was
-// bound. InvalidArgument: any other text.
-Status ListenOnLoopback(const std::string& text, FileDescriptor* listener, int* port);
+// Listens on "HOST:PORT", where HOST is localhost, 127.x.y.z or [::1]; with `any_address` also every
+// other IPv4 address, or IPv6 address in brackets. *port is the port that was bound.
+// InvalidArgument: any other text.
+Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port);
 
 // Whether the peer of a unix socket is root or has the effective uid of this process.
 bool PeerMayUse(int fd);

@@ -7,8 +7,8 @@
 namespace wq::wire {
 namespace {
 
-constexpr const char* kChangeNames[] = {"remove", "cancel-delay", "requeue",
-                                        "forget", "release",      "drop"};
+constexpr const char* kChangeNames[] = {"remove",  "cancel-delay", "requeue", "forget",
+                                        "release", "drop",         "delete"};
 constexpr const char* kDurabilityNames[] = {"async", "process", "power"};
 
 Json CallJson(const Call& call, std::span<const std::string_view> keys) {
@@ -66,16 +66,22 @@ Status DecodeCall(std::string_view path, std::string_view text, Call* call) {
     return s;
   }
   JsonReader fields(json);
-  fields.Bytes("queue", &call->queue);
-  fields.OneOf("durability", kDurabilityNames, &call->durability);
-  fields.Each("keys", [call](const Json& element) {
-    std::optional<std::string> key = BytesOf(element);
-    if (key) {
-      call->keys.push_back(*std::move(key));
-      return true;
-    }
-    return false;
-  });
+  if (path != kFlushPath) {
+    fields.Bytes("queue", &call->queue);
+  }
+  if (path == kAddPath || path == kChangePath || path == kFlushPath) {
+    fields.OneOf("durability", kDurabilityNames, &call->durability);
+  }
+  if (path == kAddPath || path == kChangePath) {
+    fields.Each("keys", [call](const Json& element) {
+      std::optional<std::string> key = BytesOf(element);
+      if (key) {
+        call->keys.push_back(*std::move(key));
+        return true;
+      }
+      return false;
+    });
+  }
   if (path == kAddPath) {
     std::optional<int64_t> after_us;
     fields.Flag("create", &call->create);
@@ -96,6 +102,7 @@ Status DecodeCall(std::string_view path, std::string_view text, Call* call) {
       call->pause_for = std::chrono::microseconds(*for_us);
     }
   }
+  fields.NoOthers();
   return fields.status();
 }
 

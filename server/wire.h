@@ -9,8 +9,8 @@
 //   an error, with a status other than 200          -> {"code", "message"}
 //
 // A key is a string, or {"base64": "…"} if it is not UTF-8. Only wire*.cc use the JSON library.
-// Decoding checks all types and ranges: InvalidArgument names the wrong field. The reference is
-// docs/server.md.
+// Decoding checks all types and ranges: InvalidArgument names the wrong field. A request must not
+// have unknown fields: one that is misspelled would be ignored. The reference is docs/server.md.
 #pragma once
 
 #include <chrono>

@@ -13,19 +13,19 @@ constexpr Family kOfQueues[] = {Family::kDirty,    Family::kLanes,      Family::
 // Not small: each batch starts with a new scan, and a scan sorts an append-only memtable.
 constexpr size_t kErasesPerBatch = 100'000;
 
-Status EraseFamily(Family family, QueueId queue, Storage* storage) {
+Status EraseFamily(Family family, QueueId queue, const Reader& reader, const WriteBatch& write) {
   std::string begin = QueueKeyPrefix(queue);
   const std::string end = PrefixEnd(begin);
   for (;;) {
     MutationBatch batch;
-    Status s = storage->Scan(family, begin, end, [&](std::string_view key, std::string_view) {
+    Status s = reader.Scan(family, begin, end, [&](std::string_view key, std::string_view) {
       batch.Erase(family, key);
       if (batch.count() < kErasesPerBatch) return true;
       begin.assign(key).push_back('\0');  // The first key after this one.
       return false;
     });
     if (!s.ok() || batch.empty()) return s;
-    if (s = storage->Write(batch, /*sync=*/false); !s.ok()) return s;
+    if (s = write(batch); !s.ok()) return s;
     if (batch.count() < kErasesPerBatch) return s;
   }
 }
@@ -50,11 +50,23 @@ Status HasNoRecords(const Reader& reader, QueueId queue, bool* none) {
   return Status::Ok();
 }
 
-Status EraseQueueRecords(QueueId queue, Storage* storage) {
+Status EraseQueueRecords(QueueId queue, const Reader& reader, const WriteBatch& write) {
   for (const Family family : kOfQueues) {
-    if (Status s = EraseFamily(family, queue, storage); !s.ok()) return s;
+    if (Status s = EraseFamily(family, queue, reader, write); !s.ok()) return s;
   }
   return Status::Ok();
+}
+
+Status EraseQueueRecords(QueueId queue, Storage* storage) {
+  return EraseQueueRecords(queue, *storage, [storage](MutationBatch& batch) {
+    return storage->Write(batch, /*sync=*/false);
+  });
+}
+
+void ReplaceQueue(const QueueRecord& queue, MutationBatch* batch) {
+  EraseQueueName(queue.name, batch);
+  PutQueue({.name = queue.name + std::string(kReplacedSuffix), .id = queue.id, .created_at_us = 0},
+           batch);
 }
 
 void EraseQueueName(std::string_view name, MutationBatch* batch) {

@@ -1,6 +1,7 @@
 // The records of one queue as a whole: whether it has any, and their removal.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "storage/records.h"
@@ -10,9 +11,9 @@
 namespace wq::storage {
 
 // Suffixes that no queue's name can have. An import writes a queue under its name and
-// kLoadingSuffix until it is complete. The queue that it replaces has kReplacedSuffix while it is
-// erased. A killed import leaves such queues; the next import removes them, and nothing else uses
-// them.
+// kLoadingSuffix until it is complete. A queue that is replaced, or deleted, has kReplacedSuffix
+// while it is erased. A killed import or deletion leaves such queues; the next import or deletion
+// removes them, and nothing else uses them.
 inline constexpr std::string_view kLoadingSuffix = "~loading";
 inline constexpr std::string_view kReplacedSuffix = "~replaced";
 // The name without such a suffix; `name` if it has none.
@@ -22,10 +23,16 @@ inline bool IsOfImport(std::string_view name) { return WithoutImportSuffix(name)
 // Whether the queue has neither keys nor failures nor cursors. Its name and state do not count.
 Status HasNoRecords(const Reader& reader, QueueId queue, bool* none);
 
-// Erases these records in batches of bounded size. A crash leaves a part of them, which a second
-// call removes. Blocks: for as long as reading all of them takes.
+// Erases these records by `write`, in batches of bounded size. A crash leaves a part of them, which
+// a second call removes. REQUIRES: a batch for which `write` has returned Ok can be read. Blocks:
+// for as long as reading all of them takes.
+using WriteBatch = std::function<Status(MutationBatch&)>;
+Status EraseQueueRecords(QueueId queue, const Reader& reader, const WriteBatch& write);
 Status EraseQueueRecords(QueueId queue, Storage* storage);
 
+// Appends the change of the name to one with kReplacedSuffix: the queue is gone, and its id stays
+// taken until its records are erased.
+void ReplaceQueue(const QueueRecord& queue, MutationBatch* batch);
 // Appends the erasure of the queue's name and state. Only after EraseQueueRecords: as long as the
 // name is stored, no other queue gets the id.
 void EraseQueue(std::string_view name, QueueId queue, MutationBatch* batch);

@@ -52,6 +52,10 @@ wq_code wq_queue_drop(wq_queue queue, const char* key, size_t key_size, wq_error
   return KeyCall(queue, key, key_size, error, &Queue::Drop);
 }
 
+wq_code wq_queue_delete(wq_queue queue, const char* key, size_t key_size, wq_error* error) {
+  return KeyCall(queue, key, key_size, error, &Queue::Delete);
+}
+
 wq_code wq_queue_is_quarantined(wq_queue queue, const char* key, size_t key_size,
                                 int32_t* quarantined, wq_error* error) {
   return KeyCall(queue, key, key_size, error, [&](const Queue& q, std::string_view k) {

@@ -175,6 +175,16 @@ wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue, w
   });
 }
 
+wq_code wq_store_delete_queue(wq_store store, const char* name, wq_error* error) {
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
+    if (Status bad = NotNull("name", name); !bad.ok()) {
+      return bad;
+    }
+    Status here = wq::c::NotInCallback("wq_store_delete_queue");
+    return here.ok() ? s.store->DeleteQueue(name) : here;
+  });
+}
+
 wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
     std::optional<wq::Durability> wanted;

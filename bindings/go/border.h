@@ -102,13 +102,14 @@ typedef enum wqgo_change {
   WQGO_CANCEL_DELAY,
   WQGO_END_DELAY,
   WQGO_RELEASE,
-  WQGO_DROP
+  WQGO_DROP,
+  WQGO_DELETE
 } wqgo_change;
 
 static inline wqgo_result wqgo_change_key(wq_queue queue, _GoString_ key, wqgo_change change) {
   wq_code (*const calls[])(wq_queue, const char*, size_t, wq_error*) = {
       wq_queue_done,      wq_queue_forget,  wq_queue_remove, wq_queue_cancel_delay,
-      wq_queue_end_delay, wq_queue_release, wq_queue_drop};
+      wq_queue_end_delay, wq_queue_release, wq_queue_drop,   wq_queue_delete};
   wq_error error;
   const wq_code code = calls[change](queue, _GoStringPtr(key), _GoStringLen(key), &error);
   return wqgo_result_of(code, 0, &error);

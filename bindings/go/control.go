@@ -28,6 +28,16 @@ func (q *Queue[T]) CancelDelay(item T) error {
 	return q.change(item, C.WQGO_CANCEL_DELAY)
 }
 
+// Delete deletes all that the queue has of the item, in whatever state it is: its Add, its delay,
+// its failures, its quarantine. A worker that holds it still has to call Done. NotFound: the queue
+// has nothing of the item.
+func (q *Queue[T]) Delete(item T) error {
+	if q.limiter != nil {
+		q.limiter.Forget(item)
+	}
+	return q.change(item, C.WQGO_DELETE)
+}
+
 // EndDelay adds a delayed item now. NotFound: it is not delayed.
 func (q *Queue[T]) EndDelay(item T) error {
 	return q.change(item, C.WQGO_END_DELAY)

@@ -174,6 +174,23 @@ func TestCancelling(t *testing.T) {
 	wantNext(t, q, "c")
 }
 
+func TestDeleteLeavesNothingOfAnItem(t *testing.T) {
+	q := memoryQueue(t)
+	q.Add("queued")
+	q.AddAfter("delayed", time.Hour)
+	must(t, q.Quarantine("quarantined", nil))
+	for _, item := range []string{"queued", "delayed", "quarantined"} {
+		must(t, q.Delete(item))
+		wantCode(t, q.Delete(item), NotFound)
+	}
+	q.Add("held")
+	wantNext(t, q, "held")
+	q.Add("held")
+	must(t, q.Delete("held")) // Cancels the Add since Get.
+	must(t, q.Finish("held"))
+	wantCode(t, q.Delete("held"), NotFound)
+}
+
 func TestCursorsAreKept(t *testing.T) {
 	q := memoryQueue(t)
 	must(t, q.SetCursor("watch", "17\x00\xff"))

@@ -170,6 +170,16 @@ func (s *Store) call(body func(s C.wq_store, e *C.wq_error) C.wq_code) error {
 	return err
 }
 
+// DeleteQueue deletes the queue of this name with all that it has: items in every state, cursors,
+// pause. A crash leaves the whole queue or none of it. NotFound: it does not exist. Locked: it is
+// open; see Queue.Close. Blocks: for reading its records, and for writes.
+func (s *Store) DeleteQueue(name string) error {
+	defer runtime.KeepAlive(s)
+	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_store_delete_queue(s.handle, name, e)
+	})
+}
+
 // Flush makes everything that was done on any queue before as durable as asked for. Blocks.
 func (s *Store) Flush(durability Durability) error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code {

@@ -182,3 +182,24 @@ func TestOpeningAndClosingLeavesNothing(t *testing.T) {
 		t.Fatalf("%d descriptors became %d", files, now)
 	}
 }
+
+func TestDeleteQueueLeavesNothingOfIt(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	store := diskStore(t, dir)
+	q := openQueue(t, store, QueueOptions[string]{})
+	q.Add("a")
+	wantCode(t, store.DeleteQueue("q"), Locked) // It is open.
+	must(t, store.Close())
+
+	store = diskStore(t, dir)
+	defer store.Close()
+	must(t, store.DeleteQueue("q"))
+	wantCode(t, store.DeleteQueue("q"), NotFound)
+	wantCode(t, store.DeleteQueue("no name"), InvalidArgument)
+	wantCode(t, store.DeleteQueue("a\x00b"), InvalidArgument)
+	names, err := store.QueueNames()
+	must(t, err)
+	if len(names) != 0 {
+		t.Fatalf("left: %q", names)
+	}
+}

@@ -15,7 +15,6 @@
 #include "storage/row_rules.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
-#include "wq/store_view.h"
 
 namespace wq {
 namespace {
@@ -38,8 +37,7 @@ struct Importer::Impl {
   };
 
   Status Load(const std::string& dir);
-  Status LoadView(const std::string& dir);
-  Status CheckIds() const;
+  Status ReadQueues(const storage::Reader& from);
   Status RemoveLeftovers();
   Status TargetOf(std::string_view name, Target** target);
   Status NewId(QueueId* id);
@@ -52,8 +50,8 @@ struct Importer::Impl {
 
   ImportOptions options;
   std::unique_ptr<storage::Storage> storage;           // nullptr: a dry run.
-  std::unique_ptr<StoreView> view;                     // Of a dry run, if it has a store.
-  std::map<std::string, QueueId, std::less<>> queues;  // Of the store. A dry run has no ids.
+  std::unique_ptr<storage::Reader> reader;             // Of a dry run, if it has a store.
+  std::map<std::string, QueueId, std::less<>> queues;  // Of the store.
   QueueId last_id = 0;
   std::map<std::string, Target, std::less<>> targets;
   storage::MutationBatch batch;
@@ -65,22 +63,26 @@ struct Importer::Impl {
 };
 
 Status Importer::Impl::Load(const std::string& dir) {
-  if (options.dry_run) return LoadView(dir);
+  if (options.dry_run) {
+    Status s = storage::OpenReader(dir, &reader);
+    if (s.code() == StatusCode::kNotFound && options.create_if_missing) return {};
+    return s.ok() ? ReadQueues(*reader) : s;
+  }
   Status s = storage::OpenStorage(
       dir, {.create_if_missing = options.create_if_missing, .now_us = Clock::System()->WallUs()},
       &storage);
-  if (!s.ok()) return s;
-  s = storage::ScanQueues(*storage, [this](const storage::QueueRecord& record) {
-    queues.emplace(record.name, record.id);
-    last_id = std::max(last_id, record.id);
-    return true;
-  });
-  if (s.ok()) s = CheckIds();
+  if (s.ok()) s = ReadQueues(*storage);
   return s.ok() ? RemoveLeftovers() : s;
 }
 
 // Corruption if two queues have the same id: removing one of them would remove the rows of both.
-Status Importer::Impl::CheckIds() const {
+Status Importer::Impl::ReadQueues(const storage::Reader& from) {
+  Status s = storage::ScanQueues(from, [this](const storage::QueueRecord& record) {
+    queues.emplace(record.name, record.id);
+    last_id = std::max(last_id, record.id);
+    return true;
+  });
+  if (!s.ok()) return s;
   std::map<QueueId, std::string_view> names;
   for (const auto& [name, id] : queues) {
     const auto [other, is_new] = names.emplace(id, name);
@@ -89,14 +91,6 @@ Status Importer::Impl::CheckIds() const {
                               std::string(TextOf(storage::RowRule::kQueueIdTwice)) + " " +
                               EscapeKey(other->second));
   }
-  return {};
-}
-
-Status Importer::Impl::LoadView(const std::string& dir) {
-  Status s = StoreView::Open(dir, &view);
-  if (s.code() == StatusCode::kNotFound && options.create_if_missing) return {};
-  if (!s.ok()) return s;
-  for (const std::string& name : view->QueueNames()) queues.emplace(name, 0);
   return {};
 }
 
@@ -160,18 +154,9 @@ Status Importer::Impl::NewId(QueueId* id) {
 
 Status Importer::Impl::CheckFree(std::string_view name, QueueId id) const {
   if (options.replace) return {};
+  const storage::Reader& from = storage != nullptr ? *storage : *reader;
   bool empty = true;
-  if (storage != nullptr) {
-    if (Status s = storage::HasNoRecords(*storage, id, &empty); !s.ok()) return s;
-  } else {
-    std::map<std::string, std::string> cursors;
-    if (Status s = view->Cursors(name, &cursors); !s.ok()) return s;
-    empty = cursors.empty();
-    if (Status s = view->ForEachEntry(name, [&empty](const Entry&) { return empty = false; });
-        !s.ok()) {
-      return s;
-    }
-  }
+  if (Status s = storage::HasNoRecords(from, id, &empty); !s.ok()) return s;
   if (empty) return {};
   return Status::AlreadyExists("queue \"" + EscapeKey(name) + "\" is there, and is not empty");
 }
@@ -299,10 +284,8 @@ Status Importer::Finish() {
   for (auto& [name, target] : impl_->targets) {
     const QueueInfo& info = target.info;
     if (target.replaced) {
-      storage::PutQueue({.name = name + std::string(storage::kReplacedSuffix),
-                         .id = *target.replaced,
-                         .created_at_us = 0},
-                        &impl_->batch);
+      storage::ReplaceQueue({.name = name, .id = *target.replaced, .created_at_us = 0},
+                            &impl_->batch);
     }
     storage::EraseQueueName(name + std::string(storage::kLoadingSuffix), &impl_->batch);
     storage::PutQueue({.name = name, .id = target.id, .created_at_us = info.created_at_us},

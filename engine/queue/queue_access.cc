@@ -23,6 +23,8 @@ Status ChangeKey(Queue* queue, KeyChange change, std::string_view key) {
       return queue->Release(key);
     case KeyChange::kDrop:
       return queue->Drop(key);
+    case KeyChange::kDelete:
+      return queue->Delete(key);
   }
   return Status::InvalidArgument("no such change");
 }

@@ -65,6 +65,16 @@ Status Queue::Forget(std::string_view key) {
   });
 }
 
+Status Queue::Delete(std::string_view key) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {  // Before the limiter, as in Forget.
+    return s;
+  }
+  impl_->limiter->Forget(key);
+  return impl_->Change(RefusedAfter::kClose, [key](QueueState& state) {
+    return state.Delete(key) ? Status::Ok() : NoSuch("not in the queue", key);
+  });
+}
+
 // --- Quarantine ---
 
 Status Queue::Quarantine(std::string_view key, std::string_view error) {

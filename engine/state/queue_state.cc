@@ -178,6 +178,28 @@ bool QueueState::Remove(std::string_view key) {
   return true;
 }
 
+bool QueueState::Delete(std::string_view key) {
+  Item* item = items_.Find(key);
+  if (item == nullptr) {
+    return false;
+  }
+  if (item->delay != nullptr) {
+    DropDelay(item);
+  }
+  if (item->state == KeyState::kProcessingDirty) {
+    item->state = KeyState::kProcessing;  // Its record stays until Done, as after Remove.
+  } else if (item->state == KeyState::kQueued) {
+    Unqueue(item);
+  }
+  if (item->failures != nullptr) {
+    EraseFailures(*item);
+    --(item->quarantined() ? quarantined_ : failing_);
+    item->failures.reset();
+  }
+  DropIfIdle(item);
+  return true;
+}
+
 // --- Groups ---
 
 // Sets the group of a key that has none yet: a known item keeps the group that it has.

@@ -101,6 +101,7 @@ class QueueState {
   bool EndDelay(std::string_view key, Time now);        // Delayed.
   bool Release(std::string_view key, int64_t wall_us);  // Quarantined.
   bool Drop(std::string_view key);                      // Quarantined.
+  bool Delete(std::string_view key);                    // Any state but clean, or failing.
 
   void Quarantine(std::string_view key, std::string_view error, int64_t wall_us);
 

@@ -9,6 +9,7 @@
 #include "engine/state/order.h"
 #include "engine/store/store_impl.h"
 #include "storage/open.h"
+#include "storage/queue_records.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -122,6 +123,29 @@ Status Store::CloseQueue(Queue* queue) {
   return {};
 }
 
+Status Store::DeleteQueue(std::string_view name) {
+  if (Status s = CheckName("queue", name); !s.ok()) {
+    return s;
+  }
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  impl_->Collect();  // What survives a crash is a prefix: Adds that are in an inbox come first.
+  const MutexLock lock(impl_->mu);
+  if (impl_->closed) {
+    return Status::ShuttingDown("the store is closed");
+  }
+  if (impl_->queues.contains(name)) {
+    return Status::Locked("queue '" + std::string(name) + "' is open in process " +
+                          std::to_string(impl_->process.pid()) +
+                          ": it can be deleted when that process has closed it");
+  }
+  if (Status s = impl_->CheckReadable(); !s.ok()) {
+    return s;
+  }
+  return impl_->DeleteQueue(name);
+}
+
 Queue* Store::FindQueue(std::string_view name) const {
   const MutexLock lock(impl_->mu);
   const auto it = impl_->queues.find(name);
@@ -132,7 +156,9 @@ std::vector<std::string> Store::QueueNames() const {
   const MutexLock lock(impl_->mu);
   std::vector<std::string> names;
   for (const auto& [name, _] : impl_->records) {
-    names.push_back(name);
+    if (!storage::IsOfImport(name)) {
+      names.push_back(name);
+    }
   }
   return names;
 }

@@ -150,8 +150,7 @@ Status Store::Impl::WriteNewRecord(std::string_view name) {
   if (journal != nullptr) {
     storage::MutationBatch batch;
     storage::PutQueue(record, &batch);
-    const Position position = journal->Append(batch, Journal::Urgency::kWaited);
-    if (Status s = journal->Wait(position, Durability::kProcess); !s.ok()) {
+    if (Status s = WriteNow(batch, Durability::kProcess); !s.ok()) {
       return s;
     }
   }
@@ -176,6 +175,60 @@ Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_o
   }
   queue_impl->ShowGauges();
   queue->reset(new Queue(std::move(queue_impl)));
+  return {};
+}
+
+// --- Deleting a queue ---
+
+Status Store::Impl::WriteNow(const storage::MutationBatch& batch, Durability durability) const {
+  return journal->Wait(journal->Append(batch, Journal::Urgency::kWaited), durability);
+}
+
+// `records` changes after each write that succeeded: if a write fails, the recovery of the store
+// writes the names that are in `records`, and so undoes it.
+Status Store::Impl::DeleteQueue(std::string_view name) {
+  if (storage != nullptr) {
+    if (Status s = EraseLeftovers(); !s.ok()) {
+      return s;
+    }
+  }
+  const auto found = records.find(name);
+  if (found == records.end()) {
+    return Status::NotFound("there is no queue '" + std::string(name) + "'");
+  }
+  storage::QueueRecord record = found->second;
+  if (storage != nullptr) {
+    storage::MutationBatch batch;
+    storage::ReplaceQueue(record, &batch);
+    if (Status s = WriteNow(batch, Durability::kPower); !s.ok()) {
+      return s;
+    }
+    record.name += storage::kReplacedSuffix;
+    records.emplace(record.name, record);
+  }
+  records.erase(found);
+  return storage == nullptr ? Status::Ok() : EraseLeftovers();
+}
+
+Status Store::Impl::EraseLeftovers() {
+  for (auto it = records.begin(); it != records.end();) {
+    if (!storage::IsOfImport(it->first)) {
+      ++it;
+      continue;
+    }
+    const auto write = [this](storage::MutationBatch& batch) {
+      return WriteNow(batch, Durability::kProcess);
+    };
+    if (Status s = storage::EraseQueueRecords(it->second.id, *storage, write); !s.ok()) {
+      return s;
+    }
+    storage::MutationBatch batch;
+    storage::EraseQueue(it->first, it->second.id, &batch);
+    if (Status s = WriteNow(batch, Durability::kPower); !s.ok()) {
+      return s;
+    }
+    it = records.erase(it);
+  }
   return {};
 }
 

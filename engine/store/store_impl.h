@@ -49,6 +49,11 @@ struct Store::Impl final : FailureRecovery::Target {
   // Makes a Queue with its state from the storage. Writes the record of a queue that is new.
   Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
                    std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
+  // Deletes a queue that is not open, and what killed deletions and imports have left.
+  Status DeleteQueue(std::string_view name) WQ_REQUIRES(mu);
+  Status EraseLeftovers() WQ_REQUIRES(mu);
+  // Appends the batch to the journal and waits for it.
+  Status WriteNow(const storage::MutationBatch& batch, Durability durability) const;
   // Stops the journal and closes the storage. A failed store gets a last attempt at recovery.
   Status CloseStorage() WQ_EXCLUDES(mu);
 

@@ -33,6 +33,7 @@ enum class KeyChange : uint8_t {
   kForget = 3,       // Queue::Forget.
   kRelease = 4,      // Queue::Release.
   kDrop = 5,         // Queue::Drop.
+  kDelete = 6,       // Queue::Delete.
 };
 
 struct AddRequest {
@@ -45,7 +46,7 @@ struct AddRequest {
 struct ChangeResult {
   uint64_t done = 0;
   // Indexes of the keys that the change does not apply to: not dirty, not delayed, without failures
-  // or in quarantine (kForget), not in quarantine.
+  // or in quarantine (kForget), not in quarantine, not in the queue (kDelete).
   std::vector<size_t> absent;
 };
 

@@ -10,7 +10,7 @@
 // In the library wq_server (target wq::server). It serves only what is asked for:
 //   control_socket   DIR/control.sock, mode 0600: everything that wqctl and LiveStore do. A peer
 //                    must be root or the user of this process.
-//   http_address     loopback only: GET /metrics, /healthz, /readyz. Every user of this machine may
+//   http_address     loopback only, unless http_any_address is set: GET /metrics, /healthz, /readyz. Every user of this machine may
 //                    read them; they contain no key. A request must name this machine in its Host
 //                    header, so that no web page reads them through its own host name.
 //
@@ -40,9 +40,16 @@ struct ServerOptions {
   // Serves the control socket. Default: off.
   bool control_socket = false;
 
-  // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1]. Port 0: any free port, see
-  // Server::http_port. Default: empty, no HTTP.
+  // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.
+  // Port 0: any free port, see Server::http_port. Default: empty, no HTTP.
   std::string http_address = {};
+
+  // Lets HOST be any IPv4 address, or IPv6 address in brackets: "0.0.0.0:9464" is all addresses of
+  // this machine. Then every machine that reaches the address may read /metrics, /healthz and
+  // /readyz: the names and numbers of queues, the store's directory, the texts of errors; never a
+  // key. There is no encryption and no authentication, and the Host header is not checked. For
+  // Prometheus and kubelet, which are on other hosts or in other network namespaces. Default: off.
+  bool http_any_address = false;
 
   // Returns the contents of /metrics in Prometheus's text format: see PrometheusText
   // (prometheus.h). Called by several threads at once. Default: nullptr, no /metrics.

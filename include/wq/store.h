@@ -66,6 +66,19 @@ class Store {
   // closed. Blocks: for one write. REQUIRES: `queue` is of this store.
   Status CloseQueue(Queue* queue);
 
+  // Deletes the queue of this name with all that it has: keys in every state, cursors, pause. A
+  // crash leaves either the whole queue or none of it. The rows are erased after the queue is gone;
+  // if that is cut short by a crash or an error, the next DeleteQueue of any queue, or the next
+  // import, erases the rest.
+  //   InvalidArgument  an invalid name.
+  //   NotFound         the queue does not exist.
+  //   Locked           the queue is open; see CloseQueue.
+  //   NotDurable       the store is failed (see Health), or a write failed: then the queue is
+  //                    deleted or unchanged.
+  // Blocks: for writes that survive a power cut, and for reading all rows of the queue; OpenQueue
+  // waits for it.
+  Status DeleteQueue(std::string_view name);
+
   // Returns the open queue of this name; nullptr if it is not open. Works after Close too.
   Queue* FindQueue(std::string_view name) const;
 

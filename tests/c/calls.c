@@ -74,6 +74,10 @@ static void delays_and_failures(wq_queue queue) {
   OK(wq_queue_cancel_delay(queue, "late", 4, &error));
   EXPECT(wq_queue_end_delay(queue, "late", 4, &error) == WQ_NOT_FOUND);
 
+  OK(wq_queue_add_after(queue, "late", 4, INT64_C(3600000000), NULL, NULL, &error));
+  OK(wq_queue_delete(queue, "late", 4, &error));
+  EXPECT(wq_queue_delete(queue, "late", 4, &error) == WQ_NOT_FOUND);
+
   OK(wq_queue_add_rate_limited(queue, "f", 1, "it broke", 8, &soon, NULL, &error));
   OK(wq_queue_get(queue, WQ_FOREVER, &key, &error));
   EXPECT(is(&key, "f"));
@@ -365,6 +369,8 @@ int main(int argc, char** argv) {
   OK(wq_store_find_queue(store, "pods", &found, &error));
   EXPECT(found.handle == queue.handle);
   EXPECT(wq_store_find_queue(store, "none", &found, &error) == WQ_NOT_FOUND && found.handle == 0);
+  EXPECT(wq_store_delete_queue(store, "pods", &error) == WQ_LOCKED);
+  EXPECT(wq_store_delete_queue(store, "none", &error) == WQ_NOT_FOUND);
   EXPECT(wq_store_clock_changed(store, &error) == WQ_INVALID_ARGUMENT);
   OK(wq_store_queue_names(store, &bytes, &error));
   EXPECT(bytes.size == 4 + 4 + 4 + 7 + 4 + 7);

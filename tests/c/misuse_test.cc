@@ -44,6 +44,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_remove(q, k, 1, nullptr); },
       [=](wq_queue q) { return wq_queue_cancel_delay(q, k, 1, nullptr); },
       [=](wq_queue q) { return wq_queue_end_delay(q, k, 1, nullptr); },
+      [=](wq_queue q) { return wq_queue_delete(q, k, 1, nullptr); },
       [=](wq_queue q) {
         return wq_queue_is_quarantined(q, "k", 1, good ? &flag : nullptr, nullptr);
       },
@@ -114,6 +115,7 @@ TEST_F(MisuseTest, NullIsRefusedByStoresAndViews) {
   wq_queue queue = WQ_NO_QUEUE;
   EXPECT_EQ(wq_store_open_queue(store_, nullptr, nullptr, &queue, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_open_queue(store_, "q", nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_store_delete_queue(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_queue_names(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_uuid(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_dir(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);

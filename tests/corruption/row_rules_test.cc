@@ -135,6 +135,8 @@ TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
   std::unique_ptr<Importer> importer;
   EXPECT_STATUS(kCorruption, "'pods~loading' has the id of queue pods",
                 Importer::Open({}, store_, &importer));
+  EXPECT_STATUS(kCorruption, "'pods~loading' has the id of queue pods",
+                Importer::Open({.dry_run = true}, store_, &importer));
   std::unique_ptr<StoreView> view;
   ASSERT_OK(StoreView::Open(store_, &view));
   std::vector<Entry> entries;

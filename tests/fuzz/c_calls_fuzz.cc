@@ -225,8 +225,10 @@ class Caller {
     static constexpr std::array<Verb, 7> kVerbs = {
         wq_queue_remove, wq_queue_cancel_delay, wq_queue_end_delay, wq_queue_forget,
         wq_queue_done,   wq_queue_release,      wq_queue_drop};
-    const uint8_t pick = in_.Byte() % 12;
-    if (pick < kVerbs.size()) {
+    const uint8_t pick = in_.Byte() % 13;  // A new call gets a new number: the corpus stays.
+    if (pick == 12) {
+      Check(wq_queue_delete(queue, key.data(), key.size(), &error_));
+    } else if (pick < kVerbs.size()) {
       Check(kVerbs[pick](queue, key.data(), key.size(), &error_));
     } else if (pick == 7) {
       Check(wq_queue_num_requeues(queue, key.data(), key.size(), &requeues, &error_));

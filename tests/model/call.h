@@ -26,6 +26,7 @@ enum class Op : uint8_t {
   kQuarantine,
   kRelease,
   kDrop,
+  kDelete,
   kPause,  // For delay_us, or until kResume if that is 0.
   kResume,
   kSetCursor,  // Named "c", to the key.
@@ -43,10 +44,11 @@ struct Call {
   bool blind = false;  // Of kAdd: without an outcome, so at kAsync it may go through the inbox.
 
   std::string ToString() const {
-    constexpr const char* kNames[] = {
-        "Add",     "AddAfter", "AddRateLimited", "Forget",      "Get",      "Done",       "Advance",
-        "SetWall", "Crash",    "Remove",         "CancelDelay", "EndDelay", "Quarantine", "Release",
-        "Drop",    "Pause",    "Resume",         "SetCursor",   "Flush"};
+    constexpr const char* kNames[] = {"Add",        "AddAfter", "AddRateLimited", "Forget",
+                                      "Get",        "Done",     "Advance",        "SetWall",
+                                      "Crash",      "Remove",   "CancelDelay",    "EndDelay",
+                                      "Quarantine", "Release",  "Drop",           "Delete",
+                                      "Pause",      "Resume",   "SetCursor",      "Flush"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + key;
     if (lane.has_value()) {

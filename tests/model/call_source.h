@@ -47,9 +47,9 @@ class CallSource {
       return {.op = Op::kPause, .delay_us = static_cast<int64_t>(Below(4 * kSecond))};
     }
     if (pick < 988) {
-      constexpr Op kOthers[] = {Op::kForget,     Op::kRemove,  Op::kCancelDelay,
-                                Op::kEndDelay,   Op::kRelease, Op::kDrop,
-                                Op::kQuarantine, Op::kResume,  Op::kSetCursor};
+      constexpr Op kOthers[] = {Op::kForget,  Op::kRemove,   Op::kCancelDelay, Op::kEndDelay,
+                                Op::kRelease, Op::kDrop,     Op::kDelete,      Op::kQuarantine,
+                                Op::kResume,  Op::kSetCursor};
       return {.op = kOthers[Below(std::size(kOthers))], .key = Key()};
     }
     return {.op = pick < 992 ? Op::kCrash : Op::kGet};

@@ -207,6 +207,8 @@ std::string NaiveQueue::Change(const Call& call) {
       }
       Release(&key);
       return "ok";
+    case Op::kDelete:
+      return Delete(&key);
     case Op::kPause:
       paused_ = true;
       pause_ends_us_.reset();
@@ -242,6 +244,20 @@ std::string NaiveQueue::Remove(Key* key) {
   }
   stands_on_ = calls_;
   return "ok";
+}
+
+std::string NaiveQueue::Delete(Key* key) {
+  const bool known = key->Known() || key->failures > 0;
+  const bool on_disk_alone = known && (!key->processing || key->delay || key->quarantined ||
+                                       key->failures > 0);  // Not the record that Done erases.
+  if (key->queued) {
+    Remove(key);
+  }
+  key->again = false;
+  key->delay.reset();
+  Release(key);
+  stands_on_ = on_disk_alone ? calls_ : 0;
+  return known ? "ok" : "NotFound";
 }
 
 // While a key is quarantined, its `lane` is the one for Release.

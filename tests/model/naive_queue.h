@@ -79,6 +79,7 @@ class NaiveQueue final : public Subject {
   std::string Get(uint32_t shard);
   std::string Done(const std::string& name);
   std::string Remove(Key* key);
+  std::string Delete(Key* key);
   void Quarantine(Key* key);
   void Release(Key* key);
   std::string FireOne(const std::string& name);

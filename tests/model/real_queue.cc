@@ -103,6 +103,8 @@ std::string RealQueue::Do(const Call& call) {
       return ResultOf(queue_->Release(call.key));
     case Op::kDrop:
       return ResultOf(queue_->Drop(call.key));
+    case Op::kDelete:
+      return ResultOf(queue_->Delete(call.key));
     case Op::kPause:
       return ResultOf(call.delay_us > 0 ? queue_->Pause(std::chrono::microseconds(call.delay_us))
                                         : queue_->Pause());

@@ -130,6 +130,9 @@ TEST_P(AccessTest, EachChange) {
   EXPECT_EQ(Change(KeyChange::kRelease, {"q", "b"}), "1 done, absent 1");
   EXPECT_EQ(Change(KeyChange::kDrop, {"q", "r"}), "1 done, absent 0");
   EXPECT_EQ(pods_->Counts().quarantined, 0U);
+  Add({"c"}, {.delay = hours(1)});
+  EXPECT_EQ(Change(KeyChange::kDelete, {"c", "x", "c"}), "1 done, absent 1 2");
+  EXPECT_EQ(pods_->CancelDelay("c").code(), StatusCode::kNotFound);
 }
 
 TEST_P(AccessTest, PausesAndResumes) {
@@ -291,6 +294,15 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
            Case{"/v1/change", "{\"queue\": \"pods\", \"change\": \"explode\"}", "change"},
            Case{"/v1/pause", "{\"queue\": \"pods\", \"for_us\": \"1\"}", "for_us"},
            Case{"/v1/flush", "{\"durability\": 1}", "durability"},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [\"a\"], \"durabilty\": \"power\"}",
+                "unknown field \\\"durabilty\\\""},
+           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [\"a\"], \"x\": null}",
+                "unknown field \\\"x\\\""},
+           Case{"/v1/change", "{\"queue\": \"pods\", \"change\": \"drop\", \"lane\": 1}",
+                "unknown field \\\"lane\\\""},
+           Case{"/v1/pause", "{\"queue\": \"pods\", \"for\": 1}", "unknown field \\\"for\\\""},
+           Case{"/v1/resume", "{\"queue\": \"pods\", \"keys\": []}", "unknown field \\\"keys\\\""},
+           Case{"/v1/flush", "{\"queue\": \"pods\"}", "unknown field \\\"queue\\\""},
        }) {
     const std::string answer = Post(c.path, c.json);
     EXPECT_EQ(StatusOf(answer), 400) << c.json;
@@ -299,6 +311,7 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
   }
   EXPECT_EQ(StatusOf(Post("/v1/add", std::string(3'000'000, '['))), 400);
   EXPECT_THAT(pods_->List(0, 1), IsEmpty());
+  EXPECT_FALSE(pods_->Counts().paused);
 }
 
 // The requests of a client such as curl.

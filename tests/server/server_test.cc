@@ -144,6 +144,52 @@ TEST_F(ServerTest, ListensOnLoopbackOnly) {
   }
 }
 
+TEST_F(ServerTest, ListensOnAnyAddressIfAllowed) {
+  for (const char* address : {"0.0.0.0:0", "[::]:0", "[::1]:0", "127.0.0.1:0", "localhost:0"}) {
+    Serve({.http_address = address, .http_any_address = true});
+    EXPECT_GT(server_->http_port(), 0) << address;
+  }
+  for (const char* address : {"example.com:80", ":80", "0.0.0.0", "[::]", "*:0", "::1:80"}) {
+    const Status s =
+        Server::Open(store_.get(), {.http_address = address, .http_any_address = true}, &server_);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << address;
+    EXPECT_THAT(s.message(), HasSubstr(address));
+  }
+}
+
+TEST_F(ServerTest, OnAnyAddressEveryHostNameIsServedAndNothingIsChanged) {
+  Serve({.http_address = "0.0.0.0:0", .http_any_address = true});
+  EXPECT_EQ(StatusOf(Get("/healthz", "Host: pods.example:9464\r\n")), 200);
+  EXPECT_EQ(StatusOf(Get("/readyz", "")), 200);
+  EXPECT_EQ(StatusOf(Get("/v1/store")), 404);
+}
+
+TEST_F(ServerTest, AnUnknownPathIsRefusedByName) {
+  Serve();
+  for (const char* path : {"/v1/pauze", "/v2/add", "/"}) {
+    const std::string answer = Post(path, "{}");
+    EXPECT_EQ(StatusOf(answer), 404);
+    EXPECT_THAT(answer, HasSubstr(R"({"code":"NotFound","message":"this server has no call POST )" +
+                                  std::string(path) + "\"}\n"));
+    EXPECT_THAT(Get(path), HasSubstr("\r\n\r\nnot served here: GET " + std::string(path) + "\n"));
+  }
+  EXPECT_THAT(Post("/v1/store", "{}"), HasSubstr("no call POST /v1/store"));
+}
+
+TEST_F(ServerTest, ConnectionCloseIsSentOnce) {
+  Serve({.control_socket = true, .http_address = "127.0.0.1:0", .max_request_bytes = 10'000});
+  for (const std::string& answer :
+       {Get("/healthz"), Get("/elsewhere"), Get("/healthz", "Host: evil.example\r\n"),
+        Get("/healthz", "Host: localhost\r\nConnection: close\r\n"),
+        Get("/healthz", "Host: localhost\r\nConnection: keep-alive\r\n"), Post("/v1/add", "[]"),
+        Post("/v1/add", std::string(20'000, ' '))}) {
+    const size_t first = answer.find("Connection:");
+    ASSERT_NE(first, std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Connection:", first + 1), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Connection: close"), first) << answer;
+  }
+}
+
 TEST_F(ServerTest, ATakenPortIsAnError) {
   Serve();
   std::unique_ptr<Server> second;

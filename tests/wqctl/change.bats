@@ -187,7 +187,7 @@ load helpers
   run -2 wqctl cancel-delay -q q --yes --all a
   run -2 wqctl forget -q q --yes --all a
   run -2 wqctl forget -q q --yes
-  run -2 wqctl rm -q q --yes -o jsonl a
+  run -2 wqctl rm -q q --yes -o xml a
   run -2 --separate-stderr wqctl rm -q q --yes -
   contains "$stderr" 'behind "--"'
   [ "$(dumped_keys)" = "a " ]

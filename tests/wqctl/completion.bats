@@ -36,6 +36,24 @@ complete_bash() {
   [ "$(complete_bash work -q q -- dir-f)" = 'dir-file ' ]
 }
 
+@test "bash completes keys of the queue, and expands nothing in them" {
+  store_with default/web-1 default/web-2 'a b' $'new\nline' '$(touch ran)' '`touch ran`'
+  wqctl add -q other default/other >/dev/null
+  wqctl completion bash >completion.bash
+  [ "$(complete_bash inspect -q q default/w)" = 'default/web-1 default/web-2 ' ]
+  [ "$(complete_bash inspect -q q a)" = 'a\ b ' ]
+  [ "$(complete_bash delete -q other '')" = 'default/other ' ]
+  [ "$(complete_bash delete --queue = other '')" = 'default/other ' ]
+  [ "$(complete_bash quarantine release -q other --yes '')" = 'default/other ' ]
+  [ "$(complete_bash rm -q q -- default/web-1 default/web-2)" = 'default/web-2 ' ]
+  [ "$(complete_bash inspect default/)" = 'default/other default/web-1 default/web-2 ' ]
+  [ "$(unset WQ_STORE && complete_bash --store store inspect -q other d)" = 'default/other ' ]
+  contains "$(complete_bash inspect -q q '')" "\$'new\\nline'"
+  contains "$(complete_bash inspect -q q '')" '\$\(touch\ ran\)'
+  contains "$(complete_bash inspect -q q -)" '--exact '
+  [ ! -e ran ]
+}
+
 @test "no verb and no option is forgotten" {
   wqctl completion bash >completion.bash
   wqctl man >wqctl.1
@@ -70,10 +88,15 @@ complete_bash() {
   }
   contains "$(offered '')" 'add cancel-delay '
   [ "$(offered quarantine '')" = 'drop ls release ' ]
-  [ "$(offered ls -o '')" = 'json jsonl name table wide yaml ' ]
+  [ "$(offered ls -o '')" = 'json jsonl name table text wide yaml ' ]
   [ "$(offered ls -q '')" = 'q ' ]
   [ "$(offered --store '')" = 'files ' ]
   contains "$(offered add -)" '--durability --group '
+  wqctl add -q other '$(touch ran)' 'a b' >/dev/null
+  [ "$(offered inspect -q q '')" = 'a ' ]
+  [ "$(offered delete --queue=other --yes a)" = 'a b ' ]
+  [ "$(offered delete -q other '$')" = '$(touch ran) ' ]
+  [ ! -e ran ]
 }
 
 @test "fish completes" {
@@ -91,6 +114,9 @@ complete_bash() {
   [ "$(offered 'wqctl ls -o j')" = 'json jsonl ' ]
   [ "$(offered 'wqctl ls -q ')" = 'q ' ]
   contains "$(offered 'wqctl add --d')" '--durability '
+  wqctl add -q other other-key >/dev/null
+  [ "$(offered 'wqctl inspect -q q ')" = 'a ' ]
+  [ "$(offered 'wqctl delete -q other --yes oth')" = 'other-key ' ]
 }
 
 @test "the manual page has no warning, and describes every part" {

@@ -13,22 +13,61 @@ load helpers
   [ -z "$output" ]
 }
 
-@test "an existing store: exit 1, nothing changed" {
+@test "an existing store: init prints it, exit 0, nothing changed" {
+  wqctl init >created
+  wqctl add -q q a >/dev/null
+  local before
+  before=$(fingerprint)
+  run -0 --separate-stderr wqctl init
+  [ "$output" = "$(sed 's/^created/found/' created)" ]
+  [ -z "$stderr" ]
+  [ "$(fingerprint)" = "$before" ]
+}
+
+@test "an existing store that is in use: init prints it, too" {
+  store_with a
+  mkfifo gate
+  start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
+  until_ok test -s started
+  run -0 wqctl init
+  contains "$output" "found store $WQ_STORE"
+  echo > gate
+  wait "$PID"
+}
+
+@test "init of a damaged store, of another format version, of a snapshot: an error, nothing changed" {
+  store_with a
+  wqctl snapshot create --name s snapshots >/dev/null
+  run -1 --separate-stderr wqctl --store snapshots/s init
+  contains "$stderr" "snapshot"
+  sed -i 's/^wq-store 1 /wq-store 999 /' "$WQ_STORE/FORMAT"
+  run -1 --separate-stderr wqctl init
+  contains "$stderr" 999
+  sed -i 's/^wq-store 999 /wq-store 1 /' "$WQ_STORE/FORMAT"
+  rm "$WQ_STORE/CURRENT"
+  local before
+  before=$(fingerprint)
+  run -5 --separate-stderr wqctl init
+  contains "$stderr" CURRENT
+  [ "$(fingerprint)" = "$before" ]
+}
+
+@test "--new: an existing store is exit 1, nothing changed" {
   store_with a
   local before
   before=$(fingerprint)
-  run -1 --separate-stderr wqctl init
+  run -1 --separate-stderr wqctl init --new
   contains "$stderr" "already"
   [ -z "$output" ]
   [ "$(fingerprint)" = "$before" ]
 }
 
-@test "an existing store that is in use: exit 1 too" {
+@test "--new: an existing store that is in use is exit 1 too" {
   store_with a
   mkfifo gate
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started
-  run -1 wqctl init
+  run -1 wqctl init --new
   echo > gate
   wait "$PID"
 }

@@ -210,3 +210,18 @@ contents() {
   run -2 --separate-stderr wqctl work -q q --http 0.0.0.0:80 -- true
   contains "$stderr" 'no address of this machine alone'
 }
+
+@test "metrics on any address, if --http-any-address allows it" {
+  store_with a
+  start owner work -q q --follow --http 0.0.0.0:0 --http-any-address -- true
+  until_ok grep -q 'serving metrics on port' owner.err
+  port=$(grep -o 'port [0-9]*' owner.err | tr -dc 0-9)
+  run -0 curl -sf -H 'Host: pods.example' "http://localhost:$port/readyz"
+  [ "$output" = ok ]
+  kill -TERM "$PID"
+  wait "$PID"
+  run -2 --separate-stderr wqctl work -q q --http-any-address -- true
+  contains "$stderr" "--http-any-address goes with --http"
+  run -2 --separate-stderr wqctl work -q q --http-any-address --http example.com:80 -- true
+  contains "$stderr" '"example.com:80" is no address'
+}

@@ -18,7 +18,7 @@ load helpers
     '["quarantined","fast",2,"exit status 3"]' ]
   run -3 --separate-stderr wqctl quarantine ls -q nope
   [ -z "$output" ]
-  run -2 wqctl quarantine ls -o text
+  run -2 wqctl quarantine ls -o xml
 }
 
 @test "ls of nothing" {
@@ -101,3 +101,12 @@ load helpers
   [ -z "$output" ]
 }
 given_up() { [ "$(queue_count quarantined)" = 1 ]; }
+
+@test "a key in quarantine has no next delay" {
+  store_with
+  give_up held
+  run -0 wqctl inspect held
+  contains "$output" "  last error      no held"
+  [[ "$output" != *"next delay"* ]]
+  [ "$(wqctl inspect held -o json | jq '.entries[0].next_delay_seconds')" = null ]
+}

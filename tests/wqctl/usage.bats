@@ -4,9 +4,11 @@ load helpers
 @test "without a verb, with a wrong one, with a wrong option: usage, exit 2" {
   run -2 --separate-stderr wqctl
   [ -z "$output" ]
-  contains "$stderr" "which verb"
+  [ "${stderr_lines[0]}" = "wqctl: error: which verb?" ]
+  contains "$stderr" "$(wqctl --help | sed -n '/^Verbs:/,/^$/p')"
   run -2 --separate-stderr wqctl frobnicate
-  contains "$stderr" 'unknown verb "frobnicate"'
+  [ "${stderr_lines[0]}" = 'wqctl: error: unknown verb "frobnicate"' ]
+  contains "$stderr" "  inspect "
   run -2 --separate-stderr wqctl --frobnicate init
   contains "$stderr" 'unknown option "--frobnicate"'
   run -2 --separate-stderr wqctl dump --frobnicate
@@ -51,6 +53,18 @@ load helpers
   run -2 wqctl cursor get -q q
   run -2 wqctl cursor get -q q a b
   run -2 wqctl cursor get name
+}
+
+@test "descriptions of options are aligned" {
+  # Each description begins in column 30, if its option is short enough.
+  while read -r verb; do
+    # shellcheck disable=SC2086
+    run -0 wqctl $verb --help
+    if grep -nE '^  --?[a-z].{0,23}[^ ] {2,}[^ ]' <<<"$output" | grep -vE '^[0-9]+:.{28}[^ ]|^[0-9]+:.{29} '; then
+      echo "$verb"
+      false
+    fi
+  done < <(wqctl --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z-]*\( [a-z]*\)\?\)  .*/\1/p' | sed 's/ *$//')
 }
 
 @test "every verb has help with examples, and needs no store for it" {
@@ -110,9 +124,9 @@ load helpers
   run -2 wqctl add -q q --lane 5x k
   run -2 wqctl add -q q --lane 99999999999 k
   run -2 wqctl add -q q --durability maybe k
-  run -2 wqctl add -q q -o yaml k
-  run -2 wqctl inspect -o jsonl
-  run -2 wqctl dump -o yaml
+  run -2 wqctl add -q q -o xml k
+  run -2 wqctl inspect -o xml
+  run -2 wqctl dump -o xml
   run -2 wqctl work -q q -j 0 -- true
   run -2 wqctl work -q q -j x -- true
   run -2 wqctl work -q q --max-requeues -1 -- true

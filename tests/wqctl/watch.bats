@@ -118,7 +118,7 @@ watch_on_terminal() {
   run -2 wqctl watch --interval 0
   run -2 wqctl watch --count 0
   run -2 wqctl watch --keys x
-  run -2 wqctl watch -o json
+  run -2 wqctl watch -o xml
   run -2 wqctl top extra
   run -1 bash -c '"$WQCTL" watch --count 1 > /dev/full'
 }

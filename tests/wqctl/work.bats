@@ -76,7 +76,7 @@ blocking() {
 @test "--max-requeues 0 quarantines at the first failure" {
   store_with k
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- sh -c 'exit 7' _
-  contains "$stderr" 'quarantined "k" after 1 failures: exit status 7'
+  contains "$stderr" 'quarantined "k" after 1 failure: exit status 7'
   contains "$stderr" "failed attempts 1, quarantined 1, remaining 0"
   [ "$(wqctl ls -o jsonl | jq -c '[.state, .failures, .last_error]')" = '["quarantined",1,"exit status 7"]' ]
 }
@@ -161,7 +161,7 @@ more_failures_than() {
 @test "a program that is named by the key fails for that key only" {
   store_with true no-such-command
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- '{}'
-  contains "$stderr" 'quarantined "no-such-command" after 1 failures: cannot run the command'
+  contains "$stderr" 'quarantined "no-such-command" after 1 failure: cannot run the command'
   contains "$stderr" "succeeded 1"
 }
 
@@ -177,7 +177,7 @@ more_failures_than() {
   store_with k
   run -1 --separate-stderr wqctl work -q q --timeout 100ms --max-requeues 0 -- \
     sh -c 'sleep 1000 & echo $! > child; wait' _
-  contains "$stderr" 'quarantined "k" after 1 failures: timed out after 100ms'
+  contains "$stderr" 'quarantined "k" after 1 failure: timed out after 100ms'
   until_ok gone "$(cat child)"
 }
 gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }

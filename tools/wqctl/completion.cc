@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kCompletionExamples =
     R"sh(The packages install it where the shells find it. Verbs, options, their values, the store's
-queues, and directories are completed.
+queues, their keys, and directories are completed.
 
 Examples:
   source <(wqctl completion bash)
@@ -47,6 +47,20 @@ std::string KindOf(const OptionAbout& option) {
   if (option.names.back() == "--queue") return "queue";
   if (option.names.back() == "--state") return "words pending delayed failing quarantined";
   return option.type == "DIR" || option.type == "NEW" ? "directory" : "other";
+}
+
+// Whether the arguments of the verb are keys that a queue may have.
+bool TakesKeys(const VerbAbout& verb) {
+  return verb.synopsis.find("KEY") != std::string::npos && verb.name != "add";
+}
+
+// The verbs that take keys, as patterns of a shell's `case`.
+std::string KeyVerbs(const std::vector<VerbAbout>& verbs) {
+  std::vector<std::string> patterns;
+  for (const VerbAbout& verb : verbs) {
+    if (TakesKeys(verb)) patterns.push_back(Quoted(verb.name));
+  }
+  return Joined(patterns, "|");
 }
 
 // Two functions that know the verbs, for bash and zsh.
@@ -93,15 +107,20 @@ std::vector<std::string> NextWords(const std::vector<VerbAbout>& verbs, const st
   return words;
 }
 
-// Reads the words before the completed word. Sets: verb, perhaps family, store (as options), expect
-// (the option whose value is next), rest (behind "--").
+// Reads the words before the completed word. Sets: verb, perhaps family, store and queue (as
+// options), expect (the option whose value is next), rest (behind "--").
 constexpr std::string_view kWalk = R"sh(    word=$W
     if [[ $word == = ]]; then continue; fi
     if [[ -n $expect ]]; then
-      if [[ $expect == --store ]]; then store=(--store "$word"); fi
+      case $expect in
+        --store) store=(--store "$word") ;;
+        -q|--queue) queue=(--queue "$word") ;;
+      esac
       expect=
     elif [[ $word == -- ]]; then
       rest=1
+    elif [[ $word == --queue=* ]]; then
+      queue=("$word")
     elif [[ $word == -* ]]; then
       if [[ $word == --store || -n $(_wqctl_kind "$verb $word") ]]; then expect=$word; fi
     elif [[ -z $verb && -z $family ]]; then
@@ -137,14 +156,15 @@ std::string FamilyCases(const std::vector<VerbAbout>& verbs, const std::string& 
 std::string BashText(const std::vector<VerbAbout>& verbs) {
   return "# bash completion for wqctl, as wqctl completion bash prints it.\n" +
          VerbFunctions(verbs, Shell::kBash) + R"sh(_wqctl() {
-  local cur=${COMP_WORDS[COMP_CWORD]} word verb= family= expect= rest= kind i
-  local -a store=()
+  local cur=${COMP_WORDS[COMP_CWORD]} word verb= family= expect= rest= keys= kind i
+  local -a store=() queue=()
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
 )sh" + WalkOf(verbs, "${COMP_WORDS[i]}") +
          R"sh(  done
   if [[ $cur == = ]]; then cur=; fi
-  if [[ -n $rest ]]; then
+  case $verb in KEYVERBS) keys=1 ;; esac
+  if [[ -n $rest && -z $keys ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$cur")
   elif [[ -n $expect ]]; then
     kind=$(_wqctl_kind "$verb $expect")
@@ -155,8 +175,14 @@ std::string BashText(const std::vector<VerbAbout>& verbs) {
          R"sh(compgen -W "$(wqctl "${store[@]}" inspect -o name 2>/dev/null)" -- "$cur") ;;
       directory) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     esac
-  elif [[ -n $verb && $cur == -* ]]; then
+  elif [[ -n $verb && -z $rest && $cur == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_wqctl_options "$verb")" -- "$cur")
+  elif [[ -n $keys ]]; then
+    # Keys may be any bytes: no expansion may see them. Bash splits a word at colons.
+    if [[ $cur == : || ${COMP_WORDS[COMP_CWORD - 1]} == : ]]; then return; fi
+    mapfile -d '' -t COMPREPLY < <(wqctl "${store[@]}" ls "${queue[@]}" --prefix "$cur" )sh"
+         R"sh(--limit 200 -o name -0 2>/dev/null)
+    for i in "${!COMPREPLY[@]}"; do printf -v "COMPREPLY[i]" %q "${COMPREPLY[i]}"; done
   elif [[ -n $verb ]]; then
     compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur")
   else
@@ -175,11 +201,12 @@ complete -F _wqctl wqctl
 std::string ZshText(const std::vector<VerbAbout>& verbs) {
   return "#compdef wqctl\n# zsh completion for wqctl, as wqctl completion zsh prints it.\n" +
          VerbFunctions(verbs, Shell::kZsh) + R"sh(_wqctl() {
-  local word verb= family= expect= rest= kind i
-  local -a store reply
+  local word verb= family= expect= rest= keys= kind i
+  local -a store queue reply
   for ((i = 2; i < CURRENT; i++)); do
 )sh" + WalkOf(verbs, "${words[i]}") +
          R"sh(  done
+  case $verb in KEYVERBS) keys=1 ;; esac
   if [[ -n $expect ]]; then
     kind=$(_wqctl_kind "$verb $expect")
     if [[ $expect == --store ]]; then kind=directory; fi
@@ -191,6 +218,9 @@ std::string ZshText(const std::vector<VerbAbout>& verbs) {
   elif [[ -z $rest && -n $verb && ${words[CURRENT]} == -* ]]; then
     _wqctl_options "$verb"
     _describe -o option reply
+  elif [[ -n $keys ]]; then
+    compadd -- ${(0)"$(wqctl $store ls $queue --prefix "${words[CURRENT]}" --limit 200 )sh"
+         R"sh(-o name -0 2>/dev/null)"}
   elif [[ -n $rest || -n $verb ]]; then
     _files
   else
@@ -255,6 +285,18 @@ function __wqctl_queues
     wqctl inspect -o name 2>/dev/null
   end
 end
+function __wqctl_keys
+  set -l words (commandline -opc)
+  set -l options
+  for i in (seq (count $words))
+    if contains -- $words[$i] --store -q --queue; and set -q words[(math $i + 1)]
+      set -a options $words[$i] $words[(math $i + 1)]
+    else if string match -q -- '--queue=*' $words[$i]
+      set -a options $words[$i]
+    end
+  end
+  wqctl ls $options --prefix (commandline -ct) --limit 200 -o name 2>/dev/null
+end
 complete -c wqctl -n '__wqctl_at ""' -f
 complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)')sh"
     R"sh( -d 'The directory of the store'
@@ -279,6 +321,9 @@ std::string FishText(const std::vector<VerbAbout>& verbs) {
     const bool two = space != std::string::npos;
     text += FishWord(two ? verb.name.substr(0, space) : "",
                      two ? verb.name.substr(space + 1) : verb.name, verb.summary);
+    if (TakesKeys(verb)) {
+      text += "complete -c wqctl -n '__wqctl_at " + verb.name + "' -f -a '(__wqctl_keys)'\n";
+    }
     for (const OptionAbout& option : verb.options) text += FishOption(verb, option);
   }
   return text;
@@ -287,9 +332,10 @@ std::string FishText(const std::vector<VerbAbout>& verbs) {
 int Run(const CompletionArgs& args) {
   const std::vector<VerbAbout> verbs = AboutVerbs();
   Output out;
-  out.Write(args.shell == Shell::kBash  ? BashText(verbs)
-            : args.shell == Shell::kZsh ? ZshText(verbs)
-                                        : FishText(verbs));
+  const std::string text = args.shell == Shell::kBash  ? BashText(verbs)
+                           : args.shell == Shell::kZsh ? ZshText(verbs)
+                                                       : FishText(verbs);
+  out.Write(Replaced(text, "KEYVERBS", KeyVerbs(verbs)));
   return out.Finish(kExitOk);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -28,7 +29,7 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"init", ParseInit, "make a new, empty store"},
+    {"init", ParseInit, "make a new, empty store if there is none"},
     {"add", ParseAdd, "enqueue keys"},
     {"work", ParseWork, "run a command for each key, with retries and backoff"},
     {"inspect", ParseInspect, "show the queues, or everything known about one key"},
@@ -46,6 +47,7 @@ constexpr Verb kVerbs[] = {
     {"snapshot verify", ParseSnapshotVerify, "check snapshots, without changing them"},
     {"snapshot restore", ParseSnapshotRestore, "make a store of a snapshot"},
     {"rm", ParseKeyChange, "remove pending keys"},
+    {"delete", ParseKeyChange, "delete keys in whatever state they are"},
     {"cancel-delay", ParseKeyChange, "cancel the delays of keys"},
     {"requeue", ParseKeyChange, "make delayed keys pending now"},
     {"forget", ParseKeyChange, "clear the failures of keys"},
@@ -54,6 +56,7 @@ constexpr Verb kVerbs[] = {
     {"quarantine drop", ParseKeyChange, "remove keys in quarantine"},
     {"pause", ParsePause, "hand out nothing, for a time or until resume"},
     {"resume", ParseResume, "end a pause"},
+    {"queue delete", ParseQueueDelete, "delete a queue with all that it has"},
     {"cursor ls", ParseCursorLs, "list the cursors of sources"},
     {"cursor get", ParseCursorGet, "print the bytes of a cursor"},
     {"completion", ParseCompletion, "print the completion script of a shell"},
@@ -157,7 +160,7 @@ Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, In
 
 // `words`: the verb and the words after it.
 Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input input) {
-  if (words.empty()) Usage("which verb? One of " + VerbNames({}));
+  if (words.empty()) Usage("which verb?", VerbList({}));
   std::string name = TakeFirst(&words);
   if (name == "help") {  // "help VERB" is "VERB --help".
     words.emplace_back("--help");
@@ -179,8 +182,8 @@ Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input in
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
   const std::optional<std::string> meant = Nearest(name, names);
-  Usage("unknown verb \"" + name + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : "") +
-        (meant ? " The verbs are " : "; the verbs are ") + VerbNames(family));
+  Usage("unknown verb \"" + name + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : ""),
+        VerbList(family));
 }
 
 }  // namespace
@@ -210,6 +213,7 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
     return out.Finish(kExitOk);
   } catch (const UsageError& error) {
     LogError(wq::EscapeKey(error.message, 1024));
+    std::cerr << error.details << std::flush;
     LogError("see wqctl --help and wqctl VERB --help");
     return kExitUsage;
   }

@@ -78,6 +78,11 @@ WQ_EXPORT wq_code wq_queue_cancel_delay(wq_queue queue, const char* key, size_t 
 WQ_EXPORT wq_code wq_queue_end_delay(wq_queue queue, const char* key, size_t key_size,
                                      wq_error* error);
 
+// Deletes all that the queue has of the key, in whatever state it is. A worker that holds it keeps
+// it until wq_queue_done. WQ_NOT_FOUND: the queue has nothing of the key.
+WQ_EXPORT wq_code wq_queue_delete(wq_queue queue, const char* key, size_t key_size,
+                                  wq_error* error);
+
 // --- Failures ---
 
 WQ_EXPORT wq_code wq_queue_forget(wq_queue queue, const char* key, size_t key_size,

@@ -46,6 +46,7 @@ TEST_F(QueueTest, EveryCallWithAStatusIsRefusedInAForkedProcess) {
         queue_->Quarantine("a"),
         queue_->Release("a"),
         queue_->Drop("a"),
+        queue_->Delete("a"),
         queue_->SetCursor("c", "v"),
         queue_->GetCursor("c", &text),
         queue_->EraseCursor("c"),

@@ -162,6 +162,42 @@ TEST_F(QuarantineTest, EndDelayMakesAKeyPendingNowInOneStep) {
   EXPECT_EQ(state().Counts().failures, 1U);
 }
 
+TEST_F(QuarantineTest, DeleteLeavesNothingOfAKeyInAnyState) {
+  const auto erase = [this](std::string_view key) {
+    return Do([key](QueueState& s) { return s.Delete(key); });
+  };
+  Add("queued");
+  AddAfter("delayed", kSecond);
+  Fail("failing", kSecond);
+  Do([](QueueState& s) { return s.CancelDelay("failing"); });
+  Add("all");
+  Fail("all", kSecond);
+  Do([this](QueueState& s) {
+    s.Quarantine("quarantined", "why", now.wall_us);
+    return 0;
+  });
+  for (const char* const key : {"queued", "delayed", "failing", "all", "quarantined"}) {
+    EXPECT_TRUE(erase(key)) << key;
+    EXPECT_FALSE(erase(key)) << key;
+  }
+  EXPECT_EQ(Disk(), "");
+  EXPECT_EQ(Counts(), "clean");
+  EXPECT_EQ(Advance(kSecond), 0U);
+}
+
+TEST_F(QuarantineTest, DeleteOfAProcessingKeyLeavesItToItsWorker) {
+  Add("a");
+  Get();
+  Add("a");
+  Fail("a", kSecond);
+  EXPECT_TRUE(Do([](QueueState& s) { return s.Delete("a"); }));
+  EXPECT_EQ(Disk(), "a");  // Still held: after a crash it is queued.
+  EXPECT_EQ(Counts(), "1 processing");
+  EXPECT_TRUE(Done("a"));
+  EXPECT_EQ(Disk(), "");
+  EXPECT_EQ(Counts(), "clean");
+}
+
 // --- Pausing ---
 
 TEST_F(QuarantineTest, APausedQueueHandsNothingOut) {

@@ -25,6 +25,7 @@ TEST_F(QueueChangeTest, MissingKeysAreNotFound) {
   EXPECT_EQ(queue_->EndDelay("x").code(), StatusCode::kNotFound);
   EXPECT_EQ(queue_->Release("x").code(), StatusCode::kNotFound);
   EXPECT_EQ(queue_->Drop("x").code(), StatusCode::kNotFound);
+  EXPECT_EQ(queue_->Delete("x").code(), StatusCode::kNotFound);
   EXPECT_EQ(queue_->Quarantine("", "why").code(), StatusCode::kInvalidArgument);
 }
 

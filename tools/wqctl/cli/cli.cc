@@ -68,7 +68,9 @@ struct VerbParser::Cli {
   CLI::App app;
 };
 
-void Usage(std::string message) { throw UsageError{std::move(message)}; }
+void Usage(std::string message, std::string details) {
+  throw UsageError{std::move(message), std::move(details)};
+}
 
 void Unexpected(const std::string& argument) { Usage("unexpected argument \"" + argument + "\""); }
 
@@ -140,9 +142,27 @@ VerbAbout VerbParser::About() const {
   return about;
 }
 
+// "-o=json" is "-o json", as with long options; CLI11 would read the value "=json".
+Words VerbParser::SplitShortOptions() const {
+  Words words;
+  for (const std::string& word : input_.words) {
+    const CLI::Option* option = nullptr;
+    if (word.size() > 2 && word[0] == '-' && word[1] != '-' && word[2] == '=') {
+      option = cli_->app.get_option_no_throw(word.substr(0, 2));
+    }
+    if (option != nullptr && option->get_items_expected_max() > 0) {
+      words.push_back(word.substr(0, 2));
+      words.push_back(word.substr(3));
+    } else {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
 Words VerbParser::Parse() {
   if (input_.words == AskAbout()) throw About();
-  ParseWith(&cli_->app, input_.words);
+  ParseWith(&cli_->app, SplitShortOptions());
   positionals_ = cli_->app.remaining();
   for (const std::string& word : positionals_) {
     if (word.size() > 1 && word.front() == '-') UnknownOption(word);

@@ -15,8 +15,8 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +45,9 @@ struct Input {
 // Thrown: the words are wrong.
 struct UsageError {
   std::string message;
+  std::string details = {};  // Lines to print behind the message, as they are.
 };
-[[noreturn]] void Usage(std::string message);
+[[noreturn]] void Usage(std::string message, std::string details = {});
 [[noreturn]] void Unexpected(const std::string& argument);
 // A key that is given in hexadecimal. Throws UsageError.
 std::string KeyOfHex(std::string_view text);
@@ -105,6 +106,7 @@ class VerbParser {
  private:
   struct Cli;
   VerbAbout About() const;
+  Words SplitShortOptions() const;
   [[noreturn]] void UnknownOption(const std::string& word) const;
 
   const Input& input_;
@@ -156,9 +158,9 @@ void AddChoice(VerbParser* parser, const std::string& name, const std::string& d
 void AddQueue(VerbParser* parser, std::string* queue);
 void AddOnlyQueue(VerbParser* parser, std::optional<std::string>* queue);
 
-// -o, which takes the names of `allowed`.
-template <typename Target>
-void AddFormat(VerbParser* parser, std::initializer_list<Format> allowed, Target* target,
+// -o, which takes the names of `allowed`: kListingFormats or kOutcomeFormats.
+template <size_t kCount, typename Target>
+void AddFormat(VerbParser* parser, const std::array<Format, kCount>& allowed, Target* target,
                const std::string& description = "Output format") {
   std::vector<std::pair<const char*, Format>> choices;
   for (const Format format : allowed) choices.emplace_back(FormatName(format), format);

@@ -145,7 +145,7 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
 
 void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex) {
   AddParsed(
-      parser, "--state", "STATE[,…]", "Only these states: pending, delayed, failing, quarantined",
+      parser, "--state", "STATE[,...]", "Only these states: pending, delayed, failing, quarantined",
       "a list of states: pending, delayed, failing, quarantined", ParseStates, &filter->states);
   AddLane(parser, "Only this lane", &filter->lane);
   parser->Text("--group", "GROUP", "Only this group; \"\" is none", &filter->group);

@@ -27,11 +27,12 @@ Command ParseSnapshotCreate(const Input& input);
 Command ParseSnapshotLs(const Input& input);
 Command ParseSnapshotVerify(const Input& input);
 Command ParseSnapshotRestore(const Input& input);
-// rm, cancel-delay, requeue, forget, quarantine release and drop: Input::verb decides.
+// rm, delete, cancel-delay, requeue, forget, quarantine release and drop: Input::verb decides.
 Command ParseKeyChange(const Input& input);
 Command ParseQuarantineLs(const Input& input);  // ls.cc
 Command ParsePause(const Input& input);
 Command ParseResume(const Input& input);  // pause.cc
+Command ParseQueueDelete(const Input& input);
 Command ParseCursorLs(const Input& input);
 Command ParseCursorGet(const Input& input);
 Command ParseCompletion(const Input& input);  // completion.cc

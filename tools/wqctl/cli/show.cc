@@ -4,6 +4,7 @@
 
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/output.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -31,6 +32,12 @@ std::string Show::Ago(int64_t then_us) const {
 std::string Show::Until(int64_t then_us) const {
   if (absolute) return FormatTime(then_us);
   return then_us <= now_us ? "due" : "in " + AgeBetween(now_us, then_us);
+}
+
+std::string KeyLine(const Show& show, std::string_view key, char end) {
+  std::string line = show.hex || OnTerminal() ? show.Key(key) : std::string(key);
+  line.push_back(end);
+  return line;
 }
 
 void AddNow(VerbParser* parser, Show* show) {

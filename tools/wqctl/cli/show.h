@@ -24,6 +24,9 @@ struct Show {
   std::string Until(int64_t then_us) const;  // "in 59m", "due", or the time.
 };
 
+// The key alone and `end`, for -o name: unchanged for another program, escaped on a terminal.
+std::string KeyLine(const Show& show, std::string_view key, char end);
+
 void AddNow(VerbParser* parser, Show* show);          // --now.
 void AddTimeOptions(VerbParser* parser, Show* show);  // --now and --times.
 

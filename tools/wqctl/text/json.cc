@@ -99,6 +99,17 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
 
 std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
 
+// Adds the fields of an entry to `item`.
+void SetFound(const QueueEntries& queue, const wq::Entry& entry, Json* item) {
+  SetState(entry, item);
+  if (entry.state == wq::EntryState::kPending && queue.position) {
+    (*item)["position"] = queue.position->at_least;
+    (*item)["position_at_most"] = queue.position->at_most;
+  }
+  (*item)["next_delay_seconds"] =
+      queue.next_delay ? Json(Seconds(queue.next_delay->count())) : Json();
+}
+
 }  // namespace
 
 Json FailingKeyJson(const wq::FailingKey& failing) {
@@ -151,15 +162,30 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
     for (const wq::Entry& entry : queue.entries) {
       Json& item = list.emplace_back();
       item["queue"] = queue.queue;
-      SetState(entry, &item);
-      if (entry.state == wq::EntryState::kPending && queue.position) {
-        item["position"] = queue.position->at_least;
-        item["position_at_most"] = queue.position->at_most;
-      }
-      item["next_delay_seconds"] = Seconds(queue.next_delay.count());
+      SetFound(queue, entry, &item);
     }
   }
   return Indented(json);
+}
+
+std::string SummaryLines(const std::vector<wq::QueueSummary>& queues, int64_t now_us) {
+  std::string lines;
+  for (const wq::QueueSummary& queue : queues) lines += SummaryJson(queue, now_us).dump() + "\n";
+  return lines;
+}
+
+std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& found) {
+  std::string lines;
+  for (const QueueEntries& queue : found) {
+    for (const wq::Entry& entry : queue.entries) {
+      Json item;
+      item["queue"] = queue.queue;
+      SetBytes("key", key, &item);
+      SetFound(queue, entry, &item);
+      lines += item.dump() + "\n";
+    }
+  }
+  return lines;
 }
 
 void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,

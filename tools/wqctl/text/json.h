@@ -25,7 +25,8 @@ struct QueueEntries {
   std::string queue;
   std::vector<wq::Entry> entries;
   std::optional<wq::KeyPosition> position;  // If it is pending.
-  std::chrono::microseconds next_delay{0};  // After the next failure.
+  // After the next failure. Unset: the key is in quarantine, where a failure does not delay it.
+  std::optional<std::chrono::microseconds> next_delay;
 };
 
 // {"added": …, "deduplicated": …, "held": …, "refused": …}
@@ -42,9 +43,15 @@ std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run);
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                           int64_t now_us);
 
+// One queue of that on each line.
+std::string SummaryLines(const std::vector<wq::QueueSummary>& queues, int64_t now_us);
+
 // {"store": {…}, "key": …, "entries": [{…}]}, indented.
 std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
                     const std::vector<QueueEntries>& found);
+
+// One entry of that on each line, with the key.
+std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& found);
 
 // {"change": […], "queue": …, "key": …, "before": […], "after": […]} on one line.
 void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,

@@ -1,10 +1,12 @@
-// Listing: rows as a table, as one JSON array, as one JSON object a line, or as one YAML list.
+// Listing: rows as a table, as one JSON array, as one JSON object a line, as one YAML list, or as one
+// name a line.
 //
 //   Listing listing(format, {"QUEUE", "KEY"}, &out);
-//   listing.Row([&](std::string* json) { … }, [&] { return std::vector<std::string>{…}; });
+//   listing.Row([&](std::string* json) { … }, [&] { return std::vector<std::string>{…}; },
+//               [&] { return key + "\n"; });
 //   listing.End(true);
 //
-// Streams. Of the two forms of a row only the printed one is computed. Thread-compatible.
+// Streams. Of the forms of a row only the printed one is computed. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -20,16 +22,16 @@ namespace wqctl {
 
 class Listing {
  public:
-  // kTable, kWide, kJson, kJsonl or kYaml.
   Listing(Format format, std::vector<std::string> header, Output* out)
       : format_(format), out_(out), table_(std::move(header), out) {}
 
-  // `append_json` appends one object to a string, `cells` returns the cells of the table. False
-  // once the output has ended.
-  template <typename AppendJson, typename Cells>
-  bool Row(const AppendJson& append_json, const Cells& cells) {
+  // `append_json` appends one object to a string, `cells` returns the cells of the table, `name` the
+  // name with its end. False once the output has ended.
+  template <typename AppendJson, typename Cells, typename Name>
+  bool Row(const AppendJson& append_json, const Cells& cells, const Name& name) {
     const bool first = std::exchange(first_, false);
-    if (IsTable()) return table_.Add(cells());
+    if (IsTable(format_)) return table_.Add(cells());
+    if (format_ == Format::kName) return out_->Write(name());
     line_.clear();
     if (format_ == Format::kJson) line_ = first ? "[\n" : ",\n";
     append_json(&line_);
@@ -41,7 +43,7 @@ class Listing {
   // Call it after the last row. Output that an error has cut off must not appear complete: then the
   // array stays open, and an empty table is not printed.
   void End(bool complete) {
-    if (IsTable()) {
+    if (IsTable(format_)) {
       if (complete || !first_) table_.Finish();
     } else if (format_ == Format::kJson && complete) {
       out_->Write(first_ ? "[]\n" : "\n]\n");
@@ -51,8 +53,6 @@ class Listing {
   }
 
  private:
-  bool IsTable() const { return format_ == Format::kTable || format_ == Format::kWide; }
-
   const Format format_;
   Output* const out_;
   Table table_;

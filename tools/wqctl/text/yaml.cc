@@ -45,6 +45,11 @@ void Append(const Json& json, size_t indent, std::string* out) {
 
 }  // namespace
 
+std::string InFormat(Format format, std::string_view json) {
+  if (format == Format::kYaml) return YamlOfJson(json);
+  return format == Format::kJsonl ? Json::parse(json).dump() + "\n" : std::string(json);
+}
+
 std::string YamlOfJson(std::string_view json) {
   std::string out;
   Append(Json::parse(json), 0, &out);

@@ -15,6 +15,7 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "tools/wqctl/verbs/reach.h"
 #include "wq/keys.h"
@@ -136,8 +137,9 @@ int AddFromStdin(char delimiter, size_t max_key_bytes, Adder* adder) {
 
 int PrintResult(const Adder& adder, Format format, int code) {
   Output out;
-  if (format == Format::kJson) {
-    out.Write(AddResultJson(adder.added(), adder.deduplicated(), adder.held(), adder.refused()));
+  if (format != Format::kText) {
+    out.Write(InFormat(
+        format, AddResultJson(adder.added(), adder.deduplicated(), adder.held(), adder.refused())));
   } else {
     std::string text = "added " + std::to_string(adder.added()) + ", deduplicated " +
                        std::to_string(adder.deduplicated());
@@ -201,7 +203,7 @@ Command ParseAdd(const Input& input) {
                              {"power", wq::Durability::kPower}},
                             &args.durability);
   parser.Flag("-0,--null", "Read NUL-separated keys from standard input", &null_separated);
-  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  AddFormat(&parser, kOutcomeFormats, &args.format);
   args.keys = parser.Parse();
 
   // Behind "--", "-" is a key.

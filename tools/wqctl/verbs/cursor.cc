@@ -66,7 +66,8 @@ int Run(const CursorLsArgs& args) {
       const auto json = [&, &cursor = name, bytes = value.size()](std::string* text) {
         AppendCursorJson(queue, cursor, bytes, text);
       };
-      if (!listing.Row(json, row)) break;
+      const auto name_line = [&cursor = name] { return wq::EscapeKey(cursor) + "\n"; };
+      if (!listing.Row(json, row, name_line)) break;
     }
   }
   listing.End(true);
@@ -98,7 +99,7 @@ Command ParseCursorLs(const Input& input) {
   VerbParser parser(input, {"Lists the cursors of the queues.", "", kCursorLsExamples},
                     &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
-  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   parser.ParseWithoutArguments();
   return args;
 }

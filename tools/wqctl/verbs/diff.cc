@@ -240,9 +240,6 @@ class DiffPrinter {
   bool Print(const wq::KeyDiff& diff) {
     const std::vector<std::string> changes = ChangesOf(diff);
     for (const std::string& change : changes) ++counts_[change];
-    if (args_.format == Format::kName) {
-      return out_->Write((args_.show.hex ? args_.show.Key(diff.key) : diff.key) + "\n");
-    }
     const auto cells = [&] {
       std::string error;
       const std::string failures = FailuresText(diff, &error);
@@ -254,7 +251,8 @@ class DiffPrinter {
                                       failures,
                                       error};
     };
-    return listing_.Row([&](std::string* json) { AppendKeyDiffJson(diff, changes, json); }, cells);
+    return listing_.Row([&](std::string* json) { AppendKeyDiffJson(diff, changes, json); }, cells,
+                        [&] { return KeyLine(args_.show, diff.key, '\n'); });
   }
 
   // Queues with another pause or number of shards, and cursors with another value.
@@ -277,8 +275,8 @@ class DiffPrinter {
 
   // Returns kExitOk if nothing differed.
   int Finish(bool complete) {
-    listing_.End(complete && (!counts_.empty() || args_.format != Format::kTable));
-    if (complete && args_.format == Format::kTable && !counts_.empty()) {
+    listing_.End(complete && (!counts_.empty() || !IsTable(args_.format)));
+    if (complete && IsTable(args_.format) && !counts_.empty()) {
       std::string text;
       for (const auto& [change, count] : counts_) {
         text += (text.empty() ? "" : ", ") + change + " " + std::to_string(count);
@@ -290,13 +288,13 @@ class DiffPrinter {
 
  private:
   void PrintOther(const std::string& change, const std::string& queue, const std::string& cursor) {
-    if (args_.format == Format::kName) return;
     const std::string what = cursor.empty() ? "(queue)" : "(cursor " + wq::EscapeKey(cursor) + ")";
     listing_.Row([&](std::string* json) { AppendOtherDiffJson(change, queue, cursor, json); },
                  [&] {
                    return std::vector<std::string>{
                        change, wq::EscapeKey(queue), what, "-", "-", "-", "-"};
-                 });
+                 },
+                 [] { return std::string(); });  // It has no key.
   }
 
   const DiffArgs& args_;
@@ -334,8 +332,7 @@ Command ParseDiff(const Input& input) {
   AddOnlyQueue(&parser, &args.queue);
   AddFilterOptions(&parser, &args.filter, &args.show.hex);
   AddNow(&parser, &args.show);
-  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName},
-            &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   Words sides = parser.Parse();
   if (sides.size() != 2) Usage("which two? Give BEFORE and AFTER");
   if (sides[0] == "-" && sides[1] == "-") Usage("standard input can be read only once");

@@ -25,8 +25,8 @@ namespace {
 constexpr const char* kDumpExamples =
     R"(For each queue: its own record, its cursors, its entries: pending entries in hand-out
 order, then delayed entries by the time when they are ready, then keys with only
-failures, then quarantined keys. wqctl load reads the output. With a filter, and in a
-table, entries only. Works beside a living owner and after a crash, and changes nothing.
+failures, then quarantined keys. wqctl load reads the output. With a filter, in a table,
+and with -o name: entries only. Works beside a living owner and after a crash, and changes nothing.
 
 Examples:
   wqctl dump > pods.jsonl
@@ -62,14 +62,15 @@ std::vector<std::string> DumpRow(const std::string& queue, const wq::Entry& entr
 // Prints the queue's own record and its cursors.
 wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing) {
   const auto no_cells = [] { return std::vector<std::string>{}; };
+  const auto no_name = [] { return std::string(); };
   wq::QueueInfo info;
   if (wq::Status s = view.Info(name, &info); !s.ok()) return s;
-  listing->Row([&](std::string* json) { AppendDumpLine(info, json); }, no_cells);
+  listing->Row([&](std::string* json) { AppendDumpLine(info, json); }, no_cells, no_name);
   std::map<std::string, std::string> cursors;
   if (wq::Status s = view.Cursors(name, &cursors); !s.ok()) return s;
   for (const auto& [cursor, value] : cursors) {
     const DumpedCursor dumped{name, cursor, value};
-    listing->Row([&](std::string* json) { AppendDumpLine(dumped, json); }, no_cells);
+    listing->Row([&](std::string* json) { AppendDumpLine(dumped, json); }, no_cells, no_name);
   }
   return wq::Status::Ok();
 }
@@ -79,11 +80,13 @@ wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names
   const auto entry_row = [&](const std::string& queue, const wq::Entry& entry) {
     *open =
         listing->Row([&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
-                     [&] { return DumpRow(queue, entry, args.show); }) &&
+                     [&] { return DumpRow(queue, entry, args.show); },
+                     [&] { return KeyLine(args.show, entry.key, '\n'); }) &&
         !Interrupted();
     return *open;
   };
-  if (!args.filter.SelectsAll() || args.format == Format::kTable) {
+  const bool entries_only = IsTable(args.format) || args.format == Format::kName;
+  if (!args.filter.SelectsAll() || entries_only) {
     return VisitMatching(view, names, args.filter, args.show.now_us, entry_row);
   }
   for (const std::string& name : names) {
@@ -101,7 +104,7 @@ void LeaveOutUnfinished(std::vector<std::string>* names) {
   std::erase_if(*names, [](const std::string& name) {
     if (name.find('~') == name.npos) return false;
     LogInfo("left out: queue \"" + wq::EscapeKey(name) +
-            "\", which belongs to an unfinished load; -q includes it");
+            "\", which belongs to an unfinished load or deletion; -q includes it");
     return true;
   });
 }
@@ -134,7 +137,7 @@ Command ParseDump(const Input& input) {
   AddOnlyQueue(&parser, &args.queue);
   AddFilterOptions(&parser, &args.filter, &args.show.hex);
   AddNow(&parser, &args.show);
-  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   parser.ParseWithoutArguments();
   return args;
 }

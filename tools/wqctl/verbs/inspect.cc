@@ -16,6 +16,7 @@
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/table.h"
 #include "tools/wqctl/text/yaml.h"
+#include "tools/wqctl/verbs/entry_row.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
 #include "wq/store_view.h"
@@ -147,6 +148,12 @@ std::string PositionText(const wq::KeyPosition& position) {
          " keys before it";
 }
 
+std::string PositionCell(const wq::KeyPosition& position) {
+  const std::string least = std::to_string(position.at_least);
+  if (position.at_least == position.at_most) return least;
+  return least + ".." + std::to_string(position.at_most);
+}
+
 // Prints an entry, a line for each fact: fits any terminal.
 class EntryPrinter {
  public:
@@ -158,7 +165,9 @@ class EntryPrinter {
     PrintPlace(queue, entry);
     PrintTimes(entry);
     PrintFailures(entry.failures.value_or(wq::FailureInfo{}));
-    Line("next delay", FormatDuration(queue.next_delay) + ", if it fails now");
+    if (queue.next_delay) {
+      Line("next delay", FormatDuration(*queue.next_delay) + ", if it fails now");
+    }
   }
 
  private:
@@ -220,6 +229,23 @@ void PrintKey(std::string_view key, const std::vector<QueueEntries>& found, cons
   }
 }
 
+void PrintKeyRows(const std::vector<QueueEntries>& found, const Show& show, bool wide,
+                  Output* out) {
+  std::vector<std::string> header = EntryHeader(wide);
+  header.insert(header.end() - 1, {"POSITION", "NEXT DELAY"});
+  Table table(std::move(header), out);
+  for (const QueueEntries& queue : found) {
+    for (const wq::Entry& entry : queue.entries) {
+      std::vector<std::string> row = EntryCells(queue.queue, entry, show, wide);
+      const bool placed = entry.state == State::kPending && queue.position;
+      row.insert(row.end() - 1, {placed ? PositionCell(*queue.position) : "-",
+                                 queue.next_delay ? FormatDuration(*queue.next_delay) : "-"});
+      table.Add(std::move(row));
+    }
+  }
+  table.Finish();
+}
+
 int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& names,
                   const InspectArgs& args) {
   Output out;
@@ -235,9 +261,10 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
     }
     if (Interrupted()) return kExitFailure;
   }
-  if (args.format == Format::kJson || args.format == Format::kYaml) {
-    const std::string json = SummariesJson(view.info(), queues, args.show.now_us);
-    out.Write(args.format == Format::kJson ? json : YamlOfJson(json));
+  if (args.format == Format::kJsonl) {
+    out.Write(SummaryLines(queues, args.show.now_us));
+  } else if (!IsTable(args.format)) {
+    out.Write(InFormat(args.format, SummariesJson(view.info(), queues, args.show.now_us)));
   } else if (args.format == Format::kText) {
     PrintStoreText(view.info(), queues, args.show, Columns(), &out);
   } else {
@@ -252,13 +279,16 @@ wq::Status FindIn(const wq::StoreView& view, const InspectArgs& args, QueueEntri
   const std::string& key = *args.key;
   if (wq::Status s = view.Find(queue->queue, key, &queue->entries); !s.ok()) return s;
   uint64_t failures = 0;
+  bool quarantined = false;
   for (const wq::Entry& entry : queue->entries) {
     if (entry.failures) failures = entry.failures->count;
-    if (entry.state != wq::EntryState::kPending) continue;
+    quarantined = quarantined || entry.state == State::kQuarantined;
+    if (entry.state != State::kPending) continue;
     const uint64_t max_counted = args.count_all ? UINT64_MAX : kMaxCounted;
     wq::Status s = view.PositionOf(queue->queue, entry, max_counted, &queue->position.emplace());
     if (!s.ok()) return s;
   }
+  if (quarantined) return wq::Status::Ok();
   wq::ItemExponentialFailure limiter(args.base_delay, args.max_delay);
   queue->next_delay = limiter.When(key, failures, {.wall_us = args.show.now_us});
   return wq::Status::Ok();
@@ -281,13 +311,16 @@ int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
                                      wq::EscapeKey(*args.key) + "\""));
   }
   Output out;
-  if (args.format == Format::kJson || args.format == Format::kYaml) {
-    const std::string json = KeyJson(view.info(), *args.key, found);
-    out.Write(args.format == Format::kJson ? json : YamlOfJson(json));
+  if (args.format == Format::kText) {
+    PrintKey(*args.key, found, args.show, &out);
   } else if (args.format == Format::kName) {
     for (const QueueEntries& queue : found) out.Write(wq::EscapeKey(queue.queue) + "\n");
+  } else if (args.format == Format::kJsonl) {
+    out.Write(KeyLines(*args.key, found));
+  } else if (IsTable(args.format)) {
+    PrintKeyRows(found, args.show, args.format == Format::kWide, &out);
   } else {
-    PrintKey(*args.key, found, args.show, &out);
+    out.Write(InFormat(args.format, KeyJson(view.info(), *args.key, found)));
   }
   return out.Finish(kExitOk);
 }
@@ -309,10 +342,7 @@ Command ParseInspect(const Input& input) {
       input, {"Shows the queues, or everything known about one key.", " [KEY]", kInspectExamples},
       &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
-  AddFormat(
-      &parser,
-      {Format::kText, Format::kTable, Format::kWide, Format::kJson, Format::kYaml, Format::kName},
-      &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   AddTimeOptions(&parser, &args.show);
   parser.Flag("--hex", "KEY and shown keys in hexadecimal", &args.show.hex);
   parser.Flag("--exact", "Count every key before KEY, however many", &args.count_all);

@@ -1,4 +1,4 @@
-// wqctl rm, cancel-delay, requeue, forget, quarantine release, quarantine drop: one change, made to
+// wqctl rm, delete, cancel-delay, requeue, forget, quarantine release, quarantine drop: one change, made to
 // each of some keys.
 #include <algorithm>
 #include <array>
@@ -19,6 +19,7 @@
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/confirm.h"
 #include "tools/wqctl/verbs/reach.h"
 #include "wq/clock.h"
@@ -56,13 +57,24 @@ struct ChangeVerb {
 constexpr std::array kChangeVerbs = {
     ChangeVerb{"rm", wq::KeyChange::kRemove, StatesOf({State::kPending, State::kDelayed}), "remove",
                "removed", "not pending", "pending keys", "Removes pending keys.",
-               R"(Delays and failures of the keys stay: see cancel-delay and forget.
+               R"(Delays and failures of the keys stay: see delete, cancel-delay and forget.
 
 Examples:
   wqctl rm -q pods default/web-1
   wqctl rm -q pods --prefix old/ --dry-run
   wqctl ls -q pods --state pending --prefix old/ -o name -0 |
     xargs -0 wqctl rm -q pods --yes --)"},
+    ChangeVerb{
+        "delete", wq::KeyChange::kDelete,
+        StatesOf({State::kPending, State::kDelayed, State::kFailing, State::kQuarantined}),
+        "delete", "deleted", "unknown", "keys",
+        "Deletes keys in whatever state they are, with their failures.",
+        R"(A worker that holds a key keeps it until it is done; until then a crash makes the key
+pending again. For a whole queue see wqctl queue delete.
+
+Examples:
+  wqctl delete -q pods default/web-1
+  wqctl delete -q pods --prefix old/ --dry-run)"},
     ChangeVerb{"cancel-delay", wq::KeyChange::kCancelDelay, StatesOf({State::kDelayed}),
                "cancel the delay of", "cancelled", "not delayed", "delayed keys",
                "Cancels the delays of keys.",
@@ -117,7 +129,7 @@ class Report {
   void Done(uint64_t keys) { done_ += keys; }
   void WouldDo(std::string_view key) {
     ++done_;
-    if (args_.format == Format::kJson) return;
+    if (args_.format != Format::kText) return;
     out_.Write("would " + std::string(verb_.would) + " \"" +
                (args_.hex ? ToHex(key) : wq::EscapeKey(key, key.size())) + "\"\n");
   }
@@ -128,8 +140,9 @@ class Report {
   }
 
   int Finish() {
-    if (args_.format == Format::kJson) {
-      out_.Write(ChangeResultJson(verb_.done, done_, absent_, args_.dry_run));
+    if (args_.format != Format::kText) {
+      out_.Write(
+          InFormat(args_.format, ChangeResultJson(verb_.done, done_, absent_, args_.dry_run)));
     } else {
       std::string text = args_.dry_run ? "to be " : "";
       text.append(verb_.done).append(" ").append(std::to_string(done_));
@@ -150,7 +163,7 @@ class Report {
 bool AppliesTo(const ChangeVerb& verb, const wq::Entry& entry) {
   if (!verb.states.Has(entry.state)) return false;
   if (verb.change == wq::KeyChange::kForget) return entry.failures.has_value();
-  if (entry.state != State::kDelayed) return true;
+  if (entry.state != State::kDelayed || verb.change == wq::KeyChange::kDelete) return true;
   // A delayed key that is due counts as pending.
   const bool due = entry.ready_at_us <= wq::Clock::System()->WallUs();
   return due == (verb.change == wq::KeyChange::kRemove);
@@ -309,7 +322,7 @@ Command ParseKeyChange(const Input& input) {
   AddChangeOptions(&parser, &args);
   parser.Flag("--all", "Every key of the queue that the change applies to", &all);
   AddFilterOptions(&parser, &args.filter, &args.hex);
-  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  AddFormat(&parser, kOutcomeFormats, &args.format);
   args.keys = EachOnce(parser.Parse());
 
   const Words& words = parser.positionals();

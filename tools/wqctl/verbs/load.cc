@@ -14,6 +14,7 @@
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "wq/import.h"
 #include "wq/keys.h"
@@ -106,8 +107,8 @@ int LoadAll(int fd, wq::Importer* importer) {
 
 int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
   Output out;
-  if (args.format == Format::kJson) {
-    out.Write(LoadResultJson(counts, args.options.dry_run));
+  if (args.format != Format::kText) {
+    out.Write(InFormat(args.format, LoadResultJson(counts, args.options.dry_run)));
   } else {
     out.Write((args.options.dry_run ? "to be loaded: queues " : "loaded queues ") +
               std::to_string(counts.queues) + ", entries " + std::to_string(counts.entries) +
@@ -148,7 +149,7 @@ Command ParseLoad(const Input& input) {
                     &args.store_dir);
   parser.Flag("--replace", "Replace existing queues by the queues in FILE", &args.options.replace);
   parser.Flag("--dry-run", "Check everything, and write nothing", &args.options.dry_run);
-  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  AddFormat(&parser, kOutcomeFormats, &args.format);
   Words files = parser.Parse();
   if (files.size() > 1) Usage("one FILE can be loaded at a time");
   if (!files.empty()) args.file = std::move(files.front());

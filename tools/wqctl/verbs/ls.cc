@@ -14,6 +14,7 @@
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/verbs/entry_row.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
 
@@ -55,36 +56,8 @@ struct LsArgs {
 
 struct QuarantineLsArgs : LsArgs {};
 
-Cells Header(Format format) {
-  Cells header = {"QUEUE", "KEY", "STATE", "LANE", "GROUP", "AGE", "DUE", "FAILURES", "LAST ERROR"};
-  if (format == Format::kWide) {
-    header.insert(header.end() - 1,
-                  {"FIRST FAILURE", "LAST FAILURE", "SHARD", "SEQUENCE", "DELAY"});
-  }
-  return header;
-}
-
 Cells LsRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
-  const Show& show = args.show;
-  const bool delayed = entry.state == EntryState::kDelayed;
-  const bool failed = entry.failures && entry.failures->count > 0;
-  Cells row = {wq::EscapeKey(queue),
-               show.Key(entry.key),
-               std::string(wq::EntryStateName(entry.state)),
-               entry.state == EntryState::kFailing ? "-" : wq::LaneName(entry.lane),
-               entry.group.empty() ? "-" : wq::EscapeKey(entry.group),
-               show.Age(AgeBeganUs(entry)),
-               delayed ? show.Until(entry.ready_at_us) : "-",
-               std::to_string(entry.failures ? entry.failures->count : 0)};
-  if (args.format == Format::kWide) {
-    row.push_back(failed ? show.Ago(entry.failures->first_at_us) : "-");
-    row.push_back(failed ? show.Ago(entry.failures->last_at_us) : "-");
-    row.push_back(entry.shard ? std::to_string(*entry.shard) : "-");
-    row.push_back(entry.state == EntryState::kPending ? std::to_string(entry.sequence) : "-");
-    row.push_back(delayed ? FormatDuration(std::chrono::microseconds{entry.delay_us}) : "-");
-  }
-  row.push_back(entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-");
-  return row;
+  return EntryCells(queue, entry, args.show, args.format == Format::kWide);
 }
 
 Cells QuarantineLsRow(const std::string& queue, const wq::Entry& entry, const LsArgs& args) {
@@ -95,13 +68,6 @@ Cells QuarantineLsRow(const std::string& queue, const wq::Entry& entry, const Ls
           FormatTime(entry.quarantined_at_us),
           std::to_string(entry.failures->count),
           wq::EscapeKey(entry.failures->last_error)};
-}
-
-// The key alone: unchanged for another program, escaped on a terminal.
-std::string NameOf(const wq::Entry& entry, const LsArgs& args) {
-  std::string name = args.show.hex || OnTerminal() ? args.show.Key(entry.key) : entry.key;
-  name.push_back(args.null_separated ? '\0' : '\n');
-  return name;
 }
 
 // Prints the entries that the filter selects, of one queue or of all.
@@ -118,13 +84,10 @@ int List(const LsArgs& args, Cells header,
   s = VisitMatching(
       *view, names, args.filter, args.show.now_us,
       [&](const std::string& queue, const wq::Entry& entry) {
-        if (args.format == Format::kName) {
-          open = out.Write(NameOf(entry, args));
-        } else {
-          open = listing.Row(
-              [&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
-              [&] { return cells(queue, entry, args); });
-        }
+        open = listing.Row(
+            [&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
+            [&] { return cells(queue, entry, args); },
+            [&] { return KeyLine(args.show, entry.key, args.null_separated ? '\0' : '\n'); });
         return open = open && !Interrupted();
       });
   const int code = s.ok() ? static_cast<int>(kExitOk) : Fail(s);
@@ -132,7 +95,7 @@ int List(const LsArgs& args, Cells header,
   return out.Finish(code);
 }
 
-int Run(const LsArgs& args) { return List(args, Header(args.format), LsRow); }
+int Run(const LsArgs& args) { return List(args, EntryHeader(args.format == Format::kWide), LsRow); }
 
 int Run(const QuarantineLsArgs& args) {
   return List(args, {"QUEUE", "KEY", "LANE", "GROUP", "QUARANTINED AT", "FAILURES", "LAST ERROR"},
@@ -145,10 +108,7 @@ Command ParseListing(const Input& input, const VerbParser::Verb& verb, Args args
   AddOnlyQueue(&parser, &args.queue);
   AddFilterOptions(&parser, &args.filter, &args.show.hex);
   AddTimeOptions(&parser, &args.show);
-  AddFormat(
-      &parser,
-      {Format::kTable, Format::kWide, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName},
-      &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   parser.Flag("-0,--null", "With -o name: end each key with NUL", &args.null_separated);
   parser.ParseWithoutArguments();
   if (args.null_separated && args.format != Format::kName) Usage("--null goes with -o name");

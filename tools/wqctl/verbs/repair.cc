@@ -40,11 +40,12 @@ int Run(const RepairArgs& args) {
     if (!listing.Row([&](std::string* json) { AppendLossJson(loss, json); },
                      [&] {
                        return std::vector<std::string>{loss.where, loss.what};
-                     })) {
+                     },
+                     [&] { return loss.where + "\n"; })) {
       break;
     }
   }
-  listing.End(args.format != Format::kTable || !report.losses.empty());
+  listing.End(!IsTable(args.format) || !report.losses.empty());
   LogInfo("saved " + std::to_string(report.records) + " records of " +
           std::to_string(report.queues) + " queues in " + wq::EscapeKey(args.into, 4096));
   return out.Finish(report.losses.empty() ? kExitOk : kExitCorruption);
@@ -59,7 +60,7 @@ Command ParseRepair(const Input& input) {
                      kRepairExamples},
                     &args.store_dir);
   parser.Required("--into", "NEW", "The directory of the new store; it must not exist", &args.into);
-  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   parser.ParseWithoutArguments();
   return args;
 }

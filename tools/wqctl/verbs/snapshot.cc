@@ -11,6 +11,7 @@
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/yaml.h"
 #include "wq/keys.h"
 #include "wq/snapshot.h"
 #include "wq/verify.h"
@@ -90,11 +91,12 @@ int Run(const SnapshotCreateArgs& args) {
     return Fail(s);
   Output out;
   std::string text = taken.path;
-  if (args.format == Format::kJson) {
+  if (args.format != Format::kText) {
     text.clear();
     AppendSnapshotJson(taken, &text);
   }
-  out.Write(text + "\n");
+  text += '\n';
+  out.Write(args.format == Format::kText ? text : InFormat(args.format, text));
   return out.Finish(kExitOk);
 }
 
@@ -104,10 +106,6 @@ int Run(const SnapshotLsArgs& args) {
   Output out;
   Listing listing(args.format, {"NAME", "TAKEN", "SIZE", "LINKED", "STORE"}, &out);
   for (const wq::SnapshotInfo& snapshot : all) {
-    if (args.format == Format::kName) {
-      out.Write(snapshot.path + "\n");
-      continue;
-    }
     listing.Row([&](std::string* json) { AppendSnapshotJson(snapshot, json); },
                 [&] {
                   return std::vector<std::string>{
@@ -115,9 +113,10 @@ int Run(const SnapshotLsArgs& args) {
                       snapshot.taken_at_us == 0 ? "?" : args.show.Ago(snapshot.taken_at_us),
                       FormatBytes(snapshot.bytes), FormatBytes(snapshot.linked_bytes),
                       snapshot.uuid.empty() ? "?" : wq::EscapeKey(snapshot.uuid)};
-                });
+                },
+                [&] { return snapshot.path + "\n"; });
   }
-  listing.End(args.format != Format::kName);
+  listing.End(true);
   return out.Finish(kExitOk);
 }
 
@@ -140,10 +139,11 @@ int Run(const SnapshotVerifyArgs& args) {
                   [&] {
                     return std::vector<std::string>{wq::EscapeKey(snapshot.name), finding.where,
                                                     finding.what};
-                  });
+                  },
+                  [&] { return snapshot.path + ": " + finding.where + "\n"; });
     }
   }
-  listing.End(args.format != Format::kTable || damaged > 0);
+  listing.End(!IsTable(args.format) || damaged > 0);
   LogInfo("checked " + std::to_string(rows) + " rows of " + std::to_string(all.size()) +
           " snapshots; damaged: " + std::to_string(damaged));
   return out.Finish(damaged == 0 ? kExitOk : kExitCorruption);
@@ -158,11 +158,12 @@ int Run(const SnapshotRestoreArgs& args) {
   Output out;
   std::string text =
       "restored " + wq::EscapeKey(from.path, 4096) + " into " + wq::EscapeKey(args.into, 4096);
-  if (args.format == Format::kJson) {
+  if (args.format != Format::kText) {
     text.clear();
     AppendSnapshotJson(from, &text);
   }
-  out.Write(text + "\n");
+  text += '\n';
+  out.Write(args.format == Format::kText ? text : InFormat(args.format, text));
   return out.Finish(kExitOk);
 }
 
@@ -188,7 +189,7 @@ Command ParseSnapshotCreate(const Input& input) {
                   return !name.empty();  // The library checks the rest.
                 });
   parser.Flag("--copy", "Copy the tables even if they could be links", &args.copy);
-  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  AddFormat(&parser, kOutcomeFormats, &args.format);
   args.dir = OneDirectory(&parser);
   return args;
 }
@@ -197,8 +198,7 @@ Command ParseSnapshotLs(const Input& input) {
   SnapshotLsArgs args;
   VerbParser parser(input, {"Lists the snapshots in DIR.", " DIR", kSnapshotLsExamples}, nullptr);
   AddTimeOptions(&parser, &args.show);
-  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl, Format::kYaml, Format::kName},
-            &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   args.dir = OneDirectory(&parser);
   return args;
 }
@@ -209,7 +209,7 @@ Command ParseSnapshotVerify(const Input& input) {
       input,
       {"Checks the snapshots in DIR, without changing them.", " DIR", kSnapshotVerifyExamples},
       nullptr);
-  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   args.dir = OneDirectory(&parser);
   return args;
 }
@@ -219,7 +219,7 @@ Command ParseSnapshotRestore(const Input& input) {
   VerbParser parser(
       input, {"Makes a new store of a snapshot.", " DIR --into NEW", kRestoreExamples}, nullptr);
   parser.Required("--into", "NEW", "The directory of the new store: missing or empty", &args.into);
-  AddFormat(&parser, {Format::kText, Format::kJson}, &args.format);
+  AddFormat(&parser, kOutcomeFormats, &args.format);
   args.dir = OneDirectory(&parser);
   return args;
 }

@@ -52,11 +52,12 @@ int Run(const VerifyArgs& args) {
     const bool open = listing.Row([&](std::string* json) { AppendFindingJson(finding, json); },
                                   [&] {
                                     return std::vector<std::string>{finding.where, finding.what};
-                                  });
+                                  },
+                                  [&] { return finding.where + "\n"; });
     if (!open || Interrupted()) break;
   }
   // Without findings, no empty table is printed.
-  listing.End(args.format != Format::kTable || !report.ok());
+  listing.End(!IsTable(args.format) || !report.ok());
   LogChecked(report);
   return out.Finish(report.ok() ? kExitOk : kExitCorruption);
 }
@@ -67,7 +68,7 @@ Command ParseVerify(const Input& input) {
   VerifyArgs args;
   VerbParser parser(input, {"Checks all of a store, without changing it.", "", kVerifyExamples},
                     &args.store_dir);
-  AddFormat(&parser, {Format::kTable, Format::kJson, Format::kJsonl}, &args.format);
+  AddFormat(&parser, kListingFormats, &args.format);
   parser.ParseWithoutArguments();
   return args;
 }

@@ -63,7 +63,8 @@ struct WorkArgs {
   std::chrono::microseconds timeout{0};  // 0 is none.
   std::chrono::microseconds grace = std::chrono::seconds{30};
   bool follow = false;
-  std::string http_address;    // Empty: none.
+  std::string http_address;  // Empty: none.
+  bool http_any_address = false;
   mode_t command_umask = 022;  // The user's own; wqctl's is stricter.
 };
 
@@ -184,6 +185,7 @@ class Service {
     if (args_.http_address.empty()) return wq::Status::Ok();
     options.control_socket = false;
     options.http_address = args_.http_address;
+    options.http_any_address = args_.http_any_address;
     options.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
     wq::Status s = wq::Server::Open(store, options, &http_);
     if (s.ok()) LogInfo("serving metrics on port " + std::to_string(http_->http_port()));
@@ -281,9 +283,15 @@ Command ParseWork(const Input& input) {
                   args.http_address = address;
                   return !address.empty();
                 });
+  parser.Flag("--http-any-address",
+              "Let --http be reachable from other machines, which then may read it",
+              &args.http_any_address);
   parser.Flag("--follow", "Keep waiting when no key is left, or while the queue is paused",
               &args.follow);
   parser.Parse();
+  if (args.http_any_address && args.http_address.empty()) {
+    Usage("--http-any-address goes with --http");
+  }
   if (!parser.positionals().empty()) Unexpected(parser.positionals().front());
   if (!input.behind || input.behind->empty()) Usage("which command? Give it behind \"--\"");
   args.command = *input.behind;

@@ -14,10 +14,12 @@
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/watch/watch_sample.h"
 #include "tools/wqctl/watch/watch_screen.h"
+#include "wq/keys.h"
 
 namespace wqctl {
 namespace {
@@ -84,13 +86,17 @@ class Screen {
   size_t height_ = 0;
 };
 
-bool ShowJson(const Sample& sample, Output* out) {
-  std::string text;
+// Each sample is a document of its own.
+bool ShowListing(Format format, const Sample& sample, Output* out) {
+  if (format == Format::kYaml) out->Write("---\n");
+  Listing listing(format, {}, out);
   for (const QueueSample& queue : sample.queues) {
-    AppendSampleJson(sample, queue, &text);
-    text += '\n';
+    listing.Row([&](std::string* json) { AppendSampleJson(sample, queue, json); },
+                [] { return std::vector<std::string>{}; },
+                [&] { return wq::EscapeKey(queue.name) + "\n"; });
   }
-  return out->Write(text) && out->Flush();
+  listing.End(true);
+  return out->Flush();
 }
 
 // False: a signal arrived.
@@ -104,8 +110,7 @@ bool Wait(const StopSignals& signals, std::chrono::microseconds interval) {
 int Run(const WatchArgs& args) {
   const StopSignals signals;
   const bool terminal = isatty(STDOUT_FILENO) == 1;
-  const bool json =
-      args.format.value_or(terminal ? Format::kTable : Format::kJsonl) == Format::kJsonl;
+  const Format format = args.format.value_or(terminal ? Format::kTable : Format::kJsonl);
   Sampler sampler(args.store_dir, args.queue, args.keys);
   Output out;
   Screen screen(terminal, &out);
@@ -113,7 +118,7 @@ int Run(const WatchArgs& args) {
     if (taken > 0 && !Wait(signals, args.interval)) break;
     Sample sample;
     if (wq::Status s = sampler.Take(&sample); !s.ok()) return out.Finish(Fail(s));
-    if (!(json ? ShowJson(sample, &out) : screen.Show(sample))) break;
+    if (!(IsTable(format) ? screen.Show(sample) : ShowListing(format, sample, &out))) break;
   }
   return out.Finish(kExitOk);
 }
@@ -141,8 +146,7 @@ Command Parse(const Input& input, const char* description, size_t keys) {
   AddParsed(&parser, "--keys", "N",
             "Show the N keys of each queue that failed most; default " + std::to_string(keys),
             "a number above 0", ParseNumber<size_t, 1>, &args.keys);
-  AddFormat(&parser, {Format::kTable, Format::kJsonl}, &args.format,
-            "Output format; default: table on a terminal");
+  AddFormat(&parser, kListingFormats, &args.format, "Output format; default: table on a terminal");
   parser.ParseWithoutArguments();
   if (args.interval < kLeastInterval) Usage("--interval must be 100ms or more");
   return args;

@@ -121,8 +121,9 @@ wq::Status WorkerPool::RecordFailure(const std::string& key, const std::string& 
   if (quarantined) {
     ++quarantined_;
     status_line_.Show("");
-    LogError("quarantined \"" + wq::EscapeKey(key) + "\" after " +
-             std::to_string(queue_->NumRequeues(key)) + " failures: " + wq::EscapeKey(error, 1024));
+    const uint64_t failures = queue_->NumRequeues(key);
+    LogError("quarantined \"" + wq::EscapeKey(key) + "\" after " + std::to_string(failures) +
+             (failures == 1 ? " failure: " : " failures: ") + wq::EscapeKey(error, 1024));
   }
   return queue_->Done(key);
 }
