@@ -47,12 +47,12 @@ bench-peers: ## measure wq beside beanstalkd and redis-server, which this instal
 
 install:  ## install the libraries, headers, Go sources and wqctl below PREFIX=dir (/usr/local)
 	@tools/dev/deps.sh build
-	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
+	@tools/dev/build.sh release wq_installed
 	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
 package:  ## Debian packages in build/packages/: libwq0, libwq-dev, golang-example-wq-dev, wqctl
 	@tools/dev/deps.sh build
-	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
+	@tools/dev/build.sh release wq_installed
 	@cpack --config build/CPackConfig.cmake
 
 lint:     ## check formatting and shell scripts; run clang-tidy and clang's thread-safety analysis
