@@ -36,10 +36,10 @@ clean_tree() {
   printf 'int main() {}\n' >examples/readme/main.cc
   printf 'int main(void) {}\n' >examples/readme/main.c
   # shellcheck disable=SC2016
-  printf 'Text.\n```cpp\nint main() {}\n```\nMore.\n```c\nint main(void) {}\n```\n' >README.md
+  printf 'Text.\n```cpp\nint main() {}\n```\n' >README.md
   printf 'package main\n' >bindings/go/examples/readme/main.go
   # shellcheck disable=SC2016
-  printf '```go\npackage main\n```\n' >>README.md
+  printf 'Text.\n```c\nint main(void) {}\n```\nMore.\n```go\npackage main\n```\n' >docs/start.md
   printf 'package wq\n' >bindings/go/queue_test.go
   printf 'module example.org/wq\n' >bindings/go/go.mod
   printf '[{"file": "/x/tests/engine/queue_test.cc"}]\n' >build/compile_commands.json
@@ -108,9 +108,9 @@ plant every_test_script_is_run tests/engine/forgotten_test.sh '# Nobody runs thi
 # shellcheck disable=SC2016
 plant readme_shows_the_example README.md "$(printf 'x\n```cpp\nint main() { }\n```')"
 # shellcheck disable=SC2016
-plant readme_shows_the_example README.md "$(printf 'x\n```c\nint main() { }\n```')"
+plant readme_shows_the_example docs/start.md "$(printf 'x\n```c\nint main() { }\n```')"
 # shellcheck disable=SC2016
-plant readme_shows_the_example README.md "$(printf 'x\n```go\npackage other\n```')"
+plant readme_shows_the_example docs/start.md "$(printf 'x\n```go\npackage other\n```')"
 plant no_machine_paths docs/testing.md "Look into /$(printf home)/me/wq."
 plant headers_open_with_a_paragraph engine/item.h '#pragma once'
 plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'

@@ -16,8 +16,8 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
   nlohmann-json3-dev libcpp-httplib-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report in a test; without it that test reports that it is
 # skipped.
-all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less
-  chromium)
+all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
+  lintian chromium)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
