@@ -25,7 +25,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # Of whichever has a library, whic
 # dpkg runs ldconfig by this trigger.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers)
 
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, the static libraries, files for CMake and pkg-config, and the documents.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, static libraries, files for CMake and pkg-config, documents.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libwq-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")

@@ -75,7 +75,7 @@ server_consumer() {
     $(PKG_CONFIG_PATH=$2 pkg-config --cflags --libs wq-server wq-prometheus)
   for program in "$PWD"/server/{consumer,by_pkg_config} "$PWD"/server_static/consumer; do
     mkdir served
-    (cd served && [[ $("$program") == 'pods: 1' ]]) ||
+    (cd served && printed=$("$program") && [[ $printed == 'pods: 1' ]]) ||
       { echo "package_test: $program: not served" >&2; exit 1; }
     rm -r served
   done

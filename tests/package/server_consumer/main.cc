@@ -32,7 +32,7 @@ wq::Status Run() {
   if (!s.ok()) return s;
   std::cout << "pods: " << pods->Len() << "\n";
   const std::string text = wq::PrometheusText(*provider);
-  return text.find("workqueue_depth{name=\"pods\"") != std::string::npos
+  return text.find("workqueue_depth{controller=\"pods\"") != std::string::npos
              ? wq::Status()
              : wq::Status::NotFound("workqueue_depth in: " + text);
 }
