@@ -37,6 +37,8 @@ clean_tree() {
   printf 'int main(void) {}\n' >examples/readme/main.c
   # shellcheck disable=SC2016
   printf 'Text.\n```cpp\nint main() {}\n```\n' >README.md
+  printf 'project(wq VERSION 1.2.3)\n' >CMakeLists.txt
+  printf '# Changelog\n\n## Unreleased (1.2.3)\n' >CHANGELOG.md
   printf 'package main\n' >bindings/go/examples/readme/main.go
   # shellcheck disable=SC2016
   printf 'Text.\n```c\nint main(void) {}\n```\nMore.\n```go\npackage main\n```\n' >docs/start.md
@@ -69,6 +71,11 @@ mkdir storage/many
 for ((i = 0; i <= 30; ++i)); do printf '// A file.\n#pragma once\n' >"storage/many/file_$i.h"; done
 rule_small_folders | grep -qF 'storage/many:' || fail 'self-test: small_folders does not see 31 files'
 planted+='small_folders '
+clean_tree
+sed -i 's/1\.2\.3/1.2.4/' CMakeLists.txt
+rule_the_changelog_names_the_version | grep -qF 'CHANGELOG.md:' ||
+  fail 'self-test: the_changelog_names_the_version does not see another version'
+planted+='the_changelog_names_the_version '
 clean_tree
 printf '// A line.%.0s\n' {1..400} >>engine/queue/queue.cc
 warn_long_files | grep -qF engine/queue/queue.cc || fail 'self-test: warn_long_files does not see 401 lines'

@@ -154,6 +154,14 @@ rule_readme_shows_the_example() {
   done
 }
 
+# The version is in CMakeLists.txt; the changelog begins with it.
+rule_the_changelog_names_the_version() {
+  local version heading
+  version=$(sed -nE 's/^project\(.* VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+  heading=$(grep -m 1 '^## ' CHANGELOG.md)
+  [[ " ${heading//[()]/ } " == *" $version "* ]] || echo "CHANGELOG.md:1: its first heading is not of $version"
+}
+
 # Nothing of one machine.
 rule_no_machine_paths() {
   find . \( -path ./.git -o -path './build*' \) -prune -o -type f -print0 |

@@ -28,6 +28,7 @@ if [[ ! -e $sysroot/.complete ]]; then
     ln -sfr "$sysroot$(readlink "$link")" "$link"
   done
   # Absolute paths in the packages' CMake files, too.
+  # shellcheck disable=SC2016
   find "$sysroot" -name '*.cmake' -exec sed -i 's|"/usr|"${CMAKE_SYSROOT}/usr|g' {} +
   rm -r "$state"
   touch "$sysroot/.complete"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# deps.sh build|all|bench|coverage|pictures: installs the Debian packages that are missing.
+# deps.sh build|all|bench|coverage|arm64|pictures: installs the Debian packages that are missing.
 #   build     for `make build` and `make demo`
 #   all       build, and for the tests and the lint
 #   bench     build, and the peers that `make bench-peers` measures. (The packages also start them
 #             as services. The benchmark does not use these: it starts its own.)
 #   coverage  build, and gcovr
+#   arm64     build, the cross compiler and qemu
 #   pictures  graphviz
 # If nothing is missing, it only runs dpkg-query once.
 set -euo pipefail
@@ -24,8 +25,9 @@ case "${1:-}" in
   all) wanted=("${all[@]}") ;;
   bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
   coverage) wanted=("${build[@]}" gcovr) ;;
+  arm64) wanted=("${build[@]}" crossbuild-essential-arm64 qemu-user-static) ;;
   pictures) wanted=(graphviz) ;;
-  *) echo "usage: deps.sh build|all|bench|coverage|pictures" >&2; exit 2 ;;
+  *) echo "usage: deps.sh build|all|bench|coverage|arm64|pictures" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then
