@@ -12,7 +12,7 @@ build=$(realpath -- "${2:?usage: go_test.sh lint|race|static BUILD_DIR}")
 module=$(realpath -- "$(dirname -- "$0")/../../bindings/go")
 command -v go >/dev/null || { echo 'go_test: go is missing; on Debian: golang-go' >&2; exit 1; }
 
-prefix=$build/go/prefix
+prefix=$build/go/installed
 for component in runtime dev; do
   cmake --install "$build" --prefix "$prefix" --component "$component" >/dev/null
 done
