@@ -1,10 +1,10 @@
 # The commands of this tree. They are defined in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
 .PHONY: help deps build test demo torture coverage install package bench bench-long bench-peers \
-	lint format asan tsan pictures clean
+	lint format asan tsan arm64 pictures clean
 
 help:     ## print this list
-	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 deps:     ## install what is missing (apt-get)
 	@tools/dev/deps.sh all
@@ -47,12 +47,12 @@ bench-peers: ## measure wq beside beanstalkd and redis-server, which this instal
 
 install:  ## install the libraries, headers, Go sources and wqctl below PREFIX=dir (/usr/local)
 	@tools/dev/deps.sh build
-	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
+	@tools/dev/build.sh release wq_installed
 	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
 package:  ## Debian packages in build/packages/: libwq0, libwq-dev, golang-example-wq-dev, wqctl
 	@tools/dev/deps.sh build
-	@tools/dev/build.sh release wq_shared wq_static wqctl wqctl_pages
+	@tools/dev/build.sh release wq_installed
 	@cpack --config build/CPackConfig.cmake
 
 lint:     ## check formatting and shell scripts; run clang-tidy and clang's thread-safety analysis
@@ -70,6 +70,10 @@ asan:     ## run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 tsan:     ## run the concurrent tests with ThreadSanitizer
 	@tools/dev/deps.sh all
 	@tools/dev/run_tests.sh tsan
+
+arm64:    ## cross-build the library and its tests for arm64, and run them under qemu
+	@tools/dev/deps.sh arm64
+	@tools/dev/arm64.sh
 
 pictures: ## draw docs/pictures/*.svg anew from their sources
 	@tools/dev/deps.sh pictures

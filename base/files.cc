@@ -7,16 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <system_error>
 
 #include "base/file_calls.h"
 
 namespace wq {
-
-Status IOErrorOf(std::string_view what, const std::string& path, int error_number) {
-  return Status::IOError(std::string(what) + " " + path + ": " +
-                         std::generic_category().message(error_number));
-}
 
 Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

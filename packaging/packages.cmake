@@ -22,13 +22,16 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The shared library, for C and C++ progr
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libwq${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # Of whichever has a library, which is this one.
+# dpkg runs ldconfig by this trigger.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers)
 
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, the static library, and files for CMake and pkg-config.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, static libraries, files for CMake and pkg-config, documents.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libwq-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
-# For programs that link libwq.a.
+# For programs that link libwq.a; wq::prometheus; wq::server. libwq.so needs none of them.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "librocksdb-dev, libprotobuf-dev, libabsl-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "prometheus-cpp-dev, libcpp-httplib-dev")
 
 # A separate package, with Debian's name for the import path: it is the same for all architectures,
 # and C programs do not need it.
@@ -42,4 +45,16 @@ set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Inspects stores, adds keys, and processes
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME wqctl)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+
+# Each package has the notice about copying, and Debian's form of the changelog.
+string(TIMESTAMP WQ_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)  # Or that of SOURCE_DATE_EPOCH.
+configure_file(debian-changelog.in changelog @ONLY)
+set(changelog ${CMAKE_CURRENT_BINARY_DIR}/changelog)
+execute_process(COMMAND gzip -9nkf ${changelog} COMMAND_ERROR_IS_FATAL ANY)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER ${component} upper)
+  install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/copyright ${changelog}.gz
+          DESTINATION ${doc}/${CPACK_DEBIAN_${upper}_PACKAGE_NAME} COMPONENT ${component}
+          EXCLUDE_FROM_ALL)
+endforeach()
 include(CPack)

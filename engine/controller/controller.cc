@@ -11,6 +11,8 @@ namespace wq {
 
 // --- Result, context ---
 
+ControllerObserver::~ControllerObserver() = default;
+
 Result Result::Requeue() {
   Result result;
   result.requeue_ = true;

@@ -84,6 +84,10 @@ double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
 }  // namespace
 
+CounterMetric::~CounterMetric() = default;
+HistogramMetric::~HistogramMetric() = default;
+MetricsProvider::~MetricsProvider() = default;
+
 // --- ProcessingTimes ---
 
 int64_t ProcessingTimes::End(std::string_view key, int64_t now_us) {

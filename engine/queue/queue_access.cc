@@ -101,6 +101,8 @@ class DirectAccess final : public QueueAccess {
 
 }  // namespace
 
+QueueAccess::~QueueAccess() = default;
+
 std::unique_ptr<QueueAccess> AccessTo(Queue* queue) {
   return std::make_unique<DirectAccess>(queue);
 }

@@ -16,6 +16,8 @@ microseconds AtLeastZero(microseconds d) { return std::max(d, microseconds(0)); 
 
 }  // namespace
 
+Limiter::~Limiter() = default;
+
 // --- ItemExponentialFailure ---
 
 ItemExponentialFailure::ItemExponentialFailure(microseconds base, microseconds max)

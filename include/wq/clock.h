@@ -12,6 +12,8 @@
 // readings are on disk, as a steady reading is meaningless after a reboot.
 #pragma once
 
+#include "wq/cxx20.h"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>

@@ -123,7 +123,7 @@ struct Reconciled {
 // thread-safe. Must not throw: that ends the program.
 class ControllerObserver {
  public:
-  virtual ~ControllerObserver() = default;
+  virtual ~ControllerObserver();
   virtual void OnBegin(std::string_view /*key*/) noexcept {}
   virtual void OnEnd(const Reconciled& /*reconciled*/) noexcept {}  // After the queue's calls.
 };

@@ -27,7 +27,7 @@ namespace wq {
 
 class Limiter {
  public:
-  virtual ~Limiter() = default;
+  virtual ~Limiter();
 
   // Returns the delay for one more failure of `key`, which has failed `failures` times before it. A
   // negative delay counts as 0. See Queue::AddRateLimited for when it is called.

@@ -15,6 +15,8 @@
 // start at 0 again.
 #pragma once
 
+#include "wq/cxx20.h"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,13 +47,13 @@ using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 // A pushed series. Thread-safe.
 class CounterMetric {
  public:
-  virtual ~CounterMetric() = default;
+  virtual ~CounterMetric();
   virtual void Add(uint64_t count) = 0;
 };
 
 class HistogramMetric {
  public:
-  virtual ~HistogramMetric() = default;
+  virtual ~HistogramMetric();
   virtual void Observe(double value) = 0;
 };
 
@@ -61,7 +63,7 @@ using MetricReading = std::function<void(const MetricSink&)>;
 
 class MetricsProvider {
  public:
-  virtual ~MetricsProvider() = default;
+  virtual ~MetricsProvider();
 
   // Returns the series with these labels; the same series for equal labels. Never null.
   virtual std::shared_ptr<CounterMetric> Counter(const Metric& metric,

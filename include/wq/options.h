@@ -10,6 +10,8 @@
 // may differ from the last opening's.
 #pragma once
 
+#include "wq/cxx20.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -26,7 +26,10 @@ namespace wq {
 // For an exposer, or a serializer: Collect returns the whole registry (the counters and histograms
 // of the stores, and its other metrics) and the gauges as they are at that instant. So register the
 // provider *instead of* the registry.
-class PrometheusProvider : public MetricsProvider, public prometheus::Collectable {};
+class PrometheusProvider : public MetricsProvider, public prometheus::Collectable {
+ public:
+  ~PrometheusProvider() override;
+};
 
 // Makes a provider. nullptr: with its own registry. A metric in the registry that has the name but
 // not the type of a metric of docs/metrics.md crashes the program when a store or queue is opened.

@@ -52,7 +52,7 @@ struct ChangeResult {
 
 class QueueAccess {
  public:
-  virtual ~QueueAccess() = default;
+  virtual ~QueueAccess();
 
   // Adds the keys: Queue::AddBatch, or AddAfter of each key.
   virtual Status Add(std::span<const std::string_view> keys, const AddRequest& request,

@@ -7,6 +7,8 @@
 // concern it.
 #pragma once
 
+#include "wq/cxx20.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>

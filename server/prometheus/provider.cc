@@ -169,6 +169,8 @@ class Provider final : public PrometheusProvider {
 
 }  // namespace
 
+PrometheusProvider::~PrometheusProvider() = default;
+
 std::shared_ptr<PrometheusProvider> MakePrometheusProvider(std::shared_ptr<Registry> registry) {
   return std::make_shared<Provider>(registry != nullptr ? std::move(registry)
                                                         : std::make_shared<Registry>());

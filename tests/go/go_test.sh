@@ -16,7 +16,7 @@ here=$(realpath -- "$(dirname -- "$0")")
 module=$(realpath -- "$here/../../bindings/go")
 command -v go >/dev/null || { echo 'go_test: go is missing; on Debian: golang-go' >&2; exit 1; }
 
-prefix=$build/go/prefix
+prefix=$build/go/installed
 for component in runtime dev; do
   cmake --install "$build" --prefix "$prefix" --component "$component" >/dev/null
 done

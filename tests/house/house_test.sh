@@ -36,10 +36,12 @@ clean_tree() {
   printf 'int main() {}\n' >examples/readme/main.cc
   printf 'int main(void) {}\n' >examples/readme/main.c
   # shellcheck disable=SC2016
-  printf 'Text.\n```cpp\nint main() {}\n```\nMore.\n```c\nint main(void) {}\n```\n' >README.md
+  printf 'Text.\n```cpp\nint main() {}\n```\n' >README.md
+  printf 'project(wq VERSION 1.2.3)\n' >CMakeLists.txt
+  printf '# Changelog\n\n## Unreleased (1.2.3)\n' >CHANGELOG.md
   printf 'package main\n' >bindings/go/examples/readme/main.go
   # shellcheck disable=SC2016
-  printf '```go\npackage main\n```\n' >>README.md
+  printf 'Text.\n```c\nint main(void) {}\n```\nMore.\n```go\npackage main\n```\n' >docs/start.md
   printf 'package wq\n' >bindings/go/queue_test.go
   printf 'module example.org/wq\n' >bindings/go/go.mod
   printf '[{"file": "/x/tests/engine/queue_test.cc"}]\n' >build/compile_commands.json
@@ -69,6 +71,11 @@ mkdir storage/many
 for ((i = 0; i <= 30; ++i)); do printf '// A file.\n#pragma once\n' >"storage/many/file_$i.h"; done
 rule_small_folders | grep -qF 'storage/many:' || fail 'self-test: small_folders does not see 31 files'
 planted+='small_folders '
+clean_tree
+sed -i 's/1\.2\.3/1.2.4/' CMakeLists.txt
+rule_the_changelog_names_the_version | grep -qF 'CHANGELOG.md:' ||
+  fail 'self-test: the_changelog_names_the_version does not see another version'
+planted+='the_changelog_names_the_version '
 clean_tree
 printf '// A line.%.0s\n' {1..400} >>engine/queue/queue.cc
 warn_long_files | grep -qF engine/queue/queue.cc || fail 'self-test: warn_long_files does not see 401 lines'
@@ -108,9 +115,9 @@ plant every_test_script_is_run tests/engine/forgotten_test.sh '# Nobody runs thi
 # shellcheck disable=SC2016
 plant readme_shows_the_example README.md "$(printf 'x\n```cpp\nint main() { }\n```')"
 # shellcheck disable=SC2016
-plant readme_shows_the_example README.md "$(printf 'x\n```c\nint main() { }\n```')"
+plant readme_shows_the_example docs/start.md "$(printf 'x\n```c\nint main() { }\n```')"
 # shellcheck disable=SC2016
-plant readme_shows_the_example README.md "$(printf 'x\n```go\npackage other\n```')"
+plant readme_shows_the_example docs/start.md "$(printf 'x\n```go\npackage other\n```')"
 plant no_machine_paths docs/testing.md "Look into /$(printf home)/me/wq."
 plant headers_open_with_a_paragraph engine/item.h '#pragma once'
 plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'

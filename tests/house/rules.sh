@@ -142,16 +142,24 @@ rule_every_test_script_is_run() {
   done < <(find tests -type f \( -name '*_test.sh' -o -name '*.bats' \))
 }
 
-# The README shows what is compiled and run.
+# The README and docs/start.md show what is compiled and run.
 rule_readme_shows_the_example() {
-  local shown language file
-  for language in cpp c go; do
-    file=examples/readme/main.${language/cpp/cc}
-    [[ $language != go ]] || file=bindings/go/examples/readme/main.go
+  local example page language file shown
+  for example in README.md:cpp:examples/readme/main.cc docs/start.md:c:examples/readme/main.c \
+    docs/start.md:go:bindings/go/examples/readme/main.go; do
+    IFS=: read -r page language file <<<"$example"
     # shellcheck disable=SC2016
-    shown=$(sed -n "/^\`\`\`$language\$/,/^\`\`\`\$/p" README.md | sed '1d;$d')
-    [[ $shown == "$(<"$file")" ]] || echo "README.md:1: its example is not $file"
+    shown=$(sed -n "/^\`\`\`$language\$/,/^\`\`\`\$/p" "$page" | sed '1d;$d')
+    [[ $shown == "$(<"$file")" ]] || echo "$page:1: its example is not $file"
   done
+}
+
+# The version is in CMakeLists.txt; the changelog begins with it.
+rule_the_changelog_names_the_version() {
+  local version heading
+  version=$(sed -nE 's/^project\(.* VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+  heading=$(grep -m 1 '^## ' CHANGELOG.md)
+  [[ " ${heading//[()]/ } " == *" $version "* ]] || echo "CHANGELOG.md:1: its first heading is not of $version"
 }
 
 # Nothing of one machine.

@@ -39,7 +39,6 @@ needs() {
 # The Go program of the README, which finds wq.pc in $1 and the Go package below $2: as a module of
 # its own, and as Debian builds Go packages, without modules.
 go_consumer() {
-  local module=$2/share/gocode/src/example.org/wq
   command -v go >/dev/null || { echo 'package_test: there is no go; on Debian: golang-go' >&2; exit 1; }
   mkdir go_consumer
   cp "$source/bindings/go/examples/readme/main.go" go_consumer
@@ -48,18 +47,38 @@ go_consumer() {
     # A separate cache: that of Go does not depend on the output of pkg-config.
     export GOCACHE=$scratch/go/cache GOPATH=$scratch/go/path GOPROXY=off GOFLAGS=-mod=mod PKG_CONFIG_PATH=$1
     quiet go mod init example.com/consumer
-    quiet go mod edit -require example.org/wq@v0.0.0 -replace "example.org/wq=$module"
+    # bindings/go/README.md, as written; its last build is the static one.
+    awk '/^<!-- played by tests\/package/ { on = 1 } /^```/ { inside = on && !inside; on = inside; next } inside' \
+      "$source/bindings/go/README.md" | sed "s|PREFIX|$2|g" >page
+    quiet bash -e page
     quiet go build -o shared .
-    quiet go build -tags wq_static -o static .
     export GO111MODULE=off GOPATH=$2/share/gocode GOFLAGS=
     quiet go build -o gopath main.go
   )
   needs go_consumer/shared yes
   run go_consumer/shared
-  needs go_consumer/static no
-  run go_consumer/static
+  needs go_consumer/consumer no
+  run go_consumer/consumer
   needs go_consumer/gopath yes
   run go_consumer/gopath
+}
+
+# The program that uses wq::server and wq::prometheus, below $1, with the .pc files in $2.
+server_consumer() {
+  local program
+  build_consumer server server_consumer -DCMAKE_PREFIX_PATH="$1"
+  needs server/consumer yes
+  build_consumer server_static server_consumer -DCMAKE_PREFIX_PATH="$1" -DSTATIC=static
+  needs server_static/consumer no
+  # shellcheck disable=SC2046
+  quiet c++ -std=c++20 "$here/server_consumer/main.cc" -o server/by_pkg_config \
+    $(PKG_CONFIG_PATH=$2 pkg-config --cflags --libs wq-server wq-prometheus)
+  for program in "$PWD"/server/{consumer,by_pkg_config} "$PWD"/server_static/consumer; do
+    mkdir served
+    (cd served && printed=$("$program") && [[ $printed == 'pods: 1' ]]) ||
+      { echo "package_test: $program: not served" >&2; exit 1; }
+    rm -r served
+  done
 }
 
 # Consumers that find wq below $1.
@@ -79,9 +98,10 @@ consume() {
   needs cxx_static/consumer no
   run cxx_static/consumer
 
+  # The shared library needs no other development files, so no other .pc file, either.
   # shellcheck disable=SC2046 # The output of pkg-config is several words.
   quiet cc -std=c99 -Wall -Wextra -Werror "$example/main.c" -o by_pkg_config \
-    $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs wq)
+    $(PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs wq)
   needs by_pkg_config yes
   run by_pkg_config
   # shellcheck disable=SC2046
@@ -89,18 +109,32 @@ consume() {
     $(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs wq-static)
   needs static_by_pkg_config no
   run static_by_pkg_config
+  # shellcheck disable=SC2046
+  quiet cc -std=c99 -static "$example/main.c" -o fully_static \
+    $(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs wq-static)
+  if readelf -d fully_static | grep NEEDED; then
+    echo 'package_test: that is linked dynamically' >&2
+    exit 1
+  fi
+  run fully_static
+  server_consumer "$prefix" "$pc"
   go_consumer "$pc" "$prefix"
 }
 
 # Below $1 the man page and the completions are where man and the shells read them, the Go package
-# is in the directory of Go's packages, and there are no other files.
+# is in the directory of Go's packages, the documents are those of the tree, and there are no other
+# files.
 shares() {
   local shared=share/bash-completion/completions/wqctl
-  shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1\nshare/zsh/vendor-completions/_wqctl'
-  diff <(cd "$1" && find share -path share/gocode -prune -o -type f -print | sort) - <<<"$shared"
+  shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1.gz\nshare/zsh/vendor-completions/_wqctl'
+  diff <(cd "$1" && find share \( -path share/gocode -o -path share/doc \) -prune -o -type f -print | sort) - \
+    <<<"$shared"
+  diff "$1/share/doc/libwq-dev/README.md" "$source/README.md"
+  diff -r -x '*.dot' "$1/share/doc/libwq-dev/docs" "$source/docs"
+  diff "$1/share/doc/wqctl/wqctl.md" "$source/docs/wqctl.md"
   diff <(cd "$1/share/gocode/src/example.org/wq" && find . -type f | sort) \
     <(cd "$source/bindings/go" && find . -type f -not -name '*_test.go' | sort)
-  diff "$1/share/man/man1/wqctl.1" <("$1/bin/wqctl" man)
+  diff <(zcat "$1/share/man/man1/wqctl.1.gz") <("$1/bin/wqctl" man)
   diff "$1/share/zsh/vendor-completions/_wqctl" <("$1/bin/wqctl" completion zsh)
 }
 
@@ -113,7 +147,7 @@ installed() {
   fi
   # Nothing else is installed.
   (cd prefix && find . -type f -o -type l) | sort >files
-  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq\.(a|so)|cmake/wq/|pkgconfig/wq(-static)?\.pc)|bin/wqctl$|share/)' files; then
+  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq(_server|_prometheus)?\.(a|so)|cmake/wq/|pkgconfig/wq(-[a-z]+)?\.pc)|bin/wqctl$|share/)' files; then
     echo 'package_test: that is not to be installed' >&2
     exit 1
   fi
@@ -135,6 +169,8 @@ debian() {
   # of the dependencies of the packages.
   local dpkg=(dpkg --root="$root" --force-depends --force-script-chrootless)
   quiet cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages"
+  command -v lintian >/dev/null || { echo 'package_test: there is no lintian' >&2; exit 1; }
+  lintian --allow-root --fail-on error packages/*.deb >&2
   packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/golang-example-wq-dev_*_all.deb
     packages/wqctl_*.deb)
   if ((EUID == 0)); then

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# deps.sh build|all|bench|coverage|pictures: installs the Debian packages that are missing.
+# deps.sh build|all|bench|coverage|arm64|pictures: installs the Debian packages that are missing.
 #   build     for `make build` and `make demo`
 #   all       build, and for the tests and the lint
 #   bench     build, and the peers that `make bench-peers` measures. (The packages also start them
 #             as services. The benchmark does not use these: it starts its own.)
 #   coverage  build, and gcovr
+#   arm64     build, the cross compiler and qemu
 #   pictures  graphviz
 # If nothing is missing, it only runs dpkg-query once.
 set -euo pipefail
@@ -16,16 +17,17 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
   nlohmann-json3-dev libcpp-httplib-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report in a test; without it that test reports that it is
 # skipped.
-all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less
-  chromium)
+all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
+  lintian chromium)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
   all) wanted=("${all[@]}") ;;
   bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
   coverage) wanted=("${build[@]}" gcovr) ;;
+  arm64) wanted=("${build[@]}" crossbuild-essential-arm64 qemu-user-static) ;;
   pictures) wanted=(graphviz) ;;
-  *) echo "usage: deps.sh build|all|bench|coverage|pictures" >&2; exit 2 ;;
+  *) echo "usage: deps.sh build|all|bench|coverage|arm64|pictures" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then
