@@ -33,8 +33,8 @@ Status ConnectToFile(const SocketFile& file, FileDescriptor* connection);
 ino_t InodeOf(const SocketFile& file);
 void RemoveFile(const SocketFile& file);
 
-// Listens on "HOST:PORT", where HOST is localhost, 127.x.y.z or [::1]; with `any_address` also every
-// other IPv4 address, or IPv6 address in brackets. *port is the port that was bound.
+// Listens on "HOST:PORT", where HOST is localhost, 127.x.y.z or [::1]; with `any_address` also
+// every other IPv4 address, or IPv6 address in brackets. *port is the port that was bound.
 // InvalidArgument: any other text.
 Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port);
 

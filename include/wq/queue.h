@@ -148,10 +148,10 @@ class Queue {
   // Ends the delay of `key` now: it becomes an Add, as when it is due. NotFound: it is not delayed.
   Status EndDelay(std::string_view key);
 
-  // Deletes all that the queue has of `key`, in whatever state it is: its Add, its delay, its failure
-  // count, its quarantine; in one atomic step. A worker that holds the key keeps it until Done, and
-  // may add it again; a crash before that Done queues it again, as every key that is processing.
-  // NotFound: the queue has nothing of the key.
+  // Deletes all that the queue has of `key`, in whatever state it is: its Add, its delay, its
+  // failure count, its quarantine; in one atomic step. A worker that holds the key keeps it until
+  // Done, and may add it again; a crash before that Done queues it again, as every key that is
+  // processing. NotFound: the queue has nothing of the key.
   Status Delete(std::string_view key);
 
   // Clears the failure count of `key`. A worker still has to call Done. Ok also if the count is 0.

@@ -10,9 +10,10 @@
 // In the library wq_server (target wq::server). It serves only what is asked for:
 //   control_socket   DIR/control.sock, mode 0600: everything that wqctl and LiveStore do. A peer
 //                    must be root or the user of this process.
-//   http_address     loopback only, unless http_any_address is set: GET /metrics, /healthz, /readyz. Every user of this machine may
-//                    read them; they contain no key. A request must name this machine in its Host
-//                    header, so that no web page reads them through its own host name.
+//   http_address     loopback only, unless http_any_address is set: GET /metrics, /healthz and
+//                    /readyz. Every user of this machine may read them; they contain no key. A
+//                    request must name this machine in its Host header, so that no web page reads
+//                    them through its own host name.
 //
 // It has one thread that accepts, and one per connection, at most max_connections; they make public
 // calls only. A child that was forked without exec keeps the sockets open: they are free when it

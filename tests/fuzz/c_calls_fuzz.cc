@@ -222,15 +222,13 @@ class Caller {
     int32_t flag = 0;
     size_t position = 0;
     using Verb = wq_code (*)(wq_queue, const char*, size_t, wq_error*);
-    static constexpr std::array<Verb, 7> kVerbs = {
+    static constexpr std::array<Verb, 8> kVerbs = {
         wq_queue_remove, wq_queue_cancel_delay, wq_queue_end_delay, wq_queue_forget,
-        wq_queue_done,   wq_queue_release,      wq_queue_drop};
-    const uint8_t pick = in_.Byte() % 13;  // A new call gets a new number: the corpus stays.
-    if (pick == 12) {
-      Check(wq_queue_delete(queue, key.data(), key.size(), &error_));
-    } else if (pick < kVerbs.size()) {
+        wq_queue_done,   wq_queue_release,      wq_queue_drop,      wq_queue_delete};
+    const uint8_t pick = in_.Byte() % 13;
+    if (pick < kVerbs.size()) {
       Check(kVerbs[pick](queue, key.data(), key.size(), &error_));
-    } else if (pick == 7) {
+    } else if (pick == 12) {
       Check(wq_queue_num_requeues(queue, key.data(), key.size(), &requeues, &error_));
     } else if (pick == 8) {
       Check(wq_queue_is_quarantined(queue, key.data(), key.size(), &flag, &error_));

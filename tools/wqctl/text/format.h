@@ -1,5 +1,5 @@
-// Format: the output format that -o selects. The two sets below are the only ones: a verb that lists
-// things knows every format, a verb that reports an outcome those that are not about rows.
+// Format: the output format that -o selects. The two sets below are the only ones: a verb that
+// lists things knows every format, a verb that reports an outcome those that are not about rows.
 #pragma once
 
 #include <array>

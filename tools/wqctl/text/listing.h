@@ -1,5 +1,5 @@
-// Listing: rows as a table, as one JSON array, as one JSON object a line, as one YAML list, or as one
-// name a line.
+// Listing: rows as a table, as one JSON array, as one JSON object a line, as one YAML list, or as
+// one name a line.
 //
 //   Listing listing(format, {"QUEUE", "KEY"}, &out);
 //   listing.Row([&](std::string* json) { … }, [&] { return std::vector<std::string>{…}; },
@@ -25,8 +25,8 @@ class Listing {
   Listing(Format format, std::vector<std::string> header, Output* out)
       : format_(format), out_(out), table_(std::move(header), out) {}
 
-  // `append_json` appends one object to a string, `cells` returns the cells of the table, `name` the
-  // name with its end. False once the output has ended.
+  // `append_json` appends one object to a string, `cells` returns the cells of the table, `name`
+  // the name with its end. False once the output has ended.
   template <typename AppendJson, typename Cells, typename Name>
   bool Row(const AppendJson& append_json, const Cells& cells, const Name& name) {
     const bool first = std::exchange(first_, false);

@@ -1,5 +1,5 @@
-// wqctl rm, delete, cancel-delay, requeue, forget, quarantine release, quarantine drop: one change, made to
-// each of some keys.
+// wqctl rm, delete, cancel-delay, requeue, forget, quarantine release, quarantine drop: one change,
+// made to each of some keys.
 #include <algorithm>
 #include <array>
 #include <functional>
