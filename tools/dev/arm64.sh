@@ -34,11 +34,19 @@ if [[ ! -e $sysroot/.complete ]]; then
   touch "$sysroot/.complete"
 fi
 
-# qemu's largest CPU has the CRC instructions.
+# For qemu, also where the kernel starts it for a child. Its largest CPU has the CRC instructions.
+export QEMU_LD_PREFIX=$sysroot QEMU_CPU=max
 cmake -G Ninja -S . -B "$dir" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_TOOLCHAIN_FILE="$PWD/tools/dev/arm64.cmake" -DCMAKE_SYSROOT="$sysroot" \
-  -DCMAKE_CROSSCOMPILING_EMULATOR="qemu-aarch64-static;-cpu;max;-L;$sysroot" \
+  -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static \
   -DProtobuf_PROTOC_EXECUTABLE="$(command -v protoc)" \
   -DWQ_TOOLS=OFF -DWQ_INSTALL=OFF -DWQ_EXAMPLES=OFF
 ninja -C "$dir" base_tests storage_tests engine_tests model_tests c_tests
-ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" -L '^(base|storage|engine|model|c)$' -R "${1:-.}"
+left_out=()
+if [[ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]]; then
+  echo 'arm64: the kernel does not start qemu for arm64 programs (binfmt_misc), so tests that start' \
+    'themselves as a child are left out' >&2
+  left_out=(-E '^storage\.(Crash\.|Reader\.SeesWholePrefixes|OwnerLock\.HoldsBetweenProcesses)')
+fi
+ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" -L '^(base|storage|engine|model|c)$' \
+  -R "${1:-.}" "${left_out[@]}"
