@@ -28,7 +28,7 @@ failure_recorded() {
   [ "$(jq -c '.queues[1] | [.pending, .delayed, .failing, .lanes]' <<< "$output")" = \
     '[3,2,0,{"fast":2,"slow":1}]' ]
   [ "$(jq -c '.queues[0].top_failing[0] | [.key, .count, .last_error]' <<< "$output")" = \
-    '["bad",1,"broken"]' ]
+    '["bad",1,"broken [exit status 1]"]' ]
   jq -e '.queues[1] | .oldest_age_seconds >= 0 and .oldest_age_seconds < 60' <<< "$output"
   jq -e '.store | .dir and .uuid and .format_version == 1 and .owner_pid > 0' <<< "$output"
   local time='^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$'
@@ -68,11 +68,11 @@ failure_recorded() {
     '[["r","pending","fast"]]' ]
   [ "$(wqctl inspect bad -o json | jq -c '.entries[0] |
       [.state, .delay_seconds, .failures, .last_error, .ready_at > .added_at,
-       .first_failure_at == .last_failure_at]')" = '["delayed",10800,1,"broken",true,true]' ]
+       .first_failure_at == .last_failure_at]')" = '["delayed",10800,1,"broken [exit status 1]",true,true]' ]
   run -0 wqctl inspect bad
   contains "$output" $'queue f: delayed\n  lane            fast\n'
   contains "$output" $'  delay           3h\n  failures        1\n'
-  contains "$output" $'  last error      broken\n  next delay      10ms, if it fails now'
+  contains "$output" $'  last error      broken [exit status 1]\n  next delay      10ms, if it fails now'
   [ "$(wqctl inspect bad --base-delay 1m -o json | jq '.entries[0].next_delay_seconds')" = 120 ]
   run -3 --separate-stderr wqctl inspect $'no\e'
   contains "$stderr" 'no\x1b'
@@ -91,7 +91,7 @@ failure_recorded() {
   [ "$(jq -c 'select(.key == "bad") | keys_unsorted' <<< "$output")" = \
     '["queue","key","state","lane","added_at","ready_at","delay_seconds","failures","last_error","first_failure_at","last_failure_at"]' ]
   [ "$(jq -c 'select(.key == "bad") | [.state, .lane, .failures, .last_error]' <<< "$output")" = \
-    '["delayed","fast",1,"broken"]' ]
+    '["delayed","fast",1,"broken [exit status 1]"]' ]
   [ "$(wqctl ls -o json | jq -c '.[]')" = "$(jq -c . <<< "$output")" ]
   [ "$(wqctl ls -q q -o jsonl | wc -l)" = 5 ]
 }
@@ -186,7 +186,7 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   varied_store
   run -0 wqctl dump -o table
   [[ "${lines[0]}" =~ ^QUEUE\ +KEY\ +STATE\ +LANE ]]
-  [[ "${lines[1]}" =~ ^f\ +bad\ +delayed\ +fast\ +-\ +-\ .*\ 1\ +broken$ ]]
+  [[ "${lines[1]}" =~ ^f\ +bad\ +delayed\ +fast\ +-\ +-\ .*\ 1\ +broken\ \[exit\ status\ 1\]$ ]]
   [ "${#lines[@]}" = 8 ]
 }
 
@@ -232,11 +232,11 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   [ "$(wqctl ls -q q -o jsonl | jq -c 'select(.key == "bad") | keys_unsorted')" = \
     '["queue","key","state","lane","quarantined_at","failures","last_error","first_failure_at","last_failure_at"]' ]
   [ "$(wqctl inspect bad -o json | jq -c '.entries[0] | [.state, .failures, .last_error,
-      .first_failure_at <= .quarantined_at]')" = '["quarantined",1,"no bad",true]' ]
+      .first_failure_at <= .quarantined_at]')" = '["quarantined",1,"no bad [exit status 1]",true]' ]
   run -0 wqctl inspect -o table
   [[ "$output" =~ $'\n'q\ +1\ +1\ +0\ +-\ +1\ +-\ +0\ +0\ +2\ +-\  ]]
   run -0 wqctl dump -o table
-  [[ "${lines[2]}" =~ ^q\ +bad\ +quarantined\ +fast\ +.*\ 1\ +no\ bad$ ]]
+  [[ "${lines[2]}" =~ ^q\ +bad\ +quarantined\ +fast\ +.*\ 1\ +no\ bad\ \[exit\ status\ 1\]$ ]]
 }
 
 @test "inspect and dump beside a living owner: right, and not one byte changes" {

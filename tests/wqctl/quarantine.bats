@@ -9,8 +9,8 @@ load helpers
   run -1 wqctl work -q r --max-requeues 1 --base-delay 1ms -- sh -c 'exit 3' _
   run -0 --separate-stderr wqctl quarantine ls
   [[ "${lines[0]}" =~ ^QUEUE\ +KEY\ +LANE\ +GROUP\ +QUARANTINED\ AT\ +FAILURES\ +LAST\ ERROR$ ]]
-  [[ "${lines[1]}" =~ ^q\ +a\ +fast\ +-\ .*\ 1\ +no\ a$ ]]
-  [[ "${lines[3]}" =~ ^q\ +placed\ +5\ +ns\ .*\ 1\ +no\ placed$ ]]
+  [[ "${lines[1]}" =~ ^q\ +a\ +fast\ +-\ .*\ 1\ +no\ a\ \[exit\ status\ 1\]$ ]]
+  [[ "${lines[3]}" =~ ^q\ +placed\ +5\ +ns\ .*\ 1\ +no\ placed\ \[exit\ status\ 1\]$ ]]
   [[ "${lines[4]}" =~ ^r\ +other\ +fast\ +-\ .*\ 2\ +exit\ status\ 3$ ]]
   [ "$(wqctl quarantine ls -o json | jq -c 'map(.queue + "/" + .key)')" = \
     '["q/a","q/b","q/placed","r/other"]' ]
@@ -96,7 +96,7 @@ load helpers
   until_ok given_up
   kill -9 "$PID"
   wait "$PID" || true
-  [ "$(wqctl quarantine ls -o jsonl | jq -c '[.key, .failures, .last_error]')" = '["bad",1,"no"]' ]
+  [ "$(wqctl quarantine ls -o jsonl | jq -c '[.key, .failures, .last_error]')" = '["bad",1,"no [exit status 1]"]' ]
   run -0 --separate-stderr wqctl work -q q -- echo
   [ -z "$output" ]
 }

@@ -127,7 +127,7 @@ load helpers
   run -2 wqctl add -q q -o xml k
   run -2 wqctl inspect -o xml
   run -2 wqctl dump -o xml
-  run -2 wqctl work -q q -j 0 -- true
+  run -2 wqctl work -q q -j 1025 -- true
   run -2 wqctl work -q q -j x -- true
   run -2 wqctl work -q q --max-requeues -1 -- true
   [ "$(wqctl ls -o jsonl)" = "" ]

@@ -21,7 +21,7 @@ watch_on_terminal() {
   jq -es 'map([.queue, .pending, .delayed, .failing, .live]) == [["q",2,1,1,false],["r",0,1,0,false],["q",2,1,1,false],["r",0,1,0,false]]' <<<"$output"
   jq -es '.[0] | .pending_change_per_second == null and .added_per_second == null and .processing == null and .owner_pid == null and (.time | test("^20.*Z$"))' <<<"$output"
   jq -es '.[2] | .pending_change_per_second == 0 and .added_per_second == null' <<<"$output"
-  jq -es '.[0].top_failing[0] | .key == "f" and .count == 1 and .last_error == "no f"' <<<"$output"
+  jq -es '.[0].top_failing[0] | .key == "f" and .count == 1 and .last_error == "no f [exit status 1]"' <<<"$output"
 }
 
 @test "without an owner: the change of the numbers on disk" {

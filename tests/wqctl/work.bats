@@ -68,7 +68,7 @@ blocking() {
   contains "$stderr" "in quarantine"
   [ "$(queue_count pending)$(queue_count delayed)$(queue_count failing)" = 000 ]
   [ "$(wqctl quarantine ls -o jsonl | jq -c '[.failures, .last_error]')" = \
-    '[3,"why: b\u001b[31mad"]' ]
+    '[3,"why: b\u001b[31mad [exit status 9]"]' ]
   run -0 wqctl work -q q -- touch never
   [ ! -e never ]
 }
@@ -90,18 +90,22 @@ blocking() {
   contains "$stderr" 'quarantined "k" after 2 failures'
 }
 
-@test "the last error: stderr's last line that is not empty, the exit status, or the signal" {
+@test "the last error: stderr's last line that is not blank, and the exit status or the signal" {
   store_with k
   work_once 'echo first >&2; printf "last\n \n\n" >&2; exit 1'
-  [ "$(last_error)" = last ]
+  [ "$(last_error)" = "last [exit status 1]" ]
   work_once 'exit 42'
   [ "$(last_error)" = "exit status 42" ]
   work_once 'kill -KILL $$'
   [ "$(last_error)" = "killed by signal 9 (SIGKILL)" ]
   work_once 'head -c 5000 /dev/zero | tr "\0" e >&2; exit 1'
   [ "$(last_error | tr -d '\n' | wc -c)" = 1024 ]
+  [[ "$(last_error)" == eee*'e [exit status 1]' ]]
   work_once 'printf "\377" >&2; exit 1'
-  [ "$(wqctl inspect k -o json | jq -r '.entries[0].last_error_base64')" = "/w==" ]
+  [ "$(wqctl inspect k -o json | jq -r '.entries[0].last_error_base64' | base64 -d | od -An -c)" = \
+    "$(printf '\377 [exit status 1]' | od -An -c)" ]
+  work_once 'head -c 1009 /dev/zero | tr "\0" e >&2; printf "\303\244" >&2; kill -KILL $$'
+  [[ "$(last_error)" == *'e [killed by signal 9 (SIGKILL)]' ]]
 }
 last_error() { wqctl inspect k -o json | jq -r '.entries[0].last_error'; }
 # Runs the shell text for key k, which fails once more than before; then stops.
@@ -275,7 +279,7 @@ failure_recorded() {
   echo > gate
   wait "$PID"
   [ "$(wqctl inspect a -o json | jq -c '.entries | map([.state, .failures, .last_error])')" = \
-    '[["delayed",1,"late"]]' ]
+    '[["delayed",1,"late [exit status 1]"]]' ]
 }
 
 @test "SIGTERM while all keys are delayed, and while following: ends at once" {

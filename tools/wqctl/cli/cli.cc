@@ -111,6 +111,14 @@ void VerbParser::Required(const std::string& name, const std::string& type,
   OneText(cli_->app.add_option(name, *target, description), type)->required();
 }
 
+void VerbParser::RequiredTexts(const std::string& name, const std::string& type,
+                               const std::string& description, std::vector<std::string>* target) {
+  const auto add = [target](const std::string& text) { target->push_back(text); };
+  OneText(cli_->app.add_option_function<std::string>(name, add, description), type)
+      ->required()
+      ->trigger_on_parse();  // Each time that it is given, not only the last.
+}
+
 void VerbParser::Flag(const std::string& name, const std::string& description, bool* target) {
   cli_->app.add_flag(name, *target, description);
 }

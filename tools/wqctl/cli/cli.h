@@ -93,6 +93,9 @@ class VerbParser {
   // An option that must be given and takes any text.
   void Required(const std::string& name, const std::string& type, const std::string& description,
                 std::string* target);
+  // An option that must be given, and may be given several times.
+  void RequiredTexts(const std::string& name, const std::string& type,
+                     const std::string& description, std::vector<std::string>* target);
   void Flag(const std::string& name, const std::string& description, bool* target);
   void Exclude(const std::string& option, const std::string& other);
   // Parse calls `finish` at the end, when all options have been read.

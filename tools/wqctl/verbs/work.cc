@@ -1,14 +1,7 @@
-// wqctl work: runs a command for each key. Signals, the end of the run, and messages; worker.cc
-// processes a single key.
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
+// wqctl work: runs a command for each key. Options, opening and the summary; worker.cc processes a
+// single key, supervisor.cc ends the run.
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,46 +10,60 @@
 
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/stop_signals.h"
-#include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
+#include "tools/wqctl/work/dry_run.h"
+#include "tools/wqctl/work/job_log.h"
+#include "tools/wqctl/work/key_source.h"
+#include "tools/wqctl/work/limits.h"
+#include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
+#include "tools/wqctl/work/supervisor.h"
 #include "tools/wqctl/work/worker.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
 #include "wq/prometheus.h"
 #include "wq/queue.h"
 #include "wq/server.h"
+#include "wq/store.h"
 
 namespace wqctl {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr Clock::time_point kNever = Clock::time_point::max();
-constexpr auto kProgressInterval = std::chrono::milliseconds{200};
-
 constexpr const char* kWorkExamples =
-    R"(CMD runs once for each key, without a shell. "{}" in its words becomes the key;
-if there is none, the key is appended. Exit status 0 of CMD is success; anything
-else is a failure, and the key is tried again after a delay that doubles each time.
+    R"(CMD runs once for each key, without a shell. In its words "{}" becomes the key,
+"{#}" the number of the command and "{%}" its slot, from 1 to -j; if there is none
+of them, the key is appended. The environment has WQ_KEY, WQ_QUEUE and WQ_ATTEMPT.
+Exit status 0 of CMD is success; anything else is a failure, and the key is tried
+again after a delay that doubles each time.
 Ends when nothing is pending or delayed, or the queue is paused. SIGTERM and SIGINT
 end it early: no new key is begun, running commands get --grace to finish, the rest
-stays in the store. With --follow, other verbs can change the queue during the run.
+stays in the store. A stdout that has no reader any more ends it too, with exit code 1.
+With --follow, other verbs can change the queue during the run.
+One command at a time has the stdout of wqctl. Of several, the output of each is
+printed when it has ended (--group); see --line-buffer and --ungroup.
 
 Examples:
   wqctl work -q files -j 4 -- sha256sum {}
+  wqctl work -q files -j +1 --tag --joblog log -- sha256sum {}
   wqctl work -q pods --max-requeues 5 --timeout 30s -- ./reconcile
   wqctl work -q files -- sh -c 'gzip -k "$1"' _ {})";
 
 struct WorkArgs {
   std::string store_dir;
-  std::string queue;
+  std::vector<std::string> queues;   // Not empty; each once.
   std::vector<std::string> command;  // Not empty.
-  int workers = 1;
+  Workers workers;
+  Rate rate;
+  Halt halt;
+  OutputOptions output;
+  bool key_on_stdin = false;
+  bool dry_run = false;
+  std::string job_log;  // Empty: none.
   std::optional<uint64_t> max_requeues;
   std::chrono::microseconds base_delay = std::chrono::milliseconds{5};
   std::chrono::microseconds max_delay = std::chrono::seconds{1000};
@@ -68,76 +75,17 @@ struct WorkArgs {
   mode_t command_umask = 022;  // The user's own; wqctl's is stricter.
 };
 
-// Waits for the end of the workers, and stops them at a signal.
-class Supervisor {
- public:
-  Supervisor(const WorkArgs& args, StopSignals* signals, const CommandRunner& runner,
-             StatusLine* status_line, WorkerPool* pool)
-      : args_(args),
-        signals_(*signals),
-        runner_(runner),
-        status_line_(*status_line),
-        pool_(*pool) {}
-
-  void Run() {
-    while (!pool_.AllEnded()) {
-      std::array<pollfd, 2> fds = {pollfd{signals_.fd(), POLLIN, 0},
-                                   pollfd{pool_.event_fd(), POLLIN, 0}};
-      poll(fds.data(), fds.size(), PollTimeout());
-      while (const int signal = signals_.Take()) OnSignal(signal);
-      pool_.ClearEvent();
-      if (pool_.Stopping() && kill_at_ == kNever && !killed_) kill_at_ = Clock::now() + args_.grace;
-      if (Clock::now() >= kill_at_) KillAll("the grace period is over");
-      if (status_line_.enabled()) status_line_.Show(pool_.ProgressText());
-    }
-    status_line_.Show("");
+// What is left to do. A key that is both delayed and queued counts twice: it has two entries.
+uint64_t Remaining(const std::vector<wq::Queue*>& queues) {
+  uint64_t remaining = 0;
+  for (const wq::Queue* queue : queues) {
+    const wq::QueueCounts counts = queue->Counts();
+    remaining += counts.queued + counts.processing + counts.delayed;
   }
+  return remaining;
+}
 
-  int signal() const { return signal_; }
-
- private:
-  int PollTimeout() const {
-    auto timeout = std::chrono::milliseconds{-1};
-    if (status_line_.enabled()) timeout = kProgressInterval;
-    if (kill_at_ != kNever) {
-      const auto left =
-          std::max(std::chrono::ceil<std::chrono::milliseconds>(kill_at_ - Clock::now()),
-                   std::chrono::milliseconds{0});
-      timeout = timeout.count() < 0 ? left : std::min(timeout, left);
-    }
-    return static_cast<int>(std::min<int64_t>(timeout.count(), 60'000));
-  }
-
-  void OnSignal(int signal) {
-    if (signal_ != 0) return KillAll("a second signal");
-    signal_ = signal;
-    const size_t busy = pool_.Stop();
-    status_line_.Show("");
-    LogInfo("SIG" + std::string(sigabbrev_np(signal)) + ": no new key is begun; " +
-            std::to_string(busy) + " running, which get " + FormatDuration(args_.grace));
-  }
-
-  void KillAll(const std::string& why) {
-    kill_at_ = kNever;
-    if (std::exchange(killed_, true)) return;
-    status_line_.Show("");
-    LogWarning(why + ": killing the running commands; their keys stay pending");
-    runner_.KillAll();
-  }
-
-  const WorkArgs& args_;
-  StopSignals& signals_;
-  const CommandRunner& runner_;
-  StatusLine& status_line_;
-  WorkerPool& pool_;
-  int signal_ = 0;  // The first signal; 0: none.
-  bool killed_ = false;
-  Clock::time_point kill_at_ = kNever;
-};
-
-void LogSummary(const WorkerPool::Totals& totals, const wq::QueueCounts& counts, bool stopped) {
-  // A key that is both delayed and queued counts twice: it has two entries.
-  const size_t remaining = counts.queued + counts.processing + counts.delayed;
+void LogSummary(const WorkerPool::Totals& totals, uint64_t remaining, bool stopped) {
   LogInfo("succeeded " + std::to_string(totals.succeeded) + ", failed attempts " +
           std::to_string(totals.failed_attempts) + ", quarantined " +
           std::to_string(totals.quarantined) + ", remaining " + std::to_string(remaining));
@@ -150,7 +98,7 @@ void LogSummary(const WorkerPool::Totals& totals, const wq::QueueCounts& counts,
 bool MayBegin(const WorkArgs& args, const wq::Queue& queue) {
   const wq::QueueCounts counts = queue.Counts();
   if (!counts.paused) return true;
-  const std::string paused = "queue \"" + wq::EscapeKey(args.queue) + "\" is paused: ";
+  const std::string paused = "queue \"" + wq::EscapeKey(queue.name()) + "\" is paused: ";
   if (args.follow) {
     LogInfo(paused + "waiting for the end of the pause");
     return true;
@@ -203,54 +151,195 @@ class Service {
   std::unique_ptr<wq::Server> http_;
 };
 
-int WorkOn(const WorkArgs& args, StopSignals* signals, const CommandRunner& runner,
-           StatusLine* status_line, wq::Queue* queue) {
-  if (!MayBegin(args, *queue)) return kExitOk;
-  const WorkerOptions options{
-      .workers = args.workers, .no_requeues = args.max_requeues == 0U, .follow = args.follow};
-  WorkerPool pool(options, runner, status_line, queue);
-  Supervisor supervisor(args, signals, runner, status_line, &pool);
-  pool.Start();
-  supervisor.Run();
-  pool.Join();
-
-  const WorkerPool::Totals totals = pool.totals();
-  LogSummary(totals, queue->Counts(), supervisor.signal() != 0);
-  if (!pool.error().ok()) return Fail(pool.error());
-  return totals.quarantined > 0 || totals.killed > 0 ? kExitFailure : kExitOk;
-}
-
-int Run(const WorkArgs& args) {
-  StopSignals signals;
-  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
-  StatusLine status_line;
-  std::unique_ptr<CommandRunner> runner;
-  const CommandOptions command{
-      .command = args.command,
-      .timeout = args.timeout,
-      .signal_mask = signals.mask_before(),
-      .umask = args.command_umask,
-      .write_stderr = [&](std::string_view text) { status_line.Write(text); }};
-  if (const int error = CommandRunner::Create(command, &runner); error != 0) {
-    LogError("cannot run \"" + wq::EscapeKey(args.command.front()) + "\": " + ErrnoText(error));
-    return kExitFailure;
-  }
-
+// Opens the queue and adds it to `source`, unless it is paused. With --follow a missing queue is
+// created, so that a service can start before its first key is added.
+wq::Status AddQueueTo(KeySource* source, const WorkArgs& args, const std::string& name,
+                      wq::Store* store) {
   wq::QueueOptions options = ToolQueueOptions();
   options.create_if_missing = false;
   options.max_requeues = args.max_requeues.value_or(0);
   options.limiter = std::make_shared<wq::ItemExponentialFailure>(args.base_delay, args.max_delay);
-  OpenedQueue opened;
-  Service service(args);
-  if (wq::Status s = OpenQueue(args.store_dir, args.queue, options, service.metrics(), &opened);
-      !s.ok()) {
-    return Fail(s);
+  options.on_ready = [source] { source->Wake(); };
+  wq::Queue* queue = nullptr;
+  wq::Status s = store->OpenQueue(name, options, &queue);
+  if (s.code() == wq::StatusCode::kNotFound && args.follow) {
+    LogInfo("queue \"" + wq::EscapeKey(name) + "\" does not exist yet: creating it");
+    options.create_if_missing = true;
+    s = store->OpenQueue(name, options, &queue);
   }
-  if (wq::Status s = service.Open(opened.store.get()); !s.ok()) return Fail(s);
-  int code = WorkOn(args, &signals, *runner, &status_line, opened.queue);
+  if (!s.ok()) return ExplainMissing(args.store_dir, name, s);
+  if (MayBegin(args, *queue)) source->AddQueue(queue);
+  return wq::Status::Ok();
+}
+
+int ExitCodeOf(const WorkerPool& pool, const Halt& halt) {
+  const WorkerPool::Totals totals = pool.totals();
+  const StopReason reason = pool.stop_reason();
+  if (reason == StopReason::kHaltSoon || reason == StopReason::kHaltNow) {
+    const bool failed = halt.why != Halt::Why::kSuccess && totals.failed_attempts > 0;
+    return failed ? kExitFailure : kExitOk;
+  }
+  const bool incomplete = totals.quarantined > 0 || totals.unrecorded > 0;
+  return incomplete || reason == StopReason::kOutputGone ? kExitFailure : kExitOk;
+}
+
+// The parts of a run, in the order in which they are made.
+struct RunParts {
+  explicit RunParts(const WorkArgs& args)
+      : workers(args.workers.CountFor(UsableCpus())),
+        command(args.command, !args.key_on_stdin),
+        printer(args.output, &status_line),
+        source({.workers = workers, .start_interval = args.rate.interval, .follow = args.follow}) {}
+
+  const int workers;
+  const CommandLine command;
+  StopSignals signals;
+  StatusLine status_line;
+  OutputPrinter printer;
+  std::unique_ptr<CommandRunner> runner;
+  std::unique_ptr<JobLog> job_log;
+  KeySource source;
+};
+
+int WorkOn(const WorkArgs& args, RunParts* run) {
+  if (run->source.queues().empty()) return kExitOk;  // All are paused.
+  const WorkerOptions options{.workers = run->workers,
+                              .no_requeues = args.max_requeues == 0U,
+                              .halt = args.halt,
+                              .keys_at_start = Remaining(run->source.queues())};
+  WorkerPool pool(options, {.runner = *run->runner,
+                            .command = run->command,
+                            .source = run->source,
+                            .printer = run->printer,
+                            .status_line = run->status_line,
+                            .job_log = run->job_log.get()});
+  Supervisor supervisor(args.grace, &run->signals, *run->runner, &run->printer, &run->status_line,
+                        &pool);
+  if (wq::Status s = pool.Start(); !s.ok()) return Fail(s);
+  supervisor.Run();
+  pool.Join();
+  LogSummary(pool.totals(), Remaining(run->source.queues()),
+             pool.stop_reason() != StopReason::kNone);
+  if (!pool.error().ok()) return Fail(pool.error());
+  return ExitCodeOf(pool, args.halt);
+}
+
+// Opens the store and the queues, and works on them.
+int WorkInStore(const WorkArgs& args, RunParts* run) {
+  Service service(args);
+  wq::StoreOptions options;
+  options.metrics = service.metrics();
+  std::unique_ptr<wq::Store> store;
+  if (wq::Status s = wq::Store::Open(options, args.store_dir, &store); !s.ok()) return Fail(s);
+  for (const std::string& queue : args.queues) {
+    wq::Status s = AddQueueTo(&run->source, args, queue, store.get());
+    if (!s.ok()) return Fail(s);
+  }
+  if (wq::Status s = service.Open(store.get()); !s.ok()) return Fail(s);
+  int code = WorkOn(args, run);
   service.Close();
-  if (wq::Status s = opened.store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
+  if (wq::Status s = store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
   return code;
+}
+
+int Run(const WorkArgs& args) {
+  if (args.dry_run) {
+    return DryRun(args.store_dir, args.queues, CommandLine(args.command, !args.key_on_stdin));
+  }
+  RunParts run(args);
+  if (run.signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
+  const CommandOptions command{.command = args.command,
+                               .key_on_stdin = args.key_on_stdin,
+                               .pass_stdout = args.output.mode == OutputMode::kUngroup,
+                               .timeout = args.timeout,
+                               .signal_mask = run.signals.mask_before(),
+                               .umask = args.command_umask};
+  if (const int error = CommandRunner::Create(command, &run.runner); error != 0) {
+    LogError("cannot run \"" + wq::EscapeKey(args.command.front()) + "\": " + ErrnoText(error));
+    return kExitFailure;
+  }
+  if (!args.job_log.empty()) {
+    wq::Status s = JobLog::Open(args.job_log, args.command_umask, &run.job_log);
+    if (!s.ok()) return Fail(s);
+  }
+  return WorkInStore(args, &run);
+}
+
+void AddRetryOptions(VerbParser* parser, WorkArgs* args) {
+  AddParsed(parser, "--max-requeues", "N",
+            "Quarantine a key when it has failed more often than this; default: never", "a number",
+            ParseNumber<uint64_t>, &args->max_requeues);
+  AddDuration(parser, "--base-delay",
+              "The delay after the first failure; it doubles with each further one; default 5ms",
+              &args->base_delay);
+  AddDuration(parser, "--max-delay", "The longest delay; default 1000s", &args->max_delay);
+  AddDuration(parser, "--timeout",
+              "Kill a command that runs longer; it counts as failed; default: never",
+              &args->timeout);
+  AddDuration(parser, "--grace",
+              "How long running commands may continue after SIGTERM or SIGINT; default 30s",
+              &args->grace);
+  AddParsed(parser, "--halt", "WHEN[,WHY=N]",
+            "End the run early: soon or now; at N or N% fail, success or done; default: never",
+            "never, or soon or now with fail=N, success=N or done=N, such as soon,fail=10%",
+            ParseHalt, &args->halt);
+}
+
+// The flags of AddOutputOptions.
+struct OutputFlags {
+  bool group = false;
+  bool line_buffer = false;
+  bool ungroup = false;
+};
+
+void FinishOutputOptions(const OutputFlags& flags, WorkArgs* args) {
+  OutputOptions& output = args->output;
+  if (int{flags.group} + int{flags.line_buffer} + int{flags.ungroup} > 1) {
+    Usage("only one of --group, --line-buffer and --ungroup");
+  }
+  if (flags.ungroup && (output.tag || output.keep_order)) {
+    Usage("--ungroup leaves the output to the commands: not with --tag or --keep-order");
+  }
+  // With one command at a time nothing can be mixed.
+  const bool one = args->workers.CountFor(UsableCpus()) == 1 && !output.tag && !output.keep_order;
+  if (flags.line_buffer) {
+    output.mode = OutputMode::kLineBuffer;
+  } else if (flags.ungroup || (one && !flags.group)) {
+    output.mode = OutputMode::kUngroup;
+  } else {
+    output.mode = OutputMode::kGroup;
+  }
+}
+
+void AddOutputOptions(VerbParser* parser, WorkArgs* args, OutputFlags* flags) {
+  parser->Flag("--group",
+               "Print the output of a command when it has ended; the default for several at once",
+               &flags->group);
+  parser->Flag("--line-buffer", "Print each line of a command when it is complete",
+               &flags->line_buffer);
+  parser->Flag("-u,--ungroup",
+               "Commands write to the stdout of wqctl; the default for one at a time",
+               &flags->ungroup);
+  parser->Flag("-k,--keep-order", "Print outputs in the order in which the commands began",
+               &args->output.keep_order);
+  parser->Flag("--tag", "Begin each line of output with the key and a tab", &args->output.tag);
+  parser->Text("--joblog", "FILE",
+               "Write a line to FILE for each command that ends; +FILE: append to it",
+               &args->job_log);
+  parser->AtEnd([flags, args] { FinishOutputOptions(*flags, args); });
+}
+
+void CheckWorkArgs(WorkArgs* args) {
+  if (args->halt.percent && args->follow) {
+    Usage("--halt with a percentage needs an end of the keys: not with --follow");
+  }
+  std::vector<std::string> distinct;
+  for (const std::string& queue : args->queues) {
+    if (std::find(distinct.begin(), distinct.end(), queue) == distinct.end()) {
+      distinct.push_back(queue);
+    }
+  }
+  args->queues = std::move(distinct);
 }
 
 }  // namespace
@@ -261,22 +350,18 @@ Command ParseWork(const Input& input) {
   VerbParser parser(input,
                     {"Runs a command for each key of a queue.", " -- CMD [ARG...]", kWorkExamples},
                     &args.store_dir);
-  AddQueue(&parser, &args.queue);
-  AddParsed(&parser, "-j,--workers", "N", "How many commands run at once; default 1",
-            "a number from 1 to 1024", ParseNumber<int, 1, 1024>, &args.workers);
-  AddParsed(&parser, "--max-requeues", "N",
-            "Quarantine a key when it has failed more often than this; default: never", "a number",
-            ParseNumber<uint64_t>, &args.max_requeues);
-  AddDuration(&parser, "--base-delay",
-              "The delay after the first failure; it doubles with each further one; default 5ms",
-              &args.base_delay);
-  AddDuration(&parser, "--max-delay", "The longest delay; default 1000s", &args.max_delay);
-  AddDuration(&parser, "--timeout",
-              "Kill a command that runs longer; it counts as failed; default: never",
-              &args.timeout);
-  AddDuration(&parser, "--grace",
-              "How long running commands may continue after SIGTERM or SIGINT; default 30s",
-              &args.grace);
+  parser.RequiredTexts("-q,--queue", "NAME", "The queue; several: their keys in turn",
+                       &args.queues);
+  AddParsed(&parser, "-j,--workers", "N",
+            "How many commands run at once; +N and N%: by the CPUs; 0: many; default 1",
+            "a number from 0 to 1024, +N, -N or N%", ParseWorkers, &args.workers);
+  AddParsed(&parser, "--rate", "N[/s|/m|/h]", "Begin at most N commands per second, minute or hour",
+            "a rate such as 10, 0.5, 100/m or 1000/h", ParseRate, &args.rate);
+  AddRetryOptions(&parser, &args);
+  OutputFlags output_flags;
+  AddOutputOptions(&parser, &args, &output_flags);
+  parser.Flag("--stdin", "Give the key to the stdin of CMD; do not append it", &args.key_on_stdin);
+  parser.Flag("--dry-run", "Print the commands that would run, and change nothing", &args.dry_run);
   parser.Option("--http", "HOST:PORT",
                 "Serve /metrics, /healthz and /readyz on loopback; port 0: any", "an address",
                 [&args](const std::string& address) {
@@ -286,12 +371,14 @@ Command ParseWork(const Input& input) {
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines, which then may read it",
               &args.http_any_address);
-  parser.Flag("--follow", "Keep waiting when no key is left, or while the queue is paused",
+  parser.Flag("--follow",
+              "Keep waiting when no key is left, or the queue is paused or does not exist yet",
               &args.follow);
   parser.Parse();
   if (args.http_any_address && args.http_address.empty()) {
     Usage("--http-any-address goes with --http");
   }
+  CheckWorkArgs(&args);
   if (!parser.positionals().empty()) Unexpected(parser.positionals().front());
   if (!input.behind || input.behind->empty()) Usage("which command? Give it behind \"--\"");
   args.command = *input.behind;

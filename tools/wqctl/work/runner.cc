@@ -3,7 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,10 +13,13 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/work/spawn.h"
+#include "wq/clock.h"
 #include "wq/options.h"
 
 namespace wqctl {
@@ -27,21 +31,29 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kPipeBytes = size_t{64} << 10;
 constexpr size_t kErrorChunkBytes = size_t{4} << 10;
 
-constexpr std::string_view kPlaceholder = "{}";
+// So many descriptors are left to the store, which opens and closes files all the time.
+constexpr rlim_t kDescriptorsOfStore = 8;
 
 // Between SIGTERM and SIGKILL for a command that has timed out.
 constexpr auto kTermGrace = std::chrono::seconds{2};
 
-bool HasPlaceholder(std::string_view word) { return word.find(kPlaceholder) != word.npos; }
+// A descriptor that is closed at the end.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  ~Descriptor() { Reset(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
 
-std::string Replace(std::string_view word, std::string_view key) {
-  std::string result;
-  for (size_t at = word.find(kPlaceholder); at != word.npos; at = word.find(kPlaceholder)) {
-    result.append(word.substr(0, at)).append(key);
-    word.remove_prefix(at + kPlaceholder.size());
+  int get() const { return fd_; }
+  void Reset(int fd = -1) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
   }
-  return result.append(word);
-}
+
+ private:
+  int fd_ = -1;
+};
 
 // The last line that is not blank of a text that arrives in pieces.
 class LastLine {
@@ -55,8 +67,15 @@ class LastLine {
     AppendToLine(text);
   }
 
-  std::string Take() {
+  // At most `max_bytes`, cut between two characters of UTF-8.
+  std::string Take(size_t max_bytes) {
     EndLine();
+    if (last_.size() > max_bytes) {
+      while (max_bytes > 0 && (static_cast<unsigned char>(last_[max_bytes]) & 0xC0U) == 0x80U) {
+        --max_bytes;
+      }
+      last_.resize(max_bytes);
+    }
     return std::move(last_);
   }
 
@@ -76,9 +95,6 @@ class LastLine {
   std::string last_;
 };
 
-// glibc 2.36 declares pidfd_open without extern "C", so a C++ program does not link with it.
-int OpenPid(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
-
 std::string DescribeEnd(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
@@ -94,50 +110,94 @@ int MillisecondsUntil(Clock::time_point deadline) {
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
 }
 
+// An end of a pipe for us, which does not block, and one for the command, which does. Returns 0 or
+// an errno.
+int OpenPipe(Descriptor* ours, Descriptor* commands) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return errno;
+  ours->Reset(fds[0]);
+  commands->Reset(fds[1]);
+  fcntl(fds[0], F_SETFL, O_NONBLOCK);
+  return 0;
+}
+
+// A file in memory that holds `text`. Returns 0 or an errno.
+int OpenText(std::string_view text, Descriptor* file) {
+  file->Reset(memfd_create("wqctl key", MFD_CLOEXEC));
+  if (file->get() < 0) return errno;
+  const ssize_t written = write(file->get(), text.data(), text.size());
+  if (written != static_cast<ssize_t>(text.size())) return written < 0 ? errno : ENOMEM;
+  return lseek(file->get(), 0, SEEK_SET) < 0 ? errno : 0;
+}
+
+bool IsLackOfResources(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+}
+
+// New descriptors get the lowest free number, so a high number says that few are left.
+bool LeavesDescriptors(int newest) {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
+  return static_cast<rlim_t>(newest) + kDescriptorsOfStore < limit.rlim_cur;
+}
+
+std::vector<std::string> EnvironmentFor(const Job& job) {
+  std::vector<std::string> variables = {"WQ_QUEUE=" + job.queue_name,
+                                        "WQ_ATTEMPT=" + std::to_string(job.attempt)};
+  // A variable cannot hold a NUL byte; such a key is on stdin only.
+  if (job.key.find('\0') == job.key.npos) variables.push_back("WQ_KEY=" + job.key);
+  return variables;
+}
+
 }  // namespace
 
-// One running command: reads its stderr, waits for its end, and kills it at a timeout or KillAll.
+struct CommandRunner::Child {
+  pid_t pid = -1;
+  Descriptor pid_fd;
+  Descriptor out;  // -1: the command has our stdout.
+  Descriptor err;
+};
+
+// One running command: reads its output, waits for its end, and kills it at a timeout or KillAll.
 class CommandRunner::Watch {
  public:
-  Watch(const CommandOptions& options, int kill_fd, pid_t pid, int stderr_fd)
-      : options_(options), kill_fd_(kill_fd), pid_(pid), stderr_fd_(stderr_fd) {
+  Watch(const CommandOptions& options, int kill_fd, const Child& child, JobOutput* output)
+      : options_(options), kill_fd_(kill_fd), child_(child), output_(*output) {
     if (options.timeout.count() > 0) deadline_ = Clock::now() + options.timeout;
   }
 
   CommandResult Wait() {
-    const int pid_fd = OpenPid(pid_);
-    const int error = pid_fd < 0 ? errno : 0;
-    if (error == 0) PollUntilExit(pid_fd);
+    PollUntilExit();
     // The command is dead but not reaped, so its group id cannot belong to another process yet. The
     // processes that it left are killed only if we ended the command.
-    if (ended_by_us_ || error != 0) kill(-pid_, SIGKILL);
+    if (ended_by_us_) kill(-child_.pid, SIGKILL);
     int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(child_.pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (error != 0) {
-      return {CommandResult::Kind::kFailed, "cannot watch the command: " + ErrnoText(error)};
-    }
-    close(pid_fd);
-    // Reads no more than the pipe can hold: that includes all output of the command, while a
+    // Reads no more than the pipes can hold: that includes all output of the command, while a
     // process that it left may write indefinitely.
     for (size_t read = 0; read < kPipeBytes && ReadStderr(); read += kErrorChunkBytes) {
+    }
+    for (size_t read = 0; read < kPipeBytes && ReadStdout(); read += kErrorChunkBytes) {
     }
     return ResultOf(status);
   }
 
  private:
-  void PollUntilExit(int pid_fd) {
-    std::array<pollfd, 3> fds = {pollfd{pid_fd, POLLIN, 0}, pollfd{kill_fd_, POLLIN, 0},
-                                 pollfd{stderr_fd_, POLLIN, 0}};
+  void PollUntilExit() {
+    std::array<pollfd, 4> fds = {pollfd{child_.pid_fd.get(), POLLIN, 0},
+                                 pollfd{kill_fd_, POLLIN, 0}, pollfd{child_.err.get(), POLLIN, 0},
+                                 pollfd{child_.out.get(), POLLIN, 0}};
     while (true) {
       const int ready =
           poll(fds.data(), fds.size(), deadline_ ? MillisecondsUntil(*deadline_) : -1);
       if (ready < 0 && errno != EINTR) return;
       if (ready > 0 && fds[2].revents != 0 && !ReadStderr()) fds[2].fd = -1;
+      if (ready > 0 && fds[3].revents != 0 && !ReadStdout()) fds[3].fd = -1;
       if (ready > 0 && fds[0].revents != 0) return;
       if (ready > 0 && fds[1].revents != 0) {
         killed_ = ended_by_us_ = true;
-        kill(-pid_, SIGKILL);
+        kill(-child_.pid, SIGKILL);
         fds[1].fd = -1;
       }
       if (deadline_ && Clock::now() >= *deadline_) AtDeadline();
@@ -146,39 +206,61 @@ class CommandRunner::Watch {
 
   void AtDeadline() {
     if (timed_out_) {
-      kill(-pid_, SIGKILL);
+      kill(-child_.pid, SIGKILL);
       deadline_.reset();
       return;
     }
     timed_out_ = ended_by_us_ = true;
-    kill(-pid_, SIGTERM);
+    kill(-child_.pid, SIGTERM);
     deadline_ = Clock::now() + kTermGrace;
   }
 
-  // Reads once. False at the end of the pipe.
-  bool ReadStderr() {
+  // Reads once. False at the end of the pipe, or if there is none.
+  template <typename Take>
+  static bool ReadFrom(int fd, Take take) {
     std::array<char, kErrorChunkBytes> buffer;
-    const ssize_t n = read(stderr_fd_, buffer.data(), buffer.size());
+    const ssize_t n = fd < 0 ? 0 : read(fd, buffer.data(), buffer.size());
     if (n <= 0) return n < 0 && (errno == EAGAIN || errno == EINTR);
-    const std::string_view text(buffer.data(), static_cast<size_t>(n));
-    options_.write_stderr(text);
-    last_line_.Append(text);
+    take(std::string_view(buffer.data(), static_cast<size_t>(n)));
     return true;
+  }
+
+  bool ReadStdout() {
+    return ReadFrom(child_.out.get(), [this](std::string_view text) { output_.OnStdout(text); });
+  }
+
+  bool ReadStderr() {
+    return ReadFrom(child_.err.get(), [this](std::string_view text) {
+      output_.OnStderr(text);
+      last_line_.Append(text);
+    });
   }
 
   CommandResult ResultOf(int status) {
     using Kind = CommandResult::Kind;
-    if (killed_) return {Kind::kKilled, "killed"};
-    if (timed_out_) return {Kind::kFailed, "timed out after " + FormatDuration(options_.timeout)};
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-    std::string line = last_line_.Take();
-    return {Kind::kFailed, line.empty() ? DescribeEnd(status) : std::move(line)};
+    CommandResult result;
+    result.wait_status = status;
+    if (killed_) {
+      result.kind = Kind::kKilled;
+      result.error = "killed";
+    } else if (timed_out_ || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      result.kind = Kind::kFailed;
+      result.error = FailureText(timed_out_ ? "timed out after " + FormatDuration(options_.timeout)
+                                            : DescribeEnd(status));
+    }
+    return result;
+  }
+
+  // "the last line [exit status 1]"; the end is never cut.
+  std::string FailureText(std::string end) {
+    const std::string line = last_line_.Take(wq::kMaxErrorBytes - end.size() - 3);
+    return line.empty() ? end : line + " [" + end + "]";
   }
 
   const CommandOptions& options_;
   const int kill_fd_;
-  const pid_t pid_;
-  const int stderr_fd_;
+  const Child& child_;
+  JobOutput& output_;
   std::optional<Clock::time_point> deadline_;  // Of SIGTERM, then of SIGKILL.
   bool timed_out_ = false;
   bool killed_ = false;
@@ -188,9 +270,7 @@ class CommandRunner::Watch {
 
 CommandRunner::CommandRunner(CommandOptions options, int null_fd, int kill_fd)
     : options_(std::move(options)),
-      has_placeholder_(
-          std::any_of(options_.command.begin(), options_.command.end(), HasPlaceholder)),
-      program_has_one_(HasPlaceholder(options_.command.front())),
+      line_(options_.command, !options_.key_on_stdin),
       null_fd_(null_fd),
       kill_fd_(kill_fd) {}
 
@@ -209,8 +289,8 @@ int CommandRunner::Create(CommandOptions options, std::unique_ptr<CommandRunner>
     return error;
   }
   std::unique_ptr<CommandRunner> made(new CommandRunner(std::move(options), null_fd, kill_fd));
-  if (!made->program_has_one_) {
-    const int error = FindProgram(made->options_.command.front(), &made->path_);
+  if (!made->line_.program_varies()) {
+    const int error = FindProgram(made->line_.program(), &made->path_);
     if (error != 0) return error;
   }
   *runner = std::move(made);
@@ -219,41 +299,75 @@ int CommandRunner::Create(CommandOptions options, std::unique_ptr<CommandRunner>
 
 void CommandRunner::KillAll() const { eventfd_write(kill_fd_, 1); }
 
-std::vector<std::string> CommandRunner::ArgvFor(std::string_view key) const {
-  std::vector<std::string> argv;
-  argv.reserve(options_.command.size() + 1);
-  for (const std::string& word : options_.command) argv.push_back(Replace(word, key));
-  if (!has_placeholder_) argv.emplace_back(key);
-  return argv;
+int CommandRunner::Start(const Job& job, Child* child) const {
+  SpawnRequest request{.path = path_,
+                       .argv = line_.ArgvFor(job),
+                       .environment = EnvironmentFor(job),
+                       .stdin_fd = null_fd_,
+                       .stdout_fd = STDOUT_FILENO,
+                       .stderr_fd = -1,
+                       .signal_mask = options_.signal_mask,
+                       .umask = options_.umask};
+  if (line_.program_varies()) {
+    if (const int error = FindProgram(request.argv.front(), &request.path); error != 0) {
+      return error;
+    }
+  }
+  struct {  // The command's.
+    Descriptor stdin_end;
+    Descriptor stdout_end;
+    Descriptor stderr_end;
+  } pipes;
+  if (const int error = OpenPipe(&child->err, &pipes.stderr_end); error != 0) return error;
+  request.stderr_fd = pipes.stderr_end.get();
+  if (options_.key_on_stdin) {
+    if (const int error = OpenText(job.key, &pipes.stdin_end); error != 0) return error;
+    request.stdin_fd = pipes.stdin_end.get();
+  }
+  if (!options_.pass_stdout) {
+    if (const int error = OpenPipe(&child->out, &pipes.stdout_end); error != 0) return error;
+    request.stdout_fd = pipes.stdout_end.get();
+  }
+  const int newest = std::max(pipes.stderr_end.get(), pipes.stdout_end.get());
+  if (running_ > 0 && !LeavesDescriptors(newest)) return EMFILE;
+  int pid_fd = -1;
+  const int error = Spawn(request, &child->pid, &pid_fd);
+  if (error == 0) child->pid_fd.Reset(pid_fd);
+  return error;
 }
 
-CommandResult CommandRunner::Run(std::string_view key) const {
+CommandResult CommandRunner::NotStarted(int error) const {
   using Kind = CommandResult::Kind;
-  if (key.find('\0') != key.npos) {
-    return {Kind::kFailed, "the key has a NUL byte, which no argument of a command can hold"};
-  }
-  SpawnRequest request{path_, ArgvFor(key), null_fd_, -1, options_.signal_mask, options_.umask};
-  int error = 0;
-  if (program_has_one_) error = FindProgram(request.argv.front(), &request.path);
-  int stderr_pipe[2] = {-1, -1};
-  if (error == 0 && pipe2(stderr_pipe, O_CLOEXEC) != 0) error = errno;
-  pid_t pid = -1;
-  if (error == 0) {
-    // Only our end is non-blocking: commands expect a blocking stderr.
-    fcntl(stderr_pipe[0], F_SETFL, O_NONBLOCK);
-    request.stderr_fd = stderr_pipe[1];
-    error = Spawn(request, &pid);
-    close(stderr_pipe[1]);
-  }
+  const bool no_key_works = error == ENOENT || error == EACCES || error == ENOEXEC;
   CommandResult result;
-  if (error == 0) {
-    result = Watch(options_, kill_fd_, pid, stderr_pipe[0]).Wait();
+  result.kind = Kind::kFailed;
+  if (no_key_works && !line_.program_varies()) result.kind = Kind::kCannotRun;
+  if (IsLackOfResources(error)) result.kind = Kind::kNoResources;
+  result.error = "cannot run the command: " + ErrnoText(error);
+  result.wait_status = W_EXITCODE(error == ENOENT ? 127 : 126, 0);
+  return result;
+}
+
+CommandResult CommandRunner::Run(const Job& job, JobOutput* output) const {
+  const int64_t started_at_us = wq::Clock::System()->WallUs();
+  const Clock::time_point started = Clock::now();
+  CommandResult result;
+  if (line_.UsesKey() && job.key.find('\0') != job.key.npos) {
+    result.kind = CommandResult::Kind::kFailed;
+    result.error = "the key has a NUL byte, which no argument of a command can hold";
+    result.wait_status = W_EXITCODE(126, 0);
   } else {
-    const bool no_key_works = error == ENOENT || error == EACCES || error == ENOEXEC;
-    result.kind = no_key_works && !program_has_one_ ? Kind::kCannotRun : Kind::kFailed;
-    result.error = "cannot run the command: " + ErrnoText(error);
+    Child child;
+    if (const int error = Start(job, &child); error != 0) {
+      result = NotStarted(error);
+    } else {
+      ++running_;
+      result = Watch(options_, kill_fd_, child, output).Wait();
+      --running_;
+    }
   }
-  if (stderr_pipe[0] >= 0) close(stderr_pipe[0]);
+  result.started_at_us = started_at_us;
+  result.ran_for = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);
   return result;
 }
 

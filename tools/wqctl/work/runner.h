@@ -1,43 +1,54 @@
-// CommandRunner: runs the user's command for one key and waits for its end.
+// CommandRunner: runs the user's command for one job and waits for its end.
 //
 //   std::unique_ptr<CommandRunner> runner;
-//   int error = CommandRunner::Create(options, &runner);   // ENOENT: no such command
-//   CommandResult result = runner->Run("default/web-1");   // blocks until it has ended
+//   int error = CommandRunner::Create(options, &runner);      // ENOENT: no such command
+//   JobOutput output(&printer, job);
+//   CommandResult result = runner->Run(job, &output);         // blocks until it has ended
 //
-// The command's stdin is empty, its stdout is ours, and its stderr is copied to ours. Thread-safe.
+// The runner owns the child processes. A command's stdin is empty or holds the key, its stdout is
+// ours or `output`, and its stderr is `output`. Its environment has WQ_KEY, WQ_QUEUE and
+// WQ_ATTEMPT. Thread-safe.
 #pragma once
 
 #include <signal.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "tools/wqctl/work/command_line.h"
+#include "tools/wqctl/work/job.h"
+#include "tools/wqctl/work/output.h"
 
 namespace wqctl {
 
 struct CommandOptions {
-  // "{}" within a word becomes the key; if there is none, the key is appended.
-  std::vector<std::string> command;
+  std::vector<std::string> command;      // See CommandLine.
+  bool key_on_stdin = false;             // Its bytes alone; then it is not appended.
+  bool pass_stdout = true;               // The command has our stdout.
   std::chrono::microseconds timeout{0};  // 0 is none.
   sigset_t signal_mask = {};             // Of the command.
   mode_t umask = 0;                      // Of the command.
-  // Receives the command's stderr. Called on the threads that call Run.
-  std::function<void(std::string_view)> write_stderr;
 };
 
 struct CommandResult {
-  enum class Kind {
+  enum class Kind : uint8_t {
     kSucceeded,
     kFailed,
-    kCannotRun,  // The program is missing or not executable, for every key.
-    kKilled,     // By KillAll.
+    kCannotRun,    // The program is missing or not executable, for every key.
+    kKilled,       // By KillAll.
+    kNoResources,  // Not started: out of descriptors, processes or memory. Nothing was printed.
   };
   Kind kind = Kind::kSucceeded;
-  std::string error;  // The last line of its stderr, or how it ended. Empty for success.
+  // The last line of its stderr and how it ended: "no route [exit status 1]". Empty for success.
+  std::string error;
+  int wait_status = 0;  // As waitpid reports it; 126 or 127 exited, as in a shell, if not started.
+  int64_t started_at_us = 0;  // Since 1970-01-01T00:00:00Z.
+  std::chrono::microseconds ran_for{0};
 };
 
 class CommandRunner {
@@ -49,23 +60,25 @@ class CommandRunner {
   CommandRunner(const CommandRunner&) = delete;
   CommandRunner& operator=(const CommandRunner&) = delete;
 
-  CommandResult Run(std::string_view key) const;
+  CommandResult Run(const Job& job, JobOutput* output) const;
 
   // Kills the process groups of all running commands, and of every later one.
   void KillAll() const;
 
  private:
+  struct Child;
   class Watch;
 
   CommandRunner(CommandOptions options, int null_fd, int kill_fd);
-  std::vector<std::string> ArgvFor(std::string_view key) const;
+  int Start(const Job& job, Child* child) const;
+  CommandResult NotStarted(int error) const;
 
   const CommandOptions options_;
-  const bool has_placeholder_;  // In any word.
-  const bool program_has_one_;  // In the first word: each key has its own program.
-  std::string path_;            // Of the program, unless program_has_one_.
+  const CommandLine line_;
+  std::string path_;  // Of the program, unless it varies.
   const int null_fd_;
   const int kill_fd_;  // An eventfd that stays readable after KillAll.
+  mutable std::atomic<int> running_{0};
 };
 
 }  // namespace wqctl

@@ -1,24 +1,40 @@
 #include "tools/wqctl/work/spawn.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
+
+// glibc's name for clone(2) that ThreadSanitizer does not intercept: its interceptor assumes that
+// the child has memory of its own.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument, ...);
 
 namespace wqctl {
 namespace {
+
+// The child uses this stack while the parent waits for its exec.
+constexpr size_t kChildStackBytes = size_t{64} << 10;
 
 // Prepared before the child exists: it shares our memory until it execs, so it must neither
 // allocate nor change anything.
 struct ChildPlan {
   const char* path;
   char* const* argv;
+  char* const* envp;
   int stdin_fd;
+  int stdout_fd;
   int stderr_fd;
   int error_fd;  // Receives the errno of a failed call; closed by a successful exec.
   const sigset_t* signal_mask;
@@ -26,13 +42,17 @@ struct ChildPlan {
   pid_t parent;
 };
 
-// Only async-signal-safe calls. All signals are blocked, so no handler of ours runs here.
-[[noreturn]] void RunChild(const ChildPlan& plan) {
+// Runs in the child. Only async-signal-safe calls. All signals are blocked, so no handler of ours
+// runs here. Not instrumented: a sanitizer's run time must not run in a process that shares our
+// memory.
+__attribute__((no_sanitize("address", "thread", "undefined"))) int RunChild(void* argument) {
+  const ChildPlan& plan = *static_cast<const ChildPlan*>(argument);
   // With setpgid alone the child would be in the terminal's background, and be stopped for good
   // when it uses the terminal. If the parent died before prctl, no signal would kill this child:
   // getppid checks that.
   const bool ready = setsid() >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
                      getppid() == plan.parent && dup2(plan.stdin_fd, STDIN_FILENO) >= 0 &&
+                     dup2(plan.stdout_fd, STDOUT_FILENO) >= 0 &&
                      dup2(plan.stderr_fd, STDERR_FILENO) >= 0;
   if (ready) {
     umask(plan.umask);
@@ -42,27 +62,66 @@ struct ChildPlan {
     sigaction(SIGPIPE, &normal, nullptr);
     sigaction(SIGXFSZ, &normal, nullptr);
     sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
-    execve(plan.path, plan.argv, environ);
+    execve(plan.path, plan.argv, plan.envp);
   }
   const int error = errno;
-  if (write(plan.error_fd, &error, sizeof error) < 0) _exit(126);
-  _exit(127);
+  const ssize_t written = write(plan.error_fd, &error, sizeof error);
+  // Not _exit: ThreadSanitizer would take it for the end of this process.
+  syscall(SYS_exit_group, written < 0 ? 126 : 127);
+  return 127;
 }
 
-// A separate function, so that no local variable of the caller lives across vfork.
-[[gnu::noinline]] pid_t Vfork(const ChildPlan& plan) {
-  const pid_t pid = vfork();
-  if (pid == 0) RunChild(plan);
-  return pid;
+// As vfork, with a stack of its own and a pidfd. Returns 0 or an errno. If the pidfd was opened
+// later, that could fail for lack of a descriptor when the command already runs.
+int StartChild(ChildPlan* plan, pid_t* pid, int* pid_fd) {
+  const std::unique_ptr<std::byte[]> stack(new std::byte[kChildStackBytes]);
+  constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+  std::byte* top = stack.get() + kChildStackBytes;
+  top -= reinterpret_cast<uintptr_t>(top) % 16;
+  *pid = __clone(RunChild, top, kFlags, plan, pid_fd);
+  return *pid < 0 ? errno : 0;
+}
+
+// Pointers to the words, and a null pointer.
+std::vector<char*> PointersTo(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Our environment, with `added` in place of variables of the same names.
+std::vector<char*> EnvironmentWith(const std::vector<std::string>& added) {
+  std::vector<char*> all = PointersTo(added);
+  all.pop_back();
+  const auto is_added = [&added](std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    return std::any_of(added.begin(), added.end(),
+                       [name](const std::string& one) { return one.starts_with(name); });
+  };
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!is_added(*variable)) all.push_back(*variable);
+  }
+  all.push_back(nullptr);
+  return all;
+}
+
+// Returns the errno that the child reported, or 0 after its exec. Blocks until one of them.
+int ErrorOfChild(int error_fd) {
+  int child_error = 0;
+  ssize_t n = 0;
+  do {
+    n = read(error_fd, &child_error, sizeof child_error);
+  } while (n < 0 && errno == EINTR);
+  return n == sizeof child_error ? child_error : 0;
 }
 
 }  // namespace
 
-int Spawn(const SpawnRequest& request, pid_t* pid) {
-  std::vector<char*> argv;
-  argv.reserve(request.argv.size() + 1);
-  for (const std::string& word : request.argv) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
+  const std::vector<char*> argv = PointersTo(request.argv);
+  const std::vector<char*> envp = EnvironmentWith(request.environment);
   int error_pipe[2];
   if (pipe2(error_pipe, O_CLOEXEC) != 0) return errno;
 
@@ -70,26 +129,27 @@ int Spawn(const SpawnRequest& request, pid_t* pid) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const ChildPlan plan{request.path.c_str(), argv.data(),   request.stdin_fd,
-                       request.stderr_fd,    error_pipe[1], &request.signal_mask,
-                       request.umask,        getpid()};
-  const pid_t child = Vfork(plan);
-  int error = child < 0 ? errno : 0;
+  ChildPlan plan{.path = request.path.c_str(),
+                 .argv = argv.data(),
+                 .envp = envp.data(),
+                 .stdin_fd = request.stdin_fd,
+                 .stdout_fd = request.stdout_fd,
+                 .stderr_fd = request.stderr_fd,
+                 .error_fd = error_pipe[1],
+                 .signal_mask = &request.signal_mask,
+                 .umask = request.umask,
+                 .parent = getpid()};
+  int error = StartChild(&plan, pid, pid_fd);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(error_pipe[1]);
-  if (child > 0) {
-    int child_error = 0;
-    ssize_t n = 0;
-    do {
-      n = read(error_pipe[0], &child_error, sizeof child_error);
-    } while (n < 0 && errno == EINTR);
-    if (n == sizeof child_error) {
-      error = child_error;
-      waitpid(child, nullptr, 0);
+  if (error == 0) {
+    error = ErrorOfChild(error_pipe[0]);
+    if (error != 0) {
+      waitpid(*pid, nullptr, 0);
+      close(*pid_fd);
     }
   }
   close(error_pipe[0]);
-  *pid = child;
   return error;
 }
 

@@ -1,6 +1,6 @@
 // WorkerPool: threads that get keys, run the command for each, and record the outcome.
 //
-//   WorkerPool pool(options, runner, &status_line, queue);
+//   WorkerPool pool(options, context);
 //   pool.Start();
 //   while (!pool.AllEnded()) … poll(pool.event_fd()) …
 //   pool.Join();
@@ -11,12 +11,12 @@
 //   failed          max_requeues        AddRateLimited, which quarantines the key, Done; the key is
 //                                       named on stderr
 //   killed by us    any                 nothing: without Done the key stays pending in the store
+//   stdout is gone  any                 nothing, and all workers stop
 //   cannot be run   any                 nothing, and all workers stop
+//   no resources    any                 nothing; it is started again when there is room
 //
-// The workers end when nothing is queued, processing or delayed (unless options.follow), after
-// Stop, or after an error of the store. No thread polls: the worker whose Done leaves nothing to do
-// stops the queue. Threading: Start, Join and the destructor belong to one thread; the rest is
-// thread-safe.
+// The workers end when the key source is drained or stopped, or after an error of the store.
+// Threading: Start, Join and the destructor belong to one thread; the rest is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,11 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "tools/wqctl/work/command_line.h"
+#include "tools/wqctl/work/job_log.h"
+#include "tools/wqctl/work/key_source.h"
+#include "tools/wqctl/work/limits.h"
+#include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
 #include "wq/queue.h"
@@ -38,8 +43,22 @@ struct WorkerOptions {
   // Quarantine a key at its first failure. QueueOptions::max_requeues cannot express that, since 0
   // means never there; the queue enforces every other limit.
   bool no_requeues = false;
-  bool follow = false;
+  Halt halt;
+  uint64_t keys_at_start = 0;  // For a halt at a percentage.
 };
+
+// What the workers use. All of it outlives the pool.
+struct WorkerContext {
+  const CommandRunner& runner;
+  const CommandLine& command;
+  KeySource& source;
+  OutputPrinter& printer;
+  StatusLine& status_line;
+  JobLog* job_log;  // Null: none.
+};
+
+// Why no further key is begun though some may be left.
+enum class StopReason : uint8_t { kNone, kSignal, kError, kOutputGone, kHaltSoon, kHaltNow };
 
 class WorkerPool {
  public:
@@ -47,21 +66,23 @@ class WorkerPool {
     uint64_t succeeded = 0;
     uint64_t failed_attempts = 0;
     uint64_t quarantined = 0;
-    uint64_t killed = 0;  // By us; the keys stay pending.
+    // Commands that we killed, or whose output is lost; the keys stay pending.
+    uint64_t unrecorded = 0;
   };
 
-  WorkerPool(const WorkerOptions& options, const CommandRunner& runner, StatusLine* status_line,
-             wq::Queue* queue);
+  WorkerPool(const WorkerOptions& options, const WorkerContext& context);
   ~WorkerPool();  // REQUIRES: not started, or joined.
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  void Start();
+  // IOError: not even one thread can be started. Fewer than options.workers is a warning.
+  wq::Status Start();
   void Join();
 
-  // No further key is begun; running commands continue. Returns the number of running commands.
-  size_t Stop();
-  bool Stopping() const;  // By Stop or by an error.
+  // No further key is begun; running commands continue. The first reason counts. Returns the number
+  // of running commands.
+  int Stop(StopReason reason);
+  StopReason stop_reason() const;
   bool AllEnded() const { return running_threads_ == 0; }
 
   // An eventfd that becomes readable when a worker ends or the pool begins to stop.
@@ -74,29 +95,28 @@ class WorkerPool {
 
  private:
   void RunWorker();
-  bool BeginKey();
-  void EndKey();
-  wq::Status Process(const std::string& key);
-  wq::Status RecordFailure(const std::string& key, const std::string& error);
-  void StopIfDrained();
+  void Process(const Job& job);
+  bool RunUntilStarted(const Job& job, JobOutput* output, CommandResult* result);
+  wq::Status Record(const Job& job, const CommandResult& result);
+  wq::Status RecordFailure(const Job& job, const std::string& error);
+  void WarnOfResources(const std::string& error);
+  void HaltIfReached();
   void StopFor(const wq::Status& error);
   void Notify() const;
 
   const WorkerOptions options_;
-  const CommandRunner& runner_;
-  StatusLine& status_line_;
-  wq::Queue* const queue_;
+  const WorkerContext context_;
   const int event_fd_;
   std::atomic<int> running_threads_{0};
   std::atomic<uint64_t> succeeded_{0};
   std::atomic<uint64_t> failed_attempts_{0};
   std::atomic<uint64_t> quarantined_{0};
-  std::atomic<uint64_t> killed_{0};
+  std::atomic<uint64_t> unrecorded_{0};
+  std::atomic<bool> warned_of_resources_{false};
   std::vector<std::thread> threads_;
 
   mutable wq::Mutex mu_;
-  bool stopping_ WQ_GUARDED_BY(mu_) = false;
-  size_t busy_ WQ_GUARDED_BY(mu_) = 0;   // Workers between BeginKey and EndKey.
+  StopReason stop_reason_ WQ_GUARDED_BY(mu_) = StopReason::kNone;
   wq::Status error_ WQ_GUARDED_BY(mu_);  // The first one.
 };
 

@@ -1,0 +1,20 @@
+// Job: one key that was handed out, on its way through a command. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wq/queue.h"
+
+namespace wqctl {
+
+struct Job {
+  wq::Queue* queue = nullptr;
+  std::string queue_name;
+  std::string key;
+  uint64_t sequence = 0;  // 1 for the first job of the run; each attempt is a job.
+  int slot = 0;           // From 1; unique among the jobs that run at the same time.
+  uint64_t attempt = 0;   // 1 plus the key's failures.
+};
+
+}  // namespace wqctl

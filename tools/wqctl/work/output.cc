@@ -1,0 +1,186 @@
+#include "tools/wqctl/work/output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <utility>
+
+#include "wq/keys.h"
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kMaxBytesInMemory = size_t{1} << 20;
+constexpr size_t kPieceBytes = size_t{64} << 10;
+
+// -1 if it cannot be made.
+int NamelessFile() {
+  const char* const variable = std::getenv("TMPDIR");
+  const char* const dir = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+  return open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+// `text` with `tag` before each line. *in_line: whether the text before ended within a line.
+std::string Tagged(std::string_view text, const std::string& tag, bool* in_line) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    if (!*in_line) result.append(tag);
+    result.append(text.substr(0, end));
+    *in_line = text[end - 1] != '\n';
+    text.remove_prefix(end);
+  }
+  return result;
+}
+
+}  // namespace
+
+TextBuffer::~TextBuffer() {
+  if (file_ >= 0) close(file_);
+}
+
+void TextBuffer::Append(std::string_view text) {
+  text_.append(text);
+  if (text_.size() < kMaxBytesInMemory) return;
+  if (file_ < 0) file_ = NamelessFile();
+  if (file_ < 0) return;
+  // Without room on the disk the rest stays in memory.
+  const ssize_t written = write(file_, text_.data(), text_.size());
+  if (written > 0) text_.erase(0, static_cast<size_t>(written));
+}
+
+void TextBuffer::Drain(const std::function<void(std::string_view)>& take) {
+  if (file_ >= 0) {
+    lseek(file_, 0, SEEK_SET);
+    std::string piece(kPieceBytes, '\0');
+    ssize_t n = 0;
+    while ((n = read(file_, piece.data(), piece.size())) > 0) {
+      take(std::string_view(piece).substr(0, static_cast<size_t>(n)));
+    }
+    close(std::exchange(file_, -1));
+  }
+  if (!text_.empty()) take(text_);
+  text_.clear();
+}
+
+void TextBuffer::DrainLines(const std::function<void(std::string_view)>& take) {
+  const size_t end = text_.rfind('\n');
+  if (file_ >= 0 || end == std::string::npos) return;
+  take(std::string_view(text_).substr(0, end + 1));
+  text_.erase(0, end + 1);
+}
+
+OutputPrinter::OutputPrinter(const OutputOptions& options, StatusLine* status_line)
+    : options_(options),
+      status_line_(*status_line),
+      on_terminal_(isatty(STDOUT_FILENO) == 1),
+      cancel_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+OutputPrinter::~OutputPrinter() { close(cancel_fd_); }
+
+int OutputPrinter::error() const {
+  const wq::MutexLock lock(mu_);
+  return error_;
+}
+
+void OutputPrinter::Cancel() { eventfd_write(cancel_fd_, 1); }
+
+bool OutputPrinter::HasTurn(uint64_t sequence) const {
+  return !options_.keep_order || sequence == next_;
+}
+
+void OutputPrinter::Skip(uint64_t sequence) { Finish(sequence, nullptr); }
+
+void OutputPrinter::PrintLines(uint64_t sequence, JobText* text) {
+  const wq::MutexLock lock(mu_);
+  if (!HasTurn(sequence)) return;
+  text->out.DrainLines([&](std::string_view lines) WQ_REQUIRES(mu_) { PrintOut(lines, text); });
+  text->err.DrainLines([&](std::string_view lines) WQ_REQUIRES(mu_) { PrintErr(lines, text); });
+}
+
+bool OutputPrinter::Finish(uint64_t sequence, std::unique_ptr<JobText> text) {
+  const wq::MutexLock lock(mu_);
+  if (!HasTurn(sequence)) {
+    waiting_.emplace(sequence, std::move(text));
+    return error_ == 0;
+  }
+  if (text != nullptr) PrintAll(text.get());
+  if (!options_.keep_order) return error_ == 0;
+  ++next_;
+  for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_;
+       first = waiting_.erase(first), ++next_) {
+    if (first->second != nullptr) PrintAll(first->second.get());
+  }
+  return error_ == 0;
+}
+
+void OutputPrinter::PrintAll(JobText* text) {
+  text->out.Drain([&](std::string_view piece) WQ_REQUIRES(mu_) { PrintOut(piece, text); });
+  text->err.Drain([&](std::string_view piece) WQ_REQUIRES(mu_) { PrintErr(piece, text); });
+}
+
+void OutputPrinter::PrintOut(std::string_view text, JobText* job) {
+  if (on_terminal_) status_line_.Show("");
+  if (job->tag.empty()) return WriteStdout(text);
+  WriteStdout(Tagged(text, job->tag, &job->out_in_line));
+}
+
+void OutputPrinter::PrintErr(std::string_view text, JobText* job) {
+  if (job->tag.empty()) return status_line_.Write(text);
+  status_line_.Write(Tagged(text, job->tag, &job->err_in_line));
+}
+
+void OutputPrinter::WriteStdout(std::string_view text) {
+  while (error_ == 0 && !text.empty()) {
+    std::array<pollfd, 2> fds = {pollfd{cancel_fd_, POLLIN, 0}, pollfd{STDOUT_FILENO, POLLOUT, 0}};
+    if (poll(fds.data(), fds.size(), -1) < 0) continue;  // EINTR
+    if (fds[0].revents != 0) {
+      error_ = ECANCELED;
+      return;
+    }
+    // A pipe that poll reports has room for this many bytes: the write does not block.
+    const ssize_t n = write(STDOUT_FILENO, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    if (n >= 0) {
+      text.remove_prefix(static_cast<size_t>(n));
+    } else if (errno != EINTR && errno != EAGAIN) {
+      error_ = errno;
+    }
+  }
+}
+
+JobOutput::JobOutput(OutputPrinter* printer, const Job& job)
+    : printer_(*printer), sequence_(job.sequence), text_(std::make_unique<JobText>()) {
+  if (printer->options().tag) text_->tag = wq::EscapeKey(job.key, job.key.size()) + "\t";
+}
+
+void JobOutput::OnStdout(std::string_view text) {
+  stdout_bytes_ += text.size();
+  text_->out.Append(text);
+  if (printer_.options().mode == OutputMode::kLineBuffer) {
+    printer_.PrintLines(sequence_, text_.get());
+  }
+}
+
+void JobOutput::OnStderr(std::string_view text) {
+  if (printer_.options().mode == OutputMode::kUngroup) return printer_.status_line_.Write(text);
+  text_->err.Append(text);
+  if (printer_.options().mode == OutputMode::kLineBuffer) {
+    printer_.PrintLines(sequence_, text_.get());
+  }
+}
+
+bool JobOutput::Finish() { return printer_.Finish(sequence_, std::move(text_)); }
+
+bool StdoutIsGone() {
+  pollfd fd{STDOUT_FILENO, 0, 0};
+  return poll(&fd, 1, 0) > 0 && (fd.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+}  // namespace wqctl

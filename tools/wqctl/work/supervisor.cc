@@ -1,0 +1,103 @@
+#include "tools/wqctl/work/supervisor.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/log.h"
+
+namespace wqctl {
+namespace {
+
+constexpr auto kProgressInterval = std::chrono::milliseconds{200};
+
+}  // namespace
+
+Supervisor::Supervisor(std::chrono::microseconds grace, StopSignals* signals,
+                       const CommandRunner& runner, OutputPrinter* printer, StatusLine* status_line,
+                       WorkerPool* pool)
+    : grace_(grace),
+      signals_(*signals),
+      runner_(runner),
+      printer_(*printer),
+      status_line_(*status_line),
+      pool_(*pool) {}
+
+void Supervisor::Run() {
+  std::array<pollfd, 3> fds = {pollfd{signals_.fd(), POLLIN, 0},
+                               pollfd{pool_.event_fd(), POLLIN, 0},
+                               pollfd{STDOUT_FILENO, 0, 0}};  // Only errors.
+  while (!pool_.AllEnded()) {
+    poll(fds.data(), fds.size(), PollTimeout());
+    while (const int signal = signals_.Take()) OnSignal(signal);
+    if (fds[2].fd >= 0 && (fds[2].revents & (POLLERR | POLLHUP)) != 0) {
+      fds[2].fd = -1;
+      pool_.Stop(StopReason::kOutputGone);
+    }
+    pool_.ClearEvent();
+    if (!stop_seen_ && pool_.stop_reason() != StopReason::kNone) OnStop();
+    if (Clock::now() >= kill_at_) KillAll("the grace period is over");
+    if (status_line_.enabled()) status_line_.Show(pool_.ProgressText());
+  }
+  status_line_.Show("");
+}
+
+int Supervisor::PollTimeout() const {
+  auto timeout = std::chrono::milliseconds{-1};
+  if (status_line_.enabled()) timeout = kProgressInterval;
+  if (kill_at_ != Clock::time_point::max()) {
+    const auto left =
+        std::max(std::chrono::ceil<std::chrono::milliseconds>(kill_at_ - Clock::now()),
+                 std::chrono::milliseconds{0});
+    timeout = timeout.count() < 0 ? left : std::min(timeout, left);
+  }
+  return static_cast<int>(std::min<int64_t>(timeout.count(), 60'000));
+}
+
+void Supervisor::OnSignal(int signal) {
+  if (signal_ != 0) return KillAll("a second signal");
+  signal_ = signal;
+  const int busy = pool_.Stop(StopReason::kSignal);
+  status_line_.Show("");
+  LogInfo("SIG" + std::string(sigabbrev_np(signal)) + ": no new key is begun; " +
+          std::to_string(busy) + " running, which get " + FormatDuration(grace_));
+  kill_at_ = std::min(kill_at_, Clock::now() + grace_);
+}
+
+void Supervisor::OnStop() {
+  stop_seen_ = true;
+  switch (pool_.stop_reason()) {
+    case StopReason::kHaltNow:
+      return KillAll("--halt");
+    case StopReason::kHaltSoon:
+      status_line_.Show("");
+      return LogInfo("--halt: no new key is begun; running commands end by themselves");
+    case StopReason::kOutputGone:
+      status_line_.Show("");
+      LogError("cannot write to standard output" +
+               (printer_.error() > 0 ? ": " + ErrnoText(printer_.error()) : ": no reader") +
+               "; no new key is begun, and no failure is counted");
+      break;
+    case StopReason::kNone:
+    case StopReason::kSignal:
+    case StopReason::kError:
+      break;
+  }
+  kill_at_ = std::min(kill_at_, Clock::now() + grace_);
+}
+
+void Supervisor::KillAll(const std::string& why) {
+  kill_at_ = Clock::time_point::max();
+  if (std::exchange(killed_, true)) return;
+  status_line_.Show("");
+  LogWarning(why + ": killing the running commands; their keys stay pending");
+  runner_.KillAll();
+  printer_.Cancel();
+}
+
+}  // namespace wqctl
