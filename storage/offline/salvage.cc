@@ -242,10 +242,13 @@ Status Salvaging::TakeCopy(const TableInfo& table, const std::string& copy) {
     return Status::Ok();
   }
   const bool as_named = IsAsNamed(table, versions);
-  if (!as_named && !identity_.empty() && table.database != identity_) {
-    TakeDoubtful(table, "it is a table of another database, " + table.database +
-                            ", and of use only for records that no other file has");
-    return Status::Ok();
+  if (!identity_.empty() && table.database != identity_) {
+    const std::string why = "it is a table of another database, " + table.database;
+    if (!as_named) {
+      TakeDoubtful(table, why + ": no record of another file is replaced by its records");
+      return Status::Ok();
+    }
+    Lose(table.name, why + ", or IDENTITY was replaced");  // Then the records are this store's.
   }
   for (rocksdb::KeyVersion& version : versions) {
     if (version.type != kPut && version.type != kErasure) continue;  // wq writes no other.

@@ -6,12 +6,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -79,7 +81,14 @@ TEST_F(FileDescriptorsTest, AStoreThatRunsOutOfThemAgainAndAgainRecovers) {
   uint64_t failures = 0;
   for (uint64_t round = 0; round < rounds; ++round) {
     {
-      const TakenDescriptors taken(random() % 12);
+      // They run out at any instant of a write or of an attempt to recover.
+      std::atomic<bool> stop = false;
+      std::thread taker([&stop, own = std::mt19937_64(random())]() mutable {
+        while (!stop) {
+          const TakenDescriptors taken(own() % 40);
+          for (uint64_t n = own() % 4000; n > 0; --n) std::this_thread::yield();
+        }
+      });
       for (uint64_t n = 100 + random() % 900; n > 0; --n) {
         const std::string key =
             std::to_string(random() % 5000) + std::string(300 + random() % 300, 'k');
@@ -92,6 +101,8 @@ TEST_F(FileDescriptorsTest, AStoreThatRunsOutOfThemAgainAndAgainRecovers) {
           if (failures % 50 == 0) static_cast<void>(store->Recover());
         }
       }
+      stop = true;
+      taker.join();
     }
     status = store->Recover();
     ASSERT_TRUE(status.ok()) << status.ToString();
