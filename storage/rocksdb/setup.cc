@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "base/process_mark.h"
 #include "storage/rocksdb/append_memtable.h"
 #include "storage/rocksdb/env.h"
 
@@ -65,6 +66,7 @@ Status BackgroundError::Get() const {
 
 rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
                                    std::shared_ptr<BackgroundError> error) {
+  SkipDestructorsInChildren();
   rocksdb::DBOptions db;
   db.env = CurrentEnv();
   // The default, point-in-time, opens at the first damaged record and drops all later ones without
