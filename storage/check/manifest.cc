@@ -190,6 +190,13 @@ void Edits::NoteFirstLog() {
   }
 }
 
+// More, if it has more.
+std::string SixDigits(uint64_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+  return digits;
+}
+
 // The name of the manifest in CURRENT, and the number in it.
 Status ReadCurrent(const std::string& dir, std::string* name, uint64_t* number) {
   std::string current;
@@ -262,10 +269,8 @@ Status ReadManifest(const std::string& dir, Manifest* manifest) {
   return status;
 }
 
-std::string TableName(uint64_t number) {
-  std::string digits = std::to_string(number);
-  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-  return digits + ".sst";
-}
+std::string TableName(uint64_t number) { return SixDigits(number) + ".sst"; }
+
+std::string LogName(uint64_t number) { return SixDigits(number) + ".log"; }
 
 }  // namespace wq::storage

@@ -31,7 +31,7 @@ struct ManifestFamily {
   std::map<uint64_t, uint64_t> tables;  // Bytes by file number.
   // The first and last key of each table by its file number, with RocksDB's eight bytes of
   // sequence and type.
-  std::map<uint64_t, std::pair<std::string, std::string>> bounds;
+  std::map<uint64_t, std::pair<std::string, std::string>> bounds = {};
 };
 
 struct Manifest {
@@ -78,5 +78,7 @@ class ManifestReader {
 
 // "000012.sst".
 std::string TableName(uint64_t number);
+// "000012.log".
+std::string LogName(uint64_t number);
 
 }  // namespace wq::storage
