@@ -112,8 +112,12 @@ std::string NaiveQueue::DelayKey(const Call& call) {
     stands_on_ = std::max(stands_on_, key.delay->written);
     return "deduplicated";
   }
-  key.delay = Delay{steady_us_ + call.delay_us, wall_us_ + call.delay_us, call.delay_us,
-                    call.lane.value_or(key.KnownLane()), calls_};
+  key.delay = Delay{steady_us_ + call.delay_us,
+                    wall_us_ + call.delay_us,
+                    call.delay_us,
+                    call.lane.value_or(key.KnownLane()),
+                    calls_,
+                    wall_us_};
   stands_on_ = calls_;
   return "added";
 }
