@@ -6,6 +6,7 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/mutant.h"
@@ -92,7 +93,10 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
 
 rocksdb::ColumnFamilyOptions FamilyOptions(const OpenOptions& options) {
   rocksdb::ColumnFamilyOptions family;
-  family.write_buffer_size = options.write_buffer_bytes;
+  // Out of reach: OwnerDatabase flushes full families (FlushFullFamilies).
+  family.write_buffer_size = size_t{1} << 40;
+  family.arena_block_size =
+      std::clamp(options.write_buffer_bytes / 8, size_t{4} << 10, size_t{1} << 20);
   if (options.vector_memtable) family.memtable_factory = AppendMemtable();
   family.compression = rocksdb::kLZ4Compression;
   family.compression_per_level.assign(static_cast<size_t>(family.num_levels),

@@ -120,5 +120,34 @@ TEST_F(FileDescriptorsTest, AStoreThatRunsOutOfThemAgainAndAgainRecovers) {
   EXPECT_TRUE(added.empty()) << added.size() << " acknowledged keys are missing";
 }
 
+// RocksDB counts a reference to a column family too many if two families are to be flushed and no
+// log can be made, and then aborts when the failed database is closed.
+TEST_F(FileDescriptorsTest, TwoFullFamiliesAndNoNewLogFailTheStoreAndItRecovers) {
+  std::unique_ptr<Store> store;
+  Status status = Store::Open({.create_if_missing = true,
+                               .write_buffer_bytes = size_t{64} << 10,
+                               .recovery_backoff_min = std::chrono::minutes(10),
+                               .recovery_backoff_max = std::chrono::minutes(10)},
+                              root_ / "store", &store);
+  Queue* queue = nullptr;
+  if (status.ok()) status = store->OpenQueue("q", {.durability = Durability::kAsync}, &queue);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  {
+    const TakenDescriptors taken(0);
+    for (int round = 0; round < 10; ++round) {
+      for (int n = 0; n < 200; ++n) {
+        const std::string key = std::to_string(round * 200 + n) + std::string(1000, 'k');
+        static_cast<void>(queue->AddAfter(key + "d", std::chrono::hours(1)));
+        static_cast<void>(queue->Add(key));
+      }
+      status = store->Flush(Durability::kProcess);
+    }
+    EXPECT_EQ(status.code(), StatusCode::kNotDurable) << status.ToString();
+  }
+  status = store->Recover();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(store->Close().ok());
+}
+
 }  // namespace
 }  // namespace wq::support
