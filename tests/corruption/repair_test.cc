@@ -332,6 +332,35 @@ TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
   EXPECT_TRUE(Rows(Family::kFailures, into_).empty());
 }
 
+TEST_F(RepairTest, AStateOutOfRangeKeepsItsPause) {
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(store_, &storage));
+  MutationBatch batch;
+  PutQueue({"pods", 1, 1}, &batch);
+  const std::string too_long(5000, 'l');
+  PutQueueState(1,
+                {.sequence_high_water = 30,
+                 .limiter_state = too_long,
+                 .paused = true,
+                 .paused_until_us = 7,
+                 .shards = 1 << 20},
+                &batch);
+  ASSERT_OK(storage->Write(batch, false));
+  ASSERT_OK(storage->Close());
+  storage.reset();
+  EXPECT_EQ(RepairFiles(ReadStore(store_)).losses.size(), 1U);
+  std::unique_ptr<Reader> reader;
+  ASSERT_OK(OpenReader(into_, &reader));
+  QueueStateRecord state;
+  std::string value;
+  ASSERT_OK(GetQueueState(*reader, 1, &value, &state));
+  EXPECT_EQ(state.sequence_high_water, 30U);
+  EXPECT_EQ(state.limiter_state, "");
+  EXPECT_TRUE(state.paused);
+  EXPECT_EQ(state.paused_until_us, 7);
+  EXPECT_EQ(state.shards, 0U);
+}
+
 // Keys get new sequences from the queue's high-water mark on, and the rest of its state is kept.
 TEST_F(RepairTest, NewSequencesKeepTheQueuesState) {
   std::unique_ptr<Storage> storage;
