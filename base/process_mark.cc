@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "base/check.h"
@@ -13,11 +15,17 @@ namespace {
 
 struct Forking {
   std::atomic<uint64_t> forks{0};
+  std::atomic<bool> skip_destructors{false};
   Mutex mu;
   std::vector<int> fds WQ_GUARDED_BY(mu);
 
   static Forking& Get();
 };
+
+void EndChild(int status, void*) {
+  fflush(nullptr);
+  _exit(status);
+}
 
 // `mu` is held over the fork, so that the child finds `fds` complete.
 void BeforeFork() WQ_UNCHECKED { Forking::Get().mu.Lock(); }
@@ -27,6 +35,9 @@ void AfterForkInChild() WQ_UNCHECKED {
   forking.forks.fetch_add(1, std::memory_order_relaxed);
   for (const int fd : forking.fds) close(fd);
   forking.fds.clear();
+  // Of the functions that exit calls, the last one that was registered is called first. In a child
+  // of this child a second registration has no effect.
+  if (forking.skip_destructors) on_exit(EndChild, nullptr);
   forking.mu.Unlock();
 }
 
@@ -56,5 +67,7 @@ void ForgetInChildren(int fd) {
   const MutexLock lock(forking.mu);
   std::erase(forking.fds, fd);
 }
+
+void SkipDestructorsInChildren() { Forking::Get().skip_destructors = true; }
 
 }  // namespace wq

@@ -26,8 +26,10 @@
 //   kSequenceAboveMark        Corruption  finding  writes a new state                 raises it
 //   kSequenceTwice            (see below) finding  gives one key a new sequence       refuses
 //   kCursorName, -TooLong     Corruption  finding  drops the row                      refuses
-//   kMarkRange, kShards,      Corruption  finding  drops the row; writes a new state  refuses
-//     kLimiterStateTooLong                           if a key needs one
+//   kMarkRange                Corruption  finding  drops the row; writes a new state  refuses
+//                                                    if a key needs one
+//   kShards,                  Corruption  finding  keeps the row, clears the field    refuses
+//     kLimiterStateTooLong
 //   kQueueName, kNoQueueId    Corruption  finding  drops the row                      refuses
 //   kQueueIdTwice             Corruption  finding  drops the second name              Corruption
 //   kStateOfNoQueue,          unchecked   finding  names the queue "recovered-<id>"   -

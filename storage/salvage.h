@@ -4,9 +4,12 @@
 //   SalvagedRecords records;
 //   Status s = Salvage("/var/lib/pods.wq", "/var/lib/scratch", &records);
 //
-// RocksDB merges copies of the undamaged tables. Of a damaged table, the records before its first
+// RocksDB reads a copy of each undamaged table. Of a damaged table, the records before its first
 // and after its last damaged block are taken. Of the logs, every complete record is taken, even
-// behind a damaged one. If the manifest cannot be read, every table in the directory is taken.
+// behind a damaged one. The manifest says which tables and logs are needed, if it fits the present
+// files; otherwise every table and log in the directory is taken. Of each record the version with
+// the highest sequence is kept; damaged tables, and tables of another database, only add records
+// that no other file has.
 #pragma once
 
 #include <map>

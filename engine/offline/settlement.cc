@@ -16,6 +16,7 @@
 #include "storage/row_rules.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
+#include "wq/limiter.h"
 
 namespace wq {
 
@@ -52,6 +53,11 @@ std::optional<std::string> Cut(const Row& row) {
     storage::FailureRecord record = row.failures();
     record.last_error = record.last_error.substr(0, kMaxErrorBytes);
     PutFailures(row.queue(), record, &batch);
+  } else if (row.kind() == Row::Kind::kQueueState && row.broken() != RowRule::kMarkRange) {
+    storage::QueueStateRecord record = row.queue_state();
+    if (record.shards > kMaxShards) record.shards = 0;
+    if (record.limiter_state.size() > kMaxLimiterStateBytes) record.limiter_state = {};
+    PutQueueState(row.queue(), record, &batch);
   } else if (row.kind() == Row::Kind::kQuarantine) {
     storage::QuarantineRecord record = row.quarantine();
     record.group = group(record.group);

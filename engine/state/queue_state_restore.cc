@@ -47,6 +47,18 @@ int64_t TimeLeft(int64_t at_us, int64_t wall_us, int64_t longest_us) {
   return std::clamp<int64_t>(left_us, -kMaxDelay.count(), longest_us);
 }
 
+// What is left of a delay if the clock says a time before its begin: the clock was set back. The
+// first opening by such a clock begins the whole delay and sets added_at_us to its time. From then
+// on added_at_us is earlier than ready_at_us says, and later openings count from it. (0: an import
+// did not know it.)
+int64_t LeftBySetBackClock(const storage::DelayedRecord& record, int64_t wall_us) {
+  int64_t until_us = 0;
+  const bool begun_anew = record.added_at_us != 0 &&
+                          !__builtin_add_overflow(record.added_at_us, record.delay_us, &until_us) &&
+                          until_us < record.ready_at_us && record.added_at_us <= wall_us;
+  return begun_anew ? TimeLeft(until_us, wall_us, record.delay_us) : record.delay_us;
+}
+
 }  // namespace
 
 Status QueueState::RestoreState(const storage::QueueStateRecord& record, Time now) {
@@ -132,13 +144,20 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
   item->delay = delay_entries_.Make();
   DelayEntry* entry = item->delay.get();
   entry->item = item;
-  // The wall clock may have been set back since: wait at most the delay that was asked for. A
-  // negative time is kept, so that overdue keys fire in the order of their ready times.
-  entry->due_us = now.steady_us + TimeLeft(record.ready_at_us, now.wall_us, record.delay_us);
   entry->ready_at_us = record.ready_at_us;
   entry->delay_us = record.delay_us;
   entry->added_at_us = record.added_at_us;
   entry->lane = HasLane(record.lane) ? record.lane : kFastLane;
+  // A negative time is kept, so that overdue keys fire in the order of their ready times.
+  int64_t left_us = TimeLeft(record.ready_at_us, now.wall_us, kMaxDelay.count());
+  if (left_us > record.delay_us) {
+    left_us = LeftBySetBackClock(record, now.wall_us);
+    if (left_us == record.delay_us) {  // It begins now, and the next opening counts from here.
+      entry->added_at_us = now.wall_us;
+      PutDelayed(entry);
+    }
+  }
+  entry->due_us = now.steady_us + left_us;
   delays_.Push(entry);
   return {};
 }

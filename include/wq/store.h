@@ -8,7 +8,10 @@
 // All queues of a store share its writes: one write, and one fdatasync, serves every waiting call.
 // A process that was forked from the owner must not use the store: changing calls return Locked
 // there, and its readings may block. Start other programs by fork and exec, or posix_spawn, as
-// usual. To read a store that another process owns, use StoreView (store_view.h).
+// usual. A child whose exec failed may call _exit or exit: once a store has been opened, exit in a
+// forked child flushes stdio and ends the process, without the functions of atexit and without
+// destructors, which would wait for threads of the parent. To read a store that another process
+// owns, use StoreView (store_view.h).
 // Threading: thread-safe. Lifetime: a Queue* is valid until the Store is destroyed.
 // A crash: nothing that was acknowledged is lost; see Durability.
 #pragma once

@@ -43,7 +43,8 @@
 // Threading: every call may be made by any thread at any time, also while another thread frees the
 // store: the call then returns WQ_SHUTTING_DOWN or WQ_BAD_HANDLE.
 // Fork: in a forked child of a process that has opened a store every call returns WQ_FORKED. fork
-// and exec is allowed.
+// and exec is allowed; if the exec fails, the child may call _exit or exit. exit there flushes
+// stdio and ends the process, without the functions of atexit and without destructors.
 // Crash: see wq/queue.h. The end of a program without wq_store_free is the same as a kill: nothing
 // that was acknowledged is lost.
 #pragma once

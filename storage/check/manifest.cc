@@ -43,16 +43,22 @@ struct Edit {
   std::optional<std::string> add;
   bool drop = false;
   std::vector<uint64_t> deleted;
-  std::vector<std::pair<uint64_t, uint64_t>> added;  // Number and size.
+  struct Table {
+    uint64_t number = 0;
+    uint64_t bytes = 0;
+    std::pair<std::string, std::string> bounds;
+  };
+  std::vector<Table> added;
 };
 
 void TakeNewFile(FieldReader* fields, Edit* edit) {
   fields->Small();  // Level.
-  const uint64_t number = fields->Number();
-  const uint64_t size = fields->Number();
-  edit->added.emplace_back(number, size);
-  fields->Bytes();  // Smallest and largest key.
-  fields->Bytes();
+  Edit::Table table;
+  table.number = fields->Number();
+  table.bytes = fields->Number();
+  table.bounds.first = fields->Bytes();
+  table.bounds.second = fields->Bytes();
+  edit->added.push_back(std::move(table));
   fields->Number();  // Smallest and largest sequence.
   fields->Number();
   while (fields->good() && fields->Small() != kEndOfFile4) fields->Bytes();
@@ -162,8 +168,14 @@ Status Edits::Apply(const Edit& edit) {
   // The initial state has each family once.
   in_initial_state_ &= !family.log_number;
   if (edit.log_number) family.log_number = *edit.log_number;
-  for (const uint64_t number : edit.deleted) family.tables.erase(number);
-  for (const auto& [number, size] : edit.added) family.tables[number] = size;
+  for (const uint64_t number : edit.deleted) {
+    family.tables.erase(number);
+    family.bounds.erase(number);
+  }
+  for (const Edit::Table& table : edit.added) {
+    family.tables[table.number] = table.bytes;
+    family.bounds[table.number] = table.bounds;
+  }
   return Status::Ok();
 }
 
@@ -176,6 +188,13 @@ void Edits::NoteFirstLog() {
                   [first](const auto& family) { return family.second.log_number == first; })) {
     manifest_->first_log_from = Manifest::FirstLogFrom::kAgreement;
   }
+}
+
+// More, if it has more.
+std::string SixDigits(uint64_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+  return digits;
 }
 
 // The name of the manifest in CURRENT, and the number in it.
@@ -250,10 +269,8 @@ Status ReadManifest(const std::string& dir, Manifest* manifest) {
   return status;
 }
 
-std::string TableName(uint64_t number) {
-  std::string digits = std::to_string(number);
-  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-  return digits + ".sst";
-}
+std::string TableName(uint64_t number) { return SixDigits(number) + ".sst"; }
+
+std::string LogName(uint64_t number) { return SixDigits(number) + ".log"; }
 
 }  // namespace wq::storage

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "wq/status.h"
 
@@ -28,6 +29,9 @@ struct ManifestFamily {
   std::string name;
   std::optional<uint64_t> log_number;   // Its tables contain everything of older logs.
   std::map<uint64_t, uint64_t> tables;  // Bytes by file number.
+  // The first and last key of each table by its file number, with RocksDB's eight bytes of
+  // sequence and type.
+  std::map<uint64_t, std::pair<std::string, std::string>> bounds = {};
 };
 
 struct Manifest {
@@ -74,5 +78,7 @@ class ManifestReader {
 
 // "000012.sst".
 std::string TableName(uint64_t number);
+// "000012.log".
+std::string LogName(uint64_t number);
 
 }  // namespace wq::storage

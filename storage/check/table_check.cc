@@ -143,7 +143,9 @@ Status CheckTableEnds(const std::string& dir, const Manifest& manifest) {
       const std::string path = dir + "/" + TableName(number);
       struct stat info = {};
       if (lstat(path.c_str(), &info) != 0) {
-        if (errno == ENOENT) return Status::Corruption(path + " is missing");
+        if (errno == ENOENT) {
+          return Status::Corruption(path + " is missing, which " + manifest.path + " names");
+        }
         return IOErrorOf("cannot look at", path, errno);
       }
       if (!S_ISREG(info.st_mode)) return Status::Corruption(path + " is not a file");

@@ -38,8 +38,12 @@ Status CheckFirstLog(const std::string& dir, const Manifest& manifest,
     case Manifest::FirstLogFrom::kChange:
       break;
   }
-  return Status::Corruption(dir + ": the write-ahead log is missing that " + manifest.path +
-                            " needs first, or that manifest is cut off");
+  const bool is_new =
+      first == 0 ||
+      (manifest.first_log_from == Manifest::FirstLogFrom::kAgreement && first < manifest.number);
+  return Status::Corruption(dir + "/" + LogName(is_new ? made_with : first) +
+                            " is missing, which " + manifest.path +
+                            " needs first; or that manifest is cut off");
 }
 
 // Checks that the needed logs continue one another, and reach as far as the tables do.

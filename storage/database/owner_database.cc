@@ -129,6 +129,11 @@ Status OwnerDatabase::Write(MutationBatch& batch, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync && !WQ_MUTANT(power_without_sync);
   rocksdb::Status status;
+  unchecked_bytes_ += batch.bytes();
+  if (unchecked_bytes_ >= options_.write_buffer_bytes / 16) {
+    status = FlushFullFamilies();
+    if (!status.ok()) return StopWrites(FromRocksdb(status, "flushing " + dir_));
+  }
   if (family_ids_match_ && !WQ_MUTANT(half_a_batch)) {
     LentBatch lent(&batch);
     status = db_->Write(options, &lent);
@@ -136,6 +141,25 @@ Status OwnerDatabase::Write(MutationBatch& batch, bool sync) {
     status = WriteConverted(options, batch);
   }
   return status.ok() ? Status::Ok() : StopWrites(FromRocksdb(status, "writing " + dir_));
+}
+
+// Begins to flush each family whose unflushed records fill a write buffer. RocksDB does the same by
+// itself, but if two families are full and the new log cannot be made, it keeps a reference to one
+// of them and ends the process when the database is closed (ScheduleFlushes, in RocksDB 7.8).
+rocksdb::Status OwnerDatabase::FlushFullFamilies() {
+  unchecked_bytes_ = 0;
+  rocksdb::FlushOptions in_background;
+  in_background.wait = false;
+  in_background.allow_write_stall = true;  // The next write waits, as for a flush of RocksDB's own.
+  rocksdb::Status status;
+  for (rocksdb::ColumnFamilyHandle* family : families_) {
+    uint64_t bytes = 0;
+    const bool full =
+        db_->GetIntProperty(family, rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes) &&
+        bytes >= options_.write_buffer_bytes;
+    if (full && status.ok()) status = db_->Flush(in_background, family);
+  }
+  return status;
 }
 
 // Mutation by mutation, for a database in which the families have other ids.

@@ -64,6 +64,7 @@ class OwnerDatabase final : public Storage {
   Status CheckWritable();
   // Records the first failure, after which CheckWritable fails; returns it.
   Status StopWrites(Status status);
+  rocksdb::Status FlushFullFamilies();
   rocksdb::Status WriteConverted(const rocksdb::WriteOptions& options, const MutationBatch& batch);
   Status CloseDatabase();
   void DropHandles();
@@ -81,6 +82,7 @@ class OwnerDatabase final : public Storage {
   std::unique_ptr<rocksdb::Env> shortened_;             // If a log has a valid length. Before db_.
   std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.
+  size_t unchecked_bytes_ = 0;                          // Written since the last FlushFullFamilies.
   bool family_ids_match_ = false;  // Each family of db_ has its Family number as id.
 
   Mutex mu_;

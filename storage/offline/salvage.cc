@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <rocksdb/db.h>
 #include <rocksdb/sst_file_reader.h>
+#include <rocksdb/utilities/debug.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <compare>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/file_calls.h"
 #include "base/files.h"
@@ -42,7 +46,34 @@ Status CopyFile(const std::string& from, const std::string& to) {
   return CopyBytes(source.get(), from, static_cast<uint64_t>(info.st_size), target.get(), to);
 }
 
-// One salvage: first the tables, then the newer records of the logs.
+// The types of RocksDB's KeyVersion, which no public header names.
+constexpr int kErasure = 0;
+constexpr int kPut = 1;
+
+// What a table says of itself.
+struct TableInfo {
+  std::string name;
+  std::optional<Family> family;
+  std::string family_name;
+  std::string database;  // The IDENTITY of the database that wrote it.
+  uint64_t number = 0;   // Under which it was written.
+  uint64_t entries = 0;
+};
+
+// Decides between two versions of a record: its sequence. In the last level RocksDB replaces
+// sequences by 0; of two such versions the one of the younger table counts.
+struct Age {
+  uint64_t sequence = 0;
+  uint64_t table = UINT64_MAX;  // Of a log: younger than every table.
+  auto operator<=>(const Age&) const = default;
+};
+
+// One salvage: the tables, then the logs. Of each record the version with the highest sequence is
+// kept, from whichever file.
+//
+// RocksDB merges tables on the assumption that no two of them have the same version of a record,
+// and ends the process otherwise. Files that were copied, restored or replaced break that. So
+// RocksDB reads one table at a time here, and the versions are merged in this class.
 class Salvaging {
  public:
   Salvaging(const std::string& dir, const std::string& scratch, SalvagedRecords* records)
@@ -51,64 +82,88 @@ class Salvaging {
   Status Run();
 
  private:
+  using Place = std::pair<Family, std::string>;
+  struct Version {
+    Age age;
+    std::optional<std::string> value;  // Unset: erased.
+  };
+
   void Lose(const std::string& file, std::string what) {
     records_->losses.emplace_back(file, std::move(what));
   }
-  Status FindTables(std::vector<std::string>* tables);
+  Status CheckNeeded(bool* needed_are_known);
+  Status FindTables(std::set<std::string>* tables);
   Status TakeTable(const std::string& name);
-  void TakeDamagedTable(const std::string& name, const std::string& why);
-  Status TakeCopies();
+  Status TakeCopy(const TableInfo& table, const std::string& copy);
+  void TakeDoubtful(const TableInfo& table, const std::string& why);
+  bool IsAsNamed(const TableInfo& table, const std::vector<rocksdb::KeyVersion>& versions);
   Status TakeLogs();
   Status TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequence);
   void Apply(const WalFile& wal, const Change& change);
+  void Take(Place place, const Age& age, std::optional<std::string> value);
 
   const std::string& dir_;
   const std::string& scratch_;
   SalvagedRecords* const records_;
-  std::optional<Manifest> manifest_;  // Unset: it cannot be read.
-  size_t copies_ = 0;
+  Manifest manifest_;              // As far as it can be read.
+  bool needed_are_known_ = false;  // The manifest names the tables and logs that are needed.
+  std::string identity_;           // Empty: not known.
+  std::map<Place, Version> versions_;
+  std::map<Place, std::string> doubtful_;  // Of a table whose sequences say nothing.
 };
 
 Status Salvaging::Run() {
-  Manifest manifest;
-  Status status = ReadManifest(dir_, &manifest);
-  if (status.ok()) status = CheckFamilies(dir_, manifest);
-  if (status.ok()) {
-    manifest_ = std::move(manifest);
-  } else if (status.code() == StatusCode::kCorruption) {
-    Lose(dir_, status.message() + ": every table is taken that there is");
-  } else {
-    return status;
-  }
-  std::vector<std::string> tables;
-  status = FindTables(&tables);
+  Status status = CheckNeeded(&needed_are_known_);
+  // Without IDENTITY every table is taken for this store's.
+  if (status.ok() && !ReadSmallFile(dir_ + "/IDENTITY", 256, &identity_).ok()) identity_.clear();
+  while (identity_.ends_with('\n')) identity_.pop_back();
+  std::set<std::string> tables;
+  if (status.ok()) status = FindTables(&tables);
   if (status.ok() && mkdir(scratch_.c_str(), 0700) != 0) {
     status = IOErrorOf("cannot make", scratch_, errno);
   }
   for (const std::string& table : tables) {
     if (status.ok()) status = TakeTable(table);
   }
-  if (status.ok() && copies_ > 0) status = TakeCopies();
   if (status.ok()) status = TakeLogs();
+  for (auto& [place, version] : versions_) {
+    if (version.value) records_->values.emplace(place, *std::move(version.value));
+  }
+  records_->values.merge(doubtful_);  // Keeps the values that it has.
   return status;
 }
 
-Status Salvaging::FindTables(std::vector<std::string>* tables) {
-  if (manifest_) {
-    for (const auto& [id, family] : manifest_->families) {
-      for (const auto& [number, bytes] : family.tables) tables->push_back(TableName(number));
-    }
-    return Status::Ok();
+// Whether the manifest can be believed: the files that it names are the ones in the directory. If
+// not, it may be of an earlier point in time, and more files may be needed than it names.
+Status Salvaging::CheckNeeded(bool* needed_are_known) {
+  Status status = ReadManifest(dir_, &manifest_);
+  if (status.ok()) status = CheckFamilies(dir_, manifest_);
+  if (status.ok()) {
+    status = CheckTableEnds(dir_, manifest_);
+    // A table that cannot be read is a loss, and does not end the salvage.
+    if (!status.ok()) status = Status::Corruption(status.message());
   }
+  if (status.ok()) status = CheckWals(dir_, manifest_, nullptr);
+  *needed_are_known = status.ok();
+  if (status.code() != StatusCode::kCorruption) return status;
+  Lose(dir_, status.message() + ": every table and log in the directory is taken");
+  return Status::Ok();
+}
+
+Status Salvaging::FindTables(std::set<std::string>* tables) {
+  for (const auto& [id, family] : manifest_.families) {
+    for (const auto& [number, bytes] : family.tables) tables->insert(TableName(number));
+  }
+  if (needed_are_known_) return Status::Ok();
   std::vector<std::string> names;
   Status status = ListDirectory(dir_, &names);
   for (std::string& name : names) {
-    if (name.ends_with(".sst")) tables->push_back(std::move(name));
+    if (name.ends_with(".sst")) tables->insert(std::move(name));
   }
   return status;
 }
 
-// Copies an undamaged table; takes the readable records of a damaged one.
+// Takes all of an undamaged table, and the readable records of a damaged one.
 Status Salvaging::TakeTable(const std::string& name) {
   const std::string path = dir_ + "/" + name;
   struct stat info = {};
@@ -117,110 +172,153 @@ Status Salvaging::TakeTable(const std::string& name) {
     return Status::Ok();
   }
   const Status end = CheckTableEnd(path);
-  if (!end.ok()) {
-    Lose(name, "the whole table: " + end.message());
-    return Status::Ok();
-  }
   rocksdb::Options options;
   options.info_log = SilentLogger();
-  rocksdb::SstFileReader table(options);
-  rocksdb::Status status = table.Open(path);
-  if (status.ok()) status = table.VerifyChecksum();
-  if (!status.ok()) {
-    TakeDamagedTable(name, status.ToString());
+  rocksdb::SstFileReader reader(options);
+  rocksdb::Status status;
+  if (end.ok()) status = reader.Open(path);
+  if (!end.ok() || !status.ok()) {
+    Lose(name, "the whole table: " + (end.ok() ? status.ToString() : end.message()));
     return Status::Ok();
   }
-  Status copied = CopyFile(path, scratch_ + "/" + name);
-  copies_ += copied.ok() ? 1 : 0;
-  return copied;
-}
-
-// Reads from both ends to the first damaged block.
-void Salvaging::TakeDamagedTable(const std::string& name, const std::string& why) {
-  rocksdb::Options options;
-  options.info_log = SilentLogger();
-  rocksdb::SstFileReader table(options);
-  if (!table.Open(dir_ + "/" + name).ok()) {
-    Lose(name, "the whole table: " + why);
-    return;
-  }
-  const auto properties = table.GetTableProperties();
-  const std::optional<Family> family = FamilyOf(properties->column_family_name);
-  if (!family) {
+  const auto properties = reader.GetTableProperties();
+  const TableInfo table = {.name = name,
+                           .family = FamilyOf(properties->column_family_name),
+                           .family_name = properties->column_family_name,
+                           .database = properties->db_id,
+                           .number = properties->orig_file_number,
+                           .entries = properties->num_entries};
+  if (!table.family) {
     Lose(name, "the whole table, of an unknown family");
-    return;
+    return Status::Ok();
   }
-  uint64_t taken = 0;
-  const auto take = [&](const rocksdb::Iterator& it) {
-    taken +=
-        records_->values.emplace(std::pair(*family, it.key().ToString()), it.value().ToString())
-                .second
-            ? 1
-            : 0;
-  };
-  std::string last;
-  const std::unique_ptr<rocksdb::Iterator> it(table.NewIterator(rocksdb::ReadOptions()));
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    last = it->key().ToString();
-    take(*it);
+  status = reader.VerifyChecksum();
+  if (!status.ok()) {
+    TakeDoubtful(table, status.ToString());
+    return Status::Ok();
   }
-  const std::unique_ptr<rocksdb::Iterator> back(table.NewIterator(rocksdb::ReadOptions()));
-  for (back->SeekToLast(); back->Valid() && back->key() != ToSlice(last); back->Prev()) {
-    take(*back);
-  }
-  const uint64_t held = properties->num_entries;
-  Lose(name, "of " + std::to_string(held) + " records of the family " +
-                 properties->column_family_name + " at most " +
-                 std::to_string(held > taken ? held - taken : 0) +
-                 " (erasures among them): " + why);
+  // RocksDB's repair changes the directory of a table. The copy has a name that RocksDB accepts.
+  const std::string one = scratch_ + "/one";
+  const std::string copy = one + "/000001.sst";
+  Status taken =
+      mkdir(one.c_str(), 0700) == 0 ? CopyFile(path, copy) : IOErrorOf("cannot make", one, errno);
+  if (taken.ok()) taken = TakeCopy(table, one);
+  std::error_code ignored;
+  std::filesystem::remove_all(one, ignored);
+  return taken;
 }
 
-// Merges the copied tables. Their records replace those that were taken from damaged tables.
-Status Salvaging::TakeCopies() {
+// Reads the only table in `copy`, with the sequences and the erasures: a reader of tables does not
+// show them, but a database of this one table does.
+Status Salvaging::TakeCopy(const TableInfo& table, const std::string& copy) {
   rocksdb::DBOptions db_options;
   db_options.info_log = SilentLogger();
   db_options.max_file_opening_threads = 1;
   const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(OpenOptions());
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const char* name : kFamilyNames) families.emplace_back(name, family_options);
-  rocksdb::Status status = rocksdb::RepairDB(scratch_, db_options, families);
+  rocksdb::Status status = rocksdb::RepairDB(copy, db_options, families);
   std::vector<std::string> names;
-  if (status.ok()) status = rocksdb::DB::ListColumnFamilies(db_options, scratch_, &names);
+  if (status.ok()) status = rocksdb::DB::ListColumnFamilies(db_options, copy, &names);
   families.clear();
   for (const std::string& name : names) families.emplace_back(name, family_options);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* opened = nullptr;
   if (status.ok()) {
-    status = rocksdb::DB::OpenForReadOnly(db_options, scratch_, families, &handles, &opened);
+    status = rocksdb::DB::OpenForReadOnly(db_options, copy, families, &handles, &opened);
   }
-  if (!status.ok()) return FromRocksdb(status, "putting the tables together in " + scratch_);
+  if (!status.ok()) return FromRocksdb(status, "reading " + table.name + " in " + copy);
   const std::unique_ptr<rocksdb::DB> db(opened);
+  std::vector<rocksdb::KeyVersion> versions;
   for (rocksdb::ColumnFamilyHandle* handle : handles) {
-    const std::optional<Family> family = FamilyOf(handle->GetName());
-    {
-      const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handle));
-      for (it->SeekToFirst(); it->Valid() && family; it->Next()) {
-        records_->values.insert_or_assign({*family, it->key().ToString()}, it->value().ToString());
-      }
-      if (status.ok()) status = it->status();
+    if (status.ok() && handle->GetName() == table.family_name) {
+      status = rocksdb::GetAllKeyVersions(db.get(), handle, {}, {}, SIZE_MAX, &versions);
     }
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
-  return FromRocksdb(status, scratch_);
+  if (!status.ok()) return FromRocksdb(status, "reading " + table.name + " in " + copy);
+  if (versions.size() != table.entries) {
+    TakeDoubtful(table, "its records cannot be listed");
+    return Status::Ok();
+  }
+  const bool as_named = IsAsNamed(table, versions);
+  if (!identity_.empty() && table.database != identity_) {
+    const std::string why = "it is a table of another database, " + table.database;
+    if (!as_named) {
+      TakeDoubtful(table, why + ": no record of another file is replaced by its records");
+      return Status::Ok();
+    }
+    Lose(table.name, why + ", or IDENTITY was replaced");  // Then the records are this store's.
+  }
+  for (rocksdb::KeyVersion& version : versions) {
+    if (version.type != kPut && version.type != kErasure) continue;  // wq writes no other.
+    Take({*table.family, std::move(version.user_key)}, {version.sequence, table.number},
+         version.type == kPut ? std::optional(std::move(version.value)) : std::nullopt);
+  }
+  return Status::Ok();
+}
+
+// Whether the manifest names this table: by its length, and its first and last record. A table that
+// it names otherwise is a loss.
+bool Salvaging::IsAsNamed(const TableInfo& table,
+                          const std::vector<rocksdb::KeyVersion>& versions) {
+  const auto bound = [](const rocksdb::KeyVersion& version) {
+    std::string key = version.user_key;
+    const uint64_t packed = version.sequence << 8 | static_cast<uint64_t>(version.type);
+    for (int byte = 0; byte < 8; ++byte) key += static_cast<char>(packed >> 8 * byte);
+    return key;
+  };
+  for (const auto& [id, family] : manifest_.families) {
+    for (const auto& [number, bounds] : family.bounds) {
+      if (TableName(number) != table.name) continue;
+      if (!versions.empty() && family.name == table.family_name &&
+          bounds == std::pair(bound(versions.front()), bound(versions.back()))) {
+        return true;
+      }
+      Lose(table.name, "the table that " + manifest_.path + " names: another one is in its place");
+    }
+  }
+  return false;
+}
+
+// Reads from both ends to the first damaged block. The records have no known sequence.
+void Salvaging::TakeDoubtful(const TableInfo& table, const std::string& why) {
+  rocksdb::Options options;
+  options.info_log = SilentLogger();
+  rocksdb::SstFileReader reader(options);
+  if (!reader.Open(dir_ + "/" + table.name).ok()) {
+    Lose(table.name, "the whole table: " + why);
+    return;
+  }
+  uint64_t taken = 0;
+  const auto take = [&](const rocksdb::Iterator& it) {
+    doubtful_.emplace(std::pair(*table.family, it.key().ToString()), it.value().ToString());
+    ++taken;
+  };
+  std::string last;
+  const std::unique_ptr<rocksdb::Iterator> it(reader.NewIterator(rocksdb::ReadOptions()));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    last = it->key().ToString();
+    take(*it);
+  }
+  const std::unique_ptr<rocksdb::Iterator> back(reader.NewIterator(rocksdb::ReadOptions()));
+  for (back->SeekToLast(); back->Valid() && (taken == 0 || back->key() != ToSlice(last));
+       back->Prev()) {
+    take(*back);
+  }
+  Lose(table.name, "of " + std::to_string(table.entries) + " records of the family " +
+                       table.family_name + " at most " +
+                       std::to_string(table.entries > taken ? table.entries - taken : 0) +
+                       " (erasures among them): " + why);
 }
 
 Status Salvaging::TakeLogs() {
   std::vector<WalFile> wals;
   Status status = ListWals(dir_, &wals);
-  if (status.ok() && manifest_) {
-    status = CheckWals(dir_, *manifest_, nullptr);
-    if (status.code() == StatusCode::kCorruption) Lose("the logs", status.message());
-    if (status.code() == StatusCode::kCorruption) status = Status::Ok();
-  }
   std::optional<uint64_t> next_sequence;
   for (const WalFile& wal : wals) {
     if (!status.ok()) return status;
-    if (manifest_ && wal.number < manifest_->FirstLog()) continue;
+    if (needed_are_known_ && wal.number < manifest_.FirstLog()) continue;
     status = TakeLog(wal, &next_sequence);
   }
   return status;
@@ -250,17 +348,15 @@ void Salvaging::Apply(const WalFile& wal, const Change& change) {
     Lose(wal.name, "a record of an unknown family");
     return;
   }
-  if (manifest_) {
-    const auto family = manifest_->families.find(change.family);
-    // The record is in a table already, and may have been changed since.
-    if (family != manifest_->families.end() && wal.number < *family->second.log_number) return;
-  }
-  std::pair place(static_cast<Family>(change.family), std::string(change.key));
-  if (change.is_put) {
-    records_->values.insert_or_assign(std::move(place), std::string(change.value));
-  } else {
-    records_->values.erase(place);
-  }
+  Place place(static_cast<Family>(change.family), std::string(change.key));
+  doubtful_.erase(place);  // Most likely it is older than the log.
+  Take(std::move(place), {.sequence = change.sequence},
+       change.is_put ? std::optional<std::string>(change.value) : std::nullopt);
+}
+
+void Salvaging::Take(Place place, const Age& age, std::optional<std::string> value) {
+  const auto [held, is_new] = versions_.try_emplace(std::move(place));
+  if (is_new || held->second.age <= age) held->second = {age, std::move(value)};
 }
 
 }  // namespace

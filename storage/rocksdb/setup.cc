@@ -6,9 +6,11 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/mutant.h"
+#include "base/process_mark.h"
 #include "storage/rocksdb/append_memtable.h"
 #include "storage/rocksdb/env.h"
 
@@ -65,6 +67,7 @@ Status BackgroundError::Get() const {
 
 rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
                                    std::shared_ptr<BackgroundError> error) {
+  SkipDestructorsInChildren();
   rocksdb::DBOptions db;
   db.env = CurrentEnv();
   // The default, point-in-time, opens at the first damaged record and drops all later ones without
@@ -78,6 +81,9 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
   db.enable_pipelined_write = false;
   db.max_total_wal_size = WQ_MUTANT(unbounded_log) ? UINT64_MAX : options.max_wal_bytes;
   db.recycle_log_file_num = 0;
+  // RocksDB would reserve a log's room by the size of a write buffer, which FamilyOptions sets out
+  // of reach: 64 MiB for each new log.
+  db.allow_fallocate = false;
   db.max_background_jobs = 2;
   // Otherwise opening starts 16 threads for each family, to open a few small tables.
   db.max_file_opening_threads = 1;
@@ -90,7 +96,10 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
 
 rocksdb::ColumnFamilyOptions FamilyOptions(const OpenOptions& options) {
   rocksdb::ColumnFamilyOptions family;
-  family.write_buffer_size = options.write_buffer_bytes;
+  // Out of reach: OwnerDatabase flushes full families (FlushFullFamilies).
+  family.write_buffer_size = size_t{1} << 40;
+  family.arena_block_size =
+      std::clamp(options.write_buffer_bytes / 8, size_t{4} << 10, size_t{1} << 20);
   if (options.vector_memtable) family.memtable_factory = AppendMemtable();
   family.compression = rocksdb::kLZ4Compression;
   family.compression_per_level.assign(static_cast<size_t>(family.num_levels),

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <iostream>
 #include <random>
 
 #include "storage/open.h"
@@ -142,6 +145,149 @@ TEST_F(RepairTest, AnyDamageLeavesASoundNewStore) {
   }
 }
 
+// A manifest whose end is missing names tables and logs of an earlier point in time.
+TEST_F(RepairTest, AManifestThatIsCutOffSavesAsMuchAsNoManifest) {
+  const TemplateStore store = MakeRecoveredStore();
+  const auto manifest = std::find_if(store.files.begin(), store.files.end(),
+                                     [](auto& file) { return file.first.starts_with("MANIFEST"); });
+  ASSERT_NE(manifest, store.files.end());
+  Files files = store.files;
+  files.erase(manifest->first);
+  RepairFiles(files);
+  const size_t missing = Missing(store);
+  for (size_t cut = 1; cut < manifest->second.size(); cut += 397) {
+    SCOPED_TRACE("cut off by " + std::to_string(cut));
+    files[manifest->first] = manifest->second.substr(0, manifest->second.size() - cut);
+    RepairFiles(files);
+    EXPECT_LE(Missing(store), missing);
+  }
+}
+
+TEST_F(RepairTest, ATableOfAnotherStoreIsALossAndReplacesNoRecord) {
+  const TemplateStore store = MakeSmallClosedStore();
+  const Files others = MakeClosedStore().files;
+  size_t cases = 0;
+  for (const auto& [name, contents] : store.files) {
+    if (!name.ends_with(".sst")) continue;
+    Files without = store.files;
+    without.erase(name);
+    RepairFiles(without);
+    const size_t missing = Missing(store);
+    for (const auto& [other, foreign] : others) {
+      if (!other.ends_with(".sst") || std::stoi(other) % 3 != 0) continue;
+      SCOPED_TRACE(other + " as " + name);
+      Files files = store.files;
+      files[name] = foreign;
+      const RepairReport report = RepairFiles(files);
+      EXPECT_LE(Missing(store), missing);
+      EXPECT_TRUE(std::any_of(report.losses.begin(), report.losses.end(),
+                              [&name](const Loss& loss) { return loss.where == name; }));
+      ++cases;
+    }
+  }
+  EXPECT_GT(cases, 10U);
+}
+
+// A store at several points in time, the last of them first.
+std::vector<Files> Generations(const std::string& dir) {
+  std::vector<Files> files;
+  OpenOptions options{.create_if_missing = true, .now_us = 1};
+  options.write_buffer_bytes = size_t{64} << 10;
+  options.max_wal_bytes = size_t{64} << 10;
+  uint64_t sequence = 0;
+  const auto write = [&sequence](Storage* storage, int rows) {
+    for (; rows > 0; --rows) {
+      MutationBatch batch;
+      ++sequence;
+      if (sequence == 1) PutQueue({"pods", 1, 1}, &batch);
+      if (sequence == 1) PutQueueState(1, {.sequence_high_water = 1 << 20}, &batch);
+      const std::string key = "key-" + std::to_string(sequence);
+      PutPending(1, {.key = key, .sequence = sequence}, &batch);
+      PutFailures(1, {.key = key, .count = 1, .last_error = std::string(900, 'e')}, &batch);
+      PutCursor(1, {"source", key}, &batch);
+      if (sequence % 3 == 0) {
+        ErasePending(1, kFastLane, sequence - 2, "key-" + std::to_string(sequence - 2), &batch);
+      }
+      EXPECT_OK(storage->Write(batch, false));
+    }
+  };
+  for (int owner = 0; owner < 3; ++owner) {
+    std::unique_ptr<Storage> storage;
+    EXPECT_OK(OpenStorage(dir, options, &storage));
+    if (storage == nullptr) return files;
+    for (int part = 0; part < 2; ++part) {
+      write(storage.get(), 60);
+      files.push_back(ReadStore(dir));
+    }
+    if (owner == 1) {
+      EXPECT_OK(storage->Close());
+      storage.reset();
+      EXPECT_OK(RenewStore(dir, 2));
+    }
+    storage.reset();
+    files.push_back(ReadStore(dir));
+  }
+  std::reverse(files.begin(), files.end());
+  return files;
+}
+
+// Files of all generations of a store and of another store, some under other numbers, without
+// regard to the manifest.
+Files Mix(const std::vector<Files>& generations, const Files& other, std::mt19937_64* random) {
+  Files files = generations[(*random)() % generations.size()];
+  for (int n = 0; n < 6; ++n) {
+    const bool foreign = (*random)() % 8 == 0;
+    const Files& from = foreign ? other : generations[(*random)() % generations.size()];
+    auto file = from.begin();
+    std::advance(file, static_cast<ptrdiff_t>((*random)() % from.size()));
+    const auto& [name, contents] = *file;
+    if (name == "FORMAT" || name == "OWNER" || name == "LOCK") continue;
+    const size_t dot = name.find('.');
+    const bool renamed = dot != name.npos && (*random)() % 3 == 0;
+    const std::string number = std::to_string(100'000 + (*random)() % 100);
+    files[renamed ? number + name.substr(dot) : name] = contents;
+  }
+  if ((*random)() % 3 == 0) {
+    std::erase_if(files, [](const auto& file) { return file.first.starts_with("MANIFEST"); });
+  }
+  if ((*random)() % 8 == 0) files.erase("CURRENT");
+  if ((*random)() % 8 == 0) files.erase("IDENTITY");
+  return files;
+}
+
+// WQ_REPAIR_SECONDS: how long; without it a few dozen cases. WQ_CORRUPTION_SEED: which.
+TEST_F(RepairTest, AnyMixOfOldAndNewFilesIsRepaired) {
+  const uint64_t seed = support::FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::seconds(support::FromEnvironment("WQ_REPAIR_SECONDS", 0));
+  std::cout << "replay with WQ_CORRUPTION_SEED=" << seed << std::endl;
+  std::mt19937_64 random(seed);
+  const std::vector<Files> generations = Generations(scratch_ / "aging");
+  const Files other = MakeRecoveredStore().files;
+  int cases = 0;
+  for (; cases < 30 || std::chrono::steady_clock::now() < end; ++cases) {
+    SCOPED_TRACE("case " + std::to_string(cases));
+    RepairFiles(Mix(generations, other, &random));
+    if (HasFailure()) break;
+  }
+  std::cout << cases << " cases\n";
+}
+
+// The steps that ended the process: the first tables of a store that was renewed, twice.
+TEST_F(RepairTest, ATableAndItsCopyUnderAHigherNumberAreMerged) {
+  const std::vector<Files> generations = Generations(scratch_ / "aging");
+  TemplateStore store;
+  store.files = generations.front();
+  Files files = store.files;
+  uint64_t number = 900'000;
+  for (const auto& [name, contents] : store.files) {
+    if (name.ends_with(".sst")) files[std::to_string(number++) + ".sst"] = contents;
+  }
+  std::erase_if(files, [](const auto& file) { return file.first.starts_with("MANIFEST"); });
+  RepairFiles(files);
+  EXPECT_EQ(Missing(store), 0U);
+}
+
 // The files are sound and the rows contradict one another: of two rows the younger one is kept.
 TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
   std::unique_ptr<Storage> storage;
@@ -184,6 +330,35 @@ TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
   EXPECT_EQ(Rows(Family::kLanes, into_).size(), 1U);
   EXPECT_EQ(Rows(Family::kDelayed, into_).size(), 1U);
   EXPECT_TRUE(Rows(Family::kFailures, into_).empty());
+}
+
+TEST_F(RepairTest, AStateOutOfRangeKeepsItsPause) {
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(store_, &storage));
+  MutationBatch batch;
+  PutQueue({"pods", 1, 1}, &batch);
+  const std::string too_long(5000, 'l');
+  PutQueueState(1,
+                {.sequence_high_water = 30,
+                 .limiter_state = too_long,
+                 .paused = true,
+                 .paused_until_us = 7,
+                 .shards = 1 << 20},
+                &batch);
+  ASSERT_OK(storage->Write(batch, false));
+  ASSERT_OK(storage->Close());
+  storage.reset();
+  EXPECT_EQ(RepairFiles(ReadStore(store_)).losses.size(), 1U);
+  std::unique_ptr<Reader> reader;
+  ASSERT_OK(OpenReader(into_, &reader));
+  QueueStateRecord state;
+  std::string value;
+  ASSERT_OK(GetQueueState(*reader, 1, &value, &state));
+  EXPECT_EQ(state.sequence_high_water, 30U);
+  EXPECT_EQ(state.limiter_state, "");
+  EXPECT_TRUE(state.paused);
+  EXPECT_EQ(state.paused_until_us, 7);
+  EXPECT_EQ(state.shards, 0U);
 }
 
 // Keys get new sequences from the queue's high-water mark on, and the rest of its state is kept.

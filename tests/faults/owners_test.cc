@@ -22,6 +22,7 @@
 #include "tests/support/reports.h"
 #include "wq/queue.h"
 #include "wq/store.h"
+#include "wq/store_view.h"
 
 namespace wq::support {
 namespace {
@@ -131,6 +132,31 @@ TEST_F(OwnersTest, AForkedChildDoesNotKeepTheStore) {
   int status = 0;
   waitpid(pid, &status, 0);
   EXPECT_EQ(status, 0);
+}
+
+// What a host does whose exec failed. RocksDB's destructors would wait for its parent's threads.
+TEST_F(OwnersTest, AForkedChildWhoseExecFailsExits) {
+  const std::string dir = root_ / "store";
+  {
+    std::unique_ptr<Store> store;
+    Queue* queue = nullptr;
+    Open(&store, &queue);
+    ASSERT_TRUE(queue->Add("a").ok());
+    EXPECT_EQ(InChild([] {
+                execl("/there/is/no/such/program", "program", nullptr);
+                exit(7);
+                return 1;
+              }),
+              7);
+    EXPECT_EQ(queue->Len(), 1U);
+  }
+  std::unique_ptr<StoreView> view;
+  ASSERT_TRUE(StoreView::Open(dir, &view).ok());
+  EXPECT_EQ(InChild([] {
+              exit(8);
+              return 1;
+            }),
+            8);
 }
 
 TEST_F(OwnersTest, AForkedChildOpensStoresInMemoryOnly) {

@@ -137,7 +137,8 @@ std::string NaiveQueue::DelayKey(const Call& call) {
                     .delay_us = call.delay_us,
                     .lane = lane,
                     .written = calls_,
-                    .place = ++last_place_};
+                    .place = ++last_place_,
+                    .begun_at_us = wall_us_};
   stands_on_ = calls_;
   return "added";
 }

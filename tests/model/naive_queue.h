@@ -44,8 +44,9 @@ class NaiveQueue final : public Subject {
     int64_t ready_at_us;
     int64_t delay_us;
     Lane lane;
-    uint64_t written = 0;  // The call that wrote its record.
-    uint64_t place = 0;    // Larger for a delay that was added later; after a crash, by key.
+    uint64_t written = 0;     // The call that wrote its record.
+    uint64_t place = 0;       // Larger for a delay that was added later; after a crash, by key.
+    int64_t begun_at_us = 0;  // Until a restart by a clock that was set back: ready_at - delay.
   };
   struct Key {
     bool queued = false;
@@ -82,6 +83,7 @@ class NaiveQueue final : public Subject {
   std::string Delete(Key* key);
   void Quarantine(Key* key);
   void Release(Key* key);
+  void RecoverDelay(Delay* delay) const;
   std::string FireOne(const std::string& name);
 
   void SettleGroup(const std::string& name, const std::string& group);

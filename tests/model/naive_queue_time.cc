@@ -37,6 +37,17 @@ std::string NaiveQueue::FireOne(const std::string& name) {
   return "ok";
 }
 
+void NaiveQueue::RecoverDelay(Delay* delay) const {
+  int64_t left_us = delay->ready_at_us - wall_us_;
+  if (left_us > delay->delay_us) {  // The clock was set back.
+    const bool again =
+        delay->begun_at_us > wall_us_ || delay->begun_at_us + delay->delay_us >= delay->ready_at_us;
+    if (again) delay->begun_at_us = wall_us_;
+    left_us = delay->begun_at_us + delay->delay_us - wall_us_;
+  }
+  delay->due_us = steady_us_ + left_us;
+}
+
 void NaiveQueue::Recover() {
   calls_ = 0;
   passed_.clear();
@@ -47,8 +58,7 @@ void NaiveQueue::Recover() {
     key.written = 0;
     if (key.delay) {
       key.delay->written = 0;
-      key.delay->due_us =
-          steady_us_ + std::min(key.delay->ready_at_us - wall_us_, key.delay->delay_us);
+      RecoverDelay(&*key.delay);
     }
   }
   std::vector<Entry*> delayed;

@@ -192,6 +192,40 @@ TEST_F(DelayTest, AClockSetBackDelaysAKeyByAtMostItsOwnDelay) {
   EXPECT_EQ(Disk(), "a");  // The record was found under the old instant.
 }
 
+TEST_F(DelayTest, ADelayEndsOverRestartsByAClockThatWasSetBack) {
+  AddAfter("a", 3 * kSecond);
+  now.wall_us -= 3600 * kSecond;
+  Crash();
+  EXPECT_EQ(Advance(2 * kSecond), 0U);
+  Crash();
+  EXPECT_EQ(Advance(1 * kSecond - 1), 0U);
+  Crash();
+  EXPECT_EQ(Advance(1), 1U);
+  EXPECT_EQ(Disk(), "a");
+}
+
+TEST_F(DelayTest, AClockThatIsRightAgainEndsADelayAtItsReadyTime) {
+  AddAfter("a", 30 * kSecond);
+  now.wall_us -= 3600 * kSecond;
+  Crash();
+  EXPECT_EQ(Advance(2 * kSecond), 0U);
+  now.wall_us += 3600 * kSecond;
+  Crash();
+  EXPECT_EQ(Advance(28 * kSecond - 1), 0U);
+  EXPECT_EQ(Advance(1), 1U);
+}
+
+TEST_F(DelayTest, AClockThatIsSetBackTwiceBeginsADelayTwice) {
+  AddAfter("a", 3 * kSecond);
+  for (int times = 0; times < 2; ++times) {
+    now.wall_us -= 3600 * kSecond;
+    Crash();
+    EXPECT_EQ(Advance(2 * kSecond), 0U);
+  }
+  Crash();
+  EXPECT_EQ(Advance(1 * kSecond), 1U);
+}
+
 TEST_F(DelayTest, SettingTheClockMovesNoDelayOfARunningQueue) {
   for (const int64_t jump : {-86400 * kSecond, 86400 * kSecond}) {
     AddAfter("a", 5 * kSecond);

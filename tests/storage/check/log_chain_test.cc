@@ -97,12 +97,12 @@ TEST_F(LogChainTest, ARecordThatIsTooShortForABatch) {
 
 TEST_F(LogChainTest, TheFirstLogIsMissing) {
   manifest_.number = 9;
-  EXPECT_STATUS(kCorruption, "the write-ahead log is missing", Check());
+  EXPECT_STATUS(kCorruption, "/000005.log is missing, which " + manifest_.path, Check());
   manifest_.first_log_from = Manifest::FirstLogFrom::kChange;
-  EXPECT_STATUS(kCorruption, "the write-ahead log is missing", Check());
+  EXPECT_STATUS(kCorruption, "/000005.log is missing, which " + manifest_.path, Check());
   // The log that was made with the manifest may be the first one.
   manifest_.first_log_from = Manifest::FirstLogFrom::kAgreement;
-  EXPECT_STATUS(kCorruption, "the write-ahead log is missing", Check());
+  EXPECT_STATUS(kCorruption, "/000008.log is missing, which " + manifest_.path, Check());
   Log(8, Batch(11, 1));
   EXPECT_OK(Check());
 }

@@ -215,6 +215,9 @@ TEST_F(OpenTest, AMissingTableFileIsCorruption) {
   const std::string number = tables[0].substr(0, tables[0].find('.'));
   EXPECT_STATUS(kCorruption, number, Open());
   EXPECT_STATUS(kCorruption, number, Read());
+  // The table may never have been in the store: the manifest can be wrong.
+  EXPECT_STATUS(kCorruption, store_ + "/MANIFEST-", Open());
+  EXPECT_STATUS(kCorruption, store_ + "/MANIFEST-", Read());
 }
 
 TEST_F(OpenTest, ADamagedTableFileIsCorruption) {
