@@ -33,8 +33,7 @@ inline std::vector<QueueRules> AllPolicies() {
         .re_add = ReAdd::kRaisesLane,
         .max_requeues = 1,
         .quarantined_add = QuarantinedAdd::kRelease}},
-      {"merged",
-       {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},
+      {"merged", {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},
       {"fair", {.order = Order::kFair, .max_requeues = 3}},
       {"shards", {.order = Order::kTwoLanes, .shards = 3}},
   };

@@ -41,7 +41,8 @@ WQ_EXPORT wq_code wq_store_open_queue(wq_store store, const char* name,
 WQ_EXPORT wq_code wq_queue_close(wq_queue queue, wq_error* error);
 
 // Deletes the queue of this name with all that it has; a crash leaves the whole queue or none of
-// it. WQ_NOT_FOUND; WQ_LOCKED: it is open (wq_queue_close). Blocks: for reading its records, and for writes.
+// it. WQ_NOT_FOUND; WQ_LOCKED: it is open (wq_queue_close). Blocks: for reading its records, and
+// for writes.
 WQ_EXPORT wq_code wq_store_delete_queue(wq_store store, const char* name, wq_error* error);
 
 // The open queue of this name. WQ_NOT_FOUND: it is not open.
