@@ -41,10 +41,10 @@ import (
 
 func readme(ctx context.Context, mgr manager.Manager, r reconcile.Reconciler, dir string) error {
 END
-  sed 's/^./\t&/' <<<"$readme"
+  printf '%s\n' "$readme" | sed 's/^./\t&/'
   printf '}\n\n'
   echo 'func comment(ctx context.Context, reconcile func(*wq.Queue[string], string)) error {'
-  sed 's/^./\t&/' <<<"$comment"
+  printf '%s\n' "$comment" | sed 's/^./\t&/'
   echo '}'
 } >shown.go
 unformatted=$(gofmt -l .)
