@@ -226,8 +226,9 @@ WQ_EXPORT wq_code wq_queue_name(wq_queue queue, wq_bytes* name, wq_error* error)
 // --- Shutting down ---
 
 WQ_EXPORT wq_code wq_queue_shut_down(wq_queue queue, wq_error* error);
-// WQ_TIMED_OUT: the queue was not drained in time. WQ_SHUTTING_DOWN: another shut-down ended the
-// drain. Blocks.
+// WQ_OK: no key is processing and none would be handed out. A paused queue keeps its queued keys,
+// and every queue its delayed ones. WQ_TIMED_OUT: the queue was not drained in time.
+// WQ_SHUTTING_DOWN: another shut-down ended the drain. Blocks.
 WQ_EXPORT wq_code wq_queue_shut_down_with_drain(wq_queue queue, int64_t timeout_us,
                                                 wq_error* error);
 WQ_EXPORT wq_code wq_queue_stop(wq_queue queue, wq_error* error);
