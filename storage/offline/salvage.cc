@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <compare>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -65,7 +64,9 @@ struct TableInfo {
 struct Age {
   uint64_t sequence = 0;
   uint64_t table = UINT64_MAX;  // Of a log: younger than every table.
-  auto operator<=>(const Age&) const = default;
+  bool operator<=(const Age& other) const {
+    return std::pair(sequence, table) <= std::pair(other.sequence, other.table);
+  }
 };
 
 // One salvage: the tables, then the logs. Of each record the version with the highest sequence is

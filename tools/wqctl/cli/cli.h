@@ -166,6 +166,7 @@ template <size_t kCount, typename Target>
 void AddFormat(VerbParser* parser, const std::array<Format, kCount>& allowed, Target* target,
                const std::string& description = "Output format") {
   std::vector<std::pair<const char*, Format>> choices;
+  choices.reserve(kCount);
   for (const Format format : allowed) choices.emplace_back(FormatName(format), format);
   AddChoice(parser, "-o,--output", description, "an output format: ", std::move(choices), target);
 }
