@@ -149,7 +149,7 @@ std::string PositionText(const wq::KeyPosition& position) {
 }
 
 std::string PositionCell(const wq::KeyPosition& position) {
-  const std::string least = std::to_string(position.at_least);
+  std::string least = std::to_string(position.at_least);
   if (position.at_least == position.at_most) return least;
   return least + ".." + std::to_string(position.at_most);
 }

@@ -90,7 +90,7 @@ int OutputPrinter::error() const {
   return error_;
 }
 
-void OutputPrinter::Cancel() { eventfd_write(cancel_fd_, 1); }
+void OutputPrinter::Cancel() const { eventfd_write(cancel_fd_, 1); }
 
 bool OutputPrinter::HasTurn(uint64_t sequence) const {
   return !options_.keep_order || sequence == next_;

@@ -76,7 +76,7 @@ class OutputPrinter {
   // The errno of the first write to stdout that failed; 0: none. From then on text is dropped.
   int error() const;
   // Ends a write that waits for the reader, and drops all further text.
-  void Cancel();
+  void Cancel() const;
 
   // The job prints nothing.
   void Skip(uint64_t sequence);

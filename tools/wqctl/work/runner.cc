@@ -252,7 +252,7 @@ class CommandRunner::Watch {
   }
 
   // "the last line [exit status 1]"; the end is never cut.
-  std::string FailureText(std::string end) {
+  std::string FailureText(const std::string& end) {
     const std::string line = last_line_.Take(wq::kMaxErrorBytes - end.size() - 3);
     return line.empty() ? end : line + " [" + end + "]";
   }
