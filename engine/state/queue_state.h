@@ -127,6 +127,11 @@ class QueueState {
   // Appends a put of every record that should be on disk, each once, in no order.
   void AppendImage(storage::MutationBatch* batch) const;
 
+  // Frees the memory of all keys, groups and cursors: the state is then that of a new queue, except
+  // for its sequences. Appends nothing. REQUIRES: `options` are those of the constructor; no
+  // transition, Stamp or AppendImage follows.
+  void Clear(const QueueOptions& options);
+
   // --- Readings ---
 
   bool HasLane(Lane lane) const { return orders_.front()->HasLane(lane); }
@@ -198,6 +203,7 @@ class QueueState {
   void SettleGroup(Item* item, std::string_view name);
   void DropIfIdle(Item* item);
   uint64_t NextSequence();
+  void MakeOrders(const QueueOptions& options);
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   storage::QueueStateRecord StateRecord() const;
