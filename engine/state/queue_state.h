@@ -117,6 +117,8 @@ class QueueState {
   size_t FireDue(Time now, size_t limit);
   // The steady time at which the next delay or the pause is due; nullopt: never.
   std::optional<int64_t> NextDue() const;
+  // As NextDue, without the pause.
+  std::optional<int64_t> NextDelayDue() const;
 
   // --- The journal ---
 
