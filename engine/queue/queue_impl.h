@@ -236,9 +236,14 @@ struct Queue::Impl final : Timer::Target {
   // Returns drain_release as this call has set it: a drain ends when a later call changes it again.
   uint64_t BeginShutDown(Ending ending) WQ_EXCLUDES(mu);
   void Close() { BeginShutDown(Ending::kClose); }
+  // Frees the keys, and what else a closed queue needs no more. Readings show an empty queue then.
+  // REQUIRES: Close was called, and AppendImage is not called any more.
+  void FreeKeys() WQ_EXCLUDES(mu);
   // For a queue that is shutting down: no key can be handed out until a Done or a Resume.
   bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
-  bool Drained() const WQ_REQUIRES(mu) { return Empty() && state.processing() == 0; }
+  bool Drained() const WQ_REQUIRES(mu) {
+    return Empty() && state.processing() == 0 && !freed_undrained;
+  }
   void CallOnReady() const WQ_EXCLUDES(mu) {
     if (options.on_ready != nullptr) {
       options.on_ready();
@@ -277,9 +282,10 @@ struct Queue::Impl final : Timer::Target {
   // The earliest due time that the timer was given and has not fired; kNever: none.
   int64_t armed_us WQ_GUARDED_BY(mu) = Timer::kNever;
   bool shutting_down WQ_GUARDED_BY(mu) = false;
-  bool stopped WQ_GUARDED_BY(mu) = false;        // Implies shutting_down.
-  bool closed WQ_GUARDED_BY(mu) = false;         // Implies stopped.
-  uint64_t drain_release WQ_GUARDED_BY(mu) = 0;  // How often a shutdown has begun.
+  bool stopped WQ_GUARDED_BY(mu) = false;          // Implies shutting_down.
+  bool closed WQ_GUARDED_BY(mu) = false;           // Implies stopped.
+  bool freed_undrained WQ_GUARDED_BY(mu) = false;  // Before FreeKeys it was not Drained().
+  uint64_t drain_release WQ_GUARDED_BY(mu) = 0;    // How often a shutdown has begun.
 
   const std::unique_ptr<QueueMetrics> metrics;  // Null: none. Last: its gauges read the above.
 };

@@ -33,7 +33,13 @@ size_t Queue::Len() const {
 }
 
 QueueCounts Queue::Counts() const {
-  return impl_->Read([](const QueueState& state) { return state.Counts(); });
+  return impl_->Read([this](const QueueState& state) {
+    QueueCounts counts = state.Counts();
+    if (const std::optional<int64_t> due_us = state.NextDelayDue(); due_us.has_value()) {
+      counts.next_due_us = std::max<int64_t>(0, *due_us - impl_->clock->SteadyUs());
+    }
+    return counts;
+  });
 }
 
 std::vector<QueuedKey> Queue::List(size_t offset, size_t limit) const {

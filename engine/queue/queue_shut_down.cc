@@ -22,6 +22,16 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
   return release;
 }
 
+void Queue::Impl::FreeKeys() {
+  const Lock lock(*this);
+  freed_undrained = !Drained();
+  state.Clear(options);
+  times = ProcessingTimes();
+  batch = storage::MutationBatch();
+  inbox.Take(&adds_taken);  // Empty, with its memory.
+  adds_taken = InboxAdds();
+}
+
 void Queue::ShutDown() { impl_->BeginShutDown(Impl::Ending::kShutDown); }
 
 void Queue::Stop() { impl_->BeginShutDown(Impl::Ending::kStop); }

@@ -35,6 +35,11 @@ class DelayHeap {
   void Push(DelayEntry* entry);
   // O(log n). REQUIRES: the entry is in the heap.
   void Remove(DelayPointer entry);
+  // Forgets all entries, which the caller frees, and frees the memory.
+  void Clear() {
+    entries_ = std::vector<DelaySlot>();
+    run_.Clear();
+  }
 
  private:
   const DelaySlot& First() const;

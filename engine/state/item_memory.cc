@@ -58,4 +58,10 @@ void ItemMemory::FreeWithPool(Item* item) {
   }
 }
 
+void ItemMemory::Clear() {
+  for (SlabPool& pool : pools_) {
+    pool.Clear();
+  }
+}
+
 }  // namespace wq

@@ -61,6 +61,20 @@ uint32_t ItemTable::Hash(std::string_view key) {
 ItemTable::ItemTable() { Resize(kLeastPlaces); }
 
 ItemTable::~ItemTable() {
+  DestroyItems();
+  std::free(places_);
+}
+
+void ItemTable::Clear() {
+  DestroyItems();
+  memory_.Clear();
+  std::free(std::exchange(places_, nullptr));
+  size_ = 0;
+  Resize(kLeastPlaces);
+}
+
+// Leaves places_ as it was.
+void ItemTable::DestroyItems() {
   for (size_t at = 0; at <= mask_; ++at) {
     if (at + kAhead <= mask_) {
       PrefetchAt(at + kAhead);
@@ -69,7 +83,6 @@ ItemTable::~ItemTable() {
       ItemMemory::FreeWithPool(ItemAt(places_[at]));
     }
   }
-  std::free(places_);
 }
 
 Item* ItemTable::Find(std::string_view key) const {

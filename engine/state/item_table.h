@@ -34,6 +34,9 @@ class ItemTable {
   // Frees the item, and shrinks the table when most places are empty, so that a queue that was long
   // once does not stay large. Amortised O(1).
   void Erase(Item* item);
+  // Destroys all items and frees their memory. REQUIRES: the Slabs of their delays are cleared or
+  // destroyed next.
+  void Clear();
 
   // Begins to load the place of the key, or of the item, into the cache. Any thread may call it at
   // any time, without a lock.
@@ -68,6 +71,7 @@ class ItemTable {
   size_t PlaceOf(const Item& item) const;
   void SetPlace(Item* item, size_t at, size_t distance);
   void Resize(size_t capacity);
+  void DestroyItems();
   // (Prefetching an address that is not mapped is slow, so an empty place is skipped.)
   void PrefetchAt(size_t at) const {
     if (places_[at] != 0) {

@@ -21,11 +21,31 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       max_requeues_(options.max_requeues),
       quarantined_add_(options.quarantined_add),
       batch_(batch) {
+  MakeOrders(options);
+}
+
+void QueueState::MakeOrders(const QueueOptions& options) {
   const uint32_t orders = std::max<uint32_t>(1, options.shards);
   for (uint32_t i = 0; i < orders; ++i) {
     orders_.push_back(MakeOrder(options));
   }
   busy_.resize(orders);
+}
+
+void QueueState::Clear(const QueueOptions& options) {
+  orders_.clear();
+  busy_.clear();
+  MakeOrders(options);
+  delays_.Clear();
+  items_.Clear();
+  delay_entries_.Clear();
+  groups_ = GroupTable();
+  cursors_.clear();
+  limiter_state_ = std::string();
+  unstamped_ = std::vector<Position*>();
+  queued_ = processing_ = failing_ = quarantined_ = 0;
+  paused_ = false;
+  paused_until_us_ = 0;
 }
 
 // --- Add, Get, Done ---

@@ -117,6 +117,8 @@ class QueueState {
   size_t FireDue(Time now, size_t limit);
   // The steady time at which the next delay or the pause is due; nullopt: never.
   std::optional<int64_t> NextDue() const;
+  // As NextDue, without the pause.
+  std::optional<int64_t> NextDelayDue() const;
 
   // --- The journal ---
 
@@ -126,6 +128,11 @@ class QueueState {
   void Stamp(Position position);
   // Appends a put of every record that should be on disk, each once, in no order.
   void AppendImage(storage::MutationBatch* batch) const;
+
+  // Frees the memory of all keys, groups and cursors: the state is then that of a new queue, except
+  // for its sequences. Appends nothing. REQUIRES: `options` are those of the constructor; no
+  // transition, Stamp or AppendImage follows.
+  void Clear(const QueueOptions& options);
 
   // --- Readings ---
 
@@ -198,6 +205,7 @@ class QueueState {
   void SettleGroup(Item* item, std::string_view name);
   void DropIfIdle(Item* item);
   uint64_t NextSequence();
+  void MakeOrders(const QueueOptions& options);
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   storage::QueueStateRecord StateRecord() const;

@@ -142,6 +142,10 @@ size_t QueueState::FireDue(Time now, size_t limit) {
   return fired;
 }
 
+std::optional<int64_t> QueueState::NextDelayDue() const {
+  return delays_.empty() ? std::nullopt : std::optional<int64_t>(delays_.NextDueUs());
+}
+
 std::optional<int64_t> QueueState::NextDue() const {
   std::optional<int64_t> due_us;
   if (!delays_.empty()) {

@@ -116,9 +116,14 @@ Status Store::CloseQueue(Queue* queue) {
   if (impl_->closed || it == impl_->queues.end() || it->second.get() != queue) {
     return {};  // Closed already.
   }
+  // A recovery that has begun since the Flush writes this queue from memory.
+  if (Status s = impl_->CheckReadable(); !s.ok()) {
+    return s;
+  }
   impl_->ShutInbox();
   impl_->closed_queues.push_back(std::move(it->second));
   impl_->queues.erase(it);
+  queue->impl_->FreeKeys();
   impl_->OpenInbox();
   return {};
 }

@@ -67,7 +67,8 @@ struct QueueCounts {
   size_t queued = 0;      // Ready to be handed out; equal to Len().
   size_t processing = 0;  // Held by workers.
   size_t delayed = 0;
-  size_t failing = 0;  // Keys with a failure count, except quarantined keys.
+  std::optional<int64_t> next_due_us;  // Until the next delayed key is due; unset: none is delayed.
+  size_t failing = 0;                  // Keys with a failure count, except quarantined keys.
   size_t quarantined = 0;
   std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are omitted.
   bool paused = false;

@@ -64,9 +64,10 @@ class Store {
   // Stops the queue (Queue::Stop: blocked calls return) and writes its changes, so that this store
   // can open it again. Its keys stay in the store: those that workers hold are handed out again
   // after the next opening. Later changing calls of `queue` return ShuttingDown, and its readings
-  // show the keys as they were; its memory is freed with the store. A queue of a store in memory
-  // loses its keys. Idempotent. NotDurable: a write has failed; the queue is stopped, and not
-  // closed. Blocks: for one write. REQUIRES: `queue` is of this store.
+  // show an empty queue: the memory of its keys is freed, and about 4 KiB stays until the Store is
+  // destroyed. A queue of a store in memory loses its keys. Idempotent. NotDurable: a write has
+  // failed; the queue is stopped, and not closed. Blocks: for one write. REQUIRES: `queue` is of
+  // this store.
   Status CloseQueue(Queue* queue);
 
   // Deletes the queue of this name with all that it has: keys in every state, cursors, pause. A

@@ -282,6 +282,19 @@ failure_recorded() {
     '[["delayed",1,"late [exit status 1]"]]' ]
 }
 
+@test "a run that only waits for delayed keys reports it once" {
+  store_with
+  wqctl add -q q --after 4s soon >/dev/null
+  wqctl add -q r --after 1h later >/dev/null
+  start work work -q q -q r -- true
+  until_ok grep -q "waiting for 1 delayed key;" work.err
+  kill -TERM "$PID"
+  wait "$PID"
+  grep -qE 'waiting for 2 delayed keys; the next one is due in [0-3]s$' work.err
+  grep -qE 'waiting for 1 delayed key; the next one is due in 59m[0-9]+s$' work.err
+  [ "$(grep -c waiting work.err)" = 2 ]
+}
+
 @test "SIGTERM while all keys are delayed, and while following: ends at once" {
   store_with
   wqctl add -q q --after 1h k

@@ -348,5 +348,16 @@ TEST_F(QueueTest, ARefusedFailureDoesNotReachTheLimiter) {
   EXPECT_EQ(limiter->calls, 1);
 }
 
+TEST_F(QueueTest, CountsReportWhenTheNextDelayedKeyIsDue) {
+  EXPECT_FALSE(queue_->Counts().next_due_us.has_value());
+  ASSERT_TRUE(queue_->AddAfter("late", std::chrono::seconds(9)).ok());
+  ASSERT_TRUE(queue_->AddAfter("soon", std::chrono::seconds(5)).ok());
+  ASSERT_TRUE(queue_->Pause(std::chrono::seconds(1)).ok());
+  clock_.Advance(std::chrono::seconds(2));
+  EXPECT_EQ(queue_->Counts().next_due_us, 3'000'000);
+  clock_.Advance(std::chrono::seconds(4));
+  EXPECT_EQ(queue_->Counts().next_due_us, 3'000'000);  // Of "late".
+}
+
 }  // namespace
 }  // namespace wq

@@ -61,6 +61,27 @@ TEST_F(CloseQueueTest, TheClosedQueueChangesNothingAnyMore) {
   EXPECT_EQ(Get(), "due");
 }
 
+TEST_F(CloseQueueTest, ReadingsShowAnEmptyQueueAndADrainDoesNotSucceed) {
+  Add("held");
+  Add("queued");
+  ASSERT_TRUE(queue_->AddAfter("delayed", hours(1)).ok());
+  ASSERT_TRUE(queue_->AddRateLimited("failed").ok());
+  ASSERT_TRUE(queue_->Quarantine("quarantined").ok());
+  ASSERT_TRUE(queue_->SetCursor("c", "1").ok());
+  ASSERT_EQ(Get(), "held");
+  CloseQueue();
+  const QueueCounts counts = queue_->Counts();
+  EXPECT_EQ(counts.queued + counts.processing + counts.delayed, 0U);
+  EXPECT_EQ(counts.failing + counts.quarantined, 0U);
+  EXPECT_TRUE(queue_->List(0, 10).empty());
+  EXPECT_TRUE(queue_->Quarantined().empty());
+  EXPECT_TRUE(queue_->Cursors().empty());
+  EXPECT_EQ(queue_->ShutDownWithDrain(microseconds(0)).code(), StatusCode::kShuttingDown);
+  OpenQueueAgain();
+  EXPECT_EQ(Get(), "held");
+  EXPECT_EQ(queue_->Cursors().size(), 1U);
+}
+
 TEST_F(CloseQueueTest, AWaitingGetEnds) {
   auto waiting = GetInBackground();
   CloseQueue();

@@ -213,8 +213,8 @@ int WorkOn(const WorkArgs& args, RunParts* run) {
                             .printer = run->printer,
                             .status_line = run->status_line,
                             .job_log = run->job_log.get()});
-  Supervisor supervisor(args.grace, &run->signals, *run->runner, &run->printer, &run->status_line,
-                        &pool);
+  Supervisor supervisor({.grace = args.grace, .report_wait = !args.follow}, &run->signals,
+                        *run->runner, &run->printer, &run->status_line, &pool);
   if (wq::Status s = pool.Start(); !s.ok()) return Fail(s);
   supervisor.Run();
   pool.Join();

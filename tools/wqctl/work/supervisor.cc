@@ -15,13 +15,15 @@ namespace wqctl {
 namespace {
 
 constexpr auto kProgressInterval = std::chrono::milliseconds{200};
+constexpr auto kWaitCheckInterval = std::chrono::milliseconds{500};
+constexpr auto kSilentWait = std::chrono::seconds{1};
 
 }  // namespace
 
-Supervisor::Supervisor(std::chrono::microseconds grace, StopSignals* signals,
-                       const CommandRunner& runner, OutputPrinter* printer, StatusLine* status_line,
-                       WorkerPool* pool)
-    : grace_(grace),
+Supervisor::Supervisor(const Options& options, StopSignals* signals, const CommandRunner& runner,
+                       OutputPrinter* printer, StatusLine* status_line, WorkerPool* pool)
+    : grace_(options.grace),
+      report_wait_(options.report_wait && !status_line->enabled()),
       signals_(*signals),
       runner_(runner),
       printer_(*printer),
@@ -43,6 +45,7 @@ void Supervisor::Run() {
     if (!stop_seen_ && pool_.stop_reason() != StopReason::kNone) OnStop();
     if (Clock::now() >= kill_at_) KillAll("the grace period is over");
     if (status_line_.enabled()) status_line_.Show(pool_.ProgressText());
+    if (report_wait_) ReportWait();
   }
   status_line_.Show("");
 }
@@ -50,6 +53,7 @@ void Supervisor::Run() {
 int Supervisor::PollTimeout() const {
   auto timeout = std::chrono::milliseconds{-1};
   if (status_line_.enabled()) timeout = kProgressInterval;
+  if (report_wait_) timeout = kWaitCheckInterval;
   if (kill_at_ != Clock::time_point::max()) {
     const auto left =
         std::max(std::chrono::ceil<std::chrono::milliseconds>(kill_at_ - Clock::now()),
@@ -98,6 +102,21 @@ void Supervisor::KillAll(const std::string& why) {
   LogWarning(why + ": killing the running commands; their keys stay pending");
   runner_.KillAll();
   printer_.Cancel();
+}
+
+void Supervisor::ReportWait() {
+  const Clock::time_point now = Clock::now();
+  const WorkerPool::Totals totals = pool_.totals();
+  const uint64_t attempts = totals.succeeded + totals.failed_attempts;
+  const std::string text = pool_.WaitText();
+  if (text.empty() || attempts != attempts_seen_) {
+    attempts_seen_ = attempts;
+    waiting_since_ = now;
+    wait_reported_ = false;
+  } else if (!wait_reported_ && !stop_seen_ && now - waiting_since_ >= kSilentWait) {
+    wait_reported_ = true;
+    LogInfo(text);
+  }
 }
 
 }  // namespace wqctl

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "tools/wqctl/cli/stop_signals.h"
@@ -17,7 +18,13 @@ namespace wqctl {
 
 class Supervisor {
  public:
-  Supervisor(std::chrono::microseconds grace, StopSignals* signals, const CommandRunner& runner,
+  struct Options {
+    std::chrono::microseconds grace;
+    // Without a progress line, log once when the run has only waited for delayed keys for a second,
+    // and again after a further command.
+    bool report_wait = false;
+  };
+  Supervisor(const Options& options, StopSignals* signals, const CommandRunner& runner,
              OutputPrinter* printer, StatusLine* status_line, WorkerPool* pool);
 
   // Blocks: until all workers have ended.
@@ -30,8 +37,10 @@ class Supervisor {
   void OnSignal(int signal);
   void OnStop();
   void KillAll(const std::string& why);
+  void ReportWait();
 
   const std::chrono::microseconds grace_;
+  const bool report_wait_;
   StopSignals& signals_;
   const CommandRunner& runner_;
   OutputPrinter& printer_;
@@ -41,6 +50,9 @@ class Supervisor {
   bool stop_seen_ = false;  // OnStop was called.
   bool killed_ = false;
   Clock::time_point kill_at_ = Clock::time_point::max();
+  Clock::time_point waiting_since_ = Clock::now();
+  uint64_t attempts_seen_ = 0;  // At waiting_since_.
+  bool wait_reported_ = false;  // Since waiting_since_.
 };
 
 }  // namespace wqctl

@@ -3,8 +3,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <limits>
 #include <system_error>
 
+#include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
 #include "wq/keys.h"
 
@@ -78,6 +81,21 @@ std::string WorkerPool::ProgressText() const {
   return "succeeded " + std::to_string(succeeded_) + ", failed attempts " +
          std::to_string(failed_attempts_) + " | queued " + std::to_string(queued) +
          ", processing " + std::to_string(processing) + ", delayed " + std::to_string(delayed);
+}
+
+std::string WorkerPool::WaitText() const {
+  size_t delayed = 0;
+  int64_t next_us = std::numeric_limits<int64_t>::max();
+  for (const wq::Queue* queue : context_.source.queues()) {
+    const wq::QueueCounts counts = queue->Counts();
+    if (counts.queued + counts.processing > 0) return "";
+    delayed += counts.delayed;
+    next_us = std::min(next_us, counts.next_due_us.value_or(next_us));
+  }
+  if (delayed == 0) return "";
+  return "waiting for " + std::to_string(delayed) +
+         (delayed == 1 ? " delayed key" : " delayed keys") + "; the next one is due in " +
+         FormatAge(std::chrono::microseconds{next_us});
 }
 
 void WorkerPool::RunWorker() {

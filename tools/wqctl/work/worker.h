@@ -92,6 +92,9 @@ class WorkerPool {
   Totals totals() const;
   wq::Status error() const;  // The first error; it has stopped the pool.
   std::string ProgressText() const;
+  // "waiting for 2 delayed keys; the next one is due in 9m58s"; empty if a key is queued or
+  // processing, or none is delayed.
+  std::string WaitText() const;
 
  private:
   void RunWorker();
