@@ -11,6 +11,7 @@
 #include "storage/check/open_check.h"
 #include "storage/records.h"
 #include "storage/rocksdb/info_log.h"
+#include "storage/rocksdb/log_room.h"
 
 namespace wq::storage {
 namespace {
@@ -72,6 +73,8 @@ Status OwnerDatabase::Open(const DirectoryInfo& found, std::unique_ptr<OwnerLock
 Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   background_ = std::make_shared<BackgroundError>();
   rocksdb::DBOptions db_options = DatabaseOptions(options_, background_);
+  log_room_ = EnvWithLogRoom(db_options.env, options_.write_buffer_bytes);
+  db_options.env = log_room_.get();
   shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
   if (shortened_ != nullptr) db_options.env = shortened_.get();
   db_options.info_log = OpenInfoLog(dir_);

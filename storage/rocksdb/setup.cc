@@ -81,9 +81,6 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
   db.enable_pipelined_write = false;
   db.max_total_wal_size = WQ_MUTANT(unbounded_log) ? UINT64_MAX : options.max_wal_bytes;
   db.recycle_log_file_num = 0;
-  // RocksDB would reserve a log's room by the size of a write buffer, which FamilyOptions sets out
-  // of reach: 64 MiB for each new log.
-  db.allow_fallocate = false;
   db.max_background_jobs = 2;
   // Otherwise opening starts 16 threads for each family, to open a few small tables.
   db.max_file_opening_threads = 1;
