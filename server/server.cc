@@ -37,7 +37,7 @@ Http::Options ControlOptions(const ServerOptions& options) {
 
 // An address beyond loopback has names that are not known here, so its Host is not checked.
 Http::Options WebOptions(const ServerOptions& options) {
-  return {.check_host = !options.http_any_address,
+  return {.check_host = IsLoopbackAddress(options.http_address),
           .not_found =
               [](const std::string& request) {
                 return HttpReply{.status = 404,
@@ -103,6 +103,7 @@ struct Server::Impl {
   std::thread acceptor;
 
   struct Connection {
+    const Http* http = nullptr;
     FileDescriptor fd{-1};
     std::thread thread;
     bool ended = false;
@@ -201,10 +202,14 @@ void Server::Impl::Begin(FileDescriptor fd, const Http& http) {
   if (closing) {
     return;
   }
-  if (connections.size() >= options.max_connections) {
+  // For each listener on its own: remote peers cannot keep wqctl from the control socket.
+  const auto same = [&http](const Connection& other) { return other.http == &http; };
+  if (std::count_if(connections.begin(), connections.end(), same) >=
+      static_cast<std::ptrdiff_t>(options.max_connections)) {
     return Http::Refuse(fd.get());
   }
   Connection& connection = connections.emplace_back();
+  connection.http = &http;
   connection.fd = std::move(fd);
   try {
     connection.thread = std::thread([this, &http, &connection] {

@@ -160,6 +160,12 @@ ino_t InodeOf(const SocketFile& file) {
 
 void RemoveFile(const SocketFile& file) { unlinkat(file.dir.get(), file.name.c_str(), 0); }
 
+bool IsLoopbackAddress(const std::string& text) {
+  sockaddr_storage address;
+  socklen_t size = 0;
+  return !ParseAddress(text, &address, &size) || IsLoopback(address);
+}
+
 Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port) {
   sockaddr_storage address;
   socklen_t size = 0;

@@ -38,6 +38,9 @@ void RemoveFile(const SocketFile& file);
 // InvalidArgument: any other text.
 Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port);
 
+// Whether this is an address that ListenOnTcp accepts without `any_address`, or no address.
+bool IsLoopbackAddress(const std::string& text);
+
 // Whether the peer of a unix socket is root or has the effective uid of this process.
 bool PeerMayUse(int fd);
 

@@ -12,21 +12,25 @@ constexpr Family kOfQueues[] = {Family::kDirty,    Family::kLanes,      Family::
 
 // Not small: each batch starts with a new scan, and a scan sorts an append-only memtable.
 constexpr size_t kErasesPerBatch = 100'000;
+// Beside a running owner other calls wait for each batch.
+constexpr size_t kBytesPerBatch = size_t{4} << 20;
 
 Status EraseFamily(Family family, QueueId queue, const Reader& reader, const WriteBatch& write) {
   std::string begin = QueueKeyPrefix(queue);
   const std::string end = PrefixEnd(begin);
   for (;;) {
     MutationBatch batch;
+    bool ended = true;
     Status s = reader.Scan(family, begin, end, [&](std::string_view key, std::string_view) {
       batch.Erase(family, key);
-      if (batch.count() < kErasesPerBatch) return true;
+      if (batch.count() < kErasesPerBatch && batch.bytes() < kBytesPerBatch) return true;
       begin.assign(key).push_back('\0');  // The first key after this one.
+      ended = false;
       return false;
     });
     if (!s.ok() || batch.empty()) return s;
     if (s = write(batch); !s.ok()) return s;
-    if (batch.count() < kErasesPerBatch) return s;
+    if (ended) return s;
   }
 }
 

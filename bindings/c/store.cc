@@ -166,7 +166,8 @@ wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue, w
     *queue = WQ_NO_QUEUE;
     for (const uint64_t handle : s.queues.All()) {
       const wq::c::Pinned<QueueObject> open(handle);
-      if (open.get() != nullptr && open.get()->queue->name() == name) {
+      // Not one that CloseQueue has closed and wq_queue_close has not moved yet.
+      if (open.get() != nullptr && open.get()->queue == s.store->FindQueue(name)) {
         queue->handle = handle;
         return {};
       }

@@ -86,9 +86,10 @@ func NewPriorityQueueFunc[O PriorityOptions, L any, I any, T comparable](
 // (QueueName). It is for callers that cannot return an error, and panics if OpenQueue fails.
 //
 // A limiter begins again with each process, and so do the delays of failing items. Nil: the
-// queue's own backoff, which continues.
+// queue's own backoff, which continues. Delays are merged (QueueOptions.MergeDelays), as in
+// controller-runtime.
 func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *Queue[T] {
-	q, err := OpenQueue(store, QueueName(name), QueueOptions[T]{Limiter: limiter})
+	q, err := OpenQueue(store, QueueName(name), QueueOptions[T]{Limiter: limiter, MergeDelays: true})
 	if err != nil {
 		panic(fmt.Sprintf("wq: opening queue %q: %v", name, err))
 	}
@@ -117,7 +118,7 @@ func NewQueueFunc[T comparable, L RateLimiter[T], I any](
 //
 //	After       time.Duration
 //	RateLimited bool
-//	Priority    *int // Higher is sooner; nil is 0.
+//	Priority    *int // Higher is sooner; nil is 0. Or an int, as before controller-runtime v0.22.
 //
 // It may have more fields, as a later version may. An item that is added with one of them set is
 // added without it, and Queue.Err reports it.
@@ -133,6 +134,7 @@ type knownOpts struct {
 // addOptsReader reads the fields of a type of PriorityOptions.
 type addOptsReader struct {
 	after, rateLimited, priority uintptr // Offsets.
+	priorityIsInt                bool    // Not a pointer.
 	unknown                      []reflect.StructField
 }
 
@@ -152,7 +154,9 @@ func newAddOptsReader[O PriorityOptions]() (addOptsReader, error) {
 		known, _ := want.FieldByName(f.Name)
 		if offset := to[f.Name]; offset == nil {
 			r.unknown = append(r.unknown, f)
-		} else if f.Type == known.Type {
+		} else if isInt := f.Name == "Priority" && f.Type.Kind() == reflect.Int; isInt ||
+			f.Type == known.Type {
+			r.priorityIsInt = r.priorityIsInt || isInt
 			*offset = f.Offset
 			delete(to, f.Name)
 		}
@@ -171,7 +175,11 @@ func readAddOpts[O PriorityOptions](r *addOptsReader, options O) (knownOpts, err
 	known := knownOpts{
 		After:       *(*time.Duration)(unsafe.Add(at, r.after)),
 		RateLimited: *(*bool)(unsafe.Add(at, r.rateLimited)),
-		Priority:    *(**int)(unsafe.Add(at, r.priority)),
+	}
+	if r.priorityIsInt {
+		known.Priority = (*int)(unsafe.Add(at, r.priority))
+	} else {
+		known.Priority = *(**int)(unsafe.Add(at, r.priority))
 	}
 	for _, f := range r.unknown {
 		if !reflect.ValueOf(options).FieldByIndex(f.Index).IsZero() {

@@ -1,6 +1,7 @@
 package wq
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,59 @@ func TestAddOptsMayGetFields(t *testing.T) {
 	}
 }
 
+// As in controller-runtime before v0.22.
+func TestThePriorityOfAddOptsMayBeAnInt(t *testing.T) {
+	type earlierAddOpts struct {
+		After       time.Duration
+		RateLimited bool
+		Priority    int
+	}
+	q, err := OpenPriorityQueue[string, earlierAddOpts](
+		memoryStore(t), "q", QueueOptions[string]{})
+	must(t, err)
+	q.AddWithOpts(earlierAddOpts{}, "low")
+	q.AddWithOpts(earlierAddOpts{Priority: 3}, "high")
+	must(t, q.Err())
+	if got, priority, _ := q.GetWithPriority(); got != "high" || priority != 3 {
+		t.Fatal(got, priority)
+	}
+}
+
+// wordCodec refuses every item but words.
+type wordCodec struct{}
+
+func (wordCodec) Encode(item string) (string, error) {
+	if strings.Contains(item, " ") {
+		return "", errors.New("it is no word")
+	}
+	return item, nil
+}
+func (wordCodec) Decode(key string) (string, error) { return key, nil }
+
+func TestAnItemThatACodecRefusesIsNamed(t *testing.T) {
+	q, err := OpenPriorityQueue[string, laterAddOpts](
+		memoryStore(t), "q", QueueOptions[string]{Codec: wordCodec{}})
+	must(t, err)
+	q.AddWithOpts(laterAddOpts{}, "word", "two words")
+	wantCode(t, q.Err(), InvalidArgument)
+	for _, part := range []string{"item 2 of 2", "two words", "it is no word"} {
+		if !strings.Contains(q.Err().Error(), part) {
+			t.Fatal(q.Err())
+		}
+	}
+}
+
+func TestNewQueueMergesDelays(t *testing.T) {
+	q := NewQueue[string](memoryStore(t), "q", nil)
+	q.AddAfter("a", time.Hour)
+	q.Add("a")
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Delayed != 0 || counts.Queued != 1 {
+		t.Fatalf("%+v", counts)
+	}
+}
+
 func TestOptionsOfAnotherShapeAreRefused(t *testing.T) {
 	store := memoryStore(t)
 	type noPriority struct {
@@ -174,7 +228,7 @@ func TestOptionsOfAnotherShapeAreRefused(t *testing.T) {
 	type otherType struct {
 		After       time.Duration
 		RateLimited bool
-		Priority    int
+		Priority    string
 	}
 	for want, err := range map[string]error{
 		"noPriority has no Priority *int": second(

@@ -68,13 +68,15 @@ const maxItemText = 200
 
 // itemError names the item in an error that is about it.
 func itemError[T any](err error, index int, items []T) error {
-	cause := "its key is empty or too long" // Refused in a batch, where only the code is returned.
+	if err == nil || errors.Is(err, ShuttingDown) || errors.Is(err, NotDurable) {
+		return err
+	}
+	cause := err.Error() // Of a codec.
 	var e *Error
 	if errors.As(err, &e) {
 		cause = e.Message
-	}
-	if !errors.Is(err, InvalidArgument) {
-		return err
+	} else if errors.Is(err, InvalidArgument) {
+		cause = "its key is empty or too long" // In a batch, where only the code is returned.
 	}
 	text := strconv.Quote(fmt.Sprint(items[index]))
 	if len(text) > maxItemText {

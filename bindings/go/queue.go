@@ -61,6 +61,7 @@ func OpenQueue[T comparable](
 		return nil, err
 	}
 	if q.readiness, err = newReadiness(q.handle); err != nil {
+		C.wq_queue_close(q.handle, nil) // So that it can be opened again.
 		return nil, err
 	}
 	q.dispatcher = q.readiness.dispatcher(

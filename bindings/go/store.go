@@ -43,8 +43,8 @@ type openStore struct {
 // Other programs are started as usual: os/exec and syscall.Exec are safe while a store is open,
 // also if the exec fails, as the store's files are closed on exec, and the child of os/exec runs
 // nothing else. After syscall.Exec the store is as after a kill. A process that C code has forked,
-// without an exec, must not use the store: its calls fail with Forked. It must end by _exit, not by
-// exit, which would wait for threads that only the parent has.
+// without an exec, must not use the store: its calls fail with Forked. Its exit flushes stdio and
+// ends it, without the functions of atexit and without destructors.
 func Open(dir string, options StoreOptions) (*Store, error) {
 	return open(options, func(o *C.wq_store_options, store *C.wq_store) error {
 		return withName(dir, func(dir *C.char, e *C.wq_error) C.wq_code {

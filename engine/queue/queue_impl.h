@@ -33,6 +33,7 @@
 #include "engine/queue/getter_queue.h"
 #include "engine/queue/inbox.h"
 #include "engine/queue/timer.h"
+#include "engine/state/order.h"
 #include "engine/state/queue_state.h"
 #include "engine/state/shard_table.h"
 #include "storage/mutation_batch.h"
@@ -114,8 +115,7 @@ struct Queue::Impl final : Timer::Target {
   Status CheckAdd(const AddOptions& add) const {
     return CheckAddOptions(add, !add.lane.has_value() || HasLane(*add.lane), name);
   }
-  // Lanes do not change, so this needs no lock.
-  bool HasLane(Lane lane) const WQ_UNCHECKED { return state.HasLane(lane); }
+  bool HasLane(Lane lane) const { return lanes->HasLane(lane); }
   // The group to add `key` with; empty for none. Calls the user's function.
   std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
   // Fetches the cache lines that a lookup of `key` reads. Without the lock, so that the fetch and
@@ -220,7 +220,7 @@ struct Queue::Impl final : Timer::Target {
   // Fires what is due; returns reading(state), under the same hold of mu.
   template <typename Reading>
   auto Read(const Reading& reading) WQ_EXCLUDES(mu);
-  // Whether the store's metrics show this queue's gauges. Under the store's lock.
+  // Whether the store's metrics show this queue's gauges. One call at a time.
   void ShowGauges();
   void HideGauges();
   QueueReading ReadGauges() const WQ_EXCLUDES(mu);
@@ -255,6 +255,7 @@ struct Queue::Impl final : Timer::Target {
   const storage::QueueId id;
   const QueueOptions options;
   const bool sharded;
+  const std::unique_ptr<const OrderPolicy> lanes;  // Holds no key: it says which lanes there are.
   const std::shared_ptr<Limiter> limiter;
   // Held from before the limiter is asked until its state is in the journal: so the states reach
   // the disk in the order in which the limiter returned them. Taken before mu.

@@ -47,7 +47,11 @@ void Timer::Loop() {
   while (Target* const target = AwaitDue()) {
     const int64_t next_us = target->FireDue();
     const MutexLock lock(mu_);
-    due_[target] = std::min(due_[target], next_us);  // It may have been armed during FireDue.
+    const auto it = due_.find(target);
+    it->second = std::min(it->second, next_us);  // It may have been armed during FireDue.
+    if (it->second == kNever) {
+      due_.erase(it);
+    }
   }
 }
 

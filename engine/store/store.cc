@@ -105,26 +105,31 @@ Status Store::CloseQueue(Queue* queue) {
     return s;
   }
   queue->impl_->Close();  // Outside mu: on_ready may call the store.
-  queue->impl_->HideGauges();
-  if (impl_->journal != nullptr) {  // Before the next opening reads the records.
-    if (Status s = impl_->journal->Flush(Durability::kProcess); !s.ok()) {
+  // Before the next opening reads the records, and synced: if the store fails later, its recovery
+  // writes only the open queues from memory.
+  if (impl_->journal != nullptr) {
+    if (Status s = impl_->journal->Flush(Durability::kPower); !s.ok()) {
       return s;
     }
   }
-  const MutexLock lock(impl_->mu);
-  const auto it = impl_->queues.find(queue->name());
-  if (impl_->closed || it == impl_->queues.end() || it->second.get() != queue) {
-    return {};  // Closed already.
+  {
+    const MutexLock lock(impl_->mu);
+    const auto it = impl_->queues.find(queue->name());
+    if (impl_->closed || it == impl_->queues.end() || it->second.get() != queue) {
+      return {};  // Closed already.
+    }
+    // A recovery that has begun since the Flush writes this queue from memory.
+    if (Status s = impl_->CheckReadable(); !s.ok()) {
+      return s;
+    }
+    impl_->ShutInbox();
+    impl_->closed_queues.push_back(std::move(it->second));
+    impl_->queues.erase(it);
+    queue->impl_->FreeKeys();
+    impl_->OpenInbox();
   }
-  // A recovery that has begun since the Flush writes this queue from memory.
-  if (Status s = impl_->CheckReadable(); !s.ok()) {
-    return s;
-  }
-  impl_->ShutInbox();
-  impl_->closed_queues.push_back(std::move(it->second));
-  impl_->queues.erase(it);
-  queue->impl_->FreeKeys();
-  impl_->OpenInbox();
+  queue->impl_
+      ->HideGauges();  // By this call only, and outside mu: the provider is the user's code.
   return {};
 }
 

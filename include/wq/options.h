@@ -86,8 +86,8 @@ struct StoreOptions {
   // are about ten times cheaper; a reader beside a running owner pays for a sort. Default: on.
   bool vector_memtable = true;
 
-  // Bounds the write-ahead log, and so the time that opening after a kill takes. A smaller bound
-  // flushes more often. Default: 64 MiB.
+  // Bounds the write-ahead log, and so the time and the memory that opening after a kill takes: it
+  // reads the whole log into memory. A smaller bound flushes more often. Default: 64 MiB.
   size_t max_wal_bytes = size_t{64} << 20;
 
   // Flushes the unflushed records of one column family to a table file at this size. A larger

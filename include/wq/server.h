@@ -15,9 +15,9 @@
 //                    request must name this machine in its Host header, so that no web page reads
 //                    them through its own host name.
 //
-// It has one thread that accepts, and one per connection, at most max_connections; they make public
-// calls only. A child that was forked without exec keeps the sockets open: they are free when it
-// execs or ends.
+// It has one thread that accepts, and one per connection, at most max_connections of the socket and
+// as many of HTTP; they make public calls only. A child that was forked without exec keeps the
+// sockets open: they are free when it execs or ends.
 // Threading: thread-safe. Lifetime: must end before the store. A crash: leaves the socket's file
 // behind; the next Server on the store replaces it.
 #pragma once
@@ -60,8 +60,8 @@ struct ServerOptions {
   // may create the queue. Default: nullptr, only open queues can be changed.
   std::function<Status(std::string_view name, bool create, Queue** queue)> open_queue = nullptr;
 
-  // Bounds the connections, each of which costs a thread. Further connections are answered with 503
-  // and closed. Default: 16.
+  // Bounds the connections of the control socket, and those of HTTP. Each costs a thread. Further
+  // connections are answered with 503 and closed. Default: 16.
   size_t max_connections = 16;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
   // 4 MiB.

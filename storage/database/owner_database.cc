@@ -3,6 +3,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace wq::storage {
 namespace {
 
 constexpr size_t kReadahead = size_t{1} << 20;
+// As RocksDB's own least: a smaller buffer would be flushed at each write.
+constexpr size_t kSmallestBuffer = size_t{64} << 10;
 
 // For a new or unfinished store. FORMAT is written last: a store with FORMAT is complete.
 Status FinishCreation(const std::string& dir, const OpenOptions& options, Storage* storage,
@@ -159,7 +162,7 @@ rocksdb::Status OwnerDatabase::FlushFullFamilies() {
     uint64_t bytes = 0;
     const bool full =
         db_->GetIntProperty(family, rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes) &&
-        bytes >= options_.write_buffer_bytes;
+        bytes >= std::max(options_.write_buffer_bytes, kSmallestBuffer);
     if (full && status.ok()) status = db_->Flush(in_background, family);
   }
   return status;

@@ -61,11 +61,12 @@ struct TableInfo {
 };
 
 // Decides between two versions of a record: its sequence. In the last level RocksDB replaces
-// sequences by 0; of two such versions the one of the younger table counts.
+// sequences by 0; beside such a version the one of the younger file counts.
 struct Age {
   uint64_t sequence = 0;
   uint64_t table = UINT64_MAX;  // Of a log: younger than every table.
   bool operator<=(const Age& other) const {
+    if (sequence == 0 || other.sequence == 0) return table <= other.table;
     return std::pair(sequence, table) <= std::pair(other.sequence, other.table);
   }
 };
@@ -109,6 +110,7 @@ class Salvaging {
   SalvagedRecords* const records_;
   Manifest manifest_;              // As far as it can be read.
   bool needed_are_known_ = false;  // The manifest names the tables and logs that are needed.
+  bool tables_are_known_ = false;  // The manifest names the tables that are needed.
   std::string identity_;           // Empty: not known.
   std::map<Place, Version> versions_;
   std::map<Place, std::string> doubtful_;  // Of a table whose sequences say nothing.
@@ -142,6 +144,7 @@ Status Salvaging::CheckNeeded(bool* needed_are_known) {
   if (status.ok()) status = CheckFamilies(dir_, manifest_);
   if (status.ok()) {
     status = CheckTableEnds(dir_, manifest_);
+    tables_are_known_ = status.ok();
     // A table that cannot be read is a loss, and does not end the salvage.
     if (!status.ok()) status = Status::Corruption(status.message());
   }
@@ -205,6 +208,10 @@ Status Salvaging::TakeTable(const std::string& name) {
   Status taken =
       mkdir(one.c_str(), 0700) == 0 ? CopyFile(path, copy) : IOErrorOf("cannot make", one, errno);
   if (taken.ok()) taken = TakeCopy(table, one);
+  if (taken.code() == StatusCode::kCorruption || taken.code() == StatusCode::kNotSupported) {
+    TakeDoubtful(table, taken.message());
+    taken = Status::Ok();
+  }
   std::error_code ignored;
   std::filesystem::remove_all(one, ignored);
   return taken;
@@ -349,6 +356,14 @@ void Salvaging::Apply(const WalFile& wal, const Change& change) {
   if (change.family >= static_cast<uint32_t>(kFamilyCount)) {
     Lose(wal.name, "a record of an unknown family");
     return;
+  }
+  if (tables_are_known_) {
+    const auto family = manifest_.families.find(change.family);
+    // The change is in a table, which may have it without its sequence; a later change of the same
+    // record may be there as well.
+    if (family != manifest_.families.end() && wal.number < family->second.log_number.value_or(0)) {
+      return;
+    }
   }
   Place place(static_cast<Family>(change.family), std::string(change.key));
   doubtful_.erase(place);  // Most likely it is older than the log.

@@ -79,7 +79,8 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
   // There is one writer, and a vector memtable supports only one.
   db.allow_concurrent_memtable_write = false;
   db.enable_pipelined_write = false;
-  db.max_total_wal_size = WQ_MUTANT(unbounded_log) ? UINT64_MAX : options.max_wal_bytes;
+  db.max_total_wal_size =
+      WQ_MUTANT(unbounded_log) ? UINT64_MAX : std::max<size_t>(options.max_wal_bytes, 1);
   db.recycle_log_file_num = 0;
   db.max_background_jobs = 2;
   // Otherwise opening starts 16 threads for each family, to open a few small tables.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 
@@ -159,6 +160,10 @@ Files ReadStore(const std::string& dir) {
   for (const std::string& name : FilesIn(dir)) {
     std::string& contents = files[name];
     const int fd = open((dir + "/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {  // A compaction of the open store has removed it.
+      files.erase(name);
+      continue;
+    }
     struct stat info = {};
     EXPECT_EQ(fstat(fd, &info), 0);
     contents.resize(static_cast<size_t>(info.st_size));

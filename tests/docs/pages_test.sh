@@ -20,7 +20,8 @@ pages=("$@")
 ((${#pages[@]})) || pages=(README.md docs/*.md bindings/go/README.md)
 scratch=$(mktemp -d)
 owner=
-trap '[[ -z $owner ]] || { kill -9 "$owner" && wait "$owner"; } 2>/dev/null; rm -rf "$scratch"' EXIT
+# The status of the script stays that of its exit: wait returns how the owner was killed.
+trap '[[ -z $owner ]] || { kill -9 "$owner" && wait "$owner"; } 2>/dev/null || true; rm -rf "$scratch"' EXIT
 failed=0
 complain() {
   echo "pages_test: $*" >&2

@@ -151,6 +151,16 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   [ "$output" = $'WQ_ATTEMPT=1\nWQ_KEY=k 1\nWQ_QUEUE=q\nWQ_ATTEMPT=2\nWQ_KEY=k 1\nWQ_QUEUE=q' ]
 }
 
+@test "a key with a NUL byte leaves WQ_KEY unset, also an inherited one" {
+  store_with a
+  wqctl dump -q q | sed 's/"key":"a"/"key_base64":"YQBi"/' > dumped
+  export WQ_STORE=$DIR/other
+  wqctl init
+  wqctl load dumped
+  run -0 env WQ_KEY=outer "$WQCTL" work -q q --stdin -- sh -c 'echo "${WQ_KEY-unset}"'
+  contains "$output" unset
+}
+
 @test "--stdin: the key is on stdin, byte for byte, and not an argument" {
   wqctl init
   printf 'a\nb\0\377\0' | tr '\0' '\1' | wqctl add -q q -0
@@ -201,6 +211,11 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   kill -TERM "$PID"
   wait "$PID"
   [ "$(dumped_keys)" = "b " ]
+}
+
+@test "--rate: the run ends with its last command, not at the next start" {
+  store_with a
+  run -0 timeout 60 "$WQCTL" work -q q --rate 1/h -- true
 }
 
 @test "--dry-run prints the commands in order, quoted, and changes nothing" {
@@ -287,6 +302,31 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   wqctl work -q q --joblog +log -- true
   [ "$(wc -l < log)" = 3 ]
   [ "$(grep -c ^Seq log)" = 1 ]
+}
+
+@test "--joblog: a run that does not begin leaves the log as it is" {
+  store_with a
+  echo kept > log
+  run -3 wqctl work -q typo --joblog log -- true
+  [ "$(cat log)" = kept ]
+}
+
+@test "--joblog: a command that ends well after its time is -1, since it counts as failed" {
+  store_with a
+  run -1 wqctl work -q q --max-requeues 0 --timeout 50ms --joblog log -- \
+    sh -c 'trap "exit 0" TERM; while :; do sleep 0.01; done'
+  [ "$(tail -1 log | cut -f 7)" = -1 ]
+}
+
+@test "--halt now prints the outputs of the commands that have ended" {
+  store_with a b c
+  run -1 --separate-stderr wqctl work -q q -j 3 -k --halt now,fail=1 --max-requeues 0 -- sh -c '
+    case $1 in
+      a) echo first; touch a_ran; while :; do sleep 0.01; done ;;
+      b) echo second; touch b_ran ;;
+      c) until [ -e a_ran ] && [ -e b_ran ]; do sleep 0.01; done; echo third; exit 1 ;;
+    esac' _
+  contains "$output" second
 }
 
 @test "--joblog: a file that cannot be written is an error that names it, and no key is begun" {

@@ -235,6 +235,10 @@ int WorkInStore(const WorkArgs& args, RunParts* run) {
     wq::Status s = AddQueueTo(&run->source, args, queue, store.get());
     if (!s.ok()) return Fail(s);
   }
+  if (!args.job_log.empty()) {  // Not before: it empties the file.
+    wq::Status s = JobLog::Open(args.job_log, args.command_umask, &run->job_log);
+    if (!s.ok()) return Fail(s);
+  }
   if (wq::Status s = service.Open(store.get()); !s.ok()) return Fail(s);
   int code = WorkOn(args, run);
   service.Close();
@@ -257,10 +261,6 @@ int Run(const WorkArgs& args) {
   if (const int error = CommandRunner::Create(command, &run.runner); error != 0) {
     LogError("cannot run \"" + wq::EscapeKey(args.command.front()) + "\": " + ErrnoText(error));
     return kExitFailure;
-  }
-  if (!args.job_log.empty()) {
-    wq::Status s = JobLog::Open(args.job_log, args.command_umask, &run.job_log);
-    if (!s.ok()) return Fail(s);
   }
   return WorkInStore(args, &run);
 }

@@ -55,10 +55,11 @@ wq::Status JobLog::Add(const Job& job, const CommandResult& result, uint64_t std
   const int status = result.wait_status;
   std::string seconds = Seconds(result.ran_for.count());
   seconds.insert(0, seconds.size() < 10 ? 10 - seconds.size() : 0, ' ');
-  return Write(std::to_string(job.sequence) + "\t:\t" + Seconds(result.started_at_us) + "\t" +
-               seconds + "\t0\t" + std::to_string(stdout_bytes) + "\t" +
-               std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 0) + "\t" +
-               std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : 0) + "\t" + command + "\n");
+  return Write(
+      std::to_string(job.sequence) + "\t:\t" + Seconds(result.started_at_us) + "\t" + seconds +
+      "\t0\t" + std::to_string(stdout_bytes) + "\t" +
+      (result.timed_out ? "-1" : std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 0)) +
+      "\t" + std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : 0) + "\t" + command + "\n");
 }
 
 wq::Status JobLog::Write(const std::string& line) {

@@ -21,30 +21,33 @@ void KeySource::AddQueue(wq::Queue* queue) { queues_.push_back(queue); }
 
 bool KeySource::Next(Job* job) {
   const wq::MutexLock turn(turn_mu_);
-  if (!WaitForRoom()) return false;
   while (true) {
     uint64_t changes = 0;
     {
       const wq::MutexLock lock(mu_);
       changes = changes_;
     }
-    if (TakeKey(job)) return Admit(job);
     if (!options_.follow && Drained()) return false;
+    bool has_room = false;
+    if (!WaitForRoom(changes, &has_room)) return false;
+    if (!has_room) continue;
+    if (TakeKey(job)) return Admit(job);
     if (!WaitForKey(changes)) return false;
   }
 }
 
-// Waits until one more command may run, and until the rate allows its start. False: stopped.
-bool KeySource::WaitForRoom() {
+// Waits until one more command may run, and until the rate allows its start. *has_room is false if
+// there was a change before that: the last key may be done. False: stopped.
+bool KeySource::WaitForRoom(uint64_t changes, bool* has_room) {
   const wq::MutexLock lock(mu_);
   while (!stopped_) {
     if (busy_ >= limit_) {
       changed_.Wait(mu_);
-    } else if (Clock::now() < next_start_) {
-      changed_.WaitUntil(mu_, next_start_);
-    } else {
-      return true;
+      continue;
     }
+    *has_room = Clock::now() >= next_start_;
+    if (*has_room || changes_ != changes) return true;
+    changed_.WaitUntil(mu_, next_start_);
   }
   return false;
 }

@@ -59,7 +59,7 @@ class KeySource {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool WaitForRoom() WQ_REQUIRES(turn_mu_);
+  bool WaitForRoom(uint64_t changes, bool* has_room) WQ_REQUIRES(turn_mu_);
   bool TakeKey(Job* job) WQ_REQUIRES(turn_mu_);
   bool WaitForKey(uint64_t changes);
   bool Drained() const;

@@ -141,7 +141,7 @@ void OutputPrinter::WriteStdout(std::string_view text) {
   while (error_ == 0 && !text.empty()) {
     std::array<pollfd, 2> fds = {pollfd{cancel_fd_, POLLIN, 0}, pollfd{STDOUT_FILENO, POLLOUT, 0}};
     if (poll(fds.data(), fds.size(), -1) < 0) continue;  // EINTR
-    if (fds[0].revents != 0) {
+    if (fds[0].revents != 0 && fds[1].revents == 0) {    // What fits now is not lost.
       error_ = ECANCELED;
       return;
     }

@@ -245,6 +245,7 @@ class CommandRunner::Watch {
       result.error = "killed";
     } else if (timed_out_ || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
       result.kind = Kind::kFailed;
+      result.timed_out = timed_out_;
       result.error = FailureText(timed_out_ ? "timed out after " + FormatDuration(options_.timeout)
                                             : DescribeEnd(status));
     }
@@ -303,6 +304,7 @@ int CommandRunner::Start(const Job& job, Child* child) const {
   SpawnRequest request{.path = path_,
                        .argv = line_.ArgvFor(job),
                        .environment = EnvironmentFor(job),
+                       .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT"},
                        .stdin_fd = null_fd_,
                        .stdout_fd = STDOUT_FILENO,
                        .stderr_fd = -1,
@@ -338,11 +340,11 @@ int CommandRunner::Start(const Job& job, Child* child) const {
 
 CommandResult CommandRunner::NotStarted(int error) const {
   using Kind = CommandResult::Kind;
-  const bool no_key_works = error == ENOENT || error == EACCES || error == ENOEXEC;
+  const bool is_of_key = line_.program_varies() || error == E2BIG;
   CommandResult result;
-  result.kind = Kind::kFailed;
-  if (no_key_works && !line_.program_varies()) result.kind = Kind::kCannotRun;
-  if (IsLackOfResources(error)) result.kind = Kind::kNoResources;
+  result.kind = is_of_key ? Kind::kFailed : Kind::kCannotRun;
+  // A program that is being written can be run soon.
+  if (IsLackOfResources(error) || error == ETXTBSY) result.kind = Kind::kNoResources;
   result.error = "cannot run the command: " + ErrnoText(error);
   result.wait_status = W_EXITCODE(error == ENOENT ? 127 : 126, 0);
   return result;

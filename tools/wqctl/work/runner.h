@@ -46,6 +46,7 @@ struct CommandResult {
   Kind kind = Kind::kSucceeded;
   // The last line of its stderr and how it ended: "no route [exit status 1]". Empty for success.
   std::string error;
+  bool timed_out = false;
   int wait_status = 0;  // As waitpid reports it; 126 or 127 exited, as in a shell, if not started.
   int64_t started_at_us = 0;  // Since 1970-01-01T00:00:00Z.
   std::chrono::microseconds ran_for{0};

@@ -91,17 +91,17 @@ std::vector<char*> PointersTo(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// Our environment, with `added` in place of variables of the same names.
-std::vector<char*> EnvironmentWith(const std::vector<std::string>& added) {
+// Our environment without the variables `unset`, and with `added`.
+std::vector<char*> EnvironmentWith(const std::vector<std::string>& added,
+                                   const std::vector<std::string>& unset) {
   std::vector<char*> all = PointersTo(added);
   all.pop_back();
-  const auto is_added = [&added](std::string_view variable) {
-    const std::string_view name = variable.substr(0, variable.find('=') + 1);
-    return std::any_of(added.begin(), added.end(),
-                       [name](const std::string& one) { return one.starts_with(name); });
+  const auto is_unset = [&unset](std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('='));
+    return std::find(unset.begin(), unset.end(), name) != unset.end();
   };
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!is_added(*variable)) all.push_back(*variable);
+    if (!is_unset(*variable)) all.push_back(*variable);
   }
   all.push_back(nullptr);
   return all;
@@ -121,7 +121,7 @@ int ErrorOfChild(int error_fd) {
 
 int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
   const std::vector<char*> argv = PointersTo(request.argv);
-  const std::vector<char*> envp = EnvironmentWith(request.environment);
+  const std::vector<char*> envp = EnvironmentWith(request.environment, request.unset);
   int error_pipe[2];
   if (pipe2(error_pipe, O_CLOEXEC) != 0) return errno;
 

@@ -14,9 +14,11 @@
 namespace wqctl {
 
 struct SpawnRequest {
-  std::string path;                      // Of the program, as FindProgram gave it.
-  std::vector<std::string> argv;         // No NUL bytes within.
-  std::vector<std::string> environment;  // "NAME=value": added to ours. No NUL bytes within.
+  std::string path;               // Of the program, as FindProgram gave it.
+  std::vector<std::string> argv;  // No NUL bytes within.
+  std::vector<std::string>
+      environment;                 // "NAME=value": added to ours without `unset`. No NUL bytes.
+  std::vector<std::string> unset;  // Names of ours that the child does not get.
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
