@@ -21,7 +21,7 @@ parts=(
   'crash_tests *Kill* WQ_KILL_SEED=2 WQ_KILL_ROUNDS=30'
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_POWER_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_CORRUPTION_SEED=1 WQ_CORRUPTION_CASES=300'
-  'faults_tests Kinds/* WQ_FAULT_SEED=1 WQ_FAULT_EVERY=18'
+  'faults_tests Kinds/* WQ_FAULT_SEED=1 WQ_FAULT_EVERY=17'
   'soak_tests * WQ_SOAK_SEED=1 WQ_SOAK_SECONDS=2'
 )
 
