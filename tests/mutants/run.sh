@@ -17,11 +17,11 @@ logs=$PWD/$build/caught
 parts=(
   'model_tests Rules/ModelTest* WQ_MODEL_SEED=1 WQ_MODEL_CALLS=40000'
   'model_tests *FailedStore* WQ_FAILED_STORE_SEED=1 WQ_FAILED_STORE_CALLS=2000'
-  'engine_tests Queue*:Journal*:FailedStore*:Order*:Delay*:Quarantine*:Shard*'
+  'engine_tests Queue*:Restore*:Journal*:FailedStore*:Order*:Delay*:Quarantine*:Shard*'
   'crash_tests *Kill* WQ_KILL_SEED=2 WQ_KILL_ROUNDS=30'
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_POWER_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_CORRUPTION_SEED=1 WQ_CORRUPTION_CASES=300'
-  'faults_tests Kinds/* WQ_FAULT_SEED=1 WQ_FAULT_EVERY=17'
+  'faults_tests Kinds/* WQ_FAULT_SEED=1 WQ_FAULT_EVERY=18'
   'soak_tests * WQ_SOAK_SEED=1 WQ_SOAK_SECONDS=2'
 )
 

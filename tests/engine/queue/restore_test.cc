@@ -67,5 +67,24 @@ TEST_F(RestoreTest, AQueueWhoseChangesCannotBeWrittenIsNotGivenToTheTimer) {
   EXPECT_EQ(queue.state.Counts().delayed, 1U) << "the timer has fired it";
 }
 
+// A crash between two writes would leave a part of the change.
+TEST_F(RestoreTest, WhatAnOpeningChangesIsOneWrite) {
+  ASSERT_TRUE(queue_->Add("slow", {.lane = kSlowLane}).ok());
+  ASSERT_TRUE(queue_->Add("fast").ok());
+  ASSERT_TRUE(queue_->Quarantine("fast").ok());
+  ASSERT_TRUE(store_->Close().ok());
+  const auto writes = [this] {
+    const MutexLock lock(disk_->mu);
+    return disk_->state.writes;
+  };
+  const uint64_t before = writes();
+  storage::MemoryStorage storage(disk_);
+  Journal journal(&storage, {.flush_interval = hours(1)});
+  Timer timer(&clock_);
+  Queue::Impl queue("q", 1, {.order = Order::kFifo}, &clock_, &journal, &timer, nullptr);
+  ASSERT_TRUE(queue.Restore(storage).ok());  // It moves the key "slow".
+  EXPECT_EQ(writes(), before + 1);
+}
+
 }  // namespace
 }  // namespace wq
