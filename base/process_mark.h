@@ -35,8 +35,8 @@ void CloseInChildren(int fd);
 void ForgetInChildren(int fd);
 
 // From now on, exit(3) in a forked child flushes the files of stdio and ends the process, without
-// the functions of atexit(3) and without destructors: RocksDB's would wait indefinitely for threads
-// that run in the parent only.
+// the functions that the parent gave to atexit(3) and without destructors: RocksDB's would wait
+// indefinitely for threads that run in the parent only.
 void SkipDestructorsInChildren();
 
 }  // namespace wq

@@ -7,9 +7,10 @@
 // RocksDB reads a copy of each undamaged table. Of a damaged table, the records before its first
 // and after its last damaged block are taken. Of the logs, every complete record is taken, even
 // behind a damaged one. The manifest says which tables and logs are needed, if it fits the present
-// files; otherwise every table and log in the directory is taken. Of each record the version with
-// the highest sequence is kept; damaged tables, and tables of another database, only add records
-// that no other file has.
+// files; otherwise every table and log in the directory is taken. If it fits the tables, changes of
+// logs that the tables contain are not taken again. Of each record the version with the highest
+// sequence is kept, or of the younger file, if one of them has lost its sequence in the last level;
+// damaged tables, and tables of another database, only add records that no other file has.
 #pragma once
 
 #include <map>

@@ -75,7 +75,7 @@ func OpenQueue[T comparable](
 // Close stops the queue (waiting Gets return) and writes its changes, so that the store can open it
 // again: its items stay there, and those that workers hold are handed out again after that. Later
 // changes fail with ShuttingDown. A queue of a store in memory loses its items. Idempotent.
-// NotDurable: a write has failed; the queue is stopped, and not closed. Blocks: for one write.
+// NotDurable: a write has failed; the queue is stopped, and not closed. Blocks: for one sync.
 func (q *Queue[T]) Close() error {
 	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_close(h, e) })
 	if err != nil && codeOf(err) != ShuttingDown { // ShuttingDown: closed with its store.

@@ -66,7 +66,7 @@ class Store {
   // after the next opening. Later changing calls of `queue` return ShuttingDown, and its readings
   // show an empty queue: the memory of its keys is freed, and about 4 KiB stays until the Store is
   // destroyed. A queue of a store in memory loses its keys. Idempotent. NotDurable: a write has
-  // failed; the queue is stopped, and not closed. Blocks: for one write. REQUIRES: `queue` is of
+  // failed; the queue is stopped, and not closed. Blocks: for one sync. REQUIRES: `queue` is of
   // this store.
   Status CloseQueue(Queue* queue);
 
@@ -79,8 +79,8 @@ class Store {
   //   Locked           the queue is open; see CloseQueue.
   //   NotDurable       the store is failed (see Health), or a write failed: then the queue is
   //                    deleted or unchanged.
-  // Blocks: for writes that survive a power cut, and for reading all rows of the queue; OpenQueue
-  // waits for it.
+  // Blocks: for writes that survive a power cut, and for reading all rows of the queue; the
+  // other calls of the store wait for it, those of its queues do not.
   Status DeleteQueue(std::string_view name);
 
   // Returns the open queue of this name; nullptr if it is not open. Works after Close too.

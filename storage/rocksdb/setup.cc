@@ -79,6 +79,7 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
   // There is one writer, and a vector memtable supports only one.
   db.allow_concurrent_memtable_write = false;
   db.enable_pipelined_write = false;
+  // RocksDB takes 0 for four times all write buffers, which have no size here: see FamilyOptions.
   db.max_total_wal_size =
       WQ_MUTANT(unbounded_log) ? UINT64_MAX : std::max<size_t>(options.max_wal_bytes, 1);
   db.recycle_log_file_num = 0;

@@ -37,7 +37,7 @@ WQ_EXPORT wq_code wq_store_open_queue(wq_store store, const char* name,
 // again. Keys that workers hold are handed out again after that. The handle stays valid; its
 // changing calls return WQ_SHUTTING_DOWN. A queue of a store in memory loses its keys. Idempotent.
 // WQ_NOT_DURABLE: a write has failed; the queue is stopped, and not closed.
-// WQ_INVALID_ARGUMENT: called in a callback. Blocks: for one write.
+// WQ_INVALID_ARGUMENT: called in a callback. Blocks: for one sync.
 WQ_EXPORT wq_code wq_queue_close(wq_queue queue, wq_error* error);
 
 // Deletes the queue of this name with all that it has; a crash leaves the whole queue or none of

@@ -42,7 +42,8 @@ func (r reconciler) Reconcile(
 }
 
 func pod(name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: reconcile.NamespacedName{Namespace: "default", Name: name}}
+	return reconcile.Request{
+		NamespacedName: reconcile.NamespacedName{Namespace: "default", Name: name}}
 }
 
 // run runs the program of README.md until stop is called by the reconciler.
