@@ -32,13 +32,13 @@ coverage: ## measure which lines and branches of the library the tests run
 
 bench:    ## measure the speed, beside bare RocksDB and a queue in memory
 	@tools/dev/deps.sh build
-	@tools/dev/build.sh release wqbench
-	@build/wqbench
+	@tools/dev/build.sh release wqbench wq_installed
+	@tests/bench/go_bench.sh build
 
 bench-long: ## the same, with 100 million life cycles of a key
 	@tools/dev/deps.sh build
-	@tools/dev/build.sh release wqbench
-	@build/wqbench --long
+	@tools/dev/build.sh release wqbench wq_installed
+	@tests/bench/go_bench.sh build --long
 
 bench-peers: ## measure wq beside beanstalkd and redis-server, which this installs
 	@tools/dev/deps.sh bench

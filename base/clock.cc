@@ -18,6 +18,7 @@ class SystemClock final : public Clock {
  public:
   int64_t SteadyUs() const override { return ReadClockUs(CLOCK_BOOTTIME); }
   int64_t WallUs() const override { return ReadClockUs(CLOCK_REALTIME); }
+  int64_t RoughWallUs() const override { return ReadClockUs(CLOCK_REALTIME_COARSE); }
 };
 
 }  // namespace

@@ -42,6 +42,12 @@ __attribute__((target("sse4.2"))) uint32_t ByInstruction(uint32_t crc, std::stri
     bytes.remove_prefix(sizeof word);
   }
   crc = static_cast<uint32_t>(wide);
+  if (bytes.size() >= sizeof(uint32_t)) {
+    uint32_t word;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    crc = __builtin_ia32_crc32si(crc, word);
+    bytes.remove_prefix(sizeof word);
+  }
   for (const char c : bytes) crc = __builtin_ia32_crc32qi(crc, static_cast<unsigned char>(c));
   return crc;
 }

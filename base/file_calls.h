@@ -1,5 +1,5 @@
-// FileCalls: the system calls by which this library itself changes files (FORMAT, OWNER,
-// directories).
+// FileCalls: the system calls by which this library itself changes files (FORMAT, OWNER, the
+// process log, directories).
 //
 // Tests replace them by a disk that fails, or that loses what was not synced. RocksDB's file calls
 // go through its Env instead: see storage/rocksdb/env.h. Threading: call UseFileCalls only while no
@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,14 @@ class FileCalls {
   virtual ssize_t Write(int fd, const std::string& path, std::string_view bytes);
   virtual int Sync(int fd, const std::string& path);  // `fd` may be a directory.
   virtual int Rename(const std::string& from, const std::string& to);
-  virtual int MakeDirectory(const std::string& path);  // Mode 0700.
+  virtual int Remove(const std::string& path);                            // A file.
+  virtual int MakeDirectory(const std::string& path);                     // Mode 0700.
+  virtual int Allocate(int fd, const std::string& path, uint64_t bytes);  // As posix_fallocate.
+  // f_type of fstatfs, in *type.
+  virtual int FileSystemType(int fd, const std::string& path, uint64_t* type);
+  // Maps the first `bytes` bytes, shared. nullptr on failure, with errno set.
+  virtual void* Map(int fd, const std::string& path, uint64_t bytes);
+  virtual void Unmap(void* mapping, uint64_t bytes);
 };
 
 // For stores that are opened from now on. Borrowed; null: the real system calls.

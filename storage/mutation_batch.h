@@ -17,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/check.h"
 
@@ -78,31 +77,26 @@ class MutationBatch {
     count_ += other.count_;
   }
 
-  // Appends `other` without the mutations that begin at these places, which ascend: each is what
-  // other.bytes() was before it was put.
-  void AppendWithout(const MutationBatch& other, const std::vector<size_t>& places) {
-    if (other.count_ == places.size()) return;
+  // Appends what mutations() returned of a batch of `count` mutations, which is not empty.
+  void AppendEncoded(std::string_view mutations, size_t count) {
     if (buffer_.empty()) buffer_.resize(kHeaderBytes);
-    size_t from = kHeaderBytes;
-    for (const size_t place : places) {
-      const char* const begin = other.buffer_.data() + kHeaderBytes + place;
-      const char* at = begin;
-      Read(&at);
-      buffer_.append(other.buffer_, from, kHeaderBytes + place - from);
-      from = kHeaderBytes + place + static_cast<size_t>(at - begin);
-    }
-    buffer_.append(other.buffer_, from);
-    count_ += other.count_ - places.size();
+    buffer_.append(mutations);
+    count_ += count;
   }
 
-  // Whether the mutation that begins at `place` puts the record that `erase`, a single mutation,
-  // erases.
-  bool PutsRowOf(const MutationBatch& erase, size_t place) const {
-    const char* at = buffer_.data() + kHeaderBytes + place;
-    const char* erase_at = erase.buffer_.data() + kHeaderBytes;
-    const Mutation put = Read(&at);
-    const Mutation erased = Read(&erase_at);
-    return put.is_put && !erased.is_put && put.family == erased.family && put.key == erased.key;
+  // The bytes of all mutations; valid until the batch changes.
+  std::string_view mutations() const {
+    return std::string_view(buffer_).substr(std::min(buffer_.size(), kHeaderBytes));
+  }
+  // Appends what mutations() of another batch returned, after a check of each length and tag.
+  // False: these bytes are not mutations; nothing was appended.
+  bool AppendMutations(std::string_view bytes) {
+    size_t count = 0;
+    for (std::string_view rest = bytes; !rest.empty(); ++count) {
+      if (!SkipMutation(&rest)) return false;
+    }
+    if (count > 0) AppendEncoded(bytes, count);
+    return true;
   }
 
   bool empty() const { return count_ == 0; }
@@ -185,6 +179,32 @@ class MutationBatch {
     mutation.key = ReadBytes(at);
     if (mutation.is_put) mutation.value = ReadBytes(at);
     return mutation;
+  }
+  // The same with checks, for bytes from a file. False: no mutation is at the beginning of *rest.
+  static bool SkipMutation(std::string_view* rest) {
+    const auto tag = static_cast<uint8_t>(rest->front());
+    rest->remove_prefix(1);
+    if (tag != kErase && tag != kPut && tag != kFamilyErase && tag != kFamilyPut) return false;
+    if (tag >= kFamilyErase) {
+      if (rest->empty() || static_cast<uint8_t>(rest->front()) >= kFamilyCount) return false;
+      rest->remove_prefix(1);
+    }
+    const bool is_put = tag == kPut || tag == kFamilyPut;
+    return SkipBytes(rest) && (!is_put || SkipBytes(rest));
+  }
+  static bool SkipBytes(std::string_view* rest) {
+    size_t size = 0;
+    for (unsigned shift = 0; shift <= 28; shift += 7) {
+      if (rest->empty()) return false;
+      const auto byte = static_cast<uint8_t>(rest->front());
+      rest->remove_prefix(1);
+      size |= static_cast<size_t>(byte & 0x7F) << shift;
+      if (byte >= 0x80) continue;
+      if (size > rest->size()) return false;
+      rest->remove_prefix(size);
+      return true;
+    }
+    return false;
   }
   static std::string_view ReadBytes(const char** at) {
     size_t size = 0;

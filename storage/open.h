@@ -19,7 +19,9 @@
 namespace wq::storage {
 
 // The version of everything on disk: families, keys, records. docs/format.md says how to raise it.
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
+// A store of this version has no process log. It is opened, and becomes one of kFormatVersion.
+inline constexpr uint32_t kOldestFormatVersion = 1;
 
 struct OpenOptions {
   bool create_if_missing = false;
@@ -27,7 +29,8 @@ struct OpenOptions {
   bool vector_memtable = true;
   size_t max_wal_bytes = size_t{64} << 20;
   size_t write_buffer_bytes = size_t{24} << 20;
-  int64_t now_us = 0;  // Wall time: when the store is created, if it is.
+  size_t process_log_bytes = 0;  // 0: no process log.
+  int64_t now_us = 0;            // Wall time: when the store is created, if it is.
 };
 
 // Opens `dir` and owns it until the Storage is closed or destroyed. Errors as Store::Open.

@@ -33,6 +33,14 @@ struct StoreRecord {
   int64_t created_at_us = 0;
 };
 
+// How far the database has come in the process log (process_log.h).
+struct ProcessLogRecord {
+  uint64_t number = 0;    // Of the last process log; 0: there was none.
+  uint64_t position = 0;  // Everything before it in that log is in the database.
+  bool closed = false;    // Everything in that log is in the database; its file is of no use.
+  bool InUse() const { return number != 0 && !closed; }
+};
+
 struct QueueRecord {
   std::string name;
   QueueId id = 0;
@@ -89,6 +97,7 @@ struct CursorRecord {
 // --- Writing: each call appends one mutation. ---
 
 void PutStore(const StoreRecord& record, MutationBatch* batch);
+void PutProcessLog(const ProcessLogRecord& record, MutationBatch* batch);
 void PutQueue(const QueueRecord& record, MutationBatch* batch);
 void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch);
 
@@ -118,6 +127,10 @@ void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch);
 
 // NotFound if there is none.
 Status GetStore(const Reader& reader, StoreRecord* record);
+// A store without the record had no process log yet.
+Status GetProcessLog(const Reader& reader, ProcessLogRecord* record);
+// Its value alone. False: it cannot be decoded.
+bool DecodeProcessLog(std::string_view value, ProcessLogRecord* record);
 // The views in `record` point into `value_buffer`, and its key into the argument `key`.
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record);

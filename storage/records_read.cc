@@ -113,6 +113,24 @@ Status GetStore(const Reader& reader, StoreRecord* record) {
   return Status::Ok();
 }
 
+Status GetProcessLog(const Reader& reader, ProcessLogRecord* record) {
+  *record = {};
+  std::string value;
+  Status status = reader.Get(Family::kDefault, kProcessLogKey, &value);
+  if (status.code() == StatusCode::kNotFound) return Status::Ok();
+  if (!status.ok()) return status;
+  return DecodeProcessLog(value, record) ? status
+                                         : BadRecord(Family::kDefault, kProcessLogKey, kBadValue);
+}
+
+bool DecodeProcessLog(std::string_view value, ProcessLogRecord* record) {
+  pb::ProcessLogRecord message;
+  if (!Parse(value, &message)) return false;
+  *record = {
+      .number = message.number(), .position = message.position(), .closed = message.closed()};
+  return true;
+}
+
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record) {
   const std::string key = StateKey(queue);

@@ -103,6 +103,14 @@ void PutStore(const StoreRecord& record, MutationBatch* batch) {
   batch->Put(Family::kDefault, kStoreKey, message.SerializeAsString());
 }
 
+void PutProcessLog(const ProcessLogRecord& record, MutationBatch* batch) {
+  SmallValue value;
+  value.Add(pb::ProcessLogRecord::kNumberFieldNumber, record.number);
+  value.Add(pb::ProcessLogRecord::kPositionFieldNumber, record.position);
+  value.Add(pb::ProcessLogRecord::kClosedFieldNumber, uint64_t{record.closed});
+  batch->Put(Family::kDefault, kProcessLogKey, value.view());
+}
+
 void PutQueue(const QueueRecord& record, MutationBatch* batch) {
   pb::QueueRecord message;
   message.set_id(record.id);

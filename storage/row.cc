@@ -54,6 +54,7 @@ Status Row::Decode(Family family, std::string_view key, std::string_view value) 
 RowRule Row::Check() const {
   switch (kind_) {
     case Kind::kStore:
+    case Kind::kProcessLog:
       return RowRule::kNone;
     case Kind::kQueue:
       return CheckRow(queue_record_);
@@ -77,6 +78,10 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
   if (key == kStoreKey) {
     kind_ = Kind::kStore;
     return GetStore(row, &store_);
+  }
+  if (key == kProcessLogKey) {
+    kind_ = Kind::kProcessLog;
+    return GetProcessLog(row, &process_log_);
   }
   if (key.starts_with(kQueuePrefix)) {
     kind_ = Kind::kQueue;

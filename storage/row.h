@@ -21,6 +21,7 @@ class Row {
  public:
   enum class Kind : uint8_t {
     kStore,
+    kProcessLog,
     kQueue,
     kQueueState,
     kPending,
@@ -37,11 +38,12 @@ class Row {
   RowRule broken() const { return broken_; }
 
   Kind kind() const { return kind_; }
-  // A kStore has none. Of a kQueue: the id in its record.
+  // A kStore and a kProcessLog have none. Of a kQueue: the id in its record.
   QueueId queue() const { return queue_; }
 
   // Each for its own kind only.
   const StoreRecord& store() const { return store_; }
+  const ProcessLogRecord& process_log() const { return process_log_; }
   const QueueRecord& queue_record() const { return queue_record_; }
   const QueueStateRecord& queue_state() const { return queue_state_; }
   const PendingRecord& pending() const { return pending_; }
@@ -49,7 +51,7 @@ class Row {
   const FailureRecord& failures() const { return failures_; }
   const QuarantineRecord& quarantine() const { return quarantine_; }
   const CursorRecord& cursor() const { return cursor_; }
-  // The queue's key; empty for the first three kinds and for cursors.
+  // The queue's key; empty for the first four kinds and for cursors.
   std::string_view key() const { return key_; }
 
  private:
@@ -62,6 +64,7 @@ class Row {
   Kind kind_ = Kind::kStore;
   QueueId queue_ = 0;
   StoreRecord store_;
+  ProcessLogRecord process_log_;
   QueueRecord queue_record_;
   QueueStateRecord queue_state_;
   PendingRecord pending_;

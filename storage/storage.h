@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "storage/mutation_batch.h"
+#include "storage/process_log.h"
 #include "wq/status.h"
 
 namespace wq::storage {
@@ -46,6 +47,12 @@ class Storage : public Reader {
 
   // Every earlier batch survives a power cut. Same errors as Write.
   virtual Status Sync() = 0;
+
+  // Where the owner can append what is not in a Write yet; null: nowhere. Valid until Close.
+  virtual ProcessLog* process_log() { return nullptr; }
+  // Ok, or why process_log() is null: NotFound if none was asked for; otherwise as
+  // ProcessLog::Create.
+  virtual Status ProcessLogStatus() const { return Status::NotFound("no process log"); }
 
   // After an error: closes the store's files, but keeps the ownership, and opens the store again.
   // Ok: every batch for which Write returned Ok is on the disk, and Write may be called again.

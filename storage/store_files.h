@@ -8,6 +8,7 @@ namespace wq::storage {
 
 struct StoreFilesInfo {
   uint64_t wal_bytes = 0;
+  uint64_t process_log_bytes = 0;
   int64_t opened_at_us = 0;   // The last write of OWNER, which is an owner's first.
   int64_t written_at_us = 0;  // The last write of any log or table.
 };

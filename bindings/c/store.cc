@@ -198,6 +198,11 @@ wq_code wq_store_health(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) { return s.store->Health(); });
 }
 
+wq_code wq_store_process_log_status(wq_store store, wq_error* error) {
+  return Call<StoreObject>(store.handle, error,
+                           [](StoreObject& s) { return s.store->ProcessLogStatus(); });
+}
+
 wq_code wq_store_recover(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
     Status here = wq::c::NotInCallback("wq_store_recover");

@@ -87,6 +87,7 @@ wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error) {
     written.opened_at_us = now.opened_at_us;
     written.written_at_us = now.written_at_us;
     written.wal_bytes = now.wal_bytes;
+    written.process_log_bytes = now.process_log_bytes;
     return wq::c::Output("info", written, info);
   });
 }

@@ -26,6 +26,7 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	var store *Store
 	store, err := Open(dir, StoreOptions{
 		CreateIfMissing: true,
+		NoProcessLog:    true, // So an Add waits for its write, which fails.
 		// Only Recover recovers the store.
 		RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour,
 		OnHealth: func(err error) {
@@ -62,4 +63,66 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	store = diskStore(t, dir)
 	wantLen(t, openQueue(t, store, QueueOptions[string]{}), 4)
 	must(t, store.Close())
+}
+
+func TestTheProcessLogKeepsAnAddThatTheFullDiskRefuses(t *testing.T) {
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var before syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	defer limitFiles(t, before)
+
+	dir := t.TempDir() + "/store"
+	reported := make(chan error, 2)
+	store, err := Open(dir, StoreOptions{
+		CreateIfMissing:    true,
+		RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour,
+		OnHealth: func(err error) { reported <- err }})
+	must(t, err)
+	must(t, store.ProcessLogStatus())
+	q := openQueue(t, store, QueueOptions[string]{})
+
+	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
+	q.Add("a")
+	must(t, q.Err())
+	wantCode(t, within(t, reported), NotDurable) // The write to the database failed.
+	wantCode(t, store.Health(), NotDurable)
+
+	limitFiles(t, before)
+	must(t, store.Recover())
+	must(t, store.Close())
+	store = diskStore(t, dir)
+	wantLen(t, openQueue(t, store, QueueOptions[string]{}), 1)
+	must(t, store.Close())
+}
+
+func TestTheProcessLogIsAnOption(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	for _, c := range []struct {
+		options StoreOptions
+		want    Code
+		least   uint64
+		most    uint64
+	}{
+		{StoreOptions{}, 0, 8 << 20, 9 << 20},
+		{StoreOptions{ProcessLogBytes: 1 << 20}, 0, 1 << 20, 2 << 20},
+		{StoreOptions{ProcessLogBytes: 1 << 20, NoProcessLog: true}, NotFound, 0, 0},
+	} {
+		c.options.CreateIfMissing = true
+		store, err := Open(dir, c.options)
+		must(t, err)
+		if code := codeOf(store.ProcessLogStatus()); code != c.want {
+			t.Errorf("%+v: %v", c.options, code)
+		}
+		view := openView(t, dir)
+		info, err := view.Info()
+		must(t, err)
+		if info.ProcessLogBytes < c.least || info.ProcessLogBytes > c.most {
+			t.Errorf("%+v: %d bytes", c.options, info.ProcessLogBytes)
+		}
+		must(t, store.Close())
+	}
+	_, err := Open(dir, StoreOptions{ProcessLogBytes: 1<<30 + 1})
+	wantCode(t, err, InvalidArgument)
+	wantCode(t, memoryStore(t).ProcessLogStatus(), NotFound)
 }

@@ -17,7 +17,7 @@ type Durability int32
 const (
 	// DefaultDurability of a call is the queue's; of a queue it is Process; of a flush it is Power.
 	DefaultDurability Durability = C.WQ_DEFAULT_DURABILITY
-	Async             Durability = C.WQ_ASYNC   // In memory; a background writer takes it at once.
+	Async             Durability = C.WQ_ASYNC   // In memory; written within FlushInterval.
 	Process           Durability = C.WQ_PROCESS // Survives kill -9.
 	Power             Durability = C.WQ_POWER   // Survives a power cut.
 )
@@ -43,12 +43,16 @@ const (
 
 // StoreOptions are the options of Open; the zero value opens an existing store.
 type StoreOptions struct {
-	CreateIfMissing    bool          // Creates the store if the directory has none.
-	ErrorIfExists      bool          // Refuses an existing store.
-	FlushInterval      time.Duration // Bounds the delay of a write that no call waits for; 0: 10 ms.
-	MaxWALBytes        uint64        // Bounds the write-ahead log, and so a recovery; 0: 64 MiB.
-	WriteBufferBytes   uint64        // Flushes unflushed records at this size; 0: 24 MiB.
-	MaxBatchBytes      uint64        // Makes Adds wait for a slow disk at this size; 0: 8 MiB.
+	CreateIfMissing  bool          // Creates the store if the directory has none.
+	ErrorIfExists    bool          // Refuses an existing store.
+	FlushInterval    time.Duration // Bounds the delay of a write that no call waits for; 0: 10 ms.
+	MaxWALBytes      uint64        // Bounds the write-ahead log, and so a recovery; 0: 64 MiB.
+	WriteBufferBytes uint64        // Flushes unflushed records at this size; 0: 24 MiB.
+	MaxBatchBytes    uint64        // Makes Adds wait for a slow disk at this size; 0: 8 MiB.
+	// ProcessLogBytes is the size of the process log, a mapped file by which calls at Process need
+	// not wait for a write (Store.ProcessLogStatus); 0: 8 MiB, at most 1 GiB.
+	ProcessLogBytes    uint64
+	NoProcessLog       bool          // No process log, whatever ProcessLogBytes is.
 	RecoveryBackoffMin time.Duration // The wait before the first attempt to recover; 0: 100 ms.
 	RecoveryBackoffMax time.Duration // The longest wait between attempts; 0: 30 s.
 	// OnHealth is called when the store fails, with NotDurable and the failure, and when it has
@@ -88,6 +92,8 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 	out.max_wal_bytes = C.uint64_t(o.MaxWALBytes)
 	out.write_buffer_bytes = C.uint64_t(o.WriteBufferBytes)
 	out.max_batch_bytes = C.uint64_t(o.MaxBatchBytes)
+	out.process_log_bytes = C.uint64_t(o.ProcessLogBytes)
+	out.no_process_log = toInt(o.NoProcessLog)
 	return out, nil
 }
 

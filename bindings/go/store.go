@@ -199,6 +199,16 @@ func (s *Store) Health() error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_health(s, e) })
 }
 
+// ProcessLogStatus returns nil if the store has a process log, so that calls at Process do not wait
+// for a write. Otherwise why it has none; the store works without it. NotFound:
+// StoreOptions.NoProcessLog was set, or the store is in memory. NotSupported: a process log is not
+// safe on this file system. IOError: for example, the disk had no space for it.
+func (s *Store) ProcessLogStatus() error {
+	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code {
+		return C.wq_store_process_log_status(s, e)
+	})
+}
+
 // Recover tries to recover a failed store at once. Nil: it is healthy. Blocks: for one attempt.
 func (s *Store) Recover() error {
 	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_recover(s, e) })

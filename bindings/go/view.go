@@ -78,6 +78,8 @@ type StoreInfo struct {
 	OpenedAt      time.Time // When it became the owner; zero if unknown.
 	WrittenAt     time.Time // When a file of the store was last written; zero if unknown.
 	WALBytes      uint64    // Not 0 without a living owner: the last one did not close the store.
+	// ProcessLogBytes is the size of the process log's file; 0 if the store has none.
+	ProcessLogBytes uint64
 }
 
 // Info returns a description of the store.
@@ -92,7 +94,7 @@ func (v *View) Info() (StoreInfo, error) {
 		CreatedAt: timeOf(int64(info.created_at_us)), SnapshotAt: timeOf(int64(info.snapshot_at_us)),
 		OwnerPID: int(info.owner_pid), OwnerAlive: info.owner_alive != 0,
 		OpenedAt: timeOf(int64(info.opened_at_us)), WrittenAt: timeOf(int64(info.written_at_us)),
-		WALBytes: uint64(info.wal_bytes)}, nil
+		WALBytes: uint64(info.wal_bytes), ProcessLogBytes: uint64(info.process_log_bytes)}, nil
 }
 
 // QueueNames are those of all queues, sorted.

@@ -2,9 +2,13 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "base/mutant.h"
 #include "engine/metrics/metrics.h"
+#include "storage/records.h"
 
 namespace wq {
 namespace {
@@ -28,6 +32,9 @@ class Counted {
 Journal::Journal(storage::Storage* storage, const Options& options)
     : storage_(storage),
       options_(options),
+      log_(storage->process_log()),
+      open_(log_),
+      in_flight_(log_),
       recovers_(options.recover != nullptr),
       writer_([this] { WriteLoop(); }) {}
 
@@ -36,20 +43,23 @@ Journal::~Journal() {
   static_cast<void>(ignored);
 }
 
-Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency,
+Position Journal::Append(const storage::MutationBatch& batch, Durability awaited,
                          const RowChange& change) {
   WQ_CHECK(!batch.empty(), "an empty batch has no position");
   const MutexLock lock(mu_);
-  if (imaging_) {
-    open_.Append(appended_ + 1, batch, {});  // The image may have the row that is erased.
-  } else if (failed_.ok() && !open_.Append(appended_ + 1, batch, change)) {
-    urgent_ = urgent_ && !open_.empty();
-    return appended_;
-  }  // A failed journal drops the batch: nothing is written, so it must not pile up.
-  urgent_ = urgent_ || (urgency == Urgency::kUrgent && !open_.empty());
-  const bool wake = urgency == Urgency::kUrgent
-                        ? writer_sleep_ != Sleep::kAwake
-                        : urgency == Urgency::kLazy && writer_sleep_ == Sleep::kAsleep;
+  ++appended_;
+  // A failed journal drops the batch: nothing is written, so it must not pile up.
+  const bool logged = failed_.ok() && AppendToLog(batch, change);
+  if (logged) {
+    written_ = appended_;
+    written_seen_.store(written_, std::memory_order_release);
+  } else if (failed_.ok() || imaging_) {
+    open_.Append(batch);
+    log_lacks_some_ = log_ != nullptr;
+  }
+  const bool lazy = awaited == Durability::kAsync || (awaited == Durability::kProcess && logged);
+  const bool wake = (writer_sleep_ == Sleep::kAsleep && lazy && !open_.empty()) ||
+                    (writer_sleep_ != Sleep::kAwake && Hurried());
   if (wake) {
     writer_sleep_ = Sleep::kAwake;
     must_wake_.store(true, std::memory_order_relaxed);
@@ -57,30 +67,27 @@ Position Journal::Append(const storage::MutationBatch& batch, Urgency urgency,
   if (Full()) {
     must_check_.store(true, std::memory_order_relaxed);
   }
-  return ++appended_;
+  return appended_;
 }
 
-void Journal::DropOpen() {
-  open_.Clear();
-  urgent_ = false;
+// Once a batch is not in the log, the later ones must not be: after a kill they would be behind a
+// gap. The log is used again after the next write: see EndWrite.
+bool Journal::AppendToLog(const storage::MutationBatch& batch, const RowChange& change) {
+  if (log_ == nullptr || log_lacks_some_) {
+    return false;
+  }
+  const storage::LogPosition begin = log_->end();
+  if (!log_->Append(batch.mutations())) {
+    return false;
+  }
+  open_.AppendLogged(appended_, batch, begin, change);
+  return true;
 }
 
 void Journal::WakeWriter() {
   if (must_wake_.load(std::memory_order_relaxed) && must_wake_.exchange(false)) {
     writer_cv_.NotifyOne();
   }
-}
-
-void Journal::AnnounceSlow() {
-  {
-    const MutexLock lock(mu_);
-    announced_ = true;
-    if (writer_sleep_ == Sleep::kAwake) {
-      return;
-    }
-    writer_sleep_ = Sleep::kAwake;
-  }
-  writer_cv_.NotifyOne();
 }
 
 Status Journal::Wait(Position position, Durability durability) {
@@ -110,7 +117,8 @@ bool Journal::YieldToOthers(Position position, bool power) {
 Status Journal::WaitSlow(Position position, Durability durability) {
   const bool power = durability == Durability::kPower;
   const Counted counted(&waiting_);
-  if (YieldToOthers(position, power)) {
+  // (A full journal delays even a call that has nothing else to wait for.)
+  if (YieldToOthers(position, power) && !must_check_.load(std::memory_order_relaxed)) {
     return {};
   }
   for (bool first = true;; first = false) {
@@ -118,7 +126,8 @@ Status Journal::WaitSlow(Position position, Durability durability) {
     Flight flight;
     {
       const MutexLock lock(mu_);
-      if ((power ? synced_ : written_) >= position) {
+      // A full journal delays even a call whose batch is in the process log, by one write.
+      if ((power ? synced_ : written_) >= position && !(first && failed_.ok() && Full())) {
         return {};
       }
       // A woken follower does not return here: it is the one that has to write next.
@@ -146,19 +155,39 @@ Status Journal::WaitSlow(Position position, Durability durability) {
   }
 }
 
+Journal::Flight Journal::NextFlight() const {
+  Flight flight{.end = appended_, .sync = sync_wanted_ > synced_};
+  if (log_ != nullptr) {
+    flight.log_end = log_->end();
+    flight.covers_log = log_->Used() > 0;
+  }
+  return flight;
+}
+
 // Takes what is open, to be synced if a call waits for that.
 Journal::Flight Journal::BeginWrite() {
   WQ_CHECK(!writing_, "two writes at once");
   writing_ = true;
   in_flight_.Swap(open_);
-  urgent_ = false;
-  return {.end = appended_, .sync = sync_wanted_ > synced_};
+  const Flight flight = NextFlight();
+  if (log_ != nullptr && WQ_MUTANT(log_released_early)) log_->Release(flight.log_end);
+  return flight;
+}
+
+// Adds to the batch how far it comes in the process log.
+void Journal::CoverLog(const Flight& flight, storage::MutationBatch* batch) const {
+  if (flight.covers_log && !WQ_MUTANT(log_position_not_written)) {
+    storage::PutProcessLog({.number = log_->number(), .position = flight.log_end}, batch);
+  }
 }
 
 Status Journal::WriteInFlight(Flight flight) {
   const auto begun = options_.metrics == nullptr ? SteadyClock::time_point() : SteadyClock::now();
   storage::MutationBatch& batch = in_flight_.Close();
   const size_t mutations = batch.count();
+  // Even if all of its rows were cancelled: after a power cut the log may have a put without its
+  // erase.
+  CoverLog(flight, &batch);
   Status status;
   if (!batch.empty()) {
     status = storage_->Write(batch, flight.sync);
@@ -171,7 +200,7 @@ Status Journal::WriteInFlight(Flight flight) {
   WaitQueue::Woken woken;
   {
     const MutexLock lock(mu_);
-    woken = EndWrite(status, flight.end, flight.sync);
+    woken = EndWrite(status, flight);
     status = failed_;
   }
   WaitQueue::Notify(woken);
@@ -182,18 +211,26 @@ Status Journal::WriteInFlight(Flight flight) {
   return status;
 }
 
-WaitQueue::Woken Journal::EndWrite(const Status& status, Position end, bool sync) {
+WaitQueue::Woken Journal::EndWrite(const Status& status, const Flight& flight) {
   writing_ = false;
   if (status.ok() || WQ_MUTANT(swallow_failed_write)) {
-    written_ = end;
-    synced_ = sync ? end : synced_;
+    written_ = std::max(written_, flight.end);
+    stored_ = flight.end;
+    synced_ = flight.sync ? flight.end : synced_;
+    if (log_ != nullptr) {
+      log_->Release(flight.log_end);
+      if (log_lacks_some_ && open_.MoveToLog(appended_, log_)) {
+        log_lacks_some_ = false;
+        written_ = appended_;
+      }
+    }
     written_seen_.store(written_, std::memory_order_release);
     synced_seen_.store(synced_, std::memory_order_release);
   } else {
     // The outcome of this write is unknown. Another write could leave a gap before itself, and
     // another sync can report success for pages that the kernel has dropped.
     failed_ = failed_.ok() ? Status::NotDurable(status.message()) : failed_;
-    DropOpen();
+    open_.Clear();
     writer_sleep_ = Sleep::kAwake;
     writer_cv_.NotifyOne();  // It runs the recovery.
   }
@@ -205,19 +242,13 @@ WaitQueue::Woken Journal::EndWrite(const Status& status, Position end, bool sync
 // --- The background thread ---
 
 void Journal::WriteLoop() {
-  SteadyClock::time_point due = SteadyClock::time_point::max();
   for (;;) {
-    const Task task = AwaitTask(&due);
+    const Task task = AwaitTask();
     switch (task.kind) {
       case Task::Kind::kStop:
         return;
       case Task::Kind::kRecover:
         Recover();
-        break;
-      case Task::Kind::kCollect:
-        if (options_.collect != nullptr) {
-          options_.collect();
-        }
         break;
       case Task::Kind::kWrite:
         static_cast<void>(WriteInFlight(task.flight));  // A failure shows in failed_.
@@ -226,55 +257,38 @@ void Journal::WriteLoop() {
   }
 }
 
-Journal::Task Journal::AwaitTask(SteadyClock::time_point* due) {
-  constexpr auto kNever = SteadyClock::time_point::max();
+Journal::Task Journal::AwaitTask() {
   const MutexLock lock(mu_);
-  while (!stopping_) {
+  for (bool doze = true; !stopping_;) {
     if (!failed_.ok()) {
       if (recovers_) {
         return {.kind = Task::Kind::kRecover};
       }
       writer_cv_.Wait(mu_);
-      continue;
-    }
-    if (open_.empty()) {
-      *due = kNever;
-    } else if (*due == kNever) {
-      *due = SteadyClock::now() + options_.flush_interval;
-    }
-    const bool in_time = *due == kNever || SteadyClock::now() < *due;
-    if (announced_ && !urgent_ && in_time) {  // What is urgent or overdue is written first.
-      announced_ = false;  // Before the collect, which may miss what is announced from now on.
-      return {.kind = Task::Kind::kCollect};
-    }
-    if (open_.empty()) {
+    } else if (std::exchange(doze, false)) {
+      Doze();
+    } else if (open_.empty() && !Hurried()) {
       writer_sleep_ = Sleep::kAsleep;
       writer_cv_.Wait(mu_);
       writer_sleep_ = Sleep::kAwake;
-      continue;
-    }
-    if (in_time && Doze(*due) && announced_ && !urgent_) {
-      continue;  // The collect is first, so that one write has both.
-    }
-    while (writing_) {
+      doze = true;
+    } else if (writing_) {
       done_cv_.Wait(mu_);
-    }
-    *due = kNever;
-    if (!open_.empty() && failed_.ok()) {
+    } else {
       return {.kind = Task::Kind::kWrite, .flight = BeginWrite()};
     }
   }
   return {.kind = Task::Kind::kStop};
 }
 
-bool Journal::Doze(SteadyClock::time_point due) {
+void Journal::Doze() {
+  const auto until = SteadyClock::now() + options_.flush_interval;
   bool in_time = true;
-  while (!urgent_ && !announced_ && !stopping_ && failed_.ok() && in_time) {
+  while (!Hurried() && !stopping_ && failed_.ok() && in_time) {
     writer_sleep_ = Sleep::kDozing;
-    in_time = writer_cv_.WaitUntil(mu_, due);
+    in_time = writer_cv_.WaitUntil(mu_, until);
   }
   writer_sleep_ = Sleep::kAwake;
-  return in_time;
 }
 
 void Journal::Recover() {
@@ -292,17 +306,19 @@ void Journal::BeginImage() {
 }
 
 Status Journal::WriteImage(storage::MutationBatch* image) {
-  Position end = 0;
+  Flight flight;
   WaitQueue::Woken woken;
   {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
     image->Append(open_.Close());
-    DropOpen();
-    end = appended_;
+    open_.Clear();
+    flight = NextFlight();
+    flight.sync = true;
     woken = followers_.TakeAll();  // open_ has room again.
   }
   WaitQueue::Notify(woken);
+  CoverLog(flight, image);
   Status status = image->empty() ? storage_->Sync() : storage_->Write(*image, /*sync=*/true);
   {
     const MutexLock lock(mu_);
@@ -310,7 +326,7 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
     if (status.ok()) {
       failed_ = Status::Ok();
     }
-    woken = EndWrite(status, end, /*sync=*/true);
+    woken = EndWrite(status, flight);
   }
   WaitQueue::Notify(woken);
   return status;
@@ -322,7 +338,7 @@ void Journal::DropImage() {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
     imaging_ = false;
-    DropOpen();
+    open_.Clear();
     woken = followers_.TakeAll();
   }
   WaitQueue::Notify(woken);
@@ -336,6 +352,37 @@ Status Journal::Flush(Durability durability) {
   }
   // At kAsync it would wait for nothing.
   return Wait(end, durability == Durability::kAsync ? Durability::kProcess : durability);
+}
+
+Status Journal::WriteOut() {
+  Position end = 0;
+  {
+    const MutexLock lock(mu_);
+    end = appended_;
+  }
+  for (;;) {
+    std::shared_ptr<WaitQueue::Waiter> waiter;
+    Flight flight;
+    {
+      const MutexLock lock(mu_);
+      if (stored_ >= end) {
+        return {};
+      }
+      if (!failed_.ok()) {
+        return failed_;
+      }
+      if (writing_) {
+        waiter = followers_.Join(0, /*power=*/false);  // The end of any write wakes it.
+      } else {
+        flight = BeginWrite();
+      }
+    }
+    if (waiter != nullptr) {
+      waiter->Await();
+    } else if (Status s = WriteInFlight(flight); !s.ok()) {
+      return s;
+    }
+  }
 }
 
 Status Journal::Health() const {

@@ -1,7 +1,12 @@
 // Journal: the commit pipeline between the queues and the storage.
 //
-//   Position p = journal.Append(batch, urgency);     // With the queue's lock held.
+//   Position p = journal.Append(batch, Durability::kProcess);   // With the queue's lock held.
 //   Status s = journal.Wait(p, Durability::kProcess);   // After the lock is released.
+//
+// Where a batch is: Append copies it to the process log (storage/process_log.h), from which it
+// survives a kill of the process; so a Wait at kProcess has nothing to wait for. Writes move it
+// from there to the database. A store without a process log, or a batch that does not fit it, waits
+// for the database at kProcess, too.
 //
 // Order: batches reach the disk in the order of their Append, in groups. While one group is being
 // written the next one fills. So what survives a crash is a prefix of the appends, over all queues
@@ -12,7 +17,11 @@
 // followers, wait for that write, and one fdatasync serves all of them. The end of a write wakes
 // the followers whose batches it covered, and one more, which writes next: so while a thread waits
 // there is always one that writes. A batch that no thread waits for is written by a background
-// thread: at once if it is urgent, else within flush_interval.
+// thread within flush_interval, or as soon as much is open.
+//
+// The background thread dozes for flush_interval after each write before it sleeps, and sleeps only
+// if nothing is left to write. So a busy producer seldom has to wake it, which would cost more than
+// the Append.
 //
 // Failures: the outcome of a failed write on disk is unknown. From then on every Wait for a later
 // position returns NotDurable, and appended batches are dropped, so that the disk keeps a prefix.
@@ -43,12 +52,6 @@ class StoreMetrics;
 
 class Journal {
  public:
-  enum class Urgency : uint8_t {
-    kLazy,    // Written within flush_interval.
-    kWaited,  // The caller will Wait for it, and so write it.
-    kUrgent,  // Written by the background thread at once.
-  };
-
   struct Options {
     std::chrono::milliseconds flush_interval{10};
     size_t max_batch_bytes = size_t{8} << 20;
@@ -56,9 +59,6 @@ class Journal {
     // Called by the background thread after a failure, without a lock. Returns true once the
     // journal is healthy again; false: it is not to be called again. Null: a failure is final.
     std::function<bool()> recover = nullptr;
-    // Called by the background thread after an Announce, without a lock: appends what was
-    // announced.
-    std::function<void()> collect = nullptr;
   };
 
   // `storage` is borrowed.
@@ -67,40 +67,27 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Returns the position of the batch, which is greater than all earlier ones. A batch that only
-  // cancels a put that is not being written yet (RowChange) gets no position: the last one is
-  // returned.
+  // Returns the position of the batch, which is greater than all earlier ones. `awaited`: what the
+  // caller will Wait for; a batch that is waited for does not wake the background thread, since the
+  // caller writes it.
   // REQUIRES: the batch is not empty; Wait or WakeWriter is called afterwards, outside the queue's
   // lock.
-  Position Append(const storage::MutationBatch& batch, Urgency urgency,
+  Position Append(const storage::MutationBatch& batch, Durability awaited,
                   const RowChange& change = {});
 
-  // Reports that Options::collect has something to append. Not under a queue's lock.
-  // After this call a collect begins. It sees what the caller wrote to memory before the call, if
-  // that was a sequentially consistent write, or under a lock that the collect takes.
-  void Announce() {
-    if (!announced_) {
-      AnnounceSlow();
-    }
-  }
-
-  // Whether an Append has to be followed by a Wait even at kAsync: the journal has failed, or more
-  // than max_batch_bytes are open.
-  bool MustWait() const { return must_check_.load(std::memory_order_relaxed); }
-
   // Returns when everything up to `position` is as durable as asked for. At kAsync that is at once,
-  // unless MustWait. Blocks: for one or two writes.
+  // unless the journal has failed or is full. Blocks: for one or two writes.
   Status Wait(Position position, Durability durability);
 
   // Wakes the background thread if an Append needs it and found it asleep. Append does not do that
   // itself, so that no system call is made under a queue's lock.
   void WakeWriter();
 
-  // Whether WakeWriter would wake it.
-  bool MustWakeWriter() const { return must_wake_.load(std::memory_order_relaxed); }
-
   // Waits for everything that was appended before the call. At kAsync it waits as at kProcess.
   Status Flush(Durability durability);
+  // Waits until the storage has everything that was appended before the call, so that it can be
+  // read there.
+  Status WriteOut();
 
   // Ok, or the failure since which nothing is durable.
   Status Health() const;
@@ -127,45 +114,64 @@ class Journal {
   // A write of in_flight_, which belongs to the thread that began it until EndWrite.
   struct Flight {
     Position end = 0;
+    storage::LogPosition log_end = 0;  // The batches up to `end` are before it in the process log.
+    bool covers_log = false;           // Something is in the process log that no write has covered.
     bool sync = false;
   };
   // What the background thread has to do without the lock.
   struct Task {
-    enum class Kind : uint8_t { kStop, kRecover, kCollect, kWrite };
+    enum class Kind : uint8_t { kStop, kRecover, kWrite };
     Kind kind;
     Flight flight = {};  // Of kWrite.
   };
   using SteadyClock = std::chrono::steady_clock;
 
   void WriteLoop();
-  // Waits until there is a task. `due` belongs to the background thread: it is when the oldest open
-  // batch has to be written.
-  Task AwaitTask(SteadyClock::time_point* due) WQ_EXCLUDES(mu_);
-  // Waits until open_ is urgent, there is another task, or `due`. False: `due` has passed.
-  bool Doze(SteadyClock::time_point due) WQ_REQUIRES(mu_);
+  // Waits until there is a task, first for flush_interval.
+  Task AwaitTask() WQ_EXCLUDES(mu_);
+  // Waits until flush_interval has passed, much is open, or there is another task.
+  void Doze() WQ_REQUIRES(mu_);
   void Recover() WQ_EXCLUDES(mu_);
 
   Flight BeginWrite() WQ_REQUIRES(mu_);
   // Ok: all up to the end of the flight is written, and synced if that was wanted.
   Status WriteInFlight(Flight flight) WQ_EXCLUDES(mu_);
-  // The outcome of a write: everything up to `end` is on disk, or `status` is a failure. The
+  // The outcome of a write: everything up to flight.end is on disk, or `status` is a failure. The
   // returned threads are to be notified without the lock.
-  WaitQueue::Woken EndWrite(const Status& status, Position end, bool sync) WQ_REQUIRES(mu_);
-  void DropOpen() WQ_REQUIRES(mu_);  // What is open is not written.
-  bool Full() const WQ_REQUIRES(mu_) { return open_.bytes() > options_.max_batch_bytes; }
-  void AnnounceSlow() WQ_EXCLUDES(mu_);
+  WaitQueue::Woken EndWrite(const Status& status, const Flight& flight) WQ_REQUIRES(mu_);
+  // Copies the batch to the process log. False: it is not there, and neither may the following ones
+  // be until a write has covered it.
+  bool AppendToLog(const storage::MutationBatch& batch, const RowChange& change) WQ_REQUIRES(mu_);
+  // The write that takes what is open now.
+  Flight NextFlight() const WQ_REQUIRES(mu_);
+  void CoverLog(const Flight& flight, storage::MutationBatch* batch) const;
+  // Whether a call waits for a write before it returns, at whatever durability: it bounds what is
+  // open, and leaves space in the process log for the appends of other threads. A failed journal
+  // does not use the log.
+  bool Full() const WQ_REQUIRES(mu_) {
+    return open_.bytes() > options_.max_batch_bytes ||
+           (log_ != nullptr && failed_.ok() && log_->Used() > 3 * log_->capacity() / 4);
+  }
+  // Whether so much is open that it is written before flush_interval has passed: so a producer that
+  // appends much does not have to wait for the whole of it at the end.
+  bool Hurried() const WQ_REQUIRES(mu_) {
+    return open_.bytes() > options_.max_batch_bytes / 8 ||
+           (log_ != nullptr && log_->Used() > log_->capacity() / 2);
+  }
   Status WaitSlow(Position position, Durability durability) WQ_EXCLUDES(mu_);
   bool YieldToOthers(Position position, bool power) WQ_EXCLUDES(mu_);
 
   storage::Storage* const storage_;
   const Options options_;
+  // Null: none. Under mu_, but for its number, and for the records of a write under way, which the
+  // writing thread reads (OpenBatch::Close).
+  storage::ProcessLog* const log_;
 
   // Copies of state under mu_, for calls that have nothing to wait for.
   std::atomic<Position> written_seen_{0};
   std::atomic<Position> synced_seen_{0};
   std::atomic<int> waiting_{0};          // Calls of WaitSlow under way.
-  std::atomic<bool> must_check_{false};  // failed_, or more than max_batch_bytes are open.
-  std::atomic<bool> announced_{false};   // Since the last collect began. Written under mu_.
+  std::atomic<bool> must_check_{false};  // failed_, or Full().
   std::atomic<bool> must_wake_{false};   // WakeWriter has to notify writer_cv_.
 
   mutable Mutex mu_;
@@ -176,13 +182,15 @@ class Journal {
   // Being written. Used without mu_, by the thread that has set writing_.
   OpenBatch in_flight_;
   bool writing_ WQ_GUARDED_BY(mu_) = false;
-  Position appended_ WQ_GUARDED_BY(mu_) = 0;     // The end of open_.
-  Position written_ WQ_GUARDED_BY(mu_) = 0;      // Survives a kill up to here. <= appended_
-  Position synced_ WQ_GUARDED_BY(mu_) = 0;       // Survives a power cut up to here. <= written_
+  Position appended_ WQ_GUARDED_BY(mu_) = 0;  // The end of open_.
+  // Survives a kill up to here: it is in the process log or in the database. <= appended_
+  Position written_ WQ_GUARDED_BY(mu_) = 0;
+  bool log_lacks_some_ WQ_GUARDED_BY(mu_) = false;  // Of open_ and in_flight_.
+  Position stored_ WQ_GUARDED_BY(mu_) = 0;  // The storage has everything up to here. <= written_
+  Position synced_ WQ_GUARDED_BY(mu_) = 0;  // Survives a power cut up to here. <= stored_
   Position sync_wanted_ WQ_GUARDED_BY(mu_) = 0;  // The greatest position waited for at kPower.
-  bool urgent_ WQ_GUARDED_BY(mu_) = false;       // open_ has an urgent batch; so it is not empty.
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
-  enum class Sleep : uint8_t { kAwake, kDozing, kAsleep };  // Dozing: until flush_interval is over.
+  enum class Sleep : uint8_t { kAwake, kDozing, kAsleep };  // Dozing: see Doze.
   Sleep writer_sleep_ WQ_GUARDED_BY(mu_) = Sleep::kAwake;
   Status failed_ WQ_GUARDED_BY(mu_);         // The failure since which nothing is durable.
   bool imaging_ WQ_GUARDED_BY(mu_) = false;  // From BeginImage to its end. Implies failed_.

@@ -1,14 +1,19 @@
-// OpenBatch: the batches that were appended to the journal and are not being written yet, as one
-// batch.
+// OpenBatch: the batches that were appended to the journal and are not being written yet.
 //
-//   open.Append(7, batch, {.is_new = true});   // True: an Add puts a row that did not exist.
-//   open.Append(8, batch, {.put_at = 7});      // False: its Done erases it; both are cancelled.
-//   storage->Write(open.Close(), sync);
+//   log->Append(batch.mutations());
+// open.AppendLogged(7, batch, begin, {.is_new = true});   // An Add puts a row that did not exist.
+//   …
+//   open.AppendLogged(8, batch, begin, {.put_at = 7});      // Its Done erases it.
+//   storage->Write(open.Close(), sync);                     // Has neither of the two.
+//
+// The process log has the bytes of most batches, so they are not copied here: Close reads them
+// there. A batch that is not in the log is copied.
 //
 // A row that is put and erased again between two writes is not written at all. No crash can show
 // the difference: a write is applied whole or not at all, and in both cases the row does not exist
 // afterwards. In a store with hot keys that saves most of the work (docs/performance.md); in others
-// it costs one number per batch.
+// it costs one number per batch. Both must be in the process log: otherwise a recovery could find
+// the put there and nowhere the erase.
 //
 // Thread-compatible: the journal's lock guards it. From Close to Clear it belongs to the thread
 // that writes it.
@@ -20,40 +25,55 @@
 
 #include "engine/state/position.h"
 #include "storage/mutation_batch.h"
+#include "storage/process_log.h"
 
 namespace wq {
 
 class OpenBatch {
  public:
-  // False: the batch erases a row that was put here. Neither the put nor the erase will be written,
-  // and `position` stays free for the next Append.
-  // REQUIRES: `position` is the one after that of the last Append that returned true, unless
-  // empty().
-  bool Append(Position position, const storage::MutationBatch& batch, const RowChange& change);
+  // `log` is borrowed. Null: there is none, and AppendLogged is not called.
+  explicit OpenBatch(const storage::ProcessLog* log) : log_(log) {}
+
+  // A batch whose record in the log begins at `begin` and is the last one.
+  // REQUIRES: `position` and `begin` continue the last AppendLogged unless empty(); no Append was
+  // called since Clear.
+  void AppendLogged(Position position, const storage::MutationBatch& batch,
+                    storage::LogPosition begin, const RowChange& change);
+  // A batch that is not in the log.
+  void Append(const storage::MutationBatch& batch) { copied_.Append(batch); }
+
+  // Moves all copied batches to the log, as one record. `last`: the position of the last one.
+  // False: it does not fit, and nothing has changed. REQUIRES: AppendLogged was not called since
+  // Clear.
+  bool MoveToLog(Position last, storage::ProcessLog* log);
 
   // Whether there is nothing to write.
-  bool empty() const { return batch_.count() == dropped_; }
-  // Its size in memory, with the cancelled mutations.
-  size_t bytes() const { return batch_.bytes(); }
+  bool empty() const { return dropped_ == marks_.size() && copied_.empty(); }
+  // Of the copied batches.
+  size_t bytes() const { return copied_.bytes(); }
 
-  // The mutations to write. Nothing may be appended until Clear.
+  // The mutations to write, in order. Nothing may be appended until Clear.
   storage::MutationBatch& Close();
 
   void Clear();  // Keeps its memory.
   void Swap(OpenBatch& other) noexcept;
 
  private:
-  // Of an Append that put a new row: the offset of the put in batch_, plus 1. Of any other: 0.
-  using Mark = uint32_t;
-  static constexpr Mark kDropped = Mark{1} << 31;  // Added to a mark when the put is cancelled.
+  // Of a record of the log.
+  struct Mark {
+    uint32_t mutations;
+    bool is_new;   // One mutation, which puts a new row.
+    bool dropped;  // Not to be written.
+  };
 
-  bool CancelPut(Position put_at, const storage::MutationBatch& erase);
-
-  storage::MutationBatch batch_;
+  const storage::ProcessLog* const log_;
   std::vector<Mark> marks_;  // Of the positions from first_ on.
   Position first_ = 0;
-  size_t dropped_ = 0;             // Marks with kDropped; each is one mutation of batch_.
-  storage::MutationBatch closed_;  // Of Close: batch_ without the cancelled mutations.
+  size_t dropped_ = 0;                  // Marks that are dropped.
+  storage::LogPosition log_begin_ = 0;  // The records of marks_ are in the log from here …
+  storage::LogPosition log_end_ = 0;    // … to here.
+  storage::MutationBatch copied_;       // Appended after those.
+  storage::MutationBatch closed_;       // Of Close.
 };
 
 }  // namespace wq

@@ -128,6 +128,7 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
                .opened_at_us = owner.pid == 0 ? 0 : files.opened_at_us,
                .written_at_us = files.written_at_us,
                .wal_bytes = files.wal_bytes,
+               .process_log_bytes = files.process_log_bytes,
                .family_bytes = FamilyBytes(*rep->reader)};
   view->reset(new StoreView(std::move(rep)));
   return Status::Ok();

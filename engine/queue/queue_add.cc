@@ -15,9 +15,8 @@ namespace {
 
 // Keys of an AddBatch that are added under one hold of the lock.
 constexpr size_t kBatchStep = 256;
-// Of a batch with more keys than this, the journal's thread writes each step while the caller adds
-// the next one. For fewer keys the switches between the threads cost more than that saves.
-constexpr size_t kBatchAlone = 1024;
+// How many keys ahead of the one that is being added the cache lines of keys are fetched.
+constexpr size_t kAddsAhead = 16;
 
 void Count(AddOutcome outcome, BatchResult* result) {
   switch (outcome) {
@@ -53,15 +52,13 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
     return s;
   }
   const Durability durability = options.durability.value_or(impl_->options.durability);
-  if (outcome == nullptr && !impl_->WaitsForDisk(durability) && impl_->OfferAdd(key, options)) {
-    return {};
-  }
-  impl_->Prefetch(key);
+  const HashedKey hashed(key);
+  impl_->Prefetch(hashed);
   const std::string group = impl_->GroupOf(key, options);
-  const int64_t wall_us = impl_->clock->WallUs();
+  const int64_t wall_us = impl_->AddedAtUs();
   Impl::Effects effects;
   {
-    const Impl::Lock lock(*impl_);
+    const MutexLock lock(impl_->mu);
     if (impl_->shutting_down) {
       return impl_->RefuseAdd();
     }
@@ -69,11 +66,11 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
       return s;
     }
     const QueueState::Added added =
-        impl_->state.Add(key, {.lane = options.lane, .group = group}, wall_us);
+        impl_->state.Add(hashed, {.lane = options.lane, .group = group}, wall_us);
     if (outcome != nullptr) {
       *outcome = added.outcome;
     }
-    effects = impl_->EndTransition(added.position, UrgencyOf(durability));
+    effects = impl_->EndTransition(added.position, durability);
   }
   return impl_->EndCall(effects, durability);
 }
@@ -91,10 +88,10 @@ Status Queue::Impl::AddStep(Batch* call, size_t begin, size_t end) {
   for (size_t i = begin; i < std::min(begin + kAddsAhead, end); ++i) {
     Prefetch(keys[i]);
   }
-  const int64_t wall_us = clock->WallUs();
+  const int64_t wall_us = AddedAtUs();
   Effects effects;
   {
-    const Lock lock(*this);
+    const MutexLock lock(mu);
     if (shutting_down) {
       return RefuseAdd();
     }
@@ -102,11 +99,7 @@ Status Queue::Impl::AddStep(Batch* call, size_t begin, size_t end) {
       return s;
     }
     AddKeys(call, begin, end, groups, wall_us);
-    // A caller that waits for the batch writes the last step itself, with all that is open then.
-    const bool ahead = end > kBatchAlone && end < keys.size();
-    effects =
-        EndTransition(0, ahead ? Journal::Urgency::kUrgent
-                               : UrgencyOf(call->options.durability.value_or(options.durability)));
+    effects = EndTransition(0, call->options.durability.value_or(options.durability));
     call->last = std::max(call->last, effects.position);
   }
   // The wait for the disk is at the end of AddBatch.
@@ -180,7 +173,7 @@ Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutc
   bool has_group = options.group_of == nullptr || add.group.has_value();
   for (;;) {  // Twice at most.
     {
-      const Lock lock(*this);
+      const MutexLock lock(mu);
       if (Status s = CheckRequeue(key, add); !s.ok()) {
         return s;
       }
@@ -192,7 +185,7 @@ Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutc
         if (outcome != nullptr) {
           *outcome = added.outcome;
         }
-        *effects = EndTransition(added.position, UrgencyOf(durability));
+        *effects = EndTransition(added.position, durability);
         return {};
       }
     }
@@ -252,7 +245,7 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
     const MutexLock limiter_lock(impl_->limiter_mu);
     uint64_t failures = 0;
     {
-      const Impl::Lock lock(*impl_);
+      const MutexLock lock(impl_->mu);
       if (Status s = impl_->CheckRequeue(key, options); !s.ok()) {
         return s;
       }

@@ -18,14 +18,14 @@ Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transit
   }
   Effects effects;
   {
-    const Lock lock(*this);
+    const MutexLock lock(mu);
     if (closed || (shutting_down && refused_after == RefusedAfter::kShutDown)) {
       return RefuseAdd();
     }
     if (Status s = transition(state); !s.ok()) {
       return s;
     }
-    effects = EndTransition(0, UrgencyOf(options.durability));
+    effects = EndTransition(0, options.durability);
   }
   return EndCall(effects, options.durability);
 }
@@ -159,7 +159,6 @@ Status Queue::Flush(Durability durability) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  impl_->Collect();
   return impl_->journal == nullptr ? Status::Ok() : impl_->journal->Flush(durability);
 }
 

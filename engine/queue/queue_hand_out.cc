@@ -39,44 +39,32 @@ Status Queue::Impl::Take(uint64_t worker, Deadline deadline, std::string* key, L
   for (bool over = false; !over;) {
     Effects effects;
     {
-      const Lock lock(*this);
+      const MutexLock lock(mu);
       over = TakeOrWait(worker, deadline, &taken, &effects);
     }
     if (over && metrics != nullptr && taken.status.ok()) {
       metrics->ObserveQueued(taken.queued_us);
     }
-    EndFiring(effects);
+    if (effects.Any()) {
+      EndFiring(effects);
+    }
   }
   return std::move(taken.status);
 }
 
 bool Queue::Impl::TakeOrWait(uint64_t worker, Deadline deadline, Taken* taken, Effects* effects) {
-  bool inbox_is_shut = false;  // By this call, and mu was held since.
-  bool over = false;
-  for (bool in_time = true;;) {
-    over = TryTake(worker, taken, effects);
-    if (!over && !in_time) {
+  for (bool in_time = true;; in_time = getters.Wait(mu, deadline)) {
+    if (TryTake(worker, taken, effects)) {
+      return true;
+    }
+    if (!in_time) {
       taken->status = Status::TimedOut("no key in time");
-      over = true;
+      return true;
     }
-    // Before this thread waits: fired keys may be for workers that wait already, and the journal's
-    // thread may have to write what the inbox had.
-    if (over || effects->fired || (journal != nullptr && journal->MustWakeWriter())) {
-      break;
+    if (effects->fired) {  // The fired keys may be for workers that wait already.
+      return false;
     }
-    if (!std::exchange(inbox_is_shut, true)) {
-      ShutInbox();  // It may have had a key.
-      continue;
-    }
-    in_time = getters.Wait(mu, deadline);
-    inbox_is_shut = false;
-    OpenInbox();
-    MakeAdds();
   }
-  if (inbox_is_shut) {
-    OpenInbox();
-  }
-  return over;
 }
 
 bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
@@ -138,7 +126,7 @@ Status Queue::Done(std::string_view key) {
   const int64_t now_us = impl_->metrics == nullptr ? 0 : impl_->clock->SteadyUs();
   int64_t worked_us = 0;
   {
-    const Impl::Lock lock(*impl_);
+    const MutexLock lock(impl_->mu);
     if (impl_->closed) {
       return impl_->RefuseAdd();
     }
@@ -148,7 +136,7 @@ Status Queue::Done(std::string_view key) {
     if (impl_->metrics != nullptr) {
       worked_us = impl_->times.End(key, now_us);
     }
-    effects = impl_->EndTransition(0, Journal::Urgency::kLazy);
+    effects = impl_->EndTransition(0, Durability::kAsync);
   }
   if (impl_->metrics != nullptr) {
     impl_->metrics->ObserveWorked(worked_us);
@@ -168,7 +156,7 @@ Status Queue::Join(std::unique_ptr<Worker>* worker) {
   }
   GetterQueue::Woken woken;
   {
-    const Impl::Lock lock(*impl_);
+    const MutexLock lock(impl_->mu);
     worker->reset(new Worker(impl_.get(), impl_->shards.Join()));
     woken = impl_->getters.TakeAll();  // Shards have changed hands.
   }
@@ -182,7 +170,7 @@ Worker::~Worker() {
   }
   GetterQueue::Woken woken;
   {
-    const Queue::Impl::Lock lock(*queue_);
+    const MutexLock lock(queue_->mu);
     queue_->shards.Leave(id_);
     woken = queue_->getters.TakeAll();
   }
@@ -198,7 +186,7 @@ Status Worker::GetFor(std::chrono::microseconds timeout, std::string* key, Lane*
 }
 
 std::vector<uint32_t> Worker::Shards() const {
-  const Queue::Impl::Lock lock(*queue_);
+  const MutexLock lock(queue_->mu);
   std::vector<uint32_t> own = queue_->shards.Shards(id_);
   std::sort(own.begin(), own.end());
   return own;

@@ -35,7 +35,6 @@ Queue::Impl::Impl(std::string queue_name, storage::QueueId queue_id,
       id(queue_id),
       options(queue_options),
       sharded(queue_options.shards > 0),
-      lanes(MakeOrder(queue_options)),
       limiter(LimiterOf(queue_options)),
       clock(store_clock),
       journal(store_journal),
@@ -61,10 +60,10 @@ Status Queue::Impl::Restore(const storage::Reader& reader) {
       rows.ForEach([&erases](const auto& row) { erases.Erase(row.family, row.key); });
       batch.Append(erases);
       static_cast<void>(
-          journal->Wait(EndTransition(0, Journal::Urgency::kLazy).position, Durability::kProcess));
+          journal->Wait(EndTransition(0, Durability::kAsync).position, Durability::kProcess));
       state.AppendImage(&batch);
     }
-    effects = EndTransition(0, Journal::Urgency::kLazy);
+    effects = EndTransition(0, Durability::kProcess);
   }
   if (!limiter_state.empty()) {
     limiter->RestoreState(limiter_state, now);
@@ -95,11 +94,11 @@ Status Queue::Impl::RefuseAdd() const {
   return Status::ShuttingDown("queue '" + name + "' is " + (closed ? "closed" : "shutting down"));
 }
 
-Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Journal::Urgency urgency) {
+Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability awaited) {
   Effects effects;
   effects.position = covered_by;
   if (!batch.empty()) {
-    effects.position = journal->Append(batch, urgency, state.row_change());
+    effects.position = journal->Append(batch, awaited, state.row_change());
     state.Stamp(effects.position);
     batch.Clear();
   }
@@ -108,11 +107,8 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Journal::Ur
   effects.ready = readied > 0 || (shutting_down && Empty());
   if ((sharded && readied > 0) || (shutting_down && Empty())) {
     effects.woken = getters.TakeAll();  // Which worker serves the key's shard is not known here.
-  } else if (readied > 0) {
+  } else if (readied > 0 && !getters.empty()) {
     effects.woken = getters.Take(readied);
-  }
-  if (!effects.woken.empty()) {
-    OpenInbox();  // The woken Gets take mu, and so apply its Adds, before they wait again.
   }
   effects.drained = shutting_down && Drained();
   if (const std::optional<int64_t> due_us = state.NextDue();
@@ -157,10 +153,8 @@ Queue::Impl::Effects Queue::Impl::FireDueStep() {
   if (*due_us > now.steady_us) {
     return {};
   }
-  const size_t fired = state.FireDue(now, kFireLimit);
-  // If more may be due, the journal's thread writes this step while the next one is fired.
-  Effects effects =
-      EndTransition(0, fired < kFireLimit ? Journal::Urgency::kLazy : Journal::Urgency::kUrgent);
+  state.FireDue(now, kFireLimit);
+  Effects effects = EndTransition(0, Durability::kAsync);
   effects.fired = true;
   return effects;
 }
@@ -169,7 +163,7 @@ int64_t Queue::Impl::FireDue() {
   for (;;) {
     Effects effects;
     {
-      const Lock lock(*this);
+      const MutexLock lock(mu);
       effects = FireDueStep();
       if (!effects.fired) {
         armed_us = shutting_down ? Timer::kNever : state.NextDue().value_or(Timer::kNever);

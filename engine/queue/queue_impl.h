@@ -7,14 +7,11 @@
 //   3. No lock is held: EndCall wakes waiting threads, arms the timer, and waits for the disk as
 //      the durability asks.
 //
-// Most Adds at kAsync only go to the inbox (inbox.h): the next thread that takes mu applies them
-// before its own transition. Every call takes mu through Lock, which does that.
-//
-// Locks: limiter_mu, then mu, then the inbox's or the journal's. Under mu there is no I/O, no
-// logging, and no call of user code except the clock's readings.
+// Locks: limiter_mu, then mu, then the journal's. Under mu there is no I/O, no logging, and no call
+// of user code except the clock's readings.
 //
 // The definitions are in the file of their purpose: queue_add.cc, queue_hand_out.cc,
-// queue_change.cc, queue_read.cc, queue_shut_down.cc, queue_inbox.cc; the rest is in queue_impl.cc.
+// queue_change.cc, queue_read.cc, queue_shut_down.cc; the rest is in queue_impl.cc.
 #pragma once
 
 #include <cstdint>
@@ -31,27 +28,13 @@
 #include "engine/metrics/metrics.h"
 #include "engine/queue/check_arguments.h"
 #include "engine/queue/getter_queue.h"
-#include "engine/queue/inbox.h"
 #include "engine/queue/timer.h"
-#include "engine/state/order.h"
 #include "engine/state/queue_state.h"
 #include "engine/state/shard_table.h"
 #include "storage/mutation_batch.h"
 #include "wq/queue.h"
 
 namespace wq {
-
-// How soon the journal's background thread has to write what a call appends. At kAsync no call
-// waits for it, so that thread writes it at once.
-inline Journal::Urgency UrgencyOf(Durability durability) {
-  return durability == Durability::kAsync || WQ_MUTANT(acknowledge_before_write)
-             ? Journal::Urgency::kUrgent
-             : Journal::Urgency::kWaited;
-}
-
-// How many keys ahead of the one that is being added the cache lines of keys are fetched, in a
-// batch and in the inbox.
-inline constexpr size_t kAddsAhead = 16;
 
 struct Queue::Impl final : Timer::Target {
   // `journal` is nullptr for a queue in memory only. All pointers are borrowed.
@@ -68,20 +51,6 @@ struct Queue::Impl final : Timer::Target {
 
   // --- Both ends of a call (queue_impl.cc) ---
 
-  // Holds mu. The constructor applies the Adds of the inbox; the destructor wakes the journal's
-  // background thread if an append under mu needs it. (A MutexLock is used where the keys of the
-  // inbox make no difference.)
-  class WQ_TS(scoped_lockable) Lock {
-   public:
-    explicit Lock(Impl& impl) WQ_TS(acquire_capability(impl.mu));
-    ~Lock() WQ_TS(release_capability());
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-   private:
-    Impl& impl_;
-  };
-
   // What a transition leaves to be done without mu, by EndCall.
   struct Effects {
     Position position = 0;          // To wait for.
@@ -91,11 +60,13 @@ struct Queue::Impl final : Timer::Target {
     bool ready = false;    // A Get that found nothing may find something now: see on_ready.
     bool drained = false;  // A waiting ShutDownWithDrain may return.
     uint64_t adds = 0;     // For the metrics.
+    // Whether a transition without a change of its own has left something to be done.
+    bool Any() const { return fired || ready || drained || !woken.empty(); }
   };
   // Appends the mutations of a transition to the journal and notes their position in the state.
   // `covered_by`: the position of the record that already covers the call, for a transition without
-  // mutations; the call waits for that one.
-  Effects EndTransition(Position covered_by, Journal::Urgency urgency) WQ_REQUIRES(mu);
+  // mutations; the call waits for that one. `awaited`: what the call will wait for.
+  Effects EndTransition(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
   Status EndCall(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
   // EndCall after firing delays. A fired key is on disk as delayed until its change is written, so
   // it cannot be lost, and the caller gets no error.
@@ -112,15 +83,17 @@ struct Queue::Impl final : Timer::Target {
   // --- Adding (queue_add.cc) ---
 
   Status CheckKey(std::string_view key) const { return wq::CheckKey(key, options.max_key_bytes); }
-  Status CheckAdd(const AddOptions& add) const {
-    return CheckAddOptions(add, !add.lane.has_value() || HasLane(*add.lane), name);
+  Status CheckAdd(const AddOptions& add) const WQ_REQUIRES(mu) {
+    return CheckAddOptions(add, !add.lane.has_value() || state.HasLane(*add.lane), name);
   }
-  bool HasLane(Lane lane) const { return lanes->HasLane(lane); }
+  // The time at which a key is added now. It is exact only for metrics, which measure how long a
+  // key is queued.
+  int64_t AddedAtUs() const { return metrics != nullptr ? clock->WallUs() : clock->RoughWallUs(); }
   // The group to add `key` with; empty for none. Calls the user's function.
   std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
   // Fetches the cache lines that a lookup of `key` reads. Without the lock, so that the fetch and
   // the wait for the lock overlap.
-  void Prefetch(std::string_view key) const WQ_UNCHECKED { state.Prefetch(key); }
+  void Prefetch(const HashedKey& key) const WQ_UNCHECKED { state.Prefetch(key); }
 
   // A call of AddBatch.
   struct Batch {
@@ -149,29 +122,6 @@ struct Queue::Impl final : Timer::Target {
       metrics->CountRetry();
     }
   }
-
-  // --- The inbox (queue_inbox.cc) ---
-
-  // Sets whether Adds may go to the inbox. REQUIRES, for true: no other queue uses the journal,
-  // since what survives a crash is a prefix of the calls to all queues.
-  void AllowInbox(bool allowed) WQ_EXCLUDES(mu);
-  // Whether the options permit it: metrics, on_ready and group_of need each Add at once.
-  bool MayUseInbox() const;
-  // Whether a call waits for the disk.
-  bool WaitsForDisk(Durability durability) const {
-    return journal != nullptr && durability != Durability::kAsync;
-  }
-  // Puts the Add into the inbox; false: the caller has to apply it. REQUIRES: CheckKey is Ok, and
-  // WaitsForDisk false.
-  bool OfferAdd(std::string_view key, const AddOptions& add) WQ_EXCLUDES(mu);
-  // Applies the Adds of the inbox. Journal::WakeWriter is to be called afterwards, without mu.
-  void MakeAdds() WQ_REQUIRES(mu);
-  // For the journal's background thread: applies the Adds of the inbox.
-  void Collect() WQ_EXCLUDES(mu) { const Lock lock(*this); }
-  // Opens it, unless it has to be shut: it is not allowed, a Get waits, or the queue is shutting
-  // down.
-  void OpenInbox() WQ_REQUIRES(mu);
-  void ShutInbox() WQ_REQUIRES(mu);  // And applies the Adds that are in it.
 
   // --- Handing out (queue_hand_out.cc) ---
 
@@ -255,7 +205,6 @@ struct Queue::Impl final : Timer::Target {
   const storage::QueueId id;
   const QueueOptions options;
   const bool sharded;
-  const std::unique_ptr<const OrderPolicy> lanes;  // Holds no key: it says which lanes there are.
   const std::shared_ptr<Limiter> limiter;
   // Held from before the limiter is asked until its state is in the journal: so the states reach
   // the disk in the order in which the limiter returned them. Taken before mu.
@@ -264,17 +213,13 @@ struct Queue::Impl final : Timer::Target {
   Journal* const journal;  // Null: a queue in memory.
   Timer* const timer;
 
-  Inbox inbox;  // Open only while inbox_allowed, getters is empty, and not shutting_down.
-
   mutable Mutex mu;
-  bool inbox_allowed WQ_GUARDED_BY(mu) = false;
-  InboxAdds adds_taken WQ_GUARDED_BY(mu);  // Of the last MakeAdds; kept for its memory.
-  GetterQueue getters WQ_GUARDED_BY(mu);   // Gets that wait.
+  GetterQueue getters WQ_GUARDED_BY(mu);  // Gets that wait.
   CondVar drain_cv;  // Drained() may have become true, or drain_release has changed.
   // Mutations of the transition under way; empty between two transitions.
   storage::MutationBatch batch WQ_GUARDED_BY(mu);
   QueueState state WQ_GUARDED_BY(mu);
-  // state.readied() and state.adds() at the last EndTransition or MakeAdds.
+  // state.readied() and state.adds() at the last EndTransition.
   uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;
   uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;
   ProcessingTimes times WQ_GUARDED_BY(mu);  // Empty if there are no metrics.

@@ -14,7 +14,7 @@ auto Queue::Impl::Read(const Reading& reading) {
   for (;;) {
     Effects effects;
     {
-      const Lock lock(*this);
+      const MutexLock lock(mu);
       effects = FireDueStep();
       if (!effects.fired) {
         return reading(state);
@@ -81,22 +81,22 @@ Status Queue::PositionOf(std::string_view key, size_t* position) const {
 // --- One key ---
 
 uint64_t Queue::NumRequeues(std::string_view key) const {
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   return impl_->state.NumRequeues(key);
 }
 
 bool Queue::AddedAgain(std::string_view key) const {
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   return impl_->state.AddedAgain(key);
 }
 
 bool Queue::IsQuarantined(std::string_view key) const {
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   return impl_->state.IsQuarantined(key);
 }
 
 std::vector<QuarantinedKey> Queue::Quarantined() const {
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   return impl_->state.Quarantined();
 }
 
@@ -106,7 +106,7 @@ Status Queue::GetCursor(std::string_view name, std::string* value) const {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   const auto& cursors = impl_->state.cursors();
   const auto it = cursors.find(name);
   if (it == cursors.end()) {
@@ -117,7 +117,7 @@ Status Queue::GetCursor(std::string_view name, std::string* value) const {
 }
 
 std::map<std::string, std::string> Queue::Cursors() const {
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   const auto& cursors = impl_->state.cursors();
   return {cursors.begin(), cursors.end()};
 }
@@ -140,7 +140,7 @@ void Queue::Impl::HideGauges() {
 // work while the store has failed. A due key is counted as delayed until the timer has fired it.
 QueueReading Queue::Impl::ReadGauges() const {
   const Time now = clock->Now();
-  const MutexLock lock(mu);  // A queue with metrics does not use its inbox.
+  const MutexLock lock(mu);
   const int64_t oldest_us = state.OldestAddedAtUs().value_or(now.wall_us);
   return {.counts = state.Counts(),
           .unfinished_us = times.SumUs(now.steady_us),

@@ -9,8 +9,7 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
   uint64_t release = 0;
   GetterQueue::Woken woken;
   {
-    const Lock lock(*this);
-    ShutInbox();  // The Adds that it accepted are before the shutdown.
+    const MutexLock lock(mu);
     shutting_down = true;
     stopped = stopped || ending != Ending::kShutDown;
     closed = closed || ending == Ending::kClose;
@@ -23,13 +22,11 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
 }
 
 void Queue::Impl::FreeKeys() {
-  const Lock lock(*this);
+  const MutexLock lock(mu);
   freed_undrained = !Drained();
   state.Clear(options);
   times = ProcessingTimes();
   batch = storage::MutationBatch();
-  inbox.Take(&adds_taken);  // Empty, with its memory.
-  adds_taken = InboxAdds();
 }
 
 void Queue::ShutDown() { impl_->BeginShutDown(Impl::Ending::kShutDown); }
@@ -42,7 +39,7 @@ Status Queue::ShutDownWithDrain(std::chrono::microseconds timeout) {
   }
   const Impl::Deadline deadline = Impl::After(timeout);
   const uint64_t release = impl_->BeginShutDown(Impl::Ending::kShutDown);
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   for (bool in_time = true; !impl_->Drained();) {
     if (impl_->stopped || impl_->drain_release != release) {
       return Status::ShuttingDown("queue '" + impl_->name + "' was shut down during the drain");
@@ -58,7 +55,7 @@ Status Queue::ShutDownWithDrain(std::chrono::microseconds timeout) {
 }
 
 bool Queue::IsShuttingDown() const {
-  const Impl::Lock lock(*impl_);
+  const MutexLock lock(impl_->mu);
   return impl_->shutting_down;
 }
 

@@ -54,7 +54,7 @@ uint64_t* NewPlaces(size_t count) {
 
 }  // namespace
 
-uint32_t ItemTable::Hash(std::string_view key) {
+uint32_t HashedKey::HashOf(std::string_view key) {
   return static_cast<uint32_t>(XXH3_64bits(key.data(), key.size()));
 }
 
@@ -85,13 +85,13 @@ void ItemTable::DestroyItems() {
   }
 }
 
-Item* ItemTable::Find(std::string_view key) const {
-  const uint32_t hash = Hash(key);
+Item* ItemTable::Find(const HashedKey& key) const {
+  const uint32_t hash = key.hash;
   size_t at = Home(hash);
   for (size_t distance = 0; places_[at] != 0; ++distance, at = (at + 1) & mask_) {
     if (places_[at] >> kPointerBits == Mark(hash, distance)) {
       Item* item = ItemAt(places_[at]);
-      if (item->hash == hash && item->key() == key) {
+      if (item->hash == hash && item->key() == key.bytes) {
         return item;
       }
     }
@@ -99,19 +99,19 @@ Item* ItemTable::Find(std::string_view key) const {
   return nullptr;
 }
 
-Item* ItemTable::FindOrInsert(std::string_view key) {
-  const uint32_t hash = Hash(key);
+Item* ItemTable::FindOrInsert(const HashedKey& key) {
+  const uint32_t hash = key.hash;
   size_t at = Home(hash);
   size_t distance = 0;
   for (; places_[at] != 0; ++distance, at = (at + 1) & mask_) {
     if (places_[at] >> kPointerBits == Mark(hash, distance)) {
       Item* item = ItemAt(places_[at]);
-      if (item->hash == hash && item->key() == key) {
+      if (item->hash == hash && item->key() == key.bytes) {
         return item;
       }
     }
   }
-  Item* item = memory_.Make(key, hash);
+  Item* item = memory_.Make(key.bytes, hash);
   if ((size_ + 1) * 4 > (mask_ + 1) * 3) {
     Resize((mask_ + 1) * 2);
     at = Home(hash);

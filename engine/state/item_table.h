@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -22,6 +23,19 @@
 
 namespace wq {
 
+// A key with its hash, so that a call that searches twice computes it once. The bytes are borrowed.
+struct HashedKey {
+  template <std::convertible_to<std::string_view> Bytes>
+  // NOLINTNEXTLINE(google-explicit-constructor): it is the key.
+  HashedKey(const Bytes& key) : bytes(key), hash(HashOf(bytes)) {}
+
+  std::string_view bytes;
+  uint32_t hash;
+
+ private:
+  static uint32_t HashOf(std::string_view key);
+};
+
 class ItemTable {
  public:
   ItemTable();
@@ -29,8 +43,8 @@ class ItemTable {
   ItemTable(const ItemTable&) = delete;
   ItemTable& operator=(const ItemTable&) = delete;
 
-  Item* Find(std::string_view key) const;  // nullptr: the key has no item.
-  Item* FindOrInsert(std::string_view key);
+  Item* Find(const HashedKey& key) const;  // nullptr: the key has no item.
+  Item* FindOrInsert(const HashedKey& key);
   // Frees the item, and shrinks the table when most places are empty, so that a queue that was long
   // once does not stay large. Amortised O(1).
   void Erase(Item* item);
@@ -40,11 +54,11 @@ class ItemTable {
 
   // Begins to load the place of the key, or of the item, into the cache. Any thread may call it at
   // any time, without a lock.
-  void Prefetch(std::string_view key) const { PrefetchPlace(Hash(key)); }
+  void Prefetch(const HashedKey& key) const { PrefetchPlace(key.hash); }
   void Prefetch(const Item& item) const { PrefetchPlace(item.hash); }
 
   // The same for the item at the key's home place, which should be in the cache. Not thread-safe.
-  void PrefetchItem(std::string_view key) const { PrefetchAt(Home(Hash(key))); }
+  void PrefetchItem(const HashedKey& key) const { PrefetchAt(Home(key.hash)); }
 
   size_t capacity() const { return mask_ + 1; }  // Places, used or empty.
   // Calls visit(item) for all, in no order.
@@ -61,7 +75,6 @@ class ItemTable {
   using Place = uint64_t;  // 0: empty.
   static constexpr int kPointerBits = 48;
 
-  static uint32_t Hash(std::string_view key);
   static Item* ItemAt(Place place) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the hash bits beside it save cache misses.
     return reinterpret_cast<Item*>(place & ((Place{1} << kPointerBits) - 1));

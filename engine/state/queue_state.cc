@@ -50,7 +50,7 @@ void QueueState::Clear(const QueueOptions& options) {
 
 // --- Add, Get, Done ---
 
-QueueState::Added QueueState::Add(std::string_view key, const Wanted& wanted, int64_t wall_us) {
+QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted, int64_t wall_us) {
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined()) {
     if (quarantined_add_ == QuarantinedAdd::kHold) {

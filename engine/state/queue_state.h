@@ -4,7 +4,7 @@
 //   MutationBatch batch;
 //   QueueState state(1, {.order = Order::kTwoLanes}, &batch);
 //   state.Add("default/pod-1", {.lane = kSlowLane}, clock->WallUs());
-//   state.Stamp(journal->Append(batch, urgency, state.row_change()));
+//   state.Stamp(journal->Append(batch, awaited, state.row_change()));
 //
 // Each transition appends its mutations to the batch. The caller appends the batch to the journal
 // and passes the position to Stamp before the next transition.
@@ -72,7 +72,7 @@ class QueueState {
     AddOutcome outcome = AddOutcome::kAdded;
     Position position = 0;
   };
-  Added Add(std::string_view key, const Wanted& wanted, int64_t wall_us);
+  Added Add(const HashedKey& key, const Wanted& wanted, int64_t wall_us);
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
   Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
 
@@ -116,7 +116,9 @@ class QueueState {
   // the order of their due times. Returns how many of these it did, at most `limit`.
   size_t FireDue(Time now, size_t limit);
   // The steady time at which the next delay or the pause is due; nullopt: never.
-  std::optional<int64_t> NextDue() const;
+  std::optional<int64_t> NextDue() const {
+    return delays_.empty() && !paused_ ? std::nullopt : FirstDue();
+  }
   // As NextDue, without the pause.
   std::optional<int64_t> NextDelayDue() const;
 
@@ -167,7 +169,7 @@ class QueueState {
 
   // Begins to load the place of the key in the item table into the cache. Any thread may call it at
   // any time, without a lock.
-  void Prefetch(std::string_view key) const { items_.Prefetch(key); }
+  void Prefetch(const HashedKey& key) const { items_.Prefetch(key); }
   // The same for the item, some time after Prefetch of the key. Not thread-safe.
   void PrefetchItem(std::string_view key) const { items_.PrefetchItem(key); }
 
@@ -189,6 +191,8 @@ class QueueState {
   void FinishRestore();
 
  private:
+  std::optional<int64_t> FirstDue() const;
+
   // Transitions of one item. `lane` is the lane that the item gets.
   Added MarkDirty(Item* item, Lane lane, int64_t wall_us);
   void Enqueue(Item* item, Lane lane);

@@ -146,7 +146,7 @@ std::optional<int64_t> QueueState::NextDelayDue() const {
   return delays_.empty() ? std::nullopt : std::optional<int64_t>(delays_.NextDueUs());
 }
 
-std::optional<int64_t> QueueState::NextDue() const {
+std::optional<int64_t> QueueState::FirstDue() const {
   std::optional<int64_t> due_us;
   if (!delays_.empty()) {
     due_us = delays_.NextDueUs();

@@ -9,6 +9,7 @@
 #include "engine/state/order.h"
 #include "engine/store/store_impl.h"
 #include "storage/open.h"
+#include "storage/process_log.h"
 #include "storage/queue_records.h"
 #include "wq/queue.h"
 
@@ -45,6 +46,10 @@ Store::~Store() {
 Status Store::Open(const StoreOptions& options, const std::string& dir,
                    std::unique_ptr<Store>* store) {
   store->reset();
+  if (options.process_log_bytes > storage::kMaxProcessLogBytes) {
+    return Status::InvalidArgument("process_log_bytes is " +
+                                   std::to_string(options.process_log_bytes) + ", more than 1 GiB");
+  }
   const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
   std::unique_ptr<storage::Storage> storage;
   if (Status s = storage::OpenStorage(dir,
@@ -53,6 +58,7 @@ Status Store::Open(const StoreOptions& options, const std::string& dir,
                                        .vector_memtable = options.vector_memtable,
                                        .max_wal_bytes = options.max_wal_bytes,
                                        .write_buffer_bytes = options.write_buffer_bytes,
+                                       .process_log_bytes = options.process_log_bytes,
                                        .now_us = clock->WallUs()},
                                       &storage);
       !s.ok()) {
@@ -89,14 +95,12 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   if (!impl_->records.contains(name) && !options.create_if_missing) {
     return Status::NotFound("there is no queue '" + std::string(name) + "'");
   }
-  impl_->ShutInbox();
   std::unique_ptr<Queue> made;
   Status status = impl_->MakeQueue(name, options, &made);
   if (status.ok()) {
     *queue = made.get();
     impl_->queues.emplace(name, std::move(made));
   }
-  impl_->OpenInbox();
   return status;
 }
 
@@ -122,11 +126,9 @@ Status Store::CloseQueue(Queue* queue) {
     if (Status s = impl_->CheckReadable(); !s.ok()) {
       return s;
     }
-    impl_->ShutInbox();
     impl_->closed_queues.push_back(std::move(it->second));
     impl_->queues.erase(it);
     queue->impl_->FreeKeys();
-    impl_->OpenInbox();
   }
   queue->impl_
       ->HideGauges();  // By this call only, and outside mu: the provider is the user's code.
@@ -140,7 +142,6 @@ Status Store::DeleteQueue(std::string_view name) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  impl_->Collect();  // What survives a crash is a prefix: Adds that are in an inbox come first.
   const MutexLock lock(impl_->mu);
   if (impl_->closed) {
     return Status::ShuttingDown("the store is closed");
@@ -177,8 +178,15 @@ Status Store::Flush(Durability durability) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  impl_->Collect();
   return impl_->journal == nullptr ? Status::Ok() : impl_->journal->Flush(durability);
+}
+
+Status Store::ProcessLogStatus() const {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  return impl_->storage == nullptr ? Status::NotFound("the store is in memory")
+                                   : impl_->storage->ProcessLogStatus();
 }
 
 Status Store::Health() const {

@@ -23,8 +23,7 @@ std::unique_ptr<Journal> MakeJournal(Store::Impl* impl) {
       Journal::Options{.flush_interval = impl->options.flush_interval,
                        .max_batch_bytes = impl->options.max_batch_bytes,
                        .metrics = impl->metrics.get(),
-                       .recover = [impl] { return impl->failure_recovery->Run(); },
-                       .collect = [impl] { impl->Collect(); }});
+                       .recover = [impl] { return impl->failure_recovery->Run(); }});
 }
 
 std::unique_ptr<FailureRecovery> MakeFailureRecovery(Store::Impl* impl) {
@@ -168,10 +167,10 @@ Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_o
   auto queue_impl =
       std::make_unique<Queue::Impl>(std::string(name), records.find(name)->second.id, queue_options,
                                     clock, journal.get(), &timer, options.metrics);
-  if (storage == nullptr) {
-    queue_impl->AllowInbox(true);
-  } else if (Status s = queue_impl->Restore(*storage); !s.ok()) {
-    return s;
+  if (storage != nullptr) {
+    if (Status s = queue_impl->Restore(*storage); !s.ok()) {
+      return s;
+    }
   }
   queue_impl->ShowGauges();
   queue->reset(new Queue(std::move(queue_impl)));
@@ -181,7 +180,7 @@ Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_o
 // --- Deleting a queue ---
 
 Status Store::Impl::WriteNow(const storage::MutationBatch& batch, Durability durability) const {
-  return journal->Wait(journal->Append(batch, Journal::Urgency::kWaited), durability);
+  return journal->Wait(journal->Append(batch, durability), durability);
 }
 
 // `records` changes after each write that succeeded: if a write fails, the recovery of the store
@@ -217,7 +216,8 @@ Status Store::Impl::EraseLeftovers() {
       continue;
     }
     const auto write = [this](storage::MutationBatch& batch) {
-      return WriteNow(batch, Durability::kProcess);
+      Status s = WriteNow(batch, Durability::kProcess);
+      return s.ok() ? journal->WriteOut() : s;
     };
     if (Status s = storage::EraseQueueRecords(it->second.id, *storage, write); !s.ok()) {
       return s;
@@ -230,28 +230,6 @@ Status Store::Impl::EraseLeftovers() {
     it = records.erase(it);
   }
   return {};
-}
-
-// --- The inbox ---
-
-void Store::Impl::Collect() const {
-  if (Queue* const queue = with_inbox; queue != nullptr) {
-    queue->impl_->Collect();
-  }
-}
-
-void Store::Impl::ShutInbox() {
-  if (Queue* const queue = with_inbox; queue != nullptr) {
-    queue->impl_->AllowInbox(false);
-    with_inbox = nullptr;  // Last, so that Collect applies every announced Add.
-  }
-}
-
-void Store::Impl::OpenInbox() {
-  if (storage != nullptr && queues.size() == 1) {
-    with_inbox = queues.begin()->second.get();
-    queues.begin()->second->impl_->AllowInbox(true);
-  }
 }
 
 // --- Recovery of a failed store; closing ---

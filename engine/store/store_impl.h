@@ -3,7 +3,6 @@
 // Locks: close_mu, then mu, then those of the queues, then the journal's.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,13 +38,6 @@ struct Store::Impl final : FailureRecovery::Target {
   Status WriteNewRecord(std::string_view name) WQ_REQUIRES(mu);
   // NotDurable: the store is failed, so its storage cannot be read.
   Status CheckReadable() const WQ_REQUIRES(mu);
-  // Applies the Adds that are in the inbox. The journal's thread calls it, holding no lock.
-  void Collect() const;
-  // Called before a second queue is opened: what survives a crash is a prefix of the calls to all
-  // queues of the store, but an inbox keeps the order of the calls to its own queue only.
-  void ShutInbox() WQ_REQUIRES(mu);
-  // Allows the inbox of the only open queue of a store on disk; without effect if others are open.
-  void OpenInbox() WQ_REQUIRES(mu);
   // Makes a Queue with its state from the storage. Writes the record of a queue that is new.
   Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
                    std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
@@ -86,8 +78,6 @@ struct Store::Impl final : FailureRecovery::Target {
   // Callers may still have pointers to them, and the timer too.
   std::vector<std::unique_ptr<Queue>> closed_queues WQ_GUARDED_BY(mu);
   bool closed WQ_GUARDED_BY(mu) = false;
-  // The queue whose inbox is allowed: the only open queue of a store on disk. Set under mu.
-  std::atomic<Queue*> with_inbox{nullptr};
 
   Timer timer;  // Last, as it uses the queues: it is destroyed first.
 };

@@ -34,6 +34,9 @@ class Clock {
   virtual ~Clock() = default;
   virtual int64_t SteadyUs() const = 0;  // See Time.
   virtual int64_t WallUs() const = 0;
+  // WallUs, or a reading that is cheaper and up to some milliseconds earlier. For times that are
+  // only reported.
+  virtual int64_t RoughWallUs() const { return WallUs(); }
   Time Now() const { return {SteadyUs(), WallUs()}; }
 
   // Calls `wake` after every change of the time other than its passing, so that a thread that waits

@@ -31,10 +31,11 @@ class Status;
 
 // How durable a call's effect is when the call returns. Each level includes the levels before it.
 enum class Durability : uint8_t {
-  // In memory; a background writer takes it at once. A killed process loses at most what was not
-  // yet written; what survives is a prefix of the calls, without a gap.
+  // In memory; it is written in the background within StoreOptions::flush_interval. A killed
+  // process loses at most what was not written yet; what survives is a prefix of the calls, without
+  // a gap.
   kAsync = 0,
-  // Written to the operating system: survives kill -9, but not a power cut.
+  // In the operating system's memory: survives kill -9, but not a power cut.
   kProcess = 1,
   // On the disk (fdatasync): survives a power cut.
   kPower = 2,
@@ -94,13 +95,21 @@ struct StoreOptions {
   // buffer costs memory and flushes less often. Default: 24 MiB.
   size_t write_buffer_bytes = size_t{24} << 20;
 
-  // Bounds how long a write that no call waits for (the removal of a key that is Done) is deferred;
-  // the next write takes it earlier. A crash before that hands the key out once more. A shorter
-  // interval costs more writes. Default: 10 ms.
+  // The size of the process log: a file of the store, mapped into memory, to which each change is
+  // copied first. So a call at kProcess waits for nothing. The file exists while the store is open;
+  // its space is allocated at once, and it is rounded up to pages. 0, a disk that lacks the space,
+  // or a file system that cannot map files safely (docs/recovery.md): calls at kProcess wait for a
+  // write to the database (Store::ProcessLogStatus says why). Default: 8 MiB; at most 1 GiB.
+  size_t process_log_bytes = size_t{8} << 20;
+
+  // Bounds how long a write that no call waits for (kAsync; the removal of a key that is Done) is
+  // deferred; the next write takes it earlier. In a store without a process log, a crash before
+  // that loses it: the key is handed out once more. A shorter interval costs more writes. Default:
+  // 10 ms.
   std::chrono::milliseconds flush_interval{10};
 
-  // Makes kAsync calls wait for the writer when an unwritten batch is larger than this: it bounds
-  // the memory between a fast producer and a slow disk. Default: 8 MiB.
+  // Makes kAsync calls wait for the writer when more than this is unwritten and not in the process
+  // log: it bounds the memory between a fast producer and a slow disk. Default: 8 MiB.
   size_t max_batch_bytes = size_t{8} << 20;
 
   // Backoff of the attempts to recover a failed store (Store::Health), each of which opens it anew

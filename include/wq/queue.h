@@ -106,11 +106,6 @@ class Queue {
   // Marks `key` as needing work. A deduplicated Add is acknowledged only when the record that
   // represents the key is as durable as this call asks for.
   //   InvalidArgument  an empty or oversized key, a lane that the order does not have.
-  // Cheapest without a wait for the disk (kAsync, or a store in memory), without `outcome` and
-  // without a group: such an Add only leaves its key in the inbox, and the next call that uses the
-  // queue applies it first. No call can observe the difference, and many threads can add side by
-  // side. This does not apply to a queue with metrics, on_ready or group_of, nor, in a store on
-  // disk, while more than one queue is open.
   Status Add(std::string_view key, const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
   // Adds each key in turn, with one wait for all of them. An invalid key is refused and listed in

@@ -8,11 +8,11 @@
 // A snapshot is a directory like a store's: StoreView, Verify and the reading commands of wqctl,
 // diff included, accept it. No process can own it, so it never changes. Works on a store that is
 // closed or has crashed, and beside a running owner, which takes no part in it and is not paused.
-// The snapshot has everything that was acknowledged at kProcess or kPower before it (for kAsync,
-// Flush first), and a prefix of the calls after that. In the store's file system the tables are
-// hard links: a snapshot is fast, and takes little more space than the write-ahead log; but damage
-// to a table on the disk damages both. In another file system the tables are copied, except those
-// that an earlier snapshot in `dir` already has.
+// The snapshot has everything that was acknowledged at kProcess or kPower before it (for kAsync
+// without a process log, Flush first), and a prefix of the calls after that. In the store's file
+// system the tables are hard links: a snapshot is fast, and takes little more space than the
+// write-ahead log; but damage to a table on the disk damages both. In another file system the
+// tables are copied, except those that an earlier snapshot in `dir` already has.
 // Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: leaves a directory
 // ".creating", or NEW.restoring beside NEW, which the next call removes. A snapshot or store
 // under its own name is always complete, verified and synced.

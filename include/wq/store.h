@@ -90,7 +90,7 @@ class Store {
   std::vector<std::string> QueueNames() const;
 
   // Makes everything that was done on any queue before this call as durable as asked for.
-  // NotDurable: a write has failed. Blocks: for that write.
+  // NotDurable: a write has failed. Blocks: for that write, if it needs one.
   Status Flush(Durability durability = Durability::kPower);
 
   // Returns Ok; or, from a failed write until the store has recovered, NotDurable with the first
@@ -104,6 +104,13 @@ class Store {
   // Tries to recover a failed store at once; see Health. Ok: it is healthy. Blocks: for one
   // attempt. REQUIRES: not called from on_health.
   Status Recover();
+
+  // Returns Ok if the store has a process log (StoreOptions::process_log_bytes), so that calls at
+  // kProcess do not wait for a write. Otherwise why it has none; the store works without it.
+  //   NotFound      process_log_bytes is 0, or the store is in memory.
+  //   NotSupported  the file system is not one on which a process log is safe; names the file.
+  //   IOError       the disk had no space for it, or another error when the store was opened.
+  Status ProcessLogStatus() const;
 
   // Stops every queue (Queue::Stop: blocked calls return), makes everything durable and closes the
   // files, so that the next opening replays nothing. Later calls return ShuttingDown. Idempotent.

@@ -7,9 +7,9 @@
 //
 // Works beside a running owner, after a clean close, and after a crash. It reads the store as it
 // was on disk when the view was opened; it cannot read what an owner has only in memory (which
-// pending keys are processing, kAsync calls not yet written).
-// Memory: a constant (the unflushed part of the store, at most about
-// StoreOptions::max_wal_bytes), whatever the number of keys, lanes and groups.
+// pending keys are processing; in a store without a process log, kAsync calls not yet written).
+// Memory: a constant (the unflushed part of the store, at most about StoreOptions::max_wal_bytes
+// and three times process_log_bytes), whatever the number of keys, lanes and groups.
 // Threading: thread-compatible. Lifetime: keeps the files that it reads open. A crash: of the
 // owner, does not change what the view reads; of the reader, leaves nothing behind.
 #pragma once
@@ -42,6 +42,9 @@ struct StoreInfo {
   int64_t opened_at_us = 0;    // When it became the owner; 0 if unknown.
   int64_t written_at_us = 0;   // When a file of the store was last written; 0 if unknown.
   uint64_t wal_bytes = 0;      // Of the write-ahead log; 0 after an owner has closed the store.
+  // Of the process log (StoreOptions::process_log_bytes), as its file on disk; 0 if the store has
+  // none, and after an owner has closed the store.
+  uint64_t process_log_bytes = 0;
   std::vector<std::pair<std::string, uint64_t>>
       family_bytes;  // Approximate; on disk and unflushed.
 };

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "storage/check/wal_check.h"
@@ -14,6 +15,8 @@
 
 namespace wq::storage {
 namespace {
+
+constexpr uint32_t kDefaultFamily = 0;  // RocksDB's own, always with this id.
 
 class ChangeVisitor final : public rocksdb::WriteBatch::Handler {
  public:
@@ -52,45 +55,46 @@ class OneRecord final : public Reader {
   const std::optional<std::string> value_;
 };
 
-Status FindInTables(const std::string& dir, const Manifest& manifest, uint32_t family,
-                    std::string_view key, std::optional<std::string>* value) {
-  const auto found = manifest.families.find(family);
+// Called with each version of a record of the default family.
+using VisitValue = std::function<void(std::string_view value)>;
+
+Status VisitInTables(const std::string& dir, const Manifest& manifest, std::string_view key,
+                     const VisitValue& visit) {
+  const auto found = manifest.families.find(kDefaultFamily);
   if (found == manifest.families.end()) return Status::Ok();
   rocksdb::Options options;
   options.info_log = SilentLogger();
   for (const auto& [number, bytes] : found->second.tables) {
     const std::string path = dir + "/" + TableName(number);
-    rocksdb::SstFileReader table(options);
-    rocksdb::Status status = table.Open(path);
+    rocksdb::SstFileReader reader(options);
+    rocksdb::Status status = reader.Open(path);
     if (!status.ok()) return FromRocksdbOpen(status, path);
-    const std::unique_ptr<rocksdb::Iterator> it(table.NewIterator(rocksdb::ReadOptions()));
+    const std::unique_ptr<rocksdb::Iterator> it(reader.NewIterator(rocksdb::ReadOptions()));
     it->Seek(ToSlice(key));
-    if (it->Valid() && it->key() == ToSlice(key)) *value = it->value().ToString();
+    if (it->Valid() && it->key() == ToSlice(key)) visit(it->value().ToStringView());
     if (!it->status().ok()) return FromRocksdb(it->status(), path);
-    if (*value) break;
   }
   return Status::Ok();
 }
 
-Status FindInLogs(const std::string& dir, const Manifest& manifest, uint32_t family,
-                  std::string_view key, std::optional<std::string>* value) {
+// Only the versions in the newest log that has one.
+Status VisitInLogs(const std::string& dir, const Manifest& manifest, std::string_view key,
+                   const VisitValue& visit) {
   std::vector<WalFile> wals;
   Status status = ListWals(dir, &wals);
-  for (const WalFile& wal : wals) {
-    if (!status.ok() || *value) break;
-    if (wal.number < manifest.FirstLog()) continue;
+  bool found = false;
+  for (auto wal = wals.rbegin(); wal != wals.rend() && status.ok() && !found; ++wal) {
+    if (wal->number < manifest.FirstLog()) continue;
     WalSummary summary;
-    status = ScanLog(dir + "/" + wal.name,
-                     WalUse(&summary,
-                            [&](std::string_view batch) {
-                              if (*value) return Status::Ok();
-                              return ForEachChange(batch, [&](const Change& change) {
-                                if (change.family == family && change.is_put && change.key == key) {
-                                  *value = change.value;
-                                }
-                              });
-                            }),
-                     &summary);
+    const auto take = [&](std::string_view batch) {
+      return ForEachChange(batch, [&](const Change& change) {
+        if (change.family == kDefaultFamily && change.is_put && change.key == key) {
+          found = true;
+          visit(change.value);
+        }
+      });
+    };
+    status = ScanLog(dir + "/" + wal->name, WalUse(&summary, take), &summary);
     if (status.code() == StatusCode::kNotFound) status = Status::Ok();
   }
   return status;
@@ -106,11 +110,31 @@ Status ForEachChange(std::string_view batch, const std::function<void(const Chan
 }
 
 Status FindStoreRecord(const std::string& dir, const Manifest& manifest, StoreRecord* record) {
-  constexpr uint32_t kDefaultFamily = 0;
   std::optional<std::string> value;
-  Status status = FindInTables(dir, manifest, kDefaultFamily, kStoreKey, &value);
-  if (status.ok() && !value) status = FindInLogs(dir, manifest, kDefaultFamily, kStoreKey, &value);
+  const auto take = [&value](std::string_view found) { value = found; };
+  Status status = VisitInTables(dir, manifest, kStoreKey, take);
+  if (status.ok() && !value) status = VisitInLogs(dir, manifest, kStoreKey, take);
   return status.ok() ? GetStore(OneRecord(std::move(value)), record) : status;
+}
+
+Status FindProcessLog(const std::string& dir, const Manifest& manifest, ProcessLogRecord* record) {
+  // Of the versions of the record, the newest has the greatest numbers.
+  Status decoded;
+  *record = {};
+  const auto take = [&](std::string_view value) {
+    if (!decoded.ok()) return;
+    ProcessLogRecord found;
+    decoded = GetProcessLog(OneRecord(std::string(value)), &found);
+    const auto age = [](const ProcessLogRecord& r) {
+      return std::tuple(r.number, r.closed, r.position);
+    };
+    if (decoded.ok() && age(found) >= age(*record)) *record = found;
+  };
+  Status status = VisitInLogs(dir, manifest, kProcessLogKey, take);
+  if (status.ok() && record->number == 0) {
+    status = VisitInTables(dir, manifest, kProcessLogKey, take);
+  }
+  return status.ok() ? decoded : status;
 }
 
 }  // namespace wq::storage

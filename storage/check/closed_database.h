@@ -30,4 +30,8 @@ Status ForEachChange(std::string_view batch, const std::function<void(const Chan
 // is written once (see also OwnerDatabase::Renew). NotFound. Corruption names the file.
 Status FindStoreRecord(const std::string& dir, const Manifest& manifest, StoreRecord* record);
 
+// Reads the newest record of the process log from the logs, or else from the tables. A store
+// without one had no process log yet. Corruption names the file.
+Status FindProcessLog(const std::string& dir, const Manifest& manifest, ProcessLogRecord* record);
+
 }  // namespace wq::storage

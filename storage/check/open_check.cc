@@ -11,6 +11,7 @@
 #include "storage/check/closed_database.h"
 #include "storage/check/table_check.h"
 #include "storage/check/wal_check.h"
+#include "storage/process_log/read_process_log.h"
 #include "storage/rocksdb/setup.h"
 
 namespace wq::storage {
@@ -81,7 +82,8 @@ Status CheckStoreRecord(const std::string& dir, const Status& read, const StoreR
     return Status::Corruption(dir + ": the store's own record is missing");
   }
   if (!read.ok()) return read;
-  if (record.uuid != format.uuid || record.format_version != format.version) {
+  // The record keeps the version with which the store was made.
+  if (record.uuid != format.uuid || record.format_version > format.version) {
     return Status::Corruption(dir + "/FORMAT says version " + std::to_string(format.version) +
                               " of " + format.uuid + ", the database is version " +
                               std::to_string(record.format_version) + " of " + record.uuid);
@@ -97,7 +99,13 @@ Status CheckStore(const std::string& dir, const Format& format, ValidLengths* va
   if (!status.ok()) return status;
   StoreRecord record;
   const Status read = FindStoreRecord(dir, manifest, &record);
-  return CheckStoreRecord(dir, read, record, format);
+  status = CheckStoreRecord(dir, read, record, format);
+  ProcessLogRecord log;
+  FoundProcessLogs logs;
+  MutationBatch unwritten;
+  if (status.ok()) status = FindProcessLog(dir, manifest, &log);
+  if (status.ok()) status = logs.Read(dir);
+  return status.ok() ? logs.AppendUnwritten(log, format.uuid, &unwritten) : status;
 }
 
 }  // namespace wq::storage

@@ -15,6 +15,7 @@
 //   CheckTables       table_check.h  every block of each table is intact
 //   CheckOpens        below          RocksDB itself opens the database, without its logs
 //   CheckStoreRecord  below          the database belongs to this FORMAT
+//   FoundProcessLogs  process_log/read_process_log.h   the process log continues the database
 //
 // No check changes anything in `dir`. Corruption names the file; IOError: a file could not be read.
 // A directory without FORMAT is not checked here: see CheckUnfinished (database/own_directory.h).

@@ -50,7 +50,7 @@ Status OpenReaderIn(const std::string& dir, std::unique_ptr<Reader>* reader) {
     return status.ok() ? NotAStore(dir, found) : status;
   }
   std::unique_ptr<Reader> opened;
-  status = OpenDatabaseReader(dir, &opened);
+  status = OpenDatabaseReader(dir, found.format.uuid, &opened);
   StoreRecord record;
   if (status.ok()) {
     status = CheckStoreRecord(dir, GetStore(*opened, &record), record, found.format);

@@ -63,7 +63,7 @@ Status CheckUnfinished(const std::string& dir, const DirectoryInfo& found) {
   if (!ReadManifest(dir, &manifest).ok() || !CheckFamilies(dir, manifest).ok()) {
     return Status::Ok();
   }
-  Status status = OpenDatabaseReader(dir, &reader);
+  Status status = OpenDatabaseReader(dir, "", &reader);
   if (!status.ok()) return status;
   bool has_queues = false;
   status = ScanQueues(*reader, [&has_queues](const QueueRecord&) {

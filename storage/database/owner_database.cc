@@ -7,9 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/boot_id.h"
 #include "base/check.h"
+#include "base/file_calls.h"
 #include "base/mutant.h"
 #include "storage/check/open_check.h"
+#include "storage/process_log/format.h"
+#include "storage/process_log/read_process_log.h"
 #include "storage/records.h"
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/log_room.h"
@@ -61,15 +65,65 @@ Status OwnerDatabase::Open(const DirectoryInfo& found, std::unique_ptr<OwnerLock
   if (found.state == DirectoryState::kStore) {
     uuid_ = found.format.uuid;
     ValidLengths valid_lengths;
-    const Status status = CheckStore(dir_, found.format, &valid_lengths);
-    if (!status.ok()) owner_->Withdraw();
-    return status.ok() ? OpenDatabase(Found::kStore, std::move(valid_lengths)) : status;
+    Status status = CheckStore(dir_, found.format, &valid_lengths);
+    if (!status.ok()) {
+      owner_->Withdraw();
+      return status;
+    }
+    status = OpenDatabase(Found::kStore, std::move(valid_lengths));
+    return status.ok() ? BeginLog(found.format) : status;
   }
   Status status = OpenDatabase(found.has_database ? Found::kUnfinished : Found::kNothing, {});
   Format format;
   if (status.ok()) status = FinishCreation(dir_, options_, this, &format);
   uuid_ = format.uuid;
+  return status.ok() ? BeginLog(format) : status;
+}
+
+Status OwnerDatabase::BeginLog(const Format& found) {
+  ProcessLogRecord last;
+  MutationBatch batch;
+  FoundProcessLogs logs;
+  Status status = logs.Read(dir_);
+  if (status.ok()) status = GetProcessLog(*this, &last);
+  if (status.ok()) status = logs.AppendUnwritten(last, uuid_, &batch);
+  if (!status.ok()) return status;
+  const ProcessLogHeader header = {
+      .store_uuid = uuid_,
+      .boot_id = BootId(),
+      .number = last.number + 1,
+      .capacity = (options_.process_log_bytes + kLogPageBytes - 1) / kLogPageBytes * kLogPageBytes};
+  // Without a log the store works as well, but its calls wait for the database.
+  log_status_ = header.capacity > 0 ? ProcessLog::Create(dir_, header, &log_)
+                                    : Status::NotFound("process_log_bytes is 0");
+  const bool made = log_ != nullptr;
+  if (!made && last.number == 0) return status;
+  if (found.version < kFormatVersion) {
+    status = WriteFormat(dir_, {kFormatVersion, uuid_});
+    if (!status.ok()) return status;
+  }
+  PutProcessLog({.number = header.number, .closed = !made}, &batch);
+  // Before the last log is removed.
+  status = Write(batch, /*sync=*/last.InUse());
+  if (status.ok()) RemoveOldLogs();
   return status;
+}
+
+Status OwnerDatabase::EndLog() {
+  if (log_ == nullptr || log_->Used() > 0) return Status::Ok();
+  MutationBatch batch;
+  PutProcessLog({.number = log_->number(), .position = log_->end(), .closed = true}, &batch);
+  return Write(batch, /*sync=*/true);
+}
+
+void OwnerDatabase::RemoveOldLogs() const {
+  static_cast<void>(CurrentFileCalls().Remove(dir_ + "/" + kUnfinishedProcessLog));
+  std::vector<uint64_t> numbers;
+  static_cast<void>(ListProcessLogs(dir_, &numbers));
+  for (const uint64_t number : numbers) {
+    if (log_ != nullptr && number == log_->number()) continue;
+    static_cast<void>(CurrentFileCalls().Remove(dir_ + "/" + ProcessLogName(number)));
+  }
 }
 
 // Opens the database, with all families.
@@ -228,8 +282,13 @@ Status OwnerDatabase::Close() {
   Status status = CheckWritable();
   // A failed database is left as it is: the disk has a prefix of the writes, and another flush
   // could add records behind a gap.
+  if (status.ok()) status = EndLog();
   if (status.ok()) status = CloseDatabase();
   DropHandles();
+  if (status.ok() && log_ != nullptr && log_->Used() == 0) {
+    log_.reset();
+    RemoveOldLogs();
+  }
   if (status.ok() && owner_ != nullptr) owner_->MarkClosed();
   owner_.reset();
   return status;

@@ -51,6 +51,8 @@ class OwnerDatabase final : public Storage {
   Status Sync() override;
   Status Reopen() override;
   Status Close() override;
+  ProcessLog* process_log() override { return log_.get(); }
+  Status ProcessLogStatus() const override { return log_status_; }
 
   // Replaces the store's own record. REQUIRES: Close is the next call.
   Status Renew(const StoreRecord& record);
@@ -60,6 +62,13 @@ class OwnerDatabase final : public Storage {
   enum class Found : uint8_t { kNothing, kUnfinished, kStore };
   Status OpenDatabase(Found found, ValidLengths valid_lengths);
   Status CheckAndOpen();
+  // Writes to the database what the process log of the last owner has and the database lacks. Then
+  // makes a new log, unless the options or the file system do not allow one.
+  Status BeginLog(const Format& found);
+  // Notes that the database has all of the log.
+  Status EndLog();
+  // Removes the files of logs other than the present one. A failure leaves files of no use.
+  void RemoveOldLogs() const;
   // Ok if the store may be written.
   Status CheckWritable();
   // Records the first failure, after which CheckWritable fails; returns it.
@@ -83,6 +92,8 @@ class OwnerDatabase final : public Storage {
   std::unique_ptr<rocksdb::Env> shortened_;             // If a log has a valid length. Before db_.
   std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.
+  std::unique_ptr<ProcessLog> log_;                     // Null: none.
+  Status log_status_;                                   // Why log_ is null.
   size_t unchecked_bytes_ = 0;                          // Written since the last FlushFullFamilies.
   bool family_ids_match_ = false;  // Each family of db_ has its Family number as id.
 

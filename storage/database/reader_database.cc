@@ -11,6 +11,8 @@
 #include "storage/check/open_check.h"
 #include "storage/check/table_check.h"
 #include "storage/directory/steady_view.h"
+#include "storage/process_log/overlaid_reader.h"
+#include "storage/process_log/read_process_log.h"
 #include "storage/rocksdb/setup.h"
 #include "storage/rocksdb/valid_lengths.h"
 
@@ -22,7 +24,8 @@ class ReaderDatabase final : public Reader {
   explicit ReaderDatabase(std::string dir) : dir_(std::move(dir)) {}
   ~ReaderDatabase() override { DropDatabase(); }
 
-  Status Open();
+  // `unwritten` gets what the process log has and the database lacks.
+  Status Open(const std::string& uuid, MutationBatch* unwritten);
   Status Get(Family family, std::string_view key, std::string* value) const override;
   Status Scan(Family family, std::string_view begin, std::string_view end,
               const Visitor& visit) const override;
@@ -34,6 +37,7 @@ class ReaderDatabase final : public Reader {
   class Borrowed;
 
   Status OpenOnce();
+  Status OpenWithLog(const std::string& uuid, MutationBatch* unwritten, bool* again);
   void DropDatabase();
 
   const std::string dir_;
@@ -77,12 +81,34 @@ class ReaderDatabase::Borrowed {
 // manifest, as it was read here, names. A missing table is an error, but RocksDB does not notice a
 // missing log. So success counts if no log was removed during the attempt, and an error if the
 // manifest did not change either.
-Status ReaderDatabase::Open() {
+Status ReaderDatabase::Open(const std::string& uuid, MutationBatch* unwritten) {
+  bool again = false;
   return ReadSteadily(
-      dir_, [this] { return OpenOnce(); },
-      [](const Status& opened, const FilesState& before, const FilesState& after) {
-        return after.HasAllLogsOf(before) && (opened.ok() || after.SameManifest(before));
+      dir_,
+      [&] {
+        again = false;
+        unwritten->Clear();
+        return uuid.empty() ? OpenOnce() : OpenWithLog(uuid, unwritten, &again);
+      },
+      [&again](const Status& opened, const FilesState& before, const FilesState& after) {
+        return !again && after.HasAllLogsOf(before) && (opened.ok() || after.SameManifest(before));
       });
+}
+
+// The logs are read first: see read_process_log.h. *again: a new owner has begun another log.
+Status ReaderDatabase::OpenWithLog(const std::string& uuid, MutationBatch* unwritten, bool* again) {
+  FoundProcessLogs logs;
+  Status status = logs.Read(dir_);
+  if (status.ok()) status = OpenOnce();
+  ProcessLogRecord record;
+  if (status.ok()) status = GetProcessLog(*this, &record);
+  if (!status.ok()) return status;
+  // Of the database itself: FORMAT may be damaged (CheckStoreRecord).
+  StoreRecord store;
+  status =
+      logs.AppendUnwritten(record, GetStore(*this, &store).ok() ? store.uuid : uuid, unwritten);
+  *again = status.code() == StatusCode::kNotFound;
+  return status;
 }
 
 // Read-only, not as a secondary: if a table is missing or damaged, a secondary of RocksDB 7.8 opens
@@ -161,10 +187,16 @@ uint64_t ReaderDatabase::FamilyBytes(Family family) const {
 
 }  // namespace
 
-Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reader) {
+Status OpenDatabaseReader(const std::string& dir, const std::string& uuid,
+                          std::unique_ptr<Reader>* reader) {
   auto opened = std::make_unique<ReaderDatabase>(dir);
-  Status status = opened->Open();
-  if (status.ok()) *reader = std::move(opened);
+  MutationBatch unwritten;
+  Status status = opened->Open(uuid, &unwritten);
+  if (!status.ok()) return status;
+  *reader = std::move(opened);
+  if (!unwritten.empty()) {
+    *reader = std::make_unique<OverlaidReader>(std::move(*reader), unwritten);
+  }
   return status;
 }
 

@@ -10,7 +10,9 @@
 
 namespace wq::storage {
 
-// OpenReader without the check of FORMAT. REQUIRES: `dir` has no slash at its end.
-Status OpenDatabaseReader(const std::string& dir, std::unique_ptr<Reader>* reader);
+// OpenReader without the check of FORMAT, of the store `uuid`. With an empty `uuid` the database is
+// read without its process log. REQUIRES: `dir` has no slash at its end.
+Status OpenDatabaseReader(const std::string& dir, const std::string& uuid,
+                          std::unique_ptr<Reader>* reader);
 
 }  // namespace wq::storage

@@ -45,10 +45,10 @@ Status ReadFormat(const std::string& dir, Format* format) {
       std::from_chars(text.data() + kFormatWord.size(), end, format->version);
   if (error != std::errc() || next == end || *next != ' ') return BadFormat(path);
   // Before the rest is parsed: another version may write something else there.
-  if (format->version != kFormatVersion) {
+  if (format->version < kOldestFormatVersion || format->version > kFormatVersion) {
     return Status::NotSupported(path + " has format version " + std::to_string(format->version) +
-                                "; this wq reads and writes version " +
-                                std::to_string(kFormatVersion));
+                                "; this wq reads versions " + std::to_string(kOldestFormatVersion) +
+                                " to " + std::to_string(kFormatVersion));
   }
   const std::string_view rest(next + 1, static_cast<size_t>(end - next - 1));
   if (rest.size() != kUuidBytes + 1 || rest.back() != '\n') return BadFormat(path);
@@ -100,12 +100,12 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
-        kSnapshotFile, "lost+found"}) {
+        kSnapshotFile, kUnfinishedProcessLog, "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") ||
          name.starts_with("OPTIONS-") || HasSuffix(name, ".log") || HasSuffix(name, ".sst") ||
-         HasSuffix(name, ".dbtmp");
+         HasSuffix(name, ".dbtmp") || HasSuffix(name, ".ring");
 }
 
 Status InspectDirectory(const std::string& dir, DirectoryInfo* found) {

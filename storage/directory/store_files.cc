@@ -25,6 +25,7 @@ StoreFilesInfo InspectStoreFiles(const std::string& dir) {
     if (lstat((dir + "/" + name).c_str(), &info) != 0) continue;  // An owner may have removed it.
     const bool log = name.ends_with(".log");
     if (log) found.wal_bytes += static_cast<uint64_t>(info.st_size);
+    if (name.ends_with(".ring")) found.process_log_bytes += static_cast<uint64_t>(info.st_size);
     if (log || name.ends_with(".sst")) {
       found.written_at_us = std::max(found.written_at_us, ModifiedUs(info));
     }

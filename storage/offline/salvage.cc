@@ -6,6 +6,7 @@
 #include <rocksdb/utilities/debug.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/file_calls.h"
 #include "base/files.h"
@@ -21,7 +23,10 @@
 #include "storage/check/open_check.h"
 #include "storage/check/table_check.h"
 #include "storage/check/wal_check.h"
+#include "storage/process_log/read_process_log.h"
+#include "storage/record_keys.h"
 #include "storage/rocksdb/setup.h"
+#include "storage/store_directory.h"
 
 namespace wq::storage {
 namespace {
@@ -71,8 +76,12 @@ struct Age {
   }
 };
 
-// One salvage: the tables, then the logs. Of each record the version with the highest sequence is
-// kept, from whichever file.
+// The records of the process log count as if they had these sequences and higher ones: RocksDB's
+// have 56 bits.
+constexpr uint64_t kProcessLogSequences = uint64_t{1} << 56;
+
+// One salvage: the tables, then the logs, then the process logs. Of each record the version with
+// the highest sequence is kept, from whichever file.
 //
 // RocksDB merges tables on the assumption that no two of them have the same version of a record,
 // and ends the process otherwise. Files that were copied, restored or replaced break that. So
@@ -102,6 +111,9 @@ class Salvaging {
   bool IsAsNamed(const TableInfo& table, const std::vector<rocksdb::KeyVersion>& versions);
   Status TakeLogs();
   Status TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequence);
+  Status TakeProcessLogs();
+  // `from`: how far the database has come in it; nullopt: not known.
+  void TakeProcessLog(uint64_t number, std::optional<LogPosition> from);
   void Apply(const WalFile& wal, const Change& change);
   void Take(Place place, const Age& age, std::optional<std::string> value);
 
@@ -112,6 +124,8 @@ class Salvaging {
   bool needed_are_known_ = false;  // The manifest names the tables and logs that are needed.
   bool tables_are_known_ = false;  // The manifest names the tables that are needed.
   std::string identity_;           // Empty: not known.
+  std::string uuid_;               // The store's, by FORMAT. Empty: not known.
+  uint64_t process_log_mutations_ = 0;
   std::map<Place, Version> versions_;
   std::map<Place, std::string> doubtful_;  // Of a table whose sequences say nothing.
 };
@@ -121,6 +135,8 @@ Status Salvaging::Run() {
   // Without IDENTITY every table is taken for this store's.
   if (status.ok() && !ReadSmallFile(dir_ + "/IDENTITY", 256, &identity_).ok()) identity_.clear();
   while (identity_.ends_with('\n')) identity_.pop_back();
+  DirectoryInfo info;
+  if (InspectDirectory(dir_, &info).ok()) uuid_ = info.format.uuid;
   std::set<std::string> tables;
   if (status.ok()) status = FindTables(&tables);
   if (status.ok() && mkdir(scratch_.c_str(), 0700) != 0) {
@@ -130,6 +146,7 @@ Status Salvaging::Run() {
     if (status.ok()) status = TakeTable(table);
   }
   if (status.ok()) status = TakeLogs();
+  if (status.ok()) status = TakeProcessLogs();
   for (auto& [place, version] : versions_) {
     if (version.value) records_->values.emplace(place, *std::move(version.value));
   }
@@ -350,6 +367,71 @@ Status Salvaging::TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequ
   return SalvageLog(dir_ + "/" + wal.name, use, [&](const LogGap& gap) {
     Lose(wal.name, "bytes " + std::to_string(gap.begin) + " to " + std::to_string(gap.end));
   });
+}
+
+// Takes every intact record that the database lacks, even behind a damaged one. All of them are
+// younger than the database. A later log has records only if the database has lost its record of
+// that log.
+Status Salvaging::TakeProcessLogs() {
+  const Place place(Family::kDefault, std::string(kProcessLogKey));
+  ProcessLogRecord last;
+  const auto found = versions_.find(place);
+  if (found != versions_.end() && found->second.value &&
+      !DecodeProcessLog(*found->second.value, &last)) {
+    Lose("the process log", "which records the database lacks: its record is damaged");
+  }
+  versions_.erase(place);  // The saved store has no process log.
+  std::vector<uint64_t> numbers;
+  Status status = ListProcessLogs(dir_, &numbers);
+  if (!status.ok()) return status;
+  if (last.InUse() && !std::binary_search(numbers.begin(), numbers.end(), last.number)) {
+    Lose(ProcessLogName(last.number), "all of its records: it is missing");
+  }
+  for (const uint64_t number : numbers) {
+    if (number > last.number || (number == last.number && last.InUse())) {
+      TakeProcessLog(number, number == last.number ? std::optional(last.position) : std::nullopt);
+    }
+  }
+  return status;
+}
+
+void Salvaging::TakeProcessLog(uint64_t number, std::optional<LogPosition> from) {
+  const std::string name = ProcessLogName(number);
+  ProcessLogContents contents;
+  const Status read = ReadProcessLog(dir_, number, &contents);
+  if (!read.ok()) {
+    Lose(name, "all of its records: " + read.message());
+    return;
+  }
+  if (!uuid_.empty() && contents.header().store_uuid != uuid_) {
+    Lose(name, "all of its records: it belongs to store " + contents.header().store_uuid);
+    return;
+  }
+  const auto take = [&](std::string_view mutations) {
+    MutationBatch batch;
+    if (!batch.AppendMutations(mutations)) Lose(name, "a record that is not of this format");
+    batch.ForEach([&](const Mutation& mutation) {
+      Place changed(mutation.family, std::string(mutation.key));
+      doubtful_.erase(changed);
+      Take(std::move(changed), {.sequence = kProcessLogSequences + process_log_mutations_++},
+           mutation.is_put ? std::optional<std::string>(mutation.value) : std::nullopt);
+    });
+  };
+  // Without its position in the database only the last records without a gap are taken: of earlier
+  // ones the database may have a later change.
+  const bool known = from.has_value();
+  std::vector<std::string> run;
+  bool ended = false;
+  const auto keep = [&](std::string_view mutations) {
+    if (std::exchange(ended, false) && !known) run.clear();
+    run.emplace_back(mutations);
+  };
+  contents.Salvage(from.value_or(0), keep, [&](LogPosition begin, LogPosition end) {
+    ended = true;
+    Lose(name, "the records from position " + std::to_string(begin) + " to " + std::to_string(end) +
+                   (known ? "" : ", as far as the database lacks them"));
+  });
+  for (const std::string& mutations : run) take(mutations);
 }
 
 void Salvaging::Apply(const WalFile& wal, const Change& change) {

@@ -17,6 +17,7 @@
 #include "storage/check/manifest.h"
 #include "storage/check/wal_check.h"
 #include "storage/directory/steady_view.h"
+#include "storage/process_log/read_process_log.h"
 #include "storage/store_directory.h"
 
 namespace wq::storage {
@@ -74,6 +75,7 @@ class StoreCopy {
   Status HoldSmallFiles(const Manifest& manifest);
   Status Hold(const std::string& name, HeldFile* file) const;
   Status Copy(const HeldFile& file);
+  Status WriteProcessLogs() const;
   Status CopyHeld(const HeldFile& file, const std::string& to);
   bool LinkEarlier(const HeldFile& file);
   Status CheckCancelled() const {
@@ -91,6 +93,7 @@ class StoreCopy {
   std::map<uint64_t, HeldFile> tables_;  // By number, as logs_.
   std::map<uint64_t, HeldFile> logs_;
   std::vector<HeldFile> small_;  // The manifest, CURRENT, IDENTITY and OWNER.
+  FoundProcessLogs process_logs_;
 };
 
 Status StoreCopy::Run() {
@@ -105,6 +108,7 @@ Status StoreCopy::Run() {
   for (auto file = small_.begin(); file != small_.end() && status.ok(); ++file) {
     status = Copy(*file);
   }
+  if (status.ok()) status = WriteProcessLogs();
   if (status.ok()) status = SyncDirectory(into_);
   return status.ok() ? WriteFormat(into_, format_) : status;
 }
@@ -129,9 +133,14 @@ Status StoreCopy::HoldFiles() {
 
 // The manifest says which files belong together. Logs are held before and after it is read. So a
 // log that it needs is missed only if it was made after the first pass and removed, because of a
-// later change of the manifest, before the second.
+// later change of the manifest, before the second. The process log is read before all of them: see
+// process_log/read_process_log.h.
 Status StoreCopy::HoldAll(bool* complete) {
-  Status status = HoldLogs();
+  std::vector<uint64_t> listed;
+  Status status = ListProcessLogs(dir_, &listed);
+  if (status.ok()) status = process_logs_.Read(dir_);
+  if (status.ok()) status = process_logs_.AllAreKnown();
+  if (status.ok()) status = HoldLogs();
   const uint64_t newest = logs_.empty() ? 0 : logs_.rbegin()->first;
   if (status.ok()) status = reader_.Read();
   if (status.ok()) status = HoldTables(reader_.manifest());
@@ -143,7 +152,20 @@ Status StoreCopy::HoldAll(bool* complete) {
   logs_.erase(logs_.begin(), logs_.lower_bound(needed));
   status = reader_.Read();
   const uint64_t needed_now = reader_.manifest().FirstLog();
-  *complete = reader_.manifest().number == number && (needed_now == needed || needed_now <= newest);
+  // A new owner has removed the process log, and begun another.
+  std::vector<uint64_t> process_logs;
+  if (status.ok()) status = ListProcessLogs(dir_, &process_logs);
+  *complete = reader_.manifest().number == number &&
+              (needed_now == needed || needed_now <= newest) && process_logs == listed;
+  return status;
+}
+
+// As files of which all was synced.
+Status StoreCopy::WriteProcessLogs() const {
+  Status status;
+  for (const auto& [number, log] : process_logs_.readable()) {
+    if (status.ok()) status = log.WriteSynced(into_);
+  }
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include "storage/check/wal_check.h"
 #include "storage/database/own_directory.h"
 #include "storage/directory/steady_view.h"
+#include "storage/process_log/read_process_log.h"
 #include "storage/store_directory.h"
 
 namespace wq::storage {
@@ -35,10 +36,12 @@ class FilesCheck {
   void CheckNames();
   void CheckEachTable(const Manifest& manifest);
   void CheckEachLog(const Manifest& manifest);
+  void CheckProcessLog(const Manifest& manifest, const Format& format);
 
   const std::string& dir_;
   FilesReport* const report_;
   Status error_;
+  FoundProcessLogs process_logs_;
 };
 
 Status FilesCheck::Run() {
@@ -52,6 +55,7 @@ Status FilesCheck::Run() {
     return report_->findings.empty() && error_.ok() ? NotAStore(dir_, found) : error_;
   }
   CheckNames();
+  Note(process_logs_.Read(dir_));  // Before the database is read: see read_process_log.h.
   if (found.is_snapshot) {
     int64_t taken_at_us = 0;
     Note(ReadSnapshotTime(dir_, &taken_at_us));
@@ -68,6 +72,7 @@ Status FilesCheck::Run() {
     const Status read_record = FindStoreRecord(dir_, manifest, &record);
     Note(CheckStoreRecord(dir_, read_record, record, found.format));
   }
+  if (error_.ok() && report_->findings.empty()) CheckProcessLog(manifest, found.format);
   // After other findings it would only repeat them.
   if (error_.ok() && report_->findings.empty()) Note(CheckOpens(dir_, manifest));
   return error_;
@@ -114,6 +119,14 @@ void FilesCheck::CheckEachLog(const Manifest& manifest) {
     ++report_->logs;
   }
   if (all_good) Note(CheckWals(dir_, manifest, nullptr));
+}
+
+// A log that is not in use any more is not a finding: the next opening removes it.
+void FilesCheck::CheckProcessLog(const Manifest& manifest, const Format& format) {
+  ProcessLogRecord record;
+  const Status status = FindProcessLog(dir_, manifest, &record);
+  MutationBatch unwritten;
+  Note(status.ok() ? process_logs_.AppendUnwritten(record, format.uuid, &unwritten) : status);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ Spread SpreadOf(std::vector<double> values) {
   return {.median = median, .min = values.front(), .max = values.back()};
 }
 
-void Bench::Alternate(const std::vector<Subject>& subjects) {
-  for (size_t round = 0; round < settings_.rounds; ++round) {
+void Bench::Alternate(const std::vector<Subject>& subjects, size_t rounds) {
+  for (size_t round = 0; round < rounds; ++round) {
     for (const Subject& subject : subjects) {
       const std::string dir = settings_.dir + "/subject";
       subject(dir);

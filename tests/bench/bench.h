@@ -36,8 +36,9 @@ struct Settings {
   size_t rounds = 5;
   uint64_t seed = 1;
   bool long_run = false;
-  std::string dir;      // Exists, and is used by this run alone.
-  std::string program;  // The path of this program, for children.
+  std::string dir;       // Exists, and is used by this run alone.
+  std::string program;   // The path of this program, for children.
+  std::string go_bench;  // The benchmarks of bindings/go as a program; empty: none.
 };
 
 // Units. Ratios of rates should be high, those of times and sizes low.
@@ -96,7 +97,11 @@ class Bench {
   // Calls each subject once a round, with a path that does not exist. The subject may create a file
   // or a folder there, which is removed after the call.
   using Subject = std::function<void(const std::string& dir)>;
-  void Alternate(const std::vector<Subject>& subjects);
+  void Alternate(const std::vector<Subject>& subjects) { Alternate(subjects, settings_.rounds); }
+  // The same with twice as many rounds, for ratios that differ by a factor from round to round.
+  void AlternateTwice(const std::vector<Subject>& subjects) {
+    Alternate(subjects, 2 * settings_.rounds);
+  }
 
   // Adds a value to a figure.
   void Note(std::string_view figure, const char* unit, double value);
@@ -110,6 +115,8 @@ class Bench {
   std::vector<double> Ratios(const Row& row) const;
 
  private:
+  void Alternate(const std::vector<Subject>& subjects, size_t rounds);
+
   const Settings settings_;
   std::vector<Figure> figures_;
   std::vector<Row> rows_;

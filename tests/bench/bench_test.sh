@@ -21,7 +21,7 @@ expect() { jq -e "$2" "$scratch/report.json" >"$scratch/found" || fail "$1: $(<"
 listed=$("$wqbench" --help | sed -n '/^Scenarios:/,/^$/s/^  \([a-z]*\) .*/\1/p' | tr '\n' ' ')
 run=$(jq -r '.scenarios[].scenario' "$scratch/report.json" | tr '\n' ' ')
 [[ $listed == "${run}peers " ]] || fail "listed: $listed, run: $run"
-all='*fill*drain*mix*ack*batch*delay*backoff*lanes*recover*churn*latency*scale*memory*idle*'
+all='*fill*drain*mix*ack*batch*bindings*delay*backoff*lanes*recover*churn*latency*scale*memory*idle*'
 # shellcheck disable=SC2053
 [[ $run == $all ]] || fail "a scenario is missing: $run"
 expect 'every scenario has rows' 'all(.scenarios[]; .rows | length > 0)'
@@ -34,12 +34,19 @@ expect 'every row has a figure, and a ratio or a bound' \
 expect 'a bound is met or is not' \
   'all(.scenarios[].rows[] | select(has("wanted")); .met | type == "boolean")'
 expect 'the machine is known' \
-  '.machine | .cores > 0 and .memory_mib > 0 and .kernel != "" and .build != ""'
+  '.machine | .cores > 0 and .memory_mib > 0 and .kernel != "" and .build != "" and
+    (.process_log | test("process log"))'
 
 status=0
 "$wqbench" --scenario wrong-result --dir "$scratch/disk" 2>"$scratch/error" || status=$?
 [[ $status == 1 ]] || fail "a wrong result: exit status $status"
 grep -q 'wrong result: .*1 rather than 2' "$scratch/error" || fail "a wrong result is not reported"
+
+status=0
+"$wqbench" --scenario ack-lost --keys 1000 --dir "$scratch/disk" 2>"$scratch/error" || status=$?
+[[ $status == 1 ]] || fail "lost acknowledged Adds: exit status $status"
+grep -q 'wrong result: acknowledged Adds after SIGKILL' "$scratch/error" ||
+  fail "lost acknowledged Adds are reported as: $(<"$scratch/error")"
 
 status=0
 "$wqbench" --scenario no-such 2>/dev/null || status=$?

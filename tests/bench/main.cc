@@ -96,6 +96,10 @@ void Describe(CLI::App& app, Args* args) {
       ->capture_default_str();
   app.add_option("--dir", args->dir,
                  "Measure on the disk of this directory, in a new directory that is removed again");
+  app.add_option(
+         "--go-bench", settings.go_bench,
+         "The benchmarks of bindings/go as a program, for bindings (tests/bench/go_bench.sh)")
+      ->check(CLI::ExistingFile);
   app.add_flag("--long", settings.long_run, "churn with ten times the life cycles");
   app.add_flag("--strict", args->strict, "Exit 1 if a bound is not met");
   app.add_flag("--here", args->here, "In this process and in --dir itself; JSON")->group("");

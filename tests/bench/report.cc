@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/bench/machine.h"
+#include "tests/bench/subjects.h"
 
 namespace wq::bench {
 namespace {
@@ -142,6 +143,7 @@ json Report(const Settings& settings, const std::vector<json>& outcomes) {
             {"processor", machine.processor},
             {"kernel", machine.kernel},
             {"file_system", machine.file_system},
+            {"process_log", ProcessLogText(settings.dir + "/process-log")},
             {"memory_mib", machine.memory_mib},
             {"build", machine.build}}},
           {"keys", settings.keys},
@@ -172,7 +174,8 @@ void PrintTable(const json& report, std::ostream& out) {
       << report["seed"] << "\n"
       << machine["cores"] << " cores (" << machine["processor"].get<std::string>() << "), "
       << machine["kernel"].get<std::string>() << ", " << machine["file_system"].get<std::string>()
-      << ", " << machine["build"].get<std::string>() << "\n";
+      << ", " << machine["process_log"].get<std::string>() << ", "
+      << machine["build"].get<std::string>() << "\n";
   for (const json& scenario : report["scenarios"]) {
     for (const json& note : scenario["notes"]) {
       out << "\n" << note.get<std::string>() << "\n";

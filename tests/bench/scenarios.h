@@ -11,7 +11,12 @@ void Drain(Bench& bench);
 void Mix(Bench& bench);
 // scenarios_ack.cc
 void Ack(Bench& bench);
+void AckFloorChild(Bench& bench);
+void AckQueueChild(Bench& bench);
+void AckLost(Bench& bench);
 void Batch(Bench& bench);
+// scenarios_bindings.cc
+void Bindings(Bench& bench);
 // scenarios_delay.cc
 void Delay(Bench& bench);
 void Backoff(Bench& bench);
@@ -41,19 +46,24 @@ inline constexpr Scenario kScenarios[] = {
     {"fill", "Add of --keys distinct keys, then Flush", Fill},
     {"drain", "Get and Done of --keys keys, then Flush", Drain},
     {"mix", "producers and consumers on 10 000 hot keys", Mix},
-    {"ack", "each Add waits until it is durable; 1 and 16 threads", Ack},
+    {"ack", "each Add waits until it is durable, by 1 and 16 threads; then SIGKILL", Ack},
     {"batch", "AddBatch of 1000 keys, each on the disk when it returns", Batch},
-    {"delay", "AddAfter of --keys keys, then all fire", Delay},
-    {"backoff", "AddRateLimited and Forget of half of --keys keys", Backoff},
-    {"lanes", "half of --keys queued keys move to the other lane and back", Lanes},
+    {"bindings", "Add through C, and through Go with --go-bench", Bindings},
+    {"delay", "AddAfter of half of --keys keys, then all fire", Delay},
+    {"backoff", "AddRateLimited and Forget of a quarter of --keys keys", Backoff},
+    {"lanes", "a quarter of --keys queued keys move to the other lane and back", Lanes},
     {"recover", "opening after SIGKILL: pending, half as many delayed, half as many failing",
      Recover},
-    {"churn", "ten times --keys lives of 10 000 keys; speed, disk and memory over time", Churn},
+    {"churn", "lives of 10 000 hot keys; speed, disk and memory over ten times --keys lives",
+     Churn},
     {"latency", "Add at a fixed rate, by durability", Latency},
     {"scale", "a call at a hundredth of --keys, ... and at ten times --keys", Scale},
     {"memory", "bytes a pending key, beyond its own", Memory},
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
     {"peers", "beanstalkd and redis-server beside wq; not by default", Peers, false},
+    {"ack-floor-child", nullptr, AckFloorChild},
+    {"ack-wq-child", nullptr, AckQueueChild},
+    {"ack-lost", nullptr, AckLost},
     {"recover-child", nullptr, RecoverChild},
     {"wrong-result", nullptr, [](Bench&) { RequireEqual(1, 2, "a result that is wrong"); }},
 };

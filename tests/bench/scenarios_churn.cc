@@ -1,5 +1,6 @@
-// Scenario churn: many lives of the same keys. The speed, and the sizes of store and memory, must
-// not change.
+// Scenario churn: many lives of the same keys. The speed beside the floor's and the reference's, in
+// short rounds; then a long course, in which the speed, and the sizes of store and memory, must not
+// change.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +19,9 @@ constexpr size_t kSamplesInWindow = 10;
 constexpr size_t kFloorPairs = 64;  // Pairs of a put and an erase in one write.
 
 constexpr double kMebibyte = 1 << 20;
+
+// Lives before the first measured one, in a round.
+size_t WarmUp(size_t lives) { return lives / 4; }
 
 // Times `count` lives of a key: Get, Done, and the next Add, so that the queue's length is
 // constant.
@@ -43,38 +47,92 @@ void LiveOnce(Queue* queue, std::string* key) {
   }
 }
 
-// Measures the floor and the reference in the same number of windows as wq, each a tenth as long.
-void ChurnOthers(Bench& bench, const Keys& keys, size_t lives, const std::string& dir) {
+// --- rounds ---
+
+double ChurnFloor(const Keys& keys, size_t lives, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   ChangePending(floor.get(), keys, FloorChange::kPut, Durability::kAsync);
   const Shape shape = PendingShape();
   Floor::Batch batch(floor.get());
   size_t at = 0;
-  ReferenceQueue reference;
-  AddAll(&reference, keys);
-  std::string key;
-  for (size_t window = 0; window < kWindows; ++window) {
-    const double floor_seconds = TimeLives(lives, [&] {
-      const uint64_t block = at >> storage::kSequenceBlockBits;
-      batch.Erase(shape, block, keys[at]);
-      batch.Put(shape, block, keys[at]);
-      at = (at + 1) % keys.size();
-      if (batch.count() >= 2 * kFloorPairs) {
-        batch.Write(false);
-      }
-    });
-    bench.Note("floor", kPerSecond, Rate(lives, floor_seconds));
-    const double reference_seconds = TimeLives(lives, [&] {
-      Require(reference.Get(&key), "the reference ended");
-      reference.Done(key);
-      reference.Add(key);
-    });
-    bench.Note("reference", kPerSecond, Rate(lives, reference_seconds));
-  }
+  const auto live = [&] {
+    const uint64_t block = at >> storage::kSequenceBlockBits;
+    batch.Erase(shape, block, keys[at]);
+    batch.Put(shape, block, keys[at]);
+    at = (at + 1) % keys.size();
+    if (batch.count() >= 2 * kFloorPairs) {
+      batch.Write(false);
+    }
+  };
+  TimeLives(WarmUp(lives), live);
+  const Stopwatch watch;
+  TimeLives(lives, live);
   batch.Write(false);
+  floor->Sync();
+  const double seconds = watch.Seconds();
   RequireEqual(floor->CountRecords(), keys.size(), "records of the floor");
-  RequireEqual(reference.Len(), keys.size(), "keys in the reference");
+  return Rate(lives, seconds);
 }
+
+double ChurnReference(const Keys& keys, size_t lives) {
+  ReferenceQueue queue;
+  AddAll(&queue, keys);
+  std::string key;
+  const auto live = [&] {
+    Require(queue.Get(&key), "the reference ended");
+    queue.Done(key);
+    queue.Add(key);
+  };
+  TimeLives(WarmUp(lives), live);
+  const double seconds = TimeLives(lives, live);
+  RequireEqual(queue.Len(), keys.size(), "keys in the reference");
+  return Rate(lives, seconds);
+}
+
+// In memory if `dir` is empty.
+double ChurnQueue(const Keys& keys, size_t lives, Durability durability, const std::string& dir) {
+  const Subject subject = Subject::Open(dir, {.durability = durability});
+  AddAll(subject.queue, keys, durability);
+  std::string key;
+  const auto live = [&] { LiveOnce(subject.queue, &key); };
+  TimeLives(WarmUp(lives), live);
+  const Stopwatch watch;
+  TimeLives(lives, live);
+  Require(subject.queue->Flush(), "Flush");
+  const double seconds = watch.Seconds();
+  RequireEqual(subject.queue->Len(), keys.size(), "keys in the queue");
+  if (!dir.empty()) {
+    RequireOnDisk(dir, {.pending = keys.size()}, "after a round of churn");
+  }
+  return Rate(lives, seconds);
+}
+
+void ChurnRounds(Bench& bench, const Keys& keys, size_t lives) {
+  bench.AlternateTwice({
+      [&](const std::string& dir) {
+        bench.Note("floor", kPerSecond, ChurnFloor(keys, lives, dir));
+      },
+      [&](const std::string&) { bench.Note("reference", kPerSecond, ChurnReference(keys, lives)); },
+      [&](const std::string&) {
+        bench.Note("wq in memory", kPerSecond, ChurnQueue(keys, lives, Durability::kAsync, ""));
+      },
+      [&](const std::string& dir) {
+        bench.Note("wq kAsync", kPerSecond, ChurnQueue(keys, lives, Durability::kAsync, dir));
+      },
+      [&](const std::string& dir) {
+        bench.Note("wq kProcess", kPerSecond, ChurnQueue(keys, lives, Durability::kProcess, dir));
+      },
+  });
+  const auto want = [&bench](const std::string& what, const std::string& figure, double bound) {
+    bench.Want({.what = what, .figure = figure, .against = "reference", .bound = bound});
+  };
+  want("churn, in memory", "wq in memory", 1.0);
+  want("churn + Flush, kAsync", "wq kAsync", 0.7);
+  want("churn + Flush, kProcess", "wq kProcess", 0.6);
+  bench.Want({.what = "churn + Flush, kProcess", .figure = "wq kProcess", .against = "floor"});
+}
+
+// --- the long course ---
 
 // The measurements of a run, in their order.
 struct Course {
@@ -109,9 +167,6 @@ void NoteFifth(Bench& bench, const std::string& figure, const char* unit,
 }
 
 void NoteCourse(Bench& bench, const Course& course) {
-  for (const double rate : course.rates) {
-    bench.Note("wq", kPerSecond, rate);
-  }
   NoteFifth(bench, "wq at the start", kPerSecond, course.rates, 0);
   NoteFifth(bench, "wq at the end", kPerSecond, course.rates, 4);
   bench.Note("largest store", kMebibytes,
@@ -125,21 +180,21 @@ void NoteCourse(Bench& bench, const Course& course) {
 
 void Churn(Bench& bench) {
   const Settings& settings = bench.settings();
-  const size_t lives = settings.keys * (settings.long_run ? 100 : 10);
   const Keys keys(std::min(kChurnKeys, settings.keys), settings.seed);
+  ChurnRounds(bench, keys, settings.keys);
+  const Durability durability = settings.durability.value_or(Durability::kAsync);
   const std::string dir = settings.dir + "/churn";
   {
-    const Subject subject =
-        Subject::Open(dir, {.durability = settings.durability.value_or(Durability::kAsync)});
-    AddAll(subject.queue, keys, Durability::kAsync);
-    NoteCourse(bench, RunWindows(subject.queue, dir, lives));
+    const Subject subject = Subject::Open(dir, {.durability = durability});
+    AddAll(subject.queue, keys, durability);
+    NoteCourse(bench,
+               RunWindows(subject.queue, dir, settings.keys * (settings.long_run ? 100 : 10)));
     Require(subject.queue->Flush(), "Flush");
     RequireEqual(subject.queue->Len(), keys.size(), "keys in the queue");
   }
   RequireOnDisk(dir, {.pending = keys.size()}, "after the churn");
   std::filesystem::remove_all(dir);
-  ChurnOthers(bench, keys, std::max<size_t>(lives / kWindows / 10, 1), dir);
-  bench.Want({.what = "churn, kAsync: at the end",
+  bench.Want({.what = std::string("churn, ") + DurabilityName(durability) + ": at the end",
               .figure = "wq at the end",
               .against = "wq at the start",
               .bound = 0.9});
@@ -150,8 +205,6 @@ void Churn(Bench& bench) {
               .against = "memory in the second fifth",
               .at_most = true,
               .bound = 1.1});
-  bench.Want({.what = "churn, kAsync", .figure = "wq", .against = "reference"});
-  bench.Want({.what = "churn, kAsync", .figure = "wq", .against = "floor"});
 }
 
 }  // namespace wq::bench

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <random>
+#include <vector>
 
 #include "tests/bench/scenarios.h"
 #include "tests/bench/subjects.h"
@@ -13,19 +14,25 @@ namespace {
 struct Load {
   explicit Load(const Settings& settings)
       : keys(settings.keys, settings.seed),
-        durability(settings.durability.value_or(Durability::kAsync)),
         producers(settings.producers.value_or(1)),
         consumers(settings.consumers.value_or(1)) {}
   const Keys keys;
-  const Durability durability;
   const size_t producers;
   const size_t consumers;
 };
 
+// The levels that a scenario measures.
+std::vector<Durability> Levels(const Settings& settings) {
+  if (settings.durability) {
+    return {*settings.durability};
+  }
+  return {Durability::kAsync, Durability::kProcess};
+}
+
 double FillFloor(const Load& load, const std::string& dir) {
   const auto floor = Floor::Create(dir);
   const Stopwatch watch;
-  ChangePending(floor.get(), load.keys, FloorChange::kPut, load.durability, load.producers);
+  ChangePending(floor.get(), load.keys, FloorChange::kPut, Durability::kAsync, load.producers);
   const double seconds = watch.Seconds();
   RequireEqual(floor->CountRecords(), load.keys.size(), "records of the floor");
   return Rate(load.keys.size(), seconds);
@@ -41,10 +48,10 @@ double FillReference(const Load& load) {
 }
 
 // In memory if `dir` is empty.
-double FillQueue(const Load& load, const std::string& dir) {
+double FillQueue(const Load& load, Durability durability, const std::string& dir) {
   const Subject subject = Subject::Open(dir);
   const Stopwatch watch;
-  AddAll(subject.queue, load.keys, load.durability, load.producers);
+  AddAll(subject.queue, load.keys, durability, load.producers);
   Require(subject.queue->Flush(), "Flush");
   const double seconds = watch.Seconds();
   RequireEqual(subject.queue->Len(), load.keys.size(), "keys in the queue");
@@ -161,7 +168,7 @@ double MixFloor(const Load& load, const Keys& hot, const std::string& dir) {
     const std::string_view key = hot[random() % hot.size()];
     batch.Put(shape, 0, key);
     batch.Erase(shape, 0, key);
-    if (batch.count() >= FloorBatch(load.durability)) {
+    if (batch.count() >= kFloorBatch) {
       batch.Write(false);
     }
   }
@@ -197,10 +204,11 @@ double MixReference(const Load& load, const Keys& hot, const MixSize& size) {
   return Rate(traffic.calls, seconds);
 }
 
-double MixQueue(const Load& load, const Keys& hot, const MixSize& size, const std::string& dir) {
+double MixQueue(const Load& load, const Keys& hot, const MixSize& size, Durability durability,
+                const std::string& dir) {
   const Subject subject = Subject::Open(dir);
   Queue* const queue = subject.queue;
-  const AddOptions options{.durability = load.durability};
+  const AddOptions options{.durability = durability};
   Traffic traffic;
   const Stopwatch watch;
   RunMix(
@@ -233,21 +241,56 @@ double MixQueue(const Load& load, const Keys& hot, const MixSize& size, const st
   return Rate(traffic.calls, seconds);
 }
 
+// Adds the subjects and rows for one number of threads.
+void AddMix(Bench& bench, const Load& load, const Keys& hot, const MixSize& size,
+            std::vector<Bench::Subject>* subjects) {
+  const std::string threads = std::to_string(size.producers) + "+" + std::to_string(size.consumers);
+  subjects->push_back([&bench, &load, &hot, size, threads](const std::string&) {
+    bench.Note("reference " + threads, kPerSecond, MixReference(load, hot, size));
+  });
+  for (const Durability level : Levels(bench.settings())) {
+    const std::string name = std::string(DurabilityName(level)) + " " + threads;
+    subjects->push_back([&bench, &load, &hot, size, level, name](const std::string& dir) {
+      bench.Note("wq " + name, kPerSecond, MixQueue(load, hot, size, level, dir));
+    });
+    bench.Want({.what = std::string("mix, ") + DurabilityName(level) + ", " + threads + " threads",
+                .figure = "wq " + name,
+                .against = "reference " + threads,
+                .compared_with = "reference",
+                .bound = 1.2});
+  }
+}
+
 }  // namespace
 
 void Fill(Bench& bench) {
   const Load load(bench.settings());
-  bench.Alternate({
+  const std::vector<Durability> levels = Levels(bench.settings());
+  std::vector<Bench::Subject> subjects = {
       [&](const std::string& dir) { bench.Note("floor", kPerSecond, FillFloor(load, dir)); },
       [&](const std::string&) { bench.Note("reference", kPerSecond, FillReference(load)); },
-      [&](const std::string& dir) { bench.Note("wq", kPerSecond, FillQueue(load, dir)); },
-      [&](const std::string&) { bench.Note("wq in memory", kPerSecond, FillQueue(load, "")); },
-  });
-  const std::string what = std::string("fill + Flush, ") + DurabilityName(load.durability);
+      [&](const std::string&) {
+        bench.Note("wq in memory", kPerSecond, FillQueue(load, Durability::kAsync, ""));
+      }};
+  for (const Durability level : levels) {
+    subjects.emplace_back([&, level](const std::string& dir) {
+      bench.Note(std::string("wq ") + DurabilityName(level), kPerSecond,
+                 FillQueue(load, level, dir));
+    });
+  }
+  bench.AlternateTwice(subjects);
   bench.Want(
       {.what = "fill, in memory", .figure = "wq in memory", .against = "reference", .bound = 1.6});
-  bench.Want({.what = what, .figure = "wq", .against = "floor", .bound = 0.6});
-  bench.Want({.what = what, .figure = "wq", .against = "reference", .bound = 1.2});
+  for (const Durability level : levels) {
+    const std::string name = DurabilityName(level);
+    const std::string what = "fill + Flush, " + name;
+    if (level == Durability::kAsync) {
+      bench.Want({.what = what, .figure = "wq kAsync", .against = "floor", .bound = 0.6});
+    } else if (levels.size() > 1) {
+      bench.Want({.what = what, .figure = "wq " + name, .against = "wq kAsync", .bound = 0.9});
+    }
+    bench.Want({.what = what, .figure = "wq " + name, .against = "reference", .bound = 1.2});
+  }
 }
 
 void Drain(Bench& bench) {
@@ -275,22 +318,10 @@ void Mix(Bench& bench) {
   std::vector<Bench::Subject> subjects = {
       [&](const std::string& dir) { bench.Note("floor", kPerSecond, MixFloor(load, hot, dir)); }};
   for (const MixSize& size : sizes) {
-    const std::string name = std::to_string(size.producers) + "+" + std::to_string(size.consumers);
-    subjects.push_back([&bench, &load, &hot, size, name](const std::string&) {
-      bench.Note("reference " + name, kPerSecond, MixReference(load, hot, size));
-    });
-    subjects.push_back([&bench, &load, &hot, size, name](const std::string& dir) {
-      bench.Note("wq " + name, kPerSecond, MixQueue(load, hot, size, dir));
-    });
-    bench.Want(
-        {.what = std::string("mix, ") + DurabilityName(load.durability) + ", " + name + " threads",
-         .figure = "wq " + name,
-         .against = "reference " + name,
-         .compared_with = "reference",
-         .bound = 1.2});
+    AddMix(bench, load, hot, size, &subjects);
   }
-  bench.Alternate(subjects);
-  bench.Want({.what = std::string("mix, ") + DurabilityName(load.durability),
+  bench.AlternateTwice(subjects);
+  bench.Want({.what = bench.rows().front().what,
               .figure = bench.rows().front().figure,
               .against = "floor"});
 }

@@ -1,5 +1,7 @@
 #include "tests/bench/subjects.h"
 
+#include <filesystem>
+
 #include "storage/records.h"
 #include "wq/store_view.h"
 
@@ -110,6 +112,16 @@ void RequireOnDisk(const std::string& dir, const OnDisk& should, std::string_vie
   RequireEqual(summary.pending, should.pending, std::string(what) + ": pending on disk");
   RequireEqual(summary.delayed, should.delayed, std::string(what) + ": delayed on disk");
   RequireEqual(summary.failing, should.failing, std::string(what) + ": failing on disk");
+}
+
+std::string ProcessLogText(const std::string& dir) {
+  Status status;
+  {
+    const Subject subject = Subject::Open(dir);
+    status = subject.store->ProcessLogStatus();
+  }
+  std::filesystem::remove_all(dir);
+  return status.ok() ? "process log" : "no process log (" + status.ToString() + ")";
 }
 
 const char* DurabilityName(Durability durability) {

@@ -57,6 +57,10 @@ struct OnDisk {
 // keys. The store may be open in this process: a reader finds what has reached the disk.
 void RequireOnDisk(const std::string& dir, const OnDisk& should, std::string_view what);
 
+// "process log", or why a store in `dir` has none: then calls at kProcess wait for a write. `dir`
+// must not exist, and does not exist afterwards.
+std::string ProcessLogText(const std::string& dir);
+
 const char* DurabilityName(Durability durability);
 
 }  // namespace wq::bench

@@ -382,6 +382,7 @@ int main(int argc, char** argv) {
   OK(wq_queue_cancel_delay(queue, "failed", 6, &error));
   OK(wq_store_flush(store, WQ_DEFAULT_DURABILITY, &error));
   OK(wq_store_health(store, &error));
+  OK(wq_store_process_log_status(store, &error));
   OK(wq_store_recover(store, &error));
   views(argv[1]);
   controllers(store);

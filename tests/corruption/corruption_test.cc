@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "storage/open.h"
+#include "storage/process_log/format.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
 
@@ -54,6 +55,14 @@ std::string under_way;  // NOLINT(cert-err58-cpp)
 extern "C" void PrintCase(int) {
   const std::string text = "aborted at: " + under_way + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+bool IsProcessLog(const std::string& name) { return name.ends_with(".ring"); }
+
+// With a process log, what the database has lost is noticed.
+bool HasProcessLog(const Files& files) {
+  return std::any_of(files.begin(), files.end(),
+                     [](const auto& file) { return IsProcessLog(file.first); });
 }
 
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
@@ -108,9 +117,10 @@ class CorruptionTest : public ::testing::Test {
       EXPECT_TRUE(expected.may(state)) << opener << ": silent loss";
       return;
     }
-    // Damage may change the version in FORMAT to another version.
+    // Damage may change the version in a file to another version.
+    const bool versioned = expected.file == "FORMAT" || IsProcessLog(expected.file);
     const bool refused = status.code() == StatusCode::kCorruption ||
-                         (status.code() == StatusCode::kNotSupported && expected.file == "FORMAT");
+                         (status.code() == StatusCode::kNotSupported && versioned);
     EXPECT_TRUE(refused) << opener << ": " << status.ToString();
     EXPECT_NE(status.message().find(expected.file), std::string::npos)
         << opener << ": " << status.message();
@@ -162,6 +172,8 @@ std::vector<TemplateStore> AllStores() {
   stores.push_back(MakeClosedStore());
   stores.push_back(MakeSmallStore());
   stores.push_back(MakeSmallClosedStore());
+  stores.push_back(MakeLoggedStore());
+  stores.push_back(MakeSmallLoggedStore());
   return stores;
 }
 
@@ -180,7 +192,8 @@ TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
     Files files = store.files;
     std::string& contents = files[damage.file];
     const bool is_cut = damage.kind == Damage::Kind::kCut;
-    const bool at_the_end = is_cut && damage.file == LastLog(store.files);
+    const bool at_the_end =
+        is_cut && damage.file == LastLog(store.files) && !HasProcessLog(store.files);
     if (is_cut) {
       contents.resize(damage.at);
     } else {
@@ -233,7 +246,7 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
       Files files = store.files;
       files.erase(name);
       // Nothing shows that the last log is missing or was not empty.
-      const bool at_the_end = name == LastLog(store.files);
+      const bool at_the_end = name == LastLog(store.files) && !HasProcessLog(store.files);
       Check(files,
             {"", [&](const std::string& state) {
                return state == store.state ||
@@ -266,6 +279,91 @@ TEST_F(CorruptionTest, AForeignFileIsRefusedOrChangesNothing) {
   }
   EXPECT_GT(refused_, 10U);  // The number of files depends on when the store was flushed.
   EXPECT_GT(same_, 10U);
+}
+
+bool IsAState(const TemplateStore& store, const std::string& state) {
+  return store.all_states.contains(std::hash<std::string>()(state));
+}
+
+// A file of an earlier instant of the same store. The write-ahead log may be older, since the
+// process log has what it lacks, or shows that something is missing. Nothing shows that the process
+// log itself is an older one, if it is not older than the database: then an earlier state is right.
+TEST_F(CorruptionTest, AnOlderFileOfTheSameStoreIsRefusedOrChangesNothing) {
+  const std::vector<TemplateStore> ages = MakeAgingLoggedStore();
+  for (size_t now = 1; now < ages.size(); ++now) {
+    for (size_t then = 0; then < now; ++then) {
+      for (const auto& [name, contents] : ages[then].files) {
+        const auto found = ages[now].files.find(name);
+        if (name.starts_with("LOG") || found == ages[now].files.end() ||
+            found->second == contents) {
+          continue;
+        }
+        SCOPED_TRACE(name + " of " + ages[then].name + " in " + ages[now].name);
+        Files files = ages[now].files;
+        files[name] = contents;
+        Check(files, {"", [&](const std::string& state) {
+                        const bool not_before_then =
+                            state == ages[then].state || !IsAState(ages[then], state);
+                        return state == ages[now].state || (IsProcessLog(name) && not_before_then &&
+                                                            IsAState(ages[now], state));
+                      }});
+      }
+    }
+  }
+  EXPECT_GT(refused_, 50U);
+  EXPECT_GT(same_, 10U);
+}
+
+// All files but the process logs are of an earlier owner: the later one's log shows it.
+TEST_F(CorruptionTest, AProcessLogWithoutItsDatabaseIsRefused) {
+  const std::vector<TemplateStore> ages = MakeAgingLoggedStore();
+  const TemplateStore& last = ages.back();
+  for (size_t then = 0; then + 6 < ages.size(); ++then) {
+    SCOPED_TRACE(ages[then].name);
+    Files files = ages[then].files;
+    for (const auto& [name, contents] : last.files) {
+      if (IsProcessLog(name)) files[name] = contents;
+    }
+    Check(files, {"", [](const std::string&) { return false; }});
+  }
+  EXPECT_EQ(same_, 0U);
+}
+
+// In another boot a power cut may have kept any subset of the pages of a process log, and so of its
+// bits. The state is an earlier one then, at least that of the database.
+TEST_F(CorruptionTest, AfterAPowerCutADamagedProcessLogShowsAnEarlierState) {
+  const uint64_t seed = FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
+  std::cout << "WQ_CORRUPTION_SEED=" << seed << std::endl;
+  std::mt19937_64 random(seed);
+  for (const TemplateStore& store : {MakeLoggedStore(), MakeSmallLoggedStore()}) {
+    const auto log = std::find_if(store.files.begin(), store.files.end(),
+                                  [](const auto& file) { return IsProcessLog(file.first); });
+    ASSERT_NE(log, store.files.end());
+    ProcessLogHeader header;
+    ASSERT_OK(DecodeLogHeader(std::string_view(log->second).substr(0, kLogPageBytes), &header));
+    header.boot_id = "another-boot";
+    Files files = store.files;
+    std::string& contents = files[log->first];
+    contents.replace(0, kLogPageBytes, EncodeLogHeader(header));
+    const std::string whole = contents;
+    const auto earlier = [&store](const std::string& state) { return IsAState(store, state); };
+    Check(files, {"", [&store](const std::string& state) { return state == store.state; }});
+    for (size_t page = kLogEndOffset; page < whole.size(); page += kLogPageBytes) {
+      SCOPED_TRACE(store.name + ", zeros from " + std::to_string(page));
+      contents = whole;
+      contents.replace(page, kLogPageBytes, kLogPageBytes, '\0');
+      Check(files, {"", earlier});
+    }
+    EXPECT_EQ(refused_, 0U);
+    for (int n = 0; n < 200; ++n) {
+      const size_t at = kLogEndOffset + random() % (whole.size() - kLogEndOffset);
+      SCOPED_TRACE(store.name + ", byte " + std::to_string(at));
+      contents = whole;
+      contents[at] = static_cast<char>(contents[at] ^ (1 << random() % 8));
+      Check(files, {"", earlier});
+    }
+    EXPECT_EQ(refused_, 0U);
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "storage/open.h"
+#include "storage/record_keys.h"
 #include "storage/records.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
@@ -32,14 +33,14 @@ class RepairTest : public ::testing::Test {
     EXPECT_TRUE(verified.ok()) << verified.findings[0].where << ": " << verified.findings[0].what;
     return report;
   }
-  // Rows of the new store: without the store's own record.
+  // Rows of the new store: without the store's own record and that of the process log.
   std::map<std::string, std::string> Rows(Family family, const std::string& dir) {
     std::map<std::string, std::string> rows;
     std::unique_ptr<Reader> reader;
     EXPECT_OK(OpenReader(dir, &reader));
     if (reader == nullptr) return rows;
     EXPECT_OK(reader->Scan(family, "", "", [&rows](std::string_view key, std::string_view value) {
-      if (key != "store") rows.emplace(key, value);
+      if (key != "store" && key != kProcessLogKey) rows.emplace(key, value);
       return true;
     }));
     return rows;
@@ -64,8 +65,9 @@ class RepairTest : public ::testing::Test {
 };
 
 TEST_F(RepairTest, ASoundStoreIsCopiedWhole) {
-  for (const TemplateStore& store : {MakeAbandonedStore(), MakeRecoveredStore(), MakeClosedStore(),
-                                     MakeSmallStore(), MakeSmallClosedStore()}) {
+  for (const TemplateStore& store :
+       {MakeAbandonedStore(), MakeRecoveredStore(), MakeClosedStore(), MakeSmallStore(),
+        MakeSmallClosedStore(), MakeLoggedStore(), MakeSmallLoggedStore()}) {
     SCOPED_TRACE(store.name);
     const RepairReport report = RepairFiles(store.files);
     EXPECT_TRUE(report.losses.empty()) << report.losses[0].where << ": " << report.losses[0].what;
@@ -271,6 +273,70 @@ TEST_F(RepairTest, AnyMixOfOldAndNewFilesIsRepaired) {
     if (HasFailure()) break;
   }
   std::cout << cases << " cases\n";
+}
+
+std::string ProcessLogOf(const Files& files) {
+  for (const auto& [name, contents] : files) {
+    if (name.ends_with(".ring")) return name;
+  }
+  ADD_FAILURE() << "no process log";
+  return "";
+}
+
+std::string LossesOf(const RepairReport& report) {
+  std::string losses;
+  for (const Loss& loss : report.losses) losses += loss.where + ": " + loss.what + "\n";
+  return losses;
+}
+
+TEST_F(RepairTest, ADamagedRecordOfAProcessLogCostsNoMoreThanItself) {
+  const TemplateStore store = MakeSmallLoggedStore();
+  Files files = store.files;
+  const std::string name = ProcessLogOf(files);
+  const size_t at = files[name].find("namespace/key-37");
+  ASSERT_NE(at, std::string::npos);
+  files[name][at] ^= 1;
+  const std::string losses = LossesOf(RepairFiles(files));
+  EXPECT_NE(losses.find(name + ": the records from position "), std::string::npos) << losses;
+  EXPECT_GE(Missing(store), 1U);
+  EXPECT_LE(Missing(store), 2U);
+}
+
+TEST_F(RepairTest, AProcessLogThatIsMissingOrOfAnotherStoreIsALoss) {
+  const TemplateStore store = MakeSmallLoggedStore();
+  const TemplateStore other = MakeSmallLoggedStore();
+  const std::string name = ProcessLogOf(store.files);
+  Files files = store.files;
+  files.erase(name);
+  std::string losses = LossesOf(RepairFiles(files));
+  EXPECT_NE(losses.find(name + ": all of its records: it is missing"), std::string::npos) << losses;
+  const size_t missing = Missing(store);
+  EXPECT_GT(missing, 5U);
+  files[name] = other.files.at(name);
+  losses = LossesOf(RepairFiles(files));
+  EXPECT_NE(losses.find(name + ": all of its records: it belongs to store "), std::string::npos)
+      << losses;
+  EXPECT_EQ(Missing(store), missing);
+}
+
+// The database has lost its end, and with it the record of the process log.
+TEST_F(RepairTest, AProcessLogWithoutItsDatabaseIsTaken) {
+  const TemplateStore store = MakeSmallLoggedStore();
+  Files files = store.files;
+  const std::string name = ProcessLogOf(files);
+  for (auto& [file, contents] : files) {
+    if (file.ends_with(".log")) contents.resize(contents.size() / 4);
+  }
+  WriteStore(store.files, sound_);
+  RepairFiles(files);
+  const auto rows = Rows(Family::kDirty, into_);
+  for (int n = 38; n <= 40; ++n) {
+    if (n % 5 == 4 || n % 3 == 0) continue;  // Erased, or of another lane.
+    EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [n](const auto& row) {
+      return (row.first + row.second).find("namespace/key-" + std::to_string(n)) !=
+             std::string::npos;
+    })) << n;
+  }
 }
 
 // The steps that ended the process: the first tables of a store that was renewed, twice.

@@ -11,6 +11,8 @@
 
 #include "storage/memory_storage.h"
 #include "storage/open.h"
+#include "storage/process_log.h"
+#include "storage/record_keys.h"
 #include "storage/records.h"
 #include "tests/storage/support.h"
 
@@ -24,11 +26,13 @@ class Writing {
  public:
   explicit Writing(std::string name) { made_.name = std::move(name); }
 
-  void Open(size_t buffer_bytes) {
+  void Open(size_t buffer_bytes, size_t process_log_bytes = 0) {
     storage_.reset();  // Like a killed owner.
+    unwritten_.Clear();
     OpenOptions options{.create_if_missing = true, .now_us = kNow};
     options.write_buffer_bytes = buffer_bytes;
     options.max_wal_bytes = buffer_bytes;
+    options.process_log_bytes = process_log_bytes;
     ASSERT_OK(OpenStorage(dir_ / "store", options, &storage_));
     if (!made_.all_states.empty()) return;
     StoreRecord record;
@@ -64,6 +68,14 @@ class Writing {
 
   void Close() { ASSERT_OK(storage_->Close()); }
 
+  // The present files, as a kill of the owner leaves them, and what is read from them.
+  TemplateStore Now() {
+    TemplateStore now = made_;
+    now.files = ReadStore(dir_ / "store");
+    EXPECT_OK(StateOf(*memory_, &now.state));
+    return now;
+  }
+
   TemplateStore Take() {
     storage_.reset();
     made_.files = ReadStore(dir_ / "store");
@@ -73,9 +85,25 @@ class Writing {
 
  private:
   void Write(MutationBatch& batch) {
-    ASSERT_OK(storage_->Write(batch, false));
+    ProcessLog* const log = storage_->process_log();
+    if (log == nullptr) {
+      ASSERT_OK(storage_->Write(batch, false));
+    } else {
+      if (!log->Append(batch.mutations())) {
+        WriteOut(log);
+        ASSERT_TRUE(log->Append(batch.mutations()));
+      }
+      unwritten_.Append(batch);
+    }
     ASSERT_OK(memory_->Write(batch, false));
     Note();
+  }
+  // As the journal: the database gets what only the process log has, and the position.
+  void WriteOut(ProcessLog* log) {
+    PutProcessLog({.number = log->number(), .position = log->end()}, &unwritten_);
+    ASSERT_OK(storage_->Write(unwritten_, false));
+    log->Release(log->end());
+    unwritten_.Clear();
   }
   void Note() {
     std::string state;
@@ -85,6 +113,7 @@ class Writing {
 
   const Scratch dir_;
   std::unique_ptr<Storage> storage_;
+  MutationBatch unwritten_;  // To the database.
   const std::unique_ptr<Storage> memory_ =
       std::make_unique<MemoryStorage>(std::make_shared<MemoryDisk>());
   TemplateStore made_;
@@ -92,6 +121,7 @@ class Writing {
 
 constexpr size_t kSmallBuffer = size_t{64} << 10;
 constexpr size_t kBuffer = size_t{4} << 20;
+constexpr size_t kProcessLog = size_t{8} << 10;
 
 }  // namespace
 
@@ -137,6 +167,38 @@ TemplateStore MakeSmallClosedStore() {
   return writing.Take();
 }
 
+TemplateStore MakeLoggedStore() {
+  Writing writing("logged");
+  writing.Open(kSmallBuffer, kProcessLog);
+  writing.Fill(1, 500, 400);
+  writing.Open(kSmallBuffer, kProcessLog);
+  writing.Fill(501, 250, 400);
+  return writing.Take();
+}
+
+TemplateStore MakeSmallLoggedStore() {
+  Writing writing("small-logged");
+  writing.Open(kBuffer, kProcessLog / 2);
+  writing.Fill(1, 40, 10);
+  return writing.Take();
+}
+
+std::vector<TemplateStore> MakeAgingLoggedStore() {
+  Writing writing("aging-logged");
+  std::vector<TemplateStore> ages;
+  uint64_t next = 1;
+  for (int owner = 0; owner < 3; ++owner) {
+    writing.Open(kSmallBuffer, kProcessLog);
+    for (const uint64_t count : {3, 40, 7, 2, 90, 1}) {
+      writing.Fill(next, count, 400);
+      next += count;
+      ages.push_back(writing.Now());
+      ages.back().name += "-" + std::to_string(ages.size());
+    }
+  }
+  return ages;
+}
+
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds) {
   if (dir_holds.empty()) {
     std::filesystem::remove_all(dir);
@@ -178,6 +240,7 @@ Status StateOf(const Reader& reader, std::string* state) {
   for (int family = 0; family < kFamilyCount; ++family) {
     Status status =
         reader.Scan(static_cast<Family>(family), "", "", [&](auto key, std::string_view value) {
+          if (key == kProcessLogKey) return true;  // It is different after each opening.
           state->append(std::to_string(family)).append(" ").append(key);
           state->append("=").append(value).append("\n");
           return true;

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "storage/storage.h"
 #include "tests/support/environment.h"
@@ -37,6 +38,15 @@ TemplateStore MakeSmallStore();
 // The small store, closed: a table for each family, and an empty log.
 TemplateStore MakeSmallClosedStore();
 
+// With a process log that was full several times; the second owner's has records which the database
+// lacks.
+TemplateStore MakeLoggedStore();
+// The same, small: one owner, a write-ahead log and a process log of 4 KiB.
+TemplateStore MakeSmallLoggedStore();
+// A store with process logs at several instants in the lives of three owners, oldest first. The
+// files of each are those that a kill leaves.
+std::vector<TemplateStore> MakeAgingLoggedStore();
+
 using Scratch = support::ScratchDirectory;
 
 // Makes `dir` have exactly these files. Files that are equal in `dir_holds` are in `dir` already
@@ -44,7 +54,7 @@ using Scratch = support::ScratchDirectory;
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds = {});
 Files ReadStore(const std::string& dir);
 
-// Every record of every family. Not Ok: a record could not be read.
+// Every record of every family, but that of the process log. Not Ok: a record could not be read.
 Status StateOf(const Reader& reader, std::string* state);
 
 }  // namespace wq::storage

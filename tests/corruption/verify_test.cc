@@ -53,8 +53,9 @@ class VerifyTest : public ::testing::Test {
 };
 
 TEST_F(VerifyTest, SoundStoresHaveNoFindings) {
-  for (const TemplateStore& store : {MakeAbandonedStore(), MakeRecoveredStore(), MakeClosedStore(),
-                                     MakeSmallStore(), MakeSmallClosedStore()}) {
+  for (const TemplateStore& store :
+       {MakeAbandonedStore(), MakeRecoveredStore(), MakeClosedStore(), MakeSmallStore(),
+        MakeSmallClosedStore(), MakeLoggedStore(), MakeSmallLoggedStore()}) {
     SCOPED_TRACE(store.name);
     WriteStore(store.files, store_);
     VerifyReport report;

@@ -6,9 +6,10 @@
 //   b             a call begins
 //   a RESULT      the call has returned
 //
-//   kill_child DIR SEED WALL_US DURABILITY N [LIMIT]
+//   kill_child DIR SEED WALL_US DURABILITY N LOG_BYTES [LIMIT]
 //
-// The calls are those of StoreSource(SEED), on the queues of PoliciesOf(N). Ends when it is killed,
+// The calls are those of StoreSource(SEED), on the queues of PoliciesOf(N). LOG_BYTES is
+// StoreOptions::process_log_bytes. Ends when it is killed,
 // or with status 3 and a message if the store cannot be opened. With LIMIT no file may grow beyond
 // LIMIT bytes once the store is open, and it ends with status 0 after 100 calls that were not
 // durable.
@@ -66,14 +67,16 @@ int Main(int argc, char** argv) {
   StoreSource source(rules, std::strtoull(argv[2], nullptr, 10), {});
   RealStore store(rules, std::strtoll(argv[3], nullptr, 10));
   Report("o\n");
-  if (Status s = store.Open(argv[1], static_cast<Durability>(std::atoi(argv[4]))); !s.ok()) {
+  if (Status s = store.Open(argv[1], static_cast<Durability>(std::atoi(argv[4])),
+                            std::strtoull(argv[6], nullptr, 10));
+      !s.ok()) {
     std::cerr << s.ToString() << "\n";
     return 3;
   }
   Report("r\n");
-  const bool limited = argc > 6;
+  const bool limited = argc > 7;
   if (limited) {
-    limit.emplace(argv[6]);
+    limit.emplace(argv[7]);
   }
   for (int refused = 0; !limited || refused < 100;) {
     const StoreCall call = source.Next();
@@ -89,8 +92,8 @@ int Main(int argc, char** argv) {
 }  // namespace wq::support
 
 int main(int argc, char** argv) {
-  if (argc < 6 || argc > 7) {
-    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY N [LIMIT]\n";
+  if (argc < 7 || argc > 8) {
+    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY N LOG_BYTES [LIMIT]\n";
     return 2;
   }
   return wq::support::Main(argc, argv);

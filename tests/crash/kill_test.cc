@@ -1,7 +1,8 @@
 // A process that works on a store is killed with SIGKILL at random instants, one time in three
 // while it still recovers from the last kill; the oracle judges the contents of the disk.
 //
-// The store has a queue of every order policy, or one queue alone, and small buffers, so that
+// Each process has no process log, one that is often full, or one with space for all calls. The
+// store has a queue of every order policy, or one queue alone, and small buffers, so that
 // flushes and compactions happen. What survives is a prefix of the calls over all queues, in their
 // order, with no hole and no half call; and at kProcess and above it ends at or after the last
 // acknowledged call that waits for the disk. (Get writes nothing and Done may be written later:
@@ -88,7 +89,7 @@ void KillTest::Round(uint64_t round) {
   const uint64_t seed = random_();
   Child child({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(oracle_->wall_us()),
                std::to_string(static_cast<int>(GetParam())),
-               std::to_string(round / kRoundsOfAStore)});
+               std::to_string(round / kRoundsOfAStore), std::to_string(RandomLogBytes(&random_))});
   const bool in_recovery = random_() % 10 < 3;
   if (in_recovery) {
     KillInRecovery(&child);

@@ -68,13 +68,25 @@ class FileDescriptorsTest : public ::testing::Test {
   rlimit before_ = {};
 };
 
-TEST_F(FileDescriptorsTest, AStoreThatRunsOutOfThemAgainAndAgainRecovers) {
+struct Adds {
+  const char* name;
+  Durability durability;
+  size_t process_log_bytes;
+};
+
+void PrintTo(const Adds& adds, std::ostream* out) { *out << adds.name; }
+
+class OftenWithoutDescriptorsTest : public FileDescriptorsTest,
+                                    public ::testing::WithParamInterface<Adds> {};
+
+TEST_P(OftenWithoutDescriptorsTest, TheStoreRecovers) {
   const uint64_t seed = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   const uint64_t rounds = FromEnvironment("WQ_DESCRIPTOR_ROUNDS", 12);
   std::cout << "replay with WQ_FAULT_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   const StoreOptions options = {.create_if_missing = true,
                                 .write_buffer_bytes = size_t{64} << 10,
+                                .process_log_bytes = GetParam().process_log_bytes,
                                 .recovery_backoff_min = std::chrono::milliseconds(1),
                                 .recovery_backoff_max = std::chrono::milliseconds(500)};
   std::unique_ptr<Store> store;
@@ -88,16 +100,19 @@ TEST_F(FileDescriptorsTest, AStoreThatRunsOutOfThemAgainAndAgainRecovers) {
     {
       // They run out at any instant of a write or of an attempt to recover.
       std::atomic<bool> stop = false;
-      std::thread taker([&stop, own = std::mt19937_64(random())]() mutable {
+      std::atomic<uint64_t> calls = 0;
+      std::thread taker([&stop, &calls, own = std::mt19937_64(random())]() mutable {
         while (!stop) {
-          const TakenDescriptors taken(own() % 40);
-          for (uint64_t n = own() % 4000; n > 0; --n) std::this_thread::yield();
+          const TakenDescriptors taken(own() % (own() % 2 == 0 ? 3 : 40));
+          const uint64_t until = calls + own() % 60;
+          while (calls < until && !stop) std::this_thread::yield();
         }
       });
       for (uint64_t n = 100 + random() % 900; n > 0; --n) {
         const std::string key =
             std::to_string(random() % 5000) + std::string(300 + random() % 300, 'k');
-        status = queue->Add(key);
+        status = queue->Add(key, {.durability = GetParam().durability});
+        ++calls;
         if (status.ok()) {
           added.insert(key);
         } else {
@@ -112,6 +127,7 @@ TEST_F(FileDescriptorsTest, AStoreThatRunsOutOfThemAgainAndAgainRecovers) {
     status = store->Recover();
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
+  std::cout << "total: " << failures << " calls were not durable\n";
   EXPECT_GT(failures, 0U);
   store.reset();  // As if the process had ended.
   status = Store::Open(options, root_ / "store", &store);
@@ -124,6 +140,14 @@ TEST_F(FileDescriptorsTest, AStoreThatRunsOutOfThemAgainAndAgainRecovers) {
   }
   EXPECT_TRUE(added.empty()) << added.size() << " acknowledged keys are missing";
 }
+
+// With a log in which many Adds fit, only those at kPower write at once.
+INSTANTIATE_TEST_SUITE_P(Adds, OftenWithoutDescriptorsTest,
+                         ::testing::Values(Adds{"WithoutLog", Durability::kProcess, 0},
+                                           Adds{"WithASmallLog", Durability::kProcess,
+                                                size_t{8} << 10},
+                                           Adds{"WithALog", Durability::kPower, size_t{8} << 20}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // RocksDB counts a reference to a column family too many if two families are to be flushed and no
 // log can be made, and then aborts when the failed database is closed.
@@ -145,7 +169,7 @@ TEST_F(FileDescriptorsTest, TwoFullFamiliesAndNoNewLogFailTheStoreAndItRecovers)
         static_cast<void>(queue->AddAfter(key + "d", std::chrono::hours(1)));
         static_cast<void>(queue->Add(key));
       }
-      status = store->Flush(Durability::kProcess);
+      status = store->Flush(Durability::kPower);
     }
     EXPECT_EQ(status.code(), StatusCode::kNotDurable) << status.ToString();
   }

@@ -27,7 +27,8 @@
 namespace wq::support {
 namespace {
 
-class FullDiskTest : public ::testing::Test {
+// The parameter is StoreOptions::process_log_bytes.
+class FullDiskTest : public ::testing::TestWithParam<size_t> {
  protected:
   // Judges the store that `life` has left in `dir`.
   void Judge(const std::string& dir, const Life& life) {
@@ -45,12 +46,12 @@ class FullDiskTest : public ::testing::Test {
   ScratchDirectory root_;
 };
 
-TEST_F(FullDiskTest, ALimitOnTheSizeOfFiles) {
+TEST_P(FullDiskTest, ALimitOnTheSizeOfFiles) {
   std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
   const std::string dir = root_ / "store";
   const std::string limit = std::to_string(20'000 + seed_ % 50'000);
-  Child child(
-      {WQ_KILL_CHILD, dir, std::to_string(seed_), std::to_string(kStartWallUs), "1", "0", limit});
+  Child child({WQ_KILL_CHILD, dir, std::to_string(seed_), std::to_string(kStartWallUs), "1", "0",
+               std::to_string(GetParam()), limit});
   const int status = child.Wait();
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
   Life life = ReadReports(child.output(), StoreSource(rules_, seed_, {}));
@@ -88,7 +89,7 @@ class SmallFileSystem {
   bool mounted_ = false;
 };
 
-TEST_F(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
+TEST_P(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
   SmallFileSystem small(root_ / "small");
   if (!small.mounted()) {
     GTEST_SKIP() << "NOT TESTED: no small file system can be mounted here: " << strerror(errno);
@@ -99,7 +100,7 @@ TEST_F(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
   Life life{.calls = {}, .results = {}, .level = Durability::kProcess, .crash = CrashKind::kKill};
   {
     RealStore store(rules_, kStartWallUs);
-    const Status opened = store.Open(dir, life.level);
+    const Status opened = store.Open(dir, life.level, GetParam());
     ASSERT_TRUE(opened.ok()) << opened.ToString();
     const auto call = [&] {
       life.calls.push_back(source.Next());
@@ -128,6 +129,9 @@ TEST_F(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
   }
   Judge(dir, life);
 }
+
+INSTANTIATE_TEST_SUITE_P(ProcessLog, FullDiskTest, ::testing::ValuesIn(kLogBytes),
+                         [](const auto& info) { return NameOfLog(info.param); });
 
 }  // namespace
 }  // namespace wq::support

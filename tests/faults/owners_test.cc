@@ -180,12 +180,16 @@ TEST_F(OwnersTest, AForkedChildOpensStoresInMemoryOnly) {
   EXPECT_EQ(opened, 0);
 }
 
+// The parameter is StoreOptions::process_log_bytes.
+class StoppedOwnerTest : public OwnersTest, public ::testing::WithParamInterface<size_t> {};
+
 // If the locks of a stopped owner were removed, it must not write when it continues.
-TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
+TEST_P(StoppedOwnerTest, WritesNoMoreWhenItContinues) {
   const std::string dir = root_ / "store";
   const uint64_t seed = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   std::cout << "replay with WQ_FAULT_SEED=" << seed << "\n";
-  Child first({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(kStartWallUs), "1", "0"});
+  Child first({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(kStartWallUs), "1", "0",
+               std::to_string(GetParam())});
   while (first.output().size() < 5000 && first.Read(std::chrono::seconds(60))) {
   }
   first.Signal(SIGSTOP);
@@ -207,7 +211,7 @@ TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
   Life life;
   {
     RealStore second(rules_, oracle.wall_us());
-    const Status opened = second.Open(dir, Durability::kProcess);
+    const Status opened = second.Open(dir, Durability::kProcess, GetParam());
     ASSERT_TRUE(opened.ok()) << opened.ToString();
     first.Signal(SIGCONT);
     StoreSource source(rules_, seed + 1, {});
@@ -227,6 +231,9 @@ TEST_F(OwnersTest, AStoppedOwnerThatGoesOnWritesNoMore) {
   EXPECT_NE(first.output().find(kNotDurable), std::string::npos);
   Judge(&oracle, dir, life);
 }
+
+INSTANTIATE_TEST_SUITE_P(ProcessLog, StoppedOwnerTest, ::testing::ValuesIn(kLogBytes),
+                         [](const auto& info) { return NameOfLog(info.param); });
 
 }  // namespace
 }  // namespace wq::support

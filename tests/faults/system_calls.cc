@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -100,6 +102,12 @@ WQ_WRAP(int, link, (const char* from, const char* to), (from, to), -1)
 WQ_WRAP(int, unlink, (const char* path), (path), -1)
 WQ_WRAP(int, rmdir, (const char* path), (path), -1)
 WQ_WRAP(int, mkdir, (const char* path, mode_t mode), (path, mode), -1)
+WQ_WRAP(int, access, (const char* path, int mode), (path, mode), -1)
+WQ_WRAP(int, fstatfs, (int fd, struct statfs* info), (fd, info), -1)
+WQ_WRAP(int, madvise, (void* at, size_t size, int advice), (at, size, advice), -1)
+WQ_WRAP(int, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size), errno)
+WQ_WRAP(void*, mmap, (void* at, size_t size, int access, int flags, int fd, off_t from),
+        (at, size, access, flags, fd, from), MAP_FAILED)
 WQ_WRAP(char*, mkdtemp, (char* path), (path), nullptr)
 WQ_WRAP(DIR*, opendir, (const char* path), (path), nullptr)
 WQ_WRAP(struct dirent*, readdir, (DIR * stream), (stream), nullptr)

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   scratch.Write("OWNER", data, size);
   wq::storage::DirectoryInfo info;
   const wq::Status status = wq::storage::InspectDirectory(scratch.path(), &info);
-  WQ_CHECK(!status.ok() || (info.format.version == wq::storage::kFormatVersion &&
+  WQ_CHECK(!status.ok() || (info.format.version <= wq::storage::kFormatVersion &&
                             info.format.uuid.size() == 36),
            "a format that does not exist");
   const wq::storage::OwnerInfo owner = wq::storage::ReadOwner(scratch.path());

@@ -6,6 +6,7 @@
 #   static      all tests, statically linked
 #   empty-root  a statically linked program, in a root directory that has nothing else
 #   without-cgo the error of a build without cgo
+#   bench       the benchmarks, as tests/bench/go_bench.sh runs them, with few keys
 #   pages       the code that README.md and the package's comment show
 # Exit status 77: skipped; the output says why.
 set -euo pipefail
@@ -14,18 +15,8 @@ mode=${1:?usage: go_test.sh MODE BUILD_DIR}
 build=$(realpath -- "${2:?usage: go_test.sh MODE BUILD_DIR}")
 here=$(realpath -- "$(dirname -- "$0")")
 module=$(realpath -- "$here/../../bindings/go")
-command -v go >/dev/null || { echo 'go_test: go is missing; on Debian: golang-go' >&2; exit 1; }
-
-prefix=$build/go/installed
-for component in runtime dev; do
-  cmake --install "$build" --prefix "$prefix" --component "$component" >/dev/null
-done
-libraries=$(dirname -- "$(find "$prefix" -name libwq.so.0)")
-export LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig
-export GOCACHE=$build/go/cache GOPATH=$build/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false'
-# Go's cache ignores changes of C headers, but not of flags.
-headers=$(find "$prefix/include" -type f -name '*.h' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
-export CGO_CFLAGS="-O2 -g -DWQ_HEADERS=${headers%% *}"
+# shellcheck source=tests/go/environment.sh
+source "$here/environment.sh" "$build"
 
 fail() {
   echo "go_test: $*" >&2
@@ -61,6 +52,20 @@ without_cgo() {
   [[ $(grep -c '^\./' <<<"$said") == 1 ]] || fail "it has other errors, too: $said"
 }
 
+# The benchmarks must find their own results right, and the report must have their rows.
+bench() {
+  local scratch rows
+  scratch=$(mktemp -d)
+  # shellcheck disable=SC2064  # The directory of now.
+  trap "rm -rf -- '$scratch'" EXIT
+  "$here/../bench/go_bench.sh" "$build" --scenario bindings --keys 1000 --rounds 1 \
+    --dir "$scratch" -o json >"$scratch.json"
+  rows=$(jq '[.scenarios[].rows[] | select(.what | contains("through Go"))] | length' "$scratch.json")
+  rm -- "$scratch.json"
+  [[ $rows == 2 ]] || fail "$rows rows of Go"
+  [[ -z $(ls "$scratch") ]] || fail "left behind: $(ls "$scratch")"
+}
+
 cd "$module"
 case $mode in
   lint)
@@ -72,6 +77,7 @@ case $mode in
   static) go test -tags wq_static -count=1 -timeout 120s ./... ;;
   empty-root) empty_root ;;
   without-cgo) without_cgo ;;
+  bench) bench ;;
   pages) "$here/pages/pages.sh" "$module" "$build/go/pages" ;;
   *) echo "go_test: unknown mode $mode" >&2; exit 2 ;;
 esac

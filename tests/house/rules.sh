@@ -49,7 +49,7 @@ rule_command_line_libraries_in_tools_only() {
 # The folders from the bottom to the top. A file includes files of its own folder and of those above
 # it in this list. (Public headers include nothing of the layers; a folder that is not listed is the
 # top.)
-layers=(include/wq base storage storage/directory storage/rocksdb storage/check storage/database storage/offline
+layers=(include/wq base storage storage/directory storage/process_log storage/rocksdb storage/check storage/database storage/offline
   engine/metrics engine/state engine/commit engine/recovery engine/queue engine/store engine/offline
   engine/controller server server/prometheus bindings/c/boundary bindings/c
   tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/watch tools/wqctl/work tools/wqctl/verbs

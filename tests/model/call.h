@@ -41,7 +41,6 @@ struct Call {
   std::string group = {};                               // Of the adding calls.
   uint32_t shard = 0;                                   // Of kGet.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
-  bool blind = false;  // Of kAdd: without an outcome, so at kAsync it may go through the inbox.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {"Add",        "AddAfter", "AddRateLimited", "Forget",
@@ -66,7 +65,7 @@ struct Call {
     if (durability.has_value()) {
       text += " level=" + std::to_string(static_cast<int>(*durability));
     }
-    return text + (blind ? " blind)" : ")");
+    return text + ")";
   }
 };
 

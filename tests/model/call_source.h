@@ -22,7 +22,6 @@ class CallSource {
       if (Below(3) == 0) {
         add.group.clear();
         add.durability = Durability::kAsync;
-        add.blind = true;
       }
       return add;
     }

@@ -15,10 +15,8 @@ std::string NaiveQueue::Do(const Call& call) {
   ++calls_;
   stands_on_ = 0;
   switch (call.op) {
-    case Op::kAdd: {
-      std::string result = Add(call.key, call.lane, call.group);
-      return call.blind ? "ok" : result;
-    }
+    case Op::kAdd:
+      return Add(call.key, call.lane, call.group);
     case Op::kAddAfter:
       return AddAfter(call);
     case Op::kAddRateLimited:

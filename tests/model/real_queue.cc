@@ -59,9 +59,6 @@ std::string RealQueue::Do(const Call& call) {
   AddOutcome outcome = AddOutcome::kAdded;
   switch (call.op) {
     case Op::kAdd: {
-      if (call.blind) {
-        return ResultOf(queue_->Add(call.key, options));
-      }
       const Status s = queue_->Add(call.key, options, &outcome);
       return ResultOf(s, outcome);
     }

@@ -41,7 +41,6 @@ std::string StateQueue::Do(const Call& call) {
   switch (call.op) {
     case Op::kAdd:
       result = ResultOf(state_->Add(call.key, wanted, now_.wall_us).outcome);
-      result = call.blind ? "ok" : result;
       break;
     case Op::kAddAfter:
       result = ResultOf(state_->AddAfter(call.key, call.delay_us, wanted, now_).outcome);

@@ -5,6 +5,8 @@
 // created that a cut may leave, and opened. So a cut costs one opening. What was acknowledged at
 // kPower must survive, and of the rest a prefix that ends at or after the last flush.
 //
+// Each scenario is with or without a process log. After a cut it is a log of another boot.
+//
 // WQ_POWER_SEED is the seed (a failing run prints its own), WQ_POWER_CUTS the number of cuts.
 // WQ_POWER_EVERY=1 cuts at every call of each scenario.
 
@@ -75,16 +77,17 @@ class PowerCutTest : public ::testing::Test {
   uint64_t acknowledged_ = 0;
   uint64_t lost_bytes_ = 0;
   uint64_t undone_names_ = 0;
+  uint64_t lost_pages_ = 0;
   uint64_t refused_ = 0;
 };
 
 void PowerCutTest::Play(const std::string& dir, Scenario* scenario) {
   scenario->level = random_() % 2 == 0 ? Durability::kAsync : Durability::kProcess;
   scenario->disk = std::make_unique<RecordingDisk>(dir);
-  const RecordingDisk& disk = *scenario->disk;
+  RecordingDisk& disk = *scenario->disk;
   StoreSource source(rules_, random_(), {.flushes = 15, .power_calls = 100});
   RealStore store(rules_, oracle_->wall_us());
-  const Status opened = store.Open(dir, scenario->level);
+  const Status opened = store.Open(dir, scenario->level, RandomLogBytes(&random_));
   ASSERT_TRUE(opened.ok()) << opened.ToString();
   const uint64_t count = 20 + random_() % 300;
   for (uint64_t i = 0; i < count; ++i) {
@@ -139,6 +142,7 @@ void PowerCutTest::Cut(const Scenario& scenario, uint64_t file_calls, Unsynced u
   const RecordingDisk::Left left = scenario.disk->Cut(file_calls, unsynced, &random_, dir);
   lost_bytes_ += left.unsynced_bytes;
   undone_names_ += left.undone_names;
+  lost_pages_ += left.lost_pages;
   StoreImage found;
   const Status read = ReadStore(dir, rules_, &found);
   if (unsynced == Unsynced::kHoles && !read.ok()) {
@@ -196,7 +200,8 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
   }
   std::cout << "total: " << cuts_ << " power cuts, " << acknowledged_
             << " calls acknowledged before, " << lost_bytes_ << " unsynced bytes lost, "
-            << undone_names_ << " names undone, " << refused_ << " refused for unsynced zeros\n";
+            << undone_names_ << " names undone, " << lost_pages_ << " pages of process logs lost, "
+            << refused_ << " refused for unsynced zeros\n";
   // A run with few calls proves little; a short run may be within the store's creation.
   if (cuts >= 80) {
     EXPECT_GT(acknowledged_, cuts < 200 ? cuts : cuts * 4);
@@ -208,6 +213,7 @@ TEST_F(PowerCutTest, WhatWasSyncedSurvives) {
   Run(cuts, {Unsynced::kDropped, Unsynced::kKept, Unsynced::kTorn});
   EXPECT_GT(lost_bytes_, cuts * 20);
   EXPECT_GT(undone_names_, cuts / 10);
+  EXPECT_GT(lost_pages_, cuts / 10);
 }
 
 // Some file systems leave zeros, if a file's length reached the disk before its bytes. At the end

@@ -39,6 +39,7 @@ struct Usage {
   uint64_t log = 0;  // Bytes of *.log; the next members likewise.
   uint64_t tables = 0;
   uint64_t manifests = 0;
+  uint64_t process_logs = 0;
   uint64_t messages = 0;  // LOG*.
   uint64_t files = 0;
 };
@@ -66,6 +67,7 @@ Usage Measure(pid_t pid, const std::string& dir) {
     (name.ends_with(".log")          ? usage.log
      : name.ends_with(".sst")        ? usage.tables
      : name.starts_with("MANIFEST-") ? usage.manifests
+     : name.ends_with(".ring")       ? usage.process_logs
                                      : usage.messages) += size;
   }
   return usage;
@@ -101,6 +103,8 @@ class SoakTest : public ::testing::Test {
     EXPECT_LT(usage.log, 8 * kMiB);
     EXPECT_LT(usage.tables, 48 * kMiB);
     EXPECT_LT(usage.manifests, 12 * kMiB);
+    // 8 MiB each: the owner's, during its opening the last owner's, and that of a killed opening.
+    EXPECT_LT(usage.process_logs, 25 * kMiB);
     EXPECT_LT(usage.messages, 3 * kMiB);
     EXPECT_LT(usage.files, 300U);
   }
@@ -134,11 +138,13 @@ void SoakTest::Report(const std::string& what) const {
     most.descriptors = std::max(most.descriptors, usage.descriptors);
     most.log = std::max(most.log, usage.log);
     most.tables = std::max(most.tables, usage.tables);
+    most.process_logs = std::max(most.process_logs, usage.process_logs);
     most.messages = std::max(most.messages, usage.messages);
   }
   std::cout << "total: " << calls_ << " calls, " << samples_.size() << " samples, " << what << "\n"
             << "at most: memory " << most.memory / 1024 << " KiB, log " << most.log / 1024
-            << " KiB, tables " << most.tables / 1024 << " KiB, LOG " << most.messages / 1024
+            << " KiB, tables " << most.tables / 1024 << " KiB, process logs "
+            << most.process_logs / 1024 << " KiB, LOG " << most.messages / 1024
             << " KiB, descriptors " << most.descriptors << "\n";
 }
 

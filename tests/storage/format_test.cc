@@ -1,5 +1,6 @@
 // The bytes on disk, as docs/format.md shows them. If one of these tests fails, stores in the field
 // can no longer be read: raise the format version, do not adapt the test.
+#include "storage/process_log/format.h"
 #include "storage/memory_storage.h"
 #include "storage/records.h"
 #include "tests/storage/support.h"
@@ -32,6 +33,30 @@ TEST_F(FormatTest, Store) {
             "+default 73746f7265 "
             "0801122430313233343536372d383961622d346364652d386630312d323334353637383961626364"
             "188080f9c0c1c48203");
+}
+
+TEST_F(FormatTest, ProcessLog) {
+  PutProcessLog({.number = 3, .position = 40, .closed = false}, &batch_);
+  EXPECT_EQ(Bytes(), "+default 70726f636573732d6c6f67 08031028");
+  ErasePending(1, kFastLane, 8193, "ns/a", &batch_);
+  const std::string mutations(batch_.mutations());
+  EXPECT_EQ(Hex(mutations), "0401100000000100000000000000016e732f61");
+  const LogRecordHeader header = EncodeLogRecordHeader(0, mutations);
+  EXPECT_EQ(Hex({header.data(), header.size()}), "b17b2fb5130000000000000000000000");
+  EXPECT_EQ(LogRecordBytes(mutations.size()), 40U);
+}
+
+TEST_F(FormatTest, ProcessLogHeader) {
+  const std::string page = EncodeLogHeader({.store_uuid = "01234567-89ab-4cde-8f01-23456789abcd",
+                                            .boot_id = "b",
+                                            .number = 3,
+                                            .capacity = 8192});
+  ASSERT_EQ(page.size(), 4096U);
+  EXPECT_EQ(Hex(page.substr(0, 12)), "77712d72696e670a01000000");
+  EXPECT_EQ(Hex(page.substr(16, 55)),
+            "0300000000000000002000000000000024"
+            "30313233343536372d383961622d346364652d386630312d3233343536373839616263640162");
+  EXPECT_EQ(page.find_first_not_of('\0', 71), std::string::npos);
 }
 
 TEST_F(FormatTest, Queue) {

@@ -10,7 +10,8 @@ namespace wq::support {
 class FailingDisk final : public WatchedDisk {
  public:
   enum class Calls : uint8_t {
-    kChanges,  // Only calls that need space: on a full disk files can still be read and deleted.
+    kChanges,  // Only calls that need space: on a full disk files can still be read, mapped and
+               // deleted.
     kAll,
   };
   struct Fault {
@@ -45,7 +46,8 @@ class FailingDisk final : public WatchedDisk {
  protected:
   int Before(const FileCall& call) override {
     if (fault_.calls == Calls::kChanges &&
-        (call.kind == FileCall::Kind::kRead || call.kind == FileCall::Kind::kDelete)) {
+        (call.kind == FileCall::Kind::kRead || call.kind == FileCall::Kind::kMap ||
+         call.kind == FileCall::Kind::kDelete)) {
       return 0;
     }
     const uint64_t number = calls_++;

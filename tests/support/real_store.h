@@ -1,7 +1,10 @@
 // RealStore: a store under test, with all its queues open, on which StoreCalls are made.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -13,14 +16,25 @@
 
 namespace wq::support {
 
+// StoreOptions::process_log_bytes of a test: no process log; one that is often full, so that a call
+// has to wait for a write to the database; one in which all calls of a test fit, mostly.
+inline constexpr std::array<size_t, 3> kLogBytes = {0, size_t{8} << 10, size_t{256} << 10};
+inline size_t RandomLogBytes(std::mt19937_64* random) {
+  return kLogBytes[(*random)() % kLogBytes.size()];
+}
+// For the name of a test.
+inline std::string NameOfLog(size_t log_bytes) {
+  return log_bytes == 0 ? "Without" : "Of" + std::to_string(log_bytes / 1024) + "KiB";
+}
+
 class RealStore {
  public:
   RealStore(const std::vector<QueueRules>& rules, int64_t wall_us);
   ~RealStore() { Drop(); }
 
   // With small buffers, so that flushes and compactions happen. `calls_level` is the queues'
-  // default.
-  Status Open(const std::string& dir, Durability calls_level);
+  // default; `process_log_bytes` is that of StoreOptions.
+  Status Open(const std::string& dir, Durability calls_level, size_t process_log_bytes);
   // Makes the call and returns its result; of an error the code's name. REQUIRES: Open returned Ok.
   std::string Do(const StoreCall& call);
 

@@ -2,16 +2,45 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <utility>
 
+#include "storage/process_log/format.h"
+
 namespace wq::support {
 namespace {
 
 using Kind = FileCall::Kind;
+
+constexpr size_t kPage = 4096;
+
+// Copies memory to which other threads store at the same time, word by word: a torn page is what a
+// power cut may leave. The sanitizers must not check that.
+#if defined(__SANITIZE_THREAD__)
+__attribute__((no_sanitize("thread")))
+#endif
+void CopyWords(const char* from, char* to, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+    const uint64_t word = *reinterpret_cast<const volatile uint64_t*>(from + at);
+    std::memcpy(to + at, &word, sizeof word);
+  }
+}
+
+// As another boot finds a process log.
+std::string WithAnotherBootId(std::string log) {
+  storage::ProcessLogHeader header;
+  if (log.size() >= storage::kLogPageBytes &&
+      storage::DecodeLogHeader(std::string_view(log).substr(0, storage::kLogPageBytes), &header)
+          .ok()) {
+    header.boot_id = "before-the-cut";
+    log.replace(0, storage::kLogPageBytes, storage::EncodeLogHeader(header));
+  }
+  return log;
+}
 
 std::string Contents(const std::filesystem::path& path) {
   std::ostringstream text;
@@ -54,6 +83,14 @@ std::string Survivor(const std::string& contents, uint64_t synced, Unsynced unsy
 }
 
 }  // namespace
+
+void RecordingDisk::File::Write(uint64_t at, const std::string& bytes) {
+  contents.resize(std::max<uint64_t>(contents.size(), at + bytes.size()), '\0');
+  contents.replace(at, bytes.size(), bytes);
+  for (uint64_t page = at / kPage; paged && page * kPage < at + bytes.size(); ++page) {
+    stored[page].push_back(contents.substr(page * kPage, kPage));
+  }
+}
 
 // The files while the changes are replayed.
 struct RecordingDisk::State {
@@ -118,9 +155,14 @@ void RecordingDisk::State::Make(const Change& change) {
       return;
     case Kind::kAppend:
       if (found != live.end()) {
-        std::string& contents = files[found->second].contents;
-        contents.resize(call.size, '\0');
-        contents += change.bytes;
+        files[found->second].Write(call.size, change.bytes);
+      }
+      return;
+    case Kind::kAllocate:
+      if (found != live.end()) {
+        File& file = files[found->second];
+        file.paged = true;
+        file.contents.resize(call.size, '\0');
       }
       return;
     case Kind::kTruncate:
@@ -132,7 +174,12 @@ void RecordingDisk::State::Make(const Change& change) {
       return;
     case Kind::kSync:
       if (found != live.end()) {
-        files[found->second].synced = std::max(files[found->second].synced, call.size);
+        File& file = files[found->second];
+        file.synced = std::max(file.synced, call.size);
+        if (file.paged) {
+          file.synced_pages = file.contents;
+          file.stored.clear();
+        }
       }
       return;
     case Kind::kRename:
@@ -154,6 +201,8 @@ void RecordingDisk::State::Make(const Change& change) {
     case Kind::kSyncDirectory:
       SyncFolder(call.path);
       return;
+    case Kind::kMap:
+    case Kind::kUnmap:
     case Kind::kRead:
       return;
   }
@@ -168,17 +217,68 @@ RecordingDisk::RecordingDisk(const std::string& dir) : dir_(dir) {
   }
 }
 
-uint64_t RecordingDisk::calls() const {
+uint64_t RecordingDisk::calls() {
   const std::lock_guard lock(mu_);
+  RecordStores();
   return changes_.size();
+}
+
+void RecordingDisk::RecordStores() {
+  std::string page(kPage, '\0');
+  for (Mapping& mapping : mappings_) {
+    for (size_t at = 0; at < mapping.memory.size(); at += kPage) {
+      CopyWords(mapping.memory.data() + at, page.data(), kPage);
+      if (mapping.image.compare(at, kPage, page) != 0) {
+        mapping.image.replace(at, kPage, page);
+        changes_.push_back({{Kind::kAppend, mapping.path, {}, {}, at}, page});
+      }
+    }
+  }
 }
 
 void RecordingDisk::After(const FileCall& call) {
   if (call.kind == Kind::kRead) {
     return;
   }
+  RecordStores();
+  if (call.kind == Kind::kMap) {
+    mappings_.push_back({call.path, call.bytes, Contents(call.path)});
+    return;
+  }
+  if (call.kind == Kind::kUnmap) {
+    std::erase_if(mappings_, [&](const Mapping& mapping) {
+      return mapping.memory.data() == call.bytes.data();
+    });
+    return;
+  }
   changes_.push_back({call, std::string(call.bytes)});
   changes_.back().call.bytes = {};
+}
+
+// Half of the cuts keep no unsynced page, or all of them.
+std::string RecordingDisk::PagedSurvivor(const File& file, std::mt19937_64* random, Left* left) {
+  const uint64_t kind = (*random)() % 4;
+  std::string survivor = file.synced_pages;
+  survivor.resize(file.contents.size(), '\0');
+  for (const auto& [page, images] : file.stored) {
+    const size_t at = page * kPage;
+    const auto store = [&](size_t offset, size_t bytes) {
+      const uint64_t chosen = kind == 0   ? 0
+                              : kind == 1 ? images.size()
+                                          : (*random)() % (images.size() + 1);
+      if (chosen > 0) survivor.replace(at + offset, bytes, images[chosen - 1], offset, bytes);
+    };
+    if ((*random)() % 8 == 0) {  // Torn: its sectors were written at different times.
+      for (size_t offset = 0; offset < kPage; offset += kSector) store(offset, kSector);
+    } else {
+      store(0, kPage);
+    }
+    uint64_t lost = 0;
+    for (size_t i = at; i < at + kPage; ++i) lost += survivor[i] == file.contents[i] ? 0 : 1;
+    left->lost_pages += lost == 0 ? 0 : 1;
+    left->unsynced_bytes += lost;
+  }
+  return survivor;
 }
 
 RecordingDisk::Left RecordingDisk::Cut(uint64_t calls, Unsynced unsynced, std::mt19937_64* random,
@@ -208,8 +308,10 @@ RecordingDisk::Left RecordingDisk::Cut(uint64_t calls, Unsynced unsynced, std::m
   std::filesystem::create_directory(to);
   for (const auto& [path, index] : state.durable) {
     const File& file = state.files[index];
-    const std::string contents = Survivor(file.contents, file.synced, unsynced, random);
+    std::string contents = file.paged ? PagedSurvivor(file, random, &left)
+                                      : Survivor(file.contents, file.synced, unsynced, random);
     const std::string name = path.substr(dir_.size() + 1);
+    if (name.ends_with(".ring")) contents = WithAnotherBootId(std::move(contents));
     std::ofstream(to + "/" + name, std::ios::binary) << contents;
     left.unsynced_bytes += file.contents.size() - std::min(contents.size(), file.contents.size());
     left.files[name] = {.synced = file.synced, .size = file.contents.size()};

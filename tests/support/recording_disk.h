@@ -8,6 +8,12 @@
 // Synced bytes survive; whether the other bytes of a file do depends on Unsynced. Of the changes of
 // a directory (creations, renames, deletions) those before its last sync survive, and the first few
 // later ones, in their order, as on a journaling file system.
+//
+// The stores to a mapped file are found by comparing the mapping with its last image at each
+// recorded change, and at each call of calls(): a page that differs is a change. Of such a file any
+// subset of the unsynced pages survives, each as it was at any change since the last sync. The boot
+// id in a process log is replaced: a reader takes it for the log of another boot, as after a real
+// power cut.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +43,7 @@ class RecordingDisk final : public WatchedDisk {
   explicit RecordingDisk(const std::string& dir);
 
   // The number of changes that were made.
-  uint64_t calls() const;
+  uint64_t calls();
 
   struct Bytes {
     uint64_t synced = 0;
@@ -47,6 +53,7 @@ class RecordingDisk final : public WatchedDisk {
     std::map<std::string, Bytes> files;  // By name.
     uint64_t unsynced_bytes = 0;         // Lost bytes.
     uint64_t undone_names = 0;           // Lost changes of directories.
+    uint64_t lost_pages = 0;             // Of mapped files: those that are not as they were last.
   };
   // Creates `to`, which does not exist, as it is after the first `calls` changes and a power cut.
   Left Cut(uint64_t calls, Unsynced unsynced, std::mt19937_64* random, const std::string& to) const;
@@ -62,13 +69,29 @@ class RecordingDisk final : public WatchedDisk {
   struct File {
     std::string contents;
     uint64_t synced = 0;
+    // Of a file whose space was allocated: it is written at any place, so pages survive, not a
+    // prefix.
+    bool paged = false;
+    std::string synced_pages = {};                             // Its contents at the last sync.
+    std::map<uint64_t, std::vector<std::string>> stored = {};  // By page: the images since then.
+
+    void Write(uint64_t at, const std::string& bytes);
   };
   struct State;
+  struct Mapping {
+    std::string path;
+    std::string_view memory;  // Other threads store to it.
+    std::string image;        // As it was recorded last.
+  };
+
+  void RecordStores();
+  static std::string PagedSurvivor(const File& file, std::mt19937_64* random, Left* left);
 
   const std::string dir_;
   std::map<std::string, std::string> before_;  // By path: the files at the beginning.
   bool existed_ = false;
-  std::vector<Change> changes_;  // Under mu_.
+  std::vector<Change> changes_;    // Under mu_, as the next one.
+  std::vector<Mapping> mappings_;  // The present ones.
 };
 
 }  // namespace wq::support

@@ -39,8 +39,7 @@ inline std::vector<QueueRules> AllPolicies() {
   };
 }
 
-// The queues of the n-th store of a test: all of AllPolicies, or only one, whose Adds may use its
-// inbox.
+// The queues of the n-th store of a test: all of AllPolicies, or only one of them.
 inline std::vector<QueueRules> PoliciesOf(uint64_t n) {
   std::vector<QueueRules> rules = AllPolicies();
   return n % 2 == 0 ? rules : std::vector<QueueRules>{rules[n / 2 % rules.size()]};

@@ -266,7 +266,8 @@ class WatchedCalls final : public FileCalls {
     return static_cast<int>(Watched({kind, path}, [&] { return FileCalls::Open(path, flags); }));
   }
   ssize_t Write(int fd, const std::string& path, std::string_view bytes) override {
-    return Watched({Kind::kAppend, path, {}, bytes, SizeOf(path)},
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    return Watched({Kind::kAppend, path, {}, bytes, static_cast<uint64_t>(at)},
                    [&] { return FileCalls::Write(fd, path, bytes); });
   }
   int Sync(int fd, const std::string& path) override {
@@ -280,9 +281,38 @@ class WatchedCalls final : public FileCalls {
     return static_cast<int>(
         Watched({Kind::kRename, from, to}, [&] { return FileCalls::Rename(from, to); }));
   }
+  int Remove(const std::string& path) override {
+    return static_cast<int>(
+        Watched({Kind::kDelete, path}, [&] { return FileCalls::Remove(path); }));
+  }
   int MakeDirectory(const std::string& path) override {
     return static_cast<int>(
         Watched({Kind::kMakeDirectory, path}, [&] { return FileCalls::MakeDirectory(path); }));
+  }
+  int Allocate(int fd, const std::string& path, uint64_t bytes) override {
+    return static_cast<int>(Watched({Kind::kAllocate, path, {}, {}, bytes},
+                                    [&] { return FileCalls::Allocate(fd, path, bytes); }));
+  }
+  int FileSystemType(int fd, const std::string& path, uint64_t* type) override {
+    return static_cast<int>(
+        Watched({Kind::kRead, path}, [&] { return FileCalls::FileSystemType(fd, path, type); }));
+  }
+  void* Map(int fd, const std::string& path, uint64_t bytes) override {
+    FileCall call{Kind::kMap, path, {}, {}, bytes};
+    if (const int error = disk_->Permit(call); error != 0) {
+      errno = error;
+      return nullptr;
+    }
+    void* const mapping = FileCalls::Map(fd, path, bytes);
+    if (mapping != nullptr) {
+      call.bytes = {static_cast<const char*>(mapping), bytes};
+      disk_->Record(call);
+    }
+    return mapping;
+  }
+  void Unmap(void* mapping, uint64_t bytes) override {
+    disk_->Record({Kind::kUnmap, {}, {}, {static_cast<const char*>(mapping), bytes}, bytes});
+    FileCalls::Unmap(mapping, bytes);
   }
 
  private:

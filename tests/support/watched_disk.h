@@ -17,12 +17,15 @@ struct FileCall {
   enum class Kind : uint8_t {
     kCreate,    // An empty file, which replaces one of this name.
     kOpen,      // For writing; created if it does not exist.
-    kAppend,    // `bytes` at `size`, the end.
+    kAppend,    // `bytes` at `size`, mostly the end.
     kTruncate,  // To `size`.
     kSync,      // The first `size` bytes of a file.
     kRename,    // To `target`.
     kLink,      // Gives the file the second name `target`.
     kDelete,
+    kAllocate,  // `size` bytes, the new ones zeros.
+    kMap,       // The first `size` bytes; after it `bytes` is the mapping, which may change.
+    kUnmap,     // `bytes`, right before they are unmapped. Is not refused.
     kMakeDirectory,
     kSyncDirectory,
     kRead,  // Any call that changes nothing.

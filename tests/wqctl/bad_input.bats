@@ -29,10 +29,10 @@ every() {
 
 @test "another format, older or newer: exit 1 names both versions, and nothing changes" {
   store_with k
-  for version in 0 2; do
+  for version in 0 3; do
     sed -i "s/^wq-store [0-9]*/wq-store $version/" store/FORMAT
     before=$(fingerprint)
-    every 1 "has format version $version; this wq reads and writes version 1"
+    every 1 "has format version $version; this wq reads versions 1 to 2"
     [ "$before" = "$(fingerprint)" ]
   done
 }

@@ -40,10 +40,10 @@ load helpers
   wqctl snapshot create --name s snapshots >/dev/null
   run -1 --separate-stderr wqctl --store snapshots/s init
   contains "$stderr" "snapshot"
-  sed -i 's/^wq-store 1 /wq-store 999 /' "$WQ_STORE/FORMAT"
+  sed -i 's/^wq-store 2 /wq-store 999 /' "$WQ_STORE/FORMAT"
   run -1 --separate-stderr wqctl init
   contains "$stderr" 999
-  sed -i 's/^wq-store 999 /wq-store 1 /' "$WQ_STORE/FORMAT"
+  sed -i 's/^wq-store 999 /wq-store 2 /' "$WQ_STORE/FORMAT"
   rm "$WQ_STORE/CURRENT"
   local before
   before=$(fingerprint)

@@ -30,7 +30,7 @@ failure_recorded() {
   [ "$(jq -c '.queues[0].top_failing[0] | [.key, .count, .last_error]' <<< "$output")" = \
     '["bad",1,"broken [exit status 1]"]' ]
   jq -e '.queues[1] | .oldest_age_seconds >= 0 and .oldest_age_seconds < 60' <<< "$output"
-  jq -e '.store | .dir and .uuid and .format_version == 1 and .owner_pid > 0' <<< "$output"
+  jq -e '.store | .dir and .uuid and .format_version == 2 and .owner_pid > 0' <<< "$output"
   local time='^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$'
   [[ "$(jq -r '.queues[1].oldest_added_at' <<< "$output")" =~ $time ]]
   [[ "$(jq -r '.queues[1].next_ready_at' <<< "$output")" =~ $time ]]
@@ -173,12 +173,17 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   store_with
   contains "$(wqctl inspect)" "closed it cleanly"
   [ "$(wqctl inspect -o json | jq .store.owner_closed)" = true ]
+  [ "$(wqctl inspect -o json | jq .store.process_log_bytes)" = 0 ]
+  [[ "$(wqctl inspect)" != *"process log"* ]]
   echo '{"queue":"q","key":"k","state":"pending"}' | wqctl load
   start work work -q q --follow -- sleep 1000
   until_ok has_owner
   [ "$(wqctl inspect -o json | jq .store.owner_closed)" = false ]
+  contains "$(wqctl inspect)" "process log 8.0 MiB"
   kill -9 "$PID"
   wait "$PID" || true
+  contains "$(wqctl inspect)" "process log 8.0 MiB"
+  [ "$(wqctl inspect -o json | jq '.store.process_log_bytes >= 8388608')" = true ]
   contains "$(wqctl inspect)" "is gone and did not close it"
 }
 
@@ -255,7 +260,7 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   local feeder=$!
   STARTED="$STARTED $feeder"
   until_ok lines_done
-  kill -TERM "$PID"
+  kill -TERM "$PID" 2>/dev/null || true  # It ends by itself after the second key.
   kill "$feeder" 2>/dev/null || true
 }
 lines_done() { [ "$(queue_count pending)" -lt 2 ]; }

@@ -108,7 +108,7 @@ contents() {
   # The dead owner's socket is no obstacle.
   run -0 wqctl add -q q y
   wqctl resume -q q --yes >/dev/null
-  start owner work -q q --follow -- echo
+  start owner work -q q -j 4 --follow -- echo
   until_ok grep -qx y owner.out
   run -0 wqctl add -q q z
   until_ok grep -qx z owner.out

@@ -190,11 +190,11 @@ elsewhere() {
   run -1 wqctl snapshot restore kept --into "$WQ_STORE"
   run -0 wqctl snapshot restore kept --into empty/
   run -0 wqctl --store empty inspect
-  sed -i 's/wq-store 1/wq-store 2/' kept/one/FORMAT
+  sed -i 's/wq-store 2/wq-store 3/' kept/one/FORMAT
   run -1 --separate-stderr wqctl snapshot restore kept --into new
-  contains "$stderr" 'format version 2'
-  sed -i 's/wq-store 1/wq-store 2/' "$WQ_STORE/FORMAT"
+  contains "$stderr" 'format version 3'
+  sed -i 's/wq-store 2/wq-store 3/' "$WQ_STORE/FORMAT"
   run -1 --separate-stderr wqctl snapshot create kept
-  contains "$stderr" 'format version 2'
+  contains "$stderr" 'format version 3'
   [ "$(ls -A kept)" = one ] && [ ! -e new ]
 }

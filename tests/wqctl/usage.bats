@@ -209,7 +209,7 @@ load helpers
 
 @test "a store of another format version: exit 1 says so" {
   store_with a
-  sed -i 's/^wq-store 1 /wq-store 999 /' "$WQ_STORE/FORMAT"
+  sed -i 's/^wq-store 2 /wq-store 999 /' "$WQ_STORE/FORMAT"
   run -1 --separate-stderr wqctl inspect
   contains "$stderr" 999
   run -1 wqctl add -q q k

@@ -100,6 +100,10 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
   SetUnlessZero(options.max_wal_bytes, &out->max_wal_bytes);
   SetUnlessZero(options.write_buffer_bytes, &out->write_buffer_bytes);
   SetUnlessZero(options.max_batch_bytes, &out->max_batch_bytes);
+  SetUnlessZero(options.process_log_bytes, &out->process_log_bytes);
+  if (options.no_process_log != 0) {
+    out->process_log_bytes = 0;
+  }
   if (Status s = CallbackProvider::Make(options.metrics, metrics); !s.ok()) {
     return s;
   }

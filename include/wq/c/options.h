@@ -133,6 +133,10 @@ typedef struct wq_store_options {
   void (*health)(void* arg, wq_code code, const char* message);
   void* health_arg;
   const wq_clock* clock;  // NULL: the system's.
+  // The size of the process log, a mapped file by which calls at WQ_PROCESS need not wait for a
+  // write; see wq_store_process_log_status.
+  uint64_t process_log_bytes;  // 0: 8 MiB. At most 1 GiB.
+  int32_t no_process_log;      // 1: none, whatever process_log_bytes is.
 } wq_store_options;
 
 typedef struct wq_queue_options {

@@ -55,6 +55,11 @@ WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* e
 // WQ_OK, or WQ_NOT_DURABLE from a failed write until the store has recovered; the message says what
 // failed, and when the next attempt is due.
 WQ_EXPORT wq_code wq_store_health(wq_store store, wq_error* error);
+// WQ_OK: the store has a process log, so that calls at WQ_PROCESS do not wait for a write. The
+// store works without it, too; then the message says why it has none. WQ_NOT_FOUND: no_process_log
+// was set, or the store is in memory. WQ_NOT_SUPPORTED: a process log is not safe on this file
+// system. WQ_IO_ERROR: for example, the disk had no space for it.
+WQ_EXPORT wq_code wq_store_process_log_status(wq_store store, wq_error* error);
 // Tries at once to make a failed store durable again. WQ_OK: it is healthy. Blocks: for one
 // attempt.
 WQ_EXPORT wq_code wq_store_recover(wq_store store, wq_error* error);

@@ -26,6 +26,7 @@ typedef struct wq_store_info {
   int64_t opened_at_us;    // When the owner opened the store; 0: unknown.
   int64_t written_at_us;   // When a file of the store was last written; 0: unknown.
   uint64_t wal_bytes;      // Not 0 without a living owner: the last owner did not close the store.
+  uint64_t process_log_bytes;  // Of the process log's file; 0: there is none.
 } wq_store_info;
 WQ_EXPORT wq_code wq_view_info(wq_view view, wq_store_info* info, wq_error* error);
 

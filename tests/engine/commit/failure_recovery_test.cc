@@ -48,7 +48,7 @@ class FailureRecoveryTest : public ::testing::Test {
     SetFailAfter(0);
     storage::MutationBatch batch;
     batch.Put(storage::Family::kDirty, "key", "v");
-    const auto end = journal_.Append(batch, Journal::Urgency::kWaited);
+    const auto end = journal_.Append(batch, Durability::kProcess);
     EXPECT_EQ(journal_.Wait(end, Durability::kProcess).code(), StatusCode::kNotDurable);
     SetFailAfter(UINT64_MAX);
   }

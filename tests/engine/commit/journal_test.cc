@@ -1,6 +1,5 @@
 #include "engine/commit/journal.h"
 
-#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <memory>
@@ -11,7 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/boot_id.h"
 #include "storage/memory_storage.h"
+#include "storage/process_log.h"
+#include "storage/records.h"
+#include "tests/support/environment.h"
 
 namespace wq {
 namespace {
@@ -37,6 +40,17 @@ class GatedStorage final : public storage::Storage {
   Status Sync() override { return Record({0, true}); }
   Status Reopen() override { return {}; }
   Status Close() override { return {}; }
+  storage::ProcessLog* process_log() override { return log_.get(); }
+
+  // Before the journal is made.
+  void MakeLog(uint64_t capacity) {
+    ASSERT_TRUE(
+        storage::ProcessLog::Create(
+            dir_.path(),
+            {.store_uuid = "a store", .boot_id = BootId(), .number = 1, .capacity = capacity},
+            &log_)
+            .ok());
+  }
 
   struct Call {
     size_t mutations;
@@ -75,6 +89,8 @@ class GatedStorage final : public storage::Storage {
     return fail_;
   }
 
+  support::ScratchDirectory dir_;
+  std::unique_ptr<storage::ProcessLog> log_;
   std::mutex mu_;
   std::condition_variable cv_;
   bool open_ = true;
@@ -88,7 +104,7 @@ const Journal::Options kPatient = {.flush_interval = std::chrono::hours(1)};
 TEST(Journal, ALoneWaiterWritesItsOwnBatch) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
-  const Position p = journal.Append(Put("a"), Journal::Urgency::kWaited);
+  const Position p = journal.Append(Put("a"), Durability::kProcess);
   EXPECT_EQ(p, 1U);
   EXPECT_TRUE(storage.calls().empty());
   EXPECT_TRUE(journal.Wait(p, Durability::kProcess).ok());
@@ -98,7 +114,7 @@ TEST(Journal, ALoneWaiterWritesItsOwnBatch) {
 TEST(Journal, AWaitForAWrittenPositionWritesNothing) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
-  const Position p = journal.Append(Put("a"), Journal::Urgency::kWaited);
+  const Position p = journal.Append(Put("a"), Durability::kProcess);
   ASSERT_TRUE(journal.Wait(p, Durability::kProcess).ok());
   ASSERT_TRUE(journal.Wait(p, Durability::kProcess).ok());
   ASSERT_TRUE(journal.Wait(0, Durability::kPower).ok());
@@ -108,7 +124,7 @@ TEST(Journal, AWaitForAWrittenPositionWritesNothing) {
 TEST(Journal, PowerSyncsWhatAnEarlierCallOnlyWrote) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
-  const Position p = journal.Append(Put("a"), Journal::Urgency::kWaited);
+  const Position p = journal.Append(Put("a"), Durability::kProcess);
   ASSERT_TRUE(journal.Wait(p, Durability::kProcess).ok());
   ASSERT_TRUE(journal.Wait(p, Durability::kPower).ok());
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}, {0, true}}));
@@ -117,10 +133,10 @@ TEST(Journal, PowerSyncsWhatAnEarlierCallOnlyWrote) {
 TEST(Journal, LazyAppendsAreInTheNextWrite) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
-  journal.Append(Put("a"), Journal::Urgency::kLazy);
-  journal.Append(Put("b"), Journal::Urgency::kLazy);
+  journal.Append(Put("a"), Durability::kAsync);
+  journal.Append(Put("b"), Durability::kAsync);
   journal.WakeWriter();
-  const Position p = journal.Append(Put("c"), Journal::Urgency::kWaited);
+  const Position p = journal.Append(Put("c"), Durability::kProcess);
   ASSERT_TRUE(journal.Wait(p, Durability::kPower).ok());
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{3, true}}));
 }
@@ -128,17 +144,27 @@ TEST(Journal, LazyAppendsAreInTheNextWrite) {
 TEST(Journal, LazyAppendsAreWrittenAfterTheInterval) {
   GatedStorage storage;
   Journal journal(&storage, {.flush_interval = std::chrono::milliseconds(1)});
-  journal.Append(Put("a"), Journal::Urgency::kLazy);
+  journal.Append(Put("a"), Durability::kAsync);
   journal.WakeWriter();
   storage.AwaitCalls(1);
 }
 
-TEST(Journal, UrgentAppendsAreWrittenWithoutAWaiter) {
+TEST(Journal, MuchThatIsOpenIsWrittenBeforeTheInterval) {
   GatedStorage storage;
-  Journal journal(&storage, kPatient);
-  const Position p = journal.Append(Put("a"), Journal::Urgency::kUrgent);
+  Journal journal(&storage, {.flush_interval = std::chrono::hours(1), .max_batch_bytes = 1024});
+  const Position p = journal.Append(Put(std::string(200, 'x')), Durability::kAsync);
   EXPECT_TRUE(journal.Wait(p, Durability::kAsync).ok());
   storage.AwaitCalls(1);
+}
+
+TEST(Journal, AWriterThatDozesAfterAWriteWritesWhatIsAppendedDuringIt) {
+  GatedStorage storage;
+  Journal journal(&storage, {.flush_interval = std::chrono::milliseconds(1)});
+  for (size_t round = 1; round <= 200; ++round) {
+    journal.Append(Put("a"), Durability::kAsync);
+    journal.WakeWriter();
+    storage.AwaitCalls(round);
+  }
 }
 
 TEST(Journal, OneWriteServesAllThatWaitedForTheOneBefore) {
@@ -146,7 +172,7 @@ TEST(Journal, OneWriteServesAllThatWaitedForTheOneBefore) {
   Journal journal(&storage, kPatient);
   storage.Shut();
   const auto add = [&journal](const char* key) {
-    const Position p = journal.Append(Put(key), Journal::Urgency::kWaited);
+    const Position p = journal.Append(Put(key), Durability::kProcess);
     return std::async(std::launch::async,
                       [&journal, p] { return journal.Wait(p, Durability::kPower); });
   };
@@ -169,28 +195,88 @@ storage::MutationBatch Erase(const std::string& key) {
   return batch;
 }
 
-TEST(Journal, ARowThatIsPutAndErasedBetweenTwoWritesIsWaitedForButNotWritten) {
+// --- With a process log. Each write has one more mutation: how far it comes in the log. ---
+
+TEST(Journal, ABatchInTheProcessLogIsNotWaitedForAtProcess) {
   GatedStorage storage;
+  storage.MakeLog(4096);
   Journal journal(&storage, kPatient);
-  const Position put = journal.Append(Put("a"), Journal::Urgency::kWaited, {.is_new = true});
-  const Position end = journal.Append(Erase("a"), Journal::Urgency::kLazy, {.put_at = put});
-  EXPECT_EQ(end, put);
-  EXPECT_TRUE(journal.Wait(put, Durability::kProcess).ok());
+  const Position p = journal.Append(Put("a"), Durability::kProcess);
+  EXPECT_TRUE(journal.Wait(p, Durability::kProcess).ok());
   EXPECT_TRUE(storage.calls().empty());
-  EXPECT_GT(journal.Append(Put("b"), Journal::Urgency::kLazy), end);
-  EXPECT_TRUE(journal.Flush(Durability::kProcess).ok());
+  EXPECT_TRUE(journal.Wait(p, Durability::kPower).ok());
+  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{2, true}}));
+  EXPECT_EQ(storage.process_log()->Used(), 0U);
+}
+
+TEST(Journal, ARowThatIsPutAndErasedBetweenTwoWritesIsNotWritten) {
+  GatedStorage storage;
+  storage.MakeLog(4096);
+  Journal journal(&storage, kPatient);
+  const Position put = journal.Append(Put("a"), Durability::kProcess, {.is_new = true});
+  const Position end = journal.Append(Erase("a"), Durability::kAsync, {.put_at = put});
+  EXPECT_GT(end, put);
+  EXPECT_TRUE(journal.WriteOut().ok());
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}}));
+}
+
+TEST(Journal, ABatchThatDoesNotFitTheProcessLogIsWrittenWithTheLaterOnes) {
+  GatedStorage storage;
+  storage.MakeLog(4096);
+  Journal journal(&storage, kPatient);
+  journal.Append(Put("a"), Durability::kProcess);
+  const Position large = journal.Append(Put(std::string(3000, 'k')), Durability::kProcess);
+  const Position later = journal.Append(Put("b"), Durability::kProcess);
+  const storage::LogPosition end = storage.process_log()->end();
+  EXPECT_TRUE(journal.Wait(large, Durability::kProcess).ok());
+  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{4, false}}));
+  EXPECT_EQ(storage.process_log()->end(), end);  // "b" would have been behind a gap.
+  EXPECT_TRUE(journal.Wait(later, Durability::kProcess).ok());
+  EXPECT_EQ(storage.calls().size(), 1U);
+}
+
+TEST(Journal, WhatWasAppendedDuringAWriteOfALargeBatchGoesToTheProcessLogAfterIt) {
+  GatedStorage storage;
+  storage.MakeLog(4096);
+  Journal journal(&storage, kPatient);
+  storage.Shut();
+  const Position large = journal.Append(Put(std::string(3000, 'k')), Durability::kProcess);
+  std::future<Status> waiting =
+      std::async(std::launch::async, [&] { return journal.Wait(large, Durability::kProcess); });
+  storage.AwaitCalls(1);
+  const Position during = journal.Append(Put("a"), Durability::kProcess);
+  EXPECT_EQ(storage.process_log()->end(), 0U);
+  storage.Open();
+  EXPECT_TRUE(waiting.get().ok());
+  EXPECT_TRUE(journal.Wait(during, Durability::kProcess).ok());  // Without a write of its own.
+  EXPECT_EQ(storage.calls().size(), 1U);
+  EXPECT_GT(storage.process_log()->end(), 0U);
+}
+
+TEST(Journal, AFullProcessLogDelaysNoCallOfAFailedStore) {
+  GatedStorage storage;
+  storage.MakeLog(4096);
+  Journal journal(&storage, kPatient);
+  while (storage.process_log()->Used() <= 3 * storage.process_log()->capacity() / 4) {
+    journal.Append(Put("a"), Durability::kAsync);
+  }
+  storage.FailNext(Status::IOError("the disk is gone"));
+  EXPECT_EQ(journal.Flush(Durability::kPower).code(), StatusCode::kNotDurable);
+  journal.BeginImage();
+  const Position p = journal.Append(Put("b"), Durability::kAsync);
+  EXPECT_EQ(journal.Wait(p, Durability::kAsync).code(), StatusCode::kNotDurable);
+  journal.DropImage();
 }
 
 TEST(Journal, ARowThatIsBeingWrittenIsErasedByTheNextWrite) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
   storage.Shut();
-  const Position put = journal.Append(Put("a"), Journal::Urgency::kWaited, {.is_new = true});
+  const Position put = journal.Append(Put("a"), Durability::kProcess, {.is_new = true});
   auto wait = std::async(std::launch::async,
                          [&journal, put] { return journal.Wait(put, Durability::kProcess); });
   storage.AwaitCalls(1);
-  EXPECT_GT(journal.Append(Erase("a"), Journal::Urgency::kLazy, {.put_at = put}), put);
+  EXPECT_GT(journal.Append(Erase("a"), Durability::kAsync, {.put_at = put}), put);
   storage.Open();
   EXPECT_TRUE(wait.get().ok());
   EXPECT_TRUE(journal.Flush(Durability::kProcess).ok());
@@ -200,16 +286,16 @@ TEST(Journal, ARowThatIsBeingWrittenIsErasedByTheNextWrite) {
 TEST(Journal, AfterAFailedWriteEveryWaitReportsItAndNothingIsWritten) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
-  const Position good = journal.Append(Put("a"), Journal::Urgency::kWaited);
+  const Position good = journal.Append(Put("a"), Durability::kProcess);
   ASSERT_TRUE(journal.Wait(good, Durability::kProcess).ok());
   storage.FailNext(Status::IOError("no space left"));
-  const Position bad = journal.Append(Put("b"), Journal::Urgency::kWaited);
+  const Position bad = journal.Append(Put("b"), Durability::kProcess);
   const Status s = journal.Wait(bad, Durability::kProcess);
   EXPECT_EQ(s.code(), StatusCode::kNotDurable);
   EXPECT_EQ(s.message(), "no space left");
   storage.FailNext(Status::Ok());
   EXPECT_TRUE(journal.Wait(good, Durability::kProcess).ok());
-  const Position later = journal.Append(Put("c"), Journal::Urgency::kUrgent);
+  const Position later = journal.Append(Put("c"), Durability::kAsync);
   EXPECT_EQ(journal.Wait(later, Durability::kAsync).code(), StatusCode::kNotDurable);
   EXPECT_EQ(journal.Wait(good, Durability::kPower).code(), StatusCode::kNotDurable);
   EXPECT_EQ(journal.Flush(Durability::kProcess).code(), StatusCode::kNotDurable);
@@ -222,10 +308,10 @@ TEST(Journal, AFullPipelineMakesAsynchronousCallsWait) {
   GatedStorage storage;
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1), .max_batch_bytes = 64});
   storage.Shut();
-  journal.Append(Put("first"), Journal::Urgency::kUrgent);
+  journal.Append(Put("the first"), Durability::kAsync);  // More than an eighth of 64 bytes.
   journal.WakeWriter();
   storage.AwaitCalls(1);
-  const Position p = journal.Append(Put(std::string(100, 'x')), Journal::Urgency::kUrgent);
+  const Position p = journal.Append(Put(std::string(100, 'x')), Durability::kAsync);
   auto wait =
       std::async(std::launch::async, [&journal, p] { return journal.Wait(p, Durability::kAsync); });
   EXPECT_EQ(wait.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
@@ -234,49 +320,10 @@ TEST(Journal, AFullPipelineMakesAsynchronousCallsWait) {
   EXPECT_GE(storage.calls().size(), 2U);
 }
 
-TEST(Journal, AnAnnouncedBatchIsCollectedAndWritten) {
-  GatedStorage storage;
-  std::unique_ptr<Journal> journal;
-  std::atomic<bool> has_some = false;
-  Journal::Options options = kPatient;
-  options.collect = [&] {
-    if (has_some.exchange(false)) {
-      journal->Append(Put("k"), Journal::Urgency::kUrgent);
-    }
-  };
-  journal = std::make_unique<Journal>(&storage, options);
-  for (size_t round = 1; round <= 500; ++round) {
-    has_some = true;
-    journal->Announce();
-    storage.AwaitCalls(round);
-  }
-}
-
-TEST(Journal, LazyAppendsAreWrittenAfterTheIntervalWhateverIsAnnounced) {
-  GatedStorage storage;
-  Journal journal(&storage, {.flush_interval = std::chrono::milliseconds(5), .collect = [] {}});
-  const Position position = journal.Append(Put("k"), Journal::Urgency::kLazy);
-  EXPECT_TRUE(journal.Wait(position, Durability::kAsync).ok());
-  while (storage.calls().empty()) {
-    journal.Announce();
-  }
-}
-
-TEST(Journal, StopsDuringACollect) {
-  GatedStorage storage;
-  for (int round = 0; round < 300; ++round) {
-    Journal::Options options = kPatient;
-    options.collect = [] { std::this_thread::yield(); };
-    Journal journal(&storage, options);
-    journal.Announce();
-    EXPECT_TRUE(journal.Stop().ok());
-  }
-}
-
 TEST(Journal, StopWritesAndSyncsWhatIsOpen) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
-  journal.Append(Put("a"), Journal::Urgency::kLazy);
+  journal.Append(Put("a"), Durability::kAsync);
   journal.WakeWriter();
   EXPECT_TRUE(journal.Stop().ok());
   ASSERT_FALSE(storage.calls().empty());
@@ -293,7 +340,7 @@ TEST(Journal, EveryFollowerIsWokenWithManyThreadsAndAFullPipeline) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 300; ++i) {
         const MutationBatch batch = Put(std::to_string(t) + std::string(30, 'x'));
-        const Position p = journal.Append(batch, Journal::Urgency::kWaited);
+        const Position p = journal.Append(batch, Durability::kProcess);
         ASSERT_TRUE(journal.Wait(p, static_cast<Durability>((i + t) % 3)).ok());
       }
     });
@@ -319,7 +366,7 @@ TEST(Journal, KeepsTheOrderOfAppendsFromManyThreads) {
           const std::lock_guard lock(order_mu);
           MutationBatch batch;
           batch.Put(Family::kDirty, "last", std::to_string(++next));
-          p = journal.Append(batch, static_cast<Journal::Urgency>(i % 3));
+          p = journal.Append(batch, static_cast<Durability>(i % 3));
           ASSERT_EQ(p, next);
         }
         ASSERT_TRUE(journal.Wait(p, static_cast<Durability>((i + t) % 3)).ok());
@@ -333,6 +380,125 @@ TEST(Journal, KeepsTheOrderOfAppendsFromManyThreads) {
   std::string value;
   ASSERT_TRUE(storage.Get(Family::kDirty, "last", &value).ok());
   EXPECT_EQ(value, std::to_string(next));
+}
+
+// A storage with a process log of 4 KiB.
+class LoggedStorage final : public storage::Storage {
+ public:
+  LoggedStorage() {
+    const Status made = storage::ProcessLog::Create(
+        dir_.path(), {.store_uuid = "u", .boot_id = BootId(), .number = 1, .capacity = 4096},
+        &log_);
+    EXPECT_TRUE(made.ok()) << made.ToString();
+  }
+  Status Get(Family family, std::string_view key, std::string* value) const override {
+    return gated_.Get(family, key, value);
+  }
+  Status Scan(Family, std::string_view, std::string_view, const Visitor&) const override {
+    return {};
+  }
+  Status Write(MutationBatch& batch, bool sync) override {
+    {
+      const std::lock_guard lock(mu_);
+      positions_.push_back(0);
+      batch.ForEach([this](const storage::Mutation& mutation) {
+        storage::ProcessLogRecord record;
+        if (mutation.key == "process-log" && storage::DecodeProcessLog(mutation.value, &record)) {
+          positions_.back() = record.position;
+        }
+      });
+    }
+    return gated_.Write(batch, sync);
+  }
+  Status Sync() override { return gated_.Sync(); }
+  Status Reopen() override { return {}; }
+  Status Close() override { return {}; }
+  storage::ProcessLog* process_log() override { return log_.get(); }
+
+  GatedStorage& gate() { return gated_; }
+  // Of each write: the position in its batch; 0: none.
+  std::vector<storage::LogPosition> positions() {
+    const std::lock_guard lock(mu_);
+    return positions_;
+  }
+
+ private:
+  support::ScratchDirectory dir_;
+  std::unique_ptr<storage::ProcessLog> log_;
+  GatedStorage gated_;
+  std::mutex mu_;
+  std::vector<storage::LogPosition> positions_;
+};
+
+TEST(JournalLog, ACallAtProcessReturnsWithoutAWrite) {
+  LoggedStorage storage;
+  storage.gate().Shut();
+  {
+    Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
+    for (int i = 0; i < 10; ++i) {
+      const Position position = journal.Append(Put(std::to_string(i)), Durability::kProcess);
+      EXPECT_TRUE(journal.Wait(position, Durability::kProcess).ok());
+    }
+    EXPECT_TRUE(storage.gate().calls().empty());
+    storage.gate().Open();
+  }
+  EXPECT_EQ(storage.positions(), std::vector<storage::LogPosition>{storage.process_log()->end()});
+}
+
+// A kill during the write needs what is in the log: its space must not be used for later records.
+TEST(JournalLog, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
+  LoggedStorage storage;
+  storage.gate().Shut();
+  Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
+  Position position = 0;
+  // The last of these fills a half, so that the background thread writes.
+  while (storage.process_log()->Used() <= 2048) {
+    position = journal.Append(Put("key"), Durability::kProcess);
+    ASSERT_TRUE(journal.Wait(position, Durability::kProcess).ok());
+  }
+  const uint64_t used = storage.process_log()->Used();
+  storage.gate().AwaitCalls(1);
+  EXPECT_EQ(storage.process_log()->Used(), used);
+  storage.gate().Open();
+  EXPECT_TRUE(journal.Flush(Durability::kPower).ok());
+  EXPECT_EQ(storage.process_log()->Used(), 0U);
+  EXPECT_EQ(storage.positions().front(), used);
+}
+
+// What does not fit the log is acknowledged by a write, and nothing behind it is in the log before
+// that write: it would be behind a gap.
+TEST(JournalLog, ABatchThatDoesNotFitWaitsForAWrite) {
+  LoggedStorage storage;
+  Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
+  MutationBatch large;
+  large.Put(Family::kDirty, "large", std::string(3000, 'v'));
+  Position position = journal.Append(large, Durability::kProcess);
+  const storage::LogPosition before = storage.process_log()->end();
+  EXPECT_EQ(before, 0U);
+  const Position behind = journal.Append(Put("behind"), Durability::kProcess);
+  EXPECT_EQ(storage.process_log()->end(), before);
+  EXPECT_TRUE(journal.Wait(position, Durability::kProcess).ok());
+  EXPECT_TRUE(journal.Wait(behind, Durability::kProcess).ok());
+  EXPECT_EQ(storage.gate().calls().size(), 1U);
+  position = journal.Append(Put("later"), Durability::kProcess);
+  EXPECT_GT(storage.process_log()->end(), before);
+  EXPECT_TRUE(journal.Wait(position, Durability::kProcess).ok());
+  EXPECT_EQ(storage.gate().calls().size(), 1U);
+}
+
+// A put and its erase that cancel each other are in the log, and no call has to write anything for
+// them. But a log that is in the database up to its end is removed when the store is closed.
+TEST(JournalLog, AfterStopTheDatabaseReachesTheEndOfTheLog) {
+  LoggedStorage storage;
+  Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
+  const Position put = journal.Append(Put("a"), Durability::kAsync, {.is_new = true});
+  MutationBatch erase;
+  erase.Erase(Family::kDirty, "a");
+  journal.Append(erase, Durability::kAsync, {.put_at = put});
+  EXPECT_GT(storage.process_log()->Used(), 0U);
+  EXPECT_TRUE(journal.Stop().ok());
+  EXPECT_EQ(storage.process_log()->Used(), 0U);
+  EXPECT_EQ(storage.positions(), std::vector<storage::LogPosition>{storage.process_log()->end()});
 }
 
 }  // namespace

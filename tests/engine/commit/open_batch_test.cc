@@ -1,13 +1,18 @@
 #include "engine/commit/open_batch.h"
 
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "base/boot_id.h"
+#include "base/check.h"
 #include "engine/state/queue_state.h"
 #include "storage/memory_storage.h"
+#include "storage/process_log.h"
+#include "tests/support/environment.h"
 
 namespace wq {
 namespace {
@@ -36,48 +41,114 @@ std::string Written(OpenBatch* open) {
   return text;
 }
 
+// An OpenBatch over a process log, to which each batch is appended first.
+class LoggedBatch {
+ public:
+  LoggedBatch() {
+    const Status made = storage::ProcessLog::Create(
+        dir_.path(),
+        {.store_uuid = "a store", .boot_id = BootId(), .number = 1, .capacity = size_t{64} << 10},
+        &log_);
+    WQ_CHECK(made.ok(), "no process log");
+    open_.emplace(log_.get());
+  }
+  // Returns the position of the batch.
+  Position Append(const MutationBatch& batch, const RowChange& change) {
+    const storage::LogPosition begin = log_->end();
+    if (log_->Append(batch.mutations())) {
+      open_->AppendLogged(++position_, batch, begin, change);
+    } else {
+      ADD_FAILURE() << "the log is full";
+    }
+    return position_;
+  }
+  void Clear() {
+    log_->Release(log_->end());
+    open_->Clear();
+  }
+  OpenBatch& open() { return *open_; }
+  storage::ProcessLog& log() { return *log_; }
+
+ private:
+  support::ScratchDirectory dir_;
+  std::unique_ptr<storage::ProcessLog> log_;
+  std::optional<OpenBatch> open_;
+  Position position_ = 6;
+};
+
 TEST(OpenBatch, ANewRowThatIsErasedIsNotWritten) {
-  OpenBatch open;
-  EXPECT_TRUE(open.Append(7, PutOf("a"), {.is_new = true}));
-  EXPECT_TRUE(open.Append(8, PutOf("b"), {.is_new = true}));
-  EXPECT_TRUE(open.Append(9, PutOf("c"), {.is_new = true}));
-  EXPECT_FALSE(open.Append(10, EraseOf("b"), {.put_at = 8}));
-  EXPECT_TRUE(open.Append(10, PutOf("d"), {.is_new = true}));
-  EXPECT_FALSE(open.Append(11, EraseOf("d"), {.put_at = 10}));
-  EXPECT_EQ(Written(&open), "+a +c");
+  LoggedBatch logged;
+  logged.Append(PutOf("a"), {.is_new = true});
+  const Position b = logged.Append(PutOf("b"), {.is_new = true});
+  logged.Append(PutOf("c"), {.is_new = true});
+  logged.Append(EraseOf("b"), {.put_at = b});
+  const Position d = logged.Append(PutOf("d"), {.is_new = true});
+  logged.Append(EraseOf("d"), {.put_at = d});
+  EXPECT_EQ(Written(&logged.open()), "+a +c");
 }
 
 TEST(OpenBatch, IsEmptyWhenEveryRowIsErased) {
-  OpenBatch open;
-  EXPECT_TRUE(open.Append(1, PutOf("a"), {.is_new = true}));
-  EXPECT_FALSE(open.Append(2, EraseOf("a"), {.put_at = 1}));
-  EXPECT_TRUE(open.empty());
-  EXPECT_TRUE(open.Append(2, PutOf("b"), {}));
-  EXPECT_EQ(Written(&open), "+b");
+  LoggedBatch logged;
+  const Position a = logged.Append(PutOf("a"), {.is_new = true});
+  EXPECT_FALSE(logged.open().empty());
+  logged.Append(EraseOf("a"), {.put_at = a});
+  EXPECT_TRUE(logged.open().empty());
+  logged.Append(PutOf("b"), {});
+  EXPECT_EQ(Written(&logged.open()), "+b");
 }
 
 TEST(OpenBatch, WritesTheEraseOfARowThatMayNotBeNew) {
-  OpenBatch open;
-  EXPECT_TRUE(open.Append(7, PutOf("old"), {}));
-  EXPECT_TRUE(open.Append(8, EraseOf("old"), {.put_at = 7}));
-  EXPECT_TRUE(open.Append(9, EraseOf("written before"), {.put_at = 6}));
-  EXPECT_TRUE(open.Append(10, EraseOf("on disk"), {}));
-  EXPECT_TRUE(open.Append(11, PutOf("a"), {.is_new = true}));
-  EXPECT_TRUE(open.Append(12, EraseOf("another row"), {.put_at = 11}));
+  LoggedBatch logged;
+  const Position old = logged.Append(PutOf("old"), {});
+  logged.Append(EraseOf("old"), {.put_at = old});
+  logged.Append(EraseOf("written before"), {.put_at = old - 1});
+  logged.Append(EraseOf("on disk"), {});
   MutationBatch two = PutOf("x");
   two.Append(PutOf("y"));
-  EXPECT_TRUE(open.Append(13, two, {.is_new = true}));
-  EXPECT_TRUE(open.Append(14, EraseOf("x"), {.put_at = 13}));
-  EXPECT_EQ(Written(&open), "+old -old -written before -on disk +a -another row +x +y -x");
+  const Position x = logged.Append(two, {.is_new = true});
+  logged.Append(EraseOf("x"), {.put_at = x});
+  EXPECT_EQ(Written(&logged.open()), "+old -old -written before -on disk +x +y -x");
 }
 
 TEST(OpenBatch, ASecondEraseOfARowIsWritten) {
-  OpenBatch open;
-  EXPECT_TRUE(open.Append(1, PutOf("a"), {.is_new = true}));
-  EXPECT_TRUE(open.Append(2, PutOf("b"), {.is_new = true}));
-  EXPECT_FALSE(open.Append(3, EraseOf("a"), {.put_at = 1}));
-  EXPECT_TRUE(open.Append(3, EraseOf("a"), {.put_at = 1}));
-  EXPECT_EQ(Written(&open), "+b -a");
+  LoggedBatch logged;
+  const Position a = logged.Append(PutOf("a"), {.is_new = true});
+  logged.Append(PutOf("b"), {.is_new = true});
+  logged.Append(EraseOf("a"), {.put_at = a});
+  logged.Append(EraseOf("a"), {.put_at = a});
+  EXPECT_EQ(Written(&logged.open()), "+b -a");
+}
+
+TEST(OpenBatch, CopiedBatchesAreWrittenBehindThoseInTheLog) {
+  LoggedBatch logged;
+  const Position a = logged.Append(PutOf("a"), {.is_new = true});
+  logged.open().Append(EraseOf("a"));  // The log may have the put, so this is written.
+  logged.open().Append(PutOf("b"));
+  EXPECT_GT(a, 0U);
+  EXPECT_EQ(Written(&logged.open()), "+a -a +b");
+}
+
+TEST(OpenBatch, CopiedBatchesMoveToTheLogAsOneRecord) {
+  LoggedBatch logged;
+  logged.open().Append(PutOf("a"));
+  logged.open().Append(PutOf("b"));
+  ASSERT_TRUE(logged.open().MoveToLog(6, &logged.log()));
+  EXPECT_EQ(logged.open().bytes(), 0U);
+  logged.Append(PutOf("c"), {.is_new = true});
+  EXPECT_EQ(Written(&logged.open()), "+a +b +c");
+  size_t records = 0;
+  logged.log().Read(0, logged.log().end(), [&](std::string_view) { ++records; });
+  EXPECT_EQ(records, 2U);
+}
+
+TEST(OpenBatch, CopiedBatchesThatTheLogHasNoSpaceForStay) {
+  LoggedBatch logged;
+  MutationBatch large;
+  large.Put(Family::kDirty, "a", std::string(size_t{40} << 10, 'v'));
+  logged.open().Append(large);
+  EXPECT_FALSE(logged.open().MoveToLog(6, &logged.log()));
+  EXPECT_EQ(logged.log().end(), 0U);
+  EXPECT_EQ(logged.open().Close().count(), 1U);
 }
 
 // A queue whose mutations are written to two stores: to one as they are, to the other through an
@@ -92,21 +163,18 @@ class TwoDisks {
       return;
     }
     all_.Append(batch_);
-    if (open_.Append(position_ + 1, batch_, state_.row_change())) {
-      ++position_;
-    }
-    state_.Stamp(position_);
+    state_.Stamp(logged_.Append(batch_, state_.row_change()));
     batch_.Clear();
   }
   void Write() {
     mutations_ += all_.count();
     ASSERT_TRUE(as_is_.Write(all_, false).ok());
     all_.Clear();
-    MutationBatch& batch = open_.Close();
-    ASSERT_EQ(batch.empty(), open_.empty());
+    MutationBatch& batch = logged_.open().Close();
+    ASSERT_EQ(batch.empty(), logged_.open().empty());
     written_ += batch.count();
     ASSERT_TRUE(other_.Write(batch, false).ok());
-    open_.Clear();
+    logged_.Clear();
     const MutexLock as_is_lock(as_is_disk_->mu);
     const MutexLock other_lock(other_disk_->mu);
     ASSERT_EQ(as_is_disk_->state.families, other_disk_->state.families);
@@ -165,8 +233,7 @@ class TwoDisks {
   MutationBatch batch_;
   QueueState state_{1, {.order = Order::kTwoLanes}, &batch_};
   MutationBatch all_;
-  OpenBatch open_;
-  Position position_ = 0;
+  LoggedBatch logged_;
   size_t mutations_ = 0;
   size_t written_ = 0;
   std::shared_ptr<storage::MemoryDisk> as_is_disk_ = std::make_shared<storage::MemoryDisk>();

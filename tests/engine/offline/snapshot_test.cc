@@ -58,11 +58,19 @@ class SnapshotTest : public testing::Test {
 
 TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
   std::atomic<uint64_t> acknowledged{0};
+  std::atomic<uint64_t> allowed{0};
   std::jthread adder([&](const std::stop_token& stop) {
-    while (!stop.stop_requested() && queue_->Add(KeyOf(acknowledged)).ok()) ++acknowledged;
+    while (!stop.stop_requested()) {
+      if (acknowledged == allowed) {
+        std::this_thread::yield();
+      } else if (queue_->Add(KeyOf(acknowledged)).ok()) {
+        ++acknowledged;
+      }
+    }
   });
   constexpr int kRounds = 24;
   for (int i = 0; i < kRounds; ++i) {
+    allowed += 20'000;  // Without a bound there would be millions of keys to copy.
     const uint64_t before = acknowledged;
     SnapshotInfo taken;
     // Of three snapshots two link the tables and the third one copies them.

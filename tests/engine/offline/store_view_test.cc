@@ -24,6 +24,7 @@ TEST_F(StoreViewTest, ShowsTheStoreAndItsOwner) {
   EXPECT_EQ(view_->info().created_at_us, 1'000);
   EXPECT_EQ(view_->info().owner_pid, getpid());
   EXPECT_TRUE(view_->info().owner_alive);
+  EXPECT_EQ(view_->info().process_log_bytes, 0U);
 
   ASSERT_TRUE(owner_->Close().ok());
   owner_.reset();

@@ -131,7 +131,7 @@ TEST_F(DeleteQueueTest, AFailedStoreRecoversWithTheWholeQueueOrNone) {
   }
 }
 
-TEST_F(DeleteQueueTest, AddsInTheInboxReachTheDiskBeforeTheDeletion) {
+TEST_F(DeleteQueueTest, AddsAtAsyncReachTheDiskBeforeTheDeletion) {
   ASSERT_TRUE(queue_->Add("first", {.durability = Durability::kAsync}).ok());
   FailAfter(1);
   EXPECT_FALSE(store_->DeleteQueue("doomed").ok());

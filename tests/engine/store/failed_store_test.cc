@@ -21,10 +21,10 @@ class FailedStoreTest : public QueueTest {
   FailedStoreTest() { OpenWith({}); }
 
   // Only Recover makes attempts, unless on_health is set.
-  void OpenWith(StoreOptions options) {
+  void OpenWith(StoreOptions options, milliseconds flush_interval = std::chrono::hours(1)) {
     store_.reset();
     options.clock = &clock_;
-    options.flush_interval = std::chrono::hours(1);
+    options.flush_interval = flush_interval;
     if (options.on_health == nullptr) {
       options.recovery_backoff_min = std::chrono::hours(1);
     }
@@ -87,7 +87,8 @@ TEST_F(FailedStoreTest, WhatWasDoneWhileFailedIsOnTheDiskAfterwards) {
   EXPECT_EQ(Get(), "a");
 }
 
-TEST_F(FailedStoreTest, WhatWasInTheInboxIsOnTheDiskAfterwards) {
+TEST_F(FailedStoreTest, WhatWasAddedAtAsyncIsOnTheDiskAfterTheRecovery) {
+  OpenWith({}, milliseconds(1));
   FailWrites();
   ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kAsync}).ok());
   EXPECT_FALSE(queue_->Flush().ok());

@@ -203,6 +203,9 @@ std::string OwnerText(const wq::StoreInfo& store) {
 
 std::string FilesText(const wq::StoreInfo& store) {
   std::string text = "log " + FormatBytes(store.wal_bytes);
+  if (store.process_log_bytes > 0) {
+    text += ", process log " + FormatBytes(store.process_log_bytes);
+  }
   for (const auto& [family, bytes] : store.family_bytes) {
     if (bytes > 0) text.append(", ").append(family).append(" ").append(FormatBytes(bytes));
   }

@@ -24,6 +24,7 @@ Json StoreJson(const wq::StoreInfo& store) {
   json["opened_at"] = store.opened_at_us == 0 ? Json() : Json(FormatTime(store.opened_at_us));
   json["written_at"] = store.written_at_us == 0 ? Json() : Json(FormatTime(store.written_at_us));
   json["wal_bytes"] = store.wal_bytes;
+  json["process_log_bytes"] = store.process_log_bytes;
   Json& families = json["family_bytes"] = Json::object();
   for (const auto& [family, bytes] : store.family_bytes) families[family] = bytes;
   return json;

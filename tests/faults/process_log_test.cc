@@ -1,0 +1,191 @@
+// Stores for which no process log can be made: on a full disk, on a file system of another type,
+// and without mmap. They open and report why; their calls at kProcess survive a kill nevertheless,
+// and no file is left behind.
+
+#include <linux/magic.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/file_calls.h"
+#include "tests/support/child.h"
+#include "tests/support/environment.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+#include "wq/store_view.h"
+#include "wq/verify.h"
+
+namespace wq::support {
+namespace {
+
+// Machines on which one call for the process log fails.
+struct Machine {
+  const char* name;
+  int allocate = 0;  // errno; 0: the call succeeds.
+  int map = 0;
+  int file_system_type = 0;
+  uint64_t type = 0;  // Of the file system; 0: as it is.
+  StatusCode code = StatusCode::kOk;
+  const char* message = "";
+};
+
+void PrintTo(const Machine& machine, std::ostream* out) { *out << machine.name; }
+
+const Machine kMachines[] = {
+    {.name = "FullDisk", .allocate = ENOSPC, .code = StatusCode::kIOError, .message = "No space"},
+    {.name = "NoAllocation",
+     .allocate = EOPNOTSUPP,
+     .code = StatusCode::kNotSupported,
+     .message = "cannot allocate"},
+    {.name = "NoMapping",
+     .map = ENODEV,
+     .code = StatusCode::kNotSupported,
+     .message = "cannot map"},
+    {.name = "NoMemory", .map = ENOMEM, .code = StatusCode::kIOError, .message = "cannot map"},
+    {.name = "Btrfs",
+     .type = BTRFS_SUPER_MAGIC,
+     .code = StatusCode::kNotSupported,
+     .message = "is on a file system"},
+    {.name = "Nfs",
+     .type = NFS_SUPER_MAGIC,
+     .code = StatusCode::kNotSupported,
+     .message = "is on a file system"},
+    {.name = "UnknownType",
+     .file_system_type = EIO,
+     .code = StatusCode::kIOError,
+     .message = "cannot read the file system"},
+};
+
+class MachineCalls final : public FileCalls {
+ public:
+  explicit MachineCalls(const Machine& machine) : machine_(machine) { UseFileCalls(this); }
+  ~MachineCalls() override { UseFileCalls(nullptr); }
+
+  int Allocate(int fd, const std::string& path, uint64_t bytes) override {
+    return Fails(machine_.allocate) ? -1 : FileCalls::Allocate(fd, path, bytes);
+  }
+  int FileSystemType(int fd, const std::string& path, uint64_t* type) override {
+    if (Fails(machine_.file_system_type)) {
+      return -1;
+    }
+    const int result = FileCalls::FileSystemType(fd, path, type);
+    *type = machine_.type == 0 ? *type : machine_.type;
+    return result;
+  }
+  void* Map(int fd, const std::string& path, uint64_t bytes) override {
+    return Fails(machine_.map) ? nullptr : FileCalls::Map(fd, path, bytes);
+  }
+
+ private:
+  static bool Fails(int error) {
+    errno = error;
+    return error != 0;
+  }
+  const Machine& machine_;
+};
+
+std::string ProcessLogsIn(const std::string& dir) {
+  std::string names;
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    if (entry.path().extension() == ".ring") {
+      names += entry.path().filename().string() + " ";
+    }
+  }
+  return names;
+}
+
+class NoProcessLogTest : public ::testing::TestWithParam<Machine> {
+ protected:
+  ScratchDirectory root_;
+  const std::string dir_ = root_ / "store";
+};
+
+// Run by the next test, which kills it.
+TEST(NoProcessLogChild, DISABLED_AddsUntilItIsKilled) {
+  const MachineCalls calls(kMachines[FromEnvironment("WQ_TEST_MACHINE", 0)]);
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  Status s = Store::Open({.create_if_missing = true}, std::getenv("WQ_TEST_DIR"), &store);
+  if (s.ok()) s = store->OpenQueue("q", {}, &queue);
+  std::cout << "open " << s.ToString() << ", " << store->ProcessLogStatus().ToString() << std::endl;
+  for (int n = 0; s.ok(); ++n) {
+    s = queue->Add("key-" + std::to_string(n));
+    if (s.ok()) std::cout << "added " << n << std::endl;
+  }
+}
+
+TEST_P(NoProcessLogTest, WhatWasAcknowledgedSurvivesAKill) {
+  size_t machine = 0;
+  while (std::string(kMachines[machine].name) != GetParam().name) ++machine;
+  setenv("WQ_TEST_MACHINE", std::to_string(machine).c_str(), 1);
+  setenv("WQ_TEST_DIR", dir_.c_str(), 1);
+  Child child(
+      {"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=NoProcessLogChild.*"});
+  ASSERT_TRUE(child.ReadUntil("added 300\n")) << child.output();
+  EXPECT_EQ(ProcessLogsIn(dir_), "");
+  child.Signal(SIGKILL);
+  ASSERT_TRUE(WIFSIGNALED(child.Wait()));
+  const std::string output = child.output();
+  EXPECT_NE(output.find(GetParam().message), output.npos) << output.substr(0, 500);
+  size_t acknowledged = 0;
+  while (output.find("added " + std::to_string(acknowledged) + "\n") != output.npos) {
+    ++acknowledged;
+  }
+  EXPECT_GT(acknowledged, 300U);
+  std::unique_ptr<StoreView> view;
+  const Status s = StoreView::Open(dir_, &view);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  QueueSummary summary;
+  ASSERT_TRUE(view->Summarize("q", {}, &summary).ok());
+  EXPECT_GE(summary.pending, acknowledged);
+  EXPECT_LE(summary.pending, acknowledged + 1);
+}
+
+// The store reports why. On a machine on which a log can be made it has one again, and the other
+// way round.
+TEST_P(NoProcessLogTest, TheStoreReportsWhyAndHasALogAgainElsewhere) {
+  uint64_t keys = 0;
+  for (const bool can : {false, true, false, true, true}) {
+    std::unique_ptr<MachineCalls> calls;
+    if (!can) {
+      calls = std::make_unique<MachineCalls>(GetParam());
+    }
+    std::unique_ptr<Store> store;
+    Queue* queue = nullptr;
+    Status s = Store::Open({.create_if_missing = true}, dir_, &store);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    ASSERT_TRUE(store->OpenQueue("q", {}, &queue).ok());
+    EXPECT_EQ(queue->Len(), keys);
+    ASSERT_TRUE(queue->Add("key-" + std::to_string(keys++)).ok());
+    s = store->ProcessLogStatus();
+    EXPECT_EQ(s.code(), can ? StatusCode::kOk : GetParam().code) << s.ToString();
+    EXPECT_EQ(ProcessLogsIn(dir_).empty(), !can);
+    if (!can) {
+      EXPECT_NE(s.message().find(GetParam().message), std::string::npos) << s.ToString();
+      EXPECT_NE(s.message().find(dir_), std::string::npos) << s.ToString();
+    }
+    VerifyReport report;
+    ASSERT_TRUE(Verify(dir_, {}, &report).ok());
+    EXPECT_TRUE(report.ok()) << report.findings[0].where << ": " << report.findings[0].what;
+    if (keys % 2 == 0) {
+      EXPECT_TRUE(store->Close().ok());
+      EXPECT_EQ(ProcessLogsIn(dir_), "");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, NoProcessLogTest, ::testing::ValuesIn(kMachines),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace wq::support
