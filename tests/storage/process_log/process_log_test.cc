@@ -403,7 +403,7 @@ TEST_F(ProcessLogTest, AForkedChildHasNoMapping) {
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_NE(status, 0);  // SIGSEGV; a sanitizer exits instead.
   std::vector<std::string> records;
   ASSERT_TRUE(Read(0, &records).ok());
   EXPECT_EQ(records, Expected(0, 0));
