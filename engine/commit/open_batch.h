@@ -1,7 +1,7 @@
 // OpenBatch: the batches that were appended to the journal and are not being written yet.
 //
 //   log->Append(batch.mutations());
-// open.AppendLogged(7, batch, begin, {.is_new = true});   // An Add puts a row that did not exist.
+//   open.AppendLogged(7, batch, begin, {.is_new = true});   // An Add puts a new row.
 //   …
 //   open.AppendLogged(8, batch, begin, {.put_at = 7});      // Its Done erases it.
 //   storage->Write(open.Close(), sync);                     // Has neither of the two.

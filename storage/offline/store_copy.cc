@@ -160,7 +160,7 @@ Status StoreCopy::HoldAll(bool* complete) {
   return status;
 }
 
-// As files of which all was synced.
+// As files of which all was synced, unless they may lack records already.
 Status StoreCopy::WriteProcessLogs() const {
   Status status;
   for (const auto& [number, log] : process_logs_.readable()) {

@@ -2,17 +2,17 @@
 // on disk and never change. Internal to storage/.
 //
 //   offset  bytes      content
-//   0       4096       the header: kMagic (8) · version (4) · masked CRC-32C of all that follows in
-//                      the header (4) · number (8) · capacity (8) · the store's uuid and the boot
-//                      id, each as its length (1) and its text; the rest is zeros
+//   0       4096       the header: kProcessLogMagic (8), version (4), masked CRC-32C of all that
+//                      follows in the header (4), number (8), capacity (8), the store's uuid and
+//                      the boot id, each as its length (1) and its text; the rest is zeros
 //   4096    4096       end (8): the position behind the last record; the rest is zeros
 //   8192    capacity   the ring: a record at position p begins at 8192 + p modulo capacity, and
 //                      continues at 8192 if it reaches the end of the file
 //
 // A record is
-//   masked CRC-32C of the mutations, begun with position / 8 modulo 2^32 instead of 0 (4)
-//   · their length (4) · the record's position (8) · the mutations (MutationBatch::mutations)
-//   · padding to a multiple of 8
+//   masked CRC-32C of the mutations, begun with position / 8 modulo 2^32 instead of 0 (4), their
+//   length (4), the record's position (8), the mutations (MutationBatch::mutations), padding to a
+//   multiple of 8
 // It is intact if the checksum matches and the position is the expected one: so the remains of an
 // earlier lap are not taken for a record, nor are zeros, nor a header of which a part was stored.
 #pragma once

@@ -96,10 +96,11 @@ bool ProcessLogContents::MayLackRecords() const {
   return !header_.boot_id.empty() && (header_.boot_id != BootId() || WQ_MUTANT(every_boot_is_new));
 }
 
-Status ProcessLogContents::ForEach(LogPosition from, bool may_lack_records,
+Status ProcessLogContents::ForEach(LogPosition from,
                                    const std::function<Status(std::string_view mutations)>& visit,
                                    LogPosition* reached) const {
   *reached = from;
+  const bool may_lack_records = MayLackRecords();
   if (!may_lack_records && from < end_ && end_ - from > ring_.size()) {
     return Status::Corruption(path_ + " ends at position " + std::to_string(end_) +
                               ", too far behind the database's, " + std::to_string(from));
@@ -124,7 +125,7 @@ Status ProcessLogContents::ForEach(LogPosition from, bool may_lack_records,
 // log has reached that position by now. A copy of a running owner's store (WriteSynced) cannot show
 // it.
 Status ProcessLogContents::CheckReaches(LogPosition position) const {
-  if (position <= end_ || header_.boot_id.empty()) return Status::Ok();
+  if (position <= end_ || header_.boot_id.empty() || MayLackRecords()) return Status::Ok();
   ProcessLogContents now;
   now.path_ = path_;
   Status status = now.Read(header_.number, /*with_records=*/false);
@@ -141,12 +142,11 @@ Status ProcessLogContents::AppendUnwritten(const ProcessLogRecord& record, std::
     return Status::Corruption(path_ + " belongs to store " + header_.store_uuid + ", not to " +
                               std::string(uuid));
   }
-  const bool may_lack_records = MayLackRecords();
-  Status status = may_lack_records ? Status::Ok() : CheckReaches(record.position);
+  Status status = CheckReaches(record.position);
   if (!status.ok()) return status;
   LogPosition reached = 0;
   return ForEach(
-      record.position, may_lack_records,
+      record.position,
       [&](std::string_view mutations) {
         return batch->AppendMutations(mutations)
                    ? Status::Ok()

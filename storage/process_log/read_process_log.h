@@ -44,10 +44,9 @@ class ProcessLogContents {
   // Calls `visit` with the mutations of each record from `from` on, in order, and sets *reached to
   // the position behind the last one. The views are valid during the call only. An error of `visit`
   // ends it.
-  //   Corruption  a record before end() is not intact, or was overwritten; not if
-  //               `may_lack_records`. Names the file and the offset.
-  Status ForEach(LogPosition from, bool may_lack_records,
-                 const std::function<Status(std::string_view mutations)>& visit,
+  //   Corruption  a record before end() is not intact, or was overwritten; not if MayLackRecords.
+  //               Names the file and the offset.
+  Status ForEach(LogPosition from, const std::function<Status(std::string_view mutations)>& visit,
                  LogPosition* reached) const;
 
   // Calls `take` with the mutations of each intact record at or behind `from`, in order, and `lost`

@@ -46,7 +46,7 @@ void CheckRing(const std::string& dir) {
   uint64_t bytes = 0;
   LogPosition reached = 0;
   const Status status = contents.ForEach(
-      0, contents.MayLackRecords(),
+      0,
       [&bytes](std::string_view mutations) {
         bytes += LogRecordBytes(mutations.size());
         return Status::Ok();

@@ -54,7 +54,7 @@ class ProcessLogTest : public testing::Test {
     if (!s.ok()) return s;
     LogPosition reached = 0;
     return contents.ForEach(
-        from, contents.MayLackRecords(),
+        from,
         [&](std::string_view mutations) {
           records->emplace_back(mutations);
           return Status::Ok();

@@ -123,7 +123,7 @@ class SingleStepTest : public testing::Test {
     int n = progress_->first;
     LogPosition reached = 0;
     const Status s = contents.ForEach(
-        progress_->released, contents.MayLackRecords(),
+        progress_->released,
         [&n](std::string_view mutations) {
           EXPECT_EQ(mutations, StepRecord(n)) << n;
           ++n;
