@@ -31,6 +31,7 @@ class FileDescriptor {
 
   bool valid() const { return fd_ >= 0; }
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }  // The caller closes it.
 
  private:
   int fd_;

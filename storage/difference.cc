@@ -54,9 +54,11 @@ Part PartOfQueue(QueueId queue) {
   return part;
 }
 
-Part PartOfQueueRecords() {
+Part PartOfStoreRecords() {
   const std::string prefix(kQueuePrefix);
-  return {{Family::kDefault, prefix, PrefixEnd(prefix)}};
+  const std::string tokens(kTokensKey);
+  return {{Family::kDefault, prefix, PrefixEnd(prefix)},
+          {Family::kDefault, tokens, PrefixEnd(tokens)}};
 }
 
 Status AppendDifference(const Reader& reader, const Part& part, const MutationBatch& rows,

@@ -28,7 +28,7 @@ struct Range {
 using Part = std::vector<Range>;
 
 Part PartOfQueue(QueueId queue);  // Its keys, cursors and state; not its QueueRecord.
-Part PartOfQueueRecords();        // The QueueRecord of every queue.
+Part PartOfStoreRecords();        // The QueueRecord of every queue, and the TokensRecord.
 
 // Appends the difference to `batch`. REQUIRES: `rows` are puts of distinct records of the part.
 // Blocks: reads the whole part.

@@ -14,6 +14,7 @@ namespace wq::storage {
 
 inline constexpr std::string_view kStoreKey = "store";
 inline constexpr std::string_view kProcessLogKey = "process-log";
+inline constexpr std::string_view kTokensKey = "tokens";
 inline constexpr std::string_view kQueuePrefix = "queue/";
 inline constexpr std::string_view kStatePrefix = "state/";
 

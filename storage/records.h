@@ -41,6 +41,11 @@ struct ProcessLogRecord {
   bool InUse() const { return number != 0 && !closed; }
 };
 
+// The numbers of Store::ReserveTokens.
+struct TokensRecord {
+  uint64_t next = 1;  // No token at or above it was ever reserved.
+};
+
 struct QueueRecord {
   std::string name;
   QueueId id = 0;
@@ -98,6 +103,7 @@ struct CursorRecord {
 
 void PutStore(const StoreRecord& record, MutationBatch* batch);
 void PutProcessLog(const ProcessLogRecord& record, MutationBatch* batch);
+void PutTokens(const TokensRecord& record, MutationBatch* batch);
 void PutQueue(const QueueRecord& record, MutationBatch* batch);
 void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch);
 
@@ -131,6 +137,8 @@ Status GetStore(const Reader& reader, StoreRecord* record);
 Status GetProcessLog(const Reader& reader, ProcessLogRecord* record);
 // Its value alone. False: it cannot be decoded.
 bool DecodeProcessLog(std::string_view value, ProcessLogRecord* record);
+// A store without the record has reserved no token yet.
+Status GetTokens(const Reader& reader, TokensRecord* record);
 // The views in `record` point into `value_buffer`, and its key into the argument `key`.
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record);

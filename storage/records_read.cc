@@ -131,6 +131,18 @@ bool DecodeProcessLog(std::string_view value, ProcessLogRecord* record) {
   return true;
 }
 
+Status GetTokens(const Reader& reader, TokensRecord* record) {
+  *record = {};
+  std::string value;
+  Status status = reader.Get(Family::kDefault, kTokensKey, &value);
+  if (status.code() == StatusCode::kNotFound) return Status::Ok();
+  if (!status.ok()) return status;
+  pb::TokensRecord message;
+  if (!Parse(value, &message)) return BadRecord(Family::kDefault, kTokensKey, kBadValue);
+  record->next = message.next();
+  return status;
+}
+
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record) {
   const std::string key = StateKey(queue);

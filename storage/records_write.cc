@@ -111,6 +111,12 @@ void PutProcessLog(const ProcessLogRecord& record, MutationBatch* batch) {
   batch->Put(Family::kDefault, kProcessLogKey, value.view());
 }
 
+void PutTokens(const TokensRecord& record, MutationBatch* batch) {
+  SmallValue value;
+  value.Add(pb::TokensRecord::kNextFieldNumber, record.next);
+  batch->Put(Family::kDefault, kTokensKey, value.view());
+}
+
 void PutQueue(const QueueRecord& record, MutationBatch* batch) {
   pb::QueueRecord message;
   message.set_id(record.id);

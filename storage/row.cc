@@ -56,6 +56,8 @@ RowRule Row::Check() const {
     case Kind::kStore:
     case Kind::kProcessLog:
       return RowRule::kNone;
+    case Kind::kTokens:
+      return CheckRow(tokens_);
     case Kind::kQueue:
       return CheckRow(queue_record_);
     case Kind::kQueueState:
@@ -82,6 +84,10 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
   if (key == kProcessLogKey) {
     kind_ = Kind::kProcessLog;
     return GetProcessLog(row, &process_log_);
+  }
+  if (key == kTokensKey) {
+    kind_ = Kind::kTokens;
+    return GetTokens(row, &tokens_);
   }
   if (key.starts_with(kQueuePrefix)) {
     kind_ = Kind::kQueue;

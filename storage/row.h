@@ -22,6 +22,7 @@ class Row {
   enum class Kind : uint8_t {
     kStore,
     kProcessLog,
+    kTokens,
     kQueue,
     kQueueState,
     kPending,
@@ -38,12 +39,13 @@ class Row {
   RowRule broken() const { return broken_; }
 
   Kind kind() const { return kind_; }
-  // A kStore and a kProcessLog have none. Of a kQueue: the id in its record.
+  // A kStore, a kProcessLog and a kTokens have none. Of a kQueue: the id in its record.
   QueueId queue() const { return queue_; }
 
   // Each for its own kind only.
   const StoreRecord& store() const { return store_; }
   const ProcessLogRecord& process_log() const { return process_log_; }
+  const TokensRecord& tokens() const { return tokens_; }
   const QueueRecord& queue_record() const { return queue_record_; }
   const QueueStateRecord& queue_state() const { return queue_state_; }
   const PendingRecord& pending() const { return pending_; }
@@ -51,7 +53,7 @@ class Row {
   const FailureRecord& failures() const { return failures_; }
   const QuarantineRecord& quarantine() const { return quarantine_; }
   const CursorRecord& cursor() const { return cursor_; }
-  // The queue's key; empty for the first four kinds and for cursors.
+  // The queue's key; empty for the first five kinds and for cursors.
   std::string_view key() const { return key_; }
 
  private:
@@ -65,6 +67,7 @@ class Row {
   QueueId queue_ = 0;
   StoreRecord store_;
   ProcessLogRecord process_log_;
+  TokensRecord tokens_;
   QueueRecord queue_record_;
   QueueStateRecord queue_state_;
   PendingRecord pending_;

@@ -31,6 +31,8 @@ std::string_view TextOf(RowRule rule) {
       return "has a bad queue name";
     case RowRule::kNoQueueId:
       return "is a queue without an id";
+    case RowRule::kNoTokens:
+      return "has no next token";
     case RowRule::kMarkRange:
       return "has a high-water mark that is out of range";
     case RowRule::kShards:
@@ -65,6 +67,10 @@ std::string DescribeKey(std::string_view key, RowRule rule) {
   std::string text = "key '";
   text.append(EscapeKey(key)).append("' ").append(TextOf(rule));
   return text;
+}
+
+RowRule CheckRow(const TokensRecord& record) {
+  return record.next == 0 ? RowRule::kNoTokens : RowRule::kNone;
 }
 
 RowRule CheckRow(const QueueRecord& record) {

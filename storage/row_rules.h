@@ -28,6 +28,7 @@
 //   kCursorName, -TooLong     Corruption  finding  drops the row                      refuses
 //   kMarkRange                Corruption  finding  drops the row; writes a new state  refuses
 //                                                    if a key needs one
+//   kNoTokens                 Corruption  finding  drops the row; writes another one  -
 //   kShards,                  Corruption  finding  keeps the row, clears the field    refuses
 //     kLimiterStateTooLong
 //   kQueueName, kNoQueueId    Corruption  finding  drops the row                      refuses
@@ -63,6 +64,7 @@ enum class RowRule : uint8_t {
   kQueueName,
   kNoQueueId,
   kMarkRange,
+  kNoTokens,
   kShards,
   kLimiterStateTooLong,
   // Of the rows of one key.
@@ -94,6 +96,7 @@ std::string_view TextOf(RowRule rule);
 std::string DescribeKey(std::string_view key, RowRule rule);
 
 // Each of these returns the first rule that the row breaks by itself.
+RowRule CheckRow(const TokensRecord& record);
 RowRule CheckRow(const QueueRecord& record);
 RowRule CheckRow(const QueueStateRecord& record);
 RowRule CheckRow(const PendingRecord& record);

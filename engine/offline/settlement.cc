@@ -111,6 +111,7 @@ class Settlement {
   bool KeepFailures(const Row& row);
   void SettleSequences(QueueId id, Queue* queue);
   void GiveSequence(const Place& place, uint64_t sequence);
+  void SettleTokens();
   void PutState(QueueId id, uint64_t high_water_mark, bool outdated);
   void Put(const MutationBatch& batch);
   // `missing`: the rule that the queue's rows break if it has no record.
@@ -327,12 +328,30 @@ void Settlement::PutState(QueueId id, uint64_t high_water_mark, bool outdated) {
   Put(batch);
 }
 
+// If the record of the tokens may be lost or old, the next token is beyond all that can have been
+// reserved: a store that has reserved less than a million tokens a second is behind the clock.
+void Settlement::SettleTokens() {
+  if (report_->losses.empty()) return;
+  storage::TokensRecord tokens;
+  Row row;
+  const auto found = records_->values.find({Family::kDefault, std::string(storage::kTokensKey)});
+  if (found != records_->values.end() &&
+      row.Decode(Family::kDefault, found->first.second, found->second).ok()) {
+    tokens = row.tokens();
+  }
+  tokens.next = std::max(tokens.next, static_cast<uint64_t>(Clock::System()->WallUs()));
+  MutationBatch batch;
+  PutTokens(tokens, &batch);
+  Put(batch);
+}
+
 void Settlement::Run() {
   SettleQueues();
   SettleKeys();
   for (auto& [id, queue] : queues_) SettleSequences(id, &queue);
   report_->queues = queues_.size();
   report_->records = records_->values.size();
+  SettleTokens();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The calls of a Queue that hand keys out: Get and Done, and the workers of a queue with shards.
+// The calls of a Queue that hand keys out and end that: Get, TryGet, Done and PutBack; the workers
+// of a queue with shards, and listeners.
 
 #include <algorithm>
 #include <utility>
@@ -19,6 +20,10 @@ Queue::Impl::Deadline Queue::Impl::After(std::chrono::microseconds timeout) {
 
 Status Queue::Impl::RefuseGet() const {
   return Status::InvalidArgument("queue '" + name + "' has shards: its keys go to workers (Join)");
+}
+
+Status Queue::Impl::NotHeld(std::string_view key) {
+  return Status::NotProcessing("no worker holds key '" + EscapeKey(key) + "'");
 }
 
 // --- Get ---
@@ -68,8 +73,7 @@ bool Queue::Impl::TakeOrWait(uint64_t worker, Deadline deadline, Taken* taken, E
 }
 
 bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
-  if (stopped) {
-    taken->status = Status::ShuttingDown("queue '" + name + "' is stopped");
+  if (taken->status = CheckStopped(); !taken->status.ok()) {
     return true;
   }
   *effects = FireDueStep();
@@ -89,11 +93,18 @@ bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
     }
     return true;
   }
-  if (shutting_down && Empty()) {
-    taken->status = Status::ShuttingDown("queue '" + name + "' is shut down and empty");
-    return true;
-  }
-  return false;
+  taken->status = CheckEmpty();
+  return !taken->status.ok();
+}
+
+Status Queue::Impl::CheckStopped() const {
+  return stopped ? Status::ShuttingDown("queue '" + name + "' is stopped") : Status::Ok();
+}
+
+Status Queue::Impl::CheckEmpty() const {
+  return shutting_down && Empty()
+             ? Status::ShuttingDown("queue '" + name + "' is shut down and empty")
+             : Status::Ok();
 }
 
 const Item* Queue::Impl::NextItem(uint64_t worker) {
@@ -116,7 +127,78 @@ void Queue::Impl::WakeGetters(const GetterQueue::Woken& woken) const {
   CallOnReady();
 }
 
-// --- Done ---
+// --- TryGet ---
+
+Status Queue::TryGet(size_t limit, std::vector<HeldKey>* keys) {
+  return impl_->sharded ? impl_->RefuseGet() : impl_->TakeQueued(0, limit, keys);
+}
+
+Status Queue::Impl::TakeQueued(uint64_t worker, size_t limit, std::vector<HeldKey>* keys) {
+  if (Status s = CheckProcess(); !s.ok()) {
+    return s;
+  }
+  const size_t begin = keys->size();
+  Status status;
+  for (bool fired = true; fired && status.ok();) {  // Again if more may be due.
+    const size_t step_begin = keys->size();
+    int64_t wall_us = 0;
+    Effects effects;
+    {
+      const MutexLock lock(mu);
+      status = TakeStep(worker, limit - (step_begin - begin), keys, &wall_us, &effects);
+    }
+    for (size_t i = step_begin; i < keys->size() && metrics != nullptr; ++i) {
+      metrics->ObserveQueued(wall_us - (*keys)[i].added_at_us);
+    }
+    fired = effects.fired && keys->size() - begin < limit;
+    if (effects.Any()) {
+      EndFiring(effects);
+    }
+  }
+  if (keys->size() > begin) {
+    return {};
+  }
+  return status.ok() ? Status::TimedOut("no key is queued") : std::move(status);
+}
+
+Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>* keys,
+                             int64_t* wall_us, Effects* effects) {
+  if (Status s = CheckStopped(); !s.ok()) {
+    return s;
+  }
+  *effects = FireDueStep();
+  const Time now = metrics == nullptr ? Time() : clock->Now();
+  *wall_us = now.wall_us;
+  size_t taken = 0;
+  for (; taken < limit; ++taken) {
+    const Item* item = NextItem(worker);
+    if (item == nullptr) {
+      break;
+    }
+    HeldKey& held = keys->emplace_back();
+    held.key = item->key();
+    held.lane = item->lane;
+    held.group = item->group_name();
+    held.added_at_us = item->added_at_us;
+    if (item->failures != nullptr) {
+      held.failures = item->failures->count;
+      held.last_error = item->failures->last_error;
+    }
+    if (metrics != nullptr) {
+      times.Begin(held.key, now.steady_us);
+    }
+  }
+  if (taken == 0) {
+    return CheckEmpty();
+  }
+  if (shutting_down && Empty()) {  // As in TryTake.
+    effects->woken = getters.TakeAll();
+    effects->ready = true;
+  }
+  return {};
+}
+
+// --- Done, PutBack ---
 
 Status Queue::Done(std::string_view key) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
@@ -131,7 +213,7 @@ Status Queue::Done(std::string_view key) {
       return impl_->RefuseAdd();
     }
     if (!impl_->state.Done(key)) {
-      return Status::NotProcessing("no worker holds key '" + EscapeKey(key) + "'");
+      return impl_->NotHeld(key);
     }
     if (impl_->metrics != nullptr) {
       worked_us = impl_->times.End(key, now_us);
@@ -142,6 +224,42 @@ Status Queue::Done(std::string_view key) {
     impl_->metrics->ObserveWorked(worked_us);
   }
   return impl_->EndCall(effects, Durability::kAsync);
+}
+
+Status Queue::PutBack(std::string_view key) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  Impl::Effects effects;
+  {
+    const MutexLock lock(impl_->mu);
+    if (impl_->closed) {
+      return impl_->RefuseAdd();
+    }
+    if (!impl_->state.PutBack(key)) {
+      return impl_->NotHeld(key);
+    }
+    if (impl_->metrics != nullptr) {
+      // Not observed as work: the worker has not finished it.
+      static_cast<void>(impl_->times.End(key, 0));
+    }
+    effects = impl_->EndTransition(0, Durability::kAsync);
+  }
+  return impl_->EndCall(effects, Durability::kAsync);
+}
+
+// --- Listeners ---
+
+std::unique_ptr<ReadyListener> Queue::ListenReady(std::function<void()> on_ready) {
+  const bool forked = impl_->process.Forked();  // Then a lock may have been copied while held.
+  const uint64_t id = forked ? 0 : impl_->listeners.Add(std::move(on_ready));
+  return std::unique_ptr<ReadyListener>(new ReadyListener(impl_.get(), id));
+}
+
+ReadyListener::~ReadyListener() {
+  if (!queue_->process.Forked()) {
+    queue_->listeners.Remove(id_);
+  }
 }
 
 // --- Workers ---
@@ -183,6 +301,10 @@ Status Worker::Get(std::string* key, Lane* lane) {
 
 Status Worker::GetFor(std::chrono::microseconds timeout, std::string* key, Lane* lane) {
   return queue_->Take(id_, Queue::Impl::After(timeout), key, lane);
+}
+
+Status Worker::TryGet(size_t limit, std::vector<HeldKey>* keys) {
+  return queue_->TakeQueued(id_, limit, keys);
 }
 
 std::vector<uint32_t> Worker::Shards() const {

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mutant.h"
 #include "base/mutex.h"
@@ -28,6 +29,7 @@
 #include "engine/metrics/metrics.h"
 #include "engine/queue/check_arguments.h"
 #include "engine/queue/getter_queue.h"
+#include "engine/queue/ready_listeners.h"
 #include "engine/queue/timer.h"
 #include "engine/state/queue_state.h"
 #include "engine/state/shard_table.h"
@@ -128,6 +130,7 @@ struct Queue::Impl final : Timer::Target {
   using Deadline = GetterQueue::Deadline;
   static Deadline After(std::chrono::microseconds timeout);
   Status RefuseGet() const;  // The status of Queue::Get if the queue has shards.
+  static Status NotHeld(std::string_view key);
   // Hands out a key: of the shards of `worker` if the queue has shards.
   Status Take(uint64_t worker, Deadline deadline, std::string* key, Lane* lane) WQ_EXCLUDES(mu);
   struct Taken {
@@ -142,7 +145,16 @@ struct Queue::Impl final : Timer::Target {
       WQ_REQUIRES(mu);
   // Takes a key without waiting. False: there is none now.
   bool TryTake(uint64_t worker, Taken* taken, Effects* effects) WQ_REQUIRES(mu);
+  // Hands out up to `limit` keys: of the shards of `worker` if the queue has shards.
+  Status TakeQueued(uint64_t worker, size_t limit, std::vector<HeldKey>* keys) WQ_EXCLUDES(mu);
+  // Takes up to `limit` keys. The caller passes `effects` to EndFiring without mu. *wall_us: when
+  // they were taken, if there are metrics.
+  Status TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>* keys, int64_t* wall_us,
+                  Effects* effects) WQ_REQUIRES(mu);
   const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
+  // ShuttingDown if no key will be handed out any more.
+  Status CheckEmpty() const WQ_REQUIRES(mu);
+  Status CheckStopped() const WQ_REQUIRES(mu);
   // Notifies Gets that wait, after shards have changed hands or at a shutdown.
   void WakeGetters(const GetterQueue::Woken& woken) const WQ_EXCLUDES(mu);
 
@@ -198,6 +210,7 @@ struct Queue::Impl final : Timer::Target {
     if (options.on_ready != nullptr) {
       options.on_ready();
     }
+    listeners.Call();
   }
 
   const ProcessMark process;
@@ -212,6 +225,8 @@ struct Queue::Impl final : Timer::Target {
   Clock* const clock;
   Journal* const journal;  // Null: a queue in memory.
   Timer* const timer;
+
+  ReadyListeners listeners;  // Beside options.on_ready.
 
   mutable Mutex mu;
   GetterQueue getters WQ_GUARDED_BY(mu);  // Gets that wait.

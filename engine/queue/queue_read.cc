@@ -25,6 +25,8 @@ auto Queue::Impl::Read(const Reading& reading) {
 }
 
 const std::string& Queue::name() const { return impl_->name; }
+uint32_t Queue::shards() const { return impl_->options.shards; }
+Durability Queue::durability() const { return impl_->options.durability; }
 
 // --- All keys: what is due is fired first ---
 

@@ -49,6 +49,29 @@ void ItemList::PushBack(Item* item) {
   ++size_;
 }
 
+// From both ends: an item that was popped belongs near the front. If its lane has changed since, it
+// may belong near the back.
+void ItemList::Insert(Item* item) {
+  Item* next = front_;
+  Item* prev = back_;
+  while (next != nullptr && next->sequence < item->sequence && prev->sequence > item->sequence) {
+    next = next->next;
+    prev = prev->prev;
+  }
+  if (next != nullptr && next->sequence < item->sequence) {
+    next = prev->next;
+  }
+  if (next == nullptr || WQ_MUTANT(put_back_at_the_end)) {
+    PushBack(item);
+    return;
+  }
+  item->prev = next->prev;
+  item->next = next;
+  (next->prev == nullptr ? front_ : next->prev->next) = item;
+  next->prev = item;
+  ++size_;
+}
+
 void ItemList::Remove(Item* item) {
   (item->prev == nullptr ? front_ : item->prev->next) = item->next;
   (item->next == nullptr ? back_ : item->next->prev) = item->prev;
@@ -72,10 +95,19 @@ LaneOrder::LaneOrder(const Config& config)
 
 bool LaneOrder::HasLane(Lane lane) const { return any_lane_ || lanes_.contains(lane); }
 
-void LaneOrder::Push(Item* item) {
-  const auto lane = any_lane_ ? lanes_.try_emplace(item->lane).first : lanes_.find(item->lane);
+ItemList& LaneOrder::ListOf(const Item& item) {
+  const auto lane = any_lane_ ? lanes_.try_emplace(item.lane).first : lanes_.find(item.lane);
   WQ_CHECK(lane != lanes_.end(), "Push to a lane that the order does not have");
-  lane->second.PushBack(item);
+  return lane->second;
+}
+
+void LaneOrder::Push(Item* item) {
+  ListOf(*item).PushBack(item);
+  ++len_;
+}
+
+void LaneOrder::PutBack(Item* item) {
+  ListOf(*item).Insert(item);
   ++len_;
 }
 
@@ -179,6 +211,13 @@ void FairOrder::Append(Turn* turn) {
   back_ = turn;
 }
 
+void FairOrder::Prepend(Turn* turn) {
+  turn->prev = nullptr;
+  turn->next = front_;
+  (front_ == nullptr ? back_ : front_->prev) = turn;
+  front_ = turn;
+}
+
 void FairOrder::Unlink(Turn* turn) {
   (turn->prev == nullptr ? front_ : turn->prev->next) = turn->next;
   (turn->next == nullptr ? back_ : turn->next->prev) = turn->prev;
@@ -190,6 +229,16 @@ void FairOrder::Push(Item* item) {
     Append(&turn);
   }
   turn.items.PushBack(item);
+  ++len_;
+}
+
+void FairOrder::PutBack(Item* item) {
+  Turn& turn = turns_[item->group];
+  if (!turn.items.empty()) {
+    Unlink(&turn);
+  }
+  Prepend(&turn);
+  turn.items.Insert(item);
   ++len_;
 }
 

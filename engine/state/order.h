@@ -23,6 +23,10 @@ class OrderPolicy {
   // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane); the item is not in the
   // order.
   virtual void Push(Item* item) = 0;
+  // Puts the item into its lane, by its sequence: before the items that were queued behind it. For
+  // an item that was popped. REQUIRES: as Push. Costs O(1) if the item is the first or the last of
+  // its lane then.
+  virtual void PutBack(Item* item) = 0;
   // Removes and returns the item to hand out next; nullptr: the order is empty.
   virtual Item* Pop() = 0;
   // REQUIRES: the item is in the order.
@@ -52,6 +56,8 @@ class ItemList {
   size_t size() const { return size_; }
   Item* front() const { return front_; }
   void PushBack(Item* item);
+  // REQUIRES: the items ascend by sequence.
+  void Insert(Item* item);
   void Remove(Item* item);
 
  private:
@@ -74,6 +80,7 @@ class LaneOrder final : public OrderPolicy {
 
   bool HasLane(Lane lane) const override;
   void Push(Item* item) override;
+  void PutBack(Item* item) override;
   Item* Pop() override;
   void Remove(Item* item) override;
   bool Touch(Item* item, Lane lane) override;
@@ -84,6 +91,7 @@ class LaneOrder final : public OrderPolicy {
 
  private:
   using Lanes = std::map<Lane, ItemList, std::greater<>>;
+  ItemList& ListOf(const Item& item);
   Lanes::iterator NextLane();
   void Take(Lanes::iterator lane, Item* item);
 
@@ -100,6 +108,8 @@ class FairOrder final : public OrderPolicy {
  public:
   bool HasLane(Lane lane) const override { return lane == kFastLane; }
   void Push(Item* item) override;
+  // Serves the item's group next, as if the item had not been popped.
+  void PutBack(Item* item) override;
   Item* Pop() override;
   void Remove(Item* item) override;
   bool Touch(Item* /*item*/, Lane /*lane*/) override { return false; }
@@ -116,6 +126,7 @@ class FairOrder final : public OrderPolicy {
     Turn* next = nullptr;
   };
   void Append(Turn* turn);
+  void Prepend(Turn* turn);
   void Unlink(Turn* turn);
   void Take(Turn* turn, Item* item);
 

@@ -164,23 +164,59 @@ bool QueueState::Done(std::string_view key) {
   if (item == nullptr || !item->processing()) {
     return false;
   }
-  --processing_;
+  EndProcessing(item);
   ++dones_;
-  busy_[item->shard] = false;
-  if (sharded_ && OrderOf(*item).Len() > 0) {
-    ++readied_;  // The next key of the shard may be handed out now.
-  }
   if (item->state == KeyState::kProcessingDirty) {
     const uint64_t old_sequence = item->sequence;
     Enqueue(item, item->lane);
     RewritePending(item, item->lane, old_sequence);
   } else {
-    item->state = KeyState::kClean;
-    if (!WQ_MUTANT(done_stays_on_disk)) {
-      ErasePending(*item, item->lane, item->sequence);
-    }
-    DropIfIdle(item);
+    Clean(item);
   }
+  return true;
+}
+
+void QueueState::EndProcessing(Item* item) {
+  --processing_;
+  busy_[item->shard] = false;
+  if (sharded_ && OrderOf(*item).Len() > 0) {
+    ++readied_;  // The next key of the shard may be handed out now.
+  }
+}
+
+// Makes an item kClean that no worker holds any more.
+void QueueState::Clean(Item* item) {
+  item->state = KeyState::kClean;
+  if (!WQ_MUTANT(done_stays_on_disk)) {
+    ErasePending(*item, item->lane, item->sequence);
+  }
+  DropIfIdle(item);
+}
+
+// The record of the item stays, with its sequence: so the result is that of a crash, with two
+// differences. A delay is merged as at an Add, and the record gets the time of an Add since Get.
+bool QueueState::PutBack(std::string_view key) {
+  Item* item = items_.Find(key);
+  if (item == nullptr || !item->processing()) {
+    return false;
+  }
+  EndProcessing(item);
+  if (item->quarantined()) {
+    Clean(item);
+    return true;
+  }
+  const Lane old_lane = item->lane;
+  if (merge_delays_ && item->delay != nullptr) {
+    item->lane = WantedLane(*item, {});
+    DropDelay(item);
+  }
+  if (item->state == KeyState::kProcessingDirty || item->lane != old_lane) {
+    RewritePending(item, old_lane, item->sequence);
+  }
+  item->state = KeyState::kQueued;
+  OrderOf(*item).PutBack(item);
+  ++queued_;
+  ++readied_;
   return true;
 }
 

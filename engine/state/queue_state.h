@@ -23,7 +23,7 @@
 //   - a quarantined item is neither dirty nor delayed;
 //   - at most one item of a shard is processing;
 //   - after a crash, an item that was processing is queued again before the items that were queued
-//     behind it in its lane: its pending record has the lower sequence.
+//     behind it in its lane: its pending record has the lower sequence. PutBack does the same.
 //
 // Thread-compatible: Queue calls it under its lock, with keys, lanes and delays that it has
 // checked.
@@ -96,6 +96,7 @@ class QueueState {
 
   // These need a key in the state on the right. Otherwise they return false and change nothing.
   bool Done(std::string_view key);                      // Processing.
+  bool PutBack(std::string_view key);                   // Processing.
   bool Remove(std::string_view key);                    // Dirty.
   bool CancelDelay(std::string_view key);               // Delayed.
   bool EndDelay(std::string_view key, Time now);        // Delayed.
@@ -197,6 +198,8 @@ class QueueState {
   Added MarkDirty(Item* item, Lane lane, int64_t wall_us);
   void Enqueue(Item* item, Lane lane);
   void Unqueue(Item* item);
+  void EndProcessing(Item* item);
+  void Clean(Item* item);
   void Touch(Item* item, Lane lane);
   Lane WantedLane(const Item& item, const Wanted& wanted) const;
   Added AddItem(Item* item, const Wanted& wanted, int64_t wall_us);

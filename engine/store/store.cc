@@ -2,6 +2,7 @@
 
 #include "wq/store.h"
 
+#include <limits>
 #include <utility>
 
 #include "base/names.h"
@@ -100,6 +101,8 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   if (status.ok()) {
     *queue = made.get();
     impl_->queues.emplace(name, std::move(made));
+    const MutexLock find_lock(impl_->find_mu);
+    impl_->found.emplace(name, *queue);
   }
   return status;
 }
@@ -127,6 +130,10 @@ Status Store::CloseQueue(Queue* queue) {
       return s;
     }
     impl_->closed_queues.push_back(std::move(it->second));
+    {
+      const MutexLock find_lock(impl_->find_mu);
+      impl_->found.erase(queue->name());
+    }
     impl_->queues.erase(it);
     queue->impl_->FreeKeys();
   }
@@ -158,9 +165,9 @@ Status Store::DeleteQueue(std::string_view name) {
 }
 
 Queue* Store::FindQueue(std::string_view name) const {
-  const MutexLock lock(impl_->mu);
-  const auto it = impl_->queues.find(name);
-  return it == impl_->queues.end() ? nullptr : it->second.get();
+  const MutexLock lock(impl_->find_mu);
+  const auto it = impl_->found.find(name);
+  return it == impl_->found.end() ? nullptr : it->second;
 }
 
 std::vector<std::string> Store::QueueNames() const {
@@ -179,6 +186,27 @@ Status Store::Flush(Durability durability) {
     return s;
   }
   return impl_->journal == nullptr ? Status::Ok() : impl_->journal->Flush(durability);
+}
+
+Status Store::ReserveTokens(uint64_t count, uint64_t* first) {
+  if (count == 0) {
+    return Status::InvalidArgument("no tokens to reserve: count is 0");
+  }
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  const MutexLock lock(impl_->mu);
+  if (impl_->closed) {
+    return Status::ShuttingDown("the store is closed");
+  }
+  if (Status s = impl_->CheckReadable(); !s.ok()) {
+    return s;
+  }
+  if (count > std::numeric_limits<uint64_t>::max() - impl_->tokens.next) {
+    return Status::InvalidArgument("the store has fewer than " + std::to_string(count) +
+                                   " tokens left");
+  }
+  return impl_->ReserveTokens(count, first);
 }
 
 Status Store::ProcessLogStatus() const {

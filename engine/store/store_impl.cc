@@ -99,8 +99,16 @@ Status Store::Impl::Load() {
   if (Status s = storage::ScanQueues(*storage, take); !s.ok() || !contradiction.ok()) {
     return s.ok() ? contradiction : s;
   }
+  storage::TokensRecord reserved;
+  if (Status s = storage::GetTokens(*storage, &reserved); !s.ok()) {
+    return s;
+  }
+  if (const storage::RowRule broken = CheckRow(reserved); broken != storage::RowRule::kNone) {
+    return Status::Corruption("the store's record of tokens " + std::string(TextOf(broken)));
+  }
   const MutexLock lock(mu);
   records = std::move(found);
+  tokens = reserved;
   return {};
 }
 
@@ -174,6 +182,26 @@ Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_o
   }
   queue_impl->ShowGauges();
   queue->reset(new Queue(std::move(queue_impl)));
+  return {};
+}
+
+// --- Tokens ---
+
+// In memory the numbers are used before the write: if it fails, its outcome on disk is unknown, and
+// the recovery of the store writes the record from memory.
+Status Store::Impl::ReserveTokens(uint64_t count, uint64_t* first) {
+  const uint64_t begin = tokens.next;
+  tokens.next += count;
+  if (journal != nullptr) {
+    storage::MutationBatch batch;
+    storage::PutTokens(tokens, &batch);
+    if (Status s = WriteNow(
+            batch, WQ_MUTANT(tokens_without_wait) ? Durability::kAsync : Durability::kPower);
+        !s.ok()) {
+      return s;
+    }
+  }
+  *first = begin;
   return {};
 }
 
@@ -252,11 +280,14 @@ Status Store::Impl::AppendDifference(storage::MutationBatch* batch) {
     for (const auto& [_, record] : records) {
       storage::PutQueue(record, &rows);
     }
+    if (tokens.next > storage::TokensRecord().next) {
+      storage::PutTokens(tokens, &rows);
+    }
     for (const auto& [_, queue] : queues) {
       open.push_back(queue->impl_.get());
     }
   }
-  Status status = storage::AppendDifference(*storage, storage::PartOfQueueRecords(), rows, batch);
+  Status status = storage::AppendDifference(*storage, storage::PartOfStoreRecords(), rows, batch);
   for (auto queue = open.begin(); queue != open.end() && status.ok(); ++queue) {
     rows.Clear();
     (*queue)->AppendImage(&rows);

@@ -30,7 +30,8 @@ struct Store::Impl final : FailureRecovery::Target {
   // Makes a Store over a storage; the last step of every function that opens one.
   static Status Open(const StoreOptions& options, const std::string& dir,
                      std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store);
-  // Reads the record of the store, and those that name its queues. REQUIRES: called first, once.
+  // Reads the records of the store and its tokens, and those that name its queues. REQUIRES: called
+  // first, once.
   Status Load();
   // Increments *id until the storage has nothing of a queue of this id.
   Status SkipIdsInUse(storage::QueueId* id) const;
@@ -38,6 +39,8 @@ struct Store::Impl final : FailureRecovery::Target {
   Status WriteNewRecord(std::string_view name) WQ_REQUIRES(mu);
   // NotDurable: the store is failed, so its storage cannot be read.
   Status CheckReadable() const WQ_REQUIRES(mu);
+  // Reserves tokens; see Store. Waits for the write under mu: so no two calls reserve one number.
+  Status ReserveTokens(uint64_t count, uint64_t* first) WQ_REQUIRES(mu);
   // Makes a Queue with its state from the storage. Writes the record of a queue that is new.
   Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
                    std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
@@ -77,6 +80,11 @@ struct Store::Impl final : FailureRecovery::Target {
       WQ_GUARDED_BY(mu);  // Those that are open.
   // Callers may still have pointers to them, and the timer too.
   std::vector<std::unique_ptr<Queue>> closed_queues WQ_GUARDED_BY(mu);
+  // The open queues by name once more: mu is held while a queue is read or deleted, and FindQueue
+  // must not wait for that. Taken last.
+  mutable Mutex find_mu;
+  std::map<std::string, Queue*, std::less<>> found WQ_GUARDED_BY(find_mu);
+  storage::TokensRecord tokens WQ_GUARDED_BY(mu);
   bool closed WQ_GUARDED_BY(mu) = false;
 
   Timer timer;  // Last, as it uses the queues: it is destroyed first.

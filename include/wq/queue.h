@@ -34,6 +34,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,6 +94,18 @@ struct QuarantinedKey {
   int64_t quarantined_at_us = 0;
 };
 
+// A key that TryGet has handed out. `added_at_us` is the wall time of the last Add that made the
+// key dirty, in microseconds since 1970-01-01T00:00:00Z.
+struct HeldKey {
+  std::string key;
+  Lane lane = kFastLane;
+  std::string group;       // Empty: none.
+  uint64_t failures = 0;   // As NumRequeues.
+  std::string last_error;  // Of the last failure; empty if there is none.
+  int64_t added_at_us = 0;
+};
+
+class ReadyListener;
 class Worker;
 
 class Queue {
@@ -166,13 +179,36 @@ class Queue {
   // Hands out as Get does. TimedOut: `timeout` of real time has passed; 0 never blocks.
   Status GetFor(std::chrono::microseconds timeout, std::string* key, Lane* lane = nullptr);
 
+  // Hands out at most `limit` keys that are queued now, in the queue's order, and appends them to
+  // *keys. The caller holds each until Done. TimedOut: none; otherwise as Get. Never waits for a
+  // key.
+  Status TryGet(size_t limit, std::vector<HeldKey>* keys);
+
   // Ends the processing of `key`; if it was added since Get, it is queued again. Writes nothing by
   // itself: the removal reaches the disk with the next write, or within
   // StoreOptions::flush_interval. Works after ShutDown. NotProcessing: no worker holds the key.
   Status Done(std::string_view key);
 
+  // Gives back `key` undone: it is queued again, in the state in which a crash would leave it. It
+  // keeps its place by age, before the keys that were queued behind it in its lane, and no failure
+  // is counted. The order kFair serves its group next. What happened to the key since Get:
+  //   added again   one hand-out, in the lane that the Adds since Get have set.
+  //   delayed       the delay stays; under merge_delays it is cancelled, as by an Add.
+  //   quarantined   the key stays in quarantine and is not queued.
+  //   deleted       it is queued again.
+  // After ShutDown the key is queued as well; after Stop it stays in the store. Costs O(1) for keys
+  // that are given back newest first; otherwise it passes the keys between the place of `key` and
+  // the nearer end of its lane. Writes at most what Done would, and mostly nothing. NotProcessing:
+  // no worker holds the key.
+  Status PutBack(std::string_view key);
+
   // Reports whether `key`, held by a worker, was added again since Get: the work is stale.
   bool AddedAgain(std::string_view key) const;
+
+  // Calls `on_ready` as QueueOptions::on_ready is called, with the same rules, until the returned
+  // object is destroyed. A key that was ready before this call is not reported: call TryGet after
+  // it. Any number of listeners.
+  std::unique_ptr<ReadyListener> ListenReady(std::function<void()> on_ready);
 
   // --- Shards ---
 
@@ -250,10 +286,13 @@ class Queue {
   Status Flush(Durability durability = Durability::kPower);
 
   const std::string& name() const;
+  uint32_t shards() const;        // QueueOptions::shards.
+  Durability durability() const;  // QueueOptions::durability.
 
   struct Impl;
 
  private:
+  friend class ReadyListener;
   friend class Store;
   explicit Queue(std::unique_ptr<Impl> rep);
   std::unique_ptr<Impl> impl_;
@@ -261,7 +300,7 @@ class Queue {
 
 // A worker of a queue with shards. It serves some of them, and keeps them while no worker joins or
 // leaves. Its destruction leaves: the other workers get its shards; keys that it holds stay held
-// until Done.
+// until Done or PutBack.
 // Threading: thread-safe, but meant for one thread. Lifetime: within the queue's.
 class Worker {
  public:
@@ -269,15 +308,32 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Hand out as Queue's do, from the shards of this worker. Done is Queue::Done.
+  // Hand out as Queue's do, from the shards of this worker. Done and PutBack are Queue's.
   Status Get(std::string* key, Lane* lane = nullptr);
   Status GetFor(std::chrono::microseconds timeout, std::string* key, Lane* lane = nullptr);
+  Status TryGet(size_t limit, std::vector<HeldKey>* keys);
 
   std::vector<uint32_t> Shards() const;  // Ascending.
 
  private:
   friend class Queue;
   Worker(Queue::Impl* queue, uint64_t id) : queue_(queue), id_(id) {}
+  Queue::Impl* const queue_;
+  const uint64_t id_;
+};
+
+// A listener of Queue::ListenReady. Lifetime: within the queue's.
+class ReadyListener {
+ public:
+  // The function is not called after this has returned. Blocks: for calls under way. REQUIRES: not
+  // called by the function.
+  ~ReadyListener();
+  ReadyListener(const ReadyListener&) = delete;
+  ReadyListener& operator=(const ReadyListener&) = delete;
+
+ private:
+  friend class Queue;
+  ReadyListener(Queue::Impl* queue, uint64_t id) : queue_(queue), id_(id) {}
   Queue::Impl* const queue_;
   const uint64_t id_;
 };

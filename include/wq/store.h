@@ -16,6 +16,7 @@
 // A crash: nothing that was acknowledged is lost; see Durability.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -104,6 +105,16 @@ class Store {
   // Tries to recover a failed store at once; see Health. Ok: it is healthy. Blocks: for one
   // attempt. REQUIRES: not called from on_health.
   Status Recover();
+
+  // Reserves the numbers from *first to *first + count - 1, which begin at 1: no call on this store
+  // has reserved one of them or will, over restarts, crashes, power cuts and repairs; later calls
+  // return greater ones. So a token from them fences the writes of an earlier holder. Another store
+  // (a restored snapshot, a loaded dump) has its own numbers: a restored one goes on from those of
+  // its snapshot, and may reserve numbers that the first store has reserved since.
+  //   InvalidArgument  `count` is 0, or fewer numbers are left.
+  //   NotDurable       the store is failed, or the write failed. The numbers are not used again.
+  // Blocks: for a write that survives a power cut.
+  Status ReserveTokens(uint64_t count, uint64_t* first);
 
   // Returns Ok if the store has a process log (StoreOptions::process_log_bytes), so that calls at
   // kProcess do not wait for a write. Otherwise why it has none; the store works without it.

@@ -301,11 +301,12 @@ TEST_F(CorruptionTest, AnOlderFileOfTheSameStoreIsRefusedOrChangesNothing) {
         SCOPED_TRACE(name + " of " + ages[then].name + " in " + ages[now].name);
         Files files = ages[now].files;
         files[name] = contents;
+        const bool is_log = IsProcessLog(name);
         Check(files, {"", [&](const std::string& state) {
                         const bool not_before_then =
                             state == ages[then].state || !IsAState(ages[then], state);
-                        return state == ages[now].state || (IsProcessLog(name) && not_before_then &&
-                                                            IsAState(ages[now], state));
+                        return state == ages[now].state ||
+                               (is_log && not_before_then && IsAState(ages[now], state));
                       }});
       }
     }

@@ -14,6 +14,7 @@
 #include "storage/records.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
+#include "wq/store.h"
 #include "wq/verify.h"
 
 namespace wq::storage {
@@ -63,6 +64,56 @@ class RepairTest : public ::testing::Test {
   const std::string into_ = scratch_ / "into";
   const std::string sound_ = scratch_ / "sound";
 };
+
+// A token must not be reserved twice, even if the record of the tokens is lost.
+TEST_F(RepairTest, TheNextTokenIsKeptAndFollowsTheClockAfterALoss) {
+  constexpr uint64_t kSmallest = 1'700'000'000'000'000;
+  constexpr uint64_t kAboveClock = uint64_t{1} << 60;
+  struct Case {
+    std::string value;  // Of the record.
+    bool with_loss;     // Another row is damaged.
+    uint64_t least;
+    uint64_t most;
+  };
+  const auto value_of = [](uint64_t next) {
+    std::string value;
+    MutationBatch batch;
+    PutTokens({.next = next}, &batch);
+    batch.ForEach([&value](const Mutation& put) { value = put.value; });
+    return value;
+  };
+  for (const Case& one :
+       {Case{value_of(42), false, 42, 42}, Case{value_of(42), true, kSmallest, kAboveClock - 1},
+        Case{value_of(kAboveClock), true, kAboveClock, kAboveClock},
+        Case{value_of(0), false, kSmallest, kAboveClock - 1},
+        Case{"\xff", false, kSmallest, kAboveClock - 1}}) {
+    std::filesystem::remove_all(store_);
+    std::filesystem::remove_all(into_);
+    std::unique_ptr<Storage> storage;
+    ASSERT_OK(OpenNew(store_, &storage));
+    MutationBatch batch;
+    batch.Put(Family::kDefault, kTokensKey, one.value);
+    if (one.with_loss) batch.Put(Family::kDefault, "unknown", "row");
+    ASSERT_OK(storage->Write(batch, false));
+    ASSERT_OK(storage->Close());
+    storage.reset();
+    const bool damaged = one.value != value_of(42) && one.value != value_of(kAboveClock);
+    VerifyReport verified;
+    ASSERT_OK(Verify(store_, {}, &verified));
+    EXPECT_EQ(verified.ok(), !damaged && !one.with_loss);
+    std::unique_ptr<Store> opened;
+    EXPECT_EQ(Store::Open({}, store_, &opened).code(),
+              damaged ? StatusCode::kCorruption : StatusCode::kOk);
+    opened.reset();
+    RepairReport report;
+    ASSERT_OK(Repair(store_, into_, &report));
+    ASSERT_OK(Store::Open({}, into_, &opened));
+    uint64_t first = 0;
+    ASSERT_OK(opened->ReserveTokens(1, &first));
+    EXPECT_GE(first, one.least);
+    EXPECT_LE(first, one.most);
+  }
+}
 
 TEST_F(RepairTest, ASoundStoreIsCopiedWhole) {
   for (const TemplateStore& store :
@@ -183,7 +234,7 @@ TEST_F(RepairTest, ATableOfAnotherStoreIsALossAndReplacesNoRecord) {
       const RepairReport report = RepairFiles(files);
       EXPECT_LE(Missing(store), missing);
       EXPECT_TRUE(std::any_of(report.losses.begin(), report.losses.end(),
-                              [&name](const Loss& loss) { return loss.where == name; }));
+                              [&where = name](const Loss& loss) { return loss.where == where; }));
       ++cases;
     }
   }

@@ -326,6 +326,7 @@ std::vector<Case> CasesOfQueues() {
          PutPending(1, {.key = "a", .sequence = 5}, b);
        },
        {"a"}},
+      {"no next token", RowRule::kNoTokens, kRefuses, [](auto* b) { PutTokens({.next = 0}, b); }},
       {"state of no queue", RowRule::kStateOfNoQueue, kIsUnchecked,
        [](auto* b) { PutQueueState(2, {.sequence_high_water = 5}, b); }},
       {"rows of no queue", RowRule::kRowsOfNoQueue, kIsUnchecked,

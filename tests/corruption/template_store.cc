@@ -61,6 +61,7 @@ class Writing {
       const std::string bad = "bad-" + std::to_string(n);
       if (n % 7 == 1) PutQuarantine(1, {{bad, 3, 1, 2, error}, kNow, lane, ""}, &batch);
       if (n % 5 == 4) ErasePending(1, lane, n, key, &batch);
+      if (n % 10 == 1) PutTokens({.next = n}, &batch);
       if (n % 10 == 0) PutCursor(1, {"source", std::to_string(n)}, &batch);
       Write(batch);
     }
@@ -189,7 +190,7 @@ std::vector<TemplateStore> MakeAgingLoggedStore() {
   uint64_t next = 1;
   for (int owner = 0; owner < 3; ++owner) {
     writing.Open(kSmallBuffer, kProcessLog);
-    for (const uint64_t count : {3, 40, 7, 2, 90, 1}) {
+    for (const uint64_t count : {3U, 40U, 7U, 2U, 90U, 1U}) {
       writing.Fill(next, count, 400);
       next += count;
       ages.push_back(writing.Now());

@@ -31,6 +31,8 @@ enum class Op : uint8_t {
   kResume,
   kSetCursor,  // Named "c", to the key.
   kFlush,      // At `durability`.
+  kPutBack,
+  kTryGet,  // As many as `limit`.
 };
 
 struct Call {
@@ -39,15 +41,16 @@ struct Call {
   std::optional<Lane> lane = std::nullopt;
   int64_t delay_us = 0;
   std::string group = {};                               // Of the adding calls.
-  uint32_t shard = 0;                                   // Of kGet.
+  uint32_t shard = 0;                                   // Of kGet and kTryGet.
+  uint64_t limit = 0;                                   // Of kTryGet.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
 
   std::string ToString() const {
-    constexpr const char* kNames[] = {"Add",        "AddAfter", "AddRateLimited", "Forget",
-                                      "Get",        "Done",     "Advance",        "SetWall",
-                                      "Crash",      "Remove",   "CancelDelay",    "EndDelay",
-                                      "Quarantine", "Release",  "Drop",           "Delete",
-                                      "Pause",      "Resume",   "SetCursor",      "Flush"};
+    constexpr const char* kNames[] = {
+        "Add",        "AddAfter", "AddRateLimited", "Forget", "Get",         "Done",
+        "Advance",    "SetWall",  "Crash",          "Remove", "CancelDelay", "EndDelay",
+        "Quarantine", "Release",  "Drop",           "Delete", "Pause",       "Resume",
+        "SetCursor",  "Flush",    "PutBack",        "TryGet"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + key;
     if (lane.has_value()) {
@@ -56,8 +59,11 @@ struct Call {
     if (!group.empty()) {
       text += " group=" + group;
     }
-    if (op == Op::kGet) {
+    if (op == Op::kGet || op == Op::kTryGet) {
       text += std::to_string(shard);
+    }
+    if (op == Op::kTryGet) {
+      text += " limit=" + std::to_string(limit);
     }
     if (delay_us != 0) {
       text += " us=" + std::to_string(delay_us);

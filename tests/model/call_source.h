@@ -26,11 +26,12 @@ class CallSource {
       return add;
     }
     if (pick < 480) {
-      return {.op = Op::kGet,
-              .shard = static_cast<uint32_t>(options_.shards > 0 ? Below(options_.shards) : 0)};
+      const auto shard = static_cast<uint32_t>(options_.shards > 0 ? Below(options_.shards) : 0);
+      return pick < 440 ? Call{.op = Op::kGet, .shard = shard}
+                        : Call{.op = Op::kTryGet, .shard = shard, .limit = Below(4)};
     }
     if (pick < 700) {
-      return {.op = Op::kDone, .key = Key()};
+      return {.op = pick < 650 ? Op::kDone : Op::kPutBack, .key = Key()};
     }
     if (pick < 840) {
       const Op op = pick < 770 ? Op::kAddAfter : Op::kAddRateLimited;

@@ -89,6 +89,7 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
   };
   uint64_t crashes = 0;
   uint64_t handed_out = 0;
+  uint64_t put_back = 0;
   for (uint64_t i = 0; i < calls; ++i) {
     const Call call = source.Next();
     const std::string expected = model.Do(call);
@@ -103,11 +104,13 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
     }
     crashes += call.op == Op::kCrash ? 1 : 0;
     handed_out += call.op == Op::kGet && expected != "none" ? 1 : 0;
+    put_back += call.op == Op::kPutBack && expected == "ok" ? 1 : 0;
   }
   EXPECT_EQ(queue.Dump(), model.Dump());
   std::cout << "total: " << calls << " calls compared, " << crashes << " crashes\n";
   // A run with few hand-outs or crashes would prove little.
   EXPECT_GT(handed_out, calls / 50);
+  EXPECT_GT(put_back, calls / 500);
   EXPECT_GT(crashes, calls / 1000);
 }
 
@@ -155,6 +158,7 @@ TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
           {.op = Op::kGet},
           {.op = Op::kDone, .key = "a"},
           {.op = Op::kDone, .key = "b"},
+          {.op = Op::kPutBack, .key = "a"},
           {.op = Op::kAddAfter, .key = "a", .lane = kSlowLane, .delay_us = kSecond},
           {.op = Op::kAddRateLimited, .key = "b", .delay_us = kSecond},
           {.op = Op::kAdvance, .delay_us = kSecond},
@@ -172,6 +176,7 @@ TEST(Model, EveryStringOfCallsWithMergedDelaysAndRaisedLanesAgrees) {
           {.op = Op::kAdd, .key = "b", .lane = 1},
           {.op = Op::kGet},
           {.op = Op::kDone, .key = "a"},
+          {.op = Op::kPutBack, .key = "a"},
           {.op = Op::kAddAfter, .key = "a", .lane = 3, .delay_us = 2 * kSecond},
           {.op = Op::kAddAfter, .key = "a", .lane = 1, .delay_us = kSecond},
           {.op = Op::kAddAfter, .key = "b", .delay_us = kSecond},
@@ -195,6 +200,8 @@ TEST(Model, EveryStringOfThreeCallsAgreesThroughTheWholeQueue) {
           {.op = Op::kGet},
           {.op = Op::kDone, .key = "a"},
           {.op = Op::kDone, .key = "b"},
+          {.op = Op::kPutBack, .key = "a"},
+          {.op = Op::kPutBack, .key = "b"},
           {.op = Op::kAddAfter, .key = "a", .delay_us = 2 * kSecond},
           {.op = Op::kAddAfter, .key = "b", .lane = kSlowLane, .delay_us = kSecond},
           {.op = Op::kAddRateLimited, .key = "a", .delay_us = kSecond},

@@ -24,8 +24,12 @@ std::string NaiveQueue::Do(const Call& call) {
       return AddRateLimited(call);
     case Op::kGet:
       return Get(call.shard);
+    case Op::kTryGet:
+      return TryGet(call.shard, call.limit);
     case Op::kDone:
       return Done(call.key);
+    case Op::kPutBack:
+      return PutBack(call.key);
     case Op::kAdvance:
       steady_us_ += call.delay_us;
       wall_us_ += call.delay_us;
@@ -383,6 +387,46 @@ std::string NaiveQueue::Done(const std::string& name) {
   if (std::exchange(key.again, false)) {
     Enqueue(name, key.lane);
   }
+  return "ok";
+}
+
+// "key@lane/group=failures" of each key.
+std::string NaiveQueue::TryGet(uint32_t shard, uint64_t limit) {
+  std::string text;
+  for (uint64_t i = 0; i < limit; ++i) {
+    const std::string name = Get(shard);
+    if (name == "none") {
+      break;
+    }
+    const Key& key = keys_[name];
+    text += name + "@" + std::to_string(key.lane) + "/" + key.group + "=" +
+            std::to_string(key.failures) + " ";
+  }
+  return text.empty() ? "none" : text;
+}
+
+// The key keeps its place, and its group is served next.
+std::string NaiveQueue::PutBack(const std::string& name) {
+  Key& key = keys_[name];
+  if (!key.processing) {
+    return "NotProcessing";
+  }
+  const Lane lane = key.lane;
+  bool rewritten = std::exchange(key.again, false);
+  if (options_.merge_delays && key.delay) {
+    key.lane = WantedLane(key, std::nullopt);
+    key.delay.reset();
+    rewritten = rewritten || key.lane != lane;
+  }
+  key.processing = false;
+  if (key.quarantined) {
+    return "ok";
+  }
+  key.written = rewritten ? calls_ : key.written;
+  key.queued = true;
+  std::vector<std::string>& turns = turns_[ShardOf(name)];
+  std::erase(turns, key.group);
+  turns.insert(turns.begin(), key.group);
   return "ok";
 }
 

@@ -78,7 +78,9 @@ class NaiveQueue final : public Subject {
   std::string AddRateLimited(const Call& call);
   std::string Change(const Call& call);
   std::string Get(uint32_t shard);
+  std::string TryGet(uint32_t shard, uint64_t limit);
   std::string Done(const std::string& name);
+  std::string PutBack(const std::string& name);
   std::string Remove(Key* key);
   std::string Delete(Key* key);
   void Quarantine(Key* key);

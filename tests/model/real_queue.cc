@@ -51,6 +51,21 @@ Status RealQueue::Get(uint32_t shard, std::string* key) {
   return workers_.empty() ? queue_->GetFor(kNow, key) : workers_[shard]->GetFor(kNow, key);
 }
 
+std::string RealQueue::TryGet(uint32_t shard, uint64_t limit) {
+  std::vector<HeldKey> keys;
+  const Status s =
+      workers_.empty() ? queue_->TryGet(limit, &keys) : workers_[shard]->TryGet(limit, &keys);
+  if (!s.ok()) {
+    return s.code() == StatusCode::kTimedOut ? "none" : ResultOf(s);
+  }
+  std::string text;
+  for (const HeldKey& key : keys) {
+    text += key.key + "@" + std::to_string(key.lane) + "/" + key.group + "=" +
+            std::to_string(key.failures) + " ";
+  }
+  return text;
+}
+
 std::string RealQueue::Do(const Call& call) {
   const AddOptions options{
       .lane = call.lane,
@@ -79,8 +94,12 @@ std::string RealQueue::Do(const Call& call) {
       const Status s = Get(call.shard, &key);
       return s.ok() ? key : s.code() == StatusCode::kTimedOut ? "none" : ResultOf(s);
     }
+    case Op::kTryGet:
+      return TryGet(call.shard, call.limit);
     case Op::kDone:
       return ResultOf(queue_->Done(call.key));
+    case Op::kPutBack:
+      return ResultOf(queue_->PutBack(call.key));
     case Op::kAdvance:
       clock_->Advance(std::chrono::microseconds(call.delay_us));
       static_cast<void>(queue_->Len());  // Fires what is due.

@@ -50,6 +50,7 @@ class RealQueue : public Subject {
   };
 
   Status Get(uint32_t shard, std::string* key);
+  std::string TryGet(uint32_t shard, uint64_t limit);
 
   QueueOptions options_;
   ManualClock* const clock_;

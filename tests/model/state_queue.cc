@@ -65,6 +65,9 @@ std::string StateQueue::Do(const Call& call) {
     case Op::kDone:
       result = state_->Done(call.key) ? "ok" : "NotProcessing";
       break;
+    case Op::kPutBack:
+      result = state_->PutBack(call.key) ? "ok" : "NotProcessing";
+      break;
     case Op::kAdvance:
       now_.steady_us += call.delay_us;
       now_.wall_us += call.delay_us;

@@ -16,7 +16,7 @@ class StateQueue final : public Subject {
   StateQueue(const QueueOptions& options, int64_t wall_us);
 
   // Supports the calls of client-go's queues (Add, AddAfter, AddRateLimited, Forget, Get, Done),
-  // time and crashes.
+  // PutBack, time and crashes.
   std::string Do(const Call& call) override;
   std::string Dump() override;
 

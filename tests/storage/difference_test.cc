@@ -91,11 +91,24 @@ TEST_F(DifferenceTest, QueueRecordsAreAPartOfTheirOwn) {
   PutQueueState(1, {}, &old);
   Write(old);
   PutQueue({.name = "kept", .id = 2}, &rows_);
-  ASSERT_OK(AppendDifference(storage_, PartOfQueueRecords(), rows_, &difference_));
+  ASSERT_OK(AppendDifference(storage_, PartOfStoreRecords(), rows_, &difference_));
   EXPECT_EQ(difference_.count(), 1U);
   Write(difference_);
   StoreRecord store;
   EXPECT_OK(GetStore(storage_, &store));
+}
+
+TEST_F(DifferenceTest, TokensAreAPartOfTheStore) {
+  MutationBatch old;
+  PutTokens({.next = 5}, &old);
+  Write(old);
+  PutTokens({.next = 9}, &rows_);
+  ASSERT_OK(AppendDifference(storage_, PartOfStoreRecords(), rows_, &difference_));
+  EXPECT_EQ(difference_.count(), 1U);
+  Write(difference_);
+  TokensRecord tokens;
+  EXPECT_OK(GetTokens(storage_, &tokens));
+  EXPECT_EQ(tokens.next, 9U);
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ TEST_F(FormatTest, ProcessLog) {
   EXPECT_EQ(LogRecordBytes(mutations.size()), 40U);
 }
 
+TEST_F(FormatTest, Tokens) {
+  PutTokens({.next = 4097}, &batch_);
+  EXPECT_EQ(Bytes(), "+default 746f6b656e73 088120");
+}
+
 TEST_F(FormatTest, ProcessLogHeader) {
   const std::string page = EncodeLogHeader({.store_uuid = "01234567-89ab-4cde-8f01-23456789abcd",
                                             .boot_id = "b",

@@ -262,7 +262,7 @@ std::string RecordingDisk::PagedSurvivor(const File& file, std::mt19937_64* rand
   survivor.resize(file.contents.size(), '\0');
   for (const auto& [page, images] : file.stored) {
     const size_t at = page * kPage;
-    const auto store = [&](size_t offset, size_t bytes) {
+    const auto store = [&, &images = images](size_t offset, size_t bytes) {
       const uint64_t chosen = kind == 0   ? 0
                               : kind == 1 ? images.size()
                                           : (*random)() % (images.size() + 1);

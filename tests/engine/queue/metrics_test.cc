@@ -75,6 +75,29 @@ TEST_F(MetricsTest, AddsCountsKeysThatBecomeDirty) {
   EXPECT_EQ(provider_->Count(kAdds), 4U);
 }
 
+TEST_F(MetricsTest, AKeyThatIsGivenBackIsNoFinishedWorkAndNoAdd) {
+  Add("a");
+  std::vector<HeldKey> keys;
+  clock_.Advance(seconds(2));
+  ASSERT_TRUE(queue_->TryGet(5, &keys).ok());
+  EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(DoubleEq(2)));
+  clock_.Advance(seconds(3));
+  EXPECT_EQ(Gauge(kUnfinished), 3);
+  EXPECT_EQ(Gauge(Depth("0")), 0);
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  EXPECT_EQ(Gauge(kUnfinished), 0);
+  EXPECT_EQ(Gauge(kLongest), 0);
+  EXPECT_EQ(Gauge(Depth("0")), 1);
+  EXPECT_THAT(provider_->Observed(kWorked), IsEmpty());
+  EXPECT_EQ(provider_->Count(kAdds), 1U);
+  EXPECT_EQ(provider_->Count(kRetries), 0U);
+  EXPECT_EQ(Get(), "a");  // Queued since its Add: 2 s before the first hand-out, 5 s in all.
+  EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(DoubleEq(2), DoubleEq(5)));
+  clock_.Advance(seconds(1));
+  Done("a");
+  EXPECT_THAT(provider_->Observed(kWorked), ElementsAre(DoubleEq(1)));
+}
+
 TEST_F(MetricsTest, AddsCountsDelaysThatFireAndKeysThatAreReleased) {
   ASSERT_TRUE(queue_->AddAfter("a", seconds(1)).ok());
   ASSERT_TRUE(queue_->AddRateLimited("b", "why").ok());

@@ -1,6 +1,11 @@
 // QueueOptions::on_ready: called after every change by which another Get may succeed or end.
 
 #include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/engine/queue/queue_fixture.h"
 
@@ -95,6 +100,95 @@ TEST_F(ReadyTest, IsCalledWhenShardsChangeHands) {
   EXPECT_EQ(Calls(), 1);
   worker.reset();
   EXPECT_EQ(Calls(), 1);
+}
+
+// --- ListenReady ---
+
+TEST_F(ReadyTest, AListenerIsCalledLikeOnReadyUntilItIsDestroyed) {
+  std::atomic<int> first = 0;
+  std::atomic<int> second = 0;
+  auto one = queue_->ListenReady([&first] { ++first; });
+  auto two = queue_->ListenReady([&second] { ++second; });
+  Add("a");
+  EXPECT_EQ(Get(), "a");
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  EXPECT_EQ(first, 2);
+  EXPECT_EQ(second, 2);
+  one.reset();
+  Add("b");
+  EXPECT_EQ(first, 2);
+  EXPECT_EQ(second, 3);
+  queue_->ShutDown();
+  EXPECT_EQ(second, 4);
+  two.reset();
+  queue_->Stop();
+  EXPECT_EQ(second, 4);
+  EXPECT_EQ(Calls(), 5);  // on_ready is called beside them.
+}
+
+TEST_F(ReadyTest, AListenerMayUseTheQueueAndRemoveAnother) {
+  std::unique_ptr<ReadyListener> other;
+  int others = 0;
+  std::vector<HeldKey> keys;
+  const auto taking = queue_->ListenReady([&] {
+    other.reset();
+    static_cast<void>(queue_->TryGet(1, &keys));
+    if (keys.size() == 1) {
+      Add("b");  // Calls this function again.
+    }
+  });
+  other = queue_->ListenReady([&others] { ++others; });
+  Add("a");
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[1].key, "b");
+  EXPECT_EQ(others, 0);
+}
+
+TEST_F(ReadyTest, TheEndOfAListenerWaitsForACallUnderWay) {
+  std::promise<void> called;
+  std::promise<void> go_on;
+  std::atomic<bool> returned = false;
+  auto listener = queue_->ListenReady([&] {
+    called.set_value();
+    go_on.get_future().wait();
+    returned = true;
+  });
+  std::thread adding([this] { Add("a"); });
+  called.get_future().wait();
+  std::atomic<bool> destroyed = false;
+  std::thread ending([&] {
+    listener.reset();
+    EXPECT_TRUE(returned);
+    destroyed = true;
+  });
+  EXPECT_FALSE(destroyed);
+  go_on.set_value();
+  adding.join();
+  ending.join();
+  EXPECT_TRUE(destroyed);
+}
+
+TEST_F(ReadyTest, AListenerThatBeganBeforeATryGetMissesNoKey) {
+  constexpr int kRounds = 300;
+  std::thread adding([this] {
+    for (int i = 0; i < kRounds; ++i) {
+      ASSERT_TRUE(queue_->Add("k" + std::to_string(i)).ok());
+    }
+  });
+  std::vector<HeldKey> keys;
+  while (keys.size() < kRounds) {
+    std::promise<void> ready;
+    std::atomic<bool> once = false;
+    const auto listener = queue_->ListenReady([&] {
+      if (!once.exchange(true)) {
+        ready.set_value();
+      }
+    });
+    if (!queue_->TryGet(1, &keys).ok()) {
+      ready.get_future().wait();
+    }
+  }
+  adding.join();
 }
 
 }  // namespace

@@ -1,0 +1,244 @@
+// TryGet and PutBack through the whole queue: results, waiting threads, shutdown.
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/engine/queue/queue_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::microseconds;
+
+class TryGetTest : public QueueTest {
+ protected:
+  // The keys of one TryGet, or the name of the status.
+  std::string TryGet(size_t limit) {
+    keys_.clear();
+    const Status s = queue_->TryGet(limit, &keys_);
+    std::string text = s.ok() ? "" : std::string(StatusCodeName(s.code()));
+    for (const HeldKey& key : keys_) {
+      text += key.key + " ";
+    }
+    return text;
+  }
+  std::vector<HeldKey> keys_;
+};
+
+TEST_F(TryGetTest, HandsOutAtMostTheLimitInOrderAndNeverWaits) {
+  EXPECT_EQ(TryGet(5), "TimedOut");
+  for (const char* key : {"a", "b", "c"}) {
+    Add(key);
+  }
+  EXPECT_EQ(TryGet(0), "TimedOut");
+  EXPECT_EQ(TryGet(2), "a b ");
+  EXPECT_EQ(TryGet(2), "c ");
+  EXPECT_EQ(TryGet(2), "TimedOut");
+  EXPECT_EQ(queue_->Counts().processing, 3U);
+}
+
+TEST_F(TryGetTest, AppendsToTheKeysOfTheCaller) {
+  Add("a");
+  std::vector<HeldKey> keys(1);
+  ASSERT_TRUE(queue_->TryGet(1, &keys).ok());
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[1].key, "a");
+}
+
+TEST_F(TryGetTest, ReportsLaneGroupFailuresAndTheTimeOfTheAdd) {
+  ASSERT_TRUE(queue_->AddRateLimited("a", "no route").ok());
+  ASSERT_TRUE(queue_->AddRateLimited("a", "boom").ok());
+  clock_.Advance(std::chrono::hours(1));
+  ASSERT_TRUE(queue_->Add("b", {.lane = kSlowLane, .group = "ns"}).ok());
+  EXPECT_EQ(TryGet(9), "a b ");
+  EXPECT_EQ(keys_[0].failures, 2U);
+  EXPECT_EQ(keys_[0].last_error, "boom");
+  EXPECT_EQ(keys_[0].lane, kFastLane);
+  EXPECT_EQ(keys_[0].group, "");
+  EXPECT_EQ(keys_[1].failures, 0U);
+  EXPECT_EQ(keys_[1].last_error, "");
+  EXPECT_EQ(keys_[1].lane, kSlowLane);
+  EXPECT_EQ(keys_[1].group, "ns");
+  EXPECT_EQ(keys_[1].added_at_us, clock_.WallUs());
+}
+
+TEST_F(TryGetTest, FiresAllThatIsDueFirst) {
+  constexpr size_t kMany = 700;  // More than are fired under one hold of the lock.
+  for (size_t i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(queue_->AddAfter("k" + std::to_string(i), microseconds(10)).ok());
+  }
+  EXPECT_EQ(TryGet(kMany), "TimedOut");
+  clock_.Advance(microseconds(10));
+  TryGet(kMany);
+  EXPECT_EQ(keys_.size(), kMany);
+}
+
+TEST_F(TryGetTest, APausedQueueHandsOutNothing) {
+  Add("a");
+  ASSERT_TRUE(queue_->Pause().ok());
+  EXPECT_EQ(TryGet(1), "TimedOut");
+}
+
+TEST_F(TryGetTest, AShutDownQueueHandsOutTheRest) {
+  Add("a");
+  Add("b");
+  queue_->ShutDown();
+  EXPECT_EQ(TryGet(1), "a ");
+  EXPECT_EQ(TryGet(5), "b ");
+  EXPECT_EQ(TryGet(5), "ShuttingDown");
+}
+
+TEST_F(TryGetTest, TheLastKeysOfAShutDownQueueEndTheGetsThatWait) {
+  queue_options_.shards = 1;
+  CloseAndOpen(queue_options_);
+  std::unique_ptr<Worker> first;
+  std::unique_ptr<Worker> second;
+  ASSERT_TRUE(queue_->Join(&first).ok());
+  ASSERT_TRUE(queue_->Join(&second).ok());
+  Worker* const serving = first->Shards().empty() ? second.get() : first.get();
+  Worker* const idle = serving == first.get() ? second.get() : first.get();
+  Add("a");
+  queue_->ShutDown();
+  auto waiting = std::async(std::launch::async, [idle] {
+    std::string key;
+    return idle->Get(&key).code();
+  });
+  ASSERT_TRUE(serving->TryGet(1, &keys_).ok());
+  EXPECT_EQ(waiting.get(), StatusCode::kShuttingDown);
+}
+
+TEST_F(TryGetTest, AStoppedQueueHandsOutNothing) {
+  Add("a");
+  queue_->Stop();
+  EXPECT_EQ(TryGet(1), "ShuttingDown");
+}
+
+TEST_F(TryGetTest, AQueueWithShardsHandsOutToWorkersOneKeyOfEachShard) {
+  queue_options_.shards = 2;
+  CloseAndOpen(queue_options_);
+  for (int i = 0; i < 20; ++i) {
+    Add("k" + std::to_string(i));
+  }
+  EXPECT_EQ(TryGet(9), "InvalidArgument");
+  std::unique_ptr<Worker> worker;
+  ASSERT_TRUE(queue_->Join(&worker).ok());
+  ASSERT_TRUE(worker->TryGet(9, &keys_).ok());
+  EXPECT_EQ(keys_.size(), 2U);
+  EXPECT_EQ(worker->TryGet(9, &keys_).code(), StatusCode::kTimedOut);
+  ASSERT_TRUE(queue_->PutBack(keys_[0].key).ok());
+  std::vector<HeldKey> again;
+  ASSERT_TRUE(worker->TryGet(9, &again).ok());
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].key, keys_[0].key);
+}
+
+// --- PutBack ---
+
+TEST_F(TryGetTest, PutBackWakesAWaitingGet) {
+  Add("a");
+  EXPECT_EQ(Get(), "a");
+  auto waiting = GetInBackground();
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  EXPECT_EQ(waiting.get(), "a");
+}
+
+TEST_F(TryGetTest, PutBackOfAKeyThatIsNotHeldNamesIt) {
+  const Status s = queue_->PutBack("a\n");
+  EXPECT_EQ(s.code(), StatusCode::kNotProcessing);
+  EXPECT_EQ(s.message(), "no worker holds key 'a\\n'");
+}
+
+TEST_F(TryGetTest, PutBackIsNoDoneAndNoAdd) {
+  Add("a");
+  Get();
+  const QueueCounts before = queue_->Counts();
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  const QueueCounts after = queue_->Counts();
+  EXPECT_EQ(after.queued, 1U);
+  EXPECT_EQ(after.processing, 0U);
+  EXPECT_EQ(after.adds, before.adds);
+  EXPECT_EQ(after.dones, before.dones);
+  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
+}
+
+TEST_F(TryGetTest, PutBackWritesNothing) {
+  Add("a");
+  Get();
+  const uint64_t before = Syncs();
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  FailWrites();  // Nothing is left to write.
+  EXPECT_TRUE(queue_->Flush(Durability::kProcess).ok());
+  EXPECT_EQ(Syncs(), before);
+}
+
+TEST_F(TryGetTest, AKeyThatIsGivenBackAfterShutDownIsHandedOut) {
+  Add("a");
+  Get();
+  queue_->ShutDown();
+  EXPECT_EQ(Get(), "ShuttingDown");
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(TryGetTest, AKeyThatIsGivenBackAfterStopStaysInTheStore) {
+  Add("a");
+  Get();
+  queue_->Stop();
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  EXPECT_EQ(Get(), "ShuttingDown");
+  CloseAndOpen();
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(TryGetTest, PutBackIsRefusedAfterClose) {
+  Add("a");
+  Get();
+  ASSERT_TRUE(store_->Close().ok());
+  EXPECT_EQ(queue_->PutBack("a").code(), StatusCode::kShuttingDown);
+}
+
+TEST_F(TryGetTest, ADrainWaitsForAKeyThatIsGivenBack) {
+  Add("a");
+  Get();
+  auto drain = std::async(std::launch::async, [this] {
+    return queue_->ShutDownWithDrain(std::chrono::hours(1)).code();
+  });
+  while (!queue_->IsShuttingDown()) {
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  EXPECT_EQ(Get(), "a");
+  ASSERT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(drain.get(), StatusCode::kOk);
+}
+
+TEST_F(TryGetTest, ADrainOfAPausedQueueEndsWhenTheLastKeyIsGivenBack) {
+  Add("a");
+  Get();
+  ASSERT_TRUE(queue_->Pause().ok());
+  auto drain = std::async(std::launch::async, [this] {
+    return queue_->ShutDownWithDrain(std::chrono::hours(1)).code();
+  });
+  while (!queue_->IsShuttingDown()) {
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(queue_->PutBack("a").ok());
+  EXPECT_EQ(drain.get(), StatusCode::kOk);
+}
+
+TEST_F(TryGetTest, AFailedStoreTakesAKeyBack) {
+  Add("a");
+  Get();
+  FailWrites();
+  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kNotDurable);
+  EXPECT_TRUE(queue_->PutBack("a").ok());  // Its record is on disk.
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(queue_->Add("a").code(), StatusCode::kOk);
+  EXPECT_EQ(queue_->PutBack("a").code(), StatusCode::kNotDurable);
+  EXPECT_EQ(Get(), "a");
+}
+
+}  // namespace
+}  // namespace wq
