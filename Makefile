@@ -45,17 +45,17 @@ bench-peers: ## measure wq beside beanstalkd and redis-server, which this instal
 	@tools/dev/build.sh release wqbench
 	@build/wqbench --scenario peers
 
-install:  ## install the libraries, headers, Go sources and wqctl below PREFIX=dir (/usr/local)
+install:  ## install the libraries, headers, Go and Python packages and wqctl below PREFIX=dir (/usr/local)
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wq_installed
 	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
-package:  ## Debian packages in build/packages/: libwq0, libwq-dev, golang-example-wq-dev, wqctl
+package:  ## Debian packages in build/packages/: libwq0, libwq-dev, those for Go and Python, wqctl
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wq_installed
 	@cpack --config build/CPackConfig.cmake
 
-lint:     ## check formatting and shell scripts; run clang-tidy and clang's thread-safety analysis
+lint:     ## check formatting and shell scripts; run clang-tidy, clang's thread-safety analysis, mypy
 	@tools/dev/deps.sh all
 	@tools/dev/lint.sh --tests
 

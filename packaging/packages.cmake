@@ -1,5 +1,6 @@
-# `make package`: four Debian packages by CPack: libwq0 to run programs, libwq-dev to build them,
-# golang-example-wq-dev to build programs in Go, and wqctl, the tool.
+# `make package`: five Debian packages by CPack: libwq0 to run programs, libwq-dev to build them,
+# golang-example-wq-dev to build programs in Go, python3-wq for clients in Python, and wqctl, the
+# tool.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wq)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -10,6 +11,9 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime dev go)
+if(TARGET wq_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
 if(WQ_TOOLS)
   list(APPEND CPACK_COMPONENTS_ALL tools)
 endif()
@@ -31,7 +35,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
 # For programs that link libwq.a; wq::prometheus; wq::server. libwq.so needs none of them.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "librocksdb-dev, libprotobuf-dev, libabsl-dev")
-set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "prometheus-cpp-dev, libcpp-httplib-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "prometheus-cpp-dev, libcpp-httplib-dev, libgrpc++-dev")
 
 # A separate package, with Debian's name for the import path: it is the same for all architectures,
 # and C programs do not need it.
@@ -40,6 +44,13 @@ set(CPACK_DEBIAN_GO_PACKAGE_NAME golang-example-wq-dev)
 set(CPACK_DEBIAN_GO_PACKAGE_SECTION golang)
 set(CPACK_DEBIAN_GO_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_GO_PACKAGE_DEPENDS "libwq-dev (= ${PROJECT_VERSION}), pkg-config")
+
+# It talks to a server, so it needs none of the libraries.
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The Python package wq: a client of wq's server, also for asyncio.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-wq)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.9), python3-grpcio, python3-protobuf")
 
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Inspects stores, adds keys, and processes them with a command.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME wqctl)

@@ -1,23 +1,27 @@
 #include "wq/server.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <list>
-#include <system_error>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/names.h"
-#include "server/control.h"
-#include "server/http.h"
-#include "server/socket.h"
+#include "server/api/method.h"
+#include "server/api/store_access.h"
+#include "server/http/http.h"
+#include "server/http/http_api.h"
+#include "server/net/acceptor.h"
+#include "server/net/socket.h"
+#include "server/net/token_file.h"
+#include "server/rpc/health.h"
+#include "server/rpc/reflection.h"
+#include "server/rpc/rpc_server.h"
+#include "server/rpc/tls.h"
+#include "server/service/services.h"
+#include "server/service/watcher.h"
+#include "server/work/work_hub.h"
 #include "wq/keys.h"
 #include "wq/queue.h"
 #include "wq/store.h"
@@ -25,27 +29,10 @@
 namespace wq {
 namespace {
 
-// The pause after an accept that failed for lack of descriptors or memory.
-constexpr int kAcceptPauseMs = 50;
-
-Http::Options ControlOptions(const ServerOptions& options) {
-  return {.check_host = false,
-          .not_found = NoSuchCall,
-          .max_request_bytes = options.max_request_bytes,
-          .io_timeout = options.io_timeout};
-}
-
-// An address beyond loopback has names that are not known here, so its Host is not checked.
-Http::Options WebOptions(const ServerOptions& options) {
-  return {.check_host = IsLoopbackAddress(options.http_address),
-          .not_found =
-              [](const std::string& request) {
-                return HttpReply{.status = 404,
-                                 .body = "not served here: " + EscapeKey(request, 256) + "\n"};
-              },
-          .max_request_bytes = options.max_request_bytes,
-          .io_timeout = options.io_timeout};
-}
+// How long a client may leave an HTTP connection idle between two requests.
+constexpr auto kIdleTimeout = std::chrono::minutes(5);
+// How long running calls may take when the server closes.
+constexpr auto kCloseGrace = std::chrono::seconds(5);
 
 // 200 if the store is durable and no queue is shutting down.
 HttpReply Readiness(const Store& store) {
@@ -61,76 +48,177 @@ HttpReply Readiness(const Store& store) {
   return {.body = "ok\n"};
 }
 
+HttpReply NotServedHere(const std::string& request) {
+  return {.status = 404, .body = "not served here: " + EscapeKey(request, 256) + "\n"};
+}
+
 }  // namespace
 
 struct Server::Impl {
   Impl(Store* served_store, const ServerOptions& server_options)
       : store(served_store),
         options(server_options),
-        control(ControlOptions(options)),
-        web(WebOptions(options)) {
-    for (Http* const http : {&control, &web}) {
-      AddReadings(http);
-    }
-    AddControl(store, options.open_queue, &control);
+        access(store, options.open_queue, options.delete_any_queue),
+        hub(&access,
+            {.max_workers = options.max_workers, .silence_limit = options.worker_silence_limit}),
+        control(HttpOptions(false, NoSuchMethod)),
+        tcp(HttpOptions(!Protected(), NoSuchMethod)),
+        web(HttpOptions(!options.http_any_address, NotServedHere)) {}
+  ~Impl() { Close(); }
+
+  bool Tls() const { return !options.tls_certificate_file.empty(); }
+  bool Protected() const { return Tls() || !options.token_file.empty(); }
+  Http::Options HttpOptions(bool check_host,
+                            std::function<HttpReply(const std::string&)> not_found) const {
+    return {.check_host = check_host,
+            .not_found = std::move(not_found),
+            .refused = nullptr,
+            .max_request_bytes = options.max_request_bytes,
+            .io_timeout = options.io_timeout,
+            .idle_timeout = kIdleTimeout};
+  }
+  std::function<Status(std::string_view)> TokenCheck() {
+    return options.token_file.empty() ? nullptr
+                                      : std::function([this](std::string_view authorization) {
+                                          return token.Check(authorization);
+                                        });
   }
 
-  void AddReadings(Http* http);
-  Status Listen();
-  Status Start();
-
-  // Called by the acceptor thread.
-  void Accept();
-  void AcceptFrom(const FileDescriptor& listener, const Http& http) WQ_EXCLUDES(mu);
-  void Begin(FileDescriptor fd, const Http& http) WQ_EXCLUDES(mu);
-  void JoinEnded() WQ_EXCLUDES(mu);
-  void Wake() const {
-    const uint64_t one = 1;
-    static_cast<void>(write(wake.get(), &one, sizeof(one)));
-  }
-  void Close() WQ_EXCLUDES(mu);
+  Status Open();
+  Status Check() const;
+  void AddMethods();
+  void AddReadings(Http* http, const std::function<Status(std::string_view)>& check_token);
+  Status Listen(std::vector<Listener>* listeners);
+  Status ListenTcp(FileDescriptor fd, const std::string& address, bool any_address,
+                   ListenerKind kind, int* bound, std::vector<Listener>* listeners);
+  Status Start(std::vector<Listener> listeners);
+  void Serve(int fd, ListenerKind kind) const;
+  void Close();
 
   Store* const store;
   const ServerOptions options;
+  StoreAccess access;
+  WorkHub hub;
+  Watcher watcher;
+  MethodTable methods;
+  TokenFile token;
   Http control;
+  Http tcp;
   Http web;
+  // The passed sockets, until they are listeners.
+  FileDescriptor passed_control{options.control_fd};
+  FileDescriptor passed_address{options.address_fd};
+  FileDescriptor passed_http{options.http_fd};
   SocketFile file;
   ino_t inode = 0;  // Of the socket file that this server has created; 0: none.
   int port = 0;
-  FileDescriptor unix_listener{-1};
-  FileDescriptor tcp_listener{-1};
-  FileDescriptor wake{-1};  // An eventfd: a connection has ended, or the server is closing.
-  std::thread acceptor;
+  int http_port = 0;
+  std::unique_ptr<RpcServer> rpc;
+  std::unique_ptr<Acceptor> acceptor;
 
-  struct Connection {
-    const Http* http = nullptr;
-    FileDescriptor fd{-1};
-    std::thread thread;
-    bool ended = false;
-  };
-  Mutex mu;
-  std::list<Connection> connections WQ_GUARDED_BY(mu);
-  bool closing WQ_GUARDED_BY(mu) = false;
+  Mutex close_mu;
+  bool closed WQ_GUARDED_BY(close_mu) = false;
 };
 
-void Server::Impl::AddReadings(Http* http) {
-  http->Get("/healthz", [](const std::string&) { return HttpReply{.body = "ok\n"}; });
-  http->Get("/readyz", [this](const std::string&) { return Readiness(*store); });
+Status Server::Impl::Check() const {
+  if (!options.control_socket && options.control_fd < 0 && options.address.empty() &&
+      options.address_fd < 0 && options.http_address.empty() && options.http_fd < 0) {
+    return Status::InvalidArgument("none of control_socket, address and http_address is set");
+  }
+  if (options.control_socket && store->dir().empty()) {
+    return Status::InvalidArgument("a store in memory has no directory for a socket");
+  }
+  if (options.tls_certificate_file.empty() != options.tls_key_file.empty() ||
+      (!Tls() && !options.tls_client_ca_file.empty())) {
+    return Status::InvalidArgument("TLS needs a certificate file and a key file");
+  }
+  if (options.worker_silence_limit < std::chrono::seconds(1)) {
+    return Status::InvalidArgument("worker_silence_limit is less than a second");
+  }
+  return {};
+}
+
+Status Server::Impl::Open() {
+  if (Status s = Check(); !s.ok()) {
+    return s;
+  }
+  if (!options.token_file.empty()) {
+    if (Status s = token.Load(options.token_file); !s.ok()) {
+      return s;
+    }
+  }
+  AddMethods();
+  std::vector<Listener> listeners;
+  if (Status s = Listen(&listeners); !s.ok()) {
+    return s;
+  }
+  return Start(std::move(listeners));
+}
+
+void Server::Impl::AddMethods() {
+  AddQueueService(&access, &watcher, &methods);
+  AddWorkService(&hub, &methods);
+  AddAdminService(&access, &hub, &methods);
+  AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
+  AddReflection(&methods);
+  AddApi(methods, nullptr, &control);
+  AddApi(methods, TokenCheck(), &tcp);
+  AddReadings(&control, nullptr);
+  AddReadings(&tcp, TokenCheck());
+  AddReadings(&web, nullptr);
+}
+
+// /healthz says nothing about the store, so it needs no token.
+void Server::Impl::AddReadings(Http* http,
+                               const std::function<Status(std::string_view)>& check_token) {
+  const auto guarded = [&check_token](Http::Handler handler) -> Http::Handler {
+    if (check_token == nullptr) {
+      return handler;
+    }
+    return [check_token, handler = std::move(handler)](const HttpRequest& request) {
+      const Status s = check_token(request.authorization);
+      return s.ok() ? handler(request) : RefusedReply(401, s.message());
+    };
+  };
+  http->Get("/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; });
+  http->Get("/readyz", guarded([this](const HttpRequest&) { return Readiness(*store); }));
   if (options.metrics != nullptr) {
-    http->Get("/metrics", [this](const std::string&) {
-      return HttpReply{.type = "text/plain; version=0.0.4; charset=utf-8",
-                       .body = options.metrics()};
-    });
+    http->Get("/metrics", guarded([this](const HttpRequest&) {
+                return HttpReply{.type = "text/plain; version=0.0.4; charset=utf-8",
+                                 .body = options.metrics()};
+              }));
   }
 }
 
-Status Server::Impl::Listen() {
-  if (!options.http_address.empty()) {
-    if (Status s =
-            ListenOnTcp(options.http_address, options.http_any_address, &tcp_listener, &port);
-        !s.ok()) {
+Status Server::Impl::ListenTcp(FileDescriptor fd, const std::string& address, bool any_address,
+                               ListenerKind kind, int* bound, std::vector<Listener>* listeners) {
+  if (fd.valid()) {
+    if (Status s = CheckTcpListener(fd.get(), any_address, bound); !s.ok()) {
       return s;
     }
+  } else if (address.empty()) {
+    return {};
+  } else if (Status s = ListenOnTcp(address, any_address, &fd, bound); !s.ok()) {
+    return s;
+  }
+  listeners->push_back({std::move(fd), kind});
+  return {};
+}
+
+Status Server::Impl::Listen(std::vector<Listener>* listeners) {
+  if (Status s = ListenTcp(std::move(passed_address), options.address, Protected(),
+                           Tls() ? ListenerKind::kTls : ListenerKind::kTcp, &port, listeners);
+      !s.ok()) {
+    return s;
+  }
+  if (Status s = ListenTcp(std::move(passed_http), options.http_address, options.http_any_address,
+                           ListenerKind::kWeb, &http_port, listeners);
+      !s.ok()) {
+    return s;
+  }
+  if (passed_control.valid()) {
+    listeners->push_back({std::move(passed_control), ListenerKind::kControl});
+    return {};
   }
   if (!options.control_socket) {
     return {};
@@ -138,137 +226,73 @@ Status Server::Impl::Listen() {
   if (Status s = OpenSocketFile(store->dir(), kControlSocketFile, &file); !s.ok()) {
     return s;
   }
-  if (Status s = ListenOnFile(file, &unix_listener); !s.ok()) {
+  FileDescriptor fd(-1);
+  if (Status s = ListenOnFile(file, &fd); !s.ok()) {
     return s;
   }
   inode = InodeOf(file);
+  listeners->push_back({std::move(fd), ListenerKind::kControl});
   return {};
 }
 
-Status Server::Impl::Start() {
-  wake = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake.valid()) {
-    return Status::IOError("eventfd failed");
-  }
-  try {
-    acceptor = std::thread([this] { Accept(); });
-  } catch (const std::system_error& e) {
-    return Status::IOError(std::string("no thread: ") + e.what());
-  }
-  return {};
-}
-
-void Server::Impl::Accept() {
-  for (;;) {
-    std::array<pollfd, 3> fds = {pollfd{wake.get(), POLLIN, 0},
-                                 pollfd{unix_listener.get(), POLLIN, 0},
-                                 pollfd{tcp_listener.get(), POLLIN, 0}};  // poll ignores -1.
-    poll(fds.data(), fds.size(), -1);
-    uint64_t ignored = 0;
-    static_cast<void>(read(wake.get(), &ignored, sizeof(ignored)));
-    {
-      const MutexLock lock(mu);
-      if (closing) {
-        return;
-      }
-    }
-    JoinEnded();
-    if (fds[1].revents != 0) {
-      AcceptFrom(unix_listener, control);
-    }
-    if (fds[2].revents != 0) {
-      AcceptFrom(tcp_listener, web);
+Status Server::Impl::Start(std::vector<Listener> listeners) {
+  RpcServer::Options rpc_options{.methods = &methods,
+                                 .max_message_bytes = options.max_request_bytes,
+                                 .check_token = TokenCheck(),
+                                 .tls = nullptr};
+  if (Tls()) {
+    if (Status s = MakeTlsCredentials({.certificate_file = options.tls_certificate_file,
+                                       .key_file = options.tls_key_file,
+                                       .client_ca_file = options.tls_client_ca_file},
+                                      &rpc_options.tls);
+        !s.ok()) {
+      return s;
     }
   }
+  if (Status s = RpcServer::Open(std::move(rpc_options), &rpc); !s.ok()) {
+    return s;
+  }
+  if (Status s = hub.Start(); !s.ok()) {
+    return s;
+  }
+  if (Status s = watcher.Start(); !s.ok()) {
+    return s;
+  }
+  return Acceptor::Open({.listeners = std::move(listeners),
+                         .grpc = [this](FileDescriptor fd) { rpc->HandlePlaintext(fd.Release()); },
+                         .grpc_tls = [this](FileDescriptor fd) { rpc->HandleTls(fd.Release()); },
+                         .http = [this](int fd, ListenerKind kind) { Serve(fd, kind); },
+                         .refuse_http = [](int fd) { Http::Refuse(fd); },
+                         .max_grpc = options.max_connections,
+                         .max_http = options.max_http_connections,
+                         .io_timeout = options.io_timeout},
+                        &acceptor);
 }
 
-void Server::Impl::AcceptFrom(const FileDescriptor& listener, const Http& http) {
-  FileDescriptor fd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd.valid()) {
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-      pollfd woken = {wake.get(), POLLIN, 0};
-      poll(&woken, 1, kAcceptPauseMs);
-    }
-    return;
-  }
-  if (&http == &control && !PeerMayUse(fd.get())) {
-    return;  // Other users can connect only if the file's mode was changed.
-  }
-  Begin(std::move(fd), http);
+void Server::Impl::Serve(int fd, ListenerKind kind) const {
+  (kind == ListenerKind::kControl ? control : kind == ListenerKind::kWeb ? web : tcp).Answer(fd);
 }
 
-void Server::Impl::Begin(FileDescriptor fd, const Http& http) {
-  const MutexLock lock(mu);
-  if (closing) {
-    return;
-  }
-  // For each listener on its own: remote peers cannot keep wqctl from the control socket.
-  const auto same = [&http](const Connection& other) { return other.http == &http; };
-  if (std::count_if(connections.begin(), connections.end(), same) >=
-      static_cast<std::ptrdiff_t>(options.max_connections)) {
-    return Http::Refuse(fd.get());
-  }
-  Connection& connection = connections.emplace_back();
-  connection.http = &http;
-  connection.fd = std::move(fd);
-  try {
-    connection.thread = std::thread([this, &http, &connection] {
-      http.Answer(connection.fd.get());
-      const MutexLock thread_lock(mu);
-      connection.ended = true;
-      Wake();
-    });
-  } catch (const std::system_error&) {
-    Http::Refuse(connection.fd.get());
-    connections.pop_back();
-  }
-}
-
-void Server::Impl::JoinEnded() {
-  std::list<Connection> ended;
-  {
-    const MutexLock lock(mu);
-    for (auto it = connections.begin(); it != connections.end();) {
-      const auto next = std::next(it);
-      if (it->ended) {
-        ended.splice(ended.end(), connections, it);
-      }
-      it = next;
-    }
-  }
-  for (Connection& connection : ended) {
-    connection.thread.join();
-  }
-}
-
+// No new connections, then no streams, then no calls.
 void Server::Impl::Close() {
-  {
-    const MutexLock lock(mu);
-    if (std::exchange(closing, true)) {
-      return;
-    }
-    // Connections whose request is incomplete are cut off; the others get their answer.
-    for (const Connection& connection : connections) {
-      shutdown(connection.fd.get(), SHUT_RD);
-    }
+  const MutexLock lock(close_mu);
+  if (std::exchange(closed, true)) {
+    return;
   }
-  if (acceptor.joinable()) {
-    Wake();
-    acceptor.join();
+  if (acceptor != nullptr) {
+    acceptor->Stop();
   }
   // While this process still owns the store: later the file belongs to the next owner.
   if (inode != 0 && InodeOf(file) == inode) {
     RemoveFile(file);
   }
-  unix_listener = FileDescriptor(-1);
-  tcp_listener = FileDescriptor(-1);
-  std::list<Connection> rest;
-  {
-    const MutexLock lock(mu);
-    rest.swap(connections);
+  hub.Close();
+  watcher.Close();
+  if (rpc != nullptr) {
+    rpc->Close(kCloseGrace);
   }
-  for (Connection& connection : rest) {
-    connection.thread.join();
+  if (acceptor != nullptr) {
+    acceptor->Close();
   }
 }
 
@@ -278,26 +302,30 @@ Server::~Server() { Close(); }
 
 Status Server::Open(Store* store, const ServerOptions& options, std::unique_ptr<Server>* server) {
   server->reset();
-  if (!options.control_socket && options.http_address.empty()) {
-    return Status::InvalidArgument("neither control_socket nor http_address is set");
-  }
-  if (options.control_socket && store->dir().empty()) {
-    return Status::InvalidArgument("a store in memory has no directory for a socket");
-  }
   auto impl = std::make_unique<Impl>(store, options);
-  if (Status s = impl->Listen(); !s.ok()) {
-    return s;
-  }
-  if (Status s = impl->Start(); !s.ok()) {
-    impl->Close();
+  if (Status s = impl->Open(); !s.ok()) {
     return s;
   }
   server->reset(new Server(std::move(impl)));
   return {};
 }
 
+Status Server::Drain(std::chrono::milliseconds timeout) {
+  return impl_->hub.Drain(std::chrono::steady_clock::now() + timeout)
+             ? Status::Ok()
+             : Status::TimedOut("workers still hold keys");
+}
+
+Status Server::TakeToken(uint64_t* token) { return impl_->hub.TakeToken(token); }
+
+Status Server::Reload() {
+  return impl_->options.token_file.empty() ? Status::Ok()
+                                           : impl_->token.Load(impl_->options.token_file);
+}
+
 void Server::Close() { impl_->Close(); }
-int Server::http_port() const { return impl_->port; }
+int Server::port() const { return impl_->port; }
+int Server::http_port() const { return impl_->http_port; }
 const std::string& Server::socket_path() const { return impl_->file.path; }
 
 }  // namespace wq

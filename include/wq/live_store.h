@@ -8,9 +8,10 @@
 //   if (s.ok()) s = pods->Add(keys, {.durability = wq::Durability::kPower}, &result);
 //
 // The owner serves it with ServerOptions::control_socket (server.h); only the owner's user and root
-// may use it. Each call is a separate connection, so nothing is held between calls.
-// Threading: thread-compatible. Lifetime: an access may outlive the store. A crash of the owner: a
-// running call returns IOError, and its effect is unknown; a change may be repeated without harm.
+// may use it. When the owner was restarted between two calls, the second one connects anew.
+// Threading: thread-safe. Lifetime: an access, or a worker, may outlive the store. A crash of the
+// owner: a running call returns IOError, and its effect is unknown; a change may be repeated
+// without harm.
 #pragma once
 
 #include <chrono>
@@ -40,6 +41,31 @@ struct LiveInfo {
   std::vector<LiveQueue> queues;  // All of the store, by name.
 };
 
+// A worker that is connected to the owner. Times are microseconds since 1970-01-01T00:00:00Z.
+struct LiveWorkerInfo {
+  struct Held {
+    std::string key;
+    uint64_t token = 0;
+    uint64_t attempt = 0;
+    int64_t since_us = 0;
+  };
+  std::string queue;
+  std::string name;
+  std::string peer;  // "unix:", or an address.
+  uint32_t capacity = 0;
+  int64_t connected_at_us = 0;
+  int64_t last_heard_at_us = 0;
+  std::vector<uint32_t> shards;  // Ascending; empty if the queue has none.
+  uint64_t held_count = 0;
+  std::vector<Held> held;  // The oldest 1000.
+  uint64_t done = 0;       // Answers since it has connected.
+  uint64_t failed = 0;
+};
+
+class Connection;
+class LiveWorker;
+struct LiveWorkerOptions;
+
 class LiveStore {
  public:
   struct Options {
@@ -66,8 +92,18 @@ class LiveStore {
   // queue, if the owner permits that (ServerOptions::open_queue).
   std::unique_ptr<QueueAccess> Access(std::string_view queue, bool create) const;
 
+  // Becomes a worker of a queue: see live_worker.h.
+  Status Work(std::string_view queue, const LiveWorkerOptions& options,
+              std::unique_ptr<LiveWorker>* worker) const;
+  // Reads who works on `queue`, or on all queues if it is empty, in the order of their connection.
+  // Blocks: for an answer.
+  Status Workers(std::string_view queue, std::vector<LiveWorkerInfo>* workers) const;
+
+  // Deletes a queue as Store::DeleteQueue does, after the owner has closed it and ended its
+  // workers' streams. Locked: the owner's own program uses the queue. Blocks: for an answer.
+  Status DeleteQueue(std::string_view queue) const;
+
  private:
-  class Connection;
   class RemoteAccess;
   explicit LiveStore(std::shared_ptr<const Connection> connection);
   const std::shared_ptr<const Connection> connection_;

@@ -7,19 +7,23 @@
 //                                    .metrics = [=] { return wq::PrometheusText(*provider); }},
 //                                   &server);
 //
-// In the library wq_server (target wq::server). It serves only what is asked for:
-//   control_socket   DIR/control.sock, mode 0600: everything that wqctl and LiveStore do. A peer
-//                    must be root or the user of this process.
+// In the library wq_server (target wq::server), which links gRPC. It serves only what is asked for:
+//   control_socket   DIR/control.sock, mode 0600: the services of proto/wq/v1 over gRPC and over
+//                    HTTP/JSON; all that wqctl, LiveStore and the clients in other languages do. A
+//                    peer must be root or the user of this process.
+//   address          the same over TCP: on loopback, or with TLS or a token.
 //   http_address     loopback only, unless http_any_address is set: GET /metrics, /healthz and
 //                    /readyz. Every user of this machine may read them; they contain no key. A
-//                    request must name this machine in its Host header, so that no web page reads
-//                    them through its own host name.
+//                    request must name this machine in its Host header, and have no Origin header,
+//                    so that no web page reads them through its own host name.
 //
-// It has one thread that accepts, and one per connection, at most max_connections of the socket and
-// as many of HTTP; they make public calls only. A child that was forked without exec keeps the
-// sockets open: they are free when it execs or ends.
+// Workers in other processes share a queue with this process's own workers: a key is assigned to
+// one of them. docs/server.md is the reference.
+//
+// An idle server does not wake up, with any number of connections. It makes public calls only. A
+// child that was forked without exec keeps the sockets open: they are free when it execs or ends.
 // Threading: thread-safe. Lifetime: must end before the store. A crash: leaves the socket's file
-// behind; the next Server on the store replaces it.
+// behind; the next Server on the store replaces it. Keys that were assigned are queued again.
 #pragma once
 
 #include <chrono>
@@ -41,6 +45,23 @@ struct ServerOptions {
   // Serves the control socket. Default: off.
   bool control_socket = false;
 
+  // Serves the same at "HOST:PORT" over TCP. HOST is localhost, 127.x.y.z or [::1]; with TLS or a
+  // token, any IPv4 address, or IPv6 address in brackets. Port 0: any free port, see Server::port.
+  // Default: empty, no TCP.
+  std::string address = {};
+
+  // TLS for `address`: files in PEM format, read again within a minute of a change. With a client
+  // CA, a client must show a certificate that the CA has signed. TLS carries gRPC only, not
+  // HTTP/JSON. Default: empty, no TLS.
+  std::string tls_certificate_file = {};
+  std::string tls_key_file = {};
+  std::string tls_client_ca_file = {};
+
+  // A file with the bearer token that every call over TCP must have ("authorization: Bearer …"). It
+  // must not be accessible to its group or to others. Without TLS the token and all keys cross the
+  // network in plain text. Default: empty, no token.
+  std::string token_file = {};
+
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.
   // Port 0: any free port, see Server::http_port. Default: empty, no HTTP.
   std::string http_address = {};
@@ -60,14 +81,33 @@ struct ServerOptions {
   // may create the queue. Default: nullptr, only open queues can be changed.
   std::function<Status(std::string_view name, bool create, Queue** queue)> open_queue = nullptr;
 
-  // Bounds the connections of the control socket, and those of HTTP. Each costs a thread. Further
-  // connections are answered with 503 and closed. Default: 16.
-  size_t max_connections = 16;
+  // Lets clients delete any queue of the store, not only those that were opened by open_queue: this
+  // program uses no Queue* but those that it gets from the store when it needs them. Default: off.
+  bool delete_any_queue = false;
+
+  // Sockets that listen already, in place of DIR/control.sock, `address` and `http_address`, as
+  // systemd passes them. The server owns them. The options above say what they serve: without TLS
+  // and token, `address_fd` must be bound to a loopback address. Default: -1, none.
+  int control_fd = -1;
+  int address_fd = -1;
+  int http_fd = -1;
+
+  // Bounds the workers of all queues. Default: 4096.
+  size_t max_workers = 4096;
+  // A worker that holds keys and sends nothing for this long loses them, unless it asks for another
+  // limit. At least 1 s. Default: 30 s.
+  std::chrono::milliseconds worker_silence_limit{30'000};
+  // Bounds the gRPC connections, each of which costs two descriptors; all connections together use
+  // at most half of RLIMIT_NOFILE. Default: 10 000.
+  size_t max_connections = 10'000;
+  // Bounds the HTTP connections of each listener; each costs a thread. Further ones are answered
+  // with 503 and closed. Default: 64.
+  size_t max_http_connections = 64;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
   // 4 MiB.
   size_t max_request_bytes = size_t{4} << 20;
-  // Bounds the time from the connection to the last byte of the request, and again the time for the
-  // bytes of the answer. Default: 10 s.
+  // Bounds the time from the connection to the first bytes, and over HTTP to the last byte of the
+  // request, and again the time for the bytes of the answer. Default: 10 s.
   std::chrono::milliseconds io_timeout{10'000};
 };
 
@@ -75,7 +115,7 @@ class Server {
  public:
   // Starts to serve. `store` is borrowed, open, and has no other Server with a control socket.
   //   InvalidArgument  nothing to serve, an address that is not loopback, a store in memory with
-  //                    control_socket.
+  //                    control_socket, a certificate or token file that cannot be used.
   //   AlreadyExists    DIR/control.sock exists and is not a socket.
   //   IOError          the port is taken, no descriptors are left, …
   static Status Open(Store* store, const ServerOptions& options, std::unique_ptr<Server>* server);
@@ -83,10 +123,20 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Removes the socket's file and ends all connections. Idempotent. Blocks: until the running calls
-  // have returned.
+  // Assigns no more keys to workers, and waits until they have answered those that they hold. Calls
+  // other than Work go on. TimedOut: `timeout` has passed. Blocks: for that time at most.
+  Status Drain(std::chrono::milliseconds timeout);
+  // Takes a token for a key that a worker of this process holds: greater than the tokens of all
+  // earlier assignments, so that the worker can fence its writes as workers in other processes do.
+  // NotDurable: see Store::ReserveTokens. Blocks: for a write, once in 2^32 tokens.
+  Status TakeToken(uint64_t* token);
+  // Reads the token file again. After an error the token is as before.
+  Status Reload();
+  // Removes the socket's file and ends all connections: the keys of workers are given back to their
+  // queues. Idempotent. Blocks: until the running calls have returned.
   void Close();
 
+  int port() const;                        // 0 without address.
   int http_port() const;                   // 0 without http_address.
   const std::string& socket_path() const;  // Empty without control_socket.
 

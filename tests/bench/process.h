@@ -25,6 +25,7 @@ class Child {
   std::string ReadAll();   // Until the program closes its stdout. Blocks.
   int Wait();              // The exit status, or 128 + the signal that killed it. Blocks.
   void Kill();             // Sends SIGKILL and reaps the process.
+  pid_t pid() const { return started_; }
 
  private:
   void KillGroup() const;

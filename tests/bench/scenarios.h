@@ -32,6 +32,11 @@ void Idle(Bench& bench);
 // scenarios_size.cc
 void Scale(Bench& bench);
 void Memory(Bench& bench);
+// served/scenario_server.cc
+void Serving(Bench& bench);
+void NoiseChild(Bench& bench);
+// served/served_store.cc
+void ServerChild(Bench& bench);
 // peers/scenario_peers.cc
 void Peers(Bench& bench);
 
@@ -60,11 +65,14 @@ inline constexpr Scenario kScenarios[] = {
     {"scale", "a call at a hundredth of --keys, ... and at ten times --keys", Scale},
     {"memory", "bytes a pending key, beyond its own", Memory},
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
+    {"server", "Adds, workers and 1000 idle connections through the control socket", Serving},
     {"peers", "beanstalkd and redis-server beside wq; not by default", Peers, false},
     {"ack-floor-child", nullptr, AckFloorChild},
     {"ack-wq-child", nullptr, AckQueueChild},
     {"ack-lost", nullptr, AckLost},
     {"recover-child", nullptr, RecoverChild},
+    {"server-child", nullptr, ServerChild},
+    {"noise-child", nullptr, NoiseChild},
     {"wrong-result", nullptr, [](Bench&) { RequireEqual(1, 2, "a result that is wrong"); }},
 };
 

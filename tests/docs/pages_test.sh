@@ -43,7 +43,7 @@ prepare() { # prepare PAGE
     docs/server.md)  # DIR is the store of a running owner.
       wqctl --store DIR init
       wqctl --store DIR add -q pods default/web-0
-      wqctl --store DIR work -q pods --follow -- true >/dev/null 2>&1 3>&- &
+      wqctl --store DIR serve >/dev/null 2>&1 3>&- &
       owner=$!
       until [[ -S DIR/control.sock ]]; do kill -0 "$owner"; done
       ;;
@@ -169,6 +169,10 @@ flush_block() {
       esac
       ;;
     synopsis) synopsis "$1" "$line" <"$scratch/block" ;;
+    python)
+      python3 -c 'import ast, sys; ast.parse(sys.stdin.read())' <"$scratch/block" ||
+        complain "$1:$line: not Python"
+      ;;
     cpp | c | go | text) ;;
     *) complain "$1:$line: a block of $language is neither played nor checked" ;;
   esac

@@ -18,11 +18,13 @@ parts=(
   'storage_tests ProcessLog*:SingleStep*'
   'model_tests Rules/ModelTest* WQ_MODEL_SEED=1 WQ_MODEL_CALLS=40000'
   'model_tests *FailedStore* WQ_FAILED_STORE_SEED=1 WQ_FAILED_STORE_CALLS=2000'
-  'engine_tests Queue*:Restore*:Journal*:OpenBatch*:FailedStore*:Order*:Delay*:Quarantine*:Shard*'
+  'engine_tests Queue*:Restore*:Journal*:OpenBatch*:FailedStore*:Order*:Delay*:Quarantine*:Shard*:Tokens*'
   'crash_tests *Kill* WQ_KILL_SEED=2 WQ_KILL_ROUNDS=30'
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_POWER_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_CORRUPTION_SEED=1 WQ_CORRUPTION_CASES=300'
   'faults_tests Kinds/* WQ_FAULT_SEED=1 WQ_FAULT_EVERY=18'
+  'server_tests WorkTest*'
+  'server_kill_tests *Kill*:PartitionTest.A* WQ_SERVER_KILL_SEED=1 WQ_SERVER_KILLS=60'
   'soak_tests * WQ_SOAK_SEED=1 WQ_SOAK_SECONDS=2'
 )
 
@@ -85,7 +87,7 @@ rm -rf "$logs"
 mkdir -p "$logs"
 
 mapfile -t mutants < <(
-  grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine storage --include='*.cc' --include='*.h' |
+  grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine server storage --include='*.cc' --include='*.h' |
     sed 's/WQ_MUTANT(\(.*\))/\1/' | sort -u
 )
 if [[ -n ${MUTANTS:-} ]]; then

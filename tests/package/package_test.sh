@@ -81,6 +81,18 @@ server_consumer() {
   done
 }
 
+# A client in Python, which finds the package below $1. There is no server.
+python_consumer() {
+  local client='
+import wq, wq.aio
+try:
+    wq.Client(".").add("pods", "default/web-1")
+except wq.Unavailable as error:
+    print(error.code)'
+  [[ $(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$1/lib/python3/dist-packages /usr/bin/python3 -c "$client") == Unavailable ]] ||
+    { echo 'package_test: the Python package does not work' >&2; exit 1; }
+}
+
 # Consumers that find wq below $1.
 consume() {
   local prefix=$1 pc
@@ -119,14 +131,16 @@ consume() {
   run fully_static
   server_consumer "$prefix" "$pc"
   go_consumer "$pc" "$prefix"
+  python_consumer "$prefix"
 }
 
 # Below $1 the man page and the completions are where man and the shells read them, the Go package
-# is in the directory of Go's packages, the documents are those of the tree, and there are no other
+# is in the directory of Go's packages, the Python package has all its files, the documents are those of the tree, and there are no other
 # files.
 shares() {
   local shared=share/bash-completion/completions/wqctl
-  shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1.gz\nshare/zsh/vendor-completions/_wqctl'
+  shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1.gz\nshare/wq/proto/wq/v1/admin.proto'
+  shared+=$'\nshare/wq/proto/wq/v1/queue.proto\nshare/wq/proto/wq/v1/types.proto\nshare/wq/proto/wq/v1/work.proto\nshare/zsh/vendor-completions/_wqctl'
   diff <(cd "$1" && find share \( -path share/gocode -o -path share/doc \) -prune -o -type f -print | sort) - \
     <<<"$shared"
   diff "$1/share/doc/libwq-dev/README.md" "$source/README.md"
@@ -134,6 +148,9 @@ shares() {
   diff "$1/share/doc/wqctl/wqctl.md" "$source/docs/wqctl.md"
   diff <(cd "$1/share/gocode/src/example.org/wq" && find . -type f | sort) \
     <(cd "$source/bindings/go" && find . -type f -not -name '*_test.go' | sort)
+  diff -r -x __pycache__ "$1/lib/python3/dist-packages/wq" "$build/python/wq"
+  diff <(cd "$source/bindings/python" && find wq -type f -not -path '*/__pycache__/*' | sort) \
+    <(cd "$1/lib/python3/dist-packages" && find wq -type f -not -name '*_pb2*' | sort)
   diff <(zcat "$1/share/man/man1/wqctl.1.gz") <("$1/bin/wqctl" man)
   diff "$1/share/zsh/vendor-completions/_wqctl" <("$1/bin/wqctl" completion zsh)
 }
@@ -147,7 +164,7 @@ installed() {
   fi
   # Nothing else is installed.
   (cd prefix && find . -type f -o -type l) | sort >files
-  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq(_server|_prometheus)?\.(a|so)|cmake/wq/|pkgconfig/wq(-[a-z]+)?\.pc)|bin/wqctl$|share/)' files; then
+  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq(_server|_prometheus)?\.(a|so)|cmake/wq/|pkgconfig/wq(-[a-z]+)?\.pc|python3/dist-packages/wq/)|lib/systemd/system/wqctl@\.service$|bin/wqctl$|share/)' files; then
     echo 'package_test: that is not to be installed' >&2
     exit 1
   fi
@@ -172,7 +189,7 @@ debian() {
   command -v lintian >/dev/null || { echo 'package_test: there is no lintian' >&2; exit 1; }
   lintian --allow-root --fail-on error packages/*.deb >&2
   packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/golang-example-wq-dev_*_all.deb
-    packages/wqctl_*.deb)
+    packages/python3-wq_*_all.deb packages/wqctl_*.deb)
   if ((EUID == 0)); then
     mkdir -p "$root/var/lib/dpkg"/{info,updates,triggers}
     touch "$root/var/lib/dpkg"/{status,available}
@@ -191,7 +208,7 @@ debian() {
   # Packages of programs that are linked with libwq.so can determine that they depend on it.
   dpkg-deb -I packages/libwq0_*.deb shlibs | grep -q '^libwq 0 libwq0 '
   if ((EUID == 0)); then
-    quiet "${dpkg[@]}" -r golang-example-wq-dev libwq-dev libwq0 wqctl
+    quiet "${dpkg[@]}" -r golang-example-wq-dev python3-wq libwq-dev libwq0 wqctl
     if find "$root" -path "$root/var" -prune -o -type f -print | grep .; then
       echo 'package_test: that is left after the removal' >&2
       exit 1

@@ -268,6 +268,25 @@ TEST_F(LiveTest, OnlyOpenQueuesUnlessTheOwnerOpensThem) {
   EXPECT_EQ(store_->FindQueue("new")->Len(), 1U);
 }
 
+TEST_F(LiveTest, DeletesAQueueThatTheServerHasOpened) {
+  Serve({.control_socket = true,
+         .open_queue = [this](std::string_view name, bool create, Queue** queue) {
+           return store_->OpenQueue(name, {.create_if_missing = create}, queue);
+         }});
+  ASSERT_TRUE(AddTo("new", true).ok());
+  std::unique_ptr<LiveStore> live;
+  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  EXPECT_TRUE(live->DeleteQueue("new").ok());
+  EXPECT_EQ(live->DeleteQueue("new").code(), StatusCode::kNotFound);
+  EXPECT_THAT(store_->QueueNames(), ElementsAre("pods"));
+  // The program of the owner has a Queue* of this one.
+  const Status s = live->DeleteQueue("pods");
+  EXPECT_EQ(s.code(), StatusCode::kLocked);
+  EXPECT_THAT(s.message(), HasSubstr("pods"));
+  ASSERT_TRUE(AddTo("new", true).ok());
+  EXPECT_EQ(store_->FindQueue("new")->Len(), 1U);
+}
+
 TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
   Serve();
   struct Case {
@@ -276,40 +295,21 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
     const char* part;
   };
   for (const Case& c : {
-           Case{"/v1/add", "", "no JSON object"},
-           Case{"/v1/add", "[]", "no JSON object"},
-           Case{"/v1/add", "{\"queue\": \"pods\"", "no JSON object"},
-           Case{"/v1/add", "{\"queue\": 1}", "queue"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": {}}", "keys"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [\"a\", 1]}", "keys[1]"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [{\"base64\": \"x\"}]}", "keys[0]"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [{\"base64\": \"\", \"x\": 1}]}",
-                "keys[0]"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"lane\": 2147483648}", "lane"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"lane\": 1.5}", "lane"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"after_us\": 9223372036854775808}", "after_us"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"durability\": \"most\"}", "durability"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"create\": 1}", "create"},
-           Case{"/v1/change", "{\"queue\": \"pods\", \"keys\": []}", "change"},
-           Case{"/v1/change", "{\"queue\": \"pods\", \"change\": \"explode\"}", "change"},
-           Case{"/v1/pause", "{\"queue\": \"pods\", \"for_us\": \"1\"}", "for_us"},
-           Case{"/v1/flush", "{\"durability\": 1}", "durability"},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [\"a\"], \"durabilty\": \"power\"}",
-                "unknown field \\\"durabilty\\\""},
-           Case{"/v1/add", "{\"queue\": \"pods\", \"keys\": [\"a\"], \"x\": null}",
-                "unknown field \\\"x\\\""},
-           Case{"/v1/change", "{\"queue\": \"pods\", \"change\": \"drop\", \"lane\": 1}",
-                "unknown field \\\"lane\\\""},
-           Case{"/v1/pause", "{\"queue\": \"pods\", \"for\": 1}", "unknown field \\\"for\\\""},
-           Case{"/v1/resume", "{\"queue\": \"pods\", \"keys\": []}", "unknown field \\\"keys\\\""},
-           Case{"/v1/flush", "{\"queue\": \"pods\"}", "unknown field \\\"queue\\\""},
+           Case{"Queue/Add", R"({"queue": {}})", "queue"},
+           Case{"Queue/Add", R"({"queue": "pods", "keys": ["a", 1.5]})", "keys"},
+           Case{"Queue/Add", R"({"queue": "pods", "lane": 2147483648})", "lane"},
+           Case{"Queue/Add", R"({"queue": "pods", "delay_us": -1})", "delay_us"},
+           Case{"Queue/Add", R"({"queue": "pods", "durability": 9})", "durability 9"},
+           Case{"Queue/Add", R"({"queue": "pods", "durabilty": "DURABILITY_POWER"})", "durabilty"},
+           Case{"Admin/Change", R"({"queue": "pods", "keys": []})", "kind 0"},
+           Case{"Admin/Pause", R"({"queue": "pods", "for_us": -1})", "-"},
+           Case{"Admin/CreateSnapshot", R"({"directory": "here"})", "here"},
        }) {
-    const std::string answer = Post(c.path, c.json);
-    EXPECT_EQ(StatusOf(answer), 400) << c.json;
+    const std::string answer = Post("/wq.v1." + std::string(c.path), c.json);
+    EXPECT_EQ(StatusOf(answer), 400) << c.json << answer;
     EXPECT_THAT(answer, HasSubstr("{\"code\":\"InvalidArgument\"")) << c.json;
     EXPECT_THAT(answer, HasSubstr(c.part)) << c.json;
   }
-  EXPECT_EQ(StatusOf(Post("/v1/add", std::string(3'000'000, '['))), 400);
   EXPECT_THAT(pods_->List(0, 1), IsEmpty());
   EXPECT_FALSE(pods_->Counts().paused);
 }
@@ -317,12 +317,13 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
 // The requests of a client such as curl.
 TEST_F(LiveTest, TheProtocolIsPlain) {
   Serve();
-  EXPECT_THAT(Post("/v1/add", R"({"queue": "pods", "keys": ["a", {"base64": "/w=="}]})"),
-              HasSubstr(R"({"added":2,"deduplicated":0,"held":0,"refused":[]})"));
-  EXPECT_THAT(Post("/v1/change", R"({"queue": "pods", "change": "remove", "keys": ["a", "x"]})"),
-              HasSubstr(R"({"done":1,"absent":[1]})"));
-  EXPECT_THAT(Post("/v1/resume", R"({"queue": "pods"})"), HasSubstr(R"({"was_paused":false})"));
-  EXPECT_THAT(Post("/v1/pause", R"({"queue": "nope"})"),
+  EXPECT_THAT(Post("/wq.v1.Queue/Add", R"({"queue": "pods", "keys": ["YQ==", "/w=="]})"),
+              HasSubstr(R"("added":"2")"));
+  EXPECT_THAT(Post("/wq.v1.Queue/Remove", R"({"queue": "pods", "keys": ["YQ==", "eA=="]})"),
+              HasSubstr(R"({"done":"1","absent":["1"]})"));
+  EXPECT_THAT(Post("/wq.v1.Admin/Resume", R"({"queue": "pods"})"),
+              HasSubstr(R"({"was_paused":false})"));
+  EXPECT_THAT(Post("/wq.v1.Admin/Pause", R"({"queue": "nope"})"),
               HasSubstr(R"({"code":"NotFound","message":"there is no queue 'nope'"})"));
   EXPECT_EQ(pods_->List(0, 10).at(0).key, "\xff");
 }

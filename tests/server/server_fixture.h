@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/socket.h"
+#include "server/net/socket.h"
 #include "tests/support/environment.h"
 #include "wq/limiter.h"
 #include "wq/live_store.h"
@@ -47,12 +47,13 @@ class ServerFixture {
   }
   std::string socket_path() const { return store_dir_ + "/control.sock"; }
 
-  FileDescriptor ConnectTcp() const {
+  FileDescriptor ConnectTcp() const { return ConnectTcp(server_->http_port()); }
+  static FileDescriptor ConnectTcp(int port) {
     FileDescriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(server_->http_port()));
+    address.sin_port = htons(static_cast<uint16_t>(port));
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     return fd;
   }
@@ -80,18 +81,23 @@ class ServerFixture {
       all.append(buffer, static_cast<size_t>(n));
     }
   }
+  // The client sends nothing after the request.
   static std::string Say(const FileDescriptor& fd, const std::string& request) {
     SendAll(fd.get(), request, Soon());
+    shutdown(fd.get(), SHUT_WR);
     return ReadAll(fd.get());
   }
   std::string Get(const std::string& path,
                   const std::string& headers = "Host: localhost\r\n") const {
     return Say(ConnectTcp(), "GET " + path + " HTTP/1.1\r\n" + headers + "\r\n");
   }
+  static std::string PostOf(const std::string& path, const std::string& json,
+                            const std::string& headers = "Host: localhost\r\n") {
+    return "POST " + path + " HTTP/1.1\r\n" + headers + "Content-Type: application/json\r\n" +
+           "Content-Length: " + std::to_string(json.size()) + "\r\n\r\n" + json;
+  }
   std::string Post(const std::string& path, const std::string& json) const {
-    return Say(ConnectUnix(),
-               "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
-                   "Content-Length: " + std::to_string(json.size()) + "\r\n\r\n" + json);
+    return Say(ConnectUnix(), PostOf(path, json));
   }
 
  protected:

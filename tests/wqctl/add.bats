@@ -244,11 +244,13 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   [ "$(dumped_keys)" = "a b c " ]
 }
 
-@test "a store that another process owns: exit 4 names its pid" {
+@test "a store that another process owns and does not serve: exit 4 names its pid" {
   store_with a
+  mkdir "$WQ_STORE/control.sock"  # So the owner cannot serve it.
   mkfifo gate
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started
+  contains "$(cat work.err)" 'other processes cannot change the store during this run'
   run -4 --separate-stderr wqctl add -q q b
   contains "$stderr" "is owned by process $PID, which serves no control socket"
   run -4 --separate-stderr wqctl work -q q -- true

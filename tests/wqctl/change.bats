@@ -206,8 +206,9 @@ load helpers
   [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
 }
 
-@test "beside a living owner: exit 4, --dry-run works and changes not one byte" {
+@test "beside a living owner that serves no socket: exit 4, --dry-run works and changes not one byte" {
   store_with a b
+  mkdir "$WQ_STORE/control.sock"  # So the owner cannot serve it.
   mkfifo gate
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started

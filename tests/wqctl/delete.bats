@@ -99,12 +99,30 @@ nothing_left() { [ -z "$(wqctl ls -q q -o name)" ]; }
   until_ok test -S "$WQ_STORE/control.sock"
   run -4 --separate-stderr wqctl queue delete -q q --yes
   contains "$stderr" "process $PID"
-  contains "$stderr" "queue delete does not go through an owner"
+  contains "$stderr" "is in use by process"
   run -4 on_terminal y queue delete -q q
   run -0 wqctl queue delete -q q --dry-run
   kill -TERM "$PID"
   wait "$PID"
   [ "$(wqctl inspect -o name)" = q ]
+}
+
+@test "queue delete goes through an owner that does not use the queue itself" {
+  store_with a
+  wqctl add -q other x >/dev/null
+  start owner work -q other --follow -- true
+  until_ok test -S "$WQ_STORE/control.sock"
+  run -0 wqctl queue delete -q q --yes
+  [ "$output" = 'deleted queue "q"' ]
+  run -3 --separate-stderr wqctl queue delete -q q --yes
+  contains "$stderr" 'no queue "q"'
+  run -0 wqctl add -q q b
+  start worker work -q q --follow -- true
+  local worker=$PID
+  until_ok grep -q 'owns the store' worker.err
+  run -0 wqctl queue delete -q q --yes  # Opened for a request, and it has a worker.
+  kill -TERM "$worker"
+  wait "$worker"
 }
 
 @test "queue delete killed at any instant: the whole queue or none of it, and both verify" {

@@ -48,7 +48,7 @@ check() {
 
 @test "-o has two sets of formats, and no verb has another" {
   [ "$(verbs_with "${LISTING// /|}" | tr '\n' ' ')" = \
-    'inspect ls dump diff watch top verify repair snapshot ls snapshot verify quarantine ls cursor ls ' ]
+    'workers inspect ls dump diff watch top verify repair snapshot ls snapshot verify quarantine ls cursor ls ' ]
   [ "$(verbs_with "${OUTCOME// /|}" | tr '\n' ' ')" = "add load snapshot create snapshot restore rm delete \
 cancel-delay requeue forget quarantine release quarantine drop " ]
   [ "$(verbs_with 'FILE REQUIRED' | tr '\n' ' ')" = 'report ' ]

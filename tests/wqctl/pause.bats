@@ -104,8 +104,9 @@ load helpers
   [ "$(queue_count paused)" = false ]
 }
 
-@test "beside a living owner: exit 4 before anything is asked, and --dry-run works" {
+@test "beside a living owner that serves no socket: exit 4 before anything is asked, and --dry-run works" {
   store_with a
+  mkdir "$WQ_STORE/control.sock"  # So the owner cannot serve it.
   mkfifo gate
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started

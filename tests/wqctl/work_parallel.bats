@@ -70,7 +70,7 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   local user=$((1000000 + $$))
   chown -R $user "$DIR"
   run -0 --separate-stderr timeout 60 setpriv --reuid $user --regid $user --clear-groups \
-    prlimit --nproc=35 "$WQCTL" work -q q -j 20 --max-requeues 0 -- true
+    prlimit --nproc=50 "$WQCTL" work -q q -j 20 --max-requeues 0 -- true
   contains "$stderr" "running fewer commands at once"
   contains "$stderr" "succeeded 40, failed attempts 0, quarantined 0, remaining 0"
 }

@@ -14,11 +14,12 @@ set -euo pipefail
 # small.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
-  nlohmann-json3-dev libcpp-httplib-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
+  nlohmann-json3-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto libgtest-dev
+  libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report in a test; without it that test reports that it is
 # skipped.
 all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
-  lintian chromium)
+  lintian chromium python3-grpcio python3-protobuf mypy openssl)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;

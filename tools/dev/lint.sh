@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# lint.sh [--tests]: checks the formatting and the shell scripts, and builds with clang, with the
-# findings of its thread-safety analysis and of clang-tidy as errors. Ninja checks only what has
-# changed since. The tests take longer than all other files, so they are left out unless --tests is
+# lint.sh [--tests]: checks the formatting and the shell scripts, builds with clang, with the
+# findings of its thread-safety analysis and of clang-tidy as errors, and checks the types of the
+# Python package with mypy. Ninja checks only what has changed since. The tests take longer than all other files, so they are left out unless --tests is
 # given.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,4 +13,9 @@ tests=OFF
 [[ ${1:-} != --tests ]] || tests=ON
 cmake --preset clang-thread-safety -DWQ_TESTS=$tests >/dev/null
 tools/dev/build.sh clang-thread-safety
+(
+  root=$PWD
+  cd build-clang-thread-safety/python  # Its cache stays there, too.
+  mypy --no-error-summary --config-file "$root/bindings/python/mypy.ini" wq
+)
 echo "lint: clean"

@@ -35,6 +35,10 @@ torture_model() {
 torture_kill() {
   WQ_KILL_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests
 }
+torture_server() {
+  WQ_SERVER_KILL_SEED=$1 WQ_SERVER_KILLS=${WQ_SERVER_KILLS:-$(upto 2000 "$2" 4)} \
+    WQ_PARTITION_SEED=$1 WQ_PARTITION_EVENTS=200 gtest server_kill_tests
+}
 torture_power() {
   local every=  # Empty: at random calls.
   if (($1 % 3 == 0)); then every=1; fi
@@ -58,6 +62,7 @@ torture_corruption() {
 torture_fuzzers() { tools/dev/fuzz.sh $(($2 / $(find tests/fuzz -name '*_fuzz.cc' | wc -l) + 1)); }
 torture_mutants() { tests/mutants/run.sh; }
 
+has_server() { [[ -x $tests/server_kill_tests ]]; }
 has_corruption() { [[ -x $tests/corruption_tests ]]; }
 has_fuzzers() { command -v clang++-14 >/dev/null; }
 has_mutants() { [[ -x tests/mutants/run.sh ]]; }
@@ -65,8 +70,8 @@ has_mutants() { [[ -x tests/mutants/run.sh ]]; }
 once=' fuzzers mutants soak '
 
 # Each part's name and weight: the time is divided in proportion to the weights.
-parts=(model 2 kill 4 power 3 faults 3 threads 1 corruption 2 fuzzers 2 mutants 2 soak 3)
-wanted=" ${TORTURE_PARTS:-model kill power faults threads corruption fuzzers mutants soak} "
+parts=(model 2 kill 4 server 3 power 3 faults 3 threads 1 corruption 2 fuzzers 2 mutants 2 soak 3)
+wanted=" ${TORTURE_PARTS:-model kill server power faults threads corruption fuzzers mutants soak} "
 
 names=() weights=() missing=() all=0
 for ((i = 0; i < ${#parts[@]}; i += 2)); do

@@ -32,6 +32,8 @@ constexpr Verb kVerbs[] = {
     {"init", ParseInit, "make a new, empty store if there is none"},
     {"add", ParseAdd, "enqueue keys"},
     {"work", ParseWork, "run a command for each key, with retries and backoff"},
+    {"serve", ParseServe, "own a store and serve it to other processes"},
+    {"workers", ParseWorkers, "show which workers hold which keys, and since when"},
     {"inspect", ParseInspect, "show the queues, or everything known about one key"},
     {"report", ParseReport, "write the queues as an HTML page with charts"},
     {"ls", ParseLs, "list entries, by many filters"},

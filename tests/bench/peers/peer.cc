@@ -20,15 +20,25 @@ class Beanstalkd final : public Peer {
                 }),
         connection_(server_.port()) {}
 
-  void Take() override {
-    connection_.Send("reserve\r\n");
-    const std::string reserved = connection_.ReadLine();  // "RESERVED <id> <bytes>", then the key.
-    Require(reserved.starts_with("RESERVED "), "beanstalkd: " + reserved);
-    static_cast<void>(connection_.ReadLine());
-    const std::string id = reserved.substr(9, reserved.find(' ', 9) - 9);
-    connection_.Send("delete " + id + "\r\n");
-    const std::string deleted = connection_.ReadLine();
-    Require(deleted == "DELETED", "beanstalkd: " + deleted);
+  void Take(size_t count) override {
+    std::string requests;
+    for (size_t i = 0; i < count; ++i) {
+      requests += "reserve\r\n";
+    }
+    connection_.Send(requests);
+    requests.clear();
+    for (size_t i = 0; i < count; ++i) {
+      const std::string reserved =
+          connection_.ReadLine();  // "RESERVED <id> <bytes>", then the key.
+      Require(reserved.starts_with("RESERVED "), "beanstalkd: " + reserved);
+      static_cast<void>(connection_.ReadLine());
+      requests += "delete " + reserved.substr(9, reserved.find(' ', 9) - 9) + "\r\n";
+    }
+    connection_.Send(requests);
+    for (size_t i = 0; i < count; ++i) {
+      const std::string deleted = connection_.ReadLine();
+      Require(deleted == "DELETED", "beanstalkd: " + deleted);
+    }
   }
 
   size_t Len() override {
@@ -78,14 +88,23 @@ class Redis final : public Peer {
                 }),
         connection_(server_.port()) {}
 
-  void Take() override {
-    connection_.Send(Request({"LMOVE", "queue", "processing", "RIGHT", "LEFT"}));
-    const std::string size = connection_.ReadLine();  // "$<bytes>", then the key.
-    Require(size.starts_with("$") && size != "$-1", "redis: " + size);
-    const std::string key = connection_.ReadLine();
-    connection_.Send(Request({"LREM", "processing", "1", key}));
-    const std::string removed = connection_.ReadLine();
-    Require(removed == ":1", "redis: " + removed);
+  void Take(size_t count) override {
+    std::string requests;
+    for (size_t i = 0; i < count; ++i) {
+      requests += Request({"LMOVE", "queue", "processing", "RIGHT", "LEFT"});
+    }
+    connection_.Send(requests);
+    requests.clear();
+    for (size_t i = 0; i < count; ++i) {
+      const std::string size = connection_.ReadLine();  // "$<bytes>", then the key.
+      Require(size.starts_with("$") && size != "$-1", "redis: " + size);
+      requests += Request({"LREM", "processing", "1", connection_.ReadLine()});
+    }
+    connection_.Send(requests);
+    for (size_t i = 0; i < count; ++i) {
+      const std::string removed = connection_.ReadLine();
+      Require(removed == ":1", "redis: " + removed);
+    }
   }
 
   size_t Len() override {

@@ -1,4 +1,4 @@
-// Peer: another queue that is used for the same purpose as wq, behind three calls that all peers
+// Peer: another queue that is used for the same purpose as wq, behind the calls that all peers
 // have.
 //
 // A failure ends the process. Thread-compatible.
@@ -31,8 +31,8 @@ class Peer {
       i += sent;
     }
   }
-  // Takes one key over and finishes it.
-  virtual void Take() = 0;
+  // Takes `count` keys over at once and finishes them.
+  virtual void Take(size_t count) = 0;
   // The number of queued keys.
   virtual size_t Len() = 0;
 

@@ -5,21 +5,26 @@
 
 #include "tests/bench/peers/peer.h"
 #include "tests/bench/scenarios.h"
+#include "tests/bench/served/served_store.h"
 #include "tests/bench/subjects.h"
 
 namespace wq::bench {
 namespace {
 
 constexpr size_t kInFlight = 100;
+constexpr const char* kOneKey = ", one key a request";
 
 constexpr const char* kNotComparable =
-    "Differences: a peer is a server. Each of its calls crosses a socket and two switches of\n"
-    "process; a call of wq, a library, does not. So \"1 client\" measures the socket as much as\n"
-    "the queue, and \"100 in flight\" rather the queue. Neither peer deduplicates keys: a key\n"
-    "that is put twice is stored twice. beanstalkd is measured with -b; -f 50 syncs its file\n"
-    "every 50 ms, -f 0 at each write. Redis is measured with an append file, synced every second\n"
-    "or at each write; its take is LMOVE and LREM, so that a key is not lost with its worker. A\n"
-    "peer serves clients on other machines, wq does not.";
+    "Differences: a peer is a server, as \"wq server\" is. Each of its calls crosses a socket and\n"
+    "two switches of process; a call of \"wq\", the library, does not. So \"1 client\" measures\n"
+    "the socket as much as the queue, and \"100 in flight\" rather the queue. Peers are reached\n"
+    "over TCP on loopback, the server of wq over its unix socket: put by 1 client is AddStream\n"
+    "with one key in flight, 100 in flight is Add of 100 keys (or AddStream with 100 requests of\n"
+    "one key), take is a worker of capacity 100.\n"
+    "Neither peer deduplicates keys: a key that is put twice is stored twice. beanstalkd is\n"
+    "measured with -b; -f 50 syncs its file every 50 ms, -f 0 at each write. Redis is measured\n"
+    "with an append file, synced every second or at each write; its take is LMOVE and LREM, so\n"
+    "that a key is not lost with its worker.";
 
 // The settings of the peers that are comparable to a durability, and their names in the figures.
 struct Level {
@@ -37,7 +42,8 @@ constexpr std::array<Level, 2> kLevels = {{
 struct Puts {
   Puts(const Settings& settings, Durability durability)
       : single(Count(settings.keys, durability, 20, 500), settings.seed),
-        pipelined(Count(settings.keys, durability, 5, 50), settings.seed, single.size()) {}
+        pipelined(Count(settings.keys, durability, 5, 50), settings.seed, single.size()),
+        streamed(single.size(), settings.seed, single.size() + pipelined.size()) {}
 
   static size_t Count(size_t keys, Durability durability, size_t process_part, size_t power_part) {
     return std::max<size_t>(keys / (durability == Durability::kPower ? power_part : process_part),
@@ -46,12 +52,18 @@ struct Puts {
 
   const Keys single;
   const Keys pipelined;
+  const Keys streamed;  // Of the server of wq: 100 requests of one key at a time.
 };
 
 std::string PutFigure(const std::string& name, size_t in_flight) {
   return name + ", put, " + (in_flight == 1 ? "1 client" : "100 in flight");
 }
-std::string TakeFigure(const std::string& name) { return name + ", take, 1 client"; }
+std::string TakeFigure(const std::string& name, size_t in_flight = 1) {
+  return name + ", take, " + (in_flight == 1 ? "1 client" : "100 in flight");
+}
+std::string ServerName(Durability durability) {
+  return std::string("wq server ") + DurabilityName(durability);
+}
 
 void MeasurePeer(Bench& bench, const std::string& name, const Puts& puts, PeerSync sync,
                  Peer* peer) {
@@ -68,10 +80,19 @@ void MeasurePeer(Bench& bench, const std::string& name, const Puts& puts, PeerSy
   }
   const Stopwatch taking;
   for (size_t i = 0; i < puts.single.size(); ++i) {
-    peer->Take();
+    peer->Take(1);
   }
   bench.Note(TakeFigure(name), kPerSecond, Rate(puts.single.size(), taking.Seconds()));
   RequireEqual(peer->Len(), puts.pipelined.size(), name + ": keys left");
+  const Stopwatch taking_many;
+  for (size_t left = puts.pipelined.size(); left > 0;) {
+    const size_t count = std::min(left, kInFlight);
+    peer->Take(count);
+    left -= count;
+  }
+  bench.Note(TakeFigure(name, kInFlight), kPerSecond,
+             Rate(puts.pipelined.size(), taking_many.Seconds()));
+  RequireEqual(peer->Len(), 0, name + ": keys left");
 }
 
 void AddBatches(Queue* queue, const Keys& keys, Durability durability) {
@@ -104,6 +125,53 @@ void MeasureQueue(Bench& bench, const Puts& puts, Durability durability, const s
   Require(subject.queue->Flush(durability), "Flush");
   bench.Note(TakeFigure(name), kPerSecond, Rate(puts.single.size(), taking.Seconds()));
   RequireOnDisk(dir, {.pending = puts.pipelined.size()}, "after the takes");
+}
+
+void MeasureServer(Bench& bench, const Puts& puts, Durability durability, const std::string& dir) {
+  const std::string name = ServerName(durability);
+  const ServedStore served(bench.settings(), dir, durability);
+  const std::unique_ptr<LiveStore> client = served.Connect();
+  const Stopwatch single;
+  AddByStream(served, puts.single, durability, 1, 1);
+  bench.Note(PutFigure(name, 1), kPerSecond, Rate(puts.single.size(), single.Seconds()));
+  const Stopwatch pipelined;
+  AddUnary(*client, puts.pipelined, durability, kInFlight);
+  bench.Note(PutFigure(name, kInFlight), kPerSecond,
+             Rate(puts.pipelined.size(), pipelined.Seconds()));
+  const Stopwatch streamed;
+  AddByStream(served, puts.streamed, durability, 1, kInFlight);
+  bench.Note(PutFigure(name, kInFlight) + kOneKey, kPerSecond,
+             Rate(puts.streamed.size(), streamed.Seconds()));
+  const size_t keys = puts.single.size() + puts.pipelined.size() + puts.streamed.size();
+  RequireOnDisk(dir, {.pending = keys}, "after the puts");
+  if (durability == Durability::kPower) {
+    return;
+  }
+  const Stopwatch taking;
+  WorkAll(*client, keys, kInFlight);
+  Require(client->Access(kQueueName, false)->Flush(durability), "Flush");
+  bench.Note(TakeFigure(name, kInFlight), kPerSecond, Rate(keys, taking.Seconds()));
+  RequireOnDisk(dir, {}, "after the takes");
+}
+
+void CompareServer(Bench& bench, const Level& level) {
+  const std::string name = ServerName(level.durability);
+  const auto want = [&](const std::string& what, const std::string& peer,
+                        const std::string& against, std::optional<double> bound) {
+    bench.Want(
+        {.what = what, .figure = what, .against = against, .compared_with = peer, .bound = bound});
+  };
+  for (const std::string peer : {level.beanstalkd, level.redis}) {
+    const std::optional<double> bound =
+        peer == level.beanstalkd ? std::optional<double>(1) : std::nullopt;
+    for (const size_t in_flight : {size_t{1}, kInFlight}) {
+      want(PutFigure(name, in_flight), peer, PutFigure(peer, in_flight), bound);
+    }
+    want(PutFigure(name, kInFlight) + kOneKey, peer, PutFigure(peer, kInFlight), {});
+    if (level.sync == PeerSync::kSoon) {
+      want(TakeFigure(name, kInFlight), peer, TakeFigure(peer, kInFlight), bound);
+    }
+  }
 }
 
 void CompareLevel(Bench& bench, const Level& level) {
@@ -139,7 +207,10 @@ void Peers(Bench& bench) {
     });
     subjects.push_back(
         [&](const std::string& dir) { MeasureQueue(bench, some, level.durability, dir); });
+    subjects.push_back(
+        [&](const std::string& dir) { MeasureServer(bench, some, level.durability, dir); });
     CompareLevel(bench, level);
+    CompareServer(bench, level);
   }
   bench.Alternate(subjects);
   bench.Say(kNotComparable);

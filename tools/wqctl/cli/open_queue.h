@@ -11,6 +11,10 @@
 
 namespace wqctl {
 
+// Ends the message that a process owns the store.
+inline constexpr const char* kServesNothing =
+    ", which serves no control socket: only it can change the store";
+
 // Every integer is a lane, and the latest Add sets a key's lane.
 wq::QueueOptions ToolQueueOptions();
 

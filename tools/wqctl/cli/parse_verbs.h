@@ -13,6 +13,8 @@ namespace wqctl {
 Command ParseInit(const Input& input);
 Command ParseAdd(const Input& input);
 Command ParseWork(const Input& input);
+Command ParseServe(const Input& input);  // serve/serve.cc
+Command ParseWorkers(const Input& input);
 Command ParseInspect(const Input& input);
 Command ParseReport(const Input& input);  // report/report.cc
 Command ParseLs(const Input& input);

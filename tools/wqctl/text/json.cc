@@ -189,6 +189,31 @@ std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& foun
   return lines;
 }
 
+void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out) {
+  const bool owner = worker.peer.empty();
+  const auto of_worker = [owner](const auto& value) { return owner ? Json() : Json(value); };
+  Json json;
+  SetBytes("queue", worker.queue, &json);
+  SetBytes("worker", worker.name, &json);
+  json["peer"] = of_worker(worker.peer);
+  json["capacity"] = of_worker(worker.capacity);
+  json["connected_at"] = of_worker(FormatTime(worker.connected_at_us));
+  json["last_heard_at"] = of_worker(FormatTime(worker.last_heard_at_us));
+  json["shards"] = worker.shards;
+  json["held_count"] = worker.held_count;
+  Json& held = json["held"] = Json::array();
+  for (const auto& key : worker.held) {
+    Json& object = held.emplace_back();
+    SetBytes("key", key.key, &object);
+    object["token"] = key.token;
+    object["attempt"] = key.attempt;
+    object["since"] = FormatTime(key.since_us);
+  }
+  json["done"] = of_worker(worker.done);
+  json["failed"] = of_worker(worker.failed);
+  *out += json.dump();
+}
+
 void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
                        std::string* out) {
   const auto entries = [](const std::vector<wq::Entry>& list) {

@@ -13,6 +13,7 @@
 
 #include "wq/entry_diff.h"
 #include "wq/import.h"
+#include "wq/live_store.h"
 #include "wq/repair.h"
 #include "wq/snapshot.h"
 #include "wq/store_view.h"
@@ -52,6 +53,10 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
 
 // One entry of that on each line, with the key.
 std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& found);
+
+// {"queue": …, "worker": …, "peer": …, "held": [{"key": …, "token": …}], …} on one line. Without a
+// peer it is the owner of the store.
+void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out);
 
 // {"change": […], "queue": …, "key": …, "before": […], "after": […]} on one line.
 void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,

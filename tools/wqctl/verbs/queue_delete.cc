@@ -3,12 +3,15 @@
 #include <optional>
 #include <string>
 
+#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/verbs/confirm.h"
+#include "tools/wqctl/verbs/reach.h"
 #include "wq/keys.h"
+#include "wq/live_store.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
 
@@ -16,8 +19,9 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kQueueDeleteExamples =
-    R"(Deletes its keys in every state, its cursors and its pause. The store must not have a
-living owner. A crash leaves the whole queue or none of it.
+    R"(Deletes its keys in every state, its cursors and its pause. A living owner that
+serves the store deletes it, and ends the queue's workers; not if its own program uses the
+queue, as wqctl work does. A crash leaves the whole queue or none of it.
 
 Examples:
   wqctl queue delete -q pods --dry-run
@@ -49,17 +53,29 @@ int DryRun(const QueueDeleteArgs& args) {
   return out.Finish(kExitOk);
 }
 
-wq::Status ExplainLocked(wq::Status status) {
-  if (status.code() != wq::StatusCode::kLocked) return status;
-  return wq::Status::Locked(
-      status.message() +
-      ": queue delete does not go through an owner, even if it serves a socket; end it first");
+// As the store's owner, or through it.
+wq::Status DeleteQueue(const QueueDeleteArgs& args) {
+  // Tries twice, because an owner may end between Open and Connect.
+  for (int attempt = 0;; ++attempt) {
+    std::unique_ptr<wq::Store> store;
+    wq::Status locked = wq::Store::Open({}, args.store_dir, &store);
+    if (locked.ok()) {
+      wq::Status s = ExplainMissing(args.store_dir, args.queue, store->DeleteQueue(args.queue));
+      return s.ok() ? store->Close() : s;
+    }
+    if (locked.code() != wq::StatusCode::kLocked) return locked;
+    std::unique_ptr<wq::LiveStore> live;
+    wq::Status s = wq::LiveStore::Connect(args.store_dir, &live);
+    if (s.ok()) return ExplainMissing(args.store_dir, args.queue, live->DeleteQueue(args.queue));
+    if (s.code() != wq::StatusCode::kNotFound) return s;
+    if (attempt > 0) return wq::Status::Locked(locked.message() + kServesNothing);
+  }
 }
 
 wq::Status AskToDelete(const QueueDeleteArgs& args, const wq::StoreView& view, std::string* text) {
   if (view.info().owner_alive) {
-    return ExplainLocked(wq::Status::Locked("the store is owned by process " +
-                                            std::to_string(view.info().owner_pid)));
+    wq::Status s = CheckOwnerServes(args.store_dir, view.info().owner_pid);
+    if (!s.ok()) return s;
   }
   wq::Status s = Describe(args, view, text);
   if (s.ok()) text->replace(0, 1, "D").append("?");
@@ -73,13 +89,7 @@ int Run(const QueueDeleteArgs& args) {
         return AskToDelete(args, view, text);
       });
   if (end) return *end;
-  std::unique_ptr<wq::Store> store;
-  if (wq::Status s = wq::Store::Open({}, args.store_dir, &store); !s.ok()) {
-    return Fail(ExplainLocked(s));
-  }
-  wq::Status s = ExplainMissing(args.store_dir, args.queue, store->DeleteQueue(args.queue));
-  if (!s.ok()) return Fail(s);
-  if (s = store->Close(); !s.ok()) return Fail(s);
+  if (wq::Status s = DeleteQueue(args); !s.ok()) return Fail(s);
   Output out;
   out.Write("deleted queue \"" + wq::EscapeKey(args.queue) + "\"\n");
   return out.Finish(kExitOk);

@@ -1,5 +1,9 @@
 #include "tools/wqctl/verbs/reach.h"
 
+#include <poll.h>
+
+#include <chrono>
+
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
 #include "wq/live_store.h"
@@ -7,8 +11,10 @@
 namespace wqctl {
 namespace {
 
-constexpr const char* kServesNothing =
-    ", which serves no control socket: only it can change the store";
+// An owner may have just started, or be about to end: then it does not serve the store for a short
+// time.
+constexpr auto kReachTime = std::chrono::milliseconds{500};
+constexpr int kRetryMs = 10;
 
 wq::Status OpenAsOwner(const std::string& store_dir, const std::string& queue,
                        const ReachOptions& options, ReachedQueue* reached) {
@@ -41,18 +47,23 @@ wq::Status ReachedQueue::Close() const {
 
 wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
                       const ReachOptions& options, ReachedQueue* reached) {
-  // Tries twice, because an owner may end between Open and Connect.
-  for (int attempt = 0;; ++attempt) {
+  const auto give_up = std::chrono::steady_clock::now() + kReachTime;
+  while (true) {
     wq::Status locked = OpenAsOwner(store_dir, queue, options, reached);
     if (locked.code() != wq::StatusCode::kLocked) return locked;
     std::unique_ptr<wq::LiveStore> live;
     wq::Status s = wq::LiveStore::Connect(store_dir, &live);
     if (s.ok()) {
       reached->access = live->Access(queue, options.create);
-      return ExplainMissing(store_dir, queue, AskForQueue(options.create, reached->access.get()));
+      s = AskForQueue(options.create, reached->access.get());
+      if (s.code() != wq::StatusCode::kIOError) return ExplainMissing(store_dir, queue, s);
+    } else if (s.code() == wq::StatusCode::kNotFound) {
+      s = wq::Status::Locked(locked.message() + kServesNothing);
+    } else {
+      return s;
     }
-    if (s.code() != wq::StatusCode::kNotFound) return s;
-    if (attempt > 0) return wq::Status::Locked(locked.message() + kServesNothing);
+    if (std::chrono::steady_clock::now() >= give_up) return s;
+    poll(nullptr, 0, kRetryMs);
   }
 }
 

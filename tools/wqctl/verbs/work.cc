@@ -1,5 +1,7 @@
 // wqctl work: runs a command for each key. Options, opening and the summary; worker.cc processes a
 // single key, supervisor.cc ends the run.
+#include <poll.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -8,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
-#include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
@@ -23,27 +23,32 @@
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
 #include "tools/wqctl/work/supervisor.h"
+#include "tools/wqctl/work/work_store.h"
 #include "tools/wqctl/work/worker.h"
 #include "wq/keys.h"
-#include "wq/limiter.h"
-#include "wq/prometheus.h"
 #include "wq/queue.h"
-#include "wq/server.h"
-#include "wq/store.h"
 
 namespace wqctl {
 namespace {
 
+// How long to wait for a process that owns the store to serve it, or to end.
+constexpr auto kOpenTime = std::chrono::seconds{2};
+constexpr int kOpenRetryMs = 20;
+
 constexpr const char* kWorkExamples =
     R"(CMD runs once for each key, without a shell. In its words "{}" becomes the key,
 "{#}" the number of the command and "{%}" its slot, from 1 to -j; if there is none
-of them, the key is appended. The environment has WQ_KEY, WQ_QUEUE and WQ_ATTEMPT.
+of them, the key is appended. The environment has WQ_KEY, WQ_QUEUE, WQ_ATTEMPT
+and WQ_TOKEN, a number that grows with every attempt: a store that keeps the last
+one that it has seen can refuse the writes of an earlier attempt that still runs.
 Exit status 0 of CMD is success; anything else is a failure, and the key is tried
 again after a delay that doubles each time.
 Ends when nothing is pending or delayed, or the queue is paused. SIGTERM and SIGINT
 end it early: no new key is begun, running commands get --grace to finish, the rest
 stays in the store. A stdout that has no reader any more ends it too, with exit code 1.
-With --follow, other verbs can change the queue during the run.
+Any number of wqctl work can share a store, and other verbs can change it during the
+run: the first one owns the store and serves it to the others, and when it ends,
+one of the others takes over. See wqctl workers.
 One command at a time has the stdout of wqctl. Of several, the output of each is
 printed when it has ended (--group); see --line-buffer and --ungroup.
 
@@ -65,8 +70,8 @@ struct WorkArgs {
   bool dry_run = false;
   std::string job_log;  // Empty: none.
   std::optional<uint64_t> max_requeues;
-  std::chrono::microseconds base_delay = std::chrono::milliseconds{5};
-  std::chrono::microseconds max_delay = std::chrono::seconds{1000};
+  std::optional<std::chrono::microseconds> base_delay;
+  std::optional<std::chrono::microseconds> max_delay;
   std::chrono::microseconds timeout{0};  // 0 is none.
   std::chrono::microseconds grace = std::chrono::seconds{30};
   bool follow = false;
@@ -76,100 +81,19 @@ struct WorkArgs {
 };
 
 // What is left to do. A key that is both delayed and queued counts twice: it has two entries.
-uint64_t Remaining(const std::vector<wq::Queue*>& queues) {
-  uint64_t remaining = 0;
-  for (const wq::Queue* queue : queues) {
-    const wq::QueueCounts counts = queue->Counts();
-    remaining += counts.queued + counts.processing + counts.delayed;
-  }
-  return remaining;
+uint64_t Remaining(const wq::QueueCounts& counts) {
+  return counts.queued + counts.processing + counts.delayed;
 }
 
-void LogSummary(const WorkerPool::Totals& totals, uint64_t remaining, bool stopped) {
+void LogSummary(const WorkerPool::Totals& totals, const std::optional<wq::QueueCounts>& counts,
+                bool stopped) {
+  const uint64_t remaining = counts ? Remaining(*counts) : 0;
   LogInfo("succeeded " + std::to_string(totals.succeeded) + ", failed attempts " +
           std::to_string(totals.failed_attempts) + ", quarantined " +
-          std::to_string(totals.quarantined) + ", remaining " + std::to_string(remaining));
+          std::to_string(totals.quarantined) + ", remaining " +
+          (counts ? std::to_string(remaining) : "unknown"));
   if (stopped && remaining > 0) LogInfo("the remaining keys stay in the store for the next run");
   if (totals.quarantined > 0) LogInfo("for keys in quarantine see wqctl quarantine ls");
-}
-
-// False, with a message, if the queue is paused and args.follow is not set. Without --follow no
-// other process can pause the queue while we own the store, so one check is enough.
-bool MayBegin(const WorkArgs& args, const wq::Queue& queue) {
-  const wq::QueueCounts counts = queue.Counts();
-  if (!counts.paused) return true;
-  const std::string paused = "queue \"" + wq::EscapeKey(queue.name()) + "\" is paused: ";
-  if (args.follow) {
-    LogInfo(paused + "waiting for the end of the pause");
-    return true;
-  }
-  LogInfo(paused + std::to_string(counts.queued + counts.delayed) +
-          " keys stay in the store; wqctl resume ends a pause, --follow waits for its end");
-  return false;
-}
-
-// The servers for other processes while we own the store. Must be closed before the store.
-class Service {
- public:
-  // Receives the metrics of the store; null without --http.
-  const std::shared_ptr<wq::PrometheusProvider>& metrics() const { return metrics_; }
-  explicit Service(const WorkArgs& args)
-      : args_(args), metrics_(args.http_address.empty() ? nullptr : wq::MakePrometheusProvider()) {}
-
-  wq::Status Open(wq::Store* store) {
-    wq::ServerOptions options;
-    options.open_queue = [store](std::string_view name, bool create, wq::Queue** queue) {
-      wq::QueueOptions queue_options = ToolQueueOptions();
-      queue_options.create_if_missing = create;
-      return store->OpenQueue(name, queue_options, queue);
-    };
-    if (args_.follow) {
-      options.control_socket = true;
-      if (wq::Status s = wq::Server::Open(store, options, &control_); !s.ok()) {
-        LogWarning("other processes cannot change the store during this run: " +
-                   wq::EscapeKey(s.message(), 4096));
-      }
-    }
-    if (args_.http_address.empty()) return wq::Status::Ok();
-    options.control_socket = false;
-    options.http_address = args_.http_address;
-    options.http_any_address = args_.http_any_address;
-    options.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
-    wq::Status s = wq::Server::Open(store, options, &http_);
-    if (s.ok()) LogInfo("serving metrics on port " + std::to_string(http_->http_port()));
-    return s;
-  }
-  void Close() {
-    control_.reset();
-    http_.reset();
-  }
-
- private:
-  const WorkArgs& args_;
-  const std::shared_ptr<wq::PrometheusProvider> metrics_;
-  std::unique_ptr<wq::Server> control_;
-  std::unique_ptr<wq::Server> http_;
-};
-
-// Opens the queue and adds it to `source`, unless it is paused. With --follow a missing queue is
-// created, so that a service can start before its first key is added.
-wq::Status AddQueueTo(KeySource* source, const WorkArgs& args, const std::string& name,
-                      wq::Store* store) {
-  wq::QueueOptions options = ToolQueueOptions();
-  options.create_if_missing = false;
-  options.max_requeues = args.max_requeues.value_or(0);
-  options.limiter = std::make_shared<wq::ItemExponentialFailure>(args.base_delay, args.max_delay);
-  options.on_ready = [source] { source->Wake(); };
-  wq::Queue* queue = nullptr;
-  wq::Status s = store->OpenQueue(name, options, &queue);
-  if (s.code() == wq::StatusCode::kNotFound && args.follow) {
-    LogInfo("queue \"" + wq::EscapeKey(name) + "\" does not exist yet: creating it");
-    options.create_if_missing = true;
-    s = store->OpenQueue(name, options, &queue);
-  }
-  if (!s.ok()) return ExplainMissing(args.store_dir, name, s);
-  if (MayBegin(args, *queue)) source->AddQueue(queue);
-  return wq::Status::Ok();
 }
 
 int ExitCodeOf(const WorkerPool& pool, const Halt& halt) {
@@ -189,7 +113,21 @@ struct RunParts {
       : workers(args.workers.CountFor(UsableCpus())),
         command(args.command, !args.key_on_stdin),
         printer(args.output, &status_line),
-        source({.workers = workers, .start_interval = args.rate.interval, .follow = args.follow}) {}
+        source({.workers = workers,
+                .start_interval = args.rate.interval,
+                .follow = args.follow,
+                .reopen = [this](WorkQueues* queues,
+                                 bool* again) { return store.Open(queues, again); }}),
+        store({.dir = args.store_dir,
+               .queues = args.queues,
+               .follow = args.follow,
+               .max_requeues = args.max_requeues,
+               .base_delay = args.base_delay,
+               .max_delay = args.max_delay,
+               .http_address = args.http_address,
+               .http_any_address = args.http_any_address,
+               .on_ready = [this] { source.Wake(); }}),
+        grace_of_others(args.grace) {}
 
   const int workers;
   const CommandLine command;
@@ -199,14 +137,15 @@ struct RunParts {
   std::unique_ptr<CommandRunner> runner;
   std::unique_ptr<JobLog> job_log;
   KeySource source;
+  WorkStore store;
+  std::chrono::microseconds grace_of_others;  // After our own commands.
 };
 
 int WorkOn(const WorkArgs& args, RunParts* run) {
   if (run->source.queues().empty()) return kExitOk;  // All are paused.
-  const WorkerOptions options{.workers = run->workers,
-                              .no_requeues = args.max_requeues == 0U,
-                              .halt = args.halt,
-                              .keys_at_start = Remaining(run->source.queues())};
+  const std::optional<wq::QueueCounts> counts = SumOf(run->source.queues());
+  const WorkerOptions options{
+      .workers = run->workers, .halt = args.halt, .keys_at_start = counts ? Remaining(*counts) : 0};
   WorkerPool pool(options, {.runner = *run->runner,
                             .command = run->command,
                             .source = run->source,
@@ -217,32 +156,40 @@ int WorkOn(const WorkArgs& args, RunParts* run) {
                         *run->runner, &run->printer, &run->status_line, &pool);
   if (wq::Status s = pool.Start(); !s.ok()) return Fail(s);
   supervisor.Run();
+  if (supervisor.killed()) run->grace_of_others = std::chrono::microseconds{0};
   pool.Join();
-  LogSummary(pool.totals(), Remaining(run->source.queues()),
-             pool.stop_reason() != StopReason::kNone);
+  LogSummary(pool.totals(), SumOf(run->source.queues()), pool.stop_reason() != StopReason::kNone);
   if (!pool.error().ok()) return Fail(pool.error());
   return ExitCodeOf(pool, args.halt);
 }
 
-// Opens the store and the queues, and works on them.
-int WorkInStore(const WorkArgs& args, RunParts* run) {
-  Service service(args);
-  wq::StoreOptions options;
-  options.metrics = service.metrics();
-  std::unique_ptr<wq::Store> store;
-  if (wq::Status s = wq::Store::Open(options, args.store_dir, &store); !s.ok()) return Fail(s);
-  for (const std::string& queue : args.queues) {
-    wq::Status s = AddQueueTo(&run->source, args, queue, store.get());
-    if (!s.ok()) return Fail(s);
+// Opens the queues. The owner of the store may just have started, or be about to end: then tries
+// again for kOpenTime, unless a signal is pending.
+wq::Status OpenQueues(RunParts* run) {
+  const auto give_up = std::chrono::steady_clock::now() + kOpenTime;
+  while (true) {
+    WorkQueues queues;
+    bool again = false;
+    wq::Status s = run->store.Open(&queues, &again);
+    if (s.ok()) run->source.SetQueues(std::move(queues));
+    if (!again || std::chrono::steady_clock::now() >= give_up) return s;
+    pollfd signals = {run->signals.fd(), POLLIN, 0};
+    if (poll(&signals, 1, kOpenRetryMs) != 0) return s;
   }
+}
+
+// Opens the queues, and works on them.
+int WorkInStore(const WorkArgs& args, RunParts* run) {
+  if (wq::Status s = OpenQueues(run); !s.ok()) return Fail(s);
   if (!args.job_log.empty()) {  // Not before: it empties the file.
     wq::Status s = JobLog::Open(args.job_log, args.command_umask, &run->job_log);
     if (!s.ok()) return Fail(s);
   }
-  if (wq::Status s = service.Open(store.get()); !s.ok()) return Fail(s);
   int code = WorkOn(args, run);
-  service.Close();
-  if (wq::Status s = store->Close(); code == kExitOk && !s.ok()) code = Fail(s);
+  run->source.Clear();
+  if (wq::Status s = run->store.Close(run->grace_of_others, run->signals);
+      code == kExitOk && !s.ok())
+    code = Fail(s);
   return code;
 }
 

@@ -125,7 +125,7 @@ int Run(const WatchArgs& args) {
 
 constexpr const char* kWatchExamples =
     R"(On a terminal the screen is updated in place; otherwise each sample is one JSON object a line
-for each queue. While the store's owner serves its control socket (wqctl work --follow does)
+for each queue. While the store's owner serves its control socket (wqctl serve and work do)
 the numbers are the owner's, with rates. Otherwise they are those on disk. Ends at Ctrl-C,
 with exit code 0.
 

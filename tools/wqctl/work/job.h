@@ -2,16 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
-#include "wq/queue.h"
+#include "tools/wqctl/work/work_queue.h"
 
 namespace wqctl {
 
 struct Job {
-  wq::Queue* queue = nullptr;
+  std::shared_ptr<WorkQueue> queue;
   std::string queue_name;
   std::string key;
+  uint64_t token = 0;     // Of the assignment.
+  uint64_t failures = 0;  // Before this attempt.
   uint64_t sequence = 0;  // 1 for the first job of the run; each attempt is a job.
   int slot = 0;           // From 1; unique among the jobs that run at the same time.
   uint64_t attempt = 0;   // 1 plus the key's failures.

@@ -1,6 +1,7 @@
 #include "tools/wqctl/work/key_source.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wqctl {
 namespace {
@@ -8,6 +9,12 @@ namespace {
 // A resource may also become free outside of this process.
 constexpr auto kResourceRetry = std::chrono::milliseconds{200};
 constexpr auto kLimitGrowth = std::chrono::seconds{1};
+// While a run that ends by itself has nothing to do.
+constexpr auto kDrainedCheck = std::chrono::milliseconds{100};
+// Between two attempts to open the queues anew, at first and at most; and how long there are any.
+constexpr auto kFirstBackoff = std::chrono::milliseconds{10};
+constexpr auto kLongestBackoff = std::chrono::milliseconds{500};
+constexpr auto kReopenTime = std::chrono::seconds{60};
 
 }  // namespace
 
@@ -17,22 +24,77 @@ KeySource::KeySource(const KeySourceOptions& options)
       limit_(options.workers),
       limit_changed_(Clock::now()) {}
 
-void KeySource::AddQueue(wq::Queue* queue) { queues_.push_back(queue); }
+void KeySource::SetQueues(WorkQueues queues) {  // NOLINT(performance-unnecessary-value-param)
+  // The former queues end outside the lock: they wait for their callbacks, which call Wake.
+  const wq::MutexLock lock(mu_);
+  queues_.swap(queues);
+}
 
-bool KeySource::Next(Job* job) {
+WorkQueues KeySource::queues() const {
+  const wq::MutexLock lock(mu_);
+  return queues_;
+}
+
+wq::Status KeySource::error() const {
+  const wq::MutexLock lock(mu_);
+  return error_;
+}
+
+bool KeySource::Next(Job* job) { return TakeTurn(job) && WaitForEarlierJob(*job); }
+
+bool KeySource::TakeTurn(Job* job) {
   const wq::MutexLock turn(turn_mu_);
+  if (TakeNext(job)) return true;
+  for (const auto& queue : queues()) queue->Want(false);
+  return false;
+}
+
+bool KeySource::TakeNext(Job* job) {
   while (true) {
     uint64_t changes = 0;
     {
       const wq::MutexLock lock(mu_);
       changes = changes_;
     }
-    if (!options_.follow && Drained()) return false;
+    if (!options_.follow && Idle() && Drained()) return false;
     bool has_room = false;
     if (!WaitForRoom(changes, &has_room)) return false;
     if (!has_room) continue;
-    if (TakeKey(job)) return Admit(job);
-    if (!WaitForKey(changes)) return false;
+    wq::Status s = TakeKey(job);
+    if (s.ok()) return Admit(job);
+    if (s.code() == wq::StatusCode::kTimedOut) {
+      if (!WaitForKey(changes)) return false;
+    } else if (s.code() != wq::StatusCode::kShuttingDown) {
+      return EndWith(std::move(s));
+    } else if (!Reopen()) {
+      return false;
+    }
+  }
+}
+
+bool KeySource::EndWith(wq::Status error) {
+  const wq::MutexLock lock(mu_);
+  error_ = std::move(error);
+  return false;
+}
+
+// False: stopped, or an error.
+bool KeySource::Reopen() {
+  SetQueues({});  // Their streams end.
+  const Clock::time_point give_up = Clock::now() + kReopenTime;
+  for (auto backoff = kFirstBackoff;; backoff = std::min(backoff * 2, kLongestBackoff)) {
+    WorkQueues queues;
+    bool again = false;
+    wq::Status s = options_.reopen(&queues, &again);
+    if (s.ok()) {
+      SetQueues(std::move(queues));
+      return true;
+    }
+    if (!again || Clock::now() >= give_up) return EndWith(std::move(s));
+    const Clock::time_point next = Clock::now() + backoff;
+    const wq::MutexLock lock(mu_);
+    while (!stopped_ && Clock::now() < next) changed_.WaitUntil(mu_, next);
+    if (stopped_) return false;
   }
 }
 
@@ -52,36 +114,60 @@ bool KeySource::WaitForRoom(uint64_t changes, bool* has_room) {
   return false;
 }
 
-// False: no queue has a key now.
-bool KeySource::TakeKey(Job* job) {
-  for (size_t i = 0; i < queues_.size(); ++i) {
-    wq::Queue* const queue = queues_[next_queue_];
-    next_queue_ = (next_queue_ + 1) % queues_.size();
-    if (!queue->GetFor(std::chrono::microseconds{0}, &job->key).ok()) continue;
+// TimedOut: no queue has a key now. Another status: as WorkQueue::TryGet.
+wq::Status KeySource::TakeKey(Job* job) {
+  const WorkQueues queues = this->queues();
+  for (const auto& queue : queues) queue->Want(true);
+  for (size_t i = 0; i < queues.size(); ++i) {
+    next_queue_ %= queues.size();
+    const auto& queue = queues[next_queue_++];
+    TakenKey taken;
+    wq::Status s = queue->TryGet(&taken);
+    if (s.code() == wq::StatusCode::kTimedOut) continue;
+    if (!s.ok()) return s;
+    job->key = std::move(taken.key);
+    job->token = taken.token;
+    job->failures = taken.failures;
     job->queue = queue;
-    return true;
+    for (const auto& other : queues) other->Want(false);
+    return s;
   }
-  return false;
+  return wq::Status::TimedOut("no key");
 }
 
 // False: stopped.
 bool KeySource::WaitForKey(uint64_t changes) {
+  const Clock::time_point next_check = Clock::now() + kDrainedCheck;
   const wq::MutexLock lock(mu_);
-  while (!stopped_ && changes_ == changes) changed_.Wait(mu_);
+  while (!stopped_ && changes_ == changes) {
+    if (options_.follow || busy_ > 0) {
+      changed_.Wait(mu_);
+    } else if (!changed_.WaitUntil(mu_, next_check)) {
+      return true;
+    }
+  }
   return !stopped_;
 }
 
+bool KeySource::Idle() const {
+  const wq::MutexLock lock(mu_);
+  return busy_ == 0;
+}
+
 bool KeySource::Drained() const {
-  return std::all_of(queues_.begin(), queues_.end(), [](const wq::Queue* queue) {
-    const wq::QueueCounts counts = queue->Counts();
-    return counts.queued + counts.processing + counts.delayed == 0;
+  const WorkQueues queues = this->queues();
+  return std::all_of(queues.begin(), queues.end(), [](const auto& queue) {
+    wq::QueueCounts counts;
+    // After an error the next TryGet reports the end of the queue.
+    return queue->Counts(&counts).ok() &&
+           (counts.paused ? 0 : counts.queued + counts.delayed) + counts.processing == 0;
   });
 }
 
 // False when stopped: the caller ends without Done, so the key stays pending.
 bool KeySource::Admit(Job* job) {
   job->queue_name = job->queue->name();
-  job->attempt = job->queue->NumRequeues(job->key) + 1;
+  job->attempt = job->failures + 1;
   next_start_ = std::max(next_start_, Clock::now()) + options_.start_interval;
   const wq::MutexLock lock(mu_);
   if (stopped_) return false;
@@ -89,6 +175,20 @@ bool KeySource::Admit(Job* job) {
   job->slot = TakeSlot();
   ++busy_;
   return true;
+}
+
+// Waits until no earlier job of the key runs. False: stopped; the job has ended.
+bool KeySource::WaitForEarlierJob(const Job& job) {
+  {
+    const wq::MutexLock lock(mu_);
+    while (true) {
+      if (running_.emplace(job.queue_name, job.key).second) return true;
+      if (stopped_) break;
+      changed_.Wait(mu_);
+    }
+  }
+  EndJob(job);
+  return false;
 }
 
 // The smallest slot that is free.
@@ -99,6 +199,14 @@ int KeySource::TakeSlot() {
 }
 
 void KeySource::End(const Job& job) {
+  {
+    const wq::MutexLock lock(mu_);
+    running_.erase({job.queue_name, job.key});
+  }
+  EndJob(job);
+}
+
+void KeySource::EndJob(const Job& job) {
   const wq::MutexLock lock(mu_);
   slots_[static_cast<size_t>(job.slot) - 1] = false;
   --busy_;
@@ -127,10 +235,16 @@ bool KeySource::WaitForResources() {
 }
 
 int KeySource::Stop() {
-  const wq::MutexLock lock(mu_);
-  stopped_ = true;
-  changed_.NotifyAll();
-  return busy_;
+  const WorkQueues queues = this->queues();
+  int busy = 0;
+  {
+    const wq::MutexLock lock(mu_);
+    stopped_ = true;
+    changed_.NotifyAll();
+    busy = busy_;
+  }
+  for (const auto& queue : queues) queue->Want(false);
+  return busy;
 }
 
 bool KeySource::stopped() const {

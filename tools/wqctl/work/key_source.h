@@ -1,8 +1,7 @@
 // KeySource: decides when the next command may begin, and with which key.
 //
-//   KeySource source(options);
-//   QueueOptions queue_options{.on_ready = [&source] { source.Wake(); }};
-//   source.AddQueue(queue);                  // Before the first Next.
+//   KeySource source(options);               // Each queue's on_ready calls source.Wake.
+//   source.SetQueues(queues);                // Before the first Next.
 //   while (source.Next(&job)) {              // On each worker's thread.
 //     … run, Done …
 //     source.End(job);
@@ -10,17 +9,27 @@
 //
 // Keys are taken from the queues in turn, and one thread at a time takes one. So sequence numbers
 // follow the order in which keys are handed out, and a thread that waits for the rate or for room
-// holds no key. Nothing polls: Wake, End and Stop end every wait.
-// Thread-safe, except AddQueue. Lifetime: longer than the store that calls Wake.
+// holds no key. A key is never handed out while an earlier job of it runs: such a job is left when
+// the process that served the store has ended and its keys were queued again.
+// Wake, End and Stop end every wait. Only a run that ends by itself polls, while it has nothing to
+// do: other processes may process the last keys, and their ends are not reported.
+// Thread-safe. Lifetime: longer than the store that calls Wake; Clear before that ends.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "tools/wqctl/work/job.h"
+#include "tools/wqctl/work/work_queue.h"
 #include "wq/queue.h"
+#include "wq/status.h"
 
 namespace wqctl {
 
@@ -28,6 +37,9 @@ struct KeySourceOptions {
   int workers = 1;                              // Also the number of slots.
   std::chrono::microseconds start_interval{0};  // From one start to the next; 0: none.
   bool follow = false;                          // Not drained when no key is left.
+  // Opens the queues anew, after the process that served them has ended. *again: it may succeed
+  // later. Called by one thread at a time.
+  std::function<wq::Status(WorkQueues* queues, bool* again)> reopen;
 };
 
 class KeySource {
@@ -36,12 +48,16 @@ class KeySource {
   KeySource(const KeySource&) = delete;
   KeySource& operator=(const KeySource&) = delete;
 
-  void AddQueue(wq::Queue* queue);
-  const std::vector<wq::Queue*>& queues() const { return queues_; }
+  void SetQueues(WorkQueues queues);
+  WorkQueues queues() const;
+  // Ends the use of the queues. REQUIRES: no thread is in Next.
+  void Clear() { SetQueues({}); }
 
-  // Hands out a key. False: stopped, or drained: nothing is queued, processing or delayed.
+  // Hands out a key. False: stopped, drained, or after an error. Drained: nothing is processing,
+  // and nothing is queued or delayed in a queue that is not paused.
   // Blocks: until one of these.
   bool Next(Job* job);
+  wq::Status error() const;  // The queues cannot be opened anew, or no token can be taken.
   // The job has ended; `job` may be queued again.
   void End(const Job& job);
 
@@ -59,15 +75,21 @@ class KeySource {
  private:
   using Clock = std::chrono::steady_clock;
 
+  bool TakeTurn(Job* job) WQ_EXCLUDES(turn_mu_);
+  bool TakeNext(Job* job) WQ_REQUIRES(turn_mu_);
+  void EndJob(const Job& job);
   bool WaitForRoom(uint64_t changes, bool* has_room) WQ_REQUIRES(turn_mu_);
-  bool TakeKey(Job* job) WQ_REQUIRES(turn_mu_);
+  wq::Status TakeKey(Job* job) WQ_REQUIRES(turn_mu_);
   bool WaitForKey(uint64_t changes);
   bool Drained() const;
+  bool Idle() const;
+  bool Reopen() WQ_REQUIRES(turn_mu_);
   bool Admit(Job* job) WQ_REQUIRES(turn_mu_);
+  bool WaitForEarlierJob(const Job& job) WQ_EXCLUDES(turn_mu_);
+  bool EndWith(wq::Status error);
   int TakeSlot() WQ_REQUIRES(mu_);
 
   const KeySourceOptions options_;
-  std::vector<wq::Queue*> queues_;
 
   wq::Mutex turn_mu_;  // Held by the thread that takes the next key; before mu_.
   size_t next_queue_ WQ_GUARDED_BY(turn_mu_) = 0;
@@ -76,7 +98,11 @@ class KeySource {
 
   mutable wq::Mutex mu_;
   wq::CondVar changed_;
+  WorkQueues queues_ WQ_GUARDED_BY(mu_);
+  wq::Status error_ WQ_GUARDED_BY(mu_);
   bool stopped_ WQ_GUARDED_BY(mu_) = false;
+  // The queue and key of each job that runs.
+  std::set<std::pair<std::string, std::string>> running_ WQ_GUARDED_BY(mu_);
   uint64_t changes_ WQ_GUARDED_BY(mu_) = 0;  // Calls of Wake and End.
   std::vector<bool> slots_ WQ_GUARDED_BY(mu_);
   int busy_ WQ_GUARDED_BY(mu_) = 0;     // Jobs that have not ended.

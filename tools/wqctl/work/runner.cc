@@ -143,7 +143,8 @@ bool LeavesDescriptors(int newest) {
 
 std::vector<std::string> EnvironmentFor(const Job& job) {
   std::vector<std::string> variables = {"WQ_QUEUE=" + job.queue_name,
-                                        "WQ_ATTEMPT=" + std::to_string(job.attempt)};
+                                        "WQ_ATTEMPT=" + std::to_string(job.attempt),
+                                        "WQ_TOKEN=" + std::to_string(job.token)};
   // A variable cannot hold a NUL byte; such a key is on stdin only.
   if (job.key.find('\0') == job.key.npos) variables.push_back("WQ_KEY=" + job.key);
   return variables;
@@ -304,7 +305,7 @@ int CommandRunner::Start(const Job& job, Child* child) const {
   SpawnRequest request{.path = path_,
                        .argv = line_.ArgvFor(job),
                        .environment = EnvironmentFor(job),
-                       .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT"},
+                       .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT", "WQ_TOKEN"},
                        .stdin_fd = null_fd_,
                        .stdout_fd = STDOUT_FILENO,
                        .stderr_fd = -1,

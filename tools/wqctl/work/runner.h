@@ -6,8 +6,8 @@
 //   CommandResult result = runner->Run(job, &output);         // blocks until it has ended
 //
 // The runner owns the child processes. A command's stdin is empty or holds the key, its stdout is
-// ours or `output`, and its stderr is `output`. Its environment has WQ_KEY, WQ_QUEUE and
-// WQ_ATTEMPT. Thread-safe.
+// ours or `output`, and its stderr is `output`. Its environment has WQ_KEY, WQ_QUEUE,
+// WQ_ATTEMPT and WQ_TOKEN. Thread-safe.
 #pragma once
 
 #include <signal.h>

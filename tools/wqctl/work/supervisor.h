@@ -29,6 +29,7 @@ class Supervisor {
 
   // Blocks: until all workers have ended.
   void Run();
+  bool killed() const { return killed_; }  // The running commands were killed.
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <system_error>
 
 #include "tools/wqctl/text/duration.h"
@@ -12,6 +12,22 @@
 #include "wq/keys.h"
 
 namespace wqctl {
+
+std::optional<wq::QueueCounts> SumOf(const WorkQueues& queues) {
+  wq::QueueCounts sum;
+  for (const auto& queue : queues) {
+    wq::QueueCounts counts;
+    if (!queue->Counts(&counts).ok()) return std::nullopt;
+    sum.queued += counts.queued;
+    sum.processing += counts.processing;
+    sum.delayed += counts.delayed;
+    if (counts.next_due_us) {
+      sum.next_due_us =
+          std::min(sum.next_due_us.value_or(*counts.next_due_us), *counts.next_due_us);
+    }
+  }
+  return sum;
+}
 
 WorkerPool::WorkerPool(const WorkerOptions& options, const WorkerContext& context)
     : options_(options), context_(context), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -69,33 +85,20 @@ wq::Status WorkerPool::error() const {
 }
 
 std::string WorkerPool::ProgressText() const {
-  size_t queued = 0;
-  size_t processing = 0;
-  size_t delayed = 0;
-  for (const wq::Queue* queue : context_.source.queues()) {
-    const wq::QueueCounts counts = queue->Counts();
-    queued += counts.queued;
-    processing += counts.processing;
-    delayed += counts.delayed;
-  }
-  return "succeeded " + std::to_string(succeeded_) + ", failed attempts " +
-         std::to_string(failed_attempts_) + " | queued " + std::to_string(queued) +
-         ", processing " + std::to_string(processing) + ", delayed " + std::to_string(delayed);
+  std::string outcomes = "succeeded " + std::to_string(succeeded_) + ", failed attempts " +
+                         std::to_string(failed_attempts_);
+  const std::optional<wq::QueueCounts> counts = SumOf(context_.source.queues());
+  if (!counts) return outcomes;
+  return outcomes + " | queued " + std::to_string(counts->queued) + ", processing " +
+         std::to_string(counts->processing) + ", delayed " + std::to_string(counts->delayed);
 }
 
 std::string WorkerPool::WaitText() const {
-  size_t delayed = 0;
-  int64_t next_us = std::numeric_limits<int64_t>::max();
-  for (const wq::Queue* queue : context_.source.queues()) {
-    const wq::QueueCounts counts = queue->Counts();
-    if (counts.queued + counts.processing > 0) return "";
-    delayed += counts.delayed;
-    next_us = std::min(next_us, counts.next_due_us.value_or(next_us));
-  }
-  if (delayed == 0) return "";
-  return "waiting for " + std::to_string(delayed) +
-         (delayed == 1 ? " delayed key" : " delayed keys") + "; the next one is due in " +
-         FormatAge(std::chrono::microseconds{next_us});
+  const std::optional<wq::QueueCounts> counts = SumOf(context_.source.queues());
+  if (!counts || counts->queued + counts->processing > 0 || !counts->next_due_us) return "";
+  return "waiting for " + std::to_string(counts->delayed) +
+         (counts->delayed == 1 ? " delayed key" : " delayed keys") + "; the next one is due in " +
+         FormatAge(std::chrono::microseconds{*counts->next_due_us});
 }
 
 void WorkerPool::RunWorker() {
@@ -104,6 +107,7 @@ void WorkerPool::RunWorker() {
     Process(job);
     context_.source.End(job);
   }
+  if (wq::Status s = context_.source.error(); !s.ok()) StopFor(s);
   --running_threads_;
   Notify();
 }
@@ -125,7 +129,11 @@ void WorkerPool::Process(const Job& job) {
     Stop(StopReason::kOutputGone);
     return;
   }
-  if (wq::Status s = Record(job, result); !s.ok()) StopFor(s);
+  if (wq::Status s = Record(job, result); s.code() == wq::StatusCode::kNotProcessing) {
+    WarnOfLostOutcome(job, s);
+  } else if (!s.ok()) {
+    StopFor(s);
+  }
   HaltIfReached();
 }
 
@@ -142,9 +150,9 @@ bool WorkerPool::RunUntilStarted(const Job& job, JobOutput* output, CommandResul
 wq::Status WorkerPool::Record(const Job& job, const CommandResult& result) {
   switch (result.kind) {
     case CommandResult::Kind::kSucceeded:
-      if (wq::Status s = job.queue->Forget(job.key); !s.ok()) return s;
+      if (wq::Status s = job.queue->Succeed({job.key, job.token, job.failures}); !s.ok()) return s;
       ++succeeded_;
-      return job.queue->Done(job.key);
+      return wq::Status::Ok();
     case CommandResult::Kind::kFailed:
       return RecordFailure(job, result.error);
     case CommandResult::Kind::kKilled:
@@ -159,25 +167,27 @@ wq::Status WorkerPool::Record(const Job& job, const CommandResult& result) {
 }
 
 wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error) {
+  FailedKey failed;
+  wq::Status s = job.queue->Fail({job.key, job.token, job.failures}, error, &failed);
+  if (!s.ok()) return s;
   ++failed_attempts_;
-  wq::AddOutcome outcome = wq::AddOutcome::kAdded;
-  if (wq::Status s = job.queue->AddRateLimited(job.key, error, {}, &outcome); !s.ok()) return s;
-  const bool quarantined = outcome == wq::AddOutcome::kHeld || options_.no_requeues;
-  if (options_.no_requeues) {
-    // Cancels the delay. After a kill before this call, the key's next failure quarantines it.
-    if (wq::Status s = job.queue->Quarantine(job.key); !s.ok()) return s;
-  }
-  if (quarantined) {
+  if (failed.quarantined) {
     ++quarantined_;
     context_.status_line.Show("");
-    const uint64_t failures = job.queue->NumRequeues(job.key);
     const bool several = context_.source.queues().size() > 1;
     LogError("quarantined \"" + wq::EscapeKey(job.key) + "\"" +
              (several ? " of queue \"" + wq::EscapeKey(job.queue_name) + "\"" : "") + " after " +
-             std::to_string(failures) + (failures == 1 ? " failure: " : " failures: ") +
+             std::to_string(failed.failures) +
+             (failed.failures == 1 ? " failure: " : " failures: ") +
              wq::EscapeKey(error, wq::kMaxErrorBytes));
   }
-  return job.queue->Done(job.key);
+  return s;
+}
+
+void WorkerPool::WarnOfLostOutcome(const Job& job, const wq::Status& why) {
+  context_.status_line.Show("");
+  LogWarning("the outcome of \"" + wq::EscapeKey(job.key) +
+             "\" may be lost, and the key processed again: " + wq::EscapeKey(why.message(), 1024));
 }
 
 void WorkerPool::WarnOfResources(const std::string& error) {

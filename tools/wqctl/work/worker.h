@@ -6,14 +6,17 @@
 //   pool.Join();
 //
 //   the command     earlier failures    what is recorded
-//   succeeded       any                 Forget, Done
-//   failed          < max_requeues      AddRateLimited, Done
-//   failed          max_requeues        AddRateLimited, which quarantines the key, Done; the key is
-//                                       named on stderr
-//   killed by us    any                 nothing: without Done the key stays pending in the store
+//   succeeded       any                 WorkQueue::Succeed
+//   failed          < max_requeues      WorkQueue::Fail
+//   failed          max_requeues        WorkQueue::Fail, which quarantines the key; it is named on
+//                                       stderr
+//   killed by us    any                 nothing: the key stays pending in the store
 //   stdout is gone  any                 nothing, and all workers stop
 //   cannot be run   any                 nothing, and all workers stop
 //   no resources    any                 nothing; it is started again when there is room
+//
+// If the process that served the queue has ended since the command began, the outcome is lost: the
+// key was queued again, and a warning names it.
 //
 // The workers end when the key source is drained or stopped, or after an error of the store.
 // Threading: Start, Join and the destructor belong to one thread; the rest is thread-safe.
@@ -21,6 +24,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,6 +37,7 @@
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
+#include "tools/wqctl/work/work_queue.h"
 #include "wq/queue.h"
 #include "wq/status.h"
 
@@ -40,9 +45,6 @@ namespace wqctl {
 
 struct WorkerOptions {
   int workers = 1;
-  // Quarantine a key at its first failure. QueueOptions::max_requeues cannot express that, since 0
-  // means never there; the queue enforces every other limit.
-  bool no_requeues = false;
   Halt halt;
   uint64_t keys_at_start = 0;  // For a halt at a percentage.
 };
@@ -56,6 +58,10 @@ struct WorkerContext {
   StatusLine& status_line;
   JobLog* job_log;  // Null: none.
 };
+
+// The sum of what the queues have queued, processing and delayed. nullopt: a queue does not report
+// its counts now.
+std::optional<wq::QueueCounts> SumOf(const WorkQueues& queues);
 
 // Why no further key is begun though some may be left.
 enum class StopReason : uint8_t { kNone, kSignal, kError, kOutputGone, kHaltSoon, kHaltNow };
@@ -102,6 +108,7 @@ class WorkerPool {
   bool RunUntilStarted(const Job& job, JobOutput* output, CommandResult* result);
   wq::Status Record(const Job& job, const CommandResult& result);
   wq::Status RecordFailure(const Job& job, const std::string& error);
+  void WarnOfLostOutcome(const Job& job, const wq::Status& why);
   void WarnOfResources(const std::string& error);
   void HaltIfReached();
   void StopFor(const wq::Status& error);

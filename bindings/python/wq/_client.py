@@ -1,0 +1,494 @@
+"""The synchronous client."""
+
+from __future__ import annotations
+
+import os
+import queue as queues
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import (
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Tuple,
+    Type,
+    Union,
+)
+
+import grpc
+
+from wq import _address, _types, errors
+from wq._state import Stats, hello_of
+from wq._stream import Job, WorkStream
+from wq._types import AddResult, ChangeResult, Counts, ListedKey, Snapshot, StoreInfo, WorkerInfo
+from wq._worker import AnyHandler, Handler, Worker
+from wq.v1 import admin_pb2, admin_pb2_grpc, queue_pb2, queue_pb2_grpc, work_pb2, work_pb2_grpc
+
+_STREAM_WINDOW = 16  # Batches of add_stream without a response.
+
+
+def default_name() -> str:
+    """A worker's name unless one is given: PROGRAM@HOST:PID."""
+    program = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
+    return f"{program}@{socket.gethostname()}:{os.getpid()}"[:256]
+
+
+@dataclass
+class _Definition:
+    hello: work_pb2.Hello
+    handler: Handler
+    concurrency: int
+    stats: Stats
+
+
+class Client:
+    """A client of a wq server, for all its queues. Thread-safe.
+
+    `address` is a store's directory (its server listens at DIR/control.sock), "unix:PATH" or
+    "HOST:PORT". Over TCP, `token` or `token_file` is sent as a bearer token; `tls_ca` is the file
+    of the certificates to trust, `tls_cert` and `tls_key` are the client's own.
+
+    Each call raises wq.Error. Each blocks until the server has answered, at most `timeout` seconds
+    (None: no limit; after it TimedOut). No call is repeated: after Unavailable the outcome is
+    unknown. The constructor does not connect. A client must not be used in a forked child: make it
+    after the fork.
+    """
+
+    def __init__(
+        self,
+        address: _address.PathLike,
+        *,
+        token: Optional[str] = None,
+        token_file: Optional[_address.PathLike] = None,
+        tls_ca: Optional[_address.PathLike] = None,
+        tls_cert: Optional[_address.PathLike] = None,
+        tls_key: Optional[_address.PathLike] = None,
+        timeout: Optional[float] = None,
+    ) -> None:
+        self._address = _address.resolve(address, token, token_file, tls_ca, tls_cert, tls_key)
+        self._timeout = timeout
+        if self._address.credentials is None:
+            channel = grpc.insecure_channel(self._address.target, self._address.options)
+        else:
+            channel = grpc.secure_channel(
+                self._address.target, self._address.credentials, self._address.options
+            )
+        self._channel: Any = channel
+        self._queue: Any = queue_pb2_grpc.QueueStub(channel)
+        self._work: Any = work_pb2_grpc.WorkStub(channel)
+        self._admin: Any = admin_pb2_grpc.AdminStub(channel)
+        self._definitions: List[_Definition] = []
+        # What `run` waits for: a signal's number, a worker that has ended, or None from `stop`.
+        self._events: "queues.SimpleQueue[Union[int, Worker, None]]" = queues.SimpleQueue()
+
+    def close(self) -> None:
+        """Closes the connection. Calls under way fail with Unavailable."""
+        self._channel.close()
+        self._address.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _call(self, method: Any, request: Any) -> Any:
+        try:
+            return method(request, timeout=self._timeout, metadata=self._address.metadata())
+        except grpc.RpcError as error:
+            raise errors.of_rpc(error) from None
+
+    # --- Adding and reading ---
+
+    def add(
+        self,
+        queue: str,
+        keys: _types.Keys,
+        *,
+        delay: _types.Duration = 0,
+        lane: Optional[int] = None,
+        group: Optional[_types.Key] = None,
+        durability: Optional[str] = None,
+        create: bool = False,
+    ) -> AddResult:
+        """Adds a key, or several in one request (at most 4 MiB).
+
+        With a `delay` (seconds) they are due after it. `durability` is "async", "process" (survives
+        a kill of the server) or "power"; None is the queue's own. `create` makes a missing queue,
+        if the server permits that. A key that is refused does not raise: see AddResult.refused.
+        """
+        values = _types.keys_list(keys)
+        request = _types.add_request(queue, values, delay, lane, group, durability, create)
+        return _types.add_result(self._call(self._queue.Add, request), values)
+
+    def add_stream(
+        self,
+        queue: str,
+        keys: Iterable[_types.Key],
+        *,
+        batch: int = 1000,
+        delay: _types.Duration = 0,
+        lane: Optional[int] = None,
+        group: Optional[_types.Key] = None,
+        durability: Optional[str] = None,
+        create: bool = False,
+    ) -> AddResult:
+        """Adds many keys, in batches that follow one another without a pause. Returns the sum.
+
+        `keys` is iterated by the calling thread; a batch is sent when it is full, or 1 MiB. The
+        first batch that fails as a whole ends the call with its error, which says how many keys
+        were acknowledged before; up to 16 batches behind it may have been added, too.
+        """
+        requests: "queues.SimpleQueue[Optional[queue_pb2.AddRequest]]" = queues.SimpleQueue()
+        collected = _types.Batch(batch)
+        total = _types.AddSum()
+        under_way: Deque[List[bytes]] = deque()
+        first = _types.add_request(queue, [], delay, lane, group, durability, create)
+        call = self._queue.AddStream(iter(requests.get, None), metadata=self._address.metadata())
+
+        def send() -> None:
+            request = queue_pb2.AddRequest()
+            request.CopyFrom(first)
+            values = collected.take()
+            request.keys.extend(values)
+            requests.put(request)
+            under_way.append(values)
+
+        def receive() -> None:
+            response = next(call, None)
+            if response is None:
+                raise errors.Unavailable("the server ended the stream")
+            total.add(response, under_way.popleft())
+
+        try:
+            for key in keys:
+                if collected.add(key):
+                    send()
+                    if len(under_way) >= _STREAM_WINDOW:
+                        receive()
+            if collected.keys:
+                send()
+            while under_way:
+                receive()
+            return total.result()
+        except grpc.RpcError as error:
+            raise errors.of_rpc(error) from None
+        finally:
+            requests.put(None)
+            call.cancel()  # Without effect after the last response.
+
+    def remove(
+        self, queue: str, keys: _types.Keys, *, durability: Optional[str] = None
+    ) -> ChangeResult:
+        """Removes queued keys; of keys that are processing, cancels the add since they were handed
+        out."""
+        values = _types.keys_list(keys)
+        value = _types.durability_value(durability)
+        request = queue_pb2.RemoveRequest(queue=queue, keys=values, durability=value)
+        return _types.change_result(self._call(self._queue.Remove, request), values)
+
+    def counts(self, queue: str) -> Counts:
+        """The counters of a queue."""
+        request = queue_pb2.CountsRequest(queue=queue)
+        return _types.counts_of(self._call(self._queue.Counts, request))
+
+    def watch(self, queue: str) -> Iterator[Counts]:
+        """The counters at once, and again when they have changed: at most every 100 ms.
+
+        Blocks between them, without a limit. Closing the iterator ends the call.
+        """
+        request = queue_pb2.WatchRequest(queue=queue)
+        call = self._queue.Watch(request, metadata=self._address.metadata())
+        try:
+            for counts in call:
+                yield _types.counts_of(counts)
+        except grpc.RpcError as error:
+            raise errors.of_rpc(error) from None
+        finally:
+            call.cancel()
+
+    def list(
+        self, queue: str, *, quarantined: bool = False, offset: int = 0, limit: int = 1000
+    ) -> Tuple[ListedKey, ...]:
+        """The queued keys in the order in which they would be handed out, or the quarantined keys
+        by key. More than 1000 take several calls, so they are not of one instant."""
+        found: List[ListedKey] = []
+        while len(found) < limit:
+            left = limit - len(found)
+            request = _types.list_request(queue, quarantined, offset + len(found), left)
+            part = self._call(self._queue.List, request).keys
+            found += (_types.listed_key(key) for key in part)
+            if len(part) < request.limit:
+                break
+        return tuple(found)
+
+    # --- Administration ---
+
+    def change(
+        self, queue: str, kind: str, keys: _types.Keys, *, durability: Optional[str] = None
+    ) -> ChangeResult:
+        """Changes keys. `kind` is that of the methods below, or "remove"."""
+        values = _types.keys_list(keys)
+        request = _types.change_request(queue, kind, values, durability)
+        return _types.change_result(self._call(self._admin.Change, request), values)
+
+    def cancel_delay(self, queue: str, keys: _types.Keys) -> ChangeResult:
+        """Removes the delays of keys; the keys are not added."""
+        return self.change(queue, "cancel_delay", keys)
+
+    def requeue(self, queue: str, keys: _types.Keys) -> ChangeResult:
+        """Ends the delays of keys: they are due now."""
+        return self.change(queue, "requeue", keys)
+
+    def forget(self, queue: str, keys: _types.Keys) -> ChangeResult:
+        """Clears the failure counts of keys."""
+        return self.change(queue, "forget", keys)
+
+    def release(self, queue: str, keys: _types.Keys) -> ChangeResult:
+        """Adds keys of the quarantine again."""
+        return self.change(queue, "release", keys)
+
+    def drop(self, queue: str, keys: _types.Keys) -> ChangeResult:
+        """Removes keys from the quarantine."""
+        return self.change(queue, "drop", keys)
+
+    def delete(self, queue: str, keys: _types.Keys) -> ChangeResult:
+        """Removes all that the queue has of keys."""
+        return self.change(queue, "delete", keys)
+
+    def pause(self, queue: str, duration: Optional[_types.Duration] = None) -> None:
+        """Hands out nothing until `resume`, or for a duration (seconds)."""
+        request = admin_pb2.PauseRequest(queue=queue)
+        if duration is not None:
+            request.for_us = _types.microseconds(duration)
+        self._call(self._admin.Pause, request)
+
+    def resume(self, queue: str) -> bool:
+        """Ends a pause. Returns whether the queue was paused."""
+        response = self._call(self._admin.Resume, admin_pb2.ResumeRequest(queue=queue))
+        return bool(response.was_paused)
+
+    def flush(self, durability: str = "power") -> None:
+        """Waits until everything that was done on the store before is as durable as asked for."""
+        request = admin_pb2.FlushRequest(durability=_types.durability_value(durability))
+        self._call(self._admin.Flush, request)
+
+    def delete_queue(self, queue: str) -> None:
+        """Deletes a queue with all that it has. The streams of its workers end."""
+        self._call(self._admin.DeleteQueue, admin_pb2.DeleteQueueRequest(queue=queue))
+
+    def snapshot(self, directory: str, name: str = "") -> Snapshot:
+        """Copies the store into a directory of the server's machine, an absolute path. The name is
+        the present time unless one is given."""
+        request = admin_pb2.CreateSnapshotRequest(directory=directory, name=name)
+        return _types.snapshot_of(self._call(self._admin.CreateSnapshot, request))
+
+    def workers(self, queue: str = "") -> Tuple[WorkerInfo, ...]:
+        """The connected workers of a queue, or of all."""
+        response = self._call(self._admin.ListWorkers, admin_pb2.ListWorkersRequest(queue=queue))
+        return tuple(_types.worker_info(worker) for worker in response.workers)
+
+    def store(self) -> StoreInfo:
+        """The served store, with its queues."""
+        return _types.store_info(self._call(self._admin.GetStore, admin_pb2.GetStoreRequest()))
+
+    # --- Working ---
+
+    def _open_work(self, requests: Any) -> Any:
+        return self._work.Work(requests, metadata=self._address.metadata())
+
+    def work(
+        self,
+        queue: str,
+        *,
+        capacity: int = 1,
+        name: Optional[str] = None,
+        create: bool = False,
+        silence_limit: Optional[_types.Duration] = None,
+        key_limit: Optional[_types.Duration] = None,
+    ) -> "Session":
+        """A worker whose jobs the caller iterates over and answers: see Session. `worker` is the
+        simpler way. The options are those of `worker`."""
+        name = default_name() if name is None else name
+        hello = hello_of(queue, name, capacity, create, silence_limit, key_limit)
+        return Session(self._open_work, hello)
+
+    def worker(
+        self,
+        queue: str,
+        *,
+        concurrency: int = 1,
+        prefetch: int = 0,
+        name: Optional[str] = None,
+        create: bool = False,
+        silence_limit: Optional[_types.Duration] = None,
+        key_limit: Optional[_types.Duration] = None,
+    ) -> Callable[[AnyHandler], AnyHandler]:
+        """A decorator: the function becomes a worker of the queue, which `run` runs.
+
+        The handler is called with a Job by `concurrency` threads. It returns None when the key is
+        done; see wq.outcomes for the other results. Any other exception is a failure of the key,
+        with its text. Two handlers never run for one key at once in this process.
+
+        `prefetch` keys are assigned ahead, which saves short handlers the wait for the next key.
+        `silence_limit`: the server gives the keys of a worker that is silent for so long to others
+        (None: 30 s); a third of it is the interval of the heartbeats. `key_limit`: a key that is
+        not answered so long after its assignment is taken away, and a failure is counted. Both are
+        seconds.
+        """
+        if concurrency < 1 or prefetch < 0:
+            raise errors.InvalidArgument(f"concurrency {concurrency}, prefetch {prefetch}: too few")
+        name = default_name() if name is None else name
+        hello = hello_of(queue, name, concurrency + prefetch, create, silence_limit, key_limit)
+
+        def define(handler: AnyHandler) -> AnyHandler:
+            self._definitions.append(_Definition(hello, handler, concurrency, Stats()))
+            return handler
+
+        return define
+
+    def stats(self) -> Dict[str, Stats]:
+        """The totals of the workers, by queue; of the last one if a queue has several."""
+        return {definition.hello.queue: definition.stats for definition in self._definitions}
+
+    def run(self, *, grace: _types.Duration = 30.0, signals: bool = True) -> None:
+        """Runs all workers until SIGTERM, SIGINT or `stop`. Blocks.
+
+        Then no more keys are taken. Running handlers have `grace` seconds; the keys of those that
+        still run then are given back, and their jobs are lost. A second signal ends the process at
+        once. Signals are only handled if this is the main thread.
+
+        While the server is away the workers connect again and again. After InvalidArgument,
+        NotFound (there is no such queue), NotSupported or Unauthenticated of a worker all workers
+        stop, and the error is raised.
+        """
+        workers = [
+            Worker(self._open_work, d.hello, d.handler, d.concurrency, d.stats, self._events.put)
+            for d in self._definitions
+        ]
+        if not workers:
+            raise errors.InvalidArgument("there is no worker to run: use Client.worker")
+        restore = self._handle_signals() if signals else (lambda: None)
+        try:
+            for worker in workers:
+                worker.start()
+            failed = self._wait_for_end(workers)
+            for worker in workers:
+                worker.stop()
+            deadline = time.monotonic() + _types.microseconds(grace) / 1e6
+            for worker in workers:
+                worker.join(deadline)
+        finally:
+            restore()
+        if failed is not None:
+            raise failed
+
+    def _wait_for_end(self, workers: List[Worker]) -> Optional[errors.Error]:
+        while True:
+            event = self._events.get()
+            if not isinstance(event, Worker):
+                return None
+            if event in workers:  # And not of a former run.
+                return event.error
+
+    def stop(self) -> None:
+        """Ends `run` like a first signal; also the next `run`, if none is under way. Thread-safe;
+        may be called by a handler or a signal handler."""
+        self._events.put(None)
+
+    def _handle_signals(self) -> Callable[[], None]:
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        before: Dict[int, Any] = {}
+
+        def handle(number: int, frame: Optional[FrameType]) -> None:
+            # The next signal ends the process. SimpleQueue.put may be called by signal handlers.
+            for each in before:
+                signal.signal(each, signal.SIG_DFL)
+            self._events.put(number)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            before[number] = signal.signal(number, handle)
+
+        def restore() -> None:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+        return restore
+
+
+class Session:
+    """One Work stream: `for job in session`, and each job is answered: job.done(), failed(error),
+    requeue_after(seconds) or give_back(). At the end of the `with` the keys that are not answered
+    are given back.
+
+    The iteration blocks for the next key. It ends after `close`, and raises an Error when the
+    stream breaks: the keys were given back, and a new session begins anew. A session does not keep
+    a job waiting whose key another thread of this process still works on.
+    """
+
+    def __init__(self, open_call: Callable[[Any], Any], hello: work_pb2.Hello) -> None:
+        self.stats = Stats()
+        self._jobs: "queues.SimpleQueue[Union[Job, errors.Error, None]]" = queues.SimpleQueue()
+        self._closed = False
+        self._stream = WorkStream(open_call, hello, self.stats)
+        self._reader = threading.Thread(target=self._read, name=f"wq-{hello.queue}", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        def assigned(jobs: List[Job]) -> None:
+            for job in jobs:
+                self._jobs.put(job)
+
+        error = self._stream.read(assigned)
+        self._jobs.put(None if self._closed else error)
+
+    def __iter__(self) -> Iterator[Job]:
+        while True:
+            item = self._jobs.get()
+            if isinstance(item, Job):
+                if self._stream.start(item):
+                    yield item
+                continue
+            self._jobs.put(item)  # For another iteration.
+            if item is not None:
+                raise item
+            return
+
+    def set_capacity(self, capacity: int) -> None:
+        """Changes how many keys are assigned at once; 0: no more."""
+        self._stream.set_capacity(capacity)
+
+    def close(self) -> None:
+        """Sends the answers, and gives back the other keys. Blocks: at most 10 s."""
+        self._closed = True
+        self._stream.set_capacity(0)
+        self._stream.finish()
+        self._reader.join()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()

@@ -1,0 +1,329 @@
+"""What calls take and return. Results are immutable."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+
+from wq import errors
+from wq.v1 import admin_pb2, queue_pb2, types_pb2
+
+Key = Union[bytes, str]  # A str is encoded as UTF-8.
+Keys = Union[Key, Iterable[Key]]
+Duration = Union[int, float, datetime.timedelta]  # A number is seconds.
+
+_DURABILITY = {
+    None: types_pb2.DURABILITY_UNSPECIFIED,
+    "async": types_pb2.DURABILITY_ASYNC,
+    "process": types_pb2.DURABILITY_PROCESS,
+    "power": types_pb2.DURABILITY_POWER,
+}
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+def key_bytes(key: Key) -> bytes:
+    """A key as it is sent."""
+    return key.encode() if isinstance(key, str) else bytes(key)
+
+
+def keys_list(keys: Keys) -> List[bytes]:
+    """One key, or several, as they are sent."""
+    if isinstance(keys, (str, bytes, bytearray, memoryview)):
+        return [key_bytes(keys)]
+    return [key_bytes(key) for key in keys]
+
+
+def microseconds(duration: Duration) -> int:
+    """A duration as it is sent. One of less than a microsecond is not 0, which is no delay."""
+    if isinstance(duration, datetime.timedelta):
+        return duration // datetime.timedelta(microseconds=1)
+    return max(round(duration * 1_000_000), 1) if duration > 0 else 0
+
+
+def durability_value(name: Optional[str]) -> Any:
+    """The enum's value of "async", "process" or "power"; None is the queue's own."""
+    try:
+        return _DURABILITY[name]
+    except KeyError:
+        raise errors.InvalidArgument(
+            f'durability {name!r} is none of "async", "process", "power"'
+        ) from None
+
+
+def time_of(us: int) -> datetime.datetime:
+    """A time of the server's wall clock."""
+    return _EPOCH + datetime.timedelta(microseconds=us)
+
+
+@dataclass(frozen=True)
+class RefusedKey:
+    """A key that was not added. `index` is its position in the keys of the call."""
+
+    index: int
+    key: bytes
+    error: errors.Error
+
+
+@dataclass(frozen=True)
+class AddResult:
+    """The outcome of an add, as numbers of keys.
+
+    `held` keys are in quarantine, and still there.
+    """
+
+    added: int = 0
+    deduplicated: int = 0
+    held: int = 0
+    refused: Tuple[RefusedKey, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChangeResult:
+    """How many keys were changed, and the keys that the change does not apply to."""
+
+    done: int
+    absent: Tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counters of one queue, all of one instant. The last three are totals since the server
+    opened the queue. `next_due` is seconds until the next delayed key is due."""
+
+    queued: int
+    processing: int
+    delayed: int
+    failing: int
+    quarantined: int
+    next_due: Optional[float]
+    lanes: Mapping[int, int] = field(hash=False)
+    paused: bool
+    shutting_down: bool
+    adds: int
+    dones: int
+    failures: int
+
+
+@dataclass(frozen=True)
+class ListedKey:
+    """A queued key (lane, group), or a quarantined key (the other fields)."""
+
+    key: bytes
+    lane: int = 0
+    group: bytes = b""
+    failures: int = 0
+    last_error: str = ""
+    quarantined_at: Optional[datetime.datetime] = None
+
+
+@dataclass(frozen=True)
+class HeldKey:
+    """A key that a worker holds."""
+
+    key: bytes
+    token: int
+    since: datetime.datetime
+    attempt: int
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """A connected worker. `held` has its oldest 1000 keys; `held_count` counts all."""
+
+    queue: str
+    name: str
+    peer: str
+    capacity: int
+    connected_at: datetime.datetime
+    last_heard_at: datetime.datetime
+    shards: Tuple[int, ...]
+    held_count: int
+    held: Tuple[HeldKey, ...]
+    done: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """The served store. `health` is None while what is acknowledged is durable. A queue that the
+    server has not opened has no Counts."""
+
+    pid: int
+    uuid: str
+    health: Optional[errors.Error]
+    queues: Mapping[str, Optional[Counts]] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A copy of the store on the server's machine."""
+
+    path: str
+    taken_at: datetime.datetime
+    bytes: int
+
+
+def add_request(
+    queue: str,
+    keys: List[bytes],
+    delay: Duration,
+    lane: Optional[int],
+    group: Optional[Key],
+    durability: Optional[str],
+    create: bool,
+) -> queue_pb2.AddRequest:
+    """The request of an add."""
+    request = queue_pb2.AddRequest(
+        queue=queue,
+        keys=keys,
+        create=create,
+        delay_us=microseconds(delay),
+        durability=durability_value(durability),
+    )
+    if lane is not None:
+        request.lane = lane
+    if group is not None:
+        request.group = key_bytes(group)
+    return request
+
+
+def add_result(response: queue_pb2.AddResponse, keys: List[bytes], first: int = 0) -> AddResult:
+    """The result of adding `keys`, the first of which has the index `first`."""
+    refused = tuple(
+        RefusedKey(first + key.index, keys[key.index], errors.of_message(key.error))
+        for key in response.refused
+    )
+    return AddResult(response.added, response.deduplicated, response.held, refused)
+
+
+class AddSum:
+    """The sum of the results of a stream of adds."""
+
+    def __init__(self) -> None:
+        self._added = self._deduplicated = self._held = self._keys = 0
+        self._refused: List[RefusedKey] = []
+
+    def add(self, response: queue_pb2.AddResponse, keys: List[bytes]) -> None:
+        """Adds the next response. Raises the error of a request that failed as a whole."""
+        if response.HasField("error"):
+            error = errors.of_message(response.error)
+            raise errors.make(error.code, f"after {self._keys} keys: {error.message}")
+        result = add_result(response, keys, self._keys)
+        self._keys += len(keys)
+        self._added += result.added
+        self._deduplicated += result.deduplicated
+        self._held += result.held
+        self._refused += result.refused
+
+    def result(self) -> AddResult:
+        """The sum."""
+        return AddResult(self._added, self._deduplicated, self._held, tuple(self._refused))
+
+
+class Batch:
+    """Collects keys into batches of at most `most` keys and about 1 MiB (a message has 4 MiB)."""
+
+    _MAX_BYTES = 1 << 20
+
+    def __init__(self, most: int) -> None:
+        if most < 1:
+            raise errors.InvalidArgument(f"batch {most}: must be at least 1")
+        self._most = most
+        self.keys: List[bytes] = []
+        self._bytes = 0
+
+    def add(self, key: Key) -> bool:
+        """Adds a key; True if the batch is full."""
+        value = key_bytes(key)
+        self.keys.append(value)
+        self._bytes += len(value) + 4
+        return len(self.keys) >= self._most or self._bytes >= self._MAX_BYTES
+
+    def take(self) -> List[bytes]:
+        """The batch; begins the next."""
+        keys, self.keys, self._bytes = self.keys, [], 0
+        return keys
+
+
+def change_result(response: queue_pb2.ChangeResponse, keys: List[bytes]) -> ChangeResult:
+    """The result of a change of `keys`."""
+    return ChangeResult(response.done, tuple(keys[index] for index in response.absent))
+
+
+def change_request(
+    queue: str, kind: str, keys: List[bytes], durability: Optional[str]
+) -> admin_pb2.ChangeRequest:
+    """The request of the change `kind`, a name of ChangeRequest.Kind in lower case."""
+    try:
+        value = admin_pb2.ChangeRequest.Kind.Value(kind.upper())
+    except ValueError:
+        raise errors.InvalidArgument(f"{kind!r} is no change of keys") from None
+    return admin_pb2.ChangeRequest(
+        queue=queue, kind=value, keys=keys, durability=durability_value(durability)
+    )
+
+
+def counts_of(response: types_pb2.QueueCounts) -> Counts:
+    """A message's Counts."""
+    due = response.next_due_us / 1e6 if response.HasField("next_due_us") else None
+    return Counts(
+        queued=response.queued,
+        processing=response.processing,
+        delayed=response.delayed,
+        failing=response.failing,
+        quarantined=response.quarantined,
+        next_due=due,
+        lanes=dict(response.lanes),
+        paused=response.paused,
+        shutting_down=response.shutting_down,
+        adds=response.adds,
+        dones=response.dones,
+        failures=response.failures,
+    )
+
+
+def listed_key(key: queue_pb2.ListResponse.Key) -> ListedKey:
+    """A message's ListedKey."""
+    at = time_of(key.quarantined_at_us) if key.quarantined_at_us else None
+    return ListedKey(key.key, key.lane, key.group, key.failures, key.last_error, at)
+
+
+def list_request(queue: str, quarantined: bool, offset: int, limit: int) -> queue_pb2.ListRequest:
+    """The request of a part of a list: at most 1000 keys."""
+    state = queue_pb2.ListRequest.QUARANTINED if quarantined else queue_pb2.ListRequest.QUEUED
+    return queue_pb2.ListRequest(queue=queue, state=state, offset=offset, limit=min(limit, 1000))
+
+
+def worker_info(worker: admin_pb2.Worker) -> WorkerInfo:
+    """A message's WorkerInfo."""
+    return WorkerInfo(
+        queue=worker.queue,
+        name=worker.name,
+        peer=worker.peer,
+        capacity=worker.capacity,
+        connected_at=time_of(worker.connected_at_us),
+        last_heard_at=time_of(worker.last_heard_at_us),
+        shards=tuple(worker.shards),
+        held_count=worker.held_count,
+        held=tuple(
+            HeldKey(held.key, held.token, time_of(held.since_us), held.attempt)
+            for held in worker.held
+        ),
+        done=worker.done,
+        failed=worker.failed,
+    )
+
+
+def store_info(response: admin_pb2.GetStoreResponse) -> StoreInfo:
+    """A message's StoreInfo."""
+    health = errors.of_message(response.health) if response.health.code else None
+    queues: Dict[str, Optional[Counts]] = {
+        queue.name: counts_of(queue.counts) if queue.open else None for queue in response.queues
+    }
+    return StoreInfo(response.pid, response.uuid, health, queues)
+
+
+def snapshot_of(response: admin_pb2.CreateSnapshotResponse) -> Snapshot:
+    """A message's Snapshot."""
+    return Snapshot(response.path, time_of(response.taken_at_us), response.bytes)

@@ -1,0 +1,194 @@
+"""A worker of a queue: a Work stream that is opened again when it breaks, and threads that call the
+handler.
+"""
+
+from __future__ import annotations
+
+import functools
+import queue
+import threading
+import time
+from typing import Any, Callable, List, Optional, Set, TypeVar, Union
+
+from wq import errors, outcomes
+from wq._state import KEYS_IN_USE, STOPPED, Backoff, Stats, checked, log
+from wq._stream import Job, WorkStream
+from wq.v1 import work_pb2
+
+Handler = Callable[[Job], Union[None, outcomes.Outcome]]
+AnyHandler = TypeVar("AnyHandler", bound=Handler)
+
+
+class Worker:
+    """One run of a worker. Thread-safe.
+
+    Threads: one receives; `concurrency` call the handler; gRPC's sends. All are daemons, so that a
+    process can end while a handler runs.
+    """
+
+    def __init__(
+        self,
+        open_call: Callable[[Any], Any],
+        hello: work_pb2.Hello,
+        handler: Handler,
+        concurrency: int,
+        stats: Stats,
+        ended: Callable[["Worker"], None],
+    ) -> None:
+        """`hello.capacity` is the concurrency, plus the keys that are assigned ahead."""
+        self._open_call = open_call
+        self._hello = hello
+        self._handler = handler
+        self._concurrency = concurrency
+        self.stats = stats
+        self._ended = ended
+        self.error: Optional[errors.Error] = None  # Why it has ended.
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()  # Before that of a stream.
+        self._changed = threading.Condition(self._lock)
+        self._stream: Optional[WorkStream] = None
+        self._running: Set[Job] = set()
+        self._closed = False  # The handlers' threads end when they have taken what is in _ready.
+        self._ready: "queue.SimpleQueue[Optional[Job]]" = queue.SimpleQueue()
+        self._receiver = self._thread(self._receive, "receive")
+        self._handlers = [self._thread(self._handle, str(n)) for n in range(concurrency)]
+
+    def _thread(self, body: Callable[[], None], what: str) -> threading.Thread:
+        name = f"wq-{self._hello.queue}-{what}"
+        return threading.Thread(target=body, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self._receiver.start()
+        for thread in self._handlers:
+            thread.start()
+
+    def stop(self) -> None:
+        """Takes no more keys, and gives back those whose handlers have not begun."""
+        self._stopping.set()
+        with self._lock:
+            self._changed.notify_all()
+            if self._stream is not None:
+                self._stream.set_capacity(0)
+                self._stream.give_back(started=False)
+
+    def join(self, deadline: float) -> None:
+        """After `stop`: waits for the running handlers until `deadline` (time.monotonic), gives the
+        other keys back, and ends. Blocks: until the deadline, and 10 s for the last answers."""
+        with self._lock:
+            while self._running and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+            stream = self._stream
+        if stream is not None:
+            stream.give_back(started=True, reason=STOPPED)
+            stream.finish()
+        self._receiver.join()
+        with self._lock:
+            self._closed = True
+            for _ in self._handlers:
+                self._ready.put(None)
+
+    # --- The receiver ---
+
+    def _receive(self) -> None:
+        try:
+            self._receive_until_stopped()
+        except errors.Error as error:  # The file of the token is not readable.
+            self.error = error
+        except Exception as error:  # The client was closed.
+            self.error = errors.Error(f"the worker has ended: {error}")
+        self._ended(self)
+
+    def _receive_until_stopped(self) -> None:
+        backoff = Backoff()
+        while (stream := self._connect()) is not None:
+            error = stream.read(functools.partial(self._assigned, stream))
+            if stream.welcomed:
+                backoff.reset()
+            if self._stopping.is_set():
+                break
+            if isinstance(error, errors.PERMANENT):
+                self.error = error
+                break
+            delay = backoff.next()
+            log.warning(
+                "wq: queue %s: the worker is cut off, and connects again in %.2f s: %s: %s",
+                self._hello.queue, delay, error.code, error.message,
+            )  # fmt: skip
+            self._stopping.wait(delay)
+
+    def _places(self) -> int:
+        """How many handlers of former streams are not running."""
+        return self._concurrency - sum(job._stream is not self._stream for job in self._running)
+
+    def _connect(self) -> Optional[WorkStream]:
+        """Opens a stream, with a capacity without the handlers that still run. (The server refuses
+        a capacity of 0, so while all places are taken there is no stream.)"""
+        with self._lock:
+            self._stream = None
+            self._changed.wait_for(lambda: self._places() > 0 or self._stopping.is_set())
+            if self._stopping.is_set():
+                return None
+            hello = work_pb2.Hello()
+            hello.CopyFrom(self._hello)
+            hello.capacity -= self._concurrency - self._places()
+            self.stats.connects += 1
+            self._stream = WorkStream(self._open_call, hello, self.stats)
+            return self._stream
+
+    def _assigned(self, stream: WorkStream, jobs: List[Job]) -> None:
+        if self._stopping.is_set():
+            stream.give_back(started=False)
+            return
+        for job in jobs:
+            if KEYS_IN_USE.acquire(self._place(job), functools.partial(self._is_ready, job)):
+                self._is_ready(job)
+
+    def _is_ready(self, job: Job) -> None:
+        with self._lock:
+            if not self._closed:
+                self._ready.put(job)
+                return
+        KEYS_IN_USE.release(self._place(job))  # The worker ended while the job waited.
+
+    def _place(self, job: Job) -> Any:
+        return (job._stream.store_uuid, self._hello.queue, job.key)
+
+    # --- The handlers ---
+
+    def _handle(self) -> None:
+        while (job := self._ready.get()) is not None:
+            try:
+                with self._lock:
+                    if not job._stream.start(job):
+                        continue
+                    self._running.add(job)
+                self._run(job)
+            finally:
+                KEYS_IN_USE.release(self._place(job))
+
+    def _run(self, job: Job) -> None:
+        outcome = call(self._handler, job, self._hello.queue)
+        try:
+            job._stream.answer(job, outcome)
+        except errors.NotProcessing:
+            log.debug("wq: queue %s: %r: the answer is dropped", self._hello.queue, job)
+        with self._lock:
+            self._running.discard(job)
+            stream = self._stream
+            if stream is not None and job._stream is not stream and not self._stopping.is_set():
+                taken = self._concurrency - self._places()
+                stream.set_capacity(self._hello.capacity - taken)
+            self._changed.notify_all()
+
+
+def call(handler: Handler, job: Job, queue_name: str) -> object:
+    """Calls a handler. Returns None, an Outcome, or the exception that it raised."""
+    try:
+        return checked(handler(job))
+    except outcomes.Outcome as outcome:
+        return outcome
+    except BaseException as error:  # Also SystemExit, which would end only this thread.
+        if not job._answered:
+            log.warning("wq: queue %s: %r failed", queue_name, job, exc_info=True)
+        return error

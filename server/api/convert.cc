@@ -1,0 +1,155 @@
+#include "server/api/convert.h"
+
+#include <google/protobuf/repeated_field.h>
+
+#include <string>
+#include <utility>
+
+#include "wq/keys.h"
+
+namespace wq {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD.
+
+// The number of bytes of the longest valid UTF-8 character at the beginning of `text`; 0: none.
+size_t CharacterBytes(std::string_view text) {
+  for (size_t n = 1; n <= std::min<size_t>(4, text.size()); ++n) {
+    if (IsValidUtf8(text.substr(0, n))) {
+      return n;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+v1::Code ToCode(StatusCode code) { return static_cast<v1::Code>(code); }
+
+StatusCode FromCode(v1::Code code) {
+  return v1::Code_IsValid(code) ? static_cast<StatusCode>(code) : StatusCode::kIOError;
+}
+
+void ToError(const Status& status, v1::Error* error) {
+  error->set_code(ToCode(status.code()));
+  error->set_message(ToUtf8(status.message()));
+}
+
+Status FromError(const v1::Error& error) { return {FromCode(error.code()), error.message()}; }
+
+Status FromDurability(v1::Durability durability, std::optional<Durability>* value) {
+  value->reset();
+  switch (durability) {
+    case v1::DURABILITY_UNSPECIFIED:
+      return {};
+    case v1::DURABILITY_ASYNC:
+      *value = Durability::kAsync;
+      return {};
+    case v1::DURABILITY_PROCESS:
+      *value = Durability::kProcess;
+      return {};
+    case v1::DURABILITY_POWER:
+      *value = Durability::kPower;
+      return {};
+    default:
+      return Status::InvalidArgument("there is no durability " +
+                                     std::to_string(static_cast<int>(durability)));
+  }
+}
+
+v1::Durability ToDurability(std::optional<Durability> durability) {
+  if (!durability.has_value()) {
+    return v1::DURABILITY_UNSPECIFIED;
+  }
+  return static_cast<v1::Durability>(static_cast<int>(*durability) + 1);
+}
+
+// The numbers of KeyChange are those of Kind less one.
+Status FromKind(v1::ChangeRequest::Kind kind, KeyChange* change) {
+  if (kind == v1::ChangeRequest::KIND_UNSPECIFIED || !v1::ChangeRequest::Kind_IsValid(kind)) {
+    return Status::InvalidArgument("there is no change of kind " +
+                                   std::to_string(static_cast<int>(kind)));
+  }
+  *change = static_cast<KeyChange>(static_cast<int>(kind) - 1);
+  return {};
+}
+
+v1::ChangeRequest::Kind ToKind(KeyChange change) {
+  return static_cast<v1::ChangeRequest::Kind>(static_cast<int>(change) + 1);
+}
+
+void ToCounts(const QueueCounts& counts, bool shutting_down, v1::QueueCounts* message) {
+  message->set_queued(counts.queued);
+  message->set_processing(counts.processing);
+  message->set_delayed(counts.delayed);
+  if (counts.next_due_us.has_value()) {
+    message->set_next_due_us(*counts.next_due_us);
+  }
+  message->set_failing(counts.failing);
+  message->set_quarantined(counts.quarantined);
+  for (const auto& [lane, keys] : counts.lanes) {
+    (*message->mutable_lanes())[lane] = keys;
+  }
+  message->set_paused(counts.paused);
+  message->set_shutting_down(shutting_down);
+  message->set_adds(counts.adds);
+  message->set_dones(counts.dones);
+  message->set_failures(counts.failures);
+}
+
+void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutting_down) {
+  *counts = {.queued = message.queued(),
+             .processing = message.processing(),
+             .delayed = message.delayed(),
+             .next_due_us = {},
+             .failing = message.failing(),
+             .quarantined = message.quarantined(),
+             .lanes = {},
+             .paused = message.paused(),
+             .adds = message.adds(),
+             .dones = message.dones(),
+             .failures = message.failures()};
+  if (message.has_next_due_us()) {
+    counts->next_due_us = message.next_due_us();
+  }
+  for (const auto& [lane, keys] : message.lanes()) {
+    counts->lanes[lane] = keys;
+  }
+  *shutting_down = message.shutting_down();
+}
+
+void ToBatch(const BatchResult& result, v1::AddResponse* message) {
+  message->set_added(result.added);
+  message->set_deduplicated(result.deduplicated);
+  message->set_held(result.held);
+  for (const auto& [index, why] : result.refused) {
+    v1::RefusedKey* const refused = message->add_refused();
+    refused->set_index(index);
+    ToError(why, refused->mutable_error());
+  }
+}
+
+void FromBatch(const v1::AddResponse& message, BatchResult* result) {
+  *result = {.added = message.added(),
+             .deduplicated = message.deduplicated(),
+             .held = message.held(),
+             .refused = {}};
+  for (const v1::RefusedKey& refused : message.refused()) {
+    result->refused.emplace_back(refused.index(), FromError(refused.error()));
+  }
+}
+
+std::string ToUtf8(std::string_view bytes) {
+  if (IsValidUtf8(bytes)) {
+    return std::string(bytes);
+  }
+  std::string text;
+  while (!bytes.empty()) {
+    const size_t n = CharacterBytes(bytes);
+    text += n == 0 ? kReplacement : bytes.substr(0, n);
+    bytes.remove_prefix(std::max<size_t>(n, 1));
+  }
+  return text;
+}
+
+}  // namespace wq

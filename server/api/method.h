@@ -1,0 +1,139 @@
+// Method: one call of the services in proto/wq/v1, without a transport. gRPC and HTTP carry the
+// same methods; each reads messages, calls a method, and writes its messages.
+//
+//   const Method* method = table.Find("/wq.v1.Queue/Add");
+//   std::unique_ptr<Message> request(method->request->New()), response(method->response->New());
+//   … parse *request …
+//   Status s = method->call(*request, response.get());
+//
+// Threading: a table does not change after its construction; `call` and `open` are thread-safe.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wq/status.h"
+
+namespace wq {
+
+using google::protobuf::Message;
+
+// What carries a stream: a gRPC call or an HTTP connection.
+class StreamCarrier {
+ public:
+  virtual ~StreamCarrier() = default;
+  // Stream::Take may return something now. Thread-safe. Never blocks, and never calls the stream:
+  // it may be called under the stream's locks.
+  virtual void Wake() = 0;
+};
+
+// The server's side of one stream of a client.
+//
+// The carrier makes these calls. Receive and ReceivedAll: one at a time, in the order of the
+// messages. Take: one at a time, possibly during Receive. Close: once, after all others have
+// returned. The carrier reads the client's next message only when Receive has returned and
+// WantsMore is true, so that a client which does not read cannot fill the memory.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // Handles a message. A status other than Ok ends the stream with it. Blocks: as the method.
+  virtual Status Receive(const Message& request) = 0;
+  // The client sends nothing more.
+  virtual void ReceivedAll() = 0;
+  // Whether Receive of this message may wait for the disk, beside what Method::may_wait says.
+  virtual bool MayWait(const Message& /*request*/) const { return false; }
+  // False: read no further message until Take has returned one.
+  virtual bool WantsMore() const { return true; }
+
+  enum class Next { kNothing, kMessage, kEnd };
+  // `response` is an empty message. kMessage: it is to be sent. kNothing: the stream calls
+  // StreamCarrier::Wake when this changes. kEnd: the stream ends with *end. Does not block.
+  virtual Next Take(Message* response, Status* end) = 0;
+
+  // The stream has ended: the client is gone, the server closes, or Take has returned kEnd. No Wake
+  // is running, or called, after it has returned.
+  virtual void Close() = 0;
+};
+
+// The client of a stream.
+struct Caller {
+  std::string peer;  // "unix", "unix:PID" (as the client says), "ipv4:127.0.0.1:4711", …
+};
+
+struct Method {
+  std::string path;        // "/wq.v1.Queue/Add".
+  const Message* request;  // Prototypes.
+  const Message* response;
+  bool client_streams = false;
+  bool server_streams = false;
+
+  // Without streams on either side. Blocks: if may_wait says so.
+  std::function<Status(const Message& request, Message* response)> call;
+  // With a stream on one side or both. A client that does not stream sends one message.
+  std::function<std::unique_ptr<Stream>(const Caller& caller, StreamCarrier* carrier)> open;
+  // Whether `call`, or Receive with this request, may wait for the disk: then it must not run on a
+  // thread that other calls need. nullptr: it never waits.
+  std::function<bool(const Message& request)> may_wait;
+};
+
+// Makes the Method of the rpc `name` ("Add") of `service` ("wq.v1.Queue"). WQ_CHECKs that the rpc
+// exists and has these messages.
+Method MakeMethod(std::string_view service, std::string_view name, const Message& request,
+                  const Message& response);
+
+template <typename Request>
+std::function<bool(const Message&)> ErasedPredicate(std::function<bool(const Request&)> may_wait) {
+  if (may_wait == nullptr) {
+    return nullptr;
+  }
+  return [may_wait = std::move(may_wait)](const Message& request) {
+    return may_wait(static_cast<const Request&>(request));
+  };
+}
+
+template <typename Request, typename Response>
+Method Unary(std::string_view service, std::string_view name,
+             std::function<Status(const Request&, Response*)> call,
+             std::function<bool(const Request&)> may_wait = nullptr) {
+  Method method =
+      MakeMethod(service, name, Request::default_instance(), Response::default_instance());
+  method.call = [call = std::move(call)](const Message& request, Message* response) {
+    return call(static_cast<const Request&>(request), static_cast<Response*>(response));
+  };
+  method.may_wait = ErasedPredicate<Request>(std::move(may_wait));
+  return method;
+}
+
+template <typename Request, typename Response>
+Method Streaming(
+    std::string_view service, std::string_view name,
+    std::function<std::unique_ptr<Stream>(const Caller& caller, StreamCarrier* carrier)> open,
+    std::function<bool(const Request&)> may_wait = nullptr) {
+  Method method =
+      MakeMethod(service, name, Request::default_instance(), Response::default_instance());
+  method.open = std::move(open);
+  method.may_wait = ErasedPredicate<Request>(std::move(may_wait));
+  return method;
+}
+
+class MethodTable {
+ public:
+  void Add(Method method);                          // WQ_CHECKs that the path is new.
+  const Method* Find(std::string_view path) const;  // nullptr: there is none.
+  const std::map<std::string, Method, std::less<>>& all() const { return methods_; }
+
+ private:
+  std::map<std::string, Method, std::less<>> methods_;
+};
+
+// The status of a stream that ends because the server closes.
+Status ServerCloses();
+
+}  // namespace wq

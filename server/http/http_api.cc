@@ -1,0 +1,247 @@
+#include "server/http/http_api.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/files.h"
+#include "wq/keys.h"
+
+namespace wq {
+namespace {
+
+constexpr const char* kJsonType = "application/json";
+constexpr const char* kLinesType = "application/x-ndjson";
+constexpr size_t kWriteBytes = size_t{64} << 10;
+
+nlohmann::ordered_json ErrorObject(const Status& status) {
+  return {{"code", StatusCodeName(status.code())}, {"message", status.message()}};
+}
+
+// Bytes that are not UTF-8 are replaced.
+std::string ToText(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int HttpStatusOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return 200;
+    case StatusCode::kInvalidArgument:
+      return 400;
+    case StatusCode::kNotFound:
+      return 404;
+    case StatusCode::kAlreadyExists:
+    case StatusCode::kNotProcessing:
+    case StatusCode::kLocked:
+      return 409;
+    case StatusCode::kShuttingDown:
+      return 503;
+    case StatusCode::kTimedOut:
+      return 504;
+    case StatusCode::kNotSupported:
+      return 501;
+    case StatusCode::kCorruption:
+    case StatusCode::kNotDurable:
+    case StatusCode::kIOError:
+      return 500;
+  }
+  return 500;
+}
+
+StatusCode CodeOfRefusal(int http_status) {
+  switch (http_status) {
+    case 404:
+      return StatusCode::kNotFound;
+    case 405:
+    case 501:
+    case 505:
+      return StatusCode::kNotSupported;
+    default:
+      return http_status < 500 ? StatusCode::kInvalidArgument : StatusCode::kIOError;
+  }
+}
+
+Status FromJson(const std::string& json, Message* message) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = false;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(json, message, options);
+  if (parsed.ok()) {
+    return {};
+  }
+  return Status::InvalidArgument("the body is no JSON of " + message->GetDescriptor()->full_name() +
+                                 ": " + std::string(parsed.message()));
+}
+
+// Appends the message and a newline.
+Status AppendJson(const Message& message, std::string* text) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;  // MessageToJsonString leaves a partial text behind when it fails.
+  const auto printed = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!printed.ok()) {
+    return Status::IOError("the answer has no JSON: " + std::string(printed.message()));
+  }
+  *text += json;
+  *text += '\n';
+  return {};
+}
+
+class EventCarrier final : public StreamCarrier {
+ public:
+  EventCarrier() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  void Wake() override {
+    const uint64_t one = 1;
+    static_cast<void>(write(event_.get(), &one, sizeof(one)));
+  }
+  void Clear() const {
+    uint64_t ignored = 0;
+    static_cast<void>(read(event_.get(), &ignored, sizeof(ignored)));
+  }
+  int fd() const { return event_.get(); }
+
+ private:
+  const FileDescriptor event_;
+};
+
+// A stream of a method, which ends with this object.
+class ApiStream {
+ public:
+  explicit ApiStream(const Method& method)
+      : streams_(method.client_streams), response_(method.response->New()) {}
+  ~ApiStream() {
+    if (stream_ != nullptr) {
+      stream_->Close();
+    }
+  }
+  ApiStream(const ApiStream&) = delete;
+  ApiStream& operator=(const ApiStream&) = delete;
+
+  // An error is answered with its HTTP status, which is possible until the first message is sent.
+  Status Begin(const Method& method, const HttpRequest& request) {
+    if (carrier_.fd() < 0) {
+      return Status::IOError("no descriptor is left for a stream");
+    }
+    const std::unique_ptr<Message> first(method.request->New());
+    if (Status s = FromJson(request.body, first.get()); !s.ok()) {
+      return s;
+    }
+    stream_ = method.open({.peer = request.peer}, &carrier_);
+    if (Status s = stream_->Receive(*first); !s.ok()) {
+      return s;
+    }
+    if (!streams_) {
+      stream_->ReceivedAll();
+    }
+    Take();
+    return next_ == Stream::Next::kEnd ? end_ : Status::Ok();
+  }
+
+  // Sends lines until the stream ends or the client is gone.
+  void Send(HttpWriter* writer) {
+    std::string lines;
+    for (;; Take()) {
+      if (next_ == Stream::Next::kMessage) {
+        if (Status s = AppendJson(*response_, &lines); !s.ok()) {
+          next_ = Stream::Next::kEnd;
+          end_ = s;
+        } else if (lines.size() < kWriteBytes) {
+          continue;
+        }
+      }
+      if (next_ == Stream::Next::kEnd && !end_.ok()) {
+        lines += ToText({{"error", ErrorObject(end_)}});
+      }
+      if (!writer->Write(lines) || next_ == Stream::Next::kEnd) {
+        return;
+      }
+      lines.clear();
+      if (next_ == Stream::Next::kNothing) {
+        if (!writer->WaitFor(carrier_.fd())) {
+          return;
+        }
+        carrier_.Clear();
+      }
+    }
+  }
+
+ private:
+  void Take() {
+    response_->Clear();
+    next_ = stream_->Take(response_.get(), &end_);
+  }
+
+  const bool streams_;
+  EventCarrier carrier_;  // Outlives the stream.
+  const std::unique_ptr<Message> response_;
+  std::unique_ptr<Stream> stream_;
+  Stream::Next next_ = Stream::Next::kNothing;
+  Status end_;
+};
+
+HttpReply AnswerUnary(const Method& method, const HttpRequest& request) {
+  const std::unique_ptr<Message> message(method.request->New());
+  const std::unique_ptr<Message> response(method.response->New());
+  Status s = FromJson(request.body, message.get());
+  if (s.ok()) {
+    s = method.call(*message, response.get());
+  }
+  HttpReply reply{.type = kJsonType};
+  if (s.ok()) {
+    s = AppendJson(*response, &reply.body);
+  }
+  return s.ok() ? reply : ErrorReply(s);
+}
+
+HttpReply AnswerStream(const Method& method, const HttpRequest& request) {
+  if (!method.server_streams) {
+    return ErrorReply(Status::NotSupported(method.path +
+                                           " takes many messages and answers once: only gRPC "
+                                           "carries it"));
+  }
+  const auto stream = std::make_shared<ApiStream>(method);
+  if (Status s = stream->Begin(method, request); !s.ok()) {
+    return ErrorReply(s);
+  }
+  return {.type = kLinesType, .stream = [stream](HttpWriter* writer) { stream->Send(writer); }};
+}
+
+}  // namespace
+
+HttpReply ErrorReply(const Status& status) {
+  return {.status = HttpStatusOf(status.code()),
+          .type = kJsonType,
+          .body = ToText(ErrorObject(status))};
+}
+
+HttpReply RefusedReply(int http_status, const std::string& message) {
+  return {.status = http_status,
+          .type = kJsonType,
+          .body = ToText(ErrorObject({CodeOfRefusal(http_status), message}))};
+}
+
+HttpReply NoSuchMethod(const std::string& request) {
+  return ErrorReply(Status::NotFound("this server has no call " + EscapeKey(request, 256)));
+}
+
+void AddApi(const MethodTable& methods,
+            std::function<Status(std::string_view authorization)> check_token, Http* http) {
+  for (const auto& [path, method] : methods.all()) {
+    http->Post(path, [&method = method, check_token](const HttpRequest& request) {
+      if (check_token != nullptr) {
+        if (Status s = check_token(request.authorization); !s.ok()) {
+          return RefusedReply(401, s.message());
+        }
+      }
+      return method.call != nullptr ? AnswerUnary(method, request) : AnswerStream(method, request);
+    });
+  }
+}
+
+}  // namespace wq

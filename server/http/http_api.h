@@ -1,0 +1,34 @@
+// The methods of a MethodTable over HTTP/1.1, in protobuf's JSON mapping.
+//
+//   POST /wq.v1.Queue/Add      {"queue": "pods", "keys": ["YQ=="]}
+//   200                        {"added": "1", …}
+//
+// A request is one message: of a client that streams, the first one, and its side of the stream
+// stays open until it closes the connection. The answer is one message, or of a server that
+// streams, one message in each line (application/x-ndjson). A failed call has an HTTP status and
+// the body {"code": "NotFound", "message": "…"}; a stream that fails later ends with the line
+// {"error": {"code": …, "message": …}}. A client that closes its sending side ends a stream.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "server/api/method.h"
+#include "server/http/http.h"
+#include "wq/status.h"
+
+namespace wq {
+
+// Adds a handler for each method. `check_token` judges the header Authorization ("" if it is
+// missing); anything but Ok is answered with 401. nullptr: all may call. Borrows `methods`.
+void AddApi(const MethodTable& methods,
+            std::function<Status(std::string_view authorization)> check_token, Http* http);
+
+// The answer of a call that failed with `status`.
+HttpReply ErrorReply(const Status& status);
+// For Http::Options: the same body for requests that reach no method.
+HttpReply RefusedReply(int http_status, const std::string& message);
+HttpReply NoSuchMethod(const std::string& request);
+
+}  // namespace wq

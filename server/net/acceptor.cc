@@ -1,0 +1,393 @@
+#include "server/net/acceptor.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "server/net/connection_threads.h"
+#include "server/net/socket.h"
+
+namespace wq {
+namespace {
+
+// The pause after an accept that failed for lack of descriptors or memory.
+constexpr int kAcceptPauseMs = 50;
+// Per listener, before the others have their turn.
+constexpr int kAcceptsAtOnce = 64;
+constexpr size_t kMaxPending = 256;
+constexpr size_t kKinds = 4;
+// The first bytes of HTTP/2. No method of HTTP/1.1 has this name.
+constexpr std::string_view kHttp2 = "PRI ";
+constexpr uint64_t kWakeId = 0;
+
+enum class Protocol { kUnknown, kHttp2, kHttp1, kClosed };
+
+// Inspects the first bytes and leaves them in the socket.
+Protocol Peek(int fd) {
+  std::array<char, kHttp2.size()> first;
+  const ssize_t n = recv(fd, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return Protocol::kUnknown;
+  }
+  if (n <= 0) {
+    return Protocol::kClosed;
+  }
+  const std::string_view seen(first.data(), static_cast<size_t>(n));
+  if (!kHttp2.starts_with(seen)) {
+    return Protocol::kHttp1;
+  }
+  return seen.size() == kHttp2.size() ? Protocol::kHttp2 : Protocol::kUnknown;
+}
+
+void SetTcpOptions(int fd) {
+  const auto set = [fd](int level, int name, int value) {
+    setsockopt(fd, level, name, &value, sizeof(value));
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  // The kernel ends the connection of a silent peer after 60 s, and that of a peer that does not
+  // acknowledge what was sent after 60 s.
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 60'000);
+}
+
+// A connection that is closed with unread bytes is reset, and the peer may lose the answer.
+void DiscardReceived(int fd) {
+  std::array<char, 8192> rest;
+  for (int i = 0; i < 8 && recv(fd, rest.data(), rest.size(), MSG_DONTWAIT) > 0; ++i) {
+  }
+}
+
+}  // namespace
+
+class Acceptor::Impl {
+ public:
+  explicit Impl(Options options) : options_(std::move(options)) {}
+
+  Status Start();
+  void Stop();
+  void Close();
+
+  size_t grpc_connections() const { return grpc_count_; }
+  size_t max_grpc() const { return max_grpc_; }
+
+ private:
+  struct Pending {
+    FileDescriptor fd;
+    std::chrono::steady_clock::time_point deadline;
+  };
+  struct Grpc {
+    FileDescriptor fd;  // A duplicate.
+    ListenerKind kind;
+  };
+  static size_t IndexOf(ListenerKind kind) { return static_cast<size_t>(kind); }
+
+  void SetLimits();
+  void Run();
+  void AcceptFrom(const Listener& listener);
+  void Classify(FileDescriptor fd, ListenerKind kind);
+  void AddPending(FileDescriptor fd, ListenerKind kind);
+  void HandlePending(size_t kind, uint64_t id, uint32_t events);
+  void CloseExpired();
+  int MillisecondsLeft() const;
+  void BeginGrpc(FileDescriptor fd, ListenerKind kind);
+  void BeginHttp(FileDescriptor fd, ListenerKind kind);
+  void HandleEvent(uint64_t id, uint32_t events);
+  bool Watch(int fd, uint32_t events, uint64_t id) const {
+    epoll_event event = {.events = events, .data = {.u64 = id}};
+    return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+  }
+  // Closing the descriptor would not do: a duplicate keeps the connection in the set.
+  void Unwatch(int fd) const { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+  Options options_;
+  size_t max_grpc_ = 0;
+  size_t max_http_ = 0;
+  size_t max_pending_ = 0;
+  FileDescriptor epoll_{-1};
+  FileDescriptor stop_{-1};  // An eventfd.
+  std::array<std::unique_ptr<ConnectionThreads>, kKinds> http_;
+  std::thread thread_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<size_t> grpc_count_ = 0;
+
+  // Used by the thread only, and after its end. An id is used once, so that an event of a
+  // connection that was closed while handling an earlier event finds nothing. Listeners have the
+  // ids from 1.
+  uint64_t next_id_ = 0;
+  std::array<std::map<uint64_t, Pending>, kKinds> pending_;  // The oldest first.
+  std::unordered_map<uint64_t, Grpc> grpc_;
+  std::array<size_t, kKinds> grpc_of_kind_ = {};
+};
+
+void Acceptor::Impl::SetLimits() {
+  std::array<bool, kKinds> used = {};
+  for (const Listener& listener : options_.listeners) {
+    used[IndexOf(listener.kind)] = true;
+  }
+  const size_t plain =
+      size_t{used[IndexOf(ListenerKind::kControl)]} + size_t{used[IndexOf(ListenerKind::kTcp)]};
+  const size_t http_kinds = std::max<size_t>(1, plain + size_t{used[IndexOf(ListenerKind::kWeb)]});
+  const size_t grpc_kinds = std::max<size_t>(1, plain + size_t{used[IndexOf(ListenerKind::kTls)]});
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const size_t half = std::min<rlim_t>(limit.rlim_cur, rlim_t{1} << 30) / 2;
+  // An HTTP connection and its stream's eventfd, or a gRPC connection and its duplicate.
+  constexpr size_t kDescriptors = 2;
+  max_pending_ = std::clamp<size_t>(half / 16, 1, kMaxPending);
+  max_http_ =
+      std::min(options_.max_http, std::max<size_t>(1, half / 2 / kDescriptors / http_kinds));
+  const size_t others = plain * max_pending_ + http_kinds * kDescriptors * max_http_;
+  const size_t rest = half > others ? half - others : 0;
+  max_grpc_ = std::min(options_.max_grpc, std::max<size_t>(1, rest / kDescriptors / grpc_kinds));
+}
+
+Status Acceptor::Impl::Start() {
+  SetLimits();
+  epoll_ = FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
+  stop_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!epoll_.valid() || !stop_.valid() || !Watch(stop_.get(), EPOLLIN, kWakeId)) {
+    return Status::IOError("cannot make the descriptors that wait for connections");
+  }
+  for (const Listener& listener : options_.listeners) {
+    const int fd = listener.fd.get();
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        !Watch(fd, EPOLLIN, ++next_id_)) {
+      return Status::IOError("cannot wait for the connections of descriptor " + std::to_string(fd));
+    }
+  }
+  for (size_t i = 0; i < kKinds; ++i) {
+    http_[i] = std::make_unique<ConnectionThreads>(
+        max_http_,
+        [this, kind = static_cast<ListenerKind>(i)](int fd) { options_.http(fd, kind); });
+  }
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& e) {
+    return Status::IOError(std::string("no thread: ") + e.what());
+  }
+  return {};
+}
+
+void Acceptor::Impl::Run() {
+  std::array<epoll_event, 64> events;
+  while (!stopping_) {
+    const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                             MillisecondsLeft());
+    for (int i = 0; i < n && !stopping_; ++i) {
+      const epoll_event event = events[static_cast<size_t>(i)];
+      HandleEvent(event.data.u64, event.events);
+    }
+    CloseExpired();
+  }
+}
+
+void Acceptor::Impl::HandleEvent(uint64_t id, uint32_t events) {
+  if (id == kWakeId) {
+    return;
+  }
+  if (id <= options_.listeners.size()) {
+    return AcceptFrom(options_.listeners[id - 1]);
+  }
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    if (pending_[kind].contains(id)) {
+      return HandlePending(kind, id, events);
+    }
+  }
+  if (const auto it = grpc_.find(id); it != grpc_.end()) {  // EPOLLHUP or EPOLLERR.
+    Unwatch(it->second.fd.get());
+    --grpc_of_kind_[IndexOf(it->second.kind)];
+    grpc_.erase(it);
+    --grpc_count_;
+  }
+}
+
+void Acceptor::Impl::AcceptFrom(const Listener& listener) {
+  for (int i = 0; i < kAcceptsAtOnce; ++i) {
+    FileDescriptor fd(accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.valid()) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        pollfd woken = {stop_.get(), POLLIN, 0};
+        poll(&woken, 1, kAcceptPauseMs);
+      }
+      return;
+    }
+    if (listener.kind == ListenerKind::kControl) {
+      if (!PeerMayUse(fd.get())) {
+        continue;  // Other users can connect only if the file's mode was changed.
+      }
+    } else {
+      SetTcpOptions(fd.get());
+    }
+    Classify(std::move(fd), listener.kind);
+  }
+}
+
+void Acceptor::Impl::Classify(FileDescriptor fd, ListenerKind kind) {
+  if (kind == ListenerKind::kTls) {
+    return BeginGrpc(std::move(fd), kind);
+  }
+  if (kind == ListenerKind::kWeb) {
+    return BeginHttp(std::move(fd), kind);
+  }
+  switch (Peek(fd.get())) {
+    case Protocol::kHttp2:
+      return BeginGrpc(std::move(fd), kind);
+    case Protocol::kHttp1:
+      return BeginHttp(std::move(fd), kind);
+    case Protocol::kUnknown:
+      return AddPending(std::move(fd), kind);
+    case Protocol::kClosed:
+      return;
+  }
+}
+
+void Acceptor::Impl::AddPending(FileDescriptor fd, ListenerKind kind) {
+  std::map<uint64_t, Pending>& pending = pending_[IndexOf(kind)];
+  if (pending.size() >= max_pending_) {
+    pending.erase(pending.begin());
+  }
+  // Edge-triggered: one to three bytes stay in the socket and are no event again.
+  if (Watch(fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET, ++next_id_)) {
+    pending.emplace(next_id_,
+                    Pending{std::move(fd), std::chrono::steady_clock::now() + options_.io_timeout});
+  }
+}
+
+void Acceptor::Impl::HandlePending(size_t kind, uint64_t id, uint32_t events) {
+  const auto it = pending_[kind].find(id);
+  Protocol protocol = Peek(it->second.fd.get());
+  if (protocol == Protocol::kUnknown) {
+    if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0) {
+      return;
+    }
+    protocol = Protocol::kClosed;  // Fewer than four bytes, and no more will follow.
+  }
+  FileDescriptor fd = std::move(it->second.fd);
+  pending_[kind].erase(it);
+  Unwatch(fd.get());
+  if (protocol == Protocol::kHttp2) {
+    BeginGrpc(std::move(fd), static_cast<ListenerKind>(kind));
+  } else if (protocol == Protocol::kHttp1) {
+    BeginHttp(std::move(fd), static_cast<ListenerKind>(kind));
+  }
+}
+
+void Acceptor::Impl::CloseExpired() {
+  const auto now = std::chrono::steady_clock::now();
+  for (std::map<uint64_t, Pending>& pending : pending_) {
+    while (!pending.empty() && pending.begin()->second.deadline <= now) {
+      pending.erase(pending.begin());
+    }
+  }
+}
+
+int Acceptor::Impl::MillisecondsLeft() const {
+  auto first = std::chrono::steady_clock::time_point::max();
+  for (const std::map<uint64_t, Pending>& pending : pending_) {
+    if (!pending.empty()) {
+      first = std::min(first, pending.begin()->second.deadline);
+    }
+  }
+  if (first == std::chrono::steady_clock::time_point::max()) {
+    return -1;
+  }
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(first - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 3'600'000));
+}
+
+void Acceptor::Impl::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
+  const auto& handle = kind == ListenerKind::kTls ? options_.grpc_tls : options_.grpc;
+  if (handle == nullptr || grpc_of_kind_[IndexOf(kind)] >= max_grpc_) {
+    return;
+  }
+  FileDescriptor duplicate(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!duplicate.valid() || !Watch(duplicate.get(), 0, ++next_id_)) {
+    return;
+  }
+  grpc_.emplace(next_id_, Grpc{std::move(duplicate), kind});
+  ++grpc_of_kind_[IndexOf(kind)];
+  ++grpc_count_;
+  handle(std::move(fd));
+}
+
+void Acceptor::Impl::BeginHttp(FileDescriptor fd, ListenerKind kind) {
+  if (!http_[IndexOf(kind)]->Begin(&fd)) {
+    if (options_.refuse_http != nullptr) {
+      options_.refuse_http(fd.get());
+    }
+    DiscardReceived(fd.get());
+  }
+}
+
+void Acceptor::Impl::Stop() {
+  if (thread_.joinable()) {
+    stopping_ = true;
+    const uint64_t one = 1;
+    static_cast<void>(write(stop_.get(), &one, sizeof(one)));
+    thread_.join();
+  }
+  options_.listeners.clear();
+  for (std::map<uint64_t, Pending>& pending : pending_) {
+    pending.clear();
+  }
+}
+
+void Acceptor::Impl::Close() {
+  Stop();
+  for (const auto& [id, connection] : grpc_) {
+    shutdown(connection.fd.get(), SHUT_RDWR);
+  }
+  grpc_.clear();
+  grpc_count_ = 0;
+  for (const std::unique_ptr<ConnectionThreads>& threads : http_) {
+    if (threads != nullptr) {
+      threads->Close();
+    }
+  }
+}
+
+Acceptor::Acceptor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Acceptor::~Acceptor() { Close(); }
+
+Status Acceptor::Open(Options options, std::unique_ptr<Acceptor>* acceptor) {
+  acceptor->reset();
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (Status s = impl->Start(); !s.ok()) {
+    impl->Close();
+    return s;
+  }
+  acceptor->reset(new Acceptor(std::move(impl)));
+  return {};
+}
+
+void Acceptor::Stop() { impl_->Stop(); }
+void Acceptor::Close() { impl_->Close(); }
+size_t Acceptor::grpc_connections() const { return impl_->grpc_connections(); }
+size_t Acceptor::max_grpc() const { return impl_->max_grpc(); }
+
+}  // namespace wq

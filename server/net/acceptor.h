@@ -1,0 +1,87 @@
+// Acceptor: accepts the connections of all listeners, decides whether each is gRPC or HTTP/1.1, and
+// limits their number.
+//
+//   std::unique_ptr<Acceptor> acceptor;
+//   Status s = Acceptor::Open({.listeners = std::move(listeners),
+//                              .grpc = [&](FileDescriptor fd) { … },
+//                              .http = [&](int fd, ListenerKind kind) { … }}, &acceptor);
+//
+// A plaintext connection of HTTP/2 begins with "PRI ", so its first four bytes are inspected and
+// left in the socket. One thread accepts; each HTTP connection has a thread of its own. An idle
+// server with any number of gRPC connections does not wake up: the kernel notices peers that are
+// gone (TCP keepalive), and gRPC calls shutdown(2) when it closes a connection, which is seen
+// through a duplicate of its descriptor.
+// Threading: thread-safe. Lifetime: what the functions use must outlive Close.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/files.h"
+#include "wq/status.h"
+
+namespace wq {
+
+enum class ListenerKind {
+  kControl,  // A unix socket, plaintext. The peer must be root or the user of this process.
+  kTcp,      // Plaintext.
+  kTls,      // gRPC only.
+  kWeb,      // HTTP only: metrics and health.
+};
+
+struct Listener {
+  FileDescriptor fd;  // A listening stream socket. It is made non-blocking.
+  ListenerKind kind;
+};
+
+class Acceptor {
+ public:
+  struct Options {
+    std::vector<Listener> listeners = {};
+    // Called by the acceptor's thread; must not block. Own the descriptor, and call shutdown(2)
+    // before they close it. nullptr: such connections are closed.
+    std::function<void(FileDescriptor)> grpc = nullptr;
+    std::function<void(FileDescriptor)> grpc_tls = nullptr;
+    // Serves the connection, and returns when it ends: soon after shutdown(2) of its reading side.
+    // Does not close `fd`. Called by a thread for each connection.
+    std::function<void(int fd, ListenerKind kind)> http = nullptr;
+    // Answers a connection that is over the limit. Must not block; does not close `fd`.
+    std::function<void(int fd)> refuse_http = nullptr;
+    // Each bounds the connections of one kind of listener, so that the peers of one cannot lock out
+    // those of another. A connection costs two descriptors: a gRPC connection its duplicate, an
+    // HTTP connection that of its stream. Both numbers are lowered so that all connections together
+    // use at most half of RLIMIT_NOFILE (HTTP at most a quarter), and the store has the rest.
+    size_t max_grpc = 10'000;
+    size_t max_http = 64;
+    // The time for the first bytes of a plaintext connection. While many connections are silent,
+    // the oldest are closed earlier.
+    std::chrono::milliseconds io_timeout{10'000};
+  };
+
+  // IOError: no thread or descriptor is left, or a descriptor of `listeners` is invalid.
+  static Status Open(Options options, std::unique_ptr<Acceptor>* acceptor);
+  ~Acceptor();  // Closes.
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // Closes the listeners and the connections whose kind is not known yet. The others stay.
+  void Stop();
+  // Also shuts down all connections. HTTP requests that were read get their answer. Blocks: until
+  // the HTTP connections have ended. Stop and Close are idempotent, and called by one thread at a
+  // time.
+  void Close();
+
+  // For tests and metrics: the gRPC connections that are open.
+  size_t grpc_connections() const;
+  size_t max_grpc() const;  // After the lowering.
+
+ private:
+  class Impl;
+  explicit Acceptor(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wq

@@ -1,0 +1,72 @@
+// RpcServer: serves a MethodTable over gRPC, on connections that a caller has accepted.
+//
+//   std::unique_ptr<RpcServer> server;
+//   Status s = RpcServer::Open({.methods = &methods}, &server);
+//   …
+//   server->HandlePlaintext(fd);  // From the thread that accepts connections.
+//   …
+//   server->Close(std::chrono::seconds(5));
+//
+// The server has few threads of its own and does not wake up while no client calls. Calls that may
+// wait for the disk (Method::may_wait) run on further threads, which are started when they are
+// needed.
+//
+// Threading: thread-safe. Lifetime: the methods outlive the server. The destructor closes it. A
+// crash: the server keeps nothing.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "server/api/method.h"
+#include "wq/status.h"
+
+namespace grpc {
+class ServerCredentials;
+}
+
+namespace wq {
+
+class RpcServer {
+ public:
+  struct Options {
+    const MethodTable* methods = nullptr;
+    size_t max_message_bytes = size_t{4} << 20;   // Of a client; longer ones are refused.
+    size_t max_memory_bytes = size_t{256} << 20;  // Of gRPC's buffers, of all connections.
+    int threads = 1;
+    int max_waiting_calls =
+        64;  // Calls that wait for the disk at once. Further ones wait for them.
+    // Judges the metadata "authorization" ("" if it is missing) of callers that are not on a unix
+    // socket. Anything but Ok is sent to the client as UNAUTHENTICATED. nullptr: all may call.
+    std::function<Status(std::string_view authorization)> check_token = nullptr;
+    std::shared_ptr<grpc::ServerCredentials> tls =
+        nullptr;  // For HandleTls. nullptr: it is not called.
+  };
+
+  // InvalidArgument for numbers that are not positive; IOError if gRPC refuses.
+  static Status Open(Options options, std::unique_ptr<RpcServer>* server);
+  ~RpcServer();
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+
+  // Serves the client at the other end of the connected socket `fd`, and owns `fd` from here on.
+  // After Close they close it. Do not block.
+  void HandlePlaintext(int fd);
+  void HandleTls(int fd);
+
+  // Ends all streams with ServerCloses(), lets running calls return for at most `grace`, cancels
+  // the others, and joins the threads. Blocks: for `grace`, and until the methods that run have
+  // returned. Further calls only wait until the first has returned.
+  void Close(std::chrono::milliseconds grace);
+
+ private:
+  class Impl;
+  explicit RpcServer(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wq

@@ -1,0 +1,151 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/api/convert.h"
+#include "server/service/services.h"
+#include "wq/keys.h"
+#include "wq/queue.h"
+#include "wq/snapshot.h"
+#include "wq/store.h"
+#include "wq/v1/admin.pb.h"
+
+namespace wq {
+namespace {
+
+constexpr std::string_view kAdminService = "wq.v1.Admin";
+
+template <typename Request, typename Response>
+void AddWaiting(MethodTable* table, std::string_view name,
+                std::function<Status(const Request&, Response*)> call) {
+  table->Add(Unary<Request, Response>(kAdminService, name, std::move(call),
+                                      [](const Request&) { return true; }));
+}
+
+Status ReadStore(const StoreAccess& access, v1::GetStoreResponse* response) {
+  const Store& store = access.store();
+  response->set_pid(getpid());
+  response->set_uuid(store.uuid());
+  ToError(store.Health(), response->mutable_health());
+  for (const std::string& name : store.QueueNames()) {
+    v1::StoreQueue* const queue = response->add_queues();
+    queue->set_name(name);
+    if (const Queue* const open = store.FindQueue(name); open != nullptr) {
+      queue->set_open(true);
+      ToCounts(open->Counts(), open->IsShuttingDown(), queue->mutable_counts());
+    }
+  }
+  return {};
+}
+
+Status ChangeOf(StoreAccess* access, const v1::ChangeRequest& request,
+                v1::ChangeResponse* response) {
+  KeyChange change = KeyChange::kRemove;
+  if (Status s = FromKind(request.kind(), &change); !s.ok()) {
+    return s;
+  }
+  return ChangeKeys(access, request.queue(), change, request.keys(), request.durability(),
+                    response);
+}
+
+Status PauseQueue(StoreAccess* access, const v1::PauseRequest& request) {
+  Queue* queue = nullptr;
+  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
+    return s;
+  }
+  return queue->Pause(request.has_for_us()
+                          ? std::optional(std::chrono::microseconds(request.for_us()))
+                          : std::nullopt);
+}
+
+Status ResumeQueue(StoreAccess* access, const v1::ResumeRequest& request,
+                   v1::ResumeResponse* response) {
+  Queue* queue = nullptr;
+  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
+    return s;
+  }
+  bool was_paused = false;
+  Status s = AccessTo(queue)->Resume(&was_paused);
+  response->set_was_paused(was_paused);
+  return s;
+}
+
+Status FlushStore(const StoreAccess& access, const v1::FlushRequest& request) {
+  std::optional<Durability> durability;
+  if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
+    return s;
+  }
+  return access.store().Flush(durability.value_or(Durability::kPower));
+}
+
+Status Delete(StoreAccess* access, WorkHub* hub, const std::string& name) {
+  const Status why = Status::NotFound("queue '" + EscapeKey(name) + "' is deleted");
+  const Queue* closed = nullptr;
+  Status s = access->Delete(name, [&](const Queue* queue) {
+    hub->EndQueue(queue, why);
+    closed = queue;
+  });
+  if (closed != nullptr) {
+    hub->EndQueue(closed, why);  // Workers that have connected before it was closed.
+  }
+  return s;
+}
+
+Status Snapshot(const StoreAccess& access, const v1::CreateSnapshotRequest& request,
+                v1::CreateSnapshotResponse* response) {
+  if (access.store().dir().empty()) {
+    return Status::NotSupported("a store in memory has no files to copy");
+  }
+  if (!request.directory().starts_with('/')) {
+    return Status::InvalidArgument("the directory \"" + EscapeKey(request.directory()) +
+                                   "\" is not an absolute path");
+  }
+  SnapshotInfo info;
+  Status s =
+      CreateSnapshot(access.store().dir(), request.directory(), {.name = request.name()}, &info);
+  if (s.ok()) {
+    response->set_path(info.path);
+    response->set_taken_at_us(info.taken_at_us);
+    response->set_bytes(info.bytes);
+  }
+  return s;
+}
+
+}  // namespace
+
+void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
+  AddWaiting<v1::GetStoreRequest, v1::GetStoreResponse>(
+      table, "GetStore",
+      [access](const auto&, auto* response) { return ReadStore(*access, response); });
+  AddWaiting<v1::ListWorkersRequest, v1::ListWorkersResponse>(
+      table, "ListWorkers", [hub](const auto& request, auto* response) {
+        hub->List(request.queue(), response);
+        return Status::Ok();
+      });
+  AddWaiting<v1::ChangeRequest, v1::ChangeResponse>(table, "Change",
+                                                    [access](const auto& request, auto* response) {
+                                                      return ChangeOf(access, request, response);
+                                                    });
+  AddWaiting<v1::PauseRequest, v1::PauseResponse>(
+      table, "Pause", [access](const auto& request, auto*) { return PauseQueue(access, request); });
+  AddWaiting<v1::ResumeRequest, v1::ResumeResponse>(table, "Resume",
+                                                    [access](const auto& request, auto* response) {
+                                                      return ResumeQueue(access, request, response);
+                                                    });
+  AddWaiting<v1::FlushRequest, v1::FlushResponse>(
+      table, "Flush",
+      [access](const auto& request, auto*) { return FlushStore(*access, request); });
+  AddWaiting<v1::DeleteQueueRequest, v1::DeleteQueueResponse>(
+      table, "DeleteQueue",
+      [access, hub](const auto& request, auto*) { return Delete(access, hub, request.queue()); });
+  AddWaiting<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
+      table, "CreateSnapshot", [access](const auto& request, auto* response) {
+        return Snapshot(*access, request, response);
+      });
+}
+
+}  // namespace wq

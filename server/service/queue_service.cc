@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "server/api/convert.h"
+#include "server/service/services.h"
+#include "wq/queue.h"
+#include "wq/queue_access.h"
+#include "wq/v1/queue.pb.h"
+
+namespace wq {
+namespace {
+
+constexpr std::string_view kQueueService = "wq.v1.Queue";
+constexpr uint64_t kMaxListed = 1000;
+// A request of more keys does not run on a thread that other calls need.
+constexpr int kManyKeys = 4096;
+constexpr int kMaxKeys = 100'000;
+
+std::vector<std::string_view> Views(const google::protobuf::RepeatedPtrField<std::string>& keys) {
+  return {keys.begin(), keys.end()};
+}
+
+// Whether a change of so many keys takes long, or waits for the disk, or for opening the queue.
+bool MayWait(const StoreAccess& access, std::string_view name, int keys, v1::Durability wanted) {
+  const Queue* const open = access.FindOpen(name);
+  std::optional<Durability> durability;
+  return open == nullptr || keys > kManyKeys || !FromDurability(wanted, &durability).ok() ||
+         access.MayWait(durability.value_or(open->durability()));
+}
+
+Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddResponse* response) {
+  Queue* queue = nullptr;
+  AddRequest add{.lane = {}, .group = {}, .delay = {}, .durability = Durability::kProcess};
+  std::optional<Durability> durability;
+  if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
+    return s;
+  }
+  if (request.delay_us() < 0) {
+    return Status::InvalidArgument("delay_us is negative");
+  }
+  if (request.keys_size() > kMaxKeys) {
+    return Status::InvalidArgument("a request has more than " + std::to_string(kMaxKeys) + " keys");
+  }
+  if (Status s = access->Find(request.queue(), request.create(), &queue); !s.ok()) {
+    return s;
+  }
+  if (request.has_lane()) {
+    add.lane = request.lane();
+  }
+  if (request.has_group()) {
+    add.group = request.group();
+  }
+  add.delay = std::min(std::chrono::microseconds(request.delay_us()), kMaxDelay);
+  add.durability = durability.value_or(queue->durability());
+  BatchResult result;
+  Status s = AccessTo(queue)->Add(Views(request.keys()), add, &result);
+  ToBatch(result, response);
+  return s;
+}
+
+Status RemoveKeys(StoreAccess* access, const v1::RemoveRequest& request,
+                  v1::ChangeResponse* response) {
+  return ChangeKeys(access, request.queue(), KeyChange::kRemove, request.keys(),
+                    request.durability(), response);
+}
+
+Status ReadCounts(StoreAccess* access, const v1::CountsRequest& request,
+                  v1::QueueCounts* response) {
+  Queue* queue = nullptr;
+  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
+    return s;
+  }
+  ToCounts(queue->Counts(), queue->IsShuttingDown(), response);
+  return {};
+}
+
+Status ListKeys(StoreAccess* access, const v1::ListRequest& request, v1::ListResponse* response) {
+  Queue* queue = nullptr;
+  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
+    return s;
+  }
+  const uint64_t limit = request.limit() == 0 ? kMaxListed : std::min(request.limit(), kMaxListed);
+  if (request.state() == v1::ListRequest::QUEUED) {
+    for (QueuedKey& key : queue->List(request.offset(), limit)) {
+      v1::ListResponse::Key* const listed = response->add_keys();
+      listed->set_key(std::move(key.key));
+      listed->set_lane(key.lane);
+      listed->set_group(std::move(key.group));
+    }
+    return {};
+  }
+  if (request.state() != v1::ListRequest::QUARANTINED) {
+    return Status::InvalidArgument("there is no state " + std::to_string(request.state()));
+  }
+  const std::vector<QuarantinedKey> keys = queue->Quarantined();
+  for (size_t i = request.offset(); i < keys.size() && i - request.offset() < limit; ++i) {
+    v1::ListResponse::Key* const listed = response->add_keys();
+    listed->set_key(keys[i].key);
+    listed->set_failures(keys[i].failures);
+    listed->set_last_error(ToUtf8(keys[i].last_error));
+    listed->set_quarantined_at_us(keys[i].quarantined_at_us);
+  }
+  return {};
+}
+
+// Queue.AddStream: a response for each request. A request that fails does not end the stream.
+class AddStream final : public Stream {
+ public:
+  AddStream(StoreAccess* access, StreamCarrier* carrier) : access_(access), carrier_(carrier) {}
+
+  Status Receive(const Message& request) override {
+    v1::AddResponse response;
+    const Status s = AddKeys(access_, static_cast<const v1::AddRequest&>(request), &response);
+    if (!s.ok()) {
+      ToError(s, response.mutable_error());
+    }
+    const MutexLock lock(mu_);
+    responses_.push_back(std::move(response));
+    carrier_->Wake();
+    return {};
+  }
+  void ReceivedAll() override {
+    const MutexLock lock(mu_);
+    received_all_ = true;
+    carrier_->Wake();
+  }
+  bool WantsMore() const override {
+    const MutexLock lock(mu_);
+    return responses_.size() < kMaxUnsent;
+  }
+  Next Take(Message* response, Status* end) override {
+    const MutexLock lock(mu_);
+    if (!responses_.empty()) {
+      *static_cast<v1::AddResponse*>(response) = std::move(responses_.front());
+      responses_.pop_front();
+      return Next::kMessage;
+    }
+    *end = Status::Ok();
+    return received_all_ ? Next::kEnd : Next::kNothing;
+  }
+  void Close() override {}
+
+ private:
+  static constexpr size_t kMaxUnsent = 16;
+  StoreAccess* const access_;
+  StreamCarrier* const carrier_;
+  mutable Mutex mu_;
+  std::deque<v1::AddResponse> responses_ WQ_GUARDED_BY(mu_);
+  bool received_all_ WQ_GUARDED_BY(mu_) = false;
+};
+
+class WatchStream final : public Stream {
+ public:
+  WatchStream(StoreAccess* access, Watcher* watcher, StreamCarrier* carrier)
+      : access_(access), watcher_(watcher), carrier_(carrier) {}
+
+  Status Receive(const Message& message) override {
+    const auto& request = static_cast<const v1::WatchRequest&>(message);
+    Queue* queue = nullptr;
+    if (Status s = access_->Find(request.queue(), false, &queue); !s.ok()) {
+      return s;
+    }
+    auto watch = std::make_shared<Watcher::Watch>(
+        queue,
+        [access = access_, queue, name = request.queue()] {
+          return access->FindOpen(name) == queue;
+        },
+        carrier_);
+    watcher_->Add(watch);
+    const MutexLock lock(mu_);
+    watch_ = std::move(watch);
+    carrier_->Wake();
+    return {};
+  }
+  void ReceivedAll() override {}
+  Next Take(Message* response, Status* end) override {
+    const MutexLock lock(mu_);
+    return watch_ == nullptr ? Next::kNothing
+                             : watch_->Take(static_cast<v1::QueueCounts*>(response), end);
+  }
+  void Close() override {
+    if (watch_ != nullptr) {
+      watcher_->Remove(watch_);
+    }
+  }
+
+ private:
+  StoreAccess* const access_;
+  Watcher* const watcher_;
+  StreamCarrier* const carrier_;
+  Mutex mu_;
+  std::shared_ptr<Watcher::Watch> watch_;  // Set once, under mu_.
+};
+
+}  // namespace
+
+Status ChangeKeys(StoreAccess* access, const std::string& name, KeyChange change,
+                  const google::protobuf::RepeatedPtrField<std::string>& keys,
+                  v1::Durability wanted, v1::ChangeResponse* response) {
+  Queue* queue = nullptr;
+  std::optional<Durability> durability;
+  if (Status s = FromDurability(wanted, &durability); !s.ok()) {
+    return s;
+  }
+  if (Status s = access->Find(name, false, &queue); !s.ok()) {
+    return s;
+  }
+  ChangeResult result;
+  Status s = AccessTo(queue)->Change(change, Views(keys), durability.value_or(queue->durability()),
+                                     &result);
+  response->set_done(result.done);
+  response->mutable_absent()->Add(result.absent.begin(), result.absent.end());
+  return s;
+}
+
+void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table) {
+  const auto add_waits = [access](const v1::AddRequest& request) {
+    return MayWait(*access, request.queue(), request.keys_size(), request.durability());
+  };
+  table->Add(Unary<v1::AddRequest, v1::AddResponse>(
+      kQueueService, "Add",
+      [access](const auto& request, auto* response) { return AddKeys(access, request, response); },
+      add_waits));
+  table->Add(Streaming<v1::AddRequest, v1::AddResponse>(
+      kQueueService, "AddStream",
+      [access](const Caller&, StreamCarrier* carrier) {
+        return std::make_unique<AddStream>(access, carrier);
+      },
+      add_waits));
+  table->Add(Unary<v1::RemoveRequest, v1::ChangeResponse>(
+      kQueueService, "Remove",
+      [access](const auto& request, auto* response) {
+        return RemoveKeys(access, request, response);
+      },
+      [access](const v1::RemoveRequest& request) {
+        return MayWait(*access, request.queue(), request.keys_size(), request.durability());
+      }));
+  table->Add(Unary<v1::CountsRequest, v1::QueueCounts>(
+      kQueueService, "Counts",
+      [access](const auto& request, auto* response) {
+        return ReadCounts(access, request, response);
+      },
+      [access](const v1::CountsRequest& request) {
+        return access->FindOpen(request.queue()) == nullptr;
+      }));
+  table->Add(Unary<v1::ListRequest, v1::ListResponse>(
+      kQueueService, "List",
+      [access](const auto& request, auto* response) { return ListKeys(access, request, response); },
+      [](const v1::ListRequest&) { return true; }));
+  table->Add(Streaming<v1::WatchRequest, v1::QueueCounts>(
+      kQueueService, "Watch",
+      [access, watcher](const Caller&, StreamCarrier* carrier) {
+        return std::make_unique<WatchStream>(access, watcher, carrier);
+      },
+      [](const v1::WatchRequest&) { return true; }));
+}
+
+}  // namespace wq

@@ -1,0 +1,25 @@
+// The services of proto/wq/v1 as methods of a table. docs/server.md is their reference.
+//
+// Threading: the methods are thread-safe. Lifetime: they borrow what they are made of, which
+// outlives the table.
+#pragma once
+
+#include "server/api/method.h"
+#include "server/api/store_access.h"
+#include "server/service/watcher.h"
+#include "server/work/work_hub.h"
+#include "wq/queue_access.h"
+#include "wq/v1/queue.pb.h"
+
+namespace wq {
+
+void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table);
+void AddWorkService(WorkHub* hub, MethodTable* table);
+void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
+
+// Changes the keys of a queue, for Queue.Remove and Admin.Change.
+Status ChangeKeys(StoreAccess* access, const std::string& name, KeyChange change,
+                  const google::protobuf::RepeatedPtrField<std::string>& keys,
+                  v1::Durability wanted, v1::ChangeResponse* response);
+
+}  // namespace wq

@@ -1,0 +1,540 @@
+#include "server/work/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.h"
+#include "server/api/convert.h"
+#include "wq/clock.h"
+#include "wq/keys.h"
+
+namespace wq {
+namespace {
+
+// A response has about this many bytes at most, so that no carrier refuses it.
+constexpr size_t kMaxResponseBytes = size_t{256} << 10;
+constexpr size_t kFieldBytes = 64;  // Of the numbers of an assignment or a result.
+// A client that does not read its results is not read either.
+constexpr size_t kMaxUnsentResults = 10'000;
+constexpr size_t kMaxDescribed = 1000;
+
+int64_t WallUs() { return Clock::System()->WallUs(); }
+
+Status Refused(uint64_t token) {
+  return Status::NotProcessing("token " + std::to_string(token) +
+                               " is not of a key that this worker holds");
+}
+
+Status CheckRequest(const v1::WorkRequest& request) {
+  if (request.has_hello()) {
+    return Status::InvalidArgument("hello is for the first message only");
+  }
+  if (request.answers_size() > int{kMaxCapacity} ||
+      request.added_again_size() > int{kMaxCapacity}) {
+    return Status::InvalidArgument("a message has more than " + std::to_string(kMaxCapacity) +
+                                   " answers or questions");
+  }
+  if (request.capacity() > kMaxCapacity) {
+    return Status::InvalidArgument("the capacity is " + std::to_string(request.capacity()) +
+                                   ", not 0 to " + std::to_string(kMaxCapacity));
+  }
+  return {};
+}
+
+std::string Seconds(std::chrono::microseconds time) {
+  std::string text = std::to_string(static_cast<double>(time.count()) / 1e6);
+  text.erase(text.find_last_not_of('0') + 1);
+  return (text.ends_with('.') ? text.substr(0, text.size() - 1) : text) + " s";
+}
+
+// Moves messages from `from` to `to` until *room bytes are used.
+template <typename Message, typename Size>
+void MoveSome(std::deque<Message>* from, google::protobuf::RepeatedPtrField<Message>* to,
+              size_t* room, const Size& size) {
+  while (!from->empty() && *room > 0) {
+    *room -= std::min(*room, size(from->front()));
+    to->Add(std::move(from->front()));
+    from->pop_front();
+  }
+}
+
+}  // namespace
+
+Session::Session(WorkerTerms terms, std::string id, Queue* queue, std::unique_ptr<Worker> shards,
+                 std::shared_ptr<GiveBacks> give_backs, StreamCarrier* carrier)
+    : terms_(std::move(terms)),
+      id_(std::move(id)),
+      queue_(queue),
+      give_backs_(std::move(give_backs)),
+      connected_at_us_(WallUs()),
+      carrier_(carrier),
+      shards_(std::move(shards)),
+      has_shards_(shards_ != nullptr),
+      capacity_(terms_.capacity),
+      last_heard_(Clock::now()),
+      last_heard_us_(connected_at_us_) {}
+
+// --- Assigning ---
+
+size_t Session::FreePlaces() const {
+  const MutexLock lock(mu_);
+  const size_t used = held_.size() + lost_.size() + settling_;
+  return end_.has_value() || end_when_idle_.has_value() || used >= capacity_ ? 0 : capacity_ - used;
+}
+
+Status Session::TryGet(size_t limit, std::vector<HeldKey>* keys) {
+  if (!has_shards_) {
+    return queue_->TryGet(limit, keys);
+  }
+  const std::shared_ptr<Worker> shards = Shards();
+  return shards == nullptr ? Status::TimedOut("the session has ended")
+                           : shards->TryGet(limit, keys);
+}
+
+std::shared_ptr<Worker> Session::Shards() const {
+  const MutexLock lock(mu_);
+  return shards_;
+}
+
+std::optional<Session::Clock::time_point> Session::Assign(std::vector<Assigned> keys) {
+  const Clock::time_point now = Clock::now();
+  const int64_t now_us = WallUs();
+  {
+    const MutexLock lock(mu_);
+    if (!end_.has_value()) {
+      if (held_.empty()) {
+        last_heard_ = now;  // It had no reason to send before.
+      }
+      for (Assigned& assigned : keys) {
+        v1::Assignment& message = assignments_.emplace_back();
+        message.set_token(assigned.token);
+        message.set_attempt(assigned.attempt);
+        message.set_failures(assigned.key.failures);
+        message.set_last_error(ToUtf8(assigned.key.last_error));
+        message.set_lane(assigned.key.lane);
+        message.set_group(std::move(assigned.key.group));
+        message.set_added_at_us(assigned.key.added_at_us);
+        message.set_key(assigned.key.key);
+        held_.emplace_hint(held_.end(), assigned.token,
+                           Held{.key = std::move(assigned.key.key),
+                                .attempt = assigned.attempt,
+                                .assigned = now,
+                                .since_us = now_us});
+      }
+      Wake();
+      return std::exchange(check_planned_, true) ? std::nullopt : NextLimit();
+    }
+  }
+  HeldMap unwanted;
+  for (Assigned& assigned : keys) {
+    unwanted[assigned.token].key = std::move(assigned.key.key);
+  }
+  GiveBackAll(unwanted);
+  return std::nullopt;
+}
+
+void Session::EndWhenIdle(const Status& why) {
+  const MutexLock lock(mu_);
+  if (!end_when_idle_.has_value()) {
+    end_when_idle_ = why;
+    Wake();
+  }
+}
+
+// --- The worker ---
+
+Status Session::Receive(const v1::WorkRequest& request) {
+  if (Status s = CheckRequest(request); !s.ok()) {
+    return s;
+  }
+  const MutexLock turn(receive_mu_);
+  {
+    const MutexLock lock(mu_);
+    if (end_.has_value()) {
+      return *end_;
+    }
+    receiving_ = true;
+    last_heard_us_ = WallUs();
+    if (request.has_capacity()) {
+      capacity_ = request.capacity();
+    }
+  }
+  if (request.answers_size() > 0) {
+    Answer(request);
+  }
+  if (request.added_again_size() > 0) {
+    TellAddedAgain(request);
+  }
+  const MutexLock lock(mu_);
+  receiving_ = false;
+  last_heard_ = Clock::now();
+  return {};
+}
+
+// Ends the assignment of the token for an answer. False: there is none to settle; *refusal says why
+// if the token is not this worker's.
+bool Session::EndAnswered(uint64_t token, Held* held, std::string* refusal) {
+  const auto it = held_.find(token);
+  if (it == held_.end()) {
+    *refusal = Refused(token).message();
+    lost_.erase(token);
+    return false;
+  }
+  *held = it->second;
+  if (!WQ_MUTANT(old_token_accepted)) {
+    held_.erase(it);
+  }
+  ++settling_;
+  return true;
+}
+
+void Session::Answer(const v1::WorkRequest& request) {
+  struct Answered {
+    Held held;
+    std::string refusal;
+    bool settles = false;
+    v1::AnswerResult result;
+  };
+  std::vector<Answered> answered(static_cast<size_t>(request.answers_size()));
+  {
+    const MutexLock lock(mu_);
+    for (size_t i = 0; i < answered.size(); ++i) {
+      answered[i].settles = EndAnswered(request.answers(static_cast<int>(i)).token(),
+                                        &answered[i].held, &answered[i].refusal);
+    }
+  }
+  Durability flush = Durability::kAsync;
+  const auto settle = [&](size_t i) {
+    Answered& one = answered[i];
+    const v1::Answer& answer = request.answers(static_cast<int>(i));
+    one.result.set_token(answer.token());
+    if (one.settles) {
+      flush = std::max(flush, SettleOne(answer, one.held, &one.result));
+    } else {
+      ToError(Status::NotProcessing(one.refusal), one.result.mutable_error());
+    }
+  };
+  for (size_t i = 0; i < answered.size(); ++i) {
+    if (!request.answers(static_cast<int>(i)).has_give_back()) {
+      settle(i);
+    }
+  }
+  // The newest first: each is then the first of its lane, without a search.
+  for (size_t i = answered.size(); i-- > 0;) {
+    if (request.answers(static_cast<int>(i)).has_give_back()) {
+      settle(i);
+    }
+  }
+  if (flush > Durability::kAsync) {
+    if (Status s = queue_->Flush(flush); !s.ok()) {
+      for (Answered& one : answered) {
+        if (!one.result.has_error()) {
+          ToError(s, one.result.mutable_error());
+        }
+      }
+    }
+  }
+  const MutexLock lock(mu_);
+  for (size_t i = 0; i < answered.size(); ++i) {
+    settling_ -= answered[i].settles ? 1 : 0;
+    if (!answered[i].result.has_error()) {
+      ++(request.answers(static_cast<int>(i)).has_failed() ? failed_ : done_);
+    }
+    results_.push_back(std::move(answered[i].result));
+  }
+  Wake();
+}
+
+// The changes are made at kAsync where they are to survive a power cut: one Flush serves all
+// answers of a message.
+Durability Session::SettleOne(const v1::Answer& answer, const Held& held,
+                              v1::AnswerResult* result) const {
+  std::optional<Durability> asked;
+  Status s = FromDurability(answer.durability(), &asked);
+  Durability wanted = asked.value_or(Durability::kAsync);
+  if (s.ok()) {
+    if (answer.has_failed() || answer.has_requeue_after()) {
+      wanted = asked.value_or(queue_->durability());
+    }
+    s = Settle(answer, wanted == Durability::kPower ? Durability::kAsync : wanted, held, result);
+  } else {
+    give_backs_->Count(held.key);
+    static_cast<void>(queue_->PutBack(held.key));
+  }
+  if (!s.ok()) {
+    ToError(s, result->mutable_error());
+    return Durability::kAsync;
+  }
+  // A delay or a failure at kProcess has waited already; the removal of a key that is done has not.
+  const bool waited = wanted == Durability::kProcess && !answer.has_done();
+  return waited ? Durability::kAsync : wanted;
+}
+
+// Makes the change that the answer asks for. Not Ok: the key is held by no worker of the server,
+// and the queue may be closed.
+Status Session::Settle(const v1::Answer& answer, Durability durability, const Held& held,
+                       v1::AnswerResult* result) const {
+  Status s;
+  switch (answer.result_case()) {
+    case v1::Answer::kDone:
+      s = queue_->Forget(held.key);
+      break;
+    case v1::Answer::kFailed:
+      s = SettleFailed(answer, durability, held, result);
+      break;
+    case v1::Answer::kRequeueAfter:
+      s = queue_->Forget(held.key);
+      if (s.ok() || s.code() == StatusCode::kNotDurable) {
+        s = queue_->AddAfter(held.key, std::chrono::microseconds(answer.requeue_after().delay_us()),
+                             {.durability = durability});
+      }
+      break;
+    case v1::Answer::kGiveBack:
+      give_backs_->Count(held.key);
+      return queue_->PutBack(held.key);
+    case v1::Answer::RESULT_NOT_SET:
+      give_backs_->Count(held.key);
+      static_cast<void>(queue_->PutBack(held.key));
+      return Status::InvalidArgument("the answer for token " + std::to_string(answer.token()) +
+                                     " has no result: the key is given back");
+  }
+  give_backs_->Clear(held.key);
+  const Status done = queue_->Done(held.key);
+  return s.ok() ? done : s;
+}
+
+Status Session::SettleFailed(const v1::Answer& answer, Durability durability, const Held& held,
+                             v1::AnswerResult* result) const {
+  AddOutcome outcome = AddOutcome::kAdded;
+  Status s = queue_->AddRateLimited(held.key, answer.failed().error(), {.durability = durability},
+                                    &outcome);
+  if ((s.ok() || s.code() == StatusCode::kNotDurable) && answer.failed().quarantine()) {
+    s = queue_->Quarantine(held.key);
+    outcome = AddOutcome::kHeld;
+  }
+  result->set_failures(queue_->NumRequeues(held.key));
+  result->set_quarantined(outcome == AddOutcome::kHeld);
+  return s;
+}
+
+void Session::TellAddedAgain(const v1::WorkRequest& request) {
+  std::vector<std::pair<uint64_t, std::optional<std::string>>> asked;
+  {
+    const MutexLock lock(mu_);
+    for (const uint64_t token : request.added_again()) {
+      const auto it = held_.find(token);
+      asked.emplace_back(
+          token, it == held_.end() ? std::nullopt : std::optional<std::string>(it->second.key));
+    }
+  }
+  std::deque<v1::AddedAgain> answers;
+  for (const auto& [token, key] : asked) {
+    v1::AddedAgain& message = answers.emplace_back();
+    message.set_token(token);
+    message.set_held(key.has_value());
+    message.set_added_again(key.has_value() && queue_->AddedAgain(*key));
+  }
+  const MutexLock lock(mu_);
+  std::move(answers.begin(), answers.end(), std::back_inserter(added_again_));
+  Wake();
+}
+
+bool Session::WantsMore() const {
+  const MutexLock lock(mu_);
+  return results_.size() + added_again_.size() < kMaxUnsentResults;
+}
+
+Stream::Next Session::Take(v1::WorkResponse* response, Status* end) {
+  const MutexLock lock(mu_);
+  size_t room = kMaxResponseBytes;
+  const auto small = [](const auto&) { return kFieldBytes; };
+  if (std::exchange(welcome_, false)) {
+    response->mutable_welcome()->set_session(id_);
+    response->mutable_welcome()->set_silence_limit_us(terms_.silence_limit.count());
+    response->mutable_welcome()->set_store_uuid(terms_.store_uuid);
+    room -= kFieldBytes;
+  }
+  MoveSome(&results_, response->mutable_results(), &room, [](const v1::AnswerResult& result) {
+    return kFieldBytes + result.error().message().size();
+  });
+  MoveSome(&assignments_, response->mutable_assignments(), &room, [](const v1::Assignment& one) {
+    return kFieldBytes + one.key().size() + one.group().size() + one.last_error().size();
+  });
+  MoveSome(&added_again_, response->mutable_added_again(), &room, small);
+  MoveSome(&newly_lost_, response->mutable_lost(), &room, small);
+  if (room < kMaxResponseBytes) {
+    return Stream::Next::kMessage;
+  }
+  if (end_.has_value()) {
+    *end = *end_;
+    return Stream::Next::kEnd;
+  }
+  if (end_when_idle_.has_value() && held_.empty() && settling_ == 0) {
+    *end = *end_when_idle_;
+    return Stream::Next::kEnd;
+  }
+  return Stream::Next::kNothing;
+}
+
+// --- Its end ---
+
+void Session::End(const Status& why) {
+  HeldMap held;
+  std::shared_ptr<Worker> shards;  // Left after the keys are given back.
+  {
+    const MutexLock lock(mu_);
+    if (end_.has_value()) {
+      return;
+    }
+    end_ = why;
+    held.swap(held_);
+    shards.swap(shards_);
+    assignments_.clear();
+    Wake();
+  }
+  if (!WQ_MUTANT(give_back_forgotten)) {
+    GiveBackAll(held);
+  }
+}
+
+void Session::Detach() {
+  const MutexLock lock(mu_);
+  carrier_ = nullptr;
+}
+
+bool Session::ended() const {
+  const MutexLock lock(mu_);
+  return end_.has_value();
+}
+
+// The newest first: each is then the first of its lane, without a search.
+void Session::GiveBackAll(const HeldMap& held) const {
+  std::for_each(held.rbegin(), held.rend(), [this](const auto& held_key) {
+    give_backs_->Count(held_key.second.key);
+    // NotProcessing or ShuttingDown: the queue was closed, and has the key in the store.
+    static_cast<void>(queue_->PutBack(held_key.second.key));
+  });
+}
+
+std::optional<Session::Clock::time_point> Session::NextLimit() const {
+  if (held_.empty()) {
+    return std::nullopt;
+  }
+  const Clock::time_point silent = last_heard_ + terms_.silence_limit;
+  return terms_.key_limit.count() == 0
+             ? silent
+             : std::min(silent, held_.begin()->second.assigned + terms_.key_limit);
+}
+
+std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point now) {
+  std::vector<Held> overdue;
+  std::optional<Clock::time_point> next;
+  bool silent = false;
+  {
+    const MutexLock lock(mu_);
+    if (receiving_) {
+      last_heard_ = now;  // It waits for us.
+    }
+    silent =
+        !WQ_MUTANT(silence_ignored) && !held_.empty() && last_heard_ + terms_.silence_limit <= now;
+    while (!silent && terms_.key_limit.count() > 0 && !held_.empty() &&
+           held_.begin()->second.assigned + terms_.key_limit <= now) {
+      const auto it = held_.begin();
+      lost_.insert(it->first);
+      v1::Lost& message = newly_lost_.emplace_back();
+      message.set_token(it->first);
+      message.set_reason("not answered within " + Seconds(terms_.key_limit));
+      overdue.push_back(std::move(it->second));
+      held_.erase(it);
+    }
+    if (!overdue.empty()) {
+      Wake();
+    }
+    next = NextLimit();
+    check_planned_ = next.has_value();
+  }
+  if (silent) {
+    End(Status::TimedOut("worker '" + EscapeKey(terms_.name) + "' sent nothing for " +
+                         Seconds(terms_.silence_limit)));
+    return std::nullopt;
+  }
+  FailOverdue(overdue);
+  return next;
+}
+
+void Session::FailOverdue(const std::vector<Held>& overdue) const {
+  for (const Held& held : overdue) {
+    give_backs_->Clear(held.key);
+    // The queue reports its errors by Store::Health; the key stays in the store in any case.
+    static_cast<void>(queue_->AddRateLimited(held.key,
+                                             "worker '" + EscapeKey(terms_.name) +
+                                                 "' did not answer within " +
+                                                 Seconds(terms_.key_limit),
+                                             {.durability = Durability::kAsync}));
+    static_cast<void>(queue_->Done(held.key));
+  }
+}
+
+size_t Session::held() const {
+  const MutexLock lock(mu_);
+  return held_.size() + settling_;
+}
+
+void Session::Describe(v1::Worker* worker) const {
+  worker->set_queue(terms_.queue);
+  worker->set_name(ToUtf8(terms_.name));
+  worker->set_peer(terms_.peer);
+  worker->set_connected_at_us(connected_at_us_);
+  if (const std::shared_ptr<Worker> shards = Shards(); shards != nullptr) {
+    for (const uint32_t shard : shards->Shards()) {
+      worker->add_shards(shard);
+    }
+  }
+  const MutexLock lock(mu_);
+  worker->set_capacity(capacity_);
+  worker->set_last_heard_at_us(last_heard_us_);
+  worker->set_held_count(held_.size());
+  worker->set_done(done_);
+  worker->set_failed(failed_);
+  for (const auto& [token, held] : held_) {
+    if (worker->held_size() == kMaxDescribed) {
+      break;
+    }
+    v1::Worker::Held* const one = worker->add_held();
+    one->set_key(held.key);
+    one->set_token(token);
+    one->set_since_us(held.since_us);
+    one->set_attempt(held.attempt);
+  }
+}
+
+void Session::Wake() {
+  if (carrier_ != nullptr) {
+    carrier_->Wake();
+  }
+}
+
+// --- GiveBacks ---
+
+void GiveBacks::Count(const std::string& key) {
+  const MutexLock lock(mu_);
+  ++counts_[key];
+  if (counts_.size() > kMaxKeys) {
+    counts_.erase(counts_.begin());
+  }
+}
+
+void GiveBacks::Clear(const std::string& key) {
+  const MutexLock lock(mu_);
+  if (!counts_.empty()) {
+    counts_.erase(key);
+  }
+}
+
+uint64_t GiveBacks::Of(const std::string& key) const {
+  const MutexLock lock(mu_);
+  const auto it = counts_.find(key);
+  return it == counts_.end() ? 0 : it->second;
+}
+
+}  // namespace wq

@@ -1,0 +1,289 @@
+"""The workers and sessions of wq.aio.Client."""
+
+import asyncio
+import unittest
+
+import support
+
+import wq
+import wq.aio
+from wq.v1 import types_pb2
+
+
+class AioCase(unittest.IsolatedAsyncioTestCase, support.Case):
+    """A test with a server and a client on the test's loop."""
+
+    def setUp(self):
+        support.Case.setUp(self)
+        self.server = self.serve()
+
+    async def asyncSetUp(self):
+        self.pods = wq.aio.Client(self.server.directory)
+        self.addAsyncCleanup(self.pods.close)
+        self.begun = asyncio.Queue()
+        self.running = set()
+        self.overlaps = []
+
+    async def hold(self, job):
+        """A handler that runs until the test ends it, and notes if two have one key."""
+        if job.key in self.running:
+            self.overlaps.append(job.key)
+        self.running.add(job.key)
+        end = asyncio.Event()
+        self.begun.put_nowait((job, end))
+        try:
+            await end.wait()
+        finally:
+            self.running.discard(job.key)
+
+    async def get(self):
+        return await asyncio.wait_for(self.begun.get(), support.WAIT)
+
+    def run_workers(self, **options):
+        """A task that ends with the test."""
+        task = asyncio.ensure_future(self.pods.run(signals=False, **options))
+        self.addAsyncCleanup(self.stop, task)
+        return task
+
+    async def stop(self, task):
+        if not task.done():
+            self.pods.stop()
+        await asyncio.wait_for(asyncio.wait([task]), support.WAIT)
+
+    async def counts(self, condition):
+        """Waits until the counters are as wanted."""
+
+        async def watch():
+            async for counts in self.pods.watch("pods"):
+                if condition(counts):
+                    return counts
+
+        return await asyncio.wait_for(watch(), support.WAIT)
+
+    async def until(self, condition, what):
+        """Waits for a condition of the fake server."""
+        await asyncio.to_thread(self.server.wait_for, condition, what)
+
+
+class Outcomes(AioCase):
+    """By any server."""
+
+    async def test_the_outcomes_of_handlers(self):
+        keys = ["done", "failed", "later", "hopeless", "back"]
+        await self.pods.add("pods", keys, create=True)
+        errors = []
+
+        @self.pods.worker("pods", concurrency=3)
+        async def reconcile(job):
+            if job.text == "failed" and job.failures == 0:
+                raise ValueError("boom")
+            if job.text == "failed":
+                errors.append(job.last_error)
+            if job.text == "later":
+                return wq.RequeueAfter(3600)
+            if job.text == "hopeless":
+                raise wq.Quarantine("why")
+            if job.text == "back" and job.attempt == 1:
+                return wq.GiveBack()
+            return None
+
+        self.quiet()
+        task = self.run_workers()
+        await self.counts(
+            lambda c: errors and not c.queued + c.processing and c.delayed == c.quarantined == 1
+        )
+        self.assertEqual(errors, ["ValueError: boom"])
+        await self.stop(task)
+        stats = self.pods.stats()["pods"]
+        self.assertEqual((stats.done, stats.failed), (3, 2))
+        self.assertEqual((stats.requeued, stats.given_back), (1, 1))
+
+    async def test_added_again_reports_a_later_add(self):
+        await self.pods.add("pods", "a", create=True)
+        self.pods.worker("pods")(self.hold)
+        self.run_workers()
+        job, end = await self.get()
+        self.assertFalse(await job.added_again())
+        await self.pods.add("pods", "a")
+        self.assertTrue(await job.added_again())
+        end.set()
+        (await self.get())[1].set()
+
+    async def test_a_missing_queue_ends_the_run(self):
+        self.pods.worker("none")(self.hold)
+        with self.assertRaisesRegex(wq.NotFound, "none"):
+            await self.pods.run(signals=False)
+
+    async def test_a_token_file_that_cannot_be_read_ends_the_run(self):
+        missing = self.directory / "missing"
+        async with wq.aio.Client(self.server.directory, token_file=missing) as client:
+            client.worker("pods", create=True)(self.hold)
+            with self.assertRaisesRegex(wq.Unauthenticated, "missing"):
+                await client.run(signals=False)
+
+    async def test_a_stop_waits_for_the_grace_and_then_cancels(self):
+        await self.pods.add("pods", ["a", "b"], create=True)
+        self.pods.worker("pods", concurrency=2)(self.hold)
+        task = self.run_workers(grace=0.05)
+        (first, end), (second, _) = await self.get(), await self.get()
+        self.pods.stop()
+        end.set()
+        await asyncio.wait_for(task, support.WAIT)
+        self.assertFalse(first.lost)
+        self.assertIn("grace", second.lost_reason)
+        counts = await self.pods.counts("pods")
+        self.assertEqual((counts.dones, counts.queued, counts.processing), (1, 1, 0))
+        self.assertEqual(self.running, set())
+
+    async def test_a_cancelled_run_cancels_its_handlers(self):
+        await self.pods.add("pods", "a", create=True)
+        self.pods.worker("pods")(self.hold)
+        task = self.run_workers()
+        await self.get()
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        self.assertEqual(self.running, set())
+        counts = await self.counts(lambda counts: counts.queued == 1)
+        self.assertEqual((counts.dones, counts.failing), (0, 0))
+
+    async def test_a_session_answers_and_gives_back_the_rest(self):
+        await self.pods.add("pods", ["a", "b", "c"], create=True)
+        async with self.pods.work("pods", capacity=3) as session:
+            jobs = []
+            async for job in session:
+                jobs.append(job)
+                if len(jobs) == 3:
+                    break
+            self.assertEqual(await jobs[0].done(wait=True), wq.Reply(0, False))
+            reply = await jobs[1].failed("bad", quarantine=True, wait=True)
+            self.assertEqual(reply, wq.Reply(1, True))
+            with self.assertRaises(wq.NotProcessing):
+                await jobs[0].give_back()
+        counts = await self.pods.counts("pods")
+        self.assertEqual((counts.dones, counts.queued, counts.quarantined), (2, 1, 1))
+
+
+@support.needs_fake
+class Faults(AioCase):
+    """Broken streams, lost keys and refused answers."""
+
+    async def test_a_lost_key_cancels_its_handler_and_frees_its_place(self):
+        await self.pods.add("pods", ["a", "b"], create=True)
+        self.pods.worker("pods")(self.hold)
+        task = self.run_workers()
+        lost, _ = await self.get()
+        self.server.take_away(b"a")
+        job, end = await self.get()
+        self.assertEqual((lost.lost_reason, job.key), ("taken by a test", b"b"))
+        self.assertEqual(self.running, {b"b"})
+        end.set()
+        await self.counts(lambda counts: counts.dones == 1)
+        await self.stop(task)
+        stats = self.pods.stats()["pods"]
+        self.assertEqual((stats.lost, stats.refused), (1, 0))
+
+    async def test_a_key_that_comes_back_waits_for_its_old_handler(self):
+        await self.pods.add("pods", "a", create=True)
+        may_end = asyncio.Event()
+        cancelled = asyncio.Event()
+
+        @self.pods.worker("pods", concurrency=2)
+        async def reconcile(job):
+            try:
+                await self.hold(job)
+            except asyncio.CancelledError:
+                self.running.add(job.key)
+                cancelled.set()
+                await may_end.wait()  # A handler with much to clean up.
+                self.running.discard(job.key)
+                raise
+
+        self.quiet()
+        self.run_workers()
+        old, _ = await self.get()
+        self.server.break_streams()
+        await asyncio.wait_for(cancelled.wait(), support.WAIT)
+        await self.until(lambda s: s.sessions and s.sessions[0].held, "a is assigned again")
+        self.assertEqual(self.server.sessions[0].hello.capacity, 1)
+        self.assertTrue(self.begun.empty())
+        may_end.set()
+        new, end = await self.get()
+        self.assertGreater(new.token, old.token)
+        await self.until(lambda s: s.sessions[0].capacity == 2, "the place is offered again")
+        end.set()
+        await self.counts(lambda counts: counts.dones == 1)
+        self.assertEqual(self.overlaps, [])
+
+    async def test_heartbeats_are_sent_while_a_handler_runs_and_only_then(self):
+        self.server.silence_limit_us = 60_000
+        await self.pods.add("idle", [], create=True)
+        await self.pods.add("pods", "a", create=True)
+        self.pods.worker("idle")(self.hold)
+        self.pods.worker("pods")(self.hold)
+        self.run_workers()
+        _, end = await self.get()
+
+        def beats(name):
+            return sum(
+                session.hello.queue == name and not each.ByteSize()
+                for session, each in self.server.requests
+            )
+
+        await self.until(lambda _: beats("pods") >= 5, "five heartbeats")
+        self.assertEqual(beats("idle"), 0)
+        end.set()
+        await self.pods.add("idle", "b")
+        _, end = await self.get()
+        await self.until(lambda _: beats("idle") >= 2, "two heartbeats")
+        end.set()
+
+    async def test_a_refused_answer_is_logged_and_counted(self):
+        await self.pods.add("pods", "a", create=True)
+        self.server.refusals.append(
+            types_pb2.Error(code=types_pb2.CODE_NOT_PROCESSING, message="token 1 is old")
+        )
+        self.pods.worker("pods")(self.hold)
+        log = self.quiet()
+        task = self.run_workers()
+        (await self.get())[1].set()
+        (await self.get())[1].set()
+        await self.counts(lambda counts: counts.dones == 1)
+        self.assertIn("NotProcessing: token 1 is old", "\n".join(log.output))
+        await self.stop(task)
+        self.assertEqual(self.pods.stats()["pods"].refused, 1)
+
+    async def test_a_session_of_a_broken_stream_raises(self):
+        await self.pods.add("pods", "a", create=True)
+        async with self.pods.work("pods") as session:
+            jobs = session.__aiter__()
+            job = await jobs.__anext__()
+            self.server.break_streams()
+            with self.assertRaisesRegex(wq.ShuttingDown, "the stream was broken"):
+                await jobs.__anext__()
+            self.assertTrue(job.lost)
+            with self.assertRaises(wq.NotProcessing):
+                await job.done()
+
+
+class Restart(AioCase):
+    """By any server."""
+
+    async def test_a_worker_continues_after_a_restart_of_the_server(self):
+        await self.pods.add("pods", "a", create=True, durability="process")
+        self.pods.worker("pods")(self.hold)
+        self.quiet()
+        self.run_workers()
+        (await self.get())[1].set()
+        await self.counts(lambda counts: counts.dones == 1)
+        await asyncio.to_thread(self.server.stop)
+        await asyncio.to_thread(self.server.start)
+        async with wq.aio.Client(self.server.directory) as other:
+            await other.add("pods", "b")
+        job, end = await self.get()
+        self.assertEqual(job.key, b"b")
+        end.set()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+"""What the tests of the Python client share.
+
+`serve` starts a server for a test: the fake one, or, if the environment has WQ_SERVER, the real
+one: `$WQ_SERVER --store DIR serve`. Cases that make the server misbehave are marked `needs_fake`.
+"""
+
+import asyncio
+import contextlib
+import faulthandler
+import logging
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import wq
+from fake import FakeServer
+
+WAIT = float(os.environ.get("WQ_WAIT", "20"))  # Seconds after which a test fails that waits.
+REAL = os.environ.get("WQ_SERVER")
+needs_fake = unittest.skipIf(REAL, "makes the server misbehave")
+
+
+class RealServer:
+    """`wqctl --store DIR serve` as a child process."""
+
+    def __init__(self, directory):
+        self.directory = str(directory)
+        self._process = None
+
+    def start(self):
+        """Returns when the server answers."""
+        self._process = subprocess.Popen(
+            [REAL, "--store", self.directory, "serve"], stderr=subprocess.PIPE, text=True
+        )
+        line = self._process.stderr.readline()  # The one that says what is served.
+        if "serving" not in line:
+            raise AssertionError(f"the server has ended: {line}")
+
+    def stop(self):
+        """Kills the server."""
+        self._process.kill()
+        self._process.wait()
+        self._process.stderr.close()
+
+
+class Case(unittest.TestCase):
+    """A test with a directory of its own."""
+
+    def setUp(self):
+        faulthandler.dump_traceback_later(4 * WAIT, exit=True)  # A test that hangs shows where.
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="wq-py-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def serve(self, name="store"):
+        """Starts a server of a new store below the test's directory."""
+        directory = self.directory / name
+        if REAL:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run([REAL, "--store", directory, "init"], check=True, capture_output=True)
+            server = RealServer(directory)
+        else:
+            directory.mkdir(parents=True)
+            server = FakeServer(directory)
+        server.start()
+        self.addCleanup(server.stop)
+        return server
+
+    def client(self, server, **options):
+        """A client that is closed at the end of the test."""
+        client = wq.Client(server.directory, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def start(self, client, **options):
+        """Runs the client's workers in a thread until the end of the test."""
+        run = Run(client, options)
+        self.addCleanup(run.stop)
+        return run
+
+    def get(self, events):
+        """The next of a queue.Queue."""
+        return events.get(timeout=WAIT)
+
+    def wait(self, event):
+        """Waits for a threading.Event."""
+        self.assertTrue(event.wait(WAIT), "the event has not happened")
+
+    def quiet(self):
+        """Checks that something is logged, which this test expects, and keeps it off the output."""
+        logs = self.assertLogs("wq", "WARNING")
+        self.addCleanup(logs.__exit__, None, None, None)
+        return logs.__enter__()
+
+    def event_of_a_log_message(self):
+        """An event that the next message to the logger "wq" sets."""
+        event = threading.Event()
+        handler = logging.Handler()
+        handler.emit = lambda record: event.set()
+        logging.getLogger("wq").addHandler(handler)
+        self.addCleanup(logging.getLogger("wq").removeHandler, handler)
+        return event
+
+
+class Run:
+    """Client.run in a thread."""
+
+    def __init__(self, client, options):
+        self._client = client
+        self._error = None
+        self._thread = threading.Thread(target=self._run, args=(options,), daemon=True)
+        self._thread.start()
+
+    def _run(self, options):
+        try:
+            self._client.run(**options)
+        except wq.Error as error:
+            self._error = error
+
+    def stop(self):
+        """Ends the run; raises its error."""
+        if self._thread.is_alive():
+            self._client.stop()
+        self.join()
+
+    def join(self):
+        """Waits for the end; raises the error of `run`."""
+        self._thread.join(WAIT)
+        if self._thread.is_alive():
+            raise AssertionError("Client.run does not end")
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+
+def wait_for_counts(client, queue, condition):
+    """Waits until the counters of a queue are as wanted, by any server."""
+    timer = threading.Timer(WAIT, client.close)
+    timer.start()
+    try:
+        with contextlib.closing(client.watch(queue)) as watch:
+            for counts in watch:
+                if condition(counts):
+                    return counts
+    finally:
+        timer.cancel()
+    raise AssertionError(f"not in {WAIT} s")
+
+
+class Blocking:
+    """wq.aio.Client with blocking methods, so that the same cases test both clients."""
+
+    def __init__(self, make):
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+        async def made():
+            return make()
+
+        try:
+            self._client = self.wait(made())
+        except wq.Error:
+            self._end()
+            raise
+
+    def wait(self, coroutine):
+        """The result of a coroutine on the client's loop."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(WAIT)
+
+    def watch(self, queue):
+        """A generator."""
+        watch = self._client.watch(queue)
+        try:
+            while True:
+                yield self.wait(watch.__anext__())
+        except StopAsyncIteration:
+            pass
+        finally:
+            self.wait(watch.aclose())
+
+    def close(self):
+        """Ends the loop, too."""
+        self.wait(self._client.close())
+        self._end()
+
+    def _end(self):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __getattr__(self, name):
+        method = getattr(self._client, name)
+        return lambda *arguments, **options: self.wait(method(*arguments, **options))

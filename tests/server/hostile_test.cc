@@ -1,0 +1,654 @@
+// Clients that misbehave, against a store that is served here: the owner and other clients are not
+// disturbed, and what a client can use up is bounded.
+#include <grpcpp/create_channel_posix.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/server_fixture.h"
+#include "wq/live_store.h"
+#include "wq/live_worker.h"
+#include "wq/v1/admin.grpc.pb.h"
+#include "wq/v1/queue.grpc.pb.h"
+#include "wq/v1/work.grpc.pb.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using testing::HasSubstr;
+
+constexpr int64_t kSecondUs = 1'000'000;
+
+// A Work stream, message by message. Each call fails after 30 s.
+class RawWorker {
+ public:
+  explicit RawWorker(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(v1::Work::NewStub(channel)) {
+    context_.set_deadline(std::chrono::system_clock::now() + seconds(30));
+    stream_ = stub_->Work(&context_);
+  }
+  ~RawWorker() {
+    if (!finished_) {
+      context_.TryCancel();
+      Finish();
+    }
+  }
+  RawWorker(const RawWorker&) = delete;
+  RawWorker& operator=(const RawWorker&) = delete;
+
+  static v1::WorkRequest Hello(uint32_t capacity, const std::string& queue = "pods",
+                               int64_t silence_limit_us = 0) {
+    v1::WorkRequest request;
+    request.mutable_hello()->set_queue(queue);
+    request.mutable_hello()->set_capacity(capacity);
+    request.mutable_hello()->set_silence_limit_us(silence_limit_us);
+    return request;
+  }
+  bool Send(const v1::WorkRequest& request) { return stream_->Write(request); }
+  void SendsNoMore() { stream_->WritesDone(); }
+  // Reads a message; false: the stream has ended.
+  bool Read() {
+    response_.Clear();
+    const bool open = stream_->Read(&response_);
+    assigned_.insert(assigned_.end(), response_.assignments().begin(),
+                     response_.assignments().end());
+    results_.insert(results_.end(), response_.results().begin(), response_.results().end());
+    return open;
+  }
+  // Reads until a message has what is wanted.
+  bool ReadUntil(const std::function<bool(const v1::WorkResponse&)>& wanted) {
+    while (Read()) {
+      if (wanted(response_)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  bool ReadAssigned(size_t count) {
+    return assigned_.size() >= count ||
+           ReadUntil([&](const auto&) { return assigned_.size() >= count; });
+  }
+  bool ReadResults(size_t count) {
+    return results_.size() >= count ||
+           ReadUntil([&](const auto&) { return results_.size() >= count; });
+  }
+  const v1::WorkResponse& response() const { return response_; }
+  const std::vector<v1::Assignment>& assigned() const { return assigned_; }
+  const std::vector<v1::AnswerResult>& results() const { return results_; }
+  // The status that the stream has ended with.
+  grpc::Status Finish() {
+    while (Read()) {
+    }
+    finished_ = true;
+    return stream_->Finish();
+  }
+
+ private:
+  const std::unique_ptr<v1::Work::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::WorkRequest, v1::WorkResponse>> stream_;
+  v1::WorkResponse response_;
+  std::vector<v1::Assignment> assigned_;
+  std::vector<v1::AnswerResult> results_;
+  bool finished_ = false;
+};
+
+v1::WorkRequest DoneFor(const std::vector<uint64_t>& tokens) {
+  v1::WorkRequest request;
+  for (const uint64_t token : tokens) {
+    v1::Answer* const answer = request.add_answers();
+    answer->set_token(token);
+    answer->mutable_done();
+  }
+  return request;
+}
+
+class HostileTest : public testing::Test, protected ServerFixture {
+ protected:
+  HostileTest() { Serve(); }
+
+  std::shared_ptr<grpc::Channel> Channel() const {
+    return grpc::CreateInsecureChannelFromFd("localhost", ConnectUnix().Release());
+  }
+  std::unique_ptr<LiveStore> Connect() const {
+    std::unique_ptr<LiveStore> live;
+    EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+    return live;
+  }
+  size_t Workers() const {
+    std::vector<LiveWorkerInfo> workers;
+    EXPECT_TRUE(Connect()->Workers("", &workers).ok());
+    return workers.size();
+  }
+  static void AddKeys(Queue* queue, int count, const std::string& prefix = "key-") {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_TRUE(queue->Add(prefix + std::to_string(i)).ok());
+    }
+  }
+  static void Await(const char* what, const std::function<bool()>& wanted) {
+    const auto deadline = steady_clock::now() + seconds(20);
+    while (!wanted()) {
+      ASSERT_LT(steady_clock::now(), deadline) << "not in time: " << what;
+      std::this_thread::yield();
+    }
+  }
+  // The owner and a well-behaved worker can use the queue.
+  void ExpectServed() {
+    std::unique_ptr<LiveWorker> worker;
+    ASSERT_TRUE(Connect()->Work("pods", {}, &worker).ok());
+    ASSERT_TRUE(pods_->Add("still-served").ok());
+    AssignedKey key;
+    do {
+      ASSERT_TRUE(worker->Get(&key).ok());
+      ASSERT_TRUE(worker->Answer(key.token, WorkAnswer::Done()).ok());
+    } while (key.key != "still-served");
+  }
+};
+
+// --- Messages ---
+
+TEST_F(HostileTest, GarbageEndsItsOwnConnectionOnly) {
+  const uint64_t seed = std::random_device{}();
+  std::cout << "seed " << seed << "\n";
+  std::mt19937_64 random(seed);
+  for (const char* const start :
+       {"", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "POST /wq.v1.Queue/Add HTTP/1.1\r\n"}) {
+    for (int i = 0; i < 20; ++i) {
+      std::string bytes = start;
+      for (size_t n = random() % 300; n > 0; --n) {
+        bytes += static_cast<char>(random());
+      }
+      EXPECT_THAT(Say(ConnectUnix(), bytes), testing::Not(HasSubstr("TIMEOUT")));
+    }
+  }
+  ExpectServed();
+}
+
+TEST_F(HostileTest, AMessageThatIsTooLongEndsItsStreamAndItsKeysAreGivenBack) {
+  AddKeys(pods_, 1);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
+  ASSERT_TRUE(worker.ReadAssigned(1));
+  v1::WorkRequest request;
+  request.add_answers()->mutable_failed()->set_error(std::string(size_t{5} << 20, 'x'));
+  worker.Send(request);
+  EXPECT_FALSE(worker.Finish().ok());
+  Await("given back", [&] { return pods_->Counts().queued == 1; });
+  ExpectServed();
+}
+
+TEST_F(HostileTest, AnAnswerBeforeTheHelloIsRefused) {
+  RawWorker worker(Channel());
+  worker.Send(DoneFor({1}));
+  const grpc::Status s = worker.Finish();
+  EXPECT_EQ(s.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(s.error_message(), HasSubstr("has to be a hello"));
+}
+
+TEST_F(HostileTest, ASecondHelloEndsTheStream) {
+  AddKeys(pods_, 1);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
+  ASSERT_TRUE(worker.ReadAssigned(1));
+  worker.Send(RawWorker::Hello(2));
+  EXPECT_EQ(worker.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  Await("given back", [&] { return pods_->Counts().queued == 1; });
+}
+
+TEST_F(HostileTest, AnswersBesideTheHelloHaveResults) {
+  RawWorker worker(Channel());
+  v1::WorkRequest request = DoneFor({7});
+  request.MergeFrom(RawWorker::Hello(1));
+  request.add_added_again(8);
+  ASSERT_TRUE(worker.Send(request));
+  ASSERT_TRUE(worker.ReadResults(1));
+  EXPECT_EQ(worker.results()[0].error().code(), v1::CODE_NOT_PROCESSING);
+}
+
+TEST_F(HostileTest, UnknownFieldsAreIgnored) {
+  AddKeys(pods_, 1);
+  RawWorker worker(Channel());
+  v1::WorkRequest request = RawWorker::Hello(1);
+  request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(4711, "later");
+  ASSERT_TRUE(worker.Send(request));
+  ASSERT_TRUE(worker.ReadAssigned(1));
+  request = DoneFor({worker.assigned()[0].token()});
+  request.GetReflection()->MutableUnknownFields(&request)->AddVarint(99, 1);
+  ASSERT_TRUE(worker.Send(request));
+  ASSERT_TRUE(worker.ReadResults(1));
+  EXPECT_FALSE(worker.results()[0].has_error());
+}
+
+TEST_F(HostileTest, OneOfManyAnswersForATokenIsAccepted) {
+  AddKeys(pods_, 1);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
+  ASSERT_TRUE(worker.ReadAssigned(1));
+  const uint64_t token = worker.assigned()[0].token();
+  ASSERT_TRUE(worker.Send(DoneFor({token, token, token})));
+  ASSERT_TRUE(worker.Send(DoneFor({token})));
+  ASSERT_TRUE(worker.ReadResults(4));
+  EXPECT_FALSE(worker.results()[0].has_error());
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(worker.results()[i].error().code(), v1::CODE_NOT_PROCESSING);
+  }
+  EXPECT_EQ(pods_->Counts().dones, 1U);
+}
+
+TEST_F(HostileTest, ThousandsOfBogusTokensAreRefusedAndMoreEndTheStream) {
+  AddKeys(pods_, 1);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
+  ASSERT_TRUE(worker.ReadAssigned(1));
+  std::vector<uint64_t> tokens(20'000);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    tokens[i] = i * 0x9E3779B97F4A7C15U;
+  }
+  ASSERT_TRUE(worker.Send(DoneFor(tokens)));
+  ASSERT_TRUE(worker.ReadResults(tokens.size()));
+  EXPECT_EQ(pods_->Counts().processing, 1U);
+  ASSERT_TRUE(worker.Send(DoneFor(std::vector<uint64_t>(100'001, 1))));
+  const grpc::Status s = worker.Finish();
+  EXPECT_EQ(s.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(s.error_message(), HasSubstr("100000"));
+  Await("given back", [&] { return pods_->Counts().queued == 1; });
+}
+
+TEST_F(HostileTest, AChangedCapacityHasTheLimitsOfTheFirst) {
+  AddKeys(pods_, 10);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(5)));
+  ASSERT_TRUE(worker.ReadAssigned(5));
+  v1::WorkRequest request = DoneFor({worker.assigned()[0].token()});
+  request.set_capacity(0);
+  ASSERT_TRUE(worker.Send(request));
+  ASSERT_TRUE(worker.ReadResults(1));
+  EXPECT_EQ(pods_->Counts().processing, 4U);
+  request.Clear();
+  request.set_capacity(100'000);
+  ASSERT_TRUE(worker.Send(request));
+  ASSERT_TRUE(worker.ReadAssigned(10));
+  request.set_capacity(4'000'000'000U);
+  ASSERT_TRUE(worker.Send(request));
+  const grpc::Status s = worker.Finish();
+  EXPECT_EQ(s.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(s.error_message(), HasSubstr("capacity is 4000000000"));
+  Await("given back", [&] { return pods_->Counts().queued == 9; });
+}
+
+TEST_F(HostileTest, AHalfClosedStreamEndsAndItsKeysAreGivenBack) {
+  AddKeys(pods_, 3);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(3)));
+  ASSERT_TRUE(worker.ReadAssigned(3));
+  worker.SendsNoMore();
+  EXPECT_TRUE(worker.Finish().ok());
+  EXPECT_EQ(pods_->Counts().queued, 3U);
+  RawWorker silent(Channel());
+  silent.SendsNoMore();
+  EXPECT_TRUE(silent.Finish().ok());
+}
+
+// --- Work.Send ---
+
+TEST_F(HostileTest, SendNeedsASession) {
+  const auto stub = v1::Work::NewStub(Channel());
+  for (const std::string& session : {std::string(), std::string(32, '0'), std::string(5000, 'x')}) {
+    grpc::ClientContext context;
+    v1::SendRequest request;
+    request.set_session(session);
+    v1::SendResponse response;
+    EXPECT_EQ(stub->Send(&context, request, &response).error_code(), grpc::StatusCode::NOT_FOUND);
+  }
+}
+
+TEST_F(HostileTest, TwoConnectionsThatSendForOneSessionAnswerATokenOnce) {
+  constexpr int kKeys = 200;
+  AddKeys(pods_, kKeys);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(kKeys)));
+  ASSERT_TRUE(worker.Read());
+  const std::string session = worker.response().welcome().session();
+  ASSERT_TRUE(worker.ReadAssigned(kKeys));
+  std::vector<uint64_t> tokens(size_t{3} * kKeys);  // Also tokens that are not assigned.
+  const uint64_t first = worker.assigned().front().token();
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    tokens[i] = first + i - kKeys;
+  }
+  const auto send = [&] {
+    const auto stub = v1::Work::NewStub(Channel());
+    for (const uint64_t token : tokens) {
+      grpc::ClientContext context;
+      v1::SendRequest request;
+      request.set_session(session);
+      *request.mutable_request() = DoneFor({token});
+      v1::SendResponse response;
+      EXPECT_TRUE(stub->Send(&context, request, &response).ok());
+    }
+  };
+  std::thread other(send);
+  send();
+  other.join();
+  ASSERT_TRUE(worker.ReadResults(2 * tokens.size()));
+  std::set<uint64_t> accepted;
+  for (const v1::AnswerResult& result : worker.results()) {
+    EXPECT_TRUE(result.has_error() || accepted.insert(result.token()).second);
+  }
+  EXPECT_EQ(accepted.size(), size_t{kKeys});
+  EXPECT_EQ(pods_->Counts().dones, uint64_t{kKeys});
+}
+
+TEST_F(HostileTest, SendIsRefusedWhileTheResultsAreNotRead) {
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
+  ASSERT_TRUE(worker.Read());
+  const auto stub = v1::Work::NewStub(Channel());
+  v1::SendRequest request;
+  request.set_session(worker.response().welcome().session());
+  *request.mutable_request() = DoneFor(std::vector<uint64_t>(2'000, 1));
+  grpc::Status s;
+  for (int i = 0; i < 100 && s.ok(); ++i) {
+    grpc::ClientContext context;
+    v1::SendResponse response;
+    s = stub->Send(&context, request, &response);
+  }
+  EXPECT_EQ(s.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(s.error_message(), HasSubstr("does not read"));
+}
+
+// --- Clients that do not read or answer ---
+
+// The write to it never ends, so its stream cannot end either.
+TEST_F(HostileTest, AWorkerThatDoesNotReadLosesItsKeysAndItsPlace) {
+  AddKeys(pods_, 1000, std::string(900, 'x'));
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(500, "pods", kSecondUs)));
+  Await("assigned", [&] { return pods_->Counts().processing == 500; });
+  Await("given back", [&] { return pods_->Counts().processing == 0; });
+  Await("forgotten", [&] { return Workers() == 0; });
+  EXPECT_EQ(pods_->Counts().queued, 1000U);
+}
+
+TEST_F(HostileTest, AWorkerThatDoesNotReadLosesItsShards) {
+  Queue* nodes = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("nodes", {.shards = 8, .max_key_bytes = 30'000}, &nodes).ok());
+  AddKeys(nodes, 100, std::string(29'000, 'x'));
+  RawWorker silent(Channel());
+  ASSERT_TRUE(silent.Send(RawWorker::Hello(100, "nodes", kSecondUs)));
+  Await("assigned", [&] { return nodes->Counts().processing == 8; });
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(100, "nodes")));
+  ASSERT_TRUE(worker.ReadAssigned(8));
+}
+
+TEST_F(HostileTest, AWatcherThatDoesNotReadDisturbsNoOther) {
+  const auto stub = v1::Queue::NewStub(Channel());
+  grpc::ClientContext context;
+  v1::WatchRequest request;
+  request.set_queue("pods");
+  const auto watch = stub->Watch(&context, request);
+  AddKeys(pods_, 2000);
+  ExpectServed();
+  context.TryCancel();
+}
+
+TEST_F(HostileTest, AThousandStreamsOnOneConnection) {
+  constexpr size_t kStreams = 1000;
+  const auto channel = Channel();
+  std::vector<std::unique_ptr<RawWorker>> workers;
+  for (size_t i = 0; i < kStreams; ++i) {
+    workers.push_back(std::make_unique<RawWorker>(channel));
+    ASSERT_TRUE(workers.back()->Send(RawWorker::Hello(1)));
+  }
+  for (const auto& worker : workers) {
+    ASSERT_TRUE(worker->Read());
+  }
+  AddKeys(pods_, kStreams);
+  for (const auto& worker : workers) {
+    ASSERT_TRUE(worker->ReadAssigned(1));
+    ASSERT_TRUE(worker->Send(DoneFor({worker->assigned()[0].token()})));
+  }
+  Await("all done", [&] { return pods_->Counts().dones == kStreams; });
+  workers.clear();
+  Await("all gone", [&] { return Workers() == 0; });
+}
+
+TEST_F(HostileTest, MoreConnectionsThanPermittedAreClosed) {
+  Serve({.control_socket = true, .max_connections = 20});
+  std::vector<std::unique_ptr<RawWorker>> workers;
+  size_t refused = 0;
+  for (int i = 0; i < 60; ++i) {
+    auto worker = std::make_unique<RawWorker>(Channel());
+    worker->Send(RawWorker::Hello(1));
+    if (worker->Read()) {
+      workers.push_back(std::move(worker));
+    } else {
+      ++refused;
+    }
+  }
+  EXPECT_LE(workers.size(), 20U);
+  EXPECT_GE(refused, 40U);
+  workers.resize(1);
+  AddKeys(pods_, 1);
+  ASSERT_TRUE(workers[0]->ReadAssigned(1));
+  workers.clear();
+  Await("connections are free", [&] {
+    std::unique_ptr<LiveStore> live;
+    return LiveStore::Connect(store_dir_, &live).ok();
+  });
+  ExpectServed();
+}
+
+// --- Queues and stores that change under their workers ---
+
+TEST_F(HostileTest, KeysThatAreChangedWhileAssigned) {
+  AddKeys(pods_, 6);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(6)));
+  ASSERT_TRUE(worker.ReadAssigned(6));
+  std::vector<uint64_t> tokens;
+  for (const v1::Assignment& one : worker.assigned()) {
+    tokens.push_back(one.token());
+  }
+  ASSERT_TRUE(pods_->Pause().ok());
+  ASSERT_TRUE(pods_->Quarantine("key-0").ok());
+  ASSERT_TRUE(pods_->Delete("key-1").ok());
+  static_cast<void>(pods_->Remove("key-2"));
+  ASSERT_TRUE(pods_->Add("key-3").ok());
+  ASSERT_TRUE(pods_->AddAfter("key-4", std::chrono::hours(1)).ok());
+  ASSERT_TRUE(worker.Send(DoneFor(tokens)));
+  ASSERT_TRUE(worker.ReadResults(6));
+  for (const v1::AnswerResult& result : worker.results()) {
+    EXPECT_FALSE(result.has_error()) << result.error().message();
+  }
+  const QueueCounts counts = pods_->Counts();
+  EXPECT_EQ(counts.processing, 0U);
+  EXPECT_EQ(counts.queued, 1U);
+  EXPECT_EQ(counts.delayed, 1U);
+  EXPECT_EQ(counts.quarantined, 1U);
+  ASSERT_TRUE(pods_->Resume().ok());
+  ASSERT_TRUE(worker.ReadAssigned(7));
+  EXPECT_EQ(worker.assigned()[6].key(), "key-3");
+}
+
+TEST_F(HostileTest, AShutDownWithDrainWaitsForTheWorkers) {
+  AddKeys(pods_, 50);
+  std::unique_ptr<LiveWorker> worker;
+  ASSERT_TRUE(Connect()->Work("pods", {.capacity = 10}, &worker).ok());
+  std::thread works([&] {
+    AssignedKey key;
+    while (worker->Get(&key).ok()) {
+      worker->AnswerLater(key.token, WorkAnswer::Done());
+    }
+  });
+  EXPECT_TRUE(pods_->ShutDownWithDrain(seconds(20)).ok());
+  works.join();
+  AssignedKey key;
+  EXPECT_EQ(worker->Get(&key).code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(pods_->Counts().dones, 50U);
+}
+
+TEST_F(HostileTest, WorkersOfADeletedQueueEndAlsoThoseThatConnectNow) {
+  Serve({.control_socket = true, .open_queue = [&](std::string_view name, bool, Queue** queue) {
+           return store_->OpenQueue(name, {}, queue);
+         }});
+  std::atomic<bool> stopping = false;
+  std::atomic<int> ended = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stopping) {
+        RawWorker worker(Channel());
+        v1::WorkRequest hello = RawWorker::Hello(4, "jobs");
+        hello.mutable_hello()->set_create(true);
+        worker.Send(hello);
+        while (worker.ReadAssigned(worker.assigned().size() + 1)) {
+          worker.Send(DoneFor({worker.assigned().back().token()}));
+        }
+        EXPECT_NE(worker.Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+        ++ended;
+      }
+    });
+  }
+  const auto live = Connect();
+  const auto access = live->Access("jobs", true);
+  for (int round = 0; round < 30; ++round) {
+    const std::vector<std::string_view> keys = {"a", "b", "c", "d", "e"};
+    BatchResult result;
+    static_cast<void>(access->Add(keys, {}, &result));
+    const Status s = live->DeleteQueue("jobs");
+    EXPECT_TRUE(s.ok() || s.code() == StatusCode::kNotFound) << s.ToString();
+  }
+  stopping = true;
+  Await("the last workers end", [&] {
+    static_cast<void>(live->DeleteQueue("jobs"));
+    return Workers() == 0;
+  });
+  const auto deadline = steady_clock::now() + seconds(20);
+  std::atomic<bool> joined = false;
+  std::thread deletes([&] {  // For workers that connect after the last deletion.
+    while (!joined && steady_clock::now() < deadline) {
+      static_cast<void>(live->DeleteQueue("jobs"));
+    }
+  });
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  joined = true;
+  deletes.join();
+  EXPECT_GT(ended, 0);
+}
+
+// What happens while workers, adders and watchers are busy.
+class LoadTest : public HostileTest {
+ protected:
+  void StartLoad() {
+    for (int i = 0; i < 3; ++i) {
+      threads_.emplace_back([this] {
+        while (!stopping_) {
+          std::unique_ptr<LiveStore> live;
+          std::unique_ptr<LiveWorker> worker;
+          if (!LiveStore::Connect(store_dir_, &live).ok() ||
+              !live->Work("pods", {.capacity = 16}, &worker).ok()) {
+            continue;
+          }
+          AssignedKey key;
+          for (uint64_t n = 0; worker->Get(&key).ok(); ++n) {
+            worker->AnswerLater(key.token,
+                                n % 3 == 0 ? WorkAnswer::GiveBack() : WorkAnswer::Done());
+            answers_ += 1;
+          }
+        }
+      });
+    }
+    threads_.emplace_back([this] {
+      std::unique_ptr<LiveStore> live;
+      for (uint64_t n = 0; !stopping_; ++n) {
+        if (live == nullptr && !LiveStore::Connect(store_dir_, &live).ok()) {
+          continue;
+        }
+        const std::string key = "key-" + std::to_string(n % 100);
+        const std::vector<std::string_view> keys = {key};
+        BatchResult result;
+        static_cast<void>(live->Access("pods", false)->Add(keys, {}, &result));
+      }
+    });
+  }
+  void AwaitAnswers(uint64_t more) {
+    const uint64_t until = answers_ + more;
+    Await("answers", [&] { return answers_ >= until; });
+  }
+  void EndLoad() {
+    stopping_ = true;
+    for (std::thread& thread : threads_) {
+      thread.join();
+    }
+  }
+
+  std::atomic<bool> stopping_ = false;
+  std::atomic<uint64_t> answers_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(LoadTest, TheServerIsClosedAndServesAgain) {
+  StartLoad();
+  for (int round = 0; round < 5; ++round) {
+    AwaitAnswers(50);
+    server_->Close();
+    EXPECT_EQ(pods_->Counts().processing, 0U) << "all keys are given back";
+    Serve({.control_socket = true});
+  }
+  AwaitAnswers(50);
+  server_->Close();
+  EndLoad();
+}
+
+TEST_F(LoadTest, TheStoreIsClosedUnderItsServer) {
+  StartLoad();
+  AwaitAnswers(100);
+  static_cast<void>(store_->Close());
+  stopping_ = true;
+  server_.reset();
+  EndLoad();
+}
+
+TEST_F(HostileTest, MoreWorkersThanShardsAndWorkersThatLeave) {
+  Queue* nodes = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("nodes", {.shards = 3}, &nodes).ok());
+  const auto channel = Channel();
+  std::vector<std::unique_ptr<RawWorker>> workers;
+  for (int i = 0; i < 8; ++i) {
+    workers.push_back(std::make_unique<RawWorker>(channel));
+    ASSERT_TRUE(workers.back()->Send(RawWorker::Hello(100, "nodes")));
+    ASSERT_TRUE(workers.back()->Read());
+  }
+  AddKeys(nodes, 60);
+  while (workers.size() > 1) {
+    workers.erase(workers.begin());  // With the keys of its shards.
+  }
+  for (size_t done = 0; done < 60; ++done) {
+    ASSERT_TRUE(workers[0]->ReadAssigned(done + 1));
+    EXPECT_LE(nodes->Counts().processing, 3U);
+    ASSERT_TRUE(workers[0]->Send(DoneFor({workers[0]->assigned()[done].token()})));
+  }
+  Await("all done", [&] { return nodes->Counts().dones == 60; });
+}
+
+}  // namespace
+}  // namespace wq

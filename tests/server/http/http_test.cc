@@ -1,0 +1,295 @@
+// HTTP/1.1 on one connection: several requests, streams, and requests that are refused.
+
+#include "server/http/http.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/http/http_client.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Http::Options HttpTestOptions() {
+  return {.not_found =
+              [](const std::string& request) {
+                return HttpReply{.status = 404, .body = "no " + request};
+              },
+          .max_request_bytes = 100'000,
+          .io_timeout = hours(1),
+          .idle_timeout = hours(1)};
+}
+
+class HttpTest : public ::testing::Test {
+ protected:
+  explicit HttpTest() { Make(HttpTestOptions()); }
+  void Make(const Http::Options& options) {
+    http_ = std::make_unique<Http>(options);
+    http_->Get("/hello", [](const HttpRequest&) { return HttpReply{.body = "hello"}; });
+    http_->Post("/echo", [](const HttpRequest& request) {
+      return HttpReply{.body = request.authorization + "|" + request.body};
+    });
+  }
+  std::unique_ptr<Http> http_;
+};
+
+constexpr const char* kGetHello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+// --- Several requests on a connection ---
+
+TEST_F(HttpTest, AConnectionStaysOpenForFurtherRequests) {
+  HttpClient client(*http_);
+  for (int i = 0; i < 20; ++i) {
+    const std::string body(static_cast<size_t>(i) * 1000, 'x');
+    const ReceivedReply echo = client.Post("/echo", body);
+    EXPECT_EQ(echo.body, "|" + body);
+    EXPECT_THAT(echo.head, Not(HasSubstr("Connection:")));
+    EXPECT_EQ(client.Ask(kGetHello).body, "hello");
+  }
+  EXPECT_EQ(client.Ask("GET /elsewhere HTTP/1.1\r\n\r\n").body, "no GET /elsewhere");
+  EXPECT_EQ(client.Post("/hello", "{}").body, "no POST /hello");
+  EXPECT_EQ(client.Ask(kGetHello).status, 200);
+}
+
+TEST_F(HttpTest, RequestsMayArriveTogether) {
+  HttpClient client(*http_);
+  client.Send(std::string(kGetHello) + HttpClient::PostOf("/echo", "a") +
+              HttpClient::PostOf("/echo", "b") + kGetHello);
+  EXPECT_EQ(client.Reply().body, "hello");
+  EXPECT_EQ(client.Reply().body, "|a");
+  EXPECT_EQ(client.Reply().body, "|b");
+  EXPECT_EQ(client.Reply().body, "hello");
+}
+
+TEST_F(HttpTest, AHandlerGetsTheAuthorization) {
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Post("/echo", "x", "Authorization: Bearer t\r\n").body, "Bearer t|x");
+}
+
+TEST_F(HttpTest, TheConnectionEndsWhereTheNextRequestCannotBeFound) {
+  const std::string body = "GET /hello HTTP/1.1\r\n\r\n";
+  for (const std::string& request :
+       {std::string("GET /hello HTTP/1.0\r\n\r\n"),
+        std::string("GET /hello HTTP/1.1\r\nConnection: close\r\n\r\n"),
+        std::string("GET /hello HTTP/1.1\r\nConnection: Keep-Alive, Close\r\n\r\n"),
+        "GET /hello HTTP/1.1\r\nContent-Length: 23\r\n\r\n" + body,
+        "GET /hello HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + body,
+        "DELETE /hello HTTP/1.1\r\nContent-Length: 23\r\n\r\n" + body,
+        "POST /echo HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 23\r\n\r\n" + body,
+        "POST /echo HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 23\r\n"
+        "Content-Length: 0\r\n\r\n" +
+            body,
+        "POST /echo HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: +0\r\n\r\n" +
+            body,
+        std::string("nonsense\r\n\r\n")}) {
+    HttpClient client(*http_);
+    const ReceivedReply reply = client.Ask(request);
+    EXPECT_THAT(reply.head, HasSubstr("\r\nConnection: close\r\n")) << request;
+    EXPECT_EQ(client.Reply().status, 0) << request;
+  }
+}
+
+TEST_F(HttpTest, AClientThatEndsItsSideGetsItsAnswerAndNoMore) {
+  HttpClient client(*http_);
+  client.Send(kGetHello);
+  client.EndSending();
+  EXPECT_EQ(client.Reply().body, "hello");
+  EXPECT_EQ(client.Reply().status, 0);
+}
+
+TEST_F(HttpTest, AnIdleConnectionIsClosedAfterItsTimeout) {
+  Http::Options options = HttpTestOptions();
+  options.idle_timeout = milliseconds(50);
+  Make(options);
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask(kGetHello).status, 200);
+  EXPECT_EQ(client.ReadToEnd(), "");
+}
+
+TEST_F(HttpTest, EachRequestHasItsOwnTimeout) {
+  Http::Options options = HttpTestOptions();
+  options.io_timeout = milliseconds(50);
+  Make(options);
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask(kGetHello).status, 200);
+  client.Send("GET /hel");
+  EXPECT_THAT(client.ReadToEnd(), Not(HasSubstr("TIMEOUT")));
+}
+
+TEST_F(HttpTest, EachRequestHasItsOwnLimitOfBytes) {
+  HttpClient client(*http_);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(client.Post("/echo", std::string(90'000, 'x')).status, 200);
+  }
+  EXPECT_EQ(client.Post("/echo", std::string(100'001, 'x')).status, 413);
+  EXPECT_EQ(client.Reply().status, 0);
+}
+
+TEST_F(HttpTest, ABodyAnnouncedByExpectIsTakenOrRefused) {
+  const std::string head =
+      "POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\nContent-Type: ";
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask(head + "application/json\r\n\r\n").status, 100);
+  EXPECT_EQ(client.Ask("{}").body, "|{}");
+  EXPECT_EQ(client.Ask(head + "text/plain\r\n\r\n").status, 415);
+}
+
+TEST_F(HttpTest, ShutdownOfTheReadingSideEndsABusyConnection) {
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask(kGetHello).status, 200);
+  shutdown(client.server_fd(), SHUT_RD);
+  EXPECT_EQ(client.ReadToEnd(), "");
+}
+
+// --- Refusals ---
+
+TEST_F(HttpTest, WebPagesAndOtherHostsAreRefused) {
+  Http::Options options = HttpTestOptions();
+  options.check_host = true;
+  Make(options);
+  for (const char* headers :
+       {"Host: evil.example\r\n", "", "Host: localhost\r\nOrigin: http://evil.example\r\n",
+        "Host: localhost\r\nOrigin: null\r\n", "Host: 127.0.0.1:80\r\norigin: x\r\n",
+        "Host: localhost\r\nHost: evil.example\r\n"}) {
+    for (const char* method : {"GET", "POST", "OPTIONS"}) {
+      HttpClient client(*http_);
+      const ReceivedReply reply =
+          client.Ask(std::string(method) + " /hello HTTP/1.1\r\n" + headers + "\r\n");
+      EXPECT_EQ(reply.status, 403) << headers;
+      EXPECT_EQ(client.Reply().status, 0);
+    }
+  }
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask(kGetHello).status, 200);
+}
+
+TEST_F(HttpTest, RefusalsHaveTheFormOfTheirServer) {
+  Http::Options options = HttpTestOptions();
+  options.refused = [](int status, const std::string& message) {
+    return HttpReply{.status = status, .type = "x/y", .body = "<" + message + ">"};
+  };
+  Make(options);
+  HttpClient client(*http_);
+  const ReceivedReply reply = client.Ask("DELETE / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(reply.status, 405);
+  EXPECT_EQ(reply.body, "<only GET, HEAD and POST>");
+  HttpClient another(*http_);
+  EXPECT_EQ(another.Ask("nonsense\r\n\r\n").body, "<no valid HTTP request>");
+  HttpClient longer(*http_);
+  EXPECT_EQ(longer.Post("/echo", std::string(100'001, 'x')).body, "<the request is too long>");
+}
+
+TEST_F(HttpTest, LongHeadersAndPathsDoNoHarm) {
+  for (const std::string& request :
+       {"GET /hello HTTP/1.1\r\nRange: bytes=" + std::string(8'000, '1') + "-\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nRange: bytes=" + std::string(4'000, ',') + "\r\n\r\n",
+        "GET /" + std::string(8'000, 'x') + " HTTP/1.1\r\n\r\n",
+        "GET /%" + std::string(8'000, 'f') + " HTTP/1.1\r\n\r\n",
+        "GET /hello?" + std::string(4'000, '&') + " HTTP/1.1\r\n\r\n"}) {
+    HttpClient client(*http_);
+    EXPECT_NE(client.Ask(request).status, 0) << request.substr(0, 50);
+  }
+}
+
+// --- Streams ---
+
+class HttpStreamTest : public HttpTest {
+ protected:
+  void SetUp() override {
+    http_->Get("/stream", [this](const HttpRequest&) {
+      return HttpReply{.type = "application/x-ndjson",
+                       .stream = [this](HttpWriter* writer) { Write(writer); }};
+    });
+  }
+  void Write(HttpWriter* writer) {
+    do {
+      uint64_t lines = 0;
+      static_cast<void>(read(lines_.get(), &lines, sizeof(lines)));
+      if (lines >= kEnd) {
+        return;
+      }
+      for (uint64_t i = 0; i < lines && writer->Write("line\n"); ++i) {
+        ++written_;
+      }
+    } while (writer->WaitFor(lines_.get()));
+    gone_ = true;
+  }
+  void Add(uint64_t lines) const {
+    EXPECT_EQ(write(lines_.get(), &lines, sizeof(lines)), ssize_t{sizeof(lines)});
+  }
+  static constexpr uint64_t kEnd = uint64_t{1} << 40;
+  static constexpr const char* kGetStream = "GET /stream HTTP/1.1\r\n\r\n";
+  const FileDescriptor lines_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::atomic<uint64_t> written_ = 0;
+  std::atomic<bool> gone_ = false;
+};
+
+TEST_F(HttpStreamTest, LinesArriveAsTheyAreMadeAndTheConnectionStays) {
+  HttpClient client(*http_);
+  for (int round = 0; round < 3; ++round) {
+    const ReceivedReply reply = client.Ask(kGetStream);
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_THAT(reply.head, HasSubstr("Transfer-Encoding: chunked\r\n"));
+    EXPECT_THAT(reply.head, HasSubstr("Content-Type: application/x-ndjson\r\n"));
+    for (int i = 0; i < 3; ++i) {
+      Add(1);
+      EXPECT_EQ(client.Chunk(), "line\n");
+    }
+    Add(kEnd);
+    EXPECT_EQ(client.Chunk(), "");
+    EXPECT_EQ(client.Ask(kGetHello).body, "hello");
+  }
+  EXPECT_FALSE(gone_);
+}
+
+TEST_F(HttpStreamTest, ASilentStreamEndsWhenTheClientCloses) {
+  for (const bool whole : {false, true}) {
+    gone_ = false;
+    HttpClient client(*http_);
+    EXPECT_EQ(client.Ask(kGetStream).status, 200);
+    whole ? client.CloseEnd() : client.EndSending();
+    client.Join();
+    EXPECT_TRUE(gone_);
+  }
+}
+
+TEST_F(HttpStreamTest, AStreamEndsWhenTheServerCloses) {
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask(kGetStream).status, 200);
+  shutdown(client.server_fd(), SHUT_RD);
+  client.Join();
+  EXPECT_TRUE(gone_);
+}
+
+TEST_F(HttpStreamTest, AClientThatDoesNotReadBoundsWhatIsWritten) {
+  Http::Options options = HttpTestOptions();
+  options.io_timeout = milliseconds(50);
+  Make(options);
+  SetUp();
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask(kGetStream).status, 200);
+  Add(kEnd - 1);
+  client.Join();
+  EXPECT_GT(written_, 0U);
+  EXPECT_LT(written_, 1'000'000U);  // A socket holds far less.
+}
+
+TEST_F(HttpStreamTest, AStreamNeedsHttp11) {
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask("GET /stream HTTP/1.0\r\n\r\n").status, 505);
+}
+
+}  // namespace
+}  // namespace wq

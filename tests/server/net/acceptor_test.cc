@@ -1,0 +1,415 @@
+// The acceptor: which connections are gRPC, how many there are, and that none is left behind.
+
+#include "server/net/acceptor.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "server/http/http.h"
+#include "tests/server/server_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+constexpr const char* kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+// Changes the soft limit of descriptors until its end.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t soft) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit changed = {std::min(soft, before_.rlim_max), before_.rlim_max};
+    set_ = setrlimit(RLIMIT_NOFILE, &changed) == 0;
+  }
+  ~DescriptorLimit() { Restore(); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+  void Restore() const { setrlimit(RLIMIT_NOFILE, &before_); }
+  bool set() const { return set_; }
+
+ private:
+  rlimit before_ = {};
+  bool set_ = false;
+};
+
+// Serves a unix socket and a TCP socket of each other kind. gRPC connections are greeted with
+// "grpc\n", and closed when a test says so; HTTP connections are greeted with "http\n" and stay
+// until the client closes them.
+class AcceptorTest : public ::testing::Test {
+ protected:
+  void Serve(Acceptor::Options options = {}) {
+    acceptor_.reset();
+    options.listeners.clear();
+    ASSERT_TRUE(OpenSocketFile(dir_.path(), "control.sock", &file_).ok());
+    FileDescriptor fd(-1);
+    ASSERT_TRUE(ListenOnFile(file_, &fd).ok());
+    options.listeners.push_back({std::move(fd), ListenerKind::kControl});
+    for (const ListenerKind kind : {ListenerKind::kTcp, ListenerKind::kTls, ListenerKind::kWeb}) {
+      FileDescriptor tcp(-1);
+      ASSERT_TRUE(ListenOnTcp("127.0.0.1:0", false, &tcp, &ports_[static_cast<int>(kind)]).ok());
+      options.listeners.push_back({std::move(tcp), kind});
+    }
+    options.grpc = [this](FileDescriptor grpc) { Keep(std::move(grpc), "grpc\n"); };
+    options.grpc_tls = [this](FileDescriptor grpc) { Keep(std::move(grpc), "tls\n"); };
+    options.http = [](int http, ListenerKind) {
+      SendAll(http, "http\n", ServerFixture::Soon());
+      ServerFixture::ReadAll(http);
+    };
+    options.refuse_http = Http::Refuse;
+    const Status s = Acceptor::Open(std::move(options), &acceptor_);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+
+  void Keep(FileDescriptor fd, const char* greeting) {
+    const MutexLock lock(mu_);
+    grpc_.push_back(std::move(fd));
+    SendAll(grpc_.back().get(), greeting, ServerFixture::Soon());
+  }
+  // As gRPC closes a connection.
+  void EndGrpc() {
+    const MutexLock lock(mu_);
+    for (const FileDescriptor& fd : grpc_) {
+      shutdown(fd.get(), SHUT_RDWR);
+    }
+    grpc_.clear();
+  }
+  void AwaitGrpcConnections(size_t count) const {
+    while (acceptor_->grpc_connections() != count) {
+      std::this_thread::yield();
+    }
+  }
+
+  FileDescriptor Connect(ListenerKind kind, const std::string& first = "") const {
+    FileDescriptor fd(-1);
+    if (kind == ListenerKind::kControl) {
+      EXPECT_TRUE(ConnectToFile(file_, &fd).ok());
+    } else {
+      fd = FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      sockaddr_in address = {};
+      address.sin_family = AF_INET;
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      address.sin_port = htons(static_cast<uint16_t>(ports_[static_cast<int>(kind)]));
+      EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    }
+    SendAll(fd.get(), first, ServerFixture::Soon());
+    return fd;
+  }
+  // Up to a newline; "" if the connection is closed before.
+  static std::string Line(const FileDescriptor& fd) {
+    std::string line;
+    char c = 0;
+    while (ReceiveSome(fd.get(), &c, 1, ServerFixture::Soon()) == 1) {
+      line += c;
+      if (c == '\n') {
+        return line;
+      }
+    }
+    return "";
+  }
+
+  const support::ScratchDirectory dir_;
+  SocketFile file_;
+  int ports_[4] = {};
+  Mutex mu_;
+  std::vector<FileDescriptor> grpc_ WQ_GUARDED_BY(mu_);
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+TEST_F(AcceptorTest, TheFirstFourBytesDecide) {
+  Serve();
+  for (const ListenerKind kind : {ListenerKind::kControl, ListenerKind::kTcp}) {
+    EXPECT_EQ(Line(Connect(kind, kPreface)), "grpc\n");
+    EXPECT_EQ(Line(Connect(kind, "PRI ")), "grpc\n");
+    for (const char* first : {"GET / HTTP/1.1\r\n", "PRIX", "P ", "\n", "\x16\x03\x01"}) {
+      EXPECT_EQ(Line(Connect(kind, first)), "http\n") << first;
+    }
+  }
+}
+
+TEST_F(AcceptorTest, BytesMayArriveOneByOneAndAreLeftInTheSocket) {
+  Serve();
+  const int on = 1;
+  for (const ListenerKind kind : {ListenerKind::kControl, ListenerKind::kTcp}) {
+    for (const std::string first : {"PRI ", "PROPFIND"}) {
+      const FileDescriptor fd = Connect(kind);
+      setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      for (const char c : first) {
+        SendAll(fd.get(), {&c, 1}, ServerFixture::Soon());
+        // The acceptor has handled an event that follows this one.
+        EXPECT_EQ(Line(Connect(kind, "GET ")), "http\n");
+      }
+      ASSERT_EQ(Line(fd), first == "PRI " ? "grpc\n" : "http\n");
+    }
+    const MutexLock lock(mu_);
+    char seen[5] = {};
+    EXPECT_EQ(ReceiveSome(grpc_.back().get(), seen, 4, ServerFixture::Soon()), 4);
+    EXPECT_STREQ(seen, "PRI ");
+  }
+}
+
+TEST_F(AcceptorTest, TlsIsGrpcAndWebIsHttpWithoutABytesArrival) {
+  Serve();
+  EXPECT_EQ(Line(Connect(ListenerKind::kTls)), "tls\n");
+  EXPECT_EQ(Line(Connect(ListenerKind::kWeb)), "http\n");
+  EXPECT_EQ(Line(Connect(ListenerKind::kWeb, kPreface)), "http\n");
+}
+
+TEST_F(AcceptorTest, AClientThatSendsTooLittleIsClosedAfterTheTimeout) {
+  Serve({.io_timeout = milliseconds(50)});
+  for (const ListenerKind kind : {ListenerKind::kControl, ListenerKind::kTcp}) {
+    for (const char* first : {"", "P", "PRI"}) {
+      EXPECT_EQ(ServerFixture::ReadAll(Connect(kind, first).get()), "") << first;
+    }
+  }
+}
+
+TEST_F(AcceptorTest, AClientThatEndsEarlyIsClosedAtOnce) {
+  Serve({.io_timeout = hours(1)});
+  for (const ListenerKind kind : {ListenerKind::kControl, ListenerKind::kTcp}) {
+    for (const char* first : {"", "PRI"}) {
+      const FileDescriptor fd = Connect(kind, first);
+      shutdown(fd.get(), SHUT_WR);
+      EXPECT_EQ(ServerFixture::ReadAll(fd.get()), "") << first;
+    }
+  }
+}
+
+TEST_F(AcceptorTest, OfManySilentClientsTheOldestIsClosed) {
+  Serve({.io_timeout = hours(1)});
+  std::vector<FileDescriptor> silent;
+  for (int i = 0; i < 257; ++i) {
+    silent.push_back(Connect(ListenerKind::kTcp));
+  }
+  EXPECT_EQ(ServerFixture::ReadAll(silent.front().get()), "");
+  SendAll(silent.back().get(), kPreface, ServerFixture::Soon());
+  EXPECT_EQ(Line(silent.back()), "grpc\n");
+}
+
+TEST_F(AcceptorTest, GrpcConnectionsOverTheLimitOfTheirKindAreClosed) {
+  Serve({.max_grpc = 2});
+  const FileDescriptor first = Connect(ListenerKind::kTcp, kPreface);
+  const FileDescriptor second = Connect(ListenerKind::kTcp, kPreface);
+  ASSERT_EQ(Line(first), "grpc\n");
+  ASSERT_EQ(Line(second), "grpc\n");
+  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "");
+  const FileDescriptor control = Connect(ListenerKind::kControl, kPreface);
+  EXPECT_EQ(Line(control), "grpc\n");
+  EXPECT_EQ(Line(Connect(ListenerKind::kTls)), "tls\n");
+  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, "GET ")), "http\n");
+  EXPECT_EQ(acceptor_->grpc_connections(), 4U);
+  EndGrpc();
+  AwaitGrpcConnections(0);
+  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "grpc\n");
+}
+
+TEST_F(AcceptorTest, HttpConnectionsOverTheLimitOfTheirKindAreAnswered503) {
+  Serve({.max_http = 1});
+  const FileDescriptor first = Connect(ListenerKind::kTcp, "GET ");
+  ASSERT_EQ(Line(first), "http\n");
+  EXPECT_EQ(StatusOf(ServerFixture::ReadAll(Connect(ListenerKind::kTcp, "GET ").get())), 503);
+  EXPECT_EQ(Line(Connect(ListenerKind::kControl, "GET ")), "http\n");
+  EXPECT_EQ(Line(Connect(ListenerKind::kWeb)), "http\n");
+}
+
+TEST_F(AcceptorTest, ThousandRoundsLeaveNoDescriptorAndNoCount) {
+  Serve({.max_grpc = 3});
+  size_t before = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const ListenerKind kind = i % 2 == 0 ? ListenerKind::kControl : ListenerKind::kTcp;
+    ASSERT_EQ(Line(Connect(kind, kPreface)), "grpc\n") << i;
+    EndGrpc();
+    AwaitGrpcConnections(0);
+    if (i == 10) {
+      before = OpenDescriptors();
+    }
+  }
+  EXPECT_EQ(OpenDescriptors(), before);
+}
+
+TEST_F(AcceptorTest, AResetConnectionIsCounted) {
+  Serve();
+  const linger reset = {.l_onoff = 1, .l_linger = 0};
+  {
+    const FileDescriptor fd = Connect(ListenerKind::kTcp, kPreface);
+    ASSERT_EQ(Line(fd), "grpc\n");
+    ASSERT_EQ(setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+  }
+  AwaitGrpcConnections(0);
+}
+
+TEST_F(AcceptorTest, TenThousandConnectionsDoNotLockOutTheControlSocket) {
+  const DescriptorLimit limit(rlim_t{1} << 20);
+  rlimit now = {};
+  getrlimit(RLIMIT_NOFILE, &now);
+  // Both ends are of this process; the server has few.
+  const size_t count = std::min<size_t>(10'000, now.rlim_cur - 600);
+  Serve({.max_grpc = 5, .max_http = 5, .io_timeout = hours(1)});
+  std::vector<FileDescriptor> flood;
+  for (size_t i = 0; i < count; ++i) {
+    const ListenerKind kind = i % 2 == 0 ? ListenerKind::kTcp : ListenerKind::kTls;
+    flood.push_back(Connect(kind, i % 3 == 0 ? "" : i % 3 == 1 ? kPreface : "GET "));
+  }
+  EXPECT_EQ(Line(Connect(ListenerKind::kControl, kPreface)), "grpc\n");
+  EXPECT_EQ(Line(Connect(ListenerKind::kControl, "GET ")), "http\n");
+  EXPECT_LE(acceptor_->grpc_connections(), 11U);
+  flood.clear();
+  EndGrpc();
+  AwaitGrpcConnections(0);
+  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "grpc\n");
+}
+
+TEST_F(AcceptorTest, ALowLimitOfDescriptorsLowersTheConnections) {
+  DescriptorLimit limit(1024);
+  ASSERT_TRUE(limit.set());
+  Serve();
+  EXPECT_GT(acceptor_->max_grpc(), 0U);
+  EXPECT_LE(acceptor_->max_grpc(), 1024U / 2 / 2 / 3);  // Three kinds, two descriptors each.
+  Serve({.max_grpc = 7});
+  EXPECT_EQ(acceptor_->max_grpc(), 7U);
+}
+
+TEST_F(AcceptorTest, WithoutADescriptorAConnectionWaitsUntilThereIsOne) {
+  Serve();
+  FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string path = dir_ / "control.sock";
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, sizeof(address.sun_path));
+  const DescriptorLimit limit(4);
+  ASSERT_TRUE(limit.set());
+  ASSERT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_TRUE(SendAll(fd.get(), kPreface, ServerFixture::Soon()));
+  char c = 0;
+  EXPECT_EQ(ReceiveSome(fd.get(), &c, 1, std::chrono::steady_clock::now() + milliseconds(10)), -1);
+  limit.Restore();
+  EXPECT_EQ(Line(fd), "grpc\n");
+}
+
+TEST_F(AcceptorTest, TcpNoticesACutNetworkByItself) {
+  Serve();
+  const FileDescriptor fd = Connect(ListenerKind::kTcp, kPreface);
+  ASSERT_EQ(Line(fd), "grpc\n");
+  const auto option = [this](int level, int name) {
+    const MutexLock lock(mu_);
+    int value = 0;
+    socklen_t size = sizeof(value);
+    EXPECT_EQ(getsockopt(grpc_.front().get(), level, name, &value, &size), 0);
+    return value;
+  };
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_NODELAY), 1);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 30);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPINTVL), 10);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPCNT), 3);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 60'000);
+}
+
+// How often each other thread of this process was switched to, by its id.
+std::map<std::string, std::string> SwitchesOfThreads() {
+  std::map<std::string, std::string> switches;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.find("ctxt_switches:") != std::string::npos &&
+          task.path().filename() != std::to_string(gettid())) {
+        switches[task.path().filename()] += line + "\n";
+      }
+    }
+  }
+  return switches;
+}
+
+TEST_F(AcceptorTest, IdleConnectionsWakeNoThread) {
+  Serve();
+  std::vector<FileDescriptor> idle;
+  for (int i = 0; i < 50; ++i) {
+    idle.push_back(Connect(ListenerKind::kTcp, kPreface));
+    ASSERT_EQ(Line(idle.back()), "grpc\n");
+  }
+  idle.push_back(Connect(ListenerKind::kControl, "GET "));
+  ASSERT_EQ(Line(idle.back()), "http\n");
+  // In the first periods, threads may be about to wait.
+  bool woken = true;
+  for (int period = 0; period < 10 && woken; ++period) {
+    const auto before = SwitchesOfThreads();
+    poll(nullptr, 0, 500);  // Not a wait for an event: nothing may happen.
+    woken = SwitchesOfThreads() != before;
+  }
+  EXPECT_FALSE(woken);
+}
+
+TEST_F(AcceptorTest, AnotherUserIsRefused) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can be two users";
+  }
+  Serve();
+  const std::string path = dir_ / "control.sock";
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, sizeof(address.sun_path));
+  for (const uid_t uid : {uid_t{0}, uid_t{65534}}) {
+    const pid_t child = fork();
+    if (child == 0) {  // System calls only. Exits with 1 if it gets bytes.
+      char buffer[64];
+      const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+      if (setuid(uid) != 0 ||
+          connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+        _exit(100);
+      }
+      static_cast<void>(send(fd, kPreface, 4, MSG_NOSIGNAL));
+      _exit(read(fd, buffer, sizeof(buffer)) > 0 ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), uid == 0 ? 1 : 0) << uid;
+  }
+}
+
+TEST_F(AcceptorTest, StopLeavesTheKnownConnections) {
+  Serve({.io_timeout = hours(1)});
+  const FileDescriptor silent = Connect(ListenerKind::kTcp);
+  const FileDescriptor grpc = Connect(ListenerKind::kTcp, kPreface);
+  const FileDescriptor http = Connect(ListenerKind::kControl, "GET ");
+  ASSERT_EQ(Line(grpc), "grpc\n");
+  ASSERT_EQ(Line(http), "http\n");
+  acceptor_->Stop();
+  EXPECT_EQ(ServerFixture::ReadAll(silent.get()), "");
+  for (const FileDescriptor* const open : {&grpc, &http}) {
+    char c = 0;
+    EXPECT_EQ(recv(open->get(), &c, 1, MSG_DONTWAIT), -1);
+    EXPECT_EQ(errno, EAGAIN);
+  }
+  acceptor_->Close();
+  acceptor_->Close();
+  EXPECT_EQ(ServerFixture::ReadAll(grpc.get()), "");
+  EXPECT_EQ(ServerFixture::ReadAll(http.get()), "");
+}
+
+}  // namespace
+}  // namespace wq

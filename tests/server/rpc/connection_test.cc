@@ -1,0 +1,363 @@
+// Connections: unix, TCP and TLS, tokens, and clients that do not speak HTTP/2. And what idle
+// connections cost.
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/server/rpc/rpc_fixture.h"
+
+namespace wq {
+namespace {
+
+// Accepts connections on a port of the loopback address, and passes them to the server.
+class Listener {
+ public:
+  Listener(RpcServer* server, bool tls) {
+    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(fd_, 16), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    target_ = "ipv4:127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this, server, tls] {
+      for (;;) {
+        const int connection = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
+        if (connection < 0) {
+          return;
+        }
+        tls ? server->HandleTls(connection) : server->HandlePlaintext(connection);
+      }
+    });
+  }
+  ~Listener() {
+    shutdown(fd_, SHUT_RDWR);
+    thread_.join();
+    close(fd_);
+  }
+  const std::string& target() const { return target_; }
+
+ private:
+  int fd_ = -1;
+  std::string target_;
+  std::thread thread_;
+};
+
+grpc::Status AddOnce(const std::shared_ptr<grpc::Channel>& channel,
+                     const std::string& authorization = "") {
+  grpc::ClientContext context;
+  if (!authorization.empty()) {
+    context.AddMetadata("authorization", authorization);
+  }
+  v1::AddRequest request;
+  v1::AddResponse response;
+  return v1::Queue::NewStub(channel)->Add(&context, request, &response);
+}
+
+std::shared_ptr<grpc::Channel> ConnectTo(
+    const std::string& target,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetSslTargetNameOverride("localhost");
+  return grpc::CreateCustomChannel(
+      target, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(), arguments);
+}
+
+Status CheckSecret(std::string_view authorization) {
+  return authorization == "Bearer secret" ? Status::Ok()
+                                          : Status::InvalidArgument("the token is not valid");
+}
+
+TEST(RpcConnection, TcpClientsAreServed) {
+  RpcFixture f;
+  f.Open();
+  const Listener listener(f.server.get(), false);
+  EXPECT_TRUE(AddOnce(ConnectTo(listener.target())).ok());
+  grpc::ClientContext context;
+  const auto stub = v1::Queue::NewStub(ConnectTo(listener.target()));
+  const auto stream = stub->AddStream(&context);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_TRUE(f.last_peer().starts_with("ipv4:127.0.0.1:")) << f.last_peer();
+}
+
+TEST(RpcConnection, TcpClientsNeedTheToken) {
+  RpcFixture f;
+  f.Open({.check_token = CheckSecret});
+  const Listener listener(f.server.get(), false);
+  const auto channel = ConnectTo(listener.target());
+  EXPECT_TRUE(AddOnce(channel, "Bearer secret").ok());
+  for (const std::string authorization : {"", "Bearer", "Bearer secre", "Bearer secret2"}) {
+    const grpc::Status status = AddOnce(channel, authorization);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << authorization;
+    EXPECT_EQ(status.error_message(), "the token is not valid");
+  }
+  grpc::ClientContext context;
+  const auto stub = v1::Queue::NewStub(channel);
+  const auto stream = stub->AddStream(&context);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(f.census.opened(), 0);
+}
+
+TEST(RpcConnection, ClientsOfAUnixSocketNeedNoToken) {
+  RpcFixture f;
+  f.Open({.check_token = CheckSecret});
+  EXPECT_TRUE(AddOnce(f.Connect()).ok());
+}
+
+// --- TLS ---
+
+// Two authorities, and certificates for "localhost": a valid and an expired one of the first
+// authority, a valid one of the second.
+class Certificates {
+ public:
+  Certificates() {
+    char name[] = "/tmp/wq_rpc_XXXXXX";
+    directory_ = mkdtemp(name);
+    const std::string script = "cd " + directory_ + R"( && exec >openssl.log 2>&1 && set -e
+for ca in ours theirs; do
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout $ca.key -out $ca.pem -days 2 -subj /CN=$ca
+done
+cat >ca.cnf <<'CNF'
+[ca]
+default_ca = ours
+[ours]
+dir = .
+database = index.txt
+new_certs_dir = .
+default_md = sha256
+policy = any
+rand_serial = yes
+unique_subject = no
+x509_extensions = names
+[any]
+commonName = supplied
+[names]
+subjectAltName = DNS:localhost
+CNF
+: >index.txt
+issue() {
+  openssl req -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.csr" -subj /CN=localhost
+  openssl ca -batch -notext -config ca.cnf -cert "$2.pem" -keyfile "$2.key" -in "$1.csr" \
+    -out "$1.pem" -startdate "$3" -enddate "$4"
+}
+issue good ours 20200101000000Z 20990101000000Z
+issue expired ours 20200101000000Z 20200102000000Z
+issue foreign theirs 20200101000000Z 20990101000000Z
+)";
+    EXPECT_EQ(std::system(script.c_str()), 0) << Read("openssl.log");
+  }
+  ~Certificates() { EXPECT_EQ(std::system(("rm -r " + directory_).c_str()), 0); }
+
+  std::string Read(const std::string& file) const {
+    std::ostringstream bytes;
+    bytes << std::ifstream(directory_ + "/" + file).rdbuf();
+    return bytes.str();
+  }
+  // `ask_client`: for a certificate, which is required.
+  std::shared_ptr<grpc::ServerCredentials> Server(const std::string& name, bool ask_client) const {
+    grpc::SslServerCredentialsOptions options(
+        ask_client ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                   : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+    options.pem_root_certs = Read("ours.pem");
+    options.pem_key_cert_pairs.push_back({Read(name + ".key"), Read(name + ".pem")});
+    return grpc::SslServerCredentials(options);
+  }
+  std::shared_ptr<grpc::ChannelCredentials> Client(const std::string& name) const {
+    return grpc::SslCredentials({Read("ours.pem"), name.empty() ? "" : Read(name + ".key"),
+                                 name.empty() ? "" : Read(name + ".pem")});
+  }
+
+ private:
+  std::string directory_;
+};
+
+TEST(RpcTls, ClientsAcceptTheServersCertificateOnlyIfItIsGood) {
+  const Certificates certificates;
+  for (const std::string name : {"good", "expired", "foreign"}) {
+    RpcFixture f;
+    f.Open({.tls = certificates.Server(name, false)});
+    const Listener listener(f.server.get(), true);
+    const grpc::Status status = AddOnce(ConnectTo(listener.target(), certificates.Client("")));
+    EXPECT_EQ(status.error_code(),
+              name == "good" ? grpc::StatusCode::OK : grpc::StatusCode::UNAVAILABLE)
+        << name << ": " << status.error_message();
+    // A client without TLS is not served, and does no harm.
+    EXPECT_EQ(AddOnce(ConnectTo(listener.target())).error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_TRUE(AddOnce(f.Connect()).ok());
+  }
+}
+
+TEST(RpcTls, TheServerAcceptsClientsCertificatesOnlyIfTheyAreGood) {
+  const Certificates certificates;
+  RpcFixture f;
+  f.Open({.tls = certificates.Server("good", true)});
+  const Listener listener(f.server.get(), true);
+  for (const std::string name : {"good", "expired", "foreign", ""}) {
+    const grpc::Status status = AddOnce(ConnectTo(listener.target(), certificates.Client(name)));
+    EXPECT_EQ(status.error_code(),
+              name == "good" ? grpc::StatusCode::OK : grpc::StatusCode::UNAVAILABLE)
+        << name << ": " << status.error_message();
+  }
+}
+
+TEST(RpcTls, ATokenIsNeededToo) {
+  const Certificates certificates;
+  RpcFixture f;
+  f.Open({.check_token = CheckSecret, .tls = certificates.Server("good", false)});
+  const Listener listener(f.server.get(), true);
+  const auto channel = ConnectTo(listener.target(), certificates.Client(""));
+  EXPECT_TRUE(AddOnce(channel, "Bearer secret").ok());
+  EXPECT_EQ(AddOnce(channel).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+// --- Bytes ---
+
+constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+std::string Frame(size_t length, int type, const std::string& payload) {
+  std::string frame;
+  for (const size_t byte : {length >> 16, length >> 8, length}) {
+    frame.push_back(static_cast<char>(byte & 0xff));
+  }
+  frame.push_back(static_cast<char>(type));
+  return frame + std::string(5, '\0') + payload;  // No flags, stream 0.
+}
+
+void SendBytes(int fd, const std::string& bytes) {
+  size_t sent = 0;
+  while (sent < bytes.size()) {
+    const ssize_t n = send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (n <= 0) {
+      return;  // The server has closed the connection.
+    }
+    sent += static_cast<size_t>(n);
+  }
+}
+
+// Reads until the server closes the connection.
+void AwaitEnd(int fd) {
+  char buffer[4096];
+  while (read(fd, buffer, sizeof(buffer)) > 0) {
+  }
+}
+
+TEST(RpcConnection, BytesThatAreNoHttp2EndTheConnectionOnly) {
+  RpcFixture f;
+  f.Open();
+  const auto other = f.Connect();
+  ASSERT_TRUE(AddOnce(other).ok());
+  std::string noise;
+  for (unsigned i = 0; i < 100'000; ++i) {
+    noise.push_back(static_cast<char>(i * i * 31 / 7));
+  }
+  const std::string settings = Frame(0, 4, "");
+  for (const std::string& bytes : {
+           noise, std::string("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), kPreface + noise,
+           kPreface + settings + noise,
+           kPreface + settings + Frame(0xffffff, 0, std::string(100'000, 'x')),  // A huge frame.
+           kPreface + settings + Frame(5, 4, "12345"),  // SETTINGS of a wrong length.
+       }) {
+    const int fd = f.ConnectFd();
+    SendBytes(fd, bytes);
+    AwaitEnd(fd);
+    close(fd);
+    EXPECT_TRUE(AddOnce(other).ok());
+  }
+}
+
+TEST(RpcConnection, AnIncompletePrefaceDoesNotHinderClose) {
+  RpcFixture f;
+  f.Open();
+  const int fd = f.ConnectFd();
+  SendBytes(fd, "PRI * HT");
+  f.server->Close(std::chrono::seconds(20));
+  AwaitEnd(fd);
+  close(fd);
+}
+
+// --- Idle ---
+
+std::string FileOfTask(const std::string& task, const std::string& file) {
+  std::ostringstream bytes;
+  bytes << std::ifstream("/proc/self/task/" + task + "/" + file).rdbuf();
+  return bytes.str();
+}
+
+// How often each other thread of this process was switched to, by its id and name.
+std::map<std::string, size_t> CountSwitches() {
+  std::map<std::string, size_t> switches;
+  DIR* tasks = opendir("/proc/self/task");
+  while (const dirent* task = readdir(tasks)) {
+    const std::string id = task->d_name;
+    if (id.starts_with(".") || id == std::to_string(gettid())) {
+      continue;
+    }
+    std::istringstream status(FileOfTask(id, "status"));
+    std::string line;
+    while (std::getline(status, line)) {
+      if (line.find("ctxt_switches:") != std::string::npos) {
+        switches[id + " " + FileOfTask(id, "comm")] += std::stoul(line.substr(line.find(':') + 1));
+      }
+    }
+  }
+  closedir(tasks);
+  return switches;
+}
+
+// Of the threads that were switched to in this time. gRPC 1.51 wakes each of its two threads for
+// timers once a second, whatever the server does: they are left out if they keep to that.
+std::map<std::string, size_t> SwitchesIn(int milliseconds) {
+  const auto before = CountSwitches();
+  poll(nullptr, 0, milliseconds);  // Not a wait for an event: nothing may happen.
+  std::map<std::string, size_t> switches;
+  for (const auto& [thread, count] : CountSwitches()) {
+    const auto old = before.find(thread);
+    const size_t more = count - (old == before.end() ? 0 : old->second);
+    const bool timer =
+        thread.ends_with(" grpc_global_tim\n") || thread.ends_with(" timer_manager\n");
+    if (more > (timer ? static_cast<size_t>(milliseconds) / 1000 + 1 : 0)) {
+      switches[thread] = more;
+    }
+  }
+  return switches;
+}
+
+TEST(RpcConnection, AnIdleServerDoesNotWakeUp) {
+  RpcFixture f;
+  f.Open();
+  std::vector<int> clients;
+  for (int i = 0; i < 100; ++i) {
+    clients.push_back(f.ConnectFd());
+    SendBytes(clients.back(), kPreface + Frame(0, 4, ""));
+    char byte = 0;
+    ASSERT_EQ(read(clients.back(), &byte, 1), 1);  // The server's settings.
+  }
+  // In the first periods, threads may be about to wait.
+  auto switches = SwitchesIn(2000);
+  for (int period = 0; period < 4 && !switches.empty(); ++period) {
+    switches = SwitchesIn(2000);
+  }
+  EXPECT_THAT(switches, testing::IsEmpty());
+  for (const int fd : clients) {
+    close(fd);
+  }
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,384 @@
+// Streams: their order, back-pressure, every way to end, and the server's Close.
+#include <algorithm>
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/rpc/rpc_status.h"
+#include "tests/server/rpc/rpc_fixture.h"
+
+namespace wq {
+namespace {
+
+using EchoClient = grpc::ClientReaderWriter<v1::AddRequest, v1::AddResponse>;
+
+v1::AddRequest Keys(int count, bool wait = false, const std::string& queue = "pods") {
+  v1::AddRequest request;
+  request.set_queue(queue);
+  request.set_durability(wait ? v1::DURABILITY_POWER : v1::DURABILITY_ASYNC);
+  for (int i = 0; i < count; ++i) {
+    request.add_keys("key");
+  }
+  return request;
+}
+
+std::string WqCode(const grpc::ClientContext& context) {
+  const auto it = context.GetServerTrailingMetadata().find(kCodeMetadata);
+  return it == context.GetServerTrailingMetadata().end()
+             ? ""
+             : std::string(it->second.data(), it->second.size());
+}
+
+TEST(RpcStream, EachMessageIsAnsweredInOrder) {
+  for (const int threads : {1, 4}) {
+    RpcFixture f;
+    f.Open({.threads = threads});
+    const auto stub = f.Stub();
+    grpc::ClientContext context;
+    const auto stream = stub->AddStream(&context);
+    std::thread writer([&] {
+      for (int i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(stream->Write(Keys(i % 7, i % 3 == 0)));
+      }
+      stream->WritesDone();
+    });
+    v1::AddResponse response;
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_TRUE(stream->Read(&response));
+      ASSERT_EQ(response.added(), static_cast<uint64_t>(i % 7));
+    }
+    EXPECT_FALSE(stream->Read(&response));
+    writer.join();
+    EXPECT_TRUE(stream->Finish().ok());
+    f.census.AwaitClosed(1);
+    EXPECT_EQ(f.last_peer(), "unix");
+  }
+}
+
+TEST(RpcStream, AClientNamesItsProcess) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  for (const auto& [pid, peer] : {std::pair("4711", "unix:4711"), std::pair("47x", "unix"),
+                                  std::pair("12345678901", "unix")}) {
+    grpc::ClientContext context;
+    context.AddMetadata(kPidMetadata, pid);
+    const auto stream = stub->AddStream(&context);
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+    EXPECT_EQ(f.last_peer(), peer);
+  }
+}
+
+TEST(RpcStream, AnErrorOfReceiveEndsTheStream) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  grpc::ClientContext context;
+  const auto stream = stub->AddStream(&context);
+  EXPECT_TRUE(stream->Write(Keys(1, false, "bad")));
+  v1::AddResponse response;
+  EXPECT_FALSE(stream->Read(&response));
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(FromGrpc(status, WqCode(context)).ToString(), "NotFound: there is no queue bad");
+  f.census.AwaitClosed(1);
+}
+
+// A client on its own completion queue, because a blocking Write of a client that does not read
+// would not return.
+class AsyncEcho {
+ public:
+  explicit AsyncEcho(v1::Queue::Stub* stub)
+      : stream_(stub->PrepareAsyncAddStream(&context, &queue_)) {
+    stream_->StartCall(Tag(1));
+    EXPECT_EQ(Next(), 1);
+  }
+  ~AsyncEcho() {
+    context.TryCancel();
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+  // False: the connection has not taken the message for some time, or not at all.
+  bool Write(const v1::AddRequest& request) {
+    stream_->Write(request, Tag(2));
+    return Next() == 2;
+  }
+  bool AwaitWrite() { return Next() == 2; }
+  bool Read(v1::AddResponse* response) {
+    stream_->Read(response, Tag(3));
+    for (;;) {
+      switch (Next()) {
+        case 3:
+          return true;
+        case 2:
+          break;  // A write that was blocked.
+        default:
+          return false;
+      }
+    }
+  }
+
+  grpc::ClientContext context;
+
+ private:
+  static void* Tag(intptr_t tag) { return reinterpret_cast<void*>(tag); }
+  // The next tag; -1 if it failed; 0 if there is none in time.
+  int Next() {
+    void* tag = nullptr;
+    bool ok = false;
+    const auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(500);
+    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
+      return 0;
+    }
+    return ok ? static_cast<int>(reinterpret_cast<intptr_t>(tag)) : -1;
+  }
+
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::AddRequest, v1::AddResponse>> stream_;
+};
+
+v1::AddRequest BigKeys() {
+  v1::AddRequest request = Keys(1, false, "big");
+  request.add_keys(std::string(100'000, 'x'));
+  return request;
+}
+
+TEST(RpcStream, AClientThatDoesNotReadIsNotRead) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  AsyncEcho client(stub.get());
+  int written = 0;
+  while (written < 1000 && client.Write(BigKeys())) {
+    ++written;
+  }
+  ASSERT_LT(written, 100) << "the server reads on";
+  // Those that are answered, those that the stream permits, and what is in sockets and windows.
+  EXPECT_LT(f.census.received(), 50);
+  // When the client reads, all are answered.
+  for (int i = 0; i < written + 1; ++i) {
+    v1::AddResponse response;
+    ASSERT_TRUE(client.Read(&response)) << i;
+    EXPECT_EQ(response.added(), 2u);
+  }
+}
+
+TEST(RpcStream, AClientThatDoesNotReadCanBeCutOff) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  {
+    AsyncEcho client(stub.get());
+    while (client.Write(BigKeys())) {
+    }
+  }
+  f.census.AwaitClosed(1);
+}
+
+TEST(RpcStream, CloseEndsAStreamWhoseClientDoesNotRead) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  AsyncEcho client(stub.get());
+  while (client.Write(BigKeys())) {
+  }
+  f.server->Close(std::chrono::milliseconds(50));
+  EXPECT_EQ(f.census.closed(), 1);
+}
+
+// --- Cancellation ---
+
+TEST(RpcStream, ACancelledStreamIsClosedBeforeItsFirstMessage) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  grpc::ClientContext context;
+  const auto stream = stub->AddStream(&context);
+  f.census.AwaitOpened(1);
+  context.TryCancel();
+  f.census.AwaitClosed(1);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST(RpcStream, ACancelledStreamIsClosedAfterReceiveHasReturned) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  grpc::ClientContext context;
+  const auto stream = stub->AddStream(&context);
+  EXPECT_TRUE(stream->Write(Keys(1, true, "gate")));
+  f.gate.AwaitWaiting(1);
+  context.TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(f.census.closed(), 0);
+  f.gate.Open();
+  f.census.AwaitClosed(1);
+}
+
+TEST(RpcStream, AStreamIsClosedAtItsDeadline) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  const auto stream = stub->AddStream(&context);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  f.census.AwaitClosed(f.census.opened());
+}
+
+TEST(RpcStream, AStreamIsClosedWhenItsConnectionBreaks) {
+  RpcFixture f;
+  f.Open();
+  grpc::ClientContext context;
+  auto channel = f.Connect();
+  auto stub = v1::Queue::NewStub(channel);
+  auto stream = stub->AddStream(&context);
+  EXPECT_TRUE(stream->Write(Keys(1)));
+  f.census.AwaitReceived(1);
+  shutdown(f.last_client_fd(), SHUT_RDWR);
+  f.census.AwaitClosed(1);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+// Opens a stream and ends it in one of many ways.
+void PlayStream(v1::Queue::Stub* stub, std::mt19937* random) {
+  const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(*random); };
+  grpc::ClientContext context;
+  if (below(8) == 0) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(below(20)));
+  }
+  if (below(8) == 0) {
+    context.TryCancel();
+  }
+  const auto stream = stub->AddStream(&context);
+  const int writes = below(10);
+  int reads = 0;
+  for (int i = 0; i < writes; ++i) {
+    if (!stream->Write(Keys(below(3), below(2) == 0, below(40) == 0 ? "bad" : "pods"))) {
+      break;
+    }
+    v1::AddResponse response;
+    while (reads <= i && below(3) > 0 && stream->Read(&response)) {
+      ++reads;
+    }
+  }
+  if (below(2) == 0) {
+    context.TryCancel();
+  } else {
+    stream->WritesDone();
+  }
+  v1::AddResponse response;
+  while (stream->Read(&response)) {
+  }
+  (void)stream->Finish();
+}
+
+uint32_t Seed() {
+  const char* given = std::getenv("WQ_RPC_SEED");
+  const uint32_t seed = given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10))
+                                         : std::random_device()();
+  std::cout << "WQ_RPC_SEED=" << seed << "\n";
+  return seed;
+}
+
+TEST(RpcStream, StreamsThatEndAtRandomAreAllClosed) {
+  const uint32_t seed = Seed();
+  for (const int threads : {1, 3}) {
+    RpcFixture f;
+    f.Open({.threads = threads, .max_waiting_calls = 3});
+    std::vector<std::thread> clients;
+    for (uint32_t i = 0; i < 8; ++i) {
+      clients.emplace_back([&f, seed, i] {
+        std::mt19937 random(seed + i);
+        const auto stub = f.Stub();
+        for (int j = 0; j < 50; ++j) {
+          PlayStream(stub.get(), &random);
+        }
+      });
+    }
+    for (std::thread& client : clients) {
+      client.join();
+    }
+    f.census.AwaitClosed(f.census.opened());
+  }
+}
+
+// --- Close ---
+
+TEST(RpcClose, StreamsEndWithItsStatus) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<EchoClient>> streams;
+  for (int i = 0; i < 10; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    streams.push_back(stub->AddStream(contexts.back().get()));
+  }
+  f.census.AwaitOpened(10);
+  f.server->Close(std::chrono::seconds(20));
+  EXPECT_EQ(f.census.closed(), 10);
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const grpc::Status status = streams[i]->Finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(FromGrpc(status, WqCode(*contexts[i])).ToString(), ServerCloses().ToString());
+  }
+}
+
+TEST(RpcClose, RunningCallsReturn) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  auto call = std::async(std::launch::async, [&] {
+    grpc::ClientContext context;
+    v1::ChangeResponse response;
+    return stub->Remove(&context, v1::RemoveRequest(), &response);
+  });
+  grpc::ClientContext context;
+  const auto stream = stub->AddStream(&context);
+  f.gate.AwaitWaiting(1);
+  f.census.AwaitOpened(1);
+  auto closing = std::async(std::launch::async, [&] { f.server->Close(std::chrono::seconds(20)); });
+  f.census.AwaitClosed(1);  // Close has begun.
+  f.gate.Open();
+  EXPECT_TRUE(call.get().ok());
+  closing.get();
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(RpcClose, CallsThatDoNotReturnInTimeAreCancelled) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  auto call = std::async(std::launch::async, [&] {
+    grpc::ClientContext context;
+    v1::ChangeResponse response;
+    return stub->Remove(&context, v1::RemoveRequest(), &response);
+  });
+  f.gate.AwaitWaiting(1);
+  auto closing = std::async(std::launch::async, [&] { f.server->Close({}); });
+  EXPECT_EQ(call.get().error_code(), grpc::StatusCode::UNAVAILABLE);
+  f.gate.Open();  // Close waits for the method itself.
+  closing.get();
+}
+
+TEST(RpcClose, LaterConnectionsAreClosed) {
+  RpcFixture f;
+  f.Open();
+  f.server->Close({});
+  f.server->Close({});
+  const int fd = f.ConnectFd();
+  char byte = 0;
+  EXPECT_EQ(read(fd, &byte, 1), 0);
+  close(fd);
+}
+
+}  // namespace
+}  // namespace wq

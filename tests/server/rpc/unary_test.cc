@@ -1,0 +1,222 @@
+// Calls without a stream: results, errors, limits, deadlines, and calls that wait.
+#include <grpcpp/generic/generic_stub.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/rpc/rpc_status.h"
+#include "tests/server/rpc/rpc_fixture.h"
+
+namespace wq {
+namespace {
+
+std::string CodeOf(const grpc::ClientContext& context) {
+  const auto it = context.GetServerTrailingMetadata().find(kCodeMetadata);
+  return it == context.GetServerTrailingMetadata().end()
+             ? ""
+             : std::string(it->second.data(), it->second.size());
+}
+
+v1::AddRequest Request(int keys, const std::string& queue = "pods") {
+  v1::AddRequest request;
+  request.set_queue(queue);
+  for (int i = 0; i < keys; ++i) {
+    request.add_keys("key-" + std::to_string(i));
+  }
+  return request;
+}
+
+// Calls `path` with these bytes as the message.
+grpc::Status CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const std::string& path,
+                           const std::string& bytes) {
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  const grpc::Slice slice(bytes);
+  const auto call = stub.PrepareUnaryCall(&context, path, grpc::ByteBuffer(&slice, 1), &queue);
+  call->StartCall();
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  call->Finish(&response, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  return status;
+}
+
+TEST(RpcUnary, ACallReturnsItsResponse) {
+  RpcFixture f;
+  f.Open();
+  const auto stub = f.Stub();
+  for (int keys = 0; keys < 100; ++keys) {
+    grpc::ClientContext context;
+    v1::AddResponse response;
+    ASSERT_TRUE(stub->Add(&context, Request(keys), &response).ok());
+    EXPECT_EQ(response.added(), static_cast<uint64_t>(keys));
+    EXPECT_EQ(CodeOf(context), "");
+  }
+}
+
+TEST(RpcUnary, AnErrorHasItsMessageAndTheCodeOfWq) {
+  RpcFixture f;
+  f.Open();
+  grpc::ClientContext context;
+  v1::AddResponse response;
+  const grpc::Status status = f.Stub()->Add(&context, Request(1, "bad"), &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(CodeOf(context), "NotProcessing");
+  EXPECT_EQ(FromGrpc(status, CodeOf(context)).ToString(),
+            "NotProcessing: key \"a\" is not processing");
+}
+
+TEST(RpcUnary, AnUnknownMethodIsUnimplemented) {
+  RpcFixture f;
+  f.Open();
+  const auto channel = f.Connect();
+  for (const std::string path : {"/wq.v1.Queue/Count", "/wq.v1.Queue", "/", "x"}) {
+    const grpc::Status status = CallWithBytes(channel, path, "");
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << path;
+    EXPECT_EQ(status.error_message(), "there is no method " + path);
+  }
+}
+
+TEST(RpcUnary, BytesThatAreNoMessageAreRefused) {
+  RpcFixture f;
+  f.Open();
+  const auto channel = f.Connect();
+  const grpc::Status status = CallWithBytes(channel, "/wq.v1.Queue/Add", "\xff\xff\xff");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "the bytes received are no wq.v1.AddRequest");
+  // Field 1, the queue's name, is not UTF-8.
+  EXPECT_EQ(CallWithBytes(channel, "/wq.v1.Queue/Add", "\x0a\x01\xff").error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  // Unknown fields are ignored.
+  EXPECT_TRUE(CallWithBytes(channel, "/wq.v1.Queue/Add", "\xf8\x06\x01").ok());
+}
+
+TEST(RpcUnary, AMessageThatIsTooLongIsRefused) {
+  RpcFixture f;
+  f.Open({.max_message_bytes = 100'000});
+  const auto stub = f.Stub();
+  v1::AddRequest request;
+  v1::AddResponse response;
+  request.add_keys(std::string(99'900, 'x'));
+  {
+    grpc::ClientContext context;
+    EXPECT_TRUE(stub->Add(&context, request, &response).ok());
+  }
+  request.add_keys(std::string(1000, 'x'));
+  grpc::ClientContext context;
+  EXPECT_EQ(stub->Add(&context, request, &response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST(RpcUnary, CallsThatWaitDoNotDelayOthers) {
+  RpcFixture f;
+  f.Open({.max_waiting_calls = 8});
+  const auto stub = f.Stub();
+  std::vector<std::thread> waiting;
+  for (int i = 0; i < 12; ++i) {  // More than there are threads for.
+    waiting.emplace_back([&] {
+      grpc::ClientContext context;
+      v1::ChangeResponse response;
+      EXPECT_TRUE(stub->Remove(&context, v1::RemoveRequest(), &response).ok());
+    });
+  }
+  f.gate.AwaitWaiting(8);
+  for (int i = 0; i < 100; ++i) {
+    grpc::ClientContext context;
+    v1::AddResponse response;
+    EXPECT_TRUE(stub->Add(&context, Request(1), &response).ok());
+  }
+  f.gate.Open();
+  for (std::thread& thread : waiting) {
+    thread.join();
+  }
+}
+
+TEST(RpcUnary, ACallThatIsCancelledBeforeItRunsIsNotMade) {
+  RpcFixture f;
+  f.Open({.max_waiting_calls = 1});
+  const auto stub = f.Stub();
+  std::thread first([&] {
+    grpc::ClientContext context;
+    v1::ChangeResponse response;
+    EXPECT_TRUE(stub->Remove(&context, v1::RemoveRequest(), &response).ok());
+  });
+  f.gate.AwaitWaiting(1);
+  {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+    v1::ChangeResponse response;
+    EXPECT_EQ(stub->Remove(&context, v1::RemoveRequest(), &response).error_code(),
+              grpc::StatusCode::DEADLINE_EXCEEDED);
+  }
+  // The server's thread has handled the cancellation before it answers this.
+  grpc::ClientContext context;
+  v1::AddResponse response;
+  EXPECT_TRUE(stub->Add(&context, Request(1), &response).ok());
+  f.gate.Open();
+  first.join();
+  f.server->Close(std::chrono::seconds(20));
+  EXPECT_EQ(f.gate.waited(), 1);
+}
+
+TEST(RpcUnary, ManyClientsOnManyThreads) {
+  RpcFixture f;
+  f.Open({.threads = 4});
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([&f, i] {
+      const auto stub = f.Stub();
+      for (int j = 0; j < 200; ++j) {
+        grpc::ClientContext context;
+        v1::AddResponse response;
+        ASSERT_TRUE(stub->Add(&context, Request(i), &response).ok());
+        EXPECT_EQ(response.added(), static_cast<uint64_t>(i));
+      }
+    });
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+}
+
+TEST(RpcServer, OptionsAreChecked) {
+  MethodTable methods;
+  std::unique_ptr<RpcServer> server;
+  EXPECT_EQ(RpcServer::Open({.methods = &methods, .threads = 0}, &server).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      RpcServer::Open({.methods = &methods, .max_message_bytes = size_t{1} << 31}, &server).code(),
+      StatusCode::kInvalidArgument);
+  EXPECT_EQ(server, nullptr);
+}
+
+TEST(RpcStatus, EachCodeReturnsFromGrpc) {
+  for (int i = 0; i <= static_cast<int>(StatusCode::kNotSupported); ++i) {
+    const auto code = static_cast<StatusCode>(i);
+    const Status status = i == 0 ? Status::Ok() : Status(code, "the message");
+    const grpc::Status carried = ToGrpc(status);
+    EXPECT_EQ(carried.ok(), status.ok());
+    EXPECT_EQ(FromGrpc(carried, StatusCodeName(code)).ToString(), status.ToString());
+  }
+}
+
+TEST(RpcStatus, GrpcsOwnErrorsHaveTheNearestCode) {
+  const auto code = [](grpc::StatusCode grpc_code) {
+    return FromGrpc(grpc::Status(grpc_code, "m"), "").code();
+  };
+  EXPECT_EQ(code(grpc::StatusCode::UNAVAILABLE), StatusCode::kIOError);
+  EXPECT_EQ(code(grpc::StatusCode::DEADLINE_EXCEEDED), StatusCode::kTimedOut);
+  EXPECT_EQ(code(grpc::StatusCode::RESOURCE_EXHAUSTED), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(grpc::StatusCode::UNAUTHENTICATED), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(grpc::StatusCode::UNIMPLEMENTED), StatusCode::kNotSupported);
+  EXPECT_EQ(code(grpc::StatusCode::UNKNOWN), StatusCode::kIOError);
+  EXPECT_EQ(FromGrpc(grpc::Status(grpc::StatusCode::NOT_FOUND, "m"), "Nonsense").code(),
+            StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace wq

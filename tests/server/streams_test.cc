@@ -1,0 +1,122 @@
+// The streams of the service Queue, by stubs that are generated from proto/wq/v1.
+#include <fcntl.h>
+#include <grpcpp/create_channel_posix.h>
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/server_fixture.h"
+#include "wq/v1/admin.grpc.pb.h"
+#include "wq/v1/queue.grpc.pb.h"
+
+namespace wq {
+namespace {
+
+class StreamsTest : public testing::Test, protected ServerFixture {
+ protected:
+  StreamsTest() {
+    Serve();
+    channel_ = grpc::CreateInsecureChannelFromFd("localhost", ConnectUnix().Release());
+    queue_ = v1::Queue::NewStub(channel_);
+  }
+  ~StreamsTest() override { context_.TryCancel(); }
+
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::Queue::Stub> queue_;
+  grpc::ClientContext context_;
+};
+
+TEST_F(StreamsTest, AddStreamAnswersEachRequestInOrderAndSurvivesABadOne) {
+  const auto stream = queue_->AddStream(&context_);
+  for (int i = 0; i < 100; ++i) {
+    v1::AddRequest request;
+    request.set_queue(i == 50 ? "nope" : "pods");
+    request.add_keys("key-" + std::to_string(i));
+    if (i == 70) {
+      request.add_keys("");
+    }
+    ASSERT_TRUE(stream->Write(request));
+  }
+  stream->WritesDone();
+  v1::AddResponse response;
+  int responses = 0;
+  for (; stream->Read(&response); ++responses) {
+    EXPECT_EQ(response.added(), responses == 50 ? 0U : 1U) << responses;
+    EXPECT_EQ(response.has_error(), responses == 50) << responses;
+    EXPECT_EQ(response.refused_size(), responses == 70 ? 1 : 0) << responses;
+    response.Clear();
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(responses, 100);
+  EXPECT_EQ(pods_->Len(), 99U);
+}
+
+TEST_F(StreamsTest, WatchSendsTheCountersAtOnceAndEachChange) {
+  v1::WatchRequest request;
+  request.set_queue("pods");
+  const auto stream = queue_->Watch(&context_, request);
+  v1::QueueCounts counts;
+  ASSERT_TRUE(stream->Read(&counts));
+  EXPECT_EQ(counts.queued(), 0U);
+  ASSERT_TRUE(pods_->Add("a", {.lane = 3}).ok());
+  counts.Clear();
+  ASSERT_TRUE(stream->Read(&counts));
+  EXPECT_EQ(counts.queued(), 1U);
+  EXPECT_EQ(counts.lanes().at(3), 1U);
+  ASSERT_TRUE(pods_->Remove("a").ok());
+  counts.Clear();
+  ASSERT_TRUE(stream->Read(&counts));
+  EXPECT_EQ(counts.queued(), 0U);
+  server_->Close();
+  EXPECT_FALSE(stream->Read(&counts));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(StreamsTest, AWatchOfAMissingQueueIsRefusedByName) {
+  v1::WatchRequest request;
+  request.set_queue("nope");
+  const auto stream = queue_->Watch(&context_, request);
+  v1::QueueCounts counts;
+  EXPECT_FALSE(stream->Read(&counts));
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("nope"));
+}
+
+TEST_F(StreamsTest, ListAndSnapshot) {
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_TRUE(pods_->Add("key-" + std::to_string(i)).ok());
+  }
+  ASSERT_TRUE(pods_->Quarantine("bad\xff", "why\xff").ok());
+  v1::ListRequest request;
+  request.set_queue("pods");
+  request.set_offset(25);
+  v1::ListResponse response;
+  ASSERT_TRUE(queue_->List(&context_, request, &response).ok());
+  ASSERT_EQ(response.keys_size(), 5);
+  EXPECT_EQ(response.keys(0).key(), "key-25");
+  request.set_offset(0);
+  request.set_state(v1::ListRequest::QUARANTINED);
+  grpc::ClientContext second;
+  ASSERT_TRUE(queue_->List(&second, request, &response).ok());
+  ASSERT_EQ(response.keys_size(), 1);
+  EXPECT_EQ(response.keys(0).key(), "bad\xff");
+  EXPECT_EQ(response.keys(0).last_error(), "why\xEF\xBF\xBD");
+
+  v1::CreateSnapshotRequest snapshot;
+  snapshot.set_directory(dir_ / "snapshots");
+  snapshot.set_name("first");
+  v1::CreateSnapshotResponse taken;
+  grpc::ClientContext third;
+  const grpc::Status s = v1::Admin::NewStub(channel_)->CreateSnapshot(&third, snapshot, &taken);
+  ASSERT_TRUE(s.ok()) << s.error_message();
+  EXPECT_EQ(taken.path(), dir_ / "snapshots/first");
+  EXPECT_TRUE(std::filesystem::exists(taken.path()));
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,251 @@
+#!/usr/bin/env bats
+# wqctl serve: a daemon that owns a store.
+load helpers
+
+# serve ARG...: starts the daemon, and waits until it serves. $SERVER.
+serve() {
+  start serve serve "$@"
+  SERVER=$PID
+  until_ok serving
+}
+serving() { grep -q 'info: serving ' serve.err; }
+stop() {
+  kill -TERM "$SERVER"
+  wait "$SERVER"
+}
+# port WORD: "address" or "http".
+port() { sed -n "s/.*$1 port \([0-9]*\).*/\1/p" serve.err; }
+log_has() { grep -qF "$1" serve.err; }
+
+# Receives systemd's notifications: each datagram is appended to `notified`, its lines in one line.
+listen_for_notifications() {
+  export NOTIFY_SOCKET=$DIR/notify.sock
+  python3 -c '
+import os, socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(os.environ["NOTIFY_SOCKET"])
+while True:
+    text = s.recv(4096).decode().replace("\n", " ")
+    with open("notified", "a") as f:
+        f.write(text + "\n")' 3>&- &
+  STARTED="${STARTED:-} $!"
+  until_ok test -S "$NOTIFY_SOCKET"
+}
+
+@test "serve makes a store, opens its queues, and other verbs go through it" {
+  run -3 --separate-stderr wqctl serve
+  serve --create
+  contains "$(cat serve.err)" "serving $WQ_STORE: 0 queues, $WQ_STORE/control.sock"
+  [ "$(wc -l < serve.err)" = 1 ]
+  run -0 wqctl add -q q a b
+  [ "$output" = 'added 2, deduplicated 0' ]
+  run -0 wqctl pause -q q --yes
+  run -0 wqctl resume -q q --yes
+  run -0 --separate-stderr wqctl work -q q -- echo
+  [ "$output" = $'a\nb' ]
+  run -0 wqctl queue delete -q q --yes
+  run -4 --separate-stderr wqctl serve
+  contains "$stderr" "is owned by process $SERVER"
+  stop
+  [ ! -e "$WQ_STORE/control.sock" ]
+}
+
+@test "serve opens all queues at its start, so that delayed keys become due" {
+  store_with
+  wqctl add -q q --after 1ms soon >/dev/null
+  serve
+  until_ok test_pending 1
+  stop
+}
+test_pending() { [ "$(queue_count pending)" = "$1" ]; }
+
+@test "serve --no-create-queues: a client creates no queue; a section of the file does" {
+  printf '[queue made]\norder = fifo\n' > config
+  serve --create --no-create-queues --config config
+  run -3 wqctl add -q q a
+  run -0 wqctl add -q made a
+  stop
+}
+
+@test "the file of --config sets options and queues; the command line takes precedence" {
+  printf '%s\n' '# A comment.' 'create = yes' 'http = 127.0.0.1:0' 'grace = 1h' '' '[queue q]' \
+    'max-requeues = 1' 'base-delay = 1ms' '[queue *]' 'durability = power' > config
+  serve --config config --grace 1s
+  [ -n "$(port http)" ]
+  wqctl add -q q bad >/dev/null
+  run -1 --separate-stderr wqctl work -q q -- false
+  contains "$stderr" 'quarantined "bad" after 2 failures'
+  stop
+}
+
+@test "the file that docs/wqctl.md shows" {
+  sed -n '/^<!-- played by .*serve.bats/,/^```$/p' "$BATS_TEST_DIRNAME/../../docs/wqctl.md" |
+    sed '/^```/d; /^<!--/d; s/:7711$/:0/' > config
+  grep -q '^\[queue pods\]$' config
+  serve --create --config config
+  [ "$(wqctl inspect -o name)" = pods ]
+  [ -n "$(port address)" ]
+  stop
+}
+
+@test "a wrong --config: exit 2 names the file and the line" {
+  local line
+  while IFS='|' read -r line message; do
+    printf 'create = yes\n%b\n' "$line" > config
+    run -2 --separate-stderr wqctl serve --config config
+    contains "$stderr" "config:$message"
+    [ ! -e "$WQ_STORE" ]
+  done <<'END'
+creat = yes|2: there is no "creat" here; did you mean "create"?
+http-any-address = maybe|2: "maybe" is no value of "http-any-address"
+no equals|2: it is not "name = value"
+[pods]|2: it is not "[queue NAME]"
+[queue a]\norder = lifo|3: "lifo" is no value of "order"
+[queue a]\nhttp = 1|3: there is no "http" here
+grace = 1s\ngrace = 2s|3: a second "grace"
+[queue a]\n[queue a]|3: a second section of queue "a"
+END
+  run -1 --separate-stderr wqctl serve --config nothing
+  contains "$stderr" 'cannot read nothing'
+  serve --create --config -nothing
+  stop
+}
+
+@test "serve --address with a token: HTTP/JSON needs it; a new token counts after SIGHUP" {
+  (umask 077 && echo first > token)
+  serve --create --address 127.0.0.1:0 --token-file token
+  contains "$(cat serve.err)" 'with a token'
+  local url
+  url=http://127.0.0.1:$(port address)/wq.v1.Queue/Add
+  local body='{"queue": "q", "create": true, "keys": ["YQ=="]}'
+  add_with() { curl -s -o answer -w '%{http_code}' -H "Authorization: Bearer $1" -H 'Content-Type: application/json' -d "$body" "$url"; }
+  [ "$(add_with wrong)" = 401 ]
+  [ "$(add_with first)" = 200 ]
+  [ "$(dumped_keys)" = 'a ' ]
+  (umask 077 && echo second > token)
+  kill -HUP "$SERVER"
+  until_ok log_has 'SIGHUP: read the configuration again'
+  [ "$(add_with first)" = 401 ]
+  [ "$(add_with second)" = 200 ]
+  stop
+}
+
+@test "serve --address with TLS: a client that knows the CA gets through, another does not" {
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 \
+    -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+  serve --create --address 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem
+  contains "$(cat serve.err)" 'with TLS'
+  handshake() { openssl s_client -connect "127.0.0.1:$(port address)" -alpn h2 -verify_return_error "$@" </dev/null; }
+  run -0 handshake -CAfile cert.pem
+  contains "$output" 'ALPN protocol: h2'
+  run -1 handshake
+  contains "$output" 'certificate verify failed'
+  stop
+  run -2 --separate-stderr wqctl serve --address 127.0.0.1:0 --tls-cert cert.pem
+  contains "$stderr" 'a certificate file and a key file'
+}
+
+@test "serve --http: metrics of the store" {
+  serve --create --http 127.0.0.1:0
+  wqctl add -q q a >/dev/null
+  run -0 curl -s "http://127.0.0.1:$(port http)/metrics"
+  contains "$output" 'workqueue_depth'
+  run -0 curl -s "http://127.0.0.1:$(port http)/readyz"
+  [ "$output" = ok ]
+  stop
+}
+
+@test "an address that is not loopback needs TLS or a token" {
+  run -2 --separate-stderr wqctl serve --create --address 0.0.0.0:0
+  contains "$stderr" '0.0.0.0'
+}
+
+@test "systemd: READY, RELOADING and READY, STOPPING" {
+  listen_for_notifications
+  serve --create
+  until_ok grep -q '^READY=1 STATUS=serving' notified
+  kill -HUP "$SERVER"
+  until_ok test_lines notified 3
+  stop
+  until_ok grep -q '^STOPPING=1' notified
+  [ "$(cut -d' ' -f1 notified | tr '\n' ' ')" = 'READY=1 RELOADING=1 READY=1 STOPPING=1 ' ]
+}
+test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
+
+@test "SIGHUP creates the queues of new sections, and says which options need a restart" {
+  printf '[queue a]\nmax-requeues = 1\n' > config
+  serve --create --config config
+  printf '[queue a]\nmax-requeues = 2\n[queue b]\n' > config
+  kill -HUP "$SERVER"
+  until_ok log_has 'SIGHUP: read the configuration again'
+  log_has 'the options of queue "a" change at a restart'
+  [ "$(wqctl inspect -o name | tr '\n' ' ')" = 'a b ' ]
+  echo wrong > config
+  kill -HUP "$SERVER"
+  until_ok log_has 'config:1: it is not "name = value"'
+  run -0 wqctl add -q a x
+  stop
+}
+
+@test "SIGTERM waits until workers have answered; a second signal ends at once" {
+  store_with a b
+  mkfifo gate
+  exec 9<> gate
+  serve
+  start worker work -q q --follow -- sh -c 'echo "$1" >> began; read -r _ < gate; echo "$1" >> ended' _
+  local worker=$PID
+  until_ok test -s began
+  kill -TERM "$SERVER"
+  until_ok log_has 'SIGTERM: no key is assigned any more'
+  echo >&9
+  wait "$SERVER"
+  [ "$(cat ended)" = a ]
+  until_ok grep -qx b began  # The worker owns the store now.
+  kill -9 "$worker"
+  wait "$worker" || true
+
+  serve --grace 1h
+  start worker work -q q --follow -- sh -c 'echo > again; read -r _ < gate' _
+  until_ok test -e again
+  kill -TERM "$SERVER"
+  until_ok log_has 'SIGTERM: no key is assigned any more'
+  kill -TERM "$SERVER"
+  wait "$SERVER"
+}
+
+@test "sockets that systemd passes: named, and by their kind" {
+  command -v systemd-socket-activate || skip 'systemd-socket-activate is not installed'
+  wqctl init
+  local free
+  free=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  systemd-socket-activate -l "$WQ_STORE/control.sock" -l "127.0.0.1:$free" --fdname=control:address \
+    "$WQCTL" --store "$WQ_STORE" serve 2> serve.err 3>&- &
+  SERVER=$!
+  STARTED="${STARTED:-} $SERVER"
+  until_ok test -S "$WQ_STORE/control.sock"
+  run -0 curl -s "http://127.0.0.1:$free/healthz"  # Starts the daemon.
+  [ "$output" = ok ]
+  contains "$(cat serve.err)" "a passed control socket, address port $free"
+  run -0 --separate-stderr wqctl add -q q a
+  [ -z "$stderr" ]
+  kill -TERM "$SERVER"
+  wait "$SERVER"
+  [ -S "$WQ_STORE/control.sock" ]  # It is systemd's.
+}
+
+@test "an idle server does not wake up" {
+  serve --create
+  run -0 wqctl add -q q a
+  waits() { cat /proc/"$SERVER"/task/*/status | awk '/_ctxt_switches/ { sum += $2 } END { print sum }'; }
+  quiet() { local before; before=$(waits); python3 -c 'import select; select.select([], [], [], 0.5)'; [ "$(waits)" = "$before" ]; }
+  until_ok quiet
+  stop
+}
+
+@test "the unit of systemd is valid" {
+  command -v systemd-analyze || skip 'systemd-analyze is not installed'
+  sed "s|/usr/bin/wqctl|$WQCTL|" "$BATS_TEST_DIRNAME/../../packaging/systemd/wqctl@.service" > wqctl@test.service
+  sed -i '/^Documentation=/d' wqctl@test.service
+  run -0 systemd-analyze verify --man=no ./wqctl@test.service
+  [ -z "$output" ]
+}

@@ -1,0 +1,226 @@
+#!/usr/bin/env bats
+# Several wqctl work on one store: the first owns it and serves it, the others work for it.
+load helpers
+
+# A command that writes its key and token to its first argument, and ends when `gate` is written to,
+# or at once when `open` exists.
+gated() {
+  mkfifo gate
+  exec 9<> gate  # Opened both ways it does not wait for the other end.
+  printf '#!/bin/sh\n%s\n%s\n%s\n' 'echo "$2 $WQ_TOKEN" >> "$1.began"' \
+    '[ -e open ] || read -r _ < gate' 'echo "$2" >> "$1.done"' > gated
+  chmod +x gated
+}
+# Lets all commands end, those that run and those that begin later.
+open_gate() {
+  touch open
+  printf '\n\n\n\n\n\n\n\n' >&9
+}
+
+# started FILE N: so many commands of FILE have begun.
+started() { [ "$(wc -l < "$1.began")" -ge "$2" ]; }
+log_has() { grep -qF "$2" "$1.err"; }
+keys_of() { cat "$@" | cut -d' ' -f1 | sort; }
+
+# start_two ARG...: an owner and an attached worker of queue q, with one command each. $OWNER, $OTHER.
+start_two() {
+  start owner work -q q "$@" -- ./gated owner
+  OWNER=$PID
+  until_ok started owner 1
+  start other work -q q "$@" -- ./gated other
+  OTHER=$PID
+  until_ok started other 1
+}
+
+@test "two wqctl work share the keys of a queue, and each key is processed once" {
+  store_with $(seq 100)
+  gated
+  start_two
+  contains "$(cat other.err)" "process $OWNER owns the store: working for it"
+  open_gate
+  wait "$OWNER"
+  wait "$OTHER"
+  [ "$(keys_of owner.done other.done)" = "$(seq 100 | sort)" ]
+  [ "$(cat owner.began other.began | cut -d' ' -f2 | sort -un | wc -l)" = 100 ]
+  contains "$(cat owner.err)" 'failed attempts 0, quarantined 0, remaining 0'
+  contains "$(cat other.err)" 'failed attempts 0, quarantined 0, remaining 0'
+}
+
+@test "three wqctl work share two queues" {
+  wqctl init
+  seq 40 | wqctl add -q q -
+  seq 41 80 | wqctl add -q r -
+  gated
+  start owner work -q q -- ./gated owner
+  local pids=$PID
+  until_ok started owner 1
+  start r work -q r -j 2 -- ./gated r
+  pids+=" $PID"
+  start both work -q r -q q -j 2 -- ./gated both
+  pids+=" $PID"
+  until_ok started r 2
+  until_ok started both 2
+  open_gate
+  local pid
+  for pid in $pids; do wait "$pid"; done
+  [ "$(keys_of ./*.done)" = "$(seq 80 | sort)" ]
+}
+
+@test "the owner is killed: the other process takes over, and all keys are processed" {
+  store_with $(seq 20)
+  gated
+  start_two
+  local lost
+  lost=$(keys_of owner.began)
+  kill -9 "$OWNER"
+  wait "$OWNER" || true
+  open_gate
+  wait "$OTHER"
+  contains "$(cat other.err)" 'this process owns the store now'
+  [ "$(keys_of other.done | uniq)" = "$(seq 20 | sort)" ]
+  contains "$(keys_of other.done)" "$lost"
+  # The command of the attached worker ran on; its key was queued again, and ran again after it.
+  contains "$(cat other.err)" "the outcome of \"$(head -1 other.began | cut -d' ' -f1)\" may be lost"
+}
+
+@test "a key whose command outlives the owner is not begun a second time before the command ends" {
+  store_with a
+  gated
+  start owner work -q q --follow -- ./gated owner
+  local owner=$PID
+  until_ok started owner 1
+  wqctl add -q q b
+  start other work -q q -j 4 --follow -- ./gated other
+  local other=$PID
+  until_ok started other 1
+  kill -9 "$owner"
+  until_ok log_has other 'this process owns the store now'
+  until_ok started other 2  # a
+  wqctl add -q q c
+  until_ok started other 3  # c
+  [ "$(keys_of other.began | tr '\n' ' ')" = 'a b c ' ]
+  open_gate
+  until_ok started other 4
+  until_ok test_drained
+  [ "$(keys_of other.began | tr '\n' ' ')" = 'a b b c ' ]
+  kill -TERM "$other"
+  wait "$other"
+}
+
+@test "SIGTERM of the owner: its key is finished, and the other process takes over" {
+  store_with $(seq 10)
+  gated
+  start_two --follow
+  kill -TERM "$OWNER"
+  until_ok log_has owner 'SIGTERM'
+  [ "$(wc -l < owner.began)" = 1 ]
+  open_gate
+  wait "$OWNER"
+  until_ok log_has other 'this process owns the store now'
+  until_ok test_drained
+  [ "$(keys_of owner.done other.done | uniq)" = "$(seq 10 | sort)" ]
+  # The next owner serves the store, too.
+  wqctl add -q q late
+  until_ok grep -qx late other.done
+  kill -TERM "$OTHER"
+  wait "$OTHER"
+}
+test_drained() { [ "$(queue_count pending)" = 0 ] && [ "$(queue_count delayed)" = 0 ]; }
+
+@test "an owner that ends by itself waits for the commands of the others, for --grace" {
+  store_with a
+  wqctl add -q r b
+  gated
+  start owner work -q q -- ./gated owner
+  local owner=$PID
+  until_ok started owner 1
+  start other work -q r --follow -- ./gated other
+  local other=$PID
+  until_ok started other 1
+  echo >&9  # One of the two ends; the owner does not end before both have.
+  echo >&9
+  wait "$owner"
+  until_ok log_has other 'this process owns the store now'
+  wqctl add -q r c
+  echo >&9
+  until_ok grep -qx c other.done
+  kill -TERM "$other"
+  wait "$other"
+  [ "$(keys_of owner.done other.done | tr '\n' ' ')" = 'a b c ' ]  # None twice.
+}
+
+@test "an attached worker that is killed: its key is processed by the owner" {
+  store_with 1 2
+  gated
+  start_two
+  local lost
+  lost=$(keys_of other.began)
+  kill -9 "$OTHER"
+  open_gate
+  wait "$OWNER"
+  grep -qx "$lost" owner.done
+  [ "$(keys_of owner.done)" = "$(seq 2)" ]
+}
+
+@test "the token grows with each attempt, over the processes that share the store" {
+  store_with a
+  start owner work -q idle --follow -- true
+  local owner=$PID
+  until_ok test -S "$WQ_STORE/control.sock"
+  printf '#!/bin/sh\necho "$WQ_TOKEN" >> tokens\n[ "$(wc -l < tokens)" -ge 3 ]\n' > thrice
+  chmod +x thrice
+  run -0 wqctl work -q q -- ./thrice
+  kill -TERM "$owner"
+  wait "$owner"
+  wqctl add -q q a
+  run -0 wqctl work -q q -- ./thrice
+  [ "$(wc -l < tokens)" = 4 ]
+  [ "$(sort -nu tokens)" = "$(cat tokens)" ]
+}
+
+@test "an attached worker quarantines by its own --max-requeues, and the owner's delays apply" {
+  store_with
+  start owner work -q q -q idle --follow --base-delay 1ms -- false
+  local owner=$PID
+  until_ok test -S "$WQ_STORE/control.sock"
+  wqctl add -q other bad good
+  run -1 --separate-stderr wqctl work -q other --max-requeues 1 --base-delay 2ms -- \
+    sh -c 'test "$1" = good' _
+  contains "$stderr" '--base-delay and --max-delay have no effect'
+  contains "$stderr" 'quarantined "bad" after 2 failures: exit status 1'
+  contains "$stderr" 'succeeded 1, failed attempts 2, quarantined 1, remaining 0'
+  run -3 --separate-stderr wqctl work -q none -- true
+  contains "$stderr" 'no queue "none"'
+  kill -TERM "$owner"
+  wait "$owner"
+}
+
+@test "--rate holds no key while it waits: another worker gets it" {
+  store_with
+  start owner work -q idle --follow -- true
+  local owner=$PID
+  until_ok test -S "$WQ_STORE/control.sock"
+  wqctl add -q q 1
+  start slow work -q q --follow --rate 1/h -- sh -c 'echo "$1" >> slow.done' _
+  local slow=$PID
+  until_ok grep -qx 1 slow.done
+  wqctl add -q q 2 3
+  run -0 wqctl work -q q -- sh -c 'echo "$1" >> fast.done' _
+  [ "$(cat slow.done)" = 1 ]
+  [ "$(keys_of fast.done | tr '\n' ' ')" = '2 3 ' ]
+  kill -TERM "$slow" "$owner"
+  wait "$slow"
+  wait "$owner"
+}
+
+@test "a queue that is paused during the run ends a wqctl work without --follow" {
+  store_with a b
+  gated
+  start owner work -q q -- ./gated owner
+  until_ok started owner 1
+  wqctl pause -q q --yes
+  open_gate
+  wait "$PID"
+  contains "$(cat owner.err)" 'remaining 1'
+  [ "$(cat owner.done)" = a ]
+}

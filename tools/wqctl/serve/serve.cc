@@ -1,0 +1,347 @@
+// wqctl serve: a daemon that owns a store and serves it to other processes.
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "server/net/socket_activation.h"
+#include "server/net/systemd_notify.h"
+#include "tools/wqctl/cli/drain.h"
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/serve/serve_config.h"
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/log.h"
+#include "wq/keys.h"
+#include "wq/prometheus.h"
+#include "wq/queue.h"
+#include "wq/server.h"
+#include "wq/store.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kServeExamples =
+    R"(Owns the store until SIGTERM or SIGINT, and serves it on DIR/control.sock to wqctl,
+to workers and to clients in any language; with --address over TCP as well. All queues
+are opened at the start, so that delayed keys become due.
+FILE of --config has lines "name = value" with the names of these options, and sections
+"[queue NAME]" with order, lanes, starvation-bound, shards, max-requeues, base-delay,
+max-delay, durability and merge-delays; "[queue *]" is for all other queues.
+SIGHUP reads FILE and the token file again. A queue that is open keeps its options, and
+an address, a certificate's name or a socket is changed by a restart only.
+SIGTERM and SIGINT: no key is assigned any more, and workers have --grace to answer
+those that they hold; a second signal ends at once. The rest stays in the store.
+As a service of systemd it reports READY=1, and takes sockets named control, address
+and http, or unnamed: the first TCP socket is the address, the second is http.
+
+Examples:
+  wqctl --store /var/lib/wq/main serve --create
+  wqctl serve --address 0.0.0.0:7711 --token-file /etc/wq/token \
+    --tls-cert cert.pem --tls-key key.pem
+  systemctl enable --now wqctl@main)";
+
+struct ServeArgs {
+  std::string store_dir;
+  std::string config_file;  // Empty: none.
+  ServeConfig options;      // Of the command line.
+};
+
+void WarnIfFailed(const wq::Status& s) {
+  if (!s.ok()) LogWarning(wq::EscapeKey(s.message(), 4096));
+}
+
+// The options of the command line, and of the file those that the command line does not set.
+wq::Status ReadConfig(const ServeArgs& args, ServeConfig* config) {
+  ServeConfig read = args.options;
+  std::string file = args.config_file;
+  const bool may_be_missing = file.starts_with('-');
+  if (may_be_missing) file.erase(0, 1);
+  if (!file.empty() && !(may_be_missing && access(file.c_str(), F_OK) != 0)) {
+    if (wq::Status s = ReadServeConfig(file, &read); !s.ok()) return s;
+  }
+  if (read.http_any_address.value_or(false) && read.http.empty()) {
+    return wq::Status::InvalidArgument("http-any-address goes with http");
+  }
+  *config = std::move(read);
+  return {};
+}
+
+bool IsUnix(int fd) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  return getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+         address.ss_family == AF_UNIX;
+}
+
+// Gives each passed socket its role. InvalidArgument: two have the same, or more than three.
+wq::Status UsePassedSockets(wq::ServerOptions* options) {
+  std::vector<wq::PassedSocket> sockets;
+  if (wq::Status s = wq::TakePassedSockets(&sockets); !s.ok()) return s;
+  for (wq::PassedSocket& socket : sockets) {
+    int* role = nullptr;
+    if (socket.name == "control" || IsUnix(socket.fd.get())) {
+      role = &options->control_fd;
+    } else if (socket.name == "http" || (socket.name != "address" && options->address_fd >= 0)) {
+      role = &options->http_fd;
+    } else {
+      role = &options->address_fd;
+    }
+    if (*role >= 0) {
+      return wq::Status::InvalidArgument("a second passed socket for the same use: " + socket.name);
+    }
+    *role = socket.fd.Release();
+  }
+  return {};
+}
+
+class Daemon {
+ public:
+  explicit Daemon(const ServeArgs& args) : args_(args) {}
+
+  wq::Status Open();
+  // Serves until a signal ends it.
+  wq::Status Run(const StopSignals& signals);
+  std::string Summary() const;
+
+ private:
+  wq::Status OpenStore();
+  wq::Status OpenQueues();
+  wq::Status OpenQueue(std::string_view name, bool create, wq::Queue** queue);
+  wq::Status OpenServer();
+  void Reload();
+
+  const ServeArgs& args_;
+  const std::shared_ptr<wq::PrometheusProvider> metrics_ = wq::MakePrometheusProvider();
+  mutable wq::Mutex mu_;
+  ServeConfig config_ WQ_GUARDED_BY(mu_);
+  wq::ServerOptions passed_;  // Its descriptors.
+  std::unique_ptr<wq::Store> store_;
+  std::unique_ptr<wq::Server> server_;  // Ends before the store.
+};
+
+wq::Status Daemon::Open() {
+  // Before the first thread: it changes the environment.
+  if (wq::Status s = UsePassedSockets(&passed_); !s.ok()) return s;
+  {
+    const wq::MutexLock lock(mu_);
+    if (wq::Status s = ReadConfig(args_, &config_); !s.ok()) return s;
+  }
+  if (wq::Status s = OpenStore(); !s.ok()) return s;
+  if (wq::Status s = OpenQueues(); !s.ok()) return s;
+  return OpenServer();
+}
+
+wq::Status Daemon::OpenStore() {
+  wq::StoreOptions options;
+  {
+    const wq::MutexLock lock(mu_);
+    options.create_if_missing = config_.create.value_or(false);
+  }
+  options.metrics = metrics_;
+  options.on_health = [](const wq::Status& health) {
+    if (health.ok()) {
+      LogInfo("the store is durable again");
+    } else {
+      LogError(wq::EscapeKey(health.message(), 4096));
+    }
+    WarnIfFailed(wq::Notify(health.ok() ? "STATUS=" : "STATUS=the store is not durable"));
+  };
+  return wq::Store::Open(options, args_.store_dir, &store_);
+}
+
+// Those of the store, and those that have a section.
+wq::Status Daemon::OpenQueues() {
+  std::vector<std::string> names = store_->QueueNames();
+  {
+    const wq::MutexLock lock(mu_);
+    for (const auto& [name, _] : config_.queues) {
+      if (name != "*") names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) {
+    if (store_->FindQueue(name) != nullptr) continue;
+    wq::QueueOptions options;
+    {
+      const wq::MutexLock lock(mu_);
+      options = config_.Of(name).Options();
+    }
+    wq::Queue* queue = nullptr;
+    if (wq::Status s = store_->OpenQueue(name, options, &queue); !s.ok()) return s;
+  }
+  return {};
+}
+
+// For a client. Called by the threads of the server.
+wq::Status Daemon::OpenQueue(std::string_view name, bool create, wq::Queue** queue) {
+  wq::QueueOptions options;
+  {
+    const wq::MutexLock lock(mu_);
+    options = config_.Of(name).Options();
+    options.create_if_missing = create && config_.create_queues.value_or(true);
+  }
+  return store_->OpenQueue(name, options, queue);
+}
+
+wq::Status Daemon::OpenServer() {
+  wq::ServerOptions options;
+  {
+    const wq::MutexLock lock(mu_);
+    options = {.control_socket = true,
+               .address = config_.address,
+               .tls_certificate_file = config_.tls_cert,
+               .tls_key_file = config_.tls_key,
+               .tls_client_ca_file = config_.tls_client_ca,
+               .token_file = config_.token_file,
+               .http_address = config_.http,
+               .http_any_address = config_.http_any_address.value_or(false)};
+  }
+  options.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
+  options.open_queue = [this](std::string_view name, bool create, wq::Queue** queue) {
+    return OpenQueue(name, create, queue);
+  };
+  options.delete_any_queue = true;
+  options.control_fd = passed_.control_fd;
+  options.address_fd = passed_.address_fd;
+  options.http_fd = passed_.http_fd;
+  return wq::Server::Open(store_.get(), options, &server_);
+}
+
+// "serving /var/lib/wq/main: 3 queues, /var/lib/wq/main/control.sock, address port 7711, …".
+std::string Daemon::Summary() const {
+  const size_t queues = store_->QueueNames().size();
+  std::string text = "serving " + wq::EscapeKey(args_.store_dir, 4096) + ": " +
+                     std::to_string(queues) + (queues == 1 ? " queue, " : " queues, ") +
+                     (server_->socket_path().empty() ? "a passed control socket"
+                                                     : wq::EscapeKey(server_->socket_path(), 4096));
+  const wq::MutexLock lock(mu_);
+  if (server_->port() != 0) {
+    text += ", address port " + std::to_string(server_->port());
+    if (!config_.tls_cert.empty()) text += " with TLS";
+    if (!config_.token_file.empty()) text += " with a token";
+  }
+  if (server_->http_port() != 0) text += ", http port " + std::to_string(server_->http_port());
+  return text;
+}
+
+wq::Status Daemon::Run(const StopSignals& signals) {
+  LogInfo(Summary());
+  WarnIfFailed(wq::Notify(std::string(wq::kNotifyReady) + "\nSTATUS=" + Summary()));
+  while (true) {
+    pollfd ready = {signals.fd(), POLLIN, 0};
+    poll(&ready, 1, -1);
+    const int signal = signals.Take();
+    if (signal == SIGHUP) Reload();
+    if (signal == 0 || signal == SIGHUP) continue;
+    LogInfo("SIG" + std::string(sigabbrev_np(signal)) + ": no key is assigned any more");
+    WarnIfFailed(wq::Notify(std::string(wq::kNotifyStopping) + "\nSTATUS=waiting for workers"));
+    break;
+  }
+  std::chrono::microseconds grace{0};
+  {
+    const wq::MutexLock lock(mu_);
+    grace = config_.grace.value_or(std::chrono::seconds{30});
+  }
+  DrainServer(server_.get(), grace, signals);
+  server_->Close();
+  return store_->Close();
+}
+
+void Daemon::Reload() {
+  WarnIfFailed(wq::Notify(wq::NotifyReloading()));
+  ServeConfig read;
+  wq::Status s = ReadConfig(args_, &read);
+  if (s.ok()) {
+    {
+      const wq::MutexLock lock(mu_);
+      for (const auto& name : store_->QueueNames()) {
+        if (read.Of(name) == config_.Of(name) || store_->FindQueue(name) == nullptr) continue;
+        LogWarning("the options of queue \"" + wq::EscapeKey(name) + "\" change at a restart");
+      }
+      // What the server was opened with stays.
+      config_.queues = std::move(read.queues);
+      config_.grace = read.grace;
+      config_.create_queues = read.create_queues;
+    }
+    s = OpenQueues();
+  }
+  if (s.ok()) s = server_->Reload();
+  if (s.ok()) {
+    LogInfo("SIGHUP: read the configuration again");
+  } else {
+    LogError("SIGHUP: " + wq::EscapeKey(s.message(), 4096));
+  }
+  WarnIfFailed(wq::Notify(std::string(wq::kNotifyReady) + "\nSTATUS=" + Summary()));
+}
+
+int Run(const ServeArgs& args) {
+  const StopSignals signals;
+  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
+  Daemon daemon(args);
+  if (wq::Status s = daemon.Open(); !s.ok()) return Fail(s);
+  wq::Status s = daemon.Run(signals);
+  return s.ok() ? kExitOk : Fail(s);
+}
+
+void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
+  const auto text = [parser](const std::string& name, const std::string& type,
+                             const std::string& description, std::string* target) {
+    parser->Option(name, type, description, "a text that is not empty",
+                   [target](const std::string& value) {
+                     *target = value;
+                     return !value.empty();
+                   });
+  };
+  text("--address", "HOST:PORT",
+       "Serve over TCP too: on loopback, or with TLS or a token; port 0: any", &options->address);
+  text("--tls-cert", "FILE", "The certificate of the address, in PEM", &options->tls_cert);
+  text("--tls-key", "FILE", "The key of the certificate, in PEM", &options->tls_key);
+  text("--tls-client-ca", "FILE", "Clients must show a certificate of this CA",
+       &options->tls_client_ca);
+  text("--token-file", "FILE", "Calls over TCP must have the token in FILE", &options->token_file);
+  text("--http", "HOST:PORT", "Serve /metrics, /healthz and /readyz on loopback; port 0: any",
+       &options->http);
+}
+
+}  // namespace
+
+Command ParseServe(const Input& input) {
+  ServeArgs args;
+  VerbParser parser(input, {"Serves a store to other processes.", "", kServeExamples},
+                    &args.store_dir);
+  AddAddressOptions(&parser, &args.options);
+  bool http_any_address = false;
+  bool create = false;
+  bool no_create_queues = false;
+  parser.Flag("--http-any-address",
+              "Let --http be reachable from other machines, which then may read it",
+              &http_any_address);
+  parser.Text("--config", "FILE",
+              "Read options, and those of queues, from FILE; -FILE: if it exists",
+              &args.config_file);
+  parser.Flag("--create", "Make the store if there is none", &create);
+  parser.Flag("--no-create-queues", "Let clients create no queues", &no_create_queues);
+  AddDuration(&parser, "--grace",
+              "How long workers may hold their keys after SIGTERM or SIGINT; default 30s",
+              &args.options.grace);
+  parser.ParseWithoutArguments();
+  if (http_any_address) args.options.http_any_address = true;
+  if (create) args.options.create = true;
+  if (no_create_queues) args.options.create_queues = false;
+  return args;
+}
+
+}  // namespace wqctl

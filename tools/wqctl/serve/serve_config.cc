@@ -1,0 +1,213 @@
+#include "tools/wqctl/serve/serve_config.h"
+
+#include <cerrno>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "tools/wqctl/cli/open_queue.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/number.h"
+#include "wq/keys.h"
+#include "wq/limiter.h"
+
+namespace wqctl {
+namespace {
+
+constexpr size_t kMaxLineBytes = 4096;
+
+std::string Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
+}
+
+// Each returns false if the text is no value of the target's type.
+using Setter = std::function<bool(const std::string& text)>;
+using Setters = std::map<std::string, Setter>;
+
+// What the command line has set stays.
+Setter Text(std::string* target) {
+  return [target](const std::string& text) {
+    if (target->empty()) *target = text;
+    return !text.empty();
+  };
+}
+
+template <typename T>
+Setter Parsed(std::optional<T> (*parse)(std::string_view), std::optional<T>* target) {
+  return [parse, target](const std::string& text) {
+    const std::optional<T> value = parse(text);
+    if (value && !*target) *target = *value;
+    return value.has_value();
+  };
+}
+
+template <typename T>
+Setter Choice(std::vector<std::pair<std::string, T>> choices, std::optional<T>* target) {
+  return [choices = std::move(choices), target](const std::string& text) {
+    for (const auto& [word, value] : choices) {
+      if (word != text) continue;
+      if (!*target) *target = value;
+      return true;
+    }
+    return false;
+  };
+}
+
+Setter YesNo(std::optional<bool>* target) {
+  return Choice<bool>({{"yes", true}, {"no", false}}, target);
+}
+
+Setter Lanes(std::vector<wq::Lane>* target) {
+  return [target](const std::string& text) {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      const std::optional<wq::Lane> lane = wq::ParseLane(word);
+      if (!lane) return false;
+      target->push_back(*lane);
+    }
+    return !target->empty();
+  };
+}
+
+Setters SettersOf(ServeConfig* config) {
+  return {{"address", Text(&config->address)},
+          {"tls-cert", Text(&config->tls_cert)},
+          {"tls-key", Text(&config->tls_key)},
+          {"tls-client-ca", Text(&config->tls_client_ca)},
+          {"token-file", Text(&config->token_file)},
+          {"http", Text(&config->http)},
+          {"http-any-address", YesNo(&config->http_any_address)},
+          {"create", YesNo(&config->create)},
+          {"create-queues", YesNo(&config->create_queues)},
+          {"grace", Parsed(ParseDuration, &config->grace)}};
+}
+
+Setters SettersOf(QueueConfig* queue) {
+  return {{"order", Choice<wq::Order>({{"fifo", wq::Order::kFifo},
+                                       {"two-lanes", wq::Order::kTwoLanes},
+                                       {"lanes", wq::Order::kLanes},
+                                       {"priorities", wq::Order::kPriorities},
+                                       {"fair", wq::Order::kFair}},
+                                      &queue->order)},
+          {"lanes", Lanes(&queue->lanes)},
+          {"starvation-bound", Parsed(ParseNumber<uint32_t>, &queue->starvation_bound)},
+          {"shards", Parsed(ParseNumber<uint32_t>, &queue->shards)},
+          {"max-requeues", Parsed(ParseNumber<uint64_t>, &queue->max_requeues)},
+          {"base-delay", Parsed(ParseDuration, &queue->base_delay)},
+          {"max-delay", Parsed(ParseDuration, &queue->max_delay)},
+          {"durability", Choice<wq::Durability>({{"async", wq::Durability::kAsync},
+                                                 {"process", wq::Durability::kProcess},
+                                                 {"power", wq::Durability::kPower}},
+                                                &queue->durability)},
+          {"merge-delays", YesNo(&queue->merge_delays)}};
+}
+
+class ConfigReader {
+ public:
+  ConfigReader(std::string path, ServeConfig* config)
+      : path_(std::move(path)), config_(config), setters_(SettersOf(config)) {}
+
+  wq::Status ReadLine(const std::string& line) {
+    ++line_;
+    const std::string text = Trimmed(line);
+    if (text.empty() || text.front() == '#') return {};
+    if (line.size() > kMaxLineBytes) return Invalid("the line is too long");
+    return text.front() == '[' ? BeginSection(text) : Set(text);
+  }
+
+ private:
+  wq::Status BeginSection(const std::string& text) {
+    constexpr std::string_view kBegin = "[queue ";
+    if (!text.starts_with(kBegin) || text.back() != ']')
+      return Invalid("it is not \"[queue NAME]\"");
+    const std::string name =
+        Trimmed(std::string_view(text).substr(kBegin.size(), text.size() - kBegin.size() - 1));
+    const auto [section, is_new] = config_->queues.try_emplace(name);
+    if (!is_new) return Invalid("a second section of queue \"" + wq::EscapeKey(name, 100) + "\"");
+    setters_ = SettersOf(&section->second);
+    seen_.clear();
+    return {};
+  }
+
+  wq::Status Set(const std::string& text) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) return Invalid("it is not \"name = value\"");
+    const std::string name = Trimmed(std::string_view(text).substr(0, equals));
+    const auto setter = setters_.find(name);
+    if (setter == setters_.end()) return Unknown(name);
+    if (!seen_.insert(name).second) return Invalid("a second \"" + name + "\"");
+    const std::string value = Trimmed(std::string_view(text).substr(equals + 1));
+    if (!setter->second(value)) {
+      return Invalid("\"" + wq::EscapeKey(value, 100) + "\" is no value of \"" + name + "\"");
+    }
+    return {};
+  }
+
+  wq::Status Unknown(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& [known, _] : setters_) names.push_back(known);
+    const std::optional<std::string> meant = Nearest(name, names);
+    return Invalid("there is no \"" + wq::EscapeKey(name, 100) + "\" here" +
+                   (meant ? "; did you mean \"" + *meant + "\"?" : ""));
+  }
+
+  wq::Status Invalid(const std::string& why) const {
+    return wq::Status::InvalidArgument(path_ + ":" + std::to_string(line_) + ": " + why);
+  }
+
+  const std::string path_;
+  ServeConfig* const config_;
+  Setters setters_;             // Of the section.
+  std::set<std::string> seen_;  // The names in the section.
+  uint64_t line_ = 0;
+};
+
+}  // namespace
+
+wq::QueueOptions QueueConfig::Options() const {
+  wq::QueueOptions options = ToolQueueOptions();
+  options.order = order.value_or(options.order);
+  options.lanes = lanes;
+  options.starvation_bound = starvation_bound.value_or(options.starvation_bound);
+  options.shards = shards.value_or(options.shards);
+  options.max_requeues = max_requeues.value_or(options.max_requeues);
+  options.durability = durability.value_or(options.durability);
+  options.merge_delays = merge_delays.value_or(options.merge_delays);
+  if (base_delay || max_delay) {
+    options.limiter = std::make_shared<wq::ItemExponentialFailure>(
+        base_delay.value_or(std::chrono::milliseconds{5}),
+        max_delay.value_or(std::chrono::seconds{1000}));
+  }
+  return options;
+}
+
+QueueConfig ServeConfig::Of(std::string_view queue) const {
+  for (const std::string& name : {std::string(queue), std::string("*")}) {
+    if (const auto section = queues.find(name); section != queues.end()) return section->second;
+  }
+  return {};
+}
+
+wq::Status ReadServeConfig(const std::string& path, ServeConfig* config) {
+  std::ifstream file(path);
+  if (!file) {
+    const int error = errno;
+    return wq::Status::IOError("cannot read " + wq::EscapeKey(path, 4096) + ": " +
+                               ErrnoText(error));
+  }
+  ConfigReader reader(wq::EscapeKey(path, 4096), config);
+  for (std::string line; std::getline(file, line);) {
+    if (wq::Status s = reader.ReadLine(line); !s.ok()) return s;
+  }
+  return {};
+}
+
+}  // namespace wqctl

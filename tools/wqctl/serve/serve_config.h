@@ -1,0 +1,65 @@
+// ServeConfig: what wqctl serve serves, and how it opens queues: from a file and the command line.
+//
+//   address = 0.0.0.0:7711        # The options of wqctl serve, without "--".
+//   token-file = /etc/wq/token
+//   [queue pods]                  # How this queue is opened; it is created if it is missing.
+//   order = fair
+//   max-requeues = 5
+//   [queue *]                     # All queues without a section.
+//   durability = power
+//
+// Lines are "name = value", empty, or comments that begin with "#", as in the file of the settings.
+// Plain data.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wq/options.h"
+#include "wq/status.h"
+
+namespace wqctl {
+
+// A section of the file. Unset: as wqctl opens queues (ToolQueueOptions).
+struct QueueConfig {
+  std::optional<wq::Order> order;
+  std::vector<wq::Lane> lanes;
+  std::optional<uint32_t> starvation_bound;
+  std::optional<uint32_t> shards;
+  std::optional<uint64_t> max_requeues;
+  std::optional<std::chrono::microseconds> base_delay;
+  std::optional<std::chrono::microseconds> max_delay;
+  std::optional<wq::Durability> durability;
+  std::optional<bool> merge_delays;
+
+  wq::QueueOptions Options() const;
+  bool operator==(const QueueConfig&) const = default;
+};
+
+struct ServeConfig {
+  std::string address;
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_client_ca;
+  std::string token_file;
+  std::string http;
+  std::optional<bool> http_any_address;
+  std::optional<bool> create;
+  std::optional<bool> create_queues;
+  std::optional<std::chrono::microseconds> grace;
+  std::map<std::string, QueueConfig> queues;  // By name; "*": all others.
+
+  // The section of a queue, or that of "*", or the defaults.
+  QueueConfig Of(std::string_view queue) const;
+};
+
+// Reads the file. What *config has set already, from the command line, stays. NotFound, IOError:
+// the file cannot be read. InvalidArgument: the message names the file and the line.
+wq::Status ReadServeConfig(const std::string& path, ServeConfig* config);
+
+}  // namespace wqctl

@@ -1,0 +1,199 @@
+// wqctl workers: which workers hold which keys of a store that a running process serves.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/wqctl/cli/open_queue.h"
+#include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/listing.h"
+#include "tools/wqctl/text/output.h"
+#include "wq/clock.h"
+#include "wq/keys.h"
+#include "wq/live_store.h"
+#include "wq/store_view.h"
+
+namespace wqctl {
+namespace {
+
+constexpr const char* kWorkersExamples =
+    R"(A worker is a program that a process which serves the store assigns keys to: a wqctl work,
+or a client in any language. The owner's own work is a line without a peer: how many keys it
+holds. HELD is how many keys a worker holds of how many that it can hold at once; OLDEST is since
+when it holds the oldest one. DONE and FAILED count its answers since it has connected. -o wide
+has a line for each key, with the token of its assignment.
+
+Examples:
+  wqctl workers
+  wqctl workers -q pods -o wide
+  wqctl workers --watch
+  wqctl workers -o json | jq '.[] | select(.held_count > 0)')";
+
+constexpr int kWatchIntervalMs = 1000;
+
+struct WorkersArgs {
+  std::string store_dir;
+  std::optional<std::string> queue;
+  Format format = Format::kTable;
+  bool watch = false;
+  Show show;
+};
+
+// The owner as a worker: it holds the keys of a queue that no worker of the service holds.
+void AddOwner(const wq::LiveInfo& info, const std::optional<std::string>& only,
+              std::vector<wq::LiveWorkerInfo>* workers) {
+  std::map<std::string, uint64_t> held;
+  for (const wq::LiveWorkerInfo& worker : *workers) held[worker.queue] += worker.held_count;
+  for (const wq::LiveQueue& queue : info.queues) {
+    // The two were not read at the same time.
+    if ((only && *only != queue.name) || queue.counts.processing <= held[queue.name]) continue;
+    wq::LiveWorkerInfo owner;
+    owner.queue = queue.name;
+    owner.name = "owner, process " + std::to_string(info.pid);
+    owner.held_count = queue.counts.processing - held[queue.name];
+    workers->push_back(std::move(owner));
+  }
+}
+
+// NotFound: no store, or no such queue. Locked: the store's owner does not serve it, or there is
+// none.
+wq::Status Connect(const WorkersArgs& args, std::unique_ptr<wq::LiveStore>* live) {
+  std::unique_ptr<wq::StoreView> view;
+  std::vector<std::string> names;
+  if (wq::Status s = ViewQueues(args.store_dir, args.queue, &view, &names); !s.ok()) return s;
+  wq::Status s = wq::LiveStore::Connect(args.store_dir, live);
+  if (s.code() != wq::StatusCode::kNotFound) return s;
+  if (!view->info().owner_alive) {
+    return wq::Status::NotFound("no process serves the store " +
+                                wq::EscapeKey(args.store_dir, 4096) +
+                                ": it has no workers; see wqctl serve and wqctl work");
+  }
+  return wq::Status::Locked("the store is owned by process " +
+                            std::to_string(view->info().owner_pid) + kServesNothing);
+}
+
+wq::Status ReadWorkers(const WorkersArgs& args, const wq::LiveStore& live,
+                       std::vector<wq::LiveWorkerInfo>* workers) {
+  wq::LiveInfo info;
+  if (wq::Status s = live.Workers(args.queue.value_or(""), workers); !s.ok()) return s;
+  if (wq::Status s = live.Read(&info); !s.ok()) return s;
+  AddOwner(info, args.queue, workers);
+  return {};
+}
+
+std::string Since(const WorkersArgs& args, const wq::LiveWorkerInfo& worker) {
+  return worker.held.empty() ? "-" : args.show.Ago(worker.held.front().since_us);
+}
+
+std::vector<std::string> CellsOf(const WorkersArgs& args, const wq::LiveWorkerInfo& worker) {
+  const bool owner = worker.peer.empty();
+  return {wq::EscapeKey(worker.queue),
+          worker.name.empty() ? "-" : wq::EscapeKey(worker.name),
+          owner ? "-" : wq::EscapeKey(worker.peer),
+          std::to_string(worker.held_count) + (owner ? "" : "/" + std::to_string(worker.capacity)),
+          Since(args, worker),
+          owner ? "-" : std::to_string(worker.done),
+          owner ? "-" : std::to_string(worker.failed)};
+}
+
+// -o wide: a line for each key that a worker holds, or one line if it holds none.
+bool AddWide(const WorkersArgs& args, const wq::LiveWorkerInfo& worker, Table* table) {
+  const auto row = [&](const std::string& key, const std::string& token, const std::string& attempt,
+                       const std::string& since) {
+    std::vector<std::string> cells = CellsOf(args, worker);
+    cells[4] = since;
+    cells.insert(cells.end(), {key, token, attempt});
+    return table->Add(std::move(cells));
+  };
+  if (worker.held.empty()) return row("-", "-", "-", "-");
+  return std::all_of(worker.held.begin(), worker.held.end(), [&](const auto& held) {
+    return row(args.show.Key(held.key), std::to_string(held.token), std::to_string(held.attempt),
+               args.show.Ago(held.since_us));
+  });
+}
+
+bool Print(const WorkersArgs& args, const std::vector<wq::LiveWorkerInfo>& workers, Output* out) {
+  const std::vector<std::string> header = {"QUEUE",  "WORKER", "PEER",  "HELD",
+                                           "OLDEST", "DONE",   "FAILED"};
+  if (args.format == Format::kWide) {
+    std::vector<std::string> wide = header;
+    wide[4] = "SINCE";
+    wide.insert(wide.end(), {"KEY", "TOKEN", "ATTEMPT"});
+    Table table(wide, out);
+    for (const wq::LiveWorkerInfo& worker : workers) {
+      if (!AddWide(args, worker, &table)) break;
+    }
+    table.Finish();
+    return out->Flush();
+  }
+  Listing listing(args.format, header, out);
+  for (const wq::LiveWorkerInfo& worker : workers) {
+    if (!listing.Row([&](std::string* json) { AppendWorkerJson(worker, json); },
+                     [&] { return CellsOf(args, worker); },
+                     [&] { return wq::EscapeKey(worker.name) + "\n"; })) {
+      break;
+    }
+  }
+  listing.End(true);
+  return out->Flush();
+}
+
+// False: a signal arrived.
+bool WaitForNext(const StopSignals& signals) {
+  pollfd fd = {signals.fd(), POLLIN, 0};
+  poll(&fd, 1, kWatchIntervalMs);
+  return signals.Take() == 0;
+}
+
+int Watch(WorkersArgs args, const wq::LiveStore& live, const StopSignals& signals, Output* out) {
+  const bool clears = isatty(STDOUT_FILENO) == 1 && IsTable(args.format);
+  do {
+    std::vector<wq::LiveWorkerInfo> workers;
+    if (wq::Status s = ReadWorkers(args, live, &workers); !s.ok()) return Fail(s);
+    args.show.now_us = wq::Clock::System()->WallUs();
+    if (clears) out->Write("\x1b[H\x1b[2J");
+    if (args.format == Format::kYaml) out->Write("---\n");
+    if (!Print(args, workers, out)) break;
+  } while (WaitForNext(signals));
+  return kExitOk;
+}
+
+int Run(const WorkersArgs& args) {
+  std::optional<StopSignals> signals;
+  if (args.watch) signals.emplace();  // Before the threads of the connection.
+  std::unique_ptr<wq::LiveStore> live;
+  if (wq::Status s = Connect(args, &live); !s.ok()) return Fail(s);
+  Output out;
+  if (args.watch) return out.Finish(Watch(args, *live, *signals, &out));
+  std::vector<wq::LiveWorkerInfo> workers;
+  if (wq::Status s = ReadWorkers(args, *live, &workers); !s.ok()) return Fail(s);
+  Print(args, workers, &out);
+  return out.Finish(kExitOk);
+}
+
+}  // namespace
+
+Command ParseWorkers(const Input& input) {
+  WorkersArgs args;
+  VerbParser parser(input,
+                    {"Shows which workers hold which keys, and since when.", "", kWorkersExamples},
+                    &args.store_dir);
+  AddOnlyQueue(&parser, &args.queue);
+  AddFormat(&parser, kListingFormats, &args.format);
+  parser.Flag("--watch", "Show them again each second, until Ctrl-C", &args.watch);
+  AddTimeOptions(&parser, &args.show);
+  parser.ParseWithoutArguments();
+  return args;
+}
+
+}  // namespace wqctl

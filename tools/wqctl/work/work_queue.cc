@@ -1,0 +1,182 @@
+#include "tools/wqctl/work/work_queue.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/mutex.h"
+#include "wq/live_worker.h"
+
+namespace wqctl {
+namespace {
+
+class LocalQueue final : public WorkQueue {
+ public:
+  LocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues, TokenTaker take_token)
+      : WorkQueue(queue->name()),
+        queue_(*queue),
+        no_requeues_(max_requeues == 0U),
+        take_token_(std::move(take_token)) {}
+
+  void Want(bool /*wanted*/) override {}
+
+  wq::Status TryGet(TakenKey* key) override {
+    wq::Status s = queue_.GetFor(std::chrono::microseconds{0}, &key->key);
+    if (!s.ok()) return wq::Status::TimedOut(s.message());
+    key->failures = queue_.NumRequeues(key->key);
+    return take_token_(&key->token);
+  }
+
+  wq::Status Counts(wq::QueueCounts* counts) const override {
+    *counts = queue_.Counts();
+    return {};
+  }
+
+  wq::Status Succeed(const TakenKey& key) override {
+    if (wq::Status s = queue_.Forget(key.key); !s.ok()) return s;
+    return queue_.Done(key.key);
+  }
+
+  wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) override {
+    wq::AddOutcome outcome = wq::AddOutcome::kAdded;
+    if (wq::Status s = queue_.AddRateLimited(key.key, error, {}, &outcome); !s.ok()) return s;
+    if (no_requeues_) {
+      // Cancels the delay. After a kill before this call, the key's next failure quarantines it.
+      if (wq::Status s = queue_.Quarantine(key.key); !s.ok()) return s;
+    }
+    failed->quarantined = outcome == wq::AddOutcome::kHeld || no_requeues_;
+    failed->failures = queue_.NumRequeues(key.key);
+    return queue_.Done(key.key);
+  }
+
+ private:
+  wq::Queue& queue_;
+  const bool no_requeues_;
+  const TokenTaker take_token_;
+};
+
+// The capacity of the stream is the number of keys in process here, and one more while a key is
+// wanted. So the owner never assigns a key that would wait here for room or for --rate.
+class RemoteQueue final : public WorkQueue {
+ public:
+  RemoteQueue(std::shared_ptr<const wq::LiveStore> store, RemoteQueueOptions options)
+      : WorkQueue(options.name), options_(std::move(options)), store_(std::move(store)) {}
+
+  ~RemoteQueue() override {
+    if (worker_ != nullptr) worker_->Stop();  // After this OnReady is not called.
+  }
+  RemoteQueue(const RemoteQueue&) = delete;
+  RemoteQueue& operator=(const RemoteQueue&) = delete;
+
+  wq::Status Open() {
+    std::unique_ptr<wq::LiveWorker> worker;
+    wq::Status s = store_->Work(options_.name,
+                                {.name = "wqctl work, process " + std::to_string(getpid()),
+                                 .capacity = 1,
+                                 .create = options_.create,
+                                 .on_ready = [this] { OnReady(); }},
+                                &worker);
+    const wq::MutexLock lock(mu_);
+    worker_ = std::move(worker);
+    return s;
+  }
+
+  void Want(bool wanted) override {
+    const wq::MutexLock lock(mu_);
+    if (std::exchange(wanted_, wanted) == wanted) return;
+    SetCapacity();
+    if (!wanted) GiveBackRest();
+  }
+
+  wq::Status TryGet(TakenKey* key) override {
+    const wq::MutexLock lock(mu_);
+    wq::AssignedKey assigned;
+    if (wq::Status s = worker_->TryGet(&assigned); !s.ok()) {
+      return worker_->ended() ? wq::Status::ShuttingDown(s.message()) : s;
+    }
+    ++running_;
+    *key = {std::move(assigned.key), assigned.token, assigned.failures};
+    return {};
+  }
+
+  wq::Status Counts(wq::QueueCounts* counts) const override {
+    wq::LiveInfo info;
+    if (wq::Status s = store_->Read(&info); !s.ok()) return s;
+    const auto queue = std::find_if(info.queues.begin(), info.queues.end(),
+                                    [this](const auto& read) { return read.name == name(); });
+    if (queue == info.queues.end()) return wq::Status::NotFound("the queue was deleted");
+    *counts = queue->counts;
+    return {};
+  }
+
+  wq::Status Succeed(const TakenKey& key) override {
+    return Answer(key, wq::WorkAnswer::Done(), nullptr);
+  }
+
+  wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) override {
+    const bool last = options_.max_requeues && key.failures >= *options_.max_requeues;
+    wq::AnswerOutcome outcome;
+    wq::Status s = Answer(
+        key, last ? wq::WorkAnswer::Quarantine(error) : wq::WorkAnswer::Failed(error), &outcome);
+    *failed = {outcome.failures, outcome.quarantined};
+    return s;
+  }
+
+ private:
+  void OnReady() {
+    {
+      const wq::MutexLock lock(mu_);
+      if (!wanted_ && worker_ != nullptr) GiveBackRest();
+    }
+    options_.on_ready();
+  }
+
+  void SetCapacity() WQ_REQUIRES(mu_) { worker_->SetCapacity(running_ + (wanted_ ? 1U : 0U)); }
+
+  // Keys that were assigned while the capacity was being reduced.
+  void GiveBackRest() WQ_REQUIRES(mu_) {
+    wq::AssignedKey key;
+    while (worker_->TryGet(&key).ok()) {
+      worker_->AnswerLater(key.token, wq::WorkAnswer::GiveBack());
+    }
+  }
+
+  wq::Status Answer(const TakenKey& key, const wq::WorkAnswer& answer, wq::AnswerOutcome* outcome) {
+    wq::LiveWorker* worker = nullptr;
+    {
+      const wq::MutexLock lock(mu_);
+      --running_;
+      SetCapacity();  // Before the answer, which frees a place.
+      worker = worker_.get();
+    }
+    wq::Status s = worker->Answer(key.token, answer, outcome);
+    if (s.ok() || !worker->ended()) return s;
+    return wq::Status::NotProcessing(s.message());
+  }
+
+  const RemoteQueueOptions options_;
+  const std::shared_ptr<const wq::LiveStore> store_;
+  wq::Mutex mu_;
+  bool wanted_ WQ_GUARDED_BY(mu_) = true;
+  uint32_t running_ WQ_GUARDED_BY(mu_) = 0;                    // Taken and not recorded.
+  std::unique_ptr<wq::LiveWorker> worker_ WQ_GUARDED_BY(mu_);  // Last: it calls OnReady.
+};
+
+}  // namespace
+
+std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
+                                          TokenTaker take_token) {
+  return std::make_shared<LocalQueue>(queue, max_requeues, std::move(take_token));
+}
+
+wq::Status OpenRemoteQueue(std::shared_ptr<const wq::LiveStore> store,
+                           const RemoteQueueOptions& options, std::shared_ptr<WorkQueue>* queue) {
+  auto made = std::make_shared<RemoteQueue>(std::move(store), options);
+  wq::Status s = made->Open();
+  if (s.ok()) *queue = std::move(made);
+  return s;
+}
+
+}  // namespace wqctl

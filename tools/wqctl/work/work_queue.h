@@ -1,0 +1,87 @@
+// WorkQueue: what a run needs of a queue, of a store that this process owns or of a store that
+// another process serves.
+//
+//   queue->Want(true);                          // A command may begin.
+//   if (queue->TryGet(&key).ok()) …             // on_ready is called when that may succeed.
+//   … run the command …
+//   wq::Status s = queue->Succeed(key);
+//
+// A key that is neither recorded as succeeded nor as failed is queued again when the process that
+// owns the store ends, or when this object ends. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wq/live_store.h"
+#include "wq/queue.h"
+#include "wq/status.h"
+
+namespace wqctl {
+
+struct TakenKey {
+  std::string key;
+  uint64_t token = 0;
+  uint64_t failures = 0;  // Before this attempt.
+};
+
+// What became of a failed key.
+struct FailedKey {
+  uint64_t failures = 0;
+  bool quarantined = false;
+};
+
+class WorkQueue {
+ public:
+  virtual ~WorkQueue() = default;
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  // Whether this process has room for one more key. Without room it holds no key that it does not
+  // process.
+  virtual void Want(bool wanted) = 0;
+  // Takes a key. TimedOut: there is none now. ShuttingDown: the process that serves the queue has
+  // ended, or has ended the stream; the queue has to be opened anew. Never blocks.
+  virtual wq::Status TryGet(TakenKey* key) = 0;
+  virtual wq::Status Counts(wq::QueueCounts* counts) const = 0;
+
+  // Record the outcome of an attempt. NotProcessing: the process that served the queue has ended,
+  // or has assigned the key to another worker; nothing is recorded.
+  virtual wq::Status Succeed(const TakenKey& key) = 0;
+  virtual wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) = 0;
+
+ protected:
+  explicit WorkQueue(std::string name) : name_(std::move(name)) {}
+
+ private:
+  const std::string name_;
+};
+
+using WorkQueues = std::vector<std::shared_ptr<WorkQueue>>;
+
+// Takes the token of the next assignment.
+using TokenTaker = std::function<wq::Status(uint64_t* token)>;
+
+// A queue of a store that this process owns. `queue` is borrowed. With `max_requeues` 0 the first
+// failure quarantines a key; the queue itself enforces every other limit.
+std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
+                                          TokenTaker take_token);
+
+struct RemoteQueueOptions {
+  std::string name;
+  bool create = false;
+  std::optional<uint64_t> max_requeues;  // A key that fails after so many is quarantined.
+  std::function<void()> on_ready;        // TryGet may return something else than TimedOut.
+};
+
+// Becomes a worker of a queue of `store`. Errors: as LiveStore::Work.
+wq::Status OpenRemoteQueue(std::shared_ptr<const wq::LiveStore> store,
+                           const RemoteQueueOptions& options, std::shared_ptr<WorkQueue>* queue);
+
+}  // namespace wqctl

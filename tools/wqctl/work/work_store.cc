@@ -1,0 +1,161 @@
+#include "tools/wqctl/work/work_store.h"
+
+#include <string_view>
+#include <utility>
+
+#include "tools/wqctl/cli/drain.h"
+#include "tools/wqctl/cli/open_queue.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/text/log.h"
+#include "wq/keys.h"
+#include "wq/limiter.h"
+#include "wq/live_worker.h"
+#include "wq/queue.h"
+
+namespace wqctl {
+
+WorkStore::WorkStore(WorkStoreOptions options) : options_(std::move(options)) {}
+
+WorkStore::~WorkStore() = default;
+
+wq::Status WorkStore::Open(WorkQueues* queues, bool* again) {
+  *again = false;
+  live_.reset();
+  wq::Status locked = OpenAsOwner(queues);
+  if (locked.code() != wq::StatusCode::kLocked) return locked;
+  std::unique_ptr<wq::LiveStore> live;
+  wq::Status s = wq::LiveStore::Connect(options_.dir, &live);
+  if (s.code() == wq::StatusCode::kNotFound) {
+    *again = true;  // Its owner may be about to serve it, or about to end.
+    return wq::Status::Locked(locked.message() + kServesNothing);
+  }
+  if (!s.ok()) return s;
+  live_ = std::move(live);
+  return Attach(queues, again);
+}
+
+wq::Status WorkStore::Close(std::chrono::microseconds grace, const StopSignals& signals) {
+  if (control_ != nullptr) DrainServer(control_.get(), grace, signals);
+  control_.reset();
+  http_.reset();
+  return store_ == nullptr ? wq::Status::Ok() : store_->Close();
+}
+
+wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
+  wq::StoreOptions store_options;
+  if (!options_.http_address.empty()) metrics_ = wq::MakePrometheusProvider();
+  store_options.metrics = metrics_;
+  if (wq::Status s = wq::Store::Open(store_options, options_.dir, &store_); !s.ok()) return s;
+  if (attached_before_) LogInfo("this process owns the store now");
+  WorkQueues opened;
+  for (const std::string& name : options_.queues) {
+    wq::Queue* queue = nullptr;
+    if (wq::Status s = OpenQueue(name, &queue); !s.ok()) {
+      return ExplainMissing(options_.dir, name, s);
+    }
+    if (!MayBegin(name, queue->Counts())) continue;
+    opened.push_back(MakeLocalQueue(queue, options_.max_requeues,
+                                    [this](uint64_t* token) { return TakeToken(token); }));
+  }
+  wq::Status s = Serve();
+  if (s.ok()) *queues = std::move(opened);
+  return s;
+}
+
+// With --follow a missing queue is created, so that a service can start before its first key is
+// added.
+wq::Status WorkStore::OpenQueue(const std::string& name, wq::Queue** queue) {
+  wq::QueueOptions queue_options = ToolQueueOptions();
+  queue_options.create_if_missing = false;
+  queue_options.max_requeues = options_.max_requeues.value_or(0);
+  queue_options.limiter = std::make_shared<wq::ItemExponentialFailure>(
+      options_.base_delay.value_or(std::chrono::milliseconds{5}),
+      options_.max_delay.value_or(std::chrono::seconds{1000}));
+  queue_options.on_ready = options_.on_ready;
+  wq::Status s = store_->OpenQueue(name, queue_options, queue);
+  if (s.code() == wq::StatusCode::kNotFound && options_.follow) {
+    LogInfo("queue \"" + wq::EscapeKey(name) + "\" does not exist yet: creating it");
+    queue_options.create_if_missing = true;
+    s = store_->OpenQueue(name, queue_options, queue);
+  }
+  return s;
+}
+
+wq::Status WorkStore::Serve() {
+  wq::ServerOptions server;
+  server.open_queue = [store = store_.get()](std::string_view name, bool create,
+                                             wq::Queue** queue) {
+    wq::QueueOptions queue_options = ToolQueueOptions();
+    queue_options.create_if_missing = create;
+    return store->OpenQueue(name, queue_options, queue);
+  };
+  server.control_socket = true;
+  if (wq::Status s = wq::Server::Open(store_.get(), server, &control_); !s.ok()) {
+    LogWarning("other processes cannot change the store during this run: " +
+               wq::EscapeKey(s.message(), 4096));
+  }
+  if (options_.http_address.empty()) return wq::Status::Ok();
+  server.control_socket = false;
+  server.http_address = options_.http_address;
+  server.http_any_address = options_.http_any_address;
+  server.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
+  wq::Status s = wq::Server::Open(store_.get(), server, &http_);
+  if (s.ok()) LogInfo("serving metrics on port " + std::to_string(http_->http_port()));
+  return s;
+}
+
+wq::Status WorkStore::TakeToken(uint64_t* token) {
+  return control_ != nullptr ? control_->TakeToken(token) : store_->ReserveTokens(1, token);
+}
+
+wq::Status WorkStore::Attach(WorkQueues* queues, bool* again) {
+  wq::LiveInfo info;
+  wq::Status s = live_->Read(&info);
+  *again = !s.ok();
+  if (!s.ok()) return s;
+  WorkQueues opened;
+  for (const std::string& name : options_.queues) {
+    std::shared_ptr<WorkQueue> queue;
+    s = OpenRemoteQueue(live_,
+                        {.name = name,
+                         .create = options_.follow,
+                         .max_requeues = options_.max_requeues,
+                         .on_ready = options_.on_ready},
+                        &queue);
+    // It ends, or its queues do.
+    *again = s.code() == wq::StatusCode::kIOError || s.code() == wq::StatusCode::kShuttingDown ||
+             s.code() == wq::StatusCode::kTimedOut;
+    if (!s.ok()) return ExplainMissing(options_.dir, name, s);
+    wq::QueueCounts counts;
+    s = queue->Counts(&counts);
+    *again = !s.ok();
+    if (!s.ok()) return s;
+    if (MayBegin(name, counts)) opened.push_back(std::move(queue));
+  }
+  LogInfo("process " + std::to_string(info.pid) + " owns the store: working for it");
+  if (!std::exchange(attached_before_, true)) {
+    if (options_.base_delay || options_.max_delay) {
+      LogWarning("--base-delay and --max-delay have no effect: the owner's delays apply");
+    }
+    if (!options_.http_address.empty()) {
+      LogWarning("--http has no effect while another process owns the store");
+    }
+  }
+  *queues = std::move(opened);
+  return s;
+}
+
+// False, with a message, if the queue is paused and --follow is not set.
+bool WorkStore::MayBegin(const std::string& name, const wq::QueueCounts& counts) const {
+  if (!counts.paused) return true;
+  const std::string paused = "queue \"" + wq::EscapeKey(name) + "\" is paused: ";
+  if (options_.follow) {
+    LogInfo(paused + "waiting for the end of the pause");
+    return true;
+  }
+  LogInfo(paused + std::to_string(counts.queued + counts.delayed) +
+          " keys stay in the store; wqctl resume ends a pause, --follow waits for its end");
+  return false;
+}
+
+}  // namespace wqctl
