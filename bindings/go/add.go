@@ -2,21 +2,18 @@ package wq
 
 // This file adds items with options, one by one and as batches.
 
-// #include "border.h"
-import "C"
-
 import (
-	"runtime"
 	"sort"
+	"time"
 )
 
 // Outcome is the result of an Add.
 type Outcome int32
 
 const (
-	Added        Outcome = C.WQ_ADDED
-	Deduplicated Outcome = C.WQ_DEDUPLICATED // It was dirty already, or is delayed no later.
-	Held         Outcome = C.WQ_HELD         // It is quarantined, and stays so.
+	Added        Outcome = 0
+	Deduplicated Outcome = 1 // It was dirty already, or is delayed no later.
+	Held         Outcome = 2 // It is quarantined, and stays so.
 )
 
 // AddWith adds the item: at once, after a delay, or after the limiter's delay. With both, the
@@ -25,36 +22,50 @@ const (
 // or oversized key, a lane that the order does not have. Blocks: for at most one write, as the
 // durability asks.
 func (q *Queue[T]) AddWith(item T, options AddOptions) (Outcome, error) {
-	switch {
-	case options.RateLimited:
-		return q.addWith(item, options, C.WQGO_RATE_LIMITED)
-	case options.After > 0:
-		return q.addWith(item, options, C.WQGO_AFTER)
-	}
-	return q.addWith(item, options, C.WQGO_AT_ONCE)
+	return q.addWith(item, options, howOf(options), false)
 }
 
-func (q *Queue[T]) addWith(item T, options AddOptions, how C.wqgo_how) (Outcome, error) {
+func howOf(options AddOptions) addHow {
+	switch {
+	case options.RateLimited:
+		return addRateLimited
+	case options.After > 0:
+		return addAfter
+	}
+	return addAtOnce
+}
+
+// addHow is the kind of an Add.
+type addHow int32
+
+const (
+	addAtOnce addHow = iota
+	addAfter
+	addRateLimited
+)
+
+// addCall is what an Add has beside the key.
+type addCall struct {
+	how        addHow
+	options    AddOptions
+	group      string
+	retryDelay *time.Duration // Of a Limiter; nil: the queue's own backoff decides.
+	// The call returns no error: a remote queue waits until the server can be reached.
+	patient bool
+}
+
+func (q *Queue[T]) addWith(
+	item T, options AddOptions, how addHow, patient bool) (Outcome, error) {
 	key, err := q.codec.Encode(item)
 	if err != nil {
 		return 0, err
 	}
-	o := options.toC()
-	failure := ""
-	if options.RateLimited {
-		failure = textOf(options.Failure)
-		if options.After != 0 {
-			o.has_max_delay = 1
-			o.max_delay_us = microseconds(options.After)
-		}
-		if q.limiter != nil {
-			o.has_retry_delay = 1
-			o.retry_delay_us = microseconds(q.limiter.When(item))
-		}
+	call := addCall{how: how, options: options, group: q.group(item), patient: patient}
+	if options.RateLimited && q.limiter != nil {
+		delay := q.limiter.When(item)
+		call.retryDelay = &delay
 	}
-	r := C.wqgo_add_with(q.handle, key, how, microseconds(options.After), failure, o, q.group(item))
-	runtime.KeepAlive(q.store)
-	return Outcome(r.outcome), errorOf(r)
+	return q.backend.addWith(key, call)
 }
 
 func (q *Queue[T]) group(item T) string {
@@ -84,18 +95,21 @@ type Refused struct {
 	Err   error
 }
 
-// AddBatch adds many items with one call into C and one wait for the disk. An item that has no key,
+// AddBatch adds many items with one call and one wait for the disk. An item that has no key,
 // or an invalid key, is refused; the others are added, and the error is nil.
 func (q *Queue[T]) AddBatch(items []T, options AddOptions) (BatchResult, error) {
+	return q.addBatch(items, options, false)
+}
+
+func (q *Queue[T]) addBatch(items []T, options AddOptions, patient bool) (BatchResult, error) {
 	var result BatchResult
 	if options.RateLimited || options.After > 0 {
 		return result, newError(InvalidArgument, "AddBatch has no delays")
 	}
-	o := options.toC()
 	batches, groups := q.groupBatches(items, &result)
 	var notDurable error
 	for _, group := range groups {
-		err := q.addGroupBatch(batches[group], group, o, &result)
+		err := q.addGroupBatch(batches[group], group, options, patient, &result)
 		if err != nil && codeOf(err) != NotDurable { // NotDurable: it was applied.
 			return result, err
 		}
@@ -139,20 +153,17 @@ func (q *Queue[T]) groupBatches(
 }
 
 func (q *Queue[T]) addGroupBatch(
-	b *groupBatch, group string, o C.wqgo_add_options, result *BatchResult) error {
-	list := newKeyList(b.keys)
-	defer keyLists.Put(list)
-	batch, refused := list.add(q.handle, o, group)
-	runtime.KeepAlive(q.store)
-	err := errorOf(batch.result)
+	b *groupBatch, group string, options AddOptions, patient bool,
+	result *BatchResult) error {
+	added, err := q.backend.addBatch(b.keys, group, options, patient)
 	if err != nil && codeOf(err) != NotDurable {
 		return err
 	}
-	result.Added += int(batch.added)
-	result.Deduplicated += int(batch.deduplicated)
-	result.Held += int(batch.held)
-	for _, r := range refused {
-		result.Refused = append(result.Refused, Refused{Index: b.indexes[r.index], Err: Code(r.code)})
+	result.Added += added.Added
+	result.Deduplicated += added.Deduplicated
+	result.Held += added.Held
+	for _, r := range added.Refused {
+		result.Refused = append(result.Refused, Refused{Index: b.indexes[r.Index], Err: r.Err})
 	}
 	return err
 }

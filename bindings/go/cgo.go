@@ -32,17 +32,18 @@ func call(body func(e *C.wq_error) C.wq_code) error {
 	return nil
 }
 
+// fromC makes the error of a failed call. WQ_BAD_HANDLE means that the store is closed, because
+// this package uses no other freed handle.
+func fromC(code C.wq_code, message string) error {
+	if code == 64 {
+		return closedError()
+	}
+	return newError(Code(code), message)
+}
+
 // bytesOf returns the string's own bytes, for C to read during a call.
 func bytesOf(s string) (*C.char, C.size_t) {
 	return (*C.char)(*(*unsafe.Pointer)(unsafe.Pointer(&s))), C.size_t(len(s))
-}
-
-// textOf returns the text of an error; "" for nil.
-func textOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // checkName refuses a string that is not a C string.
@@ -245,13 +246,6 @@ func number(bytes string) int64 {
 	var n int64
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8), bytes)
 	return n
-}
-
-// pinned returns the code of a call, and keeps the store and the bytes alive until then.
-func (q *Queue[T]) pinned(code C.wq_code, bytes string) C.wq_code {
-	runtime.KeepAlive(q.store)
-	runtime.KeepAlive(bytes)
-	return code
 }
 
 // Version returns the version of the library, which may be later than this package's: "0.1.0".

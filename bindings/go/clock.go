@@ -13,15 +13,6 @@ import (
 	"unsafe"
 )
 
-// Clock is a source of time for tests: a ManualClock, or the fake clock of another library, such as
-// k8s.io/utils/clock/testing. A store follows such a clock soon after each step of at least 1 µs;
-// steps back are ignored. A clock that runs by itself is refused.
-type Clock interface {
-	Now() time.Time
-	// After returns a channel that receives when the duration has passed.
-	After(d time.Duration) <-chan time.Time
-}
-
 // ManualClock is a clock for tests: its time changes only by Advance. Delays, pauses and limiters
 // of the stores that use it (StoreOptions.Clock) follow it; timeouts of calls do not.
 type ManualClock struct {
@@ -56,7 +47,7 @@ func (m *ManualClock) Advance(d time.Duration) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	C.wqgo_advance(m.c, microseconds(d))
+	C.wqgo_advance(m.c, C.int64_t(microseconds(d)))
 	for store := range m.stores {
 		C.wq_store_clock_changed(store, nil) // Fails for a closed store, where no call waits.
 	}

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -58,7 +60,7 @@ func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
 	clock, q := clockedQueue(t, QueueOptions[string]{})
 	got := make(chan string)
 	go func() { got <- take(t, q) }()
-	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
 	q.AddAfter("a", 24*time.Hour)
 	clock.Advance(24 * time.Hour)
 	if item := within(t, got); item != "a" {

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -43,7 +45,7 @@ func TestClosingAQueueEndsItsGets(t *testing.T) {
 	go func() { ended <- second(plain.GetContext(context.Background())) }()
 	go func() { ended <- second(w.GetContext(context.Background())) }()
 	eventually(t, "both wait", func() bool {
-		return plain.dispatcher.count.Load() == 1 && w.dispatcher.count.Load() == 1
+		return plain.backend.waitingGets() == 1 && w.source.waitingGets() == 1
 	})
 	for _, q := range []*Queue[string]{plain, sharded} {
 		must(t, q.Close())

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package wq
 
 // This file converts between items and keys.

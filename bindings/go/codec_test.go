@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -170,7 +172,9 @@ func TestAKeyThatIsNoItemIsQuarantined(t *testing.T) {
 	store := memoryStore(t)
 	q, err := OpenQueue(store, "q", QueueOptions[int]{Codec: numbers{}})
 	must(t, err)
-	raw := &Queue[string]{store: store, handle: q.handle, codec: stringCodec[string]{}} // As wqctl.
+	// As wqctl.
+	raw := &Queue[string]{
+		backend: q.backend, codec: stringCodec[string]{}, failures: q.failures}
 	raw.Add("seven")
 	q.Add(7)
 	item, shutdown := q.Get()

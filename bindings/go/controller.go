@@ -1,8 +1,7 @@
-//go:build cgo
-
 package wq
 
-// This file fits queues to controller-runtime: its names, its NewQueue, and its AddOpts.
+// This file fits queues to controller-runtime: its names, its NewQueue, its AddOpts; and to
+// client-go's metrics providers.
 
 import (
 	"crypto/sha256"
@@ -57,7 +56,7 @@ func isNameByte(c byte) bool {
 // for each process, so with it each restart would begin all backoffs again. The queue's own
 // (QueueOptions.Backoff) has the same delays, and continues.
 func NewPriorityQueue[O PriorityOptions, T comparable](
-	store *Store, name string, options QueueOptions[T]) *PriorityQueue[T, O] {
+	store Opener, name string, options QueueOptions[T]) *PriorityQueue[T, O] {
 	options.StopOnShutDown = true
 	q, err := OpenPriorityQueue[T, O](store, QueueName(name), options)
 	if err != nil {
@@ -76,7 +75,7 @@ func NewPriorityQueue[O PriorityOptions, T comparable](
 //
 // I is an interface that *PriorityQueue[T, O] implements; otherwise the returned function panics.
 func NewPriorityQueueFunc[O PriorityOptions, L any, I any, T comparable](
-	store *Store, options QueueOptions[T]) func(name string, limiter L) I {
+	store Opener, options QueueOptions[T]) func(name string, limiter L) I {
 	return func(name string, _ L) I {
 		return any(NewPriorityQueue[O](store, name, options)).(I)
 	}
@@ -88,8 +87,9 @@ func NewPriorityQueueFunc[O PriorityOptions, L any, I any, T comparable](
 // A limiter begins again with each process, and so do the delays of failing items. Nil: the
 // queue's own backoff, which continues. Delays are merged (QueueOptions.MergeDelays), as in
 // controller-runtime.
-func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *Queue[T] {
-	q, err := OpenQueue(store, QueueName(name), QueueOptions[T]{Limiter: limiter, MergeDelays: true})
+func NewQueue[T comparable](store Opener, name string, limiter RateLimiter[T]) *Queue[T] {
+	options := QueueOptions[T]{Limiter: limiter, MergeDelays: true}
+	q, err := newQueue(store, QueueName(name), options, true)
 	if err != nil {
 		panic(fmt.Sprintf("wq: opening queue %q: %v", name, err))
 	}
@@ -107,7 +107,7 @@ func NewQueue[T comparable](store *Store, name string, limiter RateLimiter[T]) *
 //
 // I is an interface that *Queue[T] implements; otherwise the returned function panics.
 func NewQueueFunc[T comparable, L RateLimiter[T], I any](
-	store *Store) func(name string, limiter L) I {
+	store Opener) func(name string, limiter L) I {
 	return func(name string, limiter L) I {
 		return any(NewQueue[T](store, name, limiter)).(I)
 	}
@@ -188,4 +188,74 @@ func readAddOpts[O PriorityOptions](r *addOptsReader, options O) (knownOpts, err
 		}
 	}
 	return known, nil
+}
+
+// The metrics of a MetricsProvider, with the methods that client-go's have.
+type (
+	GaugeMetric interface {
+		Inc()
+		Dec()
+	}
+	SettableGaugeMetric interface{ Set(float64) }
+	CounterMetric       interface{ Inc() }
+	HistogramMetric     interface{ Observe(float64) }
+)
+
+// MetricsProvider makes the metrics of a queue, once for each name. Its methods and those of the
+// metrics are called by one goroutine at a time, and must not call the store. A gauge or counter
+// that also has Add(float64), as Prometheus's have, gets one call of it instead of many of Inc.
+type MetricsProvider = MetricsProviderOf[
+	GaugeMetric, CounterMetric, HistogramMetric, SettableGaugeMetric]
+
+// MetricsProviderOf is MetricsProvider for other types of metrics. client-go's
+// workqueue.MetricsProvider is one of workqueue's types.
+type MetricsProviderOf[G GaugeMetric, C CounterMetric, H HistogramMetric, S SettableGaugeMetric,
+] interface {
+	NewDepthMetric(name string) G
+	NewAddsMetric(name string) C
+	NewLatencyMetric(name string) H
+	NewWorkDurationMetric(name string) H
+	NewUnfinishedWorkSecondsMetric(name string) S
+	NewLongestRunningProcessorSecondsMetric(name string) S
+	NewRetriesMetric(name string) C
+}
+
+// ProviderOf converts a provider with other types of metrics, such as client-go's:
+//
+//	wq.StoreOptions{MetricsProvider: wq.ProviderOf[workqueue.GaugeMetric, workqueue.CounterMetric,
+//		workqueue.HistogramMetric, workqueue.SettableGaugeMetric](provider)}
+//
+// Go 1.21 and later infer the types.
+func ProviderOf[G GaugeMetric, C CounterMetric, H HistogramMetric, S SettableGaugeMetric](
+	provider MetricsProviderOf[G, C, H, S]) MetricsProvider {
+	return convertedProvider[G, C, H, S]{provider}
+}
+
+type convertedProvider[
+	G GaugeMetric, C CounterMetric, H HistogramMetric, S SettableGaugeMetric] struct {
+	from MetricsProviderOf[G, C, H, S]
+}
+
+func (p convertedProvider[G, C, H, S]) NewDepthMetric(name string) GaugeMetric {
+	return p.from.NewDepthMetric(name)
+}
+func (p convertedProvider[G, C, H, S]) NewAddsMetric(name string) CounterMetric {
+	return p.from.NewAddsMetric(name)
+}
+func (p convertedProvider[G, C, H, S]) NewLatencyMetric(name string) HistogramMetric {
+	return p.from.NewLatencyMetric(name)
+}
+func (p convertedProvider[G, C, H, S]) NewWorkDurationMetric(name string) HistogramMetric {
+	return p.from.NewWorkDurationMetric(name)
+}
+func (p convertedProvider[G, C, H, S]) NewUnfinishedWorkSecondsMetric(
+	name string) SettableGaugeMetric {
+	return p.from.NewUnfinishedWorkSecondsMetric(name)
+}
+func (p convertedProvider[G, C, H, S]) NewLongestRunningProcessorSecondsMetric(
+	name string) SettableGaugeMetric {
+	return p.from.NewLongestRunningProcessorSecondsMetric(name)
+}
+func (p convertedProvider[G, C, H, S]) NewRetriesMetric(name string) CounterMetric {
+	return p.from.NewRetriesMetric(name)
 }

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -36,7 +38,7 @@ func TestAThousandGetsCostNoThreads(t *testing.T) {
 			q.Done(item)
 		}()
 	}
-	eventually(t, "all wait", func() bool { return q.dispatcher.count.Load() == workers })
+	eventually(t, "all wait", func() bool { return q.backend.waitingGets() == workers })
 	if waiting := osThreads(t) - before; waiting > 12 {
 		t.Errorf("%d goroutines in Get cost %d threads", workers, waiting)
 	}
@@ -44,7 +46,7 @@ func TestAThousandGetsCostNoThreads(t *testing.T) {
 		q.Add(strconv.Itoa(i))
 	}
 	eventually(t, "each has one", func() bool {
-		return q.dispatcher.count.Load() == 0 && q.Len() == 0
+		return q.backend.waitingGets() == 0 && q.Len() == 0
 	})
 	if holding := osThreads(t) - before; holding > 12 {
 		t.Errorf("%d goroutines with items cost %d threads", workers, holding)
@@ -98,7 +100,7 @@ func TestNoItemIsTakenWithoutAWaitingGet(t *testing.T) {
 	q := memoryQueue(t)
 	got := make(chan string, 1)
 	go func() { got <- take(t, q) }()
-	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
 	_, err := q.AddBatch([]string{"a", "b", "c"}, AddOptions{})
 	must(t, err)
 	within(t, got)
@@ -116,7 +118,7 @@ func TestTheLongestWaitingGetIsFirst(t *testing.T) {
 	for i := range got {
 		got[i] = make(chan string, 1)
 		go func(c chan string) { c <- take(t, q) }(got[i])
-		eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == int32(i+1) })
+		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == i+1 })
 	}
 	for i := range got {
 		q.Add(strconv.Itoa(i))
@@ -134,7 +136,7 @@ func TestAGetEndsWithItsContext(t *testing.T) {
 	ended := make(chan error, 2)
 	go func() { ended <- second(q.GetContext(ctx)) }()
 	go func() { ended <- second(q.GetBatch(ctx, 3)) }()
-	eventually(t, "both wait", func() bool { return q.dispatcher.count.Load() == 2 })
+	eventually(t, "both wait", func() bool { return q.backend.waitingGets() == 2 })
 	cancel()
 	for i := 0; i < 2; i++ {
 		if err := within(t, ended); !errors.Is(err, context.Canceled) {

@@ -23,6 +23,9 @@
 //		pods.Done(key)
 //	}
 //
+// The store of another process is reached through its server: Dial makes a Client, which OpenQueue
+// takes like a Store. README.md has the differences.
+//
 // A Queue has the methods of client-go's workqueue.TypedRateLimitingInterface, with the same
 // meaning, and so implements it: controller-runtime takes it by controller.Options.NewQueue, see
 // NewPriorityQueue. Those methods return no error. Queue.Err and Queue.Errors report their
@@ -43,5 +46,5 @@
 // the error. Queue.Close closes one queue, which can then be opened again.
 //
 // The package links with libwq.so by pkg-config; with the build tag wq_static the program needs no
-// shared library.
+// shared library. Without cgo it needs no library, and has the queues of a Client only.
 package wq

@@ -2,9 +2,6 @@ package wq
 
 // This file has the errors of the package, and records and logs those that no call returns.
 
-// #include "border.h"
-import "C"
-
 import (
 	"errors"
 	"sync"
@@ -15,24 +12,35 @@ import (
 type Code int32
 
 const (
-	InvalidArgument Code = C.WQ_INVALID_ARGUMENT // Can never work: an empty key, a bad option.
-	NotFound        Code = C.WQ_NOT_FOUND        // The store, queue, key or cursor does not exist.
-	AlreadyExists   Code = C.WQ_ALREADY_EXISTS   // To be created, but exists; a queue already open.
-	NotProcessing   Code = C.WQ_NOT_PROCESSING   // Done of a key that no worker holds.
-	ShuttingDown    Code = C.WQ_SHUTTING_DOWN    // The queue is shutting down, or its store is closed.
-	TimedOut        Code = C.WQ_TIMED_OUT        // Nothing changed.
-	Locked          Code = C.WQ_LOCKED           // Another process owns the store.
-	Corruption      Code = C.WQ_CORRUPTION       // The store's bytes are damaged.
-	NotDurable      Code = C.WQ_NOT_DURABLE      // Applied in memory; a write failed: Store.Health.
-	IOError         Code = C.WQ_IO_ERROR         // A system call failed. Nothing was applied.
-	NotSupported    Code = C.WQ_NOT_SUPPORTED    // The store has another format version.
-	Forked          Code = C.WQ_FORKED           // The process is a fork of the library's process.
-	NoMemory        Code = C.WQ_NO_MEMORY        // How far the call was applied is unknown.
-	Internal        Code = C.WQ_INTERNAL         // A bug.
+	InvalidArgument Code = 1  // Can never work: an empty key, a bad option.
+	NotFound        Code = 2  // The store, queue, key or cursor does not exist.
+	AlreadyExists   Code = 3  // To be created, but exists; a queue already open.
+	NotProcessing   Code = 4  // Done of a key that no worker holds.
+	ShuttingDown    Code = 5  // The queue is shutting down, or its store is closed.
+	TimedOut        Code = 6  // Nothing changed.
+	Locked          Code = 7  // Another process owns the store.
+	Corruption      Code = 8  // The store's bytes are damaged.
+	NotDurable      Code = 9  // Applied in memory; a write failed: Store.Health.
+	IOError         Code = 10 // A system call failed. Nothing was applied.
+	NotSupported    Code = 11 // The store has another format version.
+	Forked          Code = 65 // The process is a fork of the library's process.
+	NoMemory        Code = 66 // How far the call was applied is unknown.
+	Internal        Code = 67 // A bug.
 )
 
+var codeNames = map[Code]string{
+	0: "Ok", InvalidArgument: "InvalidArgument", NotFound: "NotFound", AlreadyExists: "AlreadyExists",
+	NotProcessing: "NotProcessing", ShuttingDown: "ShuttingDown", TimedOut: "TimedOut",
+	Locked: "Locked", Corruption: "Corruption", NotDurable: "NotDurable", IOError: "IOError",
+	NotSupported: "NotSupported", Forked: "Forked", NoMemory: "NoMemory", Internal: "Internal"}
+
 // Error returns the code's name as the other interfaces show it: "NotFound".
-func (c Code) Error() string { return C.GoString(C.wq_code_name(C.wq_code(c))) }
+func (c Code) Error() string {
+	if name, ok := codeNames[c]; ok {
+		return name
+	}
+	return "Unknown"
+}
 
 // Error is the error of a call of this package. It unwraps to its Code.
 type Error struct {
@@ -55,18 +63,17 @@ func codeOf(err error) Code {
 	return 0
 }
 
+// textOf returns the text of an error; "" for nil.
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
 func closedError() error { return newError(ShuttingDown, "the store is closed") }
 
 var errQueueClosed = newError(ShuttingDown, "the queue is closed")
-
-// fromC makes the error of a failed call. WQ_BAD_HANDLE means that the store is closed, because
-// this package uses no other freed handle.
-func fromC(code C.wq_code, message string) error {
-	if code == C.WQ_BAD_HANDLE {
-		return closedError()
-	}
-	return newError(Code(code), message)
-}
 
 // failures keeps the errors of calls that do not return them. Thread-safe.
 type failures struct {

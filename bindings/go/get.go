@@ -1,28 +1,25 @@
 package wq
 
-// This file hands out items and finishes them.
-
-// #include "border.h"
-import "C"
+// This file hands out items and finishes them, also by workers of a queue with shards.
 
 import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 )
 
 // GetContext waits for the next item as Get does, at most until the context ends. It returns
 // ctx.Err() or ShuttingDown as errors. A key that is handed out while the context ends is returned.
 func (q *Queue[T]) GetContext(ctx context.Context) (T, error) {
-	item, _, err := q.getFrom(ctx, q.dispatcher)
+	item, _, err := q.getFrom(ctx, q.backend)
 	return item, err
 }
 
-// getFrom returns the item's lane, too, if the dispatcher's source has lanes.
-func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (item T, lane Lane, err error) {
+// getFrom returns the item's lane, too, if the source has lanes.
+func (q *Queue[T]) getFrom(ctx context.Context, from source) (item T, lane Lane, err error) {
 	for {
-		key, lane, err := d.get(ctx)
-		runtime.KeepAlive(q.store)
+		key, lane, err := from.get(ctx)
 		if err != nil {
 			return item, 0, err
 		}
@@ -38,15 +35,7 @@ func (q *Queue[T]) getFrom(ctx context.Context, d *dispatcher) (item T, lane Lan
 // without end. It returns the error to report.
 func (q *Queue[T]) quarantineKey(key string, cause error) error {
 	reason := "it is no item of this program: " + cause.Error()
-	data, size := bytesOf(key)
-	text, textSize := bytesOf(reason)
-	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
-		return C.wq_queue_quarantine(h, data, size, text, textSize, e)
-	})
-	if err == nil {
-		err = errorOf(C.wqgo_change_key(q.handle, key, C.WQGO_DONE))
-	}
-	runtime.KeepAlive(reason)
+	err := q.backend.quarantineHeld(key, reason)
 	if err == nil {
 		err = newError(InvalidArgument, fmt.Sprintf("the key %q is quarantined: %s", key, reason))
 	}
@@ -55,15 +44,14 @@ func (q *Queue[T]) quarantineKey(key string, cause error) error {
 
 // GetBatch takes all queued items, at most max, and waits only for the first.
 func (q *Queue[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
-	return q.getBatchFrom(ctx, max, q.dispatcher)
+	return q.getBatchFrom(ctx, max, q.backend)
 }
 
-func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, d *dispatcher) ([]T, error) {
+func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, from source) ([]T, error) {
 	if max <= 0 {
 		return nil, newError(InvalidArgument, "max is not positive")
 	}
-	keys, err := d.getBatch(ctx, max)
-	runtime.KeepAlive(q.store)
+	keys, err := from.getBatch(ctx, max)
 	items := make([]T, 0, len(keys))
 	for _, key := range keys {
 		if item, err := q.codec.Decode(key); err == nil {
@@ -73,15 +61,16 @@ func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, d *dispatcher) ([]
 		}
 	}
 	if err == nil && len(items) == 0 { // No key was an item.
-		return q.getBatchFrom(ctx, max, d)
+		return q.getBatchFrom(ctx, max, from)
 	}
 	return items, err
 }
 
-// Finish is Done with an error as its result. NotProcessing: no worker holds the item.
-func (q *Queue[T]) Finish(item T) error { return q.change(item, C.WQGO_DONE) }
+// Finish is Done with an error as its result; of a remote queue it waits for the server.
+// NotProcessing: no worker holds the item.
+func (q *Queue[T]) Finish(item T) error { return q.change(item, changeDone) }
 
-// FinishBatch finishes many items with one call into C. NotProcessing: some items are not held; the
+// FinishBatch finishes many items with one call. NotProcessing: some items are not held; the
 // others are done. InvalidArgument: an item has no key; no item is done.
 func (q *Queue[T]) FinishBatch(items []T) error {
 	keys := make([]string, 0, len(items))
@@ -92,19 +81,123 @@ func (q *Queue[T]) FinishBatch(items []T) error {
 		}
 		keys = append(keys, key)
 	}
-	list := newKeyList(keys)
-	defer keyLists.Put(list)
-	r := C.wqgo_done_batch(q.handle, list.first(), list.size())
-	runtime.KeepAlive(q.store)
-	return errorOf(r)
+	return q.backend.doneBatch(keys)
 }
 
 // AddedAgain reports whether an item that a worker holds was added again since Get: its work is
 // stale.
 func (q *Queue[T]) AddedAgain(item T) (bool, error) {
-	var again C.int32_t
-	err := q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_added_again(h, key, size, &again, e)
+	var again bool
+	err := q.withKey(item, func(key string) (err error) {
+		again, err = q.backend.addedAgain(key)
+		return err
 	})
-	return again != 0, err
+	return again, err
+}
+
+// Token returns the token of an item that the caller holds, of a remote queue. It grows with every
+// assignment of the store, also over restarts of the server. A worker whose connection has broken
+// may still be running when its item is assigned to another: it passes the token to what it writes
+// to, which refuses a lower token than it has seen. NotProcessing: the item is not held, or the
+// server has given it to another worker. NotSupported: the queue is linked; then the worker ends
+// with the store's owner.
+func (q *Queue[T]) Token(item T) (uint64, error) {
+	var token uint64
+	err := q.withKey(item, func(key string) (err error) {
+		token, err = q.backend.token(key)
+		return err
+	})
+	return token, err
+}
+
+// Worker serves some of the shards of a queue with shards, and keeps them while no worker joins or
+// leaves. At most one item of a shard is held at a time, and its items are handed out in their
+// order. Any number of workers may join; a worker beyond the number of shards waits until another
+// leaves.
+//
+//	worker, err := q.Join()
+//	if err != nil {
+//		return err
+//	}
+//	defer worker.Leave()
+//	for {
+//		item, err := worker.GetContext(ctx)
+//		if errors.Is(err, wq.ShuttingDown) {
+//			return nil
+//		}
+//		if err != nil {
+//			return err
+//		}
+//		reconcile(item)
+//		q.Done(item)
+//	}
+//
+// Any goroutine may make the calls; one that waits holds no thread. An unreachable Worker leaves.
+type Worker[T comparable] struct {
+	queue  *Queue[T]
+	source workerBackend
+	left   atomic.Bool
+}
+
+// workerBackend is a worker, by key.
+type workerBackend interface {
+	source
+	shards() ([]int, error)
+	leave() error // Called once.
+}
+
+// Join makes a worker of a queue with QueueOptions.Shards. InvalidArgument: the queue has no
+// shards. NotSupported: the queue is remote; the server gives shards to its Gets.
+func (q *Queue[T]) Join() (*Worker[T], error) {
+	source, err := q.backend.join()
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker[T]{queue: q, source: source}
+	runtime.SetFinalizer(w, func(w *Worker[T]) { go w.Leave() })
+	return w, nil
+}
+
+// Get waits for the next item of the worker's shards as Queue.Get does. shutdown: also after Leave.
+func (w *Worker[T]) Get() (item T, shutdown bool) {
+	item, err := w.GetContext(context.Background())
+	w.queue.reportEnd(err)
+	return item, err != nil
+}
+
+// GetContext waits as Queue.GetContext does, for an item of the worker's shards.
+func (w *Worker[T]) GetContext(ctx context.Context) (T, error) {
+	item, _, err := w.queue.getFrom(ctx, w.source)
+	return item, w.leftError(err)
+}
+
+// GetBatch takes items as Queue.GetBatch does, at most one of each of the worker's shards.
+func (w *Worker[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
+	items, err := w.queue.getBatchFrom(ctx, max, w.source)
+	return items, w.leftError(err)
+}
+
+// leftError replaces ShuttingDown after Leave by an error that says so.
+func (w *Worker[T]) leftError(err error) error {
+	if codeOf(err) == ShuttingDown && w.left.Load() {
+		err = newError(ShuttingDown, "the worker has left")
+	}
+	runtime.KeepAlive(w)
+	return err
+}
+
+// Shards returns the shards that the worker serves now, ascending.
+func (w *Worker[T]) Shards() ([]int, error) {
+	own, err := w.source.shards()
+	return own, w.leftError(err)
+}
+
+// Leave gives the worker's shards to the other workers; waiting Gets end with shutdown. Items that
+// it holds stay held until Done. Idempotent.
+func (w *Worker[T]) Leave() error {
+	if w.left.Swap(true) {
+		return nil
+	}
+	runtime.SetFinalizer(w, nil)
+	return w.source.leave()
 }

@@ -1,44 +1,37 @@
 package wq
 
-// This file has the options of stores, queues and Adds.
+// This file has the options of stores, queues and Adds, and the queue's own rate limiters.
 
-// #include "border.h"
-import "C"
-
-import (
-	"math"
-	"time"
-	"unsafe"
-)
+import "time"
 
 // Durability is how durable a call's effect is when the call returns.
 type Durability int32
 
 const (
 	// DefaultDurability of a call is the queue's; of a queue it is Process; of a flush it is Power.
-	DefaultDurability Durability = C.WQ_DEFAULT_DURABILITY
-	Async             Durability = C.WQ_ASYNC   // In memory; written within FlushInterval.
-	Process           Durability = C.WQ_PROCESS // Survives kill -9.
-	Power             Durability = C.WQ_POWER   // Survives a power cut.
+	DefaultDurability Durability = 0
+	Async             Durability = 1 // In memory; written within FlushInterval.
+	Process           Durability = 2 // Survives kill -9.
+	Power             Durability = 3 // Survives a power cut.
 )
 
 // Order is the order in which a queue hands out its keys.
 type Order int32
 
 const (
-	FIFO       Order = C.WQ_ORDER_FIFO
-	TwoLanes   Order = C.WQ_ORDER_TWO_LANES  // FastLane before SlowLane.
-	Lanes      Order = C.WQ_ORDER_LANES      // FastLane and QueueOptions.Lanes, the highest first.
-	Priorities Order = C.WQ_ORDER_PRIORITIES // Every int32 is a lane.
-	Fair       Order = C.WQ_ORDER_FAIR       // Round robin over the groups.
+	FIFO       Order = 0
+	TwoLanes   Order = 1 // FastLane before SlowLane.
+	Lanes      Order = 2 // FastLane and QueueOptions.Lanes, the highest first.
+	Priorities Order = 3 // Every int32 is a lane.
+	Fair       Order = 4 // Round robin over the groups.
 )
 
 // Lane is a key's lane, or priority: keys of higher lanes are handed out first.
 type Lane int32
 
 const (
-	FastLane Lane = C.WQ_FAST_LANE
-	SlowLane Lane = C.WQ_SLOW_LANE
+	FastLane Lane = 0
+	SlowLane Lane = -100
 )
 
 // StoreOptions are the options of Open; the zero value opens an existing store.
@@ -67,34 +60,6 @@ type StoreOptions struct {
 	// Clock is for tests: a ManualClock, or a fake clock of another library. Nil: the machine's
 	// clocks.
 	Clock Clock
-}
-
-func (o StoreOptions) toC() (C.wq_store_options, error) {
-	var out C.wq_store_options
-	for _, d := range []struct {
-		name string
-		from time.Duration
-		to   *C.uint32_t
-	}{
-		{"FlushInterval", o.FlushInterval, &out.flush_interval_ms},
-		{"RecoveryBackoffMin", o.RecoveryBackoffMin, &out.recovery_backoff_min_ms},
-		{"RecoveryBackoffMax", o.RecoveryBackoffMax, &out.recovery_backoff_max_ms},
-	} {
-		ms := (d.from + time.Millisecond - 1) / time.Millisecond // Rounded up, as 0 is the default.
-		if d.from < 0 || ms > math.MaxUint32 {
-			return out, newError(InvalidArgument, d.name+" is out of range")
-		}
-		*d.to = C.uint32_t(ms)
-	}
-	out.size = C.sizeof_wq_store_options
-	out.create_if_missing = toInt(o.CreateIfMissing)
-	out.error_if_exists = toInt(o.ErrorIfExists)
-	out.max_wal_bytes = C.uint64_t(o.MaxWALBytes)
-	out.write_buffer_bytes = C.uint64_t(o.WriteBufferBytes)
-	out.max_batch_bytes = C.uint64_t(o.MaxBatchBytes)
-	out.process_log_bytes = C.uint64_t(o.ProcessLogBytes)
-	out.no_process_log = toInt(o.NoProcessLog)
-	return out, nil
 }
 
 // RateLimiter is the shape of client-go's workqueue.TypedRateLimiter.
@@ -143,36 +108,14 @@ type QueueOptions[T comparable] struct {
 	StopOnShutDown bool
 }
 
-func (o QueueOptions[T]) toC(a *arena) (*C.wq_queue_options, error) {
-	out := (*C.wq_queue_options)(a.zeroed(1, C.sizeof_wq_queue_options))
-	if o.MaxKeyBytes < 0 {
-		return nil, newError(InvalidArgument, "MaxKeyBytes is out of range")
-	}
-	out.size = C.sizeof_wq_queue_options
-	out.must_exist = toInt(o.MustExist)
-	out.order = C.int32_t(o.Order)
-	if len(o.Lanes) > 0 {
-		lanes := (*C.int32_t)(a.zeroed(len(o.Lanes), C.sizeof_int32_t))
-		for i, to := 0, unsafe.Slice(lanes, len(o.Lanes)); i < len(to); i++ {
-			to[i] = C.int32_t(o.Lanes[i])
-		}
-		out.lanes = lanes
-		out.lane_count = C.size_t(len(o.Lanes))
-	}
-	out.re_add = toInt(o.ReAddRaisesLane)
-	if o.Shards < 0 || o.Shards > math.MaxUint16 {
-		return nil, newError(InvalidArgument, "Shards is out of range")
-	}
-	out.shards = C.uint32_t(o.Shards)
-	out.starvation_bound = C.uint32_t(o.StarvationBound)
-	out.quarantined_add = toInt(o.AddReleasesQuarantined)
-	out.max_requeues = C.uint64_t(o.MaxRequeues)
-	out.durability = C.int32_t(o.Durability)
-	out.add_cancels_delay = toInt(o.AddCancelsDelay)
-	out.merge_delays = toInt(o.MergeDelays)
-	out.max_key_bytes = C.size_t(o.MaxKeyBytes)
-	out.limiter = o.Backoff.toC(a)
-	return out, nil
+// untyped returns the options without Codec, Limiter and GroupOf.
+func (o QueueOptions[T]) untyped() QueueOptions[string] {
+	return QueueOptions[string]{
+		Backoff: o.Backoff, MustExist: o.MustExist, Order: o.Order, Lanes: o.Lanes,
+		ReAddRaisesLane: o.ReAddRaisesLane, StarvationBound: o.StarvationBound,
+		MergeDelays: o.MergeDelays, Shards: o.Shards, MaxRequeues: o.MaxRequeues,
+		AddReleasesQuarantined: o.AddReleasesQuarantined, AddCancelsDelay: o.AddCancelsDelay,
+		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown}
 }
 
 // AddOptions are the options of AddWith and AddBatch; the zero value is Add.
@@ -185,31 +128,77 @@ type AddOptions struct {
 	Failure     error         // The failure, for RateLimited: kept with the key, shown by wqctl.
 }
 
-func (o AddOptions) toC() C.wqgo_add_options {
-	var out C.wqgo_add_options
-	if o.Lane != nil {
-		out.has_lane = 1
-		out.lane = C.int32_t(*o.Lane)
-	}
-	out.durability = C.int32_t(o.Durability)
-	return out
-}
-
 // InLane returns a pointer for AddOptions.Lane: AddOptions{Lane: wq.InLane(wq.SlowLane)}.
 func InLane(lane Lane) *Lane { return &lane }
 
-func toInt(b bool) C.int32_t {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // microseconds rounds up, so that a delay is never shorter than asked for.
-func microseconds(d time.Duration) C.int64_t {
+func microseconds(d time.Duration) int64 {
 	us := int64(d / time.Microsecond)
 	if d%time.Microsecond > 0 {
 		us++
 	}
-	return C.int64_t(us)
+	return us
+}
+
+// Clock is a source of time for tests: a ManualClock, or the fake clock of another library, such as
+// k8s.io/utils/clock/testing. A store follows such a clock soon after each step of at least 1 µs;
+// steps back are ignored. A clock that runs by itself is refused.
+type Clock interface {
+	Now() time.Time
+	// After returns a channel that receives when the duration has passed.
+	After(d time.Duration) <-chan time.Time
+}
+
+// Backoff decides how long a failed key is delayed, by its failure count. The count is durable, so
+// a restart does not shorten the delays.
+type Backoff struct {
+	kind            backoffKind
+	base, max       time.Duration
+	maxFastAttempts uint64
+	rate            float64
+	burst           int64
+	inner           []*Backoff
+}
+
+// backoffKind is a kind of limiter; the numbers are those of wq/c/options.h.
+type backoffKind int32
+
+const (
+	exponential       backoffKind = 1
+	fastSlow          backoffKind = 2
+	bucket            backoffKind = 3
+	maxOf             backoffKind = 4
+	maxWait           backoffKind = 5
+	controllerBackoff backoffKind = 6
+)
+
+// Exponential delays by base, then by twice the delay before, at most by max.
+func Exponential(base, max time.Duration) *Backoff {
+	return &Backoff{kind: exponential, base: base, max: max}
+}
+
+// FastSlow delays by fast for the first fastAttempts failures, then by slow.
+func FastSlow(fast, slow time.Duration, fastAttempts uint64) *Backoff {
+	return &Backoff{kind: fastSlow, base: fast, max: slow, maxFastAttempts: fastAttempts}
+}
+
+// Bucket admits burst failures of any keys without a delay, and then rate failures per second.
+func Bucket(rate float64, burst int64) *Backoff {
+	return &Backoff{kind: bucket, rate: rate, burst: burst}
+}
+
+// MaxOf delays by the longest delay of all.
+func MaxOf(of ...*Backoff) *Backoff {
+	return &Backoff{kind: maxOf, inner: of}
+}
+
+// MaxWait delays as b does, at most by max.
+func MaxWait(b *Backoff, max time.Duration) *Backoff {
+	return &Backoff{kind: maxWait, max: max, inner: []*Backoff{b}}
+}
+
+// ControllerBackoff delays as client-go's default limiter of controllers does: by the longer delay
+// of Exponential(5 ms, 1000 s) and, for all keys together, Bucket(10, 100).
+func ControllerBackoff() *Backoff {
+	return &Backoff{kind: controllerBackoff}
 }

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package wq
 
 // This file runs loops on several goroutines.

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package wq
 
 // This file has the queue in the shape of controller-runtime's PriorityQueue.
@@ -27,7 +25,7 @@ type PriorityQueue[T comparable, O PriorityOptions] struct {
 // OpenPriorityQueue opens a queue as OpenQueue does, with Order Priorities, ReAddRaisesLane and
 // MergeDelays.
 func OpenPriorityQueue[T comparable, O PriorityOptions](
-	store *Store, name string, options QueueOptions[T]) (*PriorityQueue[T, O], error) {
+	store Opener, name string, options QueueOptions[T]) (*PriorityQueue[T, O], error) {
 	fields, err := newAddOptsReader[O]()
 	if err != nil {
 		return nil, err
@@ -35,7 +33,7 @@ func OpenPriorityQueue[T comparable, O PriorityOptions](
 	options.Order = Priorities
 	options.ReAddRaisesLane = true
 	options.MergeDelays = true
-	q, err := OpenQueue(store, name, options)
+	q, err := newQueue(store, name, options, true)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +48,7 @@ func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
 	q.failures.report(err)
 	add := AddOptions{After: o.After, RateLimited: o.RateLimited, Lane: laneOf(o.Priority)}
 	if len(items) > 1 && !o.RateLimited && o.After <= 0 {
-		result, err := q.AddBatch(items, add)
+		result, err := q.addBatch(items, add, true)
 		q.failures.report(err)
 		for _, refused := range result.Refused {
 			q.failures.report(itemError(refused.Err, refused.Index, items))
@@ -58,7 +56,7 @@ func (q *PriorityQueue[T, O]) AddWithOpts(options O, items ...T) {
 		return
 	}
 	for i, item := range items {
-		_, err := q.AddWith(item, add)
+		_, err := q.addWith(item, add, howOf(add), true)
 		q.failures.report(itemError(err, i, items))
 	}
 }
@@ -102,7 +100,7 @@ func laneOf(priority *int) *Lane {
 // GetWithPriority waits for an item as Get does, and returns the priority with which it was queued;
 // 0 at a shutdown.
 func (q *PriorityQueue[T, O]) GetWithPriority() (item T, priority int, shutdown bool) {
-	item, lane, err := q.getFrom(context.Background(), q.dispatcher)
+	item, lane, err := q.getFrom(context.Background(), q.backend)
 	q.reportEnd(err)
 	return item, int(lane), err != nil
 }
@@ -115,12 +113,12 @@ func (q *PriorityQueue[T, O]) Add(item T) {
 
 // AddAfter adds the item as Queue.AddAfter does, with priority 0.
 func (q *PriorityQueue[T, O]) AddAfter(item T, duration time.Duration) {
-	_, err := q.AddWith(item, AddOptions{After: duration, Lane: InLane(0)})
+	_, err := q.addWith(item, AddOptions{After: duration, Lane: InLane(0)}, addAfter, true)
 	q.failures.report(err)
 }
 
 // AddRateLimited adds the item as Queue.AddRateLimited does, with priority 0.
 func (q *PriorityQueue[T, O]) AddRateLimited(item T) {
-	_, err := q.AddWith(item, AddOptions{RateLimited: true, Lane: InLane(0)})
+	_, err := q.addWith(item, AddOptions{RateLimited: true, Lane: InLane(0)}, addRateLimited, true)
 	q.failures.report(err)
 }

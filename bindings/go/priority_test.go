@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -176,7 +178,7 @@ func TestEveryGetReturnsThePriority(t *testing.T) {
 		}()
 	}
 	eventually(t, "all wait", func() bool {
-		return q.(*PriorityQueue[string, addOpts]).dispatcher.count.Load() == waiting
+		return q.(*PriorityQueue[string, addOpts]).backend.waitingGets() == waiting
 	})
 	for i := 0; i < waiting; i++ {
 		q.AddWithOpts(addOpts{Priority: at(i)}, "item "+strconv.Itoa(i))

@@ -2,45 +2,126 @@ package wq
 
 // This file has the queue and the methods of client-go's workqueue.TypedRateLimitingInterface.
 
-// #include "border.h"
-import "C"
-
 import (
 	"context"
-	"runtime"
 	"time"
 )
 
 // Queue is a durable workqueue.TypedRateLimitingInterface. It has that interface's methods, methods
 // that return errors, and methods that the interface lacks.
 //
+// A queue of a Store is linked: this process owns the store. A queue of a Client is remote: another
+// process owns it. README.md lists what a remote queue does differently, and what it does not have.
+//
 // An item must be encodable. DefaultCodec encodes every item except the empty string: see Codec.
 type Queue[T comparable] struct {
-	store      *Store // Keeps the store reachable.
-	handle     C.wq_queue
-	name       string
-	codec      Codec[T]
-	limiter    RateLimiter[T] // May be nil.
-	groupOf    func(item T) string
-	waits      bool // Add waits for the disk.
-	stops      bool // StopOnShutDown.
-	readiness  *readiness
-	dispatcher *dispatcher
-	addBatcher addBatcher
-	failures   failures
+	backend  backend
+	name     string
+	codec    Codec[T]
+	limiter  RateLimiter[T] // May be nil.
+	groupOf  func(item T) string
+	stops    bool // StopOnShutDown.
+	failures *failures
 }
 
-// OpenQueue opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. AlreadyExists: it is open
-// already; Queue.Close and Store.Close close it. NotFound: it does not exist, and MustExist is set.
-// InvalidArgument: an invalid name or option. Blocks: for reading its records.
+// Opener is where queues are opened: a *Store, or a *Client.
+type Opener interface {
+	openQueue(name string, request openRequest) (backend, error)
+	failureLogger() Logger // May be nil.
+}
+
+// openRequest is what the opening of a queue needs.
+type openRequest struct {
+	options    QueueOptions[string] // Without Codec, Limiter and GroupOf.
+	hasLimiter bool
+	// Order, ReAddRaisesLane and MergeDelays are the constructor's, not the caller's: a remote queue
+	// has those of its owner.
+	controllers bool
+	failures    *failures // For the errors of calls that were not waited for.
+}
+
+// backend is a queue, by key. Thread-safe. Its errors are those of Queue's methods.
+type backend interface {
+	add(key string) error
+	addWith(key string, call addCall) (Outcome, error)
+	// addBatch adds keys of one group. The result's indexes are those of the keys. If the error is
+	// neither nil nor NotDurable, there is no result.
+	addBatch(
+		keys []string, group string, options AddOptions, patient bool) (BatchResult, error)
+	len() (int, error)
+	source
+	// quarantineHeld quarantines a key that the caller holds, and ends its processing.
+	quarantineHeld(key, reason string) error
+	doneBatch(keys []string) error
+	// done ends the processing of a key for a caller that does not wait: a remote queue reports the
+	// server's refusal later.
+	done(key string) error
+	change(key string, what change) error
+	numRequeues(key string) (int, error)
+	addedAgain(key string) (bool, error)
+	token(key string) (uint64, error)
+	quarantine(key, reason string) error
+	isQuarantined(key string) (bool, error)
+	quarantined() ([]QuarantinedKey, error)
+
+	shutDown() error
+	stop() error
+	drain(ctx context.Context) error
+	shuttingDown() bool
+	close() error
+
+	flush(durability Durability) error
+	pause(duration time.Duration) error
+	resume() error
+	counts() (Counts, error)
+	list(offset, limit int) ([]QueuedKey, error)
+	positionOf(key string) (int, error)
+	setCursor(name, value string) error
+	cursor(name string) (string, error)
+	eraseCursor(name string) error
+	cursors() (map[string]string, error)
+	join() (workerBackend, error)
+}
+
+// source hands out keys.
+type source interface {
+	// get waits for a key. Its lane is set if the queue's order has priorities.
+	get(ctx context.Context) (key string, lane Lane, err error)
+	getBatch(ctx context.Context, max int) ([]string, error)
+	waitingGets() int // For tests.
+}
+
+// change is a change of a key that has no options.
+type change int32
+
+const (
+	changeDone change = iota
+	changeForget
+	changeRemove
+	changeCancelDelay
+	changeEndDelay
+	changeRelease
+	changeDrop
+	changeDelete
+)
+
+// OpenQueue opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. NotFound: it does not exist,
+// and MustExist is set. InvalidArgument: an invalid name or option.
+//
+// Of a *Store: AlreadyExists: it is open already; Queue.Close and Store.Close close it. Blocks: for
+// reading its records. Of a *Client: IOError: the server cannot be reached. Blocks: for an answer.
 func OpenQueue[T comparable](
-	store *Store, name string, options QueueOptions[T]) (*Queue[T], error) {
+	store Opener, name string, options QueueOptions[T]) (*Queue[T], error) {
+	return newQueue(store, name, options, false)
+}
+
+func newQueue[T comparable](
+	store Opener, name string, options QueueOptions[T], controllers bool) (*Queue[T], error) {
 	q := &Queue[T]{
-		store: store, name: name, codec: options.Codec, limiter: options.Limiter,
-		groupOf: options.GroupOf}
-	q.waits = options.Durability != Async
-	q.stops = options.StopOnShutDown
-	q.failures.log = func(err error) { logFailure(store.logger, name, err) }
+		name: name, codec: options.Codec, limiter: options.Limiter, groupOf: options.GroupOf,
+		stops: options.StopOnShutDown, failures: &failures{}}
+	logger := store.failureLogger()
+	q.failures.log = func(err error) { logFailure(logger, name, err) }
 	if q.codec == nil {
 		codec, err := DefaultCodec[T]()
 		if err != nil {
@@ -48,42 +129,22 @@ func OpenQueue[T comparable](
 		}
 		q.codec = codec
 	}
-	var a arena
-	defer a.free()
-	o, err := options.toC(&a)
+	var err error
+	q.backend, err = store.openQueue(name, openRequest{
+		options: options.untyped(), hasLimiter: options.Limiter != nil, controllers: controllers,
+		failures: q.failures})
 	if err != nil {
 		return nil, err
 	}
-	err = withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
-		return C.wq_store_open_queue(store.handle, name, o, &q.handle, e)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if q.readiness, err = newReadiness(q.handle); err != nil {
-		C.wq_queue_close(q.handle, nil) // So that it can be opened again.
-		return nil, err
-	}
-	q.dispatcher = q.readiness.dispatcher(
-		C.wqgo_source{queue: q.handle, has_lanes: toInt(options.Order == Priorities)})
-	store.watch(q.readiness)
-	store.reporter.begin(name)
-	runtime.KeepAlive(store)
 	return q, nil
 }
 
 // Close stops the queue (waiting Gets return) and writes its changes, so that the store can open it
 // again: its items stay there, and those that workers hold are handed out again after that. Later
 // changes fail with ShuttingDown. A queue of a store in memory loses its items. Idempotent.
-// NotDurable: a write has failed; the queue is stopped, and not closed. Blocks: for one sync.
-func (q *Queue[T]) Close() error {
-	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_close(h, e) })
-	if err != nil && codeOf(err) != ShuttingDown { // ShuttingDown: closed with its store.
-		return err
-	}
-	q.store.unwatch(q.readiness)
-	return nil
-}
+// NotDurable: a write has failed; the queue is stopped, and not closed. Blocks: for one sync. Of a
+// remote queue it ends the worker's connection, so that the server gives back what is held.
+func (q *Queue[T]) Close() error { return q.backend.close() }
 
 // Name returns the queue's name.
 func (q *Queue[T]) Name() string { return q.name }
@@ -96,36 +157,29 @@ func (q *Queue[T]) Err() error { return q.failures.err() }
 // first call of Errors on. It need not be read: errors that do not fit are dropped.
 func (q *Queue[T]) Errors() <-chan error { return q.failures.errors() }
 
-// Add marks the item as needing work.
+// Add marks the item as needing work. Of a remote queue it waits for a server that cannot be
+// reached, until ShutDown.
 func (q *Queue[T]) Add(item T) {
 	q.failures.report(q.add(item))
 }
 
 func (q *Queue[T]) add(item T) error {
 	if q.groupOf != nil {
-		_, err := q.AddWith(item, AddOptions{})
+		_, err := q.addWith(item, AddOptions{}, addAtOnce, true)
 		return err
 	}
 	key, err := q.codec.Encode(item)
 	if err != nil {
 		return err
 	}
-	if q.waits {
-		err = q.addBatcher.add(q.handle, key)
-	} else {
-		err = errorOf(C.wqgo_add(q.handle, key))
-	}
-	runtime.KeepAlive(q.store)
-	return err
+	return q.backend.add(key)
 }
 
 // Len returns how many items are ready to be handed out.
 func (q *Queue[T]) Len() int {
-	var n C.size_t
-	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
-		return C.wq_queue_len(h, &n, e)
-	}))
-	return int(n)
+	n, err := q.backend.len()
+	q.failures.report(err)
+	return n
 }
 
 // Get waits for the next item, which the caller holds until Done. shutdown: the queue is shutting
@@ -143,25 +197,31 @@ func (q *Queue[T]) reportEnd(err error) {
 	}
 }
 
-// Done ends the processing of the item. If the item was added since Get, it is queued again.
-func (q *Queue[T]) Done(item T) { q.failures.report(q.Finish(item)) }
+// Done ends the processing of the item. If the item was added since Get, it is queued again. Of a
+// remote queue it does not wait for the server.
+func (q *Queue[T]) Done(item T) {
+	key, err := q.codec.Encode(item)
+	if err == nil {
+		err = q.backend.done(key)
+	}
+	q.failures.report(err)
+}
 
 // ShutDown refuses Adds from now on; Get hands out what is queued, then reports shutdown. Items
-// that are not processed stay in the store. With StopOnShutDown it is Stop.
+// that are not processed stay in the store. With StopOnShutDown, and of a remote queue, it is Stop.
 func (q *Queue[T]) ShutDown() {
 	if q.stops {
 		q.failures.report(q.Stop())
 		return
 	}
-	q.failures.report(q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
-		return C.wq_queue_shut_down(h, e)
-	}))
+	q.failures.report(q.backend.shutDown())
 }
 
 // ShutDownWithDrain shuts the queue down as ShutDown does, and returns when no item is held and
 // none would be handed out (the queue is empty, or paused), or when ShutDown or Stop is called. So
 // it waits for workers that take what is queued: without any it does not return, where client-go's
-// returns as soon as no item is held. With StopOnShutDown it is Stop.
+// returns as soon as no item is held. With StopOnShutDown it is Stop. Of a remote queue it waits
+// until this process holds no item.
 func (q *Queue[T]) ShutDownWithDrain() {
 	if q.stops {
 		q.ShutDown()
@@ -171,25 +231,20 @@ func (q *Queue[T]) ShutDownWithDrain() {
 }
 
 // ShuttingDown reports whether the queue is shutting down, or its store is closed.
-func (q *Queue[T]) ShuttingDown() bool {
-	var down C.int32_t
-	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
-		return C.wq_queue_is_shutting_down(h, &down, e)
-	})
-	return err != nil || down != 0
-}
+func (q *Queue[T]) ShuttingDown() bool { return q.backend.shuttingDown() }
 
 // AddAfter adds the item once the duration has passed, also across restarts; of two delays the
 // earlier end wins.
 func (q *Queue[T]) AddAfter(item T, duration time.Duration) {
-	_, err := q.addWith(item, AddOptions{After: duration}, C.WQGO_AFTER)
+	_, err := q.addWith(item, AddOptions{After: duration}, addAfter, true)
 	q.failures.report(err)
 }
 
 // AddRateLimited counts a failure of the item, and adds it after the limiter's delay. An item that
-// failed more often than MaxRequeues is quarantined. The limiter is asked first, in any case.
+// failed more often than MaxRequeues is quarantined. The limiter is asked first, in any case. Of a
+// remote queue the item must be held; the failure is counted by Done.
 func (q *Queue[T]) AddRateLimited(item T) {
-	_, err := q.AddWith(item, AddOptions{RateLimited: true})
+	_, err := q.addWith(item, AddOptions{RateLimited: true}, addRateLimited, true)
 	q.failures.report(err)
 }
 
@@ -198,48 +253,34 @@ func (q *Queue[T]) Forget(item T) {
 	if q.limiter != nil {
 		q.limiter.Forget(item)
 	}
-	q.failures.report(q.change(item, C.WQGO_FORGET))
+	q.failures.report(q.change(item, changeForget))
 }
 
-// NumRequeues returns how often the item has failed since its last Forget; it survives restarts.
+// NumRequeues returns how often the item has failed since its last Forget; it survives restarts. Of
+// a remote queue the item must be held.
 func (q *Queue[T]) NumRequeues(item T) int {
-	var n C.uint64_t
-	q.failures.report(q.keyCall(item, func(h C.wq_queue, key *C.char, size C.size_t,
-		e *C.wq_error) C.wq_code {
-		return C.wq_queue_num_requeues(h, key, size, &n, e)
+	var n int
+	q.failures.report(q.withKey(item, func(key string) (err error) {
+		n, err = q.backend.numRequeues(key)
+		return err
 	}))
-	return int(n)
+	return n
 }
 
-// call makes a call about the queue.
-func (q *Queue[T]) call(body func(h C.wq_queue, e *C.wq_error) C.wq_code) error {
-	err := call(func(e *C.wq_error) C.wq_code { return body(q.handle, e) })
-	runtime.KeepAlive(q.store)
-	return err
+// withKey makes a call about one item.
+func (q *Queue[T]) withKey(item T, body func(key string) error) error {
+	key, err := q.codec.Encode(item)
+	if err != nil {
+		return err
+	}
+	return body(key)
 }
 
 // change makes a change that needs only the item.
-func (q *Queue[T]) change(item T, what C.wqgo_change) error {
+func (q *Queue[T]) change(item T, what change) error {
 	key, err := q.codec.Encode(item)
 	if err != nil {
 		return err
 	}
-	r := C.wqgo_change_key(q.handle, key, what)
-	runtime.KeepAlive(q.store)
-	return errorOf(r)
-}
-
-// keyFunc is a C call about one key.
-type keyFunc = func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code
-
-// keyCall makes a call about one item.
-func (q *Queue[T]) keyCall(item T, body keyFunc) error {
-	key, err := q.codec.Encode(item)
-	if err != nil {
-		return err
-	}
-	data, size := bytesOf(key)
-	err = q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return body(h, data, size, e) })
-	runtime.KeepAlive(key)
-	return err
+	return q.backend.change(key, what)
 }

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -111,7 +113,7 @@ func TestBatchesAreTakenAndFinished(t *testing.T) {
 		items, _ := q.GetBatch(ctx, 10)
 		waited <- items
 	}()
-	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
 	_, err = q.AddBatch([]string{"d", "e"}, AddOptions{})
 	must(t, err)
 	if items := within(t, waited); len(items) != 2 {
@@ -221,7 +223,7 @@ func TestPauseHandsOutNothingUntilResume(t *testing.T) {
 	wantNothing(t, q)
 	got := make(chan string)
 	go func() { got <- take(t, q) }()
-	eventually(t, "it waits", func() bool { return q.dispatcher.count.Load() == 1 })
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
 	must(t, q.Resume())
 	if item := within(t, got); item != "a" {
 		t.Fatalf("%q", item)

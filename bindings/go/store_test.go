@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -159,7 +161,7 @@ func TestAQueueKeepsItsStore(t *testing.T) {
 	}
 	q.Add("a")
 	must(t, q.Err())
-	must(t, q.store.Close())
+	must(t, q.backend.(*linkedQueue).store.Close())
 }
 
 func TestOpeningAndClosingLeavesNothing(t *testing.T) {

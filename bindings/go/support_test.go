@@ -10,34 +10,6 @@ import (
 // patience bounds the wait for an event that must happen.
 const patience = 20 * time.Second
 
-func memoryStore(t testing.TB) *Store {
-	t.Helper()
-	store, err := OpenInMemory(StoreOptions{})
-	must(t, err)
-	t.Cleanup(func() { must(t, store.Close()) })
-	return store
-}
-
-func diskStore(t testing.TB, dir string) *Store {
-	t.Helper()
-	store, err := Open(dir, StoreOptions{CreateIfMissing: true})
-	must(t, err)
-	return store
-}
-
-func openQueue(t testing.TB, store *Store, options QueueOptions[string]) *Queue[string] {
-	t.Helper()
-	q, err := OpenQueue(store, "q", options)
-	must(t, err)
-	return q
-}
-
-// memoryQueue returns a queue in memory with default options.
-func memoryQueue(t testing.TB) *Queue[string] {
-	t.Helper()
-	return openQueue(t, memoryStore(t), QueueOptions[string]{})
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -75,14 +47,6 @@ func wantNext(t testing.TB, q *Queue[string], want string) {
 	t.Helper()
 	if got := take(t, q); got != want {
 		t.Fatalf("got %q, want %q", got, want)
-	}
-}
-
-// wantNothing checks that Get would wait.
-func wantNothing(t testing.TB, q *Queue[string]) {
-	t.Helper()
-	if key, _, code, err := takeOne(q.dispatcher.from); code != TimedOut {
-		t.Fatalf("got %q, %v", key, err)
 	}
 }
 

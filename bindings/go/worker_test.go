@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -90,7 +92,7 @@ func TestAWorkerThatWaitsGetsTheShardsOfOneThatLeaves(t *testing.T) {
 		item, _ := idle.Get()
 		got <- item
 	}()
-	eventually(t, "it waits", func() bool { return idle.dispatcher.count.Load() == 1 })
+	eventually(t, "it waits", func() bool { return idle.source.waitingGets() == 1 })
 	must(t, first.Leave())
 	if item := within(t, got); item != "a" {
 		t.Fatalf("%q", item)
@@ -99,7 +101,7 @@ func TestAWorkerThatWaitsGetsTheShardsOfOneThatLeaves(t *testing.T) {
 		_, shutdown := idle.Get()
 		left <- shutdown
 	}()
-	eventually(t, "it waits", func() bool { return idle.dispatcher.count.Load() == 1 })
+	eventually(t, "it waits", func() bool { return idle.source.waitingGets() == 1 })
 	must(t, idle.Leave())
 	if !within(t, left) {
 		t.Fatal("the worker has left")

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package wq
 
 import (
@@ -96,7 +98,7 @@ func TestShutDownEndsEveryGet(t *testing.T) {
 			wantShutDown(t, q)
 		}()
 	}
-	eventually(t, "all wait", func() bool { return q.dispatcher.count.Load() == 20 })
+	eventually(t, "all wait", func() bool { return q.backend.waitingGets() == 20 })
 	q.ShutDown()
 	group.Wait()
 }

@@ -5,7 +5,7 @@
 #   race        all tests, with the race detector
 #   static      all tests, statically linked
 #   empty-root  a statically linked program, in a root directory that has nothing else
-#   without-cgo the error of a build without cgo
+#   without-cgo vet and the tests of remote queues, without cgo and without libwq
 #   bench       the benchmarks, as tests/bench/go_bench.sh runs them, with few keys
 #   pages       the code that README.md and the package's comment show
 # Exit status 77: skipped; the output says why.
@@ -17,6 +17,9 @@ here=$(realpath -- "$(dirname -- "$0")")
 module=$(realpath -- "$here/../../bindings/go")
 # shellcheck source=tests/go/environment.sh
 source "$here/environment.sh" "$build"
+
+# The tests of remote queues run against `wqctl serve`, too.
+[[ ! -x $build/wqctl ]] || export WQ_SERVE=$build/wqctl
 
 fail() {
   echo "go_test: $*" >&2
@@ -35,7 +38,7 @@ empty_root() {
       exit 77
     }
   fi
-  go build -tags wq_static -o "$root/readme" ./examples/readme
+  go build -tags wq_static,netgo,osusergo -o "$root/readme" ./examples/readme
   ! readelf -lW "$root/readme" | grep -q INTERP || fail 'the program has an interpreter'
   # The second run opens the store of the first.
   for _ in 1 2; do
@@ -45,11 +48,19 @@ empty_root() {
   [[ $(ls "$root") == $'pods.wq\nreadme' ]] || fail "the root has $(ls "$root")"
 }
 
+# Neither a C compiler nor libwq is needed, and a linked store is an error that names the way out.
 without_cgo() {
-  local said
-  ! said=$(CGO_ENABLED=0 go build . 2>&1) || fail 'it builds without cgo'
-  grep -q 'wq calls a C library: build it with CGO_ENABLED=1' <<<"$said" || fail "it says: $said"
-  [[ $(grep -c '^\./' <<<"$said") == 1 ]] || fail "it has other errors, too: $said"
+  local said scratch
+  scratch=$(mktemp -d)
+  # shellcheck disable=SC2064  # The directory of now.
+  trap "rm -rf -- '$scratch'" EXIT
+  export CGO_ENABLED=0 CC=false PKG_CONFIG=false
+  unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+  go vet ./...
+  go test -count=1 -timeout 120s ./...
+  go build -o "$scratch/readme" ./examples/readme
+  ! said=$(cd "$scratch" && ./readme 2>&1) || fail 'a store was opened'
+  grep -q 'built without cgo: use wq.Dial' <<<"$said" || fail "it says: $said"
 }
 
 # The benchmarks must find their own results right, and the report must have their rows.
@@ -74,7 +85,7 @@ case $mode in
     go vet ./...
     ;;
   race) go test -race -count=1 -timeout 120s ./... ;;
-  static) go test -tags wq_static -count=1 -timeout 120s ./... ;;
+  static) go test -tags wq_static,netgo,osusergo -count=1 -timeout 120s ./... ;;
   empty-root) empty_root ;;
   without-cgo) without_cgo ;;
   bench) bench ;;

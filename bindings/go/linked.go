@@ -1,0 +1,432 @@
+package wq
+
+// This file has the queue of a Store: the library's, called through C.
+
+// #include "border.h"
+// #include "visits.h"
+import "C"
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// linkedQueue is a queue of a store that this process owns.
+type linkedQueue struct {
+	store      *Store // Keeps the store reachable.
+	handle     C.wq_queue
+	waits      bool // Add waits for the disk.
+	readiness  *readiness
+	dispatcher *dispatcher
+	addBatcher addBatcher
+}
+
+func (s *Store) failureLogger() Logger { return s.logger }
+
+func (s *Store) openQueue(name string, request openRequest) (backend, error) {
+	q := &linkedQueue{store: s, waits: request.options.Durability != Async}
+	var a arena
+	defer a.free()
+	o, err := queueOptionsToC(request.options, &a)
+	if err != nil {
+		return nil, err
+	}
+	err = withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_store_open_queue(s.handle, name, o, &q.handle, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if q.readiness, err = newReadiness(q.handle); err != nil {
+		C.wq_queue_close(q.handle, nil) // So that it can be opened again.
+		return nil, err
+	}
+	q.dispatcher = q.readiness.dispatcher(
+		C.wqgo_source{queue: q.handle, has_lanes: toInt(request.options.Order == Priorities)})
+	s.watch(q.readiness)
+	s.reporter.begin(name)
+	runtime.KeepAlive(s)
+	return q, nil
+}
+
+func (q *linkedQueue) close() error {
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_close(h, e) })
+	if err != nil && codeOf(err) != ShuttingDown { // ShuttingDown: closed with its store.
+		return err
+	}
+	q.store.unwatch(q.readiness)
+	return nil
+}
+
+func (q *linkedQueue) add(key string) error {
+	var err error
+	if q.waits {
+		err = q.addBatcher.add(q.handle, key)
+	} else {
+		err = errorOf(C.wqgo_add(q.handle, key))
+	}
+	runtime.KeepAlive(q.store)
+	return err
+}
+
+func (q *linkedQueue) addWith(key string, call addCall) (Outcome, error) {
+	o := addOptionsToC(call.options)
+	failure := ""
+	if call.how == addRateLimited {
+		failure = textOf(call.options.Failure)
+		if call.options.After != 0 {
+			o.has_max_delay = 1
+			o.max_delay_us = C.int64_t(microseconds(call.options.After))
+		}
+		if call.retryDelay != nil {
+			o.has_retry_delay = 1
+			o.retry_delay_us = C.int64_t(microseconds(*call.retryDelay))
+		}
+	}
+	r := C.wqgo_add_with(q.handle, key, C.wqgo_how(call.how),
+		C.int64_t(microseconds(call.options.After)), failure, o, call.group)
+	runtime.KeepAlive(q.store)
+	return Outcome(r.outcome), errorOf(r)
+}
+
+func (q *linkedQueue) addBatch(
+	keys []string, group string, options AddOptions, _ bool) (BatchResult, error) {
+	var result BatchResult
+	list := newKeyList(keys)
+	defer keyLists.Put(list)
+	batch, refused := list.add(q.handle, addOptionsToC(options), group)
+	runtime.KeepAlive(q.store)
+	err := errorOf(batch.result)
+	if err != nil && codeOf(err) != NotDurable {
+		return result, err
+	}
+	result.Added = int(batch.added)
+	result.Deduplicated = int(batch.deduplicated)
+	result.Held = int(batch.held)
+	for _, r := range refused {
+		result.Refused = append(result.Refused, Refused{Index: int(r.index), Err: Code(r.code)})
+	}
+	return result, err
+}
+
+func (q *linkedQueue) len() (int, error) {
+	var n C.size_t
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_len(h, &n, e)
+	})
+	return int(n), err
+}
+
+func (q *linkedQueue) get(ctx context.Context) (string, Lane, error) {
+	key, lane, err := q.dispatcher.get(ctx)
+	runtime.KeepAlive(q.store)
+	return key, lane, err
+}
+
+func (q *linkedQueue) getBatch(ctx context.Context, max int) ([]string, error) {
+	keys, err := q.dispatcher.getBatch(ctx, max)
+	runtime.KeepAlive(q.store)
+	return keys, err
+}
+
+func (q *linkedQueue) waitingGets() int { return int(q.dispatcher.count.Load()) }
+
+func (q *linkedQueue) done(key string) error { return q.change(key, changeDone) }
+
+func (q *linkedQueue) doneBatch(keys []string) error {
+	list := newKeyList(keys)
+	defer keyLists.Put(list)
+	r := C.wqgo_done_batch(q.handle, list.first(), list.size())
+	runtime.KeepAlive(q.store)
+	return errorOf(r)
+}
+
+func (q *linkedQueue) change(key string, what change) error {
+	r := C.wqgo_change_key(q.handle, key, C.wqgo_change(what))
+	runtime.KeepAlive(q.store)
+	return errorOf(r)
+}
+
+func (q *linkedQueue) numRequeues(key string) (int, error) {
+	var n C.uint64_t
+	err := q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+		return C.wq_queue_num_requeues(h, key, size, &n, e)
+	})
+	return int(n), err
+}
+
+func (q *linkedQueue) addedAgain(key string) (bool, error) {
+	var again C.int32_t
+	err := q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+		return C.wq_queue_added_again(h, key, size, &again, e)
+	})
+	return again != 0, err
+}
+
+func (q *linkedQueue) token(string) (uint64, error) {
+	return 0, newError(NotSupported, "a linked queue has no tokens: its workers end with its owner")
+}
+
+func (q *linkedQueue) quarantine(key, reason string) error {
+	text, textSize := bytesOf(reason)
+	err := q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+		return C.wq_queue_quarantine(h, key, size, text, textSize, e)
+	})
+	runtime.KeepAlive(reason)
+	return err
+}
+
+func (q *linkedQueue) quarantineHeld(key, reason string) error {
+	if err := q.quarantine(key, reason); err != nil {
+		return err
+	}
+	return q.change(key, changeDone)
+}
+
+func (q *linkedQueue) isQuarantined(key string) (bool, error) {
+	var quarantined C.int32_t
+	err := q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+		return C.wq_queue_is_quarantined(h, key, size, &quarantined, e)
+	})
+	return quarantined != 0, err
+}
+
+func (q *linkedQueue) shutDown() error {
+	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_shut_down(h, e) })
+}
+
+func (q *linkedQueue) stop() error {
+	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_stop(h, e) })
+}
+
+func (q *linkedQueue) drain(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() {
+		done <- q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+			return C.wq_queue_shut_down_with_drain(h, C.WQ_FOREVER, e)
+		})
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		err := q.shutDown() // Ends the drain.
+		<-done
+		if err != nil && codeOf(err) != ShuttingDown {
+			return err
+		}
+		return ctx.Err()
+	}
+}
+
+func (q *linkedQueue) shuttingDown() bool {
+	var down C.int32_t
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_is_shutting_down(h, &down, e)
+	})
+	return err != nil || down != 0
+}
+
+func (q *linkedQueue) flush(durability Durability) error {
+	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_flush(h, C.int32_t(durability), e)
+	})
+}
+
+func (q *linkedQueue) pause(duration time.Duration) error {
+	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_pause(h, C.int64_t(microseconds(duration)), e)
+	})
+}
+
+func (q *linkedQueue) resume() error {
+	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_resume(h, e) })
+}
+
+func (q *linkedQueue) counts() (Counts, error) {
+	c := C.wq_counts{size: C.sizeof_wq_counts}
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_counts(h, &c, e) })
+	return Counts{
+		Queued: int(c.queued), Processing: int(c.processing), Delayed: int(c.delayed),
+		Failing: int(c.failing), Quarantined: int(c.quarantined), Paused: c.paused != 0,
+		Adds: uint64(c.adds), Dones: uint64(c.dones), Failures: uint64(c.failures)}, err
+}
+
+func (q *linkedQueue) list(offset, limit int) ([]QueuedKey, error) {
+	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_list(q.handle, C.size_t(offset), C.size_t(limit), list, e)
+	})
+	runtime.KeepAlive(q.store)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]QueuedKey, 0, len(entries)/3)
+	for ; len(entries) > 0; entries = entries[3:] {
+		keys = append(keys, QueuedKey{Key: entries[0], Group: entries[1], Lane: Lane(number(entries[2]))})
+	}
+	return keys, nil
+}
+
+func (q *linkedQueue) positionOf(key string) (int, error) {
+	var position C.size_t
+	err := q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+		return C.wq_queue_position_of(h, key, size, &position, e)
+	})
+	return int(position), err
+}
+
+func (q *linkedQueue) quarantined() ([]QuarantinedKey, error) {
+	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_quarantined(q.handle, list, e)
+	})
+	runtime.KeepAlive(q.store)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]QuarantinedKey, 0, len(entries)/4)
+	for ; len(entries) > 0; entries = entries[4:] {
+		keys = append(keys, QuarantinedKey{
+			Key: entries[0], LastError: entries[1], Failures: uint64(number(entries[2])),
+			Quarantined: time.UnixMicro(number(entries[3]))})
+	}
+	return keys, nil
+}
+
+func (q *linkedQueue) setCursor(name, value string) error {
+	defer runtime.KeepAlive(q.store)
+	defer runtime.KeepAlive(value)
+	data, size := bytesOf(value)
+	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_queue_set_cursor(q.handle, name, data, size, e)
+	})
+}
+
+func (q *linkedQueue) cursor(name string) (string, error) {
+	defer runtime.KeepAlive(q.store)
+	var value string
+	var err error
+	invalid := withName(name, func(name *C.char, _ *C.wq_error) C.wq_code {
+		value, err = readBytes(func(bytes *C.wq_bytes, e *C.wq_error) C.wq_code {
+			return C.wq_queue_get_cursor(q.handle, name, bytes, e)
+		})
+		return C.WQ_OK
+	})
+	if invalid != nil {
+		return "", invalid
+	}
+	return value, err
+}
+
+func (q *linkedQueue) eraseCursor(name string) error {
+	defer runtime.KeepAlive(q.store)
+	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_queue_erase_cursor(q.handle, name, e)
+	})
+}
+
+func (q *linkedQueue) cursors() (map[string]string, error) {
+	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_cursors(q.handle, list, e)
+	})
+	runtime.KeepAlive(q.store)
+	if err != nil {
+		return nil, err
+	}
+	return pairs(entries), nil
+}
+
+// pairs makes a map of the names and values that visits.h wrote.
+func pairs(entries []string) map[string]string {
+	values := make(map[string]string, len(entries)/2)
+	for ; len(entries) > 0; entries = entries[2:] {
+		values[entries[0]] = entries[1]
+	}
+	return values
+}
+
+// call makes a call about the queue.
+func (q *linkedQueue) call(body func(h C.wq_queue, e *C.wq_error) C.wq_code) error {
+	err := call(func(e *C.wq_error) C.wq_code { return body(q.handle, e) })
+	runtime.KeepAlive(q.store)
+	return err
+}
+
+// keyCall makes a call about one key.
+func (q *linkedQueue) keyCall(key string,
+	body func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code) error {
+	data, size := bytesOf(key)
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return body(h, data, size, e) })
+	runtime.KeepAlive(key)
+	return err
+}
+
+// linkedWorker is a worker of a queue with shards.
+type linkedWorker struct {
+	*linkedQueue             // Of its methods, those of source are replaced.
+	own          *dispatcher // Of the worker's shards.
+}
+
+func (q *linkedQueue) join() (workerBackend, error) {
+	from := C.wqgo_source{queue: q.handle}
+	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
+		return C.wq_queue_join(h, &from.worker, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return linkedWorker{q, q.readiness.dispatcher(from)}, nil
+}
+
+func (w linkedWorker) get(ctx context.Context) (string, Lane, error) {
+	key, lane, err := w.own.get(ctx)
+	runtime.KeepAlive(w.store)
+	return key, lane, err
+}
+
+func (w linkedWorker) getBatch(ctx context.Context, max int) ([]string, error) {
+	keys, err := w.own.getBatch(ctx, max)
+	runtime.KeepAlive(w.store)
+	return keys, err
+}
+
+func (w linkedWorker) waitingGets() int { return int(w.own.count.Load()) }
+
+func (w linkedWorker) shards() ([]int, error) {
+	for capacity := 64; ; {
+		shards := make([]C.uint32_t, capacity)
+		var n C.size_t
+		err := w.call(func(_ C.wq_queue, e *C.wq_error) C.wq_code {
+			return C.wq_worker_shards(w.own.from.worker, &shards[0], C.size_t(capacity), &n, e)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if int(n) > capacity {
+			capacity = int(n)
+			continue
+		}
+		own := make([]int, n)
+		for i := range own {
+			own[i] = int(shards[i])
+		}
+		return own, nil
+	}
+}
+
+func (w linkedWorker) leave() error {
+	w.readiness.end(w.own)
+	for {
+		err := w.call(func(_ C.wq_queue, e *C.wq_error) C.wq_code {
+			return C.wq_worker_leave(w.own.from.worker, e)
+		})
+		switch codeOf(err) {
+		case InvalidArgument: // A poll is running, which is always short.
+			runtime.Gosched()
+		case ShuttingDown: // The store was closed: no worker has shards.
+			return nil
+		default:
+			return err
+		}
+	}
+}

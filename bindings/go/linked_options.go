@@ -1,0 +1,161 @@
+package wq
+
+// This file converts options to C.
+
+// #include "border.h"
+import "C"
+
+import (
+	"math"
+	"time"
+	"unsafe"
+)
+
+func (o StoreOptions) toC() (C.wq_store_options, error) {
+	var out C.wq_store_options
+	for _, d := range []struct {
+		name string
+		from time.Duration
+		to   *C.uint32_t
+	}{
+		{"FlushInterval", o.FlushInterval, &out.flush_interval_ms},
+		{"RecoveryBackoffMin", o.RecoveryBackoffMin, &out.recovery_backoff_min_ms},
+		{"RecoveryBackoffMax", o.RecoveryBackoffMax, &out.recovery_backoff_max_ms},
+	} {
+		ms := (d.from + time.Millisecond - 1) / time.Millisecond // Rounded up, as 0 is the default.
+		if d.from < 0 || ms > math.MaxUint32 {
+			return out, newError(InvalidArgument, d.name+" is out of range")
+		}
+		*d.to = C.uint32_t(ms)
+	}
+	out.size = C.sizeof_wq_store_options
+	out.create_if_missing = toInt(o.CreateIfMissing)
+	out.error_if_exists = toInt(o.ErrorIfExists)
+	out.max_wal_bytes = C.uint64_t(o.MaxWALBytes)
+	out.write_buffer_bytes = C.uint64_t(o.WriteBufferBytes)
+	out.max_batch_bytes = C.uint64_t(o.MaxBatchBytes)
+	out.process_log_bytes = C.uint64_t(o.ProcessLogBytes)
+	out.no_process_log = toInt(o.NoProcessLog)
+	return out, nil
+}
+
+func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, error) {
+	out := (*C.wq_queue_options)(a.zeroed(1, C.sizeof_wq_queue_options))
+	if o.MaxKeyBytes < 0 {
+		return nil, newError(InvalidArgument, "MaxKeyBytes is out of range")
+	}
+	out.size = C.sizeof_wq_queue_options
+	out.must_exist = toInt(o.MustExist)
+	out.order = C.int32_t(o.Order)
+	if len(o.Lanes) > 0 {
+		lanes := (*C.int32_t)(a.zeroed(len(o.Lanes), C.sizeof_int32_t))
+		for i, to := 0, unsafe.Slice(lanes, len(o.Lanes)); i < len(to); i++ {
+			to[i] = C.int32_t(o.Lanes[i])
+		}
+		out.lanes = lanes
+		out.lane_count = C.size_t(len(o.Lanes))
+	}
+	out.re_add = toInt(o.ReAddRaisesLane)
+	if o.Shards < 0 || o.Shards > math.MaxUint16 {
+		return nil, newError(InvalidArgument, "Shards is out of range")
+	}
+	out.shards = C.uint32_t(o.Shards)
+	out.starvation_bound = C.uint32_t(o.StarvationBound)
+	out.quarantined_add = toInt(o.AddReleasesQuarantined)
+	out.max_requeues = C.uint64_t(o.MaxRequeues)
+	out.durability = C.int32_t(o.Durability)
+	out.add_cancels_delay = toInt(o.AddCancelsDelay)
+	out.merge_delays = toInt(o.MergeDelays)
+	out.max_key_bytes = C.size_t(o.MaxKeyBytes)
+	out.limiter = o.Backoff.toC(a)
+	return out, nil
+}
+
+func addOptionsToC(o AddOptions) C.wqgo_add_options {
+	var out C.wqgo_add_options
+	if o.Lane != nil {
+		out.has_lane = 1
+		out.lane = C.int32_t(*o.Lane)
+	}
+	out.durability = C.int32_t(o.Durability)
+	return out
+}
+
+// toC copies the tree of limiters to C's memory, because C must not follow pointers in Go's.
+func (b *Backoff) toC(a *arena) *C.wq_limiter {
+	if b == nil {
+		return nil
+	}
+	out := (*C.wq_limiter)(a.zeroed(1, C.sizeof_wq_limiter))
+	*out = C.wq_limiter{
+		size: C.sizeof_wq_limiter, kind: C.int32_t(b.kind),
+		base_us: C.int64_t(microseconds(b.base)), max_us: C.int64_t(microseconds(b.max)),
+		max_fast_attempts: C.uint64_t(b.maxFastAttempts), rate: C.double(b.rate),
+		burst: C.int64_t(b.burst)}
+	if len(b.inner) > 0 {
+		list := (**C.wq_limiter)(a.zeroed(len(b.inner), unsafe.Sizeof(out)))
+		for i, to := 0, unsafe.Slice(list, len(b.inner)); i < len(to); i++ {
+			to[i] = b.inner[i].toC(a)
+		}
+		out.limiters = list
+		out.limiter_count = C.size_t(len(b.inner))
+	}
+	return out
+}
+
+func toInt(b bool) C.int32_t {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// The package's own numbers, which a build without cgo needs, are those of the C headers: otherwise
+// this does not compile.
+var (
+	_ = [1]struct{}{}[C.WQ_ORDER_FIFO-int(FIFO)]
+	_ = [1]struct{}{}[C.WQ_ORDER_TWO_LANES-int(TwoLanes)]
+	_ = [1]struct{}{}[C.WQ_ORDER_LANES-int(Lanes)]
+	_ = [1]struct{}{}[C.WQ_ORDER_PRIORITIES-int(Priorities)]
+	_ = [1]struct{}{}[C.WQ_ORDER_FAIR-int(Fair)]
+	_ = [1]struct{}{}[C.WQ_FAST_LANE-int(FastLane)]
+	_ = [1]struct{}{}[C.WQ_SLOW_LANE-int(SlowLane)]
+	_ = [1]struct{}{}[C.WQ_DEFAULT_DURABILITY-int(DefaultDurability)]
+	_ = [1]struct{}{}[C.WQ_ASYNC-int(Async)]
+	_ = [1]struct{}{}[C.WQ_PROCESS-int(Process)]
+	_ = [1]struct{}{}[C.WQ_POWER-int(Power)]
+	_ = [1]struct{}{}[C.WQ_ADDED-int(Added)]
+	_ = [1]struct{}{}[C.WQ_DEDUPLICATED-int(Deduplicated)]
+	_ = [1]struct{}{}[C.WQ_HELD-int(Held)]
+	_ = [1]struct{}{}[C.WQ_INVALID_ARGUMENT-int(InvalidArgument)]
+	_ = [1]struct{}{}[C.WQ_NOT_FOUND-int(NotFound)]
+	_ = [1]struct{}{}[C.WQ_ALREADY_EXISTS-int(AlreadyExists)]
+	_ = [1]struct{}{}[C.WQ_NOT_PROCESSING-int(NotProcessing)]
+	_ = [1]struct{}{}[C.WQ_SHUTTING_DOWN-int(ShuttingDown)]
+	_ = [1]struct{}{}[C.WQ_TIMED_OUT-int(TimedOut)]
+	_ = [1]struct{}{}[C.WQ_LOCKED-int(Locked)]
+	_ = [1]struct{}{}[C.WQ_CORRUPTION-int(Corruption)]
+	_ = [1]struct{}{}[C.WQ_NOT_DURABLE-int(NotDurable)]
+	_ = [1]struct{}{}[C.WQ_IO_ERROR-int(IOError)]
+	_ = [1]struct{}{}[C.WQ_NOT_SUPPORTED-int(NotSupported)]
+	_ = [1]struct{}{}[C.WQ_FORKED-int(Forked)]
+	_ = [1]struct{}{}[C.WQ_NO_MEMORY-int(NoMemory)]
+	_ = [1]struct{}{}[C.WQ_INTERNAL-int(Internal)]
+	_ = [1]struct{}{}[C.WQ_LIMITER_ITEM_EXPONENTIAL-int(exponential)]
+	_ = [1]struct{}{}[C.WQ_LIMITER_ITEM_FAST_SLOW-int(fastSlow)]
+	_ = [1]struct{}{}[C.WQ_LIMITER_BUCKET-int(bucket)]
+	_ = [1]struct{}{}[C.WQ_LIMITER_MAX_OF-int(maxOf)]
+	_ = [1]struct{}{}[C.WQ_LIMITER_MAX_WAIT-int(maxWait)]
+	_ = [1]struct{}{}[C.WQ_LIMITER_CONTROLLER-int(controllerBackoff)]
+	_ = [1]struct{}{}[C.WQGO_DONE-int(changeDone)]
+	_ = [1]struct{}{}[C.WQGO_FORGET-int(changeForget)]
+	_ = [1]struct{}{}[C.WQGO_REMOVE-int(changeRemove)]
+	_ = [1]struct{}{}[C.WQGO_CANCEL_DELAY-int(changeCancelDelay)]
+	_ = [1]struct{}{}[C.WQGO_END_DELAY-int(changeEndDelay)]
+	_ = [1]struct{}{}[C.WQGO_RELEASE-int(changeRelease)]
+	_ = [1]struct{}{}[C.WQGO_DROP-int(changeDrop)]
+	_ = [1]struct{}{}[C.WQGO_DELETE-int(changeDelete)]
+	_ = [1]struct{}{}[C.WQGO_AT_ONCE-int(addAtOnce)]
+	_ = [1]struct{}{}[C.WQGO_AFTER-int(addAfter)]
+	_ = [1]struct{}{}[C.WQGO_RATE_LIMITED-int(addRateLimited)]
+)

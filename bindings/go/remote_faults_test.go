@@ -1,0 +1,259 @@
+package wq
+
+// Tests of remote queues with faults of the server, of connections and of workers.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/wq/internal/remote"
+)
+
+func TestAWorkerThatHoldsAnItemIsNotSilent(t *testing.T) {
+	f, dir := onFake(t)
+	client := dial(t, dir, ClientOptions{SilenceLimit: 30 * time.Millisecond})
+	q, err := OpenQueue(client, "q", QueueOptions[string]{})
+	must(t, err)
+	q.Add("a")
+	wantNext(t, q, "a")
+	for i := 0; i < 3; i++ {
+		within(t, f.beats)
+	}
+	q.Done("a")
+}
+
+func TestAnItemThatTheServerTookIsNotHandedOutBeforeDone(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	reported := q.Errors()
+	q.Add("a")
+	wantNext(t, q, "a")
+	f.take("q", "a") // Queued again; no Get waits, so it is not assigned.
+	wantCode(t, within(t, reported), NotProcessing)
+	_, err := q.Token("a")
+	wantCode(t, err, NotProcessing)
+	q.Add("b")
+	wantNext(t, q, "b") // "a" was assigned first, and waits.
+	wantCode(t, q.Finish("a"), NotProcessing)
+	wantNext(t, q, "a")
+	must(t, q.Finish("a"))
+	must(t, q.Finish("b"))
+	wantLen(t, q, 0)
+}
+
+func TestARefusedAnswerIsReported(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	f.mu.Lock()
+	f.results = func(r *remote.AnswerResult) {
+		r.Error = &remote.MessageError{Code: "CODE_IO_ERROR", Message: "the disk"}
+	}
+	f.mu.Unlock()
+	reported := q.Errors()
+	q.Add("a")
+	q.Add("b")
+	wantNext(t, q, "a")
+	q.Done("a")
+	wantCode(t, within(t, reported), IOError)
+	wantNext(t, q, "b")
+	wantCode(t, q.Finish("b"), IOError)
+}
+
+// A Finish whose answer does not arrive returns when the connection breaks.
+func TestAFinishEndsWithItsConnection(t *testing.T) {
+	f, dir := onFake(t)
+	p := newProxy(t, dir)
+	q := openRemote(t, p.dir)
+	q.Add("a")
+	wantNext(t, q, "a")
+	f.mu.Lock() // No Send is answered.
+	finished := make(chan error)
+	go func() { finished <- q.Finish("a") }()
+	p.cut(false)
+	err := within(t, finished)
+	f.mu.Unlock()
+	if !errors.Is(err, IOError) && !errors.Is(err, NotProcessing) {
+		t.Fatal(err)
+	}
+}
+
+// The server has ended the session, for example of a worker that was silent, and the connection has
+// not broken.
+func TestAWorkerWhoseSessionHasEndedConnectsAgain(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	q.Add("a")
+	wantNext(t, q, "a")
+	f.mu.Lock()
+	f.sessions = map[string]*fakeSession{}
+	f.mu.Unlock()
+	wantCode(t, q.Finish("a"), IOError)
+	wantNext(t, q, "a")
+	must(t, q.Finish("a"))
+}
+
+func TestADeletedQueueEndsItsRemoteGets(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		client := dial(t, p.dir, ClientOptions{})
+		q, err := OpenQueue(client, "q", QueueOptions[string]{})
+		must(t, err)
+		ended := make(chan error)
+		go func() {
+			_, err := q.GetContext(context.Background())
+			ended <- err
+		}()
+		q.Add("a")
+		must(t, within(t, ended)) // The stream is open.
+		go func() {
+			_, err := q.GetContext(context.Background())
+			ended <- err
+		}()
+		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+		must(t, client.DeleteQueue("q"))
+		wantCode(t, within(t, ended), NotFound)
+	})
+}
+
+func TestAClosedClientLeavesNoGoroutine(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		openRemote(t, p.dir).Add("a")
+		before := runtime.NumGoroutine()
+		for i := 0; i < 5; i++ {
+			client := dial(t, p.dir, ClientOptions{})
+			q, err := OpenQueue(client, "q", QueueOptions[string]{})
+			must(t, err)
+			wantNext(t, q, "a")
+			must(t, client.Close())
+		}
+		// Also of the fake server and the proxy, for the connections.
+		eventually(t, "they end", func() bool { return runtime.NumGoroutine() <= before })
+	})
+}
+
+// Connections break at random while many goroutines work. Nothing is lost, and no item is held
+// twice.
+func TestRemoteWorkersSurviveBrokenConnections(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		seed := time.Now().UnixNano()
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewSource(seed))
+		const workers, items = 8, 300
+		q := openRemote(t, p.dir)
+		h := newHolders()
+		var done sync.WaitGroup
+		for i := 0; i < workers; i++ {
+			done.Add(1)
+			go func() {
+				defer done.Done()
+				for {
+					item, shutdown := q.Get()
+					if shutdown {
+						return
+					}
+					h.begin(t, item)
+					h.end(item)
+					q.Done(item)
+				}
+			}()
+		}
+		for i := 0; i < items; i++ {
+			q.Add(fmt.Sprint(i))
+			if random.Intn(10) == 0 {
+				p.cut(false)
+			}
+		}
+		eventually(t, "all were handed out", func() bool { return h.distinct() == items })
+		eventually(t, "all are done", func() bool {
+			counts, err := q.Counts()
+			return err == nil && counts.Queued+counts.Processing == 0
+		})
+		q.ShutDown()
+		done.Wait()
+	})
+}
+
+// The capacity is the number of held items and of waiting Gets.
+func TestTheCapacityIsThatOfTheGets(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	capacity := func() int {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, s := range f.sessions {
+			return s.capacity
+		}
+		return -1
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	for i := 0; i < 3; i++ {
+		go func() {
+			_, err := q.GetContext(ctx)
+			ended <- err
+		}()
+	}
+	eventually(t, "three Gets", func() bool { return capacity() == 3 })
+	q.Add("a")
+	must(t, within(t, ended))
+	eventually(t, "two Gets and an item", func() bool { return capacity() == 3 })
+	cancel()
+	within(t, ended)
+	within(t, ended)
+	eventually(t, "an item", func() bool { return capacity() == 1 })
+	q.Done("a")
+	eventually(t, "nothing", func() bool { return capacity() == 0 })
+}
+
+// A key that was assigned when its Get had been cancelled goes to another worker.
+func TestAKeyThatNoGetTakesIsGivenBack(t *testing.T) {
+	f, dir := onFake(t)
+	q, other := openRemote(t, dir), openRemote(t, dir)
+	q.Add("first")
+	wantNext(t, q, "first")
+	f.mu.Lock()
+	for _, s := range f.sessions {
+		s.capacity = 2 // As if a Get were waiting.
+	}
+	f.mu.Unlock()
+	q.Add("a")
+	wantNext(t, other, "a")
+	calls := f.log()
+	for _, call := range calls {
+		if call == "give back a" {
+			return
+		}
+	}
+	t.Fatalf("%q", calls)
+}
+
+func TestARefusedWorkersGetEnds(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	f.mu.Lock()
+	f.bearer = "secret"
+	f.mu.Unlock()
+	wantShutDown(t, q)
+	wantCode(t, q.Err(), InvalidArgument)
+	q.Add("a") // No retry can help.
+	wantCode(t, q.Err(), InvalidArgument)
+}
+
+func TestTheEarlierOfTwoRemoteDelaysCounts(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	q.Add("a")
+	wantNext(t, q, "a")
+	q.Forget("a")
+	q.AddAfter("a", time.Hour)
+	q.AddAfter("a", time.Millisecond)
+	q.AddAfter("a", time.Hour)
+	q.Done("a")
+	wantNext(t, q, "a")
+	wantCalls(t, f, "Queue/Add a", "requeue a")
+}

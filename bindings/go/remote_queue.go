@@ -1,0 +1,458 @@
+package wq
+
+// This file has the queue of a Client.
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"example.org/wq/internal/remote"
+)
+
+// remoteQueue is a queue of a server.
+type remoteQueue struct {
+	client   *Client
+	name     string
+	options  QueueOptions[string]
+	failures *failures
+	worker   *remote.Worker
+	ctx      context.Context // Ends by close.
+	cancel   context.CancelFunc
+	adds     remote.JoinedAdds
+}
+
+func newRemoteQueue(c *Client, name string, request openRequest) *remoteQueue {
+	q := &remoteQueue{
+		client: c, name: name, options: request.options, failures: request.failures}
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	q.worker = remote.NewWorker(c.remote, remote.WorkerOptions{
+		Queue: name, Name: c.options.Name, Create: !request.options.MustExist,
+		SilenceLimit: c.options.SilenceLimit, KeyLimit: c.options.KeyLimit,
+		Report: func(err error) { q.failures.report(fromRemote(err)) }})
+	return q
+}
+
+// end closes the queue.
+func (q *remoteQueue) end() {
+	q.worker.Close()
+	q.cancel()
+}
+
+func (q *remoteQueue) close() error {
+	q.client.mu.Lock()
+	delete(q.client.queues, q)
+	q.client.mu.Unlock()
+	q.end()
+	return nil
+}
+
+// call makes a call. If it is patient, it is repeated until the server answers or the queue is shut
+// down, and the first error of an outage is reported.
+func (q *remoteQueue) call(method string, request, response any, patient bool) error {
+	again := q.client.remote.NewRetry()
+	for reported := false; ; {
+		err := q.client.remote.Call(q.ctx, method, request, response)
+		if q.ctx.Err() != nil {
+			return errQueueClosed
+		}
+		if err == nil || !patient || !remote.Retryable(err) {
+			return fromRemote(err)
+		}
+		if !reported {
+			q.failures.report(fromRemote(err))
+			reported = true
+		}
+		if !again.Wait(q.worker.Ended()) {
+			return fromRemote(err)
+		}
+	}
+}
+
+func (q *remoteQueue) shuttingDown() bool {
+	select {
+	case <-q.worker.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// durability returns a call's durability, or else that of the queue's options.
+func (q *remoteQueue) durability(d Durability) string {
+	if d == DefaultDurability {
+		d = q.options.Durability
+	}
+	return durabilityName(d)
+}
+
+func (q *remoteQueue) addRequest(keys []string, group string, o AddOptions) remote.AddRequest {
+	r := remote.AddRequest{Queue: q.name, Keys: make([][]byte, len(keys)),
+		Create: !q.options.MustExist, Lane: (*int32)(o.Lane), Durability: q.durability(o.Durability)}
+	for i, key := range keys {
+		r.Keys[i] = []byte(key)
+	}
+	if group != "" {
+		r.Group = []byte(group)
+	}
+	return r
+}
+
+// addKeys makes one Add of the service.
+func (q *remoteQueue) addKeys(request remote.AddRequest, patient bool) (BatchResult, error) {
+	var response remote.AddResponse
+	var result BatchResult
+	err := q.call("Queue/Add", request, &response, patient)
+	if err == nil {
+		err = fromRemote(response.Error.Err())
+	}
+	if err != nil && codeOf(err) != NotDurable {
+		return result, err
+	}
+	result.Added = int(response.Added)
+	result.Deduplicated = int(response.Deduplicated)
+	result.Held = int(response.Held)
+	for _, r := range response.Refused {
+		result.Refused = append(result.Refused,
+			Refused{Index: int(r.Index), Err: fromRemote(r.Error.Err())})
+	}
+	return result, err
+}
+
+func (q *remoteQueue) add(key string) error {
+	if q.shuttingDown() {
+		return errShutDown
+	}
+	return q.adds.Add(key, func(keys []string) []error {
+		errs := make([]error, len(keys))
+		q.addAll(keys, "", AddOptions{}, true, func(from, to int, result BatchResult, err error) {
+			for i := from; i < to; i++ {
+				errs[i] = err
+			}
+			for _, r := range result.Refused {
+				errs[r.Index] = r.Err
+			}
+		})
+		return errs
+	})
+}
+
+// addAll adds keys by requests of a size that the server takes, and calls done with the result of
+// each, which is of keys[from:to]; indexes are those of keys.
+func (q *remoteQueue) addAll(keys []string, group string, o AddOptions, patient bool,
+	done func(from, to int, result BatchResult, err error)) {
+	for from := 0; from < len(keys); {
+		to := from + remote.FirstBatch(keys[from:])
+		result, err := q.addKeys(q.addRequest(keys[from:to], group, o), patient)
+		valid := result.Refused[:0]
+		for _, r := range result.Refused {
+			if r.Index += from; r.Index < to {
+				valid = append(valid, r)
+			}
+		}
+		result.Refused = valid
+		done(from, to, result, err)
+		from = to
+		if err != nil && codeOf(err) != NotDurable {
+			done(from, len(keys), BatchResult{}, err)
+			return
+		}
+	}
+}
+
+var errShutDown = newError(ShuttingDown, "the queue is shutting down")
+
+func (q *remoteQueue) addWith(key string, call addCall) (Outcome, error) {
+	if call.how == addRateLimited {
+		return Added, q.fail(key, call)
+	}
+	var at time.Time
+	if call.how == addAfter && call.options.After > 0 {
+		at = time.Now().Add(call.options.After)
+		if q.keepsLane(key, call.options) && q.worker.RequeueAt(key, at) {
+			return Added, nil
+		}
+	}
+	if q.shuttingDown() && !(call.how == addAfter && q.worker.IsHeld(key)) {
+		return 0, errShutDown
+	}
+	return q.addOne(key, call, at)
+}
+
+// keepsLane reports whether the key would be added to the lane that it was assigned from.
+func (q *remoteQueue) keepsLane(key string, o AddOptions) bool {
+	if o.Lane == nil {
+		return true
+	}
+	a, err := q.worker.Held(key)
+	return err == nil && Lane(a.Lane) == *o.Lane
+}
+
+// addOne adds a key at the time; zero: now.
+func (q *remoteQueue) addOne(key string, call addCall, at time.Time) (Outcome, error) {
+	request := q.addRequest([]string{key}, call.group, call.options)
+	if !at.IsZero() {
+		request.DelayUs = remote.MicrosecondsUntil(at)
+	}
+	result, err := q.addKeys(request, call.patient)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(result.Refused) > 0:
+		return 0, result.Refused[0].Err
+	case result.Held > 0:
+		return Held, nil
+	case result.Deduplicated > 0:
+		return Deduplicated, nil
+	}
+	return Added, nil
+}
+
+// fail counts a failure of a held key when it is done.
+func (q *remoteQueue) fail(key string, call addCall) error {
+	forget, at, err := q.worker.Fail(key, remote.Failed{Error: textOf(call.options.Failure)})
+	if err != nil {
+		return fromRemote(err)
+	}
+	if forget {
+		err = q.changeKey(key, "FORGET", call.patient)
+	}
+	if at != nil { // It was added with a delay, too.
+		call.options = AddOptions{}
+		if _, added := q.addOne(key, call, *at); added != nil {
+			err = added
+		}
+	}
+	return err
+}
+
+func (q *remoteQueue) addBatch(
+	keys []string, group string, options AddOptions, patient bool) (BatchResult, error) {
+	var all BatchResult
+	if q.shuttingDown() {
+		return all, errShutDown
+	}
+	var failed, notDurable error
+	q.addAll(keys, group, options, patient, func(_, _ int, result BatchResult, err error) {
+		switch {
+		case codeOf(err) == NotDurable:
+			notDurable = err
+		case err != nil:
+			failed = err
+		}
+		all.Added += result.Added
+		all.Deduplicated += result.Deduplicated
+		all.Held += result.Held
+		all.Refused = append(all.Refused, result.Refused...)
+	})
+	if failed != nil {
+		return BatchResult{}, failed
+	}
+	return all, notDurable
+}
+
+func (q *remoteQueue) get(ctx context.Context) (string, Lane, error) {
+	keys, err := q.worker.Get(ctx, 1)
+	if err != nil {
+		return "", 0, fromRemote(err)
+	}
+	return string(keys[0].Key), Lane(keys[0].Lane), nil
+}
+
+func (q *remoteQueue) getBatch(ctx context.Context, max int) ([]string, error) {
+	assigned, err := q.worker.Get(ctx, max)
+	keys := make([]string, len(assigned))
+	for i, a := range assigned {
+		keys[i] = string(a.Key)
+	}
+	return keys, fromRemote(err)
+}
+
+func (q *remoteQueue) waitingGets() int { return q.worker.Waiting() }
+
+func (q *remoteQueue) done(key string) error { return fromRemote(q.worker.Done(key)) }
+
+func (q *remoteQueue) doneBatch(keys []string) error { return fromRemote(q.worker.Finish(keys)) }
+
+func (q *remoteQueue) change(key string, what change) error {
+	switch what {
+	case changeDone:
+		return q.doneBatch([]string{key})
+	case changeForget:
+		if q.worker.Forget(key) {
+			return nil
+		}
+		if err := q.changeKey(key, "FORGET", true); codeOf(err) != NotFound {
+			return err
+		}
+		return nil
+	case changeRemove:
+		var response remote.ChangeResponse
+		q.worker.Flush()
+		err := q.call("Queue/Remove", remote.RemoveRequest{Queue: q.name, Keys: [][]byte{[]byte(key)},
+			Durability: q.durability(DefaultDurability)}, &response, false)
+		return absent(key, response, err)
+	}
+	kinds := map[change]string{changeCancelDelay: "CANCEL_DELAY", changeRelease: "RELEASE",
+		changeDrop: "DROP", changeDelete: "DELETE", changeEndDelay: "REQUEUE"}
+	return q.changeKey(key, kinds[what], false)
+}
+
+func (q *remoteQueue) changeKey(key, kind string, patient bool) error {
+	var response remote.ChangeResponse
+	q.worker.Flush()
+	err := q.call("Admin/Change", remote.ChangeRequest{Queue: q.name, Kind: kind,
+		Keys: [][]byte{[]byte(key)}, Durability: q.durability(DefaultDurability)}, &response, patient)
+	return absent(key, response, err)
+}
+
+// absent makes NotFound of a change that did not apply.
+func absent(key string, response remote.ChangeResponse, err error) error {
+	if err == nil && len(response.Absent) > 0 {
+		return newError(NotFound, fmt.Sprintf("the change does not apply to the key %q", key))
+	}
+	return err
+}
+
+func (q *remoteQueue) numRequeues(key string) (int, error) {
+	a, err := q.worker.Held(key)
+	return int(a.Failures), fromRemote(err)
+}
+
+func (q *remoteQueue) token(key string) (uint64, error) {
+	a, err := q.worker.Held(key)
+	return uint64(a.Token), fromRemote(err)
+}
+
+func (q *remoteQueue) addedAgain(key string) (bool, error) {
+	again, err := q.worker.AddedAgain(key)
+	return again, fromRemote(err)
+}
+
+func (q *remoteQueue) quarantine(key, reason string) error {
+	_, _, err := q.worker.Fail(key, remote.Failed{Error: reason, Quarantine: true})
+	return fromRemote(err)
+}
+
+func (q *remoteQueue) quarantineHeld(key, reason string) error {
+	if err := q.quarantine(key, reason); err != nil {
+		return err
+	}
+	return q.done(key)
+}
+
+// maxListed is the most that List of the service returns.
+const maxListed = 1000
+
+// listKeys calls visit with the listed keys from offset on, at most limit.
+func (q *remoteQueue) listKeys(
+	state string, offset, limit int, visit func(*remote.ListResponse)) error {
+	q.worker.Flush()
+	for limit > 0 {
+		n := limit
+		if n > maxListed {
+			n = maxListed
+		}
+		var response remote.ListResponse
+		err := q.call("Queue/List", remote.ListRequest{Queue: q.name, State: state,
+			Offset: remote.Uint64(offset), Limit: remote.Uint64(n)}, &response, false)
+		if err != nil {
+			return err
+		}
+		visit(&response)
+		if len(response.Keys) < n {
+			return nil
+		}
+		offset += n
+		limit -= n
+	}
+	return nil
+}
+
+func (q *remoteQueue) list(offset, limit int) ([]QueuedKey, error) {
+	var keys []QueuedKey
+	err := q.listKeys("QUEUED", offset, limit, func(r *remote.ListResponse) {
+		for _, k := range r.Keys {
+			keys = append(keys, QueuedKey{Key: string(k.Key), Lane: Lane(k.Lane), Group: string(k.Group)})
+		}
+	})
+	return keys, err
+}
+
+func (q *remoteQueue) quarantined() ([]QuarantinedKey, error) {
+	var keys []QuarantinedKey
+	err := q.listKeys("QUARANTINED", 0, math.MaxInt, func(r *remote.ListResponse) {
+		for _, k := range r.Keys {
+			keys = append(keys, QuarantinedKey{Key: string(k.Key), Failures: uint64(k.Failures),
+				LastError: k.LastError, Quarantined: time.UnixMicro(int64(k.QuarantinedAtUs))})
+		}
+	})
+	return keys, err
+}
+
+func (q *remoteQueue) isQuarantined(key string) (bool, error) {
+	keys, err := q.quarantined()
+	for _, k := range keys {
+		if k.Key == key {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+func (q *remoteQueue) shutDown() error { return q.stop() }
+
+func (q *remoteQueue) stop() error {
+	q.worker.Stop()
+	return nil
+}
+
+func (q *remoteQueue) drain(ctx context.Context) error {
+	return fromRemote(q.worker.Drain(ctx))
+}
+
+func (q *remoteQueue) flush(durability Durability) error {
+	q.worker.Flush()
+	return q.client.Flush(durability)
+}
+
+func (q *remoteQueue) pause(duration time.Duration) error {
+	request := remote.PauseRequest{Queue: q.name}
+	if duration > 0 {
+		us := remote.Int64(microseconds(duration))
+		request.ForUs = &us
+	}
+	return q.call("Admin/Pause", request, &remote.Empty{}, false)
+}
+
+func (q *remoteQueue) resume() error {
+	return q.call("Admin/Resume", remote.QueueRequest{Queue: q.name}, &remote.Empty{}, false)
+}
+
+func (q *remoteQueue) counts() (Counts, error) {
+	var c remote.QueueCounts
+	q.worker.Flush()
+	err := q.call("Queue/Counts", remote.QueueRequest{Queue: q.name}, &c, false)
+	return Counts{
+		Queued: int(c.Queued), Processing: int(c.Processing), Delayed: int(c.Delayed),
+		Failing: int(c.Failing), Quarantined: int(c.Quarantined), Paused: c.Paused,
+		Adds: uint64(c.Adds), Dones: uint64(c.Dones), Failures: uint64(c.Failures)}, err
+}
+
+func (q *remoteQueue) len() (int, error) {
+	c, err := q.counts()
+	return c.Queued, err
+}
+
+// unsupported is the error of a method that the service does not have.
+func unsupported(what string) error {
+	return newError(NotSupported, what+": a remote queue does not have it")
+}
+
+func (q *remoteQueue) positionOf(string) (int, error)      { return 0, unsupported("PositionOf") }
+func (q *remoteQueue) setCursor(string, string) error      { return unsupported("SetCursor") }
+func (q *remoteQueue) cursor(string) (string, error)       { return "", unsupported("Cursor") }
+func (q *remoteQueue) eraseCursor(string) error            { return unsupported("EraseCursor") }
+func (q *remoteQueue) cursors() (map[string]string, error) { return nil, unsupported("Cursors") }
+func (q *remoteQueue) join() (workerBackend, error)        { return nil, unsupported("Join") }

@@ -1,0 +1,664 @@
+package wq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The methods of client-go's workqueue.TypedRateLimitingInterface.
+var _ interface {
+	Add(item string)
+	Len() int
+	Get() (item string, shutdown bool)
+	Done(item string)
+	ShutDown()
+	ShutDownWithDrain()
+	ShuttingDown() bool
+	AddAfter(item string, duration time.Duration)
+	AddRateLimited(item string)
+	Forget(item string)
+	NumRequeues(item string) int
+} = (*Queue[string])(nil)
+
+func TestRemoteItemsAreDeduplicatedAndInOrder(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		for _, item := range []string{"a", "b", "a", "c\x00\xff"} {
+			q.Add(item)
+		}
+		wantLen(t, q, 3)
+		for _, item := range []string{"a", "b", "c\x00\xff"} {
+			wantNext(t, q, item)
+			must(t, q.Finish(item))
+		}
+		wantLen(t, q, 0)
+		must(t, q.Err())
+	})
+}
+
+func TestARemoteItemAddedWhileHeldIsHandedOutAgain(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.Add("a")
+		wantNext(t, q, "a")
+		again, err := q.AddedAgain("a")
+		must(t, err)
+		if again {
+			t.Fatal("it was not added again")
+		}
+		first, err := q.Token("a")
+		must(t, err)
+		q.Add("a")
+		again, err = q.AddedAgain("a")
+		must(t, err)
+		if !again {
+			t.Fatal("it was added again")
+		}
+		wantLen(t, q, 0)
+		q.Done("a")
+		wantNext(t, q, "a")
+		second, err := q.Token("a")
+		must(t, err)
+		if second <= first {
+			t.Fatalf("the token %d comes after %d", second, first)
+		}
+		q.Done("a")
+		_, err = q.Token("a")
+		wantCode(t, err, NotProcessing)
+		must(t, q.Err())
+	})
+}
+
+func TestRemoteFailuresAreCountedUntilForget(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.Add("a")
+		for failures := 0; failures < 3; failures++ {
+			wantNext(t, q, "a")
+			if n := q.NumRequeues("a"); n != failures {
+				t.Fatalf("%d failures, want %d", n, failures)
+			}
+			q.AddRateLimited("a")
+			if n := q.NumRequeues("a"); n != failures+1 {
+				t.Fatalf("%d failures, want %d", n, failures+1)
+			}
+			q.Done("a")
+		}
+		wantNext(t, q, "a")
+		q.Forget("a")
+		if n := q.NumRequeues("a"); n != 0 {
+			t.Fatalf("%d failures are left", n)
+		}
+		q.Add("a")
+		q.Done("a")
+		wantNext(t, q, "a")
+		if n := q.NumRequeues("a"); n != 0 {
+			t.Fatalf("%d failures are left", n)
+		}
+		q.Done("a")
+		must(t, q.Err())
+	})
+}
+
+// Forget first clears the failures that the server has, then the new one is counted.
+func TestARemoteFailureAfterForgetIsTheFirst(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.Add("a")
+		wantNext(t, q, "a")
+		q.AddRateLimited("a")
+		q.Done("a")
+		wantNext(t, q, "a")
+		q.Forget("a")
+		q.AddRateLimited("a")
+		q.Done("a")
+		wantNext(t, q, "a")
+		if n := q.NumRequeues("a"); n != 1 {
+			t.Fatalf("%d failures, want 1", n)
+		}
+		q.AddRateLimited("a")
+		q.Forget("a") // Of the failures before the present one.
+		q.Done("a")
+		wantNext(t, q, "a")
+		if n := q.NumRequeues("a"); n != 1 {
+			t.Fatalf("%d failures, want 1", n)
+		}
+		must(t, q.Err())
+	})
+}
+
+func TestARemoteItemIsAddedAfterItsDelay(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		const delay = 50 * time.Millisecond
+		start := time.Now()
+		q.AddAfter("plain", delay)
+		wantNext(t, q, "plain")
+		if waited := time.Since(start); waited < delay {
+			t.Fatalf("it came after %v", waited)
+		}
+		for name, before := range map[string]func(){
+			"as controller-runtime": func() { q.Forget("plain") }, "without Forget": func() {}} {
+			start = time.Now()
+			before()
+			q.AddAfter("plain", delay)
+			q.Done("plain")
+			wantNext(t, q, "plain")
+			if waited := time.Since(start); waited < delay {
+				t.Fatalf("%s: it came after %v", name, waited)
+			}
+		}
+		q.Done("plain")
+		must(t, q.Err())
+	})
+}
+
+// Failed and delayed: the delay must not be lost when the failure replaces it in the answer.
+func TestARemoteItemThatFailsAfterADelayKeepsBoth(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	q.Add("a")
+	wantNext(t, q, "a")
+	q.Forget("a")
+	q.AddAfter("a", time.Hour)
+	q.AddRateLimited("a")
+	must(t, q.Finish("a"))
+	wantCalls(t, f, "Queue/Add a", "Queue/Add a", "failed a: ")
+}
+
+// wantCalls checks the calls of the fake server, without changes of the capacity and the first
+// Add, which makes the queue.
+func wantCalls(t *testing.T, f *fakeServer, want ...string) {
+	t.Helper()
+	var got []string
+	for _, call := range f.log() {
+		if !strings.HasPrefix(call, "capacity") && call != "Queue/Add" {
+			got = append(got, strings.TrimRight(call, " "))
+		}
+	}
+	for i := range want {
+		want[i] = strings.TrimRight(want[i], " ")
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func TestARemoteAddReachesTheServerBeforeTheAnswer(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	q.Add("a")
+	wantNext(t, q, "a")
+	q.Add("a")
+	q.Done("a")
+	wantNext(t, q, "a")
+	wantCalls(t, f, "Queue/Add a", "Queue/Add a", "done a")
+}
+
+// Any number of goroutines: every item once, and never two holders of one item.
+func TestEveryRemoteGetHoldsAnotherItem(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		const workers, items = 20, 500
+		q := openRemote(t, p.dir)
+		holders := newHolders()
+		var done sync.WaitGroup
+		for i := 0; i < workers; i++ {
+			done.Add(1)
+			go func() {
+				defer done.Done()
+				for {
+					item, shutdown := q.Get()
+					if shutdown {
+						return
+					}
+					holders.begin(t, item)
+					holders.end(item)
+					q.Done(item)
+				}
+			}()
+		}
+		all := make([]string, items)
+		for i := range all {
+			all[i] = fmt.Sprint(i)
+		}
+		result, err := q.AddBatch(all, AddOptions{})
+		must(t, err)
+		if result.Added != items {
+			t.Fatalf("%+v", result)
+		}
+		eventually(t, "all are done", func() bool { return holders.distinct() == items })
+		q.ShutDownWithDrain()
+		done.Wait()
+		must(t, q.Err())
+	})
+}
+
+// holders is an oracle of who holds an item.
+type holders struct {
+	mu   sync.Mutex
+	held map[string]bool
+	seen map[string]int
+}
+
+func newHolders() *holders { return &holders{held: map[string]bool{}, seen: map[string]int{}} }
+
+func (h *holders) begin(t testing.TB, item string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held[item] {
+		t.Errorf("%q is held twice", item)
+	}
+	h.held[item] = true
+	h.seen[item]++
+}
+
+func (h *holders) end(item string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.held, item)
+}
+
+func (h *holders) distinct() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.seen)
+}
+
+func TestAHeldItemIsNotHandedOutAgainBeforeDoneWhenTheConnectionBreaks(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.Add("held")
+		wantNext(t, q, "held")
+		old, err := q.Token("held")
+		must(t, err)
+		p.cut(false)
+		q.Add("next")
+		wantNext(t, q, "next") // By the new connection, which has "held" assigned first.
+		_, err = q.Token("held")
+		wantCode(t, err, NotProcessing)
+		got := make(chan string, 1)
+		go func() { got <- take(t, q) }()
+		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+		select {
+		case item := <-got:
+			t.Fatalf("got %q", item)
+		default:
+		}
+		wantCode(t, q.Finish("held"), NotProcessing)
+		if item := within(t, got); item != "held" {
+			t.Fatalf("got %q", item)
+		}
+		token, err := q.Token("held")
+		must(t, err)
+		if token <= old {
+			t.Fatalf("the token %d comes after %d", token, old)
+		}
+		must(t, q.Finish("held"))
+		must(t, q.Finish("next"))
+		wantLen(t, q, 0)
+		if !errors.Is(q.Err(), IOError) { // The outage was reported.
+			t.Fatal(q.Err())
+		}
+	})
+}
+
+func TestARemoteAddWaitsForTheServer(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		reported := q.Errors()
+		p.cut(true)
+		added := make(chan bool)
+		go func() {
+			q.Add("a")
+			close(added)
+		}()
+		if err := within(t, reported); !errors.Is(err, IOError) {
+			t.Fatal(err)
+		}
+		if _, err := q.AddWith("b", AddOptions{}); !errors.Is(err, IOError) {
+			t.Fatal(err)
+		}
+		p.accepts()
+		within(t, added)
+		wantNext(t, q, "a")
+	})
+}
+
+func TestAnAddThatWaitsForTheServerEndsAtShutDown(t *testing.T) {
+	_, dir := onFake(t)
+	p := newProxy(t, dir)
+	q := openRemote(t, p.dir)
+	reported := q.Errors()
+	p.cut(true)
+	added := make(chan bool)
+	go func() {
+		q.Add("a")
+		close(added)
+	}()
+	within(t, reported)
+	q.ShutDown()
+	within(t, added)
+}
+
+func TestRemoteShutDownEndsGetsAndKeepsHeldItems(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.Add("a")
+		wantNext(t, q, "a")
+		waits := make(chan bool)
+		go func() {
+			_, shutdown := q.Get()
+			waits <- shutdown
+		}()
+		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+		drained := make(chan bool)
+		go func() {
+			q.ShutDownWithDrain()
+			close(drained)
+		}()
+		if !within(t, waits) {
+			t.Fatal("Get returned an item")
+		}
+		if !q.ShuttingDown() {
+			t.Fatal("it is not shutting down")
+		}
+		select {
+		case <-drained:
+			t.Fatal("it has not waited for the held item")
+		default:
+		}
+		q.Add("refused")
+		wantCode(t, q.Err(), ShuttingDown)
+		q.AddRateLimited("a")
+		q.Done("a")
+		within(t, drained)
+		wantShutDown(t, q)
+		other := openRemote(t, p.dir)
+		wantNext(t, other, "a")
+		if n := other.NumRequeues("a"); n != 1 {
+			t.Fatalf("%d failures", n)
+		}
+	})
+}
+
+func TestACancelledRemoteGetTakesNoItem(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q, other := openRemote(t, p.dir), openRemote(t, p.dir)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() {
+			_, err := q.GetContext(ctx)
+			ended <- err
+		}()
+		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+		cancel()
+		if err := within(t, ended); err != context.Canceled {
+			t.Fatal(err)
+		}
+		other.Add("a") // Even if it was assigned to the first before that is known.
+		wantNext(t, other, "a")
+		other.Done("a")
+	})
+}
+
+func TestACloseGivesHeldItemsBack(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q, other := openRemote(t, p.dir), openRemote(t, p.dir)
+		q.Add("a")
+		wantNext(t, q, "a")
+		q.Add("b")
+		must(t, q.Close())
+		must(t, q.Close())
+		wantNext(t, other, "a")
+		wantNext(t, other, "b")
+		wantCode(t, q.Finish("a"), NotProcessing)
+		wantShutDown(t, q)
+		q.Add("c")
+		wantCode(t, q.Err(), ShuttingDown)
+	})
+}
+
+func TestRemoteBatches(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		result, err := q.AddBatch([]string{"a", "", "b", "a"}, AddOptions{})
+		must(t, err)
+		if result.Added != 2 || result.Deduplicated != 1 || len(result.Refused) != 1 ||
+			result.Refused[0].Index != 1 || !errors.Is(result.Refused[0].Err, InvalidArgument) {
+			t.Fatalf("%+v", result)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var items []string
+		for len(items) < 2 {
+			more, err := q.GetBatch(ctx, 10)
+			must(t, err)
+			items = append(items, more...)
+		}
+		if !reflect.DeepEqual(items, []string{"a", "b"}) {
+			t.Fatalf("%q", items)
+		}
+		wantCode(t, q.FinishBatch([]string{"a", "c", "b"}), NotProcessing)
+		counts, err := q.Counts()
+		must(t, err)
+		if counts.Processing != 0 || counts.Queued != 0 || counts.Dones != 2 {
+			t.Fatalf("%+v", counts)
+		}
+	})
+}
+
+// A request of all keys would be larger than a server takes.
+func TestALargeRemoteBatchIsSplit(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		const items = 2500
+		all := make([]string, items)
+		for i := range all {
+			all[i] = fmt.Sprintf("%04d%s", i, strings.Repeat("x", 2000))
+		}
+		all[items-1] = ""
+		result, err := q.AddBatch(all, AddOptions{})
+		must(t, err)
+		if result.Added != items-1 || len(result.Refused) != 1 ||
+			result.Refused[0].Index != items-1 {
+			t.Fatalf("%d added, refused: %v", result.Added, result.Refused)
+		}
+		wantLen(t, q, items-1)
+	})
+}
+
+func TestARemoteKeyThatIsNoItemIsQuarantined(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		text := openRemote(t, p.dir)
+		text.Add("x")
+		text.Add("7")
+		numbers, err := OpenQueue(dial(t, p.dir, ClientOptions{}), "q", QueueOptions[int]{})
+		must(t, err)
+		if n, shutdown := numbers.Get(); shutdown || n != 7 {
+			t.Fatal(n, shutdown)
+		}
+		wantCode(t, numbers.Err(), InvalidArgument)
+		bad, err := text.IsQuarantined("x")
+		must(t, err)
+		if !bad {
+			t.Fatal("it is not quarantined")
+		}
+		keys, err := text.Quarantined()
+		must(t, err)
+		if len(keys) != 1 || keys[0].Key != "x" || keys[0].LastError == "" {
+			t.Fatalf("%+v", keys)
+		}
+		outcome, err := text.AddWith("x", AddOptions{})
+		must(t, err)
+		if outcome != Held {
+			t.Fatal(outcome)
+		}
+	})
+}
+
+func TestRemoteItemsAreRemovedAndDelaysCancelled(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.Add("a")
+		q.AddAfter("b", time.Hour)
+		must(t, q.Remove("a"))
+		wantCode(t, q.Remove("a"), NotFound)
+		must(t, q.CancelDelay("b"))
+		wantCode(t, q.CancelDelay("b"), NotFound)
+		counts, err := q.Counts()
+		must(t, err)
+		if counts.Queued != 0 || counts.Delayed != 0 {
+			t.Fatalf("%+v", counts)
+		}
+		q.Forget("a") // It has no failures.
+		must(t, q.Err())
+	})
+}
+
+func TestARemoteQueueMustExistIfAsked(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		client := dial(t, p.dir, ClientOptions{})
+		_, err := OpenQueue(client, "missing", QueueOptions[string]{MustExist: true})
+		wantCode(t, err, NotFound)
+		q, err := OpenQueue(client, "new", QueueOptions[string]{})
+		must(t, err)
+		must(t, q.Close())
+		names, err := client.QueueNames()
+		must(t, err)
+		if !reflect.DeepEqual(names, []string{"new"}) {
+			t.Fatalf("%q", names)
+		}
+		must(t, client.Health())
+	})
+}
+
+func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
+	_, dir := onFake(t)
+	client := dial(t, dir, ClientOptions{})
+	o := reflect.TypeOf(QueueOptions[string]{})
+	own := map[string]bool{
+		"Codec": true, "GroupOf": true, "MustExist": true, "Durability": true, "StopOnShutDown": true}
+	for i := 0; i < o.NumField(); i++ {
+		var options QueueOptions[string]
+		field := reflect.ValueOf(&options).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Pointer:
+			field.Set(reflect.ValueOf(ControllerBackoff()))
+		case reflect.Slice:
+			options.Lanes = []Lane{1}
+		case reflect.Interface:
+			if o.Field(i).Name == "Limiter" {
+				options.Limiter = noLimit{}
+			} else {
+				options.Codec = stringCodec[string]{}
+			}
+		case reflect.Func:
+			options.GroupOf = func(string) string { return "group" }
+		default:
+			field.Set(reflect.ValueOf(1).Convert(field.Type()))
+		}
+		name := o.Field(i).Name
+		q, err := OpenQueue(client, "q"+name, options)
+		switch {
+		case own[name] && !options.MustExist:
+			must(t, err)
+			must(t, q.Close())
+		case own[name]:
+			wantCode(t, err, NotFound)
+		default:
+			wantCode(t, err, InvalidArgument)
+			if !strings.Contains(err.Error(), "QueueOptions."+name) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+type noLimit struct{}
+
+func (noLimit) When(string) time.Duration { return 0 }
+func (noLimit) Forget(string)             {}
+func (noLimit) NumRequeues(string) int    { return 0 }
+
+func TestARemoteControllersQueueHasThePrioritiesOfItsOwner(t *testing.T) {
+	type opts struct {
+		After       time.Duration
+		RateLimited bool
+		Priority    *int
+	}
+	f, dir := onFake(t)
+	client := dial(t, dir, ClientOptions{})
+	q := NewPriorityQueue[opts](client, "Pods of all nodes", QueueOptions[string]{})
+	seven := 7
+	q.AddWithOpts(opts{Priority: &seven}, "a", "b")
+	item, priority, shutdown := q.GetWithPriority()
+	if shutdown || item != "a" || priority != 7 {
+		t.Fatal(item, priority, shutdown)
+	}
+	q.Forget(item)
+	q.AddWithOpts(opts{After: time.Hour, Priority: &seven}, item)
+	q.Done(item)
+	item, _, _ = q.GetWithPriority()
+	q.AddWithOpts(opts{RateLimited: true, Priority: &seven}, item)
+	must(t, q.Finish(item))
+	must(t, q.Err())
+	wantCalls(t, f, "Queue/Add a,b", "requeue a", "failed b: ")
+}
+
+func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {
+	_, dir := onFake(t)
+	q := openRemote(t, dir)
+	_, err := q.PositionOf("a")
+	wantCode(t, err, NotSupported)
+	wantCode(t, q.SetCursor("c", "1"), NotSupported)
+	_, err = q.Cursor("c")
+	wantCode(t, err, NotSupported)
+	wantCode(t, q.EraseCursor("c"), NotSupported)
+	_, err = q.Cursors()
+	wantCode(t, err, NotSupported)
+	_, err = q.Join()
+	wantCode(t, err, NotSupported)
+	q.AddRateLimited("not held")
+	wantCode(t, q.Err(), NotProcessing)
+}
+
+func TestAStoresPathMayBeLongerThanASockets(t *testing.T) {
+	base := socketDir(t)
+	long := base + "/" + strings.Repeat("d", 120)
+	must(t, os.Mkdir(long, 0o700))
+	short := socketDir(t)
+	f := newFakeServer(t, short)
+	t.Cleanup(f.close)
+	must(t, os.Rename(short+"/control.sock", long+"/control.sock"))
+	q := openRemote(t, long)
+	q.Add("a")
+	wantNext(t, q, "a")
+	must(t, q.Err())
+	_, err := Dial("unix:"+long+"/control.sock", ClientOptions{})
+	wantCode(t, err, InvalidArgument)
+}
+
+func TestDialTakesASocketAnAddressAndAToken(t *testing.T) {
+	f, dir := onFake(t)
+	must(t, dial(t, "unix:"+dir+"/control.sock", ClientOptions{}).Health())
+	_, err := Dial("", ClientOptions{})
+	wantCode(t, err, InvalidArgument)
+	_, err = Dial(dir, ClientOptions{Timeout: -1})
+	wantCode(t, err, InvalidArgument)
+	f.mu.Lock()
+	f.bearer = "secret"
+	f.mu.Unlock()
+	wantCode(t, dial(t, dir, ClientOptions{Token: "wrong"}).Health(), InvalidArgument)
+	must(t, dial(t, dir, ClientOptions{Token: "secret"}).Health())
+	wantCode(t, dial(t, t.TempDir(), ClientOptions{}).Health(), IOError)
+	wantCode(t, dial(t, "127.0.0.1:1", ClientOptions{}).Health(), IOError)
+}
