@@ -255,17 +255,26 @@ void Call::OnRead(bool ok) {
     const MutexLock lock(mu_);
     request_.reset(method_->request->New());
   }
-  Status status = ok ? Parse(&received_, request_.get())
-                     : Status::InvalidArgument("the client has sent no message");
-  if (!status.ok()) {
-    if (stream_ != nullptr) {
-      End(std::move(status));
-    } else {
-      Finish(ToGrpc(status), status.code());
-    }
-    Unref();
-    return;
+  const size_t bytes = ok ? received_.Length() : 0;
+  const Status status = ok ? Parse(&received_, request_.get())
+                           : Status::InvalidArgument("the client has sent no message");
+  if (status.ok()) {
+    Handle(bytes);
+  } else {
+    Refuse(status);
   }
+}
+
+void Call::Refuse(const Status& status) {
+  if (stream_ != nullptr) {
+    End(status);
+  } else {
+    Finish(ToGrpc(status), status.code());
+  }
+  Unref();
+}
+
+void Call::Handle(size_t bytes) {
   const auto run = [this] {
     if (stream_ != nullptr) {
       Receive();
@@ -276,10 +285,10 @@ void Call::OnRead(bool ok) {
   };
   const bool may_wait = (method_->may_wait != nullptr && method_->may_wait(*request_)) ||
                         (stream_ != nullptr && stream_->MayWait(*request_));
-  if (may_wait) {
-    host_->executor.Run(run);
-  } else {
+  if (!may_wait) {
     run();
+  } else if (!host_->executor.Run(bytes, run)) {
+    Refuse(Status::TimedOut("too many calls wait for the disk"));
   }
 }
 

@@ -47,8 +47,10 @@ struct Tag {
 class CallHost {
  public:
   CallHost(const MethodTable& methods, std::function<Status(std::string_view)> check_token,
-           int max_waiting_calls)
-      : methods(methods), check_token(std::move(check_token)), executor(max_waiting_calls) {}
+           int max_waiting_calls, size_t max_waiting_bytes)
+      : methods(methods),
+        check_token(std::move(check_token)),
+        executor(max_waiting_calls, max_waiting_bytes) {}
 
   const MethodTable& methods;
   const std::function<Status(std::string_view)> check_token;
@@ -110,6 +112,8 @@ class Call final : public StreamCarrier {
 
   void OnArrived(bool ok);
   void OnRead(bool ok);
+  void Handle(size_t bytes);  // The message in request_, which had so many bytes.
+  void Refuse(const Status& status);
   void OnWritten(bool ok);
   void OnFinished(bool ok);
   void OnEnded(bool ok);

@@ -18,9 +18,12 @@ Executor::~Executor() {
   }
 }
 
-void Executor::Run(std::function<void()> job) {
+bool Executor::Run(size_t bytes, std::function<void()> job) {
   {
     const MutexLock lock(mu_);
+    if (!jobs_.empty() && waiting_bytes_ + bytes > max_waiting_bytes_) {
+      return false;
+    }
     if (jobs_.size() >= idle_ && threads_.size() < static_cast<size_t>(max_threads_)) {
       try {
         threads_.emplace_back([this] { Loop(); });
@@ -29,7 +32,8 @@ void Executor::Run(std::function<void()> job) {
       }
     }
     if (!threads_.empty()) {
-      jobs_.push_back(std::move(job));
+      waiting_bytes_ += bytes;
+      jobs_.push_back({bytes, std::move(job)});
       job = nullptr;
     }
   }
@@ -38,11 +42,12 @@ void Executor::Run(std::function<void()> job) {
   } else {
     changed_.NotifyOne();
   }
+  return true;
 }
 
 void Executor::Loop() {
   for (;;) {
-    std::function<void()> job;
+    Job job;
     {
       const MutexLock lock(mu_);
       while (jobs_.empty()) {
@@ -55,8 +60,9 @@ void Executor::Loop() {
       }
       job = std::move(jobs_.front());
       jobs_.pop_front();
+      waiting_bytes_ -= job.bytes;
     }
-    job();
+    job.run();
   }
 }
 

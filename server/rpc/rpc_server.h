@@ -37,8 +37,10 @@ class RpcServer {
     size_t max_message_bytes = size_t{4} << 20;   // Of a client; longer ones are refused.
     size_t max_memory_bytes = size_t{256} << 20;  // Of gRPC's buffers, of all connections.
     int threads = 1;
-    int max_waiting_calls =
-        64;  // Calls that wait for the disk at once. Further ones wait for them.
+    // Calls that wait for the disk at once. Further ones wait for them, with so many bytes of
+    // messages in all; more are refused as TimedOut.
+    int max_waiting_calls = 64;
+    size_t max_waiting_bytes = size_t{64} << 20;
     // Judges the metadata "authorization" ("" if it is missing) of callers that are not on a unix
     // socket. Anything but Ok is sent to the client as UNAUTHENTICATED. nullptr: all may call.
     std::function<Status(std::string_view authorization)> check_token = nullptr;

@@ -1,6 +1,7 @@
 // Calls without a stream: results, errors, limits, deadlines, and calls that wait.
 #include <grpcpp/generic/generic_stub.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -134,6 +135,41 @@ TEST(RpcUnary, CallsThatWaitDoNotDelayOthers) {
   for (std::thread& thread : waiting) {
     thread.join();
   }
+}
+
+TEST(RpcUnary, CallsThatWaitHaveSoManyBytesAtMost) {
+  RpcFixture f;
+  f.Open({.max_waiting_calls = 1, .max_waiting_bytes = 1500});
+  const auto stub = f.Stub();
+  const auto remove = [&stub](v1::ChangeResponse* response) {
+    v1::RemoveRequest request;
+    request.add_keys(std::string(1000, 'x'));
+    grpc::ClientContext context;
+    return stub->Remove(&context, request, response);
+  };
+  // One runs, one waits for it, and the others are refused at once.
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> clients;
+  const auto call = [&] {
+    v1::ChangeResponse response;
+    if (const grpc::Status s = remove(&response); !s.ok()) {
+      EXPECT_EQ(s.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+      EXPECT_EQ(s.error_message(), "too many calls wait for the disk");
+      if (++refused == 3) {
+        f.gate.Open();
+      }
+    }
+  };
+  clients.emplace_back(call);
+  f.gate.AwaitWaiting(1);
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back(call);
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+  EXPECT_EQ(refused, 3);
+  EXPECT_EQ(f.gate.waited(), 2);
 }
 
 TEST(RpcUnary, ACallThatIsCancelledBeforeItRunsIsNotMade) {
