@@ -5,6 +5,7 @@ package wq
 import (
 	"errors"
 	"sync"
+	"unicode/utf8"
 )
 
 // Code is the kind of an error: errors.Is(err, wq.NotFound). The numbers are those of wq/status.h
@@ -68,7 +69,22 @@ func textOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return bounded(err.Error())
+}
+
+// maxErrorBytes is what a queue keeps of the text of an error.
+const maxErrorBytes = 1024
+
+// bounded cuts the text of an error, so that the answers of one message are never too long for it.
+func bounded(text string) string {
+	if len(text) <= maxErrorBytes {
+		return text
+	}
+	end := maxErrorBytes
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 func closedError() error { return newError(ShuttingDown, "the store is closed") }

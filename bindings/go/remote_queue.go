@@ -331,7 +331,7 @@ func (q *remoteQueue) addedAgain(key string) (bool, error) {
 }
 
 func (q *remoteQueue) quarantine(key, reason string) error {
-	_, _, err := q.worker.Fail(key, remote.Failed{Error: reason, Quarantine: true})
+	_, _, err := q.worker.Fail(key, remote.Failed{Error: bounded(reason), Quarantine: true})
 	return fromRemote(err)
 }
 

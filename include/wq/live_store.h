@@ -57,7 +57,7 @@ struct LiveWorkerInfo {
   int64_t last_heard_at_us = 0;
   std::vector<uint32_t> shards;  // Ascending; empty if the queue has none.
   uint64_t held_count = 0;
-  std::vector<Held> held;  // The oldest 1000.
+  std::vector<Held> held;  // The oldest, at most 1000. Fewer if keys are long.
   uint64_t done = 0;       // Answers since it has connected.
   uint64_t failed = 0;
 };

@@ -18,6 +18,8 @@ using SteadyClock = std::chrono::steady_clock;
 // How long Stop waits for the owner to take the last answers.
 constexpr auto kStopTime = std::chrono::seconds(5);
 constexpr auto kOpenTime = std::chrono::seconds(30);
+// With errors of kMaxErrorBytes, such a message is shorter than what the owner accepts.
+constexpr int kMaxAnswersOfMessage = 1000;
 
 Status Stopped() { return Status::ShuttingDown("the worker was stopped"); }
 
@@ -29,7 +31,8 @@ void SetAnswer(uint64_t token, const WorkAnswer& answer, v1::Answer* message) {
       return;
     case WorkAnswer::Kind::kFailed:
     case WorkAnswer::Kind::kQuarantine:
-      message->mutable_failed()->set_error(ToUtf8(answer.error));
+      message->mutable_failed()->set_error(
+          ToUtf8(std::string_view(answer.error).substr(0, kMaxErrorBytes)));
       message->mutable_failed()->set_quarantine(answer.kind == WorkAnswer::Kind::kQuarantine);
       return;
     case WorkAnswer::Kind::kRequeueAfter:
@@ -78,14 +81,13 @@ Status LiveWorker::Impl::Begin(std::string_view queue) {
   stream = stub->Work(&context);
   {
     const MutexLock lock(mu);
-    v1::Hello* const hello = unsent.mutable_hello();
+    v1::Hello* const hello = Unsent()->mutable_hello();
     hello->set_queue(std::string(queue));
     hello->set_name(options.name);
     hello->set_capacity(options.capacity);
     hello->set_create(options.create);
     hello->set_silence_limit_us(options.silence_limit.count());
     hello->set_key_limit_us(options.key_limit.count());
-    has_unsent = true;
   }
   try {
     writer = std::thread([this] { Write(); });
@@ -167,7 +169,7 @@ void LiveWorker::Impl::Write() {
 bool LiveWorker::Impl::NextMessage(v1::WorkRequest* request) {
   const MutexLock lock(mu);
   const auto sent_at = SteadyClock::now();
-  while (!has_unsent && !stopping && !reading_ended) {
+  while (unsent.empty() && !stopping && !reading_ended) {
     if (held.empty() || silence_limit.count() == 0) {
       changed.Wait(mu);
     } else if (const auto next = sent_at + silence_limit / 3; SteadyClock::now() >= next) {
@@ -176,12 +178,14 @@ bool LiveWorker::Impl::NextMessage(v1::WorkRequest* request) {
       changed.WaitUntil(mu, next);
     }
   }
-  if (reading_ended || (stopping && !has_unsent)) {
+  if (reading_ended || (stopping && unsent.empty())) {
     return false;
   }
-  *request = std::move(unsent);
-  unsent.Clear();
-  has_unsent = false;
+  request->Clear();
+  if (!unsent.empty()) {
+    request->Swap(&unsent.front());
+    unsent.pop_front();
+  }
   return true;
 }
 
@@ -244,9 +248,15 @@ Status LiveWorker::Impl::Take(bool wait, AssignedKey* key) {
   return end.has_value() ? *end : Status::TimedOut("no key is assigned");
 }
 
+v1::WorkRequest* LiveWorker::Impl::Unsent() {
+  if (unsent.empty() || unsent.back().answers_size() >= kMaxAnswersOfMessage) {
+    unsent.emplace_back();
+  }
+  return &unsent.back();
+}
+
 void LiveWorker::Impl::Enqueue(uint64_t token, const WorkAnswer& answer) {
-  SetAnswer(token, answer, unsent.add_answers());
-  has_unsent = true;
+  SetAnswer(token, answer, Unsent()->add_answers());
   held.erase(token);
   changed.NotifyAll();
 }
@@ -301,8 +311,7 @@ Status LiveWorker::AddedAgain(uint64_t token, bool* added_again) {
     return Status::NotProcessing("the stream has ended: " + impl_->end->message());
   }
   const auto question = impl_->questions.emplace(token, &waiter);
-  impl_->unsent.add_added_again(token);
-  impl_->has_unsent = true;
+  impl_->Unsent()->add_added_again(token);
   impl_->changed.NotifyAll();
   Status s = impl_->Wait(&waiter);
   if (!waiter.answered) {
@@ -314,8 +323,7 @@ Status LiveWorker::AddedAgain(uint64_t token, bool* added_again) {
 
 void LiveWorker::SetCapacity(uint32_t capacity) {
   const MutexLock lock(impl_->mu);
-  impl_->unsent.set_capacity(capacity);
-  impl_->has_unsent = true;
+  impl_->Unsent()->set_capacity(capacity);
   impl_->changed.NotifyAll();
 }
 

@@ -41,6 +41,8 @@ struct LiveWorker::Impl {
   void Handle(v1::WorkResponse* response) WQ_EXCLUDES(mu);
   bool NextMessage(v1::WorkRequest* request) WQ_EXCLUDES(mu);  // Blocks. False: the last was sent.
   Status Take(bool wait, AssignedKey* key) WQ_EXCLUDES(mu);
+  // The message to add to: the last one, unless it has many answers.
+  v1::WorkRequest* Unsent() WQ_REQUIRES(mu);
   void Enqueue(uint64_t token, const WorkAnswer& answer) WQ_REQUIRES(mu);
   void Stop() WQ_EXCLUDES(mu);
   void NotifyReady() const {
@@ -76,8 +78,7 @@ struct LiveWorker::Impl {
   std::chrono::microseconds silence_limit WQ_GUARDED_BY(mu){0};
   std::deque<AssignedKey> assigned WQ_GUARDED_BY(mu);
   std::unordered_map<uint64_t, bool> held WQ_GUARDED_BY(mu);  // Token, and whether it was lost.
-  v1::WorkRequest unsent WQ_GUARDED_BY(mu);
-  bool has_unsent WQ_GUARDED_BY(mu) = false;
+  std::deque<v1::WorkRequest> unsent WQ_GUARDED_BY(mu);
   std::unordered_map<uint64_t, Waiter*> answers WQ_GUARDED_BY(mu);
   std::multimap<uint64_t, Waiter*> questions WQ_GUARDED_BY(mu);
 };

@@ -480,7 +480,7 @@ size_t Session::held() const {
   return held_.size() + settling_;
 }
 
-void Session::Describe(v1::Worker* worker) const {
+void Session::Describe(v1::Worker* worker, size_t* room) const {
   worker->set_queue(terms_.queue);
   worker->set_name(ToUtf8(terms_.name));
   worker->set_peer(terms_.peer);
@@ -497,9 +497,10 @@ void Session::Describe(v1::Worker* worker) const {
   worker->set_done(done_);
   worker->set_failed(failed_);
   for (const auto& [token, held] : held_) {
-    if (worker->held_size() == kMaxDescribed) {
+    if (worker->held_size() == kMaxDescribed || held.key.size() > *room) {
       break;
     }
+    *room -= held.key.size();
     v1::Worker::Held* const one = worker->add_held();
     one->set_key(held.key);
     one->set_token(token);
@@ -512,29 +513,6 @@ void Session::Wake() {
   if (carrier_ != nullptr) {
     carrier_->Wake();
   }
-}
-
-// --- GiveBacks ---
-
-void GiveBacks::Count(const std::string& key) {
-  const MutexLock lock(mu_);
-  ++counts_[key];
-  if (counts_.size() > kMaxKeys) {
-    counts_.erase(counts_.begin());
-  }
-}
-
-void GiveBacks::Clear(const std::string& key) {
-  const MutexLock lock(mu_);
-  if (!counts_.empty()) {
-    counts_.erase(key);
-  }
-}
-
-uint64_t GiveBacks::Of(const std::string& key) const {
-  const MutexLock lock(mu_);
-  const auto it = counts_.find(key);
-  return it == counts_.end() ? 0 : it->second;
 }
 
 }  // namespace wq

@@ -31,13 +31,12 @@
 
 #include "base/mutex.h"
 #include "server/api/method.h"
+#include "server/work/give_backs.h"
 #include "wq/queue.h"
 #include "wq/v1/admin.pb.h"
 #include "wq/v1/work.pb.h"
 
 namespace wq {
-
-class GiveBacks;
 
 // Bounds the keys that a worker holds, and the answers and questions of one message.
 inline constexpr uint32_t kMaxCapacity = 100'000;
@@ -106,7 +105,8 @@ class Session {
   std::optional<Clock::time_point> CheckLimits(Clock::time_point now) WQ_EXCLUDES(mu_);
 
   size_t held() const WQ_EXCLUDES(mu_);
-  void Describe(v1::Worker* worker) const WQ_EXCLUDES(mu_);
+  // *room: how many more bytes of keys there may be; decremented.
+  void Describe(v1::Worker* worker, size_t* room) const WQ_EXCLUDES(mu_);
 
  private:
   struct Held {
@@ -163,21 +163,6 @@ class Session {
   std::deque<v1::AnswerResult> results_ WQ_GUARDED_BY(mu_);
   std::deque<v1::AddedAgain> added_again_ WQ_GUARDED_BY(mu_);
   std::deque<v1::Lost> newly_lost_ WQ_GUARDED_BY(mu_);
-};
-
-// How often the keys of a queue were given back since they were last answered. Bounded: beyond
-// kMaxKeys, the count of another key is dropped for each new one.
-// Threading: thread-safe.
-class GiveBacks {
- public:
-  void Count(const std::string& key) WQ_EXCLUDES(mu_);
-  void Clear(const std::string& key) WQ_EXCLUDES(mu_);
-  uint64_t Of(const std::string& key) const WQ_EXCLUDES(mu_);
-
- private:
-  static constexpr size_t kMaxKeys = size_t{1} << 16;
-  mutable Mutex mu_;
-  std::map<std::string, uint64_t> counts_ WQ_GUARDED_BY(mu_);
 };
 
 }  // namespace wq

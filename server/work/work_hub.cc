@@ -18,6 +18,8 @@ namespace wq {
 namespace {
 
 constexpr size_t kMaxNameBytes = 256;
+// Bounds the keys of a List, which clients receive as one message.
+constexpr size_t kMaxListedBytes = size_t{1} << 20;
 constexpr std::chrono::microseconds kMaxLimit = std::chrono::hours(24);
 constexpr auto kMinSilence = std::chrono::seconds(1);
 
@@ -288,9 +290,10 @@ std::vector<std::shared_ptr<Session>> WorkHub::AllSessions() const {
 }
 
 void WorkHub::List(std::string_view queue, v1::ListWorkersResponse* response) const {
+  size_t room = kMaxListedBytes;
   for (const std::shared_ptr<Session>& session : AllSessions()) {
     if (queue.empty() || session->terms().queue == queue) {
-      session->Describe(response->add_workers());
+      session->Describe(response->add_workers(), &room);
     }
   }
   std::sort(response->mutable_workers()->begin(), response->mutable_workers()->end(),

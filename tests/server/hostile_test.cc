@@ -504,6 +504,44 @@ TEST_F(HostileTest, AShutDownWithDrainWaitsForTheWorkers) {
   EXPECT_EQ(pods_->Counts().dones, 50U);
 }
 
+TEST_F(HostileTest, AnswersWithLongErrorsGoInSeveralMessages) {
+  constexpr size_t kKeys = 9000;  // Of 1 KiB of error each: more than a message may have.
+  AddKeys(pods_, kKeys);
+  std::unique_ptr<LiveWorker> worker;
+  ASSERT_TRUE(Connect()->Work("pods", {.capacity = kKeys}, &worker).ok());
+  std::vector<AssignedKey> keys(kKeys);
+  for (AssignedKey& key : keys) {
+    ASSERT_TRUE(worker->Get(&key).ok());
+  }
+  for (size_t i = 1; i < kKeys; ++i) {
+    worker->AnswerLater(keys[i].token, WorkAnswer::Failed(std::string(100'000, 'x')));
+  }
+  const Status last = worker->Answer(keys[0].token, WorkAnswer::Done());
+  EXPECT_TRUE(last.ok()) << last.ToString();
+  EXPECT_EQ(pods_->Counts().processing, 0U);
+  EXPECT_EQ(pods_->Counts().failing, kKeys - 1);
+}
+
+TEST_F(HostileTest, AListOfWorkersWithLongKeysIsShortEnoughToReceive) {
+  Queue* queue = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("long", {.max_key_bytes = kMaxKeyBytes}, &queue).ok());
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(queue->Add(std::to_string(i) + std::string(60'000, 'x')).ok());
+  }
+  std::unique_ptr<LiveWorker> worker;
+  ASSERT_TRUE(Connect()->Work("long", {.capacity = 100}, &worker).ok());
+  AssignedKey key;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(worker->Get(&key).ok());
+  }
+  std::vector<LiveWorkerInfo> workers;
+  ASSERT_TRUE(Connect()->Workers("long", &workers).ok());
+  ASSERT_EQ(workers.size(), 1U);
+  EXPECT_EQ(workers[0].held_count, 100U);
+  EXPECT_GT(workers[0].held.size(), 10U);
+  EXPECT_LT(workers[0].held.size(), 20U);
+}
+
 TEST_F(HostileTest, WorkersOfADeletedQueueEndAlsoThoseThatConnectNow) {
   Serve({.control_socket = true, .open_queue = [&](std::string_view name, bool, Queue** queue) {
            return store_->OpenQueue(name, {}, queue);

@@ -18,6 +18,8 @@ from wq.v1 import work_pb2
 log = logging.getLogger("wq")
 
 DEFAULT_SILENCE_LIMIT = 30.0  # Seconds; the server's default.
+# Of one message. With errors of 1 KiB each, the server accepts it.
+MAX_ANSWERS = 1000
 FINISH = 5.0  # Seconds that a worker that ends waits for the results of its last answers.
 STOPPED = "the worker stops, and its grace is over"
 
@@ -162,7 +164,10 @@ class StreamState(Generic[J]):
 
     def take(self) -> work_pb2.WorkRequest:
         """What has accumulated since the last call; if that is nothing, a heartbeat."""
-        out, self._out, self._anything = self._out, work_pb2.WorkRequest(), False
+        out, self._out = self._out, work_pb2.WorkRequest()
+        self._out.answers.extend(out.answers[MAX_ANSWERS:])
+        del out.answers[MAX_ANSWERS:]
+        self._anything = len(self._out.answers) > 0
         return out
 
     def assign(self, job: J) -> None:
