@@ -68,9 +68,9 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
       }
     }
   });
-  constexpr int kRounds = 12;
+  constexpr int kRounds = 24;
   for (int i = 0; i < kRounds; ++i) {
-    allowed += 10'000;  // Without a bound there would be millions of keys to copy.
+    allowed += 20'000;  // Without a bound there would be millions of keys to copy.
     const uint64_t before = acknowledged;
     SnapshotInfo taken;
     // Of three snapshots two link the tables and the third one copies them.
