@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -146,22 +145,7 @@ func TestRemoteWorkersSurviveBrokenConnections(t *testing.T) {
 		const workers, items = 8, 300
 		q := openRemote(t, p.dir)
 		h := newHolders()
-		var done sync.WaitGroup
-		for i := 0; i < workers; i++ {
-			done.Add(1)
-			go func() {
-				defer done.Done()
-				for {
-					item, shutdown := q.Get()
-					if shutdown {
-						return
-					}
-					h.begin(t, item)
-					h.end(item)
-					q.Done(item)
-				}
-			}()
-		}
+		done := h.work(t, q, workers)
 		for i := 0; i < items; i++ {
 			q.Add(fmt.Sprint(i))
 			if random.Intn(10) == 0 {

@@ -158,3 +158,55 @@ func openRemote(t testing.TB, target string) *Queue[string] {
 	must(t, err)
 	return q
 }
+
+// holders is an oracle of which items are held.
+type holders struct {
+	mu   sync.Mutex
+	held map[string]bool
+	seen map[string]int
+}
+
+func newHolders() *holders { return &holders{held: map[string]bool{}, seen: map[string]int{}} }
+
+func (h *holders) begin(t testing.TB, item string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held[item] {
+		t.Errorf("%q is held twice", item)
+	}
+	h.held[item] = true
+	h.seen[item]++
+}
+
+func (h *holders) end(item string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.held, item)
+}
+
+func (h *holders) distinct() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.seen)
+}
+
+// work starts goroutines that take items, one at a time each, until the queue is shut down.
+func (h *holders) work(t testing.TB, q *Queue[string], workers int) *sync.WaitGroup {
+	var done sync.WaitGroup
+	for i := 0; i < workers; i++ {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for {
+				item, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				h.begin(t, item)
+				h.end(item)
+				q.Done(item)
+			}
+		}()
+	}
+	return &done
+}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -208,22 +207,7 @@ func TestEveryRemoteGetHoldsAnotherItem(t *testing.T) {
 		const workers, items = 20, 500
 		q := openRemote(t, p.dir)
 		holders := newHolders()
-		var done sync.WaitGroup
-		for i := 0; i < workers; i++ {
-			done.Add(1)
-			go func() {
-				defer done.Done()
-				for {
-					item, shutdown := q.Get()
-					if shutdown {
-						return
-					}
-					holders.begin(t, item)
-					holders.end(item)
-					q.Done(item)
-				}
-			}()
-		}
+		done := holders.work(t, q, workers)
 		all := make([]string, items)
 		for i := range all {
 			all[i] = fmt.Sprint(i)
@@ -238,37 +222,6 @@ func TestEveryRemoteGetHoldsAnotherItem(t *testing.T) {
 		done.Wait()
 		must(t, q.Err())
 	})
-}
-
-// holders is an oracle of who holds an item.
-type holders struct {
-	mu   sync.Mutex
-	held map[string]bool
-	seen map[string]int
-}
-
-func newHolders() *holders { return &holders{held: map[string]bool{}, seen: map[string]int{}} }
-
-func (h *holders) begin(t testing.TB, item string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.held[item] {
-		t.Errorf("%q is held twice", item)
-	}
-	h.held[item] = true
-	h.seen[item]++
-}
-
-func (h *holders) end(item string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.held, item)
-}
-
-func (h *holders) distinct() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.seen)
 }
 
 func TestAHeldItemIsNotHandedOutAgainBeforeDoneWhenTheConnectionBreaks(t *testing.T) {

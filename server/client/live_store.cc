@@ -37,6 +37,22 @@ void SetKeys(std::span<const std::string_view> keys,
   }
 }
 
+// Sends the keys in as many requests as they need, at least one. `field`: of the request. `send` is
+// called with the index of the request's first key and the number of its keys.
+template <typename Send>
+Status SendInParts(std::span<const std::string_view> keys,
+                   google::protobuf::RepeatedPtrField<std::string>* field, const Send& send) {
+  for (size_t begin = 0; begin == 0 || begin < keys.size();) {
+    const size_t n = TakeKeys(keys.subspan(begin));
+    SetKeys(keys.subspan(begin, n), field);
+    if (Status s = send(begin, n); !s.ok()) {
+      return s;
+    }
+    begin += std::max<size_t>(n, 1);
+  }
+  return {};
+}
+
 Status BadAnswer() { return Status::IOError("an invalid answer from the owner of the store"); }
 
 }  // namespace
@@ -60,9 +76,7 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     }
     message.set_delay_us(request.delay.count());
     message.set_durability(ToDurability(request.durability));
-    for (size_t begin = 0; begin == 0 || begin < keys.size();) {
-      const size_t n = TakeKeys(keys.subspan(begin));
-      SetKeys(keys.subspan(begin, n), message.mutable_keys());
+    return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {
       v1::AddResponse answer;
       if (Status s = connection_->Call<v1::Queue>(&v1::Queue::Stub::Add, message, &answer);
           !s.ok()) {
@@ -79,9 +93,8 @@ class LiveStore::RemoteAccess final : public QueueAccess {
         }
         result->refused.emplace_back(begin + index, std::move(why));
       }
-      begin += std::max<size_t>(n, 1);
-    }
-    return {};
+      return Status::Ok();
+    });
   }
 
   Status Change(KeyChange change, std::span<const std::string_view> keys, Durability durability,
@@ -91,9 +104,7 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     message.set_queue(queue_);
     message.set_kind(ToKind(change));
     message.set_durability(ToDurability(durability));
-    for (size_t begin = 0; begin == 0 || begin < keys.size();) {
-      const size_t n = TakeKeys(keys.subspan(begin));
-      SetKeys(keys.subspan(begin, n), message.mutable_keys());
+    return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {
       v1::ChangeResponse answer;
       if (Status s = connection_->Call<v1::Admin>(&v1::Admin::Stub::Change, message, &answer);
           !s.ok()) {
@@ -106,9 +117,8 @@ class LiveStore::RemoteAccess final : public QueueAccess {
         }
         result->absent.push_back(begin + index);
       }
-      begin += std::max<size_t>(n, 1);
-    }
-    return {};
+      return Status::Ok();
+    });
   }
 
   Status Pause(std::optional<std::chrono::microseconds> duration) override {

@@ -155,9 +155,6 @@ Status WorkHub::Send(const v1::SendRequest& request) {
   if (!session->WantsMore()) {
     return Status::TimedOut("the worker does not read the results of its answers");
   }
-  if (!session->WantsMore()) {
-    return Status::TimedOut("the worker has to read the results of its earlier messages first");
-  }
   Status s = session->Receive(request.request());
   Assign(session);
   return s;

@@ -135,8 +135,8 @@ consume() {
 }
 
 # Below $1 the man page and the completions are where man and the shells read them, the Go package
-# is in the directory of Go's packages, the Python package has all its files, the documents are those of the tree, and there are no other
-# files.
+# is in the directory of Go's packages, the Python package has all its files, the documents are those
+# of the tree, and there are no other files.
 shares() {
   local shared=share/bash-completion/completions/wqctl
   shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1.gz\nshare/wq/proto/wq/v1/admin.proto'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # lint.sh [--tests]: checks the formatting and the shell scripts, builds with clang, with the
 # findings of its thread-safety analysis and of clang-tidy as errors, and checks the types of the
-# Python package with mypy. Ninja checks only what has changed since. The tests take longer than all other files, so they are left out unless --tests is
-# given.
+# Python package with mypy. Ninja checks only what has changed since. The tests take longer than all
+# other files, so they are left out unless --tests is given.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -312,6 +312,15 @@ TEST(RpcStream, StreamsThatEndAtRandomAreAllClosed) {
 
 // --- Close ---
 
+// A call that waits at the gate.
+std::future<grpc::Status> CallRemove(v1::Queue::Stub* stub) {
+  return std::async(std::launch::async, [stub] {
+    grpc::ClientContext context;
+    v1::ChangeResponse response;
+    return stub->Remove(&context, v1::RemoveRequest(), &response);
+  });
+}
+
 TEST(RpcClose, StreamsEndWithItsStatus) {
   RpcFixture f;
   f.Open();
@@ -336,11 +345,7 @@ TEST(RpcClose, RunningCallsReturn) {
   RpcFixture f;
   f.Open();
   const auto stub = f.Stub();
-  auto call = std::async(std::launch::async, [&] {
-    grpc::ClientContext context;
-    v1::ChangeResponse response;
-    return stub->Remove(&context, v1::RemoveRequest(), &response);
-  });
+  std::future<grpc::Status> call = CallRemove(stub.get());
   grpc::ClientContext context;
   const auto stream = stub->AddStream(&context);
   f.gate.AwaitWaiting(1);
@@ -357,11 +362,7 @@ TEST(RpcClose, CallsThatDoNotReturnInTimeAreCancelled) {
   RpcFixture f;
   f.Open();
   const auto stub = f.Stub();
-  auto call = std::async(std::launch::async, [&] {
-    grpc::ClientContext context;
-    v1::ChangeResponse response;
-    return stub->Remove(&context, v1::RemoveRequest(), &response);
-  });
+  std::future<grpc::Status> call = CallRemove(stub.get());
   f.gate.AwaitWaiting(1);
   auto closing = std::async(std::launch::async, [&] { f.server->Close({}); });
   EXPECT_EQ(call.get().error_code(), grpc::StatusCode::UNAVAILABLE);
