@@ -67,6 +67,7 @@ class PowerCutTest : public ::testing::Test {
 
   void BeginStore();
   uint64_t stores_ = 0;
+  uint64_t scenarios_ = 0;
   std::vector<QueueRules> rules_;
   std::mt19937_64 random_;
   ScratchDirectory root_;
@@ -82,7 +83,8 @@ class PowerCutTest : public ::testing::Test {
 };
 
 void PowerCutTest::Play(const std::string& dir, Scenario* scenario) {
-  scenario->level = random_() % 2 == 0 ? Durability::kAsync : Durability::kProcess;
+  // In turn, so that a short run has both.
+  scenario->level = scenarios_++ % 2 == 0 ? Durability::kProcess : Durability::kAsync;
   scenario->disk = std::make_unique<RecordingDisk>(dir);
   RecordingDisk& disk = *scenario->disk;
   StoreSource source(rules_, random_(), {.flushes = 15, .power_calls = 100});
@@ -183,7 +185,8 @@ void PowerCutTest::Run(uint64_t cuts, const std::vector<Unsynced>& kinds) {
     Play(dir, &scenario);
     // Close is recorded, too, so a cut may be during it.
     const uint64_t calls = scenario.disk->calls();
-    const uint64_t step = every > 0 ? every : 1 + random_() % std::max<uint64_t>(1, calls / 20);
+    // At most 40 cuts in a scenario, so that a short run has several.
+    const uint64_t step = every > 0 ? every : 1 + calls / 40 + random_() % (1 + calls / 20);
     for (uint64_t at = every > 0 ? 0 : random_() % step;
          at <= calls && cuts_ < cuts && !HasFatalFailure(); at += step) {
       Cut(scenario, at, kinds[random_() % kinds.size()]);
