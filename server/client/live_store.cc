@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kMaxKeysPerRequest = 4096;
 constexpr size_t kMaxKeyBytesPerRequest = size_t{1} << 20;
 
-// The number of keys that fit into one request, from the first one on; at least one.
+// The number of keys that fit into one request, from the first one on: at least one, unless there
+// is none.
 size_t TakeKeys(std::span<const std::string_view> keys) {
   size_t bytes = 0;
   size_t n = 0;
