@@ -30,13 +30,13 @@ coverage: ## measure which lines and branches of the library the tests run
 	@tools/dev/deps.sh coverage
 	@tools/dev/coverage.sh
 
-bench:    ## measure the speed, beside bare RocksDB and a queue in memory
-	@tools/dev/deps.sh build
+bench:    ## measure the speed, beside bare RocksDB, bare etcd and a queue in memory
+	@tools/dev/deps.sh etcd
 	@tools/dev/build.sh release wqbench wq_installed
 	@tests/bench/go_bench.sh build
 
-bench-long: ## the same, with 100 million life cycles of a key
-	@tools/dev/deps.sh build
+bench-long: ## the same, with 100 million life cycles of a key, and ten minutes of them replicated
+	@tools/dev/deps.sh etcd
 	@tools/dev/build.sh release wqbench wq_installed
 	@tests/bench/go_bench.sh build --long
 

@@ -28,6 +28,8 @@ std::string_view StatusCodeName(StatusCode code) {
       return "IOError";
     case StatusCode::kNotSupported:
       return "NotSupported";
+    case StatusCode::kNotOwner:
+      return "NotOwner";
   }
   return "Unknown";
 }

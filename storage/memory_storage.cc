@@ -79,6 +79,16 @@ Status MemoryStorage::Reopen() {
   return failed_ ? Status::IOError("the disk is not back") : Status::Ok();
 }
 
+std::unique_ptr<Reader> MemoryStorage::Snapshot() const {
+  auto copy = std::make_shared<MemoryDisk>();
+  {
+    const MutexLock lock(disk_->mu);
+    const MutexLock copy_lock(copy->mu);
+    copy->state.families = disk_->state.families;
+  }
+  return std::make_unique<MemoryStorage>(std::move(copy));
+}
+
 Status MemoryStorage::Close() {
   const MutexLock lock(disk_->mu);
   return failed_ ? WriteFailed() : Status::Ok();

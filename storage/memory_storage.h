@@ -39,6 +39,7 @@ class MemoryStorage final : public Storage {
   Status Write(MutationBatch& batch, bool sync) override;
   Status Sync() override;
   Status Reopen() override;
+  std::unique_ptr<Reader> Snapshot() const override;
   Status Close() override;
 
  private:

@@ -31,9 +31,14 @@ struct OpenOptions {
   size_t write_buffer_bytes = size_t{24} << 20;
   size_t process_log_bytes = 0;  // 0: no process log.
   int64_t now_us = 0;            // Wall time: when the store is created, if it is.
+  std::string uuid = {};         // Of the store, if it is created. Empty: a random one.
+  // Opens a replica too (GetReplication). What its process log has is kept aside then: see
+  // AheadRecord.
+  bool replicated = false;
 };
 
-// Opens `dir` and owns it until the Storage is closed or destroyed. Errors as Store::Open.
+// Opens `dir` and owns it until the Storage is closed or destroyed. Errors as Store::Open, and
+//   InvalidArgument  a replica, and options.replicated is off. Nothing was changed.
 Status OpenStorage(const std::string& dir, const OpenOptions& options,
                    std::unique_ptr<Storage>* storage);
 

@@ -15,6 +15,8 @@ namespace wq::storage {
 inline constexpr std::string_view kStoreKey = "store";
 inline constexpr std::string_view kProcessLogKey = "process-log";
 inline constexpr std::string_view kTokensKey = "tokens";
+inline constexpr std::string_view kReplicationKey = "replication";
+inline constexpr std::string_view kAheadKey = "replication/ahead";
 inline constexpr std::string_view kQueuePrefix = "queue/";
 inline constexpr std::string_view kStatePrefix = "state/";
 

@@ -46,6 +46,20 @@ struct TokensRecord {
   uint64_t next = 1;  // No token at or above it was ever reserved.
 };
 
+// How far a replica's store has come in the log of its store (wq/replicated_log.h).
+struct ReplicationRecord {
+  uint64_t epoch = 0;     // Of the last group of entries that the store has.
+  uint64_t sequence = 0;  // Of the last entry of that group; 0: it has none.
+  bool seeded = false;    // Whether the store is a copy; otherwise a checkpoint is missing.
+};
+
+// What the process log had beyond the store when its owner ended.
+struct AheadRecord {
+  uint64_t epoch = 0;     // The store was then as a ReplicationRecord of this epoch and …
+  uint64_t sequence = 0;  // … sequence.
+  std::string mutations;  // Empty: there is none.
+};
+
 struct QueueRecord {
   std::string name;
   QueueId id = 0;
@@ -104,6 +118,13 @@ struct CursorRecord {
 void PutStore(const StoreRecord& record, MutationBatch* batch);
 void PutProcessLog(const ProcessLogRecord& record, MutationBatch* batch);
 void PutTokens(const TokensRecord& record, MutationBatch* batch);
+void PutReplication(const ReplicationRecord& record, MutationBatch* batch);
+void PutAhead(const AheadRecord& record, MutationBatch* batch);
+void EraseAhead(MutationBatch* batch);
+void EraseReplication(MutationBatch* batch);
+// Whether the row belongs to this copy of the store, and not to the store: it is neither in the log
+// nor in a checkpoint, and differs between replicas.
+bool IsOfCopy(Family family, std::string_view key);
 void PutQueue(const QueueRecord& record, MutationBatch* batch);
 void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch);
 
@@ -139,6 +160,10 @@ Status GetProcessLog(const Reader& reader, ProcessLogRecord* record);
 bool DecodeProcessLog(std::string_view value, ProcessLogRecord* record);
 // A store without the record has reserved no token yet.
 Status GetTokens(const Reader& reader, TokensRecord* record);
+// NotFound: the store is not replicated.
+Status GetReplication(const Reader& reader, ReplicationRecord* record);
+// A store without the record has nothing ahead.
+Status GetAhead(const Reader& reader, AheadRecord* record);
 // The views in `record` point into `value_buffer`, and its key into the argument `key`.
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record);

@@ -143,6 +143,30 @@ Status GetTokens(const Reader& reader, TokensRecord* record) {
   return status;
 }
 
+Status GetReplication(const Reader& reader, ReplicationRecord* record) {
+  *record = {};
+  std::string value;
+  Status status = reader.Get(Family::kDefault, kReplicationKey, &value);
+  if (!status.ok()) return status;
+  pb::ReplicationRecord message;
+  if (!Parse(value, &message)) return BadRecord(Family::kDefault, kReplicationKey, kBadValue);
+  *record = {.epoch = message.epoch(), .sequence = message.sequence(), .seeded = message.seeded()};
+  return status;
+}
+
+Status GetAhead(const Reader& reader, AheadRecord* record) {
+  *record = {};
+  std::string value;
+  Status status = reader.Get(Family::kDefault, kAheadKey, &value);
+  if (status.code() == StatusCode::kNotFound) return Status::Ok();
+  if (!status.ok()) return status;
+  pb::AheadRecord message;
+  if (!Parse(value, &message)) return BadRecord(Family::kDefault, kAheadKey, kBadValue);
+  *record = {
+      .epoch = message.epoch(), .sequence = message.sequence(), .mutations = message.mutations()};
+  return status;
+}
+
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record) {
   const std::string key = StateKey(queue);

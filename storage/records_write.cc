@@ -117,6 +117,31 @@ void PutTokens(const TokensRecord& record, MutationBatch* batch) {
   batch->Put(Family::kDefault, kTokensKey, value.view());
 }
 
+void PutReplication(const ReplicationRecord& record, MutationBatch* batch) {
+  SmallValue value;
+  value.Add(pb::ReplicationRecord::kEpochFieldNumber, record.epoch);
+  value.Add(pb::ReplicationRecord::kSequenceFieldNumber, record.sequence);
+  value.Add(pb::ReplicationRecord::kSeededFieldNumber, uint64_t{record.seeded});
+  batch->Put(Family::kDefault, kReplicationKey, value.view());
+}
+
+void PutAhead(const AheadRecord& record, MutationBatch* batch) {
+  pb::AheadRecord message;
+  message.set_epoch(record.epoch);
+  message.set_sequence(record.sequence);
+  message.set_mutations(record.mutations);
+  batch->Put(Family::kDefault, kAheadKey, message.SerializeAsString());
+}
+
+void EraseAhead(MutationBatch* batch) { batch->Erase(Family::kDefault, kAheadKey); }
+
+void EraseReplication(MutationBatch* batch) { batch->Erase(Family::kDefault, kReplicationKey); }
+
+bool IsOfCopy(Family family, std::string_view key) {
+  return family == Family::kDefault &&
+         (key == kStoreKey || key == kProcessLogKey || key == kReplicationKey || key == kAheadKey);
+}
+
 void PutQueue(const QueueRecord& record, MutationBatch* batch) {
   pb::QueueRecord message;
   message.set_id(record.id);

@@ -55,6 +55,8 @@ RowRule Row::Check() const {
   switch (kind_) {
     case Kind::kStore:
     case Kind::kProcessLog:
+    case Kind::kReplication:
+    case Kind::kAhead:
       return RowRule::kNone;
     case Kind::kTokens:
       return CheckRow(tokens_);
@@ -88,6 +90,14 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
   if (key == kTokensKey) {
     kind_ = Kind::kTokens;
     return GetTokens(row, &tokens_);
+  }
+  if (key == kReplicationKey) {
+    kind_ = Kind::kReplication;
+    return GetReplication(row, &replication_);
+  }
+  if (key == kAheadKey) {
+    kind_ = Kind::kAhead;
+    return GetAhead(row, &ahead_);
   }
   if (key.starts_with(kQueuePrefix)) {
     kind_ = Kind::kQueue;

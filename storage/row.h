@@ -23,6 +23,8 @@ class Row {
     kStore,
     kProcessLog,
     kTokens,
+    kReplication,
+    kAhead,
     kQueue,
     kQueueState,
     kPending,
@@ -39,7 +41,7 @@ class Row {
   RowRule broken() const { return broken_; }
 
   Kind kind() const { return kind_; }
-  // A kStore, a kProcessLog and a kTokens have none. Of a kQueue: the id in its record.
+  // The kinds before kQueue have none. Of a kQueue: the id in its record.
   QueueId queue() const { return queue_; }
 
   // Each for its own kind only.
@@ -53,7 +55,7 @@ class Row {
   const FailureRecord& failures() const { return failures_; }
   const QuarantineRecord& quarantine() const { return quarantine_; }
   const CursorRecord& cursor() const { return cursor_; }
-  // The queue's key; empty for the first five kinds and for cursors.
+  // The queue's key; empty for the kinds before kPending and for cursors.
   std::string_view key() const { return key_; }
 
  private:
@@ -68,6 +70,8 @@ class Row {
   StoreRecord store_;
   ProcessLogRecord process_log_;
   TokensRecord tokens_;
+  ReplicationRecord replication_;
+  AheadRecord ahead_;
   QueueRecord queue_record_;
   QueueStateRecord queue_state_;
   PendingRecord pending_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,10 @@ class Storage : public Reader {
   //   NotFound        the path is no longer this store.
   //   Corruption      damaged; the message names the file.
   virtual Status Reopen() = 0;
+
+  // A view of the records as they are after the last Write; later ones do not change it. It must be
+  // destroyed before Reopen and Close. Null: this storage has none.
+  virtual std::unique_ptr<Reader> Snapshot() const { return nullptr; }
 
   // Makes everything durable, and the next opening cheap. No call may follow.
   virtual Status Close() = 0;

@@ -1,10 +1,11 @@
 package wq
 
-// This file has the functions that C calls: OnHealth, and the visits of entries.
+// This file has the functions that C calls: OnHealth, OnLeadership, and the visits of entries.
 
 // #include <stdlib.h>
 // #include <wq/wq.h>
 // extern void wqgoHealth(void* handle, wq_code code, char* message);
+// extern void wqgoLeadership(void* handle, wq_leadership* change);
 import "C"
 
 import (
@@ -12,16 +13,21 @@ import (
 	"unsafe"
 )
 
-// listener holds StoreOptions.OnHealth for C. Its memory is C's, because C keeps its address.
+// listener holds a function that C calls: StoreOptions.OnHealth, or what Replication.OnLeadership
+// is called by. Its memory is C's, because C keeps its address.
 type listener struct{ handle *cgo.Handle }
+
+func listenBy(function any) listener {
+	handle := (*cgo.Handle)(C.calloc(1, C.size_t(unsafe.Sizeof(cgo.Handle(0)))))
+	*handle = cgo.NewHandle(function)
+	return listener{handle}
+}
 
 func newListener(onHealth func(err error)) listener {
 	if onHealth == nil {
 		return listener{}
 	}
-	handle := (*cgo.Handle)(C.calloc(1, C.size_t(unsafe.Sizeof(cgo.Handle(0)))))
-	*handle = cgo.NewHandle(onHealth)
-	return listener{handle}
+	return listenBy(onHealth)
 }
 
 // install sets the listener in the options.
@@ -30,6 +36,12 @@ func (l listener) install(options *C.wq_store_options) {
 		options.health = (*[0]byte)(C.wqgoHealth)
 		options.health_arg = unsafe.Pointer(l.handle)
 	}
+}
+
+// installLeadership sets the listener, of a func(Leadership), in the options.
+func (l listener) installLeadership(options *C.wq_replication) {
+	options.leadership = (*[0]byte)(C.wqgoLeadership)
+	options.leadership_arg = unsafe.Pointer(l.handle)
 }
 
 // free frees the listener. REQUIRES: C makes no further call.
@@ -50,6 +62,14 @@ func wqgoHealth(handle unsafe.Pointer, code C.wq_code, message *C.char) {
 		return
 	}
 	onHealth(fromC(code, C.GoString(message)))
+}
+
+// wqgoLeadership reports a begin or an end of the ownership.
+//
+//export wqgoLeadership
+func wqgoLeadership(handle unsafe.Pointer, change *C.wq_leadership) {
+	(*cgo.Handle)(handle).Value().(func(Leadership))(Leadership{
+		Owner: change.owner != 0, Epoch: uint64(change.epoch), Why: C.GoString(change.why)})
 }
 
 // wqgoEntries passes a list of entries to the sink; 0: the visit ends.

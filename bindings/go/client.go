@@ -184,7 +184,7 @@ func (c *Client) failureLogger() Logger { return c.options.Logger }
 // durabilityName returns the name of the enum Durability; "" for the default.
 func durabilityName(d Durability) string {
 	return map[Durability]string{Async: "DURABILITY_ASYNC", Process: "DURABILITY_PROCESS",
-		Power: "DURABILITY_POWER"}[d]
+		Power: "DURABILITY_POWER", Replicated: "DURABILITY_REPLICATED"}[d]
 }
 
 // ownersOption returns the name of an option that is set and belongs to the queue's owner; "": none

@@ -46,5 +46,6 @@
 // the error. Queue.Close closes one queue, which can then be opened again.
 //
 // The package links with libwq.so by pkg-config; with the build tag wq_static the program needs no
-// shared library. Without cgo it needs no library, and has the queues of a Client only.
+// shared library. The build tag wq_etcd links etcd's client, which StoreOptions.Replication needs.
+// Without cgo it needs no library, and has the queues of a Client only.
 package wq

@@ -24,6 +24,7 @@ const (
 	NotDurable      Code = 9  // Applied in memory; a write failed: Store.Health.
 	IOError         Code = 10 // A system call failed. Nothing was applied.
 	NotSupported    Code = 11 // The store has another format version.
+	NotOwner        Code = 12 // A replicated store: this process does not own it, or not any more.
 	Forked          Code = 65 // The process is a fork of the library's process.
 	NoMemory        Code = 66 // How far the call was applied is unknown.
 	Internal        Code = 67 // A bug.
@@ -33,7 +34,8 @@ var codeNames = map[Code]string{
 	0: "Ok", InvalidArgument: "InvalidArgument", NotFound: "NotFound", AlreadyExists: "AlreadyExists",
 	NotProcessing: "NotProcessing", ShuttingDown: "ShuttingDown", TimedOut: "TimedOut",
 	Locked: "Locked", Corruption: "Corruption", NotDurable: "NotDurable", IOError: "IOError",
-	NotSupported: "NotSupported", Forked: "Forked", NoMemory: "NoMemory", Internal: "Internal"}
+	NotSupported: "NotSupported", NotOwner: "NotOwner", Forked: "Forked",
+	NoMemory: "NoMemory", Internal: "Internal"}
 
 // Error returns the code's name as the other interfaces show it: "NotFound".
 func (c Code) Error() string {
@@ -160,11 +162,31 @@ func logHealth(to Logger, onHealth func(err error)) func(err error) {
 	}
 }
 
-// logFailure logs an error of a call that returns none. Two kinds are left out, since every call
-// has them: those of a queue that shuts down, which client-go ignores, and those of a failed store,
-// which logHealth has logged.
+// logLeadership returns what a change of the ownership of a replicated store calls: it notifies,
+// logs, and calls Replication.OnLeadership, which may be nil.
+func logLeadership(
+	to Logger, notify func(), onLeadership func(change Leadership)) func(change Leadership) {
+	return func(change Leadership) {
+		notify()
+		switch {
+		case to == nil:
+		case change.Owner:
+			to.Info("this process owns the store", "epoch", change.Epoch)
+		default:
+			to.Info("this process owns the store no more", "epoch", change.Epoch, "why", change.Why)
+		}
+		if onLeadership != nil {
+			onLeadership(change)
+		}
+	}
+}
+
+// logFailure logs an error of a call that returns none. Three kinds are left out, since every call
+// has them: those of a queue that shuts down, which client-go ignores, those of a failed store,
+// which logHealth has logged, and those of a replica, which logLeadership has logged.
 func logFailure(to Logger, queue string, err error) {
-	if code := codeOf(err); to == nil || code == ShuttingDown || code == NotDurable {
+	switch code := codeOf(err); {
+	case to == nil, code == ShuttingDown, code == NotDurable, code == NotOwner:
 		return
 	}
 	to.Error(err, "a call failed", "queue", queue)

@@ -31,6 +31,7 @@ type fakeServer struct {
 	calls     []string                   // "METHOD key,key".
 	beats     chan bool                  // Receives at each empty Send, if it has room.
 	results   func(*remote.AnswerResult) // Changes results; nil: does not.
+	notOwner  int                        // So many of the next calls and workers find a replica.
 }
 
 type fakeQueue struct {
@@ -89,9 +90,17 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	refused := f.bearer != "" && r.Header.Get("Authorization") != "Bearer "+f.bearer
+	replica := f.notOwner > 0
+	if replica {
+		f.notOwner--
+	}
 	f.mu.Unlock()
 	if refused {
 		http.Error(w, `{"message": "no token"}`, http.StatusUnauthorized)
+		return
+	}
+	if replica {
+		http.Error(w, `{"code": "NotOwner", "message": "a replica"}`, http.StatusServiceUnavailable)
 		return
 	}
 	decode := func(m any) {

@@ -52,7 +52,8 @@ func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 
 func (q *linkedQueue) close() error {
 	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code { return C.wq_queue_close(h, e) })
-	if err != nil && codeOf(err) != ShuttingDown { // ShuttingDown: closed with its store.
+	// ShuttingDown: closed with its store. NotOwner: closed when the ownership ended.
+	if code := codeOf(err); err != nil && code != ShuttingDown && code != NotOwner {
 		return err
 	}
 	q.store.unwatch(q.readiness)
@@ -423,7 +424,7 @@ func (w linkedWorker) leave() error {
 		switch codeOf(err) {
 		case InvalidArgument: // A poll is running, which is always short.
 			runtime.Gosched()
-		case ShuttingDown: // The store was closed: no worker has shards.
+		case ShuttingDown, NotOwner: // The store or the queue was closed: no worker has shards.
 			return nil
 		default:
 			return err

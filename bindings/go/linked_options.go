@@ -1,14 +1,17 @@
 package wq
 
-// This file converts options to C.
+// This file converts options to C, and opens the logs of replicated stores.
 
 // #include "border.h"
 import "C"
 
 import (
 	"math"
+	"runtime"
 	"time"
 	"unsafe"
+
+	"example.org/wq/internal/etcd"
 )
 
 func (o StoreOptions) toC() (C.wq_store_options, error) {
@@ -22,11 +25,9 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 		{"RecoveryBackoffMin", o.RecoveryBackoffMin, &out.recovery_backoff_min_ms},
 		{"RecoveryBackoffMax", o.RecoveryBackoffMax, &out.recovery_backoff_max_ms},
 	} {
-		ms := (d.from + time.Millisecond - 1) / time.Millisecond // Rounded up, as 0 is the default.
-		if d.from < 0 || ms > math.MaxUint32 {
-			return out, newError(InvalidArgument, d.name+" is out of range")
+		if err := toMilliseconds(d.name, d.from, d.to); err != nil {
+			return out, err
 		}
-		*d.to = C.uint32_t(ms)
 	}
 	out.size = C.sizeof_wq_store_options
 	out.create_if_missing = toInt(o.CreateIfMissing)
@@ -37,6 +38,84 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 	out.process_log_bytes = C.uint64_t(o.ProcessLogBytes)
 	out.no_process_log = toInt(o.NoProcessLog)
 	return out, nil
+}
+
+// toMilliseconds rounds up, as 0 is the default.
+func toMilliseconds(name string, from time.Duration, to *C.uint32_t) error {
+	ms := (from + time.Millisecond - 1) / time.Millisecond
+	if from < 0 || ms > math.MaxUint32 {
+		return newError(InvalidArgument, name+" is out of range")
+	}
+	*to = C.uint32_t(ms)
+	return nil
+}
+
+// toC converts all but the log and OnLeadership.
+func (r *Replication) toC(a *arena) (*C.wq_replication, error) {
+	out := (*C.wq_replication)(a.zeroed(1, C.sizeof_wq_replication))
+	if err := checkName(r.Name); err != nil {
+		return nil, err
+	}
+	for _, d := range []struct {
+		name string
+		from time.Duration
+		to   *C.uint32_t
+	}{
+		{"Replication.Lease", r.Lease, &out.lease_ms},
+		{"Replication.LeaseMargin", r.LeaseMargin, &out.lease_margin_ms},
+		{"Replication.WriteTimeout", r.WriteTimeout, &out.write_timeout_ms},
+	} {
+		if err := toMilliseconds(d.name, d.from, d.to); err != nil {
+			return nil, err
+		}
+	}
+	out.size = C.sizeof_wq_replication
+	out.name = a.text(r.Name)
+	out.max_log_bytes = C.uint64_t(r.MaxLogBytes)
+	out.never_owner = toInt(r.NeverOwner)
+	return out, nil
+}
+
+// ReplicatedLog is a log by which the replicas of a store follow its owner: Replication.Log.
+type ReplicatedLog struct{ c *C.wq_replicated_log }
+
+func newReplicatedLog(c *C.wq_replicated_log) *ReplicatedLog {
+	l := &ReplicatedLog{c}
+	runtime.SetFinalizer(l, func(l *ReplicatedLog) { C.wq_replicated_log_free(l.c) })
+	return l
+}
+
+// NewMemoryLog returns a log in this process's memory, for tests: it survives the stores that use
+// it.
+func NewMemoryLog() (*ReplicatedLog, error) {
+	var c *C.wq_replicated_log
+	if err := call(func(e *C.wq_error) C.wq_code { return C.wq_memory_log_new(&c, e) }); err != nil {
+		return nil, err
+	}
+	return newReplicatedLog(c), nil
+}
+
+// openLog returns Log, or opens that of etcd; nil if the store is not replicated.
+func (r *Replication) openLog() (*ReplicatedLog, error) {
+	if r == nil {
+		return nil, nil
+	}
+	if r.Log != nil {
+		return r.Log, nil
+	}
+	var timeout C.uint32_t
+	err := toMilliseconds("Replication.RequestTimeout", r.RequestTimeout, &timeout)
+	if err != nil {
+		return nil, err
+	}
+	log, code, message := etcd.Open(etcd.Options{
+		Endpoints: r.Endpoints, Prefix: r.Prefix, CAFile: r.CAFile, CertFile: r.CertFile,
+		KeyFile: r.KeyFile, User: r.User, Password: r.Password,
+		RequestTimeoutMs: uint32(timeout), NoCompaction: r.NoCompaction})
+	if code != 0 {
+		return nil, newError(Code(code), message)
+	}
+	return newReplicatedLog((*C.wq_replicated_log)(log)), nil
 }
 
 func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, error) {
@@ -124,6 +203,7 @@ var (
 	_ = [1]struct{}{}[C.WQ_ASYNC-int(Async)]
 	_ = [1]struct{}{}[C.WQ_PROCESS-int(Process)]
 	_ = [1]struct{}{}[C.WQ_POWER-int(Power)]
+	_ = [1]struct{}{}[C.WQ_REPLICATED-int(Replicated)]
 	_ = [1]struct{}{}[C.WQ_ADDED-int(Added)]
 	_ = [1]struct{}{}[C.WQ_DEDUPLICATED-int(Deduplicated)]
 	_ = [1]struct{}{}[C.WQ_HELD-int(Held)]
@@ -138,6 +218,7 @@ var (
 	_ = [1]struct{}{}[C.WQ_NOT_DURABLE-int(NotDurable)]
 	_ = [1]struct{}{}[C.WQ_IO_ERROR-int(IOError)]
 	_ = [1]struct{}{}[C.WQ_NOT_SUPPORTED-int(NotSupported)]
+	_ = [1]struct{}{}[C.WQ_NOT_OWNER-int(NotOwner)]
 	_ = [1]struct{}{}[C.WQ_FORKED-int(Forked)]
 	_ = [1]struct{}{}[C.WQ_NO_MEMORY-int(NoMemory)]
 	_ = [1]struct{}{}[C.WQ_INTERNAL-int(Internal)]

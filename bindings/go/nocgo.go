@@ -2,6 +2,8 @@
 
 package wq
 
+import "context"
+
 // This file represents what needs the library in a build without cgo, so that a program of both
 // kinds compiles. The readers of stores (OpenView), snapshots, metrics and ManualClock are absent.
 
@@ -31,3 +33,15 @@ func (s *Store) Recover() error                    { return errNoCgo }
 func (s *Store) QueueNames() ([]string, error)     { return nil, errNoCgo }
 func (s *Store) UUID() (string, error)             { return "", errNoCgo }
 func (s *Store) Dir() (string, error)              { return "", errNoCgo }
+
+func (s *Store) IsOwner() bool                               { return false }
+func (s *Store) Epoch() uint64                               { return 0 }
+func (s *Store) WaitForLeadership(ctx context.Context) error { return errNoCgo }
+func (s *Store) Resign() error                               { return errNoCgo }
+func (s *Store) Replica() (ReplicaState, error)              { return ReplicaState{}, errNoCgo }
+
+// ReplicatedLog needs cgo: without it there is none.
+type ReplicatedLog struct{}
+
+// NewMemoryLog returns NotSupported: it needs cgo.
+func NewMemoryLog() (*ReplicatedLog, error) { return nil, errNoCgo }

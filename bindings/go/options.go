@@ -13,6 +13,8 @@ const (
 	Async             Durability = 1 // In memory; written within FlushInterval.
 	Process           Durability = 2 // Survives kill -9.
 	Power             Durability = 3 // Survives a power cut.
+	// Replicated survives the loss of this machine. InvalidArgument: the store is not replicated.
+	Replicated Durability = 4
 )
 
 // Order is the order in which a queue hands out its keys.
@@ -60,6 +62,56 @@ type StoreOptions struct {
 	// Clock is for tests: a ManualClock, or a fake clock of another library. Nil: the machine's
 	// clocks.
 	Clock Clock
+	// Replication makes the store one of several replicas. Nil: it is on this machine only.
+	Replication *Replication
+}
+
+// Replication is how a store is replicated: one process, the owner, has the store's queues; the
+// others follow it by a log in etcd, and one of them becomes the owner when it ends. The build tag
+// wq_etcd links etcd's client; without it Open returns NotSupported. docs/replication.md has what
+// etcd needs.
+type Replication struct {
+	Endpoints []string // Of etcd, each "host:port"; at least one.
+	Prefix    string   // Of the store's keys in etcd, for all replicas the same.
+	// Name of this replica, unlike that of every other one, and the same after a restart: 1 to 64
+	// of A-Za-z0-9._-.
+	Name string
+	// CAFile is of the certificates that etcd's are checked against; "": no TLS. CertFile and
+	// KeyFile are this client's own, if etcd wants one. All are PEM.
+	CAFile, CertFile, KeyFile string
+	User, Password            string        // User "": etcd is used without authentication.
+	RequestTimeout            time.Duration // Of each request to etcd; 0: 2 s.
+	NoCompaction              bool          // Something else drops etcd's history.
+
+	// Lease is how long an owner that cannot renew its ownership keeps it: whole seconds, at least
+	// 2 s; 0: 5 s.
+	Lease        time.Duration
+	LeaseMargin  time.Duration // An owner stops this much before its lease can have ended; 0: 500 ms.
+	WriteTimeout time.Duration // A write to the log is repeated for so long; 0: 10 s.
+	MaxLogBytes  uint64        // Entries are kept for replicas that lag by less; 0: 64 MiB.
+	NeverOwner   bool          // This replica only follows.
+	// OnLeadership is called at each begin and end of this process's ownership. It must call
+	// neither OpenQueue nor Close nor Resign: it wakes a goroutine that does.
+	OnLeadership func(change Leadership)
+	// Log is used instead of etcd, for tests: NewMemoryLog.
+	Log *ReplicatedLog
+}
+
+// Leadership is a begin or an end of this process's ownership of a replicated store.
+type Leadership struct {
+	Owner bool   // Whether this process owns the store now.
+	Epoch uint64 // Of the ownership that has begun or ended.
+	Why   string // Why it has ended.
+}
+
+// ReplicaState is what a replica knows of itself, at one instant.
+type ReplicaState struct {
+	Owner     bool
+	Epoch     uint64    // Of its ownership; 0: none.
+	OwnerName string    // "": nobody is the owner, or it is not known.
+	Applied   uint64    // The last entry of the log that its store has.
+	AppliedAt time.Time // When it last had all of the log; zero: never.
+	Log       error     // Nil, or why the log cannot be reached or followed.
 }
 
 // RateLimiter is the shape of client-go's workqueue.TypedRateLimiter.

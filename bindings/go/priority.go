@@ -66,7 +66,8 @@ const maxItemText = 200
 
 // itemError names the item in an error that is about it.
 func itemError[T any](err error, index int, items []T) error {
-	if err == nil || errors.Is(err, ShuttingDown) || errors.Is(err, NotDurable) {
+	if err == nil || errors.Is(err, ShuttingDown) || errors.Is(err, NotDurable) ||
+		errors.Is(err, NotOwner) {
 		return err
 	}
 	cause := err.Error() // Of a codec.

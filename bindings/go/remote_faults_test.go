@@ -228,6 +228,36 @@ func TestARefusedWorkersGetEnds(t *testing.T) {
 	wantCode(t, q.Err(), InvalidArgument)
 }
 
+// The store is replicated, and this server's process does not own it, or not yet.
+func TestCallsAndWorkersOfAReplicaAreRepeated(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	refuse := func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.notOwner = 3
+	}
+	refuse()
+	q.Add("a")
+	wantCode(t, q.Err(), NotOwner)
+	refuse()
+	wantNext(t, q, "a")
+	must(t, q.Finish("a"))
+	refuse()
+	_, err := q.AddWith("b", AddOptions{}) // Returns its error, and so is not repeated.
+	wantCode(t, err, NotOwner)
+}
+
+func TestADurabilityHasTheNameOfTheContract(t *testing.T) {
+	for durability, want := range map[Durability]string{
+		DefaultDurability: "", Async: "DURABILITY_ASYNC", Process: "DURABILITY_PROCESS",
+		Power: "DURABILITY_POWER", Replicated: "DURABILITY_REPLICATED"} {
+		if name := durabilityName(durability); name != want {
+			t.Errorf("%d is %q", durability, name)
+		}
+	}
+}
+
 func TestTheEarlierOfTwoRemoteDelaysCounts(t *testing.T) {
 	f, dir := onFake(t)
 	q := openRemote(t, dir)

@@ -7,8 +7,10 @@ package wq
 import "C"
 
 import (
+	"context"
 	"runtime"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -22,6 +24,7 @@ type Store struct {
 type openStore struct {
 	handle   C.wq_store
 	listener listener
+	leaders  leaders
 	measured bool
 	metrics  collector
 	reporter *reporter     // Nil: no MetricsProvider.
@@ -35,10 +38,19 @@ type openStore struct {
 	closedWith error
 }
 
-// Open opens the store in the directory and becomes its owner. NotFound: it does not exist, and
-// CreateIfMissing is not set. AlreadyExists: it exists, and ErrorIfExists is set. Locked: another
-// process owns it; the message names its pid. Corruption: damaged; the message names the file.
-// NotSupported: another format version. Blocks: for recovery.
+// leaders passes changes of the ownership of a replicated store on.
+type leaders struct {
+	listener listener // None if the store is not replicated.
+	mu       sync.Mutex
+	changed  chan struct{} // Closed at the next change; nil: nobody waits.
+}
+
+// Open opens the store in the directory and becomes its owner; with StoreOptions.Replication it
+// becomes a replica, and WaitForLeadership waits for the ownership. NotFound: it does not exist,
+// and CreateIfMissing is not set. AlreadyExists: it exists, and ErrorIfExists is set. Locked:
+// another process owns it; the message names its pid. Corruption: damaged; the message names the
+// file. NotSupported: another format version; Replication without the build tag wq_etcd. Blocks:
+// for recovery.
 //
 // Other programs are started as usual: os/exec and syscall.Exec are safe while a store is open,
 // also if the exec fails, as the store's files are closed on exec, and the child of os/exec runs
@@ -66,6 +78,13 @@ func open(options StoreOptions,
 	if err != nil {
 		return nil, err
 	}
+	var a arena
+	defer a.free()
+	log, err := options.Replication.openLog()
+	if err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(log)
 	clock, follow, err := manualClock(options.Clock)
 	if err != nil {
 		return nil, err
@@ -78,6 +97,15 @@ func open(options StoreOptions,
 	installed := (*C.wqgo_installed)(C.calloc(1, C.sizeof_wqgo_installed))
 	defer C.free(unsafe.Pointer(installed))
 	s.listener.install(&o)
+	if r := options.Replication; r != nil {
+		if o.replication, err = r.toC(&a); err != nil {
+			s.free()
+			return nil, err
+		}
+		o.replication.log = log.c
+		s.leaders.listener = listenBy(logLeadership(options.Logger, s.leaders.notify, r.OnLeadership))
+		s.leaders.listener.installLeadership(o.replication)
+	}
 	if s.measured {
 		s.metrics.c = C.wqgo_metrics_new(toInt(s.reporter != nil))
 		C.wqgo_install_metrics(&o, installed, s.metrics.c)
@@ -86,8 +114,7 @@ func open(options StoreOptions,
 		C.wqgo_install_clock(&o, installed, s.clock.c)
 	}
 	if err := body(&o, &s.handle); err != nil {
-		s.listener.free()
-		s.metrics.free()
+		s.free()
 		return nil, err
 	}
 	if s.clock != nil {
@@ -126,9 +153,8 @@ func (s *openStore) close() error {
 	}
 	s.closed, s.closedWith = true, err
 	close(s.ended)
-	s.listener.free()
 	s.report()
-	s.metrics.free()
+	s.free()
 	if s.clock != nil {
 		s.clock.forget(s.handle)
 	}
@@ -137,6 +163,13 @@ func (s *openStore) close() error {
 	}
 	s.queues = nil
 	return s.closedWith
+}
+
+// free frees what C uses. REQUIRES: C makes no further call.
+func (s *openStore) free() {
+	s.listener.free()
+	s.leaders.listener.free()
+	s.metrics.free()
 }
 
 // watch makes Close end the queue's Gets.
@@ -236,4 +269,102 @@ func (s *Store) Dir() (string, error) {
 	return readBytes(func(dir *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wq_store_dir(s.handle, dir, e)
 	})
+}
+
+// Replication. Each call returns at once in a store that is not replicated.
+
+// notify wakes those who wait for the ownership.
+func (l *leaders) notify() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// next returns a channel that is closed at the next change.
+func (l *leaders) next() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.changed
+}
+
+func (s *Store) isOwner() (bool, error) {
+	var owner C.int32_t
+	err := s.call(func(s C.wq_store, e *C.wq_error) C.wq_code {
+		return C.wq_store_is_owner(s, &owner, e)
+	})
+	return owner != 0, err
+}
+
+// IsOwner reports whether this process owns the store now: always, unless the store is replicated
+// or closed. It may not be true any more when the caller looks at it.
+func (s *Store) IsOwner() bool {
+	owner, _ := s.isOwner()
+	return owner
+}
+
+// Epoch returns the epoch of the present ownership, which grows from one ownership to the next:
+// what a reconciler writes to can refuse the writes of former owners by it. 0: this process does
+// not own the store. Of a store that is not replicated: 1.
+func (s *Store) Epoch() uint64 {
+	var epoch C.uint64_t
+	err := s.call(func(s C.wq_store, e *C.wq_error) C.wq_code {
+		return C.wq_store_epoch(s, &epoch, e)
+	})
+	if err != nil {
+		return 0
+	}
+	return uint64(epoch)
+}
+
+// WaitForLeadership waits until this process owns the store; then OpenQueue opens its queues. When
+// the ownership ends, they are closed for good: their calls fail with NotOwner, and Get reports
+// shutdown. ctx.Err(): the context ended first. ShuttingDown: the store is closed.
+func (s *Store) WaitForLeadership(ctx context.Context) error {
+	for {
+		changed := s.leaders.next()
+		owner, err := s.isOwner()
+		if owner || err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.ended:
+			return closedError()
+		}
+	}
+}
+
+// Resign hands the ownership over to another replica, and goes on as a replica. NotOwner: it did
+// not own the store. NotDurable: the last changes could not be written to the log; the ownership
+// has ended. InvalidArgument: the store is not replicated. Blocks: for some requests to the log.
+func (s *Store) Resign() error {
+	return s.call(func(s C.wq_store, e *C.wq_error) C.wq_code { return C.wq_store_resign(s, e) })
+}
+
+// Replica returns the state of this replica; of a store that is not replicated, that of an owner.
+func (s *Store) Replica() (ReplicaState, error) {
+	c := C.wq_replica_state{size: C.sizeof_wq_replica_state}
+	err := s.call(func(s C.wq_store, e *C.wq_error) C.wq_code {
+		return C.wq_store_replica(s, &c, e)
+	})
+	if err != nil {
+		return ReplicaState{}, err
+	}
+	state := ReplicaState{Owner: c.owner != 0, Epoch: uint64(c.epoch), Applied: uint64(c.applied),
+		OwnerName: C.GoString(&c.owner_name[0])}
+	if c.applied_at_us != 0 {
+		state.AppliedAt = time.UnixMicro(int64(c.applied_at_us))
+	}
+	if c.log.code != C.WQ_OK {
+		state.Log = fromC(c.log.code, C.GoString(&c.log.message[0]))
+	}
+	return state, nil
 }

@@ -115,8 +115,8 @@ void FailureRecovery::Report(const Status& status) const {
 Status FailureRecovery::Recover() {
   const MutexLock lock(mu_);
   // Read under mu_: if it is not Ok, an attempt or the whole of Run has still to end, and answers.
-  if (journal_->Health().ok()) {
-    return {};
+  if (Status s = journal_->Health(); s.ok() || s.code() == StatusCode::kNotOwner) {
+    return s;
   }
   const uint64_t mine = ++asked_;
   run_cv_.NotifyOne();

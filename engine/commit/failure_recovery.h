@@ -69,7 +69,8 @@ class FailureRecovery {
   bool Run();
 
   // Has Run make an attempt at once, and returns the health of the journal after it; Ok if nothing
-  // has failed. Blocks: for the attempt. REQUIRES: not called from on_health.
+  // has failed. NotOwner: the failure is final. Blocks: for the attempt. REQUIRES: not called from
+  // on_health.
   Status Recover();
 
   // Ends Run. Blocks: until an attempt that is under way has ended.

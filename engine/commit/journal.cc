@@ -27,6 +27,20 @@ class Counted {
   std::atomic<int>* const count_;
 };
 
+// What a call at this durability waits for.
+Reached WantedBy(Durability durability) {
+  switch (durability) {
+    case Durability::kAsync:
+    case Durability::kProcess:
+      return Reached::kWritten;
+    case Durability::kPower:
+      return Reached::kSynced;
+    case Durability::kReplicated:
+      return Reached::kStored;
+  }
+  return Reached::kSynced;
+}
+
 }  // namespace
 
 Journal::Journal(storage::Storage* storage, const Options& options)
@@ -51,8 +65,7 @@ Position Journal::Append(const storage::MutationBatch& batch, Durability awaited
   // A failed journal drops the batch: nothing is written, so it must not pile up.
   const bool logged = failed_.ok() && AppendToLog(batch, change);
   if (logged) {
-    written_ = appended_;
-    written_seen_.store(written_, std::memory_order_release);
+    SetEnd(Reached::kWritten, appended_);
   } else if (failed_.ok() || imaging_) {
     open_.Append(batch);
     log_lacks_some_ = log_ != nullptr;
@@ -93,9 +106,7 @@ void Journal::WakeWriter() {
 Status Journal::Wait(Position position, Durability durability) {
   WakeWriter();
   if (!must_check_.load(std::memory_order_relaxed)) {
-    const std::atomic<Position>& seen =
-        durability == Durability::kPower ? synced_seen_ : written_seen_;
-    if (durability == Durability::kAsync || seen.load(std::memory_order_acquire) >= position) {
+    if (durability == Durability::kAsync || Seen(WantedBy(durability)) >= position) {
       return {};
     }
   }
@@ -105,20 +116,19 @@ Status Journal::Wait(Position position, Durability durability) {
 // Yields once if other calls wait, so that they append first: one write for all costs less than one
 // write for each, and the difference is greater than the cost of the switch. A lone producer does
 // not yield. Returns whether another thread has written up to `position` during it.
-bool Journal::YieldToOthers(Position position, bool power) {
+bool Journal::YieldToOthers(Position position, Reached wanted) {
   if (waiting_.load(std::memory_order_relaxed) < 2) {
     return false;
   }
   sched_yield();
-  const std::atomic<Position>& seen = power ? synced_seen_ : written_seen_;
-  return seen.load(std::memory_order_acquire) >= position;
+  return Seen(wanted) >= position;
 }
 
 Status Journal::WaitSlow(Position position, Durability durability) {
-  const bool power = durability == Durability::kPower;
+  const Reached wanted = WantedBy(durability);
   const Counted counted(&waiting_);
   // (A full journal delays even a call that has nothing else to wait for.)
-  if (YieldToOthers(position, power) && !must_check_.load(std::memory_order_relaxed)) {
+  if (YieldToOthers(position, wanted) && !must_check_.load(std::memory_order_relaxed)) {
     return {};
   }
   for (bool first = true;; first = false) {
@@ -127,7 +137,7 @@ Status Journal::WaitSlow(Position position, Durability durability) {
     {
       const MutexLock lock(mu_);
       // A full journal delays even a call whose batch is in the process log, by one write.
-      if ((power ? synced_ : written_) >= position && !(first && failed_.ok() && Full())) {
+      if (End(wanted) >= position && !(first && failed_.ok() && Full())) {
         return {};
       }
       // A woken follower does not return here: it is the one that has to write next.
@@ -137,11 +147,11 @@ Status Journal::WaitSlow(Position position, Durability durability) {
       if (!failed_.ok() && !(imaging_ && Full())) {
         return failed_;
       }
-      if (power && sync_wanted_ < position) {
+      if (wanted == Reached::kSynced && sync_wanted_ < position) {
         sync_wanted_ = position;
       }
       if (writing_ || imaging_) {
-        waiter = followers_.Join(position, power);
+        waiter = followers_.Join(position, wanted);
       } else {
         flight = BeginWrite();
       }
@@ -156,7 +166,7 @@ Status Journal::WaitSlow(Position position, Durability durability) {
 }
 
 Journal::Flight Journal::NextFlight() const {
-  Flight flight{.end = appended_, .sync = sync_wanted_ > synced_};
+  Flight flight{.end = appended_, .sync = sync_wanted_ > End(Reached::kSynced)};
   if (log_ != nullptr) {
     flight.log_end = log_->end();
     flight.covers_log = log_->Used() > 0;
@@ -214,29 +224,40 @@ Status Journal::WriteInFlight(Flight flight) {
 WaitQueue::Woken Journal::EndWrite(const Status& status, const Flight& flight) {
   writing_ = false;
   if (status.ok() || WQ_MUTANT(swallow_failed_write)) {
-    written_ = std::max(written_, flight.end);
-    stored_ = flight.end;
-    synced_ = flight.sync ? flight.end : synced_;
+    SetEnd(Reached::kStored, flight.end);
+    if (flight.sync) {
+      SetEnd(Reached::kSynced, flight.end);
+    }
+    Position written = std::max(End(Reached::kWritten), flight.end);
     if (log_ != nullptr) {
       log_->Release(flight.log_end);
       if (log_lacks_some_ && open_.MoveToLog(appended_, log_)) {
         log_lacks_some_ = false;
-        written_ = appended_;
+        written = appended_;
       }
     }
-    written_seen_.store(written_, std::memory_order_release);
-    synced_seen_.store(synced_, std::memory_order_release);
+    SetEnd(Reached::kWritten, written);
   } else {
     // The outcome of this write is unknown. Another write could leave a gap before itself, and
     // another sync can report success for pages that the kernel has dropped.
-    failed_ = failed_.ok() ? Status::NotDurable(status.message()) : failed_;
+    if (failed_.ok()) {
+      // The end of an ownership is final: another process has the store now.
+      const bool ended = status.code() == StatusCode::kNotOwner;
+      failed_ = ended ? status : Status::NotDurable(status.message());
+      recovers_ = recovers_ && !ended;
+    }
     open_.Clear();
     writer_sleep_ = Sleep::kAwake;
     writer_cv_.NotifyOne();  // It runs the recovery.
   }
   must_check_.store(!failed_.ok() || Full(), std::memory_order_relaxed);
   done_cv_.NotifyOne();
-  return failed_.ok() ? followers_.Take(written_, synced_) : followers_.TakeAll();
+  return failed_.ok() ? followers_.Take(ends_) : followers_.TakeAll();
+}
+
+void Journal::SetEnd(Reached reached, Position end) {
+  ends_[static_cast<size_t>(reached)] = end;
+  ends_seen_[static_cast<size_t>(reached)].store(end, std::memory_order_release);
 }
 
 // --- The background thread ---
@@ -365,14 +386,14 @@ Status Journal::WriteOut() {
     Flight flight;
     {
       const MutexLock lock(mu_);
-      if (stored_ >= end) {
+      if (End(Reached::kStored) >= end) {
         return {};
       }
       if (!failed_.ok()) {
         return failed_;
       }
       if (writing_) {
-        waiter = followers_.Join(0, /*power=*/false);  // The end of any write wakes it.
+        waiter = followers_.Join(0, Reached::kWritten);  // The end of any write wakes it.
       } else {
         flight = BeginWrite();
       }

@@ -23,6 +23,9 @@
 // if nothing is left to write. So a busy producer seldom has to wake it, which would cost more than
 // the Append.
 //
+// A storage that is replicated appends each group to its log before it writes it here, so a Wait at
+// kReplicated waits for the storage, and not for a sync.
+//
 // Failures: the outcome of a failed write on disk is unknown. From then on every Wait for a later
 // position returns NotDurable, and appended batches are dropped, so that the disk keeps a prefix.
 // That ends when FailureRecovery (failure_recovery.h) has made an image of all memory and
@@ -32,6 +35,7 @@
 // not block on the disk.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -89,7 +93,8 @@ class Journal {
   // read there.
   Status WriteOut();
 
-  // Ok, or the failure since which nothing is durable.
+  // Ok, or the failure since which nothing is durable: NotDurable; NotOwner: the storage was cut
+  // off, which is final.
   Status Health() const;
 
   // --- Recovery. REQUIRES: a write has failed; called from Options::recover only. ---
@@ -159,7 +164,15 @@ class Journal {
            (log_ != nullptr && log_->Used() > log_->capacity() / 2);
   }
   Status WaitSlow(Position position, Durability durability) WQ_EXCLUDES(mu_);
-  bool YieldToOthers(Position position, bool power) WQ_EXCLUDES(mu_);
+  bool YieldToOthers(Position position, Reached wanted) WQ_EXCLUDES(mu_);
+  Position End(Reached reached) const WQ_REQUIRES(mu_) {
+    return ends_[static_cast<size_t>(reached)];
+  }
+  void SetEnd(Reached reached, Position end) WQ_REQUIRES(mu_);
+  // End, for a call that has nothing to wait for.
+  Position Seen(Reached reached) const {
+    return ends_seen_[static_cast<size_t>(reached)].load(std::memory_order_acquire);
+  }
 
   storage::Storage* const storage_;
   const Options options_;
@@ -168,8 +181,7 @@ class Journal {
   storage::ProcessLog* const log_;
 
   // Copies of state under mu_, for calls that have nothing to wait for.
-  std::atomic<Position> written_seen_{0};
-  std::atomic<Position> synced_seen_{0};
+  std::array<std::atomic<Position>, Ends().size()> ends_seen_ = {};
   std::atomic<int> waiting_{0};          // Calls of WaitSlow under way.
   std::atomic<bool> must_check_{false};  // failed_, or Full().
   std::atomic<bool> must_wake_{false};   // WakeWriter has to notify writer_cv_.
@@ -182,12 +194,11 @@ class Journal {
   // Being written. Used without mu_, by the thread that has set writing_.
   OpenBatch in_flight_;
   bool writing_ WQ_GUARDED_BY(mu_) = false;
-  Position appended_ WQ_GUARDED_BY(mu_) = 0;  // The end of open_.
-  // Survives a kill up to here: it is in the process log or in the database. <= appended_
-  Position written_ WQ_GUARDED_BY(mu_) = 0;
-  bool log_lacks_some_ WQ_GUARDED_BY(mu_) = false;  // Of open_ and in_flight_.
-  Position stored_ WQ_GUARDED_BY(mu_) = 0;  // The storage has everything up to here. <= written_
-  Position synced_ WQ_GUARDED_BY(mu_) = 0;  // Survives a power cut up to here. <= stored_
+  Position appended_ WQ_GUARDED_BY(mu_) = 0;        // The end of open_.
+  bool log_lacks_some_ WQ_GUARDED_BY(mu_) = false;  // The process log; of open_ and in_flight_.
+  // How far everything has come, by Reached. kWritten: it is in the process log or in the storage.
+  // Each is at most appended_; kSynced and kStored are at most kWritten.
+  Ends ends_ WQ_GUARDED_BY(mu_) = {};
   Position sync_wanted_ WQ_GUARDED_BY(mu_) = 0;  // The greatest position waited for at kPower.
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
   enum class Sleep : uint8_t { kAwake, kDozing, kAsleep };  // Dozing: see Doze.

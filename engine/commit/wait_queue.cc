@@ -22,7 +22,7 @@ std::shared_ptr<WaitQueue::Waiter> OwnWaiter() {
 WaitQueue::Wake WaitQueue::Waiter::Await() {
   constexpr int kNone = static_cast<int>(Wake::kNone);
   int wake = wake_.load(std::memory_order_acquire);
-  if (!power_) {
+  if (wanted_ == Reached::kWritten) {
     const auto until = std::chrono::steady_clock::now() + kYieldFor;
     while (wake == kNone && std::chrono::steady_clock::now() < until) {
       sched_yield();
@@ -36,23 +36,23 @@ WaitQueue::Wake WaitQueue::Waiter::Await() {
   return static_cast<Wake>(wake);
 }
 
-std::shared_ptr<WaitQueue::Waiter> WaitQueue::Join(Position position, bool power) {
+std::shared_ptr<WaitQueue::Waiter> WaitQueue::Join(Position position, Reached wanted) {
   std::shared_ptr<Waiter> waiter = OwnWaiter();
   waiter->wake_.store(static_cast<int>(Wake::kNone), std::memory_order_relaxed);
   waiter->position_ = position;
-  waiter->power_ = power;
+  waiter->wanted_ = wanted;
   waiting_.push_back(waiter);
   return waiter;
 }
 
-WaitQueue::Woken WaitQueue::Take(Position written, Position synced) {
+WaitQueue::Woken WaitQueue::Take(const Ends& ends) {
   if (waiting_.empty()) {  // Always, with a lone producer.
     return {};
   }
   Woken woken;
   size_t rest = 0;
   for (std::shared_ptr<Waiter>& waiter : waiting_) {
-    if (waiter->position_ > (waiter->power_ ? synced : written)) {
+    if (waiter->position_ > ends[static_cast<size_t>(waiter->wanted_)]) {
       std::swap(waiting_[rest++], waiter);
       continue;
     }

@@ -1,9 +1,9 @@
 // WaitQueue: the followers, which are the threads that wait while another thread writes.
 //
-//   auto waiter = queue.Join(position, power);              // With the journal's lock held.
+//   auto waiter = queue.Join(position, Reached::kSynced);   // With the journal's lock held.
 //   if (waiter->Await() == WaitQueue::Wake::kReached) …     // After the lock is released.
 //
-//   WaitQueue::Woken woken = queue.Take(written, synced);   // The writer, with the lock held.
+//   WaitQueue::Woken woken = queue.Take(ends);              // The writer, with the lock held.
 //   WaitQueue::Notify(woken);                               // After the lock is released.
 //
 // Each follower has a flag of its own, which says why it is woken: so it needs no lock to find out.
@@ -16,14 +16,25 @@
 // Thread-compatible: the journal's lock guards it. Await and Notify need no lock.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "engine/state/position.h"
 
 namespace wq {
+
+// How far a batch can have come.
+enum class Reached : uint8_t {
+  kWritten = 0,  // It survives a kill of the process.
+  kStored = 1,   // The storage has it; that of a replicated store has appended it to the log.
+  kSynced = 2,   // The storage has it, and it survives a power cut.
+};
+// The position up to which everything has come so far, by Reached.
+using Ends = std::array<Position, 3>;
 
 class WaitQueue {
  public:
@@ -41,20 +52,19 @@ class WaitQueue {
    private:
     friend class WaitQueue;
     static_assert(sizeof(Wake) == sizeof(int));
-    std::atomic<int> wake_ = 0;  // A Wake; int, since that is what the kernel can wait on.
-    Position position_ = 0;      // Under the journal's lock.
-    bool power_ = false;         // Whether it waits for a sync. Written by its own thread.
+    std::atomic<int> wake_ = 0;           // A Wake; int, since that is what the kernel can wait on.
+    Position position_ = 0;               // Under the journal's lock.
+    Reached wanted_ = Reached::kWritten;  // Written by its own thread.
   };
   // Shared with the waiting threads: a thread that sees its flag early may end before the Notify.
   using Woken = std::vector<std::shared_ptr<Waiter>>;
 
-  // Adds this thread, which waits until `position` is written or, with `power`, synced. It has to
-  // Await.
-  std::shared_ptr<Waiter> Join(Position position, bool power);
+  // Adds this thread, which waits until `position` has come as far as `wanted`. It has to Await.
+  std::shared_ptr<Waiter> Join(Position position, Reached wanted);
 
   // Takes out the followers whose position is reached, and one more if there is one: the follower
   // that has waited longest, which has to write next. It is the first in the result.
-  Woken Take(Position written, Position synced);
+  Woken Take(const Ends& ends);
   // Takes out all followers, with kCheckAgain.
   Woken TakeAll();
   static void Notify(const Woken& woken);

@@ -8,6 +8,12 @@
 namespace wq {
 namespace {
 
+// Whether the queue returns this because it ends: it is shut down, or another process owns its
+// store now.
+bool Ends(const Status& status) {
+  return status.code() == StatusCode::kShuttingDown || status.code() == StatusCode::kNotOwner;
+}
+
 // The controller that the calling thread belongs to; null for any other thread.
 thread_local const Controller::Impl* thread_controller = nullptr;
 
@@ -86,7 +92,7 @@ void Controller::Impl::Reconcile(const std::string& key, Runs::iterator run) {
   {
     const MutexLock lock(mu);
     reconciled.timed_out = run->timed_out;
-    interrupted = stopping && result.error().code() == StatusCode::kShuttingDown;
+    interrupted = stopping && Ends(result.error());
     runs.erase(run);
   }
   reconciled.outcome = OutcomeOf(result);
@@ -138,7 +144,7 @@ Status Controller::Impl::Requeue(const std::string& key, const Result& result) {
 }
 
 Status Controller::Impl::NoteError(Status s) {
-  if (!s.ok() && s.code() != StatusCode::kShuttingDown) {
+  if (!s.ok() && !Ends(s)) {
     const MutexLock lock(mu);
     ++counters.queue_errors;
     health = s;

@@ -80,6 +80,26 @@ constexpr Metric kHealthy{
     .name = "wq_store_healthy",
     .help = "1 while what is acknowledged is durable, 0 from a failed write until recovered"};
 
+constexpr Metric kReplicaOwner{.kind = MetricKind::kGauge,
+                               .name = "wq_replica_owner",
+                               .help = "1 if this replica owns the store, otherwise 0"};
+constexpr Metric kReplicaEpoch{
+    .kind = MetricKind::kGauge,
+    .name = "wq_replica_epoch",
+    .help = "The epoch of this replica's ownership, 0 if it does not own the store"};
+constexpr Metric kReplicaApplied{
+    .kind = MetricKind::kGauge,
+    .name = "wq_replica_applied_entry",
+    .help = "The number of the last entry of the log that this replica has applied"};
+constexpr Metric kReplicaLog{.kind = MetricKind::kGauge,
+                             .name = "wq_replica_log_healthy",
+                             .help = "1 while the log can be reached and followed, otherwise 0"};
+constexpr Metric kReplicaBehind{
+    .kind = MetricKind::kGauge,
+    .name = "wq_replica_behind_seconds",
+    .help = "How many seconds ago this replica last had all of the log that it knew of",
+    .largest = true};
+
 double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
 }  // namespace
@@ -223,6 +243,27 @@ void StoreMetrics::Show(std::function<bool()> healthy) {
         sink(kHealthy, store_, healthy() ? 1 : 0);
       });
 }
+
+// --- ReplicaMetrics ---
+
+std::unique_ptr<ReplicaMetrics> ReplicaMetrics::Make(
+    const std::shared_ptr<MetricsProvider>& provider, const std::string& dir,
+    std::function<ReplicaReading()> read) {
+  return provider == nullptr ? nullptr
+                             : std::make_unique<ReplicaMetrics>(provider, dir, std::move(read));
+}
+
+ReplicaMetrics::ReplicaMetrics(const std::shared_ptr<MetricsProvider>& provider,
+                               const std::string& dir, std::function<ReplicaReading()> read)
+    : store_{{"store", dir}},
+      shown_(provider, [this, read = std::move(read)](const MetricSink& sink) {
+        const ReplicaReading now = read();
+        sink(kReplicaOwner, store_, now.owner ? 1 : 0);
+        sink(kReplicaEpoch, store_, static_cast<double>(now.epoch));
+        sink(kReplicaApplied, store_, static_cast<double>(now.applied));
+        sink(kReplicaLog, store_, now.log_reachable ? 1 : 0);
+        sink(kReplicaBehind, store_, now.seconds_behind);
+      }) {}
 
 // --- MetricRegistration ---
 

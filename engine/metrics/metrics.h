@@ -87,6 +87,29 @@ class QueueMetrics {
   MetricRegistration shown_;  // Last: a reading uses all of the above.
 };
 
+// What the metrics of a replica are computed from.
+struct ReplicaReading {
+  bool owner = false;
+  uint64_t epoch = 0;
+  uint64_t applied = 0;
+  bool log_reachable = false;
+  double seconds_behind = 0;  // Since it last had all of the log, as far as it knows.
+};
+
+// The gauges of a replicated store's replica, whether it owns the store or not.
+class ReplicaMetrics {
+ public:
+  static std::unique_ptr<ReplicaMetrics> Make(const std::shared_ptr<MetricsProvider>& provider,
+                                              const std::string& dir,
+                                              std::function<ReplicaReading()> read);
+  ReplicaMetrics(const std::shared_ptr<MetricsProvider>& provider, const std::string& dir,
+                 std::function<ReplicaReading()> read);
+
+ private:
+  const MetricLabels store_;
+  MetricRegistration shown_;  // Last: a reading uses all of the above.
+};
+
 class StoreMetrics {
  public:
   static std::unique_ptr<StoreMetrics> Make(const std::shared_ptr<MetricsProvider>& provider,

@@ -113,6 +113,13 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
   });
   if (!s.ok()) return s;
 
+  std::optional<ReplicaPosition> replica;
+  storage::ReplicationRecord position;
+  s = storage::GetReplication(*rep->reader, &position);
+  if (IsError(s)) return s;
+  if (s.ok()) {
+    replica = {.epoch = position.epoch, .sequence = position.sequence, .seeded = position.seeded};
+  }
   const storage::OwnerInfo owner = storage::ReadOwner(dir);
   int64_t snapshot_at_us = 0;
   if (Status found = storage::ReadSnapshotTime(dir, &snapshot_at_us); IsError(found)) return found;
@@ -129,6 +136,7 @@ Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view)
                .written_at_us = files.written_at_us,
                .wal_bytes = files.wal_bytes,
                .process_log_bytes = files.process_log_bytes,
+               .replica = replica,
                .family_bytes = FamilyBytes(*rep->reader)};
   view->reset(new StoreView(std::move(rep)));
   return Status::Ok();

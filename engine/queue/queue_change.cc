@@ -159,6 +159,9 @@ Status Queue::Flush(Durability durability) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
+  if (Status s = impl_->CheckDurability(durability); !s.ok()) {
+    return s;
+  }
   return impl_->journal == nullptr ? Status::Ok() : impl_->journal->Flush(durability);
 }
 

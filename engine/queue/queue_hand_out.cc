@@ -98,6 +98,9 @@ bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
 }
 
 Status Queue::Impl::CheckStopped() const {
+  if (Fenced()) {
+    return fence->Refusal();
+  }
   return stopped ? Status::ShuttingDown("queue '" + name + "' is stopped") : Status::Ok();
 }
 

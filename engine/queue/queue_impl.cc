@@ -30,7 +30,8 @@ Queue::~Queue() = default;
 
 Queue::Impl::Impl(std::string queue_name, storage::QueueId queue_id,
                   const QueueOptions& queue_options, Clock* store_clock, Journal* store_journal,
-                  Timer* store_timer, const std::shared_ptr<MetricsProvider>& provider)
+                  Timer* store_timer, const std::shared_ptr<MetricsProvider>& provider,
+                  const Fence* store_fence)
     : name(std::move(queue_name)),
       id(queue_id),
       options(queue_options),
@@ -39,6 +40,7 @@ Queue::Impl::Impl(std::string queue_name, storage::QueueId queue_id,
       clock(store_clock),
       journal(store_journal),
       timer(store_timer),
+      fence(store_fence),
       state(queue_id, queue_options, store_journal == nullptr ? nullptr : &batch),
       shards(queue_options.shards),
       metrics(QueueMetrics::Make(provider, name, queue_options)) {}
@@ -90,7 +92,18 @@ Status Queue::Impl::RefuseProcess() const {
                         ", from which this one was forked");
 }
 
+Status Queue::Impl::CheckDurability(std::optional<Durability> durability) const {
+  if (durability != Durability::kReplicated || journal == nullptr || fence != nullptr) {
+    return {};
+  }
+  return Status::InvalidArgument("durability kReplicated in queue '" + name +
+                                 "': the store is not replicated");
+}
+
 Status Queue::Impl::RefuseAdd() const {
+  if (Fenced()) {
+    return fence->Refusal();
+  }
   return Status::ShuttingDown("queue '" + name + "' is " + (closed ? "closed" : "shutting down"));
 }
 

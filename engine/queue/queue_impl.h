@@ -31,6 +31,7 @@
 #include "engine/queue/getter_queue.h"
 #include "engine/queue/ready_listeners.h"
 #include "engine/queue/timer.h"
+#include "engine/replication/fence.h"
 #include "engine/state/queue_state.h"
 #include "engine/state/shard_table.h"
 #include "storage/mutation_batch.h"
@@ -40,9 +41,10 @@ namespace wq {
 
 struct Queue::Impl final : Timer::Target {
   // `journal` is nullptr for a queue in memory only. All pointers are borrowed.
+  // `store_fence` is nullptr unless the store is replicated.
   Impl(std::string queue_name, storage::QueueId queue_id, const QueueOptions& queue_options,
        Clock* store_clock, Journal* store_journal, Timer* store_timer,
-       const std::shared_ptr<MetricsProvider>& provider);
+       const std::shared_ptr<MetricsProvider>& provider, const Fence* store_fence = nullptr);
 
   // Rebuilds the state from the store. Before any other call. Blocks: for reading all records of
   // the queue, and for one write. After an error the queue may only be destroyed.
@@ -76,9 +78,20 @@ struct Queue::Impl final : Timer::Target {
     static_cast<void>(EndCall(effects, Durability::kAsync));
   }
 
-  // Locked: this process was forked from the queue's. To be called before any lock is taken: a lock
-  // may have been copied while it was held.
-  Status CheckProcess() const { return process.Forked() ? RefuseProcess() : Status::Ok(); }
+  // Locked: this process was forked from the queue's. NotOwner: it does not own the store any more.
+  // To be called before any lock is taken: a lock may have been copied while it was held.
+  Status CheckProcess() const {
+    if (process.Forked()) {
+      return RefuseProcess();
+    }
+    return Fenced() ? fence->Refusal() : Status::Ok();
+  }
+  // Whether the ownership has ended, or may have.
+  bool Fenced() const {
+    return fence != nullptr && !fence->Holds() && !WQ_MUTANT(hand_out_after_the_lease);
+  }
+  // InvalidArgument: kReplicated in a store that is not replicated.
+  Status CheckDurability(std::optional<Durability> durability) const;
   Status RefuseProcess() const;
   Status RefuseAdd() const WQ_REQUIRES(mu);  // The status of an Add after ShutDown or Close.
 
@@ -86,6 +99,9 @@ struct Queue::Impl final : Timer::Target {
 
   Status CheckKey(std::string_view key) const { return wq::CheckKey(key, options.max_key_bytes); }
   Status CheckAdd(const AddOptions& add) const WQ_REQUIRES(mu) {
+    if (Status s = CheckDurability(add.durability); !s.ok()) {
+      return s;
+    }
     return CheckAddOptions(add, !add.lane.has_value() || state.HasLane(*add.lane), name);
   }
   // The time at which a key is added now. It is exact only for metrics, which measure how long a
@@ -225,6 +241,7 @@ struct Queue::Impl final : Timer::Target {
   Clock* const clock;
   Journal* const journal;  // Null: a queue in memory.
   Timer* const timer;
+  const Fence* const fence;  // Null: the store is not replicated.
 
   ReadyListeners listeners;  // Beside options.on_ready.
 

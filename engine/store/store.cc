@@ -8,8 +8,8 @@
 #include "base/names.h"
 #include "engine/queue/queue_impl.h"
 #include "engine/state/order.h"
+#include "engine/store/opened_store.h"
 #include "engine/store/store_impl.h"
-#include "storage/open.h"
 #include "storage/process_log.h"
 #include "storage/queue_records.h"
 #include "wq/queue.h"
@@ -51,24 +51,23 @@ Status Store::Open(const StoreOptions& options, const std::string& dir,
     return Status::InvalidArgument("process_log_bytes is " +
                                    std::to_string(options.process_log_bytes) + ", more than 1 GiB");
   }
-  const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
-  std::unique_ptr<storage::Storage> storage;
-  if (Status s = storage::OpenStorage(dir,
-                                      {.create_if_missing = options.create_if_missing,
-                                       .error_if_exists = options.error_if_exists,
-                                       .vector_memtable = options.vector_memtable,
-                                       .max_wal_bytes = options.max_wal_bytes,
-                                       .write_buffer_bytes = options.write_buffer_bytes,
-                                       .process_log_bytes = options.process_log_bytes,
-                                       .now_us = clock->WallUs()},
-                                      &storage);
-      !s.ok()) {
-    return s;
+  auto impl = std::make_unique<Impl>(options, dir);
+  if (!options.replication.has_value()) {
+    Status status = impl->OpenStorage(options.create_if_missing, "");
+    return status.ok() ? Impl::Open(options, dir, std::move(impl->base), store) : status;
   }
-  return Impl::Open(options, dir, std::move(storage), store);
+  Status status = impl->OpenReplica();
+  if (status.ok()) {
+    store->reset(new Store(std::move(impl)));
+  }
+  return status;
 }
 
 Status Store::OpenInMemory(const StoreOptions& options, std::unique_ptr<Store>* store) {
+  store->reset();
+  if (options.replication.has_value()) {
+    return Status::InvalidArgument("a store in memory is not replicated");
+  }
   return Impl::Open(options, "", nullptr, store);
 }
 
@@ -80,61 +79,68 @@ Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queu
   if (Status s = CheckQueueOptions(options); !s.ok()) {
     return s;
   }
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
     return s;
   }
-  const MutexLock lock(impl_->mu);
-  if (impl_->closed) {
-    return Status::ShuttingDown("the store is closed");
+  if (options.durability == Durability::kReplicated && opened->journal != nullptr &&
+      opened->fence == nullptr) {
+    return Status::InvalidArgument("durability kReplicated of queue '" + std::string(name) +
+                                   "': the store is not replicated");
   }
-  if (impl_->queues.contains(name)) {
+  const MutexLock lock(opened->mu);
+  if (Status s = opened->CheckOpen(); !s.ok()) {
+    return s;
+  }
+  if (opened->queues.contains(name)) {
     return Status::AlreadyExists("queue '" + std::string(name) + "' is open already");
   }
-  if (Status s = impl_->CheckReadable(); !s.ok()) {
+  if (Status s = opened->CheckReadable(); !s.ok()) {
     return s;
   }
-  if (!impl_->records.contains(name) && !options.create_if_missing) {
+  if (!opened->records.contains(name) && !options.create_if_missing) {
     return Status::NotFound("there is no queue '" + std::string(name) + "'");
   }
   std::unique_ptr<Queue> made;
-  Status status = impl_->MakeQueue(name, options, &made);
+  Status status = opened->MakeQueue(name, options, &made);
   if (status.ok()) {
     *queue = made.get();
-    impl_->queues.emplace(name, std::move(made));
-    const MutexLock find_lock(impl_->find_mu);
-    impl_->found.emplace(name, *queue);
+    opened->queues.emplace(name, std::move(made));
+    const MutexLock find_lock(opened->find_mu);
+    opened->found.emplace(name, *queue);
   }
   return status;
 }
 
 Status Store::CloseQueue(Queue* queue) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
     return s;
   }
   queue->impl_->Close();  // Outside mu: on_ready may call the store.
   // Before the next opening reads the records, and synced: if the store fails later, its recovery
   // writes only the open queues from memory.
-  if (impl_->journal != nullptr) {
-    if (Status s = impl_->journal->Flush(Durability::kPower); !s.ok()) {
+  if (opened->journal != nullptr) {
+    if (Status s = opened->journal->Flush(Durability::kPower); !s.ok()) {
       return s;
     }
   }
   {
-    const MutexLock lock(impl_->mu);
-    const auto it = impl_->queues.find(queue->name());
-    if (impl_->closed || it == impl_->queues.end() || it->second.get() != queue) {
+    const MutexLock lock(opened->mu);
+    const auto it = opened->queues.find(queue->name());
+    if (opened->closed || it == opened->queues.end() || it->second.get() != queue) {
       return {};  // Closed already.
     }
     // A recovery that has begun since the Flush writes this queue from memory.
-    if (Status s = impl_->CheckReadable(); !s.ok()) {
+    if (Status s = opened->CheckReadable(); !s.ok()) {
       return s;
     }
-    impl_->closed_queues.push_back(std::move(it->second));
+    opened->closed_queues.push_back(std::move(it->second));
     {
-      const MutexLock find_lock(impl_->find_mu);
-      impl_->found.erase(queue->name());
+      const MutexLock find_lock(opened->find_mu);
+      opened->found.erase(queue->name());
     }
-    impl_->queues.erase(it);
+    opened->queues.erase(it);
     queue->impl_->FreeKeys();
   }
   queue->impl_
@@ -146,34 +152,43 @@ Status Store::DeleteQueue(std::string_view name) {
   if (Status s = CheckName("queue", name); !s.ok()) {
     return s;
   }
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
     return s;
   }
-  const MutexLock lock(impl_->mu);
-  if (impl_->closed) {
-    return Status::ShuttingDown("the store is closed");
+  const MutexLock lock(opened->mu);
+  if (Status s = opened->CheckOpen(); !s.ok()) {
+    return s;
   }
-  if (impl_->queues.contains(name)) {
+  if (opened->queues.contains(name)) {
     return Status::Locked("queue '" + std::string(name) + "' is open in process " +
                           std::to_string(impl_->process.pid()) +
                           ": it can be deleted when that process has closed it");
   }
-  if (Status s = impl_->CheckReadable(); !s.ok()) {
+  if (Status s = opened->CheckReadable(); !s.ok()) {
     return s;
   }
-  return impl_->DeleteQueue(name);
+  return opened->DeleteQueue(name);
 }
 
 Queue* Store::FindQueue(std::string_view name) const {
-  const MutexLock lock(impl_->find_mu);
-  const auto it = impl_->found.find(name);
-  return it == impl_->found.end() ? nullptr : it->second;
+  std::shared_ptr<Impl::Opened> opened;
+  if (!impl_->Current(&opened).ok()) {
+    return nullptr;
+  }
+  const MutexLock lock(opened->find_mu);
+  const auto it = opened->found.find(name);
+  return it == opened->found.end() ? nullptr : it->second;
 }
 
 std::vector<std::string> Store::QueueNames() const {
-  const MutexLock lock(impl_->mu);
   std::vector<std::string> names;
-  for (const auto& [name, _] : impl_->records) {
+  std::shared_ptr<Impl::Opened> opened;
+  if (!impl_->Current(&opened).ok()) {
+    return names;
+  }
+  const MutexLock lock(opened->mu);
+  for (const auto& [name, _] : opened->records) {
     if (!storage::IsOfImport(name)) {
       names.push_back(name);
     }
@@ -182,85 +197,128 @@ std::vector<std::string> Store::QueueNames() const {
 }
 
 Status Store::Flush(Durability durability) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
     return s;
   }
-  return impl_->journal == nullptr ? Status::Ok() : impl_->journal->Flush(durability);
+  if (opened->journal == nullptr) {
+    return {};
+  }
+  if (durability == Durability::kReplicated && opened->fence == nullptr) {
+    return Status::InvalidArgument("durability kReplicated: the store is not replicated");
+  }
+  return opened->journal->Flush(durability);
 }
 
 Status Store::ReserveTokens(uint64_t count, uint64_t* first) {
   if (count == 0) {
     return Status::InvalidArgument("no tokens to reserve: count is 0");
   }
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
     return s;
   }
-  const MutexLock lock(impl_->mu);
-  if (impl_->closed) {
-    return Status::ShuttingDown("the store is closed");
-  }
-  if (Status s = impl_->CheckReadable(); !s.ok()) {
+  const MutexLock lock(opened->mu);
+  if (Status s = opened->CheckOpen(); !s.ok()) {
     return s;
   }
-  if (count > std::numeric_limits<uint64_t>::max() - impl_->tokens.next) {
+  if (Status s = opened->CheckReadable(); !s.ok()) {
+    return s;
+  }
+  if (count > std::numeric_limits<uint64_t>::max() - opened->tokens.next) {
     return Status::InvalidArgument("the store has fewer than " + std::to_string(count) +
                                    " tokens left");
   }
-  return impl_->ReserveTokens(count, first);
+  return opened->ReserveTokens(count, first);
 }
 
 Status Store::ProcessLogStatus() const {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  return impl_->storage == nullptr ? Status::NotFound("the store is in memory")
-                                   : impl_->storage->ProcessLogStatus();
+  if (impl_->base != nullptr) {
+    return impl_->base->ProcessLogStatus();
+  }
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
+    return s;
+  }
+  return opened->storage == nullptr ? Status::NotFound("the store is in memory")
+                                    : opened->storage->ProcessLogStatus();
 }
 
 Status Store::Health() const {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
-    return s;
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
+    const bool replica = s.code() == StatusCode::kNotOwner;
+    return replica ? impl_->replica->State().log : s;
   }
-  return impl_->failure_recovery == nullptr ? Status::Ok() : impl_->failure_recovery->Health();
+  return opened->failure_recovery == nullptr ? Status::Ok() : opened->failure_recovery->Health();
 }
 
 Status Store::Recover() {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
     return s;
   }
-  return impl_->failure_recovery == nullptr ? Status::Ok() : impl_->failure_recovery->Recover();
+  return opened->failure_recovery == nullptr ? Status::Ok() : opened->failure_recovery->Recover();
 }
 
 Status Store::Close() {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  const MutexLock closing(impl_->close_mu);
-  std::vector<Queue*> queues;  // Once closed is set, no queue is added or removed.
-  {
-    const MutexLock lock(impl_->mu);
-    if (std::exchange(impl_->closed, true)) {
-      return impl_->close_status;
-    }
-    for (const auto& [_, queue] : impl_->queues) {
-      queues.push_back(queue.get());
-    }
+  if (impl_->replica != nullptr) {
+    return impl_->CloseReplica();
   }
-  for (Queue* queue : queues) {  // Outside mu: on_ready may call the store.
-    queue->impl_->Close();
-    queue->impl_->HideGauges();
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
+    return s;
   }
-  if (impl_->metrics != nullptr) {
-    impl_->metrics->Hide();
-  }
-  impl_->timer.Stop();
-  if (impl_->journal != nullptr) {
-    impl_->close_status = impl_->CloseStorage();
-  }
-  return impl_->close_status;
+  return opened->Close(Status::Ok());
 }
 
-const std::string& Store::uuid() const { return impl_->uuid; }
+// --- Replication ---
+
+bool Store::IsOwner() const { return Epoch() != 0; }
+
+uint64_t Store::Epoch() const {
+  std::shared_ptr<Impl::Opened> opened;
+  if (!impl_->Current(&opened).ok()) {
+    return 0;
+  }
+  if (opened->fence == nullptr) {
+    return 1;
+  }
+  return opened->fence->Holds() ? opened->fence->epoch() : 0;
+}
+
+Status Store::WaitForLeadership(std::chrono::microseconds timeout) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  return impl_->replica == nullptr ? Status::Ok() : impl_->replica->AwaitOwnership(timeout);
+}
+
+Status Store::Resign() {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  return impl_->replica == nullptr ? Status::InvalidArgument("the store is not replicated")
+                                   : impl_->replica->Resign();
+}
+
+ReplicaState Store::Replica() const {
+  if (impl_->replica == nullptr || impl_->process.Forked()) {
+    ReplicaState state;
+    state.owner = IsOwner();
+    state.epoch = Epoch();
+    return state;
+  }
+  return impl_->replica->State();
+}
+
+std::string Store::uuid() const { return impl_->uuid; }
 const std::string& Store::dir() const { return impl_->dir; }
 
 }  // namespace wq

@@ -1,93 +1,80 @@
-// Store::Impl: a storage, the journal and the timer over it, and the open queues.
+// Store::Impl: the store of one process: what is opened (Store::Impl::Opened), and of a replicated
+// store the copy, the replica and the ownerships that have ended.
 //
-// Locks: close_mu, then mu, then those of the queues, then the journal's.
+// A store that is not replicated is opened once. A replicated one is opened at the begin of each
+// ownership, over the same copy, and closed at its end; what was opened stays until the Store is
+// destroyed, without its keys, since callers may still have pointers to its queues.
+//
+// Lock: mu, which is held for no call of anything else.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "base/process_mark.h"
-#include "engine/commit/failure_recovery.h"
-#include "engine/commit/journal.h"
 #include "engine/metrics/metrics.h"
-#include "engine/queue/timer.h"
-#include "storage/records.h"
+#include "engine/replication/replica_node.h"
+#include "storage/local_replica.h"
 #include "storage/storage.h"
-#include "wq/clock.h"
 #include "wq/store.h"
 
 namespace wq {
 
-struct Store::Impl final : FailureRecovery::Target {
-  // `storage` is null for a store in memory only.
-  Impl(const StoreOptions& store_options, std::string store_dir,
-       std::unique_ptr<storage::Storage> store_storage);
+struct Store::Impl final : ReplicaNode::Target {
+  struct Opened;  // opened_store.h
 
-  // Makes a Store over a storage; the last step of every function that opens one.
+  Impl(const StoreOptions& store_options, std::string store_dir);
+  ~Impl() override;
+
+  // Makes a store that is not replicated over a storage; null: one in memory.
   static Status Open(const StoreOptions& options, const std::string& dir,
                      std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store);
-  // Reads the records of the store and its tokens, and those that name its queues. REQUIRES: called
-  // first, once.
-  Status Load();
-  // Increments *id until the storage has nothing of a queue of this id.
-  Status SkipIdsInUse(storage::QueueId* id) const;
-  // Writes the record of a new queue.
-  Status WriteNewRecord(std::string_view name) WQ_REQUIRES(mu);
-  // NotDurable: the store is failed, so its storage cannot be read.
-  Status CheckReadable() const WQ_REQUIRES(mu);
-  // Reserves tokens; see Store. Waits for the write under mu: so no two calls reserve one number.
-  Status ReserveTokens(uint64_t count, uint64_t* first) WQ_REQUIRES(mu);
-  // Makes a Queue with its state from the storage. Writes the record of a queue that is new.
-  Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
-                   std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
-  // Deletes a queue that is not open, and what killed deletions and imports have left.
-  Status DeleteQueue(std::string_view name) WQ_REQUIRES(mu);
-  Status EraseLeftovers() WQ_REQUIRES(mu);
-  // Appends the batch to the journal and waits for it.
-  Status WriteNow(const storage::MutationBatch& batch, Durability durability) const;
-  // Stops the journal and closes the storage. A failed store gets a last attempt at recovery.
-  Status CloseStorage() WQ_EXCLUDES(mu);
+  // Opens `dir` as a replica: its copy, and the thread that follows the log.
+  Status OpenReplica();
+  // Opens the copy, or makes it if there is none.
+  Status OpenCopy();
+  Status OpenStorage(bool create, const std::string& store_uuid);
+  // What the log is to a store that is no replica yet: *seeded if this store is the first one.
+  Status ClaimLog(std::string* store_uuid, bool* seeded);
 
-  // --- FailureRecovery::Target ---
-  Status Reopen() override WQ_EXCLUDES(mu);
-  Status AppendDifference(storage::MutationBatch* batch) override WQ_EXCLUDES(mu);
-
-  // Locked: this process was forked from the store's owner. To be called before any lock is taken.
+  // Locked: this process was forked from the one that opened the store. To be called before any
+  // lock is taken.
   Status CheckProcess() const;
+  // What is opened now. Locked; NotOwner: the store is a replica.
+  Status Current(std::shared_ptr<Opened>* opened) const WQ_EXCLUDES(mu);
+  Status CloseReplica() WQ_EXCLUDES(mu);
+  ReplicaReading ReadGauges() const;
+
+  // --- ReplicaNode::Target ---
+  Status BeginOwnership(std::unique_ptr<storage::Storage> storage,
+                        std::shared_ptr<const Fence> fence) override WQ_EXCLUDES(mu);
+  Status EndOwnership(const Status& why) override WQ_EXCLUDES(mu);
+  void OwnershipEnded(uint64_t epoch, const Status& why) override WQ_EXCLUDES(mu);
 
   const ProcessMark process;
   const StoreOptions options;
   const std::string dir;
-  Clock* const clock;
-  const std::unique_ptr<storage::Storage> storage;
-  const std::unique_ptr<StoreMetrics> metrics;  // Null: no provider.
-  const std::unique_ptr<Journal> journal;       // Null if and only if storage is.
-  // Null if and only if storage is. Stopped before the journal.
-  const std::unique_ptr<FailureRecovery> failure_recovery;
-  std::string uuid;  // Constant after Load.
+  // Constant after the opening:
+  std::string uuid;
+  int64_t opened_at_us = 0;  // Of a replica; wall time.
 
-  Mutex close_mu;  // Held during Close, so that a second Close waits for the first.
-  Status close_status WQ_GUARDED_BY(close_mu);
+  // Of a replicated store.
+  std::unique_ptr<storage::Storage> base;
+  std::unique_ptr<storage::LocalReplica> copy;
 
-  // While the store is healthy, the storage is read only under this lock, to open a queue.
   mutable Mutex mu;
-  std::map<std::string, storage::QueueRecord, std::less<>> records WQ_GUARDED_BY(mu);  // By name.
-  std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues
-      WQ_GUARDED_BY(mu);  // Those that are open.
-  // Callers may still have pointers to them, and the timer too.
-  std::vector<std::unique_ptr<Queue>> closed_queues WQ_GUARDED_BY(mu);
-  // The open queues by name once more: mu is held while a queue is read or deleted, and FindQueue
-  // must not wait for that. Taken last.
-  mutable Mutex find_mu;
-  std::map<std::string, Queue*, std::less<>> found WQ_GUARDED_BY(find_mu);
-  storage::TokensRecord tokens WQ_GUARDED_BY(mu);
+  std::shared_ptr<Opened> current WQ_GUARDED_BY(mu);  // Null: this process is not the owner.
+  std::vector<std::shared_ptr<Opened>> past WQ_GUARDED_BY(mu);
   bool closed WQ_GUARDED_BY(mu) = false;
 
-  Timer timer;  // Last, as it uses the queues: it is destroyed first.
+  Mutex close_mu;  // Held during CloseReplica, so that a second one waits for the first.
+  bool replica_closed WQ_GUARDED_BY(close_mu) = false;
+  Status close_status WQ_GUARDED_BY(close_mu);
+
+  std::unique_ptr<ReplicaNode> replica;     // After all that its thread uses.
+  std::unique_ptr<ReplicaMetrics> metrics;  // Reads the replica.
 };
 
 }  // namespace wq

@@ -27,6 +27,7 @@ namespace wq {
 class Clock;
 class Limiter;
 class MetricsProvider;
+class ReplicatedLog;
 class Status;
 
 // How durable a call's effect is when the call returns. Each level includes the levels before it.
@@ -39,6 +40,10 @@ enum class Durability : uint8_t {
   kProcess = 1,
   // On the disk (fdatasync): survives a power cut.
   kPower = 2,
+  // In the replicated log (StoreOptions::replication): survives the loss of this machine. It does
+  // not wait for this machine's disk, which the log can replace. InvalidArgument in a store that is
+  // not replicated.
+  kReplicated = 3,
 };
 
 // A lane is an integer priority: a higher lane is handed out strictly before a lower one, and a
@@ -68,6 +73,50 @@ enum class ReAdd : uint8_t {
 enum class QuarantinedAdd : uint8_t {
   kHold = 0,     // Nothing: the key stays in quarantine until Release or Drop.
   kRelease = 1,  // Takes it out of quarantine, clears its failures, and adds it.
+};
+
+// A change of ownership: see Replication::on_leadership.
+struct Leadership {
+  bool owner = false;    // Whether this process owns the store now.
+  uint64_t epoch = 0;    // Of the ownership that has begun or ended.
+  std::string why = {};  // Why it has ended: "resigned", "the lease could not be renewed: …".
+};
+
+// How a store is replicated (docs/replication.md). One process, the owner, has the store's queues;
+// the others follow it, each with a copy of its own, and one of them becomes the owner when it
+// ends.
+struct Replication {
+  // Where the log is: OpenEtcdLog (etcd_log.h). The same for all replicas of a store.
+  std::shared_ptr<ReplicatedLog> log = nullptr;
+
+  // The name of this replica: 1 to 64 of [A-Za-z0-9._-], unlike that of every other replica of the
+  // store, and the same after a restart.
+  std::string name = {};
+
+  // How long an owner that cannot renew its ownership keeps it. A shorter lease ends it sooner
+  // after a crash, and more often without need. At least 2 s, whole seconds. Default: 5 s.
+  std::chrono::milliseconds lease{5000};
+
+  // An owner stops this much before its lease can have ended. Default: 500 ms.
+  std::chrono::milliseconds lease_margin{500};
+
+  // A write that the log refuses or does not answer is repeated for so long; then the store is
+  // failed (Store::Health) until the log works again. Default: 10 s.
+  std::chrono::milliseconds write_timeout{10'000};
+
+  // Entries are kept for replicas that lag up to this many bytes; one that lags further begins anew
+  // from the checkpoint. Default: 64 MiB.
+  size_t max_log_bytes = size_t{64} << 20;
+
+  // Whether this replica may become the owner. Off: it only follows. Default: on.
+  bool candidate = true;
+
+  // Called at each begin and end of this process's ownership, by a thread of the store that holds
+  // no lock. At the begin: OpenQueue may be called from now on. At the end: the queues are closed
+  // already. It delays what comes next until it returns: at the begin nothing but the next end; at
+  // the end, that this process follows again. It must not call Close, Resign or WaitForLeadership.
+  // Default: nullptr, no call.
+  std::function<void(const Leadership&)> on_leadership = nullptr;
 };
 
 struct StoreOptions {
@@ -129,6 +178,10 @@ struct StoreOptions {
   // Receives the metrics of the store and its queues; see metrics.h. Default: nullptr, nothing is
   // measured.
   std::shared_ptr<MetricsProvider> metrics = nullptr;
+
+  // Makes the store one of several replicas. A store that exists becomes the first one if the log
+  // is new. Default: nullopt, the store is on this machine only.
+  std::optional<Replication> replication = std::nullopt;
 };
 
 struct QueueOptions {

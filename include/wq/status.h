@@ -31,6 +31,7 @@ enum class StatusCode : uint8_t {
                          // is unknown. The key stays queued.
   kIOError = 10,         // The operating system refused a call; nothing was applied.
   kNotSupported = 11,    // The store was written by another format version of wq.
+  kNotOwner = 12,        // A replicated store: this process does not own it, or not any more.
 };
 
 // Returns the code's name as in the enumeration, without the k: "InvalidArgument".
@@ -55,6 +56,7 @@ class [[nodiscard]] Status {
   static Status NotDurable(std::string m) { return {StatusCode::kNotDurable, std::move(m)}; }
   static Status IOError(std::string m) { return {StatusCode::kIOError, std::move(m)}; }
   static Status NotSupported(std::string m) { return {StatusCode::kNotSupported, std::move(m)}; }
+  static Status NotOwner(std::string m) { return {StatusCode::kNotOwner, std::move(m)}; }
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }

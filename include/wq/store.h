@@ -16,6 +16,7 @@
 // A crash: nothing that was acknowledged is lost; see Durability.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,16 @@
 namespace wq {
 
 class Queue;
+
+// What a replica knows of itself, at one instant.
+struct ReplicaState {
+  bool owner = false;
+  uint64_t epoch = 0;         // Of its ownership; 0: none.
+  std::string owner_name;     // The owner's; empty: nobody is, or it is not known.
+  uint64_t applied = 0;       // The last entry of the log that its store has.
+  int64_t applied_at_us = 0;  // Wall time at which it last had all of the log; 0: never.
+  Status log;                 // Ok, or why the log cannot be reached or followed.
+};
 
 class Store {
  public:
@@ -129,7 +140,29 @@ class Store {
   // Blocks: for one flush.
   Status Close();
 
-  const std::string& uuid() const;
+  // --- Replication. Each returns at once in a store that is not replicated. ---
+
+  // Whether this process owns the store now: always, unless the store is replicated. It may not be
+  // true any more when the caller looks at it.
+  bool IsOwner() const;
+  // The epoch of the present ownership, a number that only grows from one ownership to the next:
+  // reconcilers pass it to what they write to, to fence the writes of former owners. 0: this
+  // process does not own the store. A store that is not replicated: 1.
+  uint64_t Epoch() const;
+  // Waits until this process owns the store. TimedOut; ShuttingDown after Close.
+  Status WaitForLeadership(std::chrono::microseconds timeout = kMaxDelay);
+  // Hands the ownership over to another replica, and goes on as a replica: closes the queues,
+  // writes what is open to the log, and ends the lease, so that the next owner begins at once. It
+  // becomes the owner again only if no other replica has by the time that a lease lasts.
+  //   NotOwner    it did not own the store.
+  //   NotDurable  the last changes could not be written to the log. The ownership has ended.
+  // InvalidArgument: the store is not replicated. Blocks: for some requests to the log.
+  Status Resign();
+  // The state of this replica. In a store that is not replicated: that of an owner.
+  ReplicaState Replica() const;
+
+  // The store's uuid; of a replica that has not seen its store yet, empty.
+  std::string uuid() const;
   const std::string& dir() const;  // Empty for a store in memory.
 
   struct Impl;

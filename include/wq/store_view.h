@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,12 @@
 #include "wq/status.h"
 
 namespace wq {
+
+struct ReplicaPosition {
+  uint64_t epoch = 0;     // Of the ownership that wrote the last entry that it has.
+  uint64_t sequence = 0;  // Of that entry; 0: it has none.
+  bool seeded = false;    // Whether it is complete; otherwise a checkpoint is still to be copied.
+};
 
 struct StoreInfo {
   std::string dir;
@@ -45,6 +52,8 @@ struct StoreInfo {
   // Of the process log (StoreOptions::process_log_bytes), as its file on disk; 0 if the store has
   // none, and after an owner has closed the store.
   uint64_t process_log_bytes = 0;
+  // Of a replica of a replicated store: how far it is in the log.
+  std::optional<ReplicaPosition> replica = std::nullopt;
   std::vector<std::pair<std::string, uint64_t>>
       family_bytes;  // Approximate; on disk and unflushed.
 };

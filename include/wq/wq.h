@@ -20,7 +20,8 @@
 // The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h,
 // wq/c/queue.h, wq/c/controller.h (workers that reconcile), wq/c/parallelize.h (a loop run by
 // several threads), wq/c/view.h (reading a store beside its owner), wq/c/snapshot.h, wq/c/import.h,
-// wq/c/diff.h and wq/c/verify.h (stores as a whole).
+// wq/c/diff.h and wq/c/verify.h (stores as a whole), wq/c/replicated_log.h. wq/c/etcd.h is of a
+// library of its own.
 // The calls are those of wq/queue.h, wq/store.h and wq/controller.h, which describe them in full.
 // This is what differs in C:
 //
@@ -58,6 +59,7 @@
 #include "wq/c/options.h"
 #include "wq/c/parallelize.h"
 #include "wq/c/queue.h"
+#include "wq/c/replicated_log.h"
 #include "wq/c/snapshot.h"
 #include "wq/c/store.h"
 #include "wq/c/verify.h"

@@ -51,6 +51,9 @@ Status FromDurability(v1::Durability durability, std::optional<Durability>* valu
     case v1::DURABILITY_POWER:
       *value = Durability::kPower;
       return {};
+    case v1::DURABILITY_REPLICATED:
+      *value = Durability::kReplicated;
+      return {};
     default:
       return Status::InvalidArgument("there is no durability " +
                                      std::to_string(static_cast<int>(durability)));

@@ -21,10 +21,15 @@ StoreAccess::StoreAccess(Store* store, QueueOpener open_queue, bool delete_any)
     : store_(store),
       open_queue_(std::move(open_queue)),
       delete_any_(delete_any),
-      has_process_log_(store->ProcessLogStatus().ok()) {}
+      has_process_log_(store->ProcessLogStatus().ok()) {
+  // A store that is not replicated refuses the Flush, too.
+  if (Status s = store->Flush(Durability::kReplicated); s.code() == StatusCode::kInvalidArgument) {
+    replicated_ = std::move(s);
+  }
+}
 
 bool StoreAccess::MayWait(Durability durability) const {
-  return durability == Durability::kPower ||
+  return durability >= Durability::kPower ||
          (durability == Durability::kProcess && !has_process_log_);
 }
 
@@ -34,6 +39,10 @@ Status StoreAccess::Find(std::string_view name, bool create, Queue** queue) {
   *queue = store_->FindQueue(name);
   if (*queue != nullptr) {
     return {};
+  }
+  if (open_queue_ == nullptr && !store_->IsOwner()) {
+    return Status::NotOwner("process " + std::to_string(getpid()) +
+                            " is a replica, and does not own the store");
   }
   if (open_queue_ == nullptr) {
     const std::vector<std::string> names = store_->QueueNames();

@@ -30,10 +30,12 @@ class StoreAccess {
   // Whether a change at this durability may wait for a write: at kProcess it does in a store
   // without a process log.
   bool MayWait(Durability durability) const;
+  // Ok, or why nothing can be done at kReplicated: InvalidArgument, the store is not replicated.
+  const Status& replicated() const { return replicated_; }
   // Whether the queue is open, so that Find does not have to read the store.
   Queue* FindOpen(std::string_view name) const;
   // NotFound: the queue does not exist. Locked: it is not open, and the owner opens none on
-  // request. Blocks: for the records of a queue that it opens.
+  // request. NotOwner: the store is a replica. Blocks: for the records of a queue that it opens.
   Status Find(std::string_view name, bool create, Queue** queue) WQ_EXCLUDES(mu_);
   // Closes and deletes the queue. `before_close` is called with the queue if it is open. Locked: it
   // is open, and this object has not opened it and may not delete any queue. Blocks: as
@@ -46,7 +48,8 @@ class StoreAccess {
   const QueueOpener open_queue_;
   const bool delete_any_;
   const bool has_process_log_;
-  Mutex mu_;  // Held while a queue is opened or deleted: one at a time.
+  Status replicated_;  // Constant after construction.
+  Mutex mu_;           // Held while a queue is opened or deleted: one at a time.
   std::set<std::string, std::less<>> opened_ WQ_GUARDED_BY(mu_);
 };
 

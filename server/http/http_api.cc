@@ -41,6 +41,7 @@ int HttpStatusOf(StatusCode code) {
     case StatusCode::kLocked:
       return 409;
     case StatusCode::kShuttingDown:
+    case StatusCode::kNotOwner:
       return 503;
     case StatusCode::kTimedOut:
       return 504;

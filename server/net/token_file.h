@@ -11,13 +11,14 @@
 #include <string_view>
 
 #include "base/mutex.h"
+#include "server/net/secret_file.h"
 #include "wq/status.h"
 
 namespace wq {
 
 class TokenFile {
  public:
-  static constexpr size_t kMaxBytes = 4096;
+  static constexpr size_t kMaxBytes = kMaxSecretBytes;
 
   // Reads the token: the file without one newline at its end. After an error the token is as
   // before. InvalidArgument: the file is no regular file, is accessible to its group or to others,

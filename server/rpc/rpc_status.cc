@@ -19,6 +19,7 @@ grpc::StatusCode GrpcCode(StatusCode code) {
     case StatusCode::kLocked:
       return grpc::StatusCode::FAILED_PRECONDITION;
     case StatusCode::kShuttingDown:
+    case StatusCode::kNotOwner:
       return grpc::StatusCode::UNAVAILABLE;
     case StatusCode::kTimedOut:
       return grpc::StatusCode::DEADLINE_EXCEEDED;
@@ -68,7 +69,7 @@ Status FromGrpc(const grpc::Status& status, std::string_view code) {
   if (status.ok()) {
     return Status::Ok();
   }
-  for (int i = 1; i <= static_cast<int>(StatusCode::kNotSupported); ++i) {
+  for (int i = 1; i <= static_cast<int>(StatusCode::kNotOwner); ++i) {
     const auto candidate = static_cast<StatusCode>(i);
     if (StatusCodeName(candidate) == code) {
       return {candidate, status.error_message()};

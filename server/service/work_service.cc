@@ -12,7 +12,8 @@ bool WorkMayWait(const v1::WorkRequest& request) {
     return true;
   }
   for (const v1::Answer& answer : request.answers()) {
-    if (answer.durability() == v1::DURABILITY_POWER) {
+    if (answer.durability() == v1::DURABILITY_POWER ||
+        answer.durability() == v1::DURABILITY_REPLICATED) {
       return true;
     }
   }

@@ -77,16 +77,19 @@ void QueueWork::AssignOnce() {
 }
 
 size_t QueueWork::AssignTo(const std::shared_ptr<Session>& session, size_t places, bool* dry) {
+  const uint64_t epoch = tokens_->Epoch();  // Before TryGet: that of the queue if it has keys.
   std::vector<HeldKey> keys;
   if (Status s = session->TryGet(places, &keys); !s.ok()) {
     if (s.code() == StatusCode::kShuttingDown) {
       session->EndWhenIdle(s);
+    } else if (s.code() == StatusCode::kNotOwner) {
+      session->End(s);  // Another process has the keys: no answer for one would be taken.
     }
     *dry = s.code() == StatusCode::kTimedOut;
     return 0;
   }
   uint64_t token = 0;
-  if (Status s = tokens_->Take(keys.size(), &token); !s.ok()) {
+  if (Status s = tokens_->Take(epoch, keys.size(), &token); !s.ok()) {
     std::for_each(keys.rbegin(), keys.rend(),
                   [this](const HeldKey& key) { static_cast<void>(queue_->PutBack(key.key)); });
     session->End(s);

@@ -245,18 +245,21 @@ void Session::Answer(const v1::WorkRequest& request) {
   Wake();
 }
 
-// The changes are made at kAsync where they are to survive a power cut: one Flush serves all
-// answers of a message.
+// The changes are made at kAsync where they are to survive a power cut or the loss of the machine:
+// one Flush serves all answers of a message.
 Durability Session::SettleOne(const v1::Answer& answer, const Held& held,
                               v1::AnswerResult* result) const {
   std::optional<Durability> asked;
   Status s = FromDurability(answer.durability(), &asked);
   Durability wanted = asked.value_or(Durability::kAsync);
+  if (s.ok() && (answer.has_failed() || answer.has_requeue_after())) {
+    wanted = asked.value_or(queue_->durability());
+  }
+  if (s.ok() && wanted == Durability::kReplicated) {
+    s = terms_.replicated;
+  }
   if (s.ok()) {
-    if (answer.has_failed() || answer.has_requeue_after()) {
-      wanted = asked.value_or(queue_->durability());
-    }
-    s = Settle(answer, wanted == Durability::kPower ? Durability::kAsync : wanted, held, result);
+    s = Settle(answer, wanted >= Durability::kPower ? Durability::kAsync : wanted, held, result);
   } else {
     give_backs_->Count(held.key);
     static_cast<void>(queue_->PutBack(held.key));

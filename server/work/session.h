@@ -44,6 +44,7 @@ inline constexpr uint32_t kMaxCapacity = 100'000;
 // What a worker asked for, checked.
 struct WorkerTerms {
   std::string store_uuid;
+  Status replicated;  // Ok, or why an answer at kReplicated is refused.
   std::string queue;
   std::string name;
   std::string peer;

@@ -194,6 +194,7 @@ Status WorkHub::Begin(const v1::Hello& hello, const Caller& caller, StreamCarrie
                       std::shared_ptr<Session>* session) {
   WorkerTerms terms;
   terms.store_uuid = access_->store().uuid();
+  terms.replicated = access_->replicated();
   terms.peer = caller.peer;
   if (Status s = CheckHello(hello, &terms); !s.ok()) {
     return s;

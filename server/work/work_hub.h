@@ -54,7 +54,7 @@ class WorkHub {
   void EndQueue(const Queue* queue, const Status& why) WQ_EXCLUDES(mu_);
 
   // Takes a token for a key that is not held through this hub.
-  Status TakeToken(uint64_t* token) { return tokens_.Take(1, token); }
+  Status TakeToken(uint64_t* token) { return tokens_.Take(tokens_.Epoch(), 1, token); }
 
   // No more keys are assigned. Waits until no key is held, or until the deadline: false.
   bool Drain(std::chrono::steady_clock::time_point deadline) WQ_EXCLUDES(mu_);

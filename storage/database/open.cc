@@ -29,7 +29,7 @@ Status OpenOwned(const std::string& dir, const OpenOptions& options,
 Status RenewDirectory(const std::string& dir, int64_t now_us) {
   DirectoryInfo found;
   std::unique_ptr<OwnerLock> owner;
-  const OpenOptions options = {.now_us = now_us};
+  const OpenOptions options = {.now_us = now_us, .replicated = true};
   Status status = OwnDirectory(dir, options, &found, &owner);
   if (!status.ok()) return status;
   OwnerDatabase opened(dir, options);

@@ -31,7 +31,7 @@ Status FinishCreation(const std::string& dir, const OpenOptions& options, Storag
   StoreRecord record;
   Status status = GetStore(*storage, &record);
   if (status.code() == StatusCode::kNotFound) {
-    record = {kFormatVersion, NewUuid(), options.now_us};
+    record = {kFormatVersion, options.uuid.empty() ? NewUuid() : options.uuid, options.now_us};
     MutationBatch batch;
     PutStore(record, &batch);
     status = storage->Write(batch, /*sync=*/true);
@@ -51,6 +51,54 @@ class LentBatch final : public rocksdb::WriteBatch {
 
  private:
   MutationBatch* const lender_;
+};
+
+// Storage::Scan, by `options`.
+Status ScanDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                    rocksdb::ReadOptions options, const std::string& dir, std::string_view begin,
+                    std::string_view end, const Reader::Visitor& visit) {
+  const rocksdb::Slice upper_bound = ToSlice(end);
+  options.fill_cache = false;  // Recovery reads everything, once.
+  options.readahead_size = kReadahead;
+  if (!end.empty()) options.iterate_upper_bound = &upper_bound;
+  const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(options, family));
+  for (it->Seek(ToSlice(begin)); it->Valid(); it->Next()) {
+    if (!visit(it->key().ToStringView(), it->value().ToStringView())) return Status::Ok();
+  }
+  return FromRocksdb(it->status(), dir);
+}
+
+// The database as it is at the construction.
+class SnapshotReader final : public Reader {
+ public:
+  SnapshotReader(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& families,
+                 std::string dir)
+      : db_(db), families_(families), dir_(std::move(dir)), snapshot_(db->GetSnapshot()) {}
+  ~SnapshotReader() override { db_->ReleaseSnapshot(snapshot_); }
+  SnapshotReader(const SnapshotReader&) = delete;
+  SnapshotReader& operator=(const SnapshotReader&) = delete;
+
+  Status Get(Family family, std::string_view key, std::string* value) const override {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot_;
+    const rocksdb::Status status =
+        db_->Get(options, families_[static_cast<size_t>(family)], ToSlice(key), value);
+    if (status.IsNotFound()) return Status::NotFound("no such record");
+    return FromRocksdb(status, dir_);
+  }
+  Status Scan(Family family, std::string_view begin, std::string_view end,
+              const Visitor& visit) const override {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot_;
+    return ScanDatabase(db_, families_[static_cast<size_t>(family)], options, dir_, begin, end,
+                        visit);
+  }
+
+ private:
+  rocksdb::DB* const db_;
+  const std::vector<rocksdb::ColumnFamilyHandle*> families_;
+  const std::string dir_;
+  const rocksdb::Snapshot* const snapshot_;
 };
 
 }  // namespace
@@ -87,6 +135,7 @@ Status OwnerDatabase::BeginLog(const Format& found) {
   Status status = logs.Read(dir_);
   if (status.ok()) status = GetProcessLog(*this, &last);
   if (status.ok()) status = logs.AppendUnwritten(last, uuid_, &batch);
+  if (status.ok()) status = KeepAhead(&batch);
   if (!status.ok()) return status;
   const ProcessLogHeader header = {
       .store_uuid = uuid_,
@@ -106,6 +155,26 @@ Status OwnerDatabase::BeginLog(const Format& found) {
   // Before the last log is removed.
   status = Write(batch, /*sync=*/last.InUse());
   if (status.ok()) RemoveOldLogs();
+  return status;
+}
+
+// The log of the replicas has some of it, none, or something else: LocalReplica finds out.
+Status OwnerDatabase::KeepAhead(MutationBatch* unwritten) const {
+  ReplicationRecord replication;
+  Status status = GetReplication(*this, &replication);
+  if (status.code() == StatusCode::kNotFound) return Status::Ok();
+  if (!status.ok()) return status;
+  if (!options_.replicated) {
+    return Status::InvalidArgument(dir_ + " is a replica: open it with its replication, or make " +
+                                   "it a store of this machine only (wqctl replication remove)");
+  }
+  if (unwritten->empty() || WQ_MUTANT(process_log_before_the_log)) return status;
+  MutationBatch aside;
+  PutAhead({.epoch = replication.epoch,
+            .sequence = replication.sequence,
+            .mutations = std::string(unwritten->mutations())},
+           &aside);
+  unwritten->Swap(aside);
   return status;
 }
 
@@ -171,16 +240,11 @@ Status OwnerDatabase::Get(Family family, std::string_view key, std::string* valu
 
 Status OwnerDatabase::Scan(Family family, std::string_view begin, std::string_view end,
                            const Visitor& visit) const {
-  const rocksdb::Slice upper_bound = ToSlice(end);
-  rocksdb::ReadOptions options;
-  options.fill_cache = false;  // Recovery reads everything, once.
-  options.readahead_size = kReadahead;
-  if (!end.empty()) options.iterate_upper_bound = &upper_bound;
-  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options, Handle(family)));
-  for (it->Seek(ToSlice(begin)); it->Valid(); it->Next()) {
-    if (!visit(it->key().ToStringView(), it->value().ToStringView())) return Status::Ok();
-  }
-  return FromRocksdb(it->status(), dir_);
+  return ScanDatabase(db_.get(), Handle(family), rocksdb::ReadOptions(), dir_, begin, end, visit);
+}
+
+std::unique_ptr<Reader> OwnerDatabase::Snapshot() const {
+  return std::make_unique<SnapshotReader>(db_.get(), families_, dir_);
 }
 
 Status OwnerDatabase::Write(MutationBatch& batch, bool sync) {
@@ -297,6 +361,8 @@ Status OwnerDatabase::Close() {
 Status OwnerDatabase::Renew(const StoreRecord& record) {
   MutationBatch batch;
   PutStore(record, &batch);
+  EraseReplication(&batch);  // Another store is no replica of the first one.
+  EraseAhead(&batch);
   Status status = Write(batch, /*sync=*/true);
   if (!status.ok()) return status;
   // FindStoreRecord (check/closed_database.h) relies on the tables having one version of this

@@ -50,6 +50,7 @@ class OwnerDatabase final : public Storage {
   Status Write(MutationBatch& batch, bool sync) override;
   Status Sync() override;
   Status Reopen() override;
+  std::unique_ptr<Reader> Snapshot() const override;
   Status Close() override;
   ProcessLog* process_log() override { return log_.get(); }
   Status ProcessLogStatus() const override { return log_status_; }
@@ -65,6 +66,8 @@ class OwnerDatabase final : public Storage {
   // Writes to the database what the process log of the last owner has and the database lacks. Then
   // makes a new log, unless the options or the file system do not allow one.
   Status BeginLog(const Format& found);
+  // Of a replica: *unwritten becomes the record of what it was, to be kept aside.
+  Status KeepAhead(MutationBatch* unwritten) const;
   // Notes that the database has all of the log.
   Status EndLog();
   // Removes the files of logs other than the present one. A failure leaves files of no use.

@@ -380,7 +380,9 @@ Status Salvaging::TakeProcessLogs() {
       !DecodeProcessLog(*found->second.value, &last)) {
     Lose("the process log", "which records the database lacks: its record is damaged");
   }
-  versions_.erase(place);  // The saved store has no process log.
+  versions_.erase(place);  // The saved store has no process log, and is no replica.
+  versions_.erase(Place(Family::kDefault, std::string(kReplicationKey)));
+  versions_.erase(Place(Family::kDefault, std::string(kAheadKey)));
   std::vector<uint64_t> numbers;
   Status status = ListProcessLogs(dir_, &numbers);
   if (!status.ok()) return status;

@@ -132,6 +132,8 @@ const char* DurabilityName(Durability durability) {
       return "kProcess";
     case Durability::kPower:
       return "kPower";
+    case Durability::kReplicated:
+      return "kReplicated";
   }
   return "?";
 }

@@ -224,7 +224,7 @@ TEST_F(MisuseTest, OptionsOutOfRangeAreRefused) {
   EXPECT_EQ(open([](auto* o) { o->order = -1; }), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(open([](auto* o) { o->re_add = 2; }), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(open([](auto* o) { o->quarantined_add = 2; }), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(open([](auto* o) { o->durability = 4; }), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(open([](auto* o) { o->durability = WQ_REPLICATED + 1; }), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(open([](auto* o) { o->lane_count = 1; }), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(open([](auto* o) { o->shards = 70'000; }), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(open([](auto* o) { o->max_key_bytes = 70'000; }), WQ_INVALID_ARGUMENT);

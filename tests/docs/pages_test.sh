@@ -33,6 +33,22 @@ ln -s "$wqctl" "$scratch/bin/wqctl"
 export PATH=$scratch/bin:$PATH PAGER=cat MANPAGER=cat TMPDIR=$scratch XDG_CONFIG_HOME=$scratch
 unset WQ_STORE WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PAGER
 
+# Starts an etcd of one member; $LOG is a log in it.
+start_etcd() {
+  local port
+  owner=
+  until [[ -n $owner ]] && { wqctl replication status "$LOG" -o json 2>/dev/null || true; } | jq -e '.members[0].leads' >/dev/null; do
+    if [[ -n $owner ]] && kill -0 "$owner" 2>/dev/null; then continue; fi
+    port=$((20000 + RANDOM % 6000 * 2))  # Another program may have it: then etcd ends.
+    export LOG=etcd://127.0.0.1:$port/wq/pods
+    etcd --data-dir "$scratch/etcd.$port" --listen-client-urls "http://127.0.0.1:$port" \
+      --advertise-client-urls "http://127.0.0.1:$port" --listen-peer-urls "http://127.0.0.1:$((port + 1))" \
+      --initial-advertise-peer-urls "http://127.0.0.1:$((port + 1))" \
+      --initial-cluster "default=http://127.0.0.1:$((port + 1))" >/dev/null 2>&1 3>&- &
+    owner=$!
+  done
+}
+
 # Makes what a page presupposes in its directory.
 prepare() { # prepare PAGE
   case $1 in
@@ -46,6 +62,9 @@ prepare() { # prepare PAGE
       wqctl --store DIR serve >/dev/null 2>&1 3>&- &
       owner=$!
       until [[ -S DIR/control.sock ]]; do kill -0 "$owner"; done
+      ;;
+    docs/replication.md)
+      start_etcd
       ;;
     docs/wqctl.md)
       export WQ_STORE=$PWD/store

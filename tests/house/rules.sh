@@ -32,11 +32,11 @@ rule_small_folders() {
 }
 
 # These headers cost a second per translation unit, and their types must not leak out of storage/.
-# The benchmark's floor is bare RocksDB. The server's messages, and
-# its benchmark's, are protobuf's.
+# The benchmark's floor is bare RocksDB. The server's messages, its benchmark's, and
+# etcd's are protobuf's.
 rule_rocksdb_and_protobuf_in_storage_sources_only() {
   all_sources |
-    grep -zvE '^(storage|tests/storage)/.*\.cc$|^tests/(bench/floor|bench/served/add_stream|fuzz/service_fuzz|support/watched_disk)\.cc$|^(server|tests/server)/' |
+    grep -zvE '^(storage|tests/storage)/.*\.cc$|^tests/(bench/floor|bench/served/add_stream|fuzz/service_fuzz|support/watched_disk)\.cc$|^(server|tests/server|storage/etcd|tests/etcd)/' |
     violations 'only storage/**.cc includes RocksDB or protobuf records' \
       "$(include 'rocksdb/|google/protobuf/|[^>"]*\.pb\.h')"
 }
@@ -50,11 +50,11 @@ rule_command_line_libraries_in_tools_only() {
 # The folders from the bottom to the top. A file includes files of its own folder and of those above
 # it in this list. (Public headers include nothing of the layers; a folder that is not listed is the
 # top.)
-layers=(include/wq base storage storage/directory storage/process_log storage/rocksdb storage/check storage/database storage/offline
-  engine/metrics engine/state engine/commit engine/recovery engine/queue engine/store engine/offline
+layers=(include/wq base storage storage/directory storage/process_log storage/rocksdb storage/check storage/database storage/offline storage/replication
+  storage/etcd engine/metrics engine/state engine/commit engine/recovery engine/replication engine/queue engine/store engine/offline
   engine/controller server/api server/work server/service server/net server/rpc server/http server/client server
-  server/prometheus bindings/c/boundary bindings/c
-  tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/watch tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
+  server/prometheus bindings/c/boundary bindings/c bindings/c/etcd
+  tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
   tools/wqctl)
 
 # includes FOLDER...: "file:line folder included-file" for each include of a file of this tree.
@@ -87,7 +87,7 @@ rule_only_the_interface_of_storage() {
 rule_users_of_the_public_headers() {
   includes server tools bindings | awk '
     $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\// && $3 != "base/mutex.h" &&
-      $3 !~ /^server\/net\/(socket_activation|systemd_notify)\.h$/) {
+      $3 !~ /^server\/net\/(socket_activation|systemd_notify|secret_file)\.h$/) {
       print $1 ": use include/wq" }'
   sources examples | violations 'an example includes what users do not have' \
     "$(include '(base|engine|storage|server|tools|tests|bindings)/')"

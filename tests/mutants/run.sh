@@ -15,10 +15,11 @@ logs=$PWD/$build/caught
 
 # BINARY FILTER [NAME=VALUE...]: few rounds and fixed seeds; the fastest first.
 parts=(
-  'storage_tests ProcessLog*:SingleStep*'
+  'storage_tests ProcessLog*:SingleStep*:ReplicatedStorage*:LocalReplica*:Checkpoint*'
+  'replication_tests SimulationTest* WQ_SIM_SEED=1 WQ_SIM_SCHEDULES=4000'
   'model_tests Rules/ModelTest* WQ_MODEL_SEED=1 WQ_MODEL_CALLS=40000'
   'model_tests *FailedStore* WQ_FAILED_STORE_SEED=1 WQ_FAILED_STORE_CALLS=2000'
-  'engine_tests Queue*:Restore*:Journal*:OpenBatch*:FailedStore*:Order*:Delay*:Quarantine*:Shard*:Tokens*'
+  'engine_tests Queue*:Restore*:Journal*:OpenBatch*:FailedStore*:Order*:Delay*:Quarantine*:Shard*:Tokens*:LeaseKeeper*:HandOut*'
   'crash_tests *Kill* WQ_KILL_SEED=2 WQ_KILL_ROUNDS=30'
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_POWER_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_CORRUPTION_SEED=1 WQ_CORRUPTION_CASES=300'

@@ -72,7 +72,7 @@ server_consumer() {
   needs server_static/consumer no
   # shellcheck disable=SC2046
   quiet c++ -std=c++20 "$here/server_consumer/main.cc" -o server/by_pkg_config \
-    $(PKG_CONFIG_PATH=$2 pkg-config --cflags --libs wq-server wq-prometheus)
+    $(PKG_CONFIG_PATH=$2 pkg-config --cflags --libs wq-server wq-prometheus wq-etcd)
   for program in "$PWD"/server/{consumer,by_pkg_config} "$PWD"/server_static/consumer; do
     mkdir served
     (cd served && printed=$("$program") && [[ $printed == 'pods: 1' ]]) ||
@@ -164,7 +164,7 @@ installed() {
   fi
   # Nothing else is installed.
   (cd prefix && find . -type f -o -type l) | sort >files
-  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq(_server|_prometheus)?\.(a|so)|cmake/wq/|pkgconfig/wq(-[a-z]+)?\.pc|python3/dist-packages/wq/)|lib/systemd/system/wqctl@\.service$|bin/wqctl$|share/)' files; then
+  if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq(_server|_prometheus|_etcd)?\.(a|so)|cmake/wq/|pkgconfig/wq(-[a-z]+)?\.pc|python3/dist-packages/wq/)|lib/systemd/system/wqctl@\.service$|bin/wqctl$|share/)' files; then
     echo 'package_test: that is not to be installed' >&2
     exit 1
   fi

@@ -12,6 +12,7 @@ import support
 
 import wq
 import wq.aio
+from wq import _types
 from wq.v1 import types_pb2
 
 
@@ -278,6 +279,11 @@ class Errors(unittest.TestCase):
                 error = wq.errors.of_message(types_pb2.Error(code=value, message="why"))
                 self.assertIsNot(type(error), wq.Error, name)
                 self.assertEqual(error.code.lower(), name[len("CODE_") :].replace("_", "").lower())
+
+    def test_every_durability_of_the_contract_has_a_name(self):
+        for name, value in types_pb2.Durability.items():
+            text = name[len("DURABILITY_") :].lower() if value else None
+            self.assertEqual(_types.durability_value(text), value)
 
     def test_a_code_of_a_newer_server_is_an_error(self):
         error = wq.errors.of_message(types_pb2.Error(code=99, message="why"))

@@ -31,6 +31,7 @@ _STATUS = {
     "NotFound": grpc.StatusCode.NOT_FOUND,
     "NotDurable": grpc.StatusCode.INTERNAL,
     "ShuttingDown": grpc.StatusCode.UNAVAILABLE,
+    "NotOwner": grpc.StatusCode.UNAVAILABLE,
 }
 
 
@@ -125,6 +126,7 @@ class FakeServer(
         self.metadata = []
         self.refusals = collections.deque()  # Of the next answers: an Error each.
         self.add_errors = collections.deque()  # Of the next Adds of streams: Error or None each.
+        self.not_owner = 0  # So many of the next workers find a replica of the store.
         self.hold_results = False  # Answers get no result while this is set.
         self.silence_limit_us = 30_000_000
         self._server = None
@@ -290,6 +292,9 @@ class FakeServer(
         if not 1 <= first.hello.capacity <= 100_000:
             fail(context, "InvalidArgument", f"capacity {first.hello.capacity}")
         with self.changed:
+            if self.not_owner > 0:
+                self.not_owner -= 1
+                fail(context, "NotOwner", "a replica does not have the queues")
             self._find(first.hello.queue, context, first.hello.create)
             session = Session(first.hello, context.peer())
             self.requests.append((session, first))

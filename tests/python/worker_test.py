@@ -359,6 +359,15 @@ class Faults(support.Case):
         stats = self.pods.stats()["pods"]
         self.assertEqual((stats.done, stats.lost, stats.connects), (2, 1, 2))
 
+    def test_a_worker_of_a_replica_connects_again_until_it_owns_the_store(self):
+        self.pods.add("pods", "a", create=True)
+        self.server.not_owner = 3
+        self.pods.worker("pods")(lambda job: None)
+        self.quiet()
+        self.start(self.pods)
+        support.wait_for_counts(self.pods, "pods", lambda counts: counts.dones == 1)
+        self.assertEqual(self.server.not_owner, 0)
+
     def test_without_a_free_place_the_worker_does_not_connect(self):
         self.pods.add("pods", ["a", "b"], create=True)
         self.pods.worker("pods")(self.hold)

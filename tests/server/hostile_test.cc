@@ -251,6 +251,23 @@ TEST_F(HostileTest, OneOfManyAnswersForATokenIsAccepted) {
   EXPECT_EQ(pods_->Counts().dones, 1U);
 }
 
+TEST_F(HostileTest, AnAnswerAtReplicatedOnOneMachineIsRefusedAndGivesItsKeyBack) {
+  AddKeys(pods_, 2);
+  RawWorker worker(Channel());
+  ASSERT_TRUE(worker.Send(RawWorker::Hello(2)));
+  ASSERT_TRUE(worker.ReadAssigned(2));
+  v1::WorkRequest request = DoneFor({worker.assigned()[0].token(), worker.assigned()[1].token()});
+  request.mutable_answers(0)->set_durability(v1::DURABILITY_REPLICATED);
+  request.mutable_answers(1)->set_durability(v1::DURABILITY_POWER);
+  ASSERT_TRUE(worker.Send(request));
+  ASSERT_TRUE(worker.ReadResults(2));
+  EXPECT_EQ(worker.results()[0].error().code(), v1::CODE_INVALID_ARGUMENT);
+  EXPECT_THAT(worker.results()[0].error().message(), HasSubstr("replicated"));
+  EXPECT_FALSE(worker.results()[1].has_error());
+  EXPECT_EQ(pods_->Counts().dones, 1U);
+  Await("handed out again", [&] { return pods_->Counts().processing == 1; });
+}
+
 TEST_F(HostileTest, ThousandsOfBogusTokensAreRefusedAndMoreEndTheStream) {
   AddKeys(pods_, 1);
   RawWorker worker(Channel());

@@ -211,6 +211,9 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
   store_with
   for level in async process power; do wqctl add -q q --durability "$level" "$level"; done
   [ "$(dumped_keys)" = "async process power " ]
+  run -2 --separate-stderr wqctl add -q q --durability replicated no
+  contains "$stderr" 'not replicated'
+  [ "$(dumped_keys)" = "async process power " ]
   wqctl add -q q --durability power --after 1h later
   [ "$(queue_count delayed)" = 1 ]
 }

@@ -23,7 +23,7 @@ complete_bash() {
   [ "$(complete_bash quarantine '')" = 'drop ls release ' ]
   [ "$(complete_bash snapshot r)" = 'restore ' ]
   [ "$(complete_bash add --dur)" = '--durability ' ]
-  [ "$(complete_bash add --durability '')" = 'async power process ' ]
+  [ "$(complete_bash add --durability '')" = 'async power process replicated ' ]
   [ "$(complete_bash add --durability = p)" = 'power process ' ]
   [ "$(complete_bash ls -o j)" = 'json jsonl ' ]
   [ "$(complete_bash ls -q '')" = 'other q ' ]

@@ -8,6 +8,7 @@ setup() {
   export WQ_STORE=$DIR/store
   # The user's own settings must not affect the tests.
   unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PAGER
+  unset WQ_REPLICATE WQ_REPLICA WQ_LEASE "${!WQ_ETCD_@}"
   export XDG_CONFIG_HOME=$DIR/no-settings PAGER=cat
   cd "$DIR" || exit 1
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# deps.sh build|all|bench|coverage|arm64|pictures: installs the Debian packages that are missing.
+# deps.sh build|all|etcd|bench|coverage|arm64|pictures: installs the Debian packages that are missing.
 #   build     for `make build` and `make demo`
 #   all       build, and for the tests and the lint
+#   etcd      build, and the members of etcd that `make bench` measures
 #   bench     build, and the peers that `make bench-peers` measures. (The packages also start them
 #             as services. The benchmark does not use these: it starts its own.)
 #   coverage  build, and gcovr
@@ -14,21 +15,23 @@ set -euo pipefail
 # small.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
-  nlohmann-json3-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto libgtest-dev
-  libgmock-dev bats jq curl dpkg-dev file)
+  nlohmann-json3-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto
+  golang-etcd-server-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report in a test; without it that test reports that it is
-# skipped.
+# skipped. etcd-server starts a service on port 2379, which the tests do not use.
 all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
-  lintian chromium python3-grpcio python3-protobuf mypy openssl)
+  lintian chromium python3-grpcio python3-protobuf mypy openssl
+  etcd-server)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
   all) wanted=("${all[@]}") ;;
+  etcd) wanted=("${build[@]}" etcd-server) ;;
   bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
   coverage) wanted=("${build[@]}" gcovr) ;;
   arm64) wanted=("${build[@]}" crossbuild-essential-arm64 qemu-user-static) ;;
   pictures) wanted=(graphviz) ;;
-  *) echo "usage: deps.sh build|all|bench|coverage|arm64|pictures" >&2; exit 2 ;;
+  *) echo "usage: deps.sh build|all|etcd|bench|coverage|arm64|pictures" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

@@ -61,6 +61,13 @@ constexpr Verb kVerbs[] = {
     {"queue delete", ParseQueueDelete, "delete a queue with all that it has"},
     {"cursor ls", ParseCursorLs, "list the cursors of sources"},
     {"cursor get", ParseCursorGet, "print the bytes of a cursor"},
+    {"replication status", ParseReplicationStatus, "show a log, its replicas and etcd's members"},
+    {"replication init", ParseReplicationInit, "make a store the first replica of a log"},
+    {"replication seed", ParseReplicationSeed, "make a replica from a log"},
+    {"replication remove", ParseReplicationRemove, "make a replica an ordinary store"},
+    {"replication forget", ParseReplicationForget, "remove a replica from a log"},
+    {"replication destroy", ParseReplicationDestroy, "delete a log"},
+    {"promote", ParsePromote, "make a replica the owner of its store"},
     {"completion", ParseCompletion, "print the completion script of a shell"},
     {"man", ParseMan, "print the manual page"},
 };
@@ -87,7 +94,7 @@ std::string VerbList(std::string_view family) {
   for (const Verb& verb : kVerbs) {
     if (!family.empty() && !InFamily(verb.name, family)) continue;
     std::string name(verb.name);
-    name.resize(std::max<size_t>(20, name.size()), ' ');
+    name.resize(std::max<size_t>(21, name.size()), ' ');
     text.append("  ").append(name).append(verb.summary).append("\n");
   }
   return text;
@@ -148,6 +155,9 @@ Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, In
   const VerbAbout about = AboutOf(verb);
   AddSetting(about, "--output", settings.output, &input.words);
   AddSetting(about, "--times", settings.times, &input.words);
+  for (const auto& [option, value] : settings.others) {
+    if (about.Find(option) != nullptr) input.words.insert(input.words.begin(), {option, value});
+  }
   if (settings.color == "never") setenv("NO_COLOR", "1", /*overwrite=*/1);
   Command command = verb.parse(input);
   const bool paged =

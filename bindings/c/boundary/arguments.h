@@ -1,8 +1,10 @@
 // Arguments of the C interface: checks of pointers and of structs that begin with their size;
-// results that are written to the caller's pointers.
+// results that are written to the caller's pointers. Inline, so that a library beside libwq has
+// them too (bindings/c/etcd).
 // Threading: thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -21,15 +23,39 @@ Status NotNull(const char* what, const T* pointer) {
 }
 
 // Bytes that the caller passes; NULL is valid for 0 bytes.
-Status CheckInput(const char* what, const char* data, size_t size);
+inline Status CheckInput(const char* what, const char* data, size_t size) {
+  return data == nullptr && size > 0 ? NullArgument(what) : Status::Ok();
+}
 // REQUIRES: CheckInput.
 inline std::string ToString(const char* data, size_t size) {
   return size == 0 ? std::string() : std::string(data, size);
 }
 
+inline Status CheckSize(const char* what, size_t size) {
+  constexpr size_t kLargestStruct = 4096;  // Larger than any version of a struct will be.
+  if (size < 2 * sizeof(size_t) || size > kLargestStruct) {
+    return Status::InvalidArgument(std::string(what) + ".size is " + std::to_string(size) +
+                                   ", not the struct's size");
+  }
+  return {};
+}
+
 // Copies a struct that begins with its size; its bytes beyond the fields that this library knows
 // must be 0. NULL is a struct of zeros.
-Status ReadSized(const char* what, const void* in, size_t known, void* out);
+inline Status ReadSized(const char* what, const void* in, size_t known, void* out) {
+  size_t size = 0;
+  std::memcpy(&size, in, sizeof size);
+  if (Status s = CheckSize(what, size); !s.ok()) {
+    return s;
+  }
+  const char* const bytes = static_cast<const char*>(in);
+  if (size > known &&
+      std::any_of(bytes + known, bytes + size, [](char byte) { return byte != 0; })) {
+    return Status::NotSupported(std::string(what) + " has an option of a later version");
+  }
+  std::memcpy(out, in, std::min(size, known));
+  return {};
+}
 template <typename T>
 Status ReadSized(const char* what, const T* in, T* out) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -37,7 +63,6 @@ Status ReadSized(const char* what, const T* in, T* out) {
   return in == nullptr ? Status::Ok() : ReadSized(what, in, sizeof *out, static_cast<void*>(out));
 }
 
-Status CheckSize(const char* what, size_t size);
 // InvalidArgument if `out` is NULL or has no size.
 template <typename T>
 Status CheckSized(const char* what, const T* out) {

@@ -17,6 +17,7 @@
 
 #include "bindings/c/boundary/fork.h"
 #include "bindings/c/boundary/registry.h"
+#include "bindings/c/boundary/report.h"
 #include "wq/c/base.h"
 #include "wq/status.h"
 
@@ -28,10 +29,7 @@ inline Status MakeStatus(wq_code code, std::string message) {
 }
 Status BadHandle(Kind kind, uint64_t handle);
 
-// Writes `status` to `error` (may be null) if it is not ok.
-wq_code Report(wq_error* error, const Status& status) noexcept;
-// The same for the exception that is being handled.
-wq_code ReportException(wq_error* error) noexcept;
+// Write the error to `error` (may be null).
 wq_code ReportFork(wq_error* error) noexcept;
 wq_code ReportSecluded(wq_error* error) noexcept;
 

@@ -7,6 +7,7 @@
 #include "bindings/c/boundary/arguments.h"
 #include "bindings/c/boundary/call.h"
 #include "bindings/c/boundary/limiter.h"
+#include "bindings/c/boundary/replicated_log.h"
 
 namespace wq::c {
 namespace {
@@ -76,6 +77,40 @@ void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
   out->on_ready = [readiness = *readiness] { readiness->Notify(); };
 }
 
+Status ToReplication(const wq_replication* in, std::optional<Replication>* out) {
+  if (in == nullptr) {
+    return {};
+  }
+  wq_replication options;
+  if (Status s = ReadSized("options.replication", in, &options); !s.ok()) {
+    return s;
+  }
+  if (options.log == nullptr || options.name == nullptr) {
+    return NullArgument(options.log == nullptr ? "options.replication.log"
+                                               : "options.replication.name");
+  }
+  Replication& replication = out->emplace();
+  replication.log = options.log->log;
+  replication.name = options.name;
+  SetUnlessZero(options.lease_ms, &replication.lease);
+  SetUnlessZero(options.lease_margin_ms, &replication.lease_margin);
+  SetUnlessZero(options.write_timeout_ms, &replication.write_timeout);
+  SetUnlessZero(options.max_log_bytes, &replication.max_log_bytes);
+  replication.candidate = options.never_owner == 0;
+  if (options.leadership != nullptr) {
+    replication.on_leadership = [leadership = options.leadership,
+                                 arg = options.leadership_arg](const Leadership& change) {
+      const wq_leadership reported = {.size = sizeof reported,
+                                      .owner = change.owner ? 1 : 0,
+                                      .epoch = change.epoch,
+                                      .why = change.why.c_str()};
+      const CallbackScope scope;
+      leadership(arg, &reported);
+    };
+  }
+  return {};
+}
+
 }  // namespace
 
 Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
@@ -103,6 +138,9 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
   SetUnlessZero(options.process_log_bytes, &out->process_log_bytes);
   if (options.no_process_log != 0) {
     out->process_log_bytes = 0;
+  }
+  if (Status s = ToReplication(options.replication, &out->replication); !s.ok()) {
+    return s;
   }
   if (Status s = CallbackProvider::Make(options.metrics, metrics); !s.ok()) {
     return s;
@@ -143,7 +181,7 @@ Status ToDurability(int32_t in, std::optional<Durability>* out) {
   if (in == WQ_DEFAULT_DURABILITY) {
     return {};
   }
-  if (in < WQ_ASYNC || in > WQ_POWER) {
+  if (in < WQ_ASYNC || in > WQ_REPLICATED) {
     return Status::InvalidArgument("durability is " + std::to_string(in));
   }
   *out = static_cast<Durability>(in - WQ_ASYNC);

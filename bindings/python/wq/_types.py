@@ -18,6 +18,7 @@ _DURABILITY = {
     "async": types_pb2.DURABILITY_ASYNC,
     "process": types_pb2.DURABILITY_PROCESS,
     "power": types_pb2.DURABILITY_POWER,
+    "replicated": types_pb2.DURABILITY_REPLICATED,
 }
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -42,12 +43,12 @@ def microseconds(duration: Duration) -> int:
 
 
 def durability_value(name: Optional[str]) -> Any:
-    """The enum's value of "async", "process" or "power"; None is the queue's own."""
+    """The enum's value of "async", "process", "power" or "replicated"; None is the queue's own."""
     try:
         return _DURABILITY[name]
     except KeyError:
         raise errors.InvalidArgument(
-            f'durability {name!r} is none of "async", "process", "power"'
+            f'durability {name!r} is none of "async", "process", "power", "replicated"'
         ) from None
 
 

@@ -98,6 +98,15 @@ class NotSupported(Error):
     code = "NotSupported"
 
 
+class NotOwner(Error):
+    """The server's process does not own the replicated store, or not any more; nothing changed.
+
+    Another process owns it, or soon will: a worker connects again.
+    """
+
+    code = "NotOwner"
+
+
 class Unavailable(Error):
     """The server is not reachable, or the connection broke: the outcome of a change is unknown.
 
@@ -127,6 +136,7 @@ _KINDS: Dict[str, Type[Error]] = {
         NotDurable,
         StoreIOError,
         NotSupported,
+        NotOwner,
         Unavailable,
         Unauthenticated,
     )

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "wq/c/base.h"
+#include "wq/c/replicated_log.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,7 +20,10 @@ enum {
       0,           // Of a call: the queue's. Of a queue: WQ_PROCESS. Of a flush: WQ_POWER.
   WQ_ASYNC = 1,    // In memory; it is written soon.
   WQ_PROCESS = 2,  // Survives kill -9.
-  WQ_POWER = 3     // Survives a power cut.
+  WQ_POWER = 3,    // Survives a power cut.
+  // Survives the loss of this machine: in the replicated log. WQ_INVALID_ARGUMENT in a store that
+  // is not replicated.
+  WQ_REPLICATED = 4
 };
 
 enum {
@@ -112,6 +116,33 @@ typedef struct wq_clock {
   void* arg;
 } wq_clock;
 
+// --- Replication ---
+
+// A begin or an end of this process's ownership of a replicated store.
+typedef struct wq_leadership {
+  size_t size;
+  int32_t owner;    // 1: this process owns the store now.
+  uint64_t epoch;   // Of the ownership that has begun or ended.
+  const char* why;  // Why it has ended; "" at a begin.
+} wq_leadership;
+
+// How a store is replicated: see Replication in wq/options.h, and docs/replication.md.
+typedef struct wq_replication {
+  size_t size;
+  wq_replicated_log* log;     // wq_etcd_log_open (wq/c/etcd.h), or wq_memory_log_new.
+  const char* name;           // Of this replica: 1 to 64 of [A-Za-z0-9._-].
+  uint32_t lease_ms;          // 0: 5000. Whole seconds, at least 2000.
+  uint32_t lease_margin_ms;   // 0: 500.
+  uint32_t write_timeout_ms;  // 0: 10 000.
+  uint64_t max_log_bytes;     // 0: 64 MiB.
+  int32_t never_owner;        // 1: this replica only follows.
+  // Called at each begin and end of this process's ownership, by a thread of the store. It must not
+  // open, close, resign or wait for anything (WQ_INVALID_ARGUMENT): it wakes a thread that does.
+  // NULL: no call.
+  void (*leadership)(void* arg, const wq_leadership* change);
+  void* leadership_arg;
+} wq_replication;
+
 // --- Stores, queues, calls ---
 
 typedef struct wq_store_options {
@@ -135,8 +166,9 @@ typedef struct wq_store_options {
   const wq_clock* clock;  // NULL: the system's.
   // The size of the process log, a mapped file by which calls at WQ_PROCESS need not wait for a
   // write; see wq_store_process_log_status.
-  uint64_t process_log_bytes;  // 0: 8 MiB. At most 1 GiB.
-  int32_t no_process_log;      // 1: none, whatever process_log_bytes is.
+  uint64_t process_log_bytes;         // 0: 8 MiB. At most 1 GiB.
+  int32_t no_process_log;             // 1: none, whatever process_log_bytes is.
+  const wq_replication* replication;  // NULL: the store is on this machine only.
 } wq_store_options;
 
 typedef struct wq_queue_options {

@@ -76,6 +76,42 @@ WQ_EXPORT wq_code wq_store_uuid(wq_store store, wq_bytes* uuid, wq_error* error)
 // Empty for a store in memory.
 WQ_EXPORT wq_code wq_store_dir(wq_store store, wq_bytes* dir, wq_error* error);
 
+// --- Replication ---
+//
+// Of a store that was opened with wq_store_options.replication; docs/replication.md. Calls that
+// need the ownership (opening and deleting queues, all calls of a queue) return WQ_NOT_OWNER
+// without it. When it ends, the open queues are closed for good: their handles stay valid, and
+// their calls return WQ_NOT_OWNER. After the next wq_store_wait_for_leadership they are opened
+// again.
+
+// *owner: 1 if this process owns the store now. A store that is not replicated: always.
+WQ_EXPORT wq_code wq_store_is_owner(wq_store store, int32_t* owner, wq_error* error);
+// The epoch of the present ownership, which grows from one to the next: what a reconciler writes to
+// can refuse the writes of former owners by it. 0: this process does not own the store. A store
+// that is not replicated: 1.
+WQ_EXPORT wq_code wq_store_epoch(wq_store store, uint64_t* epoch, wq_error* error);
+// Waits until this process owns the store. A negative timeout: without a limit. WQ_TIMED_OUT;
+// WQ_SHUTTING_DOWN after wq_store_close.
+WQ_EXPORT wq_code wq_store_wait_for_leadership(wq_store store, int64_t timeout_us, wq_error* error);
+// Hands the ownership over to another replica, and goes on as a replica. WQ_NOT_OWNER: it did not
+// own the store. WQ_NOT_DURABLE: the last changes could not be written to the log; the ownership
+// has ended. WQ_INVALID_ARGUMENT: the store is not replicated, or called in a callback. Blocks: for
+// some requests to the log.
+WQ_EXPORT wq_code wq_store_resign(wq_store store, wq_error* error);
+
+// What a replica knows of itself, at one instant.
+typedef struct wq_replica_state {
+  size_t size;
+  int32_t owner;          // 1: it owns the store.
+  uint64_t epoch;         // Of its ownership; 0: none.
+  uint64_t applied;       // The last entry of the log that its store has.
+  int64_t applied_at_us;  // Wall time at which it last had all of the log; 0: never.
+  char owner_name[72];    // Ends with a NUL. "": nobody is, or it is not known.
+  wq_error log;           // WQ_OK, or why the log cannot be reached or followed.
+} wq_replica_state;
+// *state: `size` is set by the caller. A store that is not replicated: the state of an owner.
+WQ_EXPORT wq_code wq_store_replica(wq_store store, wq_replica_state* state, wq_error* error);
+
 // Calls `visit` with the present value of every gauge of the store and its open queues.
 // WQ_INVALID_ARGUMENT: the store was opened without wq_store_options.metrics.
 typedef void (*wq_visit_gauge)(void* arg, const wq_metric* metric, const wq_label* labels,

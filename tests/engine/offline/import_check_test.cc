@@ -76,6 +76,7 @@ TEST(Names, OfStatesAndCodesComeBack) {
   EXPECT_EQ(ParseEntryState("Pending"), std::nullopt);
   EXPECT_EQ(StatusCodeName(StatusCode::kOk), "Ok");
   EXPECT_EQ(StatusCodeName(StatusCode::kNotSupported), "NotSupported");
+  EXPECT_EQ(StatusCodeName(StatusCode::kNotOwner), "NotOwner");
   EXPECT_EQ(StatusCodeName(static_cast<StatusCode>(99)), "Unknown");
   EXPECT_EQ(Status::Ok().ToString(), "Ok");
   EXPECT_EQ(Status::Locked("by 7").ToString(), "Locked: by 7");

@@ -1,10 +1,11 @@
 // Opens a store with a control socket and metrics, adds a key by a client of the socket, and reads
-// both again.
+// both again. Also opens a log in etcd, which no etcd needs to answer for.
 #include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "wq/etcd_log.h"
 #include "wq/live_store.h"
 #include "wq/prometheus.h"
 #include "wq/queue.h"
@@ -14,6 +15,11 @@
 namespace {
 
 wq::Status Run() {
+  std::shared_ptr<wq::ReplicatedLog> log;
+  if (wq::Status s = wq::OpenEtcdLog({.endpoints = {"127.0.0.1:2379"}, .prefix = "/wq/pods"}, &log);
+      !s.ok()) {
+    return s;
+  }
   const auto provider = wq::MakePrometheusProvider();
   std::unique_ptr<wq::Store> store;
   wq::Queue* pods = nullptr;

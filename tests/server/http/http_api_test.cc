@@ -230,6 +230,7 @@ TEST_F(HttpApiTest, AStatusHasItsHttpStatus) {
                                            {Status::NotProcessing("m"), 409},
                                            {Status::Locked("m"), 409},
                                            {Status::ShuttingDown("m"), 503},
+                                           {Status::NotOwner("m"), 503},
                                            {Status::TimedOut("m"), 504},
                                            {Status::Corruption("m"), 500},
                                            {Status::NotDurable("m"), 500},

@@ -37,6 +37,14 @@ Command ParseResume(const Input& input);  // pause.cc
 Command ParseQueueDelete(const Input& input);
 Command ParseCursorLs(const Input& input);
 Command ParseCursorGet(const Input& input);
+// replication/replication.cc and replicas.cc
+Command ParseReplicationStatus(const Input& input);
+Command ParseReplicationInit(const Input& input);
+Command ParseReplicationSeed(const Input& input);
+Command ParseReplicationRemove(const Input& input);
+Command ParseReplicationForget(const Input& input);
+Command ParseReplicationDestroy(const Input& input);
+Command ParsePromote(const Input& input);
 Command ParseCompletion(const Input& input);  // completion.cc
 Command ParseMan(const Input& input);         // man.cc
 

@@ -1,8 +1,12 @@
 #include "tools/wqctl/cli/queues.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/log.h"
+#include "wq/clock.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -26,6 +30,24 @@ size_t Distance(std::string_view a, std::string_view b) {
     }
   }
   return d[a.size()][b.size()];
+}
+
+// What a reader of a replica sees may be older than what the owner has.
+void TellReplica(const wq::StoreView& view) {
+  const wq::StoreInfo& info = view.info();
+  if (!info.replica) return;
+  std::string text = wq::EscapeKey(info.dir, 4096) + " is a replica: ";
+  if (!info.replica->seeded) {
+    text += "not complete yet";
+  } else {
+    text += "entry " + std::to_string(info.replica->sequence) + " of the log";
+  }
+  if (info.written_at_us != 0) {
+    const int64_t age_us = wq::Clock::System()->WallUs() - info.written_at_us;
+    text +=
+        ", written " + FormatAge(std::chrono::microseconds{std::max<int64_t>(age_us, 0)}) + " ago";
+  }
+  LogInfo(text);
 }
 
 }  // namespace
@@ -63,6 +85,7 @@ wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue
 wq::Status ViewQueues(const std::string& store_dir, const std::optional<std::string>& queue,
                       std::unique_ptr<wq::StoreView>* view, std::vector<std::string>* names) {
   if (wq::Status s = wq::StoreView::Open(store_dir, view); !s.ok()) return s;
+  TellReplica(**view);
   *names = (*view)->QueueNames();
   if (!queue) return wq::Status::Ok();
   if (!std::binary_search(names->begin(), names->end(), *queue)) {

@@ -23,14 +23,25 @@ struct SettingKind {
   const char* description;
 };
 
-constexpr std::array<SettingKind, 5> kSettings = {{
+constexpr std::array<SettingKind, 13> kSettings = {{
     {"store", "WQ_STORE", "", "the store's directory"},
     {"output", "WQ_OUTPUT", "|text|table|wide|json|jsonl|yaml|name|",
      "the format, for verbs that know it"},
     {"times", "WQ_TIMES", "|relative|absolute|", "how tables show times"},
     {"color", "WQ_COLOR", "|auto|never|", "colours on a terminal; NO_COLOR is never, too"},
     {"pager", "WQ_PAGER", "", "shows long listings on a terminal; cat: none; else PAGER, less"},
+    // Each of these is an option of the same name.
+    {"replicate", "WQ_REPLICATE", "", "the log of a replicated store, etcd://HOST:PORT/PREFIX"},
+    {"replica", "WQ_REPLICA", "", "the name of this replica"},
+    {"lease", "WQ_LEASE", "", "how long an owner keeps the store without etcd, in seconds"},
+    {"etcd-ca", "WQ_ETCD_CA", "", "the file of the CA of etcd"},
+    {"etcd-cert", "WQ_ETCD_CERT", "", "the file of the certificate to show to etcd"},
+    {"etcd-key", "WQ_ETCD_KEY", "", "the file of its key"},
+    {"etcd-user", "WQ_ETCD_USER", "", "the user of etcd"},
+    {"etcd-password-file", "WQ_ETCD_PASSWORD_FILE", "", "the file of its password"},
 }};
+
+constexpr size_t kFirstOption = 5;  // Of kSettings: from here on each is an option.
 
 std::string Trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
@@ -114,20 +125,27 @@ Settings ReadSettings() {
     CheckSetting(kSettings[i], value, kSettings[i].variable);
     values[i] = std::move(value);
   }
-  return {.store = values[0].value_or(""),
-          .output = values[1],
-          .times = values[2],
-          .color = values[3],
-          .pager = values[4]};
+  Settings settings = {.store = values[0].value_or(""),
+                       .output = values[1],
+                       .times = values[2],
+                       .color = values[3],
+                       .pager = values[4],
+                       .others = {}};
+  for (size_t i = kFirstOption; i < kSettings.size(); ++i) {
+    if (values[i]) {
+      settings.others.emplace_back("--" + std::string(kSettings[i].name), *std::move(values[i]));
+    }
+  }
+  return settings;
 }
 
 std::string SettingsText() {
   std::string text;
   for (const SettingKind& kind : kSettings) {
     std::string line = "  " + std::string(kind.name);
-    line.resize(std::max<size_t>(line.size(), 10), ' ');
-    line += kind.variable;
     line.resize(std::max<size_t>(line.size(), 22), ' ');
+    line += kind.variable;
+    line.resize(std::max<size_t>(line.size(), 45), ' ');
     text += line + kind.description + "\n";
   }
   return text;

@@ -8,6 +8,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace wqctl {
 
@@ -17,6 +19,8 @@ struct Settings {
   std::optional<std::string> times;   // times, WQ_TIMES: relative or absolute.
   std::optional<std::string> color;   // color, WQ_COLOR: auto or never.
   std::optional<std::string> pager;   // pager, WQ_PAGER: a shell command; "" or cat: none.
+  // Options, such as "--replicate", with their values: for the verbs that have the option.
+  std::vector<std::pair<std::string, std::string>> others;
 };
 
 Settings ReadSettings();

@@ -1,10 +1,13 @@
 // wqctl serve: a daemon that owns a store and serves it to other processes.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -21,6 +24,8 @@
 #include "tools/wqctl/cli/drain.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/replication/log_args.h"
+#include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/serve/serve_config.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
@@ -48,8 +53,13 @@ those that they hold; a second signal ends at once. The rest stays in the store.
 As a service of systemd it reports READY=1, and takes sockets named control, address
 and http, or unnamed: the first TCP socket is the address, the second is http.
 
+With --replicate the store is one of several replicas, on machines of their own: run
+serve on each of them. It serves while it owns the store; meanwhile the others follow it,
+and refuse connections. SIGTERM and SIGINT hand the store over to one of them.
+
 Examples:
   wqctl --store /var/lib/wq/main serve --create
+  wqctl --store /var/lib/wq/main serve --replicate etcd://10.0.0.1:2379/wq/main
   wqctl serve --address 0.0.0.0:7711 --token-file /etc/wq/token \
     --tls-cert cert.pem --tls-key key.pem
   systemctl enable --now wqctl@main)";
@@ -76,6 +86,7 @@ wq::Status ReadConfig(const ServeArgs& args, ServeConfig* config) {
   if (read.http_any_address.value_or(false) && read.http.empty()) {
     return wq::Status::InvalidArgument("http-any-address goes with http");
   }
+  if (wq::Status s = CheckLogArgs(read.log); !s.ok()) return s;
   *config = std::move(read);
   return {};
 }
@@ -108,6 +119,18 @@ wq::Status UsePassedSockets(wq::ServerOptions* options) {
   return {};
 }
 
+class EventFd {
+ public:
+  EventFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~EventFd() { close(fd_); }
+  EventFd(const EventFd&) = delete;
+  EventFd& operator=(const EventFd&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
 class Daemon {
  public:
   explicit Daemon(const ServeArgs& args) : args_(args) {}
@@ -115,9 +138,16 @@ class Daemon {
   wq::Status Open();
   // Serves until a signal ends it.
   wq::Status Run(const StopSignals& signals);
-  std::string Summary() const;
 
  private:
+  enum class End : uint8_t { kSignal, kLost };  // Lost: the ownership.
+
+  std::string Summary() const;
+  wq::Status AwaitOwnership(const StopSignals& signals);
+  wq::Status OpenService();
+  int PassedFd(int fd) const;
+  End AwaitEnd(const StopSignals& signals);
+  wq::Status Stop(const StopSignals& signals);
   wq::Status OpenStore();
   wq::Status OpenQueues();
   wq::Status OpenQueue(std::string_view name, bool create, wq::Queue** queue);
@@ -129,8 +159,12 @@ class Daemon {
   mutable wq::Mutex mu_;
   ServeConfig config_ WQ_GUARDED_BY(mu_);
   wq::ServerOptions passed_;  // Its descriptors.
+  bool replicated_ = false;
+  const EventFd lost_;  // Readable: an ownership has ended.
+  OwnershipEnd ownership_end_;
   std::unique_ptr<wq::Store> store_;
-  std::unique_ptr<wq::Server> server_;  // Ends before the store.
+  std::unique_ptr<wq::Server>
+      server_;  // Ends before the store. Null: this process does not own it.
 };
 
 wq::Status Daemon::Open() {
@@ -141,6 +175,10 @@ wq::Status Daemon::Open() {
     if (wq::Status s = ReadConfig(args_, &config_); !s.ok()) return s;
   }
   if (wq::Status s = OpenStore(); !s.ok()) return s;
+  return replicated_ ? wq::Status::Ok() : OpenService();
+}
+
+wq::Status Daemon::OpenService() {
   if (wq::Status s = OpenQueues(); !s.ok()) return s;
   return OpenServer();
 }
@@ -150,6 +188,13 @@ wq::Status Daemon::OpenStore() {
   {
     const wq::MutexLock lock(mu_);
     options.create_if_missing = config_.create.value_or(false);
+    if (wq::Status s = ReplicationOf(config_.log, &options.replication); !s.ok()) return s;
+  }
+  replicated_ = options.replication.has_value();
+  if (replicated_) {
+    options.create_if_missing = true;
+    ownership_end_.Watch(&*options.replication);
+    ownership_end_.Set([this] { eventfd_write(lost_.get(), 1); });
   }
   options.metrics = metrics_;
   options.on_health = [](const wq::Status& health) {
@@ -196,6 +241,11 @@ wq::Status Daemon::OpenQueue(std::string_view name, bool create, wq::Queue** que
   return store_->OpenQueue(name, options, queue);
 }
 
+// For a server, which closes it. The next ownership's server gets it, too.
+int Daemon::PassedFd(int fd) const {
+  return replicated_ && fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : fd;
+}
+
 wq::Status Daemon::OpenServer() {
   wq::ServerOptions options;
   {
@@ -214,9 +264,9 @@ wq::Status Daemon::OpenServer() {
     return OpenQueue(name, create, queue);
   };
   options.delete_any_queue = true;
-  options.control_fd = passed_.control_fd;
-  options.address_fd = passed_.address_fd;
-  options.http_fd = passed_.http_fd;
+  options.control_fd = PassedFd(passed_.control_fd);
+  options.address_fd = PassedFd(passed_.address_fd);
+  options.http_fd = PassedFd(passed_.http_fd);
   return wq::Server::Open(store_.get(), options, &server_);
 }
 
@@ -238,18 +288,54 @@ std::string Daemon::Summary() const {
 }
 
 wq::Status Daemon::Run(const StopSignals& signals) {
+  End end = End::kLost;
+  while (end == End::kLost) {
+    if (replicated_) {
+      eventfd_t ended = 0;
+      eventfd_read(lost_.get(), &ended);
+      wq::Status s = AwaitOwnership(signals);
+      if (s.code() == wq::StatusCode::kShuttingDown) break;  // A signal.
+      if (s.ok()) s = OpenService();
+      if (s.code() == wq::StatusCode::kNotOwner) {
+        server_.reset();
+        continue;
+      }
+      if (!s.ok()) return s;
+    }
+    end = AwaitEnd(signals);
+    if (end == End::kLost) server_.reset();
+  }
+  return Stop(signals);
+}
+
+wq::Status Daemon::AwaitOwnership(const StopSignals& signals) {
+  WarnIfFailed(wq::Notify(std::string(wq::kNotifyReady) + "\nSTATUS=a replica, not the owner"));
+  return wqctl::AwaitOwnership(store_.get(), [&] {
+    const int signal = signals.Take();
+    if (signal == SIGHUP) Reload();
+    return signal != 0 && signal != SIGHUP;
+  });
+}
+
+Daemon::End Daemon::AwaitEnd(const StopSignals& signals) {
   LogInfo(Summary());
   WarnIfFailed(wq::Notify(std::string(wq::kNotifyReady) + "\nSTATUS=" + Summary()));
   while (true) {
-    pollfd ready = {signals.fd(), POLLIN, 0};
-    poll(&ready, 1, -1);
+    std::array<pollfd, 2> ready = {pollfd{signals.fd(), POLLIN, 0}, pollfd{lost_.get(), POLLIN, 0}};
+    poll(ready.data(), ready.size(), -1);
     const int signal = signals.Take();
     if (signal == SIGHUP) Reload();
+    if (signal == 0 && ready[1].revents != 0) return End::kLost;
     if (signal == 0 || signal == SIGHUP) continue;
     LogInfo("SIG" + std::string(sigabbrev_np(signal)) + ": no key is assigned any more");
     WarnIfFailed(wq::Notify(std::string(wq::kNotifyStopping) + "\nSTATUS=waiting for workers"));
-    break;
+    return End::kSignal;
   }
+}
+
+wq::Status Daemon::Stop(const StopSignals& signals) {
+  ownership_end_.Expect();
+  if (server_ == nullptr) return store_->Close();
   std::chrono::microseconds grace{0};
   {
     const wq::MutexLock lock(mu_);
@@ -257,7 +343,7 @@ wq::Status Daemon::Run(const StopSignals& signals) {
   }
   DrainServer(server_.get(), grace, signals);
   server_->Close();
-  return store_->Close();
+  return ResignAndClose(store_.get());
 }
 
 void Daemon::Reload() {
@@ -276,15 +362,16 @@ void Daemon::Reload() {
       config_.grace = read.grace;
       config_.create_queues = read.create_queues;
     }
-    s = OpenQueues();
+    if (server_ != nullptr) s = OpenQueues();
   }
-  if (s.ok()) s = server_->Reload();
+  if (s.ok() && server_ != nullptr) s = server_->Reload();
   if (s.ok()) {
     LogInfo("SIGHUP: read the configuration again");
   } else {
     LogError("SIGHUP: " + wq::EscapeKey(s.message(), 4096));
   }
-  WarnIfFailed(wq::Notify(std::string(wq::kNotifyReady) + "\nSTATUS=" + Summary()));
+  const std::string status = server_ == nullptr ? "a replica, not the owner" : Summary();
+  WarnIfFailed(wq::Notify(std::string(wq::kNotifyReady) + "\nSTATUS=" + status));
 }
 
 int Run(const ServeArgs& args) {
@@ -337,6 +424,8 @@ Command ParseServe(const Input& input) {
   AddDuration(&parser, "--grace",
               "How long workers may hold their keys after SIGTERM or SIGINT; default 30s",
               &args.options.grace);
+  AddDurability(&parser, &args.options.durability);
+  AddLogOptions(&parser, &args.options.log, true);
   parser.ParseWithoutArguments();
   if (http_any_address) args.options.http_any_address = true;
   if (create) args.options.create = true;

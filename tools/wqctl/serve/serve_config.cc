@@ -77,6 +77,14 @@ Setter Lanes(std::vector<wq::Lane>* target) {
   };
 }
 
+Setter DurabilityName(std::optional<wq::Durability>* target) {
+  return Choice<wq::Durability>({{"async", wq::Durability::kAsync},
+                                 {"process", wq::Durability::kProcess},
+                                 {"power", wq::Durability::kPower},
+                                 {"replicated", wq::Durability::kReplicated}},
+                                target);
+}
+
 Setters SettersOf(ServeConfig* config) {
   return {{"address", Text(&config->address)},
           {"tls-cert", Text(&config->tls_cert)},
@@ -87,7 +95,16 @@ Setters SettersOf(ServeConfig* config) {
           {"http-any-address", YesNo(&config->http_any_address)},
           {"create", YesNo(&config->create)},
           {"create-queues", YesNo(&config->create_queues)},
-          {"grace", Parsed(ParseDuration, &config->grace)}};
+          {"grace", Parsed(ParseDuration, &config->grace)},
+          {"durability", DurabilityName(&config->durability)},
+          {"replicate", Text(&config->log.url)},
+          {"replica", Text(&config->log.replica)},
+          {"lease", Parsed(ParseLease, &config->log.lease)},
+          {"etcd-ca", Text(&config->log.etcd_ca)},
+          {"etcd-cert", Text(&config->log.etcd_cert)},
+          {"etcd-key", Text(&config->log.etcd_key)},
+          {"etcd-user", Text(&config->log.etcd_user)},
+          {"etcd-password-file", Text(&config->log.etcd_password_file)}};
 }
 
 Setters SettersOf(QueueConfig* queue) {
@@ -103,10 +120,7 @@ Setters SettersOf(QueueConfig* queue) {
           {"max-requeues", Parsed(ParseNumber<uint64_t>, &queue->max_requeues)},
           {"base-delay", Parsed(ParseDuration, &queue->base_delay)},
           {"max-delay", Parsed(ParseDuration, &queue->max_delay)},
-          {"durability", Choice<wq::Durability>({{"async", wq::Durability::kAsync},
-                                                 {"process", wq::Durability::kProcess},
-                                                 {"power", wq::Durability::kPower}},
-                                                &queue->durability)},
+          {"durability", DurabilityName(&queue->durability)},
           {"merge-delays", YesNo(&queue->merge_delays)}};
 }
 
@@ -190,10 +204,15 @@ wq::QueueOptions QueueConfig::Options() const {
 }
 
 QueueConfig ServeConfig::Of(std::string_view queue) const {
+  QueueConfig found;
   for (const std::string& name : {std::string(queue), std::string("*")}) {
-    if (const auto section = queues.find(name); section != queues.end()) return section->second;
+    if (const auto section = queues.find(name); section != queues.end()) {
+      found = section->second;
+      break;
+    }
   }
-  return {};
+  if (!found.durability) found.durability = DurabilityOf(durability, !log.url.empty());
+  return found;
 }
 
 wq::Status ReadServeConfig(const std::string& path, ServeConfig* config) {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/wqctl/replication/log_args.h"
 #include "wq/options.h"
 #include "wq/status.h"
 
@@ -52,9 +53,11 @@ struct ServeConfig {
   std::optional<bool> create;
   std::optional<bool> create_queues;
   std::optional<std::chrono::microseconds> grace;
+  LogArgs log;
+  std::optional<wq::Durability> durability;   // Of queues whose section does not say it.
   std::map<std::string, QueueConfig> queues;  // By name; "*": all others.
 
-  // The section of a queue, or that of "*", or the defaults.
+  // The section of a queue, or that of "*", or the defaults; its durability is set.
   QueueConfig Of(std::string_view queue) const;
 };
 

@@ -196,11 +196,13 @@ Command ParseAdd(const Input& input) {
             &args.group);
   AddDuration(&parser, "--after", "Make the keys pending after this time", &args.after);
   AddChoice<wq::Durability>(&parser, "--durability",
-                            "What added keys survive: process (default) kill -9, power a power cut",
+                            "What added keys survive: process (default) kill -9, power a power "
+                            "cut, replicated the loss of this machine",
                             "a durability: ",
                             {{"async", wq::Durability::kAsync},
                              {"process", wq::Durability::kProcess},
-                             {"power", wq::Durability::kPower}},
+                             {"power", wq::Durability::kPower},
+                             {"replicated", wq::Durability::kReplicated}},
                             &args.durability);
   parser.Flag("-0,--null", "Read NUL-separated keys from standard input", &null_separated);
   AddFormat(&parser, kOutcomeFormats, &args.format);

@@ -10,8 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/replication/log_args.h"
+#include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
@@ -49,6 +52,8 @@ stays in the store. A stdout that has no reader any more ends it too, with exit 
 Any number of wqctl work can share a store, and other verbs can change it during the
 run: the first one owns the store and serves it to the others, and when it ends,
 one of the others takes over. See wqctl workers.
+With --replicate the store is one of several replicas, on machines of their own: run the
+same command on each of them. It works while it owns the store, and waits otherwise.
 One command at a time has the stdout of wqctl. Of several, the output of each is
 printed when it has ended (--group); see --line-buffer and --ungroup.
 
@@ -56,6 +61,7 @@ Examples:
   wqctl work -q files -j 4 -- sha256sum {}
   wqctl work -q files -j +1 --tag --joblog log -- sha256sum {}
   wqctl work -q pods --max-requeues 5 --timeout 30s -- ./reconcile
+  wqctl work -q pods --replicate etcd://10.0.0.1:2379/wq/pods --follow -- ./reconcile
   wqctl work -q files -- sh -c 'gzip -k "$1"' _ {})";
 
 struct WorkArgs {
@@ -77,6 +83,8 @@ struct WorkArgs {
   bool follow = false;
   std::string http_address;  // Empty: none.
   bool http_any_address = false;
+  LogArgs log;
+  std::optional<wq::Durability> durability;
   mode_t command_umask = 022;  // The user's own; wqctl's is stricter.
 };
 
@@ -107,17 +115,34 @@ int ExitCodeOf(const WorkerPool& pool, const Halt& halt) {
   return incomplete || reason == StopReason::kOutputGone ? kExitFailure : kExitOk;
 }
 
+// The source of the present ownership, for calls from other threads. Thread-safe.
+class CurrentSource {
+ public:
+  void Set(KeySource* source) {
+    const wq::MutexLock lock(mu_);
+    source_ = source;
+  }
+  void Wake() {
+    const wq::MutexLock lock(mu_);
+    if (source_ != nullptr) source_->Wake();
+  }
+  bool stopped() {
+    const wq::MutexLock lock(mu_);
+    return source_ != nullptr && source_->stopped();
+  }
+
+ private:
+  wq::Mutex mu_;
+  KeySource* source_ WQ_GUARDED_BY(mu_) = nullptr;
+};
+
 // The parts of a run, in the order in which they are made.
 struct RunParts {
-  explicit RunParts(const WorkArgs& args)
+  RunParts(const WorkArgs& args, std::optional<wq::Replication> replication,
+           StopSignals* stop_signals)
       : workers(args.workers.CountFor(UsableCpus())),
         command(args.command, !args.key_on_stdin),
-        printer(args.output, &status_line),
-        source({.workers = workers,
-                .start_interval = args.rate.interval,
-                .follow = args.follow,
-                .reopen = [this](WorkQueues* queues,
-                                 bool* again) { return store.Open(queues, again); }}),
+        signals(*stop_signals),
         store({.dir = args.store_dir,
                .queues = args.queues,
                .follow = args.follow,
@@ -126,67 +151,148 @@ struct RunParts {
                .max_delay = args.max_delay,
                .http_address = args.http_address,
                .http_any_address = args.http_any_address,
-               .on_ready = [this] { source.Wake(); }}),
+               .durability = DurabilityOf(args.durability, replication.has_value()),
+               .replication = Watched(std::move(replication), &ownership_end),
+               .on_ready = [this] { source.Wake(); },
+               .stopped =
+                   [this] {
+                     pollfd fd = {signals.fd(), POLLIN, 0};
+                     return source.stopped() || poll(&fd, 1, 0) != 0;
+                   }}),
         grace_of_others(args.grace) {}
+
+  static std::optional<wq::Replication> Watched(std::optional<wq::Replication> replication,
+                                                OwnershipEnd* end) {
+    if (replication) end->Watch(&*replication);
+    return replication;
+  }
 
   const int workers;
   const CommandLine command;
-  StopSignals signals;
+  StopSignals& signals;
   StatusLine status_line;
-  OutputPrinter printer;
-  std::unique_ptr<CommandRunner> runner;
   std::unique_ptr<JobLog> job_log;
-  KeySource source;
+  CurrentSource source;
+  OwnershipEnd ownership_end;
   WorkStore store;
   std::chrono::microseconds grace_of_others;  // After our own commands.
 };
 
-int WorkOn(const WorkArgs& args, RunParts* run) {
-  if (run->source.queues().empty()) return kExitOk;  // All are paused.
-  const std::optional<wq::QueueCounts> counts = SumOf(run->source.queues());
+// What lasts as long as an ownership; in a store that is not replicated, as the run.
+struct Shift {
+  Shift(const WorkArgs& args, RunParts* run)
+      : printer(args.output, &run->status_line),
+        source({.workers = run->workers,
+                .start_interval = args.rate.interval,
+                .follow = args.follow,
+                .reopen = [run](WorkQueues* queues,
+                                bool* again) { return run->store.Open(queues, again); }}),
+        current(run->source) {
+    current.Set(&source);
+  }
+  ~Shift() {
+    current.Set(nullptr);
+    source.Clear();
+  }
+  Shift(const Shift&) = delete;
+  Shift& operator=(const Shift&) = delete;
+
+  OutputPrinter printer;
+  std::unique_ptr<CommandRunner> runner;
+  KeySource source;
+  CurrentSource& current;
+};
+
+// *lost: the ownership has ended, and no signal has.
+int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
+  if (shift->source.queues().empty()) return kExitOk;  // All are paused.
+  const std::optional<wq::QueueCounts> counts = SumOf(shift->source.queues());
   const WorkerOptions options{
       .workers = run->workers, .halt = args.halt, .keys_at_start = counts ? Remaining(*counts) : 0};
-  WorkerPool pool(options, {.runner = *run->runner,
+  WorkerPool pool(options, {.runner = *shift->runner,
                             .command = run->command,
-                            .source = run->source,
-                            .printer = run->printer,
+                            .source = shift->source,
+                            .printer = shift->printer,
                             .status_line = run->status_line,
                             .job_log = run->job_log.get()});
   Supervisor supervisor({.grace = args.grace, .report_wait = !args.follow}, &run->signals,
-                        *run->runner, &run->printer, &run->status_line, &pool);
-  if (wq::Status s = pool.Start(); !s.ok()) return Fail(s);
-  supervisor.Run();
+                        *shift->runner, &shift->printer, &run->status_line, &pool);
+  // Before a worker may wait for a key. If the ownership has ended already, the first TryGet says
+  // so.
+  run->ownership_end.Set([&pool] { pool.Stop(StopReason::kNotOwner); });
+  wq::Status started = pool.Start();
+  if (started.ok()) supervisor.Run();
+  run->ownership_end.Clear();
+  if (!started.ok()) return Fail(started);
   if (supervisor.killed()) run->grace_of_others = std::chrono::microseconds{0};
   pool.Join();
-  LogSummary(pool.totals(), SumOf(run->source.queues()), pool.stop_reason() != StopReason::kNone);
+  const StopReason reason = pool.stop_reason();
+  LogSummary(pool.totals(),
+             // The queues of an ownership that has ended know nothing any more.
+             reason == StopReason::kNotOwner ? std::nullopt : SumOf(shift->source.queues()),
+             reason != StopReason::kNone);
   if (!pool.error().ok()) return Fail(pool.error());
+  *lost = reason == StopReason::kNotOwner && !supervisor.signalled();
   return ExitCodeOf(pool, args.halt);
 }
 
 // Opens the queues. The owner of the store may just have started, or be about to end: then tries
 // again for kOpenTime, unless a signal is pending.
-wq::Status OpenQueues(RunParts* run) {
+wq::Status OpenQueues(RunParts* run, Shift* shift) {
   const auto give_up = std::chrono::steady_clock::now() + kOpenTime;
   while (true) {
     WorkQueues queues;
     bool again = false;
     wq::Status s = run->store.Open(&queues, &again);
-    if (s.ok()) run->source.SetQueues(std::move(queues));
+    if (s.ok()) shift->source.SetQueues(std::move(queues));
     if (!again || std::chrono::steady_clock::now() >= give_up) return s;
     pollfd signals = {run->signals.fd(), POLLIN, 0};
     if (poll(&signals, 1, kOpenRetryMs) != 0) return s;
   }
 }
 
-// Opens the queues, and works on them.
-int WorkInStore(const WorkArgs& args, RunParts* run) {
-  if (wq::Status s = OpenQueues(run); !s.ok()) return Fail(s);
-  if (!args.job_log.empty()) {  // Not before: it empties the file.
+wq::Status MakeRunner(const WorkArgs& args, const RunParts& run,
+                      std::unique_ptr<CommandRunner>* runner) {
+  const CommandOptions command{.command = args.command,
+                               .key_on_stdin = args.key_on_stdin,
+                               .pass_stdout = args.output.mode == OutputMode::kUngroup,
+                               .timeout = args.timeout,
+                               .signal_mask = run.signals.mask_before(),
+                               .umask = args.command_umask};
+  const int error = CommandRunner::Create(command, runner);
+  return error == 0 ? wq::Status::Ok()
+                    : wq::Status::IOError("cannot run \"" + wq::EscapeKey(args.command.front()) +
+                                          "\": " + ErrnoText(error));
+}
+
+// Opens the queues, and works on them: until the run ends, or *lost, the ownership.
+int WorkForOneOwnership(const WorkArgs& args, RunParts* run, bool* lost) {
+  *lost = false;
+  Shift shift(args, run);
+  if (wq::Status s = MakeRunner(args, *run, &shift.runner); !s.ok()) return Fail(s);
+  if (wq::Status s = OpenQueues(run, &shift); !s.ok()) {
+    *lost = s.code() == wq::StatusCode::kNotOwner;
+    if (*lost) return kExitOk;
+    // A signal while it waited for the ownership.
+    if (args.log.url.empty() || s.code() != wq::StatusCode::kShuttingDown) return Fail(s);
+    LogInfo("stopped; this process did not own the store");
+    return kExitOk;
+  }
+  if (!args.job_log.empty() && run->job_log == nullptr) {  // Not before: it empties the file.
     wq::Status s = JobLog::Open(args.job_log, args.command_umask, &run->job_log);
     if (!s.ok()) return Fail(s);
   }
-  int code = WorkOn(args, run);
-  run->source.Clear();
+  return WorkOn(args, run, &shift, lost);
+}
+
+// Works, and begins anew with each ownership of a replicated store.
+int WorkInStore(const WorkArgs& args, RunParts* run) {
+  int code = kExitOk;
+  for (bool lost = true; lost;) {
+    code = WorkForOneOwnership(args, run, &lost);
+    if (lost) run->store.EndService();
+  }
+  run->ownership_end.Expect();
   if (wq::Status s = run->store.Close(run->grace_of_others, run->signals);
       code == kExitOk && !s.ok())
     code = Fail(s);
@@ -197,18 +303,12 @@ int Run(const WorkArgs& args) {
   if (args.dry_run) {
     return DryRun(args.store_dir, args.queues, CommandLine(args.command, !args.key_on_stdin));
   }
-  RunParts run(args);
-  if (run.signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
-  const CommandOptions command{.command = args.command,
-                               .key_on_stdin = args.key_on_stdin,
-                               .pass_stdout = args.output.mode == OutputMode::kUngroup,
-                               .timeout = args.timeout,
-                               .signal_mask = run.signals.mask_before(),
-                               .umask = args.command_umask};
-  if (const int error = CommandRunner::Create(command, &run.runner); error != 0) {
-    LogError("cannot run \"" + wq::EscapeKey(args.command.front()) + "\": " + ErrnoText(error));
-    return kExitFailure;
-  }
+  // Before the first thread.
+  StopSignals signals;
+  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
+  std::optional<wq::Replication> replication;
+  if (wq::Status s = ReplicationOf(args.log, &replication); !s.ok()) return Fail(s);
+  RunParts run(args, std::move(replication), &signals);
   return WorkInStore(args, &run);
 }
 
@@ -318,6 +418,8 @@ Command ParseWork(const Input& input) {
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines, which then may read it",
               &args.http_any_address);
+  AddDurability(&parser, &args.durability);
+  AddLogOptions(&parser, &args.log, true);
   parser.Flag("--follow",
               "Keep waiting when no key is left, or the queue is paused or does not exist yet",
               &args.follow);
@@ -326,6 +428,7 @@ Command ParseWork(const Input& input) {
     Usage("--http-any-address goes with --http");
   }
   CheckWorkArgs(&args);
+  if (wq::Status s = CheckLogArgs(args.log); !s.ok()) Usage(s.message());
   if (!parser.positionals().empty()) Unexpected(parser.positionals().front());
   if (!input.behind || input.behind->empty()) Usage("which command? Give it behind \"--\"");
   args.command = *input.behind;

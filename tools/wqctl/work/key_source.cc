@@ -90,6 +90,7 @@ bool KeySource::Reopen() {
       SetQueues(std::move(queues));
       return true;
     }
+    if (stopped()) return false;
     if (!again || Clock::now() >= give_up) return EndWith(std::move(s));
     const Clock::time_point next = Clock::now() + backoff;
     const wq::MutexLock lock(mu_);

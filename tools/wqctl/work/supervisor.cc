@@ -87,6 +87,11 @@ void Supervisor::OnStop() {
                (printer_.error() > 0 ? ": " + ErrnoText(printer_.error()) : ": no reader") +
                "; no new key is begun, and no failure is counted");
       break;
+    case StopReason::kNotOwner:
+      status_line_.Show("");
+      LogInfo("no new key is begun; the commands that run get " + FormatDuration(grace_) +
+              ", and their keys stay in the queue for the next owner");
+      break;
     case StopReason::kNone:
     case StopReason::kSignal:
     case StopReason::kError:

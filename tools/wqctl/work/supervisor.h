@@ -29,6 +29,7 @@ class Supervisor {
 
   // Blocks: until all workers have ended.
   void Run();
+  bool signalled() const { return signal_ != 0; }
   bool killed() const { return killed_; }  // The running commands were killed.
 
  private:

@@ -24,6 +24,7 @@ class LocalQueue final : public WorkQueue {
 
   wq::Status TryGet(TakenKey* key) override {
     wq::Status s = queue_.GetFor(std::chrono::microseconds{0}, &key->key);
+    if (s.code() == wq::StatusCode::kNotOwner) return s;
     if (!s.ok()) return wq::Status::TimedOut(s.message());
     key->failures = queue_.NumRequeues(key->key);
     return take_token_(&key->token);

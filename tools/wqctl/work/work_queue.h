@@ -47,12 +47,13 @@ class WorkQueue {
   // process.
   virtual void Want(bool wanted) = 0;
   // Takes a key. TimedOut: there is none now. ShuttingDown: the process that serves the queue has
-  // ended, or has ended the stream; the queue has to be opened anew. Never blocks.
+  // ended, or has ended the stream; the queue has to be opened anew. NotOwner: this process does
+  // not own the replicated store any more. Never blocks.
   virtual wq::Status TryGet(TakenKey* key) = 0;
   virtual wq::Status Counts(wq::QueueCounts* counts) const = 0;
 
   // Record the outcome of an attempt. NotProcessing: the process that served the queue has ended,
-  // or has assigned the key to another worker; nothing is recorded.
+  // or has assigned the key to another worker; nothing is recorded. NotOwner: as TryGet.
   virtual wq::Status Succeed(const TakenKey& key) = 0;
   virtual wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) = 0;
 

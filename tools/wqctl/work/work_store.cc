@@ -6,6 +6,7 @@
 #include "tools/wqctl/cli/drain.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/text/log.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
@@ -34,24 +35,39 @@ wq::Status WorkStore::Open(WorkQueues* queues, bool* again) {
   return Attach(queues, again);
 }
 
-wq::Status WorkStore::Close(std::chrono::microseconds grace, const StopSignals& signals) {
-  if (control_ != nullptr) DrainServer(control_.get(), grace, signals);
+void WorkStore::EndService() {
   control_.reset();
   http_.reset();
-  return store_ == nullptr ? wq::Status::Ok() : store_->Close();
 }
 
-wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
+wq::Status WorkStore::Close(std::chrono::microseconds grace, const StopSignals& signals) {
+  if (control_ != nullptr) DrainServer(control_.get(), grace, signals);
+  EndService();
+  return store_ == nullptr ? wq::Status::Ok() : ResignAndClose(store_.get());
+}
+
+wq::Status WorkStore::OpenStore() {
   wq::StoreOptions store_options;
   if (!options_.http_address.empty()) metrics_ = wq::MakePrometheusProvider();
   store_options.metrics = metrics_;
-  if (wq::Status s = wq::Store::Open(store_options, options_.dir, &store_); !s.ok()) return s;
+  store_options.replication = options_.replication;
+  store_options.create_if_missing = options_.replication.has_value();
+  return wq::Store::Open(store_options, options_.dir, &store_);
+}
+
+wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
+  if (store_ == nullptr) {
+    if (wq::Status s = OpenStore(); !s.ok()) return s;
+  }
+  if (options_.replication) {
+    if (wq::Status s = AwaitOwnership(store_.get(), options_.stopped); !s.ok()) return s;
+  }
   if (attached_before_) LogInfo("this process owns the store now");
   WorkQueues opened;
   for (const std::string& name : options_.queues) {
     wq::Queue* queue = nullptr;
     if (wq::Status s = OpenQueue(name, &queue); !s.ok()) {
-      return ExplainMissing(options_.dir, name, s);
+      return options_.replication ? s : ExplainMissing(options_.dir, name, s);
     }
     if (!MayBegin(name, queue->Counts())) continue;
     opened.push_back(MakeLocalQueue(queue, options_.max_requeues,
@@ -71,6 +87,7 @@ wq::Status WorkStore::OpenQueue(const std::string& name, wq::Queue** queue) {
   queue_options.limiter = std::make_shared<wq::ItemExponentialFailure>(
       options_.base_delay.value_or(std::chrono::milliseconds{5}),
       options_.max_delay.value_or(std::chrono::seconds{1000}));
+  queue_options.durability = options_.durability;
   queue_options.on_ready = options_.on_ready;
   wq::Status s = store_->OpenQueue(name, queue_options, queue);
   if (s.code() == wq::StatusCode::kNotFound && options_.follow) {
@@ -83,9 +100,10 @@ wq::Status WorkStore::OpenQueue(const std::string& name, wq::Queue** queue) {
 
 wq::Status WorkStore::Serve() {
   wq::ServerOptions server;
-  server.open_queue = [store = store_.get()](std::string_view name, bool create,
-                                             wq::Queue** queue) {
+  server.open_queue = [store = store_.get(), durability = options_.durability](
+                          std::string_view name, bool create, wq::Queue** queue) {
     wq::QueueOptions queue_options = ToolQueueOptions();
+    queue_options.durability = durability;
     queue_options.create_if_missing = create;
     return store->OpenQueue(name, queue_options, queue);
   };

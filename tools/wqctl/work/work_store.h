@@ -20,6 +20,7 @@
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/work/work_queue.h"
 #include "wq/live_store.h"
+#include "wq/options.h"
 #include "wq/prometheus.h"
 #include "wq/server.h"
 #include "wq/status.h"
@@ -36,7 +37,10 @@ struct WorkStoreOptions {
   std::optional<std::chrono::microseconds> max_delay;   // 1000 s.
   std::string http_address;                             // Empty: none.
   bool http_any_address = false;
+  wq::Durability durability = wq::Durability::kProcess;
+  std::optional<wq::Replication> replication;
   std::function<void()> on_ready;  // A queue may have a key. Thread-safe.
+  std::function<bool()> stopped;   // Whether to wait no longer for the ownership. Thread-safe.
 };
 
 class WorkStore {
@@ -48,13 +52,19 @@ class WorkStore {
 
   // Opens the queues; not those that are paused, unless `follow` is set, which a message says.
   // Locked: another process owns the store, and serves no socket now; then *again is true, as after
-  // every error that may have passed when the call is repeated.
+  // every error that may have passed when the call is repeated. Of a replicated store: waits until
+  // this process owns it; ShuttingDown: `stopped` has returned true meanwhile; NotOwner: the
+  // ownership has ended again.
   wq::Status Open(WorkQueues* queues, bool* again);
-  // Ends the service and closes the store, if this process owns it. Other processes have `grace` to
+  // Ends the service after the end of the ownership of a replicated store. Open begins the next.
+  void EndService();
+  // Ends the service, gives up the ownership of a replicated store, and closes the store, if this
+  // process owns it. Other processes have `grace` to
   // finish what they work on, or until a signal. Blocks: for that.
   wq::Status Close(std::chrono::microseconds grace, const StopSignals& signals);
 
  private:
+  wq::Status OpenStore();
   wq::Status OpenAsOwner(WorkQueues* queues);
   wq::Status OpenQueue(const std::string& name, wq::Queue** queue);
   wq::Status Serve();

@@ -129,8 +129,10 @@ void WorkerPool::Process(const Job& job) {
     Stop(StopReason::kOutputGone);
     return;
   }
-  if (wq::Status s = Record(job, result); s.code() == wq::StatusCode::kNotProcessing) {
+  if (wq::Status s = Record(job, result);
+      s.code() == wq::StatusCode::kNotProcessing || s.code() == wq::StatusCode::kNotOwner) {
     WarnOfLostOutcome(job, s);
+    if (s.code() == wq::StatusCode::kNotOwner) StopFor(s);
   } else if (!s.ok()) {
     StopFor(s);
   }
@@ -202,6 +204,10 @@ void WorkerPool::HaltIfReached() {
 }
 
 void WorkerPool::StopFor(const wq::Status& error) {
+  if (error.code() == wq::StatusCode::kNotOwner) {
+    Stop(StopReason::kNotOwner);
+    return;
+  }
   {
     const wq::MutexLock lock(mu_);
     if (error_.ok()) error_ = error;

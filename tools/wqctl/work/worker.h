@@ -64,7 +64,15 @@ struct WorkerContext {
 std::optional<wq::QueueCounts> SumOf(const WorkQueues& queues);
 
 // Why no further key is begun though some may be left.
-enum class StopReason : uint8_t { kNone, kSignal, kError, kOutputGone, kHaltSoon, kHaltNow };
+enum class StopReason : uint8_t {
+  kNone,
+  kSignal,
+  kError,
+  kOutputGone,
+  kHaltSoon,
+  kHaltNow,
+  kNotOwner
+};
 
 class WorkerPool {
  public:
@@ -96,7 +104,7 @@ class WorkerPool {
   void ClearEvent() const;
 
   Totals totals() const;
-  wq::Status error() const;  // The first error; it has stopped the pool.
+  wq::Status error() const;  // The first error; it has stopped the pool. Not NotOwner.
   std::string ProgressText() const;
   // "waiting for 2 delayed keys; the next one is due in 9m58s"; empty if a key is queued or
   // processing, or none is delayed.

@@ -38,6 +38,7 @@ const (
 	codeTimedOut        = "TimedOut"
 	codeIOError         = "IOError"
 	codeNotSupported    = "NotSupported"
+	codeNotOwner        = "NotOwner"
 )
 
 // Err converts a message; nil if it is no error. Its code may be "CODE_NOT_FOUND", as in a
@@ -61,10 +62,11 @@ func (m *MessageError) Err() error {
 }
 
 // Retryable reports whether the call may succeed later without another change: the server was not
-// reached, or is being stopped or started.
+// reached, is being stopped or started, or does not own the store at present.
 func Retryable(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Broken || e.Code == codeShuttingDown || e.Code == codeTimedOut)
+	return errors.As(err, &e) && (e.Broken || e.Code == codeShuttingDown ||
+		e.Code == codeTimedOut || e.Code == codeNotOwner)
 }
 
 // Options are the options of a Client.

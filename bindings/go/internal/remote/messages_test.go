@@ -125,7 +125,8 @@ func TestMessagesAreProtobufsJSON(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 	for code, want := range map[string]string{"CODE_NOT_FOUND": "NotFound", "NotFound": "NotFound",
-		"CODE_IO_ERROR": "IOError", "CODE_SHUTTING_DOWN": "ShuttingDown"} {
+		"CODE_IO_ERROR": "IOError", "CODE_SHUTTING_DOWN": "ShuttingDown",
+		"CODE_NOT_OWNER": "NotOwner"} {
 		if e := (&MessageError{Code: code}).Err().(*Error); e.Code != want {
 			t.Errorf("%s is %s", code, e.Code)
 		}

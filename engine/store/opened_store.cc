@@ -1,4 +1,4 @@
-#include "engine/store/store_impl.h"
+#include "engine/store/opened_store.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,61 +14,65 @@
 namespace wq {
 namespace {
 
-std::unique_ptr<Journal> MakeJournal(Store::Impl* impl) {
-  if (impl->storage == nullptr) {
+std::unique_ptr<Journal> MakeJournal(Store::Impl::Opened* opened) {
+  if (opened->storage == nullptr) {
     return nullptr;
   }
   return std::make_unique<Journal>(
-      impl->storage.get(),
-      Journal::Options{.flush_interval = impl->options.flush_interval,
-                       .max_batch_bytes = impl->options.max_batch_bytes,
-                       .metrics = impl->metrics.get(),
-                       .recover = [impl] { return impl->failure_recovery->Run(); }});
+      opened->storage.get(),
+      Journal::Options{.flush_interval = opened->options.flush_interval,
+                       .max_batch_bytes = opened->options.max_batch_bytes,
+                       .metrics = opened->metrics.get(),
+                       .recover = [opened] { return opened->failure_recovery->Run(); }});
 }
 
-std::unique_ptr<FailureRecovery> MakeFailureRecovery(Store::Impl* impl) {
-  if (impl->storage == nullptr) {
+std::unique_ptr<FailureRecovery> MakeFailureRecovery(Store::Impl::Opened* opened) {
+  if (opened->storage == nullptr) {
     return nullptr;
   }
   return std::make_unique<FailureRecovery>(
-      impl, impl->journal.get(),
-      FailureRecovery::Options{.backoff_min = impl->options.recovery_backoff_min,
-                               .backoff_max = impl->options.recovery_backoff_max,
-                               .on_health = impl->options.on_health,
-                               .clock = impl->clock});
+      opened, opened->journal.get(),
+      FailureRecovery::Options{.backoff_min = opened->options.recovery_backoff_min,
+                               .backoff_max = opened->options.recovery_backoff_max,
+                               .on_health = opened->options.on_health,
+                               .clock = opened->clock});
 }
 
 }  // namespace
 
 // --- Opening ---
 
-Store::Impl::Impl(const StoreOptions& store_options, std::string store_dir,
-                  std::unique_ptr<storage::Storage> store_storage)
+Store::Impl::Opened::Opened(const StoreOptions& store_options, std::string store_dir,
+                            std::unique_ptr<storage::Storage> store_storage,
+                            std::shared_ptr<const Fence> store_fence)
     : options(store_options),
       dir(std::move(store_dir)),
       clock(store_options.clock == nullptr ? Clock::System() : store_options.clock),
+      fence(std::move(store_fence)),
       storage(std::move(store_storage)),
       metrics(StoreMetrics::Make(options.metrics, dir)),
       journal(MakeJournal(this)),
       failure_recovery(MakeFailureRecovery(this)),
       timer(clock) {}
 
-Status Store::Impl::Open(const StoreOptions& options, const std::string& dir,
-                         std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store) {
-  store->reset();
-  auto impl = std::make_unique<Impl>(options, dir, std::move(storage));
-  if (Status s = impl->Load(); !s.ok()) {
+Status Store::Impl::Opened::Open(const StoreOptions& options, const std::string& dir,
+                                 std::unique_ptr<storage::Storage> storage,
+                                 std::shared_ptr<const Fence> fence,
+                                 std::shared_ptr<Opened>* opened) {
+  opened->reset();
+  auto made = std::make_shared<Opened>(options, dir, std::move(storage), std::move(fence));
+  if (Status s = made->Load(); !s.ok()) {
     return s;
   }
-  if (impl->metrics != nullptr) {
-    impl->metrics->Show(
-        [journal = impl->journal.get()] { return journal == nullptr || journal->Health().ok(); });
+  if (made->metrics != nullptr) {
+    made->metrics->Show(
+        [journal = made->journal.get()] { return journal == nullptr || journal->Health().ok(); });
   }
-  store->reset(new Store(std::move(impl)));
+  *opened = std::move(made);
   return {};
 }
 
-Status Store::Impl::Load() {
+Status Store::Impl::Opened::Load() {
   if (storage == nullptr) {
     return {};
   }
@@ -112,17 +116,17 @@ Status Store::Impl::Load() {
   return {};
 }
 
-Status Store::Impl::CheckProcess() const {
-  return process.Forked()
-             ? Status::Locked("the store belongs to process " + std::to_string(process.pid()) +
-                              ", from which this one was forked")
-             : Status::Ok();
+Status Store::Impl::Opened::CheckOpen() const {
+  if (fence != nullptr && !fence->Holds()) {
+    return fence->Refusal();
+  }
+  return closed ? Status::ShuttingDown("the store is closed") : Status::Ok();
 }
 
 // --- Queues ---
 
 // A damaged store may have rows or a state of no queue: they must not become the new queue's.
-Status Store::Impl::SkipIdsInUse(storage::QueueId* id) const {
+Status Store::Impl::Opened::SkipIdsInUse(storage::QueueId* id) const {
   for (;; ++*id) {
     if (*id == 0) {  // After the highest id there is.
       return Status::NotSupported("the store has no id left for another queue");
@@ -144,7 +148,7 @@ Status Store::Impl::SkipIdsInUse(storage::QueueId* id) const {
   }
 }
 
-Status Store::Impl::WriteNewRecord(std::string_view name) {
+Status Store::Impl::Opened::WriteNewRecord(std::string_view name) {
   storage::QueueRecord record{.name = std::string(name), .id = 1, .created_at_us = clock->WallUs()};
   for (const auto& [_, other] : records) {
     record.id = std::max(record.id, other.id + 1);
@@ -165,8 +169,8 @@ Status Store::Impl::WriteNewRecord(std::string_view name) {
   return {};
 }
 
-Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_options,
-                              std::unique_ptr<Queue>* queue) {
+Status Store::Impl::Opened::MakeQueue(std::string_view name, const QueueOptions& queue_options,
+                                      std::unique_ptr<Queue>* queue) {
   if (!records.contains(name)) {
     if (Status s = WriteNewRecord(name); !s.ok()) {
       return s;
@@ -174,7 +178,7 @@ Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_o
   }
   auto queue_impl =
       std::make_unique<Queue::Impl>(std::string(name), records.find(name)->second.id, queue_options,
-                                    clock, journal.get(), &timer, options.metrics);
+                                    clock, journal.get(), &timer, options.metrics, fence.get());
   if (storage != nullptr) {
     if (Status s = queue_impl->Restore(*storage); !s.ok()) {
       return s;
@@ -189,7 +193,7 @@ Status Store::Impl::MakeQueue(std::string_view name, const QueueOptions& queue_o
 
 // In memory the numbers are used before the write: if it fails, its outcome on disk is unknown, and
 // the recovery of the store writes the record from memory.
-Status Store::Impl::ReserveTokens(uint64_t count, uint64_t* first) {
+Status Store::Impl::Opened::ReserveTokens(uint64_t count, uint64_t* first) {
   const uint64_t begin = tokens.next;
   tokens.next += count;
   if (journal != nullptr) {
@@ -207,13 +211,14 @@ Status Store::Impl::ReserveTokens(uint64_t count, uint64_t* first) {
 
 // --- Deleting a queue ---
 
-Status Store::Impl::WriteNow(const storage::MutationBatch& batch, Durability durability) const {
+Status Store::Impl::Opened::WriteNow(const storage::MutationBatch& batch,
+                                     Durability durability) const {
   return journal->Wait(journal->Append(batch, durability), durability);
 }
 
 // `records` changes after each write that succeeded: if a write fails, the recovery of the store
 // writes the names that are in `records`, and so undoes it.
-Status Store::Impl::DeleteQueue(std::string_view name) {
+Status Store::Impl::Opened::DeleteQueue(std::string_view name) {
   if (storage != nullptr) {
     if (Status s = EraseLeftovers(); !s.ok()) {
       return s;
@@ -237,7 +242,7 @@ Status Store::Impl::DeleteQueue(std::string_view name) {
   return storage == nullptr ? Status::Ok() : EraseLeftovers();
 }
 
-Status Store::Impl::EraseLeftovers() {
+Status Store::Impl::Opened::EraseLeftovers() {
   for (auto it = records.begin(); it != records.end();) {
     if (!storage::IsOfImport(it->first)) {
       ++it;
@@ -262,17 +267,17 @@ Status Store::Impl::EraseLeftovers() {
 
 // --- Recovery of a failed store; closing ---
 
-Status Store::Impl::CheckReadable() const {
+Status Store::Impl::Opened::CheckReadable() const {
   return journal == nullptr || journal->Health().ok() ? Status::Ok() : failure_recovery->Health();
 }
 
-Status Store::Impl::Reopen() {
+Status Store::Impl::Opened::Reopen() {
   // Waits for an OpenQueue that reads the storage. Later ones are refused as long as it is failed.
   { const MutexLock lock(mu); }
   return storage->Reopen();
 }
 
-Status Store::Impl::AppendDifference(storage::MutationBatch* batch) {
+Status Store::Impl::Opened::AppendDifference(storage::MutationBatch* batch) {
   storage::MutationBatch rows;
   std::vector<Queue::Impl*> open;  // While the store is failed, no other queue is opened.
   {
@@ -296,15 +301,48 @@ Status Store::Impl::AppendDifference(storage::MutationBatch* batch) {
   return status;
 }
 
-Status Store::Impl::CloseStorage() {
-  if (!journal->Flush(Durability::kPower).ok()) {
+Status Store::Impl::Opened::Close(const Status& ended) {
+  const MutexLock closing(close_mu);
+  std::vector<Queue*> open;  // Once closed is set, no queue is added or removed.
+  {
+    const MutexLock lock(mu);
+    if (std::exchange(closed, true)) {
+      return close_status;
+    }
+    for (const auto& [_, queue] : queues) {
+      open.push_back(queue.get());
+    }
+  }
+  for (Queue* queue : open) {  // Outside mu: on_ready may call the store.
+    queue->impl_->Close();
+    queue->impl_->HideGauges();
+  }
+  if (metrics != nullptr) {
+    metrics->Hide();
+  }
+  timer.Stop();
+  if (journal != nullptr) {
+    close_status = CloseStorage(ended);
+  }
+  return close_status;
+}
+
+Status Store::Impl::Opened::CloseStorage(const Status& ended) {
+  if (ended.ok() && !journal->Flush(Durability::kPower).ok()) {
     // If this fails, journal->Stop returns the error.
     static_cast<void>(failure_recovery->Recover());
   }
   failure_recovery->Stop();
   Status status = journal->Stop();
-  Status closed = storage->Close();
-  return status.ok() ? closed : status;
+  Status storage_status = storage->Close();
+  return status.ok() ? storage_status : status;
+}
+
+void Store::Impl::Opened::FreeKeys() {
+  const MutexLock lock(mu);
+  for (const auto& [_, queue] : queues) {
+    queue->impl_->FreeKeys();
+  }
 }
 
 }  // namespace wq

@@ -1,0 +1,49 @@
+#include "storage/open.h"
+#include "storage/records.h"
+#include "wq/clock.h"
+#include "wq/replica.h"
+
+namespace wq {
+namespace {
+
+// One batch: what was ahead of the log, and the end of the replica.
+Status Detach(const std::string& dir, storage::Storage* storage) {
+  storage::ReplicationRecord position;
+  Status status = storage::GetReplication(*storage, &position);
+  if (status.code() == StatusCode::kNotFound) {
+    return Status::InvalidArgument(dir + " is not a replica");
+  }
+  if (status.ok() && !position.seeded) {
+    return Status::InvalidArgument(dir + " is a replica that is not complete yet");
+  }
+  storage::AheadRecord ahead;
+  if (status.ok()) {
+    status = storage::GetAhead(*storage, &ahead);
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  storage::MutationBatch batch;
+  if (!batch.AppendMutations(ahead.mutations)) {
+    return Status::Corruption(dir + ": the record of what the process log had does not decode");
+  }
+  storage::EraseAhead(&batch);
+  storage::EraseReplication(&batch);
+  return storage->Write(batch, /*sync=*/true);
+}
+
+}  // namespace
+
+Status DetachReplica(const std::string& dir) {
+  std::unique_ptr<storage::Storage> storage;
+  if (Status s = storage::OpenStorage(
+          dir, {.now_us = Clock::System()->WallUs(), .replicated = true}, &storage);
+      !s.ok()) {
+    return s;
+  }
+  Status status = Detach(dir, storage.get());
+  Status closed = storage->Close();
+  return status.ok() ? closed : status;
+}
+
+}  // namespace wq

@@ -1,0 +1,245 @@
+// Store::Impl: opening a store, as a replica or alone, and its ownerships.
+
+#include "engine/store/store_impl.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/names.h"
+#include "engine/store/opened_store.h"
+#include "storage/open.h"
+#include "storage/records.h"
+#include "storage/store_directory.h"
+
+namespace wq {
+
+Store::Impl::Impl(const StoreOptions& store_options, std::string store_dir)
+    : options(store_options), dir(std::move(store_dir)) {}
+
+Store::Impl::~Impl() = default;
+
+Status Store::Impl::CheckProcess() const {
+  return process.Forked()
+             ? Status::Locked("the store belongs to process " + std::to_string(process.pid()) +
+                              ", from which this one was forked")
+             : Status::Ok();
+}
+
+Status Store::Impl::Current(std::shared_ptr<Opened>* opened) const {
+  if (Status s = CheckProcess(); !s.ok()) {
+    return s;
+  }
+  {
+    const MutexLock lock(mu);
+    *opened = current;
+    if (current != nullptr) {
+      return {};
+    }
+    if (closed) {
+      return Status::ShuttingDown("the store is closed");
+    }
+  }
+  const std::string owner = replica->State().owner_name;
+  return Status::NotOwner("replica '" + options.replication->name + "' does not own the store: " +
+                          (owner.empty() ? "nobody does" : "'" + owner + "' does"));
+}
+
+Status Store::Impl::Open(const StoreOptions& options, const std::string& dir,
+                         std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store) {
+  store->reset();
+  auto impl = std::make_unique<Impl>(options, dir);
+  std::shared_ptr<Opened> opened;
+  if (Status s = Opened::Open(options, dir, std::move(storage), nullptr, &opened); !s.ok()) {
+    return s;
+  }
+  impl->uuid = opened->uuid;
+  {
+    const MutexLock lock(impl->mu);
+    impl->current = std::move(opened);
+  }
+  store->reset(new Store(std::move(impl)));
+  return {};
+}
+
+// --- Opening a replica ---
+
+Status Store::Impl::OpenStorage(bool create, const std::string& store_uuid) {
+  const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
+  return storage::OpenStorage(dir,
+                              {.create_if_missing = create,
+                               .error_if_exists = options.error_if_exists,
+                               .vector_memtable = options.vector_memtable,
+                               .max_wal_bytes = options.max_wal_bytes,
+                               .write_buffer_bytes = options.write_buffer_bytes,
+                               .process_log_bytes = options.process_log_bytes,
+                               .now_us = clock->WallUs(),
+                               .uuid = store_uuid,
+                               .replicated = options.replication.has_value()},
+                              &base);
+}
+
+// A store of a log that has nothing yet is the first one, if the log was claimed for it: this
+// process may have been killed since.
+Status Store::Impl::ClaimLog(std::string* store_uuid, bool* seeded) {
+  const std::string own = *store_uuid;
+  ReplicatedLog& log = *options.replication->log;
+  if (Status s = log.Claim(store_uuid); !s.ok()) {
+    return s;
+  }
+  LogState state;
+  if (Status s = log.State(&state); !s.ok()) {
+    return s;
+  }
+  *seeded = *store_uuid == own && state.last == 0 && !state.checkpoint.has_value();
+  return {};
+}
+
+Status Store::Impl::OpenCopy() {
+  const std::string log = options.replication->log->Name();
+  storage::DirectoryInfo found;
+  Status status = storage::InspectDirectory(dir, &found);
+  if (!status.ok()) {
+    return status;
+  }
+  const bool exists = found.state == storage::DirectoryState::kStore;
+  std::string store_uuid = exists ? found.format.uuid : storage::NewUuid();
+  bool seeded = false;
+  if (exists) {
+    if (status = OpenStorage(false, ""); !status.ok()) {
+      return status;
+    }
+    copy = std::make_unique<storage::LocalReplica>(base.get());
+    status = copy->Load();
+    uuid = store_uuid;
+    if (status.code() != StatusCode::kNotFound) {
+      return status;
+    }
+    if (status = ClaimLog(&store_uuid, &seeded); !status.ok()) {
+      return status;
+    }
+    if (!seeded) {
+      return Status::InvalidArgument(dir + " is store " + uuid + " and no replica, and " + log +
+                                     " is the log of store " + store_uuid +
+                                     " already: a replica begins in a new directory");
+    }
+    return copy->Begin(/*seeded=*/true);
+  }
+  if (!options.create_if_missing) {
+    return storage::NotAStore(dir, found);
+  }
+  // The log first: a directory whose log is another store's could not be used.
+  if (status = ClaimLog(&store_uuid, &seeded); !status.ok()) {
+    return status;
+  }
+  if (status = OpenStorage(true, store_uuid); !status.ok()) {
+    return status;
+  }
+  uuid = store_uuid;
+  copy = std::make_unique<storage::LocalReplica>(base.get());
+  return copy->Begin(seeded);
+}
+
+Status Store::Impl::OpenReplica() {
+  const Replication& replication = *options.replication;
+  if (replication.log == nullptr) {
+    return Status::InvalidArgument("replication has no log");
+  }
+  if (Status s = CheckName("replica", replication.name); !s.ok()) {
+    return s;
+  }
+  if (replication.lease.count() < 100 || replication.lease_margin.count() < 0 ||
+      replication.lease_margin >= replication.lease / 2) {
+    return Status::InvalidArgument(
+        "a lease of " + std::to_string(replication.lease.count()) + " ms with a margin of " +
+        std::to_string(replication.lease_margin.count()) +
+        " ms: the lease is at least 100 ms, and the margin less than a half of it");
+  }
+  if (Status s = OpenCopy(); !s.ok()) {
+    if (base != nullptr) {
+      static_cast<void>(base->Close());
+    }
+    return s;
+  }
+  replica =
+      std::make_unique<ReplicaNode>(copy.get(), this, replication, uuid,
+                                    options.clock == nullptr ? Clock::System() : options.clock);
+  replica->Start();
+  opened_at_us = (options.clock == nullptr ? Clock::System() : options.clock)->WallUs();
+  metrics = ReplicaMetrics::Make(options.metrics, dir, [this] { return ReadGauges(); });
+  return {};
+}
+
+ReplicaReading Store::Impl::ReadGauges() const {
+  const ReplicaState state = replica->State();
+  const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
+  const int64_t had_all_us = state.applied_at_us == 0 ? opened_at_us : state.applied_at_us;
+  const int64_t behind_us = clock->WallUs() - had_all_us;
+  return {.owner = state.owner,
+          .epoch = state.epoch,
+          .applied = state.applied,
+          .log_reachable = state.log.ok(),
+          .seconds_behind = static_cast<double>(std::max<int64_t>(behind_us, 0)) / 1e6};
+}
+
+// --- Ownerships ---
+
+Status Store::Impl::BeginOwnership(std::unique_ptr<storage::Storage> storage,
+                                   std::shared_ptr<const Fence> fence) {
+  const uint64_t epoch = fence->epoch();
+  std::shared_ptr<Opened> opened;
+  if (Status s = Opened::Open(options, dir, std::move(storage), std::move(fence), &opened);
+      !s.ok()) {
+    return s;
+  }
+  {
+    const MutexLock lock(mu);
+    current = std::move(opened);
+  }
+  if (options.replication->on_leadership != nullptr) {
+    options.replication->on_leadership({.owner = true, .epoch = epoch});
+  }
+  return {};
+}
+
+Status Store::Impl::EndOwnership(const Status& why) {
+  std::shared_ptr<Opened> opened;
+  {
+    const MutexLock lock(mu);
+    opened = current;
+  }
+  return opened == nullptr ? Status::Ok() : opened->Close(why);
+}
+
+void Store::Impl::OwnershipEnded(uint64_t epoch, const Status& why) {
+  std::shared_ptr<Opened> opened;
+  {
+    const MutexLock lock(mu);
+    opened = std::move(current);
+    current = nullptr;
+    past.push_back(opened);
+  }
+  opened->FreeKeys();
+  if (options.replication->on_leadership != nullptr) {
+    options.replication->on_leadership({.owner = false, .epoch = epoch, .why = why.message()});
+  }
+}
+
+Status Store::Impl::CloseReplica() {
+  const MutexLock closing(close_mu);
+  if (std::exchange(replica_closed, true)) {
+    return close_status;
+  }
+  metrics.reset();
+  close_status = replica->Stop();
+  {
+    const MutexLock lock(mu);
+    closed = true;
+  }
+  Status base_status = base->Close();
+  if (close_status.ok()) {
+    close_status = std::move(base_status);
+  }
+  return close_status;
+}
+
+}  // namespace wq

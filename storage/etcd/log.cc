@@ -1,0 +1,273 @@
+// The entries and checkpoints of an EtcdLog.
+#include "storage/etcd/log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/etcd/answer.h"
+#include "storage/etcd/follower.h"
+#include "storage/etcd/request.h"
+#include "wq/keys.h"
+
+namespace wq::etcd {
+
+EtcdLog::EtcdLog(std::shared_ptr<Client> client)
+    : client_(std::move(client)), keys_(client_->options().prefix) {}
+
+std::string EtcdLog::Name() const {
+  std::string endpoints;
+  for (const std::string& endpoint : client_->options().endpoints) {
+    endpoints += (endpoints.empty() ? "" : ",") + endpoint;
+  }
+  return "etcd " + endpoints + " " + EscapeKey(client_->options().prefix, 512);
+}
+
+void EtcdLog::AddGuard(uint64_t epoch, pb::TxnRequest* txn) const {
+  *txn->add_compare() = CreatedAt(keys_.Owner(), static_cast<int64_t>(epoch));
+  Get(keys_.Owner(), txn->add_failure());
+}
+
+Status EtcdLog::CheckOwner(uint64_t epoch, const mvccpb::KeyValue* owner) const {
+  if (owner != nullptr && static_cast<uint64_t>(owner->create_revision()) == epoch) {
+    return {};
+  }
+  return Status::NotOwner("the ownership of the log in epoch " + std::to_string(epoch) +
+                          " has ended; " +
+                          (owner == nullptr ? std::string("nobody owns it now")
+                                            : "its owner is " + EscapeKey(owner->value())));
+}
+
+Status EtcdLog::Guarded(uint64_t epoch, pb::TxnRequest* txn, Deadline deadline,
+                        pb::TxnResponse* answer, bool* made) {
+  *made = false;
+  if (epoch == 0) {
+    return Status::NotOwner("no ownership has the epoch 0");
+  }
+  if (Status s = client_->Txn(*txn, deadline, answer); !s.ok()) {
+    return s;
+  }
+  *made = answer->succeeded();
+  return *made ? Status::Ok() : CheckOwner(epoch, Found(*answer, 0));
+}
+
+Status EtcdLog::Append(uint64_t epoch, LogSequence sequence, std::string_view bytes) {
+  if (bytes.size() > kMaxLogEntryBytes || sequence == 0) {
+    return Status::InvalidArgument("the entry " + std::to_string(sequence) + " has " +
+                                   std::to_string(bytes.size()) + " bytes");
+  }
+  const std::string key = keys_.Entry(sequence);
+  pb::TxnRequest txn;
+  AddGuard(epoch, &txn);
+  *txn.add_compare() = Missing(key);
+  Put(key, bytes, txn.add_success());
+  Get(key, txn.add_failure());
+  Get(keys_.First(), txn.add_failure());
+  pb::TxnResponse answer;
+  bool made = false;
+  Status s = Guarded(epoch, &txn, client_->NewDeadline(), &answer, &made);
+  if (made || (!s.ok() && s.code() != StatusCode::kNotOwner) || epoch == 0) {
+    return s;
+  }
+  // An entry has its epoch in its bytes: equal ones are of this call, or of one that it repeats.
+  const mvccpb::KeyValue* const entry = Found(answer, 1);
+  if (entry != nullptr && entry->value() == bytes) {
+    return {};
+  }
+  if (s.ok()) {
+    return Status::Corruption("the key " + EscapeKey(key) + " of etcd is another entry " +
+                              std::to_string(sequence) + " than the one that is appended");
+  }
+  LogSequence first = 1;
+  if (Status read = ReadFirst(Found(answer, 2), &first); !read.ok()) {
+    return read;
+  }
+  return sequence >= first ? s
+                           : Status::IOError("whether entry " + std::to_string(sequence) +
+                                             " was appended is unknown: the log is truncated up "
+                                             "to it, and " +
+                                             s.message());
+}
+
+Status EtcdLog::EraseFrom(uint64_t epoch, LogSequence sequence) {
+  pb::TxnRequest txn;
+  AddGuard(epoch, &txn);
+  // The epoch is the revision that made this ownership: later entries are its own. So a request
+  // that comes again, however late, erases none of them.
+  *txn.add_compare() = AllChangedUntil(keys_.EntriesFrom(sequence), static_cast<int64_t>(epoch));
+  DeleteAll(keys_.EntriesFrom(sequence), txn.add_success());
+  pb::TxnResponse answer;
+  bool made = false;
+  return Guarded(epoch, &txn, client_->NewDeadline(), &answer, &made);
+}
+
+Status EtcdLog::Truncate(uint64_t epoch, LogSequence sequence) {
+  const Deadline deadline = client_->NewDeadline();
+  LogState state;
+  if (Status s = State(&state); !s.ok()) {
+    return s;
+  }
+  if (state.owner.epoch != epoch || epoch == 0) {
+    return Status::NotOwner("the ownership of the log in epoch " + std::to_string(epoch) +
+                            " has ended");
+  }
+  const LogSequence first = std::min(sequence, state.last + 1);
+  if (first <= state.first) {
+    return CompactTruncated(deadline);
+  }
+  pb::TxnRequest txn;
+  AddGuard(epoch, &txn);
+  // `first` only grows. So if it is what State has read, its key has not changed since.
+  *txn.add_compare() = state.first == 1 ? Missing(keys_.First())
+                                        : HasValue(keys_.First(), std::to_string(state.first));
+  Put(keys_.First(), std::to_string(first), txn.add_success());
+  DeleteAll(keys_.EntriesBefore(first), txn.add_success());
+  pb::TxnResponse answer;
+  bool made = false;
+  if (Status s = Guarded(epoch, &txn, deadline, &answer, &made); !s.ok()) {
+    return s;
+  }
+  // If it is not made, another call has truncated, or an earlier attempt of this one.
+  to_compact_ = answer.header().revision();
+  return CompactTruncated(deadline);
+}
+
+Status EtcdLog::CompactTruncated(Deadline deadline) {
+  int64_t revision = to_compact_;
+  if (revision == 0 || !client_->options().compact) {
+    return {};
+  }
+  Status s = client_->Compact(revision, deadline);
+  if (s.ok()) {
+    to_compact_.compare_exchange_strong(revision, 0);
+  }
+  return s;
+}
+
+Status EtcdLog::Read(LogSequence sequence, size_t max_bytes, std::vector<LogEntry>* entries) {
+  const size_t before = entries->size();
+  size_t bytes = 0;
+  for (LogSequence next = sequence;;) {
+    pb::TxnRequest txn;
+    Get(keys_.First(), txn.add_success());
+    GetAll(keys_.EntriesFrom(next), kPageEntries, false, txn.add_success());
+    pb::TxnResponse answer;
+    LogSequence first = 1;
+    Status s = client_->Txn(txn, client_->NewDeadline(), &answer);
+    if (s.ok()) s = ReadFirst(Found(answer, 0), &first);
+    if (s.ok() && next < first) {
+      s = next != sequence
+              ? Status::Ok()  // The first page is good.
+              : Status::NotFound("entry " + std::to_string(sequence) +
+                                 " was truncated; the first is " + std::to_string(first));
+      if (s.ok()) return s;
+    }
+    const size_t page = entries->size();
+    if (s.ok()) s = TakeEntries(keys_, answer.responses(1).response_range(), next, entries);
+    if (!s.ok()) {
+      entries->resize(before);
+      return s;
+    }
+    for (size_t i = page; i < entries->size(); ++i) {
+      bytes += (*entries)[i].bytes.size();
+      if (bytes > max_bytes) {
+        entries->resize(i + 1);
+        return {};
+      }
+    }
+    next += entries->size() - page;
+    if (!answer.responses(1).response_range().more()) {
+      return {};
+    }
+  }
+}
+
+std::unique_ptr<LogFollower> EtcdLog::Follow(LogSequence sequence) {
+  return std::make_unique<Follower>(client_, keys_, sequence);
+}
+
+Status EtcdLog::PutCheckpointPart(uint64_t epoch, std::string_view id, uint64_t index,
+                                  std::string_view bytes) {
+  if (!IsCheckpointId(id) || bytes.size() > kMaxLogEntryBytes) {
+    return Status::InvalidArgument("the part " + std::to_string(index) + " of the checkpoint \"" +
+                                   EscapeKey(id) + "\" has " + std::to_string(bytes.size()) +
+                                   " bytes; an id has 1 to 128 bytes, and no slash");
+  }
+  pb::TxnRequest txn;
+  AddGuard(epoch, &txn);
+  Put(keys_.Part(id, index), bytes, txn.add_success());
+  pb::TxnResponse answer;
+  bool made = false;
+  return Guarded(epoch, &txn, client_->NewDeadline(), &answer, &made);
+}
+
+Status EtcdLog::CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint) {
+  if (!IsCheckpointId(checkpoint.id)) {
+    return Status::InvalidArgument("the checkpoint's id \"" + EscapeKey(checkpoint.id) +
+                                   "\" has not 1 to 128 bytes without a slash");
+  }
+  const Deadline deadline = client_->NewDeadline();
+  const std::string text = CheckpointText(checkpoint);
+  pb::RangeRequest present;
+  present.set_key(keys_.Checkpoint());
+  pb::RangeResponse now;
+  if (Status s = client_->Range(present, deadline, &now); !s.ok()) {
+    return s;
+  }
+  LogCheckpoint log_has;
+  if (now.kvs_size() != 0) {
+    if (Status s = ReadCheckpoint(now.kvs(0).key(), now.kvs(0).value(), &log_has); !s.ok()) {
+      return s;
+    }
+  }
+  if (log_has.id == checkpoint.id) {
+    return {};  // This call repeats another.
+  }
+  pb::TxnRequest txn;
+  AddGuard(epoch, &txn);
+  if (log_has.sequence > checkpoint.sequence) {  // So does this one, after a later checkpoint.
+    pb::TxnResponse guarded;
+    bool owns = false;
+    return Guarded(epoch, &txn, deadline, &guarded, &owns);
+  }
+  *txn.add_compare() =
+      ChangedAt(keys_.Checkpoint(), now.kvs_size() == 0 ? 0 : now.kvs(0).mod_revision());
+  Put(keys_.Checkpoint(), text, txn.add_success());
+  DeleteAll(keys_.PartsOfSmallerIds(checkpoint.id), txn.add_success());
+  DeleteAll(keys_.PartsOfLargerIds(checkpoint.id), txn.add_success());
+  Get(keys_.Checkpoint(), txn.add_failure());
+  pb::TxnResponse answer;
+  bool made = false;
+  Status s = Guarded(epoch, &txn, deadline, &answer, &made);
+  const mvccpb::KeyValue* const found = made || !s.ok() ? nullptr : Found(answer, 1);
+  if (s.ok() && !made && (found == nullptr || found->value() != text)) {
+    s = Status::IOError("another checkpoint was committed at the same time");
+  }
+  return s;
+}
+
+Status EtcdLog::ReadCheckpointPart(std::string_view id, uint64_t index, std::string* bytes) {
+  pb::TxnRequest txn;
+  Get(keys_.Part(id, index), txn.add_success());
+  Get(keys_.Checkpoint(), txn.add_success());
+  pb::TxnResponse answer;
+  if (Status s = client_->Txn(txn, client_->NewDeadline(), &answer); !s.ok()) {
+    return s;
+  }
+  if (const mvccpb::KeyValue* part = Found(answer, 0)) {
+    *bytes = part->value();
+    return {};
+  }
+  LogCheckpoint present;
+  if (const mvccpb::KeyValue* kv = Found(answer, 1)) {
+    if (Status s = ReadCheckpoint(kv->key(), kv->value(), &present); !s.ok()) {
+      return s;
+    }
+  }
+  if (present.id == id && index < present.parts) {
+    return DamagedKey(keys_.Part(id, index), "this part of the checkpoint is missing");
+  }
+  return Status::NotFound("the checkpoint " + EscapeKey(id) + " is not the log's, or has no part " +
+                          std::to_string(index));
+}
+
+}  // namespace wq::etcd

@@ -1,0 +1,145 @@
+// Which replica owns the store: promotions, candidates, refused options; and what metrics show of
+// it.
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "tests/engine/queue/metrics_fixture.h"
+#include "tests/engine/replication/replicated_fixture.h"
+#include "wq/replicated_log.h"
+#include "wq/store.h"
+
+namespace wq {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+using ReplicaTest = ReplicatedStoreFixture;
+
+TEST_F(ReplicaTest, TheOwnerHandsOverToTheReplicaThatIsPromoted) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> a = OpenOwner("a", &queue);
+  AwaitCheckpoint();
+  const std::unique_ptr<Store> b = Open("b");
+  const std::unique_ptr<Store> c = Open("c");
+  AwaitCaughtUp(b.get());
+  AwaitCaughtUp(c.get());
+  ASSERT_TRUE(log_->SetSuccessor("c").ok());
+  ASSERT_TRUE(c->WaitForLeadership(20s).ok());
+  EXPECT_FALSE(a->IsOwner());
+  // It is no order for ever: the next resignation is free again.
+  LogState state;
+  ASSERT_TRUE(Eventually([&] { return log_->State(&state).ok() && state.successor.empty(); }));
+  ASSERT_TRUE(c->Resign().ok());
+  EXPECT_TRUE(Eventually([&] { return a->IsOwner() || b->IsOwner(); }));
+}
+
+TEST_F(ReplicaTest, APromotedReplicaThatIsNotThereDelaysTheNextOwnerByALease) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> a = OpenOwner("a", &queue);
+  AwaitCheckpoint();
+  const std::unique_ptr<Store> b = Open("b");
+  AwaitCaughtUp(b.get());
+  const uint64_t epoch = a->Epoch();
+  ASSERT_TRUE(log_->SetSuccessor("nobody").ok());
+  EXPECT_TRUE(Eventually([&] { return std::max(a->Epoch(), b->Epoch()) > epoch; }));
+  LogState state;
+  EXPECT_TRUE(Eventually([&] { return log_->State(&state).ok() && state.successor.empty(); }));
+}
+
+TEST_F(ReplicaTest, ALogOfAnotherStoreIsNotFollowed) {
+  Queue* queue = nullptr;
+  std::unique_ptr<Store> a = OpenOwner("a", &queue);
+  ASSERT_TRUE(queue->Add("of a", {.durability = Durability::kReplicated}).ok());
+  ASSERT_TRUE(a->Close().ok());
+  log_ = MakeMemoryLog();  // As a wrong prefix.
+  const std::unique_ptr<Store> other = OpenOwner("b", &queue);
+  ASSERT_TRUE(queue->Add("of b", {.durability = Durability::kReplicated}).ok());
+  a = Open("a");
+  EXPECT_TRUE(Eventually([&] { return !a->Health().ok(); }));
+  EXPECT_THAT(a->Health().message(), HasSubstr(other->uuid()));
+  EXPECT_THAT(a->Health().message(), HasSubstr(a->uuid()));
+  ASSERT_TRUE(other->Close().ok());
+  EXPECT_EQ(a->WaitForLeadership(300ms).code(), StatusCode::kTimedOut);
+}
+
+TEST_F(ReplicaTest, ALogThatHasLostEntriesIsNotFollowed) {
+  Queue* queue = nullptr;
+  std::unique_ptr<Store> a = OpenOwner("a", &queue);
+  ASSERT_TRUE(queue->Add("key", {.durability = Durability::kReplicated}).ok());
+  std::string uuid = a->uuid();
+  ASSERT_TRUE(a->Close().ok());
+  log_ = MakeMemoryLog();  // As an etcd that was restored from before the first entry.
+  ASSERT_TRUE(log_->Claim(&uuid).ok());
+  a = Open("a");
+  EXPECT_TRUE(Eventually([&] { return a->Health().code() == StatusCode::kCorruption; }));
+  EXPECT_THAT(a->Health().message(), HasSubstr("older state"));
+  EXPECT_FALSE(a->IsOwner());
+}
+
+TEST_F(ReplicaTest, OneThatIsNoCandidateOnlyFollows) {
+  StoreOptions options = Options("b");
+  options.replication->candidate = false;
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> a = OpenOwner("a", &queue);
+  AwaitCheckpoint();
+  const std::unique_ptr<Store> b = OpenWith("b", options);
+  AwaitCaughtUp(b.get());
+  ASSERT_TRUE(a->Close().ok());
+  EXPECT_EQ(b->WaitForLeadership(500ms).code(), StatusCode::kTimedOut);
+}
+
+TEST_F(ReplicaTest, OptionsThatCannotWorkAreRefusedAndNamed) {
+  const auto open = [this](const auto& change) {
+    StoreOptions options = Options("a");
+    change(&*options.replication);
+    std::unique_ptr<Store> store;
+    return Store::Open(options, Dir("a"), &store);
+  };
+  Status s = open([](Replication* replication) { replication->log = nullptr; });
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("log"));
+  s = open([](Replication* replication) { replication->name = "a/b"; });
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("a/b"));
+  s = open([](Replication* replication) { replication->lease = 10ms; });
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("10 ms"));
+  s = open([](Replication* replication) { replication->lease_margin = 900ms; });
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  std::unique_ptr<Store> store;
+  EXPECT_EQ(Store::OpenInMemory(Options("a"), &store).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ReplicaTest, ItsGaugesShowWhetherItOwnsAndHowFarItIs) {
+  const auto provider = std::make_shared<FakeProvider>();
+  StoreOptions options = Options("b");
+  options.metrics = provider;
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> a = OpenOwner("a", &queue);
+  AwaitCheckpoint();
+  std::unique_ptr<Store> b = OpenWith("b", options);
+  ASSERT_TRUE(queue->Add("key", {.durability = Durability::kReplicated}).ok());
+  AwaitCaughtUp(b.get());
+  const auto gauge = [&](const std::string& name) {
+    return provider->Scrape()[name + "{store=" + Dir("b") + "}"];
+  };
+  EXPECT_EQ(gauge("wq_replica_owner"), 0);
+  EXPECT_EQ(gauge("wq_replica_epoch"), 0);
+  EXPECT_EQ(gauge("wq_replica_log_healthy"), 1);
+  EXPECT_GE(gauge("wq_replica_applied_entry"), 2);
+  EXPECT_LT(gauge("wq_replica_behind_seconds"), 20);
+  ASSERT_TRUE(a->Resign().ok());
+  ASSERT_TRUE(b->WaitForLeadership(20s).ok());
+  EXPECT_EQ(gauge("wq_replica_owner"), 1);
+  EXPECT_EQ(gauge("wq_replica_epoch"), static_cast<double>(b->Epoch()));
+  ASSERT_TRUE(b->Close().ok());
+  EXPECT_EQ(provider->Scrape().count("wq_replica_owner{store=" + Dir("b") + "}"), 0U);
+}
+
+}  // namespace
+}  // namespace wq

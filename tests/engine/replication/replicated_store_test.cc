@@ -1,0 +1,398 @@
+// Stores that are replicas of one log in memory: takeover, fencing, seeding, and what survives.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "storage/replication/memory_log.h"
+#include "tests/engine/replication/replicated_fixture.h"
+#include "wq/limiter.h"
+#include "wq/queue.h"
+#include "wq/replica.h"
+#include "wq/replicated_log.h"
+#include "wq/store.h"
+#include "wq/store_view.h"
+
+namespace wq {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using ReplicatedStoreTest = ReplicatedStoreFixture;
+
+TEST_F(ReplicatedStoreTest, TheFirstReplicaOwnsTheStoreAndWorksAsAnyStore) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
+  EXPECT_TRUE(store->IsOwner());
+  EXPECT_GT(store->Epoch(), 0U);
+  EXPECT_TRUE(queue->Add("one", {.durability = Durability::kReplicated}).ok());
+  EXPECT_TRUE(queue->Add("two", {.durability = Durability::kPower}).ok());
+  EXPECT_THAT(Drain(queue), ElementsAre("one", "two"));
+  EXPECT_TRUE(queue->Done("one").ok());
+  EXPECT_TRUE(store->Close().ok());
+  EXPECT_EQ(queue->Add("three").code(), StatusCode::kNotOwner);
+}
+
+TEST_F(ReplicatedStoreTest, AReplicaRefusesWhatTheOwnerDoesAndNamesTheOwner) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+  const std::unique_ptr<Store> replica = Open("b");
+  EXPECT_FALSE(replica->IsOwner());
+  EXPECT_EQ(replica->Epoch(), 0U);
+  ASSERT_TRUE(Eventually([&] { return replica->Replica().owner_name == "a"; }));
+  Queue* none = nullptr;
+  const Status s = replica->OpenQueue("pods", {}, &none);
+  EXPECT_EQ(s.code(), StatusCode::kNotOwner);
+  EXPECT_THAT(s.message(), HasSubstr("'a'"));
+  EXPECT_EQ(replica->Resign().code(), StatusCode::kNotOwner);
+  EXPECT_EQ(replica->Flush().code(), StatusCode::kNotOwner);
+  EXPECT_EQ(replica->WaitForLeadership(0us).code(), StatusCode::kTimedOut);
+  EXPECT_THAT(replica->QueueNames(), IsEmpty());
+}
+
+TEST_F(ReplicatedStoreTest, ATakeoverKeepsEverythingAndHandsOutWhatWasProcessingFirst) {
+  Queue* queue = nullptr;
+  const QueueOptions options = {
+      .order = Order::kTwoLanes,
+      .max_requeues = 1,
+      .limiter = std::make_shared<ItemExponentialFailure>(std::chrono::hours(1), 1000h)};
+  std::unique_ptr<Store> owner = OpenOwner("a", &queue, options);
+  const std::unique_ptr<Store> replica = Open("b");
+  const AddOptions replicated = {.durability = Durability::kReplicated};
+  for (const char* key : {"first", "second", "third"}) {
+    ASSERT_TRUE(queue->Add(key, replicated).ok());
+  }
+  ASSERT_TRUE(queue->Add("slow", {.lane = kSlowLane}).ok());
+  ASSERT_TRUE(queue->AddAfter("later", 1h).ok());
+  std::string key;
+  ASSERT_TRUE(queue->Get(&key).ok());
+  ASSERT_TRUE(queue->AddRateLimited("failing", "why").ok());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(queue->AddRateLimited("bad", "broken").ok());
+  ASSERT_TRUE(queue->SetCursor("source", "42").ok());
+  ASSERT_TRUE(queue->Flush(Durability::kReplicated).ok());
+  const uint64_t epoch = owner->Epoch();
+  ASSERT_TRUE(owner->Resign().ok());
+
+  Queue* next = nullptr;
+  Lead(replica.get(), &next, options);
+  EXPECT_GT(replica->Epoch(), epoch);
+  EXPECT_TRUE(next->IsQuarantined("bad"));
+  EXPECT_EQ(next->NumRequeues("failing"), 1U);
+  EXPECT_EQ(next->Counts().delayed, 2U);
+  std::string cursor;
+  ASSERT_TRUE(next->GetCursor("source", &cursor).ok());
+  EXPECT_EQ(cursor, "42");
+  ASSERT_TRUE(next->CancelDelay("failing").ok());
+  EXPECT_THAT(Drain(next), ElementsAre("first", "second", "third", "slow"));
+}
+
+TEST_F(ReplicatedStoreTest, AQueueOfAnEndedOwnershipReturnsNotOwnerForGood) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
+  ASSERT_TRUE(queue->Add("key").ok());
+  const uint64_t epoch = store->Epoch();
+  ASSERT_TRUE(store->Resign().ok());
+  std::string key;
+  EXPECT_EQ(queue->Get(&key).code(), StatusCode::kNotOwner);
+  EXPECT_EQ(queue->Add("other").code(), StatusCode::kNotOwner);
+  EXPECT_EQ(queue->Done("key").code(), StatusCode::kNotOwner);
+  // Nobody else is there, so it owns the store again.
+  Queue* again = nullptr;
+  Lead(store.get(), &again);
+  EXPECT_GT(store->Epoch(), epoch);
+  EXPECT_EQ(queue->Add("other").code(), StatusCode::kNotOwner);
+  EXPECT_THAT(Drain(again), ElementsAre("key"));
+}
+
+TEST_F(ReplicatedStoreTest, ABlockedGetReturnsNotOwnerWhenTheOwnershipEnds) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
+  std::atomic<StatusCode> code{StatusCode::kOk};
+  std::thread getter([&, queue] {
+    std::string key;
+    code = queue->Get(&key).code();
+  });
+  ASSERT_TRUE(store->Resign().ok());
+  getter.join();
+  EXPECT_EQ(code, StatusCode::kNotOwner);
+}
+
+TEST_F(ReplicatedStoreTest, AFreshReplicaBeginsFromTheCheckpoint) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+  for (int i = 0; i < 5000; ++i) {
+    ASSERT_TRUE(queue->Add("key-" + std::to_string(i), {.durability = Durability::kAsync}).ok());
+  }
+  ASSERT_TRUE(queue->Flush(Durability::kReplicated).ok());
+  AwaitCheckpoint();
+  const std::unique_ptr<Store> replica = Open("b");
+  AwaitCaughtUp(replica.get());
+  ASSERT_TRUE(owner->Resign().ok());
+  Queue* next = nullptr;
+  Lead(replica.get(), &next);
+  EXPECT_EQ(next->Len(), 5000U);
+  EXPECT_EQ(replica->uuid(), owner->uuid());
+}
+
+TEST_F(ReplicatedStoreTest, AStoreThatExistsBecomesTheFirstReplica) {
+  {
+    std::unique_ptr<Store> plain;
+    ASSERT_TRUE(Store::Open({.create_if_missing = true}, Dir("a"), &plain).ok());
+    Queue* queue = nullptr;
+    ASSERT_TRUE(plain->OpenQueue("pods", {}, &queue).ok());
+    ASSERT_TRUE(queue->Add("old").ok());
+    ASSERT_TRUE(plain->Close().ok());
+  }
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+  AwaitCheckpoint();
+  const std::unique_ptr<Store> replica = Open("b");
+  AwaitCaughtUp(replica.get());
+  ASSERT_TRUE(owner->Resign().ok());
+  Queue* next = nullptr;
+  Lead(replica.get(), &next);
+  EXPECT_THAT(Drain(next), ElementsAre("old"));
+}
+
+TEST_F(ReplicatedStoreTest, AnotherStoreIsRefusedAsAReplica) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+  std::unique_ptr<Store> plain;
+  ASSERT_TRUE(Store::Open({.create_if_missing = true}, Dir("b"), &plain).ok());
+  ASSERT_TRUE(plain->Close().ok());
+  std::unique_ptr<Store> replica;
+  const Status s = Store::Open(Options("b"), Dir("b"), &replica);
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr(Dir("b")));
+}
+
+TEST_F(ReplicatedStoreTest, AReplicaIsNotOpenedAsAnOrdinaryStoreUntilItIsDetached) {
+  {
+    Queue* queue = nullptr;
+    const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+    ASSERT_TRUE(queue->Add("key").ok());
+    ASSERT_TRUE(owner->Close().ok());
+  }
+  std::unique_ptr<Store> plain;
+  const Status s = Store::Open({}, Dir("a"), &plain);
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("replica"));
+  const Status detached = DetachReplica(Dir("a"));
+  ASSERT_TRUE(detached.ok()) << detached.ToString();
+  EXPECT_EQ(DetachReplica(Dir("a")).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(Store::Open({}, Dir("a"), &plain).ok());
+  Queue* queue = nullptr;
+  ASSERT_TRUE(plain->OpenQueue("pods", {}, &queue).ok());
+  EXPECT_THAT(Drain(queue), ElementsAre("key"));
+}
+
+TEST_F(ReplicatedStoreTest, ReplicatedIsInvalidWithoutReplication) {
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::Open({.create_if_missing = true}, Dir("a"), &store).ok());
+  Queue* queue = nullptr;
+  EXPECT_EQ(store->OpenQueue("pods", {.durability = Durability::kReplicated}, &queue).code(),
+            StatusCode::kInvalidArgument);
+  ASSERT_TRUE(store->OpenQueue("pods", {}, &queue).ok());
+  const AddOptions replicated = {.durability = Durability::kReplicated};
+  EXPECT_EQ(queue->Add("key", replicated).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue->AddAfter("key", 1s, replicated).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue->AddRateLimited("key", "", replicated).code(), StatusCode::kInvalidArgument);
+  const std::string_view keys[] = {"key"};
+  EXPECT_EQ(queue->AddBatch(keys, replicated).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue->Flush(Durability::kReplicated).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(store->Flush(Durability::kReplicated).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue->Counts().queued, 0U);
+  EXPECT_EQ(store->Resign().code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(store->IsOwner());
+  EXPECT_EQ(store->Epoch(), 1U);
+}
+
+TEST_F(ReplicatedStoreTest, TheReplicaIsEqualToTheOwnerEntryByEntry) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+  AwaitCheckpoint();
+  const std::unique_ptr<Store> replica = Open("b");
+  for (int i = 0; i < 3000; ++i) {
+    const std::string key = "key-" + std::to_string(i);
+    ASSERT_TRUE(queue->Add(key, {.durability = Durability::kAsync}).ok());
+    if (i % 3 == 0) {
+      EXPECT_TRUE(queue->AddAfter(key + "-later", 1h).ok());
+    }
+    if (i % 5 == 0) {
+      EXPECT_TRUE(queue->AddRateLimited(key + "-failing", "error").ok());
+    }
+  }
+  ASSERT_TRUE(queue->Flush(Durability::kReplicated).ok());
+  AwaitCaughtUp(replica.get());
+  std::unique_ptr<StoreView> a;
+  std::unique_ptr<StoreView> b;
+  ASSERT_TRUE(StoreView::Open(Dir("a"), &a).ok());
+  ASSERT_TRUE(StoreView::Open(Dir("b"), &b).ok());
+  ASSERT_TRUE(b->info().replica.has_value());
+  EXPECT_EQ(b->info().replica->sequence, replica->Replica().applied);
+  std::vector<std::string> left;
+  std::vector<std::string> right;
+  const auto collect = [](std::vector<std::string>* into) {
+    return [into](const Entry& entry) {
+      into->push_back(entry.key);
+      return true;
+    };
+  };
+  ASSERT_TRUE(a->ForEachEntry("pods", collect(&left)).ok());
+  ASSERT_TRUE(b->ForEachEntry("pods", collect(&right)).ok());
+  EXPECT_EQ(left.size(), 4600U);
+  EXPECT_EQ(left, right);
+}
+
+TEST_F(ReplicatedStoreTest, LeadershipIsReportedAtItsBeginAndItsEnd) {
+  std::mutex mu;
+  std::vector<std::string> seen;
+  StoreOptions options = Options("a");
+  options.replication->on_leadership = [&](const Leadership& leadership) {
+    const std::lock_guard lock(mu);
+    seen.push_back(leadership.owner ? "owner" : "lost: " + leadership.why);
+  };
+  const std::unique_ptr<Store> store = OpenWith("a", options);
+  ASSERT_TRUE(store->WaitForLeadership(20s).ok());
+  ASSERT_TRUE(store->Resign().ok());
+  ASSERT_TRUE(store->Close().ok());
+  EXPECT_THAT(seen, ElementsAre("owner", "lost: the ownership has ended: resigned"));
+}
+
+// --- What kProcess has acknowledged, and the log did not get ---
+
+// A log whose Append can be made to fail as if etcd were away.
+class CutLog final : public ReplicatedLog {
+ public:
+  std::string Name() const override { return log_.Name(); }
+  Status Claim(std::string* uuid) override { return log_.Claim(uuid); }
+  Status State(LogState* state) override { return log_.State(state); }
+  std::vector<LogMember> Members() override { return log_.Members(); }
+  Status Destroy(bool force) override { return log_.Destroy(force); }
+  Status Acquire(std::string_view name, std::chrono::milliseconds lease, LogLease* owned) override {
+    return log_.Acquire(name, lease, owned);
+  }
+  Status Renew(LogLease* owned) override { return log_.Renew(owned); }
+  Status Release(const LogLease& owned) override { return log_.Release(owned); }
+  Status SetSuccessor(std::string_view name) override { return log_.SetSuccessor(name); }
+  Status Append(uint64_t epoch, LogSequence sequence, std::string_view bytes) override {
+    if (cut_) return Status::IOError("cut");
+    return log_.Append(epoch, sequence, bytes);
+  }
+  Status EraseFrom(uint64_t epoch, LogSequence sequence) override {
+    return log_.EraseFrom(epoch, sequence);
+  }
+  Status Truncate(uint64_t epoch, LogSequence sequence) override {
+    return log_.Truncate(epoch, sequence);
+  }
+  Status Read(LogSequence sequence, size_t max_bytes, std::vector<LogEntry>* entries) override {
+    return log_.Read(sequence, max_bytes, entries);
+  }
+  std::unique_ptr<LogFollower> Follow(LogSequence sequence) override {
+    return log_.Follow(sequence);
+  }
+  Status PutCheckpointPart(uint64_t epoch, std::string_view id, uint64_t index,
+                           std::string_view bytes) override {
+    return log_.PutCheckpointPart(epoch, id, index, bytes);
+  }
+  Status CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint) override {
+    return log_.CommitCheckpoint(epoch, checkpoint);
+  }
+  Status ReadCheckpointPart(std::string_view id, uint64_t index, std::string* bytes) override {
+    return log_.ReadCheckpointPart(id, index, bytes);
+  }
+  Status PutReplica(const LogReplica& replica) override { return log_.PutReplica(replica); }
+  Status RemoveReplica(std::string_view name) override { return log_.RemoveReplica(name); }
+
+  void Cut(bool cut) { cut_ = cut; }
+
+ private:
+  storage::MemoryLog log_;
+  std::atomic<bool> cut_{false};
+};
+
+class AheadTest : public ReplicatedStoreFixture {
+ protected:
+  AheadTest() { log_ = cut_log_; }
+
+  // What a kill would leave of the owner's directory, with a key that only the process log has.
+  void LeaveAhead() {
+    Queue* queue = nullptr;
+    const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+    ASSERT_TRUE(queue->Add("in the log", {.durability = Durability::kReplicated}).ok());
+    AwaitCheckpoint();
+    cut_log_->Cut(true);
+    ASSERT_TRUE(queue->Add("ahead", {.durability = Durability::kProcess}).ok());
+    std::filesystem::copy(Dir("a"), Dir("killed"), std::filesystem::copy_options::recursive);
+  }
+  // The process that was killed comes back.
+  std::unique_ptr<Store> OpenKilled(Queue** queue) {
+    cut_log_->Cut(false);
+    std::unique_ptr<Store> store = OpenWith("killed", Options("a"));
+    Lead(store.get(), queue);
+    return store;
+  }
+
+  const std::shared_ptr<CutLog> cut_log_ = std::make_shared<CutLog>();
+};
+
+TEST_F(AheadTest, ComesBackAfterAKillIfNobodyElseHasOwned) {
+  LeaveAhead();
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> store = OpenKilled(&queue);
+  EXPECT_THAT(Drain(queue), ElementsAre("in the log", "ahead"));
+}
+
+TEST_F(AheadTest, IsVoidAfterAKillIfAnotherReplicaHasOwned) {
+  LeaveAhead();
+  cut_log_->Cut(false);
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> other = OpenOwner("b", &queue);
+  ASSERT_TRUE(queue->Add("of b", {.durability = Durability::kReplicated}).ok());
+  ASSERT_TRUE(other->Close().ok());
+  const std::unique_ptr<Store> store = OpenKilled(&queue);
+  EXPECT_THAT(Drain(queue), ElementsAre("in the log", "of b"));
+}
+
+TEST_F(AheadTest, ComesBackToTheSameProcessThatCouldNotHandItOver) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
+  cut_log_->Cut(true);
+  ASSERT_TRUE(queue->Add("ahead", {.durability = Durability::kProcess}).ok());
+  EXPECT_FALSE(store->Resign().ok());
+  cut_log_->Cut(false);
+  Lead(store.get(), &queue);
+  EXPECT_THAT(Drain(queue), ElementsAre("ahead"));
+}
+
+TEST_F(AheadTest, ACallAtReplicatedIsNotDurableUntilTheLogWorksAgain) {
+  Queue* queue = nullptr;
+  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
+  cut_log_->Cut(true);
+  const AddOptions replicated = {.durability = Durability::kReplicated};
+  EXPECT_EQ(queue->Add("one", replicated).code(), StatusCode::kNotDurable);
+  EXPECT_EQ(store->Health().code(), StatusCode::kNotDurable);
+  EXPECT_EQ(queue->Add("two", replicated).code(), StatusCode::kNotDurable);
+  cut_log_->Cut(false);
+  EXPECT_TRUE(Eventually([&] { return store->Health().ok(); }));
+  EXPECT_TRUE(queue->Add("three", replicated).ok());
+  const std::unique_ptr<Store> replica = Open("b");
+  ASSERT_TRUE(store->Resign().ok());
+  Lead(replica.get(), &queue);
+  EXPECT_THAT(Drain(queue), ElementsAre("one", "two", "three"));
+}
+
+}  // namespace
+}  // namespace wq

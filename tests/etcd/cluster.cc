@@ -1,0 +1,320 @@
+#include "tests/etcd/cluster.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <utility>
+
+#include "tests/etcd/rpc.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr seconds kPatience{60};
+constexpr int kAttempts = 3;
+
+[[noreturn]] void Die(const std::string& why) {
+  std::cerr << "EtcdCluster: " << why << "\n";
+  std::abort();
+}
+
+void Run(const std::string& command) {
+  if (std::system(command.c_str()) != 0) {
+    Die("failed: " + command);
+  }
+}
+
+// Binds a socket to a free port. The caller closes it when all ports are found.
+int BindFreePort(int* port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    Die("no free port on 127.0.0.1");
+  }
+  *port = ntohs(address.sin_port);
+  return fd;
+}
+
+std::string Contents(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+std::string NameOf(size_t member) { return "m" + std::to_string(member); }
+
+}  // namespace
+
+EtcdCluster::EtcdCluster(EtcdClusterOptions options) : options_(std::move(options)) {
+  if (std::system("command -v etcd >/dev/null") != 0) {
+    Die("etcd is not installed (Debian: etcd-server)");
+  }
+  if (options_.tls) {
+    MakeAuthority("ca");
+    MakeCertificate("server");
+    MakeCertificate("client");
+  }
+  members_.resize(options_.members);
+  for (int attempt = 1;; ++attempt) {
+    FindPorts();
+    for (size_t i = 0; i < members_.size(); ++i) {
+      Spawn(i);
+    }
+    if (TryWaitUntilHealthy()) {
+      break;
+    }
+    if (attempt == kAttempts) {
+      Die("etcd does not start: " + Contents(directory_ / "m0.log"));
+    }
+    for (size_t i = 0; i < members_.size(); ++i) {
+      Kill(i);
+      Run("rm -rf '" + (directory_ / NameOf(i)) + "'");
+    }
+  }
+  if (!options_.root_password.empty()) {
+    MakeUsers();
+  }
+}
+
+EtcdCluster::~EtcdCluster() {
+  for (size_t i = 0; i < members_.size(); ++i) {
+    Kill(i);
+  }
+}
+
+EtcdOptions EtcdCluster::Options(std::string prefix) const {
+  EtcdOptions options;
+  options.prefix = std::move(prefix);
+  for (const Member& member : members_) {
+    options.endpoints.push_back(member.endpoint);
+  }
+  if (options_.tls) {
+    options.ca_file = directory_ / "ca.pem";
+    options.cert_file = directory_ / "client.pem";
+    options.key_file = directory_ / "client.key";
+  }
+  if (!options_.root_password.empty()) {
+    options.user = "user";
+    options.password = "user's";
+  }
+  return options;
+}
+
+void EtcdCluster::FindPorts() {
+  std::vector<int> sockets;
+  for (Member& member : members_) {
+    int port = 0;
+    sockets.push_back(BindFreePort(&port));
+    member.endpoint = "127.0.0.1:" + std::to_string(port);
+    sockets.push_back(BindFreePort(&member.peer_port));
+  }
+  for (const int fd : sockets) {
+    close(fd);
+  }
+}
+
+void EtcdCluster::Spawn(size_t member) {
+  const std::string scheme = options_.tls ? "https://" : "http://";
+  const auto peer = [this](size_t i) {
+    return "http://127.0.0.1:" + std::to_string(members_[i].peer_port);
+  };
+  std::string cluster;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    cluster += (i == 0 ? "" : ",") + NameOf(i) + "=" + peer(i);
+  }
+  const std::string url = scheme + members_[member].endpoint;
+  std::vector<std::string> words = {"etcd",
+                                    "--name=" + NameOf(member),
+                                    "--data-dir=" + (directory_ / NameOf(member)),
+                                    "--listen-client-urls=" + url,
+                                    "--advertise-client-urls=" + url,
+                                    "--listen-peer-urls=" + peer(member),
+                                    "--initial-advertise-peer-urls=" + peer(member),
+                                    "--initial-cluster=" + cluster,
+                                    "--snapshot-count=1000",
+                                    "--bcrypt-cost=4",
+                                    "--logger=zap"};
+  if (options_.quota_bytes != 0) {
+    words.push_back("--quota-backend-bytes=" + std::to_string(options_.quota_bytes));
+  }
+  if (options_.tls) {
+    words.push_back("--cert-file=" + (directory_ / "server.pem"));
+    words.push_back("--key-file=" + (directory_ / "server.key"));
+    words.push_back("--trusted-ca-file=" + (directory_ / "ca.pem"));
+    words.emplace_back("--client-cert-auth");
+  }
+  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  const int log = open((directory_ / (NameOf(member) + ".log")).c_str(),
+                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) {  // Only calls that are safe after a fork of a process with threads.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+      _exit(1);
+    }
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(log);
+  if (pid < 0) {
+    Die("fork failed");
+  }
+  members_[member].pid = pid;
+}
+
+void EtcdCluster::Kill(size_t member) {
+  const pid_t pid = std::exchange(members_[member].pid, 0);
+  if (pid != 0) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+}
+
+void EtcdCluster::Stop(size_t member) {
+  kill(members_[member].pid, SIGSTOP);
+  waitpid(members_[member].pid, nullptr, WUNTRACED);  // It runs for a moment after kill.
+}
+
+void EtcdCluster::Continue(size_t member) { kill(members_[member].pid, SIGCONT); }
+
+void EtcdCluster::Start(size_t member) {
+  Launch(member);
+  WaitUntilHealthy();
+}
+
+void EtcdCluster::Launch(size_t member) {
+  if (members_[member].pid == 0) {
+    Spawn(member);
+  }
+}
+
+void EtcdCluster::WaitUntilHealthy() {
+  if (!TryWaitUntilHealthy()) {
+    Die("a member of etcd has ended: " + Contents(directory_ / "m0.log"));
+  }
+}
+
+bool EtcdCluster::TryWaitUntilHealthy() {
+  const auto deadline = steady_clock::now() + kPatience;
+  EtcdOptions options = Options("/wq/-");
+  options.request_timeout = seconds(1);
+  options.user = options.password = "";
+  std::shared_ptr<ReplicatedLog> log;
+  if (Status s = OpenEtcdLog(options, &log); !s.ok()) {
+    Die(s.ToString());
+  }
+  for (;;) {
+    const std::vector<LogMember> states = log->Members();
+    bool ready = true;
+    bool led = false;
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (members_[i].pid == 0) {
+        continue;
+      }
+      if (waitpid(members_[i].pid, nullptr, WNOHANG) != 0) {
+        members_[i].pid = 0;
+        return false;
+      }
+      ready = ready && states[i].reachable;
+      led = led || states[i].leads;
+    }
+    LogState state;
+    // With users the read is refused, but only by a cluster that works.
+    const Status read = ready && led ? log->State(&state) : Status::IOError("");
+    if (read.ok() || read.message().find("user name is empty") != std::string::npos) {
+      return true;
+    }
+    if (steady_clock::now() > deadline) {
+      Die("etcd is not healthy after " + std::to_string(kPatience.count()) +
+          " s: " + read.ToString());
+    }
+    poll(nullptr, 0, 20);
+  }
+}
+
+size_t EtcdCluster::Leader() const {
+  std::shared_ptr<ReplicatedLog> log;
+  if (Status s = OpenEtcdLog(Options("/wq/-"), &log); !s.ok()) {
+    Die(s.ToString());
+  }
+  const std::vector<LogMember> states = log->Members();
+  size_t leader = 0;
+  while (leader < states.size() && !states[leader].leads) {
+    ++leader;
+  }
+  return leader;
+}
+
+void EtcdCluster::MakeAuthority(std::string_view name) {
+  const std::string file = directory_ / std::string(name);
+  Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 10 -subj "
+      "/CN=" +
+      std::string(name) + " -keyout '" + file + ".key' -out '" + file + ".pem' 2>/dev/null");
+}
+
+void EtcdCluster::MakeCertificate(std::string_view name, std::string_view ca, bool expired) {
+  const std::string file = directory_ / std::string(name);
+  const std::string authority = directory_ / std::string(ca);
+  std::ofstream(file + ".ext") << "subjectAltName=IP:127.0.0.1,DNS:localhost\n"
+                                  "extendedKeyUsage=serverAuth,clientAuth\n";
+  Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=" +
+      std::string(name) + " -keyout '" + file + ".key' -out '" + file + ".csr' 2>/dev/null");
+  Run("openssl x509 -req -in '" + file + ".csr' -CA '" + authority + ".pem' -CAkey '" + authority +
+      ".key' -set_serial " + std::to_string(std::hash<std::string_view>()(name) % 100'000 + 1) +
+      " -days " + (expired ? "-1" : "10") + " -extfile '" + file + ".ext' -out '" + file +
+      ".pem' 2>/dev/null");
+}
+
+void EtcdCluster::MakeUsers() {
+  if (std::string why = MakeEtcdUsers(members_[0].endpoint, options_.root_password); !why.empty()) {
+    Die("no users: " + why);
+  }
+}
+
+void EtcdCluster::Put(const std::string& key, const std::string& value) {
+  if (std::string why = PutEtcdKey(members_[0].endpoint, key, value); !why.empty()) {
+    Die("put " + key + ": " + why);
+  }
+}
+
+void EtcdCluster::Delete(const std::string& key) {
+  if (std::string why = DeleteEtcdKey(members_[0].endpoint, key); !why.empty()) {
+    Die("delete " + key + ": " + why);
+  }
+}
+
+int64_t EtcdCluster::Compact() {
+  int64_t revision = 0;
+  if (std::string why = CompactEtcd(members_[0].endpoint, &revision); !why.empty()) {
+    Die("compact: " + why);
+  }
+  return revision;
+}
+
+}  // namespace wq

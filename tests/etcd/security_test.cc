@@ -1,0 +1,116 @@
+// EtcdLog with certificates, and with users: what works, and what the errors say.
+#include <chrono>
+#include <filesystem>
+
+#include "tests/etcd/fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The error of a request that fails, with short patience.
+Status ErrorOf(EtcdOptions options) {
+  options.request_timeout = milliseconds(400);
+  LogState state;
+  return OpenLog(options)->State(&state);
+}
+
+TEST_F(EtcdTest, Certificates) {
+  StartOne({.members = 1, .tls = true});
+  ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 3).ok());
+  EXPECT_EQ(Text(Collect(log_->Follow(1).get(), 3).entries), Expected(1, 3));
+  EXPECT_TRUE(log_->Renew(&owned_).ok());
+  EXPECT_TRUE(log_->Members().at(0).leads);
+
+  const EtcdOptions good = etcd_->Options("/wq/test");
+  const std::string folder = etcd_->directory() + "/";
+  etcd_->MakeAuthority("stranger");
+  etcd_->MakeCertificate("strange", "stranger");
+  etcd_->MakeCertificate("expired", "ca", true);
+  const auto io_error = StatusCode::kIOError;
+
+  EtcdOptions options = good;
+  options.ca_file = folder + "stranger.pem";
+  EXPECT_TRUE(IsError(ErrorOf(options), io_error, {etcd_->endpoint(0), "TLS failed"}));
+  for (const std::string name : {"strange", "expired"}) {
+    options = good;
+    options.cert_file = folder + name + ".pem";
+    options.key_file = folder + name + ".key";
+    EXPECT_TRUE(IsError(ErrorOf(options), io_error, {etcd_->endpoint(0), "TLS"})) << name;
+  }
+  options = good;
+  options.cert_file = options.key_file = "";
+  EXPECT_TRUE(IsError(ErrorOf(options), io_error, {etcd_->endpoint(0), "TLS"}));
+  options.ca_file = "";
+  EXPECT_TRUE(IsError(ErrorOf(options), io_error, {etcd_->endpoint(0), "TLS"}));
+}
+
+// Files of Kubernetes' secrets are symbolic links.
+TEST_F(EtcdTest, CertificatesBehindLinks) {
+  etcd_ = std::make_unique<EtcdCluster>(EtcdClusterOptions{.members = 1, .tls = true});
+  EtcdOptions options = etcd_->Options("/wq/test");
+  std::filesystem::create_symlink(options.ca_file, etcd_->directory() + "/link.pem");
+  options.ca_file = etcd_->directory() + "/link.pem";
+  log_ = OpenLog(options);
+  Own();
+}
+
+TEST_F(EtcdTest, ANewServerCertificateOfAStrangerIsRefused) {
+  StartOne({.members = 1, .tls = true});
+  etcd_->MakeAuthority("stranger");
+  etcd_->MakeCertificate("server", "stranger");  // Another than the one that it has started with.
+  etcd_->Kill(0);
+  etcd_->Launch(0);
+  Status s;
+  const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
+  do {
+    s = log_->Append(owned_.epoch, 1, "x");
+  } while (s.message().find("TLS failed") == std::string::npos &&
+           std::chrono::steady_clock::now() < deadline);
+  EXPECT_TRUE(IsError(s, StatusCode::kIOError, {"TLS failed", etcd_->endpoint(0)}));
+}
+
+TEST_F(EtcdTest, Users) {
+  StartOne({.root_password = "root's"});
+  ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 3).ok());
+  const auto follower = log_->Follow(1);
+  EXPECT_EQ(Text(Collect(follower.get(), 3).entries), Expected(1, 3));
+  EXPECT_TRUE(log_->Renew(&owned_).ok());
+  ASSERT_TRUE(log_->Truncate(owned_.epoch, 2).ok());
+  EXPECT_TRUE(log_->Members().at(0).leads);
+
+  const EtcdOptions good = etcd_->Options("/wq/test");
+  const auto io_error = StatusCode::kIOError;
+  EtcdOptions options = good;
+  options.password = "guess";
+  EXPECT_TRUE(IsError(ErrorOf(options), io_error,
+                      {"authentication failed: wrong user or password", "user user"}));
+  EXPECT_EQ(ErrorOf(options).message().find("guess"), std::string::npos);
+  options.user = "nobody";
+  EXPECT_TRUE(IsError(ErrorOf(options), io_error, {"wrong user or password", "user nobody"}));
+  options = good;
+  options.user = options.password = "";
+  EXPECT_TRUE(IsError(ErrorOf(options), io_error, {"it wants a user and a password"}));
+  options = good;
+  options.prefix = "/other";
+  EXPECT_TRUE(IsError(ErrorOf(options), io_error, {"may not use the keys below this prefix"}));
+
+  // A member that restarts has forgotten the tokens that it gave.
+  etcd_->Kill(0);
+  etcd_->Start(0);
+  ASSERT_TRUE(AppendAll(log_.get(), owned_, 4, 5).ok());
+  EXPECT_EQ(Text(Collect(follower.get(), 2).entries), Expected(4, 5));
+}
+
+TEST_F(EtcdTest, AUserWhereNoneIsNeeded) {
+  etcd_ = std::make_unique<EtcdCluster>();
+  EtcdOptions options = etcd_->Options("/wq/test");
+  options.user = "user";
+  options.password = "user's";
+  log_ = OpenLog(options);
+  Own();
+}
+
+}  // namespace
+}  // namespace wq

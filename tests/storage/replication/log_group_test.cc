@@ -1,0 +1,215 @@
+// A batch becomes entries of a log and comes back; what is damaged or out of order is Corruption.
+#include "storage/replication/log_group.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "storage/mutation_batch.h"
+#include "tests/storage/support.h"
+
+namespace wq::storage {
+namespace {
+
+constexpr uint64_t kEpoch = 0x0102030405060708;
+
+// Mutations of exactly `bytes` bytes; at least kSmallest.
+constexpr size_t kSmallest = 3;  // A put of an empty key: tag, two lengths.
+std::string Mutations(size_t bytes) {
+  for (size_t overhead = kSmallest; overhead <= bytes; ++overhead) {
+    std::string value(bytes - overhead, '\0');
+    for (size_t i = 0; i < value.size(); ++i) value[i] = static_cast<char>(i * 131 >> 3);
+    MutationBatch batch;
+    batch.Put(Family::kDefault, "", value);
+    if (batch.bytes() == bytes) return std::string(batch.mutations());
+    // The value's length takes more than one byte, or just began to: two puts fill the rest.
+    if (batch.bytes() < bytes && bytes - batch.bytes() >= kSmallest) {
+      batch.Put(Family::kDefault, "", std::string(bytes - batch.bytes() - kSmallest, 'x'));
+      if (batch.bytes() == bytes) return std::string(batch.mutations());
+    }
+  }
+  ADD_FAILURE() << "no mutations of " << bytes << " bytes";
+  return {};
+}
+
+std::vector<LogEntry> Entries(uint64_t epoch, std::string_view mutations, LogSequence first) {
+  std::vector<std::string> split;
+  SplitGroup(epoch, mutations, &split);
+  std::vector<LogEntry> entries;
+  for (std::string& bytes : split) entries.push_back({first++, std::move(bytes)});
+  return entries;
+}
+
+// Three entries of one group.
+std::vector<LogEntry> ThreeEntries(uint64_t epoch, LogSequence first) {
+  std::vector<LogEntry> entries = Entries(epoch, Mutations(2 * kMaxEntryPieceBytes + 10), first);
+  EXPECT_EQ(entries.size(), 3U);
+  return entries;
+}
+
+Status AddOne(GroupReader* reader, const LogEntry& entry) {
+  bool complete = false;
+  return reader->Add(entry, &complete);
+}
+
+class EntryOfSize : public testing::TestWithParam<size_t> {};
+
+TEST_P(EntryOfSize, ComesBack) {
+  const std::string mutations = Mutations(GetParam());
+  ASSERT_EQ(mutations.size(), GetParam());
+  const std::vector<LogEntry> entries = Entries(kEpoch, mutations, 8);
+  EXPECT_EQ(entries.size(), (GetParam() + kMaxEntryPieceBytes - 1) / kMaxEntryPieceBytes);
+  GroupReader reader({.last = 7, .epoch = kEpoch - 1});
+  for (const LogEntry& entry : entries) {
+    EXPECT_LE(entry.bytes.size(), kMaxLogEntryBytes);
+    bool complete = false;
+    ASSERT_OK(reader.Add(entry, &complete));
+    EXPECT_EQ(complete, &entry == &entries.back());
+    EXPECT_EQ(reader.unfinished(), !complete);
+  }
+  EXPECT_TRUE(reader.mutations() == mutations);
+  EXPECT_EQ(reader.epoch(), kEpoch);
+  EXPECT_EQ(reader.first(), 8U);
+  EXPECT_EQ(reader.last(), 7 + entries.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, EntryOfSize,
+                         testing::Values(kSmallest, 4, 100, kMaxEntryPieceBytes - 1,
+                                         kMaxEntryPieceBytes, kMaxEntryPieceBytes + 1,
+                                         2 * kMaxEntryPieceBytes - 1, 2 * kMaxEntryPieceBytes,
+                                         2 * kMaxEntryPieceBytes + 1, size_t{1} << 20));
+
+TEST(Entry, OfNoMutationsIsAGroup) {
+  const std::vector<LogEntry> entries = Entries(kEpoch, "", 1);
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].bytes.size(), kEntryHeaderBytes);
+  GroupReader reader;
+  bool complete = false;
+  ASSERT_OK(reader.Add(entries[0], &complete));
+  EXPECT_TRUE(complete);
+  EXPECT_EQ(reader.mutations(), "");
+}
+
+// The bytes are in the logs of stores: this example never changes.
+TEST(Entry, HasTheseBytes) {
+  MutationBatch batch;
+  batch.Put(Family::kCursors, "k", "v");
+  std::vector<std::string> entries;
+  SplitGroup(kEpoch, batch.mutations(), &entries);
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(Hex(entries[0]), "01030102030405060708aa5d7bbbd1dff7320506016b0176");
+}
+
+TEST(Entry, EachDamagedByteIsCorruption) {
+  std::vector<LogEntry> entries = Entries(kEpoch, Mutations(300), 8);
+  ASSERT_EQ(entries.size(), 1U);
+  for (char& byte : entries[0].bytes) {
+    for (int bit = 0; bit < 8; ++bit) {
+      byte = static_cast<char>(byte ^ 1 << bit);
+      GroupReader reader({.last = 7});
+      EXPECT_STATUS(kCorruption, "entry 8", AddOne(&reader, entries[0]));
+      byte = static_cast<char>(byte ^ 1 << bit);
+    }
+  }
+}
+
+TEST(Entry, EachShorterEntryIsCorruption) {
+  const std::vector<LogEntry> entries = Entries(kEpoch, Mutations(300), 8);
+  for (size_t bytes = 0; bytes < entries[0].bytes.size(); ++bytes) {
+    GroupReader reader({.last = 7});
+    EXPECT_STATUS(kCorruption, "entry 8", AddOne(&reader, {8, entries[0].bytes.substr(0, bytes)}));
+  }
+}
+
+TEST(Entry, OfAnotherVersionIsCorruption) {
+  std::vector<LogEntry> entries = Entries(kEpoch, Mutations(10), 1);
+  entries[0].bytes[0] = kEntryVersion + 1;
+  GroupReader reader;
+  EXPECT_STATUS(kCorruption, "entry 1: its version is 2", AddOne(&reader, entries[0]));
+}
+
+TEST(Entry, WithoutItsBeginningIsCorruption) {
+  const std::vector<LogEntry> entries = ThreeEntries(kEpoch, 1);
+  GroupReader reader({.last = 1});
+  EXPECT_STATUS(kCorruption, "entry 2: the beginning of its group is missing",
+                AddOne(&reader, entries[1]));
+}
+
+TEST(Entry, AfterAGapIsCorruption) {
+  const std::vector<LogEntry> entries = ThreeEntries(kEpoch, 1);
+  GroupReader reader;
+  ASSERT_OK(AddOne(&reader, entries[0]));
+  EXPECT_STATUS(kCorruption, "entry 3: it follows the entry 1", AddOne(&reader, entries[2]));
+  GroupReader later;
+  EXPECT_STATUS(kCorruption, "entry 2: it follows the entry 0",
+                AddOne(&later, Entries(kEpoch, Mutations(10), 2)[0]));
+}
+
+TEST(Entry, ReadTwiceIsCorruption) {
+  const std::vector<LogEntry> entries = Entries(kEpoch, Mutations(10), 1);
+  GroupReader reader;
+  ASSERT_OK(AddOne(&reader, entries[0]));
+  EXPECT_STATUS(kCorruption, "entry 1: it follows the entry 1", AddOne(&reader, entries[0]));
+}
+
+TEST(Entry, OfAnEarlierEpochIsCorruption) {
+  GroupReader reader;
+  ASSERT_OK(AddOne(&reader, Entries(5, Mutations(10), 1)[0]));
+  EXPECT_STATUS(kCorruption, "entry 2: its epoch is 4, after an entry of 5",
+                AddOne(&reader, Entries(4, Mutations(10), 2)[0]));
+}
+
+TEST(Entry, OfAnotherEpochThanItsGroupIsCorruption) {
+  GroupReader reader;
+  ASSERT_OK(AddOne(&reader, ThreeEntries(5, 1)[0]));
+  EXPECT_STATUS(kCorruption, "entry 2: its epoch is 6, after an entry of 5",
+                AddOne(&reader, ThreeEntries(6, 1)[1]));
+}
+
+TEST(Entry, WithOtherBytesThanMutationsIsCorruption) {
+  const std::string mutations = Mutations(10);
+  GroupReader reader;
+  EXPECT_STATUS(kCorruption, "entry 1: the mutations of the group that begins at 1",
+                AddOne(&reader, Entries(5, mutations.substr(0, 9), 1)[0]));
+}
+
+TEST(Entry, ReplacesAnUnfinishedGroup) {
+  const std::string other = Mutations(kMaxEntryPieceBytes + 5);
+  for (const size_t seen : {1, 2}) {  // Entries of the unfinished group.
+    const std::vector<LogEntry> unfinished = ThreeEntries(5, 8);
+    GroupReader reader({.last = 7});
+    for (size_t i = 0; i < seen; ++i) ASSERT_OK(AddOne(&reader, unfinished[i]));
+    EXPECT_TRUE(reader.unfinished());
+    EXPECT_EQ(reader.first(), 8U);
+    const std::vector<LogEntry> entries = Entries(6, other, 8);
+    ASSERT_EQ(entries.size(), 2U);
+    bool complete = false;
+    ASSERT_OK(reader.Add(entries[0], &complete));
+    EXPECT_FALSE(complete);
+    ASSERT_OK(reader.Add(entries[1], &complete));
+    EXPECT_TRUE(complete);
+    EXPECT_TRUE(reader.mutations() == other);
+    EXPECT_EQ(reader.first(), 8U);
+    EXPECT_EQ(reader.last(), 9U);
+    EXPECT_EQ(reader.epoch(), 6U);
+  }
+}
+
+TEST(Entry, AfterAnUnfinishedGroupThatIsStillThereIsCorruption) {
+  GroupReader reader;
+  ASSERT_OK(AddOne(&reader, ThreeEntries(5, 1)[0]));
+  EXPECT_STATUS(kCorruption, "entry 2: it begins a group after the unfinished one",
+                AddOne(&reader, Entries(6, Mutations(10), 2)[0]));
+}
+
+TEST(Entry, OfACompleteGroupIsNotReplaced) {
+  const std::vector<LogEntry> entries = ThreeEntries(5, 1);
+  GroupReader reader;
+  for (const LogEntry& entry : entries) ASSERT_OK(AddOne(&reader, entry));
+  EXPECT_STATUS(kCorruption, "entry 1: it follows the entry 3",
+                AddOne(&reader, Entries(6, Mutations(10), 1)[0]));
+}
+
+}  // namespace
+}  // namespace wq::storage

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# The log of a replicated store, its replicas, and wqctl serve as a replica.
+load helpers
+load etcd
+
+bad_url() { # bad_url URL WHAT
+  run -2 --separate-stderr wqctl replication status "$1"
+  contains "$stderr" "$2"
+  run -2 --separate-stderr wqctl work -q q --replicate "$1" -- true
+  contains "$stderr" "$2"
+  run -2 --separate-stderr wqctl serve --replicate "$1"
+  contains "$stderr" "$2"
+}
+
+@test "a wrong URL of a log: exit 2, and the message names the wrong part" {
+  bad_url http://a:1/p 'it does not begin with etcd://'
+  bad_url etcd://a:1 'it has no prefix'
+  bad_url etcd://a:1/ 'its prefix is empty'
+  bad_url etcd://a:1/p/ 'the prefix "/p/" ends with "/"'
+  bad_url 'etcd://a:1/p q' 'the prefix "/p q" has a byte'
+  bad_url etcd:///p 'an address is empty'
+  bad_url etcd://a:1,/p 'an address is empty'
+  bad_url etcd://host/p '"host" has no port'
+  bad_url etcd://:1/p '":1" has no host'
+  bad_url etcd://a:0/p '"0" is no port, in "a:0"'
+  bad_url etcd://a:1,b:65536/p '"65536" is no port, in "b:65536"'
+  bad_url etcd://http://a:1/p '"" is no port, in "http:"'
+  bad_url 'etcd://a b:1/p' '"a b" is no host'
+}
+
+@test "options that do not go together: exit 2" {
+  run -2 --separate-stderr wqctl replication status
+  contains "$stderr" 'which log?'
+  run -2 --separate-stderr wqctl work -q q --replica a -- true
+  contains "$stderr" 'go with replicate'
+  run -2 --separate-stderr wqctl work -q q --replicate etcd://a:1/p --replica 'a b' -- true
+  contains "$stderr" '"a b" is no name of a replica'
+  run -2 --separate-stderr wqctl serve --replicate etcd://a:1/p --lease 1
+  contains "$stderr" '"1" is not a number of seconds from 2 to 3600'
+  run -2 --separate-stderr wqctl replication status etcd://a:1/p --etcd-cert c
+  contains "$stderr" '--etcd-cert and --etcd-key go together'
+  run -2 --separate-stderr wqctl replication status etcd://a:1/p --etcd-user u
+  contains "$stderr" '--etcd-user and --etcd-password-file go together'
+  run -2 --separate-stderr wqctl replication destroy etcd://a:1/p
+  contains "$stderr" 'give --yes'
+  run -2 wqctl replication forget
+  run -2 wqctl replication init
+  run -2 wqctl promote etcd://a:1/p b extra
+  # Nothing was made.
+  [ ! -e "$WQ_STORE" ]
+}
+
+@test "settings and the file of serve have the options of the log" {
+  WQ_REPLICATE=etcd://host/p run -2 --separate-stderr wqctl replication status
+  contains "$stderr" '"host" has no port'
+  echo 'replicate = etcd://other/p' >config
+  WQ_CONFIG=config run -2 --separate-stderr wqctl replication status
+  contains "$stderr" '"other" has no port'
+  run -2 --separate-stderr wqctl serve --config config
+  contains "$stderr" '"other" has no port'
+  printf 'replicate = etcd://a:1/p\nlease = 1\n' >config
+  run -2 --separate-stderr wqctl serve --config config
+  contains "$stderr" 'config:2: "1" is no value of "lease"'
+}
+
+@test "a file of a password is for its user only" {
+  echo secret >password
+  chmod 644 password
+  run -2 --separate-stderr wqctl replication status etcd://127.0.0.1:1/p --etcd-user u \
+    --etcd-password-file password
+  contains "$stderr" "the password file password is accessible to other users: run chmod 600 on it"
+  run -3 --separate-stderr wqctl replication status etcd://127.0.0.1:1/p --etcd-user u \
+    --etcd-password-file none
+  contains "$stderr" "there is no password file none"
+}
+
+@test "init copies a store to a log, seed makes a replica of it, remove makes that a store again" {
+  start_etcd
+  store_with a b c
+  uuid=$(wqctl inspect -o json | jq -r .store.uuid)
+  run -3 --separate-stderr wqctl replication seed "$DIR/two" "$LOG" --replica two
+  contains "$stderr" 'has no store yet'
+  run -0 wqctl replication init "$WQ_STORE" "$LOG" --replica one
+  contains "$output" "uuid $uuid"
+  run -0 wqctl replication init "$WQ_STORE" "$LOG" --replica one
+  # The status of a log without an owner.
+  run -1 --separate-stderr log_status
+  [ "$(jq -r .store_uuid <<<"$output")" = "$uuid" ]
+  jq -e '.owner == null and .checkpoint.rows > 0 and .members[0].reachable' <<<"$output"
+  jq -e '.replicas | map(.name) == ["one"]' <<<"$output"
+  run -1 wqctl replication status "$LOG"
+  contains "$output" 'owner:       none'
+  # Another store cannot use the log.
+  run -1 --separate-stderr wqctl replication init "$DIR/other" "$LOG" --replica other
+  contains "$stderr" "is the log of store $uuid already; replication seed makes a replica of it"
+  wqctl --store "$DIR/plain" init
+  run -1 --separate-stderr wqctl replication init "$DIR/plain" "$LOG" --replica other
+  contains "$stderr" "$DIR/plain is store"
+  [ ! -e "$DIR/other" ]
+  run -0 wqctl replication seed "$DIR/two" "$LOG" --replica two
+  contains "$output" "uuid $uuid"
+  log_status | jq -e '.replicas | map([.name, .lag_entries]) == [["one", 0], ["two", 0]]'
+  # What a replica has, and that it is one.
+  run -0 --separate-stderr wqctl --store "$DIR/two" ls -q q -o name
+  [ "$output" = $'a\nb\nc' ]
+  contains "$stderr" "$DIR/two is a replica: entry "
+  run -0 wqctl replication remove "$DIR/two"
+  run -0 --separate-stderr wqctl --store "$DIR/two" ls -q q -o name
+  [ "$output" = $'a\nb\nc' ]
+  [ -z "$stderr" ]
+  run -0 wqctl --store "$DIR/two" add -q q d
+  run -2 wqctl replication remove "$DIR/two"
+}
+
+@test "forget and destroy" {
+  start_etcd
+  wqctl replication init "$WQ_STORE" "$LOG" --replica one
+  wqctl replication seed "$DIR/two" "$LOG" --replica two
+  run -0 wqctl replication forget "$LOG" two
+  log_status | jq -e '.replicas | map(.name) == ["one"]'
+  run -3 wqctl replication forget "$LOG" two
+  run -4 --separate-stderr wqctl replication destroy "$LOG" --yes
+  contains "$stderr" one
+  log_status | jq -e '.store_uuid != null'
+  run -0 wqctl replication destroy "$LOG" --yes --force
+  log_status | jq -e '.store_uuid == null and .replicas == [] and .entries.last == 0'
+  # The store is still there.
+  run -0 wqctl replication remove "$WQ_STORE"
+  run -0 wqctl inspect
+}
+
+@test "serve: the owner serves, promote and SIGTERM hand over with all keys" {
+  start_etcd
+  replica one serve --lease 60
+  until_ok test -S "$DIR/one/control.sock"
+  one=$PID
+  wqctl --store "$DIR/one" add -q q a b
+  replica two serve --lease 60  # Longer than until_ok waits: no lease ends by itself.
+  two=$PID
+  until_ok grep -q 'waiting: owner is one' two.err
+  until_ok log_is '.replicas | map(.name) == ["one", "two"]'
+  # A replica refuses changes.
+  [ ! -S "$DIR/two/control.sock" ]
+  run -4 wqctl --store "$DIR/two" add -q q refused
+  run -3 --separate-stderr wqctl promote "$LOG" three
+  contains "$stderr" 'there is no replica three; the log has one, two'
+  run -4 wqctl replication destroy "$LOG" --yes --force
+  run -0 wqctl promote "$LOG" two
+  contains "$output" 'replica two owns the store'
+  run -0 wqctl promote "$LOG" two
+  log_is '.owner.name == "two"'
+  until_ok grep -q 'waiting: owner is two' one.err
+  contains "$(cat one.err)" 'does not own the store any more'
+  until_ok test -S "$DIR/two/control.sock"
+  wqctl --store "$DIR/two" add -q q c
+  [ "$(wqctl --store "$DIR/two" ls -q q -o name)" = $'a\nb\nc' ]
+
+  kill -TERM "$two"
+  wait "$two"
+  until_ok log_is '.owner.name == "one"'
+  until_ok test -S "$DIR/one/control.sock"
+  wqctl --store "$DIR/one" add -q q d
+  [ "$(wqctl --store "$DIR/one" ls -q q -o name)" = $'a\nb\nc\nd' ]
+  kill -TERM "$one"
+  wait "$one"
+}
+
+@test "promote of a replica that does not run is withdrawn" {
+  start_etcd
+  wqctl replication init "$DIR/one" "$LOG" --replica one
+  wqctl replication seed "$DIR/two" "$LOG" --replica two
+  run -1 --separate-stderr wqctl promote "$LOG" two --timeout 300ms
+  contains "$stderr" 'replica two did not become the owner in time'
+  log_status | jq -e '.successor == null'
+}
+
+@test "an etcd that does not answer: exit 1, and the message names it" {
+  run -1 --separate-stderr wqctl replication status etcd://127.0.0.1:1/wq/test
+  contains "$stderr" '127.0.0.1:1'
+}

@@ -1,0 +1,200 @@
+#include "tools/wqctl/replication/log_args.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "server/net/secret_file.h"
+#include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/number.h"
+#include "wq/keys.h"
+
+namespace wqctl {
+namespace {
+
+constexpr std::string_view kScheme = "etcd://";
+constexpr size_t kMaxPrefixBytes = 512;
+constexpr size_t kMaxNameBytes = 64;
+
+wq::Status BadUrl(const std::string& url, const std::string& why) {
+  return wq::Status::InvalidArgument("the log \"" + wq::EscapeKey(url, 200) + "\": " + why +
+                                     "; it is etcd://HOST:PORT[,HOST:PORT...]/PREFIX");
+}
+
+// "host:port", "10.0.0.1:2379", "[::1]:2379".
+std::string ProblemOfEndpoint(const std::string& endpoint) {
+  const std::string shown = "\"" + wq::EscapeKey(endpoint, 100) + "\"";
+  if (endpoint.empty()) return "an address is empty";
+  const size_t colon = endpoint.rfind(':');
+  if (colon == std::string::npos || endpoint.back() == ']') return shown + " has no port";
+  const std::string host = endpoint.substr(0, colon);
+  const std::string port = endpoint.substr(colon + 1);
+  if (host.empty()) return shown + " has no host";
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const bool plain = std::all_of(host.begin(), host.end(), [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '.' || c == '_';
+  });
+  if (!bracketed && !plain) return "\"" + wq::EscapeKey(host, 100) + "\" is no host";
+  if (!ParseNumber<uint16_t, 1>(port)) {
+    return "\"" + wq::EscapeKey(port, 100) + "\" is no port, in " + shown;
+  }
+  return "";
+}
+
+wq::Status CheckReplicaName(const std::string& name, const std::string& where) {
+  const bool valid = !name.empty() && name.size() <= kMaxNameBytes &&
+                     std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                              (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c == '-';
+                     });
+  if (valid) return {};
+  return wq::Status::InvalidArgument(where + " \"" + wq::EscapeKey(name, 100) +
+                                     "\" is no name of a replica: 1 to 64 of A-Z a-z 0-9 . _ -");
+}
+
+wq::Status NameOfHost(std::string* name) {
+  std::array<char, 256> host = {};
+  if (gethostname(host.data(), host.size() - 1) != 0) {
+    return wq::Status::IOError("cannot read the name of this host: " + ErrnoText(errno));
+  }
+  *name = host.data();
+  return CheckReplicaName(*name, "give --replica: the name of this host");
+}
+
+}  // namespace
+
+std::optional<uint32_t> ParseLease(std::string_view text) {
+  return ParseNumber<uint32_t, 2, 3600>(text);
+}
+
+void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica) {
+  const auto text = [parser](const std::string& name, const std::string& type,
+                             const std::string& description, std::string* target) {
+    parser->Option(name, type, description, "a text that is not empty",
+                   [target](const std::string& value) {
+                     *target = value;
+                     return !value.empty();
+                   });
+  };
+  text("--replicate", "URL", "The log by which replicas follow: etcd://HOST:PORT[,...]/PREFIX",
+       &args->url);
+  if (with_replica) {
+    text("--replica", "NAME", "The name of this replica; default: that of the host",
+         &args->replica);
+    AddParsed(parser, "--lease", "SECONDS",
+              "How long an owner keeps the store without etcd; default 5", kLeaseSeconds,
+              ParseLease, &args->lease);
+  }
+  text("--etcd-ca", "FILE", "Use TLS for etcd, whose certificate is of the CA in FILE",
+       &args->etcd_ca);
+  text("--etcd-cert", "FILE", "The certificate to show to etcd, in PEM", &args->etcd_cert);
+  text("--etcd-key", "FILE", "The key of that certificate, in PEM", &args->etcd_key);
+  text("--etcd-user", "USER", "Log in to etcd as USER", &args->etcd_user);
+  text("--etcd-password-file", "FILE", "The password of USER is in FILE",
+       &args->etcd_password_file);
+}
+
+wq::Status ParseLogUrl(const std::string& url, wq::EtcdOptions* options) {
+  if (!url.starts_with(kScheme)) return BadUrl(url, "it does not begin with etcd://");
+  const size_t slash = url.find('/', kScheme.size());
+  if (slash == std::string::npos) return BadUrl(url, "it has no prefix");
+  const std::string addresses = url.substr(kScheme.size(), slash - kScheme.size());
+  options->prefix = url.substr(slash);
+  options->endpoints.clear();
+  for (size_t begin = 0; begin <= addresses.size();) {
+    const size_t end = std::min(addresses.find(',', begin), addresses.size());
+    std::string endpoint = addresses.substr(begin, end - begin);
+    if (std::string why = ProblemOfEndpoint(endpoint); !why.empty()) return BadUrl(url, why);
+    options->endpoints.push_back(std::move(endpoint));
+    begin = end + 1;
+  }
+  const std::string& prefix = options->prefix;
+  const std::string shown = "the prefix \"" + wq::EscapeKey(prefix, 100) + "\" ";
+  if (prefix == "/") return BadUrl(url, "its prefix is empty");
+  if (prefix.back() == '/') return BadUrl(url, shown + "ends with \"/\"");
+  if (prefix.size() > kMaxPrefixBytes) return BadUrl(url, shown + "is longer than 512 bytes");
+  if (!std::all_of(prefix.begin(), prefix.end(), [](char c) { return c > ' ' && c <= '~'; })) {
+    return BadUrl(url, shown + "has a byte that is no visible ASCII character");
+  }
+  return {};
+}
+
+wq::Status CheckLogArgs(const LogArgs& args) {
+  const auto bad = [](const char* why) { return wq::Status::InvalidArgument(why); };
+  if (args.url.empty()) {
+    return args == LogArgs{} ? wq::Status::Ok()
+                             : bad("replica, lease and etcd-... go with replicate, which is unset");
+  }
+  wq::EtcdOptions parsed;
+  if (wq::Status s = ParseLogUrl(args.url, &parsed); !s.ok()) return s;
+  if (!args.replica.empty()) {
+    if (wq::Status s = CheckReplicaName(args.replica, "--replica"); !s.ok()) return s;
+  }
+  if (args.etcd_cert.empty() != args.etcd_key.empty()) {
+    return bad("--etcd-cert and --etcd-key go together");
+  }
+  if (!args.etcd_cert.empty() && args.etcd_ca.empty())
+    return bad("--etcd-cert goes with --etcd-ca");
+  if (args.etcd_user.empty() != args.etcd_password_file.empty()) {
+    return bad("--etcd-user and --etcd-password-file go together");
+  }
+  return {};
+}
+
+wq::Status OpenLog(const LogArgs& args, std::shared_ptr<wq::ReplicatedLog>* log) {
+#ifdef WQ_ETCD
+  if (wq::Status s = CheckLogArgs(args); !s.ok()) return s;
+  wq::EtcdOptions options;
+  if (wq::Status s = ParseLogUrl(args.url, &options); !s.ok()) return s;
+  options.ca_file = args.etcd_ca;
+  options.cert_file = args.etcd_cert;
+  options.key_file = args.etcd_key;
+  options.user = args.etcd_user;
+  if (!args.etcd_password_file.empty()) {
+    wq::Status s = wq::ReadSecretFile("password file", args.etcd_password_file, &options.password);
+    if (!s.ok()) return s;
+  }
+  return wq::OpenEtcdLog(options, log);
+#else
+  log->reset();
+  return wq::Status::NotSupported("cannot use the log " + wq::EscapeKey(args.url, 200) +
+                                  ": this wqctl was built without etcd");
+#endif
+}
+
+wq::Status ReplicationOf(const LogArgs& args, std::optional<wq::Replication>* replication) {
+  replication->reset();
+  if (wq::Status s = CheckLogArgs(args); !s.ok() || args.url.empty()) return s;
+  wq::Replication made;
+  made.name = args.replica;
+  if (made.name.empty()) {
+    if (wq::Status s = NameOfHost(&made.name); !s.ok()) return s;
+  }
+  if (args.lease) made.lease = std::chrono::seconds{*args.lease};
+  wq::Status s = OpenLog(args, &made.log);
+  if (s.ok()) *replication = std::move(made);
+  return s;
+}
+
+void AddDurability(VerbParser* parser, std::optional<wq::Durability>* durability) {
+  AddChoice<wq::Durability>(parser, "--durability",
+                            "What a change survives before it counts as done; default process, "
+                            "with --replicate replicated",
+                            "a durability: ",
+                            {{"async", wq::Durability::kAsync},
+                             {"process", wq::Durability::kProcess},
+                             {"power", wq::Durability::kPower},
+                             {"replicated", wq::Durability::kReplicated}},
+                            durability);
+}
+
+wq::Durability DurabilityOf(const std::optional<wq::Durability>& durability, bool replicated) {
+  return durability.value_or(replicated ? wq::Durability::kReplicated : wq::Durability::kProcess);
+}
+
+}  // namespace wqctl
