@@ -1,0 +1,372 @@
+// Processes that are the replicas of one store, members of etcd, random faults of both: whatever
+// is killed, stopped or wiped, nothing that was acknowledged is lost, and no two owners hand out
+// keys at once.
+//
+// WQ_FAILOVER_SEED: of the faults. WQ_FAILOVERS: how many changes of the owner; default: 8.
+// WQ_FAILOVER_LEASE_MS: default: 2000.
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include <gmock/gmock.h>
+
+#include "tests/etcd/cluster.h"
+#include "tests/failover/oracle.h"
+#include "tests/failover/replicas.h"
+#include "tests/support/environment.h"
+#include "wq/entry_diff.h"
+#include "wq/etcd_log.h"
+#include "wq/options.h"
+#include "wq/store.h"
+#include "wq/store_view.h"
+
+namespace wq::failover {
+namespace {
+
+using namespace std::chrono_literals;
+using Seen = Oracle::Seen;
+
+constexpr std::chrono::milliseconds kPatience{60'000};
+constexpr size_t kReplicas = 3;
+
+enum class Fault : uint8_t {
+  // The owner changes.
+  kKillOwner,
+  kStopOwner,
+  kResign,
+  kPromote,
+  kKillOwnerAndLeader,
+  kKillOwnerAndStopMember,
+  kKillAll,
+  // The owner should stay, but may change.
+  kKillReplica,
+  kWipeReplica,
+  kKillMember,
+  kStopMember,
+  kKillLeader,
+};
+constexpr size_t kFaults = 12;
+
+const char* TextOf(Fault fault) {
+  constexpr const char* kTexts[kFaults] = {"kill the owner",
+                                           "stop the owner",
+                                           "resign",
+                                           "promote",
+                                           "kill owner and etcd's leader",
+                                           "kill owner, stop a member of etcd",
+                                           "kill all replicas",
+                                           "kill a replica",
+                                           "wipe a replica",
+                                           "kill a member of etcd",
+                                           "stop a member of etcd",
+                                           "kill etcd's leader"};
+  return kTexts[static_cast<size_t>(fault)];
+}
+
+class FailoverTest : public testing::Test {
+ protected:
+  FailoverTest()
+      : lease_(support::FromEnvironment("WQ_FAILOVER_LEASE_MS", 2000)),
+        etcd_({.members = 3}),
+        replicas_(etcd_.Options("/wq/failover"), kReplicas, lease_) {
+    EXPECT_TRUE(OpenEtcdLog(etcd_.Options("/wq/failover"), &log_).ok());
+  }
+
+  Oracle& oracle() { return replicas_.oracle(); }
+  bool Await(const std::function<bool(const Seen&)>& true_now) {
+    return oracle().Await(kPatience, true_now);
+  }
+
+  // Waits until each replica has what the log has now, and the log has a checkpoint.
+  bool AwaitCaughtUp() {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    LogState begin;
+    while (!log_->State(&begin).ok() && std::chrono::steady_clock::now() < until) {
+    }
+    for (;;) {
+      LogState now;
+      const Status s = log_->State(&now);
+      const bool all =
+          s.ok() && now.checkpoint.has_value() && now.replicas.size() == kReplicas &&
+          std::all_of(now.replicas.begin(), now.replicas.end(),
+                      [&](const LogReplica& each) { return each.applied >= begin.last; });
+      if (all) return true;
+      if (std::chrono::steady_clock::now() > until) {
+        std::cerr << "not caught up to " << begin.last << ": " << s.ToString();
+        for (const LogReplica& each : now.replicas) {
+          std::cerr << " " << each.name << " " << each.applied;
+        }
+        std::cerr << (now.checkpoint.has_value() ? "\n" : " no checkpoint\n");
+        return false;
+      }
+      poll(nullptr, 0, 20);
+    }
+  }
+
+  // Some calls at kReplicated succeed.
+  bool AwaitProgress() {
+    const uint64_t before = oracle().Now().acknowledged;
+    return Await([=](const Seen& seen) { return seen.acknowledged >= before + 20; });
+  }
+
+  size_t Owner() { return Replicas::IndexOf(oracle().Now().Owner()); }
+  size_t Random(size_t count) { return static_cast<size_t>(random_() % count); }
+  size_t OtherReplica() { return (Owner() + 1 + Random(kReplicas - 1)) % kReplicas; }
+
+  // True: the owner has to change.
+  bool Make(Fault fault);
+  void StopMember();
+  void Mend();
+  bool Round(Fault fault);
+  void Follow(size_t replica);
+  void Finish();
+  void Report() const;
+  static std::string Difference(const std::string& left, const std::string& right);
+
+  const std::chrono::milliseconds lease_;
+  EtcdCluster etcd_;
+  Replicas replicas_;
+  std::shared_ptr<ReplicatedLog> log_;
+  std::mt19937_64 random_;
+  std::string successor_;  // Of the last promotion.
+  std::vector<size_t> stopped_replicas_;
+  std::vector<size_t> stopped_members_;
+  std::map<Fault, std::vector<int64_t>> times_us_;  // From the fault to the next hand-out.
+};
+
+void FailoverTest::StopMember() {
+  stopped_members_.push_back(Random(etcd_.size()));
+  etcd_.Stop(stopped_members_.back());
+}
+
+bool FailoverTest::Make(Fault fault) {
+  const size_t owner = Owner();
+  switch (fault) {
+    case Fault::kKillOwner:
+      replicas_.Kill(owner);
+      return true;
+    case Fault::kStopOwner:
+      replicas_.Stop(owner);
+      stopped_replicas_.push_back(owner);
+      return true;
+    case Fault::kResign:
+      replicas_.Signal(owner, SIGUSR1);
+      return true;
+    case Fault::kPromote: {
+      successor_ = Replicas::NameOf(OtherReplica());
+      const Status s = log_->SetSuccessor(successor_);
+      EXPECT_TRUE(s.ok()) << s.ToString();
+      return true;
+    }
+    case Fault::kKillOwnerAndLeader: {
+      const size_t leader = etcd_.Leader();
+      replicas_.Kill(owner);
+      etcd_.Kill(leader % etcd_.size());
+      return true;
+    }
+    case Fault::kKillOwnerAndStopMember:
+      replicas_.Kill(owner);
+      StopMember();
+      return true;
+    case Fault::kKillAll:
+      for (size_t i = 0; i < kReplicas; ++i) replicas_.Signal(i, SIGKILL);
+      for (size_t i = 0; i < kReplicas; ++i) replicas_.Kill(i);
+      replicas_.StartAll();
+      return true;
+    case Fault::kKillReplica:
+    case Fault::kWipeReplica: {
+      const size_t replica = OtherReplica();
+      replicas_.Kill(replica);
+      if (fault == Fault::kWipeReplica) replicas_.Wipe(replica);
+      return false;
+    }
+    case Fault::kKillMember:
+      etcd_.Kill(Random(etcd_.size()));
+      return false;
+    case Fault::kStopMember:
+      StopMember();
+      return false;
+    case Fault::kKillLeader:
+      etcd_.Kill(etcd_.Leader() % etcd_.size());
+      return false;
+  }
+  return false;
+}
+
+void FailoverTest::Mend() {
+  for (const size_t replica : stopped_replicas_) replicas_.Signal(replica, SIGCONT);
+  stopped_replicas_.clear();
+  for (const size_t member : stopped_members_) etcd_.Continue(member);
+  stopped_members_.clear();
+  for (size_t i = 0; i < etcd_.size(); ++i) etcd_.Launch(i);
+  etcd_.WaitUntilHealthy();
+  replicas_.StartAll();
+}
+
+// False: the harness gives up.
+bool FailoverTest::Round(Fault fault) {
+  if (!AwaitProgress() || !AwaitCaughtUp()) {
+    ADD_FAILURE() << "no progress before: " << TextOf(fault);
+    return false;
+  }
+  const uint64_t epoch = oracle().Now().LastEpoch();
+  const int64_t begin_us = NowUs();
+  if (Make(fault)) {
+    if (!Await([=](const Seen& seen) { return seen.NextHandOutUs(epoch) != INT64_MAX; })) {
+      ADD_FAILURE() << "no hand-out after: " << TextOf(fault) << " in epoch " << epoch;
+      return false;
+    }
+    times_us_[fault].push_back(oracle().Now().NextHandOutUs(epoch) - begin_us);
+    if (fault == Fault::kPromote) {
+      EXPECT_EQ(oracle().Now().Owner(), successor_);
+    }
+  } else if (!AwaitProgress()) {
+    ADD_FAILURE() << "no progress after: " << TextOf(fault);
+    return false;
+  }
+  Mend();
+  for (size_t i = 0; i < kReplicas; ++i) {
+    if (replicas_.Reap(i, 0ms) != -1) {
+      ADD_FAILURE() << Replicas::NameOf(i) << " has ended by itself after: " << TextOf(fault);
+      return false;
+    }
+  }
+  const std::vector<std::string> wrong = oracle().Verdict();
+  EXPECT_THAT(wrong, testing::IsEmpty()) << "after: " << TextOf(fault);
+  return wrong.empty();
+}
+
+// The first difference of two stores, entry by entry; empty: none.
+std::string FailoverTest::Difference(const std::string& left, const std::string& right) {
+  EntryDiff diff;
+  uint64_t entries = 0;
+  for (const EntryDiff::Side side : {EntryDiff::Side::kBefore, EntryDiff::Side::kAfter}) {
+    const std::string& dir = side == EntryDiff::Side::kBefore ? left : right;
+    std::unique_ptr<StoreView> view;
+    if (Status s = StoreView::Open(dir, &view); !s.ok()) return s.ToString();
+    for (const std::string& queue : view->QueueNames()) {
+      Status added;
+      const Status s = view->ForEachEntry(queue, [&](const Entry& entry) {
+        ++entries;
+        added = diff.Add(side, queue, entry);
+        return added.ok();
+      });
+      if (!s.ok() || !added.ok()) return s.ToString() + " " + added.ToString();
+    }
+  }
+  std::string found;
+  const Status s = diff.Run([&](const KeyDiff& key) {
+    found = key.queue + "/" + key.key + " differs";
+    return false;
+  });
+  return s.ok() ? found : s.ToString();
+}
+
+// Has the replica, which does not run, follow the log to its end.
+void FailoverTest::Follow(size_t replica) {
+  Replication replication;
+  replication.log = log_;
+  replication.name = Replicas::NameOf(replica);
+  replication.candidate = false;
+  std::unique_ptr<Store> store;
+  const Status s = Store::Open({.replication = replication}, replicas_.Dir(replica), &store);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  LogState state;
+  ASSERT_TRUE(log_->State(&state).ok());
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (store->Replica().applied < state.last && std::chrono::steady_clock::now() < until) {
+    poll(nullptr, 0, 10);
+  }
+  EXPECT_EQ(store->Replica().applied, state.last) << store->Replica().log.ToString();
+  EXPECT_TRUE(store->Close().ok());
+}
+
+// No more faults: everything is handed out. Then keys are only added, all end, and have the same.
+void FailoverTest::Finish() {
+  ASSERT_TRUE(AwaitProgress());
+  for (size_t i = 0; i < kReplicas; ++i) replicas_.Signal(i, SIGUSR2);
+  ASSERT_TRUE(Await([](const Seen& seen) { return seen.modes == kReplicas; }));
+  EXPECT_TRUE(Await([](const Seen& seen) { return seen.unseen == 0; }))
+      << oracle().Now().unseen << " keys are not handed out";
+  for (size_t i = 0; i < kReplicas; ++i) replicas_.Signal(i, SIGUSR2);
+  ASSERT_TRUE(Await([](const Seen& seen) { return seen.unseen > 200; }));
+  ASSERT_TRUE(AwaitCaughtUp());
+  const size_t owner = Owner();  // The last to end, so that none of the others takes over.
+  for (size_t i = 1; i <= kReplicas; ++i) {
+    const size_t replica = (owner + i) % kReplicas;
+    replicas_.Signal(replica, SIGTERM);
+    EXPECT_EQ(replicas_.Reap(replica, kPatience), 0) << Replicas::NameOf(replica);
+  }
+  for (size_t i = 1; i < kReplicas; ++i) {
+    const size_t replica = (owner + i) % kReplicas;
+    Follow(replica);
+    EXPECT_EQ(Difference(replicas_.Dir(owner), replicas_.Dir(replica)), "");
+  }
+  std::set<std::string> missing = oracle().Unseen();
+  EXPECT_GT(missing.size(), 200U);
+  std::unique_ptr<StoreView> view;
+  ASSERT_TRUE(StoreView::Open(replicas_.Dir(owner), &view).ok());
+  ASSERT_TRUE(view->ForEachEntry("pods",
+                                 [&](const Entry& entry) {
+                                   missing.erase(entry.key);
+                                   return true;
+                                 })
+                  .ok());
+  EXPECT_THAT(missing, testing::IsEmpty()) << "acknowledged, and lost";
+  EXPECT_THAT(oracle().Verdict(), testing::IsEmpty());
+}
+
+void FailoverTest::Report() const {
+  std::vector<int64_t> all;
+  for (const auto& [fault, times] : times_us_) {
+    std::vector<int64_t> sorted = times;
+    std::sort(sorted.begin(), sorted.end());
+    all.insert(all.end(), sorted.begin(), sorted.end());
+    std::cout << "  " << TextOf(fault) << ": " << sorted.size() << ", next hand-out after min "
+              << sorted.front() / 1000 << " median " << sorted[sorted.size() / 2] / 1000 << " max "
+              << sorted.back() / 1000 << " ms\n";
+  }
+  std::sort(all.begin(), all.end());
+  const Seen seen = const_cast<Replicas&>(replicas_).oracle().Now();
+  if (!all.empty()) {
+    std::cout << "failovers " << all.size() << " lease_ms " << lease_.count()
+              << " next_hand_out_ms min " << all.front() / 1000 << " median "
+              << all[all.size() / 2] / 1000 << " max " << all.back() / 1000 << " epochs "
+              << seen.epochs.size() << " acknowledged " << seen.acknowledged << " hand_outs "
+              << seen.hand_outs << " repeated " << seen.repeated << " flushed " << seen.flushed
+              << std::endl;
+  }
+}
+
+TEST_F(FailoverTest, NothingAcknowledgedIsLostAndNoTwoOwnersHandOutAtOnce) {
+  const uint64_t seed = support::FromEnvironment("WQ_FAILOVER_SEED", std::random_device()());
+  const uint64_t failovers = support::FromEnvironment("WQ_FAILOVERS", 8);
+  std::cout << "WQ_FAILOVER_SEED=" << seed << std::endl;
+  random_.seed(seed);
+  replicas_.StartAll();
+  bool works = true;
+  for (uint64_t done = 0; done < failovers && works;) {
+    const auto fault = static_cast<Fault>(Random(kFaults));
+    std::cout << "  epoch " << oracle().Now().LastEpoch() << ": " << TextOf(fault) << std::endl;
+    works = Round(fault);
+    done += fault < Fault::kKillReplica ? 1 : 0;
+  }
+  if (works) Finish();
+  Report();
+}
+
+}  // namespace
+}  // namespace wq::failover
