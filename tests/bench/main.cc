@@ -52,7 +52,7 @@ std::vector<std::string> ScenarioNames(bool by_default) {
 std::string Footer() {
   std::string text = "Scenarios:\n";
   for (const std::string& name : ScenarioNames(false)) {
-    text += "  " + name + std::string(name.size() < 10 ? 10 - name.size() : 1, ' ') +
+    text += "  " + name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') +
             FindScenario(name)->help + "\n";
   }
   return text +
@@ -100,7 +100,8 @@ void Describe(CLI::App& app, Args* args) {
          "--go-bench", settings.go_bench,
          "The benchmarks of bindings/go as a program, for bindings (tests/bench/go_bench.sh)")
       ->check(CLI::ExistingFile);
-  app.add_flag("--long", settings.long_run, "churn with ten times the life cycles");
+  app.add_flag("--long", settings.long_run,
+               "churn with ten times the life cycles, replication with ten minutes of them");
   app.add_flag("--strict", args->strict, "Exit 1 if a bound is not met");
   app.add_flag("--here", args->here, "In this process and in --dir itself; JSON")->group("");
   app.footer(Footer());

@@ -37,6 +37,15 @@ void Serving(Bench& bench);
 void NoiseChild(Bench& bench);
 // served/served_store.cc
 void ServerChild(Bench& bench);
+// replication/scenario_replication.cc; replication/without_etcd.cc in a build without wq::etcd
+void Replicated(Bench& bench);
+// replication/replicas.cc
+void ReplicatedFollowerChild(Bench& bench);
+// replication/takeover.cc
+void ReplicatedFillChild(Bench& bench);
+void ReplicatedNextChild(Bench& bench);
+// replication/lives.cc
+void ReplicatedLivesChild(Bench& bench);
 // peers/scenario_peers.cc
 void Peers(Bench& bench);
 
@@ -66,6 +75,7 @@ inline constexpr Scenario kScenarios[] = {
     {"memory", "bytes a pending key, beyond its own", Memory},
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
     {"server", "Adds, workers and 1000 idle connections through the control socket", Serving},
+    {"replication", "a store whose log three members of etcd keep, beside bare etcd", Replicated},
     {"peers", "beanstalkd and redis-server beside wq; not by default", Peers, false},
     {"ack-floor-child", nullptr, AckFloorChild},
     {"ack-wq-child", nullptr, AckQueueChild},
@@ -73,6 +83,10 @@ inline constexpr Scenario kScenarios[] = {
     {"recover-child", nullptr, RecoverChild},
     {"server-child", nullptr, ServerChild},
     {"noise-child", nullptr, NoiseChild},
+    {"replicated-follower-child", nullptr, ReplicatedFollowerChild},
+    {"replicated-fill-child", nullptr, ReplicatedFillChild},
+    {"replicated-next-child", nullptr, ReplicatedNextChild},
+    {"replicated-lives-child", nullptr, ReplicatedLivesChild},
     {"wrong-result", nullptr, [](Bench&) { RequireEqual(1, 2, "a result that is wrong"); }},
 };
 

@@ -23,19 +23,6 @@ sockaddr_in Loopback(uint16_t port) {
   return address;
 }
 
-// A port that was free: it was bound and closed again.
-uint16_t FreePort() {
-  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof address;
-  const bool bound = probe >= 0 &&
-                     bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                     getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  Require(bound, "no free port on loopback");
-  close(probe);
-  return ntohs(address.sin_port);
-}
-
 // A connected socket; -1 if no server listens.
 int TryConnect(uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -63,12 +50,24 @@ int ConnectSoon(uint16_t port) {
 
 }  // namespace
 
+uint16_t FreePort() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = Loopback(0);
+  socklen_t size = sizeof address;
+  const bool bound = probe >= 0 &&
+                     bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                     getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  Require(bound, "no free port on loopback");
+  close(probe);
+  return ntohs(address.sin_port);
+}
+
 Server::Server(const std::string& program, const Arguments& arguments)
     : port_(FreePort()), child_(program, arguments(port_)) {
   close(ConnectSoon(port_));
 }
 
-std::string FindProgram(const std::string& program) {
+std::string FindProgram(const std::string& program, const std::string& installed_by) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/bin:/usr/sbin");
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -77,7 +76,7 @@ std::string FindProgram(const std::string& program) {
       return file;
     }
   }
-  Require(false, program + " is not installed; `make bench-peers` installs it");
+  Require(false, program + " is not installed; " + installed_by + " installs it");
   return {};
 }
 

@@ -33,9 +33,13 @@ class Server {
   Child child_;
 };
 
-// The path of `program`, by PATH or in the directories of system programs.
-// Ends the process if it is not installed.
-std::string FindProgram(const std::string& program);
+// A port of loopback that was free: it was bound and closed again.
+uint16_t FreePort();
+
+// The path of `program`, by PATH or in the directories of system programs. If it is not installed,
+// ends the process with a message that says what installs it.
+std::string FindProgram(const std::string& program,
+                        const std::string& installed_by = "`make bench-peers`");
 
 // A connection by a protocol of lines that end in CR LF, as of both peers.
 class Connection {
