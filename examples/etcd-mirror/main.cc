@@ -181,13 +181,15 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // Before any thread begins.
   std::atomic<bool> stop{false};
+  std::atomic<bool> ended{false};
   std::thread waiter([&] {
-    int signal = 0;
-    sigwait(&signals, &signal);
-    stop = true;
+    const timespec wait = {.tv_sec = 0, .tv_nsec = 200'000'000};
+    while (!ended) {
+      if (sigtimedwait(&signals, nullptr, &wait) > 0) stop = true;
+    }
   });
   const wq::Status s = etcd_mirror::Run(arguments, stop);
-  pthread_kill(waiter.native_handle(), SIGTERM);  // It may be waiting still.
+  ended = true;
   waiter.join();
   if (!s.ok()) std::fprintf(stderr, "etcd_mirror: %s\n", s.ToString().c_str());
   return s.ok() ? 0 : 1;

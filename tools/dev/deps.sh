@@ -20,7 +20,7 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
 # chromium shows the page of wqctl report in a test; without it that test reports that it is
 # skipped. etcd-server starts a service on port 2379, which the tests do not use.
 all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
-  lintian chromium python3-grpcio python3-protobuf mypy openssl
+  lintian chromium python3-grpcio python3-protobuf mypy openssl python3-yaml
   etcd-server)
 
 case "${1:-}" in
