@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -150,7 +151,13 @@ class AppendRep final : public MemTableRep {
   mutable Mutex mu_;
   // The first records, as many as it holds, sorted.
   mutable std::shared_ptr<const Records> sorted_ WQ_GUARDED_BY(mu_);
-  mutable std::vector<void*> cursors_ WQ_GUARDED_BY(mu_);  // Free memory for new cursors.
+  // Free memory for new cursors, and the thread that has freed it: only that one takes it again, as
+  // others cannot know whether the destructor has returned.
+  struct Freed {
+    std::thread::id thread;
+    void* memory;
+  };
+  mutable std::vector<Freed> cursors_ WQ_GUARDED_BY(mu_);
   // The cursors that RocksDB never ends.
   std::vector<std::unique_ptr<Cursor>> kept_ WQ_GUARDED_BY(mu_);
 };
@@ -165,12 +172,15 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
   // `rep`.
   ~Cursor() override {
     const MutexLock lock(impl_->mu_);
-    impl_->cursors_.push_back(this);
+    impl_->cursors_.push_back({std::this_thread::get_id(), this});
   }
   static void* operator new(size_t /*bytes*/, const AppendRep& rep) {
     const MutexLock lock(rep.mu_);
-    if (rep.cursors_.empty()) return ::operator new(sizeof(Cursor));
-    void* const memory = rep.cursors_.back();
+    const auto own = std::find_if(
+        rep.cursors_.begin(), rep.cursors_.end(),
+        [id = std::this_thread::get_id()](const Freed& freed) { return freed.thread == id; });
+    if (own == rep.cursors_.end()) return ::operator new(sizeof(Cursor));
+    void* const memory = std::exchange(*own, rep.cursors_.back()).memory;
     rep.cursors_.pop_back();
     return memory;
   }
@@ -216,7 +226,7 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
 
 AppendRep::~AppendRep() {
   kept_.clear();
-  for (void* cursor : cursors_) ::operator delete(cursor);
+  for (const Freed& cursor : cursors_) ::operator delete(cursor.memory);
 }
 
 AppendRep::Chunk* AppendRep::NewChunk() {
