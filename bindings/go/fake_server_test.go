@@ -360,7 +360,7 @@ func (s *fakeSession) say(m remote.WorkResponse) {
 
 func (f *fakeServer) work(w http.ResponseWriter, r *http.Request, hello *remote.Hello) {
 	f.mu.Lock()
-	q := f.queue(hello.Queue, hello.Create)
+	q := f.queue(hello.Queue, false)
 	if q == nil {
 		f.mu.Unlock()
 		http.Error(w, `{"code": "NotFound", "message": "no queue"}`, http.StatusNotFound)

@@ -119,6 +119,33 @@ func TestADeletedQueueEndsItsRemoteGets(t *testing.T) {
 	})
 }
 
+// The queue's deletion is not seen by its stream. The stream that follows does not make it again.
+func TestAQueueDeletedInAnOutageEndsItsRemoteGets(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		ended := make(chan error)
+		get := func() {
+			_, err := q.GetContext(context.Background())
+			ended <- err
+		}
+		go get()
+		q.Add("a")
+		must(t, within(t, ended)) // The stream is open.
+		p.cut(true)
+		go get()
+		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+		direct := dial(t, p.to, ClientOptions{})
+		must(t, direct.DeleteQueue("q"))
+		p.accepts()
+		wantCode(t, within(t, ended), NotFound)
+		names, err := direct.QueueNames()
+		must(t, err)
+		if len(names) != 0 {
+			t.Fatalf("the queue was made again: %q", names)
+		}
+	})
+}
+
 func TestAClosedClientLeavesNoGoroutine(t *testing.T) {
 	onServers(t, func(t *testing.T, p *proxy) {
 		openRemote(t, p.dir).Add("a")

@@ -28,7 +28,7 @@ func newRemoteQueue(c *Client, name string, request openRequest) *remoteQueue {
 		client: c, name: name, options: request.options, failures: request.failures}
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	q.worker = remote.NewWorker(c.remote, remote.WorkerOptions{
-		Queue: name, Name: c.options.Name, Create: !request.options.MustExist,
+		Queue: name, Name: c.options.Name,
 		SilenceLimit: c.options.SilenceLimit, KeyLimit: c.options.KeyLimit,
 		Report: func(err error) { q.failures.report(fromRemote(err)) }})
 	return q

@@ -142,7 +142,6 @@ type Hello struct {
 	Queue          string `json:"queue"`
 	Name           string `json:"name"`
 	Capacity       uint32 `json:"capacity"`
-	Create         bool   `json:"create,omitempty"`
 	SilenceLimitUs Int64  `json:"silence_limit_us,omitempty"`
 	KeyLimitUs     Int64  `json:"key_limit_us,omitempty"`
 }

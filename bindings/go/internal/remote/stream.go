@@ -64,7 +64,7 @@ func (w *Worker) connect() (connected bool, err error) {
 		return false, nil
 	}
 	answer, err := w.client.post(ctx, "Work/Work", WorkRequest{Hello: &Hello{
-		Queue: w.options.Queue, Name: w.options.Name, Capacity: capacity, Create: w.options.Create,
+		Queue: w.options.Queue, Name: w.options.Name, Capacity: capacity,
 		SilenceLimitUs: Int64(w.options.SilenceLimit / time.Microsecond),
 		KeyLimitUs:     Int64(w.options.KeyLimit / time.Microsecond)}}, true)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 type WorkerOptions struct {
 	Queue        string
 	Name         string
-	Create       bool
 	SilenceLimit time.Duration // 0: the server's default.
 	KeyLimit     time.Duration // 0: none.
 	// Report receives the errors of calls that were not waited for, and one for each outage.
