@@ -13,7 +13,7 @@ import (
 func openReplica(t *testing.T, log *ReplicatedLog, name string, changes chan<- Leadership) *Store {
 	t.Helper()
 	store, err := Open(t.TempDir()+"/store", StoreOptions{CreateIfMissing: true,
-		Replication: &Replication{Log: log, Name: name, Lease: 2 * time.Second,
+		Replication: &Replication{Log: log, Name: name, Lease: time.Minute,
 			OnLeadership: func(change Leadership) { changes <- change }}})
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
@@ -47,7 +47,8 @@ func TestTheNextOwnerHasWhatTheFormerOneHasAdded(t *testing.T) {
 	must(t, err)
 	must(t, first.Flush(Replicated))
 
-	second := openReplica(t, log, "second", make(chan Leadership, 100))
+	seconds := make(chan Leadership, 100)
+	second := openReplica(t, log, "second", seconds)
 	if second.IsOwner() || second.Epoch() != 0 {
 		t.Fatal("the store has two owners")
 	}
@@ -78,6 +79,9 @@ func TestTheNextOwnerHasWhatTheFormerOneHasAdded(t *testing.T) {
 	must(t, err)
 	if !state.Owner || state.Epoch != second.Epoch() || state.OwnerName != "second" ||
 		state.Applied == 0 || state.AppliedAt.IsZero() || state.Log != nil {
+		for len(seconds) > 0 {
+			t.Logf("%+v", <-seconds)
+		}
 		t.Fatalf("%+v", state)
 	}
 	q = openQueue(t, second, QueueOptions[string]{})

@@ -73,7 +73,7 @@ Status ReplicaNode::AwaitOwnership(std::chrono::microseconds timeout) {
 
 Status ReplicaNode::Resign() {
   const MutexLock lock(mu_);
-  if (owned_epoch_ == 0) {
+  if (!may_resign_) {
     return Status::NotOwner("replica '" + options_.name + "' does not own the store");
   }
   const uint64_t ended = ended_;
@@ -288,6 +288,13 @@ void ReplicaNode::Own(LogLease lease, int64_t sent_us) {
     no_campaign_before_ = SteadyClock::now() + options_.lease;
     SetProblem(status);
     static_cast<void>(copy_->EndOwnership());
+    {
+      const MutexLock lock(mu_);
+      may_resign_ = false;
+      end_status_ = ownership.fence->Refusal();
+      ++ended_;
+    }
+    cv_.NotifyAll();
     return;
   }
   status = AwaitEnd(ownership);
@@ -338,6 +345,11 @@ Status ReplicaNode::BeginOwnership(const LogLease& lease, Ownership* ownership) 
   if (status = storage->Begin(); !status.ok()) {
     return status;
   }
+  {
+    const MutexLock lock(mu_);
+    may_resign_ = true;
+    state_.owner_name.clear();  // Of the last owner.
+  }
   if (status = target_->BeginOwnership(std::move(storage), ownership->fence); !status.ok()) {
     return status;
   }
@@ -354,14 +366,13 @@ Status ReplicaNode::BeginOwnership(const LogLease& lease, Ownership* ownership) 
                              }
                              cv_.NotifyAll();
                            }});
-  const MutexLock lock(mu_);
-  owned_epoch_ = lease.epoch;
-  owned_storage_ = ownership->storage;
-  owned_fence_ = ownership->fence;
-  state_.owner = true;
-  state_.epoch = lease.epoch;
-  state_.owner_name = options_.name;
+  {
+    const MutexLock lock(mu_);
+    owned_storage_ = ownership->storage;
+    owned_fence_ = ownership->fence;
+  }
   cv_.NotifyAll();
+  target_->OwnershipBegan(lease.epoch);
   return status;
 }
 
@@ -377,10 +388,7 @@ Status ReplicaNode::AwaitEnd(const Ownership& ownership) {
       state_.log = ownership.maintenance->Problem();
     }
   }
-  // From now on, and not only when all is closed: nobody is told that this replica owns the store.
-  owned_epoch_ = 0;
-  state_.owner = false;
-  state_.epoch = 0;
+  may_resign_ = false;
   if (!ownership.fence->Holds()) {
     return ownership.fence->Refusal();
   }
@@ -417,7 +425,6 @@ void ReplicaNode::EndOwnership(const LogLease& lease, Ownership* ownership, Stat
     owned_fence_ = nullptr;
     state_.applied = copy_->position().sequence;
     state_.applied_at_us = clock_->WallUs();
-    state_.owner_name.clear();
     end_status_ = std::move(ended);
     ++ended_;
   }

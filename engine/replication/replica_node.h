@@ -44,11 +44,13 @@ class ReplicaNode {
   class Target {
    public:
     virtual ~Target() = default;
-    // The ownership has begun. `storage` is valid until the target is destroyed, and is used until
-    // End has returned. An error ends the ownership; End is not called then, and the storage is not
-    // used any more.
+    // The ownership begins. `storage` is valid until the target is destroyed, and is used until
+    // EndOwnership has returned. An error ends the ownership; nothing else is called then, and the
+    // storage is not used any more.
     virtual Status BeginOwnership(std::unique_ptr<storage::Storage> storage,
                                   std::shared_ptr<const Fence> fence) = 0;
+    // After BeginOwnership, when AwaitOwnership and Resign know of it.
+    virtual void OwnershipBegan(uint64_t epoch) = 0;
     // The ownership ends: `why` is NotOwner; or Ok: it has not ended in the log yet, so what is
     // open is to be written. Returns after the last use of the storage.
     virtual Status EndOwnership(const Status& why) = 0;
@@ -68,7 +70,7 @@ class ReplicaNode {
   // what EndOwnership has returned, if it owned.
   Status Stop() WQ_EXCLUDES(mu_);
 
-  // As Store.
+  // As Store; a State says nothing of this replica's own ownership.
   Status AwaitOwnership(std::chrono::microseconds timeout) WQ_EXCLUDES(mu_);
   Status Resign() WQ_EXCLUDES(mu_);
   ReplicaState State() const WQ_EXCLUDES(mu_);
@@ -117,7 +119,7 @@ class ReplicaNode {
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
   std::atomic<bool> stop_seeding_{false};
   LogFollower* follower_ WQ_GUARDED_BY(mu_) = nullptr;  // To be interrupted.
-  uint64_t owned_epoch_ WQ_GUARDED_BY(mu_) = 0;         // 0: this replica does not own.
+  bool may_resign_ WQ_GUARDED_BY(mu_) = false;          // The target owns, or is to.
   bool lease_lost_ WQ_GUARDED_BY(mu_) = false;          // Of the present ownership.
   // Why the present ownership is to be given up; empty: it is not.
   std::string resign_ WQ_GUARDED_BY(mu_);

@@ -169,8 +169,32 @@ Status Store::Impl::OpenReplica() {
   return {};
 }
 
+uint64_t Store::Impl::Epoch() const {
+  std::shared_ptr<Opened> opened;
+  if (!Current(&opened).ok()) {
+    return 0;
+  }
+  if (opened->fence == nullptr) {
+    return 1;
+  }
+  return opened->fence->Holds() ? opened->fence->epoch() : 0;
+}
+
+ReplicaState Store::Impl::Replica() const {
+  ReplicaState state;
+  if (replica != nullptr && !process.Forked()) {
+    state = replica->State();
+  }
+  state.epoch = Epoch();
+  state.owner = state.epoch != 0;
+  if (state.owner && replica != nullptr) {
+    state.owner_name = options.replication->name;
+  }
+  return state;
+}
+
 ReplicaReading Store::Impl::ReadGauges() const {
-  const ReplicaState state = replica->State();
+  const ReplicaState state = Replica();
   const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
   const int64_t had_all_us = state.applied_at_us == 0 ? opened_at_us : state.applied_at_us;
   const int64_t behind_us = clock->WallUs() - had_all_us;
@@ -185,20 +209,20 @@ ReplicaReading Store::Impl::ReadGauges() const {
 
 Status Store::Impl::BeginOwnership(std::unique_ptr<storage::Storage> storage,
                                    std::shared_ptr<const Fence> fence) {
-  const uint64_t epoch = fence->epoch();
   std::shared_ptr<Opened> opened;
   if (Status s = Opened::Open(options, dir, std::move(storage), std::move(fence), &opened);
       !s.ok()) {
     return s;
   }
-  {
-    const MutexLock lock(mu);
-    current = std::move(opened);
-  }
+  const MutexLock lock(mu);
+  current = std::move(opened);
+  return {};
+}
+
+void Store::Impl::OwnershipBegan(uint64_t epoch) {
   if (options.replication->on_leadership != nullptr) {
     options.replication->on_leadership({.owner = true, .epoch = epoch});
   }
-  return {};
 }
 
 Status Store::Impl::EndOwnership(const Status& why) {

@@ -282,16 +282,7 @@ Status Store::Close() {
 
 bool Store::IsOwner() const { return Epoch() != 0; }
 
-uint64_t Store::Epoch() const {
-  std::shared_ptr<Impl::Opened> opened;
-  if (!impl_->Current(&opened).ok()) {
-    return 0;
-  }
-  if (opened->fence == nullptr) {
-    return 1;
-  }
-  return opened->fence->Holds() ? opened->fence->epoch() : 0;
-}
+uint64_t Store::Epoch() const { return impl_->Epoch(); }
 
 Status Store::WaitForLeadership(std::chrono::microseconds timeout) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
@@ -308,15 +299,7 @@ Status Store::Resign() {
                                    : impl_->replica->Resign();
 }
 
-ReplicaState Store::Replica() const {
-  if (impl_->replica == nullptr || impl_->process.Forked()) {
-    ReplicaState state;
-    state.owner = IsOwner();
-    state.epoch = Epoch();
-    return state;
-  }
-  return impl_->replica->State();
-}
+ReplicaState Store::Replica() const { return impl_->Replica(); }
 
 std::string Store::uuid() const { return impl_->uuid; }
 const std::string& Store::dir() const { return impl_->dir; }

@@ -44,12 +44,16 @@ struct Store::Impl final : ReplicaNode::Target {
   Status CheckProcess() const;
   // What is opened now. Locked; NotOwner: the store is a replica.
   Status Current(std::shared_ptr<Opened>* opened) const WQ_EXCLUDES(mu);
+  // As Store.
+  uint64_t Epoch() const;
+  ReplicaState Replica() const;
   Status CloseReplica() WQ_EXCLUDES(mu);
   ReplicaReading ReadGauges() const;
 
   // --- ReplicaNode::Target ---
   Status BeginOwnership(std::unique_ptr<storage::Storage> storage,
                         std::shared_ptr<const Fence> fence) override WQ_EXCLUDES(mu);
+  void OwnershipBegan(uint64_t epoch) override;
   Status EndOwnership(const Status& why) override WQ_EXCLUDES(mu);
   void OwnershipEnded(uint64_t epoch, const Status& why) override WQ_EXCLUDES(mu);
 

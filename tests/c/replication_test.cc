@@ -73,7 +73,7 @@ class ReplicationTest : public testing::Test {
     options.size = sizeof options;
     options.log = log_;
     options.name = name;
-    options.lease_ms = 2000;
+    options.lease_ms = 60'000;
     return options;
   }
   wq_code TryOpen(const wq_replication* replication, wq_store* store) {

@@ -28,7 +28,7 @@ class ReplicatedTest : public testing::Test {
     std::unique_ptr<Store> store;
     const Status s =
         Store::Open({.create_if_missing = true,
-                     .replication = Replication{.log = log_, .name = name, .lease = seconds(2)}},
+                     .replication = Replication{.log = log_, .name = name, .lease = seconds(60)}},
                     dir_ / name, &store);
     EXPECT_TRUE(s.ok()) << s.ToString();
     return store;

@@ -109,7 +109,7 @@ TEST_F(ReplicaTest, OptionsThatCannotWorkAreRefusedAndNamed) {
   s = open([](Replication* replication) { replication->lease = 10ms; });
   EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(s.message(), HasSubstr("10 ms"));
-  s = open([](Replication* replication) { replication->lease_margin = 900ms; });
+  s = open([](Replication* replication) { replication->lease_margin = 1500ms; });
   EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
   std::unique_ptr<Store> store;
   EXPECT_EQ(Store::OpenInMemory(Options("a"), &store).code(), StatusCode::kInvalidArgument);

@@ -37,7 +37,7 @@ class ReplicatedStoreFixture : public testing::Test {
     Replication replication;
     replication.log = log_;
     replication.name = name;
-    replication.lease = std::chrono::milliseconds(1000);
+    replication.lease = std::chrono::milliseconds(3000);
     replication.lease_margin = std::chrono::milliseconds(100);
     replication.write_timeout = std::chrono::milliseconds(300);
     return {.create_if_missing = true, .replication = replication};

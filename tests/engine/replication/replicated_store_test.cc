@@ -271,6 +271,36 @@ TEST_F(ReplicatedStoreTest, LeadershipIsReportedAtItsBeginAndItsEnd) {
   EXPECT_THAT(seen, ElementsAre("owner", "lost: the ownership has ended: resigned"));
 }
 
+TEST_F(ReplicatedStoreTest, TheStoreKnowsOfAnOwnershipThatIsReported) {
+  const std::unique_ptr<Store> first = Open("first");
+  ASSERT_TRUE(first->WaitForLeadership(20s).ok());
+  Store* second = nullptr;
+  std::mutex opened;
+  bool owner = false;
+  ReplicaState state;
+  StoreOptions options = Options("second");
+  options.replication->on_leadership = [&](const Leadership& leadership) {
+    const std::lock_guard lock(opened);
+    if (leadership.owner) {
+      owner = second->IsOwner();
+      state = second->Replica();
+    }
+  };
+  std::unique_ptr<Store> store;
+  {
+    const std::lock_guard lock(opened);
+    store = OpenWith("second", options);
+    second = store.get();
+  }
+  ASSERT_TRUE(first->Resign().ok());
+  ASSERT_TRUE(second->WaitForLeadership(20s).ok());
+  ASSERT_TRUE(second->Close().ok());
+  EXPECT_TRUE(owner);
+  EXPECT_TRUE(state.owner);
+  EXPECT_EQ(state.epoch, 2U);
+  EXPECT_EQ(state.owner_name, "second");
+}
+
 // --- What kProcess has acknowledged, and the log did not get ---
 
 // A log whose Append can be made to fail as if etcd were away.
