@@ -1,6 +1,7 @@
 #include "tests/replication/log_oracle.h"
 
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <string_view>
@@ -52,6 +53,13 @@ void LogOracle::Look() {
     while (last_ < entry->sequence) {
       ++last_;
       entries_[last_] = entries[last_ - entries.front().sequence].bytes;
+    }
+    if ((entry->bytes[1] & 4) != 0) {
+      std::string plain(ZSTD_getFrameContentSize(mutations.data(), mutations.size()), '\0');
+      const size_t bytes =
+          ZSTD_decompress(plain.data(), plain.size(), mutations.data(), mutations.size());
+      ASSERT_EQ(bytes, plain.size()) << "entry " << entry->sequence;
+      mutations.swap(plain);
     }
     ASSERT_NO_FATAL_FAILURE(TakeGroup(epoch, last_, mutations));
     mutations.clear();

@@ -118,9 +118,13 @@ void Simulation::Step() {
 // Each batch is unlike all others, and the order of any two shows in the rows.
 std::string Simulation::Batch(MutationBatch* batch) {
   const std::string number = std::to_string(++writes_);
-  const size_t size = large_ && OneIn(6) ? 60'000 + Random(120'000) : Random(200);
-  batch->Put(Family::kCursors, "w" + std::to_string(Random(20)),
-             number + std::string(size, static_cast<char>('a' + writes_ % 26)));
+  const bool many = large_ && OneIn(6);
+  std::string value(many ? 60'000 + Random(120'000) : Random(200),
+                    static_cast<char>('a' + writes_ % 26));
+  if (many && OneIn(2)) {  // It stays as long when it is compressed.
+    for (char& byte : value) byte = static_cast<char>(random_());
+  }
+  batch->Put(Family::kCursors, "w" + std::to_string(Random(20)), number + value);
   batch->Put(Family::kDirty, "k" + std::to_string(Random(6)), number);
   if (OneIn(2)) batch->Erase(Family::kDirty, "k" + std::to_string(Random(6)));
   return std::string(batch->mutations());

@@ -14,7 +14,7 @@ set -euo pipefail
 # googletest and bats are listed because the one CMake configuration includes the tests; they are
 # small.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
-  libabsl-dev libxxhash-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
+  libabsl-dev libxxhash-dev libzstd-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
   nlohmann-json3-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto
   golang-etcd-server-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report in a test; without it that test reports that it is

@@ -21,8 +21,8 @@ namespace {
 
 constexpr size_t kBatch = 1000;
 constexpr size_t kManyThreads = 16;
-// About what an Add has in the log. It only decides how many blobs bare etcd takes in a round.
-constexpr size_t kAboutAddBytes = 55;
+// An Add of these keys in a batch, before the batch is compressed: what bare etcd would take.
+constexpr size_t kAddBytes = 55;
 constexpr size_t kSmallValue = 100;
 constexpr size_t kBurst = 50'000;  // They fit into the process log.
 constexpr size_t kLagRate = 20'000;
@@ -77,7 +77,7 @@ double Median(std::vector<double> values) { return SpreadOf(std::move(values)).m
 
 // Bytes a second as blobs of the largest size that an entry has.
 double BareBytesPerSecond(const Settings& settings, const EtcdMembers& members) {
-  const size_t count = std::max<size_t>(settings.keys * kAboutAddBytes / kMaxLogEntryBytes, 20);
+  const size_t count = std::max<size_t>(settings.keys * kAddBytes / kMaxLogEntryBytes, 20);
   const std::string blob = RandomBytes(kMaxLogEntryBytes, settings.seed);
   BareEtcd bare(members, NewPrefix());
   const Stopwatch watch;
@@ -199,7 +199,7 @@ void MeasureReplicatedAdds(Bench& bench, const EtcdMembers& members) {
     subjects.emplace_back([&, way](const std::string& dir) {
       const Adds adds = TimeReplicatedAdds(settings, members, way, dir);
       bench.Note(way.Figure(), kPerSecond, adds.per_second);
-      bench.Note(way.Bare(), kPerSecond, bare_bytes / adds.bytes_each);
+      bench.Note(way.Bare(), kPerSecond, bare_bytes / kAddBytes);
       bench.Note(BytesFigure(way), kBytes, adds.bytes_each);
       bench.Note(SharedFigure(way), kTimes, 1 / adds.entries_each);
     });

@@ -3,23 +3,30 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "storage/mutation_batch.h"
+#include "storage/record_keys.h"
 #include "tests/storage/support.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace wq::storage {
 namespace {
 
 constexpr uint64_t kEpoch = 0x0102030405060708;
 
-// Mutations of exactly `bytes` bytes; at least kSmallest.
+// Mutations of exactly `bytes` bytes, which cannot be compressed; at least kSmallest.
 constexpr size_t kSmallest = 3;  // A put of an empty key: tag, two lengths.
 std::string Mutations(size_t bytes) {
   for (size_t overhead = kSmallest; overhead <= bytes; ++overhead) {
     std::string value(bytes - overhead, '\0');
-    for (size_t i = 0; i < value.size(); ++i) value[i] = static_cast<char>(i * 131 >> 3);
+    std::mt19937 random(1);
+    for (char& byte : value) byte = static_cast<char>(random());
     MutationBatch batch;
     batch.Put(Family::kDefault, "", value);
     if (batch.bytes() == bytes) return std::string(batch.mutations());
@@ -79,6 +86,92 @@ INSTANTIATE_TEST_SUITE_P(Sizes, EntryOfSize,
                                          kMaxEntryPieceBytes, kMaxEntryPieceBytes + 1,
                                          2 * kMaxEntryPieceBytes - 1, 2 * kMaxEntryPieceBytes,
                                          2 * kMaxEntryPieceBytes + 1, size_t{1} << 20));
+
+// As the Adds of many keys are: a group that is compressed.
+std::string AddsOf(size_t keys) {
+  MutationBatch batch;
+  std::mt19937 random(1);
+  for (size_t i = 0; i < keys; ++i) {
+    batch.Put(Family::kDirty, "namespace/pod-" + std::to_string(random()), "value");
+  }
+  return std::string(batch.mutations());
+}
+
+TEST(Entry, OfManyAddsIsCompressedAndComesBack) {
+  const std::string mutations = AddsOf(4000);
+  ASSERT_GT(mutations.size(), kMaxEntryPieceBytes);
+  const std::vector<LogEntry> entries = Entries(kEpoch, mutations, 8);
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_LT(entries[0].bytes.size(), mutations.size() / 2);
+  GroupReader reader({.last = 7});
+  bool complete = false;
+  ASSERT_OK(reader.Add(entries[0], &complete));
+  EXPECT_TRUE(complete);
+  EXPECT_TRUE(reader.mutations() == mutations);
+  // The next group has nothing of it.
+  ASSERT_OK(reader.Add(Entries(kEpoch, Mutations(10), 9).front(), &complete));
+  EXPECT_EQ(reader.mutations(), Mutations(10));
+}
+
+TEST(Entry, OfACompressedGroupMayBeOneOfMany) {
+  const std::string mutations = AddsOf(200'000);
+  const std::vector<LogEntry> entries = Entries(kEpoch, mutations, 1);
+  ASSERT_GT(entries.size(), 2U);
+  EXPECT_LT(entries.size() * kMaxEntryPieceBytes, mutations.size() / 2);
+  GroupReader reader;
+  bool complete = false;
+  for (const LogEntry& entry : entries) {
+    ASSERT_FALSE(complete);
+    ASSERT_OK(reader.Add(entry, &complete));
+  }
+  EXPECT_TRUE(complete);
+  EXPECT_TRUE(reader.mutations() == mutations);
+}
+
+TEST(Entry, OfASmallGroupIsNotCompressed) {
+  const std::string mutations = AddsOf(10);
+  ASSERT_LT(mutations.size(), kMinCompressedBytes);
+  const std::vector<LogEntry> entries = Entries(kEpoch, mutations, 1);
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].bytes.substr(kEntryHeaderBytes), mutations);
+}
+
+// An entry of these bytes behind the header, with this flag byte.
+LogEntry Sealed(uint8_t flags, std::string_view piece) {
+  std::string bytes;
+  bytes += static_cast<char>(kEntryVersion);
+  bytes += static_cast<char>(flags);
+  AppendBig64(kEpoch, &bytes);
+  AppendBig64(XXH3_64bits((bytes + std::string(piece)).data(), bytes.size() + piece.size()),
+              &bytes);
+  return {1, bytes + std::string(piece)};
+}
+
+TEST(Entry, ThatDoesNotDecompressIsCorruption) {
+  constexpr uint8_t kWholeCompressedGroup = 7;
+  const std::string frame =
+      Entries(kEpoch, AddsOf(1000), 1).front().bytes.substr(kEntryHeaderBytes);
+  ASSERT_OK(AddOne(std::make_unique<GroupReader>().get(), Sealed(kWholeCompressedGroup, frame)));
+  std::string huge = frame;  // Its header: four bytes of magic, a descriptor, the size.
+  huge.replace(4, 1, "\xE0");
+  huge.replace(5, 8, std::string(8, '\x7F'));
+  for (const std::string& piece : {std::string(), std::string("no frame"),
+                                   frame.substr(0, frame.size() - 1), huge, frame + "more"}) {
+    GroupReader reader;
+    EXPECT_STATUS(kCorruption, "entry 1: the group that begins at 1 cannot be decoded",
+                  AddOne(&reader, Sealed(kWholeCompressedGroup, piece)));
+  }
+}
+
+TEST(Entry, OfAGroupThatIsPartlyCompressedIsCorruption) {
+  constexpr uint8_t kFirst = 1;
+  constexpr uint8_t kLastCompressed = 6;
+  GroupReader reader;
+  ASSERT_OK(AddOne(&reader, Sealed(kFirst, "abc")));
+  LogEntry second = Sealed(kLastCompressed, "def");
+  second.sequence = 2;
+  EXPECT_STATUS(kCorruption, "entry 2: its group is partly compressed", AddOne(&reader, second));
+}
 
 TEST(Entry, OfNoMutationsIsAGroup) {
   const std::vector<LogEntry> entries = Entries(kEpoch, "", 1);
@@ -170,7 +263,7 @@ TEST(Entry, OfAnotherEpochThanItsGroupIsCorruption) {
 TEST(Entry, WithOtherBytesThanMutationsIsCorruption) {
   const std::string mutations = Mutations(10);
   GroupReader reader;
-  EXPECT_STATUS(kCorruption, "entry 1: the mutations of the group that begins at 1",
+  EXPECT_STATUS(kCorruption, "entry 1: the group that begins at 1 cannot be decoded: its mutations",
                 AddOne(&reader, Entries(5, mutations.substr(0, 9), 1)[0]));
 }
 
