@@ -364,7 +364,11 @@ Status Salvaging::TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequ
     if (!status.ok()) Lose(wal.name, "the changes of sequence " + std::to_string(sequence));
     return Status::Ok();
   });
+  // The torn tail that a kill leaves is no loss: see wal_check.h.
+  WalSummary sound;
+  const bool torn_only = CheckWal(dir_ + "/" + wal.name, &sound).ok();
   return SalvageLog(dir_ + "/" + wal.name, use, [&](const LogGap& gap) {
+    if (torn_only && gap.begin >= sound.valid_bytes) return;
     Lose(wal.name, "bytes " + std::to_string(gap.begin) + " to " + std::to_string(gap.end));
   });
 }

@@ -157,6 +157,17 @@ TEST_F(RepairTest, ADamagedRecordOfALogCostsNoMoreThanItself) {
   EXPECT_NE(losses.find("changes before the sequence"), losses.npos) << losses;
 }
 
+// What a kill in the midst of a write leaves, and an opening takes for what it is.
+TEST_F(RepairTest, ATornTailOfALogIsNoLoss) {
+  const TemplateStore store = MakeSmallStore();
+  Files files = store.files;
+  std::string& log = files["000004.log"];
+  log.resize(log.size() - 3);
+  const RepairReport report = RepairFiles(files);
+  EXPECT_TRUE(report.losses.empty()) << report.losses[0].where << ": " << report.losses[0].what;
+  EXPECT_GE(Missing(store), 1U) << "the record was whole";
+}
+
 TEST_F(RepairTest, ADamagedBlockOfATableCostsNoMoreThanItself) {
   const TemplateStore store = MakeAbandonedStore();
   Files files = store.files;
