@@ -13,8 +13,8 @@
 #include "server/http/http.h"
 #include "server/http/http_api.h"
 #include "server/net/acceptor.h"
+#include "server/net/call_guard.h"
 #include "server/net/socket.h"
-#include "server/net/token_file.h"
 #include "server/rpc/health.h"
 #include "server/rpc/reflection.h"
 #include "server/rpc/rpc_server.h"
@@ -61,6 +61,9 @@ struct Server::Impl {
         access(store, options.open_queue, options.delete_any_queue),
         hub(&access,
             {.max_workers = options.max_workers, .silence_limit = options.worker_silence_limit}),
+        guard({.token_file = options.token_file,
+               .viewer_token_file = options.viewer_token_file,
+               .read_only = options.read_only}),
         control(HttpOptions(false, NoSuchMethod)),
         tcp(HttpOptions(!Protected(), NoSuchMethod)),
         web(HttpOptions(!options.http_any_address, NotServedHere)) {}
@@ -77,17 +80,16 @@ struct Server::Impl {
             .io_timeout = options.io_timeout,
             .idle_timeout = kIdleTimeout};
   }
-  std::function<Status(std::string_view)> TokenCheck() {
-    return options.token_file.empty() ? nullptr
-                                      : std::function([this](std::string_view authorization) {
-                                          return token.Check(authorization);
-                                        });
+  CallGuard::Asked AskGuard() {
+    return [this](CallGuard::Client client, std::string_view authorization, bool changes) {
+      return guard.Ask(client, authorization, changes);
+    };
   }
 
   Status Open();
   Status Check() const;
   void AddMethods();
-  void AddReadings(Http* http, const std::function<Status(std::string_view)>& check_token);
+  void AddReadings(Http* http, CallGuard::Client client, const CallGuard::Asked& asked);
   Status Listen(std::vector<Listener>* listeners);
   Status ListenTcp(FileDescriptor fd, const std::string& address, bool any_address,
                    ListenerKind kind, int* bound, std::vector<Listener>* listeners);
@@ -101,7 +103,7 @@ struct Server::Impl {
   WorkHub hub;
   Watcher watcher;
   MethodTable methods;
-  TokenFile token;
+  CallGuard guard;
   Http control;
   Http tcp;
   Http web;
@@ -142,10 +144,8 @@ Status Server::Impl::Open() {
   if (Status s = Check(); !s.ok()) {
     return s;
   }
-  if (!options.token_file.empty()) {
-    if (Status s = token.Load(options.token_file); !s.ok()) {
-      return s;
-    }
+  if (Status s = guard.Load(); !s.ok()) {
+    return s;
   }
   AddMethods();
   std::vector<Listener> listeners;
@@ -161,24 +161,18 @@ void Server::Impl::AddMethods() {
   AddAdminService(&access, &hub, &methods);
   AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
   AddReflection(&methods);
-  AddApi(methods, nullptr, &control);
-  AddApi(methods, TokenCheck(), &tcp);
-  AddReadings(&control, nullptr);
-  AddReadings(&tcp, TokenCheck());
-  AddReadings(&web, nullptr);
+  AddApi(methods, CallGuard::Client::kControlSocket, AskGuard(), &control);
+  AddApi(methods, CallGuard::Client::kTcp, AskGuard(), &tcp);
+  AddReadings(&control, CallGuard::Client::kControlSocket, AskGuard());
+  AddReadings(&tcp, CallGuard::Client::kTcp, AskGuard());
+  AddReadings(&web, CallGuard::Client::kTcp, nullptr);
 }
 
 // /healthz says nothing about the store, so it needs no token.
-void Server::Impl::AddReadings(Http* http,
-                               const std::function<Status(std::string_view)>& check_token) {
-  const auto guarded = [&check_token](Http::Handler handler) -> Http::Handler {
-    if (check_token == nullptr) {
-      return handler;
-    }
-    return [check_token, handler = std::move(handler)](const HttpRequest& request) {
-      const Status s = check_token(request.authorization);
-      return s.ok() ? handler(request) : RefusedReply(401, s.message());
-    };
+void Server::Impl::AddReadings(Http* http, CallGuard::Client client,
+                               const CallGuard::Asked& asked) {
+  const auto guarded = [&](Http::Handler handler) {
+    return Guarded(client, asked, /*changes=*/false, std::move(handler));
   };
   http->Get("/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; });
   http->Get("/readyz", guarded([this](const HttpRequest&) { return Readiness(*store); }));
@@ -238,7 +232,7 @@ Status Server::Impl::Listen(std::vector<Listener>* listeners) {
 Status Server::Impl::Start(std::vector<Listener> listeners) {
   RpcServer::Options rpc_options{.methods = &methods,
                                  .max_message_bytes = options.max_request_bytes,
-                                 .check_token = TokenCheck(),
+                                 .guard = AskGuard(),
                                  .tls = nullptr};
   if (Tls()) {
     if (Status s = MakeTlsCredentials({.certificate_file = options.tls_certificate_file,
@@ -318,10 +312,7 @@ Status Server::Drain(std::chrono::milliseconds timeout) {
 
 Status Server::TakeToken(uint64_t* token) { return impl_->hub.TakeToken(token); }
 
-Status Server::Reload() {
-  return impl_->options.token_file.empty() ? Status::Ok()
-                                           : impl_->token.Load(impl_->options.token_file);
-}
+Status Server::Reload() { return impl_->guard.Load(); }
 
 void Server::Close() { impl_->Close(); }
 int Server::port() const { return impl_->port; }

@@ -62,6 +62,13 @@ struct ServerOptions {
   // network in plain text. Default: empty, no token.
   std::string token_file = {};
 
+  // As token_file, which must be set: a second token, of viewers. A call with it may read and not
+  // change; those calls are the ones that proto/wq/v1 marks NO_SIDE_EFFECTS. Default: empty, none.
+  std::string viewer_token_file = {};
+
+  // Refuses every call that changes something, on every listener. Default: off.
+  bool read_only = false;
+
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.
   // Port 0: any free port, see Server::http_port. Default: empty, no HTTP.
   std::string http_address = {};
@@ -130,7 +137,7 @@ class Server {
   // earlier assignments, so that the worker can fence its writes as workers in other processes do.
   // NotDurable: see Store::ReserveTokens. Blocks: for a write, once in 2^32 tokens.
   Status TakeToken(uint64_t* token);
-  // Reads the token file again. After an error the token is as before.
+  // Reads the token files again. After an error the token of that file is as before.
   Status Reload();
   // Removes the socket's file and ends all connections: the keys of workers are given back to their
   // queues. Idempotent. Blocks: until the running calls have returned.

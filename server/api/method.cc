@@ -1,6 +1,7 @@
 #include "server/api/method.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
 
 #include <utility>
 
@@ -21,6 +22,8 @@ Method MakeMethod(std::string_view service, std::string_view name, const Message
   method.response = &response;
   method.client_streams = rpc->client_streaming();
   method.server_streams = rpc->server_streaming();
+  method.changes =
+      rpc->options().idempotency_level() != google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
   return method;
 }
 

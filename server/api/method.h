@@ -73,6 +73,8 @@ struct Method {
   const Message* response;
   bool client_streams = false;
   bool server_streams = false;
+  // Whether it may change anything: its rpc does not say NO_SIDE_EFFECTS.
+  bool changes = true;
 
   // Without streams on either side. Blocks: if may_wait says so.
   std::function<Status(const Message& request, Message* response)> call;

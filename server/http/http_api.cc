@@ -231,17 +231,35 @@ HttpReply NoSuchMethod(const std::string& request) {
   return ErrorReply(Status::NotFound("this server has no call " + EscapeKey(request, 256)));
 }
 
-void AddApi(const MethodTable& methods,
-            std::function<Status(std::string_view authorization)> check_token, Http* http) {
+Http::Handler Guarded(CallGuard::Client client, CallGuard::Asked guard, bool changes,
+                      Http::Handler handler) {
+  if (guard == nullptr) {
+    return handler;
+  }
+  return [=, guard = std::move(guard), handler = std::move(handler)](const HttpRequest& request) {
+    const CallGuard::Answer answer = guard(client, request.authorization, changes);
+    switch (answer.verdict) {
+      case CallGuard::Verdict::kPass:
+        return handler(request);
+      case CallGuard::Verdict::kUnknown:
+        return RefusedReply(401, answer.why.message());
+      case CallGuard::Verdict::kForbidden:
+        break;
+    }
+    HttpReply reply = ErrorReply(answer.why);
+    reply.status = 403;
+    return reply;
+  };
+}
+
+void AddApi(const MethodTable& methods, CallGuard::Client client, const CallGuard::Asked& guard,
+            Http* http) {
   for (const auto& [path, method] : methods.all()) {
-    http->Post(path, [&method = method, check_token](const HttpRequest& request) {
-      if (check_token != nullptr) {
-        if (Status s = check_token(request.authorization); !s.ok()) {
-          return RefusedReply(401, s.message());
-        }
-      }
-      return method.call != nullptr ? AnswerUnary(method, request) : AnswerStream(method, request);
-    });
+    http->Post(path, Guarded(client, guard, method.changes,
+                             [&method = method](const HttpRequest& request) {
+                               return method.call != nullptr ? AnswerUnary(method, request)
+                                                             : AnswerStream(method, request);
+                             }));
   }
 }
 

@@ -16,14 +16,18 @@
 
 #include "server/api/method.h"
 #include "server/http/http.h"
+#include "server/net/call_guard.h"
 #include "wq/status.h"
 
 namespace wq {
 
-// Adds a handler for each method. `check_token` judges the header Authorization ("" if it is
-// missing); anything but Ok is answered with 401. nullptr: all may call. Borrows `methods`.
-void AddApi(const MethodTable& methods,
-            std::function<Status(std::string_view authorization)> check_token, Http* http);
+// Adds a handler for each method. `guard` judges each call of these clients, with the header
+// Authorization. Borrows `methods`.
+void AddApi(const MethodTable& methods, CallGuard::Client client, const CallGuard::Asked& guard,
+            Http* http);
+// `handler` for the requests that `guard` lets pass.
+Http::Handler Guarded(CallGuard::Client client, CallGuard::Asked guard, bool changes,
+                      Http::Handler handler);
 
 // The answer of a call that failed with `status`.
 HttpReply ErrorReply(const Status& status);

@@ -184,11 +184,14 @@ void Call::OnArrived(bool ok) {
   const bool closing = !host_->AddCall();
   Accept(host_);
   method_ = host_->methods.Find(context_.method());
-  const Status token = CheckToken();
+  const CallGuard::Answer answer = AskGuard();
   if (closing) {
     Finish(ToGrpc(ServerCloses()), ServerCloses().code());
-  } else if (!token.ok()) {
-    Finish(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, token.message()), token.code());
+  } else if (answer.verdict != CallGuard::Verdict::kPass) {
+    const auto code = answer.verdict == CallGuard::Verdict::kUnknown
+                          ? grpc::StatusCode::UNAUTHENTICATED
+                          : grpc::StatusCode::PERMISSION_DENIED;
+    Finish(grpc::Status(code, answer.why.message()), answer.why.code());
   } else if (method_ == nullptr) {
     const Status unknown = Status::NotSupported("there is no method " + context_.method());
     Finish(ToGrpc(unknown), unknown.code());
@@ -203,11 +206,14 @@ void Call::OnArrived(bool ok) {
   Unref();
 }
 
-Status Call::CheckToken() const {
-  if (host_->check_token == nullptr || context_.peer().starts_with("unix")) {
-    return Status::Ok();
+CallGuard::Answer Call::AskGuard() const {
+  if (host_->guard == nullptr) {
+    return {};
   }
-  return host_->check_token(Metadata(context_, "authorization"));
+  const auto client = context_.peer().starts_with("unix") ? CallGuard::Client::kControlSocket
+                                                          : CallGuard::Client::kTcp;
+  return host_->guard(client, Metadata(context_, "authorization"),
+                      method_ != nullptr && method_->changes);
 }
 
 Caller Call::GetCaller() const {

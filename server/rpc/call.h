@@ -31,6 +31,7 @@
 
 #include "base/mutex.h"
 #include "server/api/method.h"
+#include "server/net/call_guard.h"
 #include "server/rpc/executor.h"
 
 namespace wq {
@@ -46,14 +47,12 @@ struct Tag {
 // What the calls of a server share.
 class CallHost {
  public:
-  CallHost(const MethodTable& methods, std::function<Status(std::string_view)> check_token,
-           int max_waiting_calls, size_t max_waiting_bytes)
-      : methods(methods),
-        check_token(std::move(check_token)),
-        executor(max_waiting_calls, max_waiting_bytes) {}
+  CallHost(const MethodTable& methods, CallGuard::Asked guard, int max_waiting_calls,
+           size_t max_waiting_bytes)
+      : methods(methods), guard(std::move(guard)), executor(max_waiting_calls, max_waiting_bytes) {}
 
   const MethodTable& methods;
-  const std::function<Status(std::string_view)> check_token;
+  const CallGuard::Asked guard;
   grpc::AsyncGenericService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   Executor executor;
@@ -123,7 +122,7 @@ class Call final : public StreamCarrier {
     (static_cast<Call*>(call)->*on)(ok);
   }
 
-  Status CheckToken() const;
+  CallGuard::Answer AskGuard() const;
   Caller GetCaller() const;
   // Of a call without a stream.
   void Reply();

@@ -157,7 +157,7 @@ class HealthWatch : public Stream {
 
 std::function<void()> AddHealth(std::function<bool()> serving, MethodTable* table) {
   const auto health = std::make_shared<Health>(std::move(serving), table);
-  table->Add(Unary<HealthCheckRequest, HealthCheckResponse>(
+  Method check = Unary<HealthCheckRequest, HealthCheckResponse>(
       "grpc.health.v1.Health", "Check",
       [health](const HealthCheckRequest& request, HealthCheckResponse* response) {
         health->Read();
@@ -168,10 +168,13 @@ std::function<void()> AddHealth(std::function<bool()> serving, MethodTable* tabl
         response->set_status(status);
         return Status::Ok();
       },
-      [](const HealthCheckRequest&) { return true; }));
+      [](const HealthCheckRequest&) { return true; });
+  check.changes = false;
+  table->Add(std::move(check));
   Method watch =
       MakeMethod("grpc.health.v1.Health", "Watch", HealthCheckRequest::default_instance(),
                  HealthCheckResponse::default_instance());
+  watch.changes = false;
   watch.open = [health](const Caller&, StreamCarrier* carrier) {
     return std::make_unique<HealthWatch>(health, carrier);
   };

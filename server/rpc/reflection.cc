@@ -162,6 +162,7 @@ void AddReflection(MethodTable* table) {
   Method info = MakeMethod("grpc.reflection.v1alpha.ServerReflection", "ServerReflectionInfo",
                            ServerReflectionRequest::default_instance(),
                            ServerReflectionResponse::default_instance());
+  info.changes = false;
   info.open = [table](const Caller&, StreamCarrier* carrier) {
     return std::make_unique<ReflectionStream>(*table, carrier);
   };

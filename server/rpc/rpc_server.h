@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "server/api/method.h"
+#include "server/net/call_guard.h"
 #include "wq/status.h"
 
 namespace grpc {
@@ -41,9 +42,7 @@ class RpcServer {
     // messages in all; more are refused as TimedOut.
     int max_waiting_calls = 64;
     size_t max_waiting_bytes = size_t{64} << 20;
-    // Judges the metadata "authorization" ("" if it is missing) of callers that are not on a unix
-    // socket. Anything but Ok is sent to the client as UNAUTHENTICATED. nullptr: all may call.
-    std::function<Status(std::string_view authorization)> check_token = nullptr;
+    CallGuard::Asked guard = nullptr;  // Judges each call, with the metadata "authorization".
     std::shared_ptr<grpc::ServerCredentials> tls =
         nullptr;  // For HandleTls. nullptr: it is not called.
   };

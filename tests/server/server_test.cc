@@ -14,6 +14,9 @@
 #include "server/http/http.h"
 #include "storage/memory_storage.h"
 #include "tests/server/server_fixture.h"
+#include "wq/live_store.h"
+#include "wq/live_worker.h"
+#include "wq/queue_access.h"
 
 namespace wq {
 namespace {
@@ -281,6 +284,23 @@ TEST_F(ServerTest, AnAddressBeyondLoopbackNeedsATokenOrTls) {
   ASSERT_TRUE(server_->Reload().ok());
   EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer secret\r\n"), 401);
   EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer another\r\n"), 200);
+}
+
+TEST_F(ServerTest, AReadOnlyServerShowsAndChangesNothing) {
+  Serve({.control_socket = true, .read_only = true});
+  std::unique_ptr<LiveStore> live;
+  ASSERT_TRUE(LiveStore::Connect(store_->dir(), &live).ok());
+  const std::vector<std::string_view> keys = {"a"};
+  BatchResult result;
+  const Status s = live->Access("pods", true)->Add(keys, {}, &result);
+  EXPECT_EQ(s.code(), StatusCode::kNotSupported);
+  EXPECT_THAT(s.message(), HasSubstr("read-only"));
+  std::unique_ptr<LiveWorker> worker;
+  EXPECT_EQ(live->Work("pods", {}, &worker).code(), StatusCode::kNotSupported);
+  EXPECT_EQ(live->DeleteQueue("pods").code(), StatusCode::kNotSupported);
+  EXPECT_EQ(StatusOf(Post("/wq.v1.Queue/Counts", R"({"queue": "pods"})")), 200);
+  EXPECT_EQ(StatusOf(Post("/wq.v1.Queue/Add", R"({"queue": "pods", "keys": ["YQ=="]})")), 403);
+  EXPECT_EQ(pods_->Counts().queued, 0U);
 }
 
 // --- Limits ---

@@ -130,6 +130,40 @@ END
   stop
 }
 
+@test "serve --viewer-token-file: a viewer reads and changes nothing" {
+  (umask 077 && echo first > token && echo second > viewer)
+  serve --create --address 127.0.0.1:0 --token-file token --viewer-token-file viewer
+  local url
+  url=http://127.0.0.1:$(port address)/wq.v1
+  call() {
+    curl -s -o answer -w '%{http_code}' -H "Authorization: Bearer $1" -H 'Content-Type: application/json' -d "$3" "$url.$2"
+  }
+  local add='{"queue": "q", "create": true, "keys": ["YQ=="]}'
+  [ "$(call second Queue/Add "$add")" = 403 ]
+  contains "$(cat answer)" "the token is a viewer's, who may only read"
+  contains "$(cat answer)" NotSupported
+  [ "$(call first Queue/Add "$add")" = 200 ]
+  [ "$(call second Queue/List '{"queue": "q"}')" = 200 ]
+  contains "$(cat answer)" YQ==
+  [ "$(call second Admin/DeleteQueue '{"queue": "q"}')" = 403 ]
+  [ "$(call second Work/Work '{"hello": {"queue": "q", "capacity": 1}}')" = 403 ]
+  [ "$(dumped_keys)" = 'a ' ]
+  stop
+}
+
+@test "serve --read-only: the control socket takes no change" {
+  wqctl init
+  wqctl add -q q a
+  serve --read-only
+  contains "$(cat serve.err)" 'read-only'
+  run -1 --separate-stderr wqctl add -q q b
+  contains "$stderr" 'this server is read-only'
+  run -1 wqctl delete -q q a --yes
+  [ "$(wqctl ls -q q -o name)" = a ]
+  run -0 wqctl workers
+  stop
+}
+
 @test "serve --address with TLS: a client that knows the CA gets through, another does not" {
   openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 \
     -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null

@@ -123,14 +123,13 @@ class HttpApiTest : public ::testing::Test {
     };
     methods_.Add(method);
   }
-  void Make(const std::function<Status(std::string_view)>& check_token,
-            milliseconds io_timeout = hours(1)) {
+  void Make(const CallGuard::Asked& guard, milliseconds io_timeout = hours(1)) {
     http_ = std::make_unique<Http>(Http::Options{.not_found = NoSuchMethod,
                                                  .refused = RefusedReply,
                                                  .max_request_bytes = size_t{1} << 20,
                                                  .io_timeout = io_timeout,
                                                  .idle_timeout = hours(1)});
-    AddApi(methods_, check_token, http_.get());
+    AddApi(methods_, CallGuard::Client::kTcp, guard, http_.get());
   }
   ReceivedReply Add(const std::string& json) { return HttpClient(*http_).Post(kAdd, json); }
   void Push(const std::function<void(StreamScript*)>& change) {
@@ -270,8 +269,11 @@ TEST_F(HttpApiTest, RefusedRequestsAreJsonToo) {
 }
 
 TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
-  Make([](std::string_view authorization) {
-    return authorization == "Bearer t" ? Status::Ok() : Status::InvalidArgument("a wrong token");
+  Make([](CallGuard::Client, std::string_view authorization, bool) {
+    return authorization == "Bearer t"
+               ? CallGuard::Answer()
+               : CallGuard::Answer{CallGuard::Verdict::kUnknown,
+                                   Status::InvalidArgument("a wrong token")};
   });
   HttpClient client(*http_);
   for (const char* path : {kAdd, kWatch, kWork}) {
@@ -285,6 +287,19 @@ TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
   EXPECT_EQ(last_add_.queue(), "");
   EXPECT_THAT(calls(), ElementsAre());
   EXPECT_EQ(client.Post(kAdd, "{}", "Authorization: Bearer t\r\n").status, 200);
+}
+
+TEST_F(HttpApiTest, AForbiddenCallIsNotMade) {
+  Make([](CallGuard::Client, std::string_view, bool changes) {
+    return changes ? CallGuard::Answer{CallGuard::Verdict::kForbidden,
+                                       Status::NotSupported("only look")}
+                   : CallGuard::Answer();
+  });
+  HttpClient client(*http_);
+  const ReceivedReply reply = client.Post(kAdd, R"({"queue":"pods"})");
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_THAT(reply.body, HasSubstr("only look"));
+  EXPECT_EQ(last_add_.queue(), "");
 }
 
 // --- Streams ---

@@ -29,7 +29,7 @@ class AcceptorRpcTest : public ::testing::Test {
           response->set_added(static_cast<uint64_t>(request.keys_size()));
           return Status::Ok();
         }));
-    AddApi(methods_, nullptr, &http_);
+    AddApi(methods_, CallGuard::Client::kControlSocket, nullptr, &http_);
     ASSERT_TRUE(RpcServer::Open({.methods = &methods_}, &rpc_).ok());
     Acceptor::Options options;
     options.grpc = [this](FileDescriptor fd) { rpc_->HandlePlaintext(fd.Release()); };

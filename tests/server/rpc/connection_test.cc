@@ -78,9 +78,13 @@ std::shared_ptr<grpc::Channel> ConnectTo(
       target, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(), arguments);
 }
 
-Status CheckSecret(std::string_view authorization) {
-  return authorization == "Bearer secret" ? Status::Ok()
-                                          : Status::InvalidArgument("the token is not valid");
+CallGuard::Answer AskForSecret(CallGuard::Client client, std::string_view authorization,
+                               bool /*changes*/) {
+  if (client == CallGuard::Client::kControlSocket || authorization == "Bearer secret") {
+    return {};
+  }
+  return {.verdict = CallGuard::Verdict::kUnknown,
+          .why = Status::InvalidArgument("the token is not valid")};
 }
 
 TEST(RpcConnection, TcpClientsAreServed) {
@@ -98,7 +102,7 @@ TEST(RpcConnection, TcpClientsAreServed) {
 
 TEST(RpcConnection, TcpClientsNeedTheToken) {
   RpcFixture f;
-  f.Open({.check_token = CheckSecret});
+  f.Open({.guard = AskForSecret});
   const Listener listener(f.server.get(), false);
   const auto channel = ConnectTo(listener.target());
   EXPECT_TRUE(AddOnce(channel, "Bearer secret").ok());
@@ -116,7 +120,7 @@ TEST(RpcConnection, TcpClientsNeedTheToken) {
 
 TEST(RpcConnection, ClientsOfAUnixSocketNeedNoToken) {
   RpcFixture f;
-  f.Open({.check_token = CheckSecret});
+  f.Open({.guard = AskForSecret});
   EXPECT_TRUE(AddOnce(f.Connect()).ok());
 }
 
@@ -219,7 +223,7 @@ TEST(RpcTls, TheServerAcceptsClientsCertificatesOnlyIfTheyAreGood) {
 TEST(RpcTls, ATokenIsNeededToo) {
   const Certificates certificates;
   RpcFixture f;
-  f.Open({.check_token = CheckSecret, .tls = certificates.Server("good", false)});
+  f.Open({.guard = AskForSecret, .tls = certificates.Server("good", false)});
   const Listener listener(f.server.get(), true);
   const auto channel = ConnectTo(listener.target(), certificates.Client(""));
   EXPECT_TRUE(AddOnce(channel, "Bearer secret").ok());

@@ -46,7 +46,7 @@ are opened at the start, so that delayed keys become due.
 FILE of --config has lines "name = value" with the names of these options, and sections
 "[queue NAME]" with order, lanes, starvation-bound, shards, max-requeues, base-delay,
 max-delay, durability and merge-delays; "[queue *]" is for all other queues.
-SIGHUP reads FILE and the token file again. A queue that is open keeps its options, and
+SIGHUP reads FILE and the token files again. A queue that is open keeps its options, and
 an address, a certificate's name or a socket is changed by a restart only.
 SIGTERM and SIGINT: no key is assigned any more, and workers have --grace to answer
 those that they hold; a second signal ends at once. The rest stays in the store.
@@ -256,6 +256,8 @@ wq::Status Daemon::OpenServer() {
                .tls_key_file = config_.tls_key,
                .tls_client_ca_file = config_.tls_client_ca,
                .token_file = config_.token_file,
+               .viewer_token_file = config_.viewer_token_file,
+               .read_only = config_.read_only.value_or(false),
                .http_address = config_.http,
                .http_any_address = config_.http_any_address.value_or(false)};
   }
@@ -283,6 +285,7 @@ std::string Daemon::Summary() const {
     if (!config_.tls_cert.empty()) text += " with TLS";
     if (!config_.token_file.empty()) text += " with a token";
   }
+  if (config_.read_only.value_or(false)) text += ", read-only";
   if (server_->http_port() != 0) text += ", http port " + std::to_string(server_->http_port());
   return text;
 }
@@ -399,6 +402,8 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
   text("--tls-client-ca", "FILE", "Clients must show a certificate of this CA",
        &options->tls_client_ca);
   text("--token-file", "FILE", "Calls over TCP must have the token in FILE", &options->token_file);
+  text("--viewer-token-file", "FILE", "Calls over TCP with the token in FILE may read only",
+       &options->viewer_token_file);
   text("--http", "HOST:PORT", "Serve /metrics, /healthz and /readyz on loopback; port 0: any",
        &options->http);
 }
@@ -411,11 +416,13 @@ Command ParseServe(const Input& input) {
                     &args.store_dir);
   AddAddressOptions(&parser, &args.options);
   bool http_any_address = false;
+  bool read_only = false;
   bool create = false;
   bool no_create_queues = false;
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines, which then may read it",
               &http_any_address);
+  parser.Flag("--read-only", "Refuse every call that changes something", &read_only);
   parser.Text("--config", "FILE",
               "Read options, and those of queues, from FILE; -FILE: if it exists",
               &args.config_file);
@@ -428,6 +435,7 @@ Command ParseServe(const Input& input) {
   AddLogOptions(&parser, &args.options.log, true);
   parser.ParseWithoutArguments();
   if (http_any_address) args.options.http_any_address = true;
+  if (read_only) args.options.read_only = true;
   if (create) args.options.create = true;
   if (no_create_queues) args.options.create_queues = false;
   return args;

@@ -91,6 +91,8 @@ Setters SettersOf(ServeConfig* config) {
           {"tls-key", Text(&config->tls_key)},
           {"tls-client-ca", Text(&config->tls_client_ca)},
           {"token-file", Text(&config->token_file)},
+          {"viewer-token-file", Text(&config->viewer_token_file)},
+          {"read-only", YesNo(&config->read_only)},
           {"http", Text(&config->http)},
           {"http-any-address", YesNo(&config->http_any_address)},
           {"create", YesNo(&config->create)},

@@ -48,6 +48,8 @@ struct ServeConfig {
   std::string tls_key;
   std::string tls_client_ca;
   std::string token_file;
+  std::string viewer_token_file;
+  std::optional<bool> read_only;
   std::string http;
   std::optional<bool> http_any_address;
   std::optional<bool> create;

@@ -1,0 +1,65 @@
+// CallGuard: which calls a client may make.
+//
+//   CallGuard guard({.token_file = "/etc/wq/token", .viewer_token_file = "/etc/wq/viewer-token"});
+//   Status s = guard.Load();
+//   const CallGuard::Answer answer = guard.Ask(CallGuard::Client::kTcp, authorization, changes);
+//   if (answer.verdict != CallGuard::Verdict::kPass) …   // answer.why says it to the client
+//
+//   client                                   may
+//   on the control socket                    all
+//   by TCP, if there are no tokens           all
+//   by TCP, with the token                   all
+//   by TCP, with the viewers' token          make the calls that change nothing
+//   by TCP, with another token or none       make no call
+//
+// With read_only nobody may make a call that changes something. Threading: thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/net/token_file.h"
+#include "wq/status.h"
+
+namespace wq {
+
+class CallGuard {
+ public:
+  struct Options {
+    std::string token_file = {};         // Empty: clients by TCP need no token.
+    std::string viewer_token_file = {};  // Empty: there are no viewers.
+    bool read_only = false;
+  };
+  explicit CallGuard(Options options) : options_(std::move(options)) {}
+
+  // Reads the files, and again if called again. InvalidArgument: viewer_token_file without
+  // token_file, or as TokenFile::Load. After an error the token of that file is as before.
+  Status Load();
+
+  bool has_tokens() const { return !options_.token_file.empty(); }
+
+  enum class Client : uint8_t { kControlSocket, kTcp };
+  enum class Verdict : uint8_t {
+    kPass,
+    kUnknown,    // There is no token, or a wrong one. HTTP: 401, gRPC: UNAUTHENTICATED.
+    kForbidden,  // The client may not make this call. HTTP: 403, gRPC: PERMISSION_DENIED.
+  };
+  struct Answer {
+    Verdict verdict = Verdict::kPass;
+    Status why;  // InvalidArgument: unknown; NotSupported: forbidden.
+  };
+  // `authorization`: the header, or "". `changes`: of the Method.
+  Answer Ask(Client client, std::string_view authorization, bool changes) const;
+  // For what carries calls; nullptr: every client may make every call.
+  using Asked = std::function<Answer(Client client, std::string_view authorization, bool changes)>;
+
+ private:
+  const Options options_;
+  TokenFile token_;
+  TokenFile viewer_token_;
+};
+
+}  // namespace wq

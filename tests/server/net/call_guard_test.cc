@@ -1,0 +1,73 @@
+#include "server/net/call_guard.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/support/environment.h"
+
+namespace wq {
+namespace {
+
+using Client = CallGuard::Client;
+using Verdict = CallGuard::Verdict;
+
+class CallGuardTest : public testing::Test {
+ protected:
+  std::string Secret(const std::string& name, const std::string& token) {
+    std::string path = dir_ / name;
+    std::ofstream(path) << token << "\n";
+    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
+    return path;
+  }
+
+  const support::ScratchDirectory dir_;
+};
+
+TEST_F(CallGuardTest, WithoutTokensAllPass) {
+  CallGuard guard({});
+  ASSERT_TRUE(guard.Load().ok());
+  for (const Client client : {Client::kControlSocket, Client::kTcp}) {
+    EXPECT_EQ(guard.Ask(client, "", true).verdict, Verdict::kPass);
+    EXPECT_EQ(guard.Ask(client, "Bearer any", true).verdict, Verdict::kPass);
+  }
+}
+
+TEST_F(CallGuardTest, ViewersReadAndOperatorsChange) {
+  CallGuard guard(
+      {.token_file = Secret("token", "first"), .viewer_token_file = Secret("viewer", "second")});
+  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", false).verdict, Verdict::kUnknown);
+  ASSERT_TRUE(guard.Load().ok());
+  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", true).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", false).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer second", false).verdict, Verdict::kPass);
+  const CallGuard::Answer forbidden = guard.Ask(Client::kTcp, "Bearer second", true);
+  EXPECT_EQ(forbidden.verdict, Verdict::kForbidden);
+  EXPECT_EQ(forbidden.why.code(), StatusCode::kNotSupported);
+  for (const char* other : {"", "Bearer", "Bearer firs", "Bearer secondd", "second"}) {
+    EXPECT_EQ(guard.Ask(Client::kTcp, other, false).verdict, Verdict::kUnknown) << other;
+  }
+  EXPECT_EQ(guard.Ask(Client::kControlSocket, "", true).verdict, Verdict::kPass);
+}
+
+TEST_F(CallGuardTest, NobodyChangesWhatIsReadOnly) {
+  CallGuard guard({.token_file = Secret("token", "first"), .read_only = true});
+  ASSERT_TRUE(guard.Load().ok());
+  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", true).verdict, Verdict::kForbidden);
+  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", false).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer other", true).verdict, Verdict::kUnknown);
+  EXPECT_EQ(guard.Ask(Client::kControlSocket, "", true).verdict, Verdict::kForbidden);
+  EXPECT_EQ(guard.Ask(Client::kControlSocket, "", false).verdict, Verdict::kPass);
+}
+
+TEST_F(CallGuardTest, ViewersWithoutOperatorsAreRefused) {
+  CallGuard guard({.viewer_token_file = Secret("viewer", "second")});
+  const Status s = guard.Load();
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(s.message().find("/viewer"), std::string::npos) << s.message();
+}
+
+}  // namespace
+}  // namespace wq
