@@ -62,6 +62,10 @@ constexpr Metric kFailing{.kind = MetricKind::kGauge,
                           .help = "Keys with a failure count, the quarantined ones apart"};
 constexpr Metric kQuarantined{
     .kind = MetricKind::kGauge, .name = "wq_quarantined", .help = "Keys in quarantine"};
+constexpr Metric kPaused{.kind = MetricKind::kGauge,
+                         .name = "wq_paused",
+                         .help = "1 while the queue is paused and hands out no key, otherwise 0",
+                         .largest = true};
 constexpr Metric kOldest{.kind = MetricKind::kGauge,
                          .name = "wq_oldest_pending_age_seconds",
                          .help = "How many seconds ago the key that waits longest was added",
@@ -184,6 +188,7 @@ void QueueMetrics::Emit(const QueueReading& reading, const MetricSink& sink) {
   sink(kDelayed, name_, static_cast<double>(reading.counts.delayed));
   sink(kFailing, name_, static_cast<double>(reading.counts.failing));
   sink(kQuarantined, name_, static_cast<double>(reading.counts.quarantined));
+  sink(kPaused, name_, reading.counts.paused ? 1 : 0);
   sink(kOldest, name_, Seconds(reading.oldest_us));
 }
 

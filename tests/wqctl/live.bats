@@ -211,6 +211,55 @@ contents() {
   contains "$stderr" 'no address of this machine alone'
 }
 
+# The value of a series in /metrics of the owner whose stderr is in owner.err.
+metric() { curl -sf "http://localhost:$(owner_port)/metrics" | sed -n "s/^$1 //p"; }
+owner_port() { grep -o 'port [0-9]*' owner.err | tr -dc 0-9; }
+metric_is() { [ "$(metric "$1")" = "$2" ]; }
+
+@test "work --http has the metrics of a controller" {
+  store_with good-1 good-2 bad slow
+  start owner work -q q --follow --http 127.0.0.1:0 -j 2 --max-requeues 2 --base-delay 1ms \
+    --timeout 300ms -- sh -c '
+      case $1 in
+        bad) exit 1 ;;
+        slow) [ "$WQ_ATTEMPT" -gt 1 ] || exec sleep 60 ;;
+      esac' _
+  until_ok grep -q 'serving metrics on port' owner.err
+  # bad fails three times, and is given up; slow is killed once, and succeeds then.
+  # The duration of an attempt is counted last.
+  local label='{controller="q"}' total=controller_runtime_reconcile_total
+  until_ok metric_is "controller_runtime_reconcile_time_seconds_count$label" 7
+  [ "$(metric "$total{controller=\"q\",result=\"success\"}")" = 3 ]
+  [ "$(metric "$total{controller=\"q\",result=\"error\"}")" = 4 ]
+  [ "$(metric "controller_runtime_reconcile_errors_total$label")" = 4 ]
+  [ "$(metric "controller_runtime_terminal_reconcile_errors_total$label")" = 1 ]
+  [ "$(metric "controller_runtime_reconcile_timeouts_total$label")" = 1 ]
+  [ "$(metric "controller_runtime_reconcile_panics_total$label")" = 0 ]
+  # The killed command ran for 0.3 s, all others for less.
+  [ "$(metric 'controller_runtime_reconcile_time_seconds_bucket{controller="q",le="0.25"}')" -le 6 ]
+  [ "$(metric "controller_runtime_max_concurrent_reconciles$label")" = 2 ]
+  [ "$(metric "controller_runtime_active_workers$label")" = 0 ]
+  [ "$(queue_count quarantined)" = 1 ]
+  kill -TERM "$PID"
+  wait "$PID" || [ $? = 1 ]  # A key is in quarantine.
+}
+
+@test "work --http shows a command that runs" {
+  store_with first
+  mkfifo gate
+  start owner work -q q --follow --http 127.0.0.1:0 --grace 60s -- sh -c 'echo "$1" && cat gate' _
+  until_ok grep -q 'serving metrics on port' owner.err
+  until_ok grep -qx first owner.out
+  local label='{controller="q"}'
+  [ "$(metric "controller_runtime_active_workers$label")" = 1 ]
+  [ "$(metric "controller_runtime_reconcile_time_seconds_count$label")" = 0 ]
+  echo >gate
+  until_ok metric_is "controller_runtime_active_workers$label" 0
+  until_ok metric_is 'controller_runtime_reconcile_total{controller="q",result="success"}' 1
+  kill -TERM "$PID"
+  wait "$PID"
+}
+
 @test "metrics on any address, if --http-any-address allows it" {
   store_with a
   start owner work -q q --follow --http 0.0.0.0:0 --http-any-address -- true

@@ -280,6 +280,19 @@ TEST_F(MetricsTest, GaugesBeyondClientGos) {
   EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
 }
 
+TEST_F(MetricsTest, PausedUntilTheEndOfThePause) {
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
+  ASSERT_TRUE(queue_->Pause().ok());
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 1);
+  ASSERT_TRUE(queue_->Resume().ok());
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
+  ASSERT_TRUE(queue_->Pause(seconds(10)).ok());
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 1);
+  clock_.Advance(seconds(10));
+  EXPECT_EQ(queue_->Len(), 0U);  // Ends the pause, as the timer does.
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
+}
+
 TEST_F(MetricsTest, OldestPendingAgeSeesAStarvingLane) {
   AddTo("slow", kSlowLane);
   clock_.Advance(seconds(5));

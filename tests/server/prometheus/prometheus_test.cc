@@ -131,7 +131,8 @@ TEST_F(PrometheusTest, MetricsOfWqAlone) {
   for (const char* line :
        {"wq_processing{name=\"pods\"} 0\n", "wq_delayed{name=\"pods\"} 0\n",
         "wq_failing{name=\"pods\"} 0\n", "wq_quarantined{name=\"pods\"} 1\n",
-        "wq_oldest_pending_age_seconds{name=\"pods\"} 0\n", "wq_store_healthy{store=\"\"} 1\n",
+        "wq_paused{name=\"pods\"} 0\n", "wq_oldest_pending_age_seconds{name=\"pods\"} 0\n",
+        "wq_store_healthy{store=\"\"} 1\n",
         "wq_commit_duration_seconds_bucket{store=\"\",le=\"1e-05\"} 0\n",
         "wq_commit_batch_mutations_bucket{store=\"\",le=\"262144\"} 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));

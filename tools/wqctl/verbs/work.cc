@@ -149,6 +149,7 @@ struct RunParts {
                .max_requeues = args.max_requeues,
                .base_delay = args.base_delay,
                .max_delay = args.max_delay,
+               .workers = workers,
                .http_address = args.http_address,
                .http_any_address = args.http_any_address,
                .durability = DurabilityOf(args.durability, replication.has_value()),

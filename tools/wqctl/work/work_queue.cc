@@ -14,8 +14,9 @@ namespace {
 
 class LocalQueue final : public WorkQueue {
  public:
-  LocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues, TokenTaker take_token)
-      : WorkQueue(queue->name()),
+  LocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues, TokenTaker take_token,
+             std::shared_ptr<wq::ControllerObserver> observer)
+      : WorkQueue(queue->name(), std::move(observer)),
         queue_(*queue),
         no_requeues_(max_requeues == 0U),
         take_token_(std::move(take_token)) {}
@@ -168,8 +169,10 @@ class RemoteQueue final : public WorkQueue {
 }  // namespace
 
 std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
-                                          TokenTaker take_token) {
-  return std::make_shared<LocalQueue>(queue, max_requeues, std::move(take_token));
+                                          TokenTaker take_token,
+                                          std::shared_ptr<wq::ControllerObserver> observer) {
+  return std::make_shared<LocalQueue>(queue, max_requeues, std::move(take_token),
+                                      std::move(observer));
 }
 
 wq::Status OpenRemoteQueue(std::shared_ptr<const wq::LiveStore> store,

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "wq/controller.h"
 #include "wq/live_store.h"
 #include "wq/queue.h"
 #include "wq/status.h"
@@ -57,11 +58,16 @@ class WorkQueue {
   virtual wq::Status Succeed(const TakenKey& key) = 0;
   virtual wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) = 0;
 
+  // Receives the begin and the end of each attempt. Null: nobody does.
+  wq::ControllerObserver* observer() const { return observer_.get(); }
+
  protected:
-  explicit WorkQueue(std::string name) : name_(std::move(name)) {}
+  explicit WorkQueue(std::string name, std::shared_ptr<wq::ControllerObserver> observer = nullptr)
+      : name_(std::move(name)), observer_(std::move(observer)) {}
 
  private:
   const std::string name_;
+  const std::shared_ptr<wq::ControllerObserver> observer_;
 };
 
 using WorkQueues = std::vector<std::shared_ptr<WorkQueue>>;
@@ -70,9 +76,10 @@ using WorkQueues = std::vector<std::shared_ptr<WorkQueue>>;
 using TokenTaker = std::function<wq::Status(uint64_t* token)>;
 
 // A queue of a store that this process owns. `queue` is borrowed. With `max_requeues` 0 the first
-// failure quarantines a key; the queue itself enforces every other limit.
+// failure quarantines a key; the queue itself enforces every other limit. `observer` may be null.
 std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
-                                          TokenTaker take_token);
+                                          TokenTaker take_token,
+                                          std::shared_ptr<wq::ControllerObserver> observer);
 
 struct RemoteQueueOptions {
   std::string name;

@@ -8,6 +8,7 @@
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/text/log.h"
+#include "wq/controller_metrics.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
 #include "wq/live_worker.h"
@@ -70,8 +71,9 @@ wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
       return options_.replication ? s : ExplainMissing(options_.dir, name, s);
     }
     if (!MayBegin(name, queue->Counts())) continue;
-    opened.push_back(MakeLocalQueue(queue, options_.max_requeues,
-                                    [this](uint64_t* token) { return TakeToken(token); }));
+    opened.push_back(MakeLocalQueue(
+        queue, options_.max_requeues, [this](uint64_t* token) { return TakeToken(token); },
+        ObserverOf(name)));
   }
   wq::Status s = Serve();
   if (s.ok()) *queues = std::move(opened);
@@ -96,6 +98,13 @@ wq::Status WorkStore::OpenQueue(const std::string& name, wq::Queue** queue) {
     s = store_->OpenQueue(name, queue_options, queue);
   }
   return s;
+}
+
+// The counters of a queue go on with its next observer: they belong to the provider.
+std::shared_ptr<wq::ControllerObserver> WorkStore::ObserverOf(const std::string& queue) const {
+  if (metrics_ == nullptr) return nullptr;
+  return std::make_shared<wq::ControllerMetrics>(metrics_, queue,
+                                                 static_cast<uint32_t>(options_.workers));
 }
 
 wq::Status WorkStore::Serve() {

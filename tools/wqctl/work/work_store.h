@@ -19,6 +19,7 @@
 
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/work/work_queue.h"
+#include "wq/controller.h"
 #include "wq/live_store.h"
 #include "wq/options.h"
 #include "wq/prometheus.h"
@@ -35,6 +36,7 @@ struct WorkStoreOptions {
   std::optional<uint64_t> max_requeues;
   std::optional<std::chrono::microseconds> base_delay;  // 5 ms.
   std::optional<std::chrono::microseconds> max_delay;   // 1000 s.
+  int workers = 1;                                      // That run commands, for the metrics.
   std::string http_address;                             // Empty: none.
   bool http_any_address = false;
   wq::Durability durability = wq::Durability::kProcess;
@@ -67,6 +69,7 @@ class WorkStore {
   wq::Status OpenStore();
   wq::Status OpenAsOwner(WorkQueues* queues);
   wq::Status OpenQueue(const std::string& name, wq::Queue** queue);
+  std::shared_ptr<wq::ControllerObserver> ObserverOf(const std::string& queue) const;
   wq::Status Serve();
   wq::Status Attach(WorkQueues* queues, bool* again);
   wq::Status TakeToken(uint64_t* token);

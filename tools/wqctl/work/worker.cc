@@ -9,6 +9,7 @@
 
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
+#include "wq/controller.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -113,23 +114,42 @@ void WorkerPool::RunWorker() {
 }
 
 void WorkerPool::Process(const Job& job) {
-  JobOutput output(&context_.printer, job);
+  wq::ControllerObserver* const observer = job.queue->observer();
+  if (observer != nullptr) observer->OnBegin(job.key);
   CommandResult result;
-  if (!RunUntilStarted(job, &output, &result)) return context_.printer.Skip(job.sequence);
+  const Recorded recorded = RunAndRecord(job, &result);
+  if (observer == nullptr) return;
+  wq::Reconciled attempt{.key = job.key, .error = result.error, .duration = result.ran_for};
+  attempt.left = recorded == Recorded::kNothing;
+  if (attempt.left || result.kind != CommandResult::Kind::kSucceeded) {
+    attempt.outcome = wq::ReconcileOutcome::kError;
+  }
+  attempt.terminal = recorded == Recorded::kQuarantined;
+  attempt.timed_out = result.timed_out;
+  observer->OnEnd(attempt);
+}
+
+WorkerPool::Recorded WorkerPool::RunAndRecord(const Job& job, CommandResult* result) {
+  JobOutput output(&context_.printer, job);
+  if (!RunUntilStarted(job, &output, result)) {
+    context_.printer.Skip(job.sequence);
+    return Recorded::kNothing;
+  }
   const bool printed = output.Finish();
-  if (context_.job_log != nullptr && result.kind != CommandResult::Kind::kCannotRun) {
-    wq::Status s = context_.job_log->Add(job, result, output.stdout_bytes(),
+  if (context_.job_log != nullptr && result->kind != CommandResult::Kind::kCannotRun) {
+    wq::Status s = context_.job_log->Add(job, *result, output.stdout_bytes(),
                                          ShellText(context_.command.ArgvFor(job)));
     if (!s.ok()) StopFor(s);
   }
   // A command may have failed because of our stdout, and its output may be lost.
-  const bool failed = result.kind == CommandResult::Kind::kFailed;
+  const bool failed = result->kind == CommandResult::Kind::kFailed;
   if (!printed || (failed && StdoutIsGone())) {
     ++unrecorded_;
     Stop(StopReason::kOutputGone);
-    return;
+    return Recorded::kNothing;
   }
-  if (wq::Status s = Record(job, result);
+  Recorded recorded = Recorded::kNothing;
+  if (wq::Status s = Record(job, *result, &recorded);
       s.code() == wq::StatusCode::kNotProcessing || s.code() == wq::StatusCode::kNotOwner) {
     WarnOfLostOutcome(job, s);
     if (s.code() == wq::StatusCode::kNotOwner) StopFor(s);
@@ -137,6 +157,7 @@ void WorkerPool::Process(const Job& job) {
     StopFor(s);
   }
   HaltIfReached();
+  return recorded;
 }
 
 // False: stopped before the command could be started.
@@ -149,14 +170,15 @@ bool WorkerPool::RunUntilStarted(const Job& job, JobOutput* output, CommandResul
   }
 }
 
-wq::Status WorkerPool::Record(const Job& job, const CommandResult& result) {
+wq::Status WorkerPool::Record(const Job& job, const CommandResult& result, Recorded* recorded) {
   switch (result.kind) {
     case CommandResult::Kind::kSucceeded:
       if (wq::Status s = job.queue->Succeed({job.key, job.token, job.failures}); !s.ok()) return s;
       ++succeeded_;
+      *recorded = Recorded::kOutcome;
       return wq::Status::Ok();
     case CommandResult::Kind::kFailed:
-      return RecordFailure(job, result.error);
+      return RecordFailure(job, result.error, recorded);
     case CommandResult::Kind::kKilled:
       ++unrecorded_;
       return wq::Status::Ok();
@@ -168,11 +190,12 @@ wq::Status WorkerPool::Record(const Job& job, const CommandResult& result) {
   return wq::Status::Ok();
 }
 
-wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error) {
+wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, Recorded* recorded) {
   FailedKey failed;
   wq::Status s = job.queue->Fail({job.key, job.token, job.failures}, error, &failed);
   if (!s.ok()) return s;
   ++failed_attempts_;
+  *recorded = failed.quarantined ? Recorded::kQuarantined : Recorded::kOutcome;
   if (failed.quarantined) {
     ++quarantined_;
     context_.status_line.Show("");

@@ -18,6 +18,8 @@
 // If the process that served the queue has ended since the command began, the outcome is lost: the
 // key was queued again, and a warning names it.
 //
+// A queue's observer, if it has one, receives each attempt; see docs/metrics.md.
+//
 // The workers end when the key source is drained or stopped, or after an error of the store.
 // Threading: Start, Join and the destructor belong to one thread; the rest is thread-safe.
 #pragma once
@@ -112,10 +114,14 @@ class WorkerPool {
 
  private:
   void RunWorker();
+  // What was recorded of an attempt.
+  enum class Recorded : uint8_t { kNothing, kOutcome, kQuarantined };
+
   void Process(const Job& job);
+  Recorded RunAndRecord(const Job& job, CommandResult* result);
   bool RunUntilStarted(const Job& job, JobOutput* output, CommandResult* result);
-  wq::Status Record(const Job& job, const CommandResult& result);
-  wq::Status RecordFailure(const Job& job, const std::string& error);
+  wq::Status Record(const Job& job, const CommandResult& result, Recorded* recorded);
+  wq::Status RecordFailure(const Job& job, const std::string& error, Recorded* recorded);
   void WarnOfLostOutcome(const Job& job, const wq::Status& why);
   void WarnOfResources(const std::string& error);
   void HaltIfReached();
