@@ -19,9 +19,9 @@ root=$PWD
 pages=("$@")
 ((${#pages[@]})) || pages=(README.md docs/*.md bindings/go/README.md)
 scratch=$(mktemp -d)
-owner=
-# The status of the script stays that of its exit: wait returns how the owner was killed.
-trap '[[ -z $owner ]] || { kill -9 "$owner" && wait "$owner"; } 2>/dev/null || true; rm -rf "$scratch"' EXIT
+started=()  # Processes that run until the end.
+# The status of the script stays that of its exit: wait returns how a process was killed.
+trap '((${#started[@]} == 0)) || { kill -9 "${started[@]}"; wait "${started[@]}"; } 2>/dev/null || true; rm -rf "$scratch"' EXIT
 failed=0
 complain() {
   echo "pages_test: $*" >&2
@@ -46,12 +46,29 @@ start_etcd() {
       --initial-advertise-peer-urls "http://127.0.0.1:$((port + 1))" \
       --initial-cluster "default=http://127.0.0.1:$((port + 1))" >/dev/null 2>&1 3>&- &
     owner=$!
+    started+=("$owner")
   done
 }
 
 # Makes what a page presupposes in its directory.
 prepare() { # prepare PAGE
+  unset WQ_STORE
   case $1 in
+    docs/alerts.md)  # A replicated store with a running owner, and a key in quarantine.
+      start_etcd
+      export WQ_STORE=$PWD/store
+      wqctl init
+      wqctl add -q pods bad
+      wqctl work -q pods --max-requeues 0 -- false 2>/dev/null || [[ $? == 1 ]]
+      wqctl add -q pods default/web-1 default/web-2
+      wqctl replication init store "$LOG" --replica node-1
+      wqctl serve --replicate "$LOG" --replica node-1 --http 127.0.0.1:0 >serve.log 2>&1 3>&- &
+      owner=$!
+      started+=("$owner")
+      until grep -q 'http port' serve.log; do kill -0 "$owner"; done
+      export INSTANCE
+      INSTANCE=127.0.0.1:$(grep -o 'http port [0-9]*' serve.log | tr -dc 0-9)
+      ;;
     docs/recovery.md)
       wqctl --store pods.wq init
       wqctl --store pods.wq add -q pods default/web-1
@@ -61,6 +78,7 @@ prepare() { # prepare PAGE
       wqctl --store DIR add -q pods default/web-0
       wqctl --store DIR serve >/dev/null 2>&1 3>&- &
       owner=$!
+      started+=("$owner")
       until [[ -S DIR/control.sock ]]; do kill -0 "$owner"; done
       ;;
     docs/replication.md)

@@ -18,10 +18,11 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
   nlohmann-json3-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto
   golang-etcd-server-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report in a test; without it that test reports that it is
-# skipped. etcd-server starts a service on port 2379, which the tests do not use.
+# skipped. etcd-server and prometheus start services, on the ports 2379 and 9090, which the tests do
+# not use: they start their own.
 all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
   lintian chromium python3-grpcio python3-protobuf mypy openssl python3-yaml
-  etcd-server)
+  etcd-server prometheus)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;

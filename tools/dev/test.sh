@@ -31,7 +31,6 @@ finish() {
 }
 
 step 'packages' tools/dev/deps.sh all
-step 'promtool' tools/dev/promtool.sh build/promtool
 step 'build, Release' tools/dev/build.sh release
 step 'tests, Release' tools/dev/run_tests.sh release
 note build/tested
