@@ -139,13 +139,17 @@ consume() {
 # of the tree, and there are no other files.
 shares() {
   local shared=share/bash-completion/completions/wqctl
-  shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1.gz\nshare/wq/proto/wq/v1/admin.proto'
+  shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1.gz'
+  shared+=$'\nshare/wq/grafana/wq.json\nshare/wq/prometheus/wq.rules.yaml\nshare/wq/proto/wq/v1/admin.proto'
   shared+=$'\nshare/wq/proto/wq/v1/queue.proto\nshare/wq/proto/wq/v1/types.proto\nshare/wq/proto/wq/v1/work.proto\nshare/zsh/vendor-completions/_wqctl'
   diff <(cd "$1" && find share \( -path share/gocode -o -path share/doc \) -prune -o -type f -print | sort) - \
     <<<"$shared"
   diff "$1/share/doc/libwq-dev/README.md" "$source/README.md"
   diff -r -x '*.dot' "$1/share/doc/libwq-dev/docs" "$source/docs"
   diff "$1/share/doc/wqctl/wqctl.md" "$source/docs/wqctl.md"
+  diff "$1/share/doc/wqctl/alerts.md" "$source/docs/alerts.md"
+  diff "$1/share/wq/prometheus/wq.rules.yaml" "$source/packaging/prometheus/wq.rules.yaml"
+  diff "$1/share/wq/grafana/wq.json" "$source/packaging/grafana/wq.json"
   diff <(cd "$1/share/gocode/src/example.org/wq" && find . -type f | sort) \
     <(cd "$source/bindings/go" && find . -type f -not -name '*_test.go' | sort)
   diff -r -x __pycache__ "$1/lib/python3/dist-packages/wq" "$build/python/wq"

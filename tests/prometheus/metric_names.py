@@ -2,7 +2,7 @@
 
 import re
 
-_HISTOGRAM = ("_bucket", "_sum", "_count")
+HISTOGRAM_ENDS = ("_bucket", "_sum", "_count")
 _METRIC = re.compile(r"\b(?:wq|workqueue|controller_runtime)_[a-z_]+\b|\bup\b")
 
 
@@ -10,7 +10,7 @@ def documented(page):
     """The names of the series of each metric in the page's tables."""
     names = set()
     for name, kind in re.findall(r"^\| `([a-z_]+)` \| (gauge|counter|histogram) \|", page, re.M):
-        names |= {name + end for end in _HISTOGRAM} if kind == "histogram" else {name}
+        names |= {name + end for end in HISTOGRAM_ENDS} if kind == "histogram" else {name}
     return names
 
 
