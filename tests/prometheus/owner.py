@@ -47,7 +47,8 @@ class Owner:
         self.run("init")
         with open(self._errors, "wb") as errors:
             self._process = subprocess.Popen(
-                [wqctl, "work", "--follow", "--http", "127.0.0.1:0", *options, "--", *command],
+                [wqctl, "work", "--follow", "--http", "127.0.0.1:0", "--grace", "1s", *options, "--",
+                 *command],
                 cwd=folder, env=self._env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=errors)
         self.address = f"127.0.0.1:{wait_until(self._port, 'the port of the owner')}"

@@ -22,7 +22,7 @@ FAILED = []
 
 
 def check(holds, message):
-    if not holds:
+    if not holds and message not in FAILED:
         FAILED.append(message)
 
 
