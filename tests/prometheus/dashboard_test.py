@@ -17,7 +17,7 @@ import yaml
 
 from dashboard import expressions, read_dashboard, with_variables
 from metric_names import HISTOGRAM_ENDS, documented, names_in, scraped
-from owner import Owner, wait_until
+from processes import Owner, wait_until
 
 WQCTL = os.path.realpath(sys.argv[1])
 SOURCE = os.path.realpath(sys.argv[2])
