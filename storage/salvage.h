@@ -2,7 +2,7 @@
 // its database. Internal to storage/ and engine/.
 //
 //   SalvagedRecords records;
-//   Status s = Salvage("/var/lib/pods.wq", "/var/lib/scratch", &records);
+//   Status s = Salvage("/var/lib/pods.wq", "/var/lib/scratch", {}, &records);
 //
 // RocksDB reads a copy of each undamaged table. Of a damaged table, the records before its first
 // and after its last damaged block are taken. Of the logs, every complete record is taken, even
@@ -20,6 +20,7 @@
 
 #include "storage/mutation_batch.h"
 #include "wq/status.h"
+#include "wq/verify.h"
 
 namespace wq::storage {
 
@@ -30,7 +31,9 @@ struct SalvagedRecords {
 };
 
 // Changes nothing in `dir`. Creates the directory `scratch` for the copies; the caller removes it.
+// `progress` may be empty; its step is "reading files".
 // IOError: a file cannot be read or written. Blocks: reads the whole store.
-Status Salvage(const std::string& dir, const std::string& scratch, SalvagedRecords* records);
+Status Salvage(const std::string& dir, const std::string& scratch, const ProgressCallback& progress,
+               SalvagedRecords* records);
 
 }  // namespace wq::storage

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "wq/status.h"
+#include "wq/verify.h"
 
 namespace wq::storage {
 
@@ -33,6 +34,8 @@ struct StoreCopyOptions {
   std::string earlier = {};
   // Called before each step of 1 MiB; true ends the copying. nullptr: never cancelled.
   std::function<bool()> cancelled = nullptr;
+  // Its step is "copying files". nullptr: none.
+  ProgressCallback progress = nullptr;
 };
 
 struct StoreCopyReport {

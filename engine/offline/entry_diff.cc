@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/step_progress.h"
 #include "engine/offline/sorted_records.h"
 #include "wq/keys.h"
 
@@ -123,9 +124,12 @@ bool Classify(KeyDiff* diff) {
 
 struct EntryDiff::Impl {
   explicit Impl(const Options& options)
-      : before(options.memory_bytes / 2, ScratchDir(options)),
+      : progress(options.progress),
+        before(options.memory_bytes / 2, ScratchDir(options)),
         after(options.memory_bytes / 2, ScratchDir(options)) {}
 
+  const ProgressCallback progress;
+  uint64_t entries = 0;  // Of both sides.
   SortedRecords before;
   SortedRecords after;
   std::string key;    // Reused.
@@ -143,12 +147,16 @@ Status EntryDiff::Add(Side side, std::string_view queue, const Entry& entry) {
   impl_->key.assign(queue).push_back('\0');
   impl_->key.append(entry.key);
   Encode(entry, &impl_->value);
+  ++impl_->entries;
   return (side == Side::kBefore ? impl_->before : impl_->after).Add(impl_->key, impl_->value);
 }
 
 Status EntryDiff::Run(const std::function<bool(const KeyDiff&)>& visit) {
   SortedRecords& before = impl_->before;
   SortedRecords& after = impl_->after;
+  StepProgress step(
+      impl_->progress,
+      {.step = "comparing", .unit = Progress::Unit::kRecords, .total = impl_->entries});
   Status s = before.Begin();
   if (s.ok()) s = after.Begin();
   while (s.ok() && (before.Valid() || after.Valid())) {
@@ -160,8 +168,10 @@ Status EntryDiff::Run(const std::function<bool(const KeyDiff&)>& visit) {
     diff.key = sort_key.substr(end + 1);
     s = TakeKey(&before, sort_key, diff.key, &diff.before);
     if (s.ok()) s = TakeKey(&after, sort_key, diff.key, &diff.after);
+    step.Add(diff.before.size() + diff.after.size());
     if (s.ok() && Classify(&diff) && !visit(diff)) break;
   }
+  step.Finish();
   return s;
 }
 

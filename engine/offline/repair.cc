@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/step_progress.h"
 #include "base/unfinished_directory.h"
 #include "engine/offline/settlement.h"
 #include "storage/mutation_batch.h"
@@ -22,7 +23,8 @@ namespace wq {
 
 namespace {
 
-Status WriteStore(const std::string& dir, const storage::SalvagedRecords& records) {
+Status WriteStore(const std::string& dir, const storage::SalvagedRecords& records,
+                  const ProgressCallback& progress) {
   std::unique_ptr<storage::Storage> store;
   Status status = storage::OpenStorage(
       dir,
@@ -30,14 +32,19 @@ Status WriteStore(const std::string& dir, const storage::SalvagedRecords& record
       &store);
   constexpr size_t kBatchBytes = size_t{1} << 20;
   storage::MutationBatch batch;
+  StepProgress step(progress, {.step = "writing records",
+                               .unit = Progress::Unit::kRecords,
+                               .total = records.values.size()});
   for (const auto& [place, value] : records.values) {
     if (!status.ok()) return status;
     batch.Put(place.first, place.second, value);
+    step.Add(1);
     if (batch.bytes() < kBatchBytes) continue;
     status = store->Write(batch, /*sync=*/false);
     batch.Clear();
   }
   if (status.ok() && !batch.empty()) status = store->Write(batch, /*sync=*/false);
+  step.Finish();
   return status.ok() ? store->Close() : status;
 }
 
@@ -59,33 +66,41 @@ Status CheckDirectories(const std::string& dir, const std::string& into) {
 }
 
 // REQUIRES: neither has a slash at its end.
-Status RepairInto(const std::string& dir, const std::string& into, RepairReport* report) {
+Status RepairInto(const std::string& dir, const std::string& into, const RepairOptions& options,
+                  RepairReport* report) {
   Status status = CheckDirectories(dir, into);
   if (!status.ok()) return status;
   // In the directory of `into`: the rename at the end is within one file system.
   const std::string beside = into + ".repair-" + std::to_string(getpid());
   const std::string scratch = beside + ".scratch";
   storage::SalvagedRecords records;
-  status = storage::Salvage(dir, scratch, &records);
+  status = storage::Salvage(dir, scratch, options.progress, &records);
   std::error_code ignored;
   std::filesystem::remove_all(scratch, ignored);
   if (!status.ok()) return status;
   for (const auto& [where, what] : records.losses) {
     report->losses.push_back({EscapeKey(where, 4096), EscapeKey(what, 4096)});
   }
+  const StepProgress comparing(options.progress,
+                               {.step = "comparing records", .unit = Progress::Unit::kNone});
   Settle(&records, report);
   std::unique_ptr<UnfinishedDirectory> made;
   status = UnfinishedDirectory::Make(beside, &made);
-  if (status.ok()) status = WriteStore(made->path(), records);
+  if (status.ok()) status = WriteStore(made->path(), records, options.progress);
   return status.ok() ? made->RenameTo(into) : status;
 }
 
 }  // namespace
 
-Status Repair(const std::string& dir, const std::string& into, RepairReport* report) {
+Status Repair(const std::string& dir, const std::string& into, const RepairOptions& options,
+              RepairReport* report) {
   *report = RepairReport();
   return RepairInto(storage::WithoutTrailingSlashes(dir), storage::WithoutTrailingSlashes(into),
-                    report);
+                    options, report);
+}
+
+Status Repair(const std::string& dir, const std::string& into, RepairReport* report) {
+  return Repair(dir, into, {}, report);
 }
 
 }  // namespace wq

@@ -74,9 +74,9 @@ Status InspectSnapshot(const std::string& path, SnapshotInfo* info) {
 }
 
 // Reads all bytes, and checks that RocksDB can open the files.
-Status VerifyCopy(const std::string& dir, const std::string& of) {
+Status VerifyCopy(const std::string& dir, const std::string& of, const ProgressCallback& progress) {
   storage::FilesReport report;
-  if (Status s = storage::VerifyFiles(dir, &report); !s.ok()) return s;
+  if (Status s = storage::VerifyFiles(dir, progress, &report); !s.ok()) return s;
   if (report.findings.empty()) return Status::Ok();
   return Status::Corruption("what was copied of " + of +
                             " is damaged, and was not kept: " + report.findings.front().message());
@@ -134,10 +134,11 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
   Status s = storage::CopyStore(store, unfinished->path(),
                                 {.link_tables = options.link_tables,
                                  .earlier = EarlierOf(dir, found.format.uuid),
-                                 .cancelled = options.cancelled},
+                                 .cancelled = options.cancelled,
+                                 .progress = options.progress},
                                 &report);
   if (s.ok()) s = storage::WriteSnapshotTime(unfinished->path(), now_us);
-  if (s.ok()) s = VerifyCopy(unfinished->path(), store);
+  if (s.ok()) s = VerifyCopy(unfinished->path(), store, options.progress);
   SnapshotInfo made;
   if (s.ok()) s = InspectSnapshot(unfinished->path(), &made);
   if (s.ok()) s = unfinished->RenameTo(path);
@@ -154,13 +155,15 @@ Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreO
   std::unique_ptr<UnfinishedDirectory> unfinished;
   if (Status s = UnfinishedDirectory::Make(into + kRestoring, &unfinished); !s.ok()) return s;
   storage::StoreCopyReport report;
-  Status s = storage::CopyStore(from.path, unfinished->path(),
-                                {.link_tables = false, .cancelled = options.cancelled}, &report);
+  Status s = storage::CopyStore(
+      from.path, unfinished->path(),
+      {.link_tables = false, .cancelled = options.cancelled, .progress = options.progress},
+      &report);
   // Before RenewStore changes the files: damage is named as it is in the snapshot.
-  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
+  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path, options.progress);
   // Gives the store a uuid of its own. Also replays the log, which checks it.
   if (s.ok()) s = storage::RenewStore(unfinished->path(), Clock::System()->WallUs());
-  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path);
+  if (s.ok()) s = VerifyCopy(unfinished->path(), from.path, options.progress);
   return s.ok() ? unfinished->RenameTo(into) : s;
 }
 

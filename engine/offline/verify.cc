@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/step_progress.h"
 #include "engine/offline/findings.h"
 #include "engine/offline/verify_queue.h"
 #include "storage/open.h"
@@ -28,8 +29,8 @@ namespace {
 // All rows of a store.
 class RowsCheck {
  public:
-  RowsCheck(const storage::Reader& reader, Findings* findings)
-      : reader_(reader), findings_(findings) {}
+  RowsCheck(const storage::Reader& reader, Findings* findings, StepProgress* step)
+      : reader_(reader), findings_(findings), step_(step) {}
 
   void Run();
   const std::map<std::string, RowCounts>& counts() const { return counts_; }
@@ -41,6 +42,7 @@ class RowsCheck {
 
   const storage::Reader& reader_;
   Findings* const findings_;
+  StepProgress* const step_;
   std::map<QueueId, std::string> names_;
   std::map<QueueId, uint64_t> high_waters_;
   std::map<std::string, RowCounts> counts_;
@@ -53,7 +55,7 @@ void RowsCheck::Run() {
     // A new queue has no state and no sequences. An import puts the state last.
     uint64_t high_water = found == high_waters_.end() ? 0 : found->second;
     if (storage::IsOfImport(name)) high_water = UINT64_MAX;
-    counts_[name] = CheckQueueRows(reader_, id, name, high_water, findings_);
+    counts_[name] = CheckQueueRows(reader_, id, name, high_water, findings_, step_);
   }
   findings_->report().queues = names_.size();
   for (const auto& [id, high_water] : high_waters_) {
@@ -121,10 +123,13 @@ void RowsCheck::FindUnknownQueues(Family family) {
 
 // Checks that a view counts as many rows.
 void CheckCounters(const std::string& dir, const std::map<std::string, RowCounts>& counts,
-                   Findings* findings) {
+                   const VerifyOptions& options, Findings* findings) {
   std::unique_ptr<StoreView> view;
   Status status = StoreView::Open(dir, &view);
   if (!status.ok()) return findings->Add(dir, status.message());
+  StepProgress step(options.progress, {.step = "checking counts",
+                                       .unit = Progress::Unit::kRecords,
+                                       .total = findings->report().rows});
   for (const auto& [name, counted] : counts) {
     QueueSummary summary;
     status = view->Summarize(name, {}, &summary);
@@ -137,6 +142,7 @@ void CheckCounters(const std::string& dir, const std::map<std::string, RowCounts
                summary.quarantined != counted.quarantined) {
       findings->Add("queue " + name, "its counters are not what its rows count");
     }
+    step.Add(counted.pending + counted.delayed + counted.failing + counted.quarantined);
   }
 }
 
@@ -146,7 +152,7 @@ Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport
   *report = VerifyReport();
   Findings findings(options, report);
   storage::FilesReport files;
-  if (Status s = storage::VerifyFiles(dir, &files); !s.ok()) return s;
+  if (Status s = storage::VerifyFiles(dir, options.progress, &files); !s.ok()) return s;
   report->owner_alive = storage::ReadOwner(dir).alive;
   report->tables = files.tables;
   report->logs = files.logs;
@@ -159,9 +165,13 @@ Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport
     if (report->ok()) findings.Add(dir, opened.message());
     return Status::Ok();
   }
-  RowsCheck rows(*reader, &findings);
+  StepProgress step(
+      options.progress,
+      {.step = "checking rows", .unit = Progress::Unit::kRecords, .total = files.records});
+  RowsCheck rows(*reader, &findings, &step);
   rows.Run();
-  if (report->ok() && !report->owner_alive) CheckCounters(dir, rows.counts(), &findings);
+  step.Finish();
+  if (report->ok() && !report->owner_alive) CheckCounters(dir, rows.counts(), options, &findings);
   return Status::Ok();
 }
 

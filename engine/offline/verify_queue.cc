@@ -45,12 +45,13 @@ constexpr Unique kSequence = {[](const Row& row) { return row.pending().sequence
 class QueueCheck {
  public:
   QueueCheck(const storage::Reader& reader, QueueId id, const std::string& name,
-             uint64_t high_water_mark, Findings* findings)
+             uint64_t high_water_mark, Findings* findings, StepProgress* step)
       : reader_(reader),
         id_(id),
         name_(name),
         high_water_mark_(high_water_mark),
-        findings_(findings) {}
+        findings_(findings),
+        step_(step) {}
 
   void Run();
   const RowCounts& counts() const { return counts_; }
@@ -76,6 +77,7 @@ class QueueCheck {
   const std::string& name_;
   const uint64_t high_water_mark_;
   Findings* const findings_;
+  StepProgress* const step_;
   RowCounts counts_;
   Repeats quarantined_;
   Repeats pending_;
@@ -131,6 +133,7 @@ void QueueCheck::Scan(Family family, bool is_first, const std::function<void(con
                                          findings_->Add("queue " + name_, decoded.message());
                                        }
                                        if (is_first) ++findings_->report().rows;
+                                       if (is_first) step_->Add(1);
                                        return true;
                                      });
   if (!status.ok() && is_first) {
@@ -180,8 +183,8 @@ void QueueCheck::Take(const Row& row) {
 }  // namespace
 
 RowCounts CheckQueueRows(const storage::Reader& reader, QueueId id, const std::string& name,
-                         uint64_t high_water_mark, Findings* findings) {
-  QueueCheck queue(reader, id, name, high_water_mark, findings);
+                         uint64_t high_water_mark, Findings* findings, StepProgress* step) {
+  QueueCheck queue(reader, id, name, high_water_mark, findings, step);
   queue.Run();
   return queue.counts();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/step_progress.h"
 #include "engine/offline/findings.h"
 #include "storage/records.h"
 
@@ -19,8 +20,10 @@ struct RowCounts {
 };
 
 // Appends a finding for each broken rule. A queue may have more keys than fit into memory: their
-// hashes are kept, and the rows of equal hashes are read again.
+// hashes are kept, and the rows of equal hashes are read again. Adds the rows to
+// `step`.
 RowCounts CheckQueueRows(const storage::Reader& reader, storage::QueueId id,
-                         const std::string& name, uint64_t high_water_mark, Findings* findings);
+                         const std::string& name, uint64_t high_water_mark, Findings* findings,
+                         StepProgress* step);
 
 }  // namespace wq

@@ -19,6 +19,7 @@
 
 #include "wq/entry.h"
 #include "wq/status.h"
+#include "wq/verify.h"
 
 namespace wq {
 
@@ -42,7 +43,9 @@ class EntryDiff {
  public:
   struct Options {
     size_t memory_bytes = size_t{64} << 20;  // For both sides together. Default: 64 MiB.
-    std::string scratch_dir;                 // For the files. Default: empty, $TMPDIR or /tmp.
+    std::string scratch_dir = {};            // For the files. Default: empty, $TMPDIR or /tmp.
+    // Told how far Run is: "comparing", in entries of both sides. Default: nullptr, nobody.
+    ProgressCallback progress = nullptr;
   };
   enum class Side : uint8_t { kBefore = 0, kAfter = 1 };
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "wq/status.h"
+#include "wq/verify.h"
 
 namespace wq {
 
@@ -33,6 +34,12 @@ struct RepairReport {
   uint64_t queues = 0;
 };
 
+struct RepairOptions {
+  // Told how far the call is: "reading files", "comparing records", "writing records". Default:
+  // nullptr, nobody.
+  ProgressCallback progress = nullptr;
+};
+
 // Saves the store `dir` into a new store `into`.
 //   NotFound         `dir` is not a store.
 //   NotSupported     `dir` has another format version.
@@ -42,6 +49,9 @@ struct RepairReport {
 //                    stopped first.
 //   IOError          a file could not be read or written; nothing is left at `into`.
 // Blocks: for reading the old store and writing the new one.
+Status Repair(const std::string& dir, const std::string& into, const RepairOptions& options,
+              RepairReport* report);
+// With the default options.
 Status Repair(const std::string& dir, const std::string& into, RepairReport* report);
 
 }  // namespace wq

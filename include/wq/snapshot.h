@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "wq/status.h"
+#include "wq/verify.h"
 
 namespace wq {
 
@@ -46,6 +47,8 @@ struct SnapshotOptions {
   // Called repeatedly during the call; true ends it with IOError, and nothing is left. Default:
   // nullptr, never.
   std::function<bool()> cancelled = nullptr;
+  // Told how far the call is: "copying files", "checking files". Default: nullptr, nobody.
+  ProgressCallback progress = nullptr;
 };
 
 // Creates a snapshot of `store` in the directory `dir`, which is created if it is missing. Its
@@ -70,6 +73,8 @@ Status ListSnapshots(const std::string& dir, std::vector<SnapshotInfo>* snapshot
 struct RestoreOptions {
   // As SnapshotOptions::cancelled.
   std::function<bool()> cancelled = nullptr;
+  // As SnapshotOptions::progress.
+  ProgressCallback progress = nullptr;
 };
 
 // Restores a snapshot as a store at `into`, which must not exist, or be an empty directory.

@@ -16,12 +16,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wq/status.h"
 
 namespace wq {
+
+// How far a call is that reads or writes a whole store: Verify; Repair, CreateSnapshot,
+// RestoreSnapshot and EntryDiff::Run have it, too.
+struct Progress {
+  enum class Unit : uint8_t { kBytes, kRecords, kNone };  // kNone: the step is not counted.
+
+  std::string_view step;  // What is being done, in words: "checking files".
+  Unit unit = Unit::kBytes;
+  uint64_t done = 0;   // Units of this step. Does not decrease within a step.
+  uint64_t total = 0;  // 0: unknown. Records are estimated: `done` may exceed it.
+};
+
+// Called by the thread that makes the call, during the call, without a lock: at the beginning of
+// each step, with `done` 0, and then each time that about a mebibyte, a file or a thousand records
+// are done. A step may begin again, if an owner changed the files that it was reading. It must
+// return soon, since the call waits for it, and must not throw.
+using ProgressCallback = std::function<void(const Progress&)>;
 
 // A defect of the store.
 struct Finding {
@@ -47,6 +66,9 @@ struct VerifyOptions {
   // Bounds the findings of a report, and so its memory; further findings are counted. Default:
   // 1000.
   size_t max_findings = 1000;
+  // Told how far the call is: "checking files", "checking rows", "checking counts". Default:
+  // nullptr, nobody.
+  ProgressCallback progress = nullptr;
 };
 
 // Checks the store in `dir`. Ok: it was checked, whatever was found: see the report.

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table_properties.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <optional>
@@ -129,6 +131,11 @@ Status TableFile::Check() {
   return ReadBlock(&properties, "properties", &block);
 }
 
+// An erasure hides one older record.
+uint64_t RecordsOf(const rocksdb::TableProperties& table) {
+  return table.num_entries - std::min(table.num_entries, 2 * table.num_deletions);
+}
+
 }  // namespace
 
 Status CheckTableEnd(const std::string& path) {
@@ -160,7 +167,7 @@ Status CheckTableEnds(const std::string& dir, const Manifest& manifest) {
   return Status::Ok();
 }
 
-Status CheckTables(const std::string& dir, const Manifest& manifest) {
+Status CheckTables(const std::string& dir, const Manifest& manifest, uint64_t* records) {
   rocksdb::Options options;
   options.info_log = SilentLogger();
   for (const auto& [id, family] : manifest.families) {
@@ -170,6 +177,7 @@ Status CheckTables(const std::string& dir, const Manifest& manifest) {
       rocksdb::Status status = table.Open(path);
       if (status.ok()) status = table.VerifyChecksum();
       if (!status.ok()) return FromRocksdbOpen(status, path);
+      if (records != nullptr) *records += RecordsOf(*table.GetTableProperties());
     }
   }
   return Status::Ok();

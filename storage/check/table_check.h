@@ -6,6 +6,7 @@
 // are checked here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "storage/check/manifest.h"
@@ -22,7 +23,7 @@ Status CheckTableEnd(const std::string& path);
 Status CheckTableEnds(const std::string& dir, const Manifest& manifest);
 
 // Has RocksDB verify every block of these tables. Corruption names the file. Blocks: reads them
-// all.
-Status CheckTables(const std::string& dir, const Manifest& manifest);
+// all. Adds to *records, unless null, about how many records they hold.
+Status CheckTables(const std::string& dir, const Manifest& manifest, uint64_t* records = nullptr);
 
 }  // namespace wq::storage

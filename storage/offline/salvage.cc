@@ -18,6 +18,7 @@
 
 #include "base/file_calls.h"
 #include "base/files.h"
+#include "base/step_progress.h"
 #include "storage/check/closed_database.h"
 #include "storage/check/manifest.h"
 #include "storage/check/open_check.h"
@@ -88,8 +89,9 @@ constexpr uint64_t kProcessLogSequences = uint64_t{1} << 56;
 // RocksDB reads one table at a time here, and the versions are merged in this class.
 class Salvaging {
  public:
-  Salvaging(const std::string& dir, const std::string& scratch, SalvagedRecords* records)
-      : dir_(dir), scratch_(scratch), records_(records) {}
+  Salvaging(const std::string& dir, const std::string& scratch, const ProgressCallback& progress,
+            SalvagedRecords* records)
+      : dir_(dir), scratch_(scratch), progress_(progress), records_(records) {}
 
   Status Run();
 
@@ -103,13 +105,16 @@ class Salvaging {
   void Lose(const std::string& file, std::string what) {
     records_->losses.emplace_back(file, std::move(what));
   }
+  // 0 if it is not known.
+  uint64_t BytesOf(const std::string& file) const;
+  uint64_t BytesOf(const std::set<std::string>& tables, const std::vector<WalFile>& wals) const;
   Status CheckNeeded(bool* needed_are_known);
   Status FindTables(std::set<std::string>* tables);
   Status TakeTable(const std::string& name);
   Status TakeCopy(const TableInfo& table, const std::string& copy);
   void TakeDoubtful(const TableInfo& table, const std::string& why);
   bool IsAsNamed(const TableInfo& table, const std::vector<rocksdb::KeyVersion>& versions);
-  Status TakeLogs();
+  Status TakeLogs(const std::vector<WalFile>& wals, StepProgress* step);
   Status TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequence);
   Status TakeProcessLogs();
   // `from`: how far the database has come in it; nullopt: not known.
@@ -119,6 +124,7 @@ class Salvaging {
 
   const std::string& dir_;
   const std::string& scratch_;
+  const ProgressCallback& progress_;
   SalvagedRecords* const records_;
   Manifest manifest_;              // As far as it can be read.
   bool needed_are_known_ = false;  // The manifest names the tables and logs that are needed.
@@ -142,16 +148,39 @@ Status Salvaging::Run() {
   if (status.ok() && mkdir(scratch_.c_str(), 0700) != 0) {
     status = IOErrorOf("cannot make", scratch_, errno);
   }
+  std::vector<WalFile> wals;
+  if (status.ok()) status = ListWals(dir_, &wals);
+  if (!status.ok()) return status;
+  if (needed_are_known_) {
+    std::erase_if(wals, [&](const WalFile& wal) { return wal.number < manifest_.FirstLog(); });
+  }
+  StepProgress step(progress_, {.step = "reading files", .total = BytesOf(tables, wals)});
   for (const std::string& table : tables) {
     if (status.ok()) status = TakeTable(table);
+    step.Add(BytesOf(table));
   }
-  if (status.ok()) status = TakeLogs();
+  if (status.ok()) status = TakeLogs(wals, &step);
+  step.Finish();
   if (status.ok()) status = TakeProcessLogs();
   for (auto& [place, version] : versions_) {
     if (version.value) records_->values.emplace(place, *std::move(version.value));
   }
   records_->values.merge(doubtful_);  // Keeps the values that it has.
   return status;
+}
+
+uint64_t Salvaging::BytesOf(const std::string& file) const {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(dir_ + "/" + file, error);
+  return error ? 0 : bytes;
+}
+
+uint64_t Salvaging::BytesOf(const std::set<std::string>& tables,
+                            const std::vector<WalFile>& wals) const {
+  uint64_t bytes = 0;
+  for (const std::string& table : tables) bytes += BytesOf(table);
+  for (const WalFile& wal : wals) bytes += BytesOf(wal.name);
+  return bytes;
 }
 
 // Whether the manifest can be believed: the files that it names are the ones in the directory. If
@@ -338,14 +367,13 @@ void Salvaging::TakeDoubtful(const TableInfo& table, const std::string& why) {
                        " (erasures among them): " + why);
 }
 
-Status Salvaging::TakeLogs() {
-  std::vector<WalFile> wals;
-  Status status = ListWals(dir_, &wals);
+Status Salvaging::TakeLogs(const std::vector<WalFile>& wals, StepProgress* step) {
+  Status status;
   std::optional<uint64_t> next_sequence;
   for (const WalFile& wal : wals) {
     if (!status.ok()) return status;
-    if (needed_are_known_ && wal.number < manifest_.FirstLog()) continue;
     status = TakeLog(wal, &next_sequence);
+    step->Add(BytesOf(wal.name));
   }
   return status;
 }
@@ -466,9 +494,10 @@ void Salvaging::Take(Place place, const Age& age, std::optional<std::string> val
 
 }  // namespace
 
-Status Salvage(const std::string& dir, const std::string& scratch, SalvagedRecords* records) {
+Status Salvage(const std::string& dir, const std::string& scratch, const ProgressCallback& progress,
+               SalvagedRecords* records) {
   *records = SalvagedRecords();
-  return Salvaging(dir, scratch, records).Run();
+  return Salvaging(dir, scratch, progress, records).Run();
 }
 
 }  // namespace wq::storage

@@ -14,6 +14,7 @@
 
 #include "base/file_calls.h"
 #include "base/files.h"
+#include "base/step_progress.h"
 #include "storage/check/manifest.h"
 #include "storage/check/wal_check.h"
 #include "storage/directory/steady_view.h"
@@ -74,9 +75,10 @@ class StoreCopy {
   Status HoldTable(const std::string& name, HeldFile* file) const;
   Status HoldSmallFiles(const Manifest& manifest);
   Status Hold(const std::string& name, HeldFile* file) const;
-  Status Copy(const HeldFile& file);
+  uint64_t HeldBytes() const;
+  Status Copy(const HeldFile& file, StepProgress* step);
   Status WriteProcessLogs() const;
-  Status CopyHeld(const HeldFile& file, const std::string& to);
+  Status CopyHeld(const HeldFile& file, const std::string& to, StepProgress* step);
   bool LinkEarlier(const HeldFile& file);
   Status CheckCancelled() const {
     return options_.cancelled != nullptr && options_.cancelled()
@@ -99,15 +101,18 @@ class StoreCopy {
 Status StoreCopy::Run() {
   *report_ = StoreCopyReport();
   Status status = HoldFiles();
+  if (!status.ok()) return status;
+  StepProgress step(options_.progress, {.step = "copying files", .total = HeldBytes()});
   for (auto table = tables_.begin(); table != tables_.end() && status.ok(); ++table) {
-    status = Copy(table->second);
+    status = Copy(table->second, &step);
   }
   for (auto log = logs_.begin(); log != logs_.end() && status.ok(); ++log) {
-    status = Copy(log->second);
+    status = Copy(log->second, &step);
   }
   for (auto file = small_.begin(); file != small_.end() && status.ok(); ++file) {
-    status = Copy(*file);
+    status = Copy(*file, &step);
   }
+  step.Finish();
   if (status.ok()) status = WriteProcessLogs();
   if (status.ok()) status = SyncDirectory(into_);
   return status.ok() ? WriteFormat(into_, format_) : status;
@@ -250,21 +255,35 @@ Status StoreCopy::Hold(const std::string& name, HeldFile* file) const {
   return IOErrorOf("cannot open", path, errno);
 }
 
-Status StoreCopy::Copy(const HeldFile& file) {
+uint64_t StoreCopy::HeldBytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [number, table] : tables_) bytes += table.bytes;
+  for (const auto& [number, log] : logs_) bytes += log.bytes;
+  for (const HeldFile& file : small_) bytes += file.bytes;
+  return bytes;
+}
+
+Status StoreCopy::Copy(const HeldFile& file, StepProgress* step) {
   report_->bytes += file.bytes;
   if (file.linked || (file.is_table && LinkEarlier(file))) {
     report_->linked_bytes += file.bytes;
+    step->Add(file.bytes);
     return Status::Ok();
   }
-  return CopyHeld(file, into_ + "/" + file.name);
+  return CopyHeld(file, into_ + "/" + file.name, step);
 }
 
-Status StoreCopy::CopyHeld(const HeldFile& file, const std::string& to) {
+Status StoreCopy::CopyHeld(const HeldFile& file, const std::string& to, StepProgress* step) {
+  uint64_t done = 0;  // As far as CopyBytes has come.
   const FileDescriptor copy(
       CurrentFileCalls().Open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW));
   if (!copy.valid()) return IOErrorOf("cannot create", to, errno);
-  Status status = CopyBytes(file.fd.get(), dir_ + "/" + file.name, file.bytes, copy.get(), to,
-                            [this] { return CheckCancelled(); });
+  Status status = CopyBytes(file.fd.get(), dir_ + "/" + file.name, file.bytes, copy.get(), to, [&] {
+    const uint64_t now = std::min(file.bytes, done + kCopyChunk);
+    step->Add(now - done);
+    done = now;
+    return CheckCancelled();
+  });
   if (!status.ok()) return status;
   // The times say when the store was opened and last written. Without them the copy is still good.
   static_cast<void>(futimens(copy.get(), file.times.data()));

@@ -1,8 +1,13 @@
 #include "storage/verify_files.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/files.h"
+#include "base/step_progress.h"
 #include "storage/check/closed_database.h"
 #include "storage/check/manifest.h"
 #include "storage/check/open_check.h"
@@ -19,7 +24,8 @@ namespace {
 // One pass over the files of a store.
 class FilesCheck {
  public:
-  FilesCheck(const std::string& dir, FilesReport* report) : dir_(dir), report_(report) {}
+  FilesCheck(const std::string& dir, const ProgressCallback& progress, FilesReport* report)
+      : dir_(dir), progress_(progress), report_(report) {}
 
   Status Run();
 
@@ -34,11 +40,14 @@ class FilesCheck {
     }
   }
   void CheckNames();
-  void CheckEachTable(const Manifest& manifest);
-  void CheckEachLog(const Manifest& manifest);
+  uint64_t BytesToCheck(const Manifest& manifest) const;
+  uint64_t BytesOf(const WalFile& wal) const;
+  void CheckEachTable(const Manifest& manifest, StepProgress* step);
+  void CheckEachLog(const Manifest& manifest, StepProgress* step);
   void CheckProcessLog(const Manifest& manifest, const Format& format);
 
   const std::string& dir_;
+  const ProgressCallback& progress_;
   FilesReport* const report_;
   Status error_;
   FoundProcessLogs process_logs_;
@@ -65,8 +74,10 @@ Status FilesCheck::Run() {
   Note(read);
   if (!read.ok()) return error_;
   Note(CheckFamilies(dir_, manifest));
-  CheckEachTable(manifest);
-  CheckEachLog(manifest);
+  StepProgress step(progress_, {.step = "checking files", .total = BytesToCheck(manifest)});
+  CheckEachTable(manifest, &step);
+  CheckEachLog(manifest, &step);
+  step.Finish();
   if (error_.ok() && report_->findings.empty()) {
     StoreRecord record;
     const Status read_record = FindStoreRecord(dir_, manifest, &record);
@@ -91,21 +102,41 @@ void FilesCheck::CheckNames() {
   }
 }
 
-void FilesCheck::CheckEachTable(const Manifest& manifest) {
+uint64_t FilesCheck::BytesToCheck(const Manifest& manifest) const {
+  uint64_t total = 0;
+  for (const auto& [id, family] : manifest.families) {
+    for (const auto& [number, bytes] : family.tables) total += bytes;
+  }
+  std::vector<WalFile> wals;
+  if (!ListWals(dir_, &wals).ok()) return total;  // CheckEachLog reports it.
+  for (const WalFile& wal : wals) {
+    if (wal.number >= manifest.FirstLog()) total += BytesOf(wal);
+  }
+  return total;
+}
+
+uint64_t FilesCheck::BytesOf(const WalFile& wal) const {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(dir_ + "/" + wal.name, error);
+  return error ? 0 : bytes;
+}
+
+void FilesCheck::CheckEachTable(const Manifest& manifest, StepProgress* step) {
   for (const auto& [id, family] : manifest.families) {
     for (const auto& [number, bytes] : family.tables) {
       Manifest one;
       one.path = manifest.path;
       one.families[id].tables[number] = bytes;
       Status status = CheckTableEnds(dir_, one);
-      if (status.ok()) status = CheckTables(dir_, one);
+      if (status.ok()) status = CheckTables(dir_, one, &report_->records);
       Note(status);
       ++report_->tables;
+      step->Add(bytes);
     }
   }
 }
 
-void FilesCheck::CheckEachLog(const Manifest& manifest) {
+void FilesCheck::CheckEachLog(const Manifest& manifest, StepProgress* step) {
   std::vector<WalFile> wals;
   Note(ListWals(dir_, &wals));
   bool all_good = true;
@@ -117,6 +148,8 @@ void FilesCheck::CheckEachLog(const Manifest& manifest) {
     Note(status);
     all_good &= status.ok();
     ++report_->logs;
+    if (summary.first_sequence) report_->records += summary.next_sequence - *summary.first_sequence;
+    step->Add(BytesOf(wal));
   }
   if (all_good) Note(CheckWals(dir_, manifest, nullptr));
 }
@@ -131,11 +164,12 @@ void FilesCheck::CheckProcessLog(const Manifest& manifest, const Format& format)
 
 }  // namespace
 
-Status VerifyFiles(const std::string& given_dir, FilesReport* report) {
+Status VerifyFiles(const std::string& given_dir, const ProgressCallback& progress,
+                   FilesReport* report) {
   const std::string dir = WithoutTrailingSlashes(given_dir);
   constexpr int kMaxAttempts = 20;
   return ReadSteadily(
-      dir, [&] { return FilesCheck(dir, report).Run(); },
+      dir, [&] { return FilesCheck(dir, progress, report).Run(); },
       [report](const Status& checked, const FilesState& before, const FilesState& after) {
         return (checked.ok() && report->findings.empty()) || after == before;
       },

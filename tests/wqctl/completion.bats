@@ -26,6 +26,10 @@ complete_bash() {
   [ "$(complete_bash add --durability '')" = 'async power process replicated ' ]
   [ "$(complete_bash add --durability = p)" = 'power process ' ]
   [ "$(complete_bash ls -o j)" = 'json jsonl ' ]
+  [ "$(complete_bash --col)" = '--color ' ]
+  [ "$(complete_bash --color '')" = 'always auto never ' ]
+  [ "$(complete_bash --progress = n)" = 'never ' ]
+  [ "$(complete_bash --color never --progress auto insp)" = 'inspect ' ]
   [ "$(complete_bash ls -q '')" = 'other q ' ]
   [ "$(unset WQ_STORE && complete_bash --store store ls --queue o)" = 'other ' ]
   mkdir -p dir-one

@@ -66,7 +66,9 @@ std::string KeyVerbs(const std::vector<VerbAbout>& verbs) {
 // Two functions that know the verbs, for bash and zsh.
 std::string VerbFunctions(const std::vector<VerbAbout>& verbs, Shell shell) {
   std::string options = "_wqctl_options() {\n  case \"$1\" in\n";
-  std::string kinds = "_wqctl_kind() {\n  case \"$1\" in\n    --store) echo directory ;;\n";
+  std::string kinds =
+      "_wqctl_kind() {\n  case \"$1\" in\n    --store) echo directory ;;\n"
+      "    ' --color' | ' --progress') echo 'words auto always never' ;;\n";
   for (const VerbAbout& verb : verbs) {
     std::vector<std::string> names;
     for (const OptionAbout& option : verb.options) {
@@ -189,7 +191,7 @@ std::string BashText(const std::vector<VerbAbout>& verbs) {
     case $family in
 )sh" + FamilyCases(verbs, "word='", "'", false) +
          "      *) word='" + Joined(NextWords(verbs, "", false), " ") +
-         R"sh( --store --no-pager --help --version' ;;
+         R"sh( --store --no-pager --color --progress --help --version' ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
   fi
@@ -228,6 +230,7 @@ std::string ZshText(const std::vector<VerbAbout>& verbs) {
 )sh" + FamilyCases(verbs, "reply=(", ")", true) +
          "      *) reply=(" + Joined(NextWords(verbs, "", true), " ") +
          R"sh( '--store:the directory of the store' '--no-pager:no pager' )sh"
+         R"sh('--color:colours' '--progress:a line about progress' )sh"
          R"sh('--help:help' '--version:version') ;;
     esac
     _describe verb reply
@@ -259,7 +262,7 @@ function __wqctl_verb
   for word in (commandline -opc)[2..-1]
     if test $skip = 1
       set skip 0
-    else if test "$word" = --store
+    else if contains -- "$word" --store --color --progress
       set skip 1
     else if string match -q -- '-*' $word
       test -n "$verb"; and break
@@ -301,6 +304,8 @@ complete -c wqctl -n '__wqctl_at ""' -f
 complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)')sh"
     R"sh( -d 'The directory of the store'
 complete -c wqctl -n '__wqctl_at ""' -l no-pager -d 'Do not show long listings by a pager'
+complete -c wqctl -n '__wqctl_at ""' -l color -x -a 'auto always never' -d 'Colours'
+complete -c wqctl -n '__wqctl_at ""' -l progress -x -a 'auto always never' -d 'Progress on stderr'
 complete -c wqctl -n '__wqctl_at ""' -l version -d 'The version'
 )sh";
 

@@ -42,6 +42,17 @@ The store's directory.
 .B \-\-no\-pager
 Do not show long listings by a pager.
 .TP
+.BR \-\-color " auto|always|never"
+Colours. The default is auto: on a terminal, unless
+.B NO_COLOR
+is set or
+.B TERM
+is dumb.
+.TP
+.BR \-\-progress " auto|always|never"
+A line on standard error that shows how far a verb is. The default is auto: on a terminal, for a
+verb that takes more than a second.
+.TP
 .B \-\-version
 .TQ
 .B \-\-help

@@ -1,7 +1,6 @@
 #include "tools/wqctl/parse.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <string>
@@ -17,6 +16,8 @@
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
+#include "tools/wqctl/text/terminal.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -158,7 +159,6 @@ Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, In
   for (const auto& [option, value] : settings.others) {
     if (about.Find(option) != nullptr) input.words.insert(input.words.begin(), {option, value});
   }
-  if (settings.color == "never") setenv("NO_COLOR", "1", /*overwrite=*/1);
   Command command = verb.parse(input);
   const bool paged =
       std::find(std::begin(kPagedVerbs), std::end(kPagedVerbs), verb.name) != std::end(kPagedVerbs);
@@ -168,6 +168,14 @@ Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, In
     }
   }
   return command;
+}
+
+void SetTerminalUse(const RootOptions& root, const Settings& settings) {
+  const auto when = [](const auto& flag, const auto& setting) {
+    return ParseWhen(flag ? *flag : setting.value_or("auto")).value_or(When::kAuto);
+  };
+  SetColour(when(root.color, settings.color));
+  ShowProgress(when(root.progress, settings.progress));
 }
 
 // `words`: the verb and the words after it.
@@ -216,7 +224,9 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
     const std::string about = VerbList({}) + std::string(kAboutStore);
     Words rest = ParseRoot(Words(words.begin(), mark), about, &root);
     if (rest == Words{"help"}) rest = ParseRoot({"--help"}, about, &root);  // Throws the help.
+    SetTerminalUse(root, {});  // For an error in the settings.
     const Settings settings = ReadSettings();
+    SetTerminalUse(root, settings);
     input.store_dir = root.store_dir.empty() ? settings.store : root.store_dir;
     return ParseVerb(std::move(rest), settings, root.no_pager, std::move(input));
   } catch (const Help& help) {

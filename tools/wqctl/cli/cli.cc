@@ -8,6 +8,7 @@
 
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/text/bytes_text.h"
+#include "tools/wqctl/text/terminal.h"
 
 namespace wqctl {
 namespace {
@@ -50,6 +51,18 @@ CLI::Option* OneText(CLI::Option* option, const std::string& type) {
 
 void AddStore(CLI::App* app, std::string* store_dir) {
   OneText(app->add_option("--store", *store_dir, "The store's directory"), "DIR");
+}
+
+void AddWhen(CLI::App* app, const std::string& name, const std::string& description,
+             std::optional<std::string>* target) {
+  const auto read = [name, target](const std::string& text) {
+    if (!ParseWhen(text)) {
+      throw CLI::ValidationError(
+          name, "\"" + text.substr(0, kShownBytes) + "\" is not one of: auto, always or never");
+    }
+    *target = text;
+  };
+  OneText(app->add_option_function<std::string>(name, read, description), "auto|always|never");
 }
 
 OptionAbout AboutOption(const CLI::Option& option) {
@@ -134,7 +147,11 @@ Words AskAbout() { return {std::string("\0about", 6)}; }
 void VerbParser::UnknownOption(const std::string& word) const {
   std::vector<std::string> names;
   for (const OptionAbout& option : About().options) names.push_back(option.names.back());
-  const std::optional<std::string> meant = Nearest(word.substr(0, word.find('=')), names);
+  const std::string name = word.substr(0, word.find('='));
+  if (name == "--color" || name == "--progress" || name == "--no-pager") {
+    Usage("\"" + name + "\" goes before the verb: wqctl " + name + " … " + input_.verb);
+  }
+  const std::optional<std::string> meant = Nearest(name, names);
   Usage("unknown option \"" + word + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : ""));
 }
 
@@ -215,6 +232,10 @@ Words ParseRoot(Words words, const std::string& footer, RootOptions* options) {
   root.prefix_command();  // The verb and what follows it remain.
   AddStore(&root, &options->store_dir);
   root.add_flag("--no-pager", options->no_pager, "Do not show long listings by a pager");
+  AddWhen(&root, "--color", "Colours; auto: on a terminal, unless NO_COLOR is set",
+          &options->color);
+  AddWhen(&root, "--progress", "A line about progress on stderr; auto: on a terminal",
+          &options->progress);
   root.set_version_flag("--version", "wqctl " WQ_VERSION);
   ParseWith(&root, std::move(words));
   return root.remaining();

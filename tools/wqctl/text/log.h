@@ -1,4 +1,5 @@
-// Messages for people, on stderr: one line each. Thread-safe.
+// Messages for people, on stderr: one line each, the level in colour on a terminal (terminal.h). A
+// line about progress is erased before. Thread-safe.
 //
 // Escape text from keys, errors or the command line with wq::EscapeKey first.
 #pragma once

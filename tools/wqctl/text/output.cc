@@ -8,6 +8,7 @@
 
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/progress.h"
 
 namespace wqctl {
 namespace {
@@ -29,6 +30,7 @@ bool Output::Write(std::string_view text) {
 
 bool Output::Flush() {
   size_t done = 0;
+  if (!buffer_.empty() && OnTerminal()) EndProgress();
   while (state_ == State::kOpen && done < buffer_.size()) {
     // Checked before each write: a write that a signal cut short returns a count, not EINTR.
     if (Interrupted()) {
@@ -54,11 +56,6 @@ int Output::Finish(int exit_code) {
   if (state_ != State::kFailed) return exit_code;
   LogError("cannot write to standard output: " + ErrnoText(error_));
   return exit_code == kExitOk ? kExitFailure : exit_code;
-}
-
-bool OnTerminal() {
-  static const bool on_terminal = isatty(STDOUT_FILENO) == 1;
-  return on_terminal;
 }
 
 InterruptScope::InterruptScope() {

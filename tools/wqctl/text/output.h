@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "tools/wqctl/text/terminal.h"  // IWYU pragma: export
+
 namespace wqctl {
 
 class Output {
@@ -34,9 +36,6 @@ class Output {
   int error_ = 0;  // errno, when state_ is kFailed.
   std::string buffer_;
 };
-
-// Whether stdout is a terminal, or a pager that shows it on a terminal. The first call decides.
-bool OnTerminal();
 
 // During its lifetime SIGINT, SIGTERM and SIGHUP only set a flag, so that a reader of a store can
 // remove its scratch files. Afterwards the signal has its usual effect.

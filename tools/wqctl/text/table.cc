@@ -1,8 +1,12 @@
 #include "tools/wqctl/text/table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
+
+#include "tools/wqctl/text/terminal.h"
 
 namespace wqctl {
 namespace {
@@ -23,7 +27,7 @@ Table::Table(std::vector<std::string> header, Output* out) : out_(out), widths_(
 }
 
 bool Table::Add(std::vector<std::string> row) {
-  if (held_.empty()) return PrintRow(row);
+  if (held_.empty()) return PrintRow(row, /*bold=*/false);
   held_.push_back(std::move(row));
   return held_.size() <= kHeldRows || PrintHeld();
 }
@@ -35,19 +39,23 @@ bool Table::PrintHeld() {
     for (size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], Width(row[i]));
   }
   bool open = true;
-  for (const auto& row : held_) open = open && PrintRow(row);
+  // Held rows begin with the header.
+  bool bold = !held_.empty() && WantsColour(STDOUT_FILENO);
+  for (const auto& row : held_) open = open && PrintRow(row, std::exchange(bold, false));
   held_.clear();
   return open;
 }
 
-bool Table::PrintRow(const std::vector<std::string>& row) {
+bool Table::PrintRow(const std::vector<std::string>& row, bool bold) {
   line_.clear();
+  if (bold) line_.append(kBold);
   for (size_t i = 0; i < row.size(); ++i) {
     line_.append(row[i]);
     if (i + 1 == row.size()) break;  // No spaces at the end of a line.
     const size_t width = Width(row[i]);
     line_.append(kGap + (widths_[i] > width ? widths_[i] - width : 0), ' ');
   }
+  if (bold) line_.append(kPlain);
   line_.push_back('\n');
   return out_->Write(line_);
 }

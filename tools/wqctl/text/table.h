@@ -1,5 +1,5 @@
 // Table: columns aligned as kubectl does it: an upper-case header, then rows, columns three spaces
-// apart.
+// apart. The header is bold where colours are wanted (terminal.h).
 //
 //   Table table({"QUEUE", "PENDING"}, &out);
 //   table.Add({"pods", "3"});
@@ -30,7 +30,7 @@ class Table {
   static constexpr size_t kHeldRows = 1000;
 
   bool PrintHeld();
-  bool PrintRow(const std::vector<std::string>& row);
+  bool PrintRow(const std::vector<std::string>& row, bool bold);
 
   Output* const out_;
   std::vector<size_t> widths_;

@@ -15,6 +15,7 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "tools/wqctl/verbs/reach.h"
@@ -125,10 +126,13 @@ int AddFromArguments(const std::vector<std::string>& keys, Adder* adder) {
 }
 
 int AddFromStdin(char delimiter, size_t max_key_bytes, Adder* adder) {
+  ProgressLine progress({.name = "add", .unit = "keys"});
   KeyReader reader(STDIN_FILENO, delimiter, max_key_bytes);
   const std::string_view where = delimiter == '\0' ? "record" : "line";
   while (reader.ReadMore()) {
     if (wq::Status s = adder->Add(where, reader.lines()); !s.ok()) return Fail(s);
+    progress.Add(reader.lines().size());
+    progress.Read(reader.bytes_read(), reader.bytes_in_file());
   }
   if (reader.error() == 0) return kExitOk;
   LogError("cannot read standard input: " + ErrnoText(reader.error()));

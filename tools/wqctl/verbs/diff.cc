@@ -22,7 +22,9 @@
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/verbs/key_reader.h"
+#include "tools/wqctl/verbs/steps.h"
 #include "wq/entry_diff.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
@@ -59,8 +61,8 @@ using Others = std::map<std::pair<std::string, std::string>, std::string>;
 
 class SideReader {
  public:
-  SideReader(const DiffArgs& args, Side side, wq::EntryDiff* diff)
-      : args_(args), side_(side), diff_(*diff) {}
+  SideReader(const DiffArgs& args, Side side, wq::EntryDiff* diff, ProgressLine* progress)
+      : args_(args), side_(side), diff_(*diff), progress_(*progress) {}
 
   // Returns kExitOk; otherwise the reason was reported.
   int Read(const std::string& path) {
@@ -78,6 +80,9 @@ class SideReader {
   const std::set<std::string>& queues() const { return queues_; }
 
  private:
+  std::string StepName() const {
+    return side_ == Side::kBefore ? "diff: reading BEFORE" : "diff: reading AFTER";
+  }
   bool IsWanted(const std::string& queue) {
     if (!args_.queue) return true;
     queues_.insert(queue);
@@ -105,7 +110,10 @@ class SideReader {
   int ReadStore(const std::string& path) {
     std::unique_ptr<wq::StoreView> view;
     if (wq::Status s = wq::StoreView::Open(path, &view); !s.ok()) return Fail(s);
-    for (const std::string& name : view->QueueNames()) {
+    const std::vector<std::string> names = view->QueueNames();
+    progress_.Begin(
+        StepOfEntries(StepName(), *view, args_.queue ? Words{*args_.queue} : names, {}));
+    for (const std::string& name : names) {
       if (!IsWanted(name)) continue;
       wq::Status s = ReadQueue(*view, name);
       if (!s.ok()) return Fail(s);
@@ -122,6 +130,7 @@ class SideReader {
     for (auto& [cursor, value] : cursors) AddOther(name, cursor, value);
     wq::Status added;
     wq::Status s = view.ForEachEntry(name, [&](const wq::Entry& entry) {
+      progress_.Add();
       added = Add(name, entry);
       return added.ok() && !Interrupted();
     });
@@ -135,11 +144,14 @@ class SideReader {
       return kExitFailure;
     }
     KeyReader reader(fd, '\n', kMaxDumpLineBytes);
+    progress_.Begin({.name = StepName(), .unit = "keys"});
     int code = kExitOk;
     while (code == kExitOk && !Interrupted() && reader.ReadMore()) {
       for (const KeyReader::Line& line : reader.lines()) {
         if (code = ReadLine(path, line); code != kExitOk) break;
+        progress_.Add();
       }
+      progress_.Read(reader.bytes_read(), reader.bytes_in_file());
     }
     if (reader.error() != 0) {
       LogError("cannot read " + wq::EscapeKey(path, 4096) + ": " + ErrnoText(reader.error()));
@@ -173,6 +185,7 @@ class SideReader {
   const DiffArgs& args_;
   const Side side_;
   wq::EntryDiff& diff_;
+  ProgressLine& progress_;
   Others others_;
   std::set<std::string> queues_;
 };
@@ -305,12 +318,14 @@ class DiffPrinter {
 
 int Run(const DiffArgs& args) {
   const InterruptScope interrupts;
-  wq::EntryDiff diff;
-  SideReader before(args, Side::kBefore, &diff);
-  SideReader after(args, Side::kAfter, &diff);
+  ProgressLine progress({.name = "diff"});
+  wq::EntryDiff diff({.progress = StepsOf("diff", &progress)});
+  SideReader before(args, Side::kBefore, &diff, &progress);
+  SideReader after(args, Side::kAfter, &diff, &progress);
   if (const int code = before.Read(args.before); code != kExitOk) return code;
   if (const int code = after.Read(args.after); code != kExitOk) return code;
   if (wq::Status s = CheckQueue(args, before, after); !s.ok()) return Fail(s);
+  progress.Begin({.name = "diff: comparing"});
   Output out;
   DiffPrinter printer(args, &out);
   printer.PrintOthers(before.others(), after.others());

@@ -16,6 +16,8 @@
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
+#include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
 
@@ -77,7 +79,9 @@ wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing
 
 wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names,
                 const DumpArgs& args, Listing* listing, bool* open) {
+  ProgressLine progress(StepOfEntries("dump", view, names, args.filter));
   const auto entry_row = [&](const std::string& queue, const wq::Entry& entry) {
+    progress.Add();
     *open =
         listing->Row([&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
                      [&] { return DumpRow(queue, entry, args.show); },

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -19,9 +20,11 @@
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/confirm.h"
 #include "tools/wqctl/verbs/reach.h"
+#include "tools/wqctl/verbs/steps.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 #include "wq/queue_access.h"
@@ -34,6 +37,8 @@ using State = wq::EntryState;
 
 // A question names at most so many keys.
 constexpr size_t kKeysInQuestion = 5;
+// Progress is shown between two batches.
+constexpr size_t kKeysPerChange = 10'000;
 
 constexpr wq::EntryStates StatesOf(std::initializer_list<State> list) {
   wq::EntryStates states;
@@ -169,9 +174,18 @@ bool AppliesTo(const ChangeVerb& verb, const wq::Entry& entry) {
   return due == (verb.change == wq::KeyChange::kRemove);
 }
 
+ProgressStep StepOf(const KeyChangeArgs& args, const char* what) {
+  return {.name = std::string(args.verb->name) + ": " + what, .unit = "keys"};
+}
+
 // Visits the keys that the filter, or --all, selects.
 wq::Status VisitSelected(const wq::StoreView& view, const KeyChangeArgs& args,
-                         const std::function<void(const std::string&)>& visit) {
+                         const std::function<void(const std::string&)>& take) {
+  ProgressLine progress(StepOf(args, "selecting"));
+  const auto visit = [&](const std::string& key) {
+    progress.Add();
+    take(key);
+  };
   if (args.verb->change == wq::KeyChange::kForget && args.filter.SelectsAll()) {
     return view.ForEachFailing(args.queue, [&visit](const wq::FailingKey& failing) {
       visit(failing.key);
@@ -270,16 +284,25 @@ wq::Status ChangeAll(const KeyChangeArgs& args, wq::QueueAccess* queue, Report* 
   if (args.bulk()) {
     if (wq::Status s = SelectedKeys(args, queue, &keys); !s.ok()) return s;
   }
+  ProgressStep step = StepOf(args, "changing");
+  step.total = keys.size();
+  ProgressLine progress(std::move(step));
   const std::vector<std::string_view> views(keys.begin(), keys.end());
-  wq::ChangeResult result;
-  // Waits once for all keys.
-  wq::Status s = queue->Change(args.verb->change, views, wq::Durability::kProcess, &result);
-  report->Done(result.done);
-  // An absent key of a selection was changed by another process in between: not reported.
-  for (const size_t index : result.absent) {
-    if (!args.bulk()) report->Absent(keys[index]);
+  // Waits once for the keys of each batch.
+  for (size_t begin = 0; begin < views.size(); begin += kKeysPerChange) {
+    const size_t count = std::min(kKeysPerChange, views.size() - begin);
+    wq::ChangeResult result;
+    wq::Status s = queue->Change(args.verb->change, std::span(views).subspan(begin, count),
+                                 wq::Durability::kProcess, &result);
+    report->Done(result.done);
+    // An absent key of a selection was changed by another process in between: not reported.
+    for (const size_t index : result.absent) {
+      if (!args.bulk()) report->Absent(keys[begin + index]);
+    }
+    if (!s.ok()) return s;
+    progress.Add(count);
   }
-  return s;
+  return wq::Status::Ok();
 }
 
 int Run(const KeyChangeArgs& args) {

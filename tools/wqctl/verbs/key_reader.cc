@@ -1,5 +1,6 @@
 #include "tools/wqctl/verbs/key_reader.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,11 +8,24 @@
 
 namespace wqctl {
 namespace {
+
 constexpr size_t kReadBytes = size_t{64} << 10;
+
+uint64_t BytesInFile(int fd) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return 0;
+  const off_t at = lseek(fd, 0, SEEK_CUR);
+  return at < 0 || at >= info.st_size ? 0 : static_cast<uint64_t>(info.st_size - at);
+}
+
 }  // namespace
 
 KeyReader::KeyReader(int fd, char delimiter, size_t max_bytes)
-    : fd_(fd), delimiter_(delimiter), max_bytes_(max_bytes), buffer_(kReadBytes) {
+    : fd_(fd),
+      delimiter_(delimiter),
+      max_bytes_(max_bytes),
+      buffer_(kReadBytes),
+      bytes_in_file_(BytesInFile(fd)) {
   // The lines point into text_, so it must not be reallocated: before a read it holds at most one
   // incomplete line, and a read adds at most kReadBytes.
   text_.reserve(max_bytes_ + kReadBytes);
@@ -36,6 +50,7 @@ bool KeyReader::ReadMore() {
     if (line_bytes_ > 0) EndLine();
     return !lines_.empty();
   }
+  bytes_read_ += static_cast<uint64_t>(n);
   std::string_view rest(buffer_.data(), static_cast<size_t>(n));
   for (size_t end = rest.find(delimiter_); end != std::string_view::npos;
        end = rest.find(delimiter_)) {

@@ -37,6 +37,10 @@ class KeyReader {
 
   int error() const { return error_; }  // errno of the read that failed, else 0.
 
+  uint64_t bytes_read() const { return bytes_read_; }
+  // How many bytes there were to read at the beginning; 0: unknown, because it is no file.
+  uint64_t bytes_in_file() const { return bytes_in_file_; }
+
  private:
   void EndLine();
   void Append(std::string_view part);
@@ -49,6 +53,8 @@ class KeyReader {
   size_t line_begin_ = 0;    // In text_, of the incomplete line.
   uint64_t line_bytes_ = 0;  // Of the incomplete line, the part beyond max_bytes_ included.
   uint64_t lines_read_ = 0;
+  uint64_t bytes_read_ = 0;
+  const uint64_t bytes_in_file_;
   std::vector<Line> lines_;
   bool at_end_ = false;
   int error_ = 0;

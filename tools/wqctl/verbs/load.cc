@@ -14,6 +14,7 @@
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "wq/import.h"
@@ -92,12 +93,14 @@ int LoadLine(const KeyReader::Line& line, wq::Importer* importer) {
   return FailLine(line, why, code == kExitUsage ? static_cast<int>(kExitFailure) : code);
 }
 
-int LoadAll(int fd, wq::Importer* importer) {
+int LoadAll(int fd, wq::Importer* importer, ProgressLine* progress) {
   KeyReader reader(fd, '\n', kMaxDumpLineBytes);
   while (reader.ReadMore()) {
     for (const KeyReader::Line& line : reader.lines()) {
       if (const int code = LoadLine(line, importer); code != kExitOk) return code;
+      progress->Add();
     }
+    progress->Read(reader.bytes_read(), reader.bytes_in_file());
     if (Interrupted()) return kExitFailure;
   }
   if (reader.error() == 0) return kExitOk;
@@ -136,7 +139,11 @@ int Run(const LoadArgs& args) {
     const int code = Fail(s);
     return code == kExitUsage ? static_cast<int>(kExitFailure) : code;
   }
-  if (const int code = LoadAll(source.fd(), importer.get()); code != kExitOk) return code;
+  ProgressLine progress({.name = "load", .unit = "keys"});
+  if (const int code = LoadAll(source.fd(), importer.get(), &progress); code != kExitOk) {
+    return code;
+  }
+  progress.Begin({.name = "load: finishing"});
   if (wq::Status s = importer->Finish(); !s.ok()) return Fail(s);
   return PrintLoaded(importer->counts(), args);
 }

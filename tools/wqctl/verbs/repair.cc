@@ -8,6 +8,8 @@
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
+#include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/repair.h"
 
@@ -33,7 +35,10 @@ struct RepairArgs {
 
 int Run(const RepairArgs& args) {
   wq::RepairReport report;
-  if (wq::Status s = wq::Repair(args.store_dir, args.into, &report); !s.ok()) return Fail(s);
+  ProgressLine progress({.name = "repair"});
+  const wq::RepairOptions options = {.progress = StepsOf("repair", &progress)};
+  wq::Status s = wq::Repair(args.store_dir, args.into, options, &report);
+  if (!s.ok()) return Fail(s);
   Output out;
   Listing listing(args.format, {"WHERE", "LOST"}, &out);
   for (const wq::Loss& loss : report.losses) {

@@ -11,7 +11,9 @@
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/text/yaml.h"
+#include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/snapshot.h"
 #include "wq/verify.h"
@@ -85,8 +87,11 @@ struct SnapshotRestoreArgs {
 int Run(const SnapshotCreateArgs& args) {
   const InterruptScope interrupts;
   wq::SnapshotInfo taken;
-  const wq::SnapshotOptions options = {
-      .name = args.name, .link_tables = !args.copy, .cancelled = Interrupted};
+  ProgressLine progress({.name = "snapshot create"});
+  const wq::SnapshotOptions options = {.name = args.name,
+                                       .link_tables = !args.copy,
+                                       .cancelled = Interrupted,
+                                       .progress = StepsOf("snapshot create", &progress)};
   if (wq::Status s = wq::CreateSnapshot(args.store_dir, args.dir, options, &taken); !s.ok())
     return Fail(s);
   Output out;
@@ -128,10 +133,14 @@ int Run(const SnapshotVerifyArgs& args) {
   Listing listing(args.format, {"SNAPSHOT", "WHERE", "WHAT"}, &out);
   uint64_t rows = 0;
   size_t damaged = 0;
+  ProgressLine progress({.name = "snapshot verify"});
   for (const wq::SnapshotInfo& snapshot : all) {
     if (Interrupted()) break;
     wq::VerifyReport report;
-    if (wq::Status s = wq::Verify(snapshot.path, {}, &report); !s.ok()) return out.Finish(Fail(s));
+    const std::string step = "snapshot verify " + wq::EscapeKey(snapshot.name);
+    const wq::VerifyOptions options = {.progress = StepsOf(step, &progress)};
+    wq::Status s = wq::Verify(snapshot.path, options, &report);
+    if (!s.ok()) return out.Finish(Fail(s));
     rows += report.rows;
     damaged += report.ok() ? 0 : 1;
     for (const wq::Finding& finding : report.findings) {
@@ -152,9 +161,11 @@ int Run(const SnapshotVerifyArgs& args) {
 int Run(const SnapshotRestoreArgs& args) {
   const InterruptScope interrupts;
   wq::SnapshotInfo from;
-  if (wq::Status s = wq::RestoreSnapshot(args.dir, args.into, {.cancelled = Interrupted}, &from);
-      !s.ok())
-    return Fail(s);
+  ProgressLine progress({.name = "snapshot restore"});
+  const wq::RestoreOptions options = {.cancelled = Interrupted,
+                                      .progress = StepsOf("snapshot restore", &progress)};
+  wq::Status s = wq::RestoreSnapshot(args.dir, args.into, options, &from);
+  if (!s.ok()) return Fail(s);
   Output out;
   std::string text =
       "restored " + wq::EscapeKey(from.path, 4096) + " into " + wq::EscapeKey(args.into, 4096);

@@ -8,6 +8,8 @@
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/progress.h"
+#include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/verify.h"
 
@@ -45,7 +47,9 @@ void LogChecked(const wq::VerifyReport& report) {
 int Run(const VerifyArgs& args) {
   const InterruptScope interrupts;
   wq::VerifyReport report;
-  if (wq::Status s = wq::Verify(args.store_dir, {}, &report); !s.ok()) return Fail(s);
+  ProgressLine progress({.name = "verify"});
+  const wq::VerifyOptions options = {.progress = StepsOf("verify", &progress)};
+  if (wq::Status s = wq::Verify(args.store_dir, options, &report); !s.ok()) return Fail(s);
   Output out;
   Listing listing(args.format, {"WHERE", "WHAT"}, &out);
   for (const wq::Finding& finding : report.findings) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
+#include "tools/wqctl/text/terminal.h"
 #include "tools/wqctl/watch/watch_sample.h"
 #include "tools/wqctl/watch/watch_screen.h"
 #include "wq/keys.h"
@@ -42,7 +42,7 @@ struct WatchArgs {
 class Screen {
  public:
   Screen(bool terminal, Output* out)
-      : terminal_(terminal), screen_(terminal && WantsColour()), out_(*out) {}
+      : terminal_(terminal), screen_(WantsColour(STDOUT_FILENO)), out_(*out) {}
 
   bool Show(const Sample& sample) {
     size_t width = kWidthOfPipe;
@@ -60,13 +60,6 @@ class Screen {
   }
 
  private:
-  static bool WantsColour() {
-    const char* const no_colour = std::getenv("NO_COLOR");
-    const char* const terminal = std::getenv("TERM");
-    return (no_colour == nullptr || *no_colour == '\0') && terminal != nullptr &&
-           std::string_view(terminal) != "dumb";
-  }
-
   // Moves to the first line that was shown, and clears everything below. After a change of size
   // that line may be anywhere: then the whole screen is cleared.
   std::string Begin(size_t width, size_t height) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/terminal.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -16,10 +17,6 @@ constexpr size_t kDepthsKept = 120;
 constexpr size_t kColumnGap = 2;
 constexpr size_t kLeastSparkline = 8;
 constexpr size_t kNameWidth = 24;
-
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kYellow = "\x1b[33m";
-constexpr std::string_view kRed = "\x1b[31m";
 
 // Counts code points: close enough to columns for escaped text.
 size_t WidthOf(std::string_view text) {
@@ -161,7 +158,7 @@ void WatchScreen::Remember(const Sample& sample) {
 }
 
 std::string WatchScreen::Styled(std::string_view style, const std::string& line) const {
-  return colour_ ? std::string(style) + line + "\x1b[0m" : line;
+  return colour_ ? std::string(style).append(line).append(kPlain) : line;
 }
 
 std::vector<std::string> WatchScreen::QueueLines(const Sample& sample, size_t width) const {

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "tools/wqctl/text/progress.h"
+
 namespace wqctl {
 namespace {
 
@@ -20,7 +22,7 @@ void WriteAll(std::string_view text) {
 
 }  // namespace
 
-StatusLine::StatusLine() : enabled_(isatty(STDERR_FILENO) == 1) {}
+StatusLine::StatusLine() : enabled_(ProgressOnScreen()) {}
 
 void StatusLine::Write(std::string_view text) {
   const wq::MutexLock lock(mu_);

@@ -1,6 +1,7 @@
 // StatusLine: stderr, shared by the commands' messages and one line of progress below them.
 //
-// Without a terminal there is no progress line, and text passes unchanged. Thread-safe.
+// Without a terminal, or with --progress=never, there is no progress line, and text passes
+// unchanged. Thread-safe.
 #pragma once
 
 #include <string>

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# The line about progress, and colours: where they appear, and where nothing does.
+load helpers
+
+# The program, for at_screen.
+printf -v W %q "${WQCTL:-}"
+
+# at_screen COMMAND...: runs a shell command at a terminal of 100 columns. What is shown is on stdout.
+at_screen() {
+  SHELL=/bin/bash script -qec "stty cols 100 rows 24; $*" /dev/null </dev/null
+}
+
+# A store with 3000 keys, and its dump in d.jsonl.
+many() {
+  store_with
+  seq -f 'k%.0f' 1 3000 >keys
+  wqctl add -q q - <keys >/dev/null
+  wqctl dump >d.jsonl
+}
+
+# shows TEXT: $output has it on a line of progress, which is erased afterwards.
+shows() {
+  contains "$output" $'\r\033[K'"$1"
+  local behind=${output##*"$1"}
+  contains "$behind" $'\r\033[K'
+}
+
+lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
+
+@test "every slow verb shows its steps at a terminal, and erases the line" {
+  many
+  run -0 at_screen "$W --progress=always --store l load d.jsonl"
+  shows 'load: 0 keys'
+  shows 'load: finishing'
+  contains "${output##*finishing}" 'loaded queues 1, entries 3000'
+  run -0 at_screen "$W --progress=always --store l add -q r - <keys"
+  shows 'add: 0 keys'
+  run -0 at_screen "$W --progress=always dump >d2.jsonl"
+  shows 'dump: 0 of 3 000 keys (0 %)'
+  run -0 at_screen "$W --progress=always diff '$WQ_STORE' d.jsonl"
+  shows 'diff: reading BEFORE: 0 of 3 000 keys (0 %)'
+  shows 'diff: reading AFTER: 0 keys'
+  shows 'diff: comparing: 0 of 6 000 records (0 %)'
+  run -0 at_screen "$W --progress=always verify"
+  shows 'verify: checking files: 0 B of '
+  shows 'verify: checking rows: 0 of '
+  shows 'verify: checking counts: 0 of '
+  run -0 at_screen "$W --progress=always repair --into new"
+  shows 'repair: reading files: 0 B of '
+  shows 'repair: comparing records'
+  shows 'repair: writing records: 0 of '
+  run -0 at_screen "$W --progress=always snapshot create --name s snaps"
+  shows 'snapshot create: copying files: 0 B of '
+  shows 'snapshot create: checking files: 0 B of '
+  run -0 at_screen "$W --progress=always snapshot verify snaps"
+  shows 'snapshot verify s: checking rows: 0 of '
+  run -0 at_screen "$W --progress=always snapshot restore snaps --into restored"
+  shows 'snapshot restore: copying files: 0 B of '
+  run -0 at_screen "$W --progress=always rm -q q --prefix k1 --yes"
+  shows 'rm: selecting: 0 keys'
+  shows 'rm: changing: 0 of 1 111 keys (0 %)'
+  contains "${output##*changing}" 'removed 1111'
+}
+
+@test "a line that is due by itself: after a second, with the count and the rate" {
+  store_with
+  mkfifo pipe
+  printf -v words ' %q' "$WQCTL" add -q q -
+  SHELL=/bin/bash script -qec "stty cols 100; $words <pipe" /dev/null </dev/null >screen 2>&1 3>&- &
+  STARTED=$!
+  exec 9>pipe
+  grow() { seq -f "$((SECONDS))-%.0f" 1 500 >&9 && grep -qE 'add: [0-9 ]+ keys, [0-9.]+( [kM])?/s' screen; }
+  until_ok grow
+  exec 9>&-
+  wait "$STARTED"
+  run -0 cat screen
+  contains "${output##*keys,}" 'added '
+  lacks "$output" '%'  # A pipe has no total.
+}
+
+@test "a file of keys has a share and a time that is left" {
+  store_with
+  seq 2000000 >keys  # Far more than are added until the second line, 0.2 s later.
+  run -0 at_screen "$W --progress=always add -q q - <keys"
+  contains "$output" 'added 2000000, deduplicated 0'
+  run -0 grep -oaE $'\033\\[Kadd: [0-9 ]+ keys \\([0-9]+ %\\), [0-9.]+ [kM]/s, [0-9]+s left' <<<"$output"
+}
+
+@test "elsewhere always means lines without escapes" {
+  many
+  run -0 --separate-stderr wqctl --progress=always add -q r - <keys
+  [ "$output" = 'added 3000, deduplicated 0' ]
+  [[ "$stderr" == 'add: 0 keys'* ]]
+  lacks "$stderr" $'\033'
+  lacks "$stderr" $'\r'
+}
+
+@test "nothing is written to a pipe, to a dumb terminal, or with never" {
+  many
+  run -0 --separate-stderr wqctl --store l load d.jsonl
+  [ -z "$stderr" ]
+  run -0 --separate-stderr wqctl dump
+  [ -z "$stderr" ]
+  for words in "TERM=dumb $W" "env -u TERM $W" "$W --progress=never" "WQ_PROGRESS=never $W"; do
+    run -0 at_screen "export WQ_COLOR=never; $words verify"
+    lacks "$output" 'checking'
+    lacks "$output" $'\033'
+  done
+  WQ_PROGRESS=always run -0 --separate-stderr wqctl verify
+  contains "$stderr" 'verify: checking rows'
+  WQ_PROGRESS=always run -0 --separate-stderr wqctl --progress=never verify
+  lacks "$stderr" 'verify: checking rows'
+}
+
+@test "stdout has the same bytes at a terminal, in a pipe, and in a file" {
+  many
+  wqctl dump >pipe.out
+  wqctl ls -o table --times absolute | cat >ls.out
+  at_screen "$W --progress=always dump >screen.out"
+  at_screen "$W --progress=always ls -o table --times absolute >screen-ls.out"
+  cmp pipe.out d.jsonl
+  cmp pipe.out screen.out
+  cmp ls.out screen-ls.out
+}
+
+@test "data on the terminal are not mixed with progress" {
+  many
+  run -0 at_screen "$W --no-pager --progress=always dump"
+  lacks "${output#*\{}" 'dump: '
+}
+
+@test "a message stands alone on its line" {
+  many
+  printf '{"wrong"\n' >>d.jsonl
+  run -1 at_screen "$W --color=never --progress=always --store l load d.jsonl"
+  contains "$output" $'\r\033[Kwqctl: error: line 3002'
+}
+
+@test "colours: on a terminal, not in a pipe, and as --color says" {
+  store_with a
+  bold=$'\033[1mQUEUE'
+  red=$'\033[31merror'
+  run -0 at_screen "$W ls -o table"
+  contains "$output" "$bold"
+  run -0 at_screen "$W --color=never ls -o table"
+  lacks "$output" $'\033'
+  run -0 at_screen "NO_COLOR=1 $W ls -o table"
+  lacks "$output" $'\033'
+  run -0 at_screen "TERM=dumb $W ls -o table"
+  lacks "$output" $'\033'
+  run -0 at_screen "$W ls -o json"
+  lacks "$output" $'\033'
+  run -0 wqctl ls -o table
+  lacks "$output" $'\033'
+  run -0 wqctl --color=always ls -o table
+  contains "$output" "$bold"
+  NO_COLOR=1 run -0 wqctl --color always ls -o table
+  contains "$output" "$bold"
+  WQ_COLOR=always run -0 wqctl ls -o table
+  contains "$output" "$bold"
+  WQ_COLOR=always run -0 wqctl --color=auto ls -o table
+  lacks "$output" $'\033'
+  WQ_COLOR=always run -0 wqctl ls -o jsonl
+  lacks "$output" $'\033'
+  run -3 at_screen "$W ls -q none"
+  contains "$output" "$red"
+  run -3 at_screen "$W ls -q none 2>&1 | cat; exit 3"
+  lacks "$output" $'\033'
+  run -3 wqctl --color=always ls -q none
+  contains "$output" "$red"
+  # Each stream by itself: only stderr is a terminal here.
+  run -0 at_screen "$W ls -o table | cat"
+  lacks "$output" $'\033'
+  WQ_COLOR=always run -0 wqctl watch --count 1 -o table
+  contains "$output" $'\033[1mQUEUE'
+}
+
+@test "wrong values, and the place of the options" {
+  store_with a
+  run -2 wqctl --color=blue ls
+  contains "$output" '--color: "blue" is not one of: auto, always or never'
+  run -2 wqctl --progress=1 ls
+  contains "$output" '--progress: "1" is not one of'
+  WQ_PROGRESS=1 run -2 wqctl ls
+  contains "$output" 'WQ_PROGRESS: "1" is not one of: auto always never'
+  run -2 wqctl ls --progress=never
+  contains "$output" '"--progress" goes before the verb: wqctl --progress … ls'
+}

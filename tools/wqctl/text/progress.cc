@@ -1,0 +1,95 @@
+#include "tools/wqctl/text/progress.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace wqctl {
+namespace {
+
+constexpr std::string_view kEraseLine = "\r\x1b[K";
+
+When wanted = When::kAuto;
+std::atomic<bool> shown = false;  // The cursor is behind a line.
+std::atomic<bool> ended = false;
+
+int64_t NowUs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+// Errors are ignored: they cannot be reported.
+void WriteAll(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+// A process in the background would disturb the user's next command, or be stopped.
+bool InForeground() {
+  const pid_t group = tcgetpgrp(STDERR_FILENO);
+  return group < 0 || group == getpgrp();
+}
+
+ProgressMeter::Times TimesOf(bool on_screen) {
+  ProgressMeter::Times times;
+  if (wanted == When::kAlways) times.delay_us = 0;
+  if (!on_screen) times.interval_us = 1'000'000;
+  return times;
+}
+
+}  // namespace
+
+void ShowProgress(When when) { wanted = when; }
+
+bool ProgressOnScreen() { return wanted != When::kNever && IsScreen(STDERR_FILENO); }
+
+void EraseProgress() {
+  if (shown.exchange(false)) WriteAll(kEraseLine);
+}
+
+void EndProgress() {
+  ended = true;
+  EraseProgress();
+}
+
+ProgressLine::ProgressLine(ProgressStep step)
+    : enabled_(wanted == When::kAlways || ProgressOnScreen()),
+      on_screen_(IsScreen(STDERR_FILENO)),
+      meter_(NowUs(), TimesOf(on_screen_)) {
+  Begin(std::move(step));
+}
+
+void ProgressLine::Begin(ProgressStep step) {
+  count_ = {};
+  uncounted_ = 0;
+  if (!enabled_) return;
+  meter_.Begin(std::move(step), NowUs());
+  Look();
+}
+
+void ProgressLine::Look() {
+  uncounted_ = 0;
+  if (!enabled_ || (ended && on_screen_)) return;
+  const int64_t now_us = NowUs();
+  if (!meter_.IsDue(now_us)) return;
+  // The last column stays free: a terminal may begin a new line behind it.
+  const size_t columns = on_screen_ ? ColumnsOf(STDERR_FILENO) - 1 : std::string::npos;
+  const std::optional<std::string> line = meter_.Line(count_, now_us, columns);
+  if (!line) return;
+  if (!on_screen_) return WriteAll(*line + "\n");
+  if (wanted == When::kAuto && !InForeground()) return;
+  shown = true;
+  WriteAll(std::string(kEraseLine) + *line);
+}
+
+}  // namespace wqctl
