@@ -54,7 +54,7 @@ layers=(include/wq base storage storage/directory storage/process_log storage/ro
   storage/etcd engine/metrics engine/state engine/commit engine/recovery engine/replication engine/queue engine/store engine/offline
   engine/controller server/api server/work server/service server/net server/rpc server/http server/client server
   server/prometheus bindings/c/boundary bindings/c bindings/c/etcd
-  tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
+  tools/wqctl/errors tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
   tools/wqctl)
 
 # includes FOLDER...: "file:line folder included-file" for each include of a file of this tree.

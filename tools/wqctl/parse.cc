@@ -38,6 +38,7 @@ constexpr Verb kVerbs[] = {
     {"inspect", ParseInspect, "show the queues, or everything known about one key"},
     {"report", ParseReport, "write the queues as an HTML page with charts"},
     {"ls", ParseLs, "list entries, by many filters"},
+    {"errors", ParseErrors, "group the keys that fail by their last errors"},
     {"dump", ParseDump, "print the contents of a store, for load"},
     {"diff", ParseDiff, "show how the keys differ between two stores or dumps"},
     {"load", ParseLoad, "write the output of dump into a store"},
@@ -74,8 +75,9 @@ constexpr Verb kVerbs[] = {
 };
 
 // Verbs whose output may be long.
-constexpr std::string_view kPagedVerbs[] = {
-    "inspect", "ls", "dump", "diff", "verify", "quarantine ls", "cursor ls", "snapshot ls"};
+constexpr std::string_view kPagedVerbs[] = {"inspect",       "ls",        "errors",
+                                            "dump",          "diff",      "verify",
+                                            "quarantine ls", "cursor ls", "snapshot ls"};
 
 constexpr std::string_view kAboutStore = R"(
 DIR is also taken from the environment variable WQ_STORE, or from the settings file

@@ -125,7 +125,8 @@ int64_t AgeBeganUs(const wq::Entry& entry) {
 
 bool Filter::SelectsAll() const {
   return states == wq::EntryStates::All() && !lane && !group && prefix.empty() &&
-         match == nullptr && !older_than && !failures_over && !due_within && !limit && !sort_by;
+         match == nullptr && !older_than && !failures_over && error.empty() && !due_within &&
+         !limit && !sort_by;
 }
 
 bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
@@ -134,6 +135,10 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
   if (lane && (!placed || entry.lane != *lane)) return false;
   if (group && (!placed || entry.group != *group)) return false;
   if (failures_over && FailureCount(entry) <= *failures_over) return false;
+  if (!error.empty() &&
+      (!entry.failures || entry.failures->last_error.find(error) == std::string::npos)) {
+    return false;
+  }
   // Subtracting from now cannot overflow: durations are bounded.
   if (older_than && AgeBeganUs(entry) >= now_us - older_than->count()) return false;
   if (due_within &&
@@ -143,12 +148,9 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
   return match == nullptr || match->Matches(entry.key);
 }
 
-void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex) {
-  AddParsed(
-      parser, "--state", "STATE[,...]", "Only these states: pending, delayed, failing, quarantined",
-      "a list of states: pending, delayed, failing, quarantined", ParseStates, &filter->states);
-  AddLane(parser, "Only this lane", &filter->lane);
-  parser->Text("--group", "GROUP", "Only this group; \"\" is none", &filter->group);
+namespace {
+
+void AddKeyOptions(VerbParser* parser, Filter* filter, bool* hex) {
   parser->Text("--prefix", "BYTES", "Only keys that begin with BYTES", &filter->prefix);
   parser->Option("--match", "REGEX", "Only keys in which this regular expression (RE2) is found",
                  "a regular expression of RE2", [filter](const std::string& text) {
@@ -157,10 +159,30 @@ void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex) {
                    filter->match = std::move(pattern);
                    return true;
                  });
-  AddDuration(parser, "--older-than", "Only entries that have been in their state for longer",
-              &filter->older_than);
+  parser->Flag("--hex", "Keys, and --prefix, in hexadecimal", hex);
+  parser->AtEnd([filter, hex] {
+    if (*hex) filter->prefix = KeyOfHex(filter->prefix);
+  });
+}
+
+void AddFailureOptions(VerbParser* parser, Filter* filter) {
   AddParsed(parser, "--failures-over", "N", "Only keys with more than N failures", "a number",
             ParseNumber<uint64_t>, &filter->failures_over);
+  parser->Text("--error", "TEXT", "Only keys whose last error has TEXT in it", &filter->error);
+}
+
+}  // namespace
+
+void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex) {
+  AddParsed(
+      parser, "--state", "STATE[,...]", "Only these states: pending, delayed, failing, quarantined",
+      "a list of states: pending, delayed, failing, quarantined", ParseStates, &filter->states);
+  AddLane(parser, "Only this lane", &filter->lane);
+  parser->Text("--group", "GROUP", "Only this group; \"\" is none", &filter->group);
+  AddKeyOptions(parser, filter, hex);
+  AddDuration(parser, "--older-than", "Only entries that have been in their state for longer",
+              &filter->older_than);
+  AddFailureOptions(parser, filter);
   AddDuration(parser, "--due-within", "Only delayed keys that are due within this time",
               &filter->due_within);
   AddParsed(parser, "--limit", "N", "At most N entries", "a number", ParseNumber<uint64_t>,
@@ -173,10 +195,17 @@ void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex) {
                      {"due", SortBy::kDue},
                      {"failures", SortBy::kFailures}},
                     &filter->sort_by);
-  parser->Flag("--hex", "Keys, and --prefix, in hexadecimal", hex);
-  parser->AtEnd([filter, hex] {
-    if (*hex) filter->prefix = KeyOfHex(filter->prefix);
-  });
+}
+
+void AddFailureFilterOptions(VerbParser* parser, Filter* filter, bool* hex) {
+  filter->states = wq::EntryStates(EntryState::kFailing);
+  filter->states.Add(EntryState::kQuarantined);
+  AddChoice<wq::EntryStates>(parser, "--state", "Only keys in this state", "a state: ",
+                             {{"failing", wq::EntryStates(EntryState::kFailing)},
+                              {"quarantined", wq::EntryStates(EntryState::kQuarantined)}},
+                             &filter->states);
+  AddKeyOptions(parser, filter, hex);
+  AddFailureOptions(parser, filter);
 }
 
 wq::Status VisitMatching(const wq::StoreView& view, const std::vector<std::string>& queues,

@@ -43,6 +43,7 @@ struct Filter {
   std::shared_ptr<const KeyPattern> match;  // Matches anywhere in the key; null: any key.
   std::optional<std::chrono::microseconds> older_than;
   std::optional<uint64_t> failures_over;
+  std::string error;                                    // In the last error; empty: any, or none.
   std::optional<std::chrono::microseconds> due_within;  // Delayed entries only.
   std::optional<uint64_t> limit;
   std::optional<SortBy> sort_by;  // Unset: the order of the scan, in constant memory.
@@ -53,9 +54,13 @@ struct Filter {
   bool Matches(const wq::Entry& entry, int64_t now_us) const;
 };
 
-// Adds --state, --lane, --group, --prefix, --match, --older-than, --failures-over, --due-within,
-// --limit, --sort-by and --hex. With --hex, keys and --prefix are in hexadecimal.
+// Adds --state, --lane, --group, --prefix, --match, --older-than, --failures-over, --error,
+// --due-within, --limit, --sort-by and --hex. With --hex, keys and --prefix are in hexadecimal.
 void AddFilterOptions(VerbParser* parser, Filter* filter, bool* hex);
+
+// Adds those of them that apply to keys with failures: --state (failing and quarantined), --prefix,
+// --match, --failures-over, --error and --hex.
+void AddFailureFilterOptions(VerbParser* parser, Filter* filter, bool* hex);
 
 // Visits the matching entries, queue by queue, until `visit` returns false or the limit is reached.
 // Memory: a constant; with sort_by, that of the visited entries.

@@ -18,6 +18,7 @@ Command ParseWorkers(const Input& input);
 Command ParseInspect(const Input& input);
 Command ParseReport(const Input& input);  // report/report.cc
 Command ParseLs(const Input& input);
+Command ParseErrors(const Input& input);
 Command ParseDump(const Input& input);
 Command ParseDiff(const Input& input);
 Command ParseLoad(const Input& input);

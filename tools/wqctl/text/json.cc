@@ -248,6 +248,23 @@ void AppendFindingJson(const wq::Finding& finding, std::string* out) {
   out->append(Json({{"where", finding.where}, {"what", finding.what}}).dump());
 }
 
+void AppendErrorGroupJson(const ErrorGroup& group, std::string* out) {
+  Json json;
+  SetBytes("queue", group.queue, &json);
+  SetBytes("error", group.form, &json);
+  json["keys"] = group.keys;
+  json["quarantined"] = group.quarantined;
+  json["failures"] = group.failures;
+  json["first_at"] = FormatTime(group.first_at_us);
+  json["last_at"] = FormatTime(group.last_at_us);
+  for (const ErrorGroup::Example& example : group.examples) {
+    Json& one = json["examples"].emplace_back();
+    SetBytes("key", example.key, &one);
+    SetBytes("error", example.error, &one);
+  }
+  out->append(json.dump());
+}
+
 void AppendLossJson(const wq::Loss& loss, std::string* out) {
   out->append(Json({{"where", loss.where}, {"lost", loss.what}}).dump());
 }

@@ -1,0 +1,144 @@
+#include "tools/wqctl/errors/error_form.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+
+namespace wqctl {
+namespace {
+
+constexpr std::string_view kKey = "<key>";
+constexpr std::string_view kQuotedKey = "\"<key>\"";
+constexpr size_t kMinPartBytes = 3;
+
+// What is blanked, in the order in which it is tried at one place.
+struct Blank {
+  const char* pattern;
+  std::string_view with;
+  // Only if no word continues before it, or behind it.
+  bool begins_word = false;
+  bool ends_word = false;
+};
+
+#define WQ_UNITS "(?:ns|us|\xC2\xB5s|ms|s|m|h)"
+constexpr std::array kBlanks = {
+    Blank{R"re("[^"]*")re", "\"…\""},
+    Blank{R"re('[^']+')re", "'…'", true, true},
+    Blank{R"re(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)re",
+          "<time>"},
+    Blank{R"re([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})re", "<id>", true, true},
+    Blank{R"re([a-zA-Z][a-zA-Z0-9+.]*://[^\s"'<>]+)re", "<url>", true},
+    Blank{R"re(\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?)re", "<address>", true, true},
+    Blank{R"re(\[[0-9a-fA-F]*:[0-9a-fA-F:.]*\](?::\d+)?)re", "<address>"},
+    Blank{R"re((?:/[\w.@%+~-]+)+/?)re", "<path>", true},
+    Blank{"0x[0-9a-fA-F]+", "<id>", true, true},
+    Blank{"[a-fA-F]*[0-9][0-9a-fA-F]*[a-fA-F][0-9a-fA-F]{5,}", "<id>", true, true},
+    Blank{"[a-fA-F]+[0-9][0-9a-fA-F]{6,}", "<id>", true, true},
+    Blank{R"re(\d+(?:\.\d+)?)re" WQ_UNITS R"re((?:\d+(?:\.\d+)?)re" WQ_UNITS ")*", "<time>", true,
+          true},
+    Blank{R"re(\d+(?:\.\d+)?)re", "<n>"},
+};
+#undef WQ_UNITS
+
+bool IsWord(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// Errors are bytes, so the patterns match bytes.
+re2::RE2::Options Bytes() {
+  re2::RE2::Options options(re2::RE2::Latin1);
+  options.set_log_errors(false);
+  return options;
+}
+
+// Each pattern at the beginning of a text.
+const std::array<re2::RE2, kBlanks.size()>& Patterns() {
+  static const auto* const patterns = [] {
+    return std::apply(
+        [](const auto&... blank) {
+          return new std::array<re2::RE2, kBlanks.size()>{re2::RE2(blank.pattern, Bytes())...};
+        },
+        kBlanks);
+  }();
+  return *patterns;
+}
+
+// The end of what `blank` is to replace in the text at `at`; `at` if nothing is.
+size_t EndOf(size_t blank, std::string_view text, size_t at) {
+  if (kBlanks[blank].begins_word && at > 0 && IsWord(text[at - 1])) return at;
+  re2::StringPiece found;
+  if (!Patterns()[blank].Match({text.data(), text.size()}, at, text.size(), re2::RE2::ANCHOR_START,
+                               &found, 1)) {
+    return at;
+  }
+  const size_t end = at + found.size();
+  return kBlanks[blank].ends_word && end < text.size() && IsWord(text[end]) ? at : end;
+}
+
+// Whether any pattern may match here: the letters inside a word begin nothing, and digits do.
+bool MayBegin(std::string_view text, size_t at) {
+  const char c = text[at];
+  if (c == '"' || c == '\'' || c == '/' || c == '[' || (c >= '0' && c <= '9')) return true;
+  return IsWord(c) && (at == 0 || !IsWord(text[at - 1]));
+}
+
+// Replaces `word` where no word continues around it.
+void BlankWord(std::string_view word, std::string* text) {
+  const auto continues = [](char c) { return IsWord(c) || c == '-'; };
+  for (size_t at = text->find(word); at != std::string::npos; at = text->find(word, at)) {
+    const size_t end = at + word.size();
+    if ((at > 0 && continues((*text)[at - 1])) || (end < text->size() && continues((*text)[end]))) {
+      ++at;
+      continue;
+    }
+    text->replace(at, word.size(), kKey);
+    at += kKey.size();
+  }
+}
+
+std::string WithSingleSpaces(std::string_view error) {
+  std::string text;
+  for (const char c : error) {
+    const bool space = c == ' ' || (c >= '\t' && c <= '\r');
+    if (!space) {
+      text += c;
+    } else if (!text.empty() && text.back() != ' ') {
+      text += ' ';
+    }
+  }
+  if (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string WithoutKey(std::string_view error, std::string_view key) {
+  std::string text = WithSingleSpaces(error.substr(0, kMaxFormBytes));
+  if (!key.empty()) BlankWord(key, &text);
+  const std::string_view part = key.substr(key.rfind('/') + 1);
+  if (part.size() >= kMinPartBytes && part.size() < key.size()) BlankWord(part, &text);
+  return text;
+}
+
+std::string FormOf(std::string_view text) {
+  std::string form;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    std::string_view with;
+    for (size_t blank = 0; blank < kBlanks.size() && end == at && MayBegin(text, at); ++blank) {
+      end = EndOf(blank, text, at);
+      with = kBlanks[blank].with;
+    }
+    const std::string_view found = text.substr(at, end - at);
+    if (found.empty()) {
+      form += text[at++];
+    } else {
+      form += found == kQuotedKey ? found : with;
+    }
+    at = std::max(at, end);
+  }
+  return form;
+}
+
+}  // namespace wqctl
