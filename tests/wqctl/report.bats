@@ -34,6 +34,18 @@ only() { [ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
   done
 }
 
+@test "the errors of failing and quarantined keys, by what they have in common" {
+  store_with
+  give_up ns/a-1 ns/a-2 ns/a-3
+  fail_once other
+  wqctl report -o r.html
+  errors=$(between 'Errors, by what they have in common</figcaption>' '</ol>')
+  [ "$(grep -c '<li>' <<<"$errors")" = 1 ]
+  contains "$errors" '<b>4 keys</b> no &lt;key&gt; [exit status &lt;n&gt;]'
+  contains "$errors" '4 failures, 3 in quarantine, last '
+  contains "$errors" '<span class="key">other</span>: no other [exit status 1]'
+}
+
 @test "beside a running owner, after a crash, and of an empty store" {
   store_with a b
   start work work -q q --follow -- sleep 600

@@ -131,6 +131,9 @@ UGLY=('<script>alert(1)</script>' '</script><script>alert(2)</script>' '"onmouse
   [ "$(value_of shown.textContent)" = "11 of 40" ]
   call Emulation.setDeviceMetricsOverride '{"width":400,"height":800,"deviceScaleFactor":1,"mobile":false}'
   [ "$(value_of 'document.documentElement.scrollWidth <= 400')" = true ]
+  # No cell is out of sight.
+  [ "$(value_of '[...document.querySelectorAll(".rows tr:not([hidden]) td")].filter((cell) => cell.getBoundingClientRect().right > 400).length')" = 0 ]
+  [ "$(value_of 'getComputedStyle(document.querySelector(".rows td.lane"), "::before").content')" = '"lane "' ]
   light=$(value_of 'getComputedStyle(document.body).backgroundColor')
   call Emulation.setEmulatedMedia '{"features":[{"name":"prefers-color-scheme","value":"dark"}]}'
   [ "$light" = 'rgb(246, 247, 249)' ]
@@ -138,4 +141,18 @@ UGLY=('<script>alert(1)</script>' '</script><script>alert(2)</script>' '"onmouse
   call Emulation.setEmulatedMedia '{"media":"print","features":[{"name":"prefers-color-scheme","value":"dark"}]}'
   [ "$(value_of 'getComputedStyle(document.body).backgroundColor')" = 'rgb(255, 255, 255)' ]
   [ "$(value_of 'getComputedStyle(search.form).display')" = none ]
+}
+
+@test "a long table on paper: its first hundred rows, on a few pages" {
+  store_with
+  seq -f 'default/web-with-a-name-of-some-length-%g' 500 | wqctl add -q q -
+  wqctl report -o r.html
+  browse
+  show "file://$PWD/r.html"
+  [ "$(value_of 'document.querySelectorAll(".rows tbody tr").length')" = 500 ]
+  call Page.printToPDF '{}'
+  pages=$(jq -r .result.data <<<"$ANSWER" | base64 -d | grep -ac '/Type */Page\>')
+  echo "$pages pages"
+  [ "$pages" -ge 2 ]
+  [ "$pages" -le 8 ]
 }

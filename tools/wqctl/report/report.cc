@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "tools/wqctl/cli/collect_errors.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/show.h"
@@ -60,8 +61,14 @@ wq::Status MakeReport(const wq::StoreView& view, const ReportArgs& args,
   const size_t wanted = RowsWanted(args.limit, names.size());
   const wq::SummaryOptions options{
       .top_failing = wanted, .top_oldest = wanted, .now_us = args.show.now_us};
+  Filter failed;
+  failed.states = wq::EntryStates(wq::EntryState::kFailing);
+  failed.states.Add(wq::EntryState::kQuarantined);
   for (const std::string& name : names) {
     wq::Status s = view.Summarize(name, options, &report->queues.emplace_back());
+    ErrorGroups errors;
+    if (s.ok()) s = CollectErrors(view, name, failed, args.show.now_us, &errors);
+    report->errors.push_back(errors.Sorted());
     if (!s.ok() || Interrupted()) return s;
   }
   return PickRows(view, report->queues, args.limit, args.show.now_us, &report->rows);

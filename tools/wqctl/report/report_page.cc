@@ -77,7 +77,7 @@ std::string RenderSections(const Report& report) {
   std::string html;
   size_t shown = 0;
   for (; shown < report.queues.size() && html.size() < kMaxSectionBytes; ++shown) {
-    html += RenderQueue(report.queues[shown], report.show);
+    html += RenderQueue(report.queues[shown], report.errors[shown], report.show);
   }
   if (const size_t left = report.queues.size() - shown; left > 0) {
     html += "<p class=\"note\">" + GroupedCount(left) +

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tools/wqctl/cli/show.h"
+#include "tools/wqctl/errors/error_groups.h"
 #include "tools/wqctl/report/report_rows.h"
 #include "wq/store_view.h"
 
@@ -21,6 +22,7 @@ struct Report {
   std::string title;
   wq::StoreInfo store;
   std::vector<wq::QueueSummary> queues;
+  std::vector<std::vector<ErrorGroup>> errors;  // Of each queue.
   std::vector<ReportRow> rows;
   Show show;
 };
@@ -29,7 +31,8 @@ std::string RenderReport(const Report& report);
 
 // Parts of the page. report_queue.cc:
 std::string RenderQueues(const Report& report);  // A row for each.
-std::string RenderQueue(const wq::QueueSummary& queue, const Show& show);
+std::string RenderQueue(const wq::QueueSummary& queue, const std::vector<ErrorGroup>& errors,
+                        const Show& show);
 // report_table.cc: the searchable table of keys.
 std::string RenderKeys(const Report& report);
 // report_style.cc: the constant parts of every page.

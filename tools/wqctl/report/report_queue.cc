@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxQueueRows = 300;
 constexpr size_t kMaxLaneBars = 10;
-constexpr size_t kMaxFailingShown = 10;
+constexpr size_t kMaxErrorsShown = 10;
 constexpr size_t kMaxCursorsShown = 20;
 constexpr size_t kMaxErrorShown = 160;
 
@@ -105,22 +105,31 @@ std::string DepthCard(const std::string& title, const wq::GroupDepths& depths) {
                  "pending");
 }
 
-std::string FailingCard(const wq::QueueSummary& queue, const Show& show) {
-  if (queue.top_failing.empty()) return "";
-  std::string html = "<ol class=\"worst\">\n";
-  const size_t shown = std::min(queue.top_failing.size(), kMaxFailingShown);
-  for (size_t i = 0; i < shown; ++i) {
-    const wq::FailingKey& failing = queue.top_failing[i];
-    html += "<li><b>" + GroupedCount(failing.failures.count) + "×</b> <span class=\"key\">" +
-            HtmlText(show.Key(failing.key)) + "</span> <small>" +
-            HtmlTime(show.Ago(failing.failures.last_at_us), failing.failures.last_at_us) +
-            "</small>";
-    if (!failing.failures.last_error.empty()) {
-      html += "<p>" + HtmlBytes(failing.failures.last_error, kMaxErrorShown) + "</p>";
-    }
-    html += "</li>\n";
+std::string ErrorItem(const ErrorGroup& group, const Show& show) {
+  std::string html =
+      "<li><b>" + GroupedCount(group.keys) + (group.keys == 1 ? " key" : " keys") + "</b> " +
+      (group.form.empty() ? "failed without a text" : HtmlBytes(group.form, kMaxErrorShown)) +
+      " <small>" + GroupedCount(group.failures) + (group.failures == 1 ? " failure" : " failures");
+  if (group.quarantined > 0) {
+    html += ", " + GroupedCount(group.quarantined) + " in quarantine";
   }
-  return "<figure class=\"wide\"><figcaption>Most failures, and the last error</figcaption>" +
+  html += ", last " + HtmlTime(show.Ago(group.last_at_us), group.last_at_us) + "</small>";
+  const ErrorGroup::Example& example = group.examples.front();
+  html += "<p><span class=\"key\">" + HtmlText(show.Key(example.key)) + "</span>";
+  if (!example.error.empty()) html += ": " + HtmlBytes(example.error, kMaxErrorShown);
+  return html + "</p></li>\n";
+}
+
+std::string ErrorsCard(const std::vector<ErrorGroup>& errors, const Show& show) {
+  if (errors.empty()) return "";
+  std::string html = "<ol class=\"worst\">\n";
+  const size_t shown = std::min(errors.size(), kMaxErrorsShown);
+  for (size_t i = 0; i < shown; ++i) html += ErrorItem(errors[i], show);
+  if (errors.size() > shown) {
+    html += "<li>and " + GroupedCount(errors.size() - shown) + " more: <code>wqctl errors -q " +
+            HtmlBytes(errors.front().queue) + "</code></li>\n";
+  }
+  return "<figure class=\"wide\"><figcaption>Errors, by what they have in common</figcaption>" +
          html + "</ol></figure>\n";
 }
 
@@ -176,7 +185,8 @@ std::string RenderQueues(const Report& report) {
   return html + "</section>\n";
 }
 
-std::string RenderQueue(const wq::QueueSummary& queue, const Show& show) {
+std::string RenderQueue(const wq::QueueSummary& queue, const std::vector<ErrorGroup>& errors,
+                        const Show& show) {
   const std::string name = HtmlBytes(queue.name);
   std::string html = "<section class=\"queue\" id=\"queue-" + name + "\"><h2>" + name;
   if (queue.PausedAt(show.now_us)) {
@@ -195,7 +205,7 @@ std::string RenderQueue(const wq::QueueSummary& queue, const Show& show) {
   html += ColumnCard("Failures of a key", FailureBars(queue), "failing");
   html += BarCard("Pending by lane", LaneBars(queue), "pending") + CursorCard(queue);
   html += DepthCard("Pending by namespace", queue.namespaces);
-  html += DepthCard("Pending by group", queue.groups) + FailingCard(queue, show);
+  html += DepthCard("Pending by group", queue.groups) + ErrorsCard(errors, show);
   return html + "</div></section>\n";
 }
 

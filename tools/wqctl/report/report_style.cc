@@ -7,7 +7,7 @@
 namespace wqctl {
 namespace {
 
-constexpr std::string_view kStyleHash = "sha256-N9lyyIjSp/1M5XrGjZlYNzYeBFVESj7AuXCR9GfwaUA=";
+constexpr std::string_view kStyleHash = "sha256-DaDEEoSuAjk+z6DkS5t1NnZe/cDH/EifRkOW/uViceU=";
 constexpr std::string_view kScriptHash = "sha256-mnkl0S3/seFR0Fl1R14en0OrmhuzKOrr6p7hE3UOV3g=";
 
 constexpr std::string_view kStyle = R"(
@@ -103,10 +103,10 @@ svg .failing { fill: var(--failing); }
 
 .worst { list-style: none; margin: 0; padding: 0; columns: 2 420px; column-gap: 32px; }
 .worst li { break-inside: avoid; padding: 5px 0; }
-.worst b { display: inline-block; min-width: 44px; color: var(--failing);
+.worst b { display: inline-block; min-width: 66px; color: var(--failing);
   font-variant-numeric: tabular-nums; }
 .worst small { color: var(--soft); }
-.worst p { margin: 0 0 0 48px; font-size: 13px; color: var(--soft); }
+.worst p { margin: 0 0 0 70px; font-size: 13px; color: var(--soft); }
 .cursors { list-style: none; margin: 0; padding: 0; font-size: 14px; color: var(--soft); }
 .cursors .key { color: var(--text); margin-right: 6px; }
 
@@ -159,6 +159,34 @@ th[aria-sort=descending] button::after { content: " ↓"; }
   td.key { min-width: 200px; }
   .facts .long { grid-column: 1 / -1; }
 }
+.paper { display: none; }
+@media (max-width: 600px) {
+  /* A row is a block, so that no column is out of sight; a cell that needs it has its name. */
+  .scroll table, .scroll tbody, .scroll tbody tr, .scroll tbody td { display: block; }
+  .scroll tbody tr[hidden], .scroll td:empty { display: none; }
+  .scroll tbody tr { padding: 7px 10px; border-top: 1px solid var(--line); }
+  .scroll tbody td { display: inline; padding: 0 10px 0 0; border: 0; white-space: normal; }
+  .scroll td.key, .scroll td.error, .scroll td.why { display: block; min-width: 0;
+    overflow-wrap: anywhere; }
+  .scroll td::before { color: var(--soft); font-weight: 400; }
+  .rows thead tr { display: flex; flex-wrap: wrap; }
+  .rows thead { display: block; }
+  .rows th { padding: 4px 10px; }
+  .rows td.queue::before { content: "queue "; }
+  .rows td.lane::before { content: "lane "; }
+  .rows td.group::before { content: "group "; }
+  .rows td.age::before { content: "for "; }
+  .rows td.due::before { content: "due "; }
+  .rows td.failures::before { content: "failures "; }
+  .queues thead { display: none; }
+  .queues td:nth-child(2)::before { content: "pending "; }
+  .queues td:nth-child(3)::before { content: "delayed "; }
+  .queues td:nth-child(4)::before { content: "failing "; }
+  .queues td:nth-child(5)::before { content: "quarantined "; }
+  .queues td:nth-child(6)::before { content: "oldest "; }
+  .queues td:nth-child(7)::before { content: "next ready "; }
+  .queues td:nth-child(8)::before { content: "paused "; }
+}
 @media print {
   :root { color-scheme: light;
     --page: #fff; --card: #fff; --line: #c9ccd2; --text: #000; --soft: #444;
@@ -168,6 +196,8 @@ th[aria-sort=descending] button::after { content: " ↓"; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   h2 { break-after: avoid; margin-top: 18px; }
   #find { display: none; }
+  .rows tbody tr:nth-child(n + 101) { display: none; }
+  .paper { display: block; }
   .scroll { overflow: visible; border: 0; }
   .charts { grid-template-columns: repeat(2, 1fr); }
   figure, .tile, .facts, .standsout li, tr { break-inside: avoid; }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMaxErrorCell = 100;
 constexpr size_t kMaxGroupCell = 64;
+constexpr size_t kMaxPrintedRows = 100;  // As the style has it.
 
 // A column. If it is not sorted by its text, the cell has the value to sort by.
 struct KeyColumn {
@@ -28,14 +29,15 @@ std::string PlainCell(const std::string& html) {
 }
 
 // A cell that is sorted by a number.
-std::string SortedCell(int64_t value, const std::string& html) {
-  return "<td class=\"n\" data-v=\"" + std::to_string(value) + "\">" + html + "</td>";
+std::string SortedCell(const char* name, int64_t value, const std::string& html) {
+  return std::string("<td class=\"n ") + name + "\" data-v=\"" + std::to_string(value) + "\">" +
+         html + "</td>";
 }
 
 bool Placed(const wq::Entry& entry) { return entry.state != wq::EntryState::kFailing; }
 
 std::string QueueNameCell(const ReportRow& row, const Show&) {
-  return PlainCell(HtmlBytes(row.queue));
+  return "<td class=\"queue\">" + HtmlBytes(row.queue) + "</td>";
 }
 std::string KeyTextCell(const ReportRow& row, const Show& show) {
   return "<td class=\"key\">" + HtmlText(show.Key(row.entry.key)) + "</td>";
@@ -47,25 +49,26 @@ std::string StateCell(const ReportRow& row, const Show&) {
 std::string LaneCell(const ReportRow& row, const Show&) {
   if (!Placed(row.entry)) return PlainCell("");
   // The lane that is handed out first is sorted first.
-  return "<td data-v=\"" + std::to_string(-int64_t{row.entry.lane}) + "\">" +
+  return "<td class=\"lane\" data-v=\"" + std::to_string(-int64_t{row.entry.lane}) + "\">" +
          wq::LaneName(row.entry.lane) + "</td>";
 }
 std::string GroupCell(const ReportRow& row, const Show&) {
-  return PlainCell(Placed(row.entry) ? HtmlBytes(row.entry.group, kMaxGroupCell) : "");
+  if (!Placed(row.entry) || row.entry.group.empty()) return PlainCell("");
+  return "<td class=\"group\">" + HtmlBytes(row.entry.group, kMaxGroupCell) + "</td>";
 }
 std::string AgeCell(const ReportRow& row, const Show& show) {
   const int64_t began_us = AgeBeganUs(row.entry);
-  return SortedCell(began_us, HtmlTime(show.Age(began_us), began_us));
+  return SortedCell("age", began_us, HtmlTime(show.Age(began_us), began_us));
 }
 std::string DueCell(const ReportRow& row, const Show& show) {
   if (row.entry.state != wq::EntryState::kDelayed) return PlainCell("");
-  return SortedCell(row.entry.ready_at_us,
+  return SortedCell("due", row.entry.ready_at_us,
                     HtmlTime(show.Until(row.entry.ready_at_us), row.entry.ready_at_us));
 }
 std::string FailuresCell(const ReportRow& row, const Show&) {
   const uint64_t count = row.entry.failures ? row.entry.failures->count : 0;
   if (count == 0) return PlainCell("");
-  return SortedCell(static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)),
+  return SortedCell("failures", static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)),
                     GroupedCount(count));
 }
 std::string ErrorCell(const ReportRow& row, const Show&) {
@@ -148,7 +151,12 @@ std::string RenderKeys(const Report& report) {
     for (const KeyColumn& column : columns) html += column.cell(row, report.show);
     html += "</tr>\n";
   }
-  return html + "</tbody></table></div></section>\n";
+  html += "</tbody></table></div>\n";
+  if (report.rows.size() > kMaxPrintedRows) {
+    html += "<p class=\"note paper\">Only the first " + std::to_string(kMaxPrintedRows) +
+            " entries are on paper.</p>\n";
+  }
+  return html + "</section>\n";
 }
 
 }  // namespace wqctl
