@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "base/names.h"
+#include "server/api/audit_log.h"
 #include "server/api/method.h"
 #include "server/api/store_access.h"
 #include "server/http/http.h"
@@ -102,6 +103,7 @@ struct Server::Impl {
   StoreAccess access;
   WorkHub hub;
   Watcher watcher;
+  AuditLog audit;
   MethodTable methods;
   CallGuard guard;
   Http control;
@@ -147,6 +149,11 @@ Status Server::Impl::Open() {
   if (Status s = guard.Load(); !s.ok()) {
     return s;
   }
+  if (!options.audit_log.empty()) {
+    if (Status s = audit.Open(options.audit_log); !s.ok()) {
+      return s;
+    }
+  }
   AddMethods();
   std::vector<Listener> listeners;
   if (Status s = Listen(&listeners); !s.ok()) {
@@ -161,6 +168,9 @@ void Server::Impl::AddMethods() {
   AddAdminService(&access, &hub, &methods);
   AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
   AddReflection(&methods);
+  if (!options.audit_log.empty()) {
+    audit.Audit(&methods);
+  }
   AddApi(methods, CallGuard::Client::kControlSocket, AskGuard(), &control);
   AddApi(methods, CallGuard::Client::kTcp, AskGuard(), &tcp);
   AddReadings(&control, CallGuard::Client::kControlSocket, AskGuard());
@@ -312,7 +322,11 @@ Status Server::Drain(std::chrono::milliseconds timeout) {
 
 Status Server::TakeToken(uint64_t* token) { return impl_->hub.TakeToken(token); }
 
-Status Server::Reload() { return impl_->guard.Load(); }
+Status Server::Reload() {
+  Status s = impl_->guard.Load();
+  return s.ok() && !impl_->options.audit_log.empty() ? impl_->audit.Open(impl_->options.audit_log)
+                                                     : s;
+}
 
 void Server::Close() { impl_->Close(); }
 int Server::port() const { return impl_->port; }

@@ -69,6 +69,12 @@ struct ServerOptions {
   // Refuses every call that changes something, on every listener. Default: off.
   bool read_only = false;
 
+  // A file to which each administrative call is appended as a line of JSON: when, from where, what,
+  // and with which result. These are the calls of Admin that change something, without Flush, and
+  // Queue.Remove; not Adds and the work. The file is made with mode 0600, and opened anew by
+  // Reload. While a line cannot be written, such calls are refused. Default: empty, none.
+  std::string audit_log = {};
+
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.
   // Port 0: any free port, see Server::http_port. Default: empty, no HTTP.
   std::string http_address = {};
@@ -137,7 +143,8 @@ class Server {
   // earlier assignments, so that the worker can fence its writes as workers in other processes do.
   // NotDurable: see Store::ReserveTokens. Blocks: for a write, once in 2^32 tokens.
   Status TakeToken(uint64_t* token);
-  // Reads the token files again. After an error the token of that file is as before.
+  // Reads the token files again, and opens the audit log anew. After an error the token of that
+  // file, or the log, is as before.
   Status Reload();
   // Removes the socket's file and ends all connections: the keys of workers are given back to their
   // queues. Idempotent. Blocks: until the running calls have returned.

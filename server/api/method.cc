@@ -35,6 +35,12 @@ void MethodTable::Add(Method method) {
   WQ_CHECK(is_new, "the method was added before");
 }
 
+void MethodTable::ForEach(const std::function<void(Method*)>& change) {
+  for (auto& [_, method] : methods_) {
+    change(&method);
+  }
+}
+
 const Method* MethodTable::Find(std::string_view path) const {
   const auto it = methods_.find(path);
   return it == methods_.end() ? nullptr : &it->second;

@@ -4,7 +4,7 @@
 //   const Method* method = table.Find("/wq.v1.Queue/Add");
 //   std::unique_ptr<Message> request(method->request->New()), response(method->response->New());
 //   … parse *request …
-//   Status s = method->call(*request, response.get());
+//   Status s = method->call(caller, *request, response.get());
 //
 // Threading: a table does not change after its construction; `call` and `open` are thread-safe.
 #pragma once
@@ -75,9 +75,11 @@ struct Method {
   bool server_streams = false;
   // Whether it may change anything: its rpc does not say NO_SIDE_EFFECTS.
   bool changes = true;
+  // Whether it is the work of an operator: what Admin changes, and Remove. See AuditLog.
+  bool audited = false;
 
   // Without streams on either side. Blocks: if may_wait says so.
-  std::function<Status(const Message& request, Message* response)> call;
+  std::function<Status(const Caller& caller, const Message& request, Message* response)> call;
   // With a stream on one side or both. A client that does not stream sends one message.
   std::function<std::unique_ptr<Stream>(const Caller& caller, StreamCarrier* carrier)> open;
   // Whether `call`, or Receive with this request, may wait for the disk: then it must not run on a
@@ -106,7 +108,7 @@ Method Unary(std::string_view service, std::string_view name,
              std::function<bool(const Request&)> may_wait = nullptr) {
   Method method =
       MakeMethod(service, name, Request::default_instance(), Response::default_instance());
-  method.call = [call = std::move(call)](const Message& request, Message* response) {
+  method.call = [call = std::move(call)](const Caller&, const Message& request, Message* response) {
     return call(static_cast<const Request&>(request), static_cast<Response*>(response));
   };
   method.may_wait = ErasedPredicate<Request>(std::move(may_wait));
@@ -129,6 +131,7 @@ class MethodTable {
  public:
   void Add(Method method);                          // WQ_CHECKs that the path is new.
   const Method* Find(std::string_view path) const;  // nullptr: there is none.
+  void ForEach(const std::function<void(Method*)>& change);
   const std::map<std::string, Method, std::less<>>& all() const { return methods_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "server/client/connection.h"
 
+#include <unistd.h>
+
 #include <fcntl.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -53,6 +55,10 @@ Status Connection::GetStubs(std::shared_ptr<const Stubs>* stubs) const {
   Status s = EnsureConnected();
   *stubs = stubs_;
   return s;
+}
+
+void Connection::AddPid(grpc::ClientContext* context) {
+  context->AddMetadata(kPidMetadata, std::to_string(getpid()));
 }
 
 Status Connection::FromGrpc(const grpc::Status& status, const grpc::ClientContext& context) const {

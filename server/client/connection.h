@@ -41,9 +41,12 @@ class Connection {
     }
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + timeout_);
+    AddPid(&context);
     const auto& stub = std::get<std::unique_ptr<typename Service::Stub>>(*stubs);
     return FromGrpc((stub.get()->*method)(&context, request, response), context);
   }
+  // Says which process calls: gRPC does not pass on what a unix socket knows.
+  static void AddPid(grpc::ClientContext* context);
   // The outcome of a call that has ended.
   Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& context) const;
 

@@ -1,7 +1,5 @@
 #include "wq/live_worker.h"
 
-#include <unistd.h>
-
 #include <string>
 #include <system_error>
 #include <utility>
@@ -76,7 +74,7 @@ Status LiveWorker::Impl::Begin(std::string_view queue) {
   if (Status s = connection->Channel(&channel); !s.ok()) {
     return s;
   }
-  context.AddMetadata(kPidMetadata, std::to_string(getpid()));
+  Connection::AddPid(&context);
   stub = v1::Work::NewStub(channel);
   stream = stub->Work(&context);
   {

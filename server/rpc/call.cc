@@ -309,7 +309,7 @@ void Call::Reply() {
     return;
   }
   const std::unique_ptr<Message> response(method_->response->New());
-  const Status status = method_->call(*request_, response.get());
+  const Status status = method_->call(GetCaller(), *request_, response.get());
   if (!status.ok()) {
     Finish(ToGrpc(status), status.code());
     return;

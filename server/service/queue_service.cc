@@ -233,14 +233,16 @@ void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table) 
         return std::make_unique<AddStream>(access, carrier);
       },
       add_waits));
-  table->Add(Unary<v1::RemoveRequest, v1::ChangeResponse>(
+  Method remove = Unary<v1::RemoveRequest, v1::ChangeResponse>(
       kQueueService, "Remove",
       [access](const auto& request, auto* response) {
         return RemoveKeys(access, request, response);
       },
       [access](const v1::RemoveRequest& request) {
         return MayWait(*access, request.queue(), request.keys_size(), request.durability());
-      }));
+      });
+  remove.audited = true;
+  table->Add(std::move(remove));
   table->Add(Unary<v1::CountsRequest, v1::QueueCounts>(
       kQueueService, "Counts",
       [access](const auto& request, auto* response) {

@@ -177,7 +177,7 @@ class Services {
     const std::unique_ptr<Message> response(method.response->New());
     const std::unique_ptr<Message> request = Request(method);
     if (method.may_wait != nullptr) static_cast<void>(method.may_wait(*request));
-    const Status s = method.call(*request, response.get());
+    const Status s = method.call({.peer = "fuzz"}, *request, response.get());
     WQ_CHECK(s.ok() || !s.message().empty(), "an error without a message");
   }
   void OpenOne(const Method& method) {

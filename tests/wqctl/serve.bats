@@ -151,6 +151,24 @@ END
   stop
 }
 
+@test "serve --audit-log: what wqctl and curl change, and nothing else" {
+  serve --create --audit-log audit.jsonl
+  wqctl add -q q a b c
+  wqctl delete -q q a --yes
+  wqctl pause -q q --yes
+  wqctl ls -q q >/dev/null
+  [ "$(jq -c '[.call, .request.queue, .request.keys, .response.done, .status]' audit.jsonl)" = \
+    '["Admin.Change","q",["a"],"1","Ok"]
+["Admin.Pause","q",null,null,"Ok"]' ]
+  [[ "$(jq -r .peer audit.jsonl | sort -u | head -n 1)" == unix:* ]]
+  mv audit.jsonl audit.1
+  kill -HUP "$SERVER"
+  until_ok test -e audit.jsonl
+  wqctl resume -q q --yes
+  [ "$(jq -r .call audit.jsonl)" = Admin.Resume ]
+  stop
+}
+
 @test "serve --read-only: the control socket takes no change" {
   wqctl init
   wqctl add -q q a

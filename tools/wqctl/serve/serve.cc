@@ -258,6 +258,7 @@ wq::Status Daemon::OpenServer() {
                .token_file = config_.token_file,
                .viewer_token_file = config_.viewer_token_file,
                .read_only = config_.read_only.value_or(false),
+               .audit_log = config_.audit_log,
                .http_address = config_.http,
                .http_any_address = config_.http_any_address.value_or(false)};
   }
@@ -404,6 +405,7 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
   text("--token-file", "FILE", "Calls over TCP must have the token in FILE", &options->token_file);
   text("--viewer-token-file", "FILE", "Calls over TCP with the token in FILE may read only",
        &options->viewer_token_file);
+  text("--audit-log", "FILE", "Append to FILE who has changed what", &options->audit_log);
   text("--http", "HOST:PORT", "Serve /metrics, /healthz and /readyz on loopback; port 0: any",
        &options->http);
 }

@@ -92,6 +92,7 @@ Setters SettersOf(ServeConfig* config) {
           {"tls-client-ca", Text(&config->tls_client_ca)},
           {"token-file", Text(&config->token_file)},
           {"viewer-token-file", Text(&config->viewer_token_file)},
+          {"audit-log", Text(&config->audit_log)},
           {"read-only", YesNo(&config->read_only)},
           {"http", Text(&config->http)},
           {"http-any-address", YesNo(&config->http_any_address)},

@@ -49,6 +49,7 @@ struct ServeConfig {
   std::string tls_client_ca;
   std::string token_file;
   std::string viewer_token_file;
+  std::string audit_log;
   std::optional<bool> read_only;
   std::string http;
   std::optional<bool> http_any_address;
