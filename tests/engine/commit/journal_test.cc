@@ -452,17 +452,17 @@ TEST(JournalLog, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
   Position position = 0;
   // The last of these fills a half, so that the background thread writes.
-  while (storage.process_log()->Used() <= 2048) {
+  while (storage.process_log()->end() <= 2048) {
     position = journal.Append(Put("key"), Durability::kProcess);
     ASSERT_TRUE(journal.Wait(position, Durability::kProcess).ok());
   }
-  const uint64_t used = storage.process_log()->Used();
+  const storage::LogPosition end = storage.process_log()->end();
   storage.gate().AwaitCalls(1);
-  EXPECT_EQ(storage.process_log()->Used(), used);
+  EXPECT_EQ(storage.process_log()->Used(), end);
   storage.gate().Open();
   EXPECT_TRUE(journal.Flush(Durability::kPower).ok());
   EXPECT_EQ(storage.process_log()->Used(), 0U);
-  EXPECT_EQ(storage.positions().front(), used);
+  EXPECT_EQ(storage.positions().front(), end);
 }
 
 // What does not fit the log is acknowledged by a write, and nothing behind it is in the log before
