@@ -12,7 +12,8 @@ compiled=(-name '*.cc' -o -name '*.c')  # Not watched: their binaries are.
 plain=()
 targets=()  # All.
 # What the tests of this preset's labels need.
-[[ $preset != tsan ]] || targets=(engine_tests replication_tests c_tests c_calls server_tests http_tests wqctl set_cursor)
+[[ $preset != tsan ]] ||
+  targets=({engine,replication,c,server,http}_binaries c_calls wqctl set_cursor)
 if [[ $preset == release ]]; then
   dir=build
   watched=(.)  # The house rules read the whole tree, with base, storage, engine, server and tools.
