@@ -140,7 +140,7 @@ consume() {
 shares() {
   local shared=share/bash-completion/completions/wqctl
   shared+=$'\nshare/fish/vendor_completions.d/wqctl.fish\nshare/man/man1/wqctl.1.gz'
-  shared+=$'\nshare/wq/grafana/wq.json\nshare/wq/prometheus/wq.rules.yaml\nshare/wq/proto/wq/v1/admin.proto'
+  shared+=$'\nshare/wq/grafana/wq.json\nshare/wq/prometheus/wq.rules.yaml\nshare/wq/proto/wq/v1/admin.proto\nshare/wq/proto/wq/v1/browse.proto'
   shared+=$'\nshare/wq/proto/wq/v1/queue.proto\nshare/wq/proto/wq/v1/types.proto\nshare/wq/proto/wq/v1/work.proto\nshare/zsh/vendor-completions/_wqctl'
   diff <(cd "$1" && find share \( -path share/gocode -o -path share/doc \) -prune -o -type f -print | sort) - \
     <<<"$shared"
