@@ -16,10 +16,13 @@
 #include "server/net/acceptor.h"
 #include "server/net/call_guard.h"
 #include "server/net/socket.h"
+#include "server/page/page.h"
 #include "server/rpc/health.h"
 #include "server/rpc/reflection.h"
 #include "server/rpc/rpc_server.h"
 #include "server/rpc/tls.h"
+#include "server/series/sampler.h"
+#include "server/service/overview.h"
 #include "server/service/services.h"
 #include "server/service/watcher.h"
 #include "server/work/work_hub.h"
@@ -32,6 +35,10 @@ namespace {
 
 // How long a client may leave an HTTP connection idle between two requests.
 constexpr auto kIdleTimeout = std::chrono::minutes(5);
+// The same at http_address with the page: a browser keeps several connections for each page.
+constexpr auto kPageIdleTimeout = std::chrono::seconds(20);
+constexpr size_t kHttpConnections = 64;
+constexpr size_t kPageConnections = 256;
 // How long running calls may take when the server closes.
 constexpr auto kCloseGrace = std::chrono::seconds(5);
 
@@ -67,7 +74,12 @@ struct Server::Impl {
                .read_only = options.read_only}),
         control(HttpOptions(false, NoSuchMethod)),
         tcp(HttpOptions(!Protected(), NoSuchMethod)),
-        web(HttpOptions(!options.http_any_address, NotServedHere)) {}
+        web(WebOptions()),
+        overview({.access = &access, .hub = &hub, .clock = Clock::System()}) {
+    if (options.page) {
+      MakePage();
+    }
+  }
   ~Impl() { Close(); }
 
   bool Tls() const { return !options.tls_certificate_file.empty(); }
@@ -81,6 +93,23 @@ struct Server::Impl {
             .io_timeout = options.io_timeout,
             .idle_timeout = kIdleTimeout};
   }
+  Http::Options WebOptions() const {
+    Http::Options web_options = HttpOptions(!options.http_any_address, NotServedHere);
+    if (options.page) {
+      web_options.own_pages = true;
+      web_options.refused = RefusedReply;
+      web_options.not_found = NoSuchMethod;
+      web_options.idle_timeout = kPageIdleTimeout;
+      web_options.headers = PageHeaders();
+    }
+    return web_options;
+  }
+  size_t MaxHttp() const {
+    if (options.max_http_connections > 0) {
+      return options.max_http_connections;
+    }
+    return options.page ? kPageConnections : kHttpConnections;
+  }
   CallGuard::Asked AskGuard() {
     return [this](CallGuard::Client client, std::string_view authorization, bool changes) {
       return guard.Ask(client, authorization, changes);
@@ -89,6 +118,7 @@ struct Server::Impl {
 
   Status Open();
   Status Check() const;
+  void MakePage();
   void AddMethods();
   void AddReadings(Http* http, CallGuard::Client client, const CallGuard::Asked& asked);
   Status Listen(std::vector<Listener>* listeners);
@@ -109,6 +139,9 @@ struct Server::Impl {
   Http control;
   Http tcp;
   Http web;
+  Overview overview;
+  std::unique_ptr<Page> page;        // nullptr: it is not served.
+  std::unique_ptr<Sampler> sampler;  // With the page.
   // The passed sockets, until they are listeners.
   FileDescriptor passed_control{options.control_fd};
   FileDescriptor passed_address{options.address_fd};
@@ -136,6 +169,12 @@ Status Server::Impl::Check() const {
       (!Tls() && !options.tls_client_ca_file.empty())) {
     return Status::InvalidArgument("TLS needs a certificate file and a key file");
   }
+  if (options.page && options.http_address.empty() && options.http_fd < 0) {
+    return Status::InvalidArgument("the page needs http_address");
+  }
+  if (options.page && options.http_any_address && options.token_file.empty()) {
+    return Status::InvalidArgument("the page for other machines needs a token file");
+  }
   if (options.worker_silence_limit < std::chrono::seconds(1)) {
     return Status::InvalidArgument("worker_silence_limit is less than a second");
   }
@@ -162,10 +201,27 @@ Status Server::Impl::Open() {
   return Start(std::move(listeners));
 }
 
+void Server::Impl::MakePage() {
+  page = std::make_unique<Page>(Page::Options{
+      .clock = Clock::System(),
+      .guard = &guard,
+      .read_only = options.read_only,
+      .max_listeners = MaxHttp() / 4 * 3,
+      .overview = [this](const std::string& queue, v1::GetOverviewResponse* response) {
+        overview.Read(queue, response);
+      }});
+  sampler = std::make_unique<Sampler>(
+      Sampler::Options{.clock = Clock::System(), .directory = store->dir(), .read = [this] {
+                         return overview.Measure();
+                       }});
+  overview.UseSeries(&sampler->series());
+}
+
 void Server::Impl::AddMethods() {
   AddQueueService(&access, &watcher, &methods);
   AddWorkService(&hub, &methods);
   AddAdminService(&access, &hub, &methods);
+  AddOverviewService(&overview, &methods);
   AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
   AddReflection(&methods);
   if (!options.audit_log.empty()) {
@@ -176,13 +232,17 @@ void Server::Impl::AddMethods() {
   AddReadings(&control, CallGuard::Client::kControlSocket, AskGuard());
   AddReadings(&tcp, CallGuard::Client::kTcp, AskGuard());
   AddReadings(&web, CallGuard::Client::kTcp, nullptr);
+  if (page != nullptr) {
+    AddApi(methods, page->Guard(), &web);
+    page->AddTo(&web);
+  }
 }
 
 // /healthz says nothing about the store, so it needs no token.
 void Server::Impl::AddReadings(Http* http, CallGuard::Client client,
                                const CallGuard::Asked& asked) {
   const auto guarded = [&](Http::Handler handler) {
-    return Guarded(client, asked, /*changes=*/false, std::move(handler));
+    return Guarded(GuardOf(client, asked), /*changes=*/false, std::move(handler));
   };
   http->Get("/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; });
   http->Get("/readyz", guarded([this](const HttpRequest&) { return Readiness(*store); }));
@@ -262,13 +322,21 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
   if (Status s = watcher.Start(); !s.ok()) {
     return s;
   }
+  if (page != nullptr) {
+    if (Status s = sampler->Start(); !s.ok()) {
+      return s;
+    }
+    if (Status s = page->Start(); !s.ok()) {
+      return s;
+    }
+  }
   return Acceptor::Open({.listeners = std::move(listeners),
                          .grpc = [this](FileDescriptor fd) { rpc->HandlePlaintext(fd.Release()); },
                          .grpc_tls = [this](FileDescriptor fd) { rpc->HandleTls(fd.Release()); },
                          .http = [this](int fd, ListenerKind kind) { Serve(fd, kind); },
                          .refuse_http = [](int fd) { Http::Refuse(fd); },
                          .max_grpc = options.max_connections,
-                         .max_http = options.max_http_connections,
+                         .max_http = MaxHttp(),
                          .io_timeout = options.io_timeout},
                         &acceptor);
 }
@@ -292,6 +360,10 @@ void Server::Impl::Close() {
   }
   hub.Close();
   watcher.Close();
+  if (page != nullptr) {
+    page->Close();
+    sampler->Close();
+  }
   if (rpc != nullptr) {
     rpc->Close(kCloseGrace);
   }
@@ -323,6 +395,9 @@ Status Server::Drain(std::chrono::milliseconds timeout) {
 Status Server::TakeToken(uint64_t* token) { return impl_->hub.TakeToken(token); }
 
 Status Server::Reload() {
+  if (impl_->page != nullptr) {
+    impl_->page->EndSessions();
+  }
   Status s = impl_->guard.Load();
   return s.ok() && !impl_->options.audit_log.empty() ? impl_->audit.Open(impl_->options.audit_log)
                                                      : s;

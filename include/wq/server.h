@@ -16,11 +16,14 @@
 //                    /readyz. Every user of this machine may read them; they contain no key. A
 //                    request must name this machine in its Host header, and have no Origin header,
 //                    so that no web page reads them through its own host name.
+//   page             besides at http_address: the live page, and over HTTP/JSON the calls that it
+//                    makes, with all keys. Without a token every user of this machine is an
+//                    operator. An Origin header must then be the address itself.
 //
 // Workers in other processes share a queue with this process's own workers: a key is assigned to
 // one of them. docs/server.md is the reference.
 //
-// An idle server does not wake up, with any number of connections. It makes public calls only. A
+// An idle server without the page does not wake up, with any number of connections. It makes public calls only. A
 // child that was forked without exec keeps the sockets open: they are free when it execs or ends.
 // Threading: thread-safe. Lifetime: must end before the store. A crash: leaves the socket's file
 // behind; the next Server on the store replaces it. Keys that were assigned are queued again.
@@ -86,6 +89,14 @@ struct ServerOptions {
   // Prometheus and kubelet, which are on other hosts or in other network namespaces. Default: off.
   bool http_any_address = false;
 
+  // Serves the live page at http_address, and the calls of proto/wq/v1 that it makes: see
+  // docs/ui.md. Whoever may read the address may then read and change keys; without token_file that
+  // is everybody on this machine, so http_any_address needs token_file. With it the page asks for a
+  // token, and calls need one; /metrics, /healthz and /readyz still need none. Web pages of other
+  // servers are refused by their Origin header. The server then wakes up every 10 s, to count
+  // the keys for the page's charts, and every 500 ms while a page is open. Default: off.
+  bool page = false;
+
   // Returns the contents of /metrics in Prometheus's text format: see PrometheusText
   // (prometheus.h). Called by several threads at once. Default: nullptr, no /metrics.
   std::function<std::string()> metrics = nullptr;
@@ -114,8 +125,9 @@ struct ServerOptions {
   // at most half of RLIMIT_NOFILE. Default: 10 000.
   size_t max_connections = 10'000;
   // Bounds the HTTP connections of each listener; each costs a thread. Further ones are answered
-  // with 503 and closed. Default: 64.
-  size_t max_http_connections = 64;
+  // with 503 and closed. An open page is one, and some more for short times; at most three quarters
+  // of them are pages. Default: 0, which is 64, with the page 256.
+  size_t max_http_connections = 0;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
   // 4 MiB.
   size_t max_request_bytes = size_t{4} << 20;
@@ -128,7 +140,8 @@ class Server {
  public:
   // Starts to serve. `store` is borrowed, open, and has no other Server with a control socket.
   //   InvalidArgument  nothing to serve, an address that is not loopback, a store in memory with
-  //                    control_socket, a certificate or token file that cannot be used.
+  //                    control_socket, a certificate or token file that cannot be used, a page
+  //                    without http_address, or for other machines without a token.
   //   AlreadyExists    DIR/control.sock exists and is not a socket.
   //   IOError          the port is taken, no descriptors are left, …
   static Status Open(Store* store, const ServerOptions& options, std::unique_ptr<Server>* server);
@@ -143,7 +156,7 @@ class Server {
   // earlier assignments, so that the worker can fence its writes as workers in other processes do.
   // NotDurable: see Store::ReserveTokens. Blocks: for a write, once in 2^32 tokens.
   Status TakeToken(uint64_t* token);
-  // Reads the token files again, and opens the audit log anew. After an error the token of that
+  // Reads the token files again, and opens the audit log anew. Ends the log-ins of the page. After an error the token of that
   // file, or the log, is as before.
   Status Reload();
   // Removes the socket's file and ends all connections: the keys of workers are given back to their

@@ -45,6 +45,7 @@ struct Exchange {
   BoundedStream stream;
   const std::string peer;
 
+  std::string path = {};
   std::string target = {};                 // "GET /path".
   const Http::Handler* handler = nullptr;  // nullptr: the path has none.
   int refused = 0;                         // The status of a request that reaches no handler.
@@ -78,8 +79,15 @@ class ChunkWriter final : public HttpWriter {
 
 void SetReply(const HttpReply& reply, httplib::Response* response) {
   response->status = reply.status;
+  for (const auto& [name, value] : reply.headers) {
+    response->headers.erase(name);  // One of Http::Options.
+    response->set_header(name, value);
+  }
   if (reply.status == 401) {
     response->set_header("WWW-Authenticate", "Bearer");
+  }
+  if (reply.stream == nullptr && reply.status == 304) {
+    return;
   }
   if (reply.stream == nullptr) {
     response->set_content(reply.body, reply.type);
@@ -122,6 +130,45 @@ std::string Lowercase(std::string text) {
   return text;
 }
 
+std::string QueryOf(const std::string& target) {
+  const size_t begin = target.find('?');
+  return begin == std::string::npos ? ""
+                                    : target.substr(begin + 1, target.find('#', begin) - begin - 1);
+}
+
+std::string CookiesOf(const httplib::Request& request) {
+  std::string all;
+  const auto [begin, end] = request.headers.equal_range("Cookie");
+  for (auto header = begin; header != end; ++header) {
+    all += (all.empty() ? "" : "; ") + header->second;
+  }
+  return all;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') {
+    return c - '0';
+  }
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// A '%' without two digits stands for itself.
+std::string PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
+                         HexDigit(text[i + 2]) >= 0;
+    if (escaped) {
+      decoded += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
+      i += 2;
+    } else {
+      decoded += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return decoded;
+}
+
 // Whether the connection may stay open for another request. A body that is not read would be taken
 // for the next request.
 bool PermitsNext(const httplib::Request& request) {
@@ -136,19 +183,37 @@ bool PermitsNext(const httplib::Request& request) {
   });
 }
 
+bool IsOriginOf(const std::string& origin, const std::string& host) {
+  return !host.empty() && (Lowercase(origin) == "http://" + Lowercase(host) ||
+                           Lowercase(origin) == "https://" + Lowercase(host));
+}
+
+// Whether the request comes from a web page that may not make it.
+bool IsOfForeignPage(const httplib::Request& request, const Http::Options& options) {
+  const size_t origins = request.get_header_value_count("Origin");
+  if (origins == 0 || (!options.check_host && !options.own_pages)) {
+    return false;
+  }
+  return !options.own_pages || origins > 1 || request.get_header_value_count("Host") != 1 ||
+         !IsOriginOf(request.get_header_value("Origin"), request.get_header_value("Host"));
+}
+
 // Checks a request before its body is read. Returns 0: it is accepted; or the status of the
 // refusal.
-int CheckRequest(const httplib::Request& request, bool check_host, std::string* message) {
+int CheckRequest(const httplib::Request& request, const Http::Options& options,
+                 std::string* message) {
   const auto refuse = [message](int status, const char* text) {
     *message = text;
     return status;
   };
-  if (check_host && (request.get_header_value_count("Host") != 1 ||
-                     !IsLoopbackHost(request.get_header_value("Host")))) {
+  if (options.check_host && (request.get_header_value_count("Host") != 1 ||
+                             !IsLoopbackHost(request.get_header_value("Host")))) {
     return refuse(403, "the Host header does not name this machine");
   }
-  if (check_host && request.has_header("Origin")) {
-    return refuse(403, "web pages are not served: the request has an Origin header");
+  if (IsOfForeignPage(request, options)) {
+    return refuse(403, options.own_pages
+                           ? "the request is of another server's page: see its Origin header"
+                           : "web pages are not served: the request has an Origin header");
   }
   if (request.method == "GET" || request.method == "HEAD") {
     return 0;
@@ -211,7 +276,9 @@ class Http::Library final : private httplib::Server {
         response.headers.erase("Connection");
       }
     });
-    set_default_headers({{"X-Content-Type-Options", "nosniff"}});
+    httplib::Headers headers = {{"X-Content-Type-Options", "nosniff"}};
+    headers.insert(options.headers.begin(), options.headers.end());
+    set_default_headers(std::move(headers));
   }
 
   HttpHandlers get;
@@ -240,11 +307,12 @@ class Http::Library final : private httplib::Server {
     // exposed.
     request->ranges.clear();
     request->headers.erase("Accept-Encoding");
-    exchange->refused = CheckRequest(*request, options_.check_host, &exchange->refused_message);
+    exchange->refused = CheckRequest(*request, options_, &exchange->refused_message);
     if (exchange->refused != 0) {
       request->headers.erase("Expect");
     }
     exchange->permits_next = options_.idle_timeout.count() > 0 && PermitsNext(*request);
+    exchange->path = request->path;
     exchange->target = request->method + " " + request->path;
     const HttpHandlers& handlers = request->method == "POST" ? post : get;
     const auto handler = handlers.find(request->path);
@@ -261,7 +329,11 @@ class Http::Library final : private httplib::Server {
     const HttpReply reply =
         (*exchange->handler)({.body = request.body,
                               .authorization = request.get_header_value("Authorization"),
-                              .peer = exchange->peer});
+                              .peer = exchange->peer,
+                              .path = exchange->path,
+                              .query = QueryOf(request.target),
+                              .cookie = CookiesOf(request),
+                              .if_none_match = request.get_header_value("If-None-Match")});
     if (reply.stream != nullptr && request.version != "HTTP/1.1") {
       return SetReply(Refusal(505, "a stream needs HTTP/1.1"), response);
     }
@@ -323,6 +395,18 @@ bool IsLoopbackHost(const std::string& host) {
   in_addr address = {};
   return name == "localhost" ||
          (inet_pton(AF_INET, name.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
+std::string QueryValue(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    const size_t equals = pair.find('=');
+    if (PercentDecoded(pair.substr(0, equals)) == name) {
+      return equals == std::string_view::npos ? "" : PercentDecoded(pair.substr(equals + 1));
+    }
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+  }
+  return {};
 }
 
 }  // namespace wq

@@ -16,13 +16,22 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace wq {
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+// Headers are empty if the request does not have them.
 struct HttpRequest {
   const std::string& body;
-  const std::string authorization;  // The header; empty: there is none.
-  const std::string& peer;          // See PeerName.
+  const std::string authorization;
+  const std::string& peer;        // See PeerName.
+  const std::string path = {};    // Decoded.
+  const std::string query = {};   // Behind the '?', not decoded. See QueryValue.
+  const std::string cookie = {};  // All Cookie headers, joined by "; ".
+  const std::string if_none_match = {};
 };
 
 // The answer of a request while it is sent in parts. Used by the connection's thread alone.
@@ -41,6 +50,7 @@ struct HttpReply {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body = {};
+  HttpHeaders headers = {};  // Beside those of Http::Options.
   // Writes the answer in place of `body`, in chunks. Is destroyed after its call, or without a call
   // if the answer's headers cannot be sent.
   std::function<void(HttpWriter* writer)> stream = nullptr;
@@ -52,6 +62,9 @@ class Http {
     // Refuse requests whose Host is not localhost, 127.x.y.z or [::1], and those of web pages:
     // with the header Origin.
     bool check_host = false;
+    // Accept the requests of web pages that this server has served: those whose Origin is their
+    // Host. Others with an Origin are refused, whatever check_host is.
+    bool own_pages = false;
     // Makes the answer to a request that no handler is for: `request` is "GET /path".
     std::function<HttpReply(const std::string& request)> not_found;
     // Makes the answer to a request that is refused before it reaches a handler. nullptr: the
@@ -61,6 +74,8 @@ class Http {
     std::chrono::milliseconds io_timeout{0};
     // How long a connection stays open after an answer for the next request. 0: it is closed.
     std::chrono::milliseconds idle_timeout{0};
+    // Of every answer that does not set them itself.
+    HttpHeaders headers = {};
   };
   using Handler = std::function<HttpReply(const HttpRequest& request)>;
 
@@ -87,5 +102,7 @@ class Http {
 
 // Whether the value of a Host header names this machine's loopback.
 bool IsLoopbackHost(const std::string& host);
+// The value of `name` in "a=1&b=%20", decoded; the first of several; "" if there is none.
+std::string QueryValue(std::string_view query, std::string_view name);
 
 }  // namespace wq

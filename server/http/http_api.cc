@@ -79,21 +79,6 @@ Status FromJson(const std::string& json, Message* message) {
                                  ": " + std::string(parsed.message()));
 }
 
-// Appends the message and a newline.
-Status AppendJson(const Message& message, std::string* text) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string json;  // MessageToJsonString leaves a partial text behind when it fails.
-  const auto printed = google::protobuf::util::MessageToJsonString(message, &json, options);
-  if (!printed.ok()) {
-    return Status::IOError("the answer has no JSON: " + std::string(printed.message()));
-  }
-  *text += json;
-  *text += '\n';
-  return {};
-}
-
 class EventCarrier final : public StreamCarrier {
  public:
   EventCarrier() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -215,6 +200,20 @@ HttpReply AnswerStream(const Method& method, const HttpRequest& request) {
 
 }  // namespace
 
+Status AppendJson(const Message& message, std::string* text) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;  // MessageToJsonString leaves a partial text behind when it fails.
+  const auto printed = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!printed.ok()) {
+    return Status::IOError("the answer has no JSON: " + std::string(printed.message()));
+  }
+  *text += json;
+  *text += '\n';
+  return {};
+}
+
 HttpReply ErrorReply(const Status& status) {
   return {.status = HttpStatusOf(status.code()),
           .type = kJsonType,
@@ -231,13 +230,22 @@ HttpReply NoSuchMethod(const std::string& request) {
   return ErrorReply(Status::NotFound("this server has no call " + EscapeKey(request, 256)));
 }
 
-Http::Handler Guarded(CallGuard::Client client, CallGuard::Asked guard, bool changes,
-                      Http::Handler handler) {
+HttpGuard GuardOf(CallGuard::Client client, CallGuard::Asked guard) {
+  if (guard == nullptr) {
+    return nullptr;
+  }
+  return [client, guard = std::move(guard)](const HttpRequest& request, bool changes) {
+    return guard(client, request.authorization, changes);
+  };
+}
+
+Http::Handler Guarded(HttpGuard guard, bool changes, Http::Handler handler) {
   if (guard == nullptr) {
     return handler;
   }
-  return [=, guard = std::move(guard), handler = std::move(handler)](const HttpRequest& request) {
-    const CallGuard::Answer answer = guard(client, request.authorization, changes);
+  return [changes, guard = std::move(guard),
+          handler = std::move(handler)](const HttpRequest& request) {
+    const CallGuard::Answer answer = guard(request, changes);
     switch (answer.verdict) {
       case CallGuard::Verdict::kPass:
         return handler(request);
@@ -252,15 +260,18 @@ Http::Handler Guarded(CallGuard::Client client, CallGuard::Asked guard, bool cha
   };
 }
 
+void AddApi(const MethodTable& methods, const HttpGuard& guard, Http* http) {
+  for (const auto& [path, method] : methods.all()) {
+    http->Post(path, Guarded(guard, method.changes, [&method = method](const HttpRequest& request) {
+                 return method.call != nullptr ? AnswerUnary(method, request)
+                                               : AnswerStream(method, request);
+               }));
+  }
+}
+
 void AddApi(const MethodTable& methods, CallGuard::Client client, const CallGuard::Asked& guard,
             Http* http) {
-  for (const auto& [path, method] : methods.all()) {
-    http->Post(path, Guarded(client, guard, method.changes,
-                             [&method = method](const HttpRequest& request) {
-                               return method.call != nullptr ? AnswerUnary(method, request)
-                                                             : AnswerStream(method, request);
-                             }));
-  }
+  AddApi(methods, GuardOf(client, guard), http);
 }
 
 }  // namespace wq

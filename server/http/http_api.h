@@ -21,13 +21,20 @@
 
 namespace wq {
 
-// Adds a handler for each method. `guard` judges each call of these clients, with the header
-// Authorization. Borrows `methods`.
+// Judges requests; nullptr: all pass.
+using HttpGuard = std::function<CallGuard::Answer(const HttpRequest& request, bool changes)>;
+// Judges the requests of these clients by their header Authorization.
+HttpGuard GuardOf(CallGuard::Client client, CallGuard::Asked guard);
+
+// Adds a handler for each method. `guard` judges each call. Borrows `methods`.
+void AddApi(const MethodTable& methods, const HttpGuard& guard, Http* http);
 void AddApi(const MethodTable& methods, CallGuard::Client client, const CallGuard::Asked& guard,
             Http* http);
 // `handler` for the requests that `guard` lets pass.
-Http::Handler Guarded(CallGuard::Client client, CallGuard::Asked guard, bool changes,
-                      Http::Handler handler);
+Http::Handler Guarded(HttpGuard guard, bool changes, Http::Handler handler);
+
+// Appends the message as one line.
+Status AppendJson(const Message& message, std::string* text);
 
 // The answer of a call that failed with `status`.
 HttpReply ErrorReply(const Status& status);

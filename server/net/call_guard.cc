@@ -16,26 +16,47 @@ Status CallGuard::Load() {
                                             : viewer_token_.Load(options_.viewer_token_file);
 }
 
-CallGuard::Answer CallGuard::Ask(Client client, std::string_view authorization,
-                                 bool changes) const {
-  bool viewer = false;
-  if (client == Client::kTcp && has_tokens()) {
-    if (Status s = token_.Check(authorization); !s.ok()) {
-      if (!viewer_token_.Check(authorization).ok()) {
-        return {.verdict = Verdict::kUnknown, .why = std::move(s)};
-      }
-      viewer = true;
-    }
+CallGuard::Role CallGuard::RoleOf(Client client, std::string_view authorization,
+                                  Status* why) const {
+  if (client != Client::kTcp || !has_tokens()) {
+    return Role::kOperator;
+  }
+  Status s = token_.Check(authorization);
+  if (s.ok()) {
+    return Role::kOperator;
+  }
+  if (viewer_token_.Check(authorization).ok()) {
+    return Role::kViewer;
+  }
+  if (why != nullptr) {
+    *why = std::move(s);
+  }
+  return Role::kNone;
+}
+
+CallGuard::Answer CallGuard::Judge(Role role, bool changes) const {
+  if (role == Role::kNone) {
+    return {.verdict = Verdict::kUnknown, .why = Status::InvalidArgument("log in first")};
   }
   if (changes && options_.read_only) {
     return {.verdict = Verdict::kForbidden,
             .why = Status::NotSupported("this server is read-only")};
   }
-  if (changes && viewer) {
+  if (changes && role == Role::kViewer) {
     return {.verdict = Verdict::kForbidden,
             .why = Status::NotSupported("the token is a viewer's, who may only read")};
   }
   return {};
+}
+
+CallGuard::Answer CallGuard::Ask(Client client, std::string_view authorization,
+                                 bool changes) const {
+  Status why;
+  const Role role = RoleOf(client, authorization, &why);
+  if (role == Role::kNone) {
+    return {.verdict = Verdict::kUnknown, .why = std::move(why)};
+  }
+  return Judge(role, changes);
 }
 
 }  // namespace wq

@@ -42,6 +42,8 @@ class CallGuard {
   bool has_tokens() const { return !options_.token_file.empty(); }
 
   enum class Client : uint8_t { kControlSocket, kTcp };
+  // What a client may do. Each may do what those before it may.
+  enum class Role : uint8_t { kNone, kViewer, kOperator };
   enum class Verdict : uint8_t {
     kPass,
     kUnknown,    // There is no token, or a wrong one. HTTP: 401, gRPC: UNAUTHENTICATED.
@@ -53,6 +55,10 @@ class CallGuard {
   };
   // `authorization`: the header, or "". `changes`: of the Method.
   Answer Ask(Client client, std::string_view authorization, bool changes) const;
+  // The same in two steps, for clients that show who they are once, and make calls later. `why`,
+  // unless null: of kNone.
+  Role RoleOf(Client client, std::string_view authorization, Status* why = nullptr) const;
+  Answer Judge(Role role, bool changes) const;
   // For what carries calls; nullptr: every client may make every call.
   using Asked = std::function<Answer(Client client, std::string_view authorization, bool changes)>;
 

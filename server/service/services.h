@@ -6,6 +6,7 @@
 
 #include "server/api/method.h"
 #include "server/api/store_access.h"
+#include "server/service/overview.h"
 #include "server/service/watcher.h"
 #include "server/work/work_hub.h"
 #include "wq/queue_access.h"
@@ -16,6 +17,8 @@ namespace wq {
 void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table);
 void AddWorkService(WorkHub* hub, MethodTable* table);
 void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
+// Browse.GetOverview and Browse.GetSeries.
+void AddOverviewService(Overview* overview, MethodTable* table);
 
 // Changes the keys of a queue, for Queue.Remove and Admin.Change.
 Status ChangeKeys(StoreAccess* access, const std::string& name, KeyChange change,

@@ -300,6 +300,14 @@ void WorkHub::List(std::string_view queue, v1::ListWorkersResponse* response) co
             });
 }
 
+std::map<std::string, uint64_t, std::less<>> WorkHub::CountByQueue() const {
+  std::map<std::string, uint64_t, std::less<>> counts;
+  for (const std::shared_ptr<Session>& session : AllSessions()) {
+    ++counts[session->terms().queue];
+  }
+  return counts;
+}
+
 void WorkHub::EndQueue(const Queue* queue, const Status& why) {
   for (const std::shared_ptr<Session>& session : AllSessions()) {
     if (session->queue() == queue) {

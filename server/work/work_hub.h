@@ -11,6 +11,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -50,6 +52,8 @@ class WorkHub {
 
   // The workers of `queue`, or of all queues if it is empty, in the order of their connection.
   void List(std::string_view queue, v1::ListWorkersResponse* response) const WQ_EXCLUDES(mu_);
+  // How many workers each queue has; queues without one are omitted.
+  std::map<std::string, uint64_t, std::less<>> CountByQueue() const WQ_EXCLUDES(mu_);
   // Ends the sessions of the queue, before it is closed.
   void EndQueue(const Queue* queue, const Status& why) WQ_EXCLUDES(mu_);
 

@@ -100,7 +100,7 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
-        kSnapshotFile, kUnfinishedProcessLog, "lost+found"}) {
+        kSnapshotFile, kUnfinishedProcessLog, "page.series", "page.series.tmp", "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") ||

@@ -43,6 +43,8 @@ constexpr const char* kServeExamples =
     R"(Owns the store until SIGTERM or SIGINT, and serves it on DIR/control.sock to wqctl,
 to workers and to clients in any language; with --address over TCP as well. All queues
 are opened at the start, so that delayed keys become due.
+With --http HOST:PORT it shows a live page of the store at that address, in a browser:
+everybody on this machine may use it, or with --token-file whoever has the token.
 FILE of --config has lines "name = value" with the names of these options, and sections
 "[queue NAME]" with order, lanes, starvation-bound, shards, max-requeues, base-delay,
 max-delay, durability and merge-delays; "[queue *]" is for all other queues.
@@ -146,6 +148,7 @@ class Daemon {
   wq::Status AwaitOwnership(const StopSignals& signals);
   wq::Status OpenService();
   int PassedFd(int fd) const;
+  bool ServesPage() const WQ_REQUIRES(mu_);
   End AwaitEnd(const StopSignals& signals);
   wq::Status Stop(const StopSignals& signals);
   wq::Status OpenStore();
@@ -246,6 +249,12 @@ int Daemon::PassedFd(int fd) const {
   return replicated_ && fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : fd;
 }
 
+// Other machines get the page only with a token, and the metrics in any case.
+bool Daemon::ServesPage() const {
+  if (!config_.page.value_or(true) || (config_.http.empty() && passed_.http_fd < 0)) return false;
+  return !config_.http_any_address.value_or(false) || !config_.token_file.empty();
+}
+
 wq::Status Daemon::OpenServer() {
   wq::ServerOptions options;
   {
@@ -260,7 +269,8 @@ wq::Status Daemon::OpenServer() {
                .read_only = config_.read_only.value_or(false),
                .audit_log = config_.audit_log,
                .http_address = config_.http,
-               .http_any_address = config_.http_any_address.value_or(false)};
+               .http_any_address = config_.http_any_address.value_or(false),
+               .page = ServesPage()};
   }
   options.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
   options.open_queue = [this](std::string_view name, bool create, wq::Queue** queue) {
@@ -287,7 +297,14 @@ std::string Daemon::Summary() const {
     if (!config_.token_file.empty()) text += " with a token";
   }
   if (config_.read_only.value_or(false)) text += ", read-only";
-  if (server_->http_port() != 0) text += ", http port " + std::to_string(server_->http_port());
+  if (server_->http_port() != 0) {
+    text += ", http port " + std::to_string(server_->http_port());
+    if (ServesPage()) {
+      text += " with the page";
+    } else if (config_.page.value_or(true)) {
+      text += " without the page, which needs a token there";
+    }
+  }
   return text;
 }
 
@@ -406,7 +423,8 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
   text("--viewer-token-file", "FILE", "Calls over TCP with the token in FILE may read only",
        &options->viewer_token_file);
   text("--audit-log", "FILE", "Append to FILE who has changed what", &options->audit_log);
-  text("--http", "HOST:PORT", "Serve /metrics, /healthz and /readyz on loopback; port 0: any",
+  text("--http", "HOST:PORT",
+       "Serve the live page, /metrics, /healthz and /readyz on loopback; port 0: any",
        &options->http);
 }
 
@@ -418,12 +436,14 @@ Command ParseServe(const Input& input) {
                     &args.store_dir);
   AddAddressOptions(&parser, &args.options);
   bool http_any_address = false;
+  bool no_page = false;
   bool read_only = false;
   bool create = false;
   bool no_create_queues = false;
   parser.Flag("--http-any-address",
-              "Let --http be reachable from other machines, which then may read it",
+              "Let --http be reachable from other machines; the page then needs --token-file",
               &http_any_address);
+  parser.Flag("--no-page", "Serve no page at --http", &no_page);
   parser.Flag("--read-only", "Refuse every call that changes something", &read_only);
   parser.Text("--config", "FILE",
               "Read options, and those of queues, from FILE; -FILE: if it exists",
@@ -437,6 +457,7 @@ Command ParseServe(const Input& input) {
   AddLogOptions(&parser, &args.options.log, true);
   parser.ParseWithoutArguments();
   if (http_any_address) args.options.http_any_address = true;
+  if (no_page) args.options.page = false;
   if (read_only) args.options.read_only = true;
   if (create) args.options.create = true;
   if (no_create_queues) args.options.create_queues = false;

@@ -96,6 +96,7 @@ Setters SettersOf(ServeConfig* config) {
           {"read-only", YesNo(&config->read_only)},
           {"http", Text(&config->http)},
           {"http-any-address", YesNo(&config->http_any_address)},
+          {"page", YesNo(&config->page)},
           {"create", YesNo(&config->create)},
           {"create-queues", YesNo(&config->create_queues)},
           {"grace", Parsed(ParseDuration, &config->grace)},

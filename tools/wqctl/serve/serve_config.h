@@ -53,6 +53,7 @@ struct ServeConfig {
   std::optional<bool> read_only;
   std::string http;
   std::optional<bool> http_any_address;
+  std::optional<bool> page;
   std::optional<bool> create;
   std::optional<bool> create_queues;
   std::optional<std::chrono::microseconds> grace;

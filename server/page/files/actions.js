@@ -1,0 +1,126 @@
+// Changes of keys: each asks before, says how many keys it is for, and what it has done.
+import { admin, queue as queueCall } from "./api.js";
+import { confirm } from "./dialogs.js";
+import { h, newId, say } from "./dom.js";
+import { count, escapeText, grouped, laneName, number, parseLane } from "./text.js";
+
+// kinds: of ChangeRequest and ChangeMatchingRequest, one after the other.
+export const actions = [
+  { name: "retry", text: "Retry now", kinds: ["REQUEUE", "RELEASE"], done: "queued again",
+    what: "Delays end, and keys leave quarantine: all are queued at once." },
+  { name: "add", text: "Add", kinds: ["ADD"], done: "added",
+    what: "Each key is added again, in its lane." },
+  { name: "lane", text: "Move to a lane", kinds: ["ADD"], done: "moved", lane: true,
+    what: "Each key is added again, in this lane." },
+  { name: "remove", text: "Remove", kinds: ["REMOVE", "CANCEL_DELAY"], done: "removed", danger: true,
+    what: "Queued keys leave the queue, and delays are cancelled. Failure counts stay." },
+  { name: "release", text: "Release", kinds: ["RELEASE"], done: "released",
+    what: "Keys leave quarantine and are queued. Their failures are forgotten." },
+  { name: "drop", text: "Drop", kinds: ["DROP"], done: "dropped", danger: true,
+    what: "Keys leave quarantine and are not queued." },
+  { name: "forget", text: "Forget", kinds: ["FORGET"], done: "forgotten",
+    what: "Failure counts are cleared." },
+  { name: "delete", text: "Delete", kinds: ["DELETE"], done: "deleted", danger: true,
+    what: "All that the queue has of these keys is removed, also failures and quarantine." },
+];
+
+// What an action is for: { queue, keys: [base64] } or { queue, filter }.
+async function countOf(action, target, lane) {
+  if (target.keys) return { matched: target.keys.length, done: null };
+  let done = 0;
+  let matched = 0;
+  for (const kind of action.kinds) {
+    const reply = await admin("ChangeMatching", { queue: target.queue, filter: target.filter, kind,
+      dry_run: true, ...(action.lane ? { lane } : {}) });
+    matched = number(reply.matched);
+    done += number(reply.done);
+  }
+  return { matched, done: Math.min(done, matched) };
+}
+
+async function changeKeys(action, { queue, keys }, lane) {
+  let done = 0;
+  // In parts, so that a request stays below the server's limit of its size.
+  for (let at = 0; at < keys.length; at += 1000) {
+    const part = keys.slice(at, at + 1000);
+    for (const kind of action.kinds) {
+      if (kind === "ADD") {
+        const reply = await queueCall("Add", { queue, keys: part, ...(action.lane ? { lane } : {}) });
+        done += number(reply.added) + number(reply.deduplicated);
+      } else done += number((await admin("Change", { queue, keys: part, kind })).done);
+    }
+  }
+  return Math.min(done, keys.length);
+}
+
+async function changeMatching(action, { queue, filter }, lane) {
+  let done = 0;
+  for (const kind of action.kinds) {
+    const reply = await admin("ChangeMatching", { queue, filter, kind,
+      ...(action.lane ? { lane } : {}) });
+    done += number(reply.done);
+  }
+  return done;
+}
+
+// Asks, does it, and says what happened. True: something may have changed.
+async function run(action, target, lane) {
+  const name = escapeText(target.queue);
+  let numbers;
+  try {
+    numbers = await countOf(action, target, lane);
+  } catch (error) {
+    say(`Nothing was changed: ${error.message}`, true);
+    return false;
+  }
+  const { matched, done } = numbers;
+  const verb = action.lane ? `Move to lane ${laneName(lane)}` : action.text;
+  const text = [action.what];
+  if (done !== null) {
+    text.unshift(`${count(matched, "key matches", "keys match")}. The change applies to ${
+      grouped(done)} of them now.`);
+  }
+  const agreed = await confirm({ title: `${verb}: ${count(done ?? matched, "key")} of queue ${name}?`,
+    text, action: `${verb}: ${count(done ?? matched, "key")}`, danger: action.danger });
+  if (!agreed) return false;
+  try {
+    say(`${verb}: ${count(done ?? matched, "key")}…`);
+    const changed = await (target.keys ? changeKeys : changeMatching)(action, target, lane);
+    say(`${count(changed, "key")} of ${name} ${Number(changed) === 1 ? "was" : "were"} ${
+      action.done}.${target.keys && changed < matched
+      ? ` The change does not apply to the other ${grouped(matched - changed)}.` : ""}`);
+  } catch (error) {
+    say(`The change ended with an error, and a part may be done: ${error.message}`, true);
+  }
+  return true;
+}
+
+// A row of buttons. target(): what they are for, or null: nothing is selected. changed(): called
+// after a change.
+export function actionBar(page, target, changed) {
+  const lane = h("input", { id: newId("lane"), size: 5, placeholder: "fast", "aria-label":
+    "Lane to move to" });
+  const reason = h("p", { class: "reason", id: newId("reason") });
+  const buttons = actions.map((action) => h("button", { type: "button", class: action.danger
+    ? "danger" : false, "data-action": action.name, "aria-describedby": reason.id,
+  title: action.what, onclick: async (event) => {
+    if (event.currentTarget.getAttribute("aria-disabled")) return say(reason.textContent, true);
+    const wanted = action.lane ? parseLane(lane.value || "fast") : undefined;
+    if (wanted === null) return say("A lane is fast, slow or a whole number.", true);
+    if (await run(action, target(), wanted)) changed();
+  } }, action.text));
+  const element = h("div", { class: "actions", role: "group", "aria-label": "Actions" },
+    buttons.map((button, i) => (actions[i].lane ? h("span", { class: "pair" }, button, lane)
+      : button)), reason);
+  const refresh = () => {
+    const why = page.whyNot ?? (target() ? null : "Select keys first.");
+    for (const button of buttons) {
+      if (why) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+    }
+    lane.disabled = why !== null;
+    if (reason.textContent !== (why ?? "")) reason.textContent = why ?? "";
+  };
+  refresh();
+  return { element, refresh };
+}

@@ -1,0 +1,216 @@
+// One queue: its counts now, its rates over time, what it has by lane, group and shard, its workers.
+import { admin, browse } from "./api.js";
+import { chart } from "./chart.js";
+import { confirm } from "./dialogs.js";
+import { h, heading, link, newId, row, say, setText, table } from "./dom.js";
+import { age, count, escapeBytes, escapeText, fromBase64, grouped, laneName, number, parseDuration,
+  rate, seconds, stateNames } from "./text.js";
+import { findingsOf, stateOf } from "./view_overview.js";
+import { workersOf } from "./workers.js";
+
+const columns = (by) => [{ name: by }, { name: "keys", class: "n" },
+  ...stateNames.map((name) => ({ name, class: "n" }))];
+const byNames = ["lane", "group", "shard"];
+
+function tiles(name) {
+  const all = stateNames.map((state) => {
+    const value = h("b", {}, "–");
+    const small = h("small", {}, "");
+    const element = h("a", { class: `tile ${state}`, href: `?${new URLSearchParams({ view: "keys",
+      queue: name, state })}` }, h("span", {}, state), value, small);
+    return { state, element, value, small };
+  });
+  const fill = (queue, now) => {
+    const oldest = number(queue.oldest_added_at_us);
+    const due = queue.counts.next_due_us;
+    const notes = { queued: oldest > 0 ? `the oldest for ${age(now - oldest)}` : "",
+      processing: number(queue.workers) > 0 ? count(queue.workers, "worker") : "",
+      delayed: due === undefined ? "" : `the next in ${age(number(due))}`, failing: "",
+      quarantined: "" };
+    for (const tile of all) {
+      setText(tile.value, grouped(queue.counts[tile.state]));
+      setText(tile.small, notes[tile.state]);
+      tile.element.classList.toggle("none", number(queue.counts[tile.state]) === 0);
+    }
+  };
+  return { element: h("div", { class: "tiles" }, all.map(({ element }) => element)), fill };
+}
+
+function pauseForm(page, name) {
+  const reason = h("p", { class: "reason", id: newId("reason") });
+  const time = h("input", { size: 6, placeholder: "10m", id: "pause-for", "aria-label":
+    "Pause for this time" });
+  const act = (change) => async (event) => {
+    if (event.currentTarget.getAttribute("aria-disabled")) return say(reason.textContent, true);
+    try {
+      await change();
+    } catch (error) {
+      say(error.message, true);
+    }
+  };
+  const ask = (length) => confirm({ title: `Pause queue ${escapeText(name)}${length}?`,
+    text: ["Nothing more is handed out. Keys that are processing are not affected."],
+    action: "Pause" });
+  const pause = h("button", { "data-action": "pause", onclick: act(async () => {
+    if (!await ask("")) return;
+    await admin("Pause", { queue: name });
+    say(`${escapeText(name)} is paused.`);
+  }) }, "Pause");
+  const pauseFor = h("button", { "data-action": "pause-for", onclick: act(async () => {
+    const us = parseDuration(time.value || "10m");
+    if (us === null) return say("A time is written as 90s, 10m or 1h30m.", true);
+    if (!await ask(` for ${time.value || "10m"}`)) return;
+    await admin("Pause", { queue: name, for_us: String(us) });
+    say(`${escapeText(name)} is paused for ${time.value || "10m"}.`);
+  }) }, "Pause for");
+  const resume = h("button", { "data-action": "resume", onclick: act(async () => {
+    const { was_paused: was } = await admin("Resume", { queue: name });
+    say(was ? `${escapeText(name)} is resumed.` : `${escapeText(name)} was not paused.`);
+  }) }, "Resume");
+  const fill = (paused) => {
+    for (const button of [pause, pauseFor, resume]) {
+      const why = page.whyNot ?? (button === resume && !paused ? "It is not paused." : null);
+      if (why) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+      button.setAttribute("aria-describedby", reason.id);
+    }
+    setText(reason, page.whyNot ?? "");
+  };
+  fill(false);
+  return { element: h("div", { class: "actions", role: "group", "aria-label": "Pause and resume" },
+    pause, h("span", { class: "pair" }, pauseFor, time), resume, reason), fill };
+}
+
+function chartsOf(data) {
+  const values = (name) => data[name] ?? [];
+  const one = (name, kind) => ({ name, values: values(name), class: kind ?? name });
+  return [
+    chart("Keys", data, [one("queued"), one("delayed"), one("processing")]),
+    chart("A second", data, [one("adds", "queued"), one("dones", "done"),
+      one("failures", "failing")], rate),
+    chart("Failing and in quarantine", data, [one("failing"), one("quarantined")]),
+    chart("Oldest queued key", data, [{ name: "age", values: values("oldest_age_seconds"),
+      class: "queued" }], seconds),
+    chart("Mean time of a key", data, [
+      { name: "queued", values: values("queue_seconds"), class: "queued" },
+      { name: "work", values: values("work_seconds"), class: "done" }], seconds),
+  ];
+}
+
+// The table by lane, group or shard.
+function countsBy(name, page) {
+  const box = h("div");
+  let by = "lane";
+  const buttons = byNames.map((one) => h("button", { "data-by": one, onclick: () =>
+    page.go({ ...page.params, by: one === "lane" ? undefined : one }) }, one));
+  const nameOf = (text) => (by === "lane" ? laneName(text) : by === "group"
+    ? text || "(no group)" : text);
+  const filterOf = (raw, text) => (by === "group" ? text === "" ? { nogroup: "1" } : { group: text }
+    : { [by]: raw });
+  async function refresh(wanted = by) {
+    by = byNames.includes(wanted) ? wanted : "lane";
+    for (const button of buttons) button.setAttribute("aria-pressed", button.dataset.by === by);
+    const asked = by;
+    try {
+      const { rows = [], others, names } = await browse("CountBy", { queue: name,
+        by: by.toUpperCase(), limit: 20 });
+      if (asked !== by) return;
+      const list = table(`Keys by ${by}`, columns(by), { class: "counts" });
+      list.body.append(...rows.map((counts) => {
+        const text = escapeBytes(fromBase64(counts.name ?? ""));
+        return row(columns(by), [link({ view: "keys", queue: name, ...filterOf(text, text) },
+          nameOf(text)), grouped(counts.keys), ...stateNames.map((state) => grouped(counts[state]))]);
+      }));
+      const more = number(others) > 0 ? h("p", { class: "note" }, `${count(others, "key")} have ${
+        grouped(number(names) - rows.length)} other names.`) : "";
+      box.replaceChildren(rows.length > 0 ? list.element : h("p", { class: "note" },
+        by === "shard" ? "The queue has no shards, or no keys." : "The queue has no keys."), more);
+    } catch (error) {
+      box.replaceChildren(h("p", { class: "problem" }, error.message));
+    }
+  }
+  const element = h("section", {}, h("h2", {}, "What it has"), h("div", { class: "line" },
+    h("div", { class: "words", role: "group", "aria-label": "Count by" }, buttons),
+    h("button", { onclick: () => refresh() }, "Read again")), box);
+  return { element, refresh };
+}
+
+export function open(root, params, page) {
+  const name = params.queue ?? page.queues[0] ?? "";
+  const state = h("p", { class: "note", id: "state", role: "status" });
+  const findings = h("div", { class: "standsout" });
+  const numbers = tiles(name);
+  const pause = pauseForm(page, name);
+  const workers = workersOf(name, page);
+  const by = countsBy(name, page);
+  const figures = h("div", { class: "charts" });
+  const ranges = ["hour", "day"].map((range) => h("button", { "data-range": range, onclick: () =>
+    page.go({ ...page.params, range: range === "hour" ? undefined : range }) }, range));
+  root.append(heading("Queue " + escapeText(name)), state, pause.element, numbers.element, findings,
+    h("section", {}, h("div", { class: "line" }, h("h2", {}, "Over time"),
+      h("div", { class: "words", role: "group", "aria-label": "Range" }, ranges)), figures),
+    by.element, workers.element);
+  let closed = false;
+  let timer = 0;
+  let range = "hour";
+  let asked = 0;
+  let lastFindings = "";
+
+  async function charts() {
+    clearTimeout(timer);
+    timer = setTimeout(charts, range === "hour" ? 10000 : 60000);
+    const wanted = range;
+    try {
+      const data = await browse("GetSeries", { queue: name, range: wanted.toUpperCase() });
+      if (!closed && wanted === range) figures.replaceChildren(...chartsOf(data));
+    } catch (error) {
+      if (!closed) {
+        figures.replaceChildren(h("p", { class: "note" }, error.code === "NotSupported"
+          ? "Only an owner knows its rates." : `They were not read: ${error.message}`));
+      }
+    }
+  }
+
+  function update(given) {
+    range = given.range === "day" ? "day" : "hour";
+    for (const button of ranges) {
+      button.setAttribute("aria-pressed", button.dataset.range === range);
+    }
+    charts();
+    by.refresh(given.by);
+  }
+
+  function live(response) {
+    const queue = (response.queues ?? []).find((one) => one.name === name);
+    if (!queue) return setText(state, "The store has no such queue.");
+    const now = number(response.read_at_us) || page.now();
+    setText(state, `${stateOf(queue, now)}${number(queue.shards) > 0
+      ? `, ${count(queue.shards, "shard")}` : ""}`);
+    state.classList.toggle("odd", Boolean(queue.counts?.paused));
+    if (!queue.open) return undefined;
+    numbers.fill(queue, now);
+    pause.fill(Boolean(queue.counts.paused));
+    const own = (response.findings ?? []).filter((finding) => finding.queue === name);
+    const text = JSON.stringify(own);
+    if (text !== lastFindings) findings.replaceChildren(own.length > 0 ? findingsOf(own) : "");
+    lastFindings = text;
+    if (Date.now() - asked > 2000) {
+      asked = Date.now();
+      workers.refresh();
+    }
+    return undefined;
+  }
+
+  update(params);
+  workers.refresh();
+  if (page.overview) live(page.overview);
+  return { title: "Queue " + escapeText(name), update, live,
+    refresh() {
+      charts();
+      by.refresh();
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    } };
+}

@@ -1,0 +1,129 @@
+#include "server/page/page.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "server/page/page_files.h"
+
+namespace wq {
+namespace {
+
+constexpr const char* kJsonType = "application/json";
+
+const char* RoleName(CallGuard::Role role) {
+  switch (role) {
+    case CallGuard::Role::kNone:
+      return "none";
+    case CallGuard::Role::kViewer:
+      return "viewer";
+    case CallGuard::Role::kOperator:
+      return "operator";
+  }
+  return "none";
+}
+
+// False: the body is no {"token": "…"}.
+bool ParseLogIn(const std::string& body, std::string* token) {
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  if (!json.is_object() || !json.contains("token") || !json["token"].is_string()) {
+    return false;
+  }
+  *token = json["token"].get<std::string>();
+  return true;
+}
+
+}  // namespace
+
+HttpHeaders PageHeaders() {
+  return {{"Content-Security-Policy",
+           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+           "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Opener-Policy", "same-origin"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cache-Control", "no-store"}};
+}
+
+Page::Page(const Options& options)
+    : options_(options),
+      sessions_({.clock = options.clock}),
+      events_({.clock = options.clock,
+               .overview = options.overview,
+               .max_listeners = options.max_listeners}) {}
+
+Status Page::Start() { return events_.Start(); }
+
+void Page::AddTo(Http* http) {
+  AddPageFiles(http);
+  http->Get("/ui/session",
+            [this](const HttpRequest& request) { return SessionReply(RoleOf(request)); });
+  http->Post("/ui/login", [this](const HttpRequest& request) { return LogIn(request); });
+  http->Post("/ui/logout", [this](const HttpRequest& request) { return LogOut(request); });
+  http->Get("/ui/events", Guarded(Guard(), /*changes=*/false,
+                                  [this](const HttpRequest& request) { return Listen(request); }));
+}
+
+HttpGuard Page::Guard() {
+  return [this](const HttpRequest& request, bool changes) {
+    if (!request.authorization.empty()) {
+      return options_.guard->Ask(CallGuard::Client::kTcp, request.authorization, changes);
+    }
+    return options_.guard->Judge(RoleOf(request), changes);
+  };
+}
+
+CallGuard::Role Page::RoleOf(const HttpRequest& request) const {
+  if (!options_.guard->has_tokens() || !request.authorization.empty()) {
+    return options_.guard->RoleOf(CallGuard::Client::kTcp, request.authorization);
+  }
+  return sessions_.RoleOf(request.cookie);
+}
+
+HttpReply Page::SessionReply(CallGuard::Role role) const {
+  const nlohmann::ordered_json json = {{"role", RoleName(role)},
+                                       {"read_only", options_.read_only},
+                                       {"needs_token", options_.guard->has_tokens()},
+                                       {"version", WQ_VERSION}};
+  return {.type = kJsonType, .body = json.dump() + "\n"};
+}
+
+HttpReply Page::LogIn(const HttpRequest& request) {
+  std::string token;
+  if (!ParseLogIn(request.body, &token)) {
+    return ErrorReply(Status::InvalidArgument("the body is not {\"token\": \"…\"}"));
+  }
+  const CallGuard::Role role = options_.guard->RoleOf(CallGuard::Client::kTcp, "Bearer " + token);
+  if (role == CallGuard::Role::kNone) {
+    return RefusedReply(401, "the token is wrong");
+  }
+  HttpReply reply = SessionReply(role);
+  if (options_.guard->has_tokens()) {
+    sessions_.End(request.cookie);
+    std::string cookie;
+    if (Status s = sessions_.Begin(role, &cookie); !s.ok()) {
+      return ErrorReply(s);
+    }
+    reply.headers.emplace_back("Set-Cookie", std::move(cookie));
+  }
+  return reply;
+}
+
+HttpReply Page::LogOut(const HttpRequest& request) {
+  sessions_.End(request.cookie);
+  HttpReply reply = SessionReply(options_.guard->has_tokens() ? CallGuard::Role::kNone
+                                                              : CallGuard::Role::kOperator);
+  reply.headers.emplace_back("Set-Cookie", PageSessions::ForgetCookie());
+  return reply;
+}
+
+// A log-in that has ended ends its streams.
+HttpReply Page::Listen(const HttpRequest& request) {
+  const auto may_go_on = [this, authorization = request.authorization, cookie = request.cookie] {
+    const std::string none;
+    return RoleOf({.body = none, .authorization = authorization, .peer = none, .cookie = cookie}) !=
+           CallGuard::Role::kNone;
+  };
+  return events_.Listen(QueryValue(request.query, "queue"), may_go_on);
+}
+
+}  // namespace wq

@@ -1,0 +1,153 @@
+// The bytes of Series. All numbers are little endian:
+//
+//   "wqSERIES"         the magic
+//   uint32             the version of this format, 1
+//   uint32             the number of queues; for each, by name:
+//     uint32, bytes    its name
+//     2 rings          the hour's, then the day's: the slot of the last point as int64, then
+//                      kPoints points of kMetrics IEEE 754 floats, the oldest first
+//   uint64             the XXH3 of all before
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "server/series/series.h"
+
+namespace wq {
+namespace {
+
+constexpr std::string_view kMagic = "wqSERIES";
+constexpr uint32_t kVersion = 1;
+constexpr size_t kHashBytes = 8;
+constexpr size_t kMaxNameBytes = 64;
+
+template <typename T>
+void Put(T value, std::string* bytes) {
+  using Unsigned = std::make_unsigned_t<T>;
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    bytes->push_back(static_cast<char>(static_cast<Unsigned>(value) >> (8 * i) & 0xff));
+  }
+}
+
+// False: too few bytes are left.
+template <typename T>
+bool Take(std::string_view* bytes, T* value) {
+  if (bytes->size() < sizeof(T)) {
+    return false;
+  }
+  std::make_unsigned_t<T> read = 0;
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    read = static_cast<std::make_unsigned_t<T>>(
+        read | static_cast<std::make_unsigned_t<T>>(static_cast<unsigned char>((*bytes)[i]))
+                   << (8 * i));
+  }
+  *value = static_cast<T>(read);
+  bytes->remove_prefix(sizeof(T));
+  return true;
+}
+
+int64_t FirstSlot(int64_t last) { return last - static_cast<int64_t>(QueueSeries::kPoints) + 1; }
+
+void PutRing(const Ring& ring, std::string* bytes) {
+  Put(ring.last(), bytes);
+  for (int64_t slot = FirstSlot(ring.last()); slot <= ring.last(); ++slot) {
+    const Point point = ring.At(slot);
+    for (const float value : point.values()) {
+      Put(std::bit_cast<uint32_t>(value), bytes);
+    }
+  }
+}
+
+bool TakeRing(std::string_view* bytes, Ring* ring) {
+  int64_t last = 0;
+  if (!Take(bytes, &last) || last < -1 || last > INT64_MAX / QueueSeries::kDayStepUs) {
+    return false;
+  }
+  for (int64_t slot = FirstSlot(last); slot <= last; ++slot) {
+    Point point;
+    for (float& value : point.values()) {
+      uint32_t bits = 0;
+      if (!Take(bytes, &bits)) {
+        return false;
+      }
+      value = std::bit_cast<float>(bits);
+      if (!std::isfinite(value) || (value < 0 && value != kNotMeasured)) {
+        return false;
+      }
+    }
+    ring->Set(slot, point);
+  }
+  return true;
+}
+
+bool TakeQueue(std::string_view* bytes, std::string* name, QueueSeries* series) {
+  uint32_t size = 0;
+  if (!Take(bytes, &size) || size > kMaxNameBytes || size > bytes->size()) {
+    return false;
+  }
+  *name = bytes->substr(0, size);
+  bytes->remove_prefix(size);
+  return TakeRing(bytes, series->mutable_hour()) && TakeRing(bytes, series->mutable_day());
+}
+
+}  // namespace
+
+std::string Series::ToBytes() const {
+  std::string bytes(kMagic);
+  Put(kVersion, &bytes);
+  {
+    const MutexLock lock(mu_);
+    Put(static_cast<uint32_t>(queues_.size()), &bytes);
+    for (const auto& [name, series] : queues_) {
+      Put(static_cast<uint32_t>(name.size()), &bytes);
+      bytes += name;
+      PutRing(series.hour(), &bytes);
+      PutRing(series.day(), &bytes);
+    }
+  }
+  Put(uint64_t{XXH3_64bits(bytes.data(), bytes.size())}, &bytes);
+  return bytes;
+}
+
+Status Series::FromBytes(std::string_view bytes) {
+  const Status corrupt = Status::Corruption("the series are damaged, or of another version");
+  if (bytes.size() < kMagic.size() + kHashBytes || !bytes.starts_with(kMagic)) {
+    return corrupt;
+  }
+  std::string_view hash_bytes = bytes.substr(bytes.size() - kHashBytes);
+  bytes.remove_suffix(kHashBytes);
+  uint64_t hash = 0;
+  if (!Take(&hash_bytes, &hash) || hash != XXH3_64bits(bytes.data(), bytes.size())) {
+    return corrupt;
+  }
+  bytes.remove_prefix(kMagic.size());
+  uint32_t version = 0;
+  uint32_t count = 0;
+  if (!Take(&bytes, &version) || version != kVersion || !Take(&bytes, &count) ||
+      count > kMaxQueues) {
+    return corrupt;
+  }
+  std::map<std::string, QueueSeries, std::less<>> queues;
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string name;
+    QueueSeries series;
+    if (!TakeQueue(&bytes, &name, &series)) {
+      return corrupt;
+    }
+    queues.emplace(std::move(name), std::move(series));
+  }
+  if (!bytes.empty()) {
+    return corrupt;
+  }
+  const MutexLock lock(mu_);
+  queues_ = std::move(queues);
+  return {};
+}
+
+}  // namespace wq

@@ -1,0 +1,126 @@
+#include "server/service/findings.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wq/keys.h"
+
+namespace wq {
+namespace {
+
+using Finding = v1::GetOverviewResponse::Finding;
+
+constexpr int64_t kMinuteUs = 60'000'000;
+constexpr int64_t kHourUs = 60 * kMinuteUs;
+// A queue that hands out nothing for this long stands still.
+constexpr int64_t kStillUs = kMinuteUs;
+constexpr size_t kMessageBytes = 1000;
+
+struct Step {
+  int64_t us;
+  const char* text;
+};
+constexpr std::array<Step, 5> kAges = {{{7 * 24 * kHourUs, "a week"},
+                                        {24 * kHourUs, "a day"},
+                                        {6 * kHourUs, "six hours"},
+                                        {kHourUs, "an hour"},
+                                        {0, ""}}};
+
+// "1 key is", "7 keys are".
+std::string KeysAre(uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " key is" : " keys are");
+}
+
+class Inspector {
+ public:
+  explicit Inspector(int64_t now_us) : now_us_(now_us) {}
+
+  void InspectStore(const v1::Error& health) {
+    if (health.code() != v1::CODE_OK) {
+      Add(Finding::BAD, "",
+          "The store is not durable: " + EscapeKey(health.message(), kMessageBytes));
+    }
+  }
+
+  void Inspect(const v1::GetOverviewResponse::Queue& queue) {
+    if (!queue.open()) {
+      return;
+    }
+    const v1::QueueCounts& counts = queue.counts();
+    if (counts.quarantined() > 0) {
+      Add(Finding::BAD, queue.name(),
+          KeysAre(counts.quarantined()) + " in quarantine until they are released.");
+    }
+    if (counts.failing() > 0) {
+      Add(Finding::ODD, queue.name(), KeysAre(counts.failing()) + " failing.");
+    }
+    if (counts.paused()) {
+      Add(Finding::ODD, queue.name(),
+          queue.paused_until_us() == 0
+              ? "The queue is paused: nothing is handed out until it is resumed."
+              : "The queue is paused for a time.");
+    }
+    if (counts.shutting_down()) {
+      Add(Finding::ODD, queue.name(), "The queue is shutting down: it takes no further keys.");
+    }
+    InspectAge(queue);
+  }
+
+  std::vector<Finding> Take() {
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Finding& a, const Finding& b) { return a.weight() > b.weight(); });
+    return std::move(found_);
+  }
+
+ private:
+  void InspectAge(const v1::GetOverviewResponse::Queue& queue) {
+    const v1::QueueCounts& counts = queue.counts();
+    if (counts.queued() == 0 || queue.oldest_added_at_us() == 0) {
+      return;
+    }
+    const int64_t age_us = now_us_ - queue.oldest_added_at_us();
+    if (age_us >= kStillUs && !counts.paused() && counts.processing() == 0 &&
+        queue.dones_per_second() == 0) {
+      Add(Finding::BAD, queue.name(),
+          "Keys are queued, and nobody works on them" +
+              std::string(queue.workers() == 0 ? ": no worker is connected to the server." : "."));
+    }
+    const auto* const step = std::find_if(kAges.begin(), kAges.end(),
+                                          [age_us](const Step& s) { return age_us >= s.us; });
+    if (step != kAges.end() && step->us > 0) {
+      Add(Finding::ODD, queue.name(),
+          "The oldest queued key waits for more than " + std::string(step->text) + ".");
+    }
+  }
+
+  void Add(Finding::Weight weight, const std::string& queue, std::string text) {
+    Finding finding;
+    finding.set_weight(weight);
+    finding.set_queue(queue);
+    finding.set_text(std::move(text));
+    found_.push_back(std::move(finding));
+  }
+
+  const int64_t now_us_;
+  std::vector<Finding> found_;
+};
+
+}  // namespace
+
+void AddFindings(v1::GetOverviewResponse* overview) {
+  Inspector inspector(overview->now_us());
+  inspector.InspectStore(overview->health());
+  for (const v1::GetOverviewResponse::Queue& queue : overview->queues()) {
+    inspector.Inspect(queue);
+  }
+  overview->clear_findings();
+  for (Finding& finding : inspector.Take()) {
+    *overview->add_findings() = std::move(finding);
+  }
+}
+
+}  // namespace wq

@@ -1,0 +1,123 @@
+#include "server/service/overview.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "server/api/convert.h"
+#include "server/service/findings.h"
+#include "wq/keys.h"
+#include "wq/queue.h"
+#include "wq/store.h"
+
+namespace wq {
+namespace {
+
+QueueTotals TotalsOf(const QueueCounts& counts) {
+  return {.adds = counts.adds, .dones = counts.dones, .failures = counts.failures};
+}
+
+void AddPoint(const Point& point, v1::GetSeriesResponse* response) {
+  response->add_queued(point[Metric::kQueued]);
+  response->add_processing(point[Metric::kProcessing]);
+  response->add_delayed(point[Metric::kDelayed]);
+  response->add_failing(point[Metric::kFailing]);
+  response->add_quarantined(point[Metric::kQuarantined]);
+  response->add_adds(point[Metric::kAdds]);
+  response->add_dones(point[Metric::kDones]);
+  response->add_failures(point[Metric::kFailures]);
+  response->add_oldest_age_seconds(point[Metric::kOldestAge]);
+}
+
+}  // namespace
+
+Series::Samples Overview::Measure() {
+  const Store& store = options_.access->store();
+  const int64_t steady_us = options_.clock->SteadyUs();
+  Series::Samples samples;
+  for (const std::string& name : store.QueueNames()) {
+    std::optional<QueueSample>& sample = samples[name];
+    const Queue* const queue = store.FindQueue(name);
+    if (queue == nullptr) {
+      continue;
+    }
+    const QueueCounts counts = queue->Counts();
+    sample = QueueSample{.queued = counts.queued,
+                         .processing = counts.processing,
+                         .delayed = counts.delayed,
+                         .failing = counts.failing,
+                         .quarantined = counts.quarantined,
+                         .totals = TotalsOf(counts)};
+    rates_.Measure(name, steady_us, sample->totals);
+  }
+  return samples;
+}
+
+Status Overview::ReadSeries(const v1::GetSeriesRequest& request,
+                            v1::GetSeriesResponse* response) const {
+  if (series_ == nullptr) {
+    return Status::NotSupported("this server serves no page, and keeps no series");
+  }
+  if (!v1::GetSeriesRequest::Range_IsValid(request.range())) {
+    return Status::InvalidArgument("unknown range");
+  }
+  const std::vector<std::string> names = options_.access->store().QueueNames();
+  if (!std::binary_search(names.begin(), names.end(), request.queue())) {
+    return Status::NotFound("there is no queue '" + EscapeKey(request.queue()) + "'");
+  }
+  const Series::Reading reading = series_->Read(
+      request.queue(),
+      request.range() == v1::GetSeriesRequest::DAY ? Series::Range::kDay : Series::Range::kHour,
+      options_.clock->WallUs());
+  response->set_end_us(reading.end_us);
+  response->set_step_us(reading.step_us);
+  for (const Point& point : reading.points) {
+    AddPoint(point, response);
+  }
+  response->mutable_queue_seconds()->Add(reading.queue_seconds.begin(),
+                                         reading.queue_seconds.end());
+  response->mutable_work_seconds()->Add(reading.work_seconds.begin(), reading.work_seconds.end());
+  return {};
+}
+
+void Overview::Read(const std::string& queue, v1::GetOverviewResponse* response) {
+  const Store& store = options_.access->store();
+  const Time now = options_.clock->Now();
+  const std::map<std::string, uint64_t, std::less<>> workers = options_.hub->CountByQueue();
+  const std::vector<std::string> names = store.QueueNames();
+  rates_.Retain(names);
+  for (const std::string& name : names) {
+    if (!queue.empty() && name != queue) {
+      continue;
+    }
+    v1::GetOverviewResponse::Queue* const row = response->add_queues();
+    row->set_name(name);
+    const Queue* const open = store.FindQueue(name);
+    if (open == nullptr) {
+      continue;
+    }
+    const QueueCounts counts = open->Counts();
+    row->set_open(true);
+    ToCounts(counts, open->IsShuttingDown(), row->mutable_counts());
+    const Rates::PerSecond rates = rates_.Measure(name, now.steady_us, TotalsOf(counts));
+    row->set_adds_per_second(rates.adds);
+    row->set_dones_per_second(rates.dones);
+    row->set_failures_per_second(rates.failures);
+    const auto connected = workers.find(name);
+    row->set_workers(connected == workers.end() ? 0 : connected->second);
+    row->set_shards(open->shards());
+  }
+  response->set_directory(ToUtf8(store.dir()));
+  response->set_uuid(store.uuid());
+  response->set_pid(getpid());
+  ToError(store.Health(), response->mutable_health());
+  response->set_now_us(now.wall_us);
+  AddFindings(response);
+}
+
+}  // namespace wq
