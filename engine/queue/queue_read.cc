@@ -44,6 +44,15 @@ QueueCounts Queue::Counts() const {
   });
 }
 
+std::optional<int64_t> Queue::OldestAddedAtUs() const {
+  const MutexLock lock(impl_->mu);
+  return impl_->state.OldestAddedAtUs();
+}
+
+int64_t Queue::PausedUntilUs() const {
+  return impl_->Read([](const QueueState& state) { return state.paused_until_us(); });
+}
+
 std::vector<QueuedKey> Queue::List(size_t offset, size_t limit) const {
   return impl_->Read([&](const QueueState& state) {
     std::vector<QueuedKey> keys;

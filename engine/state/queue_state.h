@@ -150,6 +150,8 @@ class QueueState {
   size_t Len() const { return queued_; }
   size_t processing() const { return processing_; }
   bool paused() const { return paused_; }
+  // Wall time; 0: it is not paused, or until Resume.
+  int64_t paused_until_us() const { return paused_ ? paused_until_us_ : 0; }
   // How often a key became ready to be handed out since this object was made.
   uint64_t readied() const { return readied_; }
   // How often a key became dirty since then: Adds that were not deduplicated, and delays that

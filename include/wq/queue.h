@@ -255,6 +255,12 @@ class Queue {
 
   size_t Len() const;  // Queued keys only.
   QueueCounts Counts() const;
+  // When the key was added that has been queued longest, wall time in microseconds; nullopt: none
+  // is queued. Fires nothing that is due, so it never waits for the disk.
+  std::optional<int64_t> OldestAddedAtUs() const;
+  // When the pause ends by itself, wall time in microseconds; 0: the queue is not paused, or until
+  // Resume.
+  int64_t PausedUntilUs() const;
   // Returns the queued keys in the order in which they would be handed out, from `offset`, at most
   // `limit`. (Starvation bounds are not predicted.) Holds the queue's lock while it counts.
   std::vector<QueuedKey> List(size_t offset, size_t limit) const;

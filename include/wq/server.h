@@ -23,8 +23,9 @@
 // Workers in other processes share a queue with this process's own workers: a key is assigned to
 // one of them. docs/server.md is the reference.
 //
-// An idle server without the page does not wake up, with any number of connections. It makes public calls only. A
-// child that was forked without exec keeps the sockets open: they are free when it execs or ends.
+// An idle server without the page does not wake up, with any number of connections. It makes public
+// calls only. A child that was forked without exec keeps the sockets open: they are free when it
+// execs or ends.
 // Threading: thread-safe. Lifetime: must end before the store. A crash: leaves the socket's file
 // behind; the next Server on the store replaces it. Keys that were assigned are queued again.
 #pragma once
@@ -156,8 +157,8 @@ class Server {
   // earlier assignments, so that the worker can fence its writes as workers in other processes do.
   // NotDurable: see Store::ReserveTokens. Blocks: for a write, once in 2^32 tokens.
   Status TakeToken(uint64_t* token);
-  // Reads the token files again, and opens the audit log anew. Ends the log-ins of the page. After an error the token of that
-  // file, or the log, is as before.
+  // Reads the token files again, and opens the audit log anew. Ends the log-ins of the page. After
+  // an error the token of that file, or the log, is as before.
   Status Reload();
   // Removes the socket's file and ends all connections: the keys of workers are given back to their
   // queues. Idempotent. Blocks: until the running calls have returned.

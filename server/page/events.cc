@@ -89,6 +89,9 @@ HttpReply Events::Listen(const std::string& queue, std::function<bool()> may_go_
     if (closing_ || listeners_.size() >= options_.max_listeners) {
       return RefusedReply(503, closing_ ? "the server closes" : "too many pages are open");
     }
+    if (listeners_.empty()) {
+      commented_at_us_ = options_.clock->SteadyUs();
+    }
     Topic* const topic = &topics_[queue];
     ++topic->listeners;
     listeners_.push_front(Listener{queue, topic, std::move(wake), 0, comments_});

@@ -9,7 +9,7 @@
 
 namespace wq {
 
-enum class Metric : uint8_t {
+enum class SeriesField : uint8_t {
   kQueued,
   kProcessing,
   kDelayed,
@@ -22,20 +22,20 @@ enum class Metric : uint8_t {
   kHandOuts,
   kOldestAge,  // Of the queued keys, in seconds; 0: none is queued.
 };
-inline constexpr size_t kMetrics = 10;
+inline constexpr size_t kSeriesFields = 10;
 inline constexpr float kNotMeasured = -1;
 
 class Point {
  public:
   Point() { values_.fill(kNotMeasured); }
-  float operator[](Metric metric) const { return values_[static_cast<size_t>(metric)]; }
-  float& operator[](Metric metric) { return values_[static_cast<size_t>(metric)]; }
-  const std::array<float, kMetrics>& values() const { return values_; }
-  std::array<float, kMetrics>& values() { return values_; }
+  float operator[](SeriesField metric) const { return values_[static_cast<size_t>(metric)]; }
+  float& operator[](SeriesField metric) { return values_[static_cast<size_t>(metric)]; }
+  const std::array<float, kSeriesFields>& values() const { return values_; }
+  std::array<float, kSeriesFields>& values() { return values_; }
   bool operator==(const Point&) const = default;
 
  private:
-  std::array<float, kMetrics> values_;
+  std::array<float, kSeriesFields> values_;
 };
 
 // The point of slot n is at the time n * step. Slots without a point are not measured.

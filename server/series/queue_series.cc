@@ -15,12 +15,12 @@ float Rate(uint64_t before, uint64_t now, double seconds) {
 
 Point LevelsOf(const QueueSample& sample) {
   Point point;
-  point[Metric::kQueued] = static_cast<float>(sample.queued);
-  point[Metric::kProcessing] = static_cast<float>(sample.processing);
-  point[Metric::kDelayed] = static_cast<float>(sample.delayed);
-  point[Metric::kFailing] = static_cast<float>(sample.failing);
-  point[Metric::kQuarantined] = static_cast<float>(sample.quarantined);
-  point[Metric::kOldestAge] = static_cast<float>(sample.oldest_age_seconds);
+  point[SeriesField::kQueued] = static_cast<float>(sample.queued);
+  point[SeriesField::kProcessing] = static_cast<float>(sample.processing);
+  point[SeriesField::kDelayed] = static_cast<float>(sample.delayed);
+  point[SeriesField::kFailing] = static_cast<float>(sample.failing);
+  point[SeriesField::kQuarantined] = static_cast<float>(sample.quarantined);
+  point[SeriesField::kOldestAge] = static_cast<float>(sample.oldest_age_seconds);
   return point;
 }
 
@@ -31,14 +31,14 @@ void QueueSeries::Add(const Time& now, const QueueSample& sample) {
   Point point = LevelsOf(sample);
   if (before_ && now.steady_us > before_us_) {
     const double seconds = static_cast<double>(now.steady_us - before_us_) / 1e6;
-    point[Metric::kAdds] = Rate(before_->totals.adds, sample.totals.adds, seconds);
-    point[Metric::kDones] = Rate(before_->totals.dones, sample.totals.dones, seconds);
-    point[Metric::kFailures] = Rate(before_->totals.failures, sample.totals.failures, seconds);
+    point[SeriesField::kAdds] = Rate(before_->totals.adds, sample.totals.adds, seconds);
+    point[SeriesField::kDones] = Rate(before_->totals.dones, sample.totals.dones, seconds);
+    point[SeriesField::kFailures] = Rate(before_->totals.failures, sample.totals.failures, seconds);
     // What was handed out is done, or still processing. (Keys that were given back are neither.)
     if (sample.totals.dones >= before_->totals.dones) {
       const uint64_t now_out = sample.totals.dones + sample.processing;
       const uint64_t out = before_->totals.dones + before_->processing;
-      point[Metric::kHandOuts] = Rate(out, std::max(out, now_out), seconds);
+      point[SeriesField::kHandOuts] = Rate(out, std::max(out, now_out), seconds);
     }
   }
   before_ = sample;
@@ -53,21 +53,21 @@ void QueueSeries::AddToDay(int64_t hour_slot, const Point& point) {
     mean_ = {.slot = slot, .sums = {}, .counts = {}};
   }
   Point mean;
-  for (size_t i = 0; i < kMetrics; ++i) {
+  for (size_t i = 0; i < kSeriesFields; ++i) {
     const float value = point.values()[i];
     float& sum = mean_.sums.values()[i];
     int& count = mean_.counts[i];
     if (value != kNotMeasured) {
       if (count == 0) {
         sum = value;
-      } else if (i == static_cast<size_t>(Metric::kOldestAge)) {
+      } else if (i == static_cast<size_t>(SeriesField::kOldestAge)) {
         sum = std::max(sum, value);
       } else {
         sum += value;
       }
       ++count;
     }
-    const bool is_age = i == static_cast<size_t>(Metric::kOldestAge);
+    const bool is_age = i == static_cast<size_t>(SeriesField::kOldestAge);
     if (count > 0) {
       mean.values()[i] = is_age ? sum : sum / static_cast<float>(count);
     }
@@ -75,15 +75,15 @@ void QueueSeries::AddToDay(int64_t hour_slot, const Point& point) {
   day_.Set(slot, mean);
 }
 
-double MeanSeconds(const Ring& ring, int64_t slot, Metric level, bool between) {
+double MeanSeconds(const Ring& ring, int64_t slot, SeriesField level, bool between) {
   const Point point = ring.At(slot);
   const float before = between ? ring.At(slot - 1)[level] : kNotMeasured;
-  if (point[level] == kNotMeasured || point[Metric::kHandOuts] <= 0) {
+  if (point[level] == kNotMeasured || point[SeriesField::kHandOuts] <= 0) {
     return kNotMeasured;
   }
   const double keys =
       before == kNotMeasured ? double{point[level]} : (double{point[level]} + double{before}) / 2;
-  return keys / double{point[Metric::kHandOuts]};
+  return keys / double{point[SeriesField::kHandOuts]};
 }
 
 }  // namespace wq

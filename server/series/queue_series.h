@@ -2,7 +2,7 @@
 //
 //   QueueSeries series;
 //   series.Add(clock->Now(), sample);  // Every kHourStepUs.
-//   series.hour().At(series.hour().last())[Metric::kQueued];
+//   series.hour().At(series.hour().last())[SeriesField::kQueued];
 //
 // A point of the day is the mean of those of the hour since the point of the day before, and the
 // greatest of their ages.
@@ -33,7 +33,8 @@ class QueueSeries {
  public:
   static constexpr int64_t kHourStepUs = 10'000'000;
   static constexpr int64_t kDayStepUs = 240'000'000;
-  static constexpr size_t kPoints = 360;  // Of each ring.
+  static constexpr size_t kPoints = 360;        // That a reader gets.
+  static constexpr size_t kKept = kPoints + 1;  // The day's last one is not over.
 
   void Add(const Time& now, const QueueSample& sample);
 
@@ -49,12 +50,12 @@ class QueueSeries {
   struct Mean {
     int64_t slot = -1;
     Point sums;
-    std::array<int, kMetrics> counts = {};
+    std::array<int, kSeriesFields> counts = {};
   };
   void AddToDay(int64_t hour_slot, const Point& point);
 
-  Ring hour_{kPoints};
-  Ring day_{kPoints};
+  Ring hour_{kKept};
+  Ring day_{kKept};
   std::optional<QueueSample> before_;
   int64_t before_us_ = 0;  // By the steady clock.
   Mean mean_;
@@ -64,6 +65,6 @@ class QueueSeries {
 // `slot`: by Little's law the mean number of keys, divided by the rate at which they are handed
 // out. `level`: kQueued or kProcessing. kNotMeasured: no key was handed out.
 // `between`: the points' numbers are of one instant, so that the mean is that of two points.
-double MeanSeconds(const Ring& ring, int64_t slot, Metric level, bool between);
+double MeanSeconds(const Ring& ring, int64_t slot, SeriesField level, bool between);
 
 }  // namespace wq

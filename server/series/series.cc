@@ -47,8 +47,8 @@ Series::Reading Series::Read(std::string_view queue, Range range, int64_t now_us
   reading.end_us = end * reading.step_us;
   for (int64_t slot = end - static_cast<int64_t>(QueueSeries::kPoints) + 1; slot <= end; ++slot) {
     reading.points.push_back(ring.At(slot));
-    reading.queue_seconds.push_back(MeanSeconds(ring, slot, Metric::kQueued, hour));
-    reading.work_seconds.push_back(MeanSeconds(ring, slot, Metric::kProcessing, hour));
+    reading.queue_seconds.push_back(MeanSeconds(ring, slot, SeriesField::kQueued, hour));
+    reading.work_seconds.push_back(MeanSeconds(ring, slot, SeriesField::kProcessing, hour));
   }
   return reading;
 }

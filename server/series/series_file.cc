@@ -5,7 +5,7 @@
 //   uint32             the number of queues; for each, by name:
 //     uint32, bytes    its name
 //     2 rings          the hour's, then the day's: the slot of the last point as int64, then
-//                      kPoints points of kMetrics IEEE 754 floats, the oldest first
+//                      kKept points of kSeriesFields IEEE 754 floats, the oldest first
 //   uint64             the XXH3 of all before
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -52,7 +52,7 @@ bool Take(std::string_view* bytes, T* value) {
   return true;
 }
 
-int64_t FirstSlot(int64_t last) { return last - static_cast<int64_t>(QueueSeries::kPoints) + 1; }
+int64_t FirstSlot(int64_t last) { return last - static_cast<int64_t>(QueueSeries::kKept) + 1; }
 
 void PutRing(const Ring& ring, std::string* bytes) {
   Put(ring.last(), bytes);

@@ -12,7 +12,7 @@
 namespace wq {
 namespace {
 
-using Finding = v1::GetOverviewResponse::Finding;
+using OverviewFinding = v1::GetOverviewResponse::Finding;
 
 constexpr int64_t kMinuteUs = 60'000'000;
 constexpr int64_t kHourUs = 60 * kMinuteUs;
@@ -41,7 +41,7 @@ class Inspector {
 
   void InspectStore(const v1::Error& health) {
     if (health.code() != v1::CODE_OK) {
-      Add(Finding::BAD, "",
+      Add(OverviewFinding::BAD, "",
           "The store is not durable: " + EscapeKey(health.message(), kMessageBytes));
     }
   }
@@ -52,27 +52,30 @@ class Inspector {
     }
     const v1::QueueCounts& counts = queue.counts();
     if (counts.quarantined() > 0) {
-      Add(Finding::BAD, queue.name(),
-          KeysAre(counts.quarantined()) + " in quarantine until they are released.");
+      Add(OverviewFinding::BAD, queue.name(),
+          KeysAre(counts.quarantined()) + " in quarantine until " +
+              (counts.quarantined() == 1 ? "it is" : "they are") + " released.");
     }
     if (counts.failing() > 0) {
-      Add(Finding::ODD, queue.name(), KeysAre(counts.failing()) + " failing.");
+      Add(OverviewFinding::ODD, queue.name(), KeysAre(counts.failing()) + " failing.");
     }
     if (counts.paused()) {
-      Add(Finding::ODD, queue.name(),
+      Add(OverviewFinding::ODD, queue.name(),
           queue.paused_until_us() == 0
               ? "The queue is paused: nothing is handed out until it is resumed."
               : "The queue is paused for a time.");
     }
     if (counts.shutting_down()) {
-      Add(Finding::ODD, queue.name(), "The queue is shutting down: it takes no further keys.");
+      Add(OverviewFinding::ODD, queue.name(),
+          "The queue is shutting down: it takes no further keys.");
     }
     InspectAge(queue);
   }
 
-  std::vector<Finding> Take() {
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Finding& a, const Finding& b) { return a.weight() > b.weight(); });
+  std::vector<OverviewFinding> Take() {
+    std::stable_sort(
+        found_.begin(), found_.end(),
+        [](const OverviewFinding& a, const OverviewFinding& b) { return a.weight() > b.weight(); });
     return std::move(found_);
   }
 
@@ -85,20 +88,20 @@ class Inspector {
     const int64_t age_us = now_us_ - queue.oldest_added_at_us();
     if (age_us >= kStillUs && !counts.paused() && counts.processing() == 0 &&
         queue.dones_per_second() == 0) {
-      Add(Finding::BAD, queue.name(),
+      Add(OverviewFinding::BAD, queue.name(),
           "Keys are queued, and nobody works on them" +
               std::string(queue.workers() == 0 ? ": no worker is connected to the server." : "."));
     }
     const auto* const step = std::find_if(kAges.begin(), kAges.end(),
                                           [age_us](const Step& s) { return age_us >= s.us; });
     if (step != kAges.end() && step->us > 0) {
-      Add(Finding::ODD, queue.name(),
+      Add(OverviewFinding::ODD, queue.name(),
           "The oldest queued key waits for more than " + std::string(step->text) + ".");
     }
   }
 
-  void Add(Finding::Weight weight, const std::string& queue, std::string text) {
-    Finding finding;
+  void Add(OverviewFinding::Weight weight, const std::string& queue, std::string text) {
+    OverviewFinding finding;
     finding.set_weight(weight);
     finding.set_queue(queue);
     finding.set_text(std::move(text));
@@ -106,7 +109,7 @@ class Inspector {
   }
 
   const int64_t now_us_;
-  std::vector<Finding> found_;
+  std::vector<OverviewFinding> found_;
 };
 
 }  // namespace
@@ -118,7 +121,7 @@ void AddFindings(v1::GetOverviewResponse* overview) {
     inspector.Inspect(queue);
   }
   overview->clear_findings();
-  for (Finding& finding : inspector.Take()) {
+  for (OverviewFinding& finding : inspector.Take()) {
     *overview->add_findings() = std::move(finding);
   }
 }

@@ -22,23 +22,29 @@ QueueTotals TotalsOf(const QueueCounts& counts) {
   return {.adds = counts.adds, .dones = counts.dones, .failures = counts.failures};
 }
 
+// 0: no key is queued.
+double OldestAgeSeconds(const Queue& queue, int64_t now_us) {
+  const int64_t added_us = queue.OldestAddedAtUs().value_or(now_us);
+  return static_cast<double>(std::max<int64_t>(0, now_us - added_us)) / 1e6;
+}
+
 void AddPoint(const Point& point, v1::GetSeriesResponse* response) {
-  response->add_queued(point[Metric::kQueued]);
-  response->add_processing(point[Metric::kProcessing]);
-  response->add_delayed(point[Metric::kDelayed]);
-  response->add_failing(point[Metric::kFailing]);
-  response->add_quarantined(point[Metric::kQuarantined]);
-  response->add_adds(point[Metric::kAdds]);
-  response->add_dones(point[Metric::kDones]);
-  response->add_failures(point[Metric::kFailures]);
-  response->add_oldest_age_seconds(point[Metric::kOldestAge]);
+  response->add_queued(point[SeriesField::kQueued]);
+  response->add_processing(point[SeriesField::kProcessing]);
+  response->add_delayed(point[SeriesField::kDelayed]);
+  response->add_failing(point[SeriesField::kFailing]);
+  response->add_quarantined(point[SeriesField::kQuarantined]);
+  response->add_adds(point[SeriesField::kAdds]);
+  response->add_dones(point[SeriesField::kDones]);
+  response->add_failures(point[SeriesField::kFailures]);
+  response->add_oldest_age_seconds(point[SeriesField::kOldestAge]);
 }
 
 }  // namespace
 
 Series::Samples Overview::Measure() {
   const Store& store = options_.access->store();
-  const int64_t steady_us = options_.clock->SteadyUs();
+  const Time now = options_.clock->Now();
   Series::Samples samples;
   for (const std::string& name : store.QueueNames()) {
     std::optional<QueueSample>& sample = samples[name];
@@ -52,8 +58,9 @@ Series::Samples Overview::Measure() {
                          .delayed = counts.delayed,
                          .failing = counts.failing,
                          .quarantined = counts.quarantined,
+                         .oldest_age_seconds = OldestAgeSeconds(*queue, now.wall_us),
                          .totals = TotalsOf(counts)};
-    rates_.Measure(name, steady_us, sample->totals);
+    rates_.Measure(name, now.steady_us, sample->totals);
   }
   return samples;
 }
@@ -104,6 +111,8 @@ void Overview::Read(const std::string& queue, v1::GetOverviewResponse* response)
     const QueueCounts counts = open->Counts();
     row->set_open(true);
     ToCounts(counts, open->IsShuttingDown(), row->mutable_counts());
+    row->set_oldest_added_at_us(open->OldestAddedAtUs().value_or(0));
+    row->set_paused_until_us(open->PausedUntilUs());
     const Rates::PerSecond rates = rates_.Measure(name, now.steady_us, TotalsOf(counts));
     row->set_adds_per_second(rates.adds);
     row->set_dones_per_second(rates.dones);

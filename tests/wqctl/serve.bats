@@ -207,6 +207,73 @@ END
   stop
 }
 
+# get PATH CURL-ARG...: the status; the answer is in `answer`.
+get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port http)$1"; }
+
+@test "serve --http: the live page, for everybody on this machine" {
+  serve --create --http 127.0.0.1:0
+  log_has ' with the page'
+  wqctl add -q q a >/dev/null
+  [ "$(get /ui/)" = 200 ]
+  contains "$(cat answer)" '<!DOCTYPE html>'
+  [ "$(get /ui/session)" = 200 ]
+  contains "$(cat answer)" '"role":"operator"'
+  [ "$(get /wq.v1.Browse/GetOverview -H 'Content-Type: application/json' -d '{}')" = 200 ]
+  [ "$(jq -r '.queues[0].name + " " + .queues[0].counts.queued' answer)" = 'q 1' ]
+  [ "$(get /ui/session -H 'Origin: http://evil.example')" = 403 ]
+  stop
+  [ -s "$WQ_STORE/page.series" ]
+  run -0 wqctl verify
+  printf 'no series' > "$WQ_STORE/page.series"
+  run -0 wqctl verify
+  serve --http 127.0.0.1:0
+  [ "$(get /ui/)" = 200 ]
+  stop
+  run -0 wqctl snapshot create copies
+  run -0 wqctl verify --store "$output"
+}
+
+@test "serve --no-page and page = no: metrics only" {
+  serve --create --http 127.0.0.1:0 --no-page
+  [ "$(get /ui/)" = 404 ]
+  [ "$(get /healthz)" = 200 ]
+  [ "$(get /wq.v1.Admin/GetStore -H 'Content-Type: application/json' -d '{}')" = 404 ]
+  run -1 log_has page
+  stop
+  [ ! -e "$WQ_STORE/page.series" ]
+  printf '%s\n' 'page = no' 'http = 127.0.0.1:0' > config
+  serve --config config
+  [ "$(get /ui/)" = 404 ]
+  stop
+}
+
+@test "serve --http-any-address: the page needs a token" {
+  serve --create --http 0.0.0.0:0 --http-any-address
+  log_has 'without the page, which needs a token there'
+  [ "$(get /ui/)" = 404 ]
+  [ "$(get /metrics)" = 200 ]
+  stop
+  (umask 077 && echo first > token && echo second > viewer)
+  serve --http 0.0.0.0:0 --http-any-address --token-file token --viewer-token-file viewer
+  log_has ' with the page'
+  [ "$(get /ui/)" = 200 ]
+  [ "$(get /metrics)" = 200 ]
+  call() { get "/wq.v1.$1" -H 'Content-Type: application/json' -d "$2" "${@:3}"; }
+  log_in() { get /ui/login -c cookies -H 'Content-Type: application/json' -d "{\"token\": \"$1\"}"; }
+  local add='{"queue": "q", "create": true, "keys": ["YQ=="]}'
+  [ "$(call Queue/Add "$add")" = 401 ]
+  [ "$(log_in wrong)" = 401 ]
+  [ "$(log_in second)" = 200 ]
+  [ "$(call Queue/Add "$add" -b cookies)" = 403 ]
+  [ "$(log_in first)" = 200 ]
+  [ "$(call Queue/Add "$add" -b cookies)" = 200 ]
+  [ "$(dumped_keys)" = 'a ' ]
+  kill -HUP "$SERVER"
+  until_ok log_has 'SIGHUP: read the configuration again'
+  [ "$(call Queue/Add "$add" -b cookies)" = 401 ]
+  stop
+}
+
 @test "an address that is not loopback needs TLS or a token" {
   run -2 --separate-stderr wqctl serve --create --address 0.0.0.0:0
   contains "$stderr" '0.0.0.0'

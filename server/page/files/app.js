@@ -56,7 +56,7 @@ function render(moveFocus) {
   }
   document.title = shown.view.title + " – wq";
   renderNav();
-  listen(name === "queue" || name === "keys" || name === "key" ? page.params.queue ?? "" : "", live);
+  follow();
 }
 
 function renderNav() {
@@ -186,6 +186,15 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(Object.fromEntries(new URLSearchParams(anchor.getAttribute("href"))));
 });
+// A browser has six connections to a server, for all its tabs: one that is not seen uses none.
+function follow() {
+  const own = ["queue", "keys", "key"].includes(shown?.name) ? page.params.queue ?? "" : "";
+  if (!shown || document.hidden) stop();
+  else listen(own, live);
+}
+document.addEventListener("visibilitychange", follow);
+addEventListener("pagehide", stop);
+addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
 addEventListener("popstate", () => { if (shown) render(true); });
 addEventListener("session-ended", () => { if (shown) begin(); });
 

@@ -1,6 +1,6 @@
 // Charts of a GetSeriesResponse, as SVG. Each has a text that says the same.
 import { h, svg } from "./dom.js";
-import { clock, grouped } from "./text.js";
+import { clock, grouped, seconds } from "./text.js";
 
 const known = (values) => values.filter((value) => value >= 0);
 
@@ -55,10 +55,16 @@ function roundUp(value) {
   return [1, 2, 5, 10].find((step) => step * power >= value * 0.999) * power;
 }
 
+const handy = [1, 2, 4, 10, 20, 30, 60, 120, 240, 600, 1200, 1800, 3600, 7200, 14400, 43200,
+  86400, 172800];
+const roundSeconds = (value) => (value <= 1 ? roundUp(value)
+  : handy.find((step) => step >= value) ?? Math.ceil(value / 864000) * 864000);
+
 // series: [{ name, values, class }] in one chart with an axis. form: a value as text.
 export function chart(title, data, series, form = (value) => grouped(Math.round(value))) {
   const seen = known(series.flatMap(({ values }) => values));
-  const top = roundUp(Math.max(...seen, 1e-3));
+  const highest = Math.max(...seen, 1e-3);
+  const top = form === seconds ? roundSeconds(highest) : roundUp(highest);
   const [width, height] = [440, 110];
   const end = Number(data.end_us);
   const points = series[0].values.length;

@@ -137,7 +137,14 @@ export const age = (us) => (us < 1e6 ? "0s" : duration(us - (us % 1e6)));
 export const ago = (then, now) => age(now - number(then)) + " ago";
 export const until = (then, now) =>
   number(then) <= now ? "due" : "in " + age(number(then) - now);
-export const seconds = (value) => (value >= 0 ? duration(Math.round(value * 1e6)) : "–");
+// For charts: with three digits.
+export function seconds(value) {
+  if (!(value >= 0)) return "–";
+  if (value === 0) return "0s";
+  if (value >= 60) return duration(Math.round(value) * 1e6);
+  if (value >= 1) return `${Number(value.toPrecision(3))}s`;
+  return value >= 1e-3 ? `${Number((value * 1e3).toPrecision(3))}ms` : `${Math.round(value * 1e6)}us`;
+}
 
 // Microseconds; null: it is not a duration such as 1h30m.
 export function parseDuration(text) {

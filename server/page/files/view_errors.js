@@ -14,7 +14,7 @@ function groupRow(group, now) {
     link({ view: "queue", queue: group.queue }, escapeText(group.queue)),
     grouped(group.keys), grouped(group.quarantined), grouped(group.failures),
     ago(group.first_at_us, now), ago(group.last_at_us, now),
-    h("ul", {}, (group.examples ?? []).map((example) => h("li", {},
+    (group.examples ?? []).length === 0 ? "" : h("ul", {}, group.examples.map((example) => h("li", {},
       link({ view: "key", queue: group.queue, key: toUrlBase64(example.key) }, shortKey(example.key, 60),
         { class: "key" }), example.error === group.form ? null
         : h("small", {}, escapeText(example.error.slice(0, 160)))))),

@@ -57,7 +57,7 @@ export function open(root, params, page) {
   const historyNote = h("p", { class: "note" });
   root.append(h("p", { class: "crumbs" }, link({ view: "queue", queue }, escapeText(queue)), " / ",
     link({ view: "keys", queue }, "keys")), heading("Key ", h("span", { class: "key" }, short)),
-  bytes.length > 80 ? longText(bytes, "key") : null, problem, sentences, bar.element, facts, error,
+  ...[bytes.length > 80 ? longText(bytes, "key") : []].flat(), problem, sentences, bar.element, facts, error,
   h("section", {}, h("div", { class: "line" }, h("h2", {}, "History"),
     h("button", { onclick: () => refresh() }, "Read again")), historyNote, list.element));
   let reply = null;
@@ -79,8 +79,8 @@ export function open(root, params, page) {
     const text = reply.key?.last_error ?? "";
     if (text !== lastError) {
       error.replaceChildren(...(text === "" ? [] : [h("h2", {}, "Last error"),
-        ...text.slice(0, 65536).split("\n").map((line) =>
-          h("p", { class: "error whole" }, escapeText(line)))]));
+        h("div", { class: "error whole" }, text.slice(0, 65536).split("\n").map((line) =>
+          h("p", {}, escapeText(line))))]));
     }
     lastError = text;
   }

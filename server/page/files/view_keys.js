@@ -64,7 +64,7 @@ export function open(root, firstParams, page) {
   root.append(heading("Keys of " + shownName), form.element,
     h("div", { class: "line" }, note, h("button", { type: "button", id: "again",
       onclick: () => refresh() }, "Read again")), problem,
-    h("div", { class: "selection" }, h("div", { class: "line" }, chosen, allButton), bar.element),
+    h("div", { class: "selection" }, h("div", { class: "line" }, allButton, chosen), bar.element),
     list.element, pages, addForm(page, name, () => refresh()));
 
   wholePage.addEventListener("change", () => {
