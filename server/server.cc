@@ -11,6 +11,8 @@
 #include "server/api/audit_log.h"
 #include "server/api/method.h"
 #include "server/api/store_access.h"
+#include "server/browse/key_sources.h"
+#include "server/browse/search_turns.h"
 #include "server/http/http.h"
 #include "server/http/http_api.h"
 #include "server/net/acceptor.h"
@@ -69,6 +71,7 @@ struct Server::Impl {
         access(store, options.open_queue, options.delete_any_queue),
         hub(&access,
             {.max_workers = options.max_workers, .silence_limit = options.worker_silence_limit}),
+        keys(ServedKeys(&access)),
         guard({.token_file = options.token_file,
                .viewer_token_file = options.viewer_token_file,
                .read_only = options.read_only}),
@@ -133,6 +136,8 @@ struct Server::Impl {
   StoreAccess access;
   WorkHub hub;
   Watcher watcher;
+  const std::unique_ptr<KeySources> keys;
+  SearchTurns searches;
   AuditLog audit;
   MethodTable methods;
   CallGuard guard;
@@ -222,6 +227,10 @@ void Server::Impl::AddMethods() {
   AddWorkService(&hub, &methods);
   AddAdminService(&access, &hub, &methods);
   AddOverviewService(&overview, &methods);
+  const BrowseAccess browse{
+      .sources = keys.get(), .turns = &searches, .access = &access, .hub = &hub};
+  AddBrowseKeys(browse, &methods);
+  AddChangeMatching(browse, &methods);
   AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
   AddReflection(&methods);
   if (!options.audit_log.empty()) {

@@ -69,18 +69,21 @@ std::vector<QueuedKey> Queue::List(size_t offset, size_t limit) const {
   });
 }
 
-Status Queue::PositionOf(std::string_view key, size_t* position) const {
+Status Queue::PositionOf(std::string_view key, size_t* position, size_t max_counted) const {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
   return impl_->Read([&](const QueueState& state) {
     size_t before = 0;
     bool found = false;
-    state.ForEachQueued([&](const Item& item) {
-      found = item.key() == key;
-      before += found ? 0 : 1;
-      return !found;
-    });
+    const Item* const wanted = state.Find(key);
+    if (wanted != nullptr && wanted->state == KeyState::kQueued && max_counted > 0) {
+      state.ForEachQueued([&](const Item& item) {
+        found = &item == wanted;
+        before += found ? 0 : 1;
+        return !found && before < max_counted;
+      });
+    }
     if (!found) {
       return NoSuch("not queued", key);
     }

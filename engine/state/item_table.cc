@@ -85,6 +85,31 @@ void ItemTable::DestroyItems() {
   }
 }
 
+size_t ItemTable::LoadPlaces(size_t begin, size_t max_places, size_t max_bytes) const {
+  const size_t end = begin + std::min(max_places, mask_ + 1 - begin);
+  size_t bytes = 0;
+  for (size_t at = begin; at < end; ++at) {
+    if (at + kAhead <= mask_ && places_[at + kAhead] != 0) {
+      __builtin_prefetch(ItemAt(places_[at + kAhead]));
+    }
+    if (places_[at] == 0) {
+      continue;
+    }
+    const Item& item = *ItemAt(places_[at]);
+    bytes += item.key_bytes;
+    if (bytes > max_bytes && at > begin) {
+      return at;
+    }
+    if (item.failures != nullptr) {
+      __builtin_prefetch(item.failures.get());
+    }
+    if (item.delay != nullptr) {
+      __builtin_prefetch(item.delay.get());
+    }
+  }
+  return end;
+}
+
 Item* ItemTable::Find(const HashedKey& key) const {
   const uint32_t hash = key.hash;
   size_t at = Home(hash);

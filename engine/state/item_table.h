@@ -60,6 +60,39 @@ class ItemTable {
   // The same for the item at the key's home place, which should be in the cache. Not thread-safe.
   void PrefetchItem(const HashedKey& key) const { PrefetchAt(Home(key.hash)); }
 
+  // The end of the hashes: all are below it.
+  static constexpr uint64_t kHashEnd = uint64_t{1} << 32;
+
+  // Calls visit(item) for all items with a hash of at least `from` and below the returned one,
+  // which is above `from`; the last hash is followed by kHashEnd. So a loop from 0 to kHashEnd
+  // visits each item once, even if the table changes between two calls. Reads about `max_places`
+  // places, or fewer if their keys have more than `max_bytes`. REQUIRES: from < kHashEnd;
+  // max_places > 0.
+  template <typename Visit>
+  uint64_t ForEachFrom(uint64_t from, size_t max_places, size_t max_bytes,
+                       const Visit& visit) const {
+    const size_t begin = Home(static_cast<uint32_t>(from));
+    const size_t end = LoadPlaces(begin, max_places, max_bytes);
+    const uint64_t next = end > mask_ ? kHashEnd : uint64_t{end} << shift_;
+    const auto visit_at = [&](size_t at) {
+      const Item& item = *ItemAt(places_[at]);
+      if (item.hash >= from && item.hash < next) {
+        visit(item);
+      }
+    };
+    for (size_t at = begin; at < end; ++at) {
+      if (places_[at] != 0) {
+        visit_at(at);
+      }
+    }
+    // Items that are behind their home places: up to the first empty place.
+    const size_t others = mask_ + 1 - (end - begin);
+    for (size_t i = 0; i < others && places_[(end + i) & mask_] != 0; ++i) {
+      visit_at((end + i) & mask_);
+    }
+    return next;
+  }
+
   size_t capacity() const { return mask_ + 1; }  // Places, used or empty.
   // Calls visit(item) for all, in no order.
   template <typename Visit>
@@ -80,6 +113,9 @@ class ItemTable {
     return reinterpret_cast<Item*>(place & ((Place{1} << kPointerBits) - 1));
   }
   size_t Home(uint32_t hash) const { return static_cast<size_t>(uint64_t{hash} >> shift_); }
+  // Loads the items of the places from `begin` into the cache, and returns the end of these places:
+  // at most `max_places`, with at most `max_bytes` of keys, but at least one place.
+  size_t LoadPlaces(size_t begin, size_t max_places, size_t max_bytes) const;
   size_t DistanceAt(size_t at) const;
   size_t PlaceOf(const Item& item) const;
   void SetPlace(Item* item, size_t at, size_t distance);

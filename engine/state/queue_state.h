@@ -162,6 +162,20 @@ class QueueState {
   // key is queued.
   std::optional<int64_t> OldestAddedAtUs() const;
 
+  // Calls visit(item) for the items whose hashes are at least `from` and below the returned one:
+  // see ItemTable::ForEachFrom. Bounded in time and bytes.
+  template <typename Visit>
+  uint64_t ForEachFrom(uint64_t from, const Visit& visit) const {
+    constexpr size_t kPlaces = 1024;
+    constexpr size_t kBytes = size_t{256} << 10;
+    return items_.ForEachFrom(from, kPlaces, kBytes, visit);
+  }
+  // nullptr: the queue knows nothing of the key.
+  const Item* Find(std::string_view key) const {
+    const Item* item = items_.Find(key);
+    return item == nullptr || item->idle() ? nullptr : item;
+  }
+
   // The queued items in hand-out order, shard by shard, until `visit` returns false.
   void ForEachQueued(const std::function<bool(const Item&)>& visit) const;
   std::vector<QuarantinedKey> Quarantined() const;  // By key.

@@ -107,6 +107,8 @@ struct HeldKey {
 
 class ReadyListener;
 class Worker;
+struct KeyInfo;
+struct NextFailure;
 
 class Queue {
  public:
@@ -264,9 +266,20 @@ class Queue {
   // Returns the queued keys in the order in which they would be handed out, from `offset`, at most
   // `limit`. (Starvation bounds are not predicted.) Holds the queue's lock while it counts.
   std::vector<QueuedKey> List(size_t offset, size_t limit) const;
-  // Counts the keys that would be handed out before `key`. NotFound: it is not queued. Costs as
-  // List.
-  Status PositionOf(std::string_view key, size_t* position) const;
+  // Counts the keys that would be handed out before `key`. NotFound: it is not queued, or not among
+  // the first `max_counted` keys. Costs as List of so many.
+  Status PositionOf(std::string_view key, size_t* position, size_t max_counted = SIZE_MAX) const;
+
+  // Calls `visit` with every key of which the queue knows anything, in no order, until it returns
+  // false: see key_info.h. The queue goes on meanwhile: its lock is taken for some ten microseconds
+  // at a time, and never while `visit` runs. So it is no snapshot: a key is shown as it was at some
+  // moment of the call. A key that is in the queue during the whole call is visited exactly once; a
+  // key that comes or goes meanwhile, at most once. A delay that has ended may still be shown.
+  Status Scan(const std::function<bool(const KeyInfo&)>& visit) const;
+  // Calls `visit` with one key. NotFound: the queue has nothing of it.
+  Status Inspect(std::string_view key, const std::function<void(const KeyInfo&)>& visit) const;
+  // What one more failure of `key` would do now. Asks Limiter::Peek.
+  NextFailure PeekFailure(std::string_view key) const;
 
   // --- Shutting down ---
 

@@ -6,6 +6,8 @@
 
 #include "server/api/method.h"
 #include "server/api/store_access.h"
+#include "server/browse/key_sources.h"
+#include "server/browse/search_turns.h"
 #include "server/service/overview.h"
 #include "server/service/watcher.h"
 #include "server/work/work_hub.h"
@@ -19,6 +21,18 @@ void AddWorkService(WorkHub* hub, MethodTable* table);
 void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
 // Browse.GetOverview and Browse.GetSeries.
 void AddOverviewService(Overview* overview, MethodTable* table);
+// What the calls of Browse read. `access` and `hub` are null if the store is not served by its
+// owner.
+struct BrowseAccess {
+  KeySources* sources = nullptr;
+  SearchTurns* turns = nullptr;
+  StoreAccess* access = nullptr;
+  WorkHub* hub = nullptr;
+};
+// Search, GetKey, CountBy, GroupErrors.
+void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table);
+// Admin.ChangeMatching. All of `browse` is set.
+void AddChangeMatching(const BrowseAccess& browse, MethodTable* table);
 
 // Changes the keys of a queue, for Queue.Remove and Admin.Change.
 Status ChangeKeys(StoreAccess* access, const std::string& name, KeyChange change,

@@ -512,6 +512,21 @@ void Session::Describe(v1::Worker* worker, size_t* room) const {
   }
 }
 
+bool Session::DescribeHeld(std::string_view key, v1::GetKeyResponse* response) const {
+  const MutexLock lock(mu_);
+  const auto held = std::find_if(held_.begin(), held_.end(),
+                                 [key](const auto& one) { return one.second.key == key; });
+  if (held == held_.end()) {
+    return false;
+  }
+  response->set_worker(ToUtf8(terms_.name));
+  response->set_peer(terms_.peer);
+  response->set_held_since_us(held->second.since_us);
+  response->set_token(held->first);
+  response->set_attempt(held->second.attempt);
+  return true;
+}
+
 void Session::Wake() {
   if (carrier_ != nullptr) {
     carrier_->Wake();

@@ -27,6 +27,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mutex.h"
@@ -34,6 +35,7 @@
 #include "server/work/give_backs.h"
 #include "wq/queue.h"
 #include "wq/v1/admin.pb.h"
+#include "wq/v1/browse.pb.h"
 #include "wq/v1/work.pb.h"
 
 namespace wq {
@@ -108,6 +110,8 @@ class Session {
   size_t held() const WQ_EXCLUDES(mu_);
   // *room: how many more bytes of keys there may be; decremented.
   void Describe(v1::Worker* worker, size_t* room) const WQ_EXCLUDES(mu_);
+  // Sets the fields of the holder. False: the worker does not hold the key.
+  bool DescribeHeld(std::string_view key, v1::GetKeyResponse* response) const WQ_EXCLUDES(mu_);
 
  private:
   struct Held {

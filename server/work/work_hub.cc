@@ -308,6 +308,16 @@ std::map<std::string, uint64_t, std::less<>> WorkHub::CountByQueue() const {
   return counts;
 }
 
+bool WorkHub::FindHolder(const Queue* queue, std::string_view key,
+                         v1::GetKeyResponse* response) const {
+  for (const std::shared_ptr<Session>& session : AllSessions()) {
+    if (session->queue() == queue && session->DescribeHeld(key, response)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void WorkHub::EndQueue(const Queue* queue, const Status& why) {
   for (const std::shared_ptr<Session>& session : AllSessions()) {
     if (session->queue() == queue) {

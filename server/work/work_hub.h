@@ -27,6 +27,7 @@
 #include "server/work/session.h"
 #include "server/work/token_source.h"
 #include "wq/v1/admin.pb.h"
+#include "wq/v1/browse.pb.h"
 #include "wq/v1/work.pb.h"
 
 namespace wq {
@@ -54,6 +55,9 @@ class WorkHub {
   void List(std::string_view queue, v1::ListWorkersResponse* response) const WQ_EXCLUDES(mu_);
   // How many workers each queue has; queues without one are omitted.
   std::map<std::string, uint64_t, std::less<>> CountByQueue() const WQ_EXCLUDES(mu_);
+  // Who holds a key: sets the fields of the holder. False: no worker of this hub.
+  bool FindHolder(const Queue* queue, std::string_view key, v1::GetKeyResponse* response) const
+      WQ_EXCLUDES(mu_);
   // Ends the sessions of the queue, before it is closed.
   void EndQueue(const Queue* queue, const Status& why) WQ_EXCLUDES(mu_);
 

@@ -16,7 +16,7 @@ wq::Entry FailingEntry(const wq::FailingKey& failing) {
 }  // namespace
 
 wq::Status CollectErrors(const wq::StoreView& view, const std::string& queue, const Filter& filter,
-                         int64_t now_us, ErrorGroups* groups) {
+                         int64_t now_us, wq::ErrorGroups* groups) {
   const auto add = [&](const wq::Entry& entry) {
     if (entry.failures && filter.Matches(entry, now_us)) {
       groups->Add({.queue = queue,

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "server/errors/error_groups.h"
 #include "tools/wqctl/cli/filter.h"
-#include "tools/wqctl/errors/error_groups.h"
 #include "wq/status.h"
 #include "wq/store_view.h"
 
@@ -15,6 +15,6 @@ namespace wqctl {
 // though it may be pending and delayed, too. Ends early, with Ok, when wqctl is interrupted.
 // Blocks: for a read of all keys with failures.
 wq::Status CollectErrors(const wq::StoreView& view, const std::string& queue, const Filter& filter,
-                         int64_t now_us, ErrorGroups* groups);
+                         int64_t now_us, wq::ErrorGroups* groups);
 
 }  // namespace wqctl

@@ -66,7 +66,7 @@ wq::Status MakeReport(const wq::StoreView& view, const ReportArgs& args,
   failed.states.Add(wq::EntryState::kQuarantined);
   for (const std::string& name : names) {
     wq::Status s = view.Summarize(name, options, &report->queues.emplace_back());
-    ErrorGroups errors;
+    wq::ErrorGroups errors;
     if (s.ok()) s = CollectErrors(view, name, failed, args.show.now_us, &errors);
     report->errors.push_back(errors.Sorted());
     if (!s.ok() || Interrupted()) return s;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/errors/error_groups.h"
 #include "tools/wqctl/cli/show.h"
-#include "tools/wqctl/errors/error_groups.h"
 #include "tools/wqctl/report/report_rows.h"
 #include "wq/store_view.h"
 
@@ -22,7 +22,7 @@ struct Report {
   std::string title;
   wq::StoreInfo store;
   std::vector<wq::QueueSummary> queues;
-  std::vector<std::vector<ErrorGroup>> errors;  // Of each queue.
+  std::vector<std::vector<wq::ErrorGroup>> errors;  // Of each queue.
   std::vector<ReportRow> rows;
   Show show;
 };
@@ -31,7 +31,7 @@ std::string RenderReport(const Report& report);
 
 // Parts of the page. report_queue.cc:
 std::string RenderQueues(const Report& report);  // A row for each.
-std::string RenderQueue(const wq::QueueSummary& queue, const std::vector<ErrorGroup>& errors,
+std::string RenderQueue(const wq::QueueSummary& queue, const std::vector<wq::ErrorGroup>& errors,
                         const Show& show);
 // report_table.cc: the searchable table of keys.
 std::string RenderKeys(const Report& report);

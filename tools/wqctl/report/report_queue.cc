@@ -105,7 +105,7 @@ std::string DepthCard(const std::string& title, const wq::GroupDepths& depths) {
                  "pending");
 }
 
-std::string ErrorItem(const ErrorGroup& group, const Show& show) {
+std::string ErrorItem(const wq::ErrorGroup& group, const Show& show) {
   std::string html =
       "<li><b>" + GroupedCount(group.keys) + (group.keys == 1 ? " key" : " keys") + "</b> " +
       (group.form.empty() ? "failed without a text" : HtmlBytes(group.form, kMaxErrorShown)) +
@@ -114,13 +114,13 @@ std::string ErrorItem(const ErrorGroup& group, const Show& show) {
     html += ", " + GroupedCount(group.quarantined) + " in quarantine";
   }
   html += ", last " + HtmlTime(show.Ago(group.last_at_us), group.last_at_us) + "</small>";
-  const ErrorGroup::Example& example = group.examples.front();
+  const wq::ErrorGroup::Example& example = group.examples.front();
   html += "<p><span class=\"key\">" + HtmlText(show.Key(example.key)) + "</span>";
   if (!example.error.empty()) html += ": " + HtmlBytes(example.error, kMaxErrorShown);
   return html + "</p></li>\n";
 }
 
-std::string ErrorsCard(const std::vector<ErrorGroup>& errors, const Show& show) {
+std::string ErrorsCard(const std::vector<wq::ErrorGroup>& errors, const Show& show) {
   if (errors.empty()) return "";
   std::string html = "<ol class=\"worst\">\n";
   const size_t shown = std::min(errors.size(), kMaxErrorsShown);
@@ -185,7 +185,7 @@ std::string RenderQueues(const Report& report) {
   return html + "</section>\n";
 }
 
-std::string RenderQueue(const wq::QueueSummary& queue, const std::vector<ErrorGroup>& errors,
+std::string RenderQueue(const wq::QueueSummary& queue, const std::vector<wq::ErrorGroup>& errors,
                         const Show& show) {
   const std::string name = HtmlBytes(queue.name);
   std::string html = "<section class=\"queue\" id=\"queue-" + name + "\"><h2>" + name;

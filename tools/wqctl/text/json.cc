@@ -248,7 +248,7 @@ void AppendFindingJson(const wq::Finding& finding, std::string* out) {
   out->append(Json({{"where", finding.where}, {"what", finding.what}}).dump());
 }
 
-void AppendErrorGroupJson(const ErrorGroup& group, std::string* out) {
+void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out) {
   Json json;
   SetBytes("queue", group.queue, &json);
   SetBytes("error", group.form, &json);
@@ -257,7 +257,7 @@ void AppendErrorGroupJson(const ErrorGroup& group, std::string* out) {
   json["failures"] = group.failures;
   json["first_at"] = FormatTime(group.first_at_us);
   json["last_at"] = FormatTime(group.last_at_us);
-  for (const ErrorGroup::Example& example : group.examples) {
+  for (const wq::ErrorGroup::Example& example : group.examples) {
     Json& one = json["examples"].emplace_back();
     SetBytes("key", example.key, &one);
     SetBytes("error", example.error, &one);

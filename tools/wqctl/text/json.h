@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/wqctl/errors/error_groups.h"
+#include "server/errors/error_groups.h"
 #include "wq/entry_diff.h"
 #include "wq/import.h"
 #include "wq/live_store.h"
@@ -72,7 +72,7 @@ void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t by
 
 // {"queue": …, "error": …, "keys": …, "quarantined": …, "failures": …, "first_at": …, "last_at": …,
 // "examples": [{"key": …, "error": …}]} on one line, without a line end, appended to `out`.
-void AppendErrorGroupJson(const ErrorGroup& group, std::string* out);
+void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out);
 
 // {"where": …, "what": …} on one line, without a line end, appended to `out`.
 void AppendFindingJson(const wq::Finding& finding, std::string* out);

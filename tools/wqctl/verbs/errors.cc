@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "server/errors/error_groups.h"
 #include "tools/wqctl/cli/collect_errors.h"
 #include "tools/wqctl/cli/filter.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/show.h"
-#include "tools/wqctl/errors/error_groups.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/listing.h"
@@ -42,7 +42,7 @@ struct ErrorsArgs {
   Format format = Format::kTable;
 };
 
-std::vector<std::string> Cells(const ErrorGroup& group, const ErrorsArgs& args) {
+std::vector<std::string> Cells(const wq::ErrorGroup& group, const ErrorsArgs& args) {
   std::vector<std::string> cells = {
       wq::EscapeKey(group.queue), std::to_string(group.keys), std::to_string(group.quarantined),
       std::to_string(group.failures), args.show.Ago(group.last_at_us)};
@@ -57,7 +57,7 @@ int Run(const ErrorsArgs& args) {
   std::unique_ptr<wq::StoreView> view;
   std::vector<std::string> queues;
   wq::Status s = ViewQueues(args.store_dir, args.queue, &view, &queues);
-  ErrorGroups groups;
+  wq::ErrorGroups groups;
   for (const std::string& queue : queues) {
     if (s.ok()) s = CollectErrors(*view, queue, args.filter, args.show.now_us, &groups);
   }
@@ -67,9 +67,9 @@ int Run(const ErrorsArgs& args) {
   header.insert(header.end(), {"EXAMPLE", "ERROR"});
   Output out;
   Listing listing(args.format, std::move(header), &out);
-  uint64_t left = args.limit.value_or(ErrorGroups::kMaxGroups);
+  uint64_t left = args.limit.value_or(wq::ErrorGroups::kMaxGroups);
   bool open = !Interrupted();
-  for (const ErrorGroup& group : groups.Sorted()) {
+  for (const wq::ErrorGroup& group : groups.Sorted()) {
     if (!open || left-- == 0) break;
     open = listing.Row([&](std::string* json) { AppendErrorGroupJson(group, json); },
                        [&] { return Cells(group, args); },
@@ -79,7 +79,7 @@ int Run(const ErrorsArgs& args) {
   if (groups.ungrouped() > 0) {
     LogWarning(std::to_string(groups.ungrouped()) +
                " keys have further errors: there are more than " +
-               std::to_string(ErrorGroups::kMaxGroups) + " different ones");
+               std::to_string(wq::ErrorGroups::kMaxGroups) + " different ones");
   }
   return out.Finish(kExitOk);
 }

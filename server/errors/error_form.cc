@@ -1,11 +1,12 @@
-#include "tools/wqctl/errors/error_form.h"
+#include "server/errors/error_form.h"
 
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
-namespace wqctl {
+namespace wq {
 namespace {
 
 constexpr std::string_view kKey = "<key>";
@@ -141,4 +142,13 @@ std::string FormOf(std::string_view text) {
   return form;
 }
 
-}  // namespace wqctl
+const std::string& ErrorForms::Of(std::string_view error, std::string_view key) {
+  constexpr size_t kMaxForms = 1000;
+  std::string text = WithoutKey(error, key);
+  if (const auto found = forms_.find(text); found != forms_.end()) return found->second;
+  if (forms_.size() >= kMaxForms) forms_.clear();
+  std::string form = FormOf(text);
+  return forms_.emplace(std::move(text), std::move(form)).first->second;
+}
+
+}  // namespace wq

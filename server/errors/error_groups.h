@@ -13,11 +13,12 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-namespace wqctl {
+#include "server/errors/error_form.h"
+
+namespace wq {
 
 // A key with failures.
 struct KeyError {
@@ -58,11 +59,9 @@ class ErrorGroups {
   uint64_t ungrouped() const { return ungrouped_; }
 
  private:
-  const std::string& Form(const KeyError& key);
-
   std::map<std::pair<std::string, std::string>, ErrorGroup> groups_;  // By queue and form.
-  std::unordered_map<std::string, std::string> forms_;  // Of errors without keys: seen lately.
+  ErrorForms forms_;
   uint64_t ungrouped_ = 0;
 };
 
-}  // namespace wqctl
+}  // namespace wq

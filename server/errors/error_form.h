@@ -15,8 +15,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
-namespace wqctl {
+namespace wq {
 
 inline constexpr size_t kMaxFormBytes = 1024;
 
@@ -24,4 +25,14 @@ inline constexpr size_t kMaxFormBytes = 1024;
 std::string WithoutKey(std::string_view error, std::string_view key);
 std::string FormOf(std::string_view text);  // Of what WithoutKey has returned.
 
-}  // namespace wqctl
+// Finds the forms of many errors, and remembers those of the last ones. Thread-compatible.
+class ErrorForms {
+ public:
+  // Valid until the next call.
+  const std::string& Of(std::string_view error, std::string_view key);
+
+ private:
+  std::unordered_map<std::string, std::string> forms_;  // Of errors without keys.
+};
+
+}  // namespace wq

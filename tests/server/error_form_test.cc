@@ -1,4 +1,4 @@
-#include "tools/wqctl/errors/error_form.h"
+#include "server/errors/error_form.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "server/errors/error_groups.h"
 #include "tests/support/environment.h"
-#include "tools/wqctl/errors/error_groups.h"
 
-namespace wqctl {
+namespace wq {
 namespace {
 
 std::string Form(std::string_view error, std::string_view key = "default/web-1") {
@@ -128,4 +128,4 @@ TEST(ErrorGroups, AreBounded) {
 }
 
 }  // namespace
-}  // namespace wqctl
+}  // namespace wq

@@ -1,26 +1,10 @@
-#include "tools/wqctl/errors/error_groups.h"
+#include "server/errors/error_groups.h"
 
 #include <algorithm>
 
-#include "tools/wqctl/errors/error_form.h"
-
-namespace wqctl {
-namespace {
-
-constexpr size_t kMaxForms = 1000;  // Remembered.
-
-}  // namespace
-
-const std::string& ErrorGroups::Form(const KeyError& key) {
-  std::string text = WithoutKey(key.error, key.key);
-  if (const auto found = forms_.find(text); found != forms_.end()) return found->second;
-  if (forms_.size() >= kMaxForms) forms_.clear();
-  std::string form = FormOf(text);
-  return forms_.emplace(std::move(text), std::move(form)).first->second;
-}
-
+namespace wq {
 void ErrorGroups::Add(const KeyError& key) {
-  std::pair<std::string, std::string> id(key.queue, Form(key));
+  std::pair<std::string, std::string> id(key.queue, forms_.Of(key.error, key.key));
   auto it = groups_.find(id);
   if (it == groups_.end()) {
     if (groups_.size() >= kMaxGroups) {
@@ -54,4 +38,4 @@ std::vector<ErrorGroup> ErrorGroups::Sorted() const {
   return sorted;
 }
 
-}  // namespace wqctl
+}  // namespace wq

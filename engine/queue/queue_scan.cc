@@ -1,0 +1,76 @@
+// The readings of a Queue that show all it knows of a key, or of every key.
+
+#include <algorithm>
+
+#include "engine/queue/key_copies.h"
+#include "engine/queue/queue_impl.h"
+#include "wq/key_info.h"
+#include "wq/limiter.h"
+#include "wq/queue.h"
+
+namespace wq {
+
+Status Queue::Scan(const std::function<bool(const KeyInfo&)>& visit) const {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  KeyCopies copies(impl_->sharded);
+  for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+    copies.Clear();
+    {
+      const MutexLock lock(impl_->mu);
+      from = impl_->state.ForEachFrom(from, [&copies](const Item& item) {
+        if (!item.idle()) {
+          copies.Add(item);
+        }
+      });
+    }
+    if (!copies.Visit(visit)) {
+      break;
+    }
+  }
+  return {};
+}
+
+Status Queue::Inspect(std::string_view key,
+                      const std::function<void(const KeyInfo&)>& visit) const {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  KeyCopies copies(impl_->sharded);
+  {
+    const MutexLock lock(impl_->mu);
+    const Item* const item = impl_->state.Find(key);
+    if (item == nullptr) {
+      return NoSuch("not in the queue", key);
+    }
+    copies.Add(*item);
+  }
+  copies.Visit([&visit](const KeyInfo& info) {
+    visit(info);
+    return true;
+  });
+  return {};
+}
+
+NextFailure Queue::PeekFailure(std::string_view key) const {
+  uint64_t failures = 0;
+  {
+    const MutexLock lock(impl_->mu);
+    if (impl_->state.IsQuarantined(key)) {
+      return {};
+    }
+    failures = impl_->state.NumRequeues(key);
+  }
+  const uint64_t max = impl_->options.max_requeues;
+  if (max > 0 && failures >= max) {
+    return {.delay = {}, .quarantines = true};
+  }
+  const auto delay = impl_->limiter->Peek(key, failures, impl_->clock->Now());
+  return {.delay = delay.has_value()
+                       ? std::optional(std::clamp(*delay, std::chrono::microseconds(0), kMaxDelay))
+                       : std::nullopt,
+          .quarantines = false};
+}
+
+}  // namespace wq

@@ -1,0 +1,42 @@
+// KeySource: the keys of one queue, to be searched: of a queue in memory, or of a store that nobody
+// serves.
+//
+//   const std::unique_ptr<KeySource> keys = LiveKeys(queue);
+//   Status s = keys->Scan([&](const KeyInfo& key) { … return true; });
+//
+// Of a store on disk, a key that is processing is shown as queued. In bounded memory the entries of
+// a key that are stored apart cannot be joined, so Scan shows a key twice that is both pending and
+// delayed, or both pending and quarantined: once for each entry, with the states, the times and the
+// lane of that entry. Inspect joins them.
+//
+// Threading: thread-compatible. Lifetime: borrows the queue, or the view.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "wq/key_info.h"
+#include "wq/status.h"
+
+namespace wq {
+
+class Queue;
+class StoreView;
+
+class KeySource {
+ public:
+  virtual ~KeySource() = default;
+
+  // Visits every key, in no order, until `visit` returns false. Blocks: for the disk, of a store.
+  virtual Status Scan(const KeyVisitor& visit) const = 0;
+  // Visits one key. NotFound: there is nothing of it.
+  virtual Status Inspect(std::string_view key,
+                         const std::function<void(const KeyInfo&)>& visit) const = 0;
+};
+
+std::unique_ptr<KeySource> LiveKeys(const Queue* queue);
+std::unique_ptr<KeySource> StoredKeys(const StoreView* view, std::string queue);
+
+}  // namespace wq

@@ -1,0 +1,202 @@
+// The calls of Browse that read keys: Search, GetKey, CountBy, GroupErrors.
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/api/convert.h"
+#include "server/browse/key_counts.h"
+#include "server/browse/key_row.h"
+#include "server/browse/key_search.h"
+#include "server/errors/error_groups.h"
+#include "server/service/services.h"
+#include "wq/key_info.h"
+#include "wq/queue.h"
+#include "wq/v1/browse.pb.h"
+
+namespace wq {
+namespace {
+
+constexpr std::string_view kBrowseService = "wq.v1.Browse";
+// The queue is locked while it counts.
+constexpr size_t kMaxPosition = 10'000;
+constexpr uint32_t kDefaultGroups = 100;
+constexpr size_t kMaxExampleBytes = size_t{1} << 20;  // Of all examples of an answer.
+
+template <typename Request, typename Response>
+void AddReading(MethodTable* table, std::string_view name,
+                std::function<Status(const Request&, Response*)> call) {
+  table->Add(Unary<Request, Response>(kBrowseService, name, std::move(call),
+                                      [](const Request&) { return true; }));
+}
+
+// Scans the queue with a `Reading` (KeySearch, …) of the request, when it is this search's turn.
+template <typename Reading, typename Request, typename Response>
+Status ScanOnce(const BrowseAccess& browse, const Request& request, Response* response) {
+  Reading reading;
+  if (Status s = reading.Begin(request); !s.ok()) {
+    return s;
+  }
+  const SearchTurn turn(browse.turns);
+  if (!turn.status().ok()) {
+    return turn.status();
+  }
+  std::unique_ptr<KeySource> keys;
+  if (Status s = browse.sources->Find(request.queue(), &keys); !s.ok()) {
+    return s;
+  }
+  if (Status s = keys->Scan([&reading](const KeyInfo& key) {
+        reading.Visit(key);
+        return true;
+      });
+      !s.ok()) {
+    return s;
+  }
+  reading.End(response);
+  return {};
+}
+
+Status Search(const BrowseAccess& browse, const v1::SearchRequest& request,
+              v1::SearchResponse* response) {
+  const auto begin = std::chrono::steady_clock::now();
+  Status s = ScanOnce<KeySearch>(browse, request, response);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  response->set_took_us(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+  return s;
+}
+
+// What only the process knows that has the queue in memory.
+void DescribeLive(Queue* queue, WorkHub* hub, const std::string& key,
+                  v1::GetKeyResponse* response) {
+  size_t position = 0;
+  if (queue->PositionOf(key, &position, kMaxPosition).ok()) {
+    response->set_position(position);
+  }
+  hub->FindHolder(queue, key, response);
+  const NextFailure next = queue->PeekFailure(key);
+  if (next.delay.has_value()) {
+    response->set_next_delay_us(next.delay->count());
+  }
+  response->set_next_quarantines(next.quarantines);
+  response->set_queue_paused(queue->Counts().paused);
+}
+
+Status GetKey(const BrowseAccess& browse, const v1::GetKeyRequest& request,
+              v1::GetKeyResponse* response) {
+  const SearchTurn turn(browse.access == nullptr ? browse.turns : nullptr);
+  if (!turn.status().ok()) {
+    return turn.status();
+  }
+  std::unique_ptr<KeySource> keys;
+  if (Status s = browse.sources->Find(request.queue(), &keys); !s.ok()) {
+    return s;
+  }
+  if (Status s = keys->Inspect(request.key(),
+                               [response](const KeyInfo& key) {
+                                 ToKeyRow(key, key.last_error.size(), response->mutable_key());
+                               });
+      !s.ok()) {
+    return s;
+  }
+  if (browse.access == nullptr) {
+    return {};
+  }
+  Queue* queue = nullptr;
+  if (Status s = browse.access->Find(request.queue(), false, &queue); !s.ok()) {
+    return s;
+  }
+  DescribeLive(queue, browse.hub, request.key(), response);
+  return {};
+}
+
+void ToMessage(const ErrorGroup& group, size_t* room, v1::ErrorGroup* message) {
+  message->set_queue(group.queue);
+  message->set_form(ToUtf8(group.form));
+  message->set_keys(group.keys);
+  message->set_quarantined(group.quarantined);
+  message->set_failures(group.failures);
+  message->set_first_at_us(group.first_at_us);
+  message->set_last_at_us(group.last_at_us);
+  for (const ErrorGroup::Example& example : group.examples) {
+    if (example.key.size() + example.error.size() > *room) {
+      break;
+    }
+    *room -= example.key.size() + example.error.size();
+    v1::ErrorGroup::Example* const one = message->add_examples();
+    one->set_key(example.key);
+    one->set_error(ToUtf8(example.error));
+  }
+}
+
+Status GroupQueue(const KeySources& sources, const std::string& queue, ErrorGroups* groups) {
+  std::unique_ptr<KeySource> keys;
+  if (Status s = sources.Find(queue, &keys); !s.ok()) {
+    return s;
+  }
+  return keys->Scan([&queue, groups](const KeyInfo& key) {
+    if (key.failing || key.quarantined) {
+      groups->Add({.queue = queue,
+                   .key = key.key,
+                   .error = key.last_error,
+                   .failures = key.failures,
+                   .first_at_us = key.first_failed_at_us,
+                   .last_at_us = key.last_failed_at_us,
+                   .quarantined = key.quarantined});
+    }
+    return true;
+  });
+}
+
+Status GroupErrors(const BrowseAccess& browse, const v1::GroupErrorsRequest& request,
+                   v1::GroupErrorsResponse* response) {
+  const SearchTurn turn(browse.turns);
+  if (!turn.status().ok()) {
+    return turn.status();
+  }
+  std::vector<std::string> queues{request.queue()};
+  if (request.queue().empty()) {
+    queues = browse.sources->Names();
+  }
+  ErrorGroups groups;
+  for (const std::string& queue : queues) {
+    if (Status s = GroupQueue(*browse.sources, queue, &groups); !s.ok()) {
+      return s;
+    }
+  }
+  const size_t limit = request.limit() == 0 ? kDefaultGroups : request.limit();
+  uint64_t ungrouped = groups.ungrouped();
+  size_t room = kMaxExampleBytes;
+  for (const ErrorGroup& group : groups.Sorted()) {
+    if (static_cast<size_t>(response->groups_size()) < limit) {
+      ToMessage(group, &room, response->add_groups());
+    } else {
+      ungrouped += group.keys;
+    }
+  }
+  response->set_ungrouped(ungrouped);
+  return {};
+}
+
+}  // namespace
+
+void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table) {
+  AddReading<v1::SearchRequest, v1::SearchResponse>(
+      table, "Search",
+      [browse](const auto& request, auto* response) { return Search(browse, request, response); });
+  AddReading<v1::GetKeyRequest, v1::GetKeyResponse>(
+      table, "GetKey",
+      [browse](const auto& request, auto* response) { return GetKey(browse, request, response); });
+  AddReading<v1::CountByRequest, v1::CountByResponse>(
+      table, "CountBy", [browse](const auto& request, auto* response) {
+        return ScanOnce<KeyCounts>(browse, request, response);
+      });
+  AddReading<v1::GroupErrorsRequest, v1::GroupErrorsResponse>(
+      table, "GroupErrors", [browse](const auto& request, auto* response) {
+        return GroupErrors(browse, request, response);
+      });
+}
+
+}  // namespace wq

@@ -1,0 +1,107 @@
+// ItemTable::ForEachFrom while the table changes between its calls.
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/state/item_table.h"
+
+namespace wq {
+namespace {
+
+std::string StableKey(size_t i) { return "stable-" + std::to_string(i); }
+std::string PassingKey(size_t i) { return "passing-" + std::to_string(i); }
+
+// Inserts and erases many keys at once, so that the table grows and shrinks.
+void Change(ItemTable* table, std::set<std::string>* passing, std::mt19937_64* random) {
+  const size_t count = (*random)() % 20'000;
+  if ((*random)() % 2 == 0) {
+    for (size_t i = 0; i < count; ++i) {
+      const std::string key = PassingKey((*random)() % 1'000'000);
+      table->FindOrInsert(key);
+      passing->insert(key);
+    }
+    return;
+  }
+  for (size_t i = 0; i < count && !passing->empty(); ++i) {
+    const auto first = passing->begin();
+    table->Erase(table->Find(*first));
+    passing->erase(first);
+  }
+}
+
+TEST(ItemTableScan, VisitsEachKeyThatStaysExactlyOnce) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  std::set<size_t> capacities;
+  for (int round = 0; round < 30; ++round) {
+    ItemTable table;
+    std::set<std::string> passing;
+    const size_t stable = random() % 2000;
+    for (size_t i = 0; i < stable; ++i) {
+      table.FindOrInsert(StableKey(i));
+    }
+    std::map<std::string, size_t> visits;
+    for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+      const uint64_t next =
+          table.ForEachFrom(from, 1 + random() % 700, random() % 20'000,
+                            [&](const Item& item) { ++visits[std::string(item.key())]; });
+      ASSERT_GT(next, from);
+      from = next;
+      capacities.insert(table.capacity());
+      if (random() % 4 == 0) {
+        Change(&table, &passing, &random);
+      }
+    }
+    for (size_t i = 0; i < stable; ++i) {
+      ASSERT_EQ(visits[StableKey(i)], 1U) << StableKey(i) << " of " << stable;
+    }
+    for (const auto& [key, count] : visits) {
+      ASSERT_LE(count, 1U) << key;
+    }
+  }
+  EXPECT_GE(capacities.size(), 3U);  // The table has really changed.
+}
+
+// Also those that are behind their home places, round the end of the table.
+TEST(ItemTableScan, AFullSmallTableInStepsOfEverySize) {
+  for (size_t count = 0; count <= 12; ++count) {
+    ItemTable table;
+    for (size_t i = 0; i < count; ++i) {
+      table.FindOrInsert(StableKey(i));
+    }
+    for (size_t places = 1; places <= 20; ++places) {
+      std::multiset<std::string> visited;
+      for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+        from = table.ForEachFrom(from, places, SIZE_MAX,
+                                 [&](const Item& item) { visited.emplace(item.key()); });
+      }
+      ASSERT_EQ(visited.size(), count) << places << " places";
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(visited.count(StableKey(i)), 1U);
+      }
+    }
+  }
+}
+
+TEST(ItemTableScan, LongKeysEndAStepEarly) {
+  ItemTable table;
+  for (size_t i = 0; i < 1000; ++i) {
+    table.FindOrInsert(StableKey(i) + std::string(60'000, 'x'));
+  }
+  size_t most = 0;
+  for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+    size_t bytes = 0;
+    from = table.ForEachFrom(from, 1024, 256 << 10,
+                             [&](const Item& item) { bytes += item.key().size(); });
+    most = std::max(most, bytes);
+  }
+  EXPECT_LT(most, size_t{2} << 20);  // With those behind their home places.
+}
+
+}  // namespace
+}  // namespace wq
