@@ -211,7 +211,6 @@ void Server::Impl::MakePage() {
       .clock = Clock::System(),
       .guard = &guard,
       .read_only = options.read_only,
-      .max_listeners = MaxHttp() / 4 * 3,
       .overview = [this](const std::string& queue, v1::GetOverviewResponse* response) {
         overview.Read(queue, response);
       }});
@@ -339,15 +338,20 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
       return s;
     }
   }
-  return Acceptor::Open({.listeners = std::move(listeners),
-                         .grpc = [this](FileDescriptor fd) { rpc->HandlePlaintext(fd.Release()); },
-                         .grpc_tls = [this](FileDescriptor fd) { rpc->HandleTls(fd.Release()); },
-                         .http = [this](int fd, ListenerKind kind) { Serve(fd, kind); },
-                         .refuse_http = [](int fd) { Http::Refuse(fd); },
-                         .max_grpc = options.max_connections,
-                         .max_http = MaxHttp(),
-                         .io_timeout = options.io_timeout},
-                        &acceptor);
+  Status s =
+      Acceptor::Open({.listeners = std::move(listeners),
+                      .grpc = [this](FileDescriptor fd) { rpc->HandlePlaintext(fd.Release()); },
+                      .grpc_tls = [this](FileDescriptor fd) { rpc->HandleTls(fd.Release()); },
+                      .http = [this](int fd, ListenerKind kind) { Serve(fd, kind); },
+                      .refuse_http = [](int fd) { Http::Refuse(fd); },
+                      .max_grpc = options.max_connections,
+                      .max_http = MaxHttp(),
+                      .io_timeout = options.io_timeout},
+                     &acceptor);
+  if (s.ok() && page != nullptr) {
+    page->LimitConnections(acceptor->max_http());
+  }
+  return s;
 }
 
 void Server::Impl::Serve(int fd, ListenerKind kind) const {

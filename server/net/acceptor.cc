@@ -92,6 +92,7 @@ class Acceptor::Impl {
 
   size_t grpc_connections() const { return grpc_count_; }
   size_t max_grpc() const { return max_grpc_; }
+  size_t max_http() const { return max_http_; }
 
  private:
   struct Pending {
@@ -389,5 +390,6 @@ void Acceptor::Stop() { impl_->Stop(); }
 void Acceptor::Close() { impl_->Close(); }
 size_t Acceptor::grpc_connections() const { return impl_->grpc_connections(); }
 size_t Acceptor::max_grpc() const { return impl_->max_grpc(); }
+size_t Acceptor::max_http() const { return impl_->max_http(); }
 
 }  // namespace wq

@@ -77,6 +77,7 @@ class Acceptor {
   // For tests and metrics: the gRPC connections that are open.
   size_t grpc_connections() const;
   size_t max_grpc() const;  // After the lowering.
+  size_t max_http() const;  // The same, of each kind.
 
  private:
   class Impl;

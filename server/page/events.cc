@@ -78,6 +78,11 @@ Events::~Events() { Close(); }
 
 Status Events::Start() { return thread_.Start(); }
 
+void Events::Limit(size_t max_listeners) {
+  const MutexLock lock(mu_);
+  max_listeners_ = max_listeners;
+}
+
 HttpReply Events::Listen(const std::string& queue, std::function<bool()> may_go_on) {
   FileDescriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) {
@@ -86,7 +91,7 @@ HttpReply Events::Listen(const std::string& queue, std::function<bool()> may_go_
   std::list<Listener>::iterator listener;
   {
     const MutexLock lock(mu_);
-    if (closing_ || listeners_.size() >= options_.max_listeners) {
+    if (closing_ || listeners_.size() >= max_listeners_) {
       return RefusedReply(503, closing_ ? "the server closes" : "too many pages are open");
     }
     if (listeners_.empty()) {

@@ -41,7 +41,6 @@ class Events {
     Clock* clock = nullptr;
     // Reads the overview of a queue, or of all if it is empty. Called by one thread.
     std::function<void(const std::string& queue, v1::GetOverviewResponse* response)> overview;
-    size_t max_listeners = 0;
   };
   explicit Events(Options options);
   ~Events();  // Closes. REQUIRES: no stream is left.
@@ -50,6 +49,8 @@ class Events {
 
   // IOError: no thread can be started.
   Status Start();
+  // Bounds the listeners. Default: 1.
+  void Limit(size_t max_listeners) WQ_EXCLUDES(mu_);
   // The answer whose stream sends the events. `may_go_on` is asked before each event; false ends
   // the stream. 503: there are too many listeners, or the server closes.
   HttpReply Listen(const std::string& queue, std::function<bool()> may_go_on) WQ_EXCLUDES(mu_);
@@ -87,6 +88,7 @@ class Events {
   mutable Mutex mu_;
   std::map<std::string, Topic> topics_ WQ_GUARDED_BY(mu_);  // By queue; each has listeners.
   std::list<Listener> listeners_ WQ_GUARDED_BY(mu_);
+  size_t max_listeners_ WQ_GUARDED_BY(mu_) = 1;
   uint64_t comments_ WQ_GUARDED_BY(mu_) = 0;  // How often a comment was due.
   int64_t commented_at_us_ WQ_GUARDED_BY(mu_) = 0;
   uint64_t readings_ WQ_GUARDED_BY(mu_) = 0;

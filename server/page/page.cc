@@ -1,5 +1,6 @@
 #include "server/page/page.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -47,11 +48,13 @@ HttpHeaders PageHeaders() {
 Page::Page(const Options& options)
     : options_(options),
       sessions_({.clock = options.clock}),
-      events_({.clock = options.clock,
-               .overview = options.overview,
-               .max_listeners = options.max_listeners}) {}
+      events_({.clock = options.clock, .overview = options.overview}) {}
 
 Status Page::Start() { return events_.Start(); }
+
+void Page::LimitConnections(size_t max_connections) {
+  events_.Limit(std::max<size_t>(1, max_connections / 4 * 3));
+}
 
 void Page::AddTo(Http* http) {
   AddPageFiles(http);

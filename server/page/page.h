@@ -32,13 +32,14 @@ class Page {
     Clock* clock = nullptr;
     const CallGuard* guard = nullptr;
     bool read_only = false;
-    size_t max_listeners = 0;  // See Events.
     std::function<void(const std::string& queue, v1::GetOverviewResponse* response)> overview;
   };
   explicit Page(const Options& options);
 
   Status Start();  // IOError: no thread can be started.
   void AddTo(Http* http);
+  // Leaves some of the connections to calls: at most three quarters of them are streams.
+  void LimitConnections(size_t max_connections);
   HttpGuard Guard();
   void EndSessions() { sessions_.EndAll(); }  // For tokens that may have changed.
   void Close() { events_.Close(); }           // Ends the streams.

@@ -6,12 +6,6 @@
 #include "base/files.h"
 
 namespace wq {
-namespace {
-
-// More than the series of Series::kMaxQueues queues have.
-constexpr size_t kMaxFileBytes = size_t{64} << 20;
-
-}  // namespace
 
 Sampler::Sampler(Options options)
     : options_(std::move(options)), thread_(options_.clock, [this] { return Work(); }) {}
@@ -50,7 +44,7 @@ void Sampler::Load() {
     return;
   }
   std::string bytes;
-  if (ReadSmallFile(options_.directory + "/" + kSeriesFile, kMaxFileBytes, &bytes).ok()) {
+  if (ReadSmallFile(options_.directory + "/" + kSeriesFile, kMaxSeriesBytes, &bytes).ok()) {
     static_cast<void>(series_.FromBytes(bytes));
   }
 }

@@ -15,6 +15,9 @@ int64_t EndOf(const Ring& ring, Series::Range range, int64_t now_slot) {
 }  // namespace
 
 void Series::Add(const Time& now, const Samples& samples) {
+  if (samples.empty()) {  // A replica that does not own its store any more.
+    return;
+  }
   const MutexLock lock(mu_);
   std::erase_if(queues_,
                 [&samples](const auto& series) { return samples.count(series.first) == 0; });

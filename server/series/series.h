@@ -29,9 +29,12 @@ class Series {
  public:
   static constexpr size_t kMaxQueues = 1000;
 
+  using Queues = std::map<std::string, QueueSeries, std::less<>>;
+
   // All queues of the store by name. A queue that is not open has no sample.
   using Samples = std::map<std::string, std::optional<QueueSample>, std::less<>>;
-  // Adds a point to each queue, and forgets the queues that are not in `samples`.
+  // Adds a point to each queue, and forgets the queues that are not in `samples`, unless it is
+  // empty.
   void Add(const Time& now, const Samples& samples) WQ_EXCLUDES(mu_);
 
   enum class Range : uint8_t { kHour, kDay };
@@ -53,7 +56,7 @@ class Series {
 
  private:
   mutable Mutex mu_;
-  std::map<std::string, QueueSeries, std::less<>> queues_ WQ_GUARDED_BY(mu_);
+  Queues queues_ WQ_GUARDED_BY(mu_);
 };
 
 }  // namespace wq

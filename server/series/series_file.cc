@@ -96,6 +96,37 @@ bool TakeQueue(std::string_view* bytes, std::string* name, QueueSeries* series) 
   return TakeRing(bytes, series->mutable_hour()) && TakeRing(bytes, series->mutable_day());
 }
 
+// Takes the magic, and the hash at the end.
+bool CheckHash(std::string_view* bytes) {
+  if (bytes->size() < kMagic.size() + kHashBytes || !bytes->starts_with(kMagic)) {
+    return false;
+  }
+  std::string_view hash_bytes = bytes->substr(bytes->size() - kHashBytes);
+  bytes->remove_suffix(kHashBytes);
+  uint64_t hash = 0;
+  const bool right = Take(&hash_bytes, &hash) && hash == XXH3_64bits(bytes->data(), bytes->size());
+  bytes->remove_prefix(kMagic.size());
+  return right;
+}
+
+bool TakeQueues(std::string_view* bytes, Series::Queues* queues) {
+  uint32_t version = 0;
+  uint32_t count = 0;
+  if (!Take(bytes, &version) || version != kVersion || !Take(bytes, &count) ||
+      count > Series::kMaxQueues) {
+    return false;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string name;
+    QueueSeries series;
+    if (!TakeQueue(bytes, &name, &series)) {
+      return false;
+    }
+    queues->emplace(std::move(name), std::move(series));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string Series::ToBytes() const {
@@ -116,34 +147,9 @@ std::string Series::ToBytes() const {
 }
 
 Status Series::FromBytes(std::string_view bytes) {
-  const Status corrupt = Status::Corruption("the series are damaged, or of another version");
-  if (bytes.size() < kMagic.size() + kHashBytes || !bytes.starts_with(kMagic)) {
-    return corrupt;
-  }
-  std::string_view hash_bytes = bytes.substr(bytes.size() - kHashBytes);
-  bytes.remove_suffix(kHashBytes);
-  uint64_t hash = 0;
-  if (!Take(&hash_bytes, &hash) || hash != XXH3_64bits(bytes.data(), bytes.size())) {
-    return corrupt;
-  }
-  bytes.remove_prefix(kMagic.size());
-  uint32_t version = 0;
-  uint32_t count = 0;
-  if (!Take(&bytes, &version) || version != kVersion || !Take(&bytes, &count) ||
-      count > kMaxQueues) {
-    return corrupt;
-  }
-  std::map<std::string, QueueSeries, std::less<>> queues;
-  for (uint32_t i = 0; i < count; ++i) {
-    std::string name;
-    QueueSeries series;
-    if (!TakeQueue(&bytes, &name, &series)) {
-      return corrupt;
-    }
-    queues.emplace(std::move(name), std::move(series));
-  }
-  if (!bytes.empty()) {
-    return corrupt;
+  Queues queues;
+  if (!CheckHash(&bytes) || !TakeQueues(&bytes, &queues) || !bytes.empty()) {
+    return Status::Corruption("the series are damaged, or of another version");
   }
   const MutexLock lock(mu_);
   queues_ = std::move(queues);

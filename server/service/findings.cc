@@ -24,9 +24,9 @@ struct Step {
   int64_t us;
   const char* text;
 };
-constexpr std::array<Step, 5> kAges = {{{7 * 24 * kHourUs, "a week"},
-                                        {24 * kHourUs, "a day"},
-                                        {6 * kHourUs, "six hours"},
+constexpr std::array<Step, 5> kAges = {{{kHourUs * 24 * 7, "a week"},
+                                        {kHourUs * 24, "a day"},
+                                        {kHourUs * 6, "six hours"},
                                         {kHourUs, "an hour"},
                                         {0, ""}}};
 

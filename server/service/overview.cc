@@ -70,17 +70,22 @@ Status Overview::ReadSeries(const v1::GetSeriesRequest& request,
   if (series_ == nullptr) {
     return Status::NotSupported("this server serves no page, and keeps no series");
   }
-  if (!v1::GetSeriesRequest::Range_IsValid(request.range())) {
-    return Status::InvalidArgument("unknown range");
-  }
   const std::vector<std::string> names = options_.access->store().QueueNames();
   if (!std::binary_search(names.begin(), names.end(), request.queue())) {
     return Status::NotFound("there is no queue '" + EscapeKey(request.queue()) + "'");
   }
-  const Series::Reading reading = series_->Read(
+  return ReadSeriesOf(*series_, request, options_.clock->WallUs(), response);
+}
+
+Status ReadSeriesOf(const Series& series, const v1::GetSeriesRequest& request, int64_t now_us,
+                    v1::GetSeriesResponse* response) {
+  if (!v1::GetSeriesRequest::Range_IsValid(request.range())) {
+    return Status::InvalidArgument("unknown range");
+  }
+  const Series::Reading reading = series.Read(
       request.queue(),
       request.range() == v1::GetSeriesRequest::DAY ? Series::Range::kDay : Series::Range::kHour,
-      options_.clock->WallUs());
+      now_us);
   response->set_end_us(reading.end_us);
   response->set_step_us(reading.step_us);
   for (const Point& point : reading.points) {

@@ -43,4 +43,8 @@ class Overview {
   Rates rates_;
 };
 
+// The answer of GetSeries from `series`. InvalidArgument: an unknown range.
+Status ReadSeriesOf(const Series& series, const v1::GetSeriesRequest& request, int64_t now_us,
+                    v1::GetSeriesResponse* response);
+
 }  // namespace wq

@@ -52,7 +52,8 @@ rule_command_line_libraries_in_tools_only() {
 # top.)
 layers=(include/wq base storage storage/directory storage/process_log storage/rocksdb storage/check storage/database storage/offline storage/replication
   storage/etcd engine/metrics engine/state engine/commit engine/recovery engine/replication engine/queue engine/store engine/offline
-  engine/controller server/errors server/api server/browse server/series server/work server/service server/net server/rpc server/http server/page server/client server
+  engine/controller server/errors server/api server/series server/browse server/work server/service server/view server/net server/rpc server/http server/page
+  server/client server
   server/prometheus bindings/c/boundary bindings/c bindings/c/etcd
   tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
   tools/wqctl)

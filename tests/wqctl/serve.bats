@@ -233,6 +233,26 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   run -0 wqctl verify --store "$output"
 }
 
+@test "serve has room for fifty open pages, whatever the soft limit of descriptors is" {
+  ulimit -S -n 256
+  serve --create --http 127.0.0.1:0
+  run -0 python3 - "$(port http)" << 'END'
+import http.client, sys
+pages = []
+for _ in range(60):
+    page = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=30)
+    page.request("GET", "/ui/events")
+    answer = page.getresponse()
+    assert answer.status == 200, answer.status
+    assert answer.readline() == b"retry: 1000\n"
+    pages.append((page, answer))
+call = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=30)
+call.request("POST", "/wq.v1.Browse/GetOverview", "{}", {"Content-Type": "application/json"})
+assert call.getresponse().status == 200
+END
+  stop
+}
+
 @test "serve --no-page and page = no: metrics only" {
   serve --create --http 127.0.0.1:0 --no-page
   [ "$(get /ui/)" = 404 ]

@@ -34,6 +34,7 @@ constexpr Verb kVerbs[] = {
     {"add", ParseAdd, "enqueue keys"},
     {"work", ParseWork, "run a command for each key, with retries and backoff"},
     {"serve", ParseServe, "own a store and serve it to other processes"},
+    {"ui", ParseUi, "show a store that nobody serves on a live page"},
     {"workers", ParseWorkers, "show which workers hold which keys, and since when"},
     {"inspect", ParseInspect, "show the queues, or everything known about one key"},
     {"report", ParseReport, "write the queues as an HTML page with charts"},

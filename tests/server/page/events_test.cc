@@ -20,7 +20,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr const char* kListen = "GET /ui/events?queue=a%20b HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -34,9 +33,10 @@ class EventsTest : public ::testing::Test {
     http_.reset();
     events_ = std::make_unique<Events>(Events::Options{
         .clock = &clock_,
-        .overview = [this](const std::string& queue,
-                           v1::GetOverviewResponse* response) { Read(queue, response); },
-        .max_listeners = max_listeners});
+        .overview = [this](const std::string& queue, v1::GetOverviewResponse* response) {
+          Read(queue, response);
+        }});
+    events_->Limit(max_listeners);
     ASSERT_TRUE(events_->Start().ok());
     http_ = std::make_unique<Http>(
         Http::Options{.not_found = [](const std::string&) { return HttpReply{.status = 404}; },

@@ -187,6 +187,8 @@ TEST_F(SeriesTest, QueuesAreKeptApartAndForgottenWithTheirQueue) {
   series_.Add(clock_.Now(), {{"a", std::nullopt}});
   EXPECT_EQ(Measured(Read(Range::kHour, "a")), 1U);
   EXPECT_EQ(Measured(Read(Range::kHour, "b")), 0U);
+  series_.Add(clock_.Now(), {});
+  EXPECT_EQ(Measured(Read(Range::kHour, "a")), 1U);
 }
 
 TEST_F(SeriesTest, TheNumberOfQueuesIsBounded) {

@@ -14,6 +14,7 @@ Command ParseInit(const Input& input);
 Command ParseAdd(const Input& input);
 Command ParseWork(const Input& input);
 Command ParseServe(const Input& input);  // serve/serve.cc
+Command ParseUi(const Input& input);     // serve/ui.cc
 Command ParseWorkers(const Input& input);
 Command ParseInspect(const Input& input);
 Command ParseReport(const Input& input);  // report/report.cc

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -395,9 +396,20 @@ void Daemon::Reload() {
   WarnIfFailed(wq::Notify(std::string(wq::kNotifyReady) + "\nSTATUS=" + status));
 }
 
+// A server limits its connections by the limit of descriptors, whose usual value of 1024 is for
+// programs that call select().
+void RaiseDescriptorLimit() {
+  constexpr rlim_t kEnough = 65536;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kEnough) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kEnough);
+  setrlimit(RLIMIT_NOFILE, &limit);  // An error leaves the limit.
+}
+
 int Run(const ServeArgs& args) {
   const StopSignals signals;
   if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
+  RaiseDescriptorLimit();
   Daemon daemon(args);
   if (wq::Status s = daemon.Open(); !s.ok()) return Fail(s);
   wq::Status s = daemon.Run(signals);

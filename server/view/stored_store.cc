@@ -1,0 +1,197 @@
+#include "server/view/stored_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "server/api/convert.h"
+#include "server/series/sampler.h"
+#include "server/series/series.h"
+#include "server/service/findings.h"
+#include "server/service/overview.h"
+#include "wq/keys.h"
+#include "wq/queue_summary.h"
+#include "wq/store_view.h"
+
+namespace wq {
+namespace {
+
+// Keeps the view that it reads.
+class OwningKeys final : public KeySource {
+ public:
+  OwningKeys(std::shared_ptr<const StoreView> view, std::string queue)
+      : view_(std::move(view)), keys_(StoredKeys(view_.get(), std::move(queue))) {}
+  Status Scan(const KeyVisitor& visit) const override { return keys_->Scan(visit); }
+  Status Inspect(std::string_view key,
+                 const std::function<void(const KeyInfo&)>& visit) const override {
+    return keys_->Inspect(key, visit);
+  }
+
+ private:
+  const std::shared_ptr<const StoreView> view_;
+  const std::unique_ptr<KeySource> keys_;
+};
+
+Status NoQueue(std::string_view queue) {
+  return Status::NotFound("there is no queue '" + EscapeKey(queue) + "'");
+}
+
+bool HasQueue(const StoreView& view, std::string_view queue) {
+  const std::vector<std::string> names = view.QueueNames();
+  return std::binary_search(names.begin(), names.end(), queue);
+}
+
+void ToRow(const QueueSummary& summary, int64_t now_us, v1::GetOverviewResponse::Queue* row) {
+  row->set_name(summary.name);
+  row->set_open(true);
+  row->set_shards(summary.shards);
+  row->set_oldest_added_at_us(summary.oldest_added_at_us.value_or(0));
+  v1::QueueCounts* const counts = row->mutable_counts();
+  counts->set_queued(summary.pending);
+  counts->set_delayed(summary.delayed);
+  counts->set_failing(summary.failing);
+  counts->set_quarantined(summary.quarantined);
+  for (const auto& [lane, keys] : summary.lanes) {
+    (*counts->mutable_lanes())[lane] = keys;
+  }
+  if (summary.next_ready_at_us.has_value()) {
+    counts->set_next_due_us(std::max<int64_t>(0, *summary.next_ready_at_us - now_us));
+  }
+  counts->set_paused(summary.PausedAt(now_us));
+  if (counts->paused()) {
+    row->set_paused_until_us(summary.paused_until_us.value_or(0));
+  }
+}
+
+}  // namespace
+
+void StoredStore::Due::Made(int64_t begin_us, int64_t end_us) {
+  at_us = end_us + std::max(kFreshUs, kRest * (end_us - begin_us));
+}
+
+Status StoredStore::Open() {
+  std::shared_ptr<const StoreView> view;
+  return View(&view);
+}
+
+Status StoredStore::View(std::shared_ptr<const StoreView>* view) const {
+  const MutexLock lock(mu_);
+  const int64_t begin_us = clock_->SteadyUs();
+  if (view_ == nullptr || begin_us >= view_due_.at_us) {
+    std::unique_ptr<StoreView> opened;
+    if (Status s = StoreView::Open(directory_, &opened); !s.ok()) {
+      return s;
+    }
+    view_ = std::move(opened);
+    view_due_.Made(begin_us, clock_->SteadyUs());
+  }
+  *view = view_;
+  return {};
+}
+
+Status StoredStore::Find(std::string_view queue, std::unique_ptr<KeySource>* keys) const {
+  std::shared_ptr<const StoreView> view;
+  if (Status s = View(&view); !s.ok()) {
+    return s;
+  }
+  if (!HasQueue(*view, queue)) {
+    return NoQueue(queue);
+  }
+  *keys = std::make_unique<OwningKeys>(std::move(view), std::string(queue));
+  return {};
+}
+
+std::vector<std::string> StoredStore::Names() const {
+  std::shared_ptr<const StoreView> view;
+  return View(&view).ok() ? view->QueueNames() : std::vector<std::string>();
+}
+
+// By a view of its own: a search may use the other one.
+Status StoredStore::Count(v1::GetOverviewResponse* overview) const {
+  const int64_t now_us = clock_->WallUs();
+  std::unique_ptr<StoreView> view;
+  if (Status s = StoreView::Open(directory_, &view); !s.ok()) {
+    return s;
+  }
+  for (const std::string& name : view->QueueNames()) {
+    QueueSummary summary;
+    if (Status s = view->Summarize(
+            name, {.top_failing = 0, .top_groups = 0, .top_oldest = 0, .now_us = now_us}, &summary);
+        !s.ok()) {
+      return s;
+    }
+    ToRow(summary, now_us, overview->add_queues());
+  }
+  const StoreInfo& info = view->info();
+  overview->set_directory(ToUtf8(info.dir));
+  overview->set_uuid(info.uuid);
+  overview->set_pid(info.owner_alive ? info.owner_pid : 0);
+  overview->set_now_us(now_us);
+  overview->set_read_at_us(now_us);
+  AddFindings(overview);
+  return {};
+}
+
+bool StoredStore::BeginCount() {
+  const MutexLock lock(mu_);
+  while (counting_ && !has_overview_) {
+    counted_.Wait(mu_);
+  }
+  if (counting_ || clock_->SteadyUs() < overview_due_.at_us) {
+    return false;
+  }
+  counting_ = true;
+  return true;
+}
+
+void StoredStore::EndCount(const Status& status, v1::GetOverviewResponse overview,
+                           int64_t begin_us) {
+  const MutexLock lock(mu_);
+  if (status.ok()) {
+    overview_ = std::move(overview);
+  } else {  // The counts of before stay.
+    ToError(status, overview_.mutable_health());
+  }
+  has_overview_ = true;
+  counting_ = false;
+  overview_due_.Made(begin_us, clock_->SteadyUs());
+  counted_.NotifyAll();
+}
+
+void StoredStore::ReadOverview(const std::string& queue, v1::GetOverviewResponse* response) {
+  if (BeginCount()) {
+    const int64_t begin_us = clock_->SteadyUs();
+    v1::GetOverviewResponse overview;
+    const Status s = Count(&overview);
+    EndCount(s, std::move(overview), begin_us);
+  }
+  {
+    const MutexLock lock(mu_);
+    *response = overview_;
+  }
+  if (!queue.empty()) {
+    auto* const rows = response->mutable_queues();
+    rows->erase(std::remove_if(rows->begin(), rows->end(),
+                               [&queue](const auto& row) { return row.name() != queue; }),
+                rows->end());
+  }
+}
+
+Status StoredStore::ReadSeries(const v1::GetSeriesRequest& request,
+                               v1::GetSeriesResponse* response) const {
+  std::shared_ptr<const StoreView> view;
+  if (Status s = View(&view); !s.ok()) {
+    return s;
+  }
+  if (!HasQueue(*view, request.queue())) {
+    return NoQueue(request.queue());
+  }
+  Series series;
+  std::string bytes;
+  if (ReadSmallFile(directory_ + "/" + kSeriesFile, kMaxSeriesBytes, &bytes).ok()) {
+    static_cast<void>(series.FromBytes(bytes));  // Of another version: nothing is measured then.
+  }
+  return ReadSeriesOf(series, request, clock_->WallUs(), response);
+}
+
+}  // namespace wq
