@@ -230,6 +230,11 @@ void Server::Impl::AddMethods() {
       .sources = keys.get(), .turns = &searches, .access = &access, .hub = &hub};
   AddBrowseKeys(browse, &methods);
   AddChangeMatching(browse, &methods);
+  AddHistoryService(
+      [this](std::string_view queue, std::string_view key, size_t limit, KeyHistory* history) {
+        return store->History(queue, key, limit, history);
+      },
+      &methods);
   AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
   AddReflection(&methods);
   if (!options.audit_log.empty()) {

@@ -15,6 +15,7 @@
 #include "server/service/services.h"
 #include "server/view/stored_store.h"
 #include "wq/clock.h"
+#include "wq/history.h"
 #include "wq/v1/admin.pb.h"
 #include "wq/v1/browse.pb.h"
 
@@ -28,8 +29,9 @@ constexpr std::string_view kBrowseService = "wq.v1.Browse";
 }  // namespace
 
 struct ViewServer::Impl {
-  Impl(const std::string& dir, ViewServerOptions server_options)
-      : options(std::move(server_options)),
+  Impl(const std::string& store_dir, ViewServerOptions server_options)
+      : dir(store_dir),
+        options(std::move(server_options)),
         store(dir, Clock::System()),
         guard({.token_file = options.token_file, .viewer_token_file = {}, .read_only = true}),
         page({.clock = Clock::System(),
@@ -53,6 +55,7 @@ struct ViewServer::Impl {
   void AddMethods();
   void Close();
 
+  const std::string dir;
   const ViewServerOptions options;
   StoredStore store;
   SearchTurns turns;
@@ -80,6 +83,12 @@ void ViewServer::Impl::AddMethods() {
         return store.ReadSeries(request, response);
       },
       waits));
+  AddHistoryService(
+      [this](std::string_view queue, std::string_view key, size_t limit, KeyHistory* history) {
+        Status s = ReadHistory(dir, queue, key, limit, history);
+        return s.code() == StatusCode::kNotFound ? Status::NotSupported(s.message()) : s;
+      },
+      &methods);
   methods.Add(Unary<v1::ListWorkersRequest, v1::ListWorkersResponse>(
       "wq.v1.Admin", "ListWorkers",
       [](const v1::ListWorkersRequest&, v1::ListWorkersResponse*) { return Status::Ok(); }));

@@ -1,5 +1,5 @@
 // What a path is, before RocksDB opens anything: a store, empty, or a directory of other files. And
-// the files FORMAT and SNAPSHOT in a store.
+// the files FORMAT and SNAPSHOT in a store. Also the sizes and times of its files.
 //
 //   DirectoryInfo found;
 //   Status s = InspectDirectory("/var/lib/pods.wq", &found);
@@ -57,6 +57,16 @@ Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us);
 
 // Whether a store may hold a file of this name.
 bool IsStoreFile(std::string_view name);
+
+struct StoreFilesInfo {
+  uint64_t wal_bytes = 0;
+  uint64_t process_log_bytes = 0;
+  int64_t opened_at_us = 0;   // The last write of OWNER, which is an owner's first.
+  int64_t written_at_us = 0;  // The last write of any log or table.
+};
+
+// Read without opening the files. A value that cannot be read is 0. Changes nothing.
+StoreFilesInfo InspectStoreFiles(const std::string& dir);
 
 // NotFound with a message that says what was found instead of a store.
 // REQUIRES: found.state is not kStore.

@@ -12,7 +12,6 @@
 #include "storage/owner.h"
 #include "storage/records.h"
 #include "storage/store_directory.h"
-#include "storage/store_files.h"
 #include "wq/keys.h"
 
 namespace wq {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/state/item.h"
-#include "wq/key_info.h"
+#include "wq/queue.h"
 
 namespace wq {
 

@@ -5,28 +5,12 @@ namespace {
 
 // Makes one change to one key. NotFound: the key is not in a state that the change is for.
 Status ChangeKey(Queue* queue, KeyChange change, std::string_view key) {
-  switch (change) {
-    case KeyChange::kRemove:
-      return queue->Remove(key);
-    case KeyChange::kCancelDelay:
-      return queue->CancelDelay(key);
-    case KeyChange::kRequeue:
-      return queue->EndDelay(key);
-    case KeyChange::kForget:
-      // Queue::Forget returns Ok for a key without failures. The check and the Forget are separate
-      // calls: a failure that is counted between them is cleared, as if the Forget were later.
-      if (queue->NumRequeues(key) == 0 || queue->IsQuarantined(key)) {
-        return Status::NotFound("no failures");
-      }
-      return queue->Forget(key);
-    case KeyChange::kRelease:
-      return queue->Release(key);
-    case KeyChange::kDrop:
-      return queue->Drop(key);
-    case KeyChange::kDelete:
-      return queue->Delete(key);
+  // Queue::Forget returns Ok for a key without failures. The check and the Forget are separate
+  // calls: a failure that is counted between them is cleared, as if the Forget were later.
+  if (change == KeyChange::kForget && (queue->NumRequeues(key) == 0 || queue->IsQuarantined(key))) {
+    return Status::NotFound("no failures");
   }
-  return Status::InvalidArgument("no such change");
+  return queue->Change(change, key, Durability::kAsync);  // One Flush for all keys.
 }
 
 size_t& CountOf(AddOutcome outcome, BatchResult* result) {

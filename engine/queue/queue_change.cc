@@ -6,13 +6,41 @@
 #include "wq/clock.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
+#include "wq/queue_access.h"
 
 namespace wq {
+
+namespace {
+
+// `now` is set for what puts the key into the queue.
+Status MakeChange(QueueState* state, KeyChange change, std::string_view key, Time now) {
+  switch (change) {
+    case KeyChange::kRemove:
+      return state->Remove(key) ? Status::Ok() : NoSuch("not queued", key);
+    case KeyChange::kCancelDelay:
+      return state->CancelDelay(key) ? Status::Ok() : NoSuch("not delayed", key);
+    case KeyChange::kRequeue:
+      return state->EndDelay(key, now) ? Status::Ok() : NoSuch("not delayed", key);
+    case KeyChange::kForget:
+      state->Forget(key);
+      return {};
+    case KeyChange::kRelease:
+      return state->Release(key, now.wall_us) ? Status::Ok() : NoSuch("not quarantined", key);
+    case KeyChange::kDrop:
+      return state->Drop(key) ? Status::Ok() : NoSuch("not quarantined", key);
+    case KeyChange::kDelete:
+      return state->Delete(key) ? Status::Ok() : NoSuch("not in the queue", key);
+  }
+  return Status::InvalidArgument("no such change");
+}
+
+}  // namespace
 
 using RefusedAfter = Queue::Impl::RefusedAfter;
 
 template <typename Transition>
-Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transition) {
+Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transition,
+                           std::optional<Durability> durability) {
   if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
@@ -25,54 +53,56 @@ Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transit
     if (Status s = transition(state); !s.ok()) {
       return s;
     }
-    effects = EndTransition(0, options.durability);
+    effects = EndTransition(0, durability.value_or(options.durability));
   }
-  return EndCall(effects, options.durability);
+  return EndCall(effects, durability.value_or(options.durability));
 }
 
 // --- Keys ---
 
-Status Queue::Remove(std::string_view key) {
-  return impl_->Change(RefusedAfter::kClose, [key](QueueState& state) {
-    return state.Remove(key) ? Status::Ok() : NoSuch("not queued", key);
-  });
-}
-
-Status Queue::CancelDelay(std::string_view key) {
-  return impl_->Change(RefusedAfter::kClose, [key](QueueState& state) {
-    return state.CancelDelay(key) ? Status::Ok() : NoSuch("not delayed", key);
-  });
-}
-
-Status Queue::EndDelay(std::string_view key) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
-    return s;
-  }
-  const Time now = impl_->clock->Now();
-  return impl_->Change(RefusedAfter::kShutDown, [&](QueueState& state) {
-    return state.EndDelay(key, now) ? Status::Ok() : NoSuch("not delayed", key);
-  });
-}
-
-Status Queue::Forget(std::string_view key) {
+Status Queue::Change(KeyChange change, std::string_view key, Durability durability) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {  // Before the limiter, which may take locks.
     return s;
   }
-  impl_->limiter->Forget(key);
-  return impl_->Change(RefusedAfter::kClose, [key](QueueState& state) {
-    state.Forget(key);
-    return Status::Ok();
-  });
+  if (Status s = impl_->CheckDurability(durability); !s.ok()) {
+    return s;
+  }
+  if (change == KeyChange::kForget || change == KeyChange::kDelete) {
+    impl_->limiter->Forget(key);
+  }
+  const bool adds = change == KeyChange::kRequeue || change == KeyChange::kRelease;
+  const Time now = adds ? impl_->clock->Now() : Time();
+  return impl_->Change(
+      adds ? RefusedAfter::kShutDown : RefusedAfter::kClose,
+      [&](QueueState& state) { return MakeChange(&state, change, key, now); }, durability);
+}
+
+Status Queue::Remove(std::string_view key) {
+  return Change(KeyChange::kRemove, key, impl_->options.durability);
+}
+
+Status Queue::CancelDelay(std::string_view key) {
+  return Change(KeyChange::kCancelDelay, key, impl_->options.durability);
+}
+
+Status Queue::EndDelay(std::string_view key) {
+  return Change(KeyChange::kRequeue, key, impl_->options.durability);
+}
+
+Status Queue::Forget(std::string_view key) {
+  return Change(KeyChange::kForget, key, impl_->options.durability);
 }
 
 Status Queue::Delete(std::string_view key) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {  // Before the limiter, as in Forget.
-    return s;
-  }
-  impl_->limiter->Forget(key);
-  return impl_->Change(RefusedAfter::kClose, [key](QueueState& state) {
-    return state.Delete(key) ? Status::Ok() : NoSuch("not in the queue", key);
-  });
+  return Change(KeyChange::kDelete, key, impl_->options.durability);
+}
+
+Status Queue::Release(std::string_view key) {
+  return Change(KeyChange::kRelease, key, impl_->options.durability);
+}
+
+Status Queue::Drop(std::string_view key) {
+  return Change(KeyChange::kDrop, key, impl_->options.durability);
 }
 
 // --- Quarantine ---
@@ -89,22 +119,6 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
     }
     state.Quarantine(key, error, wall_us);
     return Status::Ok();
-  });
-}
-
-Status Queue::Release(std::string_view key) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
-    return s;
-  }
-  const int64_t wall_us = impl_->clock->WallUs();
-  return impl_->Change(RefusedAfter::kShutDown, [&](QueueState& state) {
-    return state.Release(key, wall_us) ? Status::Ok() : NoSuch("not quarantined", key);
-  });
-}
-
-Status Queue::Drop(std::string_view key) {
-  return impl_->Change(RefusedAfter::kClose, [key](QueueState& state) {
-    return state.Drop(key) ? Status::Ok() : NoSuch("not quarantined", key);
   });
 }
 

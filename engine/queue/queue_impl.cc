@@ -85,6 +85,37 @@ void Queue::Impl::AppendImage(storage::MutationBatch* image) const {
   state.AppendImage(image);
 }
 
+// --- History ---
+
+void Queue::Impl::StartHistory(std::unique_ptr<HistoryBuffer> buffer) {
+  recorded = true;
+  const MutexLock lock(mu);
+  history = std::move(buffer);
+  state.RecordTo(history.get());
+}
+
+void Queue::Impl::TakeHistory(HistoryBytes* bytes) {
+  const MutexLock lock(mu);
+  if (history != nullptr) {
+    history->Swap(bytes);
+  }
+}
+
+void Queue::Impl::NoteWorker(std::span<const HeldKey> keys, std::string_view worker) {
+  const MutexLock lock(mu);
+  for (const HeldKey& held : keys) {
+    if (history != nullptr && state.IsProcessing(held.key)) {
+      history->AppendWorker(held.key, worker);
+    }
+  }
+}
+
+void Queue::NoteWorker(std::span<const HeldKey> keys, std::string_view name) {
+  if (impl_->recorded && !keys.empty() && impl_->CheckProcess().ok()) {
+    impl_->NoteWorker(keys, name);
+  }
+}
+
 // --- Both ends of a call ---
 
 Status Queue::Impl::RefuseProcess() const {

@@ -26,6 +26,8 @@
 #include "base/mutex.h"
 #include "base/process_mark.h"
 #include "engine/commit/journal.h"
+#include "engine/history/history_buffer.h"
+#include "engine/history/history_recorder.h"
 #include "engine/metrics/metrics.h"
 #include "engine/queue/check_arguments.h"
 #include "engine/queue/getter_queue.h"
@@ -39,7 +41,7 @@
 
 namespace wq {
 
-struct Queue::Impl final : Timer::Target {
+struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // `journal` is nullptr for a queue in memory only. All pointers are borrowed.
   // `store_fence` is nullptr unless the store is replicated.
   Impl(std::string queue_name, storage::QueueId queue_id, const QueueOptions& queue_options,
@@ -52,6 +54,11 @@ struct Queue::Impl final : Timer::Target {
 
   // Puts every record that the disk should have of this queue; see QueueState::AppendImage.
   void AppendImage(storage::MutationBatch* image) const WQ_EXCLUDES(mu);
+
+  // Records each transition from now on. After Restore, before other calls, at most once.
+  void StartHistory(std::unique_ptr<HistoryBuffer> buffer) WQ_EXCLUDES(mu);
+  void TakeHistory(HistoryBytes* bytes) override WQ_EXCLUDES(mu);
+  void NoteWorker(std::span<const HeldKey> keys, std::string_view worker) WQ_EXCLUDES(mu);
 
   // --- Both ends of a call (queue_impl.cc) ---
 
@@ -189,9 +196,10 @@ struct Queue::Impl final : Timer::Target {
   };
   // A changing call: `transition(state)` makes the change and returns the status, under the hold of
   // mu that checks for the shutdown. REQUIRES: a status other than Ok means that nothing has
-  // changed.
+  // changed. No `durability`: that of the queue.
   template <typename Transition>
-  Status Change(RefusedAfter refused_after, const Transition& transition) WQ_EXCLUDES(mu);
+  Status Change(RefusedAfter refused_after, const Transition& transition,
+                std::optional<Durability> durability = std::nullopt) WQ_EXCLUDES(mu);
 
   // --- Readings (queue_read.cc) ---
 
@@ -243,6 +251,8 @@ struct Queue::Impl final : Timer::Target {
   Timer* const timer;
   const Fence* const fence;  // Null: the store is not replicated.
 
+  bool recorded = false;  // Whether StartHistory was called: then NoteWorker has something to do.
+
   ReadyListeners listeners;  // Beside options.on_ready.
 
   mutable Mutex mu;
@@ -254,7 +264,8 @@ struct Queue::Impl final : Timer::Target {
   // state.readied() and state.adds() at the last EndTransition.
   uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;
   uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;
-  ProcessingTimes times WQ_GUARDED_BY(mu);  // Empty if there are no metrics.
+  std::unique_ptr<HistoryBuffer> history WQ_GUARDED_BY(mu);  // Null: nothing is recorded.
+  ProcessingTimes times WQ_GUARDED_BY(mu);                   // Empty if there are no metrics.
   ShardTable shards WQ_GUARDED_BY(mu);
   uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Where NextItem begins among the shards of a worker.
   // The earliest due time that the timer was given and has not fired; kNever: none.

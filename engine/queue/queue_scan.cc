@@ -4,13 +4,12 @@
 
 #include "engine/queue/key_copies.h"
 #include "engine/queue/queue_impl.h"
-#include "wq/key_info.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 
 namespace wq {
 
-Status Queue::Scan(const std::function<bool(const KeyInfo&)>& visit) const {
+Status Queue::Scan(const KeyVisitor& visit) const {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }

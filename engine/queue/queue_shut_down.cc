@@ -24,6 +24,8 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
 void Queue::Impl::FreeKeys() {
   const MutexLock lock(mu);
   freed_undrained = !Drained();
+  state.RecordTo(nullptr);
+  history.reset();
   state.Clear(options);
   times = ProcessingTimes();
   batch = storage::MutationBatch();

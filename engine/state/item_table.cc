@@ -90,7 +90,10 @@ size_t ItemTable::LoadPlaces(size_t begin, size_t max_places, size_t max_bytes) 
   size_t bytes = 0;
   for (size_t at = begin; at < end; ++at) {
     if (at + kAhead <= mask_ && places_[at + kAhead] != 0) {
-      __builtin_prefetch(ItemAt(places_[at + kAhead]));
+      const auto* const begin_of_item = reinterpret_cast<const char*>(ItemAt(places_[at + kAhead]));
+      constexpr size_t kCacheLine = 64;
+      __builtin_prefetch(begin_of_item);
+      __builtin_prefetch(begin_of_item + kCacheLine);  // Also the begin of its key.
     }
     if (places_[at] == 0) {
       continue;

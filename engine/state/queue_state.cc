@@ -57,6 +57,7 @@ QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted, in
       return {AddOutcome::kHeld, 0};
     }
     ReleaseItem(item);
+    Record(HistoryKind::kReleased, key.bytes);
   }
   SettleGroup(item, wanted.group);
   return AddItem(item, wanted, wall_us);
@@ -67,7 +68,7 @@ QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t 
   if (add_cancels_delay_ && item->delay != nullptr) {
     DropDelay(item);
   }
-  return MarkDirty(item, lane, wall_us);
+  return RecordAdd(item->key(), MarkDirty(item, lane, wall_us));
 }
 
 // The lane for an Add of the item. With ReAdd::kRaisesLane not below that of its delay; for a dirty
@@ -154,6 +155,7 @@ const Item* QueueState::Get(uint32_t shard) {
     item->state = KeyState::kProcessing;
     --queued_;
     ++processing_;
+    Record(HistoryKind::kHandedOut, item->key());
     busy_[shard] = sharded_ && !WQ_MUTANT(two_of_a_shard);
   }
   return item;
@@ -164,6 +166,7 @@ bool QueueState::Done(std::string_view key) {
   if (item == nullptr || !item->processing()) {
     return false;
   }
+  Record(HistoryKind::kDone, key);
   EndProcessing(item);
   ++dones_;
   if (item->state == KeyState::kProcessingDirty) {
@@ -200,6 +203,7 @@ bool QueueState::PutBack(std::string_view key) {
   if (item == nullptr || !item->processing()) {
     return false;
   }
+  Record(HistoryKind::kGivenBack, key);
   EndProcessing(item);
   if (item->quarantined()) {
     Clean(item);
@@ -225,6 +229,7 @@ bool QueueState::Remove(std::string_view key) {
   if (item == nullptr || !item->dirty()) {
     return false;
   }
+  Record(HistoryKind::kRemoved, key);
   if (item->state == KeyState::kProcessingDirty) {
     item->state = KeyState::kProcessing;  // The record on disk is the same.
   } else {
@@ -239,6 +244,7 @@ bool QueueState::Delete(std::string_view key) {
   if (item == nullptr) {
     return false;
   }
+  Record(HistoryKind::kRemoved, key);
   if (item->delay != nullptr) {
     DropDelay(item);
   }

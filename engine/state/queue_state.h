@@ -38,6 +38,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/history/history_buffer.h"
 #include "engine/state/delay_heap.h"
 #include "engine/state/group_table.h"
 #include "engine/state/item_table.h"
@@ -57,6 +58,9 @@ class QueueState {
   QueueState(storage::QueueId id, const QueueOptions& options, storage::MutationBatch* batch);
   QueueState(const QueueState&) = delete;
   QueueState& operator=(const QueueState&) = delete;
+
+  // Appends the event of each transition to `history` from now on; borrowed, nullptr: nothing.
+  void RecordTo(HistoryBuffer* history) { history_ = history; }
 
   // --- Transitions ---
 
@@ -221,12 +225,23 @@ class QueueState {
   Added AddItem(Item* item, const Wanted& wanted, int64_t wall_us);
   Added Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now);
   void DropDelay(Item* item);
-  void Fire(Item* item, int64_t wall_us);
+  Added Fire(Item* item, int64_t wall_us);
   void QuarantineItem(Item* item, int64_t wall_us);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);
   void SettleGroup(Item* item, std::string_view name);
   void DropIfIdle(Item* item);
+  void Record(HistoryKind kind, std::string_view key, int64_t delay_us = 0,
+              std::string_view text = {}) {
+    if (history_ != nullptr) {
+      history_->Append(kind, key, delay_us, text);
+    }
+  }
+  Added RecordAdd(std::string_view key, Added added) {
+    Record(added.outcome == AddOutcome::kAdded ? HistoryKind::kAdded : HistoryKind::kDeduplicated,
+           key);
+    return added;
+  }
   uint64_t NextSequence();
   void MakeOrders(const QueueOptions& options);
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
@@ -250,6 +265,7 @@ class QueueState {
   const uint64_t max_requeues_;  // 0: no limit.
   const QuarantinedAdd quarantined_add_;
   storage::MutationBatch* const batch_;
+  HistoryBuffer* history_ = nullptr;
 
   GroupTable groups_;                // Before items_, which point into it.
   Slabs<DelayEntry> delay_entries_;  // Before items_, too.

@@ -51,10 +51,13 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   entry->count += WQ_MUTANT(count_twice) ? 2 : 1;
   ++failures_;
   if (max_requeues_ > 0 && entry->count > max_requeues_) {
+    Record(HistoryKind::kFailed, key, 0, failure.error);
     QuarantineItem(item, now.wall_us);
+    Record(HistoryKind::kQuarantined, key);
     return {AddOutcome::kHeld, 0};
   }
   PutFailures(*item);
+  Record(HistoryKind::kFailed, key, std::max<int64_t>(0, failure.delay_us), failure.error);
   return failure.delay_us <= 0 ? AddItem(item, wanted, now.wall_us)
                                : Delay(item, failure.delay_us, wanted, now);
 }
@@ -64,6 +67,7 @@ void QueueState::Forget(std::string_view key) {
   if (item == nullptr || item->failures == nullptr || item->quarantined()) {
     return;
   }
+  Record(HistoryKind::kForgotten, key);
   EraseFailures(*item);
   item->failures.reset();
   --failing_;
@@ -75,6 +79,7 @@ void QueueState::Quarantine(std::string_view key, std::string_view error, int64_
   if (item->quarantined()) {
     return;
   }
+  Record(HistoryKind::kQuarantined, key, 0, error);
   SettleGroup(item, {});
   FailureEntry* entry = Failures(item);
   if (!error.empty()) {
@@ -114,6 +119,7 @@ bool QueueState::Release(std::string_view key, int64_t wall_us) {
   if (item == nullptr || !item->quarantined()) {
     return false;
   }
+  Record(HistoryKind::kReleased, key);
   const Lane lane = item->failures->lane;
   ReleaseItem(item);
   MarkDirty(item, lane, wall_us);
@@ -125,6 +131,7 @@ bool QueueState::Drop(std::string_view key) {
   if (item == nullptr || !item->quarantined()) {
     return false;
   }
+  Record(HistoryKind::kRemoved, key);
   ReleaseItem(item);
   DropIfIdle(item);
   return true;

@@ -34,8 +34,16 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
       return {AddOutcome::kHeld, 0};
     }
     ReleaseItem(item);
+    Record(HistoryKind::kReleased, key);
   }
-  return Delay(item, delay_us, wanted, now);
+  const bool dirty = merge_delays_ && item->dirty();
+  const Added added = Delay(item, delay_us, wanted, now);
+  if (!dirty) {  // Otherwise it was an Add, which is recorded.
+    const bool delayed = added.outcome == AddOutcome::kAdded;
+    Record(delayed ? HistoryKind::kDelayed : HistoryKind::kDeduplicated, key,
+           delayed ? delay_us : 0);
+  }
+  return added;
 }
 
 QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now) {
@@ -78,6 +86,7 @@ bool QueueState::CancelDelay(std::string_view key) {
   if (item == nullptr || item->delay == nullptr) {
     return false;
   }
+  Record(HistoryKind::kRemoved, key);
   DropDelay(item);
   DropIfIdle(item);
   return true;
@@ -88,15 +97,16 @@ bool QueueState::EndDelay(std::string_view key, Time now) {
   if (item == nullptr || item->delay == nullptr) {
     return false;
   }
+  Record(HistoryKind::kRequeued, key);
   Fire(item, now.wall_us);
   return true;
 }
 
-void QueueState::Fire(Item* item, int64_t wall_us) {
+QueueState::Added QueueState::Fire(Item* item, int64_t wall_us) {
   const Lane lane = item->delay->lane;
   DropDelay(item);
   // A delay that ends may raise the lane of a dirty key, but never lowers it.
-  MarkDirty(item, item->dirty() ? std::max(lane, item->lane) : lane, wall_us);
+  return MarkDirty(item, item->dirty() ? std::max(lane, item->lane) : lane, wall_us);
 }
 
 void QueueState::DropDelay(Item* item) {
@@ -137,7 +147,8 @@ size_t QueueState::FireDue(Time now, size_t limit) {
     if (entry == nullptr) {
       break;
     }
-    Fire(entry->item, now.wall_us);
+    Item* const item = entry->item;
+    static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
   }
   return fired;
 }

@@ -38,6 +38,13 @@ std::unique_ptr<FailureRecovery> MakeFailureRecovery(Store::Impl::Opened* opened
                                .clock = opened->clock});
 }
 
+std::unique_ptr<HistoryRecorder> MakeRecorder(const Store::Impl::Opened& opened) {
+  if (opened.storage == nullptr || opened.options.history_bytes == 0) {
+    return nullptr;
+  }
+  return std::make_unique<HistoryRecorder>(opened.dir, opened.options.history_bytes, opened.clock);
+}
+
 }  // namespace
 
 // --- Opening ---
@@ -53,6 +60,7 @@ Store::Impl::Opened::Opened(const StoreOptions& store_options, std::string store
       metrics(StoreMetrics::Make(options.metrics, dir)),
       journal(MakeJournal(this)),
       failure_recovery(MakeFailureRecovery(this)),
+      recorder(MakeRecorder(*this)),
       timer(clock) {}
 
 Status Store::Impl::Opened::Open(const StoreOptions& options, const std::string& dir,
@@ -183,6 +191,11 @@ Status Store::Impl::Opened::MakeQueue(std::string_view name, const QueueOptions&
     if (Status s = queue_impl->Restore(*storage); !s.ok()) {
       return s;
     }
+  }
+  if (recorder != nullptr) {
+    const storage::QueueRecord& record = records.find(name)->second;
+    queue_impl->StartHistory(recorder->MakeBuffer());
+    recorder->Add(queue_impl.get(), record.name, record.created_at_us);
   }
   queue_impl->ShowGauges();
   queue->reset(new Queue(std::move(queue_impl)));
@@ -321,6 +334,9 @@ Status Store::Impl::Opened::Close(const Status& ended) {
     metrics->Hide();
   }
   timer.Stop();
+  if (recorder != nullptr) {
+    recorder->Stop();
+  }
   if (journal != nullptr) {
     close_status = CloseStorage(ended);
   }

@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "engine/commit/failure_recovery.h"
 #include "engine/commit/journal.h"
+#include "engine/history/history_recorder.h"
 #include "engine/metrics/metrics.h"
 #include "engine/queue/timer.h"
 #include "engine/replication/fence.h"
@@ -78,6 +79,8 @@ struct Store::Impl::Opened final : FailureRecovery::Target {
   const std::unique_ptr<Journal> journal;       // Null if and only if storage is.
   // Null if and only if storage is. Stopped before the journal.
   const std::unique_ptr<FailureRecovery> failure_recovery;
+  // Null: nothing is recorded. Before the queues, which record to it.
+  const std::unique_ptr<HistoryRecorder> recorder;
   std::string uuid;  // Constant after Load.
 
   Mutex close_mu;  // Held during Close, so that a second Close waits for the first.

@@ -12,6 +12,7 @@
 #include "engine/store/store_impl.h"
 #include "storage/process_log.h"
 #include "storage/queue_records.h"
+#include "wq/history.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -50,6 +51,10 @@ Status Store::Open(const StoreOptions& options, const std::string& dir,
   if (options.process_log_bytes > storage::kMaxProcessLogBytes) {
     return Status::InvalidArgument("process_log_bytes is " +
                                    std::to_string(options.process_log_bytes) + ", more than 1 GiB");
+  }
+  if (options.history_bytes > 0 && options.history_bytes < kMinHistoryBytes) {
+    return Status::InvalidArgument("history_bytes is " + std::to_string(options.history_bytes) +
+                                   ", less than 1 MiB");
   }
   auto impl = std::make_unique<Impl>(options, dir);
   if (!options.replication.has_value()) {
@@ -118,6 +123,9 @@ Status Store::CloseQueue(Queue* queue) {
     return s;
   }
   queue->impl_->Close();  // Outside mu: on_ready may call the store.
+  if (opened->recorder != nullptr) {
+    opened->recorder->Remove(queue->impl_.get());
+  }
   // Before the next opening reads the records, and synced: if the store fails later, its recovery
   // writes only the open queues from memory.
   if (opened->journal != nullptr) {
@@ -262,6 +270,23 @@ Status Store::Recover() {
     return s;
   }
   return opened->failure_recovery == nullptr ? Status::Ok() : opened->failure_recovery->Recover();
+}
+
+Status Store::History(std::string_view queue, std::string_view key, size_t limit,
+                      KeyHistory* history) const {
+  *history = {};
+  std::shared_ptr<Impl::Opened> opened;
+  if (Status s = impl_->Current(&opened); !s.ok()) {
+    return s;
+  }
+  if (opened->recorder == nullptr) {
+    return Status::NotSupported("the store keeps no history");
+  }
+  Status recording = opened->recorder->Flush();
+  Status status = ReadHistory(opened->dir, queue, key, limit, history);
+  history->recording = std::move(recording);
+  // Nothing was recorded yet.
+  return status.code() == StatusCode::kNotFound ? Status::Ok() : status;
 }
 
 Status Store::Close() {

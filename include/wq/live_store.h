@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wq/history.h"
 #include "wq/queue.h"
 #include "wq/queue_access.h"
 #include "wq/status.h"
@@ -98,6 +99,11 @@ class LiveStore {
   // Reads who works on `queue`, or on all queues if it is empty, in the order of their connection.
   // Blocks: for an answer.
   Status Workers(std::string_view queue, std::vector<LiveWorkerInfo>* workers) const;
+
+  // Reads the last events of a key, as Store::History does. NotSupported: the owner records none.
+  // Blocks: for an answer.
+  Status History(std::string_view queue, std::string_view key, uint32_t limit,
+                 KeyHistory* history) const;
 
   // Deletes a queue as Store::DeleteQueue does, after the owner has closed it and ended its
   // workers' streams. Locked: the owner's own program uses the queue. Blocks: for an answer.

@@ -179,6 +179,12 @@ struct StoreOptions {
   // measured.
   std::shared_ptr<MetricsProvider> metrics = nullptr;
 
+  // Records the last events of each key (history.h) in the folder history/ of the store, in at most
+  // this many bytes: the oldest are deleted. It costs 1 MiB of memory for each open queue, and a
+  // copy of each event; no call waits for it. A store in memory records nothing. Default: 0, off;
+  // at least 1 MiB.
+  size_t history_bytes = 0;
+
   // Makes the store one of several replicas. A store that exists becomes the first one if the log
   // is new. Default: nullopt, the store is on this machine only.
   std::optional<Replication> replication = std::nullopt;

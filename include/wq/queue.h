@@ -105,10 +105,43 @@ struct HeldKey {
   int64_t added_at_us = 0;
 };
 
+// All that a queue in memory knows of a key. A key can be in several states at once: processing and
+// delayed, delayed and failing, … Times are microseconds since 1970-01-01T00:00:00Z.
+struct KeyInfo {
+  std::string_view key;
+  bool queued = false;
+  bool processing = false;
+  bool delayed = false;
+  bool failing = false;  // It has a failure count, and is not quarantined.
+  bool quarantined = false;
+  bool added_again = false;       // It is processing, and was added since it was handed out.
+  Lane lane = kFastLane;          // Of a quarantined key: the one that a release adds it to.
+  std::string_view group;         // Empty: none.
+  std::optional<uint32_t> shard;  // Only in a queue with shards.
+  int64_t added_at_us = 0;        // When it became dirty, or was delayed; 0: neither.
+  int64_t ready_at_us = 0;        // When its delay ends; 0: it is not delayed.
+  int64_t delay_us = 0;           // As asked for.
+  uint64_t failures = 0;          // Since the last Forget.
+  int64_t first_failed_at_us = 0;
+  int64_t last_failed_at_us = 0;
+  std::string_view last_error;
+  int64_t quarantined_at_us = 0;
+};
+
+// Returns false to stop. The bytes of the key's information are borrowed for the call.
+using KeyVisitor = std::function<bool(const KeyInfo&)>;
+
+// What one more failure of a key would do: see Queue::PeekFailure.
+struct NextFailure {
+  // Until the retry. Unset: not known, as the limiter depends on more than the key, or there is no
+  // retry.
+  std::optional<std::chrono::microseconds> delay;
+  bool quarantines = false;  // The failure puts the key into quarantine.
+};
+
 class ReadyListener;
 class Worker;
-struct KeyInfo;
-struct NextFailure;
+enum class KeyChange : uint8_t;  // See queue_access.h.
 
 class Queue {
  public:
@@ -168,6 +201,10 @@ class Queue {
   // Clears the failure count of `key`. A worker still has to call Done. Ok also if the count is 0.
   Status Forget(std::string_view key);
 
+  // Makes a change (Remove, CancelDelay, EndDelay, Forget, Release, Drop or Delete) as durable as
+  // asked for, in place of the queue's durability. So many changes need one wait: Flush.
+  Status Change(KeyChange change, std::string_view key, Durability durability);
+
   // Returns how often `key` has failed since its last Forget; survives restarts.
   uint64_t NumRequeues(std::string_view key) const;
 
@@ -203,6 +240,11 @@ class Queue {
   // the nearer end of its lane. Writes at most what Done would, and mostly nothing. NotProcessing:
   // no worker holds the key.
   Status PutBack(std::string_view key);
+
+  // Notes in the store's history (history.h) who has got these keys, which the caller has just
+  // taken by TryGet. Costs nothing in a store without a history. A longer name than
+  // kMaxHistoryErrorBytes is cut.
+  void NoteWorker(std::span<const HeldKey> keys, std::string_view name);
 
   // Reports whether `key`, held by a worker, was added again since Get: the work is stale.
   bool AddedAgain(std::string_view key) const;
@@ -271,11 +313,11 @@ class Queue {
   Status PositionOf(std::string_view key, size_t* position, size_t max_counted = SIZE_MAX) const;
 
   // Calls `visit` with every key of which the queue knows anything, in no order, until it returns
-  // false: see key_info.h. The queue goes on meanwhile: its lock is taken for some ten microseconds
+  // false. The queue goes on meanwhile: its lock is taken for some ten microseconds
   // at a time, and never while `visit` runs. So it is no snapshot: a key is shown as it was at some
   // moment of the call. A key that is in the queue during the whole call is visited exactly once; a
   // key that comes or goes meanwhile, at most once. A delay that has ended may still be shown.
-  Status Scan(const std::function<bool(const KeyInfo&)>& visit) const;
+  Status Scan(const KeyVisitor& visit) const;
   // Calls `visit` with one key. NotFound: the queue has nothing of it.
   Status Inspect(std::string_view key, const std::function<void(const KeyInfo&)>& visit) const;
   // What one more failure of `key` would do now. Asks Limiter::Peek.

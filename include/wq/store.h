@@ -29,6 +29,7 @@
 namespace wq {
 
 class Queue;
+struct KeyHistory;
 
 // What a replica knows of itself, at one instant.
 struct ReplicaState {
@@ -133,6 +134,11 @@ class Store {
   //   NotSupported  the file system is not one on which a process log is safe; names the file.
   //   IOError       the disk had no space for it, or another error when the store was opened.
   Status ProcessLogStatus() const;
+
+  // Writes what is recorded, and reads the history of a key as ReadHistory (history.h) does.
+  // NotSupported: the store keeps none (StoreOptions::history_bytes). NotOwner: it is a replica.
+  Status History(std::string_view queue, std::string_view key, size_t limit,
+                 KeyHistory* history) const;
 
   // Stops every queue (Queue::Stop: blocked calls return), makes everything durable and closes the
   // files, so that the next opening replays nothing. Later calls return ShuttingDown. Idempotent.

@@ -53,16 +53,41 @@ const google::protobuf::FieldDescriptor* KeysOf(const Message& request) {
   return request.GetDescriptor()->FindFieldByName("keys");
 }
 
+// A dry run changes nothing.
+bool IsDryRun(const Message& request) {
+  const auto* const field = request.GetDescriptor()->FindFieldByName("dry_run");
+  return field != nullptr && request.GetReflection()->GetBool(request, field);
+}
+
 bool HasNoKeys(const Message& request) {
   const auto* const field = KeysOf(request);
   return field != nullptr && request.GetReflection()->FieldSize(request, field) == 0;
+}
+
+// The bytes of a filter, so that a person can read them.
+void EscapeFilter(const Message& request, Json* json) {
+  const auto* const field = request.GetDescriptor()->FindFieldByName("filter");
+  if (field == nullptr || !request.GetReflection()->HasField(request, field)) {
+    return;
+  }
+  const Message& filter = request.GetReflection()->GetMessage(request, field);
+  const auto* const descriptor = filter.GetDescriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const auto* const part = descriptor->field(i);
+    if (part->type() == google::protobuf::FieldDescriptor::TYPE_BYTES && !part->is_repeated() &&
+        filter.GetReflection()->HasField(filter, part)) {
+      (*json)["filter"][part->name()] = EscapeKey(filter.GetReflection()->GetString(filter, part));
+    }
+  }
 }
 
 // The request, with keys that a person can read.
 Json RequestJson(const Message& request) {
   const auto* const field = KeysOf(request);
   if (field == nullptr) {
-    return JsonOf(request);
+    Json json = JsonOf(request);
+    EscapeFilter(request, &json);
+    return json;
   }
   const auto* const reflection = request.GetReflection();
   const std::unique_ptr<Message> without(request.New());
@@ -140,7 +165,9 @@ void AuditLog::Audit(MethodTable* table) {
       if (s.ok() && HasNoKeys(request)) {  // Whether the queue takes changes at all.
         return s;
       }
-      Record(*method, caller, at, request, s, *response);
+      if (!s.ok() || !IsDryRun(request)) {
+        Record(*method, caller, at, request, s, *response);
+      }
       return s;
     };
   });

@@ -8,8 +8,9 @@
 //   {"at": "2026-01-31T12:00:00.123456Z", "peer": "unix:4711", "call": "Admin.Change",
 //    "request": {"queue": "pods", "kind": "DELETE", "keys": ["default/web-1"], "key_count": 1},
 //    "status": "Ok", "response": {"done": "1"}}
-// Keys are escaped as in messages, and only the first kMaxAuditedKeys of a call are in its line. A
-// call that failed has its status and "message" instead of "response".
+// Keys, and the bytes of a filter, are escaped as in messages, and only the first kMaxAuditedKeys
+// of a call are in its line. A call that failed has its status and "message" instead of "response".
+// A dry run that succeeds has no line.
 //
 // A line is written after its call. If that fails, the line is kept, and further calls are refused
 // until it is written: so only calls that were under way when the process was killed have no line.

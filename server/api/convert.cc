@@ -142,6 +142,39 @@ void FromBatch(const v1::AddResponse& message, BatchResult* result) {
   }
 }
 
+// The numbers of HistoryKind and HistoryEvent::Kind are the same.
+void ToHistory(const KeyHistory& history, v1::GetHistoryResponse* message) {
+  for (const HistoryEvent& event : history.events) {
+    v1::HistoryEvent& to = *message->add_events();
+    to.set_kind(static_cast<v1::HistoryEvent::Kind>(event.kind));
+    to.set_at_us(event.at_us);
+    to.set_duration_us(event.duration_us);
+    to.set_delay_us(event.delay_us);
+    to.set_count(event.count);
+    to.set_error(ToUtf8(event.error));
+    to.set_worker(ToUtf8(event.worker));
+  }
+  message->set_since_us(history.since_us);
+  message->set_lost(history.lost);
+  ToError(history.recording, message->mutable_recording());
+}
+
+void FromHistory(const v1::GetHistoryResponse& message, KeyHistory* history) {
+  *history = {};
+  for (const v1::HistoryEvent& event : message.events()) {
+    history->events.push_back({.kind = static_cast<HistoryKind>(event.kind()),
+                               .at_us = event.at_us(),
+                               .duration_us = event.duration_us(),
+                               .delay_us = event.delay_us(),
+                               .count = event.count(),
+                               .error = event.error(),
+                               .worker = event.worker()});
+  }
+  history->since_us = message.since_us();
+  history->lost = message.lost();
+  history->recording = FromError(message.recording());
+}
+
 std::string ToUtf8(std::string_view bytes) {
   if (IsValidUtf8(bytes)) {
     return std::string(bytes);

@@ -3,10 +3,12 @@
 
 #include <string_view>
 
+#include "wq/history.h"
 #include "wq/queue.h"
 #include "wq/queue_access.h"
 #include "wq/status.h"
 #include "wq/v1/admin.pb.h"
+#include "wq/v1/browse.pb.h"
 #include "wq/v1/queue.pb.h"
 #include "wq/v1/types.pb.h"
 
@@ -31,6 +33,9 @@ void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutt
 
 void ToBatch(const BatchResult& result, v1::AddResponse* message);
 void FromBatch(const v1::AddResponse& message, BatchResult* result);
+
+void ToHistory(const KeyHistory& history, v1::GetHistoryResponse* message);
+void FromHistory(const v1::GetHistoryResponse& message, KeyHistory* history);
 
 // Text for a field of the type string: bytes that are not UTF-8 become U+FFFD.
 std::string ToUtf8(std::string_view bytes);

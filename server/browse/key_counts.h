@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "server/browse/key_filter.h"
-#include "wq/key_info.h"
+#include "wq/queue.h"
 #include "wq/status.h"
 #include "wq/v1/browse.pb.h"
 

@@ -76,7 +76,8 @@ bool KeyFilter::MatchesState(const KeyInfo& key) const {
 }
 
 bool KeyFilter::MatchesError(const KeyInfo& key) {
-  if (error_ != nullptr && !re2::RE2::PartialMatch(Piece(key.last_error), *error_)) {
+  if (error_ != nullptr &&
+      (key.last_error.empty() || !re2::RE2::PartialMatch(Piece(key.last_error), *error_))) {
     return false;
   }
   if (!wanted_.has_error_form()) {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "server/errors/error_form.h"
-#include "wq/key_info.h"
+#include "wq/queue.h"
 #include "wq/status.h"
 #include "wq/v1/browse.pb.h"
 

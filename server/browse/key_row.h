@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "wq/key_info.h"
+#include "wq/queue.h"
 #include "wq/v1/browse.pb.h"
 
 namespace wq {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "server/browse/key_filter.h"
-#include "wq/key_info.h"
+#include "wq/queue.h"
 #include "wq/status.h"
 #include "wq/v1/browse.pb.h"
 

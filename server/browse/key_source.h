@@ -7,7 +7,7 @@
 // Of a store on disk, a key that is processing is shown as queued. In bounded memory the entries of
 // a key that are stored apart cannot be joined, so Scan shows a key twice that is both pending and
 // delayed, or both pending and quarantined: once for each entry, with the states, the times and the
-// lane of that entry. Inspect joins them.
+// lane of that entry, in no order of the two. Inspect joins them.
 //
 // Threading: thread-compatible. Lifetime: borrows the queue, or the view.
 #pragma once
@@ -17,12 +17,11 @@
 #include <string>
 #include <string_view>
 
-#include "wq/key_info.h"
+#include "wq/queue.h"
 #include "wq/status.h"
 
 namespace wq {
 
-class Queue;
 class StoreView;
 
 class KeySource {

@@ -38,8 +38,8 @@ Status Connection::EnsureConnected() const {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);  // The owner's answers are as long as they have to be.
   channel_ = grpc::CreateCustomInsecureChannelFromFd("localhost", connection.Release(), arguments);
-  stubs_ =
-      std::make_shared<const Stubs>(v1::Queue::NewStub(channel_), v1::Admin::NewStub(channel_));
+  stubs_ = std::make_shared<const Stubs>(v1::Queue::NewStub(channel_), v1::Admin::NewStub(channel_),
+                                         v1::Browse::NewStub(channel_));
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "server/net/socket.h"
 #include "wq/status.h"
 #include "wq/v1/admin.grpc.pb.h"
+#include "wq/v1/browse.grpc.pb.h"
 #include "wq/v1/queue.grpc.pb.h"
 
 namespace wq {
@@ -53,7 +54,8 @@ class Connection {
  private:
   // Made once for each channel: a new stub registers all methods of its service, which takes 6 us
   // of a call's 80.
-  using Stubs = std::tuple<std::unique_ptr<v1::Queue::Stub>, std::unique_ptr<v1::Admin::Stub>>;
+  using Stubs = std::tuple<std::unique_ptr<v1::Queue::Stub>, std::unique_ptr<v1::Admin::Stub>,
+                           std::unique_ptr<v1::Browse::Stub>>;
 
   Status GetStubs(std::shared_ptr<const Stubs>* stubs) const WQ_EXCLUDES(mu_);
   // Makes channel_ and stubs_, unless they are connected.

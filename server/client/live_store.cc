@@ -9,6 +9,7 @@
 #include "server/client/connection.h"
 #include "server/client/live_worker_impl.h"
 #include "wq/v1/admin.grpc.pb.h"
+#include "wq/v1/browse.grpc.pb.h"
 #include "wq/v1/queue.grpc.pb.h"
 
 namespace wq {
@@ -221,6 +222,18 @@ Status LiveStore::Workers(std::string_view queue, std::vector<LiveWorkerInfo>* w
                            .since_us = held.since_us()});
     }
   }
+  return s;
+}
+
+Status LiveStore::History(std::string_view queue, std::string_view key, uint32_t limit,
+                          KeyHistory* history) const {
+  v1::GetHistoryRequest message;
+  message.set_queue(std::string(queue));
+  message.set_key(std::string(key));
+  message.set_limit(limit);
+  v1::GetHistoryResponse answer;
+  Status s = connection_->Call<v1::Browse>(&v1::Browse::Stub::GetHistory, message, &answer);
+  FromHistory(answer, history);
   return s;
 }
 

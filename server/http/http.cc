@@ -374,7 +374,8 @@ void Http::Answer(int fd) const {
 void Http::Refuse(int fd) {
   constexpr std::string_view kAnswer =
       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 21\r\n"
-      "Content-Type: text/plain\r\n\r\ntoo many connections\n";
+      "Content-Type: text/plain\r\nX-Content-Type-Options: nosniff\r\n"
+      "Cache-Control: no-store\r\n\r\ntoo many connections\n";
   // The socket's buffer is empty, so it takes the whole answer.
   static_cast<void>(send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   shutdown(fd, SHUT_WR);

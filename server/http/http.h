@@ -66,7 +66,7 @@ class Http {
     // Host. Others with an Origin are refused, whatever check_host is.
     bool own_pages = false;
     // Makes the answer to a request that no handler is for: `request` is "GET /path".
-    std::function<HttpReply(const std::string& request)> not_found;
+    std::function<HttpReply(const std::string& request)> not_found = nullptr;
     // Makes the answer to a request that is refused before it reaches a handler. nullptr: the
     // message as text.
     std::function<HttpReply(int status, const std::string& message)> refused = nullptr;

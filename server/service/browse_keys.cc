@@ -13,7 +13,6 @@
 #include "server/browse/key_search.h"
 #include "server/errors/error_groups.h"
 #include "server/service/services.h"
-#include "wq/key_info.h"
 #include "wq/queue.h"
 #include "wq/v1/browse.pb.h"
 

@@ -9,7 +9,6 @@
 #include "server/api/convert.h"
 #include "server/browse/key_filter.h"
 #include "server/service/services.h"
-#include "wq/key_info.h"
 #include "wq/queue.h"
 #include "wq/queue_access.h"
 #include "wq/v1/admin.pb.h"
@@ -150,6 +149,9 @@ Status ChangeMatching(const BrowseAccess& browse, const Request& request,
   std::optional<Durability> durability;
   if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
     return s;
+  }
+  if (durability == Durability::kReplicated && !browse.access->replicated().ok()) {
+    return browse.access->replicated();  // Before anything is changed.
   }
   const SearchTurn turn(browse.turns);
   if (!turn.status().ok()) {

@@ -4,6 +4,8 @@
 // outlives the table.
 #pragma once
 
+#include <functional>
+
 #include "server/api/method.h"
 #include "server/api/store_access.h"
 #include "server/browse/key_sources.h"
@@ -11,6 +13,7 @@
 #include "server/service/overview.h"
 #include "server/service/watcher.h"
 #include "server/work/work_hub.h"
+#include "wq/history.h"
 #include "wq/queue_access.h"
 #include "wq/v1/queue.pb.h"
 
@@ -18,6 +21,10 @@ namespace wq {
 
 void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table);
 void AddWorkService(WorkHub* hub, MethodTable* table);
+// `read` is as Store::History.
+using HistoryReader = std::function<Status(std::string_view queue, std::string_view key,
+                                           size_t limit, KeyHistory* history)>;
+void AddHistoryService(HistoryReader read, MethodTable* table);  // Browse.GetHistory.
 void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
 // Browse.GetOverview and Browse.GetSeries.
 void AddOverviewService(Overview* overview, MethodTable* table);

@@ -126,6 +126,7 @@ Status StoredStore::Count(v1::GetOverviewResponse* overview) const {
   overview->set_directory(ToUtf8(info.dir));
   overview->set_uuid(info.uuid);
   overview->set_pid(info.owner_alive ? info.owner_pid : 0);
+  ToError(Status::Ok(), overview->mutable_health());
   overview->set_now_us(now_us);
   overview->set_read_at_us(now_us);
   AddFindings(overview);

@@ -95,6 +95,9 @@ size_t QueueWork::AssignTo(const std::shared_ptr<Session>& session, size_t place
     session->End(s);
     return 0;
   }
+  if (!session->terms().name.empty()) {
+    queue_->NoteWorker(keys, session->terms().name);
+  }
   std::vector<Session::Assigned> assigned;
   assigned.reserve(keys.size());
   for (HeldKey& key : keys) {

@@ -15,6 +15,7 @@
 #include "base/file_calls.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "storage/history_log.h"
 #include "storage/open.h"
 #include "storage/storage.h"
 
@@ -100,7 +101,8 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
-        kSnapshotFile, kUnfinishedProcessLog, "page.series", "page.series.tmp", "lost+found"}) {
+        kSnapshotFile, kUnfinishedProcessLog, kHistoryDirectory, "page.series", "page.series.tmp",
+        "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") ||

@@ -1,4 +1,4 @@
-#include "storage/store_files.h"
+#include "storage/store_directory.h"
 
 #include <sys/stat.h>
 

@@ -18,6 +18,7 @@ constexpr size_t kWindows = 40;
 constexpr size_t kSamplesInWindow = 10;
 constexpr size_t kFloorPairs = 64;  // Pairs of a put and an erase in one write.
 
+constexpr size_t kHistoryBytes = size_t{64} << 20;
 constexpr double kMebibyte = 1 << 20;
 
 // Lives before the first measured one, in a round.
@@ -90,8 +91,9 @@ double ChurnReference(const Keys& keys, size_t lives) {
 }
 
 // In memory if `dir` is empty.
-double ChurnQueue(const Keys& keys, size_t lives, Durability durability, const std::string& dir) {
-  const Subject subject = Subject::Open(dir, {.durability = durability});
+double ChurnQueue(const Keys& keys, size_t lives, Durability durability, const std::string& dir,
+                  size_t history_bytes = 0) {
+  const Subject subject = Subject::Open(dir, {.durability = durability}, nullptr, history_bytes);
   AddAll(subject.queue, keys, durability);
   std::string key;
   const auto live = [&] { LiveOnce(subject.queue, &key); };
@@ -122,6 +124,10 @@ void ChurnRounds(Bench& bench, const Keys& keys, size_t lives) {
       [&](const std::string& dir) {
         bench.Note("wq kProcess", kPerSecond, ChurnQueue(keys, lives, Durability::kProcess, dir));
       },
+      [&](const std::string& dir) {
+        bench.Note("wq kProcess, with history", kPerSecond,
+                   ChurnQueue(keys, lives, Durability::kProcess, dir, kHistoryBytes));
+      },
   });
   const auto want = [&bench](const std::string& what, const std::string& figure, double bound) {
     bench.Want({.what = what, .figure = figure, .against = "reference", .bound = bound});
@@ -130,6 +136,10 @@ void ChurnRounds(Bench& bench, const Keys& keys, size_t lives) {
   want("churn + Flush, kAsync", "wq kAsync", 0.7);
   want("churn + Flush, kProcess", "wq kProcess", 0.6);
   bench.Want({.what = "churn + Flush, kProcess", .figure = "wq kProcess", .against = "floor"});
+  bench.Want({.what = "churn + Flush, kProcess, with history",
+              .figure = "wq kProcess, with history",
+              .against = "wq kProcess",
+              .bound = 0.95});
 }
 
 // --- the long course ---

@@ -7,11 +7,13 @@
 
 namespace wq::bench {
 
-Subject Subject::Open(const std::string& dir, const QueueOptions& options, Clock* clock) {
+Subject Subject::Open(const std::string& dir, const QueueOptions& options, Clock* clock,
+                      size_t history_bytes) {
   Subject subject;
   StoreOptions store_options;
   store_options.create_if_missing = true;
   store_options.clock = clock;
+  store_options.history_bytes = history_bytes;
   Require(dir.empty() ? Store::OpenInMemory(store_options, &subject.store)
                       : Store::Open(store_options, dir, &subject.store),
           "opening the store");

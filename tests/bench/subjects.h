@@ -26,7 +26,8 @@ struct Subject {
   Queue* queue = nullptr;
 
   // In `dir`, which is created if it does not exist; in memory if `dir` is empty.
-  static Subject Open(const std::string& dir, const QueueOptions& options = {}, Clock* clock = {});
+  static Subject Open(const std::string& dir, const QueueOptions& options = {}, Clock* clock = {},
+                      size_t history_bytes = 0);
 };
 
 // How many records a floor writes at once: kFloorBatch if the calls do not wait for the disk, else

@@ -77,7 +77,8 @@ test("a request of another origin is refused, and no GET changes anything", asyn
   const { reply } = await own.post("/ui/logout", {});
   const index = await fetch(own.url + "/ui/");
   for (const { headers } of [index, reply]) {
-    assert.match(headers.get("content-security-policy"), /default-src 'none'.*frame-ancestors 'none'/);
+    assert.match(headers.get("content-security-policy"),
+      /default-src 'none'.*frame-ancestors 'none'/);
     assert.equal(headers.get("x-content-type-options"), "nosniff");
   }
 });

@@ -1,6 +1,7 @@
 // Every action, against an owner under load. Its effect is checked in the store, by wqctl.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { test } from "node:test";
 import { button, one } from "./browser.mjs";
 import { base64, base64url } from "./server.mjs";
@@ -133,18 +134,26 @@ test("pause, resume, pause for a time", async () => {
 });
 
 test("a worker, the key that it holds, and since when", async () => {
+  const pipe = `${server.directory}/pipe`;
+  execFileSync("mkfifo", [pipe]);
+  const held = openSync(pipe, "r+");  // The command reads until it is closed.
   const worker = spawn(process.env.WQCTL, ["work", "-q", "held", "--follow", "--", "sh", "-c",
-    "read -r line"], { env: server.environment, stdio: ["pipe", "ignore", "ignore"] });
+    'read -r line <"$0"', pipe], { env: server.environment, stdio: "ignore" });
+  const ended = new Promise((done) => { worker.once("exit", done); });
   try {
     server.wqctl(["add", "-q", "held", "--", "held/key"]);
     await show("view=queue&queue=held");
     await page.until(`document.querySelectorAll(".workers li.card").length === 1`);
     await page.until(`${one(".workers")}.innerText.includes("holds 1 key")`);
     await page.click(one(".workers summary"));
-    await page.click(`[...document.querySelectorAll(".held a")].find((a) => a.textContent === "held/key")`);
-    await page.until(`/holds it, for|process/.test(${one(".sentences")}?.innerText)`);
+    await page.click(`[...document.querySelectorAll(".held a")].find((a) =>
+      a.textContent === "held/key")`);
+    await page.until(`/^The worker .* holds it, for/.test(${one(".sentences")}?.innerText)`);
     await page.until(`${one(".facts")}.innerText.includes("processing")`);
   } finally {
-    worker.kill("SIGKILL");
+    writeSync(held, "\n");
+    worker.kill("SIGTERM");
+    await ended;
+    closeSync(held);
   }
 });

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const limitMs = 20000;  // Of one wait.
+// Of one wait.
+const limitMs = 20000 + Number(process.env.WQ_PAGE_KEYS ?? 0) / 10;
 
 export class Browser {
   static async start() {
@@ -127,7 +128,7 @@ class Page {
     return result.value;
   }
 
-  // Waits, in the page, until the expression is true. A page that is loaded meanwhile is waited for.
+  // Waits, in the page, until the expression is true, also over a load of the page.
   async until(expression) {
     const check = `new Promise((done, failed) => {
       const end = Date.now() + 2000;

@@ -12,7 +12,8 @@ export function dumpOf(queues) {
   const at = (seconds) => new Date(Date.now() + seconds * 1000).toISOString().replace("Z", "000Z");
   const lines = [];
   for (const [queue, keys] of Object.entries(queues)) {
-    lines.push({ record: "queue", queue, created_at: at(-86400), sequence_high_water: keys.length + 1,
+    lines.push({ record: "queue", queue, created_at: at(-86400),
+      sequence_high_water: keys.length + 1,
       paused: false, shards: 0 });
     keys.forEach((key, i) => {
       const line = { queue, key: key.key, state: key.state ?? "pending", lane: key.lane ?? "fast" };
@@ -87,8 +88,14 @@ export class Server {
 
   // "delayed 2", "pending 0": each state of a key with its failures.
   states(queue, key) {
-    const { entries } = JSON.parse(this.wqctl(["inspect", "-q", queue, "-o", "json", "--", key]));
-    return entries.map((entry) => `${entry.state} ${entry.failures ?? 0}`);
+    let text;
+    try {
+      text = this.wqctl(["inspect", "-q", queue, "-o", "json", "--", key]);
+    } catch (error) {
+      if (error.status === 3) return [];  // The queue has nothing of it.
+      throw error;
+    }
+    return JSON.parse(text).entries.map((entry) => `${entry.state} ${entry.failures ?? 0}`);
   }
 
   // { status, body } of a call.

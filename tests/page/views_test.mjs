@@ -23,10 +23,12 @@ test("overview: all queues, and counts that follow the store", async () => {
   server.wqctl(["rm", "-q", "pods", "--yes", "--", "fresh"]);
   await page.until(`${cell(2)} === "270"`);
   await page.until(`Number([...document.querySelectorAll(".queues tbody tr")]
-    .find((row) => row.cells[0].textContent === "busy").cells[8].textContent.replace(",", "")) > 0`);
+    .find((row) => row.cells[0].textContent === "busy").cells[8]
+      .textContent.replace(",", "")) > 0`);
   await page.until(`document.querySelectorAll(".queues svg[role=img]").length > 0`);
   assert.equal(await page.value("document.title"), "Overview – wq");
-  assert.match(await page.value("document.querySelector('footer').innerText"), /Live from the owner/);
+  assert.match(await page.value("document.querySelector('footer').innerText"),
+    /Live from the owner/);
 });
 
 test("queue: counts, charts, keys by lane, group and shard", async () => {
@@ -41,7 +43,8 @@ test("queue: counts, charts, keys by lane, group and shard", async () => {
   await page.until(`${one("[data-range=day]")}.getAttribute("aria-pressed") === "true"`);
   await page.value("history.back()");
   await page.until(`${one("[data-range=hour]")}.getAttribute("aria-pressed") === "true"`);
-  await page.click(`[...document.querySelectorAll(".counts a")].find((a) => a.textContent === "batch")`);
+  await page.click(`[...document.querySelectorAll(".counts a")].find((a) =>
+    a.textContent === "batch")`);
   await page.until(`${one("#matched")}?.textContent.startsWith("20 keys match")`);
 });
 
@@ -101,7 +104,19 @@ test("key: why it waits, and what its next failure costs", async () => {
   await page.until(`${one(".sentences")}.innerText.includes("It is queued in lane fast")`);
 });
 
+test("key: its last events", async () => {
+  server.wqctl(["add", "-q", "pods", "--", "with/history"]);
+  server.wqctl(["add", "-q", "pods", "--", "with/history"]);
+  server.wqctl(["rm", "-q", "pods", "--yes", "--", "with/history"]);
+  await show("view=key&queue=pods&key=" + base64url("with/history"));
+  await page.until(`document.querySelectorAll(".events tbody tr").length >= 3`);
+  const events = await page.value(`[...document.querySelectorAll(".events tbody tr")].map((row) =>
+    row.cells[1].textContent)`);
+  assert.deepEqual(events, ["removed", "added again while it was queued, 1 time", "added"]);
+});
+
 test("a page that is only read loads nothing from another host", async () => {
-  const others = page.requests.filter((url) => !url.startsWith(server.url) && url !== "about:blank");
+  const others = page.requests.filter((url) => !url.startsWith(server.url) &&
+    url !== "about:blank");
   assert.deepEqual(others, []);
 });

@@ -18,7 +18,10 @@ const pods = [
 
 export const world = { keys: many };
 world.browser = await Browser.start();
-world.server = await Server.start({ dump: dumpOf({ pods, many: range(many).map((i) =>
+// A server adds keys of at most 4 KiB; a store may have longer ones.
+world.longKey = "x".repeat(65536);
+world.server = await Server.start({ dump: dumpOf({ pods, ugly: [{ key: world.longKey }],
+  many: range(many).map((i) =>
   ({ key: `tenant-${i % 50}/object-${String(i).padStart(7, "0")}` })) }) });
 world.page = await world.browser.newPage();
 world.load = load(world.server, "busy");

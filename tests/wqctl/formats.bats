@@ -48,7 +48,7 @@ check() {
 
 @test "-o has two sets of formats, and no verb has another" {
   [ "$(verbs_with "${LISTING// /|}" | tr '\n' ' ')" = \
-    'workers inspect ls errors dump diff watch top verify repair snapshot ls snapshot verify quarantine ls cursor ls ' ]
+    'workers inspect history ls errors dump diff watch top verify repair snapshot ls snapshot verify quarantine ls cursor ls ' ]
   [ "$(verbs_with "${OUTCOME// /|}" | tr '\n' ' ')" = "add load snapshot create snapshot restore rm delete \
 cancel-delay requeue forget quarantine release quarantine drop " ]
   [ "$(verbs_with 'FILE REQUIRED' | tr '\n' ' ')" = 'report ' ]
@@ -69,6 +69,7 @@ cancel-delay requeue forget quarantine release quarantine drop " ]
 0 inspect
 0 inspect a
 0 inspect -q q held
+0 history -q q held
 0 ls
 0 errors
 0 dump

@@ -17,11 +17,11 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
   libabsl-dev libxxhash-dev libzstd-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
   nlohmann-json3-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto
   golang-etcd-server-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
-# chromium shows the page of wqctl report in a test; without it that test reports that it is
-# skipped. etcd-server and prometheus start services, on the ports 2379 and 9090, which the tests do
-# not use: they start their own.
+# chromium shows the page of wqctl report and the live page in tests, and nodejs drives it for the
+# latter; without them these tests report that they are skipped. etcd-server and prometheus start
+# services, on the ports 2379 and 9090, which the tests do not use: they start their own.
 all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
-  lintian chromium python3-grpcio python3-protobuf mypy openssl python3-yaml
+  lintian chromium nodejs python3-grpcio python3-protobuf mypy openssl python3-yaml
   etcd-server prometheus)
 
 case "${1:-}" in

@@ -37,6 +37,7 @@ constexpr Verb kVerbs[] = {
     {"ui", ParseUi, "show a store that nobody serves on a live page"},
     {"workers", ParseWorkers, "show which workers hold which keys, and since when"},
     {"inspect", ParseInspect, "show the queues, or everything known about one key"},
+    {"history", ParseHistory, "show the last events of a key"},
     {"report", ParseReport, "write the queues as an HTML page with charts"},
     {"ls", ParseLs, "list entries, by many filters"},
     {"errors", ParseErrors, "group the keys that fail by their last errors"},

@@ -12,7 +12,8 @@ export const actions = [
     what: "Each key is added again, in its lane." },
   { name: "lane", text: "Move to a lane", kinds: ["ADD"], done: "moved", lane: true,
     what: "Each key is added again, in this lane." },
-  { name: "remove", text: "Remove", kinds: ["REMOVE", "CANCEL_DELAY"], done: "removed", danger: true,
+  { name: "remove", text: "Remove", kinds: ["REMOVE", "CANCEL_DELAY"], done: "removed",
+    danger: true,
     what: "Queued keys leave the queue, and delays are cancelled. Failure counts stay." },
   { name: "release", text: "Release", kinds: ["RELEASE"], done: "released",
     what: "Keys leave quarantine and are queued. Their failures are forgotten." },
@@ -38,14 +39,28 @@ async function countOf(action, target, lane) {
   return { matched, done: Math.min(done, matched) };
 }
 
+// At most 1000 keys and about 1 MB each, so that a request stays below the server's limits.
+function partsOf(keys) {
+  const parts = [];
+  let size = Infinity;
+  for (const key of keys) {
+    if (size + key.length > 1e6 || parts.at(-1).length === 1000) {
+      parts.push([]);
+      size = 0;
+    }
+    parts.at(-1).push(key);
+    size += key.length;
+  }
+  return parts;
+}
+
 async function changeKeys(action, { queue, keys }, lane) {
   let done = 0;
-  // In parts, so that a request stays below the server's limit of its size.
-  for (let at = 0; at < keys.length; at += 1000) {
-    const part = keys.slice(at, at + 1000);
+  for (const part of partsOf(keys)) {
     for (const kind of action.kinds) {
       if (kind === "ADD") {
-        const reply = await queueCall("Add", { queue, keys: part, ...(action.lane ? { lane } : {}) });
+        const reply = await queueCall("Add", { queue, keys: part,
+          ...(action.lane ? { lane } : {}) });
         done += number(reply.added) + number(reply.deduplicated);
       } else done += number((await admin("Change", { queue, keys: part, kind })).done);
     }
@@ -80,7 +95,8 @@ async function run(action, target, lane) {
     text.unshift(`${count(matched, "key matches", "keys match")}. The change applies to ${
       grouped(done)} of them now.`);
   }
-  const agreed = await confirm({ title: `${verb}: ${count(done ?? matched, "key")} of queue ${name}?`,
+  const agreed = await confirm({
+    title: `${verb}: ${count(done ?? matched, "key")} of queue ${name}?`,
     text, action: `${verb}: ${count(done ?? matched, "key")}`, danger: action.danger });
   if (!agreed) return false;
   try {

@@ -4,7 +4,8 @@ import { field, h, newId, say } from "./dom.js";
 import { bytesOf, count, escapeText, number, parseDuration, parseLane, toBase64 } from "./text.js";
 
 function requestOf(queue, keys, lane, group, after) {
-  const list = keys.split("\n").map((line) => line.replace(/\r$/, "")).filter((line) => line !== "");
+  const list = keys.split("\n").map((line) => line.replace(/\r$/, ""))
+    .filter((line) => line !== "");
   if (list.length === 0) throw new Error("There is no key to add.");
   const request = { queue, keys: list.map((line) => toBase64(bytesOf(line))) };
   if (lane.trim() !== "") {
@@ -25,7 +26,8 @@ function said(queue, reply) {
   if (number(reply.deduplicated) > 0) {
     parts.push(`${count(reply.deduplicated, "key was", "keys were")} there already.`);
   }
-  if (number(reply.held) > 0) parts.push(`${count(reply.held, "key is", "keys are")} in quarantine.`);
+  if (number(reply.held) > 0)
+    parts.push(`${count(reply.held, "key is", "keys are")} in quarantine.`);
   for (const refused of (reply.refused ?? []).slice(0, 3)) {
     parts.push(`Line ${number(refused.index) + 1} was refused: ${refused.error.message}`);
   }

@@ -2,10 +2,10 @@
 // keyboard.
 import { session as askSession, browse, logout, whyNot } from "./api.js";
 import { help } from "./dialogs.js";
-import { h, heading, link, say, setText, urlOf } from "./dom.js";
+import { h, heading, link, paramsOf, say, urlOf } from "./dom.js";
 import { listen, stop } from "./live.js";
 import { showLogin } from "./login.js";
-import { ago, count, escapeText, number } from "./text.js";
+import { ago, escapeText, number } from "./text.js";
 import * as errors from "./view_errors.js";
 import * as key from "./view_key.js";
 import * as keys from "./view_keys.js";
@@ -28,8 +28,6 @@ const page = {
 };
 let shown = null;      // { name, queue, view }
 
-const paramsOfUrl = () => Object.fromEntries(new URLSearchParams(location.search));
-
 // Opens a URL of the page. Params without a value are left out.
 function go(params, { replace = false } = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", urlOf(params));
@@ -37,7 +35,7 @@ function go(params, { replace = false } = {}) {
 }
 
 function render(moveFocus) {
-  page.params = paramsOfUrl();
+  page.params = paramsOf(location);
   const name = page.params.view in views ? page.params.view : "overview";
   const same = shown?.name === name && shown.queue === page.params.queue &&
     (name !== "key" || shown.key === page.params.key);
@@ -74,7 +72,8 @@ function renderNav() {
   choice.append(...names.map((other) => h("option", { value: other }, escapeText(other))));
   choice.value = current === "errors" ? page.params.queue ?? "" : name ?? "";
   document.getElementById("nav").replaceChildren(h("ul", {},
-    item("overview", "Overview", {}), name && item("queue", "Queue", { view: "queue", queue: name }),
+    item("overview", "Overview", {}),
+      name && item("queue", "Queue", { view: "queue", queue: name }),
     name && item("keys", "Keys", { view: "keys", queue: name }),
     item("errors", "Errors", { view: "errors", queue: page.params.queue })),
   names.length > 0 && current !== "overview" ? choice : "");
@@ -184,7 +183,7 @@ document.addEventListener("click", (event) => {
   const anchor = event.target.closest("a[href^='?']");
   if (!anchor || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  go(Object.fromEntries(new URLSearchParams(anchor.getAttribute("href"))));
+  go(paramsOf(anchor));
 });
 // A browser has six connections to a server, for all its tabs: one that is not seen uses none.
 function follow() {
@@ -221,7 +220,8 @@ function pressed(event) {
     if (shown.name !== "keys") document.querySelector("#nav [data-view=keys]")?.click();
     document.getElementById("search")?.focus();
   } else if (event.key === "j" || event.key === "k") moveRow(event.key === "j" ? 1 : -1);
-  else if (event.key === "x") document.activeElement?.closest("tr")?.querySelector("input")?.click();
+  else if (event.key === "x")
+    document.activeElement?.closest("tr")?.querySelector("input")?.click();
   else if (event.key === "?") help();
   else {
     afterG = event.key === "g";

@@ -2,6 +2,15 @@
 import { h, svg } from "./dom.js";
 import { clock, grouped, seconds } from "./text.js";
 
+// What was measured: without the time before the first point, but at least two minutes.
+export function measured(data) {
+  const names = Object.keys(data).filter((name) => Array.isArray(data[name]));
+  const first = Math.max(0, ...names.slice(0, 1).map((name) =>
+    Math.min(data[name].findIndex((value) => value >= 0), data[name].length - 12)));
+  return Object.fromEntries(Object.entries(data).map(([name, value]) =>
+    [name, Array.isArray(value) ? value.slice(first) : value]));
+}
+
 const known = (values) => values.filter((value) => value >= 0);
 
 // The points of each unbroken stretch; -1 was not measured.
@@ -72,7 +81,7 @@ export function chart(title, data, series, form = (value) => grouped(Math.round(
   const lines = [0, 0.5, 1].flatMap((part) => [
     svg("line", { x1: 0, x2: width, y1: height * (1 - part), y2: height * (1 - part),
       class: "axis" }),
-    part === 0 ? null : svg("text", { x: 2, y: height * (1 - part) + 12 }, form(top * part)),
+    part === 0 ? null : svg("text", { x: 2, y: height * (1 - part) + 12 }, form(top * part).replace(/\.0$/, "")),
   ]);
   const times = [0, 0.5, 1].map((part) => svg("text", { x: width * part, y: height + 16,
     "text-anchor": ["start", "middle", "end"][part * 2] }, clock(begin + (end - begin) * part)));

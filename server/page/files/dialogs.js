@@ -27,7 +27,8 @@ export function confirm({ title, text, action, danger = false }) {
 
 const keyboard = [["/", "search the keys"], ["j, k", "next row, row before"],
   ["Enter", "open the row"], ["x", "select the row"], ["g o", "overview"], ["g q", "queue"],
-  ["g k", "keys"], ["g e", "errors"], ["Escape", "leave a field, close a dialog"], ["?", "this help"]];
+  ["g k", "keys"], ["g e", "errors"], ["Escape", "leave a field, close a dialog"],
+    ["?", "this help"]];
 
 export function help() {
   const dialog = h("dialog", { "aria-labelledby": "dialog-title", class: "help" },

@@ -24,20 +24,24 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Changes the text if it differs, so that a reader's selection and screen readers are not disturbed.
+// Changes the text if it differs, so that a selection and screen readers are not disturbed.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-export const urlOf = (params) => {
+// The state of the page as a URL. What is too long for a request, such as a key of 64 KiB, is in
+// the fragment, which is not sent.
+export function urlOf(params) {
   const query = new URLSearchParams();
+  const fragment = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
-    if (value !== undefined && value !== null && (value !== "" || name === "form")) {
-      query.set(name, value);
-    }
+    if (value === undefined || value === null || (value === "" && name !== "form")) continue;
+    (String(value).length > 1500 ? fragment : query).set(name, value);
   }
-  return "?" + query;
-};
+  return `?${query}${fragment.size > 0 ? "#" + fragment : ""}`;
+}
+export const paramsOf = (url) => Object.fromEntries([...new URLSearchParams(url.search),
+  ...(url.hash.includes("=") ? new URLSearchParams(url.hash.slice(1)) : [])]);
 
 // A link within the page: app.js opens it without loading the page again.
 export const link = (params, text, attributes = {}) =>

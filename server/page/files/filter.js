@@ -1,6 +1,7 @@
 // The form of the keys view: what is in the URL, what is shown in the fields, and the KeyFilter.
 import { field, h } from "./dom.js";
-import { bytesOf, escapeText, laneName, parseLane, stateCode, stateNames, toBase64 } from "./text.js";
+import { bytesOf, escapeText, laneName, parseLane, stateCode, stateNames, toBase64 }
+  from "./text.js";
 
 export const sorts = { key: "KEY", added: "ADDED", due: "READY", failures: "FAILURES",
   failed: "FAILED" };
@@ -109,7 +110,8 @@ export function filterForm(submit) {
       if (more.some((name) => given[name])) details.open = true;
       formNote.hidden = form === undefined;
       formNote.replaceChildren("Errors of the form ", h("span", { class: "key" },
-        form ? escapeText(form) : "(no error text)"), " ", h("button", { type: "button", onclick: () => {
+        form ? escapeText(form) : "(no error text)"), " ",
+          h("button", { type: "button", onclick: () => {
         form = undefined;
         changed();
       } }, "Any error"));

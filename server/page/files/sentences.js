@@ -14,12 +14,14 @@ function queued(reply, row, now) {
 }
 
 function processing(reply, row, now) {
-  const by = reply.worker ? `The worker ${escapeText(reply.worker)} (${escapeText(reply.peer)}) holds it`
+  const by = reply.worker
+    ? `The worker ${escapeText(reply.worker)} (${escapeText(reply.peer)}) holds it`
     : "It is processing. Its worker is within the owner's process, or not known";
   const since = number(reply.held_since_us) > 0
     ? `, for ${age(now - number(reply.held_since_us))}` : "";
   const attempt = number(reply.attempt) > 0 ? ` This is attempt ${grouped(reply.attempt)}.` : "";
-  const again = row.added_again ? " It was added again since, so it is queued again after that." : "";
+  const again = row.added_again
+    ? " It was added again since, so it is queued again after that." : "";
   return `${by}${since}.${attempt}${again}`;
 }
 

@@ -143,7 +143,8 @@ export function seconds(value) {
   if (value === 0) return "0s";
   if (value >= 60) return duration(Math.round(value) * 1e6);
   if (value >= 1) return `${Number(value.toPrecision(3))}s`;
-  return value >= 1e-3 ? `${Number((value * 1e3).toPrecision(3))}ms` : `${Math.round(value * 1e6)}us`;
+  return value >= 1e-3 ? `${Number((value * 1e3).toPrecision(3))}ms`
+    : `${Math.round(value * 1e6)}us`;
 }
 
 // Microseconds; null: it is not a duration such as 1h30m.

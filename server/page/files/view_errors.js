@@ -14,8 +14,10 @@ function groupRow(group, now) {
     link({ view: "queue", queue: group.queue }, escapeText(group.queue)),
     grouped(group.keys), grouped(group.quarantined), grouped(group.failures),
     ago(group.first_at_us, now), ago(group.last_at_us, now),
-    (group.examples ?? []).length === 0 ? "" : h("ul", {}, group.examples.map((example) => h("li", {},
-      link({ view: "key", queue: group.queue, key: toUrlBase64(example.key) }, shortKey(example.key, 60),
+    (group.examples ?? []).length === 0 ? "" : h("ul", {}, group.examples.map(
+      (example) => h("li", {},
+      link({ view: "key", queue: group.queue, key: toUrlBase64(example.key) },
+        shortKey(example.key, 60),
         { class: "key" }), example.error === group.form ? null
         : h("small", {}, escapeText(example.error.slice(0, 160)))))),
   ]);
@@ -36,10 +38,12 @@ export function open(root, params, page) {
       if (closed) return;
       list.body.replaceChildren(...groups.map((group) => groupRow(group, page.now())));
       list.element.hidden = groups.length === 0;
-      const more = Number(ungrouped ?? 0) > 0 ? ` ${count(ungrouped, "key")} are in further groups.` : "";
+      const more = Number(ungrouped ?? 0) > 0
+        ? ` ${count(ungrouped, "key")} are in further groups.` : "";
       note.textContent = groups.length === 0 ? "No key has failed."
         : `${count(groups.length, "group")} of errors.${more} A group leads to its keys.`;
     } catch (error) {
+      note.textContent = "";
       if (!closed) say(`The errors were not read: ${error.message}`, true);
     }
   }

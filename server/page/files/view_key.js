@@ -4,7 +4,7 @@ import { browse } from "./api.js";
 import { h, heading, link, row, table } from "./dom.js";
 import { eventText, sentencesOf } from "./sentences.js";
 import { ago, age, count, duration, escapeBytes, escapeText, fromBase64, fromUrlBase64, grouped,
-  laneName, number, shortKey, time } from "./text.js";
+  laneName, number, shortKey, time, until } from "./text.js";
 import { statesOf } from "./view_keys.js";
 
 const columns = [{ name: "time" }, { name: "event" }, { name: "error", class: "error" }];
@@ -12,14 +12,15 @@ const longest = 4096;  // Bytes of a key or an error that are shown at once.
 
 function factsOf(reply, now) {
   const key = reply.key ?? {};
-  const at = (us) => (number(us) > 0 ? `${time(us)}, ${ago(us, now)}` : null);
+  const at = (us) => (number(us) > 0 ? [ago(us, now), h("small", {}, time(us))] : null);
   return [
     ["State", (key.states ?? []).length > 0 ? statesOf(key.states) : "none"],
     ["Lane", laneName(key.lane ?? 0)],
     ["Group", key.group ? escapeBytes(fromBase64(key.group)) : "none"],
     ["Shard", key.shard],
     ["Added", at(key.added_at_us)],
-    ["Due", number(key.ready_at_us) > 0 ? time(key.ready_at_us) : null],
+    ["Due", number(key.ready_at_us) > 0
+      ? [until(key.ready_at_us, now), h("small", {}, time(key.ready_at_us))] : null],
     ["Delay", number(key.delay_us) > 0 ? duration(number(key.delay_us)) : null],
     ["Failures", grouped(key.failures)],
     ["First failure", at(key.first_failed_at_us)],
@@ -34,7 +35,8 @@ function factsOf(reply, now) {
 
 // Long text: its begin, and the rest on demand.
 function longText(bytes, name) {
-  const text = h("p", { class: "key whole" }, escapeBytes(bytes.subarray(0, longest)));
+  const text = h("p", { class: "key whole", tabindex: 0, role: "region",
+    "aria-label": `The whole ${name}` }, escapeBytes(bytes.subarray(0, longest)));
   if (bytes.length <= longest) return text;
   const more = h("button", { onclick: () => {
     text.textContent = escapeBytes(bytes);
@@ -57,7 +59,8 @@ export function open(root, params, page) {
   const historyNote = h("p", { class: "note" });
   root.append(h("p", { class: "crumbs" }, link({ view: "queue", queue }, escapeText(queue)), " / ",
     link({ view: "keys", queue }, "keys")), heading("Key ", h("span", { class: "key" }, short)),
-  ...[bytes.length > 80 ? longText(bytes, "key") : []].flat(), problem, sentences, bar.element, facts, error,
+  ...[bytes.length > 80 ? longText(bytes, "key") : []].flat(), problem, sentences,
+    bar.element, facts, error,
   h("section", {}, h("div", { class: "line" }, h("h2", {}, "History"),
     h("button", { onclick: () => refresh() }, "Read again")), historyNote, list.element));
   let reply = null;
@@ -79,7 +82,8 @@ export function open(root, params, page) {
     const text = reply.key?.last_error ?? "";
     if (text !== lastError) {
       error.replaceChildren(...(text === "" ? [] : [h("h2", {}, "Last error"),
-        h("div", { class: "error whole" }, text.slice(0, 65536).split("\n").map((line) =>
+        h("div", { class: "error whole", tabindex: 0, role: "region", "aria-label": "Last error" },
+          text.slice(0, 65536).split("\n").map((line) =>
           h("p", {}, escapeText(line))))]));
     }
     lastError = text;
@@ -99,7 +103,8 @@ export function open(root, params, page) {
 
   async function readHistory() {
     try {
-      const { events = [], since_us: since, lost } = await browse("GetHistory", { queue, key: base64,
+      const { events = [], since_us: since, lost } = await browse("GetHistory", {
+        queue, key: base64,
         limit: 200 });
       if (closed) return;
       list.body.replaceChildren(...events.reverse().map((event) => row(columns, [
@@ -114,7 +119,7 @@ export function open(root, params, page) {
     } catch (failure) {
       if (closed) return;
       list.element.hidden = true;
-      historyNote.textContent = failure.code === "NotSupported"
+      historyNote.textContent = ["NotSupported", "HTTP 404"].includes(failure.code)
         ? "This store keeps no history of its keys." : `It was not read: ${failure.message}`;
     }
   }

@@ -110,7 +110,8 @@ export function open(root, firstParams, page) {
       } });
       return keyRow(name, key, page.now(), box);
     }));
-    if (at >= 0) (list.body.rows[Math.min(at, rows.length - 1)]?.querySelector("a") ?? note).focus();
+    if (at >= 0)
+      (list.body.rows[Math.min(at, rows.length - 1)]?.querySelector("a") ?? note).focus();
     list.element.hidden = rows.length === 0;
     const text = `${count(matched, "key matches", "keys match")} of ${grouped(response.searched)
     }, found in ${duration(tookUs - (tookUs >= 1000 ? tookUs % 1000 : 0))}.`;
@@ -141,7 +142,9 @@ export function open(root, firstParams, page) {
     pages.replaceChildren(...items);
   }
 
-  async function refresh() {
+  // What refreshes by itself is not read out.
+  async function refresh(byItself = false) {
+    note.setAttribute("aria-live", byItself ? "off" : "polite");
     const search = ++searches;
     let request;
     try {
@@ -155,6 +158,7 @@ export function open(root, firstParams, page) {
     } catch (error) {
       if (closed || search !== searches) return;
       problem.textContent = error.message;
+      if (note.textContent === "Reading…") note.textContent = "";
     }
   }
 
@@ -184,7 +188,7 @@ export function open(root, firstParams, page) {
     // Rows change under a reader only if reading them is cheap and nobody is at work on them.
     live() {
       const busy = all || selected.size > 0 || root.querySelector("tbody :focus, dialog") !== null;
-      if (!busy && tookUs < 50000 && Date.now() - readAt > 1000) refresh();
+      if (!busy && tookUs < 50000 && Date.now() - readAt > 1000) refresh(true);
     },
     close: () => { closed = true; },
   };

@@ -1,12 +1,13 @@
 // The overview: all queues, and what stands out.
 import { browse } from "./api.js";
-import { spark } from "./chart.js";
+import { measured, spark } from "./chart.js";
 import { h, heading, link, row, setText, table } from "./dom.js";
 import { age, escapeText, grouped, number, rate, stateNames, until } from "./text.js";
 
 const columns = [{ name: "queue" }, { name: "state" },
   ...stateNames.map((name) => ({ name, class: "n" })), { name: "oldest", class: "n" },
-  { name: "adds/s", class: "n" }, { name: "dones/s", class: "n" }, { name: "failures/s", class: "n" },
+  { name: "adds/s", class: "n" }, { name: "dones/s", class: "n" },
+    { name: "failures/s", class: "n" },
   { name: "queued, last hour", class: "graph" }, { name: "dones, last hour", class: "graph" }];
 
 export function stateOf(queue, now) {
@@ -51,9 +52,10 @@ export function findingsOf(findings) {
   if (findings.length === 0) return h("p", { class: "fine" }, "✓ No signs of trouble.");
   return h("ul", {}, findings.map((finding) => {
     const bad = finding.weight === "BAD";
-    return h("li", { class: bad ? "bad" : "odd" }, h("b", {}, bad ? "Bad" : "Odd"),
-      finding.queue ? [link({ view: "queue", queue: finding.queue }, escapeText(finding.queue)), ": "]
-        : " ", escapeText(finding.text));
+    return h("li", { class: bad ? "bad" : "odd" }, h("b", {}, bad ? "Bad" : "Odd"), " ",
+      finding.queue ? [link({ view: "queue", queue: finding.queue }, escapeText(finding.queue)),
+        ": "]
+        : "", escapeText(finding.text));
   }));
 }
 
@@ -94,12 +96,12 @@ export function open(root, params, page) {
   let timer = 0;
   let closed = false;
   async function charts() {
-    timer = setTimeout(charts, 60000);
+    timer = setTimeout(charts, rows.size <= 10 ? 10000 : 60000);
     for (const [name, element] of [...rows].slice(0, 50)) {
       if (closed || !element.isConnected) return;
       if (element.cells[1].textContent === "not open") continue;
       try {
-        const data = await browse("GetSeries", { queue: name });
+        const data = measured(await browse("GetSeries", { queue: name }));
         const cells = [...element.cells].slice(-2);
         cells[0].replaceChildren(spark("Queued keys", data.queued ?? [], (n) =>
           grouped(Math.round(n)), "queued"));

@@ -1,6 +1,7 @@
-// One queue: its counts now, its rates over time, what it has by lane, group and shard, its workers.
+// One queue: its counts now, its rates over time, what it has by lane, group and shard, its
+// workers.
 import { admin, browse } from "./api.js";
-import { chart } from "./chart.js";
+import { chart, measured } from "./chart.js";
 import { confirm } from "./dialogs.js";
 import { h, heading, link, newId, row, say, setText, table } from "./dom.js";
 import { age, count, escapeBytes, escapeText, fromBase64, grouped, laneName, number, parseDuration,
@@ -119,7 +120,8 @@ function countsBy(name, page) {
       list.body.append(...rows.map((counts) => {
         const text = escapeBytes(fromBase64(counts.name ?? ""));
         return row(columns(by), [link({ view: "keys", queue: name, ...filterOf(text, text) },
-          nameOf(text)), grouped(counts.keys), ...stateNames.map((state) => grouped(counts[state]))]);
+          nameOf(text)), grouped(counts.keys),
+            ...stateNames.map((state) => grouped(counts[state]))]);
       }));
       const more = number(others) > 0 ? h("p", { class: "note" }, `${count(others, "key")} have ${
         grouped(number(names) - rows.length)} other names.`) : "";
@@ -129,7 +131,7 @@ function countsBy(name, page) {
       box.replaceChildren(h("p", { class: "problem" }, error.message));
     }
   }
-  const element = h("section", {}, h("h2", {}, "What it has"), h("div", { class: "line" },
+  const element = h("section", {}, h("h2", {}, "Keys by lane, group and shard"), h("div", { class: "line" },
     h("div", { class: "words", role: "group", "aria-label": "Count by" }, buttons),
     h("button", { onclick: () => refresh() }, "Read again")), box);
   return { element, refresh };
@@ -137,7 +139,7 @@ function countsBy(name, page) {
 
 export function open(root, params, page) {
   const name = params.queue ?? page.queues[0] ?? "";
-  const state = h("p", { class: "note", id: "state", role: "status" });
+  const state = h("p", { class: "note", id: "state" });
   const findings = h("div", { class: "standsout" });
   const numbers = tiles(name);
   const pause = pauseForm(page, name);
@@ -161,7 +163,8 @@ export function open(root, params, page) {
     timer = setTimeout(charts, range === "hour" ? 10000 : 60000);
     const wanted = range;
     try {
-      const data = await browse("GetSeries", { queue: name, range: wanted.toUpperCase() });
+      const data = measured(await browse("GetSeries",
+        { queue: name, range: wanted.toUpperCase() }));
       if (!closed && wanted === range) figures.replaceChildren(...chartsOf(data));
     } catch (error) {
       if (!closed) {

@@ -40,7 +40,8 @@ export function workersOf(queue, page) {
         : `The workers were not read: ${error.message}`;
       return;
     }
-    const text = workers.length === 0 ? "No worker is connected to the server. Workers within the " +
+    const text = workers.length === 0 ?
+      "No worker is connected to the server. Workers within the " +
       "owner's process are not listed." : `${count(workers.length, "worker")} connected.`;
     if (note.textContent !== text) note.textContent = text;
     // Not under the feet of a reader who is within.

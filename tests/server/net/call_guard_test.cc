@@ -62,6 +62,26 @@ TEST_F(CallGuardTest, NobodyChangesWhatIsReadOnly) {
   EXPECT_EQ(guard.Ask(Client::kControlSocket, "", false).verdict, Verdict::kPass);
 }
 
+TEST_F(CallGuardTest, ARoleIsJudgedAsItsToken) {
+  CallGuard guard(
+      {.token_file = Secret("token", "first"), .viewer_token_file = Secret("viewer", "second")});
+  ASSERT_TRUE(guard.Load().ok());
+  using Role = CallGuard::Role;
+  EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer first"), Role::kOperator);
+  EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer second"), Role::kViewer);
+  EXPECT_EQ(guard.RoleOf(Client::kControlSocket, ""), Role::kOperator);
+  Status why;
+  EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer third", &why), Role::kNone);
+  EXPECT_EQ(why.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(guard.Judge(Role::kOperator, true).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Judge(Role::kViewer, false).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Judge(Role::kViewer, true).verdict, Verdict::kForbidden);
+  EXPECT_EQ(guard.Judge(Role::kNone, false).verdict, Verdict::kUnknown);
+  CallGuard read_only({.read_only = true});
+  EXPECT_EQ(read_only.Judge(Role::kOperator, true).verdict, Verdict::kForbidden);
+  EXPECT_EQ(read_only.Judge(Role::kOperator, false).verdict, Verdict::kPass);
+}
+
 TEST_F(CallGuardTest, ViewersWithoutOperatorsAreRefused) {
   CallGuard guard({.viewer_token_file = Secret("viewer", "second")});
   const Status s = guard.Load();

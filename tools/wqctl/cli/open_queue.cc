@@ -1,6 +1,7 @@
 #include "tools/wqctl/cli/open_queue.h"
 
 #include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/text/number.h"
 
 namespace wqctl {
 
@@ -9,6 +10,12 @@ wq::QueueOptions ToolQueueOptions() {
   options.order = wq::Order::kPriorities;
   options.re_add = wq::ReAdd::kSetsLane;
   return options;
+}
+
+std::optional<uint64_t> ParseHistoryBytes(std::string_view text) {
+  const std::optional<uint64_t> bytes = ParseNumber<uint64_t>(text);
+  const bool valid = bytes && (*bytes == 0 || *bytes >= (uint64_t{1} << 20));
+  return valid ? bytes : std::nullopt;
 }
 
 wq::Status OpenQueue(const std::string& store_dir, const std::string& queue,

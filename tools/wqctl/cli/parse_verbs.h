@@ -17,6 +17,7 @@ Command ParseServe(const Input& input);  // serve/serve.cc
 Command ParseUi(const Input& input);     // serve/ui.cc
 Command ParseWorkers(const Input& input);
 Command ParseInspect(const Input& input);
+Command ParseHistory(const Input& input);
 Command ParseReport(const Input& input);  // report/report.cc
 Command ParseLs(const Input& input);
 Command ParseErrors(const Input& input);

@@ -23,6 +23,7 @@
 #include "server/net/socket_activation.h"
 #include "server/net/systemd_notify.h"
 #include "tools/wqctl/cli/drain.h"
+#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/replication/log_args.h"
@@ -192,6 +193,7 @@ wq::Status Daemon::OpenStore() {
   {
     const wq::MutexLock lock(mu_);
     options.create_if_missing = config_.create.value_or(false);
+    options.history_bytes = config_.history_bytes.value_or(kDefaultHistoryBytes);
     if (wq::Status s = ReplicationOf(config_.log, &options.replication); !s.ok()) return s;
   }
   replicated_ = options.replication.has_value();
@@ -465,6 +467,7 @@ Command ParseServe(const Input& input) {
   AddDuration(&parser, "--grace",
               "How long workers may hold their keys after SIGTERM or SIGINT; default 30s",
               &args.options.grace);
+  AddHistoryBytes(&parser, &args.options.history_bytes);
   AddDurability(&parser, &args.options.durability);
   AddLogOptions(&parser, &args.options.log, true);
   parser.ParseWithoutArguments();

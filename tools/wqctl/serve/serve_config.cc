@@ -100,6 +100,7 @@ Setters SettersOf(ServeConfig* config) {
           {"create", YesNo(&config->create)},
           {"create-queues", YesNo(&config->create_queues)},
           {"grace", Parsed(ParseDuration, &config->grace)},
+          {"history-bytes", Parsed(ParseHistoryBytes, &config->history_bytes)},
           {"durability", DurabilityName(&config->durability)},
           {"replicate", Text(&config->log.url)},
           {"replica", Text(&config->log.replica)},

@@ -57,6 +57,7 @@ struct ServeConfig {
   std::optional<bool> create;
   std::optional<bool> create_queues;
   std::optional<std::chrono::microseconds> grace;
+  std::optional<uint64_t> history_bytes;
   LogArgs log;
   std::optional<wq::Durability> durability;   // Of queues whose section does not say it.
   std::map<std::string, QueueConfig> queues;  // By name; "*": all others.

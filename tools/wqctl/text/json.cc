@@ -1,6 +1,7 @@
 #include "tools/wqctl/text/json.h"
 
 #include <algorithm>
+#include <array>
 
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/json_fields.h"
@@ -211,6 +212,26 @@ void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out) {
   }
   json["done"] = of_worker(worker.done);
   json["failed"] = of_worker(worker.failed);
+  *out += json.dump();
+}
+
+std::string HistoryKindName(wq::HistoryKind kind) {
+  constexpr std::array<const char*, 13> kNames = {
+      "unknown",    "added",       "deduplicated", "delayed", "handed_out", "done",    "failed",
+      "given_back", "quarantined", "released",     "removed", "forgotten",  "requeued"};
+  const auto index = static_cast<size_t>(kind);
+  return kNames[index < kNames.size() ? index : 0];
+}
+
+void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
+  Json json;
+  json["at"] = FormatTime(event.at_us);
+  json["kind"] = HistoryKindName(event.kind);
+  json["duration_us"] = event.duration_us;
+  json["delay_us"] = event.delay_us;
+  json["count"] = event.count;
+  SetBytes("error", event.error, &json);
+  SetBytes("worker", event.worker, &json);
   *out += json.dump();
 }
 

@@ -13,6 +13,7 @@
 
 #include "server/errors/error_groups.h"
 #include "wq/entry_diff.h"
+#include "wq/history.h"
 #include "wq/import.h"
 #include "wq/live_store.h"
 #include "wq/repair.h"
@@ -57,6 +58,8 @@ std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& foun
 
 // {"queue": …, "worker": …, "peer": …, "held": [{"key": …, "token": …}], …} on one line. Without a
 // peer it is the owner of the store.
+std::string HistoryKindName(wq::HistoryKind kind);  // "handed_out".
+void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out);
 void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out);
 
 // {"change": […], "queue": …, "key": …, "before": […], "after": […]} on one line.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/replication/log_args.h"
@@ -82,6 +83,7 @@ struct WorkArgs {
   std::chrono::microseconds grace = std::chrono::seconds{30};
   bool follow = false;
   std::string http_address;  // Empty: none.
+  std::optional<uint64_t> history_bytes;
   bool http_any_address = false;
   LogArgs log;
   std::optional<wq::Durability> durability;
@@ -152,6 +154,7 @@ struct RunParts {
                .workers = workers,
                .http_address = args.http_address,
                .http_any_address = args.http_any_address,
+               .history_bytes = args.history_bytes.value_or(kDefaultHistoryBytes),
                .durability = DurabilityOf(args.durability, replication.has_value()),
                .replication = Watched(std::move(replication), &ownership_end),
                .on_ready = [this] { source.Wake(); },
@@ -419,6 +422,7 @@ Command ParseWork(const Input& input) {
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines, which then may read it",
               &args.http_any_address);
+  AddHistoryBytes(&parser, &args.history_bytes);
   AddDurability(&parser, &args.durability);
   AddLogOptions(&parser, &args.log, true);
   parser.Flag("--follow",

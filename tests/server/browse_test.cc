@@ -1,0 +1,222 @@
+// The service Browse, over gRPC and HTTP: filters, one key, counts and errors.
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/server/browse_fixture.h"
+#include "wq/keys.h"
+#include "wq/live_worker.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string kHostile("\0\n<script>\xff\xE2\x80\xAE", 14);
+
+class BrowseTest : public BrowseFixture {
+ protected:
+  BrowseTest() {
+    Add("a/1", {.lane = 5, .group = "red"});
+    Add("a/2", {.group = "red"});
+    Add("b/1");
+    Add(kHostile, {.group = "g\xff"});
+    Fail("b/2", "dial 10.0.0.7:443: No Route");
+    Fail("b/3", "dial 10.0.0.9:443: no route");
+    Fail("b/3", "dial 10.0.0.8:443: no route");
+    EXPECT_TRUE(pods_->Quarantine("c/1", "poison").ok());
+    EXPECT_TRUE(pods_->AddAfter("c/2", hours(2)).ok());
+  }
+  std::vector<std::string> Where(const std::function<void(v1::KeyFilter*)>& set) const {
+    v1::KeyFilter filter;
+    set(&filter);
+    return Matching(filter);
+  }
+  std::string CountBy(v1::CountByRequest request) const {
+    request.set_queue("pods");
+    grpc::ClientContext context;
+    v1::CountByResponse response;
+    const grpc::Status s = browse_->CountBy(&context, request, &response);
+    std::string text = s.error_message();
+    for (const v1::CountByResponse::Row& row : response.rows()) {
+      text += "'" + EscapeKey(row.name()) + "' " + std::to_string(row.keys()) + "/" +
+              std::to_string(row.queued()) + "/" + std::to_string(row.delayed()) + "/" +
+              std::to_string(row.failing()) + "/" + std::to_string(row.quarantined()) + " ";
+    }
+    return text + "others " + std::to_string(response.others()) + " of " +
+           std::to_string(response.names());
+  }
+};
+
+TEST_F(BrowseTest, AnEmptyFilterMatchesEveryKeyOfAnyBytes) {
+  EXPECT_THAT(Where([](auto*) {}),
+              ElementsAre(kHostile, "a/1", "a/2", "b/1", "b/2", "b/3", "c/1", "c/2"));
+}
+
+TEST_F(BrowseTest, EachFieldOfAFilter) {
+  EXPECT_THAT(Where([](auto* f) { f->set_prefix("b/"); }), ElementsAre("b/1", "b/2", "b/3"));
+  EXPECT_THAT(Where([](auto* f) { f->set_substring("/2"); }), ElementsAre("a/2", "b/2", "c/2"));
+  EXPECT_THAT(Where([](auto* f) { f->set_substring("\xff"); }), ElementsAre(kHostile));
+  EXPECT_THAT(Where([](auto* f) { f->set_pattern("^[ac].1$"); }), ElementsAre("a/1", "c/1"));
+  EXPECT_THAT(Where([](auto* f) { f->set_pattern("script>.\\xE2"); }), ElementsAre(kHostile));
+  EXPECT_THAT(Where([](auto* f) { f->set_lane(5); }), ElementsAre("a/1"));
+  EXPECT_THAT(Where([](auto* f) { f->set_group("red"); }), ElementsAre("a/1", "a/2"));
+  EXPECT_THAT(Where([](auto* f) {
+                f->set_group("");
+                f->set_prefix("b/1");
+              }),
+              ElementsAre("b/1"));
+  EXPECT_THAT(Where([](auto* f) { f->set_shard(0); }), IsEmpty());  // It has no shards.
+  EXPECT_THAT(Where([](auto* f) { f->set_min_failures(2); }), ElementsAre("b/3"));
+  EXPECT_THAT(Where([](auto* f) { f->set_error("NO rOUTE"); }), ElementsAre("b/2", "b/3"));
+  EXPECT_THAT(Where([](auto* f) { f->set_error("."); }), ElementsAre("b/2", "b/3"));
+  EXPECT_THAT(Where([](auto* f) { f->set_error_form("dial <address>: no route"); }),
+              ElementsAre("b/3"));
+  EXPECT_THAT(Where([](auto* f) { f->set_error_form(""); }), IsEmpty());
+}
+
+TEST_F(BrowseTest, StatesAreAlternatives) {
+  EXPECT_THAT(Where([](auto* f) { f->add_states(v1::KEY_STATE_QUARANTINED); }), ElementsAre("c/1"));
+  EXPECT_THAT(Where([](auto* f) {
+                f->add_states(v1::KEY_STATE_QUARANTINED);
+                f->add_states(v1::KEY_STATE_DELAYED);
+              }),
+              ElementsAre("b/2", "b/3", "c/1", "c/2"));
+  EXPECT_THAT(Where([](auto* f) { f->add_states(v1::KEY_STATE_PROCESSING); }), IsEmpty());
+  std::string key;
+  ASSERT_TRUE(pods_->Get(&key).ok());
+  EXPECT_THAT(Where([](auto* f) { f->add_states(v1::KEY_STATE_PROCESSING); }), ElementsAre(key));
+}
+
+TEST_F(BrowseTest, RefusesWhatIsInvalidAndNamesTheField) {
+  const auto refused = [this](const std::function<void(v1::SearchRequest*)>& set) {
+    v1::SearchRequest request;
+    request.set_queue("pods");
+    set(&request);
+    v1::SearchResponse response;
+    const grpc::Status s = TrySearch(request, &response);
+    EXPECT_EQ(s.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    return s.error_message();
+  };
+  EXPECT_THAT(refused([](auto* r) { r->mutable_filter()->set_pattern("a(b"); }),
+              HasSubstr("filter.pattern: "));
+  EXPECT_THAT(refused([](auto* r) { r->mutable_filter()->set_pattern("(a{1000}){1000}"); }),
+              HasSubstr("filter.pattern: "));
+  EXPECT_THAT(refused([](auto* r) { r->mutable_filter()->set_pattern(std::string(5000, 'x')); }),
+              HasSubstr("filter.pattern: "));
+  EXPECT_THAT(refused([](auto* r) { r->mutable_filter()->set_error(std::string(5000, 'x')); }),
+              HasSubstr("filter.error: "));
+  EXPECT_THAT(
+      refused([](auto* r) { r->mutable_filter()->add_states(static_cast<v1::KeyState>(9)); }),
+      HasSubstr("filter.states: "));
+  EXPECT_THAT(refused([](auto* r) { r->set_sort(static_cast<v1::SearchRequest::Sort>(9)); }),
+              HasSubstr("sort: "));
+  EXPECT_THAT(refused([](auto* r) { r->set_page("x"); }), HasSubstr("page: "));
+  v1::SearchRequest request;
+  request.set_queue("nope");
+  v1::SearchResponse response;
+  EXPECT_EQ(TrySearch(request, &response).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(BrowseTest, OneKeyWithAllThatIsKnown) {
+  const v1::GetKeyResponse second = GetKey("a/2");
+  EXPECT_EQ(second.position(), 1U);  // a/1 is in a higher lane.
+  EXPECT_EQ(second.key().group(), "red");
+  EXPECT_EQ(second.next_delay_us(), microseconds(hours(1)).count());
+  EXPECT_FALSE(second.next_quarantines());
+  const v1::GetKeyResponse failing = GetKey("b/3");
+  EXPECT_FALSE(failing.has_position());
+  EXPECT_EQ(failing.key().failures(), 2U);
+  EXPECT_EQ(failing.key().last_error(), "dial 10.0.0.8:443: no route");
+  EXPECT_EQ(failing.next_delay_us(), microseconds(hours(4)).count());
+  EXPECT_EQ(failing.key().ready_at_us() - failing.key().added_at_us(), failing.key().delay_us());
+  EXPECT_FALSE(GetKey("c/1").has_next_delay_us());
+  ASSERT_TRUE(pods_->Pause().ok());
+  EXPECT_TRUE(GetKey(kHostile).queue_paused());
+  EXPECT_EQ(GetKey(kHostile).key().key(), kHostile);
+  v1::GetKeyResponse none;
+  EXPECT_EQ(TryGetKey("nope", &none).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(BrowseTest, TheWorkerThatHoldsAKey) {
+  std::unique_ptr<LiveStore> live;
+  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  std::unique_ptr<LiveWorker> worker;
+  ASSERT_TRUE(live->Work("pods", {.name = "worker-7"}, &worker).ok());
+  AssignedKey assigned;
+  ASSERT_TRUE(worker->Get(&assigned).ok());
+  const v1::GetKeyResponse held = GetKey(assigned.key);
+  EXPECT_EQ(held.worker(), "worker-7");
+  EXPECT_THAT(held.peer(), HasSubstr("unix"));
+  EXPECT_GT(held.held_since_us(), 0);
+  EXPECT_EQ(held.token(), assigned.token);
+  EXPECT_EQ(held.attempt(), 1U);
+  EXPECT_THAT(held.key().states(), ElementsAre(v1::KEY_STATE_PROCESSING));
+  EXPECT_EQ(GetKey("c/1").worker(), "");
+}
+
+TEST_F(BrowseTest, CountsByLaneAndGroup) {
+  v1::CountByRequest request;
+  EXPECT_EQ(CountBy(request), "'0' 7/3/3/2/1 '5' 1/1/0/0/0 others 0 of 2");
+  request.set_by(v1::CountByRequest::GROUP);
+  EXPECT_EQ(CountBy(request), "'' 5/1/3/2/1 'red' 2/2/0/0/0 'g\\xff' 1/1/0/0/0 others 0 of 3");
+  request.set_limit(1);
+  EXPECT_EQ(CountBy(request), "'' 5/1/3/2/1 others 3 of 3");
+  request.mutable_filter()->set_prefix("a/");
+  EXPECT_EQ(CountBy(request), "'red' 2/2/0/0/0 others 0 of 1");
+  request.set_by(static_cast<v1::CountByRequest::By>(9));
+  EXPECT_THAT(CountBy(request), HasSubstr("by: "));
+}
+
+TEST_F(BrowseTest, ErrorsAreGrouped) {
+  Fail("b/4", "dial 10.1.1.1:443: no route");
+  grpc::ClientContext context;
+  v1::GroupErrorsRequest request;
+  v1::GroupErrorsResponse response;
+  ASSERT_TRUE(browse_->GroupErrors(&context, request, &response).ok());
+  ASSERT_EQ(response.groups_size(), 3);
+  const v1::ErrorGroup& first = response.groups(0);
+  EXPECT_EQ(first.queue(), "pods");
+  EXPECT_EQ(first.form(), "dial <address>: no route");
+  EXPECT_EQ(first.keys(), 2U);
+  EXPECT_EQ(first.failures(), 3U);
+  EXPECT_EQ(first.examples_size(), 2);
+  EXPECT_GE(first.last_at_us(), first.first_at_us());
+  EXPECT_EQ(response.groups(2).form(), "poison");
+  EXPECT_EQ(response.groups(2).quarantined(), 1U);
+  // Each form finds its keys.
+  for (const v1::ErrorGroup& group : response.groups()) {
+    EXPECT_EQ(Where([&group](auto* f) { f->set_error_form(group.form()); }).size(), group.keys());
+  }
+  grpc::ClientContext second;
+  request.set_limit(1);
+  request.set_queue("pods");
+  ASSERT_TRUE(browse_->GroupErrors(&second, request, &response).ok());
+  EXPECT_EQ(response.groups_size(), 1);
+  EXPECT_EQ(response.ungrouped(), 2U);
+}
+
+TEST_F(BrowseTest, AnErrorThatIsNotUtf8IsShownReplaced) {
+  Fail("z", "bad \xff byte " + std::string(1000, 'y'));
+  EXPECT_THAT(GetKey("z").key().last_error(), HasSubstr("bad \xEF\xBF\xBD byte "));
+  EXPECT_GT(GetKey("z").key().last_error().size(), 900U);
+  v1::SearchRequest request;
+  request.mutable_filter()->set_prefix("z");
+  EXPECT_LE(Search(request).keys(0).last_error().size(), 302U);
+}
+
+TEST_F(BrowseTest, IsServedAsJson) {
+  EXPECT_THAT(Post("/wq.v1.Browse/Search",
+                   R"({"queue": "pods", "filter": {"prefix": "YS8x"}, "limit": 5})"),
+              HasSubstr(R"("key":"YS8x","states":["KEY_STATE_QUEUED"],"lane":5,"group":"cmVk")"));
+  EXPECT_THAT(Post("/wq.v1.Browse/Search", R"({"queue": "pods", "filter": {"pattern": "["}})"),
+              HasSubstr(R"({"code":"InvalidArgument","message":"filter.pattern: )"));
+}
+
+}  // namespace
+}  // namespace wq

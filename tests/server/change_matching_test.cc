@@ -1,0 +1,188 @@
+// Admin.ChangeMatching: each kind, its dry run, many keys under load, and who may call it.
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/server/browse_fixture.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using ::testing::HasSubstr;
+
+using Request = v1::ChangeMatchingRequest;
+
+class ChangeMatchingTest : public BrowseFixture {
+ protected:
+  // "MATCHED matched, DONE done" of a dry run, which must change nothing, and of the change.
+  std::string ChangeBoth(Request request) const {
+    const std::vector<std::string> before = Matching({});
+    request.set_dry_run(true);
+    const v1::ChangeMatchingResponse dry = Change(request);
+    EXPECT_EQ(Matching({}), before);
+    request.set_dry_run(false);
+    const v1::ChangeMatchingResponse real = Change(request);
+    EXPECT_EQ(dry.matched(), real.matched());
+    EXPECT_EQ(dry.done(), real.done());
+    return std::to_string(real.matched()) + " matched, " + std::to_string(real.done()) + " done";
+  }
+  static Request Of(Request::Kind kind, const std::string& prefix) {
+    Request request;
+    request.set_kind(kind);
+    request.mutable_filter()->set_prefix(prefix);
+    return request;
+  }
+};
+
+TEST_F(ChangeMatchingTest, EachKind) {
+  for (const char* key : {"a/1", "a/2", "b/1"}) {
+    Add(key);
+  }
+  Fail("a/3", "e");
+  ASSERT_TRUE(pods_->Quarantine("a/4").ok());
+  ASSERT_TRUE(pods_->Quarantine("a/5").ok());
+  ASSERT_TRUE(pods_->AddAfter("a/6", hours(5)).ok());
+
+  EXPECT_EQ(ChangeBoth(Of(Request::FORGET, "a/")), "6 matched, 1 done");
+  EXPECT_EQ(pods_->NumRequeues("a/3"), 0U);
+  EXPECT_EQ(ChangeBoth(Of(Request::RELEASE, "a/4")), "1 matched, 1 done");
+  EXPECT_EQ(ChangeBoth(Of(Request::DROP, "a/")), "6 matched, 1 done");
+  EXPECT_TRUE(pods_->Quarantined().empty());
+  EXPECT_EQ(ChangeBoth(Of(Request::CANCEL_DELAY, "a/3")), "1 matched, 1 done");
+  EXPECT_EQ(ChangeBoth(Of(Request::REQUEUE, "a/")), "4 matched, 1 done");
+  EXPECT_EQ(GetKey("a/6").key().states(0), v1::KEY_STATE_QUEUED);
+  Request move = Of(Request::ADD, "a/2");
+  move.set_lane(9);
+  EXPECT_EQ(ChangeBoth(move), "1 matched, 1 done");
+  EXPECT_EQ(GetKey("a/2").key().lane(), 9);
+  EXPECT_EQ(ChangeBoth(Of(Request::REMOVE, "a/1")), "1 matched, 1 done");
+  EXPECT_EQ(ChangeBoth(Of(Request::DELETE, "a/")), "3 matched, 3 done");
+  EXPECT_EQ(Matching({}), std::vector<std::string>{"b/1"});
+}
+
+TEST_F(ChangeMatchingTest, RefusesWhatIsInvalid) {
+  Add("a");
+  const auto refused = [this](const std::function<void(Request*)>& set) {
+    Request request = Of(Request::DELETE, "");
+    request.set_queue("pods");
+    set(&request);
+    v1::ChangeMatchingResponse response;
+    const grpc::Status s = TryChange(request, &response);
+    EXPECT_EQ(s.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    return s.error_message();
+  };
+  EXPECT_THAT(refused([](auto* r) { r->clear_kind(); }), HasSubstr("kind: "));
+  EXPECT_THAT(refused([](auto* r) { r->set_kind(static_cast<Request::Kind>(77)); }),
+              HasSubstr("kind: "));
+  EXPECT_THAT(refused([](auto* r) { r->set_lane(1); }), HasSubstr("lane: "));
+  EXPECT_THAT(refused([](auto* r) { r->mutable_filter()->set_pattern("["); }),
+              HasSubstr("filter.pattern: "));
+  EXPECT_THAT(refused([](auto* r) { r->set_durability(v1::DURABILITY_REPLICATED); }),
+              HasSubstr("not replicated"));
+  EXPECT_EQ(Matching({}).size(), 1U);
+}
+
+// Beside a worker and an adder: no key that matches all the time is left out, no other one is
+// changed.
+TEST_F(ChangeMatchingTest, ManyKeysUnderLoad) {
+  constexpr size_t kKeys = 100'000;
+  for (size_t i = 0; i < kKeys; ++i) {
+    ASSERT_TRUE(pods_->AddAfter("late-" + std::to_string(i), hours(1)).ok());
+    ASSERT_TRUE(i % 10 != 0 || pods_->AddAfter("other-" + std::to_string(i), hours(1)).ok());
+  }
+  std::atomic<bool> stop = false;
+  std::atomic<size_t> worked = 0;
+  std::thread adder([&] {
+    for (size_t i = 0; !stop; ++i) {
+      EXPECT_TRUE(pods_->Add("work-" + std::to_string(i % 1000), {.lane = 100}).ok());
+    }
+  });
+  std::thread worker([&] {
+    std::string key;
+    while (!stop) {
+      if (pods_->GetFor(std::chrono::microseconds(100), &key).ok()) {
+        ++worked;
+        EXPECT_TRUE(pods_->Done(key).ok());
+      }
+    }
+  });
+  const v1::ChangeMatchingResponse cancelled = Change(Of(Request::CANCEL_DELAY, "late-"));
+  stop = true;
+  adder.join();
+  worker.join();
+  EXPECT_EQ(cancelled.matched(), kKeys);
+  EXPECT_EQ(cancelled.done(), kKeys);
+  EXPECT_EQ(pods_->Counts().delayed, kKeys / 10);
+  EXPECT_GT(worked, 0U);
+}
+
+TEST_F(ChangeMatchingTest, MovesManyKeysToALane) {
+  constexpr size_t kKeys = 100'000;
+  for (size_t i = 0; i < kKeys; ++i) {
+    Add("key-" + std::to_string(i));
+  }
+  Add("other", {.lane = 3});
+  Request move = Of(Request::ADD, "key-");
+  move.set_lane(-5);
+  EXPECT_EQ(Change(move).done(), kKeys);
+  EXPECT_EQ(pods_->Counts().lanes, (std::map<Lane, size_t>{{-5, kKeys}, {3, 1}}));
+}
+
+TEST_F(ChangeMatchingTest, IsAudited) {
+  const std::string path = dir_ / "audit.jsonl";
+  Connect({.control_socket = true, .audit_log = path});
+  Add("a\xff/1");
+  Add("b");
+  Request request = Of(Request::REMOVE, "a\xff");
+  request.set_dry_run(true);
+  Change(request);
+  request.set_dry_run(false);
+  Change(request);
+  std::ifstream file(path);
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(nlohmann::json::parse(line));
+  }
+  ASSERT_EQ(lines.size(), 1U);  // Not the dry run.
+  EXPECT_EQ(lines[0]["call"], "Admin.ChangeMatching");
+  EXPECT_EQ(lines[0]["request"]["kind"], "REMOVE");
+  EXPECT_EQ(lines[0]["request"]["filter"]["prefix"], "a\\xff");
+  EXPECT_EQ(lines[0]["response"]["done"], "1");
+}
+
+TEST_F(ChangeMatchingTest, AViewerMayOnlySearch) {
+  const auto secret = [this](const std::string& name) {
+    std::string path = dir_ / name;
+    std::ofstream(path) << name << "\n";
+    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
+    return path;
+  };
+  Serve({.address = "127.0.0.1:0",
+         .token_file = secret("operator"),
+         .viewer_token_file = secret("viewer")});
+  Add("a");
+  const auto post = [this](const std::string& call, const std::string& token) {
+    const std::string headers = "Host: localhost\r\nAuthorization: Bearer " + token + "\r\n";
+    const std::string json =
+        call == "Browse/Search" ? R"({"queue": "pods"})" : R"({"queue": "pods", "kind": "DELETE"})";
+    return StatusOf(Say(ConnectTcp(server_->port()), PostOf("/wq.v1." + call, json, headers)));
+  };
+  EXPECT_EQ(post("Browse/Search", "viewer"), 200);
+  EXPECT_EQ(post("Admin/ChangeMatching", "viewer"), 403);
+  EXPECT_EQ(post("Browse/Search", "nobody"), 401);
+  EXPECT_EQ(pods_->Len(), 1U);
+  EXPECT_EQ(post("Admin/ChangeMatching", "operator"), 200);
+  EXPECT_EQ(pods_->Len(), 0U);
+}
+
+}  // namespace
+}  // namespace wq
