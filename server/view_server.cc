@@ -1,4 +1,4 @@
-#include "wq/view_server.h"
+#include "wq/server.h"
 
 #include <utility>
 #include <vector>

@@ -80,7 +80,8 @@ struct PendingRecord {
   Lane lane = kFastLane;
   uint64_t sequence = 0;
   int64_t added_at_us = 0;
-  std::string_view group = {};  // Empty: none.
+  std::string_view group = {};   // Empty: none.
+  std::string_view causes = {};  // As EncodeCauses writes them; empty: none.
 };
 
 struct DelayedRecord {
@@ -89,7 +90,8 @@ struct DelayedRecord {
   int64_t delay_us = 0;
   int64_t added_at_us = 0;
   Lane lane = kFastLane;
-  std::string_view group = {};  // Empty: none.
+  std::string_view group = {};   // Empty: none.
+  std::string_view causes = {};  // As EncodeCauses writes them; empty: none.
 };
 
 struct FailureRecord {
@@ -149,6 +151,11 @@ void EraseQuarantine(QueueId queue, std::string_view key, MutationBatch* batch);
 
 void PutCursor(QueueId queue, const CursorRecord& record, MutationBatch* batch);
 void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch);
+
+// The bytes of `causes` in a record; empty for no causes.
+std::string EncodeCauses(const Causes& causes);
+// What is too much or cannot be decoded is left out: causes only explain.
+Causes DecodeCauses(std::string_view bytes);
 
 // --- Reading. Corruption names the family and the key of a record that cannot be decoded. ---
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/causes.h"
 #include "storage/record_decode.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
@@ -35,6 +36,7 @@ Status Decode(std::string_view record_key, std::string_view value, pb::DelayedRe
   record->added_at_us = message->added_at_us();
   record->lane = message->lane();
   record->group = message->group();
+  record->causes = message->causes();
   return Status::Ok();
 }
 
@@ -246,6 +248,22 @@ Status ScanCursors(const Reader& reader, QueueId queue,
                        *go_on = visit({key.substr(kQueuePrefixBytes), value});
                        return Status::Ok();
                      });
+}
+
+Causes DecodeCauses(std::string_view bytes) {
+  Causes causes;
+  pb::Causes message;
+  if (bytes.size() > INT_MAX ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return causes;
+  }
+  causes.left_out = message.left_out();
+  for (const pb::Causes::Cause& cause : message.causes()) {
+    if (CheckCause(cause.reason(), cause.trace()).ok()) {
+      MergeCause(cause.reason(), cause.trace(), &causes);
+    }
+  }
+  return causes;
 }
 
 }  // namespace wq::storage

@@ -32,6 +32,7 @@ Status DecodePending(Family family, std::string_view record_key, std::string_vie
   record->sequence = message->sequence();
   record->added_at_us = message->added_at_us();
   record->group = message->group();
+  record->causes = message->causes();
   if (record->sequence >> kSequenceBlockBits != ReadBig64(record_key.substr(prefix - 8))) {
     return BadRecord(family, record_key, "its sequence is not of its block");
   }
@@ -50,8 +51,8 @@ class BlockSorter {
     if (!rows_.empty() && !SameBlock(record) && !VisitBlock()) return false;
     lane_ = record.lane;
     rows_.push_back({record.sequence, record.added_at_us, bytes_.size(), record.key.size(),
-                     record.group.size()});
-    bytes_.append(record.key).append(record.group);
+                     record.group.size(), record.causes.size()});
+    bytes_.append(record.key).append(record.group).append(record.causes);
     return true;
   }
 
@@ -60,8 +61,12 @@ class BlockSorter {
     for (const uint32_t place : order_) {
       const Row& row = rows_[place];
       const std::string_view bytes = std::string_view(bytes_).substr(row.key_at);
-      PendingRecord record{bytes.substr(0, row.key_bytes), lane_, row.sequence, row.added_at_us,
-                           bytes.substr(row.key_bytes, row.group_bytes)};
+      PendingRecord record{bytes.substr(0, row.key_bytes),
+                           lane_,
+                           row.sequence,
+                           row.added_at_us,
+                           bytes.substr(row.key_bytes, row.group_bytes),
+                           bytes.substr(row.key_bytes + row.group_bytes, row.causes_bytes)};
       if (!visit_(record)) {
         stopped_ = true;
         break;
@@ -78,9 +83,10 @@ class BlockSorter {
   struct Row {
     uint64_t sequence;
     int64_t added_at_us;
-    size_t key_at;  // In bytes_; the group follows the key.
+    size_t key_at;  // In bytes_; the group follows the key, and the causes the group.
     size_t key_bytes;
     size_t group_bytes;
+    size_t causes_bytes;
   };
 
   bool SameBlock(const PendingRecord& record) const {
@@ -116,7 +122,7 @@ class BlockSorter {
   std::vector<Row> rows_;         // All of one lane and block.
   std::vector<uint32_t> order_;   // Places in rows_.
   std::vector<uint32_t> begins_;  // By sequence in the block.
-  std::string bytes_;             // Keys and groups of the rows, one after another.
+  std::string bytes_;             // Keys, groups and causes of the rows, one after another.
   bool stopped_ = false;
 };
 
@@ -170,9 +176,10 @@ Status FindPendingIn(const Reader& reader, Family family, QueueId queue, std::st
     if (order == 0) {
       pb::PendingRecord message;
       status = DecodePending(family, found, *value_buffer, &message, record);
-      *value_buffer = message.group();
+      *value_buffer = message.group() + message.causes();
       record->key = key;
-      record->group = *value_buffer;
+      record->group = std::string_view(*value_buffer).substr(0, message.group().size());
+      record->causes = std::string_view(*value_buffer).substr(message.group().size());
       return status;
     }
     // A record of a later block, before the place of `key` there: scan that block next.

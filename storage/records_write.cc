@@ -77,11 +77,12 @@ void FillFailures(const FailureRecord& record, Message* message) {
   message->mutable_last_error()->assign(record.last_error);
 }
 
+// Most records have no bytes beside the key.
 template <typename Message, typename Record>
-void PutMaybeGrouped(Family family, const KeyPrefix& prefix, const Record& record,
-                     MutationBatch* batch) {
+void PutMaybeSmall(Family family, const KeyPrefix& prefix, const Record& record,
+                   MutationBatch* batch) {
   const MutationBatch::JoinedKey key = {prefix.view(), record.key};
-  if (record.group.empty()) {
+  if (record.group.empty() && record.causes.empty()) {
     SmallValue value;
     Fill(record, &value);
     batch->Put(family, key, value.view());
@@ -90,6 +91,7 @@ void PutMaybeGrouped(Family family, const KeyPrefix& prefix, const Record& recor
   thread_local Message message;
   Fill(record, &message);
   message.mutable_group()->assign(record.group);
+  message.mutable_causes()->assign(record.causes);
   PutLarge(family, key, message, batch);
 }
 
@@ -161,9 +163,9 @@ void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch*
 }
 
 void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch) {
-  PutMaybeGrouped<pb::PendingRecord>(PendingFamily(record.lane),
-                                     PendingPrefix(queue, record.lane, record.sequence), record,
-                                     batch);
+  PutMaybeSmall<pb::PendingRecord>(PendingFamily(record.lane),
+                                   PendingPrefix(queue, record.lane, record.sequence), record,
+                                   batch);
 }
 
 void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view key,
@@ -173,8 +175,8 @@ void ErasePending(QueueId queue, Lane lane, uint64_t sequence, std::string_view 
 }
 
 void PutDelayed(QueueId queue, const DelayedRecord& record, MutationBatch* batch) {
-  PutMaybeGrouped<pb::DelayedRecord>(Family::kDelayed, DelayedPrefix(queue, record.ready_at_us),
-                                     record, batch);
+  PutMaybeSmall<pb::DelayedRecord>(Family::kDelayed, DelayedPrefix(queue, record.ready_at_us),
+                                   record, batch);
 }
 
 void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, MutationBatch* batch) {
@@ -212,6 +214,17 @@ void PutCursor(QueueId queue, const CursorRecord& record, MutationBatch* batch) 
 
 void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch) {
   batch->Erase(Family::kCursors, MutationBatch::JoinedKey{NamedPrefix(queue).view(), name});
+}
+
+std::string EncodeCauses(const Causes& causes) {
+  pb::Causes message;
+  for (const Cause& cause : causes.list) {
+    pb::Causes::Cause* const added = message.add_causes();
+    added->set_reason(cause.reason);
+    added->set_trace(cause.trace_parent);
+  }
+  message.set_left_out(causes.left_out);
+  return message.SerializeAsString();
 }
 
 }  // namespace wq::storage

@@ -130,6 +130,7 @@ Status Row::DecodeQueueRow(Family family, std::string_view record_key, const Rea
       return ScanPendingUnordered(row, queue_, [this](const PendingRecord& record) {
         pending_ = record;
         pending_.group = Keep(record.group);
+        pending_.causes = Keep(record.causes);
         key_ = record.key;
         return true;
       });
@@ -138,6 +139,7 @@ Status Row::DecodeQueueRow(Family family, std::string_view record_key, const Rea
       return ScanDelayed(row, queue_, [this](const DelayedRecord& record) {
         delayed_ = record;
         delayed_.group = Keep(record.group);
+        delayed_.causes = Keep(record.causes);
         key_ = record.key;
         return true;
       });

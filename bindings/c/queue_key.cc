@@ -36,6 +36,29 @@ wq_code wq_queue_num_requeues(wq_queue queue, const char* key, size_t key_size, 
   });
 }
 
+wq_code wq_queue_causes(wq_queue queue, const char* key, size_t key_size, wq_visit_cause visit,
+                        void* arg, uint64_t* left_out, wq_error* error) {
+  return KeyCall(queue, key, key_size, error, [&](const Queue& q, std::string_view k) -> Status {
+    if (visit == nullptr) {
+      return wq::c::NullArgument("visit");
+    }
+    wq::Causes causes;
+    if (Status s = q.CausesOf(k, &causes); !s.ok()) {
+      return s;
+    }
+    if (left_out != nullptr) {
+      *left_out = causes.left_out;
+    }
+    const wq::c::CallbackScope scope;
+    for (const wq::Cause& cause : causes.list) {
+      if (visit(arg, cause.reason.c_str(), cause.trace_parent.c_str()) == 0) {
+        break;
+      }
+    }
+    return {};
+  });
+}
+
 wq_code wq_queue_quarantine(wq_queue queue, const char* key, size_t key_size, const char* failure,
                             size_t failure_size, wq_error* error) {
   return KeyCall(queue, key, key_size, error, [&](Queue& q, std::string_view k) {

@@ -78,7 +78,7 @@ func (b *addBatcher) lead(queue C.wq_queue, led []*joinedAdd) {
 	for _, j := range led {
 		l.append(j.key)
 	}
-	batch, refused := l.add(queue, C.wqgo_add_options{}, "")
+	batch, refused := l.add(queue, AddOptions{}, "")
 	err := errorOf(batch.result)
 	for _, j := range led {
 		j.err = err

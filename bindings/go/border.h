@@ -30,7 +30,8 @@ typedef struct wqgo_add_options {
   int64_t max_delay_us;
 } wqgo_add_options;
 
-static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoString_ group) {
+static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoString_ group,
+                                                 _GoString_ reason, _GoString_ trace_parent) {
   const wq_add_options all = {.size = sizeof all,
                               .has_lane = options.has_lane,
                               .lane = options.lane,
@@ -40,7 +41,11 @@ static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoSt
                               .group = _GoStringLen(group) == 0 ? NULL : _GoStringPtr(group),
                               .group_size = _GoStringLen(group),
                               .has_max_delay = options.has_max_delay,
-                              .max_delay_us = options.max_delay_us};
+                              .max_delay_us = options.max_delay_us,
+                              .reason = _GoStringPtr(reason),
+                              .reason_size = _GoStringLen(reason),
+                              .trace_parent = _GoStringPtr(trace_parent),
+                              .trace_parent_size = _GoStringLen(trace_parent)};
   return all;
 }
 
@@ -57,8 +62,9 @@ typedef enum wqgo_how { WQGO_AT_ONCE, WQGO_AFTER, WQGO_RATE_LIMITED } wqgo_how;
 
 static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, wqgo_how how,
                                         int64_t delay_us, _GoString_ failure,
-                                        wqgo_add_options options, _GoString_ group) {
-  const wq_add_options all = wqgo_to_add_options(options, group);
+                                        wqgo_add_options options, _GoString_ group,
+                                        _GoString_ reason, _GoString_ trace_parent) {
+  const wq_add_options all = wqgo_to_add_options(options, group, reason, trace_parent);
   const char* const k = _GoStringPtr(key);
   const size_t size = _GoStringLen(key);
   wq_error error;
@@ -83,8 +89,9 @@ typedef struct wqgo_batch {
 
 static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t list_size,
                                         wqgo_add_options options, _GoString_ group,
+                                        _GoString_ reason, _GoString_ trace_parent,
                                         wq_refused* refused, size_t refused_capacity) {
-  const wq_add_options all = wqgo_to_add_options(options, group);
+  const wq_add_options all = wqgo_to_add_options(options, group, reason, trace_parent);
   wq_batch_result did = {
       .size = sizeof did, .refused_keys = refused, .refused_capacity = refused_capacity};
   wq_error error;

@@ -38,7 +38,8 @@ type fakeQueue struct {
 	name     string
 	queued   []string
 	lanes    map[string]int32
-	dirty    map[string]bool // Added while held.
+	causes   map[string][]remote.Cause // Of the last Add that had one.
+	dirty    map[string]bool           // Added while held.
 	held     map[string]*fakeSession
 	failures map[string]uint64
 	delays   map[string]*time.Timer
@@ -218,7 +219,8 @@ func missing(queue string) *fakeError {
 func (f *fakeServer) queue(name string, create bool) *fakeQueue {
 	if f.queues[name] == nil && create {
 		f.queues[name] = &fakeQueue{name: name, lanes: map[string]int32{}, dirty: map[string]bool{},
-			held: map[string]*fakeSession{}, failures: map[string]uint64{},
+			causes: map[string][]remote.Cause{},
+			held:   map[string]*fakeSession{}, failures: map[string]uint64{},
 			delays: map[string]*time.Timer{}, bad: map[string]string{}}
 	}
 	return f.queues[name]
@@ -244,6 +246,9 @@ func (q *fakeQueue) addAll(f *fakeServer, m remote.AddRequest) map[string]any {
 		default:
 			if m.Lane != nil {
 				q.lanes[key] = *m.Lane
+			}
+			if m.Cause != nil {
+				q.causes[key] = []remote.Cause{*m.Cause}
 			}
 			q.add(key)
 			added++
@@ -345,7 +350,7 @@ func (f *fakeServer) assign(q *fakeQueue) {
 			s.held[f.lastToken] = key
 			s.say(remote.WorkResponse{Assignments: []remote.Assignment{{Key: []byte(key),
 				Token: remote.Uint64(f.lastToken), Failures: remote.Uint64(q.failures[key]),
-				Lane: q.lanes[key]}}})
+				Lane: q.lanes[key], Causes: q.causes[key]}}})
 		}
 	}
 }

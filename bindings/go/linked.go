@@ -86,7 +86,8 @@ func (q *linkedQueue) addWith(key string, call addCall) (Outcome, error) {
 		}
 	}
 	r := C.wqgo_add_with(q.handle, key, C.wqgo_how(call.how),
-		C.int64_t(microseconds(call.options.After)), failure, o, call.group)
+		C.int64_t(microseconds(call.options.After)), failure, o, call.group,
+		call.options.Reason, call.options.TraceParent)
 	runtime.KeepAlive(q.store)
 	return Outcome(r.outcome), errorOf(r)
 }
@@ -96,7 +97,7 @@ func (q *linkedQueue) addBatch(
 	var result BatchResult
 	list := newKeyList(keys)
 	defer keyLists.Put(list)
-	batch, refused := list.add(q.handle, addOptionsToC(options), group)
+	batch, refused := list.add(q.handle, options, group)
 	runtime.KeepAlive(q.store)
 	err := errorOf(batch.result)
 	if err != nil && codeOf(err) != NotDurable {
@@ -155,6 +156,19 @@ func (q *linkedQueue) numRequeues(key string) (int, error) {
 		return C.wq_queue_num_requeues(h, key, size, &n, e)
 	})
 	return int(n), err
+}
+
+func (q *linkedQueue) causes(key string) (Causes, error) {
+	var leftOut C.uint64_t
+	parts, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_causes(q.handle, key, list, &leftOut, e)
+	})
+	runtime.KeepAlive(q.store)
+	causes := Causes{LeftOut: int(leftOut)}
+	for ; len(parts) > 0; parts = parts[2:] {
+		causes.List = append(causes.List, Cause{Reason: parts[0], TraceParent: parts[1]})
+	}
+	return causes, err
 }
 
 func (q *linkedQueue) addedAgain(key string) (bool, error) {

@@ -174,6 +174,11 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 type AddOptions struct {
 	Lane       *Lane // Nil: the key's present lane, or FastLane.
 	Durability Durability
+	// Why the item needs work: at most 256 bytes of UTF-8 without control characters. Its worker gets
+	// it from Causes.
+	Reason string
+	// The header traceparent of W3C Trace Context, for the worker: see Causes.
+	TraceParent string
 	// The other fields are for AddWith only.
 	After       time.Duration // More than 0: as AddAfter.
 	RateLimited bool          // As AddRateLimited; the delay is at most After, unless that is 0.

@@ -58,6 +58,7 @@ type backend interface {
 	done(key string) error
 	change(key string, what change) error
 	numRequeues(key string) (int, error)
+	causes(key string) (Causes, error)
 	addedAgain(key string) (bool, error)
 	token(key string) (uint64, error)
 	quarantine(key, reason string) error
@@ -265,6 +266,30 @@ func (q *Queue[T]) NumRequeues(item T) int {
 		return err
 	}))
 	return n
+}
+
+// Cause says why an item needs work, as an Add of it did.
+type Cause struct {
+	Reason      string // "": none.
+	TraceParent string // Of W3C Trace Context; "": none.
+}
+
+// Causes are the distinct causes of an item's Adds, in their order; at most 8 are kept.
+type Causes struct {
+	List    []Cause
+	LeftOut int // At least so many Adds had another one.
+}
+
+// Causes returns why the item needs work: if it is held, as it was handed out; otherwise for the
+// next hand-out. A retry has the causes of what failed. NotFound: the item is neither dirty, held
+// nor delayed. Of a remote queue the item must be held.
+func (q *Queue[T]) Causes(item T) (Causes, error) {
+	var causes Causes
+	err := q.withKey(item, func(key string) (err error) {
+		causes, err = q.backend.causes(key)
+		return err
+	})
+	return causes, err
 }
 
 // withKey makes a call about one item.

@@ -34,6 +34,25 @@ func TestLanesAreHandedOutHighestFirst(t *testing.T) {
 	}
 }
 
+func TestAnItemHasTheCausesOfItsAdds(t *testing.T) {
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{})
+	_, err := q.AddWith("a", AddOptions{Reason: "changed", TraceParent: trace})
+	must(t, err)
+	_, err = q.AddBatch([]string{"a", "b"}, AddOptions{Reason: "owner"})
+	must(t, err)
+	_, err = q.AddWith("a", AddOptions{Reason: "line\n"})
+	wantCode(t, err, InvalidArgument)
+	wantCauses(t, q, "a", Cause{Reason: "changed", TraceParent: trace}, Cause{Reason: "owner"})
+	wantCauses(t, q, "b", Cause{Reason: "owner"})
+	wantNext(t, q, "a")
+	q.AddRateLimited("a")
+	must(t, q.Finish("a"))
+	wantCauses(t, q, "a", Cause{Reason: "changed", TraceParent: trace}, Cause{Reason: "owner"})
+	_, err = q.Causes("c")
+	wantCode(t, err, NotFound)
+}
+
 func TestLanesOfAListAndPriorities(t *testing.T) {
 	store := memoryStore(t)
 	q, err := OpenQueue(store, "lanes", QueueOptions[string]{Order: Lanes, Lanes: []Lane{5, -5}})

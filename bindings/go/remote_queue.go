@@ -96,6 +96,9 @@ func (q *remoteQueue) addRequest(keys []string, group string, o AddOptions) remo
 	if group != "" {
 		r.Group = []byte(group)
 	}
+	if o.Reason != "" || o.TraceParent != "" {
+		r.Cause = &remote.Cause{Reason: o.Reason, TraceParent: o.TraceParent}
+	}
 	return r
 }
 
@@ -318,6 +321,15 @@ func absent(key string, response remote.ChangeResponse, err error) error {
 func (q *remoteQueue) numRequeues(key string) (int, error) {
 	a, err := q.worker.Held(key)
 	return int(a.Failures), fromRemote(err)
+}
+
+func (q *remoteQueue) causes(key string) (Causes, error) {
+	a, err := q.worker.Held(key)
+	causes := Causes{LeftOut: int(a.CausesLeftOut)}
+	for _, c := range a.Causes {
+		causes.List = append(causes.List, Cause(c))
+	}
+	return causes, fromRemote(err)
 }
 
 func (q *remoteQueue) token(key string) (uint64, error) {

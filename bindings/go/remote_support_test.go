@@ -4,6 +4,7 @@ package wq
 // a wqctl, the tests that need no fault of the server also run against `wqctl serve`.
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -209,4 +210,13 @@ func (h *holders) work(t testing.TB, q *Queue[string], workers int) *sync.WaitGr
 		}()
 	}
 	return &done
+}
+
+func wantCauses(t *testing.T, q *Queue[string], item string, want ...Cause) {
+	t.Helper()
+	causes, err := q.Causes(item)
+	must(t, err)
+	if fmt.Sprint(causes) != fmt.Sprint(Causes{List: want}) {
+		t.Fatalf("%q has %+v, not %+v", item, causes, want)
+	}
 }

@@ -42,6 +42,21 @@ func TestRemoteItemsAreDeduplicatedAndInOrder(t *testing.T) {
 	})
 }
 
+func TestARemoteItemHasTheCauseOfItsAdd(t *testing.T) {
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		_, err := q.AddWith("a", AddOptions{Reason: "changed", TraceParent: trace})
+		must(t, err)
+		wantNext(t, q, "a")
+		wantCauses(t, q, "a", Cause{Reason: "changed", TraceParent: trace})
+		must(t, q.Finish("a"))
+		_, err = q.Causes("a")
+		wantCode(t, err, NotProcessing)
+		must(t, q.Err())
+	})
+}
+
 func TestARemoteItemAddedWhileHeldIsHandedOutAgain(t *testing.T) {
 	onServers(t, func(t *testing.T, p *proxy) {
 		q := openRemote(t, p.dir)

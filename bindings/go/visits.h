@@ -30,6 +30,12 @@ static inline int32_t wqgo_visit_cursor(void* arg, const char* name, const char*
   return 1;
 }
 
+static inline int32_t wqgo_visit_cause(void* arg, const char* reason, const char* trace_parent) {
+  wqgo_put((wqgo_visits*)arg, reason, strlen(reason));
+  wqgo_put((wqgo_visits*)arg, trace_parent, strlen(trace_parent));
+  return 1;
+}
+
 static inline int32_t wqgo_visit_quarantined(void* arg, const wq_quarantined_key* key) {
   wqgo_visits* const visits = (wqgo_visits*)arg;
   wqgo_put(visits, key->key, key->key_size);
@@ -64,6 +70,14 @@ static inline wq_code wqgo_end(wq_code code, const wqgo_visits* visits, wq_error
 }
 
 // Writes (name, value) of each cursor.
+static inline wq_code wqgo_causes(wq_queue queue, _GoString_ key, wq_bytes* list,
+                                  uint64_t* left_out, wq_error* error) {
+  wqgo_visits visits = wqgo_begin(list);
+  const wq_code code = wq_queue_causes(queue, _GoStringPtr(key), _GoStringLen(key),
+                                       wqgo_visit_cause, &visits, left_out, error);
+  return wqgo_end(code, &visits, error);
+}
+
 static inline wq_code wqgo_cursors(wq_queue queue, wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
   return wqgo_end(wq_queue_cursors(queue, wqgo_visit_cursor, &visits, error), &visits, error);

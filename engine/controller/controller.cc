@@ -32,6 +32,12 @@ Result Result::TerminalError(Status error) {
 }
 
 uint64_t ReconcileContext::NumRequeues() const { return queue_->NumRequeues(key_); }
+Causes ReconcileContext::Causes() const {
+  wq::Causes causes;
+  static_cast<void>(queue_->CausesOf(key_, &causes));  // Without any if it is not held any more.
+  return causes;
+}
+
 bool ReconcileContext::AddedAgain() const { return queue_->AddedAgain(key_); }
 
 std::string_view ReconcileOutcomeName(ReconcileOutcome outcome) {

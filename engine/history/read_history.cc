@@ -29,11 +29,11 @@ void AppendFolded(HistoryEvent event, Events* events) {
 
 // Sets the worker of the last hand-out that was not ended since.
 void NameWorker(std::string_view name, Events* events) {
-  for (auto event = events->rbegin(); event != events->rend(); ++event) {
-    if (event->kind == HistoryKind::kHandedOut) {
-      event->worker = name;
-      return;
-    }
+  const auto last = std::find_if(events->rbegin(), events->rend(), [](const HistoryEvent& event) {
+    return event.kind == HistoryKind::kHandedOut;
+  });
+  if (last != events->rend()) {
+    last->worker = name;
   }
 }
 

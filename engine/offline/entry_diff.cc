@@ -8,6 +8,7 @@
 
 #include "base/step_progress.h"
 #include "engine/offline/sorted_records.h"
+#include "storage/records.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -25,6 +26,7 @@ struct Fixed {
   int64_t last_at_us;
   Lane lane;
   uint32_t group_bytes;
+  uint32_t causes_bytes;
   EntryState state;
   bool has_failures;
 };
@@ -42,10 +44,12 @@ void Encode(const Entry& entry, std::string* bytes) {
   fixed.last_at_us = failures.last_at_us;
   fixed.lane = entry.lane;
   fixed.group_bytes = static_cast<uint32_t>(entry.group.size());
+  const std::string causes = storage::EncodeCauses(entry.causes);
+  fixed.causes_bytes = static_cast<uint32_t>(causes.size());
   fixed.state = entry.state;
   fixed.has_failures = entry.failures.has_value();
   bytes->assign(reinterpret_cast<const char*>(&fixed), sizeof fixed);
-  bytes->append(entry.group).append(failures.last_error);
+  bytes->append(entry.group).append(causes).append(failures.last_error);
 }
 
 Entry Decode(std::string_view key, std::string_view bytes) {
@@ -57,14 +61,17 @@ Entry Decode(std::string_view key, std::string_view bytes) {
   entry.state = fixed.state;
   entry.lane = fixed.lane;
   entry.group = bytes.substr(0, fixed.group_bytes);
+  bytes.remove_prefix(fixed.group_bytes);
+  entry.causes = storage::DecodeCauses(bytes.substr(0, fixed.causes_bytes));
+  bytes.remove_prefix(fixed.causes_bytes);
   entry.sequence = fixed.sequence;
   entry.added_at_us = fixed.added_at_us;
   entry.ready_at_us = fixed.ready_at_us;
   entry.delay_us = fixed.delay_us;
   entry.quarantined_at_us = fixed.quarantined_at_us;
   if (fixed.has_failures) {
-    entry.failures = FailureInfo{fixed.failure_count, fixed.first_at_us, fixed.last_at_us,
-                                 std::string(bytes.substr(fixed.group_bytes))};
+    entry.failures =
+        FailureInfo{fixed.failure_count, fixed.first_at_us, fixed.last_at_us, std::string(bytes)};
   }
   return entry;
 }
@@ -73,7 +80,7 @@ bool Same(const Entry& a, const Entry& b) {
   return a.state == b.state && a.lane == b.lane && a.group == b.group && a.sequence == b.sequence &&
          a.added_at_us == b.added_at_us && a.ready_at_us == b.ready_at_us &&
          a.delay_us == b.delay_us && a.quarantined_at_us == b.quarantined_at_us &&
-         a.failures == b.failures;
+         a.failures == b.failures && a.causes == b.causes;
 }
 
 bool SamePlace(const Entry& a, const Entry& b) {

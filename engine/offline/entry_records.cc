@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "storage/records.h"
+
 namespace wq {
 
 using storage::DelayedRecord;
@@ -33,6 +35,7 @@ void Fill(const PendingRecord& record, Entry* entry) {
   entry->group.assign(record.group);
   entry->sequence = record.sequence;
   entry->added_at_us = record.added_at_us;
+  entry->causes = storage::DecodeCauses(record.causes);
 }
 
 void Fill(const DelayedRecord& record, Entry* entry) {
@@ -42,6 +45,7 @@ void Fill(const DelayedRecord& record, Entry* entry) {
   entry->added_at_us = record.added_at_us;
   entry->ready_at_us = record.ready_at_us;
   entry->delay_us = record.delay_us;
+  entry->causes = storage::DecodeCauses(record.causes);
 }
 
 void Fill(const QuarantineRecord& record, Entry* entry) {
@@ -53,6 +57,7 @@ void Fill(const QuarantineRecord& record, Entry* entry) {
 }
 
 void PutEntry(QueueId queue, const Entry& entry, uint64_t sequence, MutationBatch* batch) {
+  const std::string causes = storage::EncodeCauses(entry.causes);
   switch (entry.state) {
     case EntryState::kPending:
       PutPending(queue,
@@ -60,7 +65,8 @@ void PutEntry(QueueId queue, const Entry& entry, uint64_t sequence, MutationBatc
                   .lane = entry.lane,
                   .sequence = sequence,
                   .added_at_us = entry.added_at_us,
-                  .group = entry.group},
+                  .group = entry.group,
+                  .causes = causes},
                  batch);
       break;
     case EntryState::kDelayed:
@@ -70,7 +76,8 @@ void PutEntry(QueueId queue, const Entry& entry, uint64_t sequence, MutationBatc
                   .delay_us = entry.delay_us,
                   .added_at_us = entry.added_at_us,
                   .lane = entry.lane,
-                  .group = entry.group},
+                  .group = entry.group,
+                  .causes = causes},
                  batch);
       break;
     case EntryState::kFailing:

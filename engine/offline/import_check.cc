@@ -57,6 +57,9 @@ Status CheckImported(const Entry& entry) {
     return Status::InvalidArgument("key '" + EscapeKey(entry.key) +
                                    "' is failing without failures");
   }
+  for (const Cause& cause : entry.causes.list) {
+    if (Status s = CheckCause(cause.reason, cause.trace_parent); !s.ok()) return s;
+  }
   return Refuse("key", entry.key, CheckFields(entry));
 }
 

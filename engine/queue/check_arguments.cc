@@ -36,7 +36,7 @@ Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_vie
                                    " bytes long, the limit is " + std::to_string(kMaxGroupBytes) +
                                    ": '" + EscapeKey(*options.group, kShownBytes) + "'");
   }
-  return {};
+  return CheckCause(options.reason, options.trace_parent);
 }
 
 Status CheckCursor(std::string_view name, std::string_view value) {

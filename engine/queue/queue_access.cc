@@ -31,6 +31,8 @@ class DirectAccess final : public QueueAccess {
     if (request.group.has_value()) {
       options.group = *request.group;
     }
+    options.reason = request.reason;
+    options.trace_parent = request.trace_parent;
     return request.delay.count() > 0 ? AddAfter(keys, request, options, result)
                                      : queue_->AddBatch(keys, options, result);
   }

@@ -66,7 +66,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
       return s;
     }
     const QueueState::Added added =
-        impl_->state.Add(hashed, {.lane = options.lane, .group = group}, wall_us);
+        impl_->state.Add(hashed, Impl::WantedOf(options, group), wall_us);
     if (outcome != nullptr) {
       *outcome = added.outcome;
     }
@@ -121,7 +121,7 @@ void Queue::Impl::AddKeys(Batch* call, size_t begin, size_t end,
     }
     const std::string_view group = groups.empty() ? std::string_view() : groups[i - begin];
     const QueueState::Added added =
-        state.Add(call->keys[i], {.lane = call->options.lane, .group = group}, wall_us);
+        state.Add(call->keys[i], WantedOf(call->options, group), wall_us);
     Count(added.outcome, call->result);
     call->last = std::max(call->last, added.position);
   }
@@ -180,8 +180,7 @@ Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutc
       // A known key keeps its group; group_of is not called. A quarantined key may be released here
       // and then gets its group anew.
       if (has_group || (state.Knows(key) && !state.IsQuarantined(key))) {
-        const QueueState::Added added =
-            transition(state, {.lane = add.lane, .group = group}, shutting_down);
+        const QueueState::Added added = transition(state, WantedOf(add, group), shutting_down);
         if (outcome != nullptr) {
           *outcome = added.outcome;
         }

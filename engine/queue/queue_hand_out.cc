@@ -183,6 +183,9 @@ Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>
     held.lane = item->lane;
     held.group = item->group_name();
     held.added_at_us = item->added_at_us;
+    if (const Causes* const causes = state.HeldCauses(*item); causes != nullptr) {
+      held.causes = *causes;
+    }
     if (item->failures != nullptr) {
       held.failures = item->failures->count;
       held.last_error = item->failures->last_error;

@@ -116,6 +116,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   int64_t AddedAtUs() const { return metrics != nullptr ? clock->WallUs() : clock->RoughWallUs(); }
   // The group to add `key` with; empty for none. Calls the user's function.
   std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
+  static QueueState::Wanted WantedOf(const AddOptions& add, std::string_view group) {
+    return {
+        .lane = add.lane, .group = group, .reason = add.reason, .trace_parent = add.trace_parent};
+  }
   // Fetches the cache lines that a lookup of `key` reads. Without the lock, so that the fetch and
   // the wait for the lock overlap.
   void Prefetch(const HashedKey& key) const WQ_UNCHECKED { state.Prefetch(key); }

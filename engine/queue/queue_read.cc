@@ -104,6 +104,12 @@ bool Queue::AddedAgain(std::string_view key) const {
   return impl_->state.AddedAgain(key);
 }
 
+Status Queue::CausesOf(std::string_view key, Causes* causes) const {
+  const bool found =
+      impl_->Read([&](const QueueState& state) { return state.CausesOf(key, causes); });
+  return found ? Status::Ok() : NoSuch("the key needs no work", key);
+}
+
 bool Queue::IsQuarantined(std::string_view key) const {
   const MutexLock lock(impl_->mu);
   return impl_->state.IsQuarantined(key);

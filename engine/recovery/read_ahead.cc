@@ -15,11 +15,13 @@ template <typename Visit>
 void ForEachView(storage::PendingRecord* record, const Visit& visit) {
   visit(&record->key);
   visit(&record->group);
+  visit(&record->causes);
 }
 template <typename Visit>
 void ForEachView(storage::DelayedRecord* record, const Visit& visit) {
   visit(&record->key);
   visit(&record->group);
+  visit(&record->causes);
 }
 template <typename Visit>
 void ForEachView(storage::FailureRecord* record, const Visit& visit) {

@@ -79,8 +79,9 @@ struct Item {
   Lane lane = kFastLane;
   uint32_t hash = 0;  // Of the key, by ItemTable.
   uint32_t key_bytes : 24 = 0;
-  KeyState state = KeyState::kClean;
-  uint16_t shard = 0;  // A function of the group, or of the key if it has none.
+  KeyState state : 7 = KeyState::kClean;
+  bool caused : 1 = false;  // The item is in the CauseTable.
+  uint16_t shard = 0;       // A function of the group, or of the key if it has none.
 
   // The first bytes of the key, which continues after the Item. There may be millions of items, so
   // no padding is wasted.

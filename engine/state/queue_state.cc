@@ -2,6 +2,7 @@
 // processing. Also groups and cursors.
 
 #include "engine/state/queue_state.h"
+#include "base/causes.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,6 +38,7 @@ void QueueState::Clear(const QueueOptions& options) {
   busy_.clear();
   MakeOrders(options);
   delays_.Clear();
+  causes_.Clear();
   items_.Clear();
   delay_entries_.Clear();
   groups_ = GroupTable();
@@ -63,12 +65,13 @@ QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted, in
   return AddItem(item, wanted, wall_us);
 }
 
-QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t wall_us) {
+QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t wall_us,
+                                      bool failed) {
   const Lane lane = WantedLane(*item, wanted);
-  if (add_cancels_delay_ && item->delay != nullptr) {
-    DropDelay(item);
-  }
-  return RecordAdd(item->key(), MarkDirty(item, lane, wall_us));
+  const bool put = MergeWanted(item, &ItemCauses::dirty, wanted, failed);
+  const bool takes_delay = add_cancels_delay_ && item->delay != nullptr;
+  const bool put_too = takes_delay && TakeDelay(item);
+  return RecordAdd(item->key(), MarkDirty(item, lane, wall_us, put || put_too));
 }
 
 // The lane for an Add of the item. With ReAdd::kRaisesLane not below that of its delay; for a dirty
@@ -80,7 +83,7 @@ Lane QueueState::WantedLane(const Item& item, const Wanted& wanted) const {
 }
 
 // The column "Add" of the table in wq/queue.h.
-QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) {
+QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us, bool put) {
   switch (item->state) {
     case KeyState::kClean:
       ++adds_;
@@ -93,12 +96,16 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us) 
       // No mutation: the record of the processing key makes it dirty after a crash.
       ++adds_;
       item->added_at_us = wall_us;
-      Touch(item, lane);
+      if (!Touch(item, lane) && put) {
+        PutPending(item);
+      }
       item->state = KeyState::kProcessingDirty;
       return {AddOutcome::kAdded, item->position};
     case KeyState::kQueued:
     case KeyState::kProcessingDirty:
-      Touch(item, lane);
+      if (!Touch(item, lane) && put) {
+        PutPending(item);
+      }
       return {AddOutcome::kDeduplicated, item->position};
   }
   WQ_CHECK(false, "a key in no state");
@@ -120,26 +127,28 @@ void QueueState::Unqueue(Item* item) {
   --queued_;
   item->state = KeyState::kClean;
   ErasePending(*item, item->lane, item->sequence);
+  ClearDirtyCauses(item);
 }
 
 // Add of a key that has a record, to `lane`. The first Add since Get sets the lane: there is no
-// earlier Add whose lane it could raise.
-void QueueState::Touch(Item* item, Lane lane) {
+// earlier Add whose lane it could raise. Returns whether it has put the record.
+bool QueueState::Touch(Item* item, Lane lane) {
   const Lane old_lane = item->lane;
   const uint64_t old_sequence = item->sequence;
   if (item->state == KeyState::kQueued) {
     if (!OrderOf(*item).Touch(item, lane)) {
-      return;
+      return false;
     }
     item->sequence = NextSequence();
   } else {
     const bool sets = re_add_ == ReAdd::kSetsLane || item->state == KeyState::kProcessing;
     if (lane == old_lane || (lane < old_lane && !sets)) {
-      return;
+      return false;
     }
     item->lane = lane;  // Done queues it there.
   }
   RewritePending(item, old_lane, old_sequence);
+  return true;
 }
 
 const Item* QueueState::Get(uint32_t shard) {
@@ -153,6 +162,9 @@ const Item* QueueState::Get(uint32_t shard) {
       ErasePending(*item, item->lane, item->sequence);
     }
     item->state = KeyState::kProcessing;
+    if (ItemCauses* causes = causes_.Find(*item); causes != nullptr) {
+      causes->held = std::exchange(causes->dirty, {});
+    }
     --queued_;
     ++processing_;
     Record(HistoryKind::kHandedOut, item->key());
@@ -169,6 +181,10 @@ bool QueueState::Done(std::string_view key) {
   Record(HistoryKind::kDone, key);
   EndProcessing(item);
   ++dones_;
+  if (ItemCauses* causes = causes_.Find(*item); causes != nullptr) {
+    causes->held = {};
+    causes_.Trim(item);
+  }
   if (item->state == KeyState::kProcessingDirty) {
     const uint64_t old_sequence = item->sequence;
     Enqueue(item, item->lane);
@@ -193,6 +209,7 @@ void QueueState::Clean(Item* item) {
   if (!WQ_MUTANT(done_stays_on_disk)) {
     ErasePending(*item, item->lane, item->sequence);
   }
+  ClearDirtyCauses(item);
   DropIfIdle(item);
 }
 
@@ -205,16 +222,22 @@ bool QueueState::PutBack(std::string_view key) {
   }
   Record(HistoryKind::kGivenBack, key);
   EndProcessing(item);
+  ItemCauses* const causes = causes_.Find(*item);
+  if (causes != nullptr) {  // Those of the hand-out were first. The record has both.
+    const Causes since = std::exchange(causes->dirty, std::exchange(causes->held, {}));
+    MergeCauses(since, &causes->dirty);
+  }
   if (item->quarantined()) {
     Clean(item);
     return true;
   }
   const Lane old_lane = item->lane;
+  bool put = item->state == KeyState::kProcessingDirty;
   if (merge_delays_ && item->delay != nullptr) {
     item->lane = WantedLane(*item, {});
-    DropDelay(item);
+    put = TakeDelay(item) || put;
   }
-  if (item->state == KeyState::kProcessingDirty || item->lane != old_lane) {
+  if (put || item->lane != old_lane) {
     RewritePending(item, old_lane, item->sequence);
   }
   item->state = KeyState::kQueued;
@@ -231,7 +254,8 @@ bool QueueState::Remove(std::string_view key) {
   }
   Record(HistoryKind::kRemoved, key);
   if (item->state == KeyState::kProcessingDirty) {
-    item->state = KeyState::kProcessing;  // The record on disk is the same.
+    item->state = KeyState::kProcessing;  // The record on disk is the same, but for causes.
+    ClearDirtyCauses(item);
   } else {
     Unqueue(item);
     DropIfIdle(item);
@@ -250,6 +274,7 @@ bool QueueState::Delete(std::string_view key) {
   }
   if (item->state == KeyState::kProcessingDirty) {
     item->state = KeyState::kProcessing;  // Its record stays until Done, as after Remove.
+    ClearDirtyCauses(item);
   } else if (item->state == KeyState::kQueued) {
     Unqueue(item);
   }

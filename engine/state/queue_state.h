@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "engine/history/history_buffer.h"
+#include "engine/state/cause_table.h"
 #include "engine/state/delay_heap.h"
 #include "engine/state/group_table.h"
 #include "engine/state/item_table.h"
@@ -64,11 +65,13 @@ class QueueState {
 
   // --- Transitions ---
 
-  // The options of an adding transition. No lane: the present lane of the key. An empty group:
-  // none.
+  // The options of an adding transition. No lane: the present lane of the key. An empty group,
+  // reason or trace parent: none.
   struct Wanted {
     std::optional<Lane> lane = std::nullopt;
     std::string_view group = {};
+    std::string_view reason = {};
+    std::string_view trace_parent = {};
   };
   // The result of an adding transition. If it appended nothing to the batch, `position` is that of
   // the record on which the durability of the call depends.
@@ -149,6 +152,14 @@ class QueueState {
   uint64_t NumRequeues(std::string_view key) const;
   bool AddedAgain(std::string_view key) const;
   bool IsProcessing(std::string_view key) const;
+  // Of a key that is processing: those with which it was handed out. Otherwise those of the next
+  // hand-out, and of the delay. False: the key is neither dirty, processing nor delayed.
+  bool CausesOf(std::string_view key, Causes* causes) const;
+  // As CausesOf, of an item that Get has returned. nullptr: there are none.
+  const Causes* HeldCauses(const Item& item) const {
+    const ItemCauses* const causes = causes_.Find(item);
+    return causes == nullptr ? nullptr : &causes->held;
+  }
   bool IsQuarantined(std::string_view key) const;
 
   size_t Len() const { return queued_; }
@@ -215,16 +226,24 @@ class QueueState {
   std::optional<int64_t> FirstDue() const;
 
   // Transitions of one item. `lane` is the lane that the item gets.
-  Added MarkDirty(Item* item, Lane lane, int64_t wall_us);
+  // `put`: the item's record is to be put again, if it has one.
+  Added MarkDirty(Item* item, Lane lane, int64_t wall_us, bool put = false);
   void Enqueue(Item* item, Lane lane);
   void Unqueue(Item* item);
   void EndProcessing(Item* item);
   void Clean(Item* item);
-  void Touch(Item* item, Lane lane);
+  bool Touch(Item* item, Lane lane);
   Lane WantedLane(const Item& item, const Wanted& wanted) const;
-  Added AddItem(Item* item, const Wanted& wanted, int64_t wall_us);
-  Added Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now);
+  Added AddItem(Item* item, const Wanted& wanted, int64_t wall_us, bool failed = false);
+  // `failed`: a worker requeues the key that it holds, whose causes stay.
+  Added Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now, bool failed = false);
   void DropDelay(Item* item);
+  // Drops the delay; its causes become those of the next hand-out. As MergeWanted, returns whether
+  // the record that has them is to be put again.
+  bool TakeDelay(Item* item);
+  // Merges the causes of a caller, and if it `failed` those of its hand-out, into the item's.
+  bool MergeWanted(Item* item, Causes ItemCauses::*which, const Wanted& wanted, bool failed);
+  void ClearDirtyCauses(Item* item);
   Added Fire(Item* item, int64_t wall_us);
   void QuarantineItem(Item* item, int64_t wall_us);
   void ReleaseItem(Item* item);
@@ -247,6 +266,8 @@ class QueueState {
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   storage::QueueStateRecord StateRecord() const;
+  storage::PendingRecord PendingRecordOf(const Item& item, std::string* causes) const;
+  storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry, std::string* causes) const;
   // Append mutations to batch_; without effect in a queue that is in memory only.
   void PutState();
   void PutPending(Item* item);
@@ -270,6 +291,7 @@ class QueueState {
   GroupTable groups_;                // Before items_, which point into it.
   Slabs<DelayEntry> delay_entries_;  // Before items_, too.
   ItemTable items_;
+  CauseTable causes_;
   std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
   std::vector<bool> busy_;  // By shard: one of its keys is processing. False without shards.
   DelayHeap delays_;        // The DelayEntry of every item that has one.

@@ -58,8 +58,8 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   }
   PutFailures(*item);
   Record(HistoryKind::kFailed, key, std::max<int64_t>(0, failure.delay_us), failure.error);
-  return failure.delay_us <= 0 ? AddItem(item, wanted, now.wall_us)
-                               : Delay(item, failure.delay_us, wanted, now);
+  return failure.delay_us <= 0 ? AddItem(item, wanted, now.wall_us, /*failed=*/true)
+                               : Delay(item, failure.delay_us, wanted, now, /*failed=*/true);
 }
 
 void QueueState::Forget(std::string_view key) {
@@ -98,6 +98,7 @@ void QueueState::QuarantineItem(Item* item, int64_t wall_us) {
     Unqueue(item);
   } else if (item->state == KeyState::kProcessingDirty) {
     item->state = KeyState::kProcessing;
+    ClearDirtyCauses(item);
   }
   EraseFailures(*item);
   --failing_;

@@ -2,27 +2,11 @@
 
 #include <string>
 
+#include "base/causes.h"
 #include "engine/state/queue_state.h"
 
 namespace wq {
 namespace {
-
-storage::PendingRecord PendingRecordOf(const Item& item) {
-  return {.key = item.key(),
-          .lane = item.lane,
-          .sequence = item.sequence,
-          .added_at_us = item.added_at_us,
-          .group = item.group_name()};
-}
-
-storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry) {
-  return {.key = entry.item->key(),
-          .ready_at_us = entry.ready_at_us,
-          .delay_us = entry.delay_us,
-          .added_at_us = entry.added_at_us,
-          .lane = entry.lane,
-          .group = entry.item->group_name()};
-}
 
 // To the column family quarantine or failures.
 void PutFailuresOf(storage::QueueId id, const Item& item, storage::MutationBatch* batch) {
@@ -53,14 +37,45 @@ storage::QueueStateRecord QueueState::StateRecord() const {
           .shards = shards_on_disk_};
 }
 
+// The bytes of the causes are put into *causes.
+storage::PendingRecord QueueState::PendingRecordOf(const Item& item, std::string* causes) const {
+  if (const ItemCauses* const found = causes_.Find(item); found != nullptr) {
+    Causes both = found->held;
+    MergeCauses(found->dirty, &both);
+    *causes = storage::EncodeCauses(both);
+  } else {
+    causes->clear();
+  }
+  return {.key = item.key(),
+          .lane = item.lane,
+          .sequence = item.sequence,
+          .added_at_us = item.added_at_us,
+          .group = item.group_name(),
+          .causes = *causes};
+}
+
+storage::DelayedRecord QueueState::DelayedRecordOf(const DelayEntry& entry,
+                                                   std::string* causes) const {
+  const ItemCauses* const found = causes_.Find(*entry.item);
+  *causes = found == nullptr ? std::string() : storage::EncodeCauses(found->delayed);
+  return {.key = entry.item->key(),
+          .ready_at_us = entry.ready_at_us,
+          .delay_us = entry.delay_us,
+          .added_at_us = entry.added_at_us,
+          .lane = entry.lane,
+          .group = entry.item->group_name(),
+          .causes = *causes};
+}
+
 void QueueState::AppendImage(storage::MutationBatch* batch) const {
   storage::PutQueueState(id_, StateRecord(), batch);
-  items_.ForEach([this, batch](const Item& item) {
+  std::string causes;
+  items_.ForEach([this, batch, &causes](const Item& item) {
     if (item.state != KeyState::kClean) {
-      storage::PutPending(id_, PendingRecordOf(item), batch);
+      storage::PutPending(id_, PendingRecordOf(item, &causes), batch);
     }
     if (item.delay != nullptr) {
-      storage::PutDelayed(id_, DelayedRecordOf(*item.delay), batch);
+      storage::PutDelayed(id_, DelayedRecordOf(*item.delay, &causes), batch);
     }
     if (item.failures != nullptr) {
       PutFailuresOf(id_, item, batch);
@@ -96,7 +111,8 @@ void QueueState::PutState() {
 
 void QueueState::PutPending(Item* item) {
   if (batch_ != nullptr) {
-    storage::PutPending(id_, PendingRecordOf(*item), batch_);
+    std::string causes;
+    storage::PutPending(id_, PendingRecordOf(*item, &causes), batch_);
     unstamped_.push_back(&item->position);
   }
 }
@@ -118,7 +134,8 @@ void QueueState::RewritePending(Item* item, Lane old_lane, uint64_t old_sequence
 
 void QueueState::PutDelayed(DelayEntry* entry) {
   if (batch_ != nullptr) {
-    storage::PutDelayed(id_, DelayedRecordOf(*entry), batch_);
+    std::string causes;
+    storage::PutDelayed(id_, DelayedRecordOf(*entry, &causes), batch_);
     unstamped_.push_back(&entry->position);
   }
 }

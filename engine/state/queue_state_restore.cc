@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/causes.h"
 #include "base/mutant.h"
 #include "engine/state/queue_state.h"
 #include "storage/row_rules.h"
@@ -115,6 +116,9 @@ Status QueueState::RestorePending(const storage::PendingRecord& record) {
   item->lane = WQ_MUTANT(forget_lane) ? kFastLane : record.lane;
   item->sequence = record.sequence;
   item->added_at_us = record.added_at_us;
+  if (Causes causes = storage::DecodeCauses(record.causes); !causes.empty()) {
+    causes_.FindOrInsert(item)->dirty = std::move(causes);
+  }
   if (item->quarantined()) {
     item->state = KeyState::kProcessing;  // Until FinishRestore.
     displaced_.push_back(item);
@@ -148,6 +152,9 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
   entry->delay_us = record.delay_us;
   entry->added_at_us = record.added_at_us;
   entry->lane = HasLane(record.lane) ? record.lane : kFastLane;
+  if (Causes causes = storage::DecodeCauses(record.causes); !causes.empty()) {
+    causes_.FindOrInsert(item)->delayed = std::move(causes);
+  }
   // A negative time is kept, so that overdue keys fire in the order of their ready times.
   int64_t left_us = TimeLeft(record.ready_at_us, now.wall_us, kMaxDelay.count());
   if (left_us > record.delay_us) {
@@ -193,6 +200,7 @@ void QueueState::FinishRestore() {
       // A worker held it and had not called Done, or that was not written.
       item->state = KeyState::kClean;
       ErasePending(*item, item->lane, item->sequence);
+      ClearDirtyCauses(item);
       continue;
     }
     const Lane old_lane = item->lane;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/causes.h"
 #include "base/mutant.h"
 #include "engine/state/queue_state.h"
 
@@ -46,27 +47,33 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
   return added;
 }
 
-QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now) {
+QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now,
+                                    bool failed) {
   SettleGroup(item, wanted.group);
   if (merge_delays_ && item->dirty()) {
-    return AddItem(item, wanted, now.wall_us);
+    return AddItem(item, wanted, now.wall_us, failed);
   }
   if (WQ_MUTANT(second_early)) {
     delay_us = std::max<int64_t>(0, delay_us - 1'000'000);
   }
   const int64_t due_us = now.steady_us + delay_us;
   const Lane lane = WantedLane(*item, wanted);
+  const bool put = MergeWanted(item, &ItemCauses::delayed, wanted, failed);
   DelayEntry* entry = item->delay.get();
   // The earlier one wins.
   if (entry != nullptr && (entry->due_us <= due_us) != WQ_MUTANT(latest_wins)) {
-    if (wanted.lane.has_value() && lane != entry->lane) {
+    const bool moves = wanted.lane.has_value() && lane != entry->lane;
+    if (moves) {
       entry->lane = lane;
+    }
+    if (moves || put) {
       PutDelayed(entry);
     }
     return {AddOutcome::kDeduplicated, entry->position};
   }
   if (entry != nullptr) {
-    DropDelay(item);
+    EraseDelayed(*entry);
+    delays_.Remove(std::move(item->delay));  // Its causes are those of the next one, too.
   }
   item->delay = delay_entries_.Make();
   entry = item->delay.get();
@@ -104,14 +111,26 @@ bool QueueState::EndDelay(std::string_view key, Time now) {
 
 QueueState::Added QueueState::Fire(Item* item, int64_t wall_us) {
   const Lane lane = item->delay->lane;
-  DropDelay(item);
+  const bool put = TakeDelay(item);
   // A delay that ends may raise the lane of a dirty key, but never lowers it.
-  return MarkDirty(item, item->dirty() ? std::max(lane, item->lane) : lane, wall_us);
+  return MarkDirty(item, item->dirty() ? std::max(lane, item->lane) : lane, wall_us, put);
 }
 
 void QueueState::DropDelay(Item* item) {
   EraseDelayed(*item->delay);
   delays_.Remove(std::move(item->delay));
+  if (ItemCauses* causes = causes_.Find(*item); causes != nullptr) {
+    causes->delayed = {};
+    causes_.Trim(item);
+  }
+}
+
+bool QueueState::TakeDelay(Item* item) {
+  ItemCauses* const causes = causes_.Find(*item);
+  const bool put =
+      causes != nullptr && MergeCauses(std::exchange(causes->delayed, {}), &causes->dirty);
+  DropDelay(item);
+  return put;
 }
 
 // --- Pausing ---

@@ -1,7 +1,7 @@
 #include "storage/open.h"
 #include "storage/records.h"
 #include "wq/clock.h"
-#include "wq/replica.h"
+#include "wq/store.h"
 
 namespace wq {
 namespace {

@@ -39,6 +39,7 @@
 #include <string_view>
 #include <utility>
 
+#include "wq/options.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -88,6 +89,8 @@ class ReconcileContext {
   // Reports whether the key was added again since it was handed out. It will be reconciled once
   // more in any case.
   bool AddedAgain() const;
+  // Returns why the key was handed out: see Cause.
+  wq::Causes Causes() const;
 
  private:
   const Queue* const queue_;

@@ -75,6 +75,7 @@ struct Entry {
   int64_t ready_at_us = 0;        // Delayed: when it becomes pending.
   int64_t delay_us = 0;           // Delayed: the requested delay.
   int64_t quarantined_at_us = 0;  // Quarantined.
+  Causes causes = {};             // Pending, delayed: why.
   // Quarantined: always set; the count may be 0, for a key that Queue::Quarantine put there.
   std::optional<FailureInfo> failures;
 };

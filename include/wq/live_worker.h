@@ -58,6 +58,7 @@ struct AssignedKey {
   Lane lane = kFastLane;
   std::string group;
   int64_t added_at_us = 0;  // When it became dirty; microseconds since 1970-01-01T00:00:00Z.
+  Causes causes;            // Of the Adds since the hand-out before.
 };
 
 // What a worker says about a key. See wq/v1/work.proto.

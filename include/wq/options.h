@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wq/status.h"
+
 namespace wq {
 
 class Clock;
@@ -270,6 +272,43 @@ inline constexpr size_t kMaxErrorBytes = 1024;
 // Longer delays are cut to this: about a hundred years.
 inline constexpr std::chrono::microseconds kMaxDelay = std::chrono::hours{24 * 36525};
 
+// --- Why a key needs work ---
+//
+//   s = pods->Add("default/web-1", {.reason = "Node ready", .trace_parent = span.ToHeader()});
+//   …
+//   for (const wq::Cause& cause : held.causes.list) log(cause.reason);
+//
+// Equal keys are merged, and so are their causes: the key is handed out with those of all its Adds
+// since it was handed out last. At most kMaxCauses distinct ones with kMaxCauseBytes together are
+// kept; the others are counted. A failure's retry has the causes of what failed. Causes only
+// explain: they change nothing of when, whether and in which order a key is handed out. They are as
+// durable as the Adds that brought them.
+
+struct Cause {
+  std::string reason = {};        // UTF-8 without control characters; empty: none.
+  std::string trace_parent = {};  // The header `traceparent` of W3C Trace Context; empty: none.
+
+  friend bool operator==(const Cause&, const Cause&) = default;
+};
+
+struct Causes {
+  std::vector<Cause> list = {};  // In the order of their first Adds.
+  uint64_t left_out = 0;         // At least so many Adds had a cause for which there was no room.
+
+  bool empty() const { return list.empty() && left_out == 0; }
+  friend bool operator==(const Causes&, const Causes&) = default;
+};
+
+inline constexpr size_t kMaxCauses = 8;
+inline constexpr size_t kMaxCauseBytes = 1024;  // Of all reasons and traces of a key.
+inline constexpr size_t kMaxReasonBytes = 256;
+
+// InvalidArgument: the reason is longer than kMaxReasonBytes, is not UTF-8 or has a control
+// character; or `trace_parent` is neither empty nor as the version 00 of
+// https://www.w3.org/TR/trace-context/ says:
+// "00-" 32 hexadecimal digits, not all 0 "-" 16 of them, not all 0 "-" 2 of them; in lower case.
+Status CheckCause(std::string_view reason, std::string_view trace_parent);
+
 struct AddOptions {
   // The lane to add the key to. Default: the lane that the key has already (queued, delayed, or
   // held by a worker), else kFastLane. So a requeue keeps its lane.
@@ -284,6 +323,10 @@ struct AddOptions {
   // Bounds the limiter's delay of AddRateLimited; 0 or less: the key is added at once. The failure
   // is counted in any case. Default: no bound.
   std::optional<std::chrono::microseconds> max_delay = std::nullopt;
+
+  // Why the key needs work, and the trace context of that: see Cause. Default: empty, none.
+  std::string_view reason = {};
+  std::string_view trace_parent = {};
 };
 
 }  // namespace wq

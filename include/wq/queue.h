@@ -103,6 +103,7 @@ struct HeldKey {
   uint64_t failures = 0;   // As NumRequeues.
   std::string last_error;  // Of the last failure; empty if there is none.
   int64_t added_at_us = 0;
+  Causes causes;  // Of the Adds since the last hand-out.
 };
 
 // All that a queue in memory knows of a key. A key can be in several states at once: processing and
@@ -248,6 +249,11 @@ class Queue {
 
   // Reports whether `key`, held by a worker, was added again since Get: the work is stale.
   bool AddedAgain(std::string_view key) const;
+
+  // Reads why `key` needs work: if a worker holds it, the causes with which it was handed out, as
+  // in HeldKey; otherwise those of the next hand-out. NotFound: it is neither dirty, held nor
+  // delayed.
+  Status CausesOf(std::string_view key, Causes* causes) const;
 
   // Calls `on_ready` as QueueOptions::on_ready is called, with the same rules, until the returned
   // object is destroyed. A key that was ready before this call is not reported: call TryGet after

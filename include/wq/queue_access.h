@@ -41,6 +41,8 @@ struct AddRequest {
   std::optional<std::string> group = std::nullopt;
   std::chrono::microseconds delay{0};  // More than 0: AddAfter.
   Durability durability = Durability::kProcess;
+  std::string reason = {};  // As AddOptions has them.
+  std::string trace_parent = {};
 };
 
 struct ChangeResult {

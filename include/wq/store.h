@@ -178,4 +178,11 @@ class Store {
   std::unique_ptr<Impl> impl_;
 };
 
+// Makes the replica in `dir` a store of this machine only, with all that this replica has. Its log
+// and the other replicas stay as they are: they are another store from now on.
+//   InvalidArgument  the store is not replicated, or this replica is not complete yet.
+//   NotFound, Locked, Corruption, NotSupported   as Store::Open.
+// Blocks: for opening and closing the store.
+Status DetachReplica(const std::string& dir);
+
 }  // namespace wq

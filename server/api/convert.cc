@@ -175,6 +175,23 @@ void FromHistory(const v1::GetHistoryResponse& message, KeyHistory* history) {
   history->recording = FromError(message.recording());
 }
 
+void ToCauses(const Causes& causes, v1::Assignment* message) {
+  for (const Cause& cause : causes.list) {
+    v1::Cause* const added = message->add_causes();
+    added->set_reason(cause.reason);
+    added->set_trace_parent(cause.trace_parent);
+  }
+  message->set_causes_left_out(causes.left_out);
+}
+
+Causes FromCauses(const v1::Assignment& message) {
+  Causes causes{.left_out = message.causes_left_out()};
+  for (const v1::Cause& cause : message.causes()) {
+    causes.list.push_back({.reason = cause.reason(), .trace_parent = cause.trace_parent()});
+  }
+  return causes;
+}
+
 std::string ToUtf8(std::string_view bytes) {
   if (IsValidUtf8(bytes)) {
     return std::string(bytes);

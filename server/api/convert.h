@@ -11,6 +11,7 @@
 #include "wq/v1/browse.pb.h"
 #include "wq/v1/queue.pb.h"
 #include "wq/v1/types.pb.h"
+#include "wq/v1/work.pb.h"
 
 namespace wq {
 
@@ -36,6 +37,8 @@ void FromBatch(const v1::AddResponse& message, BatchResult* result);
 
 void ToHistory(const KeyHistory& history, v1::GetHistoryResponse* message);
 void FromHistory(const v1::GetHistoryResponse& message, KeyHistory* history);
+void ToCauses(const Causes& causes, v1::Assignment* message);
+Causes FromCauses(const v1::Assignment& message);
 
 // Text for a field of the type string: bytes that are not UTF-8 become U+FFFD.
 std::string ToUtf8(std::string_view bytes);

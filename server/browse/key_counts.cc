@@ -8,7 +8,7 @@
 namespace wq {
 namespace {
 
-constexpr uint32_t kDefaultRows = 50;
+constexpr uint32_t kDefaultCounts = 50;
 constexpr uint32_t kMaxRows = 1000;
 constexpr size_t kMaxNameBytes = size_t{1} << 20;  // Of all rows of an answer.
 
@@ -19,7 +19,7 @@ Status KeyCounts::Begin(const v1::CountByRequest& request) {
     return Status::InvalidArgument("by: there is no " + std::to_string(request.by()));
   }
   by_ = request.by();
-  limit_ = request.limit() == 0 ? kDefaultRows : std::min(request.limit(), kMaxRows);
+  limit_ = request.limit() == 0 ? kDefaultCounts : std::min(request.limit(), kMaxRows);
   return filter_.Compile(request.filter());
 }
 

@@ -8,7 +8,7 @@
 namespace wq {
 namespace {
 
-constexpr uint32_t kDefaultRows = 100;
+constexpr uint32_t kDefaultPageRows = 100;
 constexpr size_t kRowBytes = 128;  // Of a row besides its bytes, about.
 
 // A page token: this version, the sort, its direction, whether the value is missing, the value in
@@ -28,7 +28,7 @@ Status KeySearch::Begin(const v1::SearchRequest& request) {
   }
   sort_ = request.sort();
   reverse_ = request.reverse();
-  limit_ = request.limit() == 0 ? kDefaultRows : std::min(request.limit(), kMaxPageRows);
+  limit_ = request.limit() == 0 ? kDefaultPageRows : std::min(request.limit(), kMaxPageRows);
   if (Status s = ReadPage(request.page()); !s.ok()) {
     return s;
   }

@@ -76,6 +76,10 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     if (request.group.has_value()) {
       message.set_group(*request.group);
     }
+    if (!request.reason.empty() || !request.trace_parent.empty()) {
+      message.mutable_cause()->set_reason(request.reason);
+      message.mutable_cause()->set_trace_parent(request.trace_parent);
+    }
     message.set_delay_us(request.delay.count());
     message.set_durability(ToDurability(request.durability));
     return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {

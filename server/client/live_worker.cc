@@ -50,7 +50,8 @@ AssignedKey FromAssignment(v1::Assignment* message) {
           .last_error = std::move(*message->mutable_last_error()),
           .lane = message->lane(),
           .group = std::move(*message->mutable_group()),
-          .added_at_us = message->added_at_us()};
+          .added_at_us = message->added_at_us(),
+          .causes = FromCauses(*message)};
 }
 
 }  // namespace

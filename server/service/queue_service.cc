@@ -56,6 +56,8 @@ Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddRespon
   if (request.has_group()) {
     add.group = request.group();
   }
+  add.reason = request.cause().reason();
+  add.trace_parent = request.cause().trace_parent();
   add.delay = std::min(std::chrono::microseconds(request.delay_us()), kMaxDelay);
   add.durability = durability.value_or(queue->durability());
   BatchResult result;

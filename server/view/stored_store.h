@@ -5,9 +5,9 @@
 //   Status s = store.Open();
 //   store.ReadOverview("", &response);
 //
-// What it shows is as old as its StoreView. A view is opened anew when it is older than kFreshUs and
-// than kRest times what it took to make: so a large store takes a small part of one core, and its
-// page shows when it was read.
+// What it shows is as old as its StoreView. A view is opened anew when it is older than kFreshUs
+// and than kRest times what it took to make: so a large store takes a small part of one core, and
+// its page shows when it was read.
 // Threading: thread-safe; but only one KeySource may be used at a time (see SearchTurns).
 // Lifetime: borrows the clock; a KeySource may outlive this object.
 #pragma once

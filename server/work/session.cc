@@ -114,6 +114,7 @@ std::optional<Session::Clock::time_point> Session::Assign(std::vector<Assigned> 
         message.set_lane(assigned.key.lane);
         message.set_group(std::move(assigned.key.group));
         message.set_added_at_us(assigned.key.added_at_us);
+        ToCauses(assigned.key.causes, &message);
         message.set_key(assigned.key.key);
         held_.emplace_hint(held_.end(), assigned.token,
                            Held{.key = std::move(assigned.key.key),

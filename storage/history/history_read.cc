@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -48,10 +49,11 @@ Status ReadHistoryLog(const std::string& store_dir, std::string_view queue,
   }
   std::vector<HistorySegment> segments;
   if (Status s = ListSegments(dir, &segments); !s.ok()) return s;
+  std::reverse(segments.begin(), segments.end());  // The newest first.
   bool wanted = true;
-  for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
+  for (const HistorySegment& segment : segments) {
     std::string bytes;
-    if (Status s = ReadSegment(segment->path, &bytes); !s.ok()) {
+    if (Status s = ReadSegment(segment.path, &bytes); !s.ok()) {
       if (s.code() == StatusCode::kNotFound) continue;
       return s;
     }

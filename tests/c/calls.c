@@ -90,6 +90,42 @@ static void delays_and_failures(wq_queue queue) {
   wq_bytes_free(&key);
 }
 
+// Copies "REASON TRACE;" of each cause.
+static int32_t join_cause(void* arg, const char* reason, const char* trace_parent) {
+  char* const text = arg;
+  strcat(strcat(strcat(strcat(text, reason), " "), trace_parent), ";");
+  return 1;
+}
+
+static void causes(wq_queue queue) {
+  static const char trace[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  wq_add_options why = {.size = sizeof why,
+                        .reason = "changed",
+                        .reason_size = 7,
+                        .trace_parent = trace,
+                        .trace_parent_size = strlen(trace)};
+  wq_error error;
+  char text[200] = "";
+  uint64_t left_out = 1;
+  wq_bytes key = WQ_NO_BYTES;
+  OK(wq_queue_add(queue, "why", 3, &why, NULL, &error));
+  why.trace_parent = NULL;
+  why.reason = "owner";
+  why.reason_size = 5;
+  OK(wq_queue_add(queue, "why", 3, &why, NULL, &error));
+  OK(wq_queue_causes(queue, "why", 3, join_cause, text, &left_out, &error));
+  EXPECT(strcmp(text, "changed 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01;owner ;") ==
+         0);
+  EXPECT(left_out == 0);
+  why.reason = "a\nb";
+  why.reason_size = 3;
+  EXPECT(wq_queue_add(queue, "why", 3, &why, NULL, &error) == WQ_INVALID_ARGUMENT);
+  OK(wq_queue_get(queue, WQ_FOREVER, &key, &error));
+  OK(done(queue, "why"));
+  EXPECT(wq_queue_causes(queue, "why", 3, join_cause, text, NULL, &error) == WQ_NOT_FOUND);
+  wq_bytes_free(&key);
+}
+
 static void batches(wq_queue queue) {
   wq_bytes list = WQ_NO_BYTES;
   wq_bytes got = WQ_NO_BYTES;
@@ -360,6 +396,7 @@ int main(int argc, char** argv) {
   OK(wq_store_open_queue(store, "pods", &pods, &queue, &error));
   a_key_lives(queue);
   delays_and_failures(queue);
+  causes(queue);
   batches(queue);
   quarantine_and_cursors(queue);
   lanes_and_readings(queue);

@@ -34,6 +34,8 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       good ? [](void*, const wq_quarantined_key*) { return 1; } : wq_visit_quarantined(nullptr);
   const auto cursor =
       good ? [](void*, const char*, const char*, size_t) { return 1; } : wq_visit_cursor(nullptr);
+  const auto cause =
+      good ? [](void*, const char*, const char*) { return 1; } : wq_visit_cause(nullptr);
   return {
       [=](wq_queue q) { return wq_queue_add(q, k, 1, nullptr, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_add_after(q, k, 1, 1, nullptr, nullptr, nullptr); },
@@ -52,6 +54,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) {
         return wq_queue_num_requeues(q, "k", 1, good ? &number : nullptr, nullptr);
       },
+      [=](wq_queue q) { return wq_queue_causes(q, k, 1, cause, nullptr, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_get(q, 0, out, nullptr); },
       [=](wq_queue q) { return wq_queue_get_batch(q, 1, 0, out, nullptr, nullptr); },
       [=](wq_queue q) {

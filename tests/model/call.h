@@ -41,6 +41,7 @@ struct Call {
   std::optional<Lane> lane = std::nullopt;
   int64_t delay_us = 0;
   std::string group = {};                               // Of the adding calls.
+  std::string reason = {};                              // Of the adding calls.
   uint32_t shard = 0;                                   // Of kGet and kTryGet.
   uint64_t limit = 0;                                   // Of kTryGet.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
@@ -58,6 +59,9 @@ struct Call {
     }
     if (!group.empty()) {
       text += " group=" + group;
+    }
+    if (!reason.empty()) {
+      text += " reason=" + reason;
     }
     if (op == Op::kGet || op == Op::kTryGet) {
       text += std::to_string(shard);

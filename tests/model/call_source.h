@@ -18,7 +18,8 @@ class CallSource {
   Call Next() {
     const uint64_t pick = Below(1000);
     if (pick < 240) {
-      Call add{.op = Op::kAdd, .key = Key(), .lane = MaybeLane(), .group = Group()};
+      Call add{
+          .op = Op::kAdd, .key = Key(), .lane = MaybeLane(), .group = Group(), .reason = Reason()};
       if (Below(3) == 0) {
         add.group.clear();
         add.durability = Durability::kAsync;
@@ -35,7 +36,12 @@ class CallSource {
     }
     if (pick < 840) {
       const Op op = pick < 770 ? Op::kAddAfter : Op::kAddRateLimited;
-      return {.op = op, .key = Key(), .lane = MaybeLane(), .delay_us = Delay(), .group = Group()};
+      return {.op = op,
+              .key = Key(),
+              .lane = MaybeLane(),
+              .delay_us = Delay(),
+              .group = Group(),
+              .reason = Reason()};
     }
     if (pick < 900) {
       return {.op = Op::kAdvance, .delay_us = static_cast<int64_t>(Below(3 * kSecond))};
@@ -72,6 +78,7 @@ class CallSource {
     return static_cast<Lane>(Below(5)) - 2;
   }
   std::string Group() { return Below(3) == 0 ? "" : "g" + std::to_string(Below(5)); }
+  std::string Reason() { return Below(3) == 0 ? "r" + std::to_string(Below(3)) : ""; }
   int64_t Delay() { return static_cast<int64_t>(Below(5 * kSecond)) - kSecond / 2; }
 
   static constexpr int64_t kSecond = 1'000'000;

@@ -2,7 +2,28 @@
 
 #include <algorithm>
 
+#include "storage/records.h"
+
 namespace wq::model {
+namespace {
+
+std::vector<std::string> Reasons(std::string_view causes) {
+  std::vector<std::string> reasons;
+  for (const Cause& cause : storage::DecodeCauses(causes).list) {
+    reasons.push_back(cause.reason);
+  }
+  return reasons;
+}
+
+std::string Joined(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons) {
+    text += "," + reason;
+  }
+  return text;
+}
+
+}  // namespace
 
 void Image::CountAges() {
   std::vector<uint64_t> places;
@@ -19,13 +40,13 @@ void Image::CountAges() {
 std::string Image::ToString() const {
   std::string text = "| pending";
   for (const Pending& p : pending) {
-    text +=
-        " " + p.key + "@" + std::to_string(p.lane) + "/" + p.group + "#" + std::to_string(p.age);
+    text += " " + p.key + "@" + std::to_string(p.lane) + "/" + p.group + "#" +
+            std::to_string(p.age) + Joined(p.reasons);
   }
   text += " | delayed";
   for (const Delayed& d : delayed) {
     text += " " + d.key + "@" + std::to_string(d.lane) + "+" + std::to_string(d.ready_at_us) + "/" +
-            d.group;
+            d.group + Joined(d.reasons);
   }
   text += " | failing";
   for (const auto& [key, count] : failing) {
@@ -49,13 +70,15 @@ std::string Image::ToString() const {
 Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image) {
   *image = {};
   Status s = storage::ScanPending(reader, queue, [&](const storage::PendingRecord& r) {
-    image->pending.push_back({std::string(r.key), r.lane, std::string(r.group), r.sequence});
+    image->pending.push_back(
+        {std::string(r.key), r.lane, std::string(r.group), r.sequence, Reasons(r.causes)});
     return true;
   });
   image->CountAges();
   if (s.ok()) {
     s = storage::ScanDelayed(reader, queue, [&](const storage::DelayedRecord& r) {
-      image->delayed.push_back({std::string(r.key), r.lane, r.ready_at_us, std::string(r.group)});
+      image->delayed.push_back(
+          {std::string(r.key), r.lane, r.ready_at_us, std::string(r.group), Reasons(r.causes)});
       return true;
     });
   }

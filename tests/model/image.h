@@ -22,6 +22,7 @@ struct Image {
     // How many of the queue's pending keys were queued before it, over all lanes. It matters for
     // the starvation bound, which serves the oldest among the first keys of the lower lanes.
     uint64_t age = 0;
+    std::vector<std::string> reasons = {};
     bool operator==(const Pending&) const = default;
   };
   struct Delayed {
@@ -29,6 +30,7 @@ struct Image {
     Lane lane = 0;
     int64_t ready_at_us = 0;
     std::string group;
+    std::vector<std::string> reasons = {};
     bool operator==(const Delayed&) const = default;
   };
   struct Quarantined {

@@ -16,7 +16,7 @@ std::string NaiveQueue::Do(const Call& call) {
   stands_on_ = 0;
   switch (call.op) {
     case Op::kAdd:
-      return Add(call.key, call.lane, call.group);
+      return Add(call);
     case Op::kAddAfter:
       return AddAfter(call);
     case Op::kAddRateLimited:
@@ -52,17 +52,49 @@ std::string NaiveQueue::Do(const Call& call) {
 
 // --- Adding ---
 
-std::string NaiveQueue::Add(const std::string& name, std::optional<Lane> lane,
-                            const std::string& group) {
-  Key& key = keys_[name];
+std::string NaiveQueue::Add(const Call& call) {
+  Key& key = keys_[call.key];
   if (key.quarantined) {
     if (options_.quarantined_add == QuarantinedAdd::kHold) {
       return "held";
     }
     Release(&key);
   }
-  SettleGroup(name, group);
-  return AddKey(name, lane);
+  SettleGroup(call.key, call.group);
+  return AddKey(call);
+}
+
+// Returns whether one is new.
+bool NaiveQueue::Merge(const std::vector<std::string>& more, std::vector<std::string>* reasons) {
+  bool merged = false;
+  for (const std::string& reason : more) {
+    if (std::find(reasons->begin(), reasons->end(), reason) == reasons->end()) {
+      reasons->push_back(reason);
+      merged = true;
+    }
+  }
+  return merged;
+}
+
+// A key that has failed is tried again for the reasons of the attempt.
+std::vector<std::string> NaiveQueue::ReasonsOf(const Call& call, const Key& key) {
+  std::vector<std::string> reasons;
+  if (call.op == Op::kAddRateLimited) {
+    reasons = key.held_reasons;
+  }
+  if (!call.reason.empty()) {
+    Merge({call.reason}, &reasons);
+  }
+  return reasons;
+}
+
+// The key is not dirty any more. The record of a key that a worker holds is written without them.
+void NaiveQueue::ForgetReasons(Key* key) {
+  if (!key->reasons.empty() && key->processing) {
+    key->written = calls_;
+    stands_on_ = calls_;
+  }
+  key->reasons.clear();
 }
 
 Lane NaiveQueue::WantedLane(const Key& key, std::optional<Lane> lane) const {
@@ -71,19 +103,21 @@ Lane NaiveQueue::WantedLane(const Key& key, std::optional<Lane> lane) const {
                                                             : wanted;
 }
 
-std::string NaiveQueue::AddKey(const std::string& name, std::optional<Lane> lane) {
-  Key& key = keys_[name];
-  const Lane wanted = WantedLane(key, lane);
+std::string NaiveQueue::AddKey(const Call& call) {
+  Key& key = keys_[call.key];
+  const Lane wanted = WantedLane(key, call.lane);
+  bool changed = Merge(ReasonsOf(call, key), &key.reasons);
   const bool cancels = key.delay && (options_.add_cancels_delay || options_.merge_delays);
   if (cancels) {
     key.delay.reset();
+    changed = Merge(std::exchange(key.delay_reasons, {}), &key.reasons) || changed;
   }
-  const std::string result = MakeDirty(name, wanted);
+  const std::string result = MakeDirty(call.key, wanted, changed);
   stands_on_ = cancels ? calls_ : std::max(stands_on_, key.written);
   return result;
 }
 
-std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane) {
+std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane, bool reasons_changed) {
   Key& key = keys_[name];
   const bool moves = lane != key.lane && (options_.re_add == ReAdd::kSetsLane || lane > key.lane);
   if (key.processing) {
@@ -91,6 +125,7 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane) {
       key.lane = lane;
       key.written = calls_;
     }
+    key.written = reasons_changed ? calls_ : key.written;
     return std::exchange(key.again, true) ? "deduplicated" : "added";
   }
   if (!key.queued) {
@@ -102,13 +137,14 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane) {
     key.place = ++last_place_;
     key.written = calls_;
   }
+  key.written = reasons_changed ? calls_ : key.written;
   return "deduplicated";
 }
 
 std::string NaiveQueue::AddAfter(const Call& call) {
   Key& key = keys_[call.key];
   if (call.delay_us <= 0) {
-    return Add(call.key, call.lane, call.group);
+    return Add(call);
   }
   if (key.quarantined) {
     if (options_.quarantined_add == QuarantinedAdd::kHold) {
@@ -123,14 +159,16 @@ std::string NaiveQueue::DelayKey(const Call& call) {
   Key& key = keys_[call.key];
   SettleGroup(call.key, call.group);
   if (options_.merge_delays && key.Dirty()) {
-    return AddKey(call.key, call.lane);
+    return AddKey(call);
   }
+  const bool changed = Merge(ReasonsOf(call, key), &key.delay_reasons);
   const Lane lane = WantedLane(key, call.lane);
   if (key.delay && key.delay->due_us <= steady_us_ + call.delay_us) {
-    if (call.lane && lane != key.delay->lane) {
+    if (call.lane) {
+      key.delay->written = lane != key.delay->lane ? calls_ : key.delay->written;
       key.delay->lane = lane;
-      key.delay->written = calls_;
     }
+    key.delay->written = changed ? calls_ : key.delay->written;
     stands_on_ = std::max(stands_on_, key.delay->written);
     return "deduplicated";
   }
@@ -159,7 +197,7 @@ std::string NaiveQueue::AddRateLimited(const Call& call) {
     key.group = settled;
     return "held";
   }
-  return call.delay_us <= 0 ? AddKey(call.key, call.lane) : DelayKey(call);
+  return call.delay_us <= 0 ? AddKey(call) : DelayKey(call);
 }
 
 // A known key keeps its group.
@@ -183,6 +221,7 @@ std::string NaiveQueue::Change(const Call& call) {
       return Remove(&key);
     case Op::kCancelDelay:
       stands_on_ = key.delay ? calls_ : 0;
+      key.delay_reasons.clear();
       return std::exchange(key.delay, std::nullopt) ? "ok" : "NotFound";
     case Op::kEndDelay:
       stands_on_ = key.delay ? calls_ : 0;
@@ -235,6 +274,7 @@ std::string NaiveQueue::Change(const Call& call) {
 std::string NaiveQueue::Remove(Key* key) {
   stands_on_ = 0;
   if (key->processing) {
+    ForgetReasons(key);
     return std::exchange(key->again, false) ? "ok" : "NotFound";
   }
   if (!key->queued) {
@@ -245,19 +285,23 @@ std::string NaiveQueue::Remove(Key* key) {
       Dequeue(name);
     }
   }
+  key->reasons.clear();
   stands_on_ = calls_;
   return "ok";
 }
 
 std::string NaiveQueue::Delete(Key* key) {
   const bool known = key->Known() || key->failures > 0;
-  const bool on_disk_alone = known && (!key->processing || key->delay || key->quarantined ||
-                                       key->failures > 0);  // Not the record that Done erases.
+  const bool on_disk_alone =
+      known && (!key->processing || key->delay || key->quarantined || key->failures > 0 ||
+                !key->reasons.empty());  // Not the record that Done erases.
   if (key->queued) {
     Remove(key);
   }
+  ForgetReasons(key);
   key->again = false;
   key->delay.reset();
+  key->delay_reasons.clear();
   Release(key);
   stands_on_ = on_disk_alone ? calls_ : 0;
   return known ? "ok" : "NotFound";
@@ -268,10 +312,12 @@ void NaiveQueue::Quarantine(Key* key) {
   key->group = key->Known() ? key->group : "";
   const Lane lane = key->KnownLane();
   key->delay.reset();
+  key->delay_reasons.clear();
   key->again = false;
   if (key->queued) {
     Remove(key);
   }
+  ForgetReasons(key);
   key->quarantined = true;
   key->lane = lane;
   stands_on_ = calls_;
@@ -375,6 +421,7 @@ std::string NaiveQueue::Get(uint32_t shard) {
   }
   Dequeue(next->first);
   next->second.processing = true;
+  next->second.held_reasons = std::exchange(next->second.reasons, {});
   return next->first;
 }
 
@@ -384,6 +431,7 @@ std::string NaiveQueue::Done(const std::string& name) {
     return "NotProcessing";
   }
   key.processing = false;
+  key.held_reasons.clear();
   if (std::exchange(key.again, false)) {
     Enqueue(name, key.lane);
   }
@@ -400,7 +448,11 @@ std::string NaiveQueue::TryGet(uint32_t shard, uint64_t limit) {
     }
     const Key& key = keys_[name];
     text += name + "@" + std::to_string(key.lane) + "/" + key.group + "=" +
-            std::to_string(key.failures) + " ";
+            std::to_string(key.failures);
+    for (const std::string& reason : key.held_reasons) {
+      text += "," + reason;
+    }
+    text += " ";
   }
   return text.empty() ? "none" : text;
 }
@@ -413,10 +465,17 @@ std::string NaiveQueue::PutBack(const std::string& name) {
   }
   const Lane lane = key.lane;
   bool rewritten = std::exchange(key.again, false);
+  const std::vector<std::string> since = std::exchange(key.reasons, {});
+  key.reasons = std::exchange(key.held_reasons, {});
+  Merge(since, &key.reasons);
+  if (key.quarantined) {
+    key.reasons.clear();
+  }
   if (options_.merge_delays && key.delay) {
     key.lane = WantedLane(key, std::nullopt);
     key.delay.reset();
-    rewritten = rewritten || key.lane != lane;
+    rewritten =
+        Merge(std::exchange(key.delay_reasons, {}), &key.reasons) || rewritten || key.lane != lane;
   }
   key.processing = false;
   if (key.quarantined) {

@@ -59,6 +59,10 @@ class NaiveQueue final : public Subject {
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
     uint64_t written = 0;  // The call that wrote its pending record.
+    // Of the Adds since the hand-out, of the hand-out that a worker holds, and of the delay.
+    std::vector<std::string> reasons = {};
+    std::vector<std::string> held_reasons = {};
+    std::vector<std::string> delay_reasons = {};
 
     bool Dirty() const { return queued || again; }
     bool Known() const { return queued || processing || quarantined || delay.has_value(); }
@@ -69,10 +73,13 @@ class NaiveQueue final : public Subject {
   };
   using Entry = std::pair<const std::string, Key>;
 
-  std::string Add(const std::string& name, std::optional<Lane> lane, const std::string& group);
+  std::string Add(const Call& call);
   Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
-  std::string AddKey(const std::string& name, std::optional<Lane> lane);
-  std::string MakeDirty(const std::string& name, Lane lane);
+  std::string AddKey(const Call& call);
+  std::string MakeDirty(const std::string& name, Lane lane, bool reasons_changed = false);
+  static bool Merge(const std::vector<std::string>& more, std::vector<std::string>* reasons);
+  static std::vector<std::string> ReasonsOf(const Call& call, const Key& key);
+  void ForgetReasons(Key* key);
   std::string AddAfter(const Call& call);
   std::string DelayKey(const Call& call);
   std::string AddRateLimited(const Call& call);

@@ -1,6 +1,7 @@
 // The state of a NaiveQueue, as an Image and as text.
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/model/naive_queue.h"
 
@@ -41,7 +42,8 @@ Image NaiveQueue::OnDisk() const {
   Image image;
   for (const auto& [name, key] : keys_) {
     if (key.delay) {
-      image.delayed.push_back({name, key.delay->lane, key.delay->ready_at_us, key.group});
+      image.delayed.push_back(
+          {name, key.delay->lane, key.delay->ready_at_us, key.group, key.delay_reasons});
     }
     if (key.quarantined) {
       image.quarantined[name] = {key.lane, key.failures, key.group};
@@ -52,8 +54,10 @@ Image NaiveQueue::OnDisk() const {
   std::stable_sort(image.delayed.begin(), image.delayed.end(),
                    [](const auto& a, const auto& b) { return a.ready_at_us < b.ready_at_us; });
   for (const Entry* entry : Pending()) {
-    image.pending.push_back(
-        {entry->first, entry->second.lane, entry->second.group, entry->second.place});
+    std::vector<std::string> reasons = entry->second.held_reasons;
+    Merge(entry->second.reasons, &reasons);
+    image.pending.push_back({entry->first, entry->second.lane, entry->second.group,
+                             entry->second.place, std::move(reasons)});
   }
   image.CountAges();
   image.cursors = cursors_;

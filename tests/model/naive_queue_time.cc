@@ -33,7 +33,8 @@ std::string NaiveQueue::FireOne(const std::string& name) {
   Key& key = keys_[name];
   const Lane lane = key.delay->lane;
   key.delay.reset();
-  MakeDirty(name, key.Dirty() ? std::max(lane, key.lane) : lane);
+  const bool changed = Merge(std::exchange(key.delay_reasons, {}), &key.reasons);
+  MakeDirty(name, key.Dirty() ? std::max(lane, key.lane) : lane, changed);
   return "ok";
 }
 
@@ -55,6 +56,12 @@ void NaiveQueue::Recover() {
   for (auto& [name, key] : keys_) {
     key.queued = (key.queued || key.processing) && !key.quarantined;
     key.processing = key.again = false;
+    const std::vector<std::string> since = std::exchange(key.reasons, {});
+    key.reasons = std::exchange(key.held_reasons, {});
+    Merge(since, &key.reasons);
+    if (!key.queued) {
+      key.reasons.clear();
+    }
     key.written = 0;
     if (key.delay) {
       key.delay->written = 0;

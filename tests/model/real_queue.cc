@@ -61,7 +61,11 @@ std::string RealQueue::TryGet(uint32_t shard, uint64_t limit) {
   std::string text;
   for (const HeldKey& key : keys) {
     text += key.key + "@" + std::to_string(key.lane) + "/" + key.group + "=" +
-            std::to_string(key.failures) + " ";
+            std::to_string(key.failures);
+    for (const Cause& cause : key.causes.list) {
+      text += "," + cause.reason;
+    }
+    text += " ";
   }
   return text;
 }
@@ -70,7 +74,8 @@ std::string RealQueue::Do(const Call& call) {
   const AddOptions options{
       .lane = call.lane,
       .durability = call.durability,
-      .group = call.group.empty() ? std::nullopt : std::optional<std::string_view>(call.group)};
+      .group = call.group.empty() ? std::nullopt : std::optional<std::string_view>(call.group),
+      .reason = call.reason};
   AddOutcome outcome = AddOutcome::kAdded;
   switch (call.op) {
     case Op::kAdd: {

@@ -36,7 +36,7 @@ void StateQueue::Fire() {
 }
 
 std::string StateQueue::Do(const Call& call) {
-  const QueueState::Wanted wanted{.lane = call.lane, .group = call.group};
+  const QueueState::Wanted wanted{.lane = call.lane, .group = call.group, .reason = call.reason};
   std::string result = "ok";
   switch (call.op) {
     case Op::kAdd:

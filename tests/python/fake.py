@@ -52,6 +52,7 @@ class FakeQueue:
         self.failures = collections.Counter()
         self.attempts = collections.Counter()
         self.errors = {}
+        self.causes = {}  # key -> the cause of its last Add that had one.
         self.quarantine = {}
         self.paused = False
         self.adds = self.dones = self.failed = 0
@@ -206,6 +207,8 @@ class FakeServer(
                 each.delayed[key] = request.delay_us
                 response.added += 1
             else:
+                if request.HasField("cause"):
+                    each.causes[key] = request.cause
                 outcome = each.add(key)
                 setattr(response, outcome, getattr(response, outcome) + 1)
         self._pump()
@@ -410,6 +413,7 @@ class FakeServer(
                     failures=each.failures[key] if key in each.failures else 0,
                     last_error=each.errors.get(key, ""),
                     added_at_us=1_700_000_000_000_000,
+                    causes=[each.causes[key]] if key in each.causes else [],
                 )
             if response is not None:
                 session.out.put(response)

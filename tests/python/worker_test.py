@@ -22,7 +22,8 @@ class Outcomes(support.Case):
 
     def test_a_handler_gets_the_job_and_its_end_is_done(self):
         jobs = queue.Queue()
-        self.pods.add("pods", "käse", create=True)
+        trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        self.pods.add("pods", "käse", create=True, reason="changed", traceparent=trace)
 
         @self.pods.worker("pods", concurrency=2, name="tester")
         def reconcile(job):
@@ -33,6 +34,7 @@ class Outcomes(support.Case):
         self.assertEqual((job.key, job.text), ("käse".encode(), "käse"))
         self.assertEqual((job.attempt, job.failures, job.last_error), (1, 0, ""))
         self.assertEqual((job.lane, job.group), (0, b""))
+        self.assertEqual((job.causes, job.causes_left_out), ((wq.Cause("changed", trace),), 0))
         self.assertGreater(job.token, 0)
         self.assertGreater(job.added_at.year, 2000)
         self.assertEqual((names, lost), (["tester"], False))

@@ -78,6 +78,27 @@ TEST_F(WorkTest, AKeyIsAssignedWithWhatTheQueueKnowsOfIt) {
   EXPECT_EQ(pods_->Counts().dones, 1U);
 }
 
+TEST_F(WorkTest, AKeyIsAssignedWithTheCausesOfItsAddsAndSoIsItsRetry) {
+  const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const auto access = Connect()->Access("pods", false);
+  const std::vector<std::string_view> keys = {"a"};
+  BatchResult result;
+  ASSERT_TRUE(access->Add(keys, {.reason = "changed", .trace_parent = trace}, &result).ok());
+  ASSERT_TRUE(access->Add(keys, {.reason = "owner changed"}, &result).ok());
+  EXPECT_EQ(access->Add(keys, {.reason = "a\nb"}, &result).code(), StatusCode::kInvalidArgument);
+  const Causes causes{.list = {{"changed", trace}, {"owner changed", ""}}};
+  const auto worker = Work();
+  const AssignedKey first = Get(worker.get());
+  EXPECT_EQ(first.causes, causes);
+  ASSERT_TRUE(worker->Answer(first.token, WorkAnswer::Failed("boom")).ok());
+  ASSERT_TRUE(pods_->EndDelay("a").ok());
+  const AssignedKey retry = Get(worker.get());
+  EXPECT_EQ(retry.causes, causes);
+  ASSERT_TRUE(worker->Answer(retry.token, WorkAnswer::Done()).ok());
+  ASSERT_TRUE(pods_->Add("a").ok());
+  EXPECT_TRUE(Get(worker.get()).causes.empty());
+}
+
 TEST_F(WorkTest, AKeyThatIsAddedLaterReachesAWaitingWorker) {
   const auto worker = Work();
   AssignedKey key;

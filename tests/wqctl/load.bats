@@ -39,6 +39,26 @@ ugly_store() {
   wqctl --store B add -q q new
 }
 
+@test "causes are dumped and loaded, and a difference is seen" {
+  store_with
+  wqctl add -q q --reason 'node "a" drained' \
+    --traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 a
+  for i in {1..12}; do wqctl add -q q --reason "change $i" a; done
+  wqctl add -q q --after 1h --reason later b
+  wqctl dump > old
+  [ "$(jq -r 'select(.key == "b").causes' old)" = "- later" ]
+  [ "$(jq -r 'select(.key == "a").causes' old | grep +)" = +5 ]
+  wqctl --store copy load old
+  wqctl --store copy dump > new
+  diff old new
+  run -0 wqctl diff "$WQ_STORE" copy
+  wqctl --store copy add -q q --reason more b
+  run -1 wqctl diff "$WQ_STORE" copy
+  sed 's/"- later/"x later/' old > wrong
+  run -1 --separate-stderr wqctl --store third load wrong
+  [[ $stderr == *'"causes" is not a list of causes'* ]]
+}
+
 @test "a part of a dump can be loaded; later keys follow it" {
   store_with a b
   wqctl ls -q q --prefix b -o jsonl | wqctl --store B load

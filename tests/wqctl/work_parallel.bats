@@ -143,6 +143,27 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   exec 9>&-
 }
 
+@test "WQ_REASONS and TRACEPARENT say why the key needs work, and the retry has them too" {
+  store_with
+  trace=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+  wqctl add -q q --reason 'node drained' k
+  wqctl add -q q --reason 'owner changed' --traceparent $trace k other
+  wqctl add -q q --reason 'node drained' k
+  run -0 wqctl inspect -q q k
+  [[ $output == *"cause           node drained"$'\n'*"cause           owner changed, trace $trace"* ]]
+  export WQ_REASONS=old TRACEPARENT=old
+  run -0 --separate-stderr wqctl work -q q --base-delay 1ms -- \
+    sh -c 'echo "$WQ_KEY $WQ_ATTEMPT: $WQ_REASONS; ${TRACEPARENT-none}"; [ "$WQ_ATTEMPT" = 2 ]' _
+  [ "$(grep -A1 '^k ' <<< "$output")" = "k 1: node drained
+owner changed; $trace
+--
+k 2: node drained
+owner changed; $trace" ]
+  wqctl add -q q without
+  run -0 --separate-stderr wqctl work -q q -- sh -c 'echo "${WQ_REASONS-none} ${TRACEPARENT-none}"'
+  [ "$output" = "none none" ]
+}
+
 @test "WQ_KEY, WQ_QUEUE and WQ_ATTEMPT are in the environment, in place of others" {
   store_with 'k 1'
   export WQ_KEY=old WQ_ATTEMPT=old

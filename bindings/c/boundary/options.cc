@@ -211,6 +211,12 @@ Status ToAddOptions(const wq_add_options* in, CallOptions* out) {
   if (options.group != nullptr) {
     out->options.group = std::string_view(options.group, options.group_size);
   }
+  if (options.reason != nullptr) {
+    out->options.reason = std::string_view(options.reason, options.reason_size);
+  }
+  if (options.trace_parent != nullptr) {
+    out->options.trace_parent = std::string_view(options.trace_parent, options.trace_parent_size);
+  }
   return {};
 }
 

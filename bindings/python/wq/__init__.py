@@ -23,6 +23,7 @@ from wq._state import Reply, Stats
 from wq._stream import Job
 from wq._types import (
     AddResult,
+    Cause,
     ChangeResult,
     Counts,
     HeldKey,
@@ -54,6 +55,7 @@ from wq.outcomes import GiveBack, Outcome, Quarantine, RequeueAfter
 __all__ = [
     "AddResult",
     "AlreadyExists",
+    "Cause",
     "ChangeResult",
     "Client",
     "Corruption",

@@ -126,15 +126,18 @@ class Client:
         group: Optional[_types.Key] = None,
         durability: Optional[str] = None,
         create: bool = False,
+        reason: str = "",
+        traceparent: str = "",
     ) -> AddResult:
         """Adds a key, or several in one request (at most 4 MiB).
 
         With a `delay` (seconds) they are due after it. `durability` is "async", "process" (survives
         a kill of the server) or "power"; None is the queue's own. `create` makes a missing queue,
-        if the server permits that. A key that is refused does not raise: see AddResult.refused.
+        if the server permits that. `reason` and `traceparent` (W3C Trace Context) say why; the
+        worker has them: see Job.causes. A key that is refused does not raise: see AddResult.refused.
         """
         values = _types.keys_list(keys)
-        request = _types.add_request(queue, values, delay, lane, group, durability, create)
+        request = _types.add_request(queue, values, delay, lane, group, durability, create, reason, traceparent)
         return _types.add_result(self._call(self._queue.Add, request), values)
 
     def add_stream(
@@ -148,6 +151,8 @@ class Client:
         group: Optional[_types.Key] = None,
         durability: Optional[str] = None,
         create: bool = False,
+        reason: str = "",
+        traceparent: str = "",
     ) -> AddResult:
         """Adds many keys, in batches that follow one another without a pause. Returns the sum.
 
@@ -159,7 +164,7 @@ class Client:
         collected = _types.Batch(batch)
         total = _types.AddSum()
         under_way: Deque[List[bytes]] = deque()
-        first = _types.add_request(queue, [], delay, lane, group, durability, create)
+        first = _types.add_request(queue, [], delay, lane, group, durability, create, reason, traceparent)
         call = self._queue.AddStream(iter(requests.get, None), metadata=self._address.metadata())
 
         def send() -> None:

@@ -103,6 +103,16 @@ class JobBase:
         return self._assignment.group
 
     @property
+    def causes(self) -> Tuple[_types.Cause, ...]:
+        """Why the key needs work: the first 8 causes of the Adds since the hand-out before."""
+        return tuple(_types.Cause(c.reason, c.trace_parent) for c in self._assignment.causes)
+
+    @property
+    def causes_left_out(self) -> int:
+        """At least so many more Adds had another cause."""
+        return self._assignment.causes_left_out
+
+    @property
     def added_at(self) -> datetime.datetime:
         """When the key became dirty, by the server's clock."""
         return _types.time_of(self._assignment.added_at_us)

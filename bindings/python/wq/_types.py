@@ -67,6 +67,14 @@ class RefusedKey:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """Why a key needs work."""
+
+    reason: str  # "": none.
+    traceparent: str  # Of W3C Trace Context; "": none.
+
+
+@dataclass(frozen=True)
 class AddResult:
     """The outcome of an add, as numbers of keys.
 
@@ -173,6 +181,8 @@ def add_request(
     group: Optional[Key],
     durability: Optional[str],
     create: bool,
+    reason: str,
+    traceparent: str,
 ) -> queue_pb2.AddRequest:
     """The request of an add."""
     request = queue_pb2.AddRequest(
@@ -186,6 +196,9 @@ def add_request(
         request.lane = lane
     if group is not None:
         request.group = key_bytes(group)
+    if reason or traceparent:
+        request.cause.reason = reason
+        request.cause.trace_parent = traceparent
     return request
 
 

@@ -515,10 +515,12 @@ class Client:
         group: Optional[_types.Key] = None,
         durability: Optional[str] = None,
         create: bool = False,
+        reason: str = "",
+        traceparent: str = "",
     ) -> AddResult:
         """See wq.Client.add."""
         values = _types.keys_list(keys)
-        request = _types.add_request(queue, values, delay, lane, group, durability, create)
+        request = _types.add_request(queue, values, delay, lane, group, durability, create, reason, traceparent)
         return _types.add_result(await self._call(self._queue.Add, request), values)
 
     async def add_stream(
@@ -532,12 +534,14 @@ class Client:
         group: Optional[_types.Key] = None,
         durability: Optional[str] = None,
         create: bool = False,
+        reason: str = "",
+        traceparent: str = "",
     ) -> AddResult:
         """See wq.Client.add_stream."""
         collected = _types.Batch(batch)
         total = _types.AddSum()
         under_way: Deque[List[bytes]] = deque()
-        first = _types.add_request(queue, [], delay, lane, group, durability, create)
+        first = _types.add_request(queue, [], delay, lane, group, durability, create, reason, traceparent)
         call = self._queue.AddStream(metadata=self._address.metadata())
 
         async def send() -> None:

@@ -218,6 +218,15 @@ typedef int32_t (*wq_visit_quarantined)(void* arg, const wq_quarantined_key* key
 WQ_EXPORT wq_code wq_queue_quarantined(wq_queue queue, wq_visit_quarantined visit, void* arg,
                                        wq_error* error);
 
+// Visits why a key needs work: if a worker holds it, the causes with which it was handed out,
+// otherwise those of the next hand-out. `reason` and `trace_parent` may be "". *left_out, unless
+// left_out is NULL: at least so many Adds had another cause. WQ_NOT_FOUND: the key is neither
+// dirty, held nor delayed.
+typedef int32_t (*wq_visit_cause)(void* arg, const char* reason, const char* trace_parent);
+WQ_EXPORT wq_code wq_queue_causes(wq_queue queue, const char* key, size_t key_size,
+                                  wq_visit_cause visit, void* arg, uint64_t* left_out,
+                                  wq_error* error);
+
 WQ_EXPORT wq_code wq_queue_cursors(wq_queue queue, wq_visit_cursor visit, void* arg,
                                    wq_error* error);
 

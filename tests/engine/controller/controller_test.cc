@@ -152,6 +152,20 @@ TEST_F(ControllerTest, TheReconcilerMayAddItsOwnKeyAndSeesIt) {
   EXPECT_EQ(Counted(), "2 success");
 }
 
+TEST_F(ControllerTest, TheReconcilerKnowsWhyTheKeyWasHandedOut) {
+  std::vector<std::string> seen;
+  ASSERT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
+  ASSERT_TRUE(queue_->Add("a", {.reason = "changed"}).ok());
+  Start([&](const ReconcileContext& context) -> Result {
+    for (const Cause& cause : context.Causes().list) {
+      seen.push_back(cause.reason);
+    }
+    return {};
+  });
+  DrainAndOpen();
+  EXPECT_THAT(seen, ElementsAre("created", "changed"));
+}
+
 // --- Observing ---
 
 TEST_F(ControllerTest, AnObserverIsNotifiedOfEachReconcile) {

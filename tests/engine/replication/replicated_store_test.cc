@@ -17,7 +17,6 @@
 #include "tests/engine/replication/replicated_fixture.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
-#include "wq/replica.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
 #include "wq/store_view.h"

@@ -10,7 +10,6 @@
 #include "tools/wqctl/replication/log_verb.h"
 #include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/text/exit_code.h"
-#include "wq/replica.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
 

@@ -10,7 +10,7 @@
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/output.h"
-#include "wq/view_server.h"
+#include "wq/server.h"
 
 namespace wqctl {
 namespace {

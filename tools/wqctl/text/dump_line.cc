@@ -1,5 +1,6 @@
 #include "tools/wqctl/text/dump_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -9,11 +10,49 @@
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/json_fields.h"
+#include "tools/wqctl/text/number.h"
 
 namespace wqctl {
 namespace {
 
 using State = wq::EntryState;
+
+// A line for each cause: its trace parent, a space and its reason; "-" for one that it has not. And
+// if there are more, a line "+N".
+std::string CausesText(const wq::Causes& causes) {
+  const auto or_none = [](const std::string& text) { return text.empty() ? "-" : text; };
+  std::string text;
+  for (const wq::Cause& cause : causes.list) {
+    text += or_none(cause.trace_parent) + " " + or_none(cause.reason) + "\n";
+  }
+  if (causes.left_out > 0) text += "+" + std::to_string(causes.left_out) + "\n";
+  return text;
+}
+
+std::optional<wq::Causes> ParseCauses(std::string_view text) {
+  wq::Causes causes;
+  const auto part = [](std::string_view bytes) {
+    return bytes == "-" ? std::string_view() : bytes;
+  };
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const size_t space = line.find(' ');
+    if (line.starts_with('+')) {
+      const std::optional<uint64_t> left_out = ParseNumber<uint64_t>(line.substr(1));
+      if (!left_out) return std::nullopt;
+      causes.left_out = *left_out;
+    } else if (space == line.npos) {
+      return std::nullopt;
+    } else {
+      const std::string_view trace = part(line.substr(0, space));
+      const std::string_view reason = part(line.substr(space + 1));
+      if (!wq::CheckCause(reason, trace).ok()) return std::nullopt;
+      causes.list.push_back({std::string(reason), std::string(trace)});
+    }
+  }
+  return causes;
+}
 
 // The fields of the three kinds of records, in the order in which they are written. `io` is a
 // Writer or a Reader. A Writer leaves out a field whose last argument is false; a Reader accepts
@@ -52,6 +91,7 @@ void EntryFields(Io& io, Entry& entry, Failures& failures) {
   io.Time("ready_at", entry.ready_at_us, delayed);
   io.Seconds("delay_seconds", entry.delay_us, delayed);
   io.Time("quarantined_at", entry.quarantined_at_us, entry.state == State::kQuarantined);
+  io.Causes("causes", entry.causes, (pending || delayed) && !entry.causes.empty());
   io.Number("failures", failures.count);
   io.Bytes("last_error", failures.last_error, entry.failures.has_value());
   const bool failed = failures.count != 0 || failures.first_at_us != 0 || failures.last_at_us != 0;
@@ -77,6 +117,9 @@ class Writer {
   }
   void Bytes(const char* name, const std::string& bytes, bool present = true) {
     if (present) SetBytes(name, bytes, &json_);
+  }
+  void Causes(const char* name, const wq::Causes& causes, bool present) {
+    if (present) json_[name] = CausesText(causes);
   }
   void StateName(const char* name, State state) { json_[name] = wq::EntryStateName(state); }
   void Lane(const char* name, wq::Lane lane, bool present) {
@@ -189,6 +232,10 @@ class Reader {
   }
   void StateName(std::string_view name, State& target) {
     Decoded(name, "a state: pending, delayed, failing or quarantined", wq::ParseEntryState, target);
+  }
+  void Causes(std::string_view name, wq::Causes& target, bool /*present*/) {
+    Decoded(name, "a list of causes: lines \"TRACEPARENT REASON\", either may be -", ParseCauses,
+            target);
   }
   void Lane(std::string_view name, wq::Lane& target, bool /*present*/) {
     Decoded(name, "a lane: fast, slow or a 32-bit integer", wq::ParseLane, target);

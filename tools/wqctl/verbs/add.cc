@@ -37,6 +37,7 @@ Examples:
   find . -type f -print0 | wqctl add -q files -0
   wqctl add -q pods --lane slow --after 1h30m default/web-1
   wqctl add -q pods --priority 10 --group default default/web-1
+  wqctl add -q pods --reason 'node drained' --traceparent "$TRACEPARENT" default/web-1
   wqctl add -q pods -- -strange-key)";
 
 struct AddArgs {
@@ -47,6 +48,8 @@ struct AddArgs {
   char delimiter = '\n';
   std::optional<wq::Lane> lane;
   std::optional<std::string> group;
+  std::string reason;
+  std::string trace_parent;
   std::chrono::microseconds after{0};
   wq::Durability durability = wq::Durability::kProcess;
   Format format = Format::kText;
@@ -60,7 +63,9 @@ class Adder {
         request_{.lane = args.lane,
                  .group = args.group,
                  .delay = args.after,
-                 .durability = args.durability},
+                 .durability = args.durability,
+                 .reason = args.reason,
+                 .trace_parent = args.trace_parent},
         queue_(queue) {}
 
   // Reports a refused key on stderr, by `where` and its number. Stops at an error of the store.
@@ -182,6 +187,16 @@ std::optional<std::string> ParseGroup(std::string_view text) {
 
 }  // namespace
 
+std::optional<std::string> ParseReason(std::string_view text) {
+  return text.empty() || !wq::CheckCause(text, {}).ok() ? std::nullopt
+                                                        : std::optional<std::string>(text);
+}
+
+std::optional<std::string> ParseTraceParent(std::string_view text) {
+  return text.empty() || !wq::CheckCause({}, text).ok() ? std::nullopt
+                                                        : std::optional<std::string>(text);
+}
+
 Command ParseAdd(const Input& input) {
   AddArgs args;
   bool null_separated = false;
@@ -198,6 +213,13 @@ Command ParseAdd(const Input& input) {
   AddParsed(&parser, "--group", "GROUP", "The group of keys that are new to the queue",
             "a group: 1 to " + std::to_string(wq::kMaxGroupBytes) + " bytes", ParseGroup,
             &args.group);
+  AddParsed(&parser, "--reason", "TEXT", "Why the keys need work; their worker is told",
+            "a reason: 1 to " + std::to_string(wq::kMaxReasonBytes) +
+                " bytes of UTF-8 without control characters",
+            ParseReason, &args.reason);
+  AddParsed(&parser, "--traceparent", "TRACE", "The trace context of the Add, for the worker",
+            "a traceparent: 00-, 32 hexadecimal digits, -, 16 of them, -, 2 of them",
+            ParseTraceParent, &args.trace_parent);
   AddDuration(&parser, "--after", "Make the keys pending after this time", &args.after);
   AddChoice<wq::Durability>(&parser, "--durability",
                             "What added keys survive: process (default) kill -9, power a power "

@@ -185,6 +185,15 @@ class EntryPrinter {
       if (!entry.group.empty()) Line("group", wq::EscapeKey(entry.group, wq::kMaxGroupBytes));
       if (entry.shard) Line("shard", std::to_string(*entry.shard));
     }
+    for (const wq::Cause& cause : entry.causes.list) {
+      const std::string trace = cause.trace_parent.empty() ? "" : "trace " + cause.trace_parent;
+      Line("cause", cause.reason.empty() ? trace
+                    : trace.empty()      ? cause.reason
+                                         : cause.reason + ", " + trace);
+    }
+    if (entry.causes.left_out > 0) {
+      Line("more causes", "at least " + std::to_string(entry.causes.left_out));
+    }
     if (entry.state != State::kPending) return;
     Line("sequence", std::to_string(entry.sequence));
     if (queue.position) Line("position", PositionText(*queue.position));

@@ -129,6 +129,7 @@ wq::Status KeySource::TakeKey(Job* job) {
     job->key = std::move(taken.key);
     job->token = taken.token;
     job->failures = taken.failures;
+    job->causes = std::move(taken.causes);
     job->queue = queue;
     for (const auto& other : queues) other->Want(false);
     return s;

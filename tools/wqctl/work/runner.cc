@@ -147,6 +147,14 @@ std::vector<std::string> EnvironmentFor(const Job& job) {
                                         "WQ_TOKEN=" + std::to_string(job.token)};
   // A variable cannot hold a NUL byte; such a key is on stdin only.
   if (job.key.find('\0') == job.key.npos) variables.push_back("WQ_KEY=" + job.key);
+  std::string reasons;
+  std::string trace;  // The first one: the variable has room for one.
+  for (const wq::Cause& cause : job.causes.list) {
+    if (!cause.reason.empty()) reasons += (reasons.empty() ? "" : "\n") + cause.reason;
+    if (trace.empty()) trace = cause.trace_parent;
+  }
+  if (!reasons.empty()) variables.push_back("WQ_REASONS=" + reasons);
+  if (!trace.empty()) variables.push_back("TRACEPARENT=" + trace);
   return variables;
 }
 
@@ -302,15 +310,16 @@ int CommandRunner::Create(CommandOptions options, std::unique_ptr<CommandRunner>
 void CommandRunner::KillAll() const { eventfd_write(kill_fd_, 1); }
 
 int CommandRunner::Start(const Job& job, Child* child) const {
-  SpawnRequest request{.path = path_,
-                       .argv = line_.ArgvFor(job),
-                       .environment = EnvironmentFor(job),
-                       .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT", "WQ_TOKEN"},
-                       .stdin_fd = null_fd_,
-                       .stdout_fd = STDOUT_FILENO,
-                       .stderr_fd = -1,
-                       .signal_mask = options_.signal_mask,
-                       .umask = options_.umask};
+  SpawnRequest request{
+      .path = path_,
+      .argv = line_.ArgvFor(job),
+      .environment = EnvironmentFor(job),
+      .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT", "WQ_TOKEN", "WQ_REASONS", "TRACEPARENT"},
+      .stdin_fd = null_fd_,
+      .stdout_fd = STDOUT_FILENO,
+      .stderr_fd = -1,
+      .signal_mask = options_.signal_mask,
+      .umask = options_.umask};
   if (line_.program_varies()) {
     if (const int error = FindProgram(request.argv.front(), &request.path); error != 0) {
       return error;

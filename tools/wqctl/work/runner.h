@@ -7,7 +7,7 @@
 //
 // The runner owns the child processes. A command's stdin is empty or holds the key, its stdout is
 // ours or `output`, and its stderr is `output`. Its environment has WQ_KEY, WQ_QUEUE,
-// WQ_ATTEMPT and WQ_TOKEN. Thread-safe.
+// WQ_ATTEMPT, WQ_TOKEN, and if the key has any WQ_REASONS and TRACEPARENT. Thread-safe.
 #pragma once
 
 #include <signal.h>

@@ -28,6 +28,8 @@ class LocalQueue final : public WorkQueue {
     if (s.code() == wq::StatusCode::kNotOwner) return s;
     if (!s.ok()) return wq::Status::TimedOut(s.message());
     key->failures = queue_.NumRequeues(key->key);
+    // It is processing, so it is found.
+    static_cast<void>(queue_.CausesOf(key->key, &key->causes));
     return take_token_(&key->token);
   }
 
@@ -99,7 +101,7 @@ class RemoteQueue final : public WorkQueue {
       return worker_->ended() ? wq::Status::ShuttingDown(s.message()) : s;
     }
     ++running_;
-    *key = {std::move(assigned.key), assigned.token, assigned.failures};
+    *key = {std::move(assigned.key), assigned.token, assigned.failures, std::move(assigned.causes)};
     return {};
   }
 

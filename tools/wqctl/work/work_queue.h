@@ -28,6 +28,7 @@ struct TakenKey {
   std::string key;
   uint64_t token = 0;
   uint64_t failures = 0;  // Before this attempt.
+  wq::Causes causes;      // Of the Adds since the hand-out before.
 };
 
 // What became of a failed key.

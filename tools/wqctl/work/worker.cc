@@ -13,6 +13,13 @@
 #include "wq/keys.h"
 
 namespace wqctl {
+namespace {
+
+TakenKey TakenOf(const Job& job) {
+  return {.key = job.key, .token = job.token, .failures = job.failures, .causes = {}};
+}
+
+}  // namespace
 
 std::optional<wq::QueueCounts> SumOf(const WorkQueues& queues) {
   wq::QueueCounts sum;
@@ -173,7 +180,7 @@ bool WorkerPool::RunUntilStarted(const Job& job, JobOutput* output, CommandResul
 wq::Status WorkerPool::Record(const Job& job, const CommandResult& result, Recorded* recorded) {
   switch (result.kind) {
     case CommandResult::Kind::kSucceeded:
-      if (wq::Status s = job.queue->Succeed({job.key, job.token, job.failures}); !s.ok()) return s;
+      if (wq::Status s = job.queue->Succeed(TakenOf(job)); !s.ok()) return s;
       ++succeeded_;
       *recorded = Recorded::kOutcome;
       return wq::Status::Ok();
@@ -192,7 +199,7 @@ wq::Status WorkerPool::Record(const Job& job, const CommandResult& result, Recor
 
 wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, Recorded* recorded) {
   FailedKey failed;
-  wq::Status s = job.queue->Fail({job.key, job.token, job.failures}, error, &failed);
+  wq::Status s = job.queue->Fail(TakenOf(job), error, &failed);
   if (!s.ok()) return s;
   ++failed_attempts_;
   *recorded = failed.quarantined ? Recorded::kQuarantined : Recorded::kOutcome;

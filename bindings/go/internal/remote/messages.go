@@ -47,6 +47,12 @@ type AddRequest struct {
 	Group      []byte   `json:"group,omitempty"`
 	DelayUs    Int64    `json:"delay_us,omitempty"`
 	Durability string   `json:"durability,omitempty"`
+	Cause      *Cause   `json:"cause,omitempty"`
+}
+
+type Cause struct {
+	Reason      string `json:"reason"`
+	TraceParent string `json:"trace_parent"`
 }
 
 type AddResponse struct {
@@ -184,6 +190,9 @@ type Assignment struct {
 	Token    Uint64 `json:"token"`
 	Failures Uint64 `json:"failures"`
 	Lane     int32  `json:"lane"`
+
+	Causes        []Cause `json:"causes"`
+	CausesLeftOut Uint64  `json:"causes_left_out"`
 }
 
 type AnswerResult struct {
