@@ -100,11 +100,25 @@ std::string Connection::ReadLine() {
     }
     read_.erase(0, at_);
     at_ = 0;
-    std::array<char, 65536> part{};
-    const ssize_t got = recv(socket_, part.data(), part.size(), 0);
-    Require(got > 0, "the server has closed the connection");
-    read_.append(part.data(), static_cast<size_t>(got));
+    Receive();
   }
+}
+
+size_t Connection::Skip() {
+  if (at_ == read_.size()) {
+    Receive();
+  }
+  const size_t skipped = read_.size() - at_;
+  read_.clear();
+  at_ = 0;
+  return skipped;
+}
+
+void Connection::Receive() {
+  std::array<char, 65536> part{};
+  const ssize_t got = recv(socket_, part.data(), part.size(), 0);
+  Require(got > 0, "the server has closed the connection");
+  read_.append(part.data(), static_cast<size_t>(got));
 }
 
 }  // namespace wq::bench

@@ -41,7 +41,7 @@ uint16_t FreePort();
 std::string FindProgram(const std::string& program,
                         const std::string& installed_by = "`make bench-peers`");
 
-// A connection by a protocol of lines that end in CR LF, as of both peers.
+// A connection by a protocol of lines that end in CR LF, as of both peers and of HTTP.
 class Connection {
  public:
   explicit Connection(uint16_t port);
@@ -51,8 +51,12 @@ class Connection {
 
   void Send(std::string_view bytes);
   std::string ReadLine();  // Without the CR LF. Blocks.
+  size_t Skip();           // Reads what has come, and returns its bytes. Blocks until some have.
+  int socket() const { return socket_; }
 
  private:
+  void Receive();  // Appends to read_.
+
   const int socket_;
   std::string read_;  // Bytes from the socket; those before at_ were returned.
   size_t at_ = 0;

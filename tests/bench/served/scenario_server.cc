@@ -1,5 +1,5 @@
 // Scenario server: a store in a process of its own, used through its control socket; and the owner
-// of a store beside a client that misbehaves.
+// of a store beside a client that misbehaves, and beside open pages.
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "server/net/socket.h"
 #include "tests/bench/scenarios.h"
+#include "tests/bench/served/open_pages.h"
 #include "tests/bench/served/served_store.h"
 #include "tests/bench/subjects.h"
 #include "wq/live_worker.h"
@@ -27,6 +28,7 @@ constexpr size_t kSinglesInFlight = 100;
 constexpr uint32_t kWorkCapacity = 100;
 constexpr size_t kIdleWorkers = 1000;
 constexpr std::string_view kNoiseQueue = "noise";
+constexpr size_t kOpenPages = 50;
 
 std::string AddFigure(const std::string& subject, Durability durability) {
   return subject + " " + DurabilityName(durability);
@@ -277,33 +279,57 @@ double OwnerRate(Queue* queue, const Keys& keys) {
   return Rate(keys.size(), watch.Seconds());
 }
 
+// The rate of the owner of a store that is served, while what `beside` returns exists.
+template <typename Beside>
+double OwnerRateBeside(const std::string& dir, const Keys& keys, const Beside& beside) {
+  const Subject subject = Subject::Open(dir);
+  Queue* noise_queue = nullptr;
+  Require(subject.store->OpenQueue(kNoiseQueue, {}, &noise_queue), "opening the queue");
+  std::unique_ptr<wq::Server> server;
+  Require(wq::Server::Open(subject.store.get(),
+                           {.control_socket = true, .http_address = "127.0.0.1:0", .page = true},
+                           &server),
+          "Server::Open");
+  [[maybe_unused]] const auto others = beside(*server);
+  const double rate = OwnerRate(subject.queue, keys);
+  RequireEqual(subject.queue->Len(), 0, "keys left");
+  return rate;
+}
+
 void MeasureOwner(Bench& bench) {
   const Keys keys(bench.settings().keys, bench.settings().seed);
-  const auto measure = [&](const std::string& dir, bool noise) {
-    const Subject subject = Subject::Open(dir);
-    Queue* noise_queue = nullptr;
-    Require(subject.store->OpenQueue(kNoiseQueue, {}, &noise_queue), "opening the queue");
-    std::unique_ptr<wq::Server> server;
-    Require(wq::Server::Open(subject.store.get(), {.control_socket = true}, &server),
-            "Server::Open");
-    std::unique_ptr<Child> child;
-    if (noise) {
-      child = std::make_unique<Child>(
-          bench.settings().program,
-          std::vector<std::string>{"--here", "--scenario", "noise-child", "--dir", dir});
-      Require(child->ReadLine() == "noise", "the noisy client did not start");
-    }
-    bench.Note(noise ? "owner beside a noisy client" : "owner alone", kPerSecond,
-               OwnerRate(subject.queue, keys));
-    RequireEqual(subject.queue->Len(), 0, "keys left");
+  const std::string alone = "owner alone";
+  const std::string noisy = "owner beside a noisy client";
+  const std::string pages = "owner beside " + std::to_string(kOpenPages) + " open pages";
+  const auto note = [&](const std::string& figure, const std::string& dir, const auto& beside) {
+    bench.Note(figure, kPerSecond, OwnerRateBeside(dir, keys, beside));
   };
-  bench.AlternateTwice({[&](const std::string& dir) { measure(dir, false); },
-                        [&](const std::string& dir) { measure(dir, true); }});
-  bench.Want({.what = "server: the owner's AddBatch, Get, Done",
-              .figure = "owner beside a noisy client",
-              .against = "owner alone",
-              .compared_with = "without the noisy client",
-              .bound = 0.8});
+  bench.AlternateTwice(
+      {[&](const std::string& dir) { note(alone, dir, [](const wq::Server&) { return nullptr; }); },
+       [&](const std::string& dir) {
+         note(noisy, dir, [&](const wq::Server&) {
+           auto child = std::make_unique<Child>(
+               bench.settings().program,
+               std::vector<std::string>{"--here", "--scenario", "noise-child", "--dir", dir});
+           Require(child->ReadLine() == "noise", "the noisy client did not start");
+           return child;
+         });
+       },
+       [&](const std::string& dir) {
+         note(pages, dir, [](const wq::Server& server) {
+           return std::make_unique<OpenPages>(static_cast<uint16_t>(server.http_port()),
+                                              kOpenPages);
+         });
+       }});
+  const auto want = [&](const std::string& figure, const std::string& without, double bound) {
+    bench.Want({.what = "server: the owner's AddBatch, Get, Done",
+                .figure = figure,
+                .against = alone,
+                .compared_with = without,
+                .bound = bound});
+  };
+  want(noisy, "without the noisy client", 0.8);
+  want(pages, "without open pages", 0.9);
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ void ServerChild(Bench& bench) {
   const Settings& settings = bench.settings();
   const Subject subject = Subject::Open(
       settings.dir, {.durability = settings.durability.value_or(Durability::kProcess)});
-  std::unique_ptr<Server> server;
-  Require(Server::Open(subject.store.get(), {.control_socket = true}, &server), "Server::Open");
+  std::unique_ptr<wq::Server> server;
+  Require(wq::Server::Open(subject.store.get(), {.control_socket = true}, &server), "Server::Open");
   std::printf("%s\n", kServing);
   std::fflush(stdout);
   for (;;) {  // Until it is killed.
