@@ -14,7 +14,7 @@ Status Queue::Scan(const KeyVisitor& visit) const {
     return s;
   }
   KeyCopies copies(impl_->sharded);
-  for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+  for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
     copies.Clear();
     {
       const MutexLock lock(impl_->mu);

@@ -85,24 +85,41 @@ void ItemTable::DestroyItems() {
   }
 }
 
-size_t ItemTable::LoadPlaces(size_t begin, size_t max_places, size_t max_bytes) const {
-  const size_t end = begin + std::min(max_places, mask_ + 1 - begin);
-  size_t bytes = 0;
-  for (size_t at = begin; at < end; ++at) {
-    if (at + kAhead <= mask_ && places_[at + kAhead] != 0) {
-      const auto* const begin_of_item = reinterpret_cast<const char*>(ItemAt(places_[at + kAhead]));
+uint32_t ItemTable::HashAt(uint64_t position) {
+  constexpr int kRangeBits = 16;
+  auto range = static_cast<uint32_t>(position >> kRangeBits);
+  range = (range & 0x5555) << 1 | (range >> 1 & 0x5555);
+  range = (range & 0x3333) << 2 | (range >> 2 & 0x3333);
+  range = (range & 0x0f0f) << 4 | (range >> 4 & 0x0f0f);
+  range = (range & 0x00ff) << 8 | range >> 8;
+  return range << kRangeBits | (static_cast<uint32_t>(position) & kRangeMask);
+}
+
+size_t ItemTable::LoadPlaces(size_t begin, size_t end, size_t* bytes) const {
+  const auto prefetch = [this](size_t at) {
+    if (places_[at] != 0) {
+      const auto* const begin_of_item = reinterpret_cast<const char*>(ItemAt(places_[at]));
       constexpr size_t kCacheLine = 64;
       __builtin_prefetch(begin_of_item);
       __builtin_prefetch(begin_of_item + kCacheLine);  // Also the begin of its key.
+    }
+  };
+  for (size_t at = begin; at < std::min(begin + kAhead, end); ++at) {
+    prefetch(at);
+  }
+  for (size_t at = begin; at < end; ++at) {
+    if (at + kAhead < end) {
+      prefetch(at + kAhead);
     }
     if (places_[at] == 0) {
       continue;
     }
     const Item& item = *ItemAt(places_[at]);
-    bytes += item.key_bytes;
-    if (bytes > max_bytes && at > begin) {
+    if (item.key_bytes > *bytes && at > begin) {
+      *bytes = 0;
       return at;
     }
+    *bytes -= std::min<size_t>(item.key_bytes, *bytes);
     if (item.failures != nullptr) {
       __builtin_prefetch(item.failures.get());
     }

@@ -12,6 +12,7 @@
 // Thread-compatible; Prefetch is thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -60,37 +61,39 @@ class ItemTable {
   // The same for the item at the key's home place, which should be in the cache. Not thread-safe.
   void PrefetchItem(const HashedKey& key) const { PrefetchAt(Home(key.hash)); }
 
-  // The end of the hashes: all are below it.
-  static constexpr uint64_t kHashEnd = uint64_t{1} << 32;
+  // The end of a walk: all its positions are below it.
+  static constexpr uint64_t kWalkEnd = uint64_t{1} << 32;
 
-  // Calls visit(item) for all items with a hash of at least `from` and below the returned one,
-  // which is above `from`; the last hash is followed by kHashEnd. So a loop from 0 to kHashEnd
-  // visits each item once, even if the table changes between two calls. Reads about `max_places`
-  // places, or fewer if their keys have more than `max_bytes`. REQUIRES: from < kHashEnd;
-  // max_places > 0.
+  // Calls visit(item) for all items from position `from` of a walk up to the returned position,
+  // which is behind `from`. So a loop from 0 to kWalkEnd visits each item once, even if the table
+  // changes between two calls. Reads about `max_places` places, or fewer if their keys have more
+  // than `max_bytes`. REQUIRES: from < kWalkEnd; max_places > 0.
+  //
+  // A walk goes through ranges of hashes whose order spreads each part of it over the whole table.
+  // (If it went through the table from the begin to the end, then a caller that erases what it has
+  // visited would leave items in the last part only, and the table, when it shrinks, one long run
+  // of used places. A table that is filled in the order of another one's walk would be the same.)
   template <typename Visit>
   uint64_t ForEachFrom(uint64_t from, size_t max_places, size_t max_bytes,
                        const Visit& visit) const {
-    const size_t begin = Home(static_cast<uint32_t>(from));
-    const size_t end = LoadPlaces(begin, max_places, max_bytes);
-    const uint64_t next = end > mask_ ? kHashEnd : uint64_t{end} << shift_;
-    const auto visit_at = [&](size_t at) {
-      const Item& item = *ItemAt(places_[at]);
-      if (item.hash >= from && item.hash < next) {
-        visit(item);
-      }
-    };
-    for (size_t at = begin; at < end; ++at) {
-      if (places_[at] != 0) {
-        visit_at(at);
-      }
+    if (from == 0 && mask_ < max_places && LoadPlaces(0, mask_ + 1, &max_bytes) > mask_) {
+      ForEach(visit);
+      return kWalkEnd;
     }
-    // Items that are behind their home places: up to the first empty place.
-    const size_t others = mask_ + 1 - (end - begin);
-    for (size_t i = 0; i < others && places_[(end + i) & mask_] != 0; ++i) {
-      visit_at((end + i) & mask_);
-    }
-    return next;
+    size_t places = 0;
+    do {
+      const uint32_t first = HashAt(from);
+      const uint32_t last = first | kRangeMask;
+      const size_t begin = Home(first);
+      const size_t range_end = Home(last) + 1;
+      const size_t end =
+          LoadPlaces(begin, std::min(range_end, begin + max_places - places), &max_bytes);
+      const uint64_t next = end == range_end ? uint64_t{last} + 1 : uint64_t{end} << shift_;
+      VisitHashes(first, next, begin, end, visit);
+      from += next - first;
+      places += end - begin;
+    } while (from < kWalkEnd && places < max_places && max_bytes > 0);
+    return from;
   }
 
   size_t capacity() const { return mask_ + 1; }  // Places, used or empty.
@@ -113,9 +116,36 @@ class ItemTable {
     return reinterpret_cast<Item*>(place & ((Place{1} << kPointerBits) - 1));
   }
   size_t Home(uint32_t hash) const { return static_cast<size_t>(uint64_t{hash} >> shift_); }
-  // Loads the items of the places from `begin` into the cache, and returns the end of these places:
-  // at most `max_places`, with at most `max_bytes` of keys, but at least one place.
-  size_t LoadPlaces(size_t begin, size_t max_places, size_t max_bytes) const;
+  // The hash at a position of a walk: the 16 bits above kRangeMask are the number of the range, and
+  // in the position these bits are in the opposite order.
+  static constexpr uint32_t kRangeMask = 0xffff;
+  static uint32_t HashAt(uint64_t position);
+  // Loads the items of the places from `begin` into the cache, and takes the bytes of their keys off
+  // *bytes, not below 0. Returns the end of these places: `end`, or where the bytes were used up,
+  // but behind `begin`. REQUIRES: begin < end.
+  size_t LoadPlaces(size_t begin, size_t end, size_t* bytes) const;
+  // Visits the items with a hash of at least `first` and below `next`, whose home places are from
+  // `begin` to `end`.
+  template <typename Visit>
+  void VisitHashes(uint64_t first, uint64_t next, size_t begin, size_t end,
+                   const Visit& visit) const {
+    const auto visit_at = [&](size_t at) {
+      const Item& item = *ItemAt(places_[at]);
+      if (item.hash >= first && item.hash < next) {
+        visit(item);
+      }
+    };
+    for (size_t at = begin; at < end; ++at) {
+      if (places_[at] != 0) {
+        visit_at(at);
+      }
+    }
+    // Items that are behind their home places: up to the first empty place.
+    const size_t others = mask_ + 1 - (end - begin);
+    for (size_t i = 0; i < others && places_[(end + i) & mask_] != 0; ++i) {
+      visit_at((end + i) & mask_);
+    }
+  }
   size_t DistanceAt(size_t at) const;
   size_t PlaceOf(const Item& item) const;
   void SetPlace(Item* item, size_t at, size_t distance);

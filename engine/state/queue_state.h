@@ -177,8 +177,8 @@ class QueueState {
   // key is queued.
   std::optional<int64_t> OldestAddedAtUs() const;
 
-  // Calls visit(item) for the items whose hashes are at least `from` and below the returned one:
-  // see ItemTable::ForEachFrom. Bounded in time and bytes.
+  // Calls visit(item) for the next items of a walk: see ItemTable::ForEachFrom. Bounded in time and
+  // bytes.
   template <typename Visit>
   uint64_t ForEachFrom(uint64_t from, const Visit& visit) const {
     constexpr size_t kPlaces = 1024;

@@ -1,9 +1,12 @@
 // ItemTable::ForEachFrom while the table changes between its calls.
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -46,7 +49,7 @@ TEST(ItemTableScan, VisitsEachKeyThatStaysExactlyOnce) {
       table.FindOrInsert(StableKey(i));
     }
     std::map<std::string, size_t> visits;
-    for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+    for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
       const uint64_t next =
           table.ForEachFrom(from, 1 + random() % 700, random() % 20'000,
                             [&](const Item& item) { ++visits[std::string(item.key())]; });
@@ -76,7 +79,7 @@ TEST(ItemTableScan, AFullSmallTableInStepsOfEverySize) {
     }
     for (size_t places = 1; places <= 20; ++places) {
       std::multiset<std::string> visited;
-      for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+      for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
         from = table.ForEachFrom(from, places, SIZE_MAX,
                                  [&](const Item& item) { visited.emplace(item.key()); });
       }
@@ -88,13 +91,39 @@ TEST(ItemTableScan, AFullSmallTableInStepsOfEverySize) {
   }
 }
 
+// What is left after a part of a walk is spread evenly, too: so erasing in the order of a walk leaves
+// no long runs of used places when the table shrinks.
+TEST(ItemTableScan, EachPartOfAWalkIsSpreadOverAllHashes) {
+  constexpr size_t kKeys = 200'000;
+  constexpr size_t kParts = 16;
+  ItemTable table;
+  for (size_t i = 0; i < kKeys; ++i) {
+    table.FindOrInsert(StableKey(i));
+  }
+  std::vector<uint32_t> hashes;
+  for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
+    from = table.ForEachFrom(from, 1024, SIZE_MAX,
+                             [&](const Item& item) { hashes.push_back(item.hash); });
+  }
+  ASSERT_EQ(hashes.size(), kKeys);
+  for (size_t part = 0; part < kParts; ++part) {
+    std::array<size_t, kParts> visited{};
+    for (size_t i = part * kKeys / kParts; i < (part + 1) * kKeys / kParts; ++i) {
+      ++visited[hashes[i] >> 28];
+    }
+    for (const size_t count : visited) {
+      EXPECT_NEAR(static_cast<double>(count), kKeys / kParts / kParts, 200) << "part " << part;
+    }
+  }
+}
+
 TEST(ItemTableScan, LongKeysEndAStepEarly) {
   ItemTable table;
   for (size_t i = 0; i < 1000; ++i) {
     table.FindOrInsert(StableKey(i) + std::string(60'000, 'x'));
   }
   size_t most = 0;
-  for (uint64_t from = 0; from < ItemTable::kHashEnd;) {
+  for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
     size_t bytes = 0;
     from = table.ForEachFrom(from, 1024, 256 << 10,
                              [&](const Item& item) { bytes += item.key().size(); });
