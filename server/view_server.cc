@@ -22,7 +22,7 @@
 namespace wq {
 namespace {
 
-constexpr auto kIdleTimeout = std::chrono::seconds(20);
+constexpr auto kViewIdleTimeout = std::chrono::seconds(20);
 constexpr size_t kMaxRequestBytes = size_t{1} << 20;
 constexpr std::string_view kBrowseService = "wq.v1.Browse";
 
@@ -47,7 +47,7 @@ struct ViewServer::Impl {
               .refused = RefusedReply,
               .max_request_bytes = kMaxRequestBytes,
               .io_timeout = options.io_timeout,
-              .idle_timeout = kIdleTimeout,
+              .idle_timeout = kViewIdleTimeout,
               .headers = PageHeaders()}) {}
   ~Impl() { Close(); }
 

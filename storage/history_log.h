@@ -1,12 +1,12 @@
 // HistoryLog: the files of a store's history, DIR/history/NNNNNNNN.log: segments of blocks of
 // events. A block is of one queue.
 //
-//   HistoryLog log(dir, 64 << 20);
+//   HistoryLog log(dir, {.bytes = 64 << 20, .age_us = 0});
 //   Status s = log.Append({.queue = "pods", .created_at_us = 1, .first_at_us = 2}, events);
 //
-// A log writes a new segment from its first block on, and after an eighth of its bytes; before that
-// it deletes the oldest ones, so that all are within the bound. Nothing is synced: a power cut may
-// leave a torn block, which readers skip.
+// A log writes a new segment from its first block on, and after an eighth of its bytes or of its
+// age; before that it deletes the oldest ones, so that all are within the bounds. Nothing is
+// synced: a power cut may leave a torn block, which readers skip.
 //
 // Threading: a HistoryLog is thread-compatible, and one process has one for a directory. Readers
 // may read at any time. Internal to storage/ and engine/.
@@ -34,23 +34,30 @@ struct HistoryBlock {
   uint64_t lost = 0;          // Events that were not kept, before or among those of the block.
 };
 
+struct HistoryBounds {
+  uint64_t bytes = 0;  // Of all segments.
+  int64_t age_us = 0;  // At an Append, no event is older than this and an eighth. 0: any age.
+};
+
 class HistoryLog {
  public:
   // Opens nothing before the first Append.
-  HistoryLog(std::string store_dir, uint64_t max_bytes);
+  HistoryLog(std::string store_dir, const HistoryBounds& bounds);
 
   // Appends a block. After an error the log is not used any more.
   Status Append(const HistoryBlock& block, std::string_view events);
 
  private:
+  bool SegmentIsFull(int64_t at_us, size_t block_bytes) const;
   Status Rotate(int64_t at_us);
 
   const std::string dir_;
-  const uint64_t max_bytes_;
+  const HistoryBounds bounds_;
   FileDescriptor segment_{-1};
   std::string segment_path_;
   uint64_t segment_bytes_ = 0;
-  std::string buffer_;  // Of Append.
+  int64_t begun_at_us_ = 0;  // The segment.
+  std::string buffer_;       // Of Append.
 };
 
 // What the segments say as a whole.

@@ -14,10 +14,11 @@ constexpr uint64_t kBuffersKept = 16;  // A block is at most half a segment.
 
 }  // namespace
 
-HistoryRecorder::HistoryRecorder(const std::string& store_dir, uint64_t max_bytes, Clock* clock)
+HistoryRecorder::HistoryRecorder(const std::string& store_dir, const storage::HistoryBounds& bounds,
+                                 Clock* clock)
     : clock_(clock),
-      buffer_bytes_(std::min(kMaxBufferBytes, max_bytes / kBuffersKept)),
-      log_(store_dir, max_bytes),
+      buffer_bytes_(std::min(kMaxBufferBytes, bounds.bytes / kBuffersKept)),
+      log_(store_dir, bounds),
       spare_(buffer_bytes_),
       thread_([this] { Loop(); }) {}
 

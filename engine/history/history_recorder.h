@@ -10,6 +10,7 @@
 // Locks: write_mu_, then those of the queues, then mu_.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,8 +36,8 @@ class HistoryRecorder {
     virtual void TakeHistory(HistoryBytes* bytes) = 0;
   };
 
-  // REQUIRES: max_bytes >= kMinHistoryBytes. `clock` is borrowed.
-  HistoryRecorder(const std::string& store_dir, uint64_t max_bytes, Clock* clock);
+  // REQUIRES: bounds.bytes >= kMinHistoryBytes. `clock` is borrowed.
+  HistoryRecorder(const std::string& store_dir, const storage::HistoryBounds& bounds, Clock* clock);
   ~HistoryRecorder();  // Stops if Stop was not called.
   HistoryRecorder(const HistoryRecorder&) = delete;
   HistoryRecorder& operator=(const HistoryRecorder&) = delete;
@@ -83,5 +84,6 @@ class HistoryRecorder {
 };
 
 inline constexpr uint64_t kMinHistoryBytes = uint64_t{1} << 20;
+inline constexpr std::chrono::microseconds kMinHistoryAge = std::chrono::minutes(1);
 
 }  // namespace wq

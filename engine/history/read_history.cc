@@ -16,8 +16,20 @@ constexpr size_t kDefaultEvents = 100;
 
 using Events = std::vector<HistoryEvent>;
 
-// Appends the event; an Add after an Add of the same kind is only counted.
+// Whether the work of the last hand-out failed.
+bool HasFailed(const Events& events) {
+  const auto last = std::find_if(events.rbegin(), events.rend(), [](const HistoryEvent& event) {
+    return event.kind == HistoryKind::kHandedOut || event.kind == HistoryKind::kFailed;
+  });
+  return last != events.rend() && last->kind == HistoryKind::kFailed;
+}
+
+// Appends the event. An Add after an Add of the same kind is only counted, and the Done of work
+// that has failed (AddRateLimited, then Done) is left out.
 void AppendFolded(HistoryEvent event, Events* events) {
+  if (event.kind == HistoryKind::kDone && HasFailed(*events)) {
+    return;
+  }
   if (event.kind == HistoryKind::kDeduplicated && !events->empty() &&
       events->back().kind == HistoryKind::kDeduplicated) {
     events->back().count += event.count;

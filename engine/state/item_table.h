@@ -120,9 +120,9 @@ class ItemTable {
   // in the position these bits are in the opposite order.
   static constexpr uint32_t kRangeMask = 0xffff;
   static uint32_t HashAt(uint64_t position);
-  // Loads the items of the places from `begin` into the cache, and takes the bytes of their keys off
-  // *bytes, not below 0. Returns the end of these places: `end`, or where the bytes were used up,
-  // but behind `begin`. REQUIRES: begin < end.
+  // Loads the items of the places from `begin` into the cache, and takes the bytes of their keys
+  // off *bytes, not below 0. Returns the end of these places: `end`, or where the bytes were used
+  // up, but behind `begin`. REQUIRES: begin < end.
   size_t LoadPlaces(size_t begin, size_t end, size_t* bytes) const;
   // Visits the items with a hash of at least `first` and below `next`, whose home places are from
   // `begin` to `end`.

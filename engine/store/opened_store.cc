@@ -42,7 +42,11 @@ std::unique_ptr<HistoryRecorder> MakeRecorder(const Store::Impl::Opened& opened)
   if (opened.storage == nullptr || opened.options.history_bytes == 0) {
     return nullptr;
   }
-  return std::make_unique<HistoryRecorder>(opened.dir, opened.options.history_bytes, opened.clock);
+  return std::make_unique<HistoryRecorder>(
+      opened.dir,
+      storage::HistoryBounds{.bytes = opened.options.history_bytes,
+                             .age_us = opened.options.history_age.count()},
+      opened.clock);
 }
 
 }  // namespace

@@ -56,6 +56,10 @@ Status Store::Open(const StoreOptions& options, const std::string& dir,
     return Status::InvalidArgument("history_bytes is " + std::to_string(options.history_bytes) +
                                    ", less than 1 MiB");
   }
+  if (options.history_age.count() != 0 && options.history_age < kMinHistoryAge) {
+    return Status::InvalidArgument("history_age is " + std::to_string(options.history_age.count()) +
+                                   " us, less than a minute");
+  }
   auto impl = std::make_unique<Impl>(options, dir);
   if (!options.replication.has_value()) {
     Status status = impl->OpenStorage(options.create_if_missing, "");

@@ -26,8 +26,8 @@ enum class HistoryKind : uint8_t {
   kDeduplicated = 2,  // `count` Adds in a row that found the key queued or delayed already.
   kDelayed = 3,       // For `delay_us`.
   kHandedOut = 4,     // To `worker`, if the engine was told (Queue::NoteWorker).
-  kDone = 5,
-  kFailed = 6,  // With `error`; `delay_us` until the next attempt.
+  kDone = 5,          // Left out after a kFailed of the same hand-out.
+  kFailed = 6,        // With `error`; `delay_us` until the next attempt.
   kGivenBack = 7,
   kQuarantined = 8,
   kReleased = 9,

@@ -187,6 +187,10 @@ struct StoreOptions {
   // at least 1 MiB.
   size_t history_bytes = 0;
 
+  // While events are recorded, those older than this and an eighth are deleted, too. Default: 0,
+  // any age; at least a minute.
+  std::chrono::microseconds history_age{0};
+
   // Makes the store one of several replicas. A store that exists becomes the first one if the log
   // is new. Default: nullopt, the store is on this machine only.
   std::optional<Replication> replication = std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "base/file_calls.h"
@@ -21,14 +22,28 @@ uint64_t SizeOf(const std::string& path) {
   return lstat(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
 
-// Removes the oldest segments until the others have at most `bytes`.
-Status RemoveOldest(std::vector<HistorySegment>* segments, uint64_t bytes) {
+// The latest time if it cannot be read.
+int64_t BegunAtUs(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  std::string header(kSegmentHeaderBytes, '\0');
+  size_t got = 0;
+  int64_t begun_at_us = 0;
+  const bool known = file.valid() &&
+                     ReadAt(file.get(), path, 0, header.size(), header.data(), &got).ok() &&
+                     got == header.size() && DecodeSegmentHeader(header, &begun_at_us);
+  return known ? begun_at_us : std::numeric_limits<int64_t>::max();
+}
+
+// Removes the oldest segments until the others have at most `bytes`, and none ends before
+// `begin_us`. A segment ends where the next one begins.
+Status RemoveOldest(std::vector<HistorySegment>* segments, uint64_t bytes, int64_t begin_us) {
   uint64_t total = 0;
   auto keep = segments->rbegin();
-  for (; keep != segments->rend(); ++keep) {
+  for (bool ended = false; keep != segments->rend() && !ended; ++keep) {
     const uint64_t size = SizeOf(keep->path);
     if (size > bytes - total) break;
     total += size;
+    ended = BegunAtUs(keep->path) <= begin_us;
   }
   for (; keep != segments->rend(); ++keep) {
     if (CurrentFileCalls().Remove(keep->path) != 0 && errno != ENOENT) {
@@ -40,8 +55,8 @@ Status RemoveOldest(std::vector<HistorySegment>* segments, uint64_t bytes) {
 
 }  // namespace
 
-HistoryLog::HistoryLog(std::string store_dir, uint64_t max_bytes)
-    : dir_(std::move(store_dir) + "/" + kHistoryDirectory), max_bytes_(max_bytes) {}
+HistoryLog::HistoryLog(std::string store_dir, const HistoryBounds& bounds)
+    : dir_(std::move(store_dir) + "/" + kHistoryDirectory), bounds_(bounds) {}
 
 Status HistoryLog::Rotate(int64_t at_us) {
   if (CurrentFileCalls().MakeDirectory(dir_) != 0 && errno != EEXIST) {
@@ -50,18 +65,27 @@ Status HistoryLog::Rotate(int64_t at_us) {
   std::vector<HistorySegment> segments;
   if (Status s = ListSegments(dir_, &segments); !s.ok()) return s;
   const uint64_t number = segments.empty() ? 1 : segments.back().number + 1;
-  if (Status s = RemoveOldest(&segments, max_bytes_ - max_bytes_ / kSegments); !s.ok()) return s;
+  const int64_t begin_us =
+      bounds_.age_us == 0 ? std::numeric_limits<int64_t>::min() : at_us - bounds_.age_us;
+  const uint64_t others = bounds_.bytes - bounds_.bytes / kSegments;
+  if (Status s = RemoveOldest(&segments, others, begin_us); !s.ok()) return s;
   segment_path_ = SegmentPath(dir_, number);
   segment_ = FileDescriptor(
       CurrentFileCalls().Open(segment_path_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC));
   if (!segment_.valid()) return IOErrorOf("cannot create", segment_path_, errno);
   segment_bytes_ = kSegmentHeaderBytes;
+  begun_at_us_ = at_us;
   return WriteAll(segment_.get(), segment_path_, EncodeSegmentHeader(at_us));
+}
+
+bool HistoryLog::SegmentIsFull(int64_t at_us, size_t block_bytes) const {
+  return segment_bytes_ + block_bytes > bounds_.bytes / kSegments ||
+         (bounds_.age_us > 0 && at_us - begun_at_us_ > bounds_.age_us / int64_t{kSegments});
 }
 
 Status HistoryLog::Append(const HistoryBlock& block, std::string_view events) {
   EncodeBlock(block, events, &buffer_);
-  if (!segment_.valid() || segment_bytes_ + buffer_.size() > max_bytes_ / kSegments) {
+  if (!segment_.valid() || SegmentIsFull(block.first_at_us, buffer_.size())) {
     if (Status s = Rotate(block.first_at_us); !s.ok()) return s;
   }
   segment_bytes_ += buffer_.size();

@@ -1,6 +1,7 @@
 // HistoryTest: a store with a history, in a scratch directory, with a clock that is moved by hand.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,6 +28,7 @@ class HistoryTest : public ::testing::Test {
     options.create_if_missing = true;
     options.clock = &clock_;
     options.history_bytes = bytes;
+    options.history_age = age_;
     const Status s = Store::Open(options, dir(), &store_);
     ASSERT_TRUE(s.ok()) << s.ToString();
     ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
@@ -79,6 +81,7 @@ class HistoryTest : public ::testing::Test {
 
   support::ScratchDirectory root_;
   ManualClock clock_;
+  std::chrono::microseconds age_{0};
   QueueOptions queue_options_;
   std::unique_ptr<Store> store_;
   Queue* queue_ = nullptr;

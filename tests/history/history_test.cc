@@ -11,7 +11,9 @@
 namespace wq {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 TEST_F(HistoryTest, EachTransitionIsAnEvent) {
@@ -33,13 +35,12 @@ TEST_F(HistoryTest, EachTransitionIsAnEvent) {
   ASSERT_TRUE(queue_->Release("k").ok());
   ASSERT_TRUE(queue_->Remove("k").ok());
   const KeyHistory history = Of("k");
-  ASSERT_EQ(KindsOf(history), "1 2x2 4 6 5 1 4 6 8 5 9 10");
+  ASSERT_EQ(KindsOf(history), "1 2x2 4 6 1 4 6 8 9 10");
   EXPECT_EQ(history.events[3].error, "first error");
   EXPECT_EQ(history.events[3].duration_us, 1'500'000);
   EXPECT_EQ(history.events[3].delay_us, 5'000'000);
-  EXPECT_EQ(history.events[4].duration_us, 1'500'000);
-  EXPECT_EQ(history.events[7].error, "second error");
-  EXPECT_EQ(history.events[7].duration_us, 2'000'000);
+  EXPECT_EQ(history.events[6].error, "second error");
+  EXPECT_EQ(history.events[6].duration_us, 2'000'000);
   EXPECT_EQ(history.lost, 0U);
   EXPECT_TRUE(history.recording.ok());
   EXPECT_EQ(history.since_us, history.events[0].at_us);
@@ -109,6 +110,30 @@ TEST_F(HistoryTest, AStoreWithoutOneRecordsNothing) {
   EXPECT_TRUE(Segments().empty());
   StoreOptions options;
   options.history_bytes = 1000;
+  EXPECT_EQ(Store::Open(options, dir(), &store_).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(HistoryTest, EventsThatAreOlderThanAskedForAreDeleted) {
+  age_ = minutes(8);
+  Open();
+  int64_t begin_us = 0;  // Of the last eight minutes.
+  for (int minute = 0; minute < 40; ++minute) {
+    begin_us = clock_.WallUs() - age_.count();
+    ASSERT_TRUE(queue_->Add("k", {.durability = Durability::kAsync}).ok());
+    EXPECT_EQ(Get(), "k");
+    ASSERT_TRUE(queue_->Done("k").ok());
+    EXPECT_TRUE(Of("k").recording.ok());
+    clock_.Advance(minutes(1));
+  }
+  Close();
+  const KeyHistory history = OfFiles("k");
+  EXPECT_GE(history.events.front().at_us, begin_us - microseconds(minutes(1)).count());
+  EXPECT_LE(history.events.front().at_us, begin_us);
+  EXPECT_GE(history.events.size(), size_t{3} * 8);
+  EXPECT_LE(Segments().size(), 10U);
+  age_ = seconds(59);
+  StoreOptions options;
+  options.history_age = age_;
   EXPECT_EQ(Store::Open(options, dir(), &store_).code(), StatusCode::kInvalidArgument);
 }
 

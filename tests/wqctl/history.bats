@@ -9,12 +9,12 @@ kinds() { wqctl history -q q "$@" -o name | tr '\n' ' '; }
   # shellcheck disable=SC2016
   run wqctl work -q q --max-requeues 1 --base-delay 1ms -- sh -c 'test "$1" = good || { echo "no luck" >&2; exit 3; }' _
   [ "$(kinds good)" = 'handed_out done ' ]
-  [ "$(kinds bad)" = 'handed_out failed done added handed_out failed quarantined done ' ]
+  [ "$(kinds bad)" = 'handed_out failed added handed_out failed quarantined ' ]
   run -0 wqctl history -q q bad
   [[ ${lines[0]} =~ ^AT\ +EVENT\ +TOOK\ +DELAY\ +WORKER\ +ERROR$ ]]
   contains "$output" 'no luck'
   run -0 wqctl history -q q bad --limit 2 -o json
-  [ "$(jq -c 'map(.kind)' <<<"$output")" = '["quarantined","done"]' ]
+  [ "$(jq -c 'map(.kind)' <<<"$output")" = '["failed","quarantined"]' ]
   run -0 wqctl history -q q bad -o jsonl
   [ "$(jq -r 'select(.kind == "failed") | .error' <<<"${lines[1]}")" != '' ]
   run -0 wqctl history -q q bad -o yaml
@@ -51,5 +51,7 @@ kinds() { wqctl history -q q "$@" -o name | tr '\n' ' '; }
   run -3 wqctl history -q q nothing
   contains "$output" 'no event of key'
   run -2 wqctl work -q q --history-bytes 5 -- true
+  run -2 wqctl work -q q --history-age 59s -- true
+  contains "$output" 'at least a minute'
   run -2 wqctl history -q q
 }

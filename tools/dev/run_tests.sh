@@ -13,7 +13,7 @@ plain=()
 targets=()  # All.
 # What the tests of this preset's labels need.
 [[ $preset != tsan ]] ||
-  targets=({engine,replication,c,server,http}_binaries c_calls wqctl set_cursor)
+  targets=({engine,replication,c,server,http,history}_binaries c_calls wqctl set_cursor)
 if [[ $preset == release ]]; then
   dir=build
   watched=(.)  # The house rules read the whole tree, with base, storage, engine, server and tools.

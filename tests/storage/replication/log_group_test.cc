@@ -269,7 +269,7 @@ TEST(Entry, WithOtherBytesThanMutationsIsCorruption) {
 
 TEST(Entry, ReplacesAnUnfinishedGroup) {
   const std::string other = Mutations(kMaxEntryPieceBytes + 5);
-  for (const size_t seen : {1, 2}) {  // Entries of the unfinished group.
+  for (const size_t seen : {size_t{1}, size_t{2}}) {  // Entries of the unfinished group.
     const std::vector<LogEntry> unfinished = ThreeEntries(5, 8);
     GroupReader reader({.last = 7});
     for (size_t i = 0; i < seen; ++i) ASSERT_OK(AddOne(&reader, unfinished[i]));

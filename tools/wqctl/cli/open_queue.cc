@@ -12,12 +12,6 @@ wq::QueueOptions ToolQueueOptions() {
   return options;
 }
 
-std::optional<uint64_t> ParseHistoryBytes(std::string_view text) {
-  const std::optional<uint64_t> bytes = ParseNumber<uint64_t>(text);
-  const bool valid = bytes && (*bytes == 0 || *bytes >= (uint64_t{1} << 20));
-  return valid ? bytes : std::nullopt;
-}
-
 wq::Status OpenQueue(const std::string& store_dir, const std::string& queue,
                      const wq::QueueOptions& options,
                      const std::shared_ptr<wq::MetricsProvider>& metrics, OpenedQueue* opened) {

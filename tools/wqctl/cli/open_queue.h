@@ -23,19 +23,6 @@ inline constexpr const char* kServesNothing =
 // Every integer is a lane, and the latest Add sets a key's lane.
 wq::QueueOptions ToolQueueOptions();
 
-// StoreOptions::history_bytes of wqctl serve and wqctl work, unless --history-bytes says another.
-inline constexpr size_t kDefaultHistoryBytes = size_t{64} << 20;
-// What --history-bytes takes, for errors.
-inline constexpr const char* kHistoryBytesText = "a number of bytes, 0 or at least 1048576";
-std::optional<uint64_t> ParseHistoryBytes(std::string_view text);
-
-template <typename Target>
-void AddHistoryBytes(VerbParser* parser, Target* target) {
-  AddParsed(parser, "--history-bytes", "N",
-            "Record the last events of each key, in N bytes; 0: none; default 67108864",
-            kHistoryBytesText, ParseHistoryBytes, target);
-}
-
 struct OpenedQueue {
   std::unique_ptr<wq::Store> store;
   wq::Queue* queue = nullptr;

@@ -193,7 +193,7 @@ wq::Status Daemon::OpenStore() {
   {
     const wq::MutexLock lock(mu_);
     options.create_if_missing = config_.create.value_or(false);
-    options.history_bytes = config_.history_bytes.value_or(kDefaultHistoryBytes);
+    SetHistory(config_.history, &options);
     if (wq::Status s = ReplicationOf(config_.log, &options.replication); !s.ok()) return s;
   }
   replicated_ = options.replication.has_value();
@@ -467,7 +467,7 @@ Command ParseServe(const Input& input) {
   AddDuration(&parser, "--grace",
               "How long workers may hold their keys after SIGTERM or SIGINT; default 30s",
               &args.options.grace);
-  AddHistoryBytes(&parser, &args.options.history_bytes);
+  AddHistoryOptions(&parser, &args.options.history);
   AddDurability(&parser, &args.options.durability);
   AddLogOptions(&parser, &args.options.log, true);
   parser.ParseWithoutArguments();

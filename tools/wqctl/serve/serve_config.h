@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/wqctl/cli/history_args.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "wq/options.h"
 #include "wq/status.h"
@@ -57,7 +58,7 @@ struct ServeConfig {
   std::optional<bool> create;
   std::optional<bool> create_queues;
   std::optional<std::chrono::microseconds> grace;
-  std::optional<uint64_t> history_bytes;
+  HistoryArgs history;
   LogArgs log;
   std::optional<wq::Durability> durability;   // Of queues whose section does not say it.
   std::map<std::string, QueueConfig> queues;  // By name; "*": all others.

@@ -83,7 +83,7 @@ struct WorkArgs {
   std::chrono::microseconds grace = std::chrono::seconds{30};
   bool follow = false;
   std::string http_address;  // Empty: none.
-  std::optional<uint64_t> history_bytes;
+  HistoryArgs history;
   bool http_any_address = false;
   LogArgs log;
   std::optional<wq::Durability> durability;
@@ -154,7 +154,7 @@ struct RunParts {
                .workers = workers,
                .http_address = args.http_address,
                .http_any_address = args.http_any_address,
-               .history_bytes = args.history_bytes.value_or(kDefaultHistoryBytes),
+               .history = args.history,
                .durability = DurabilityOf(args.durability, replication.has_value()),
                .replication = Watched(std::move(replication), &ownership_end),
                .on_ready = [this] { source.Wake(); },
@@ -422,7 +422,7 @@ Command ParseWork(const Input& input) {
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines, which then may read it",
               &args.http_any_address);
-  AddHistoryBytes(&parser, &args.history_bytes);
+  AddHistoryOptions(&parser, &args.history);
   AddDurability(&parser, &args.durability);
   AddLogOptions(&parser, &args.log, true);
   parser.Flag("--follow",

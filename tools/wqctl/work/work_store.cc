@@ -51,7 +51,7 @@ wq::Status WorkStore::OpenStore() {
   wq::StoreOptions store_options;
   if (!options_.http_address.empty()) metrics_ = wq::MakePrometheusProvider();
   store_options.metrics = metrics_;
-  store_options.history_bytes = options_.history_bytes;
+  SetHistory(options_.history, &store_options);
   store_options.replication = options_.replication;
   store_options.create_if_missing = options_.replication.has_value();
   return wq::Store::Open(store_options, options_.dir, &store_);

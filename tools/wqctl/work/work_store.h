@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/wqctl/cli/history_args.h"
 #include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/work/work_queue.h"
 #include "wq/controller.h"
@@ -39,7 +40,7 @@ struct WorkStoreOptions {
   int workers = 1;                                      // That run commands, for the metrics.
   std::string http_address;                             // Empty: none.
   bool http_any_address = false;
-  uint64_t history_bytes = 0;  // StoreOptions::history_bytes, if this process owns the store.
+  HistoryArgs history;  // If this process owns the store.
   wq::Durability durability = wq::Durability::kProcess;
   std::optional<wq::Replication> replication;
   std::function<void()> on_ready;  // A queue may have a key. Thread-safe.
