@@ -37,7 +37,7 @@ std::string KeysAre(uint64_t count) {
 
 class Inspector {
  public:
-  explicit Inspector(int64_t now_us) : now_us_(now_us) {}
+  Inspector(bool live, int64_t now_us) : live_(live), now_us_(now_us) {}
 
   void InspectStore(const v1::Error& health) {
     if (health.code() != v1::CODE_OK) {
@@ -86,7 +86,7 @@ class Inspector {
       return;
     }
     const int64_t age_us = now_us_ - queue.oldest_added_at_us();
-    if (age_us >= kStillUs && !counts.paused() && counts.processing() == 0 &&
+    if (live_ && age_us >= kStillUs && !counts.paused() && counts.processing() == 0 &&
         queue.dones_per_second() == 0) {
       Add(OverviewFinding::BAD, queue.name(),
           "Keys are queued, and nobody works on them" +
@@ -108,14 +108,15 @@ class Inspector {
     found_.push_back(std::move(finding));
   }
 
+  const bool live_;
   const int64_t now_us_;
   std::vector<OverviewFinding> found_;
 };
 
 }  // namespace
 
-void AddFindings(v1::GetOverviewResponse* overview) {
-  Inspector inspector(overview->now_us());
+void AddFindings(bool live, v1::GetOverviewResponse* overview) {
+  Inspector inspector(live, overview->now_us());
   inspector.InspectStore(overview->health());
   for (const v1::GetOverviewResponse::Queue& queue : overview->queues()) {
     inspector.Inspect(queue);

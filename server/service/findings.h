@@ -8,7 +8,9 @@
 
 namespace wq {
 
-// Sets `findings` from the other fields: bad ones first, then by queue.
-void AddFindings(v1::GetOverviewResponse* overview);
+// Sets `findings` from the other fields: bad ones first, then by queue. `live`: it is the overview
+// of a server, so its rates, workers and processing keys say whether somebody works; otherwise it
+// is that of a store as it is on disk.
+void AddFindings(bool live, v1::GetOverviewResponse* overview);
 
 }  // namespace wq

@@ -131,7 +131,7 @@ void Overview::Read(const std::string& queue, v1::GetOverviewResponse* response)
   response->set_pid(getpid());
   ToError(store.Health(), response->mutable_health());
   response->set_now_us(now.wall_us);
-  AddFindings(response);
+  AddFindings(/*live=*/true, response);
 }
 
 }  // namespace wq

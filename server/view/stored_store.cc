@@ -129,7 +129,7 @@ Status StoredStore::Count(v1::GetOverviewResponse* overview) const {
   ToError(Status::Ok(), overview->mutable_health());
   overview->set_now_us(now_us);
   overview->set_read_at_us(now_us);
-  AddFindings(overview);
+  AddFindings(/*live=*/false, overview);
   return {};
 }
 

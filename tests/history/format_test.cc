@@ -87,8 +87,9 @@ TEST(HistoryFormatTest, ABlockIsReadAsItWasWritten) {
     std::string encoded;
     storage::EncodeBlock({.queue = "pods", .created_at_us = -1, .first_at_us = 2, .lost = 3},
                          events, &encoded);
+    const std::string segment = encoded + "rest";
     storage::DecodedBlock decoded;
-    ASSERT_TRUE(storage::DecodeBlock(encoded + "rest", &decoded));
+    ASSERT_TRUE(storage::DecodeBlock(segment, &decoded));
     EXPECT_EQ(decoded.bytes, encoded.size());
     EXPECT_EQ(decoded.block.queue, "pods");
     EXPECT_EQ(decoded.block.created_at_us, -1);

@@ -39,6 +39,7 @@ store_with() {
 start() {
   local file=$1
   shift
+  rm -f "$file.out" "$file.err"  # Of an earlier process: nobody is to wait for its words.
   "$WQCTL" "$@" <&0 >"$file.out" 2>"$file.err" 3>&- 9>&- &
   PID=$!
   STARTED="${STARTED:-} $PID"

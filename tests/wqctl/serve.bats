@@ -215,7 +215,7 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   log_has ' with the page'
   wqctl add -q q a >/dev/null
   [ "$(get /ui/)" = 200 ]
-  contains "$(cat answer)" '<!DOCTYPE html>'
+  contains "$(cat answer)" '<!doctype html>'
   [ "$(get /ui/session)" = 200 ]
   contains "$(cat answer)" '"role":"operator"'
   [ "$(get /wq.v1.Browse/GetOverview -H 'Content-Type: application/json' -d '{}')" = 200 ]
