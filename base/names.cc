@@ -8,8 +8,6 @@
 namespace wq {
 namespace {
 
-constexpr size_t kMaxNameBytes = 64;
-
 bool IsNameByte(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '_' || c == '-';

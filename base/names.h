@@ -1,12 +1,15 @@
 // Names that several folders share: the rule for names of queues, cursors and snapshots, and the
-// name of the control socket.
+// names of files that a server adds to a store's directory.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "wq/status.h"
 
 namespace wq {
+
+inline constexpr size_t kMaxNameBytes = 64;
 
 // Whether `name` is 1 to 64 characters of [A-Za-z0-9._-].
 bool IsName(std::string_view name);
@@ -17,5 +20,8 @@ Status CheckName(std::string_view what, std::string_view name);
 // The owner's unix socket, if it serves one (wq/server.h): a file in the store's directory that is
 // not part of the store's contents.
 inline constexpr const char* kControlSocketFile = "control.sock";
+
+// The measurements of the live page (server/series/): another such file.
+inline constexpr const char* kSeriesFile = "page.series";
 
 }  // namespace wq

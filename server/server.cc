@@ -225,7 +225,12 @@ void Server::Impl::AddMethods() {
   AddQueueService(&access, &watcher, &methods);
   AddWorkService(&hub, &methods);
   AddAdminService(&access, &hub, &methods);
-  AddOverviewService(&overview, &methods);
+  AddOverviewService([this](const std::string& queue,
+                            v1::GetOverviewResponse* response) { overview.Read(queue, response); },
+                     [this](const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) {
+                       return overview.ReadSeries(request, response);
+                     },
+                     &methods);
   const BrowseAccess browse{
       .sources = keys.get(), .turns = &searches, .access = &access, .hub = &hub};
   AddBrowseKeys(browse, &methods);

@@ -24,7 +24,6 @@ namespace {
 
 constexpr auto kViewIdleTimeout = std::chrono::seconds(20);
 constexpr size_t kMaxRequestBytes = size_t{1} << 20;
-constexpr std::string_view kBrowseService = "wq.v1.Browse";
 
 }  // namespace
 
@@ -69,20 +68,14 @@ struct ViewServer::Impl {
 
 void ViewServer::Impl::AddMethods() {
   AddBrowseKeys({.sources = &store, .turns = &turns}, &methods);
-  const auto waits = [](const auto&) { return true; };
-  methods.Add(Unary<v1::GetOverviewRequest, v1::GetOverviewResponse>(
-      kBrowseService, "GetOverview",
-      [this](const v1::GetOverviewRequest& request, v1::GetOverviewResponse* response) {
-        store.ReadOverview(request.queue(), response);
-        return Status::Ok();
+  AddOverviewService(
+      [this](const std::string& queue, v1::GetOverviewResponse* response) {
+        store.ReadOverview(queue, response);
       },
-      waits));
-  methods.Add(Unary<v1::GetSeriesRequest, v1::GetSeriesResponse>(
-      kBrowseService, "GetSeries",
       [this](const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) {
         return store.ReadSeries(request, response);
       },
-      waits));
+      &methods);
   AddHistoryService(
       [this](std::string_view queue, std::string_view key, size_t limit, KeyHistory* history) {
         Status s = ReadHistory(dir, queue, key, limit, history);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/utf8.h"
 #include "wq/options.h"
 
 namespace wq {
@@ -22,18 +23,6 @@ constexpr size_t kHeadBytes = 16;
 bool HasDelay(uint8_t kind) {
   return kind == static_cast<uint8_t>(HistoryKind::kDelayed) ||
          kind == static_cast<uint8_t>(HistoryKind::kFailed);
-}
-
-// At most kMaxHistoryErrorBytes of `text`, not ending inside a UTF-8 sequence.
-std::string_view Bound(std::string_view text) {
-  if (text.size() <= kMaxHistoryErrorBytes) {
-    return text;
-  }
-  size_t end = kMaxHistoryErrorBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return text.substr(0, end);
 }
 
 }  // namespace
@@ -52,7 +41,7 @@ void HistoryBuffer::AppendRaw(uint8_t kind, std::string_view key, int64_t delay_
     bytes_.first_at_us = at_us;
     wake_(false);
   }
-  text = Bound(text);
+  text = CutUtf8(text, kMaxHistoryErrorBytes);
   const size_t head = kHeadBytes + (HasDelay(kind) ? sizeof(delay_us) : 0);
   const size_t size = head + key.size() + text.size();
   if (size > bytes_.capacity - bytes_.used) {

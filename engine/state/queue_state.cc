@@ -2,11 +2,11 @@
 // processing. Also groups and cursors.
 
 #include "engine/state/queue_state.h"
-#include "base/causes.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "base/causes.h"
 #include "base/check.h"
 #include "base/mutant.h"
 

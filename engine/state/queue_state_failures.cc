@@ -5,24 +5,10 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "base/utf8.h"
 #include "engine/state/queue_state.h"
 
 namespace wq {
-namespace {
-
-// At most kMaxErrorBytes of `error`, not ending inside a UTF-8 sequence.
-std::string_view BoundError(std::string_view error) {
-  if (error.size() <= kMaxErrorBytes) {
-    return error;
-  }
-  size_t end = kMaxErrorBytes;
-  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return error.substr(0, end);
-}
-
-}  // namespace
 
 // The item's FailureEntry; makes one if it has none.
 FailureEntry* QueueState::Failures(Item* item) {
@@ -47,7 +33,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   FailureEntry* entry = Failures(item);
   entry->first_at_us = entry->count == 0 ? now.wall_us : entry->first_at_us;
   entry->last_at_us = now.wall_us;
-  entry->last_error = BoundError(failure.error);
+  entry->last_error = CutUtf8(failure.error, kMaxErrorBytes);
   entry->count += WQ_MUTANT(count_twice) ? 2 : 1;
   ++failures_;
   if (max_requeues_ > 0 && entry->count > max_requeues_) {
@@ -83,7 +69,7 @@ void QueueState::Quarantine(std::string_view key, std::string_view error, int64_
   SettleGroup(item, {});
   FailureEntry* entry = Failures(item);
   if (!error.empty()) {
-    entry->last_error = BoundError(error);
+    entry->last_error = CutUtf8(error, kMaxErrorBytes);
   }
   QuarantineItem(item, wall_us);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "wq/keys.h"
 #include "wq/queue.h"
@@ -16,6 +15,12 @@ namespace {
 std::string Named(std::string_view name) { return "queue '" + EscapeKey(name) + "'"; }
 
 }  // namespace
+
+Status CheckQueueExists(const std::vector<std::string>& names, std::string_view queue) {
+  return std::binary_search(names.begin(), names.end(), queue)
+             ? Status::Ok()
+             : Status::NotFound("there is no " + Named(queue));
+}
 
 StoreAccess::StoreAccess(Store* store, QueueOpener open_queue, bool delete_any)
     : store_(store),

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mutex.h"
 #include "wq/options.h"
@@ -20,6 +21,9 @@ class Store;
 
 // See ServerOptions::open_queue.
 using QueueOpener = std::function<Status(std::string_view name, bool create, Queue** queue)>;
+
+// NotFound unless `queue` is one of `names`, which are sorted.
+Status CheckQueueExists(const std::vector<std::string>& names, std::string_view queue);
 
 class StoreAccess {
  public:

@@ -1,7 +1,6 @@
 // KeySources: the queues of a store whose keys can be searched.
 //
-// Threading: thread-safe; of a StoreView, one call at a time and one KeySource at a time. Lifetime:
-// borrows what it is made of.
+// Threading: thread-safe. Lifetime: borrows what it is made of.
 #pragma once
 
 #include <memory>
@@ -26,6 +25,5 @@ class KeySources {
 };
 
 std::unique_ptr<KeySources> ServedKeys(StoreAccess* access);
-std::unique_ptr<KeySources> StoredKeys(const StoreView* view);
 
 }  // namespace wq

@@ -10,16 +10,6 @@ namespace {
 
 constexpr std::string_view kScheme = "bearer ";
 
-// In a time that depends on the lengths only.
-bool EqualTokens(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const char other = b.empty() ? '\0' : b[i % b.size()];
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(other);
-  }
-  return difference == 0;
-}
-
 bool HasScheme(std::string_view authorization) {
   return authorization.size() >= kScheme.size() &&
          std::equal(kScheme.begin(), kScheme.end(), authorization.begin(), [](char a, char b) {
@@ -28,6 +18,15 @@ bool HasScheme(std::string_view authorization) {
 }
 
 }  // namespace
+
+bool EqualSecrets(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const char other = b.empty() ? '\0' : b[i % b.size()];
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(other);
+  }
+  return difference == 0;
+}
 
 Status TokenFile::Load(const std::string& path) {
   std::string token;
@@ -48,7 +47,7 @@ Status TokenFile::Check(std::string_view authorization) const {
     return Status::InvalidArgument("the call has no token (authorization: Bearer TOKEN)");
   }
   const MutexLock lock(mu_);
-  if (token_.empty() || !EqualTokens(authorization.substr(kScheme.size()), token_)) {
+  if (token_.empty() || !EqualSecrets(authorization.substr(kScheme.size()), token_)) {
     return Status::InvalidArgument("the call has a wrong token");
   }
   return {};

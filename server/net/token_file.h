@@ -16,6 +16,9 @@
 
 namespace wq {
 
+// Compares in a time that depends on the lengths only.
+bool EqualSecrets(std::string_view a, std::string_view b);
+
 class TokenFile {
  public:
   static constexpr size_t kMaxBytes = kMaxSecretBytes;

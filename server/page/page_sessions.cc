@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/net/token_file.h"
+
 namespace wq {
 namespace {
 
@@ -29,18 +31,6 @@ Status RandomId(std::string* id) {
   return {};
 }
 
-// In a time that depends on the lengths only.
-bool Equal(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) {
-    return false;
-  }
-  int difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= a[i] ^ b[i];
-  }
-  return difference == 0;
-}
-
 // The values of the session's cookie: a browser may send several, of different paths.
 std::vector<std::string_view> IdsIn(std::string_view cookies) {
   std::vector<std::string_view> ids;
@@ -60,7 +50,7 @@ std::vector<std::string_view> IdsIn(std::string_view cookies) {
 bool IsOneOf(const std::string& id, const std::vector<std::string_view>& ids) {
   bool found = false;
   for (const std::string_view candidate : ids) {
-    found |= Equal(candidate, id);
+    found |= EqualSecrets(candidate, id);
   }
   return found;
 }

@@ -55,19 +55,13 @@ void QueueSeries::AddToDay(int64_t hour_slot, const Point& point) {
   Point mean;
   for (size_t i = 0; i < kSeriesFields; ++i) {
     const float value = point.values()[i];
-    float& sum = mean_.sums.values()[i];
+    const bool is_age = i == static_cast<size_t>(SeriesField::kOldestAge);
+    float& sum = mean_.sums.values()[i];  // Of ages the greatest.
     int& count = mean_.counts[i];
     if (value != kNotMeasured) {
-      if (count == 0) {
-        sum = value;
-      } else if (i == static_cast<size_t>(SeriesField::kOldestAge)) {
-        sum = std::max(sum, value);
-      } else {
-        sum += value;
-      }
+      sum = count == 0 ? value : is_age ? std::max(sum, value) : sum + value;
       ++count;
     }
-    const bool is_age = i == static_cast<size_t>(SeriesField::kOldestAge);
     if (count > 0) {
       mean.values()[i] = is_age ? sum : sum / static_cast<float>(count);
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/names.h"
 
 namespace wq {
 

@@ -24,7 +24,6 @@
 
 namespace wq {
 
-inline constexpr const char* kSeriesFile = "page.series";
 // More than the series of Series::kMaxQueues queues have.
 inline constexpr size_t kMaxSeriesBytes = size_t{64} << 20;
 

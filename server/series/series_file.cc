@@ -14,9 +14,10 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <utility>
 
+#include "base/little_endian.h"
+#include "base/names.h"
 #include "server/series/series.h"
 
 namespace wq {
@@ -25,15 +26,6 @@ namespace {
 constexpr std::string_view kMagic = "wqSERIES";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHashBytes = 8;
-constexpr size_t kMaxNameBytes = 64;
-
-template <typename T>
-void Put(T value, std::string* bytes) {
-  using Unsigned = std::make_unsigned_t<T>;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    bytes->push_back(static_cast<char>(static_cast<Unsigned>(value) >> (8 * i) & 0xff));
-  }
-}
 
 // False: too few bytes are left.
 template <typename T>
@@ -41,13 +33,7 @@ bool Take(std::string_view* bytes, T* value) {
   if (bytes->size() < sizeof(T)) {
     return false;
   }
-  std::make_unsigned_t<T> read = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    read = static_cast<std::make_unsigned_t<T>>(
-        read | static_cast<std::make_unsigned_t<T>>(static_cast<unsigned char>((*bytes)[i]))
-                   << (8 * i));
-  }
-  *value = static_cast<T>(read);
+  *value = LittleEndianAt<T>(*bytes, 0);
   bytes->remove_prefix(sizeof(T));
   return true;
 }
@@ -55,11 +41,11 @@ bool Take(std::string_view* bytes, T* value) {
 int64_t FirstSlot(int64_t last) { return last - static_cast<int64_t>(QueueSeries::kKept) + 1; }
 
 void PutRing(const Ring& ring, std::string* bytes) {
-  Put(ring.last(), bytes);
+  PutLittleEndian(ring.last(), bytes);
   for (int64_t slot = FirstSlot(ring.last()); slot <= ring.last(); ++slot) {
     const Point point = ring.At(slot);
     for (const float value : point.values()) {
-      Put(std::bit_cast<uint32_t>(value), bytes);
+      PutLittleEndian(std::bit_cast<uint32_t>(value), bytes);
     }
   }
 }
@@ -131,18 +117,18 @@ bool TakeQueues(std::string_view* bytes, Series::Queues* queues) {
 
 std::string Series::ToBytes() const {
   std::string bytes(kMagic);
-  Put(kVersion, &bytes);
+  PutLittleEndian(kVersion, &bytes);
   {
     const MutexLock lock(mu_);
-    Put(static_cast<uint32_t>(queues_.size()), &bytes);
+    PutLittleEndian(static_cast<uint32_t>(queues_.size()), &bytes);
     for (const auto& [name, series] : queues_) {
-      Put(static_cast<uint32_t>(name.size()), &bytes);
+      PutLittleEndian(static_cast<uint32_t>(name.size()), &bytes);
       bytes += name;
       PutRing(series.hour(), &bytes);
       PutRing(series.day(), &bytes);
     }
   }
-  Put(uint64_t{XXH3_64bits(bytes.data(), bytes.size())}, &bytes);
+  PutLittleEndian(uint64_t{XXH3_64bits(bytes.data(), bytes.size())}, &bytes);
   return bytes;
 }
 

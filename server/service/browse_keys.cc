@@ -19,7 +19,6 @@
 namespace wq {
 namespace {
 
-constexpr std::string_view kBrowseService = "wq.v1.Browse";
 // The queue is locked while it counts.
 constexpr size_t kMaxPosition = 10'000;
 constexpr uint32_t kDefaultGroups = 100;

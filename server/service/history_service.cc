@@ -11,7 +11,7 @@ namespace wq {
 // Reads files.
 void AddHistoryService(HistoryReader read, MethodTable* table) {
   table->Add(Unary<v1::GetHistoryRequest, v1::GetHistoryResponse>(
-      "wq.v1.Browse", "GetHistory",
+      kBrowseService, "GetHistory",
       [read = std::move(read)](const v1::GetHistoryRequest& request,
                                v1::GetHistoryResponse* response) {
         KeyHistory history;

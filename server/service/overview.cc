@@ -11,7 +11,6 @@
 
 #include "server/api/convert.h"
 #include "server/service/findings.h"
-#include "wq/keys.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -70,9 +69,9 @@ Status Overview::ReadSeries(const v1::GetSeriesRequest& request,
   if (series_ == nullptr) {
     return Status::NotSupported("this server serves no page, and keeps no series");
   }
-  const std::vector<std::string> names = options_.access->store().QueueNames();
-  if (!std::binary_search(names.begin(), names.end(), request.queue())) {
-    return Status::NotFound("there is no queue '" + EscapeKey(request.queue()) + "'");
+  const Store& store = options_.access->store();
+  if (Status s = CheckQueueExists(store.QueueNames(), request.queue()); !s.ok()) {
+    return s;
   }
   return ReadSeriesOf(*series_, request, options_.clock->WallUs(), response);
 }

@@ -5,19 +5,23 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "server/api/method.h"
 #include "server/api/store_access.h"
 #include "server/browse/key_sources.h"
 #include "server/browse/search_turns.h"
-#include "server/service/overview.h"
 #include "server/service/watcher.h"
 #include "server/work/work_hub.h"
 #include "wq/history.h"
 #include "wq/queue_access.h"
+#include "wq/v1/browse.pb.h"
 #include "wq/v1/queue.pb.h"
 
 namespace wq {
+
+inline constexpr std::string_view kBrowseService = "wq.v1.Browse";
 
 void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table);
 void AddWorkService(WorkHub* hub, MethodTable* table);
@@ -26,8 +30,10 @@ using HistoryReader = std::function<Status(std::string_view queue, std::string_v
                                            size_t limit, KeyHistory* history)>;
 void AddHistoryService(HistoryReader read, MethodTable* table);  // Browse.GetHistory.
 void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
-// Browse.GetOverview and Browse.GetSeries.
-void AddOverviewService(Overview* overview, MethodTable* table);
+// Browse.GetOverview and Browse.GetSeries. Both readers may block.
+using OverviewReader = std::function<void(const std::string& queue, v1::GetOverviewResponse*)>;
+using SeriesReader = std::function<Status(const v1::GetSeriesRequest&, v1::GetSeriesResponse*)>;
+void AddOverviewService(OverviewReader read, SeriesReader read_series, MethodTable* table);
 // What the calls of Browse read. `access` and `hub` are null if the store is not served by its
 // owner.
 struct BrowseAccess {

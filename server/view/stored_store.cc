@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/names.h"
 #include "server/api/convert.h"
+#include "server/api/store_access.h"
 #include "server/series/sampler.h"
 #include "server/series/series.h"
 #include "server/service/findings.h"
 #include "server/service/overview.h"
-#include "wq/keys.h"
 #include "wq/queue_summary.h"
 #include "wq/store_view.h"
 
@@ -31,15 +32,6 @@ class OwningKeys final : public KeySource {
   const std::shared_ptr<const StoreView> view_;
   const std::unique_ptr<KeySource> keys_;
 };
-
-Status NoQueue(std::string_view queue) {
-  return Status::NotFound("there is no queue '" + EscapeKey(queue) + "'");
-}
-
-bool HasQueue(const StoreView& view, std::string_view queue) {
-  const std::vector<std::string> names = view.QueueNames();
-  return std::binary_search(names.begin(), names.end(), queue);
-}
 
 void ToRow(const QueueSummary& summary, int64_t now_us, v1::GetOverviewResponse::Queue* row) {
   row->set_name(summary.name);
@@ -94,8 +86,8 @@ Status StoredStore::Find(std::string_view queue, std::unique_ptr<KeySource>* key
   if (Status s = View(&view); !s.ok()) {
     return s;
   }
-  if (!HasQueue(*view, queue)) {
-    return NoQueue(queue);
+  if (Status s = CheckQueueExists(view->QueueNames(), queue); !s.ok()) {
+    return s;
   }
   *keys = std::make_unique<OwningKeys>(std::move(view), std::string(queue));
   return {};
@@ -184,8 +176,8 @@ Status StoredStore::ReadSeries(const v1::GetSeriesRequest& request,
   if (Status s = View(&view); !s.ok()) {
     return s;
   }
-  if (!HasQueue(*view, request.queue())) {
-    return NoQueue(request.queue());
+  if (Status s = CheckQueueExists(view->QueueNames(), request.queue()); !s.ok()) {
+    return s;
   }
   Series series;
   std::string bytes;

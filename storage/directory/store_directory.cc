@@ -101,7 +101,7 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
-        kSnapshotFile, kUnfinishedProcessLog, kHistoryDirectory, "page.series", "page.series.tmp",
+        kSnapshotFile, kUnfinishedProcessLog, kHistoryDirectory, kSeriesFile, "page.series.tmp",
         "lost+found"}) {
     if (name == known) return true;
   }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "server/service/services.h"
+#include "server/view/stored_store.h"
 #include "tests/server/server_fixture.h"
-#include "wq/store_view.h"
 #include "wq/v1/browse.pb.h"
 
 namespace wq {
@@ -20,10 +20,9 @@ class StoredKeysTest : public testing::Test, protected ServerFixture {
   // Closes the store, and reads it from now on.
   void View() {
     ASSERT_TRUE(store_->Close().ok());
-    const Status s = StoreView::Open(store_dir_, &view_);
+    const Status s = stored_.Open();
     ASSERT_TRUE(s.ok()) << s.ToString();
-    sources_ = StoredKeys(view_.get());
-    AddBrowseKeys({.sources = sources_.get(), .turns = &turns_}, &table_);
+    AddBrowseKeys({.sources = &stored_, .turns = &turns_}, &table_);
   }
   template <typename Response, typename Request>
   Status Call(const std::string& name, const Request& request, Response* response) const {
@@ -57,8 +56,7 @@ class StoredKeysTest : public testing::Test, protected ServerFixture {
     return s.ok() ? Text(response.key()) : std::string(StatusCodeName(s.code()));
   }
 
-  std::unique_ptr<StoreView> view_;
-  std::unique_ptr<KeySources> sources_;
+  StoredStore stored_{store_dir_, Clock::System()};
   SearchTurns turns_;
   MethodTable table_;
 };

@@ -10,6 +10,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "wq/c/base.h"
 #include "wq/status.h"
 
@@ -22,13 +23,9 @@ inline wq_code Fail(wq_error* error, wq_code code, std::string_view text) noexce
     return code;
   }
   error->code = code;
-  size_t size = std::min(text.size(), sizeof error->message - 1);
-  while (size > 0 && size < text.size() &&
-         (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) {
-    --size;
-  }
-  std::memcpy(error->message, text.data(), size);
-  error->message[size] = '\0';
+  text = CutUtf8(text, sizeof error->message - 1);
+  std::memcpy(error->message, text.data(), text.size());
+  error->message[text.size()] = '\0';
   return code;
 }
 
