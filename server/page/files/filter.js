@@ -42,9 +42,6 @@ export function filterOf(params) {
   return filter;
 }
 
-export const isNarrow = (params) => names.some((name) =>
-  !["sort", "reverse"].includes(name) && params[name] !== undefined && params[name] !== "");
-
 // { element, fill(params), params() }
 export function filterForm(submit) {
   const text = (attributes = {}) => h("input", { type: "text", autocomplete: "off",

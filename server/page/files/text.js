@@ -1,6 +1,5 @@
 // The text forms of keys, numbers, times and durations, as wqctl writes them.
 
-const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 // Code points that are not shown, or that could make a line look like another: those of EscapeKey
@@ -52,7 +51,7 @@ export function escapeBytes(bytes) {
 export const escapeText = (text) => escapeBytes(encoder.encode(text));
 
 // The same for tables: of long bytes the middle is left out.
-export function shortBytes(bytes, most = 160) {
+function shortBytes(bytes, most = 160) {
   if (bytes.length <= most) return escapeBytes(bytes);
   const boundary = (at) => {
     for (let i = 0; i < 3 && (bytes[at] & 0xc0) === 0x80; ++i) at -= 1;
@@ -104,7 +103,6 @@ export const fromUrlBase64 = (text) => toBase64(fromBase64(text));
 
 export const keyText = (base64) => escapeBytes(fromBase64(base64));
 export const shortKey = (base64, most) => shortBytes(fromBase64(base64), most);
-export const plainText = (base64) => decoder.decode(fromBase64(base64));
 
 // int64 comes as text. A missing one is 0.
 export const number = (value) => Number(value ?? 0);

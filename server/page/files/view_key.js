@@ -4,7 +4,7 @@ import { browse } from "./api.js";
 import { h, heading, link, row, table } from "./dom.js";
 import { eventText, sentencesOf } from "./sentences.js";
 import { ago, age, count, duration, escapeBytes, escapeText, fromBase64, fromUrlBase64, grouped,
-  laneName, number, shortKey, time, until } from "./text.js";
+  keyText, laneName, number, shortKey, time, until } from "./text.js";
 import { statesOf } from "./view_keys.js";
 
 const columns = [{ name: "time" }, { name: "event" }, { name: "error", class: "error" }];
@@ -16,7 +16,7 @@ function factsOf(reply, now) {
   return [
     ["State", (key.states ?? []).length > 0 ? statesOf(key.states) : "none"],
     ["Lane", laneName(key.lane ?? 0)],
-    ["Group", key.group ? escapeBytes(fromBase64(key.group)) : "none"],
+    ["Group", key.group ? keyText(key.group) : "none"],
     ["Shard", key.shard],
     ["Added", at(key.added_at_us)],
     ["Due", number(key.ready_at_us) > 0

@@ -5,7 +5,7 @@ import { browse } from "./api.js";
 import { h, heading, link, row, table } from "./dom.js";
 import { filterForm, filterOf, names, sorts } from "./filter.js";
 import { ago, count, duration, escapeText, fromUrlBase64, grouped, laneName, number,
-  escapeBytes, fromBase64, shortKey, stateName, toUrlBase64, until } from "./text.js";
+  keyText, shortKey, stateName, toUrlBase64, until } from "./text.js";
 
 const columns = [{ name: "select", class: "pick" }, { name: "key", class: "key", sort: "key" },
   { name: "state" }, { name: "lane" }, { name: "group" }, { name: "added", sort: "added" },
@@ -20,7 +20,7 @@ function keyRow(queue, key, now, box) {
   box.setAttribute("aria-label", "Select " + short);
   const name = link({ view: "key", queue, key: toUrlBase64(key.key) }, short || "(empty)");
   return row(columns, [box, name, [statesOf(key.states), key.added_again ? ", added again" : ""],
-    laneName(key.lane), key.group ? escapeBytes(fromBase64(key.group)) : "",
+    laneName(key.lane), key.group ? keyText(key.group) : "",
     number(key.added_at_us) > 0 ? ago(key.added_at_us, now) : "",
     number(key.ready_at_us) > 0 ? until(key.ready_at_us, now) : "",
     number(key.failures) > 0 ? grouped(key.failures) : "",

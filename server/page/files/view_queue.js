@@ -4,7 +4,7 @@ import { admin, browse } from "./api.js";
 import { chart, measured } from "./chart.js";
 import { confirm } from "./dialogs.js";
 import { h, heading, link, newId, row, say, setText, table } from "./dom.js";
-import { age, count, escapeBytes, escapeText, fromBase64, grouped, laneName, number, parseDuration,
+import { age, count, escapeText, grouped, keyText, laneName, number, parseDuration,
   rate, seconds, stateNames } from "./text.js";
 import { findingsOf, stateOf } from "./view_overview.js";
 import { workersOf } from "./workers.js";
@@ -118,7 +118,7 @@ function countsBy(name, page) {
       if (asked !== by) return;
       const list = table(`Keys by ${by}`, columns(by), { class: "counts" });
       list.body.append(...rows.map((counts) => {
-        const text = escapeBytes(fromBase64(counts.name ?? ""));
+        const text = keyText(counts.name ?? "");
         return row(columns(by), [link({ view: "keys", queue: name, ...filterOf(text, text) },
           nameOf(text)), grouped(counts.keys),
             ...stateNames.map((state) => grouped(counts[state]))]);
