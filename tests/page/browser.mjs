@@ -17,6 +17,7 @@ export class Browser {
       "--disable-component-update", "--force-prefers-reduced-motion",
       `--user-data-dir=${join(home, "profile")}`, "--remote-debugging-pipe", "about:blank"],
     { env: { ...process.env, HOME: home, LANG: "C.UTF-8", TZ: "UTC" },
+      detached: true,  // The leader of a group of processes, which all end in close().
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
     Object.assign(browser, { child, home, last: 0, waiting: new Map(), pages: new Map() });
     browser.exited = new Promise((done) => { child.once("exit", done); });
@@ -81,7 +82,7 @@ export class Browser {
   }
 
   async close() {
-    this.child.kill("SIGKILL");
+    process.kill(-this.child.pid, "SIGKILL");
     await this.exited;
     rmSync(this.home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
