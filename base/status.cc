@@ -30,6 +30,8 @@ std::string_view StatusCodeName(StatusCode code) {
       return "NotSupported";
     case StatusCode::kNotOwner:
       return "NotOwner";
+    case StatusCode::kFull:
+      return "Full";
   }
   return "Unknown";
 }

@@ -92,6 +92,7 @@ struct DelayedRecord {
   Lane lane = kFastLane;
   std::string_view group = {};   // Empty: none.
   std::string_view causes = {};  // As EncodeCauses writes them; empty: none.
+  bool debounced = false;        // Further Adds of the key prolong the delay.
 };
 
 struct FailureRecord {
@@ -100,6 +101,7 @@ struct FailureRecord {
   int64_t first_at_us = 0;
   int64_t last_at_us = 0;
   std::string_view last_error = {};
+  uint64_t sequence = 0;  // That the key is queued with when it is tried again; 0: the next one.
 };
 
 // A key that is not handed out: it failed too often, or a caller quarantined it.

@@ -37,6 +37,7 @@ Status Decode(std::string_view record_key, std::string_view value, pb::DelayedRe
   record->lane = message->lane();
   record->group = message->group();
   record->causes = message->causes();
+  record->debounced = message->debounced();
   return Status::Ok();
 }
 
@@ -56,7 +57,9 @@ Status DecodeFailures(Family family, std::string_view record_key, std::string_vi
 
 Status Decode(std::string_view record_key, std::string_view value, pb::FailureRecord* message,
               FailureRecord* record) {
-  return DecodeFailures(Family::kFailures, record_key, value, message, record);
+  Status status = DecodeFailures(Family::kFailures, record_key, value, message, record);
+  record->sequence = message->sequence();
+  return status;
 }
 
 Status Decode(std::string_view record_key, std::string_view value, pb::QuarantineRecord* message,

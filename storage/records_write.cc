@@ -34,7 +34,7 @@ class SmallValue {
 
  private:
   static constexpr size_t kFieldBytes = 1 + 10;  // A tag, and the longest varint.
-  uint8_t bytes_[3 * kFieldBytes];               // No record has more fields.
+  uint8_t bytes_[4 * kFieldBytes];               // No record has more fields.
   uint8_t* end_ = bytes_;
 };
 
@@ -62,11 +62,13 @@ void Fill(const DelayedRecord& record, pb::DelayedRecord* message) {
   message->set_delay_us(record.delay_us);
   message->set_added_at_us(record.added_at_us);
   message->set_lane(record.lane);
+  message->set_debounced(record.debounced);
 }
 void Fill(const DelayedRecord& record, SmallValue* value) {
   value->Add(pb::DelayedRecord::kDelayUsFieldNumber, record.delay_us);
   value->Add(pb::DelayedRecord::kAddedAtUsFieldNumber, record.added_at_us);
   value->AddZigZag(pb::DelayedRecord::kLaneFieldNumber, record.lane);
+  value->Add(pb::DelayedRecord::kDebouncedFieldNumber, uint64_t{record.debounced});
 }
 
 template <typename Message>  // FailureRecord, or QuarantineRecord, which has its fields too.
@@ -187,6 +189,7 @@ void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, Muta
 void PutFailures(QueueId queue, const FailureRecord& record, MutationBatch* batch) {
   thread_local pb::FailureRecord message;
   FillFailures(record, &message);
+  message.set_sequence(record.sequence);
   PutLarge(Family::kFailures, {NamedPrefix(queue).view(), record.key}, message, batch);
 }
 

@@ -14,6 +14,9 @@ constexpr double kWorkqueueBounds[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
 constexpr double kCommitBounds[] = {1e-5,   2.5e-5, 5e-5, 1e-4,   2.5e-4, 5e-4, 1e-3,
                                     2.5e-3, 5e-3,   1e-2, 2.5e-2, 5e-2,   0.1,  0.25,
                                     0.5,    1.0,    2.5,  5.0,    10.0};
+// From the first delays of common limiters, by factors of 4, to the longest.
+constexpr double kLimiterBounds[] = {0.005, 0.02,  0.08,  0.32,   1.28,
+                                     5.12,  20.48, 81.92, 327.68, 1000.0};
 constexpr double kBatchBounds[] = {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
 
 // The most values of the label `priority`: more series would be of no use. The last value
@@ -66,6 +69,17 @@ constexpr Metric kPaused{.kind = MetricKind::kGauge,
                          .name = "wq_paused",
                          .help = "1 while the queue is paused and hands out no key, otherwise 0",
                          .largest = true};
+constexpr Metric kStuck{.kind = MetricKind::kGauge,
+                        .name = "wq_stuck",
+                        .help = "Keys that workers have held for longer than stuck_after"};
+constexpr Metric kFull{
+    .kind = MetricKind::kCounter,
+    .name = "wq_full_adds_total",
+    .help = "Adds that found the queue full: they waited, were refused, or fell to the slow lane"};
+constexpr Metric kLimiterDelay{.kind = MetricKind::kHistogram,
+                               .name = "wq_limiter_delay_seconds",
+                               .help = "How long in seconds the limiter delays a failed key",
+                               .bounds = kLimiterBounds};
 constexpr Metric kOldest{.kind = MetricKind::kGauge,
                          .name = "wq_oldest_pending_age_seconds",
                          .help = "How many seconds ago the key that waits longest was added",
@@ -155,7 +169,9 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       adds_(provider_->Counter(kAdds, name_controller_)),
       retries_(provider_->Counter(kRetries, name_controller_)),
       queued_(provider_->Histogram(kQueueDuration, name_controller_)),
-      worked_(provider_->Histogram(kWorkDuration, name_controller_)) {
+      worked_(provider_->Histogram(kWorkDuration, name_controller_)),
+      full_(provider_->Counter(kFull, name_)),
+      limiter_delay_(provider_->Histogram(kLimiterDelay, name_)) {
   const MutexLock lock(mu_);  // Only for the thread-safety analysis.
   lanes_.insert(kFastLane);
   if (options.order == Order::kTwoLanes) {
@@ -174,6 +190,9 @@ void QueueMetrics::ObserveQueued(int64_t us) {
   queued_->Observe(Seconds(std::max<int64_t>(0, us)));  // The clock may have been set back.
 }
 void QueueMetrics::ObserveWorked(int64_t us) { worked_->Observe(Seconds(us)); }
+void QueueMetrics::ObserveLimiterDelay(int64_t us) {
+  limiter_delay_->Observe(Seconds(std::max<int64_t>(0, us)));
+}
 
 void QueueMetrics::Show(std::function<QueueReading()> read) {
   shown_ = MetricRegistration(
@@ -189,6 +208,7 @@ void QueueMetrics::Emit(const QueueReading& reading, const MetricSink& sink) {
   sink(kFailing, name_, static_cast<double>(reading.counts.failing));
   sink(kQuarantined, name_, static_cast<double>(reading.counts.quarantined));
   sink(kPaused, name_, reading.counts.paused ? 1 : 0);
+  sink(kStuck, name_, static_cast<double>(reading.counts.stuck));
   sink(kOldest, name_, Seconds(reading.oldest_us));
 }
 

@@ -60,6 +60,8 @@ class QueueMetrics {
 
   void CountAdds(uint64_t adds) { adds_->Add(adds); }
   void CountRetry() { retries_->Add(1); }
+  void CountFull(uint64_t adds) { full_->Add(adds); }
+  void ObserveLimiterDelay(int64_t us);
   void ObserveQueued(int64_t us);
   void ObserveWorked(int64_t us);
 
@@ -79,6 +81,8 @@ class QueueMetrics {
   const std::shared_ptr<CounterMetric> retries_;
   const std::shared_ptr<HistogramMetric> queued_;
   const std::shared_ptr<HistogramMetric> worked_;
+  const std::shared_ptr<CounterMetric> full_;
+  const std::shared_ptr<HistogramMetric> limiter_delay_;
 
   Mutex mu_;
   // The lanes that have their own series, at most kMaxPriorities - 1. A lane is never removed.

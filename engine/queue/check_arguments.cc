@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "engine/state/order.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -12,7 +13,61 @@ namespace {
 // Of a key in a message; a longer one is cut.
 constexpr size_t kShownBytes = 64;
 
+Status CheckDuration(std::string_view what, std::chrono::microseconds duration) {
+  if (duration.count() < 0 || duration > kMaxDelay) {
+    return Status::InvalidArgument(std::string(what) + " is " + std::to_string(duration.count()) +
+                                   " us");
+  }
+  return {};
+}
+
+// An option needs the lane.
+Status CheckHasLane(std::string_view option, Lane lane, const QueueOptions& options) {
+  if (!MakeOrder(options)->HasLane(lane)) {
+    return Status::InvalidArgument(std::string(option) + " needs lane " + LaneName(lane) +
+                                   ", which the order does not have");
+  }
+  return {};
+}
+
+Status CheckFlow(const QueueOptions& options) {
+  if (Status s = CheckDuration("aging", options.aging); !s.ok()) {
+    return s;
+  }
+  if (Status s = CheckDuration("quarantine_age", options.quarantine_age); !s.ok()) {
+    return s;
+  }
+  if (Status s = CheckDuration("stuck_after", options.stuck_after); !s.ok()) {
+    return s;
+  }
+  if (Status s = CheckDebounce(options.debounce); !s.ok()) {
+    return s;
+  }
+  if (options.retry_place == RetryPlace::kLane) {
+    if (Status s = CheckHasLane("retry_place", options.retry_lane, options); !s.ok()) {
+      return s;
+    }
+  }
+  const bool needs_slow = options.max_pending > 0 && options.when_full == WhenFull::kToSlowLane;
+  return needs_slow ? CheckHasLane("when_full", kSlowLane, options) : Status::Ok();
+}
+
 }  // namespace
+
+Status CheckQueueOptions(const QueueOptions& options) {
+  if (options.max_key_bytes == 0 || options.max_key_bytes > kMaxKeyBytes) {
+    return Status::InvalidArgument("max_key_bytes is " + std::to_string(options.max_key_bytes) +
+                                   ", not 1 to " + std::to_string(kMaxKeyBytes));
+  }
+  if (options.shards > kMaxShards) {
+    return Status::InvalidArgument("shards is " + std::to_string(options.shards) +
+                                   ", above the limit of " + std::to_string(kMaxShards));
+  }
+  if (const char* wrong = CheckOrder(options); wrong != nullptr) {
+    return Status::InvalidArgument(wrong);
+  }
+  return CheckFlow(options);
+}
 
 Status CheckKey(std::string_view key, size_t max_bytes) {
   if (key.empty()) {
@@ -36,7 +91,22 @@ Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_vie
                                    " bytes long, the limit is " + std::to_string(kMaxGroupBytes) +
                                    ": '" + EscapeKey(*options.group, kShownBytes) + "'");
   }
+  if (options.debounce.has_value()) {
+    if (Status s = CheckDebounce(*options.debounce); !s.ok()) {
+      return s;
+    }
+  }
   return CheckCause(options.reason, options.trace_parent);
+}
+
+Status CheckDebounce(const Debounce& debounce) {
+  if (debounce.quiet.count() < 0 || debounce.max_wait < debounce.quiet ||
+      debounce.max_wait > kMaxDelay) {
+    return Status::InvalidArgument(
+        "debounce has a quiet time of " + std::to_string(debounce.quiet.count()) +
+        " us and a longest wait of " + std::to_string(debounce.max_wait.count()) + " us");
+  }
+  return {};
 }
 
 Status CheckCursor(std::string_view name, std::string_view value) {

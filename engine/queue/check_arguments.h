@@ -1,4 +1,5 @@
-// The checks of the arguments of a queue's calls, with the statuses that name what is wrong. Pure.
+// The checks of a queue's options and of the arguments of its calls, with the statuses that name
+// what is wrong. Pure.
 #pragma once
 
 #include <chrono>
@@ -13,10 +14,13 @@ namespace wq {
 
 // These return InvalidArgument for an argument that is refused.
 
+Status CheckQueueOptions(const QueueOptions& options);
 // A key is 1 to `max_bytes` bytes.
 Status CheckKey(std::string_view key, size_t max_bytes);
 // `has_lane`: options.lane is unset, or the order of the queue has it.
 Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_view queue);
+// 0 <= quiet <= max_wait <= kMaxDelay.
+Status CheckDebounce(const Debounce& debounce);
 Status CheckCursor(std::string_view name, std::string_view value);
 Status CheckPause(std::optional<std::chrono::microseconds> duration);
 

@@ -18,6 +18,25 @@ constexpr size_t kBatchStep = 256;
 // How many keys ahead of the one that is being added the cache lines of keys are fetched.
 constexpr size_t kAddsAhead = 16;
 
+// Counts the Adds of a call that find the queue full; reported when the call has left the lock.
+class FullCount {
+ public:
+  explicit FullCount(QueueMetrics* metrics) : metrics_(metrics) {}
+  ~FullCount() {
+    if (adds_ > 0 && metrics_ != nullptr) {
+      metrics_->CountFull(adds_);
+    }
+  }
+  FullCount(const FullCount&) = delete;
+  FullCount& operator=(const FullCount&) = delete;
+
+  void Count(uint64_t adds = 1) { adds_ += adds; }
+
+ private:
+  QueueMetrics* const metrics_;
+  uint64_t adds_ = 0;
+};
+
 void Count(AddOutcome outcome, BatchResult* result) {
   switch (outcome) {
     case AddOutcome::kAdded:
@@ -55,8 +74,9 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   const HashedKey hashed(key);
   impl_->Prefetch(hashed);
   const std::string group = impl_->GroupOf(key, options);
-  const int64_t wall_us = impl_->AddedAtUs();
+  const Time now = impl_->TimeOfAdd(options);
   Impl::Effects effects;
+  FullCount full(impl_->metrics.get());
   {
     const MutexLock lock(impl_->mu);
     if (impl_->shutting_down) {
@@ -65,8 +85,15 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
     if (Status s = impl_->CheckAdd(options); !s.ok()) {
       return s;
     }
-    const QueueState::Added added =
-        impl_->state.Add(hashed, Impl::WantedOf(options, group), wall_us);
+    QueueState::Wanted wanted = Impl::WantedOf(options, group);
+    if (!impl_->HasRoom(key, options)) {
+      full.Count();
+      if (Status s = impl_->AwaitRoom(key, options, Impl::RoomDeadline(options), &wanted);
+          !s.ok()) {
+        return s;
+      }
+    }
+    const QueueState::Added added = impl_->AddOne(hashed, options, wanted, now);
     if (outcome != nullptr) {
       *outcome = added.outcome;
     }
@@ -75,21 +102,52 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   return impl_->EndCall(effects, durability);
 }
 
+QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& add,
+                                      const QueueState::Wanted& wanted, Time now) {
+  const Debounce& debounce = DebounceOf(add);
+  return debounce.quiet.count() > 0 ? state.AddDebounced(key.bytes, debounce, wanted, now)
+                                    : state.Add(key, wanted, now.wall_us);
+}
+
+// --- In a full queue ---
+
+Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
+                              GetterQueue::Deadline deadline, QueueState::Wanted* wanted) {
+  state.CountFull();
+  if (options.when_full == WhenFull::kToSlowLane) {
+    wanted->lane = kSlowLane;
+    return {};
+  }
+  bool in_time = options.when_full == WhenFull::kWait;
+  while (!HasRoom(key, add)) {
+    if (!in_time) {
+      return Status::Full("queue '" + name + "' is full: " + std::to_string(state.pending()) +
+                          " keys are pending, the bound is " + std::to_string(options.max_pending));
+    }
+    in_time = adders.Wait(mu, deadline);
+    if (shutting_down) {
+      return RefuseAdd();
+    }
+  }
+  return {};
+}
+
 // --- In batches ---
 
-Status Queue::Impl::AddStep(Batch* call, size_t begin, size_t end) {
+Status Queue::Impl::AddStep(Batch* call, size_t end) {
   const std::span<const std::string_view> keys = call->keys;
   std::vector<std::string> groups;
   if (options.group_of != nullptr || call->options.group.has_value()) {
-    for (size_t i = begin; i < end; ++i) {
+    for (size_t i = call->next; i < end; ++i) {
       groups.push_back(CheckKey(keys[i]).ok() ? GroupOf(keys[i], call->options) : std::string());
     }
   }
-  for (size_t i = begin; i < std::min(begin + kAddsAhead, end); ++i) {
+  for (size_t i = call->next; i < std::min(call->next + kAddsAhead, end); ++i) {
     Prefetch(keys[i]);
   }
-  const int64_t wall_us = AddedAtUs();
+  const Time now = TimeOfAdd(call->options);
   Effects effects;
+  Status refused;
   {
     const MutexLock lock(mu);
     if (shutting_down) {
@@ -98,33 +156,50 @@ Status Queue::Impl::AddStep(Batch* call, size_t begin, size_t end) {
     if (Status s = CheckAdd(call->options); !s.ok()) {
       return s;
     }
-    AddKeys(call, begin, end, groups, wall_us);
+    refused = AddKeys(call, end, groups, now);
     effects = EndTransition(0, call->options.durability.value_or(options.durability));
     call->last = std::max(call->last, effects.position);
   }
   // The wait for the disk is at the end of AddBatch.
-  return EndCall(effects, Durability::kAsync);
+  Status written = EndCall(effects, Durability::kAsync);
+  return refused.ok() ? written : refused;
 }
 
-void Queue::Impl::AddKeys(Batch* call, size_t begin, size_t end,
-                          std::span<const std::string> groups, int64_t wall_us) {
-  for (size_t i = begin; i < end; ++i) {
+Status Queue::Impl::AddKeys(Batch* call, size_t end, std::span<const std::string> groups,
+                            Time now) {
+  for (const size_t begin = call->next; call->next < end; ++call->next) {
+    const size_t i = call->next;
     if (i + kAddsAhead < end) {
       state.Prefetch(call->keys[i + kAddsAhead]);
     }
     if (WQ_MUTANT(batch_loses_last) && i + 1 == end) {
-      break;
+      continue;
     }
     if (Status s = CheckKey(call->keys[i]); !s.ok()) {
       call->result->refused.emplace_back(i, std::move(s));
       continue;
     }
-    const std::string_view group = groups.empty() ? std::string_view() : groups[i - begin];
-    const QueueState::Added added =
-        state.Add(call->keys[i], WantedOf(call->options, group), wall_us);
+    QueueState::Wanted wanted =
+        WantedOf(call->options, groups.empty() ? std::string_view() : groups[i - begin]);
+    if (!HasRoom(call->keys[i], call->options)) {
+      if (options.when_full == WhenFull::kWait && i > begin) {
+        return {};  // What is added already must not wait for the room of another key.
+      }
+      ++call->full;
+      Status s = AwaitRoom(call->keys[i], call->options, call->room_deadline, &wanted);
+      if (s.code() == StatusCode::kFull) {
+        call->result->refused.emplace_back(i, std::move(s));
+        continue;
+      }
+      if (!s.ok()) {
+        return s;
+      }
+    }
+    const QueueState::Added added = AddOne(call->keys[i], call->options, wanted, now);
     Count(added.outcome, call->result);
     call->last = std::max(call->last, added.position);
   }
+  return {};
 }
 
 Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions& options,
@@ -133,18 +208,22 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
     return s;
   }
   BatchResult unwanted;
-  Impl::Batch call{
-      .keys = keys, .options = options, .result = result == nullptr ? &unwanted : result};
+  Impl::Batch call{.keys = keys,
+                   .options = options,
+                   .result = result == nullptr ? &unwanted : result,
+                   .room_deadline = Impl::RoomDeadline(options)};
   *call.result = {};
+  FullCount full(impl_->metrics.get());
   Status refused;
-  for (size_t begin = 0; begin < keys.size(); begin += kBatchStep) {
+  while (call.next < keys.size()) {
     // At NotDurable the step was added, and so are those behind it; the wait at the end reports it.
-    if (Status s = impl_->AddStep(&call, begin, std::min(keys.size(), begin + kBatchStep));
+    if (Status s = impl_->AddStep(&call, std::min(keys.size(), call.next + kBatchStep));
         !s.ok() && s.code() != StatusCode::kNotDurable) {
       refused = std::move(s);
       break;
     }
   }
+  full.Count(call.full);
   Status written = impl_->EndCall({.position = call.last},
                                   options.durability.value_or(impl_->options.durability));
   return refused.ok() ? written : refused;
@@ -200,7 +279,9 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
     return s;
   }
   if (delay.count() <= 0) {
-    Status s = Add(key, options, outcome);
+    AddOptions at_once = options;
+    at_once.debounce = Debounce{};
+    Status s = Add(key, at_once, outcome);
     if (s.ok() || s.code() == StatusCode::kNotDurable) {  // It was applied.
       impl_->CountRetry();
     }
@@ -255,6 +336,9 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
         std::min(impl_->limiter->When(key, failures, now), options.max_delay.value_or(kMaxDelay));
     const std::string limiter_state =
         impl_->limiter->SaveState(now).substr(0, kMaxLimiterStateBytes);
+    if (impl_->metrics != nullptr) {
+      impl_->metrics->ObserveLimiterDelay(delay.count());
+    }
     if (Status s = impl_->Requeue(
             key, options, outcome, &effects,
             [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {

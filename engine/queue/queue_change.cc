@@ -112,12 +112,12 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  const int64_t wall_us = impl_->clock->WallUs();
+  const Time now = impl_->clock->Now();
   return impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
     if (!bad_key.ok() && !state.IsProcessing(key)) {
       return bad_key;
     }
-    state.Quarantine(key, error, wall_us);
+    state.Quarantine(key, error, now);
     return Status::Ok();
   });
 }

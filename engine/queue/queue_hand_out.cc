@@ -91,6 +91,9 @@ bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
       effects->woken = getters.TakeAll();
       effects->ready = true;
     }
+    if (state.NeedsTime()) {
+      ArmTimer(effects);
+    }
     return true;
   }
   taken->status = CheckEmpty();
@@ -111,14 +114,15 @@ Status Queue::Impl::CheckEmpty() const {
 }
 
 const Item* Queue::Impl::NextItem(uint64_t worker) {
+  const int64_t now_us = state.NeedsTime() ? clock->SteadyUs() : 0;
   if (!sharded) {
-    return state.Get(0);
+    return state.Get(0, now_us);
   }
   // Each call begins one shard later, so that no shard of the worker is served before all others.
   const std::vector<uint32_t>& own = shards.Shards(worker);
   ++turn;
   for (size_t i = 0; i < own.size(); ++i) {
-    if (const Item* item = state.Get(own[(turn + i) % own.size()]); item != nullptr) {
+    if (const Item* item = state.Get(own[(turn + i) % own.size()], now_us); item != nullptr) {
       return item;
     }
   }
@@ -200,6 +204,9 @@ Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>
   if (shutting_down && Empty()) {  // As in TryTake.
     effects->woken = getters.TakeAll();
     effects->ready = true;
+  }
+  if (state.NeedsTime()) {
+    ArmTimer(effects);
   }
   return {};
 }

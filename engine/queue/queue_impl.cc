@@ -154,13 +154,22 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability 
   } else if (readied > 0 && !getters.empty()) {
     effects.woken = getters.Take(readied);
   }
-  effects.drained = shutting_down && Drained();
-  if (const std::optional<int64_t> due_us = state.NextDue();
-      due_us.has_value() && *due_us < armed_us && !shutting_down) {
-    armed_us = *due_us;
-    effects.arm_us = *due_us;
+  if (!adders.empty() && state.pending() < options.max_pending) {
+    for (auto& adder : adders.Take(options.max_pending - state.pending())) {
+      effects.woken.push_back(std::move(adder));
+    }
   }
+  effects.drained = shutting_down && Drained();
+  ArmTimer(&effects);
   return effects;
+}
+
+void Queue::Impl::ArmTimer(Effects* effects) {
+  if (const std::optional<int64_t> due_us = state.NextDue();
+      due_us.has_value() && *due_us < armed_us && !closed) {
+    armed_us = *due_us;
+    effects->arm_us = *due_us;
+  }
 }
 
 Status Queue::Impl::EndCall(const Effects& effects, Durability durability) {
@@ -174,6 +183,9 @@ Status Queue::Impl::EndCall(const Effects& effects, Durability durability) {
   if (effects.arm_us != Timer::kNever) {
     timer->Arm(this, effects.arm_us);
   }
+  if (effects.stuck) {
+    TellStuck();
+  }
   if (metrics != nullptr && effects.adds > 0) {
     metrics->CountAdds(effects.adds);
   }
@@ -183,10 +195,23 @@ Status Queue::Impl::EndCall(const Effects& effects, Durability durability) {
   return journal == nullptr ? Status::Ok() : journal->Wait(effects.position, durability);
 }
 
+void Queue::Impl::TellStuck() {
+  std::vector<std::pair<std::string, int64_t>> keys;
+  {
+    const MutexLock lock(mu);
+    keys = state.TakeStuck();
+  }
+  for (const auto& [key, held_us] : keys) {
+    if (options.on_stuck != nullptr) {
+      options.on_stuck({.queue = name, .key = key, .held = std::chrono::microseconds(held_us)});
+    }
+  }
+}
+
 // --- Delays ---
 
 Queue::Impl::Effects Queue::Impl::FireDueStep() {
-  if (shutting_down) {
+  if (closed) {
     return {};
   }
   const std::optional<int64_t> due_us = state.NextDue();
@@ -200,6 +225,7 @@ Queue::Impl::Effects Queue::Impl::FireDueStep() {
   state.FireDue(now, kFireLimit);
   Effects effects = EndTransition(0, Durability::kAsync);
   effects.fired = true;
+  effects.stuck = state.HasStuck();
   return effects;
 }
 
@@ -210,7 +236,7 @@ int64_t Queue::Impl::FireDue() {
       const MutexLock lock(mu);
       effects = FireDueStep();
       if (!effects.fired) {
-        armed_us = shutting_down ? Timer::kNever : state.NextDue().value_or(Timer::kNever);
+        armed_us = closed ? Timer::kNever : state.NextDue().value_or(Timer::kNever);
         return armed_us;
       }
     }

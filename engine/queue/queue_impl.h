@@ -67,18 +67,24 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     Position position = 0;          // To wait for.
     GetterQueue::Woken woken = {};  // Waiting Gets, to be notified.
     int64_t arm_us = Timer::kNever;
-    bool fired = false;    // FireDueStep has fired a delay or ended a pause.
+    bool fired = false;    // FireDueStep has done something.
     bool ready = false;    // A Get that found nothing may find something now: see on_ready.
     bool drained = false;  // A waiting ShutDownWithDrain may return.
+    bool stuck = false;    // Keys have become stuck: see QueueState::TakeStuck.
     uint64_t adds = 0;     // For the metrics.
     // Whether a transition without a change of its own has left something to be done.
-    bool Any() const { return fired || ready || drained || !woken.empty(); }
+    bool Any() const {
+      return fired || ready || drained || !woken.empty() || arm_us != Timer::kNever;
+    }
   };
   // Appends the mutations of a transition to the journal and notes their position in the state.
   // `covered_by`: the position of the record that already covers the call, for a transition without
   // mutations; the call waits for that one. `awaited`: what the call will wait for.
   Effects EndTransition(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
+  // Sets effects->arm_us if something is due before the timer fires.
+  void ArmTimer(Effects* effects) WQ_REQUIRES(mu);
   Status EndCall(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
+  void TellStuck() WQ_EXCLUDES(mu);
   // EndCall after firing delays. A fired key is on disk as delayed until its change is written, so
   // it cannot be lost, and the caller gets no error.
   void EndFiring(const Effects& effects) WQ_EXCLUDES(mu) {
@@ -117,25 +123,57 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // The group to add `key` with; empty for none. Calls the user's function.
   std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
   static QueueState::Wanted WantedOf(const AddOptions& add, std::string_view group) {
-    return {
-        .lane = add.lane, .group = group, .reason = add.reason, .trace_parent = add.trace_parent};
+    return {.lane = add.lane,
+            .group = group,
+            .reason = add.reason,
+            .trace_parent = add.trace_parent,
+            .delay_mode = add.delay_mode};
   }
   // Fetches the cache lines that a lookup of `key` reads. Without the lock, so that the fetch and
   // the wait for the lock overlap.
   void Prefetch(const HashedKey& key) const WQ_UNCHECKED { state.Prefetch(key); }
+
+  // How an Add is gathered: by its own option, or by the queue's. A `quiet` of 0: it is not.
+  const Debounce& DebounceOf(const AddOptions& add) const {
+    return add.debounce.has_value() ? *add.debounce : options.debounce;
+  }
+  // The time of an Add. Its steady part is set only if the Add is gathered.
+  Time TimeOfAdd(const AddOptions& add) const {
+    return DebounceOf(add).quiet.count() > 0 ? clock->Now() : Time{.wall_us = AddedAtUs()};
+  }
+  QueueState::Added AddOne(const HashedKey& key, const AddOptions& add,
+                           const QueueState::Wanted& wanted, Time now) WQ_REQUIRES(mu);
+
+  // Whether the Add of `key` makes a full queue no fuller.
+  bool HasRoom(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu) {
+    return options.max_pending == 0 || state.pending() < options.max_pending ||
+           DebounceOf(add).quiet.count() > 0 || !state.WouldBePending(key);
+  }
+  // Does what QueueOptions::when_full says, for an Add without room: waits until `deadline`,
+  // refuses it, or sets its lane. Full, ShuttingDown: the Add is refused. REQUIRES: the batch is
+  // empty if it waits.
+  Status AwaitRoom(std::string_view key, const AddOptions& add, GetterQueue::Deadline deadline,
+                   QueueState::Wanted* wanted) WQ_REQUIRES(mu);
+  static GetterQueue::Deadline RoomDeadline(const AddOptions& add) {
+    return add.wait_for_room.has_value() ? After(*add.wait_for_room) : std::nullopt;
+  }
 
   // A call of AddBatch.
   struct Batch {
     std::span<const std::string_view> keys;
     const AddOptions& options;
     BatchResult* result;
+    GetterQueue::Deadline room_deadline;
+    size_t next = 0;    // The first key that is neither added nor refused yet.
+    uint64_t full = 0;  // Keys that found no room.
     Position last = 0;  // The greatest position that one of the keys has to wait for.
   };
-  // Adds keys[begin, end) under one hold of mu. Blocks only while too much is open.
-  Status AddStep(Batch* call, size_t begin, size_t end) WQ_EXCLUDES(mu);
-  // `groups` is empty, or has the groups of keys[begin, end).
-  void AddKeys(Batch* call, size_t begin, size_t end, std::span<const std::string> groups,
-               int64_t wall_us) WQ_REQUIRES(mu);
+  // Adds keys from call->next on, up to `end`, under one hold of mu. Ends before a key that has to
+  // wait for room, unless it is the first one. Blocks for room, and while too much is open.
+  Status AddStep(Batch* call, size_t end) WQ_EXCLUDES(mu);
+  // `groups` is empty, or has the groups of these keys.
+  Status AddKeys(Batch* call, size_t end, std::span<const std::string> groups, Time now)
+      WQ_REQUIRES(mu);
 
   // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may requeue the key
   // that it holds even after ShutDown, and even if the key is longer than max_key_bytes: that limit
@@ -187,8 +225,8 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   // --- Delays (queue_impl.cc) ---
 
-  // Fires what is due, at most kFireLimit delays, unless shutting down. Every Get and every reading
-  // calls it first, so a due key is queued for them before the timer has fired it.
+  // Fires what is due, at most kFireLimit delays. Every Get and every reading calls it first, so a
+  // due key is queued for them before the timer has fired it.
   Effects FireDueStep() WQ_REQUIRES(mu);
   int64_t FireDue() override;  // For the timer: fires all that is due.
 
@@ -261,6 +299,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   mutable Mutex mu;
   GetterQueue getters WQ_GUARDED_BY(mu);  // Gets that wait.
+  GetterQueue adders WQ_GUARDED_BY(mu);   // Adds that wait for room.
   CondVar drain_cv;  // Drained() may have become true, or drain_release has changed.
   // Mutations of the transition under way; empty between two transitions.
   storage::MutationBatch batch WQ_GUARDED_BY(mu);

@@ -11,10 +11,14 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
   {
     const MutexLock lock(mu);
     shutting_down = true;
+    state.StopDelays();
     stopped = stopped || ending != Ending::kShutDown;
     closed = closed || ending == Ending::kClose;
     release = ++drain_release;
     woken = getters.TakeAll();
+    for (auto& adder : adders.TakeAll()) {
+      woken.push_back(std::move(adder));
+    }
   }
   WakeGetters(woken);
   drain_cv.NotifyAll();

@@ -87,7 +87,7 @@ void DelayHeap::RemoveAt(size_t index) {
 
 void DelayHeap::Place(const DelaySlot& slot, size_t index) {
   entries_[index] = slot;
-  slot.entry->heap_index = index;
+  slot.entry->heap_index = static_cast<uint32_t>(index);
 }
 
 void DelayHeap::SiftUp(const DelaySlot& slot, size_t index) {

@@ -31,13 +31,15 @@ struct DelayEntry {
   Item* item = nullptr;     // The item that points here.
   int64_t due_us = 0;       // Steady time; the heap is ordered by it.
   int64_t ready_at_us = 0;  // Wall time; part of the key of the record on disk.
-  int64_t delay_us = 0;     // As requested.
-  int64_t added_at_us = 0;  // Wall time.
+  int64_t delay_us = 0;     // From its begin to due_us: as requested, unless it was prolonged.
+  int64_t added_at_us = 0;  // Its begin, wall time.
   Lane lane = kFastLane;    // The lane of the key when it is due.
   uint32_t serial = 0;      // Set by the DelayHeap: the order of equal due times.
-  size_t heap_index = 0;    // Its place in the DelayHeap.
+  uint32_t heap_index = 0;  // Its place in the DelayHeap.
+  bool debounced = false;   // Further Adds of the key prolong it.
   Position position = 0;    // Of its record.
 };
+static_assert(sizeof(DelayEntry) == 64);  // There may be millions.
 using DelayPointer = Slabs<DelayEntry>::Pointer;
 
 // The failures of a key since its last Forget. Its record is on disk exactly while it exists: in
@@ -45,8 +47,11 @@ using DelayPointer = Slabs<DelayEntry>::Pointer;
 // quarantined.
 struct FailureEntry {
   bool quarantined = false;
-  Lane lane = kFastLane;          // If quarantined: the lane after Release.
-  int64_t quarantined_at_us = 0;  // If quarantined: wall time.
+  Lane lane = kFastLane;  // If quarantined: the lane after Release.
+  union {
+    uint64_t sequence = 0;      // Unless quarantined: of its place by age; 0: none.
+    int64_t quarantined_at_us;  // If quarantined: wall time.
+  };
   uint64_t count = 0;
   int64_t first_at_us = 0;
   int64_t last_at_us = 0;

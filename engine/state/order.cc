@@ -16,6 +16,9 @@ const char* CheckOrder(const QueueOptions& options) {
     case Order::kLanes:
     case Order::kPriorities:
     case Order::kFair:
+      if (options.aging.count() > 0 && options.starvation_bound > 0) {
+        return "aging and a starvation bound exclude each other";
+      }
       return options.starvation_bound == 1 ? "a starvation bound of 1 never serves the highest lane"
                                            : nullptr;
   }
@@ -30,7 +33,8 @@ std::unique_ptr<OrderPolicy> MakeOrder(const QueueOptions& options) {
   LaneOrder::Config config{.lanes = {kFastLane},
                            .any_lane = options.order == Order::kPriorities,
                            .re_add = options.re_add,
-                           .starvation_bound = options.starvation_bound};
+                           .starvation_bound = options.starvation_bound,
+                           .aging_us = options.aging.count()};
   if (options.order == Order::kTwoLanes) {
     config.lanes.push_back(kSlowLane);
   } else if (options.order == Order::kLanes) {
@@ -85,7 +89,8 @@ void ItemList::Remove(Item* item) {
 LaneOrder::LaneOrder(const Config& config)
     : any_lane_(config.any_lane),
       re_add_(config.re_add),
-      starvation_bound_(config.starvation_bound) {
+      starvation_bound_(config.starvation_bound),
+      aging_us_(config.aging_us) {
   if (!any_lane_) {
     for (const Lane lane : config.lanes) {
       lanes_.try_emplace(lane);
@@ -106,7 +111,7 @@ void LaneOrder::Push(Item* item) {
   ++len_;
 }
 
-void LaneOrder::PutBack(Item* item) {
+void LaneOrder::Insert(Item* item) {
   ListOf(*item).Insert(item);
   ++len_;
 }
@@ -146,8 +151,33 @@ LaneOrder::Lanes::iterator LaneOrder::NextLane() {
   return oldest;
 }
 
+// The lane whose first item is the highest after its wait has raised it; end() if all are empty. As
+// time raises all items alike, the result does not depend on the present time.
+LaneOrder::Lanes::iterator LaneOrder::NextByAge() {
+  auto next = lanes_.end();
+  for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
+    if (lane->second.empty()) {
+      continue;
+    }
+    if (next == lanes_.end()) {
+      next = lane;
+      continue;
+    }
+    const int64_t lanes_below = int64_t{next->first} - lane->first;
+    int64_t needed_us = 0;
+    int64_t older_us = 0;
+    if (!__builtin_mul_overflow(lanes_below, aging_us_, &needed_us) &&
+        !__builtin_sub_overflow(next->second.front()->added_at_us,
+                                lane->second.front()->added_at_us, &older_us) &&
+        older_us >= needed_us) {
+      next = lane;
+    }
+  }
+  return next;
+}
+
 Item* LaneOrder::Pop() {
-  const auto lane = NextLane();
+  const auto lane = aging_us_ > 0 ? NextByAge() : NextLane();
   if (lane == lanes_.end()) {
     return nullptr;
   }
@@ -229,6 +259,15 @@ void FairOrder::Push(Item* item) {
     Append(&turn);
   }
   turn.items.PushBack(item);
+  ++len_;
+}
+
+void FairOrder::Insert(Item* item) {
+  Turn& turn = turns_[item->group];
+  if (turn.items.empty()) {
+    Append(&turn);
+  }
+  turn.items.Insert(item);
   ++len_;
 }
 

@@ -23,10 +23,11 @@ class OrderPolicy {
   // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane); the item is not in the
   // order.
   virtual void Push(Item* item) = 0;
-  // Puts the item into its lane, by its sequence: before the items that were queued behind it. For
-  // an item that was popped. REQUIRES: as Push. Costs O(1) if the item is the first or the last of
-  // its lane then.
-  virtual void PutBack(Item* item) = 0;
+  // Puts the item into its lane, by its sequence: before the items that were queued behind it.
+  // REQUIRES: as Push. Costs O(1) if the item is the first or the last of its lane then.
+  virtual void Insert(Item* item) = 0;
+  // Makes as if the item, which was popped, had not been: at least as Insert.
+  virtual void PutBack(Item* item) { Insert(item); }
   // Removes and returns the item to hand out next; nullptr: the order is empty.
   virtual Item* Pop() = 0;
   // REQUIRES: the item is in the order.
@@ -75,12 +76,13 @@ class LaneOrder final : public OrderPolicy {
     bool any_lane = false;  // Every integer is a lane; `lanes` is ignored.
     ReAdd re_add = ReAdd::kSetsLane;
     uint32_t starvation_bound = 0;
+    int64_t aging_us = 0;
   };
   explicit LaneOrder(const Config& config);
 
   bool HasLane(Lane lane) const override;
   void Push(Item* item) override;
-  void PutBack(Item* item) override;
+  void Insert(Item* item) override;
   Item* Pop() override;
   void Remove(Item* item) override;
   bool Touch(Item* item, Lane lane) override;
@@ -93,11 +95,13 @@ class LaneOrder final : public OrderPolicy {
   using Lanes = std::map<Lane, ItemList, std::greater<>>;
   ItemList& ListOf(const Item& item);
   Lanes::iterator NextLane();
+  Lanes::iterator NextByAge();
   void Take(Lanes::iterator lane, Item* item);
 
   const bool any_lane_;
   const ReAdd re_add_;
   const uint32_t starvation_bound_;
+  const int64_t aging_us_;
   Lanes lanes_;          // Highest first. If any_lane_, those with items only.
   size_t len_ = 0;       // Items in all lanes.
   uint32_t passed_ = 0;  // Hand-outs in a row during which a lower lane had items.
@@ -108,7 +112,8 @@ class FairOrder final : public OrderPolicy {
  public:
   bool HasLane(Lane lane) const override { return lane == kFastLane; }
   void Push(Item* item) override;
-  // Serves the item's group next, as if the item had not been popped.
+  void Insert(Item* item) override;
+  // Serves the item's group next.
   void PutBack(Item* item) override;
   Item* Pop() override;
   void Remove(Item* item) override;

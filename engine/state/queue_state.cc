@@ -21,6 +21,12 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       re_add_(options.re_add),
       max_requeues_(options.max_requeues),
       quarantined_add_(options.quarantined_add),
+      retry_place_(options.retry_place),
+      retry_lane_(options.retry_lane),
+      quarantine_age_us_(options.quarantine_age.count()),
+      quarantine_keys_(options.quarantine_keys),
+      stuck_after_us_(options.stuck_after.count()),
+      watches_(quarantine_age_us_ > 0 || stuck_after_us_ > 0),
       batch_(batch) {
   MakeOrders(options);
 }
@@ -38,6 +44,8 @@ void QueueState::Clear(const QueueOptions& options) {
   busy_.clear();
   MakeOrders(options);
   delays_.Clear();
+  held_.Clear();
+  retained_.Clear();
   causes_.Clear();
   items_.Clear();
   delay_entries_.Clear();
@@ -54,12 +62,8 @@ void QueueState::Clear(const QueueOptions& options) {
 
 QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted, int64_t wall_us) {
   Item* item = items_.FindOrInsert(key);
-  if (item->quarantined()) {
-    if (quarantined_add_ == QuarantinedAdd::kHold) {
-      return {AddOutcome::kHeld, 0};
-    }
-    ReleaseItem(item);
-    Record(HistoryKind::kReleased, key.bytes);
+  if (item->quarantined() && HoldOrRelease(item)) {
+    return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);
   return AddItem(item, wanted, wall_us);
@@ -111,12 +115,18 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us, 
   WQ_CHECK(false, "a key in no state");
 }
 
-// Makes the item kQueued, at the back of the lane, with a new sequence.
+// Makes the item kQueued, at the back of the lane, with a new sequence; or in the lane, with the
+// sequence that it had before it failed.
 void QueueState::Enqueue(Item* item, Lane lane) {
   item->lane = lane;
-  item->sequence = NextSequence();
   item->state = KeyState::kQueued;
-  OrderOf(*item).Push(item);
+  if (item->failures != nullptr && !item->quarantined() && item->failures->sequence != 0) {
+    item->sequence = item->failures->sequence;
+    OrderOf(*item).Insert(item);
+  } else {
+    item->sequence = NextSequence();
+    OrderOf(*item).Push(item);
+  }
   ++queued_;
   ++readied_;
 }
@@ -151,7 +161,7 @@ bool QueueState::Touch(Item* item, Lane lane) {
   return true;
 }
 
-const Item* QueueState::Get(uint32_t shard) {
+const Item* QueueState::Get(uint32_t shard, int64_t steady_us) {
   if (paused_ || busy_[shard]) {
     return nullptr;
   }
@@ -169,6 +179,9 @@ const Item* QueueState::Get(uint32_t shard) {
     ++processing_;
     Record(HistoryKind::kHandedOut, item->key());
     busy_[shard] = sharded_ && !WQ_MUTANT(two_of_a_shard);
+    if (NeedsTime()) {
+      held_.Insert(item, steady_us);
+    }
   }
   return item;
 }
@@ -197,6 +210,9 @@ bool QueueState::Done(std::string_view key) {
 
 void QueueState::EndProcessing(Item* item) {
   --processing_;
+  if (NeedsTime()) {
+    held_.Erase(item);
+  }
   busy_[item->shard] = false;
   if (sharded_ && OrderOf(*item).Len() > 0) {
     ++readied_;  // The next key of the shard may be handed out now.
@@ -280,6 +296,7 @@ bool QueueState::Delete(std::string_view key) {
   }
   if (item->failures != nullptr) {
     EraseFailures(*item);
+    retained_.Erase(item);
     --(item->quarantined() ? quarantined_ : failing_);
     item->failures.reset();
   }
@@ -305,7 +322,8 @@ void QueueState::DropIfIdle(Item* item) {
     groups_.Assign(item, {});
   }
   if (item->idle() && !WQ_MUTANT(keep_done_keys)) {
-    WQ_CHECK(unstamped_.empty(), "an item dropped before the transition was stamped");
+    WQ_CHECK(std::find(unstamped_.begin(), unstamped_.end(), &item->position) == unstamped_.end(),
+             "an item dropped before the transition was stamped");
     items_.Erase(item);
   }
 }

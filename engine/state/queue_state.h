@@ -21,6 +21,7 @@
 //     memory;
 //   - sequences ascend and are never used twice; the items of a lane are queued in their order;
 //   - a quarantined item is neither dirty nor delayed;
+//   - a delay began at due_us - delay_us, steady time;
 //   - at most one item of a shard is processing;
 //   - after a crash, an item that was processing is queued again before the items that were queued
 //     behind it in its lane: its pending record has the lower sequence. PutBack does the same.
@@ -36,12 +37,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/history/history_buffer.h"
 #include "engine/state/cause_table.h"
 #include "engine/state/delay_heap.h"
 #include "engine/state/group_table.h"
+#include "engine/state/item_ages.h"
 #include "engine/state/item_table.h"
 #include "engine/state/order.h"
 #include "engine/state/position.h"
@@ -72,6 +75,7 @@ class QueueState {
     std::string_view group = {};
     std::string_view reason = {};
     std::string_view trace_parent = {};
+    DelayMode delay_mode = DelayMode::kEarliest;
   };
   // The result of an adding transition. If it appended nothing to the batch, `position` is that of
   // the record on which the durability of the call depends.
@@ -82,6 +86,9 @@ class QueueState {
   Added Add(const HashedKey& key, const Wanted& wanted, int64_t wall_us);
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
   Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
+  // An Add that is gathered with others. REQUIRES: debounce.quiet is not 0.
+  Added AddDebounced(std::string_view key, const Debounce& debounce, const Wanted& wanted,
+                     Time now);
 
   // A failure, with the delay and the state of the limiter.
   struct Failure {
@@ -98,8 +105,9 @@ class QueueState {
 
   // Hands out the next key of `shard`: it becomes processing. nullptr: no key of the shard is
   // queued, one is processing, or the queue is paused. `shard` is 0 in a queue without shards.
-  // Appends nothing.
-  const Item* Get(uint32_t shard);
+  // `steady_us` is of use only if NeedsTime(). Appends nothing.
+  const Item* Get(uint32_t shard, int64_t steady_us = 0);
+  bool NeedsTime() const { return stuck_after_us_ > 0; }
 
   // These need a key in the state on the right. Otherwise they return false and change nothing.
   bool Done(std::string_view key);                      // Processing.
@@ -111,7 +119,10 @@ class QueueState {
   bool Drop(std::string_view key);                      // Quarantined.
   bool Delete(std::string_view key);                    // Any state but clean, or failing.
 
-  void Quarantine(std::string_view key, std::string_view error, int64_t wall_us);
+  void Quarantine(std::string_view key, std::string_view error, Time now);
+
+  // Counts an Add that found the queue full. Appends nothing.
+  void CountFull() { ++full_; }
 
   void SetCursor(std::string_view name, std::string_view value);
   bool EraseCursor(std::string_view name);  // False: there is no such cursor.
@@ -120,15 +131,21 @@ class QueueState {
   void Pause(std::optional<int64_t> duration_us, Time now);
   void Resume();
 
-  // Ends the pause if it is due, and makes the keys dirty whose delays are due at now.steady_us, in
-  // the order of their due times. Returns how many of these it did, at most `limit`.
+  // Does what is due at now.steady_us: ends the pause, makes the keys dirty whose delays have
+  // ended, in the order of their due times, drops those that are too long in quarantine, and finds
+  // those that are stuck. Returns how many of these it did, at most `limit`.
   size_t FireDue(Time now, size_t limit);
-  // The steady time at which the next delay or the pause is due; nullopt: never.
+  // The steady time at which something is due next; nullopt: never.
   std::optional<int64_t> NextDue() const {
-    return delays_.empty() && !paused_ ? std::nullopt : FirstDue();
+    return delays_.empty() && !paused_ && !watches_ ? std::nullopt : FirstDue();
   }
-  // As NextDue, without the pause.
+  // From now on only keys become stuck.
+  void StopDelays() { delays_stopped_ = true; }
+  // As NextDue, of the delays alone.
   std::optional<int64_t> NextDelayDue() const;
+  // The keys that have become stuck since the last call, and for how long they were held then.
+  bool HasStuck() const { return !told_.empty(); }
+  std::vector<std::pair<std::string, int64_t>> TakeStuck() { return std::exchange(told_, {}); }
 
   // --- The journal ---
 
@@ -161,9 +178,12 @@ class QueueState {
     return causes == nullptr ? nullptr : &causes->held;
   }
   bool IsQuarantined(std::string_view key) const;
+  // Whether an Add of the key makes one more pending key.
+  bool WouldBePending(std::string_view key) const;
 
   size_t Len() const { return queued_; }
   size_t processing() const { return processing_; }
+  size_t pending() const { return queued_ + processing_; }
   bool paused() const { return paused_; }
   // Wall time; 0: it is not paused, or until Resume.
   int64_t paused_until_us() const { return paused_ ? paused_until_us_ : 0; }
@@ -210,7 +230,7 @@ class QueueState {
   // records.
 
   Status RestoreState(const storage::QueueStateRecord& record, Time now);
-  Status RestoreQuarantine(const storage::QuarantineRecord& record);
+  Status RestoreQuarantine(const storage::QuarantineRecord& record, Time now);
   // REQUIRES: in the order of storage::ScanPending.
   Status RestorePending(const storage::PendingRecord& record);
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
@@ -224,6 +244,8 @@ class QueueState {
 
  private:
   std::optional<int64_t> FirstDue() const;
+  bool FireStuck(int64_t steady_us);
+  bool DropExpired(int64_t steady_us);
 
   // Transitions of one item. `lane` is the lane that the item gets.
   // `put`: the item's record is to be put again, if it has one.
@@ -235,8 +257,18 @@ class QueueState {
   bool Touch(Item* item, Lane lane);
   Lane WantedLane(const Item& item, const Wanted& wanted) const;
   Added AddItem(Item* item, const Wanted& wanted, int64_t wall_us, bool failed = false);
-  // `failed`: a worker requeues the key that it holds, whose causes stay.
-  Added Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now, bool failed = false);
+  // What delays an item.
+  struct DelayBy {
+    int64_t delay_us = 0;
+    int64_t max_wait_us = 0;  // Not 0: of a debounced Add.
+    bool failed = false;      // A worker requeues the key that it holds, whose causes stay.
+  };
+  Added Delay(Item* item, const DelayBy& by, const Wanted& wanted, Time now);
+  // When the delay of the item ends with a further one; nullopt: as before.
+  static std::optional<int64_t> NewEnd(const DelayEntry& entry, const DelayBy& by, DelayMode mode,
+                                       Time now);
+  void SetDelay(Item* item, const DelayEntry& wanted);
+  bool HoldOrRelease(Item* item);
   void DropDelay(Item* item);
   // Drops the delay; its causes become those of the next hand-out. As MergeWanted, returns whether
   // the record that has them is to be put again.
@@ -245,8 +277,11 @@ class QueueState {
   bool MergeWanted(Item* item, Causes ItemCauses::*which, const Wanted& wanted, bool failed);
   void ClearDirtyCauses(Item* item);
   Added Fire(Item* item, int64_t wall_us);
-  void QuarantineItem(Item* item, int64_t wall_us);
+  void QuarantineItem(Item* item, Time now);
   void ReleaseItem(Item* item);
+  void DropItem(Item* item);
+  void Retain(Item* item, Time now);
+  void DropSurplus();
   FailureEntry* Failures(Item* item);
   void SettleGroup(Item* item, std::string_view name);
   void DropIfIdle(Item* item);
@@ -285,6 +320,12 @@ class QueueState {
   const ReAdd re_add_;
   const uint64_t max_requeues_;  // 0: no limit.
   const QuarantinedAdd quarantined_add_;
+  const RetryPlace retry_place_;
+  const Lane retry_lane_;
+  const int64_t quarantine_age_us_;  // 0: no limit.
+  const size_t quarantine_keys_;     // 0: no limit.
+  const int64_t stuck_after_us_;     // 0: never.
+  const bool watches_;               // Something may be due beside a delay and the end of a pause.
   storage::MutationBatch* const batch_;
   HistoryBuffer* history_ = nullptr;
 
@@ -295,6 +336,8 @@ class QueueState {
   std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
   std::vector<bool> busy_;  // By shard: one of its keys is processing. False without shards.
   DelayHeap delays_;        // The DelayEntry of every item that has one.
+  ItemAges held_;           // Items that are processing, if keys can become stuck.
+  ItemAges retained_;       // Items that are quarantined, if they are not kept for ever.
   size_t queued_ = 0;       // Items that are kQueued.
   size_t processing_ = 0;   // Items that are kProcessing or kProcessingDirty.
   size_t failing_ = 0;      // Items with a FailureEntry that is not quarantined.
@@ -303,6 +346,9 @@ class QueueState {
   uint64_t adds_ = 0;
   uint64_t dones_ = 0;
   uint64_t failures_ = 0;
+  uint64_t full_ = 0;
+  bool delays_stopped_ = false;
+  std::vector<std::pair<std::string, int64_t>> told_;  // See TakeStuck.
   std::map<std::string, std::string, std::less<>> cursors_;
 
   uint64_t next_sequence_ = 1;

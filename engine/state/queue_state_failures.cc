@@ -29,8 +29,16 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   if (item->quarantined()) {
     return {AddOutcome::kHeld, 0};
   }
-  SettleGroup(item, wanted.group);
+  Wanted retry = wanted;
+  retry.delay_mode = DelayMode::kEarliest;
+  if (retry_place_ == RetryPlace::kLane && !retry.lane.has_value()) {
+    retry.lane = retry_lane_;
+  }
+  SettleGroup(item, retry.group);
   FailureEntry* entry = Failures(item);
+  if (retry_place_ == RetryPlace::kByAge && item->state != KeyState::kClean) {
+    entry->sequence = item->sequence;
+  }
   entry->first_at_us = entry->count == 0 ? now.wall_us : entry->first_at_us;
   entry->last_at_us = now.wall_us;
   entry->last_error = CutUtf8(failure.error, kMaxErrorBytes);
@@ -38,14 +46,15 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   ++failures_;
   if (max_requeues_ > 0 && entry->count > max_requeues_) {
     Record(HistoryKind::kFailed, key, 0, failure.error);
-    QuarantineItem(item, now.wall_us);
+    QuarantineItem(item, now);
     Record(HistoryKind::kQuarantined, key);
     return {AddOutcome::kHeld, 0};
   }
   PutFailures(*item);
   Record(HistoryKind::kFailed, key, std::max<int64_t>(0, failure.delay_us), failure.error);
-  return failure.delay_us <= 0 ? AddItem(item, wanted, now.wall_us, /*failed=*/true)
-                               : Delay(item, failure.delay_us, wanted, now, /*failed=*/true);
+  return failure.delay_us <= 0
+             ? AddItem(item, retry, now.wall_us, /*failed=*/true)
+             : Delay(item, {.delay_us = failure.delay_us, .failed = true}, retry, now);
 }
 
 void QueueState::Forget(std::string_view key) {
@@ -60,7 +69,7 @@ void QueueState::Forget(std::string_view key) {
   DropIfIdle(item);
 }
 
-void QueueState::Quarantine(std::string_view key, std::string_view error, int64_t wall_us) {
+void QueueState::Quarantine(std::string_view key, std::string_view error, Time now) {
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined()) {
     return;
@@ -71,11 +80,11 @@ void QueueState::Quarantine(std::string_view key, std::string_view error, int64_
   if (!error.empty()) {
     entry->last_error = CutUtf8(error, kMaxErrorBytes);
   }
-  QuarantineItem(item, wall_us);
+  QuarantineItem(item, now);
 }
 
 // REQUIRES: the item has a FailureEntry that is not quarantined.
-void QueueState::QuarantineItem(Item* item, int64_t wall_us) {
+void QueueState::QuarantineItem(Item* item, Time now) {
   const Lane lane = item->present_lane();
   if (item->delay != nullptr) {
     DropDelay(item);
@@ -90,13 +99,43 @@ void QueueState::QuarantineItem(Item* item, int64_t wall_us) {
   --failing_;
   ++quarantined_;
   item->failures->quarantined = true;
-  item->failures->quarantined_at_us = wall_us;
+  item->failures->quarantined_at_us = now.wall_us;
   item->failures->lane = lane;
   PutFailures(*item);
+  Retain(item, now);
+  DropSurplus();
+}
+
+// Of an item that is quarantined: notes since when.
+void QueueState::Retain(Item* item, Time now) {
+  if (quarantine_age_us_ == 0 && quarantine_keys_ == 0) {
+    return;
+  }
+  // At least 0: the clock may have been set back.
+  int64_t age_us = 0;
+  if (__builtin_sub_overflow(now.wall_us, item->failures->quarantined_at_us, &age_us)) {
+    age_us = kMaxDelay.count();
+  }
+  retained_.Insert(item, now.steady_us - std::clamp<int64_t>(age_us, 0, kMaxDelay.count()));
+}
+
+// Drops the items that are longest in quarantine, while there are too many.
+void QueueState::DropSurplus() {
+  while (quarantine_keys_ > 0 && retained_.size() > quarantine_keys_) {
+    DropItem(retained_.Oldest());
+  }
+}
+
+// Drops an item that is quarantined.
+void QueueState::DropItem(Item* item) {
+  Record(HistoryKind::kRemoved, item->key());
+  ReleaseItem(item);
+  DropIfIdle(item);
 }
 
 void QueueState::ReleaseItem(Item* item) {
   EraseFailures(*item);
+  retained_.Erase(item);
   item->failures.reset();
   --quarantined_;
 }
@@ -118,9 +157,7 @@ bool QueueState::Drop(std::string_view key) {
   if (item == nullptr || !item->quarantined()) {
     return false;
   }
-  Record(HistoryKind::kRemoved, key);
-  ReleaseItem(item);
-  DropIfIdle(item);
+  DropItem(item);
   return true;
 }
 

@@ -31,6 +31,15 @@ bool QueueState::IsQuarantined(std::string_view key) const {
   return item != nullptr && item->quarantined();
 }
 
+bool QueueState::WouldBePending(std::string_view key) const {
+  const Item* const item = items_.Find(key);
+  if (item == nullptr) {
+    return true;
+  }
+  return item->state == KeyState::kClean &&
+         !(item->quarantined() && quarantined_add_ == QuarantinedAdd::kHold);
+}
+
 QueueCounts QueueState::Counts() const {
   QueueCounts counts;
   counts.queued = queued_;
@@ -38,10 +47,12 @@ QueueCounts QueueState::Counts() const {
   counts.delayed = delays_.size();
   counts.failing = failing_;
   counts.quarantined = quarantined_;
+  counts.stuck = held_.passed();
   counts.paused = paused_;
   counts.adds = adds_;
   counts.dones = dones_;
   counts.failures = failures_;
+  counts.full = full_;
   for (const auto& order : orders_) {
     order->ForEachLane([&counts](Lane lane, size_t items) { counts.lanes[lane] += items; });
   }

@@ -14,7 +14,8 @@ void PutFailuresOf(storage::QueueId id, const Item& item, storage::MutationBatch
                                       .count = item.failures->count,
                                       .first_at_us = item.failures->first_at_us,
                                       .last_at_us = item.failures->last_at_us,
-                                      .last_error = item.failures->last_error};
+                                      .last_error = item.failures->last_error,
+                                      .sequence = item.quarantined() ? 0 : item.failures->sequence};
   if (item.quarantined()) {
     storage::PutQuarantine(id,
                            {.failures = record,
@@ -64,7 +65,8 @@ storage::DelayedRecord QueueState::DelayedRecordOf(const DelayEntry& entry,
           .added_at_us = entry.added_at_us,
           .lane = entry.lane,
           .group = entry.item->group_name(),
-          .causes = *causes};
+          .causes = *causes,
+          .debounced = entry.debounced};
 }
 
 void QueueState::AppendImage(storage::MutationBatch* batch) const {

@@ -77,7 +77,7 @@ Status QueueState::RestoreState(const storage::QueueStateRecord& record, Time no
   return {};
 }
 
-Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
+Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record, Time now) {
   const std::string_view key = record.failures.key;
   if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
     return Contradiction(key, broken);
@@ -96,6 +96,7 @@ Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
   item->failures->last_at_us = record.failures.last_at_us;
   item->failures->last_error = record.failures.last_error;
   ++quarantined_;
+  Retain(item, now);
   return {};
 }
 
@@ -152,6 +153,7 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
   entry->delay_us = record.delay_us;
   entry->added_at_us = record.added_at_us;
   entry->lane = HasLane(record.lane) ? record.lane : kFastLane;
+  entry->debounced = record.debounced;
   if (Causes causes = storage::DecodeCauses(record.causes); !causes.empty()) {
     causes_.FindOrInsert(item)->delayed = std::move(causes);
   }
@@ -182,6 +184,9 @@ Status QueueState::RestoreFailures(const storage::FailureRecord& record) {
   entry->first_at_us = record.first_at_us;
   entry->last_at_us = record.last_at_us;
   entry->last_error = record.last_error;
+  if (retry_place_ == RetryPlace::kByAge && record.sequence < sequence_high_water_) {
+    entry->sequence = record.sequence;
+  }
   return {};
 }
 
@@ -211,6 +216,7 @@ void QueueState::FinishRestore() {
   }
   displaced_.clear();
   restored_sequences_ = {};
+  DropSurplus();
   if (sharded_ && shards_on_disk_ != orders_.size()) {
     shards_on_disk_ = static_cast<uint32_t>(orders_.size());
     PutState();

@@ -24,21 +24,27 @@ int64_t Later(int64_t us, int64_t by_us) {
 
 // --- Delays ---
 
+// An Add of a quarantined item: whether it stays in quarantine; otherwise it is released.
+bool QueueState::HoldOrRelease(Item* item) {
+  if (quarantined_add_ == QuarantinedAdd::kHold) {
+    return true;
+  }
+  ReleaseItem(item);
+  Record(HistoryKind::kReleased, item->key());
+  return false;
+}
+
 QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted,
                                        Time now) {
   if (delay_us <= 0) {
     return Add(key, wanted, now.wall_us);
   }
   Item* item = items_.FindOrInsert(key);
-  if (item->quarantined()) {
-    if (quarantined_add_ == QuarantinedAdd::kHold) {
-      return {AddOutcome::kHeld, 0};
-    }
-    ReleaseItem(item);
-    Record(HistoryKind::kReleased, key);
+  if (item->quarantined() && HoldOrRelease(item)) {
+    return {AddOutcome::kHeld, 0};
   }
   const bool dirty = merge_delays_ && item->dirty();
-  const Added added = Delay(item, delay_us, wanted, now);
+  const Added added = Delay(item, {.delay_us = delay_us}, wanted, now);
   if (!dirty) {  // Otherwise it was an Add, which is recorded.
     const bool delayed = added.outcome == AddOutcome::kAdded;
     Record(delayed ? HistoryKind::kDelayed : HistoryKind::kDeduplicated, key,
@@ -47,45 +53,94 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
   return added;
 }
 
-QueueState::Added QueueState::Delay(Item* item, int64_t delay_us, const Wanted& wanted, Time now,
-                                    bool failed) {
+QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce& debounce,
+                                           const Wanted& wanted, Time now) {
+  Item* item = items_.FindOrInsert(key);
+  if (item->dirty()) {
+    return AddItem(item, wanted, now.wall_us);
+  }
+  if (item->quarantined() && HoldOrRelease(item)) {
+    return {AddOutcome::kHeld, 0};
+  }
+  const bool waits = item->delay != nullptr;
+  const DelayBy by{.delay_us = debounce.quiet.count(), .max_wait_us = debounce.max_wait.count()};
+  Added added = Delay(item, by, wanted, now);
+  added.outcome = waits ? AddOutcome::kDeduplicated : AddOutcome::kAdded;
+  Record(waits ? HistoryKind::kDeduplicated : HistoryKind::kDelayed, key, waits ? 0 : by.delay_us);
+  return added;
+}
+
+std::optional<int64_t> QueueState::NewEnd(const DelayEntry& entry, const DelayBy& by,
+                                          DelayMode mode, Time now) {
+  int64_t due_us = now.steady_us + by.delay_us;
+  if (by.max_wait_us > 0) {
+    if (entry.debounced) {
+      const int64_t begun_us = entry.due_us - entry.delay_us;
+      due_us = WQ_MUTANT(wait_for_ever) ? due_us : std::min(due_us, begun_us + by.max_wait_us);
+      return entry.due_us <= now.steady_us || due_us == entry.due_us
+                 ? std::nullopt
+                 : std::optional(std::max(due_us, now.steady_us));
+    }
+    mode = DelayMode::kEarliest;
+  }
+  const bool stays = mode == DelayMode::kEarliest ? entry.due_us <= due_us
+                     : mode == DelayMode::kLatest ? entry.due_us >= due_us
+                                                  : entry.due_us == due_us;
+  return stays != WQ_MUTANT(latest_wins) ? std::nullopt : std::optional(due_us);
+}
+
+QueueState::Added QueueState::Delay(Item* item, const DelayBy& by, const Wanted& wanted, Time now) {
   SettleGroup(item, wanted.group);
   if (merge_delays_ && item->dirty()) {
-    return AddItem(item, wanted, now.wall_us, failed);
+    return AddItem(item, wanted, now.wall_us, by.failed);
   }
-  if (WQ_MUTANT(second_early)) {
-    delay_us = std::max<int64_t>(0, delay_us - 1'000'000);
-  }
-  const int64_t due_us = now.steady_us + delay_us;
   const Lane lane = WantedLane(*item, wanted);
-  const bool put = MergeWanted(item, &ItemCauses::delayed, wanted, failed);
-  DelayEntry* entry = item->delay.get();
-  // The earlier one wins.
-  if (entry != nullptr && (entry->due_us <= due_us) != WQ_MUTANT(latest_wins)) {
-    const bool moves = wanted.lane.has_value() && lane != entry->lane;
-    if (moves) {
-      entry->lane = lane;
-    }
-    if (moves || put) {
-      PutDelayed(entry);
-    }
-    return {AddOutcome::kDeduplicated, entry->position};
+  const bool put = MergeWanted(item, &ItemCauses::delayed, wanted, by.failed);
+  DelayEntry* const entry = item->delay.get();
+  DelayEntry delay{.due_us = now.steady_us + by.delay_us,
+                   .delay_us = by.delay_us,
+                   .lane = lane,
+                   .debounced = by.max_wait_us > 0};
+  if (WQ_MUTANT(second_early)) {
+    delay.due_us = std::max(now.steady_us, delay.due_us - 1'000'000);
   }
   if (entry != nullptr) {
-    EraseDelayed(*entry);
-    delays_.Remove(std::move(item->delay));  // Its causes are those of the next one, too.
+    const std::optional<int64_t> end_us = NewEnd(*entry, by, wanted.delay_mode, now);
+    if (!end_us.has_value()) {
+      const bool moves = wanted.lane.has_value() && lane != entry->lane;
+      if (moves) {
+        entry->lane = lane;
+      }
+      if (moves || put) {
+        PutDelayed(entry);
+      }
+      return {AddOutcome::kDeduplicated, entry->position};
+    }
+    delay.due_us = *end_us;
+    const bool begins = by.max_wait_us == 0 && wanted.delay_mode != DelayMode::kEarliest;
+    if (entry->debounced && !begins) {  // It goes on, with another end.
+      delay.delay_us = delay.due_us - (entry->due_us - entry->delay_us);
+      delay.debounced = true;
+    }
+  }
+  delay.ready_at_us = Later(now.wall_us, delay.due_us - now.steady_us);
+  delay.added_at_us = delay.ready_at_us - delay.delay_us;
+  SetDelay(item, delay);
+  return {AddOutcome::kAdded, 0};
+}
+
+// Its causes are those of the delay that it replaces, too.
+void QueueState::SetDelay(Item* item, const DelayEntry& wanted) {
+  if (item->delay != nullptr) {
+    EraseDelayed(*item->delay);
+    delays_.Remove(std::move(item->delay));
   }
   item->delay = delay_entries_.Make();
-  entry = item->delay.get();
+  DelayEntry* const entry = item->delay.get();
+  *entry = wanted;
   entry->item = item;
-  entry->due_us = due_us;
-  entry->ready_at_us = Later(now.wall_us, delay_us);
-  entry->delay_us = delay_us;
-  entry->added_at_us = now.wall_us;
-  entry->lane = lane;
   delays_.Push(entry);
   PutDelayed(entry);
-  return {AddOutcome::kAdded, 0};
 }
 
 bool QueueState::CancelDelay(std::string_view key) {
@@ -157,19 +212,43 @@ void QueueState::Resume() {
 
 size_t QueueState::FireDue(Time now, size_t limit) {
   size_t fired = 0;
-  if (paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
+  if (!delays_stopped_ && paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
     Resume();
     ++fired;
   }
-  for (; fired < limit; ++fired) {
-    const DelayEntry* entry = delays_.Due(now.steady_us);
+  while (fired < limit && !delays_stopped_) {
+    const DelayEntry* const entry = delays_.Due(now.steady_us);
     if (entry == nullptr) {
       break;
     }
     Item* const item = entry->item;
     static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
+    ++fired;
+  }
+  while (fired < limit && (DropExpired(now.steady_us) || FireStuck(now.steady_us))) {
+    ++fired;
   }
   return fired;
+}
+
+// Drops the item that is longest in quarantine, if it is there for too long.
+bool QueueState::DropExpired(int64_t steady_us) {
+  if (delays_stopped_ || quarantine_age_us_ == 0 || retained_.empty() ||
+      retained_.OldestSinceUs() + quarantine_age_us_ > steady_us) {
+    return false;
+  }
+  DropItem(retained_.Oldest());
+  return true;
+}
+
+bool QueueState::FireStuck(int64_t steady_us) {
+  const std::optional<int64_t> since_us = held_.NextSinceUs();
+  if (!since_us.has_value() || *since_us + stuck_after_us_ > steady_us) {
+    return false;
+  }
+  const Item* const item = held_.Pass();
+  told_.emplace_back(item->key(), steady_us - *since_us);
+  return true;
 }
 
 std::optional<int64_t> QueueState::NextDelayDue() const {
@@ -177,14 +256,20 @@ std::optional<int64_t> QueueState::NextDelayDue() const {
 }
 
 std::optional<int64_t> QueueState::FirstDue() const {
-  std::optional<int64_t> due_us;
-  if (!delays_.empty()) {
-    due_us = delays_.NextDueUs();
+  int64_t due_us = std::numeric_limits<int64_t>::max();
+  if (!delays_stopped_) {
+    due_us = NextDelayDue().value_or(due_us);
+    if (paused_ && paused_until_us_ != 0) {
+      due_us = std::min(due_us, pause_due_us_);
+    }
+    if (quarantine_age_us_ > 0 && !retained_.empty()) {
+      due_us = std::min(due_us, retained_.OldestSinceUs() + quarantine_age_us_);
+    }
   }
-  if (paused_ && paused_until_us_ != 0) {
-    due_us = std::min(due_us.value_or(pause_due_us_), pause_due_us_);
+  if (const std::optional<int64_t> since_us = held_.NextSinceUs(); since_us.has_value()) {
+    due_us = std::min(due_us, *since_us + stuck_after_us_);
   }
-  return due_us;
+  return due_us == std::numeric_limits<int64_t>::max() ? std::nullopt : std::optional(due_us);
 }
 
 }  // namespace wq

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/names.h"
+#include "engine/queue/check_arguments.h"
 #include "engine/queue/queue_impl.h"
-#include "engine/state/order.h"
 #include "engine/store/opened_store.h"
 #include "engine/store/store_impl.h"
 #include "storage/process_log.h"
@@ -16,22 +16,6 @@
 #include "wq/queue.h"
 
 namespace wq {
-namespace {
-
-Status CheckQueueOptions(const QueueOptions& options) {
-  if (options.max_key_bytes == 0 || options.max_key_bytes > kMaxKeyBytes) {
-    return Status::InvalidArgument("max_key_bytes is " + std::to_string(options.max_key_bytes) +
-                                   ", not 1 to " + std::to_string(kMaxKeyBytes));
-  }
-  if (options.shards > kMaxShards) {
-    return Status::InvalidArgument("shards is " + std::to_string(options.shards) +
-                                   ", above the limit of " + std::to_string(kMaxShards));
-  }
-  const char* wrong = CheckOrder(options);
-  return wrong == nullptr ? Status::Ok() : Status::InvalidArgument(wrong);
-}
-
-}  // namespace
 
 Store::Store(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
 

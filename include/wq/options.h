@@ -77,6 +77,42 @@ enum class QuarantinedAdd : uint8_t {
   kRelease = 1,  // Takes it out of quarantine, clears its failures, and adds it.
 };
 
+// Which end counts if AddAfter finds a delay of the key.
+enum class DelayMode : uint8_t {
+  kEarliest = 0,  // The earlier one, as in client-go: a delay is a reminder that comes in time.
+  kLatest = 1,    // The later one.
+  kReplace = 2,   // That of this call.
+};
+
+// Gathers Adds of a key that come in quick succession: see QueueOptions::debounce.
+struct Debounce {
+  std::chrono::microseconds quiet{0};     // 0: Adds are not gathered.
+  std::chrono::microseconds max_wait{0};  // At least `quiet`.
+
+  friend bool operator==(const Debounce&, const Debounce&) = default;
+};
+
+// Where a key is queued that has failed, when its delay is over.
+enum class RetryPlace : uint8_t {
+  kBack = 0,   // At the back of its lane, as a key that is added then.
+  kByAge = 1,  // In its lane, before the keys that were queued behind it before it failed.
+  kLane = 2,   // At the back of QueueOptions::retry_lane.
+};
+
+// What the Add of a key does that would be one more pending key of a full queue.
+enum class WhenFull : uint8_t {
+  kWait = 0,        // Waits until there is room: see AddOptions::wait_for_room.
+  kRefuse = 1,      // Returns Full.
+  kToSlowLane = 2,  // Adds the key to kSlowLane, beyond the bound.
+};
+
+// A key that a worker holds for long: see QueueOptions::stuck_after. Borrowed for the call.
+struct StuckKey {
+  std::string_view queue = {};
+  std::string_view key = {};
+  std::chrono::microseconds held{0};  // Since it was handed out.
+};
+
 // A change of ownership: see Replication::on_leadership.
 struct Leadership {
   bool owner = false;    // Whether this process owns the store now.
@@ -216,6 +252,12 @@ struct QueueOptions {
   // and is InvalidArgument. Default: 0; higher lanes are served strictly first.
   uint32_t starvation_bound = 0;
 
+  // Prevents starvation in another way: a queued key counts as one lane higher for each `aging`
+  // that it has waited, by the wall clock; equal ones are served by age. The slow lane of kTwoLanes
+  // is 100 lanes below the fast one. At most one of starvation_bound and aging may be set. Default:
+  // 0, keys do not age.
+  std::chrono::microseconds aging{0};
+
   // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair
   // and shards. Called outside the queue's locks, at the Add that makes a key known; the group is
   // kept with the key from then on, on disk too. AddOptions::group takes precedence. A key without
@@ -233,6 +275,35 @@ struct QueueOptions {
 
   // What the Add of a quarantined key does. Default: kHold.
   QuarantinedAdd quarantined_add = QuarantinedAdd::kHold;
+
+  // Drops keys that have been in quarantine for this long, by the wall clock. Default: 0, never.
+  std::chrono::microseconds quarantine_age{0};
+
+  // Drops the keys that are longest in quarantine when there are more than this. Default: 0, never.
+  size_t quarantine_keys = 0;
+
+  // Where a key is queued when the delay of AddRateLimited is over, unless that call names a lane.
+  // Default: kBack.
+  RetryPlace retry_place = RetryPlace::kBack;
+
+  // The lane of RetryPlace::kLane, which the order must have. Default: kSlowLane.
+  Lane retry_lane = kSlowLane;
+
+  // Gathers the Adds of a key: it is not queued at once, but delayed until `quiet` has passed since
+  // its last Add, at most until `max_wait` has passed since its first. So a burst of events is one
+  // hand-out, and a key that never comes to rest is handed out all the same. The delay is kept over
+  // a restart. An Add of a key that is queued already is deduplicated; an earlier delay (a retry)
+  // stays, and a later one is replaced. Needs 0 <= quiet <= max_wait <= kMaxDelay. Default: none.
+  Debounce debounce = {};
+
+  // Bounds the pending keys: those that are queued or held. A queue that has as many is full, and
+  // when_full says what the Add of one more does. What makes no key more is never held up: the Add
+  // of a pending key, a delay that ends, a retry, a release. Default: 0, no bound.
+  size_t max_pending = 0;
+
+  // What an Add does that would exceed max_pending. kToSlowLane needs an order that has kSlowLane.
+  // Default: kWait.
+  WhenFull when_full = WhenFull::kWait;
 
   // The durability of calls that name none. Default: kProcess.
   Durability durability = Durability::kProcess;
@@ -254,6 +325,15 @@ struct QueueOptions {
   // dies, it is queued again and keeps the delay as well. Default: off, because an AddAfter of a
   // queued key is a reminder for later, as in client-go.
   bool merge_delays = false;
+
+  // Tells of a key that a worker has held for this long, once for each hand-out: calls on_stuck,
+  // and counts the key in QueueCounts::stuck until its Done. Nothing else happens to the key.
+  // Default: 0, no key counts as stuck.
+  std::chrono::microseconds stuck_after{0};
+
+  // Called for each key that becomes stuck, with the same rules as on_ready; it must be short.
+  // Default: nullptr, no call.
+  std::function<void(const StuckKey&)> on_stuck = nullptr;
 
   // For event loops, and schedulers of other languages, that take keys without a thread that blocks
   // in Get. Called after every change by which a Get that found nothing may now return a key, or
@@ -327,6 +407,17 @@ struct AddOptions {
   // Bounds the limiter's delay of AddRateLimited; 0 or less: the key is added at once. The failure
   // is counted in any case. Default: no bound.
   std::optional<std::chrono::microseconds> max_delay = std::nullopt;
+
+  // Of AddAfter: which end counts if the key is delayed already. Default: kEarliest.
+  DelayMode delay_mode = DelayMode::kEarliest;
+
+  // Of Add and AddBatch: gathers the Adds of the key, as QueueOptions::debounce says; with a
+  // `quiet` of 0 the key is queued at once. Default: the queue's.
+  std::optional<Debounce> debounce = std::nullopt;
+
+  // Of Add and AddBatch under WhenFull::kWait: how long to wait for room, at most. Default: until
+  // there is room.
+  std::optional<std::chrono::microseconds> wait_for_room = std::nullopt;
 
   // Why the key needs work, and the trace context of that: see Cause. Default: empty, none.
   std::string_view reason = {};

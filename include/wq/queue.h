@@ -51,7 +51,7 @@ namespace wq {
 
 enum class AddOutcome : uint8_t {
   kAdded = 0,         // The key needs work that it did not need before.
-  kDeduplicated = 1,  // It was dirty already (AddAfter: or delayed no later).
+  kDeduplicated = 1,  // It was dirty already; AddAfter: or its delay stays; debounced: or delayed.
   kHeld = 2,          // It is quarantined, and stays so.
 };
 
@@ -71,12 +71,14 @@ struct QueueCounts {
   std::optional<int64_t> next_due_us;  // Until the next delayed key is due; unset: none is delayed.
   size_t failing = 0;                  // Keys with a failure count, except quarantined keys.
   size_t quarantined = 0;
+  size_t stuck = 0;              // Held for longer than QueueOptions::stuck_after.
   std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are omitted.
   bool paused = false;
   // Totals since the queue was opened; their differences are rates.
   uint64_t adds = 0;   // A key became dirty: Adds, delays that ended, releases; not deduplicated.
   uint64_t dones = 0;  // A worker was done with a key.
   uint64_t failures = 0;  // AddRateLimited counted a failure.
+  uint64_t full = 0;  // An Add found the queue full: it waited, was refused, or fell to kSlowLane.
 };
 
 // A queued key with its lane and group.
@@ -121,7 +123,7 @@ struct KeyInfo {
   std::optional<uint32_t> shard;  // Only in a queue with shards.
   int64_t added_at_us = 0;        // When it became dirty, or was delayed; 0: neither.
   int64_t ready_at_us = 0;        // When its delay ends; 0: it is not delayed.
-  int64_t delay_us = 0;           // As asked for.
+  int64_t delay_us = 0;           // As asked for; of a debounced key from its first Add on.
   uint64_t failures = 0;          // Since the last Forget.
   int64_t first_failed_at_us = 0;
   int64_t last_failed_at_us = 0;
@@ -155,17 +157,22 @@ class Queue {
   // Marks `key` as needing work. A deduplicated Add is acknowledged only when the record that
   // represents the key is as durable as this call asks for.
   //   InvalidArgument  an empty or oversized key, a lane that the order does not have.
+  //   Full             the queue has QueueOptions::max_pending keys; nothing changed.
+  // Blocks: also while the queue is full, under WhenFull::kWait. A worker that adds keys and waits
+  // so holds up the Done of its own key.
   Status Add(std::string_view key, const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 
-  // Adds each key in turn, with one wait for all of them. An invalid key is refused and listed in
-  // the result; the other keys are added, and the status is still Ok.
+  // Adds each key in turn, with one wait for all of them. A key that is invalid, or for which a
+  // full queue has no room, is refused and listed in the result; the other keys are added, and the
+  // status is still Ok.
   Status AddBatch(std::span<const std::string_view> keys, const AddOptions& options = {},
                   BatchResult* result = nullptr);
 
   // Adds `key` once `delay` has passed; never earlier. A key has at most one delay: the earlier
-  // ready_at wins. delay <= 0 is Add; a delay above kMaxDelay is cut to it. A restart keeps the
-  // ready_at; a key that became due while the process was down is ready at once. After ShutDown, a
-  // worker that adds the key it holds with delay <= 0 delays it by 1 us: it stays in the store.
+  // ready_at wins, or the one that AddOptions::delay_mode says. delay <= 0 is Add, which is not
+  // gathered; a delay above kMaxDelay is cut to it. A restart keeps the ready_at; a key that became
+  // due while the process was down is ready at once. After ShutDown, a worker that adds the key it
+  // holds with delay <= 0 delays it by 1 us: it stays in the store.
   Status AddAfter(std::string_view key, std::chrono::microseconds delay,
                   const AddOptions& options = {}, AddOutcome* outcome = nullptr);
 

@@ -32,6 +32,7 @@ enum class StatusCode : uint8_t {
   kIOError = 10,         // The operating system refused a call; nothing was applied.
   kNotSupported = 11,    // The store was written by another format version of wq.
   kNotOwner = 12,        // A replicated store: this process does not own it, or not any more.
+  kFull = 13,            // The queue has QueueOptions::max_pending keys. Nothing changed.
 };
 
 // Returns the code's name as in the enumeration, without the k: "InvalidArgument".
@@ -57,6 +58,7 @@ class [[nodiscard]] Status {
   static Status IOError(std::string m) { return {StatusCode::kIOError, std::move(m)}; }
   static Status NotSupported(std::string m) { return {StatusCode::kNotSupported, std::move(m)}; }
   static Status NotOwner(std::string m) { return {StatusCode::kNotOwner, std::move(m)}; }
+  static Status Full(std::string m) { return {StatusCode::kFull, std::move(m)}; }
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }

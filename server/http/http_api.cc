@@ -43,6 +43,8 @@ int HttpStatusOf(StatusCode code) {
     case StatusCode::kShuttingDown:
     case StatusCode::kNotOwner:
       return 503;
+    case StatusCode::kFull:
+      return 429;
     case StatusCode::kTimedOut:
       return 504;
     case StatusCode::kNotSupported:

@@ -30,6 +30,8 @@ grpc::StatusCode GrpcCode(StatusCode code) {
       return grpc::StatusCode::INTERNAL;
     case StatusCode::kNotSupported:
       return grpc::StatusCode::UNIMPLEMENTED;
+    case StatusCode::kFull:
+      return grpc::StatusCode::RESOURCE_EXHAUSTED;
   }
   return grpc::StatusCode::UNKNOWN;
 }
@@ -69,7 +71,7 @@ Status FromGrpc(const grpc::Status& status, std::string_view code) {
   if (status.ok()) {
     return Status::Ok();
   }
-  for (int i = 1; i <= static_cast<int>(StatusCode::kNotOwner); ++i) {
+  for (int i = 1; i <= static_cast<int>(StatusCode::kFull); ++i) {
     const auto candidate = static_cast<StatusCode>(i);
     if (StatusCodeName(candidate) == code) {
       return {candidate, status.error_message()};

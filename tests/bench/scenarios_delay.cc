@@ -95,25 +95,25 @@ void DelayAdds(Bench& bench, const Keys& keys, const std::string& dir) {
   bench.Note("wq Add", kPerSecond, Rate(keys.size(), seconds));
 }
 
-void DelayQueue(Bench& bench, const Keys& keys, const std::string& dir) {
+// `delay(queue, i)` delays a key; `what` is in the names of the figures.
+template <typename DelayKey>
+void DelayQueue(Bench& bench, const Keys& keys, const std::string& dir, const std::string& what,
+                DelayKey&& delay) {
   ManualClock clock;
   const Subject subject = Subject::Open(dir, {.durability = Durability::kAsync}, &clock);
   Queue* const queue = subject.queue;
-  AddOutcome outcome = AddOutcome::kAdded;
-  const double add = TimeCalls(queue, keys.size(), [&](size_t i) {
-    return queue->AddAfter(keys[i], DelayOf(i), {}, &outcome);
-  });
+  const double add = TimeCalls(queue, keys.size(), [&](size_t i) { return delay(queue, i); });
   RequireEqual(queue->Counts().delayed, keys.size(), "delayed keys");
   RequireEqual(queue->Len(), 0, "keys that are ready early");
-  RequireOnDisk(dir, {.delayed = keys.size()}, "AddAfter");
-  bench.Note("wq AddAfter", kPerSecond, Rate(keys.size(), add));
+  RequireOnDisk(dir, {.delayed = keys.size()}, what);
+  bench.Note("wq " + what, kPerSecond, Rate(keys.size(), add));
 
   const Stopwatch firing;
   clock.Advance(kAllDue);
   while (queue->Len() < keys.size()) {
   }
   Require(queue->Flush(), "Flush");
-  bench.Note("wq firing", kSeconds, firing.Seconds());
+  bench.Note("wq firing after " + what, kSeconds, firing.Seconds());
   RequireEqual(queue->Counts().delayed, 0, "delayed keys after all fired");
   RequireOnDisk(dir, {.pending = keys.size()}, "after firing");
 }
@@ -232,14 +232,23 @@ void Delay(Bench& bench) {
       [&](const std::string& dir) { DelayFloor(bench, keys, dir); },
       [&](const std::string&) { DelayReference(bench, keys); },
       [&](const std::string& dir) { DelayAdds(bench, keys, dir); },
-      [&](const std::string& dir) { DelayQueue(bench, keys, dir); },
+      [&](const std::string& dir) {
+        DelayQueue(bench, keys, dir, "AddAfter", [&keys](Queue* queue, size_t i) {
+          return queue->AddAfter(keys[i], DelayOf(i));
+        });
+      },
+      [&](const std::string& dir) {
+        DelayQueue(bench, keys, dir, "debounced Add", [&keys](Queue* queue, size_t i) {
+          return queue->Add(keys[i], {.debounce = Debounce{DelayOf(i), kAllDue}});
+        });
+      },
   });
   bench.Want({.what = "delay: AddAfter + Flush, kAsync",
               .figure = "wq AddAfter",
               .against = "wq Add",
               .bound = 0.5});
   bench.Want({.what = "delay: firing all, + Flush",
-              .figure = "wq firing",
+              .figure = "wq firing after AddAfter",
               .against = "floor firing",
               .compared_with = "the same two records, bare RocksDB",
               .at_most = true,
@@ -247,6 +256,15 @@ void Delay(Bench& bench) {
   bench.Want({.what = "delay: AddAfter + Flush, kAsync",
               .figure = "wq AddAfter",
               .against = "reference AddAfter"});
+  bench.Want({.what = "delay: debounced Add + Flush, kAsync",
+              .figure = "wq debounced Add",
+              .against = "wq AddAfter",
+              .bound = 0.95});
+  bench.Want({.what = "delay: firing all debounced, + Flush",
+              .figure = "wq firing after debounced Add",
+              .against = "wq firing after AddAfter",
+              .at_most = true,
+              .bound = 1.05});
 }
 
 void Backoff(Bench& bench) {

@@ -42,6 +42,7 @@ struct Call {
   int64_t delay_us = 0;
   std::string group = {};                               // Of the adding calls.
   std::string reason = {};                              // Of the adding calls.
+  DelayMode mode = DelayMode::kEarliest;                // Of kAddAfter.
   uint32_t shard = 0;                                   // Of kGet and kTryGet.
   uint64_t limit = 0;                                   // Of kTryGet.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
@@ -71,6 +72,9 @@ struct Call {
     }
     if (delay_us != 0) {
       text += " us=" + std::to_string(delay_us);
+    }
+    if (mode != DelayMode::kEarliest) {
+      text += " mode=" + std::to_string(static_cast<int>(mode));
     }
     if (durability.has_value()) {
       text += " level=" + std::to_string(static_cast<int>(*durability));

@@ -41,7 +41,8 @@ class CallSource {
               .lane = MaybeLane(),
               .delay_us = Delay(),
               .group = Group(),
-              .reason = Reason()};
+              .reason = Reason(),
+              .mode = op == Op::kAddAfter ? Mode() : DelayMode::kEarliest};
     }
     if (pick < 900) {
       return {.op = Op::kAdvance, .delay_us = static_cast<int64_t>(Below(3 * kSecond))};
@@ -79,6 +80,9 @@ class CallSource {
   }
   std::string Group() { return Below(3) == 0 ? "" : "g" + std::to_string(Below(5)); }
   std::string Reason() { return Below(3) == 0 ? "r" + std::to_string(Below(3)) : ""; }
+  DelayMode Mode() {  // Mostly the default.
+    return static_cast<DelayMode>(Below(2) == 0 ? Below(3) : 0);
+  }
   int64_t Delay() { return static_cast<int64_t>(Below(5 * kSecond)) - kSecond / 2; }
 
   static constexpr int64_t kSecond = 1'000'000;

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000;
 
+using namespace std::chrono_literals;
 using support::FromEnvironment;
 
 // The options that change the semantics: every order policy, and others.
@@ -55,6 +56,27 @@ std::vector<Rules> AllRules() {
       {"Fair", {.order = Order::kFair, .max_requeues = 3}},
       {"Shards", {.order = Order::kTwoLanes, .shards = 3}},
       {"FairShards", {.order = Order::kFair, .shards = 2, .max_requeues = 2}},
+      {"Aging", {.order = Order::kPriorities, .aging = 2s}},
+      {"RetryByAge",
+       {.order = Order::kTwoLanes, .max_requeues = 4, .retry_place = RetryPlace::kByAge}},
+      {"FairRetryByAge", {.order = Order::kFair, .retry_place = RetryPlace::kByAge}},
+      {"RetryLane", {.order = Order::kTwoLanes, .retry_place = RetryPlace::kLane}},
+      {"Debounce", {.order = Order::kTwoLanes, .max_requeues = 2, .debounce = {1s, 3s}}},
+      {"DebounceMergeDelays",
+       {.order = Order::kPriorities,
+        .re_add = ReAdd::kRaisesLane,
+        .quarantined_add = QuarantinedAdd::kRelease,
+        .debounce = {2s, 3s},
+        .merge_delays = true}},
+      {"Full", {.order = Order::kTwoLanes, .max_pending = 4, .when_full = WhenFull::kRefuse}},
+      {"FullSlowLane",
+       {.order = Order::kTwoLanes,
+        .max_requeues = 1,
+        .quarantined_add = QuarantinedAdd::kRelease,
+        .max_pending = 3,
+        .when_full = WhenFull::kToSlowLane}},
+      {"Retention", {.max_requeues = 1, .quarantine_age = 4s, .quarantine_keys = 3}},
+      {"StuckShards", {.order = Order::kTwoLanes, .shards = 2, .stuck_after = 2s}},
   };
 }
 

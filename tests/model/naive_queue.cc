@@ -54,6 +54,21 @@ std::string NaiveQueue::Do(const Call& call) {
 
 std::string NaiveQueue::Add(const Call& call) {
   Key& key = keys_[call.key];
+  if (options_.debounce.quiet.count() > 0 && call.op == Op::kAdd) {
+    return AddDebounced(call);
+  }
+  if (IsFull(call.key)) {
+    if (options_.when_full == WhenFull::kRefuse) {
+      return "Full";
+    }
+    Call slow = call;
+    slow.lane = kSlowLane;
+    if (key.quarantined) {
+      Release(&key);
+    }
+    SettleGroup(call.key, call.group);
+    return AddKey(slow);
+  }
   if (key.quarantined) {
     if (options_.quarantined_add == QuarantinedAdd::kHold) {
       return "held";
@@ -62,6 +77,35 @@ std::string NaiveQueue::Add(const Call& call) {
   }
   SettleGroup(call.key, call.group);
   return AddKey(call);
+}
+
+bool NaiveQueue::IsFull(const std::string& name) const {
+  const Key& key = keys_.at(name);
+  const bool held = key.quarantined && options_.quarantined_add == QuarantinedAdd::kHold;
+  return options_.max_pending > 0 && Pending().size() >= options_.max_pending && !key.queued &&
+         !key.processing && !held;
+}
+
+std::string NaiveQueue::AddDebounced(const Call& call) {
+  Key& key = keys_[call.key];
+  if (key.Dirty()) {
+    return AddKey(call);
+  }
+  if (key.quarantined) {
+    if (options_.quarantined_add == QuarantinedAdd::kHold) {
+      return "held";
+    }
+    Release(&key);
+  }
+  const bool waited = key.delay.has_value();
+  DelayKey(call);
+  return waited ? "deduplicated" : "added";
+}
+
+// The pending record of the key.
+void NaiveQueue::Write(Key* key) const {
+  key->written = calls_;
+  key->stored_at_us = key->added_at_us;
 }
 
 // Returns whether one is new.
@@ -91,7 +135,7 @@ std::vector<std::string> NaiveQueue::ReasonsOf(const Call& call, const Key& key)
 // The key is not dirty any more. The record of a key that a worker holds is written without them.
 void NaiveQueue::ForgetReasons(Key* key) {
   if (!key->reasons.empty() && key->processing) {
-    key->written = calls_;
+    Write(key);
     stands_on_ = calls_;
   }
   key->reasons.clear();
@@ -121,23 +165,29 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane, bool reaso
   Key& key = keys_[name];
   const bool moves = lane != key.lane && (options_.re_add == ReAdd::kSetsLane || lane > key.lane);
   if (key.processing) {
+    key.added_at_us = key.again ? key.added_at_us : wall_us_;
     if (moves || (!key.again && lane != key.lane)) {
       key.lane = lane;
-      key.written = calls_;
+      Write(&key);
     }
-    key.written = reasons_changed ? calls_ : key.written;
+    if (reasons_changed) {
+      Write(&key);
+    }
     return std::exchange(key.again, true) ? "deduplicated" : "added";
   }
   if (!key.queued) {
+    key.added_at_us = wall_us_;
     Enqueue(name, lane);
     return "added";
   }
   if (moves && options_.order != Order::kFair) {
     key.lane = lane;
     key.place = ++last_place_;
-    key.written = calls_;
+    Write(&key);
   }
-  key.written = reasons_changed ? calls_ : key.written;
+  if (reasons_changed) {
+    Write(&key);
+  }
   return "deduplicated";
 }
 
@@ -163,7 +213,24 @@ std::string NaiveQueue::DelayKey(const Call& call) {
   }
   const bool changed = Merge(ReasonsOf(call, key), &key.delay_reasons);
   const Lane lane = WantedLane(key, call.lane);
-  if (key.delay && key.delay->due_us <= steady_us_ + call.delay_us) {
+  const bool gathered = call.op == Op::kAdd;
+  bool goes_on = false;
+  bool stays = false;
+  int64_t due_us = steady_us_ + (gathered ? options_.debounce.quiet.count() : call.delay_us);
+  if (key.delay) {
+    goes_on = key.delay->debounced && (gathered || call.mode == DelayMode::kEarliest);
+    const int64_t old_us = key.delay->due_us;
+    if (gathered && key.delay->debounced) {
+      due_us = std::min(due_us, key.delay->BegunUs() + options_.debounce.max_wait.count());
+      stays = old_us <= steady_us_ || due_us == old_us;
+      due_us = std::max(due_us, steady_us_);
+    } else {
+      stays = call.mode == DelayMode::kEarliest ? old_us <= due_us
+              : call.mode == DelayMode::kLatest ? old_us >= due_us
+                                                : old_us == due_us;
+    }
+  }
+  if (stays) {
     if (call.lane) {
       key.delay->written = lane != key.delay->lane ? calls_ : key.delay->written;
       key.delay->lane = lane;
@@ -172,13 +239,16 @@ std::string NaiveQueue::DelayKey(const Call& call) {
     stands_on_ = std::max(stands_on_, key.delay->written);
     return "deduplicated";
   }
-  key.delay = Delay{.due_us = steady_us_ + call.delay_us,
-                    .ready_at_us = wall_us_ + call.delay_us,
-                    .delay_us = call.delay_us,
+  const int64_t begun_us = goes_on ? key.delay->BegunUs() : steady_us_;
+  const int64_t ready_at_us = wall_us_ + due_us - steady_us_;
+  key.delay = Delay{.due_us = due_us,
+                    .ready_at_us = ready_at_us,
+                    .delay_us = due_us - begun_us,
                     .lane = lane,
                     .written = calls_,
                     .place = ++last_place_,
-                    .begun_at_us = wall_us_};
+                    .begun_at_us = ready_at_us - (due_us - begun_us),
+                    .debounced = gathered || goes_on};
   stands_on_ = calls_;
   return "added";
 }
@@ -191,13 +261,20 @@ std::string NaiveQueue::AddRateLimited(const Call& call) {
   }
   SettleGroup(call.key, call.group);
   ++key.failures;
+  if (options_.retry_place == RetryPlace::kByAge && (key.queued || key.processing)) {
+    key.retry_place = key.place;
+  }
   if (options_.max_requeues > 0 && key.failures > options_.max_requeues) {
     const std::string settled = key.group;
     Quarantine(&key);
     key.group = settled;
     return "held";
   }
-  return call.delay_us <= 0 ? AddKey(call) : DelayKey(call);
+  Call retry = call;
+  if (options_.retry_place == RetryPlace::kLane && !call.lane) {
+    retry.lane = options_.retry_lane;
+  }
+  return call.delay_us <= 0 ? AddKey(retry) : DelayKey(retry);
 }
 
 // A known key keeps its group.
@@ -215,7 +292,10 @@ std::string NaiveQueue::Change(const Call& call) {
   switch (call.op) {
     case Op::kForget:
       stands_on_ = key.failures > 0 && !key.quarantined ? calls_ : 0;
-      key.failures = key.quarantined ? key.failures : 0;
+      if (!key.quarantined) {
+        key.failures = 0;
+        key.retry_place.reset();
+      }
       return "ok";
     case Op::kRemove:
       return Remove(&key);
@@ -319,13 +399,42 @@ void NaiveQueue::Quarantine(Key* key) {
   }
   ForgetReasons(key);
   key->quarantined = true;
+  key->retry_place.reset();
+  key->quarantined_at_us = wall_us_;
+  key->quarantined_since_us = steady_us_;
+  key->quarantine_place = ++last_place_;
   key->lane = lane;
   stands_on_ = calls_;
+  DropLongest([this](const Key&, size_t keys) {
+    return options_.quarantine_keys > 0 && keys > options_.quarantine_keys;
+  });
+}
+
+// Drops the key that is longest in quarantine, as long as that is too long.
+void NaiveQueue::DropLongest(const std::function<bool(const Key&, size_t)>& too_long) {
+  const auto since = [](const Key& key) {
+    return std::pair(key.quarantined_since_us, key.quarantine_place);
+  };
+  for (;;) {
+    size_t keys = 0;
+    Key* longest = nullptr;
+    for (auto& [_, key] : keys_) {
+      keys += key.quarantined ? 1 : 0;
+      if (key.quarantined && (longest == nullptr || since(key) < since(*longest))) {
+        longest = &key;
+      }
+    }
+    if (longest == nullptr || !too_long(*longest, keys)) {
+      return;
+    }
+    Release(longest);
+  }
 }
 
 void NaiveQueue::Release(Key* key) {
   key->quarantined = false;
   key->failures = 0;
+  key->retry_place.reset();
 }
 
 // --- Handing out ---
@@ -342,8 +451,9 @@ void NaiveQueue::Enqueue(const std::string& name, Lane lane) {
   Key& key = keys_[name];
   key.queued = true;
   key.lane = lane;
-  key.place = ++last_place_;
-  key.written = calls_;
+  key.place = key.retry_place.value_or(last_place_ + 1);
+  last_place_ = std::max(last_place_, key.place);
+  Write(&key);
   std::vector<std::string>& turns = turns_[ShardOf(name)];
   if (std::find(turns.begin(), turns.end(), key.group) == turns.end()) {
     turns.push_back(key.group);
@@ -384,6 +494,9 @@ NaiveQueue::Entry* NaiveQueue::NextInLanes(uint32_t shard) {
     return nullptr;
   }
   const Lane highest = *lanes.rbegin();
+  if (options_.aging.count() > 0) {
+    return NextByAge(shard, lanes);
+  }
   Entry* lower = Oldest(shard, [&](const Key& key) { return key.lane < highest; });
   if (options_.starvation_bound > 0 && lower != nullptr) {
     if (++passed_[shard] >= options_.starvation_bound) {
@@ -394,6 +507,22 @@ NaiveQueue::Entry* NaiveQueue::NextInLanes(uint32_t shard) {
     passed_[shard] = 0;
   }
   return Oldest(shard, [&](const Key& key) { return key.lane == highest; });
+}
+
+// A key counts as one lane higher for each `aging` since its Add. Equal ones: the lower lane, whose
+// key is older.
+NaiveQueue::Entry* NaiveQueue::NextByAge(uint32_t shard, const std::set<Lane>& lanes) {
+  Entry* next = nullptr;
+  const auto begin_us = [this](const Entry& entry) {
+    return entry.second.added_at_us - int64_t{entry.second.lane} * options_.aging.count();
+  };
+  for (const Lane lane : lanes) {
+    Entry* const first = Oldest(shard, [lane](const Key& key) { return key.lane == lane; });
+    if (next == nullptr || begin_us(*first) < begin_us(*next)) {
+      next = first;
+    }
+  }
+  return next;
 }
 
 NaiveQueue::Entry* NaiveQueue::NextInTurn(uint32_t shard) {
@@ -421,6 +550,7 @@ std::string NaiveQueue::Get(uint32_t shard) {
   }
   Dequeue(next->first);
   next->second.processing = true;
+  next->second.held_since_us = steady_us_;
   next->second.held_reasons = std::exchange(next->second.reasons, {});
   return next->first;
 }
@@ -481,7 +611,9 @@ std::string NaiveQueue::PutBack(const std::string& name) {
   if (key.quarantined) {
     return "ok";
   }
-  key.written = rewritten ? calls_ : key.written;
+  if (rewritten) {
+    Write(&key);
+  }
   key.queued = true;
   std::vector<std::string>& turns = turns_[ShardOf(name)];
   std::erase(turns, key.group);

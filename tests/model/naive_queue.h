@@ -2,6 +2,7 @@
 // queue as plainly as possible: one map, linear searches, no code shared with the engine.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -47,6 +48,8 @@ class NaiveQueue final : public Subject {
     uint64_t written = 0;     // The call that wrote its record.
     uint64_t place = 0;       // Larger for a delay that was added later; after a crash, by key.
     int64_t begun_at_us = 0;  // Until a restart by a clock that was set back: ready_at - delay.
+    bool debounced = false;
+    int64_t BegunUs() const { return due_us - delay_us; }  // Steady time.
   };
   struct Key {
     bool queued = false;
@@ -58,7 +61,14 @@ class NaiveQueue final : public Subject {
     uint64_t place = 0;  // Larger for a key that was queued later.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
-    uint64_t written = 0;  // The call that wrote its pending record.
+    std::optional<uint64_t> retry_place = std::nullopt;  // Under RetryPlace::kByAge.
+    uint64_t written = 0;                                // The call that wrote its pending record.
+    int64_t added_at_us = 0;                             // Wall time.
+    int64_t stored_at_us = 0;                            // As in that record.
+    int64_t held_since_us = 0;                           // Steady time.
+    int64_t quarantined_at_us = 0;                       // Wall time.
+    int64_t quarantined_since_us = 0;                    // Steady time.
+    uint64_t quarantine_place = 0;                       // The order of equal times.
     // Of the Adds since the hand-out, of the hand-out that a worker holds, and of the delay.
     std::vector<std::string> reasons = {};
     std::vector<std::string> held_reasons = {};
@@ -76,6 +86,9 @@ class NaiveQueue final : public Subject {
   std::string Add(const Call& call);
   Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
   std::string AddKey(const Call& call);
+  std::string AddDebounced(const Call& call);
+  bool IsFull(const std::string& name) const;
+  void Write(Key* key) const;
   std::string MakeDirty(const std::string& name, Lane lane, bool reasons_changed = false);
   static bool Merge(const std::vector<std::string>& more, std::vector<std::string>* reasons);
   static std::vector<std::string> ReasonsOf(const Call& call, const Key& key);
@@ -91,6 +104,8 @@ class NaiveQueue final : public Subject {
   std::string Remove(Key* key);
   std::string Delete(Key* key);
   void Quarantine(Key* key);
+  void DropLongest(const std::function<bool(const Key&, size_t)>& too_long);
+  bool IsStuck(const Key& key) const;
   void Release(Key* key);
   void RecoverDelay(Delay* delay) const;
   std::string FireOne(const std::string& name);
@@ -101,6 +116,7 @@ class NaiveQueue final : public Subject {
   uint32_t ShardOf(const std::string& name) const;
   Entry* NextInLanes(uint32_t shard);
   Entry* NextInTurn(uint32_t shard);
+  Entry* NextByAge(uint32_t shard, const std::set<Lane>& lanes);
   Entry* Oldest(uint32_t shard, const std::function<bool(const Key&)>& matches);
   std::vector<const Entry*> Pending() const;
 

@@ -23,13 +23,14 @@ std::vector<const NaiveQueue::Entry*> NaiveQueue::Pending() const {
 }
 
 std::string NaiveQueue::Dump() {
-  size_t counts[5] = {};
+  size_t counts[6] = {};
   for (const auto& [name, key] : keys_) {
     counts[0] += key.queued ? 1 : 0;
     counts[1] += key.processing ? 1 : 0;
     counts[2] += key.delay ? 1 : 0;
     counts[3] += key.failures > 0 && !key.quarantined ? 1 : 0;
     counts[4] += key.quarantined ? 1 : 0;
+    counts[5] += IsStuck(key) ? 1 : 0;
   }
   std::string text;
   for (const size_t count : counts) {

@@ -23,10 +23,19 @@ void NaiveQueue::Fire() {
       }
     }
     if (next == keys_.end()) {
-      return;
+      break;
     }
     FireOne(next->first);
   }
+  DropLongest([this](const Key& key, size_t) {
+    const int64_t age_us = options_.quarantine_age.count();
+    return age_us > 0 && key.quarantined_since_us + age_us <= steady_us_;
+  });
+}
+
+bool NaiveQueue::IsStuck(const Key& key) const {
+  const int64_t stuck_after_us = options_.stuck_after.count();
+  return stuck_after_us > 0 && key.processing && key.held_since_us + stuck_after_us <= steady_us_;
 }
 
 std::string NaiveQueue::FireOne(const std::string& name) {
@@ -63,6 +72,12 @@ void NaiveQueue::Recover() {
       key.reasons.clear();
     }
     key.written = 0;
+    key.added_at_us = key.stored_at_us;
+    if (key.quarantined) {
+      key.quarantine_place = ++last_place_;
+      key.quarantined_since_us =
+          steady_us_ - std::max<int64_t>(0, wall_us_ - key.quarantined_at_us);
+    }
     if (key.delay) {
       key.delay->written = 0;
       RecoverDelay(&*key.delay);

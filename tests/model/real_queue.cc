@@ -75,6 +75,7 @@ std::string RealQueue::Do(const Call& call) {
       .lane = call.lane,
       .durability = call.durability,
       .group = call.group.empty() ? std::nullopt : std::optional<std::string_view>(call.group),
+      .delay_mode = call.mode,
       .reason = call.reason};
   AddOutcome outcome = AddOutcome::kAdded;
   switch (call.op) {
@@ -175,8 +176,8 @@ std::string MapQueue::Dump() {
   WQ_CHECK(s.ok(), "the disk of maps does not fail");
   const QueueCounts counts = queue->Counts();
   std::string text;
-  for (const size_t count :
-       {counts.queued, counts.processing, counts.delayed, counts.failing, counts.quarantined}) {
+  for (const size_t count : {counts.queued, counts.processing, counts.delayed, counts.failing,
+                             counts.quarantined, counts.stuck}) {
     text += std::to_string(count) + " ";
   }
   const storage::MemoryStorage disk(disk_);

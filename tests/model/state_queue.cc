@@ -36,11 +36,15 @@ void StateQueue::Fire() {
 }
 
 std::string StateQueue::Do(const Call& call) {
-  const QueueState::Wanted wanted{.lane = call.lane, .group = call.group, .reason = call.reason};
+  const QueueState::Wanted wanted{
+      .lane = call.lane, .group = call.group, .reason = call.reason, .delay_mode = call.mode};
   std::string result = "ok";
   switch (call.op) {
     case Op::kAdd:
-      result = ResultOf(state_->Add(call.key, wanted, now_.wall_us).outcome);
+      result =
+          ResultOf(options_.debounce.quiet.count() > 0
+                       ? state_->AddDebounced(call.key, options_.debounce, wanted, now_).outcome
+                       : state_->Add(call.key, wanted, now_.wall_us).outcome);
       break;
     case Op::kAddAfter:
       result = ResultOf(state_->AddAfter(call.key, call.delay_us, wanted, now_).outcome);
@@ -58,7 +62,7 @@ std::string StateQueue::Do(const Call& call) {
       state_->Forget(call.key);
       break;
     case Op::kGet: {
-      const Item* item = state_->Get(call.shard);
+      const Item* item = state_->Get(call.shard, now_.steady_us);
       result = item == nullptr ? "none" : std::string(item->key());
       break;
     }
@@ -90,8 +94,8 @@ std::string StateQueue::Do(const Call& call) {
 std::string StateQueue::Dump() {
   const QueueCounts counts = state_->Counts();
   std::string text;
-  for (const size_t count :
-       {counts.queued, counts.processing, counts.delayed, counts.failing, counts.quarantined}) {
+  for (const size_t count : {counts.queued, counts.processing, counts.delayed, counts.failing,
+                             counts.quarantined, counts.stuck}) {
     text += std::to_string(count) + " ";
   }
   Image image;

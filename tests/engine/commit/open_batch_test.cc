@@ -203,7 +203,7 @@ class TwoDisks {
         break;
       case 4:
         state_.Forget(Key());
-        state_.Quarantine(Key(), "", now_.wall_us);
+        state_.Quarantine(Key(), "", now_);
         state_.Release(Key(), now_.wall_us);
         break;
       case 5:

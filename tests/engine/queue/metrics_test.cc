@@ -280,6 +280,27 @@ TEST_F(MetricsTest, GaugesBeyondClientGos) {
   EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
 }
 
+TEST_F(MetricsTest, FullAddsAndStuckKeysAreCountedAndLimiterDelaysObserved) {
+  QueueOptions options = queue_options_;
+  options.max_pending = 1;
+  options.when_full = WhenFull::kRefuse;
+  options.stuck_after = std::chrono::seconds(5);
+  OpenMeasured(options);
+  Add("a");
+  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kFull);
+  const std::vector<std::string_view> keys = {"c", "d"};
+  EXPECT_TRUE(queue_->AddBatch(keys).ok());
+  EXPECT_EQ(provider_->Count("wq_full_adds_total{name=q}"), 3u);
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Gauge("wq_stuck{name=q}"), 0);
+  clock_.Advance(std::chrono::seconds(5));
+  EXPECT_EQ(queue_->Counts().stuck, 1u);  // Fires what is due, if the timer has not.
+  EXPECT_EQ(Gauge("wq_stuck{name=q}"), 1);
+  EXPECT_TRUE(queue_->AddRateLimited("a").ok());
+  EXPECT_TRUE(queue_->AddRateLimited("a").ok());
+  EXPECT_THAT(provider_->Observed("wq_limiter_delay_seconds{name=q}"), ElementsAre(0.005, 0.01));
+}
+
 TEST_F(MetricsTest, PausedUntilTheEndOfThePause) {
   EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
   ASSERT_TRUE(queue_->Pause().ok());

@@ -85,7 +85,7 @@ TEST_F(QuarantineTest, DropForgetsTheKey) {
 TEST_F(QuarantineTest, AQueuedDelayedOrHeldKeyCanBePutThere) {
   const auto quarantine = [this](const char* key) {
     Do([&](QueueState& s) {
-      s.Quarantine(key, "by hand", now.wall_us);
+      s.Quarantine(key, "by hand", now);
       return 0;
     });
   };
@@ -113,7 +113,7 @@ TEST_F(QuarantineTest, DoneAfterQuarantineCleansUp) {
   Add("a");
   Get();
   Do([this](QueueState& s) {
-    s.Quarantine("a", "", now.wall_us);
+    s.Quarantine("a", "", now);
     return 0;
   });
   EXPECT_EQ(Add("a"), AddOutcome::kHeld);
@@ -173,7 +173,7 @@ TEST_F(QuarantineTest, DeleteLeavesNothingOfAKeyInAnyState) {
   Add("all");
   Fail("all", kSecond);
   Do([this](QueueState& s) {
-    s.Quarantine("quarantined", "why", now.wall_us);
+    s.Quarantine("quarantined", "why", now);
     return 0;
   });
   for (const char* const key : {"queued", "delayed", "failing", "all", "quarantined"}) {

@@ -122,7 +122,7 @@ TEST_F(CausesTest, WhatEndsTheNeedEndsTheCauses) {
   AddAfterFor("cancelled", kSecond, "x");
   AddFor("quarantined", "x");
   Do([&](QueueState& state) {
-    state.Quarantine("quarantined", "by hand", now.wall_us);
+    state.Quarantine("quarantined", "by hand", now);
     return true;
   });
   EXPECT_TRUE(Do([](QueueState& state) { return state.Remove("removed"); }));

@@ -277,5 +277,37 @@ TEST(CheckOrder, RefusesWhatMakesNoSense) {
   EXPECT_NE(CheckOrder({.order = Order::kTwoLanes, .starvation_bound = 1}), nullptr);
 }
 
+// --- Aging ---
+
+TEST_F(OrderTest, AKeyThatWaitsCountsAsALaneHigherForEachAging) {
+  Reopen({.order = Order::kPriorities, .aging = std::chrono::seconds(1)});
+  Add("low", 0);
+  Advance(3 * kSecond - 1);
+  Add("high", 3);
+  EXPECT_EQ(Get(), "high") << "low has waited for less than three agings";
+  Advance(1);
+  Add("late", 3);
+  EXPECT_EQ(Drain(), "low late") << "equal ones by age";
+}
+
+TEST_F(OrderTest, AgingKeepsEachLaneFirstInFirstOut) {
+  Reopen({.order = Order::kTwoLanes, .aging = std::chrono::seconds(1)});
+  Add("s1", kSlowLane);
+  Add("s2", kSlowLane);
+  Advance(100 * kSecond);
+  Add("f1");
+  Add("f2");
+  Crash();
+  EXPECT_EQ(Drain(), "s1 s2 f1 f2");
+}
+
+TEST_F(OrderTest, AgingOfFarLanesDoesNotOverflow) {
+  Reopen({.order = Order::kPriorities, .aging = kMaxDelay});
+  Add("min", INT32_MIN);
+  Advance(3600 * kSecond);
+  Add("max", INT32_MAX);
+  EXPECT_EQ(Drain(), "max min");
+}
+
 }  // namespace
 }  // namespace wq

@@ -177,7 +177,7 @@ TEST_F(PutBackTest, AKeyThatWasQuarantinedSinceGetStaysInQuarantine) {
   Add("a");
   Get();
   Do([this](QueueState& s) {
-    s.Quarantine("a", "boom", now.wall_us);
+    s.Quarantine("a", "boom", now);
     return 0;
   });
   EXPECT_TRUE(PutBack("a"));
@@ -191,7 +191,7 @@ TEST_F(PutBackTest, AKeyThatWasQuarantinedAndReleasedSinceGetIsQueuedOnce) {
   Add("a");
   Get();
   Do([this](QueueState& s) {
-    s.Quarantine("a", "boom", now.wall_us);
+    s.Quarantine("a", "boom", now);
     return s.Release("a", now.wall_us);
   });
   EXPECT_TRUE(PutBack("a"));
@@ -306,7 +306,7 @@ TEST_F(PutBackTest, AShardIsFreeAfterAKeyInQuarantineIsGivenBack) {
   Add("b");
   EXPECT_EQ(Get(), "a");
   Do([this](QueueState& s) {
-    s.Quarantine("a", "", now.wall_us);
+    s.Quarantine("a", "", now);
     return 0;
   });
   const uint64_t readied = state().readied();

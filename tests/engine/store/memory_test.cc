@@ -29,7 +29,7 @@ void PassThrough(int begin, int end, QueueState* state) {
     state->AddRateLimited(key, {.delay_us = 0, .error = "an error"}, {}, now);
     ASSERT_TRUE(state->Remove(key));
     state->Forget(key);
-    state->Quarantine(key, "an error", now.wall_us);
+    state->Quarantine(key, "an error", now);
     ASSERT_TRUE(state->Drop(key));
   }
 }

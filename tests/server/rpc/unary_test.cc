@@ -231,7 +231,7 @@ TEST(RpcServer, OptionsAreChecked) {
 }
 
 TEST(RpcStatus, EachCodeReturnsFromGrpc) {
-  for (int i = 0; i <= static_cast<int>(StatusCode::kNotOwner); ++i) {
+  for (int i = 0; i <= static_cast<int>(StatusCode::kFull); ++i) {
     const auto code = static_cast<StatusCode>(i);
     const Status status = i == 0 ? Status::Ok() : Status(code, "the message");
     const grpc::Status carried = ToGrpc(status);

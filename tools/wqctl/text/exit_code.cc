@@ -23,6 +23,7 @@ ExitCode ExitCodeOf(const wq::Status& status) {
     case wq::StatusCode::kNotDurable:
     case wq::StatusCode::kIOError:
     case wq::StatusCode::kNotSupported:
+    case wq::StatusCode::kFull:
     case wq::StatusCode::kNotOwner:
       return kExitFailure;
   }

@@ -1,0 +1,254 @@
+// Flow control through the whole queue: full queues, stuck keys, debounced Adds, and the options
+// that are refused.
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/queue/queue_fixture.h"
+
+namespace wq {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FlowTest : public QueueTest {
+ protected:
+  void Bound(size_t keys, WhenFull when_full) {
+    QueueOptions options = queue_options_;
+    options.max_pending = keys;
+    options.when_full = when_full;
+    CloseAndOpen(options);
+  }
+  std::future<Status> AddInBackground(std::string key) {
+    return std::async(std::launch::async,
+                      [queue = queue_, key = std::move(key)] { return queue->Add(key); });
+  }
+  std::string GetTwo() {
+    const std::string first = Get();
+    return first + " " + Get();
+  }
+  // Until an Add waits for room.
+  void AwaitFull(uint64_t adds) {
+    while (queue_->Counts().full < adds) {
+      std::this_thread::yield();
+    }
+  }
+};
+
+// --- Full queues ---
+
+TEST_F(FlowTest, AFullQueueRefusesAKeyMoreAndTakesTheOthers) {
+  Bound(2, WhenFull::kRefuse);
+  Add("a");
+  Add("b");
+  const Status s = queue_->Add("c");
+  EXPECT_EQ(s.code(), StatusCode::kFull);
+  EXPECT_THAT(s.message(), HasSubstr("queue 'q' is full: 2 keys are pending, the bound is 2"));
+  EXPECT_TRUE(queue_->Add("a").ok()) << "it is pending already";
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(queue_->Add("c").code(), StatusCode::kFull) << "a held key is pending";
+  EXPECT_TRUE(queue_->Add("a").ok());
+  EXPECT_TRUE(queue_->AddRateLimited("a").ok()) << "a retry is never refused";
+  EXPECT_TRUE(queue_->AddAfter("c", 1s).ok()) << "a delayed key is not pending";
+  EXPECT_EQ(queue_->Counts().full, 2u);
+  EXPECT_TRUE(queue_->Remove("b").ok());
+  EXPECT_TRUE(queue_->Add("d").ok());
+}
+
+TEST_F(FlowTest, ABatchListsTheKeysForWhichThereIsNoRoom) {
+  Bound(2, WhenFull::kRefuse);
+  const std::vector<std::string_view> keys = {"a", "b", "c", "a", "", "d"};
+  BatchResult result;
+  EXPECT_TRUE(queue_->AddBatch(keys, {}, &result).ok());
+  EXPECT_EQ(result.added, 2u);
+  EXPECT_EQ(result.deduplicated, 1u);
+  ASSERT_EQ(result.refused.size(), 3u);
+  EXPECT_EQ(result.refused[0].first, 2u);
+  EXPECT_EQ(result.refused[0].second.code(), StatusCode::kFull);
+  EXPECT_EQ(result.refused[1].second.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(result.refused[2].first, 5u);
+}
+
+TEST_F(FlowTest, AnAddWaitsUntilThereIsRoom) {
+  Bound(1, WhenFull::kWait);
+  Add("a");
+  EXPECT_EQ(Get(), "a");
+  std::future<Status> added = AddInBackground("b");
+  AwaitFull(1);
+  EXPECT_EQ(queue_->Len(), 0u);
+  EXPECT_TRUE(queue_->Done("a").ok());
+  EXPECT_TRUE(added.get().ok());
+  EXPECT_EQ(Get(), "b");
+}
+
+TEST_F(FlowTest, AnAddWaitsForNoLongerThanItSays) {
+  Bound(1, WhenFull::kWait);
+  Add("a");
+  EXPECT_EQ(queue_->Add("b", {.wait_for_room = 0s}).code(), StatusCode::kFull);
+  EXPECT_EQ(queue_->Add("b", {.wait_for_room = 10ms}).code(), StatusCode::kFull);
+  BatchResult result;
+  const std::vector<std::string_view> keys = {"a", "b", "c"};
+  EXPECT_TRUE(queue_->AddBatch(keys, {.wait_for_room = 10ms}, &result).ok());
+  EXPECT_EQ(result.refused.size(), 2u);
+}
+
+TEST_F(FlowTest, EveryWaitingAddIsMadeInTheEnd) {
+  Bound(3, WhenFull::kWait);
+  constexpr int kKeys = 200;
+  std::vector<std::future<Status>> adders;
+  for (int t = 0; t < 4; ++t) {
+    adders.push_back(std::async(std::launch::async, [this, t] {
+      std::vector<std::string> names;
+      for (int i = 0; i < kKeys; ++i) {
+        names.push_back(std::to_string(t) + "/" + std::to_string(i));
+      }
+      const std::vector<std::string_view> keys(names.begin(), names.end());
+      return queue_->AddBatch(keys);
+    }));
+  }
+  for (int i = 0; i < 4 * kKeys; ++i) {
+    std::string key;
+    ASSERT_TRUE(queue_->Get(&key).ok());
+    EXPECT_LE(queue_->Counts().queued + queue_->Counts().processing, 3u);
+    ASSERT_TRUE(queue_->Done(key).ok());
+  }
+  for (auto& added : adders) {
+    EXPECT_TRUE(added.get().ok());
+  }
+}
+
+TEST_F(FlowTest, AShutDownEndsTheWaitForRoom) {
+  Bound(1, WhenFull::kWait);
+  Add("a");
+  std::future<Status> one = AddInBackground("b");
+  std::future<Status> batch = std::async(std::launch::async, [this] {
+    const std::vector<std::string_view> keys = {"a", "c"};
+    return queue_->AddBatch(keys);
+  });
+  AwaitFull(2);
+  queue_->ShutDown();
+  EXPECT_EQ(one.get().code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(batch.get().code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(Get(), "a");
+}
+
+TEST_F(FlowTest, AKeyMoreFallsToTheSlowLane) {
+  Bound(1, WhenFull::kToSlowLane);
+  Add("a");
+  Add("b");
+  Add("c");
+  EXPECT_THAT(queue_->Counts().lanes,
+              ElementsAre(std::pair(kSlowLane, 2u), std::pair(kFastLane, 1u)));
+  EXPECT_EQ(queue_->Counts().full, 2u);
+}
+
+TEST_F(FlowTest, AHeldKeyOfTheQuarantineIsNoKeyMore) {
+  Bound(1, WhenFull::kRefuse);
+  ASSERT_TRUE(queue_->Quarantine("bad").ok());
+  Add("a");
+  AddOutcome outcome = AddOutcome::kAdded;
+  EXPECT_TRUE(queue_->Add("bad", {}, &outcome).ok());
+  EXPECT_EQ(outcome, AddOutcome::kHeld);
+  EXPECT_TRUE(queue_->Release("bad").ok()) << "a release is never refused";
+  EXPECT_EQ(queue_->Len(), 2u);
+}
+
+// --- Debounced Adds ---
+
+TEST_F(FlowTest, AQueueGathersAddsUnlessTheCallSaysOtherwise) {
+  queue_options_.debounce = {1s, 10s};
+  CloseAndOpen();
+  Add("a");
+  const std::vector<std::string_view> keys = {"b"};
+  ASSERT_TRUE(queue_->AddBatch(keys).ok());
+  EXPECT_EQ(queue_->Counts().delayed, 2u);
+  ASSERT_TRUE(queue_->Add("now", {.debounce = Debounce{}}).ok());
+  ASSERT_TRUE(queue_->AddAfter("too", 0s).ok());
+  EXPECT_EQ(GetTwo(), "now too");
+  CloseAndOpen();
+  clock_.Advance(1s);
+  EXPECT_EQ(GetTwo(), "now too") << "they were pending";
+  EXPECT_EQ(GetTwo(), "a b");
+}
+
+TEST_F(FlowTest, ACallGathersAdds) {
+  const AddOptions gathered{.debounce = Debounce{1s, 10s}};
+  ASSERT_TRUE(queue_->Add("a", gathered).ok());
+  clock_.Advance(999ms);
+  ASSERT_TRUE(queue_->Add("a", gathered).ok());
+  clock_.Advance(999ms);
+  EXPECT_EQ(Get(), "TimedOut");
+  clock_.Advance(1ms);
+  EXPECT_EQ(Get(), "a");
+}
+
+// --- Stuck keys ---
+
+TEST_F(FlowTest, AKeyThatIsHeldForLongIsTold) {
+  struct Told {
+    std::string key;
+    std::chrono::microseconds held;
+  };
+  std::promise<Told> told;
+  queue_options_.stuck_after = 5s;
+  queue_options_.on_stuck = [&told](const StuckKey& stuck) {
+    EXPECT_EQ(stuck.queue, "q");
+    told.set_value({std::string(stuck.key), stuck.held});
+  };
+  CloseAndOpen();
+  Add("a");
+  EXPECT_EQ(Get(), "a");
+  clock_.Advance(5s);
+  const Told first = told.get_future().get();
+  EXPECT_EQ(first.key, "a");
+  EXPECT_EQ(first.held, 5s);
+  EXPECT_EQ(queue_->Counts().stuck, 1u);
+  EXPECT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(queue_->Counts().stuck, 0u);
+}
+
+TEST_F(FlowTest, AKeyThatHoldsUpADrainIsTold) {
+  std::promise<std::string> told;
+  queue_options_.stuck_after = 5s;
+  queue_options_.on_stuck = [&told](const StuckKey& stuck) {
+    told.set_value(std::string(stuck.key));
+  };
+  CloseAndOpen();
+  Add("a");
+  EXPECT_EQ(Get(), "a");
+  queue_->ShutDown();
+  clock_.Advance(5s);
+  EXPECT_EQ(told.get_future().get(), "a");
+}
+
+// --- Options that are refused ---
+
+TEST_F(FlowTest, BadOptionsAreRefusedByName) {
+  const auto refused = [this](const QueueOptions& options) {
+    Queue* queue = nullptr;
+    const Status s = store_->OpenQueue("other", options, &queue);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(queue, nullptr);
+    return s.message();
+  };
+  EXPECT_THAT(refused({.aging = -1us}), HasSubstr("aging is -1 us"));
+  EXPECT_THAT(refused({.starvation_bound = 5, .aging = 1s}), HasSubstr("exclude each other"));
+  EXPECT_THAT(refused({.quarantine_age = -1us}), HasSubstr("quarantine_age is -1 us"));
+  EXPECT_THAT(refused({.stuck_after = kMaxDelay + 1us}), HasSubstr("stuck_after is "));
+  EXPECT_THAT(refused({.debounce = {2s, 1s}}), HasSubstr("a longest wait of 1000000 us"));
+  EXPECT_THAT(refused({.retry_place = RetryPlace::kLane}),
+              HasSubstr("retry_place needs lane slow"));
+  EXPECT_THAT(refused({.max_pending = 1, .when_full = WhenFull::kToSlowLane}),
+              HasSubstr("when_full needs lane slow"));
+  EXPECT_THAT(queue_->Add("a", {.debounce = Debounce{-1us, 1s}}).message(),
+              HasSubstr("a quiet time of -1 us"));
+}
+
+}  // namespace
+}  // namespace wq
