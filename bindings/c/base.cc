@@ -28,7 +28,7 @@ const char* wq_code_name(wq_code code) {
     default:
       break;
   }
-  if (code < WQ_OK || code > WQ_NOT_OWNER) {
+  if (code < WQ_OK || code > WQ_FULL) {
     return "?";
   }
   return wq::StatusCodeName(static_cast<wq::StatusCode>(code)).data();  // Literals.

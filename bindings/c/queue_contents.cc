@@ -29,7 +29,9 @@ wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
                             .paused = now.paused ? 1 : 0,
                             .adds = now.adds,
                             .dones = now.dones,
-                            .failures = now.failures};
+                            .failures = now.failures,
+                            .stuck = now.stuck,
+                            .full = now.full};
     return Output("counts", written, counts);
   });
 }

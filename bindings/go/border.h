@@ -28,6 +28,12 @@ typedef struct wqgo_add_options {
   int64_t retry_delay_us;
   int32_t has_max_delay;
   int64_t max_delay_us;
+  int32_t delay_mode;
+  int32_t has_debounce;
+  int64_t debounce_quiet_us;
+  int64_t debounce_max_wait_us;
+  int32_t has_wait_for_room;
+  int64_t wait_for_room_us;
 } wqgo_add_options;
 
 static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoString_ group,
@@ -45,7 +51,13 @@ static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoSt
                               .reason = _GoStringPtr(reason),
                               .reason_size = _GoStringLen(reason),
                               .trace_parent = _GoStringPtr(trace_parent),
-                              .trace_parent_size = _GoStringLen(trace_parent)};
+                              .trace_parent_size = _GoStringLen(trace_parent),
+                              .delay_mode = options.delay_mode,
+                              .has_debounce = options.has_debounce,
+                              .debounce_quiet_us = options.debounce_quiet_us,
+                              .debounce_max_wait_us = options.debounce_max_wait_us,
+                              .has_wait_for_room = options.has_wait_for_room,
+                              .wait_for_room_us = options.wait_for_room_us};
   return all;
 }
 

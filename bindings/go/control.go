@@ -93,11 +93,13 @@ type Counts struct {
 	Delayed     int
 	Failing     int // With a failure count, except quarantined items.
 	Quarantined int
+	Stuck       int // Of those processing: held for longer than QueueOptions.StuckAfter.
 	Paused      bool
 	// Totals since the queue was opened; their differences are rates.
 	Adds     uint64 // An item became dirty.
 	Dones    uint64
 	Failures uint64
+	Full     uint64 // Adds that found the queue full.
 }
 
 // Counts returns the queue's counters.

@@ -25,12 +25,19 @@ type linkedQueue struct {
 func (s *Store) failureLogger() Logger { return s.logger }
 
 func (s *Store) openQueue(name string, request openRequest) (backend, error) {
-	q := &linkedQueue{store: s, waits: request.options.Durability != Async}
+	// An Add that waits for room must not hold up others.
+	waits := request.options.Durability != Async && request.options.MaxPending == 0
+	q := &linkedQueue{store: s, waits: waits}
 	var a arena
 	defer a.free()
 	o, err := queueOptionsToC(request.options, &a)
 	if err != nil {
 		return nil, err
+	}
+	if request.onStuck != nil {
+		listener := listenBy(request.onStuck)
+		listener.installStuck(o)
+		s.keep(listener)
 	}
 	err = withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
 		return C.wq_store_open_queue(s.handle, name, o, &q.handle, e)
@@ -265,7 +272,8 @@ func (q *linkedQueue) counts() (Counts, error) {
 	return Counts{
 		Queued: int(c.queued), Processing: int(c.processing), Delayed: int(c.delayed),
 		Failing: int(c.failing), Quarantined: int(c.quarantined), Paused: c.paused != 0,
-		Adds: uint64(c.adds), Dones: uint64(c.dones), Failures: uint64(c.failures)}, err
+		Adds: uint64(c.adds), Dones: uint64(c.dones), Failures: uint64(c.failures),
+		Stuck: int(c.stuck), Full: uint64(c.full)}, err
 }
 
 func (q *linkedQueue) list(offset, limit int) ([]QueuedKey, error) {

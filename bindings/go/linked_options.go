@@ -146,6 +146,22 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	out.add_cancels_delay = toInt(o.AddCancelsDelay)
 	out.merge_delays = toInt(o.MergeDelays)
 	out.max_key_bytes = C.size_t(o.MaxKeyBytes)
+	if o.MaxPending < 0 || o.QuarantineKeys < 0 {
+		return nil, newError(InvalidArgument, "MaxPending or QuarantineKeys is out of range")
+	}
+	out.debounce_quiet_us = C.int64_t(microseconds(o.Debounce.Quiet))
+	out.debounce_max_wait_us = C.int64_t(microseconds(o.Debounce.MaxWait))
+	out.aging_us = C.int64_t(microseconds(o.Aging))
+	out.retry_place = C.int32_t(o.RetryPlace)
+	if o.RetryLane != nil {
+		out.has_retry_lane = 1
+		out.retry_lane = C.int32_t(*o.RetryLane)
+	}
+	out.max_pending = C.uint64_t(o.MaxPending)
+	out.when_full = C.int32_t(o.WhenFull)
+	out.quarantine_age_us = C.int64_t(microseconds(o.QuarantineAge))
+	out.quarantine_keys = C.uint64_t(o.QuarantineKeys)
+	out.stuck_after_us = C.int64_t(microseconds(o.StuckAfter))
 	out.limiter = o.Backoff.toC(a)
 	return out, nil
 }
@@ -157,6 +173,16 @@ func addOptionsToC(o AddOptions) C.wqgo_add_options {
 		out.lane = C.int32_t(*o.Lane)
 	}
 	out.durability = C.int32_t(o.Durability)
+	out.delay_mode = C.int32_t(o.DelayMode)
+	if o.Debounce != nil {
+		out.has_debounce = 1
+		out.debounce_quiet_us = C.int64_t(microseconds(o.Debounce.Quiet))
+		out.debounce_max_wait_us = C.int64_t(microseconds(o.Debounce.MaxWait))
+	}
+	if o.WaitForRoom != 0 {
+		out.has_wait_for_room = 1
+		out.wait_for_room_us = C.int64_t(microseconds(o.WaitForRoom))
+	}
 	return out
 }
 
@@ -204,6 +230,15 @@ var (
 	_ = [1]struct{}{}[C.WQ_PROCESS-int(Process)]
 	_ = [1]struct{}{}[C.WQ_POWER-int(Power)]
 	_ = [1]struct{}{}[C.WQ_REPLICATED-int(Replicated)]
+	_ = [1]struct{}{}[C.WQ_DELAY_EARLIEST-int(Earliest)]
+	_ = [1]struct{}{}[C.WQ_DELAY_LATEST-int(Latest)]
+	_ = [1]struct{}{}[C.WQ_DELAY_REPLACE-int(Replace)]
+	_ = [1]struct{}{}[C.WQ_RETRY_BACK-int(RetryAtBack)]
+	_ = [1]struct{}{}[C.WQ_RETRY_BY_AGE-int(RetryByAge)]
+	_ = [1]struct{}{}[C.WQ_RETRY_LANE-int(RetryInLane)]
+	_ = [1]struct{}{}[C.WQ_WHEN_FULL_WAIT-int(WaitForRoom)]
+	_ = [1]struct{}{}[C.WQ_WHEN_FULL_REFUSE-int(RefuseAdds)]
+	_ = [1]struct{}{}[C.WQ_WHEN_FULL_SLOW_LANE-int(FillSlowLane)]
 	_ = [1]struct{}{}[C.WQ_ADDED-int(Added)]
 	_ = [1]struct{}{}[C.WQ_DEDUPLICATED-int(Deduplicated)]
 	_ = [1]struct{}{}[C.WQ_HELD-int(Held)]
@@ -219,6 +254,7 @@ var (
 	_ = [1]struct{}{}[C.WQ_IO_ERROR-int(IOError)]
 	_ = [1]struct{}{}[C.WQ_NOT_SUPPORTED-int(NotSupported)]
 	_ = [1]struct{}{}[C.WQ_NOT_OWNER-int(NotOwner)]
+	_ = [1]struct{}{}[C.WQ_FULL-int(Full)]
 	_ = [1]struct{}{}[C.WQ_FORKED-int(Forked)]
 	_ = [1]struct{}{}[C.WQ_NO_MEMORY-int(NoMemory)]
 	_ = [1]struct{}{}[C.WQ_INTERNAL-int(Internal)]

@@ -114,6 +114,37 @@ type ReplicaState struct {
 	Log       error     // Nil, or why the log cannot be reached or followed.
 }
 
+// DelayMode says which end counts if AddAfter finds a delay of the item.
+type DelayMode int32
+
+const (
+	Earliest DelayMode = 0 // The earlier one, as in client-go.
+	Latest   DelayMode = 1
+	Replace  DelayMode = 2 // That of this call.
+)
+
+// RetryPlace is where an item is queued that has failed, when its delay is over.
+type RetryPlace int32
+
+const (
+	RetryAtBack RetryPlace = 0
+	RetryByAge  RetryPlace = 1 // Before the items that were queued behind it before it failed.
+	RetryInLane RetryPlace = 2 // At the back of QueueOptions.RetryLane.
+)
+
+// WhenFull is what an Add does in a full queue.
+type WhenFull int32
+
+const (
+	WaitForRoom  WhenFull = 0 // For as long as AddOptions.WaitForRoom says.
+	RefuseAdds   WhenFull = 1 // It fails with Full.
+	FillSlowLane WhenFull = 2 // It adds to SlowLane, beyond the bound.
+)
+
+// Debounce gathers Adds of an item: it is handed out when no Add has come for Quiet, at the latest
+// MaxWait after the first. Quiet 0: Adds are not gathered.
+type Debounce struct{ Quiet, MaxWait time.Duration }
+
 // RateLimiter is the shape of client-go's workqueue.TypedRateLimiter.
 type RateLimiter[T comparable] interface {
 	When(item T) time.Duration // Returns the delay of an item for one more failure.
@@ -154,20 +185,36 @@ type QueueOptions[T comparable] struct {
 	AddCancelsDelay        bool       // An Add of a delayed key cancels its delay.
 	Durability             Durability // Of calls that name none.
 	MaxKeyBytes            int        // 0: 4096.
+	// The following are flow control; docs/flow-control.md describes them.
+	Debounce       Debounce      // Of the queue's Adds.
+	Aging          time.Duration // A queued item counts as a lane higher for each Aging; 0: never.
+	RetryPlace     RetryPlace
+	RetryLane      *Lane         // Of RetryInLane. Nil: SlowLane.
+	MaxPending     int           // Bounds the queued and held items; 0: no bound.
+	WhenFull       WhenFull      // With MaxPending.
+	QuarantineAge  time.Duration // Drops items that are in quarantine for so long; 0: never.
+	QuarantineKeys int           // Drops the longest in quarantine beyond so many; 0: never.
+	StuckAfter     time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
+	// OnStuck is called when an item was held for StuckAfter, once for each time that it is handed
+	// out. It must be short, and must not close the store.
+	OnStuck func(item T, held time.Duration)
 	// StopOnShutDown makes ShutDown and ShutDownWithDrain stop the queue as Stop does: Get reports
 	// shutdown at once, and what is queued stays in the store, as in controller-runtime's priority
 	// queue. Otherwise the workers first process what is queued, as in client-go.
 	StopOnShutDown bool
 }
 
-// untyped returns the options without Codec, Limiter and GroupOf.
+// untyped returns the options without Codec, Limiter, GroupOf and OnStuck.
 func (o QueueOptions[T]) untyped() QueueOptions[string] {
 	return QueueOptions[string]{
 		Backoff: o.Backoff, MustExist: o.MustExist, Order: o.Order, Lanes: o.Lanes,
 		ReAddRaisesLane: o.ReAddRaisesLane, StarvationBound: o.StarvationBound,
 		MergeDelays: o.MergeDelays, Shards: o.Shards, MaxRequeues: o.MaxRequeues,
 		AddReleasesQuarantined: o.AddReleasesQuarantined, AddCancelsDelay: o.AddCancelsDelay,
-		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown}
+		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown,
+		Debounce: o.Debounce, Aging: o.Aging, RetryPlace: o.RetryPlace, RetryLane: o.RetryLane,
+		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
+		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter}
 }
 
 // AddOptions are the options of AddWith and AddBatch; the zero value is Add.
@@ -179,8 +226,14 @@ type AddOptions struct {
 	Reason string
 	// The header traceparent of W3C Trace Context, for the worker: see Causes.
 	TraceParent string
+	// How this Add is gathered, and a zero Debounce not at all. Nil: as QueueOptions.Debounce says.
+	Debounce *Debounce
+	// How long to wait for room in a full queue; less than 0: not at all; 0: until there is room. A
+	// remote queue never waits.
+	WaitForRoom time.Duration
 	// The other fields are for AddWith only.
 	After       time.Duration // More than 0: as AddAfter.
+	DelayMode   DelayMode     // Of After.
 	RateLimited bool          // As AddRateLimited; the delay is at most After, unless that is 0.
 	Failure     error         // The failure, for RateLimited: kept with the key, shown by wqctl.
 }

@@ -99,6 +99,14 @@ func (q *remoteQueue) addRequest(keys []string, group string, o AddOptions) remo
 	if o.Reason != "" || o.TraceParent != "" {
 		r.Cause = &remote.Cause{Reason: o.Reason, TraceParent: o.TraceParent}
 	}
+	if o.DelayMode != Earliest {
+		r.DelayMode = map[DelayMode]string{
+			Latest: "DELAY_MODE_LATEST", Replace: "DELAY_MODE_REPLACE"}[o.DelayMode]
+	}
+	if o.Debounce != nil {
+		r.Debounce = &remote.Debounce{QuietUs: remote.Int64(microseconds(o.Debounce.Quiet)),
+			MaxWaitUs: remote.Int64(microseconds(o.Debounce.MaxWait))}
+	}
 	return r
 }
 
@@ -127,6 +135,23 @@ func (q *remoteQueue) add(key string) error {
 	if q.shuttingDown() {
 		return errShutDown
 	}
+	return q.whileFull(true, func() error { return q.addJoined(key) })
+}
+
+// whileFull repeats a patient Add until the queue has room for it, or is shut down: the server
+// answers Full at once.
+func (q *remoteQueue) whileFull(patient bool, add func() error) error {
+	again := q.client.remote.NewRetry()
+	for {
+		err := add()
+		if codeOf(err) != Full || !patient || !again.Wait(q.worker.Ended()) {
+			return err
+		}
+	}
+}
+
+// addJoined adds the key together with those that others add meanwhile.
+func (q *remoteQueue) addJoined(key string) error {
 	return q.adds.Add(key, func(keys []string) []error {
 		errs := make([]error, len(keys))
 		q.addAll(keys, "", AddOptions{}, true, func(from, to int, result BatchResult, err error) {
@@ -198,12 +223,17 @@ func (q *remoteQueue) addOne(key string, call addCall, at time.Time) (Outcome, e
 	if !at.IsZero() {
 		request.DelayUs = remote.MicrosecondsUntil(at)
 	}
-	result, err := q.addKeys(request, call.patient)
+	var result BatchResult
+	err := q.whileFull(call.patient, func() (err error) {
+		result, err = q.addKeys(request, call.patient)
+		if err == nil && len(result.Refused) > 0 {
+			err = result.Refused[0].Err
+		}
+		return err
+	})
 	switch {
 	case err != nil:
 		return 0, err
-	case len(result.Refused) > 0:
-		return 0, result.Refused[0].Err
 	case result.Held > 0:
 		return Held, nil
 	case result.Deduplicated > 0:
@@ -449,7 +479,8 @@ func (q *remoteQueue) counts() (Counts, error) {
 	return Counts{
 		Queued: int(c.Queued), Processing: int(c.Processing), Delayed: int(c.Delayed),
 		Failing: int(c.Failing), Quarantined: int(c.Quarantined), Paused: c.Paused,
-		Adds: uint64(c.Adds), Dones: uint64(c.Dones), Failures: uint64(c.Failures)}, err
+		Adds: uint64(c.Adds), Dones: uint64(c.Dones), Failures: uint64(c.Failures),
+		Stuck: int(c.Stuck), Full: uint64(c.Full)}, err
 }
 
 func (q *remoteQueue) len() (int, error) {

@@ -520,7 +520,9 @@ func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
 		case reflect.Bool:
 			field.SetBool(true)
 		case reflect.Pointer:
-			field.Set(reflect.ValueOf(ControllerBackoff()))
+			field.Set(reflect.New(field.Type().Elem()))
+		case reflect.Struct:
+			options.Debounce = Debounce{Quiet: 1, MaxWait: 1}
 		case reflect.Slice:
 			options.Lanes = []Lane{1}
 		case reflect.Interface:
@@ -530,7 +532,9 @@ func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
 				options.Codec = stringCodec[string]{}
 			}
 		case reflect.Func:
-			options.GroupOf = func(string) string { return "group" }
+			field.Set(reflect.MakeFunc(field.Type(), func([]reflect.Value) []reflect.Value {
+				return []reflect.Value{reflect.ValueOf("group")} // Of GroupOf.
+			}))
 		default:
 			field.Set(reflect.ValueOf(1).Convert(field.Type()))
 		}

@@ -34,6 +34,7 @@ type openStore struct {
 
 	mu         sync.Mutex
 	queues     []*readiness // Of the open queues.
+	listeners  []listener   // Of all OnStuck.
 	closed     bool
 	closedWith error
 }
@@ -169,7 +170,22 @@ func (s *openStore) close() error {
 func (s *openStore) free() {
 	s.listener.free()
 	s.leaders.listener.free()
+	for _, l := range s.listeners {
+		l.free()
+	}
+	s.listeners = nil
 	s.metrics.free()
+}
+
+// keep frees the listener when the store is closed.
+func (s *openStore) keep(l listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		l.free() // No queue is opened with it.
+		return
+	}
+	s.listeners = append(s.listeners, l)
 }
 
 // watch makes Close end the queue's Gets.

@@ -33,6 +33,9 @@ class DirectAccess final : public QueueAccess {
     }
     options.reason = request.reason;
     options.trace_parent = request.trace_parent;
+    options.delay_mode = request.delay_mode;
+    options.debounce = request.debounce;
+    options.wait_for_room = request.wait_for_room;
     return request.delay.count() > 0 ? AddAfter(keys, request, options, result)
                                      : queue_->AddBatch(keys, options, result);
   }

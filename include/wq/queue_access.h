@@ -41,8 +41,12 @@ struct AddRequest {
   std::optional<std::string> group = std::nullopt;
   std::chrono::microseconds delay{0};  // More than 0: AddAfter.
   Durability durability = Durability::kProcess;
-  std::string reason = {};  // As AddOptions has them.
+  std::string reason = {};  // As AddOptions has these and the following.
   std::string trace_parent = {};
+  DelayMode delay_mode = DelayMode::kEarliest;
+  std::optional<Debounce> debounce = std::nullopt;
+  // A server takes it for 0: it does not wait.
+  std::optional<std::chrono::microseconds> wait_for_room = std::nullopt;
 };
 
 struct ChangeResult {

@@ -98,6 +98,8 @@ void ToCounts(const QueueCounts& counts, bool shutting_down, v1::QueueCounts* me
   message->set_adds(counts.adds);
   message->set_dones(counts.dones);
   message->set_failures(counts.failures);
+  message->set_stuck(counts.stuck);
+  message->set_full(counts.full);
 }
 
 void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutting_down) {
@@ -107,11 +109,13 @@ void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutt
              .next_due_us = {},
              .failing = message.failing(),
              .quarantined = message.quarantined(),
+             .stuck = message.stuck(),
              .lanes = {},
              .paused = message.paused(),
              .adds = message.adds(),
              .dones = message.dones(),
-             .failures = message.failures()};
+             .failures = message.failures(),
+             .full = message.full()};
   if (message.has_next_due_us()) {
     counts->next_due_us = message.next_due_us();
   }

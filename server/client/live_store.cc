@@ -81,6 +81,11 @@ class LiveStore::RemoteAccess final : public QueueAccess {
       message.mutable_cause()->set_trace_parent(request.trace_parent);
     }
     message.set_delay_us(request.delay.count());
+    message.set_delay_mode(static_cast<v1::DelayMode>(request.delay_mode));
+    if (request.debounce.has_value()) {
+      message.mutable_debounce()->set_quiet_us(request.debounce->quiet.count());
+      message.mutable_debounce()->set_max_wait_us(request.debounce->max_wait.count());
+    }
     message.set_durability(ToDurability(request.durability));
     return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {
       v1::AddResponse answer;

@@ -14,7 +14,7 @@ Rates::PerSecond Rates::Measure(std::string_view queue, int64_t steady_us,
   std::deque<Reading>& past = found->second;
   if (!past.empty() &&
       (past.back().totals.adds > totals.adds || past.back().totals.dones > totals.dones ||
-       past.back().totals.failures > totals.failures)) {
+       past.back().totals.failures > totals.failures || past.back().totals.full > totals.full)) {
     past.clear();  // It was closed and opened again.
   }
   // The first one that stays is the newest of those before the window.
@@ -28,6 +28,7 @@ Rates::PerSecond Rates::Measure(std::string_view queue, int64_t steady_us,
     rates.adds = static_cast<double>(totals.adds - first.totals.adds) / seconds;
     rates.dones = static_cast<double>(totals.dones - first.totals.dones) / seconds;
     rates.failures = static_cast<double>(totals.failures - first.totals.failures) / seconds;
+    rates.full = static_cast<double>(totals.full - first.totals.full) / seconds;
   }
   if (past.empty() || steady_us - past.back().steady_us >= kSpacingUs) {
     past.push_back({steady_us, totals});

@@ -25,6 +25,7 @@ struct QueueTotals {
   uint64_t adds = 0;
   uint64_t dones = 0;
   uint64_t failures = 0;
+  uint64_t full = 0;
 };
 
 class Rates {
@@ -37,6 +38,7 @@ class Rates {
     double adds = 0;
     double dones = 0;
     double failures = 0;
+    double full = 0;
   };
   // 0 at the first reading of a queue, and after it was opened again.
   PerSecond Measure(std::string_view queue, int64_t steady_us, const QueueTotals& totals)

@@ -56,6 +56,16 @@ class Inspector {
           KeysAre(counts.quarantined()) + " in quarantine until " +
               (counts.quarantined() == 1 ? "it is" : "they are") + " released.");
     }
+    if (counts.stuck() > 0) {
+      Add(OverviewFinding::BAD, queue.name(),
+          KeysAre(counts.stuck()) + " stuck: " +
+              (counts.stuck() == 1 ? "its worker holds it" : "their workers hold them") +
+              " for longer than the queue's stuck_after.");
+    }
+    if (queue.full_per_second() > 0) {
+      Add(OverviewFinding::ODD, queue.name(),
+          "The queue is full: adds wait, are refused, or fall to the slow lane.");
+    }
     if (counts.failing() > 0) {
       Add(OverviewFinding::ODD, queue.name(), KeysAre(counts.failing()) + " failing.");
     }

@@ -18,7 +18,8 @@ namespace wq {
 namespace {
 
 QueueTotals TotalsOf(const QueueCounts& counts) {
-  return {.adds = counts.adds, .dones = counts.dones, .failures = counts.failures};
+  return {
+      .adds = counts.adds, .dones = counts.dones, .failures = counts.failures, .full = counts.full};
 }
 
 // 0: no key is queued.
@@ -121,6 +122,7 @@ void Overview::Read(const std::string& queue, v1::GetOverviewResponse* response)
     row->set_adds_per_second(rates.adds);
     row->set_dones_per_second(rates.dones);
     row->set_failures_per_second(rates.failures);
+    row->set_full_per_second(rates.full);
     const auto connected = workers.find(name);
     row->set_workers(connected == workers.end() ? 0 : connected->second);
     row->set_shards(open->shards());

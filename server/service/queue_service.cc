@@ -58,6 +58,16 @@ Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddRespon
   }
   add.reason = request.cause().reason();
   add.trace_parent = request.cause().trace_parent();
+  if (!v1::DelayMode_IsValid(request.delay_mode())) {
+    return Status::InvalidArgument("there is no delay mode " +
+                                   std::to_string(static_cast<int>(request.delay_mode())));
+  }
+  add.delay_mode = static_cast<DelayMode>(request.delay_mode());  // Of the same numbers.
+  if (request.has_debounce()) {
+    add.debounce = Debounce{std::chrono::microseconds(request.debounce().quiet_us()),
+                            std::chrono::microseconds(request.debounce().max_wait_us())};
+  }
+  add.wait_for_room = std::chrono::microseconds(0);  // This thread has other calls to answer.
   add.delay = std::min(std::chrono::microseconds(request.delay_us()), kMaxDelay);
   add.durability = durability.value_or(queue->durability());
   BatchResult result;

@@ -276,7 +276,8 @@ TEST(Replicated, AStoreInMemoryAcknowledgesItAtOnce) {
 TEST(Codes, EachHasItsName) {
   EXPECT_STREQ(wq_code_name(WQ_NOT_SUPPORTED), "NotSupported");
   EXPECT_STREQ(wq_code_name(WQ_NOT_OWNER), "NotOwner");
-  EXPECT_STREQ(wq_code_name(WQ_NOT_OWNER + 1), "?");
+  EXPECT_STREQ(wq_code_name(WQ_FULL), "Full");
+  EXPECT_STREQ(wq_code_name(WQ_FULL + 1), "?");
 }
 
 }  // namespace

@@ -29,6 +29,20 @@ class Calls:
         self.server = self.serve()
         return self.connect(self.server.directory)
 
+    def test_delays_are_replaced_and_adds_debounced(self):
+        client = self.serve_pods()
+        client.add("pods", "a", delay=3600, create=True)
+        self.assertEqual(client.add("pods", "a", delay=7200).deduplicated, 1)
+        self.assertEqual(client.add("pods", "a", delay=7200, delay_mode="latest").added, 1)
+        self.assertEqual(client.add("pods", "a", delay=60, delay_mode="replace").added, 1)
+        with self.assertRaisesRegex(wq.InvalidArgument, "delay_mode 'first'"):
+            client.add("pods", "a", delay=60, delay_mode="first")
+        hours = datetime.timedelta(hours=1), datetime.timedelta(hours=2)
+        self.assertEqual(client.add("pods", "b", debounce=hours).added, 1)
+        self.assertEqual(client.add("pods", "b", debounce=hours).deduplicated, 1)
+        counts = client.counts("pods")
+        self.assertEqual((counts.delayed, counts.queued, counts.stuck, counts.full), (2, 0, 0, 0))
+
     def test_adds_one_key_or_several_as_text_or_bytes(self):
         client = self.serve_pods()
         self.assertEqual(client.add("pods", "default/web-1", create=True), wq.AddResult(added=1))

@@ -57,6 +57,21 @@ class FakeQueue:
         self.paused = False
         self.adds = self.dones = self.failed = 0
 
+    def delay(self, key, request):
+        """An Add with a delay, or one that is debounced; as if no time passed between two."""
+        new, old = request.delay_us or request.debounce.quiet_us, self.delayed.get(key)
+        stays = old is not None and (
+            request.debounce.quiet_us > 0
+            or {
+                types_pb2.DELAY_MODE_EARLIEST: old <= new,
+                types_pb2.DELAY_MODE_LATEST: old >= new,
+                types_pb2.DELAY_MODE_REPLACE: old == new,
+            }[request.delay_mode]
+        )
+        if not stays:
+            self.delayed[key] = new
+        return "deduplicated" if stays else "added"
+
     def add(self, key):
         if key in self.quarantine:
             return "held"
@@ -203,9 +218,9 @@ class FakeServer(
             if not key:
                 error = types_pb2.Error(code=types_pb2.CODE_INVALID_ARGUMENT, message="empty key")
                 response.refused.add(index=index, error=error)
-            elif request.delay_us > 0:
-                each.delayed[key] = request.delay_us
-                response.added += 1
+            elif request.delay_us > 0 or request.debounce.quiet_us > 0:
+                outcome = each.delay(key, request)
+                setattr(response, outcome, getattr(response, outcome) + 1)
             else:
                 if request.HasField("cause"):
                     each.causes[key] = request.cause

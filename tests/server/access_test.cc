@@ -86,6 +86,22 @@ TEST_P(AccessTest, LanesGroupsAndDelays) {
   EXPECT_EQ(pods_->Counts().delayed, 1U);
 }
 
+TEST_P(AccessTest, DelaysAreReplacedAndAddsDebounced) {
+  Add({"a"}, {.delay = hours(1)});
+  EXPECT_EQ(Add({"a"}, {.delay = hours(2)}).deduplicated, 1U);
+  EXPECT_EQ(Add({"a"}, {.delay = hours(2), .delay_mode = DelayMode::kReplace}).added, 1U);
+  const Debounce debounce{hours(1), hours(3)};
+  EXPECT_EQ(Add({"b"}, {.debounce = debounce}).added, 1U);
+  EXPECT_EQ(Add({"b"}, {.debounce = debounce}).deduplicated, 1U);
+  EXPECT_EQ(pods_->Counts().delayed, 2U);
+  EXPECT_EQ(Add({"now"}, {.debounce = Debounce{}}).added, 1U);
+  EXPECT_EQ(Queued(), std::vector<std::string>({"now"}));
+  BatchResult result;
+  const std::vector<std::string_view> keys = {"c"};
+  const Status s = access_->Add(keys, {.debounce = Debounce{hours(2), hours(1)}}, &result);
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
+}
+
 TEST_P(AccessTest, ABadKeyIsRefusedByItsIndexWithoutHarmToTheOthers) {
   ASSERT_TRUE(pods_->Quarantine("q").ok());
   for (const auto delay : {std::chrono::microseconds(0), std::chrono::microseconds(hours(1))}) {

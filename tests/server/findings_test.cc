@@ -80,6 +80,19 @@ TEST_F(FindingsTest, QuarantineFailuresAndPauses) {
                                    "ODD nodes: The queue is paused for a time."));
 }
 
+TEST_F(FindingsTest, StuckKeysAndAFullQueue) {
+  pods()->mutable_counts()->set_stuck(1);
+  pods()->set_full_per_second(0.1);
+  Queue("nodes")->mutable_counts()->set_stuck(2);
+  EXPECT_THAT(
+      Found(),
+      ElementsAre(
+          "BAD pods: 1 key is stuck: its worker holds it for longer than the queue's stuck_after.",
+          "BAD nodes: 2 keys are stuck: their workers hold them for longer than the queue's "
+          "stuck_after.",
+          "ODD pods: The queue is full: adds wait, are refused, or fall to the slow lane."));
+}
+
 TEST_F(FindingsTest, AQueueThatShutsDown) {
   pods()->mutable_counts()->set_shutting_down(true);
   EXPECT_THAT(Found(), ElementsAre(HasSubstr("ODD pods: The queue is shutting down")));

@@ -207,6 +207,34 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
   [ "$(queue_count delayed)" = 2 ]
 }
 
+@test "--delay-mode: the later instant wins, or the latest add" {
+  wqctl init
+  wqctl add -q q --after 1h a >/dev/null
+  run -0 wqctl add -q q --after 2h a
+  [ "$output" = "added 0, deduplicated 1" ]
+  run -0 wqctl add -q q --after 2h --delay-mode latest a
+  [ "$output" = "added 1, deduplicated 0" ]
+  run -0 wqctl add -q q --after 1m --delay-mode latest a
+  [ "$output" = "added 0, deduplicated 1" ]
+  run -0 wqctl add -q q --after 1m --delay-mode replace a
+  [ "$output" = "added 1, deduplicated 0" ]
+}
+
+@test "--debounce: adds are gathered, and bad times are refused" {
+  wqctl init
+  run -0 wqctl add -q q --debounce 1h --max-wait 2h a
+  [ "$output" = "added 1, deduplicated 0" ]
+  run -0 wqctl add -q q --debounce 1h --max-wait 2h a
+  [ "$output" = "added 0, deduplicated 1" ]
+  [ "$(queue_count delayed)" = 1 ]
+  [ "$(queue_count pending)" = 0 ]
+  run -2 wqctl add -q q --debounce 1h a
+  contains "$output" "--debounce and --max-wait need each other"
+  run -2 wqctl add -q q --debounce 2h --max-wait 1h a
+  contains "$output" "--max-wait is shorter than --debounce"
+  run -2 wqctl add -q q --debounce 1h --max-wait 1h --after 1h a
+}
+
 @test "every durability" {
   store_with
   for level in async process power; do wqctl add -q q --durability "$level" "$level"; done

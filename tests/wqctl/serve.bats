@@ -78,6 +78,20 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   stop
 }
 
+@test "the file of --config sets flow control" {
+  printf '%s\n' '[queue q]' 'order = two-lanes' 'debounce = 1h' 'debounce-max-wait = 2h' \
+    '[queue full]' 'order = two-lanes' 'max-pending = 1' 'when-full = wait' 'stuck-after = 1h' \
+    'retry-place = lane' 'retry-lane = slow' 'quarantine-age = 1h' 'quarantine-keys = 5' \
+    '[queue aged]' 'aging = 1s' > config
+  serve --create --config config
+  wqctl add -q q a >/dev/null
+  [ "$(queue_count delayed)" = 1 ]
+  wqctl add -q full a >/dev/null
+  run -1 wqctl add -q full b
+  contains "$output" "queue 'full' is full"
+  stop
+}
+
 @test "the file that docs/wqctl.md shows" {
   sed -n '/^<!-- played by .*serve.bats/,/^```$/p' "$BATS_TEST_DIRNAME/../../docs/wqctl.md" |
     sed '/^```/d; /^<!--/d; s/:7711$/:0/' > config

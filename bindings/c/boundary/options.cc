@@ -63,8 +63,31 @@ Status ToEnums(const wq_queue_options& in, QueueOptions* out) {
   return {};
 }
 
+Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
+  if (Status s =
+          ToEnum("options.retry_place", in.retry_place, RetryPlace::kLane, &out->retry_place);
+      !s.ok()) {
+    return s;
+  }
+  out->debounce = {std::chrono::microseconds(in.debounce_quiet_us),
+                   std::chrono::microseconds(in.debounce_max_wait_us)};
+  out->aging = std::chrono::microseconds(in.aging_us);
+  out->retry_lane = in.has_retry_lane != 0 ? in.retry_lane : out->retry_lane;
+  out->max_pending = in.max_pending;
+  out->quarantine_age = std::chrono::microseconds(in.quarantine_age_us);
+  out->quarantine_keys = in.quarantine_keys;
+  out->stuck_after = std::chrono::microseconds(in.stuck_after_us);
+  return ToEnum("options.when_full", in.when_full, WhenFull::kToSlowLane, &out->when_full);
+}
+
 void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
                  std::shared_ptr<Readiness>* readiness) {
+  if (in.stuck != nullptr) {
+    out->on_stuck = [stuck = in.stuck, arg = in.stuck_arg](const StuckKey& key) {
+      const CallbackScope scope;
+      stuck(arg, key.key.data(), key.key.size(), key.held.count());
+    };
+  }
   if (in.group_of != nullptr) {
     out->group_of = [group_of = in.group_of, arg = in.group_arg](std::string_view key) {
       std::array<char, kMaxGroupBytes> group{};
@@ -171,6 +194,9 @@ Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
   out->max_requeues = options.max_requeues;
   out->add_cancels_delay = options.add_cancels_delay != 0;
   out->merge_delays = options.merge_delays != 0;
+  if (Status s = ToFlow(options, out); !s.ok()) {
+    return s;
+  }
   SetUnlessZero(options.max_key_bytes, &out->max_key_bytes);
   ToCallbacks(options, out, readiness);
   return MakeLimiter(options.limiter, &out->limiter);
@@ -217,7 +243,15 @@ Status ToAddOptions(const wq_add_options* in, CallOptions* out) {
   if (options.trace_parent != nullptr) {
     out->options.trace_parent = std::string_view(options.trace_parent, options.trace_parent_size);
   }
-  return {};
+  if (options.has_debounce != 0) {
+    out->options.debounce = Debounce{std::chrono::microseconds(options.debounce_quiet_us),
+                                     std::chrono::microseconds(options.debounce_max_wait_us)};
+  }
+  if (options.has_wait_for_room != 0) {
+    out->options.wait_for_room = std::chrono::microseconds(options.wait_for_room_us);
+  }
+  return ToEnum("options.delay_mode", options.delay_mode, DelayMode::kReplace,
+                &out->options.delay_mode);
 }
 
 std::chrono::microseconds ToTimeout(int64_t timeout_us) {

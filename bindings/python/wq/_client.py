@@ -128,16 +128,23 @@ class Client:
         create: bool = False,
         reason: str = "",
         traceparent: str = "",
+        delay_mode: str = "earliest",
+        debounce: Optional[Tuple[_types.Duration, _types.Duration]] = None,
     ) -> AddResult:
         """Adds a key, or several in one request (at most 4 MiB).
 
         With a `delay` (seconds) they are due after it. `durability` is "async", "process" (survives
         a kill of the server) or "power"; None is the queue's own. `create` makes a missing queue,
         if the server permits that. `reason` and `traceparent` (W3C Trace Context) say why; the
-        worker has them: see Job.causes. A key that is refused does not raise: see AddResult.refused.
+        worker has them: see Job.causes. `delay_mode` says which end counts for a key that is
+        delayed already: "earliest", "latest" or "replace" (that of this call). `debounce` is
+        (quiet, max_wait) in seconds: the keys are due when no add has come for `quiet`, at the
+        latest `max_wait` after the first; None is the queue's own. A key that is refused does not raise: see AddResult.refused.
         """
         values = _types.keys_list(keys)
-        request = _types.add_request(queue, values, delay, lane, group, durability, create, reason, traceparent)
+        request = _types.add_request(
+            queue, values, delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
+        )
         return _types.add_result(self._call(self._queue.Add, request), values)
 
     def add_stream(
@@ -153,6 +160,8 @@ class Client:
         create: bool = False,
         reason: str = "",
         traceparent: str = "",
+        delay_mode: str = "earliest",
+        debounce: Optional[Tuple[_types.Duration, _types.Duration]] = None,
     ) -> AddResult:
         """Adds many keys, in batches that follow one another without a pause. Returns the sum.
 
@@ -164,7 +173,9 @@ class Client:
         collected = _types.Batch(batch)
         total = _types.AddSum()
         under_way: Deque[List[bytes]] = deque()
-        first = _types.add_request(queue, [], delay, lane, group, durability, create, reason, traceparent)
+        first = _types.add_request(
+            queue, [], delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
+        )
         call = self._queue.AddStream(iter(requests.get, None), metadata=self._address.metadata())
 
         def send() -> None:

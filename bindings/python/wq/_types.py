@@ -20,6 +20,11 @@ _DURABILITY = {
     "power": types_pb2.DURABILITY_POWER,
     "replicated": types_pb2.DURABILITY_REPLICATED,
 }
+_DELAY_MODE = {
+    "earliest": types_pb2.DELAY_MODE_EARLIEST,
+    "latest": types_pb2.DELAY_MODE_LATEST,
+    "replace": types_pb2.DELAY_MODE_REPLACE,
+}
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -49,6 +54,16 @@ def durability_value(name: Optional[str]) -> Any:
     except KeyError:
         raise errors.InvalidArgument(
             f'durability {name!r} is none of "async", "process", "power", "replicated"'
+        ) from None
+
+
+def delay_mode_value(name: str) -> Any:
+    """The enum's value of "earliest", "latest" or "replace"."""
+    try:
+        return _DELAY_MODE[name]
+    except KeyError:
+        raise errors.InvalidArgument(
+            f'delay_mode {name!r} is none of "earliest", "latest", "replace"'
         ) from None
 
 
@@ -112,6 +127,8 @@ class Counts:
     adds: int
     dones: int
     failures: int
+    stuck: int  # Held for longer than the queue's stuck_after.
+    full: int  # A total, as the three before: adds that found the queue full.
 
 
 @dataclass(frozen=True)
@@ -183,6 +200,8 @@ def add_request(
     create: bool,
     reason: str,
     traceparent: str,
+    delay_mode: str,
+    debounce: Optional[Tuple[Duration, Duration]],
 ) -> queue_pb2.AddRequest:
     """The request of an add."""
     request = queue_pb2.AddRequest(
@@ -199,6 +218,10 @@ def add_request(
     if reason or traceparent:
         request.cause.reason = reason
         request.cause.trace_parent = traceparent
+    request.delay_mode = delay_mode_value(delay_mode)
+    if debounce is not None:
+        request.debounce.quiet_us = microseconds(debounce[0])
+        request.debounce.max_wait_us = microseconds(debounce[1])
     return request
 
 
@@ -294,6 +317,8 @@ def counts_of(response: types_pb2.QueueCounts) -> Counts:
         adds=response.adds,
         dones=response.dones,
         failures=response.failures,
+        stuck=response.stuck,
+        full=response.full,
     )
 
 

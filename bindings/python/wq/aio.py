@@ -517,10 +517,14 @@ class Client:
         create: bool = False,
         reason: str = "",
         traceparent: str = "",
+        delay_mode: str = "earliest",
+        debounce: Optional[Tuple[_types.Duration, _types.Duration]] = None,
     ) -> AddResult:
         """See wq.Client.add."""
         values = _types.keys_list(keys)
-        request = _types.add_request(queue, values, delay, lane, group, durability, create, reason, traceparent)
+        request = _types.add_request(
+            queue, values, delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
+        )
         return _types.add_result(await self._call(self._queue.Add, request), values)
 
     async def add_stream(
@@ -536,12 +540,16 @@ class Client:
         create: bool = False,
         reason: str = "",
         traceparent: str = "",
+        delay_mode: str = "earliest",
+        debounce: Optional[Tuple[_types.Duration, _types.Duration]] = None,
     ) -> AddResult:
         """See wq.Client.add_stream."""
         collected = _types.Batch(batch)
         total = _types.AddSum()
         under_way: Deque[List[bytes]] = deque()
-        first = _types.add_request(queue, [], delay, lane, group, durability, create, reason, traceparent)
+        first = _types.add_request(
+            queue, [], delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
+        )
         call = self._queue.AddStream(metadata=self._address.metadata())
 
         async def send() -> None:

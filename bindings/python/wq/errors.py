@@ -107,6 +107,12 @@ class NotOwner(Error):
     code = "NotOwner"
 
 
+class Full(Error):
+    """The queue has as many pending keys as it may; nothing changed. Try again later."""
+
+    code = "Full"
+
+
 class Unavailable(Error):
     """The server is not reachable, or the connection broke: the outcome of a change is unknown.
 
@@ -137,6 +143,7 @@ _KINDS: Dict[str, Type[Error]] = {
         StoreIOError,
         NotSupported,
         NotOwner,
+        Full,
         Unavailable,
         Unauthenticated,
     )

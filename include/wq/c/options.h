@@ -39,6 +39,15 @@ enum { WQ_FAST_LANE = 0, WQ_SLOW_LANE = -100 };
 enum { WQ_RE_ADD_SETS_LANE = 0, WQ_RE_ADD_RAISES_LANE = 1 };
 enum { WQ_QUARANTINED_ADD_HOLDS = 0, WQ_QUARANTINED_ADD_RELEASES = 1 };
 
+// Which end counts if wq_queue_add_after finds a delay of the key: the earlier one, the later one,
+// that of this call.
+enum { WQ_DELAY_EARLIEST = 0, WQ_DELAY_LATEST = 1, WQ_DELAY_REPLACE = 2 };
+// Where a key is queued that has failed: at the back of its lane, in its lane by its age, at the
+// back of retry_lane.
+enum { WQ_RETRY_BACK = 0, WQ_RETRY_BY_AGE = 1, WQ_RETRY_LANE = 2 };
+// What an Add does in a full queue: waits for room, returns WQ_FULL, adds to the slow lane.
+enum { WQ_WHEN_FULL_WAIT = 0, WQ_WHEN_FULL_REFUSE = 1, WQ_WHEN_FULL_SLOW_LANE = 2 };
+
 // --- Limiters ---
 
 enum {
@@ -199,6 +208,23 @@ typedef struct wq_queue_options {
   // AddAfter of a dirty key is an Add, and an Add cancels a delay: see QueueOptions::merge_delays
   // in wq/options.h.
   int32_t merge_delays;
+
+  // Flow control: docs/flow-control.md, and the options of these names in wq/options.h. 0: none.
+  int64_t debounce_quiet_us;
+  int64_t debounce_max_wait_us;
+  int64_t aging_us;
+  int32_t retry_place;
+  int32_t has_retry_lane;  // If 0: WQ_SLOW_LANE.
+  int32_t retry_lane;
+  int32_t when_full;
+  uint64_t max_pending;
+  int64_t quarantine_age_us;
+  uint64_t quarantine_keys;
+  int64_t stuck_after_us;
+  // Called for a key that has been held for stuck_after_us, once for each hand-out, with the same
+  // rules as `ready`. The bytes of the key are borrowed for the call. NULL: no call.
+  void (*stuck)(void* arg, const char* key, size_t key_size, int64_t held_us);
+  void* stuck_arg;
 } wq_queue_options;
 
 typedef struct wq_add_options {
@@ -221,6 +247,15 @@ typedef struct wq_add_options {
   size_t reason_size;
   const char* trace_parent;
   size_t trace_parent_size;
+  int32_t delay_mode;  // Of wq_queue_add_after.
+  // Of wq_queue_add and wq_queue_add_batch: how this Add is debounced. If 0: as the queue's options
+  // say. A debounce_quiet_us of 0: the key is queued at once.
+  int32_t has_debounce;
+  int64_t debounce_quiet_us;
+  int64_t debounce_max_wait_us;
+  // Of the same: how long the call waits for room in a full queue. If 0: until there is room.
+  int32_t has_wait_for_room;
+  int64_t wait_for_room_us;
 } wq_add_options;
 
 #ifdef __cplusplus

@@ -183,6 +183,8 @@ typedef struct wq_counts {
   uint64_t adds;      // A key became dirty.
   uint64_t dones;     // A worker was done with a key.
   uint64_t failures;  // wq_queue_add_rate_limited counted a failure.
+  size_t stuck;       // Of those processing: held for longer than stuck_after_us.
+  uint64_t full;      // Events: an Add found the queue full.
 } wq_counts;
 WQ_EXPORT wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error);
 WQ_EXPORT wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error);

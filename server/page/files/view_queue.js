@@ -25,7 +25,9 @@ function tiles(name) {
     const oldest = number(queue.oldest_added_at_us);
     const due = queue.counts.next_due_us;
     const notes = { queued: oldest > 0 ? `the oldest for ${age(now - oldest)}` : "",
-      processing: number(queue.workers) > 0 ? count(queue.workers, "worker") : "",
+      processing: [number(queue.workers) > 0 ? count(queue.workers, "worker") : "",
+        number(queue.counts.stuck) > 0 ? `${grouped(queue.counts.stuck)} stuck` : ""]
+        .filter(Boolean).join(", "),
       delayed: due === undefined ? "" : `the next in ${age(number(due))}`, failing: "",
       quarantined: "" };
     for (const tile of all) {

@@ -49,7 +49,8 @@ With --http HOST:PORT it shows a live page of the store at that address, in a br
 everybody on this machine may use it, or with --token-file whoever has the token.
 FILE of --config has lines "name = value" with the names of these options, and sections
 "[queue NAME]" with order, lanes, starvation-bound, shards, max-requeues, base-delay,
-max-delay, durability and merge-delays; "[queue *]" is for all other queues.
+max-delay, durability, merge-delays and those of flow control (docs/flow-control.md);
+"[queue *]" is for all other queues.
 SIGHUP reads FILE and the token files again. A queue that is open keeps its options, and
 an address, a certificate's name or a socket is changed by a restart only.
 SIGTERM and SIGINT: no key is assigned any more, and workers have --grace to answer

@@ -127,7 +127,23 @@ Setters SettersOf(QueueConfig* queue) {
           {"base-delay", Parsed(ParseDuration, &queue->base_delay)},
           {"max-delay", Parsed(ParseDuration, &queue->max_delay)},
           {"durability", DurabilityName(&queue->durability)},
-          {"merge-delays", YesNo(&queue->merge_delays)}};
+          {"merge-delays", YesNo(&queue->merge_delays)},
+          {"debounce", Parsed(ParseDuration, &queue->debounce)},
+          {"debounce-max-wait", Parsed(ParseDuration, &queue->debounce_max_wait)},
+          {"aging", Parsed(ParseDuration, &queue->aging)},
+          {"retry-place", Choice<wq::RetryPlace>({{"back", wq::RetryPlace::kBack},
+                                                  {"by-age", wq::RetryPlace::kByAge},
+                                                  {"lane", wq::RetryPlace::kLane}},
+                                                 &queue->retry_place)},
+          {"retry-lane", Parsed(wq::ParseLane, &queue->retry_lane)},
+          {"max-pending", Parsed(ParseNumber<uint64_t>, &queue->max_pending)},
+          {"when-full", Choice<wq::WhenFull>({{"wait", wq::WhenFull::kWait},
+                                              {"refuse", wq::WhenFull::kRefuse},
+                                              {"slow-lane", wq::WhenFull::kToSlowLane}},
+                                             &queue->when_full)},
+          {"quarantine-age", Parsed(ParseDuration, &queue->quarantine_age)},
+          {"quarantine-keys", Parsed(ParseNumber<uint64_t>, &queue->quarantine_keys)},
+          {"stuck-after", Parsed(ParseDuration, &queue->stuck_after)}};
 }
 
 class ConfigReader {
@@ -201,6 +217,16 @@ wq::QueueOptions QueueConfig::Options() const {
   options.max_requeues = max_requeues.value_or(options.max_requeues);
   options.durability = durability.value_or(options.durability);
   options.merge_delays = merge_delays.value_or(options.merge_delays);
+  options.debounce.quiet = debounce.value_or(options.debounce.quiet);
+  options.debounce.max_wait = debounce_max_wait.value_or(options.debounce.quiet);
+  options.aging = aging.value_or(options.aging);
+  options.retry_place = retry_place.value_or(options.retry_place);
+  options.retry_lane = retry_lane.value_or(options.retry_lane);
+  options.max_pending = max_pending.value_or(options.max_pending);
+  options.when_full = when_full.value_or(options.when_full);
+  options.quarantine_age = quarantine_age.value_or(options.quarantine_age);
+  options.quarantine_keys = quarantine_keys.value_or(options.quarantine_keys);
+  options.stuck_after = stuck_after.value_or(options.stuck_after);
   if (base_delay || max_delay) {
     options.limiter = std::make_shared<wq::ItemExponentialFailure>(
         base_delay.value_or(std::chrono::milliseconds{5}),

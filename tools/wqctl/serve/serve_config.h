@@ -38,6 +38,16 @@ struct QueueConfig {
   std::optional<std::chrono::microseconds> max_delay;
   std::optional<wq::Durability> durability;
   std::optional<bool> merge_delays;
+  std::optional<std::chrono::microseconds> debounce;
+  std::optional<std::chrono::microseconds> debounce_max_wait;
+  std::optional<std::chrono::microseconds> aging;
+  std::optional<wq::RetryPlace> retry_place;
+  std::optional<wq::Lane> retry_lane;
+  std::optional<uint64_t> max_pending;
+  std::optional<wq::WhenFull> when_full;
+  std::optional<std::chrono::microseconds> quarantine_age;
+  std::optional<uint64_t> quarantine_keys;
+  std::optional<std::chrono::microseconds> stuck_after;
 
   wq::QueueOptions Options() const;
   bool operator==(const QueueConfig&) const = default;

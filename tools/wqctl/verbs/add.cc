@@ -38,6 +38,7 @@ Examples:
   wqctl add -q pods --lane slow --after 1h30m default/web-1
   wqctl add -q pods --priority 10 --group default default/web-1
   wqctl add -q pods --reason 'node drained' --traceparent "$TRACEPARENT" default/web-1
+  wqctl add -q pods --debounce 5s --max-wait 1m default/web-1
   wqctl add -q pods -- -strange-key)";
 
 struct AddArgs {
@@ -51,6 +52,9 @@ struct AddArgs {
   std::string reason;
   std::string trace_parent;
   std::chrono::microseconds after{0};
+  wq::DelayMode delay_mode = wq::DelayMode::kEarliest;
+  std::optional<std::chrono::microseconds> debounce;
+  std::optional<std::chrono::microseconds> max_wait;
   wq::Durability durability = wq::Durability::kProcess;
   Format format = Format::kText;
 };
@@ -65,8 +69,11 @@ class Adder {
                  .delay = args.after,
                  .durability = args.durability,
                  .reason = args.reason,
-                 .trace_parent = args.trace_parent},
-        queue_(queue) {}
+                 .trace_parent = args.trace_parent,
+                 .delay_mode = args.delay_mode},
+        queue_(queue) {
+    if (args.debounce) request_.debounce = wq::Debounce{*args.debounce, *args.max_wait};
+  }
 
   // Reports a refused key on stderr, by `where` and its number. Stops at an error of the store.
   wq::Status Add(std::string_view where, std::span<const KeyReader::Line> lines) {
@@ -112,7 +119,7 @@ class Adder {
   }
 
   const size_t max_key_bytes_;
-  const wq::AddRequest request_;
+  wq::AddRequest request_;
   wq::QueueAccess* const queue_;
   uint64_t added_ = 0;
   uint64_t deduplicated_ = 0;
@@ -185,6 +192,34 @@ std::optional<std::string> ParseGroup(std::string_view text) {
   return std::string(text);
 }
 
+// The options that say when the keys become pending.
+void AddTimes(VerbParser* parser, AddArgs* args) {
+  AddDuration(parser, "--after", "Make the keys pending after this time", &args->after);
+  AddChoice<wq::DelayMode>(parser, "--delay-mode",
+                           "With --after: which end counts for a key that is delayed already; "
+                           "earliest is the default",
+                           "a delay mode: ",
+                           {{"earliest", wq::DelayMode::kEarliest},
+                            {"latest", wq::DelayMode::kLatest},
+                            {"replace", wq::DelayMode::kReplace}},
+                           &args->delay_mode);
+  AddDuration(parser, "--debounce", "Make a key pending when it was not added for this time",
+              &args->debounce);
+  AddDuration(parser, "--max-wait",
+              "With --debounce: make it pending this time after its first add in any case",
+              &args->max_wait);
+  parser->Exclude("--after", "--debounce");
+}
+
+void CheckTimes(const AddArgs& args) {
+  if (args.debounce.has_value() != args.max_wait.has_value()) {
+    Usage("--debounce and --max-wait need each other");
+  }
+  if (args.debounce && *args.debounce > *args.max_wait) {
+    Usage("--max-wait is shorter than --debounce");
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> ParseReason(std::string_view text) {
@@ -220,7 +255,7 @@ Command ParseAdd(const Input& input) {
   AddParsed(&parser, "--traceparent", "TRACE", "The trace context of the Add, for the worker",
             "a traceparent: 00-, 32 hexadecimal digits, -, 16 of them, -, 2 of them",
             ParseTraceParent, &args.trace_parent);
-  AddDuration(&parser, "--after", "Make the keys pending after this time", &args.after);
+  AddTimes(&parser, &args);
   AddChoice<wq::Durability>(&parser, "--durability",
                             "What added keys survive: process (default) kill -9, power a power "
                             "cut, replicated the loss of this machine",
@@ -233,6 +268,7 @@ Command ParseAdd(const Input& input) {
   parser.Flag("-0,--null", "Read NUL-separated keys from standard input", &null_separated);
   AddFormat(&parser, kOutcomeFormats, &args.format);
   args.keys = parser.Parse();
+  CheckTimes(args);
 
   // Behind "--", "-" is a key.
   const auto behind = args.keys.begin() + static_cast<ptrdiff_t>(parser.positionals().size());

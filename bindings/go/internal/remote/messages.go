@@ -48,6 +48,14 @@ type AddRequest struct {
 	DelayUs    Int64    `json:"delay_us,omitempty"`
 	Durability string   `json:"durability,omitempty"`
 	Cause      *Cause   `json:"cause,omitempty"`
+	// An empty name: that of the default.
+	DelayMode string    `json:"delay_mode,omitempty"`
+	Debounce  *Debounce `json:"debounce,omitempty"`
+}
+
+type Debounce struct {
+	QuietUs   Int64 `json:"quiet_us"`
+	MaxWaitUs Int64 `json:"max_wait_us"`
 }
 
 type Cause struct {
@@ -80,6 +88,8 @@ type QueueCounts struct {
 	Adds        Uint64 `json:"adds"`
 	Dones       Uint64 `json:"dones"`
 	Failures    Uint64 `json:"failures"`
+	Stuck       Uint64 `json:"stuck"`
+	Full        Uint64 `json:"full"`
 }
 
 type ListRequest struct {

@@ -58,7 +58,7 @@ var goTypes = map[string]string{
 	"sint32": "int32", "optional sint32": "*int32", "int64": "remote.Int64",
 	"optional int64": "*remote.Int64", "uint64": "remote.Uint64",
 	"repeated uint64": "[]remote.Uint64", "Durability": "string", "Code": "string",
-	"Kind": "string", "State": "string"}
+	"DelayMode": "string", "Kind": "string", "State": "string"}
 
 func TestTheMessagesHaveTheFieldsOfTheProto(t *testing.T) {
 	fields := protoFields(t)
@@ -126,7 +126,7 @@ func TestMessagesAreProtobufsJSON(t *testing.T) {
 	}
 	for code, want := range map[string]string{"CODE_NOT_FOUND": "NotFound", "NotFound": "NotFound",
 		"CODE_IO_ERROR": "IOError", "CODE_SHUTTING_DOWN": "ShuttingDown",
-		"CODE_NOT_OWNER": "NotOwner"} {
+		"CODE_NOT_OWNER": "NotOwner", "CODE_FULL": "Full"} {
 		if e := (&MessageError{Code: code}).Err().(*Error); e.Code != want {
 			t.Errorf("%s is %s", code, e.Code)
 		}

@@ -1,0 +1,100 @@
+//go:build cgo
+
+package wq
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// Flow control: what the options do.
+
+func TestAddsAreDebounced(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{
+		Debounce: Debounce{Quiet: time.Hour, MaxWait: time.Hour}})
+	q.Add("gathered")
+	_, err := q.AddWith("now", AddOptions{Debounce: &Debounce{}})
+	must(t, err)
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Delayed != 1 || counts.Queued != 1 {
+		t.Fatalf("%+v", counts)
+	}
+	wantNext(t, q, "now")
+}
+
+func TestALaterReminderReplacesAnEarlierOne(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{})
+	for _, call := range []struct {
+		mode DelayMode
+		want Outcome
+	}{{Earliest, Added}, {Earliest, Deduplicated}, {Replace, Added}} {
+		outcome, err := q.AddWith("a", AddOptions{After: time.Hour, DelayMode: call.mode})
+		if err != nil || outcome != call.want {
+			t.Fatalf("%v: %v, %v", call.mode, outcome, err)
+		}
+	}
+}
+
+func TestAnAddWaitsForRoom(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{MaxPending: 1})
+	q.Add("a")
+	_, err := q.AddWith("b", AddOptions{WaitForRoom: -1})
+	wantCode(t, err, Full)
+	result, err := q.AddBatch([]string{"a", "b"}, AddOptions{WaitForRoom: -1})
+	must(t, err)
+	if len(result.Refused) != 1 || !errors.Is(result.Refused[0].Err, Full) {
+		t.Fatalf("%+v", result)
+	}
+	added := make(chan struct{})
+	go func() {
+		q.Add("b")
+		close(added)
+	}()
+	for counts, _ := q.Counts(); counts.Full < 3; counts, _ = q.Counts() {
+	}
+	wantNext(t, q, "a")
+	q.Done("a")
+	<-added
+	wantNext(t, q, "b")
+}
+
+func TestAStuckItemIsReported(t *testing.T) {
+	told := make(chan string, 1)
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{StuckAfter: time.Microsecond,
+		OnStuck: func(item string, held time.Duration) {
+			if held < time.Microsecond {
+				t.Error(held)
+			}
+			told <- item
+		}})
+	q.Add("a")
+	item, _ := q.Get()
+	if stuck := <-told; stuck != item {
+		t.Fatal(stuck)
+	}
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Stuck != 1 {
+		t.Fatalf("%+v", counts)
+	}
+	q.Done(item)
+}
+
+func TestQuarantineAndRetriesAreBounded(t *testing.T) {
+	fast := FastLane
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{Order: TwoLanes, QuarantineKeys: 1,
+		RetryPlace: RetryInLane, RetryLane: &fast, Backoff: Exponential(0, time.Second)})
+	must(t, q.Quarantine("a", errors.New("why")))
+	must(t, q.Quarantine("b", errors.New("why")))
+	if kept, err := q.Quarantined(); err != nil || len(kept) != 1 || kept[0].Key != "b" {
+		t.Fatalf("%+v, %v", kept, err)
+	}
+	must(t, q.AddWithLane("c", SlowLane))
+	item, _ := q.Get()
+	q.AddRateLimited(item)
+	q.Done(item)
+	must(t, q.AddWithLane("d", SlowLane))
+	wantNext(t, q, "c")
+}

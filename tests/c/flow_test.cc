@@ -1,0 +1,149 @@
+// Flow control through the C interface: each option has its effect, and bad ones are refused.
+
+#include <atomic>
+#include <cstring>
+#include <string>
+
+#include "tests/c/c_fixture.h"
+
+namespace wq::c {
+namespace {
+
+class FlowCTest : public CTest {
+ protected:
+  FlowCTest() { options_.size = sizeof options_; }
+
+  wq_counts Counts() {
+    wq_counts counts{};
+    counts.size = sizeof counts;
+    EXPECT_EQ(wq_queue_counts(queue_, &counts, &error_), WQ_OK);
+    return counts;
+  }
+  wq_code AddWith(const char* key, const wq_add_options& options) {
+    return wq_queue_add(queue_, key, strlen(key), &options, nullptr, &error_);
+  }
+
+  wq_queue_options options_{};
+};
+
+TEST_F(FlowCTest, AddsAreDebouncedByTheQueueOrByTheCall) {
+  constexpr int64_t kHourUs = INT64_C(3600000000);
+  options_.debounce_quiet_us = kHourUs;
+  options_.debounce_max_wait_us = kHourUs;
+  OpenQueue(&options_);
+  wq_add_options at_once{};
+  at_once.size = sizeof at_once;
+  at_once.has_debounce = 1;
+  EXPECT_EQ(wq_queue_add(queue_, "a", 1, nullptr, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(AddWith("b", at_once), WQ_OK);
+  EXPECT_EQ(Counts().delayed, 1u);
+  EXPECT_EQ(Get(), "b");
+  at_once.debounce_quiet_us = -1;
+  EXPECT_EQ(AddWith("c", at_once), WQ_INVALID_ARGUMENT);
+}
+
+TEST_F(FlowCTest, ALaterDelayReplacesAnEarlierOne) {
+  OpenQueue(&options_);
+  wq_add_options replace{};
+  replace.size = sizeof replace;
+  replace.delay_mode = WQ_DELAY_REPLACE;
+  int32_t outcome = WQ_HELD;
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 1000000, nullptr, &outcome, &error_), WQ_OK);
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, nullptr, &outcome, &error_), WQ_OK);
+  EXPECT_EQ(outcome, WQ_DEDUPLICATED);
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, &replace, &outcome, &error_), WQ_OK);
+  EXPECT_EQ(outcome, WQ_ADDED);
+  replace.delay_mode = 3;
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, &replace, &outcome, &error_),
+            WQ_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.message, "options.delay_mode is 3");
+}
+
+TEST_F(FlowCTest, AFullQueueRefusesOrWaitsOrUsesTheSlowLane) {
+  options_.order = WQ_ORDER_TWO_LANES;
+  options_.max_pending = 1;
+  OpenQueue(&options_);
+  EXPECT_EQ(wq_queue_add(queue_, "a", 1, nullptr, nullptr, &error_), WQ_OK);
+  wq_add_options soon{};
+  soon.size = sizeof soon;
+  soon.has_wait_for_room = 1;
+  EXPECT_EQ(AddWith("b", soon), WQ_FULL);
+  EXPECT_EQ(Counts().full, 1u);
+  EXPECT_EQ(wq_queue_close(queue_, &error_), WQ_OK);
+  options_.when_full = WQ_WHEN_FULL_SLOW_LANE;
+  OpenQueue(&options_);
+  EXPECT_EQ(AddWith("a", soon), WQ_OK);  // The queue was in memory only.
+  EXPECT_EQ(AddWith("b", soon), WQ_OK);
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
+}
+
+TEST_F(FlowCTest, AStuckKeyIsReported) {
+  struct Told {
+    std::string key;
+    int64_t held_us = 0;
+    std::atomic<bool> is_told = false;
+  } told;
+  options_.stuck_after_us = 1;
+  options_.stuck_arg = &told;
+  options_.stuck = [](void* arg, const char* key, size_t size, int64_t held_us) {
+    auto* const t = static_cast<Told*>(arg);
+    t->key.assign(key, size);
+    t->held_us = held_us;
+    t->is_told = true;
+    t->is_told.notify_all();
+  };
+  OpenQueue(&options_);
+  EXPECT_EQ(wq_queue_add(queue_, "a", 1, nullptr, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(Get(), "a");
+  told.is_told.wait(false);
+  EXPECT_EQ(told.key, "a");
+  EXPECT_GE(told.held_us, 1);
+  EXPECT_EQ(Counts().stuck, 1u);
+}
+
+TEST_F(FlowCTest, RetriesHaveTheirPlaceAndQuarantineItsBound) {
+  options_.order = WQ_ORDER_TWO_LANES;
+  options_.retry_place = WQ_RETRY_LANE;
+  options_.has_retry_lane = 1;
+  options_.retry_lane = WQ_FAST_LANE;
+  options_.quarantine_keys = 1;
+  OpenQueue(&options_);
+  for (const char* key : {"a", "b"}) {
+    EXPECT_EQ(wq_queue_quarantine(queue_, key, 1, "why", 3, &error_), WQ_OK);
+  }
+  EXPECT_EQ(Counts().quarantined, 1u);
+  wq_add_options slow{};
+  slow.size = sizeof slow;
+  slow.has_lane = 1;
+  slow.lane = WQ_SLOW_LANE;
+  EXPECT_EQ(AddWith("c", slow), WQ_OK);
+  EXPECT_EQ(Get(), "c");
+  wq_add_options now{};
+  now.size = sizeof now;
+  now.has_retry_delay = 1;
+  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "c", 1, "", 0, &now, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(wq_queue_done(queue_, "c", 1, &error_), WQ_OK);
+  EXPECT_EQ(AddWith("d", slow), WQ_OK);
+  EXPECT_EQ(Get(), "c") << "it was tried again in the fast lane";
+}
+
+TEST_F(FlowCTest, BadOptionsAreRefused) {
+  const auto refused = [this](const wq_queue_options& options) {
+    wq_queue queue = WQ_NO_QUEUE;
+    EXPECT_EQ(wq_store_open_queue(store_, "other", &options, &queue, &error_), WQ_INVALID_ARGUMENT);
+    return std::string(error_.message);
+  };
+  wq_queue_options bad = options_;
+  bad.retry_place = 3;
+  EXPECT_EQ(refused(bad), "options.retry_place is 3");
+  bad = options_;
+  bad.when_full = -1;
+  EXPECT_EQ(refused(bad), "options.when_full is -1");
+  bad = options_;
+  bad.aging_us = -1;
+  EXPECT_EQ(refused(bad), "aging is -1 us");
+}
+
+}  // namespace
+}  // namespace wq::c
