@@ -116,7 +116,10 @@ TEST_P(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
       }
       EXPECT_EQ(refused, 100);
       EXPECT_EQ(store.store()->Health().code(), StatusCode::kNotDurable);
-      EXPECT_EQ(store.store()->Recover().code(), StatusCode::kNotDurable);
+      // It succeeds if the files that it deletes make enough room.
+      const Status early = store.store()->Recover();
+      EXPECT_TRUE(early.ok() || early.code() == StatusCode::kNotDurable) << early.ToString();
+      EXPECT_EQ(store.store()->Health().code(), early.code());
       small.MakeRoom();
       EXPECT_TRUE(store.store()->Recover().ok());
       for (int i = 0; i < 100; ++i) {
