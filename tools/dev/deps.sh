@@ -22,7 +22,7 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
 # services, on the ports 2379 and 9090, which the tests do not use: they start their own.
 all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
   lintian chromium nodejs python3-grpcio python3-protobuf mypy openssl python3-yaml
-  etcd-server prometheus)
+  etcd-server etcd-client prometheus)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
