@@ -1,5 +1,7 @@
 #include "wq/server.h"
 
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -74,6 +76,12 @@ void ViewServer::Impl::AddMethods() {
       },
       [this](const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) {
         return store.ReadSeries(request, response);
+      },
+      &methods);
+  AddLimitsService(
+      [this](const std::string& queue, const std::vector<std::string>& groups,
+             std::map<std::string, GroupStatus>* limits) {
+        return store.ReadLimits(queue, groups, limits);
       },
       &methods);
   AddHistoryService(

@@ -43,14 +43,21 @@ void Put(const Mutation& row, MutationBatch* batch) { batch->Put(row.family, row
 
 }  // namespace
 
-Part PartOfQueue(QueueId queue) {
-  const std::string state = StateKey(queue);
-  Part part = {{Family::kDefault, state, PrefixEnd(state)}};
+Part RecordsOfQueue(QueueId queue) {
+  const std::string limits = LimitsKeyPrefix(queue);
+  Part part = {{Family::kDefault, limits, PrefixEnd(limits)}};
   const std::string prefix = QueueKeyPrefix(queue);
   for (const Family family : {Family::kDirty, Family::kLanes, Family::kDelayed, Family::kFailures,
                               Family::kQuarantine, Family::kCursors}) {
     part.push_back({family, prefix, PrefixEnd(prefix)});
   }
+  return part;
+}
+
+Part PartOfQueue(QueueId queue) {
+  Part part = RecordsOfQueue(queue);
+  const std::string state = StateKey(queue);
+  part.insert(part.begin() + 1, {Family::kDefault, state, PrefixEnd(state)});
   return part;
 }
 

@@ -27,8 +27,9 @@ struct Range {
 // Sorted by family, then begin; ranges do not overlap.
 using Part = std::vector<Range>;
 
-Part PartOfQueue(QueueId queue);  // Its keys, cursors and state; not its QueueRecord.
-Part PartOfStoreRecords();        // The QueueRecord of every queue, and the TokensRecord.
+Part RecordsOfQueue(QueueId queue);  // Its keys, cursors and limits.
+Part PartOfQueue(QueueId queue);     // These and its state; not its QueueRecord.
+Part PartOfStoreRecords();           // The QueueRecord of every queue, and the TokensRecord.
 
 // Appends the difference to `batch`. REQUIRES: `rows` are puts of distinct records of the part.
 // Blocks: reads the whole part.

@@ -2,32 +2,29 @@
 
 #include <string>
 
+#include "storage/difference.h"
 #include "storage/record_keys.h"
 
 namespace wq::storage {
 namespace {
-
-constexpr Family kOfQueues[] = {Family::kDirty,    Family::kLanes,      Family::kDelayed,
-                                Family::kFailures, Family::kQuarantine, Family::kCursors};
 
 // Not small: each batch starts with a new scan, and a scan sorts an append-only memtable.
 constexpr size_t kErasesPerBatch = 100'000;
 // Beside a running owner other calls wait for each batch.
 constexpr size_t kBytesPerBatch = size_t{4} << 20;
 
-Status EraseFamily(Family family, QueueId queue, const Reader& reader, const WriteBatch& write) {
-  std::string begin = QueueKeyPrefix(queue);
-  const std::string end = PrefixEnd(begin);
+Status EraseRange(Range range, const Reader& reader, const WriteBatch& write) {
   for (;;) {
     MutationBatch batch;
     bool ended = true;
-    Status s = reader.Scan(family, begin, end, [&](std::string_view key, std::string_view) {
-      batch.Erase(family, key);
+    const auto visit = [&](std::string_view key, std::string_view) {
+      batch.Erase(range.family, key);
       if (batch.count() < kErasesPerBatch && batch.bytes() < kBytesPerBatch) return true;
-      begin.assign(key).push_back('\0');  // The first key after this one.
+      range.begin.assign(key).push_back('\0');  // The first key after this one.
       ended = false;
       return false;
-    });
+    };
+    Status s = reader.Scan(range.family, range.begin, range.end, visit);
     if (!s.ok() || batch.empty()) return s;
     if (s = write(batch); !s.ok()) return s;
     if (ended) return s;
@@ -44,10 +41,9 @@ std::string_view WithoutImportSuffix(std::string_view name) {
 }
 
 Status HasNoRecords(const Reader& reader, QueueId queue, bool* none) {
-  const std::string begin = QueueKeyPrefix(queue);
   *none = true;
-  for (const Family family : kOfQueues) {
-    Status s = reader.Scan(family, begin, PrefixEnd(begin),
+  for (const Range& range : RecordsOfQueue(queue)) {
+    Status s = reader.Scan(range.family, range.begin, range.end,
                            [none](std::string_view, std::string_view) { return *none = false; });
     if (!s.ok()) return s;
   }
@@ -55,8 +51,8 @@ Status HasNoRecords(const Reader& reader, QueueId queue, bool* none) {
 }
 
 Status EraseQueueRecords(QueueId queue, const Reader& reader, const WriteBatch& write) {
-  for (const Family family : kOfQueues) {
-    if (Status s = EraseFamily(family, queue, reader, write); !s.ok()) return s;
+  for (const Range& range : RecordsOfQueue(queue)) {
+    if (Status s = EraseRange(range, reader, write); !s.ok()) return s;
   }
   return Status::Ok();
 }

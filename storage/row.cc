@@ -64,6 +64,8 @@ RowRule Row::Check() const {
       return CheckRow(queue_record_);
     case Kind::kQueueState:
       return CheckRow(queue_state_);
+    case Kind::kLimits:
+      return CheckRow(limits_);
     case Kind::kPending:
       return CheckRow(pending_);
     case Kind::kDelayed:
@@ -115,6 +117,14 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
     Status status = GetQueueState(row, queue_, &value, &queue_state_);
     if (status.ok()) queue_state_.limiter_state = Keep(value);
     return status;
+  }
+  if (key.starts_with(kLimitsPrefix) && key.size() >= kLimitsPrefix.size() + kQueuePrefixBytes) {
+    kind_ = Kind::kLimits;
+    queue_ = ReadBig32(key.substr(kLimitsPrefix.size()));
+    return ScanLimits(row, queue_, [this](const LimitsRecord& record) {
+      limits_ = record;
+      return true;
+    });
   }
   return BadRecord(Family::kDefault, key, "nothing has this key");
 }

@@ -27,6 +27,7 @@ class Row {
     kAhead,
     kQueue,
     kQueueState,
+    kLimits,
     kPending,
     kDelayed,
     kFailures,
@@ -50,6 +51,7 @@ class Row {
   const TokensRecord& tokens() const { return tokens_; }
   const QueueRecord& queue_record() const { return queue_record_; }
   const QueueStateRecord& queue_state() const { return queue_state_; }
+  const LimitsRecord& limits() const { return limits_; }
   const PendingRecord& pending() const { return pending_; }
   const DelayedRecord& delayed() const { return delayed_; }
   const FailureRecord& failures() const { return failures_; }
@@ -74,6 +76,7 @@ class Row {
   AheadRecord ahead_;
   QueueRecord queue_record_;
   QueueStateRecord queue_state_;
+  LimitsRecord limits_;
   PendingRecord pending_;
   DelayedRecord delayed_;
   FailureRecord failures_;

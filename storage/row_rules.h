@@ -13,7 +13,8 @@
 //
 //   rule                      opening     verify   repair                             import
 //   kKeyTooLong               Corruption  finding  drops the row                      refuses
-//   kGroupTooLong             Corruption  finding  keeps the row, clears the group    refuses
+//   kGroupTooLong             Corruption  finding  keeps the row, clears the group;   refuses
+//                                                    drops a row of limits
 //   kErrorTooLong             Corruption  finding  keeps the row, cuts the text       refuses
 //   kDelayRange               Corruption  finding  keeps the row, cuts the delay      refuses
 //   kSequenceRange            Corruption  finding  gives the key a new sequence       refuses
@@ -31,6 +32,7 @@
 //   kNoTokens                 Corruption  finding  drops the row; writes another one  -
 //   kShards,                  Corruption  finding  keeps the row, clears the field    refuses
 //     kLimiterStateTooLong
+//   kLimitsRange              Corruption  finding  drops the row                      refuses
 //   kQueueName, kNoQueueId    Corruption  finding  drops the row                      refuses
 //   kQueueIdTwice             Corruption  finding  drops the second name              Corruption
 //   kStateOfNoQueue,          unchecked   finding  names the queue "recovered-<id>"   -
@@ -67,6 +69,7 @@ enum class RowRule : uint8_t {
   kNoTokens,
   kShards,
   kLimiterStateTooLong,
+  kLimitsRange,
   // Of the rows of one key.
   kPendingTwice,
   kDelayedTwice,
@@ -99,6 +102,7 @@ std::string DescribeKey(std::string_view key, RowRule rule);
 RowRule CheckRow(const TokensRecord& record);
 RowRule CheckRow(const QueueRecord& record);
 RowRule CheckRow(const QueueStateRecord& record);
+RowRule CheckRow(const LimitsRecord& record);
 RowRule CheckRow(const PendingRecord& record);
 RowRule CheckRow(const DelayedRecord& record);
 RowRule CheckRow(const FailureRecord& record);

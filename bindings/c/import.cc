@@ -9,6 +9,7 @@
 #include "bindings/c/boundary/call.h"
 #include "bindings/c/boundary/entry.h"
 #include "bindings/c/boundary/fork.h"
+#include "bindings/c/boundary/limits.h"
 #include "bindings/c/boundary/turn.h"
 #include "wq/wq.h"
 
@@ -86,6 +87,23 @@ wq_code wq_importer_set_cursor(wq_importer importer, const char* queue, const ch
   });
 }
 
+wq_code wq_importer_set_limits(wq_importer importer, const char* queue, const char* group,
+                               size_t group_size, const wq_group_limits* limits, wq_error* error) {
+  return wq::c::CallInTurn<ImporterObject>(importer.handle, error, [&](Import& i) {
+    if (queue == nullptr || limits == nullptr) {
+      return NullArgument("queue or limits");
+    }
+    if (Status s = wq::c::CheckInput("group", group, group_size); !s.ok()) {
+      return s;
+    }
+    wq::GroupLimits own;
+    if (Status s = wq::c::ToLimits("limits", limits, &own); !s.ok()) {
+      return s;
+    }
+    return i.Call([&](wq::Importer& to) { return to.SetLimits(queue, {group, group_size}, own); });
+  });
+}
+
 wq_code wq_importer_add(wq_importer importer, const char* queue, const wq_entry* entry,
                         wq_error* error) {
   return wq::c::CallInTurn<ImporterObject>(importer.handle, error, [&](Import& i) {
@@ -110,8 +128,11 @@ wq_code wq_importer_finish(wq_importer importer, wq_import_counts* counts, wq_er
     i.over = true;
     if (counts != nullptr) {
       const wq::ImportCounts& done = i.importer->counts();
-      const wq_import_counts out{
-          .size = 0, .queues = done.queues, .entries = done.entries, .cursors = done.cursors};
+      const wq_import_counts out{.size = 0,
+                                 .queues = done.queues,
+                                 .entries = done.entries,
+                                 .cursors = done.cursors,
+                                 .limits = done.limits};
       wq::c::WriteSized(out, counts);
     }
     return Status::Ok();

@@ -31,7 +31,8 @@ wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
                             .dones = now.dones,
                             .failures = now.failures,
                             .stuck = now.stuck,
-                            .full = now.full};
+                            .full = now.full,
+                            .held_back = now.held_back};
     return Output("counts", written, counts);
   });
 }

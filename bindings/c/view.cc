@@ -11,6 +11,7 @@
 #include "bindings/c/boundary/call.h"
 #include "bindings/c/boundary/entry.h"
 #include "bindings/c/boundary/fork.h"
+#include "bindings/c/boundary/limits.h"
 #include "bindings/c/view_call.h"
 #include "wq/wq.h"
 
@@ -222,6 +223,17 @@ wq_code wq_view_cursors(wq_view view, const char* queue, wq_visit_cursor visit, 
       return s;
     }
     return wq::c::VisitCursors(cursors, visit, arg);
+  });
+}
+
+wq_code wq_view_limits(wq_view view, const char* queue, wq_visit_limits visit, void* arg,
+                       wq_error* error) {
+  return VisitCall(view, queue, visit, error, [&](const wq::StoreView& v) -> Status {
+    std::map<std::string, wq::GroupLimits> limits;
+    if (Status s = v.Limits(queue, &limits); !s.ok()) {
+      return s;
+    }
+    return wq::c::VisitLimits(limits, visit, arg);
   });
 }
 

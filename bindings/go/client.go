@@ -206,6 +206,7 @@ func ownersOption(request openRequest) string {
 		{"MaxPending", o.MaxPending != 0}, {"WhenFull", o.WhenFull != WaitForRoom},
 		{"QuarantineAge", o.QuarantineAge != 0}, {"QuarantineKeys", o.QuarantineKeys != 0},
 		{"StuckAfter", o.StuckAfter != 0}, {"OnStuck", request.onStuck != nil},
+		{"GroupLimits", o.GroupLimits != GroupLimits{}}, {"Limits", o.Limits != GroupLimits{}},
 	} {
 		if option.set {
 			return option.name

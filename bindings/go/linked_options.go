@@ -162,7 +162,38 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	out.quarantine_age_us = C.int64_t(microseconds(o.QuarantineAge))
 	out.quarantine_keys = C.uint64_t(o.QuarantineKeys)
 	out.stuck_after_us = C.int64_t(microseconds(o.StuckAfter))
+	var err error
+	if out.group_limits, err = o.GroupLimits.toC("GroupLimits", a); err != nil {
+		return nil, err
+	}
+	if out.limits, err = o.Limits.toC("Limits", a); err != nil {
+		return nil, err
+	}
 	out.limiter = o.Backoff.toC(a)
+	return out, nil
+}
+
+// toC converts limits; nil stays nil. `name` is for the message.
+func (l *GroupLimits) toC(name string, a *arena) (*C.wq_group_limits, error) {
+	if l == nil {
+		return nil, nil
+	}
+	out := (*C.wq_group_limits)(a.zeroed(1, C.sizeof_wq_group_limits))
+	out.size = C.sizeof_wq_group_limits
+	out.per_second = C.double(l.PerSecond)
+	for _, n := range []struct {
+		name string
+		from int
+		to   *C.uint32_t
+	}{
+		{"MaxProcessing", l.MaxProcessing, &out.max_processing},
+		{"Burst", l.Burst, &out.burst}, {"Weight", l.Weight, &out.weight},
+	} {
+		if n.from < 0 || uint64(n.from) > math.MaxUint32 {
+			return nil, newError(InvalidArgument, name+"."+n.name+" is out of range")
+		}
+		*n.to = C.uint32_t(n.from)
+	}
 	return out, nil
 }
 

@@ -25,7 +25,7 @@ const (
 	TwoLanes   Order = 1 // FastLane before SlowLane.
 	Lanes      Order = 2 // FastLane and QueueOptions.Lanes, the highest first.
 	Priorities Order = 3 // Every int32 is a lane.
-	Fair       Order = 4 // Round robin over the groups.
+	Fair       Order = 4 // As Lanes; in a lane the groups take turns, by their weights.
 )
 
 // Lane is a key's lane, or priority: keys of higher lanes are handed out first.
@@ -145,6 +145,17 @@ const (
 // MaxWait after the first. Quiet 0: Adds are not gathered.
 type Debounce struct{ Quiet, MaxWait time.Duration }
 
+// GroupLimits bounds the hand-outs of one group's items, or of a queue's: see QueueOptions, and
+// Queue.SetLimits. The zero value bounds nothing.
+type GroupLimits struct {
+	MaxProcessing int // How many of them workers hold at a time; 0: no bound.
+	// PerSecond and Burst are a token bucket: it holds Burst tokens, gets PerSecond of them, and a
+	// hand-out takes one.
+	PerSecond float64 // 1e-6 to 1e6; 0: no bound.
+	Burst     int     // 1 to 1 000 000; 0: 1.
+	Weight    int     // The group's share under Order Fair: 1 to 1000; 0: 1.
+}
+
 // RateLimiter is the shape of client-go's workqueue.TypedRateLimiter.
 type RateLimiter[T comparable] interface {
 	When(item T) time.Duration // Returns the delay of an item for one more failure.
@@ -161,13 +172,13 @@ type QueueOptions[T comparable] struct {
 	Limiter RateLimiter[T]
 	// Backoff decides the delay if Limiter is nil. Nil: Exponential(5 ms, 1000 s), as in client-go.
 	Backoff *Backoff
-	// GroupOf returns an item's group, for Order Fair and for Shards: its tenant, its namespace,
-	// the node that it runs on. At most 1024 bytes.
+	// GroupOf returns an item's group, for Order Fair, GroupLimits and Shards: its tenant, its
+	// namespace, the node that it runs on. At most 1024 bytes.
 	GroupOf func(item T) string
 
 	MustExist       bool // Fails with NotFound instead of creating a missing queue.
 	Order           Order
-	Lanes           []Lane // Of Order Lanes.
+	Lanes           []Lane // Of Order Lanes and Fair.
 	ReAddRaisesLane bool   // Of the lanes of a key's Adds since its Get the highest counts.
 	StarvationBound uint32 // Of this many hand-outs at least one is from a lower lane; 0: no bound.
 	// MergeDelays makes the Adds of a key since its Get one, at the earliest of their times: an Add
@@ -198,6 +209,11 @@ type QueueOptions[T comparable] struct {
 	// OnStuck is called when an item was held for StuckAfter, once for each time that it is handed
 	// out. It must be short, and must not close the store.
 	OnStuck func(item T, held time.Duration)
+	// GroupLimits bounds the items of each group that has no limits of its own (SetLimits), and
+	// Limits all items of the queue. An item whose group is at its limits waits in its place, and
+	// the next one is handed out.
+	GroupLimits GroupLimits
+	Limits      GroupLimits // Its Weight is of no use.
 	// StopOnShutDown makes ShutDown and ShutDownWithDrain stop the queue as Stop does: Get reports
 	// shutdown at once, and what is queued stays in the store, as in controller-runtime's priority
 	// queue. Otherwise the workers first process what is queued, as in client-go.
@@ -214,7 +230,8 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown,
 		Debounce: o.Debounce, Aging: o.Aging, RetryPlace: o.RetryPlace, RetryLane: o.RetryLane,
 		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
-		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter}
+		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter,
+		GroupLimits: o.GroupLimits, Limits: o.Limits}
 }
 
 // AddOptions are the options of AddWith and AddBatch; the zero value is Add.

@@ -493,6 +493,18 @@ func unsupported(what string) error {
 	return newError(NotSupported, what+": a remote queue does not have it")
 }
 
+func (q *remoteQueue) setLimits(string, *GroupLimits) error {
+	return unsupported("SetLimits")
+}
+
+func (q *remoteQueue) groupStatus(string) (GroupStatus, error) {
+	return GroupStatus{}, unsupported("GroupStatus")
+}
+
+func (q *remoteQueue) limits() (map[string]GroupLimits, error) {
+	return nil, unsupported("Limits")
+}
+
 func (q *remoteQueue) positionOf(string) (int, error)      { return 0, unsupported("PositionOf") }
 func (q *remoteQueue) setCursor(string, string) error      { return unsupported("SetCursor") }
 func (q *remoteQueue) cursor(string) (string, error)       { return "", unsupported("Cursor") }

@@ -522,7 +522,8 @@ func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
 		case reflect.Pointer:
 			field.Set(reflect.New(field.Type().Elem()))
 		case reflect.Struct:
-			options.Debounce = Debounce{Quiet: 1, MaxWait: 1}
+			part := field.Field(0)
+			part.Set(reflect.ValueOf(1).Convert(part.Type()))
 		case reflect.Slice:
 			options.Lanes = []Lane{1}
 		case reflect.Interface:
@@ -590,6 +591,11 @@ func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {
 	_, dir := onFake(t)
 	q := openRemote(t, dir)
 	_, err := q.PositionOf("a")
+	wantCode(t, err, NotSupported)
+	wantCode(t, q.SetLimits("g", nil), NotSupported)
+	_, err = q.GroupStatus("g")
+	wantCode(t, err, NotSupported)
+	_, err = q.Limits()
 	wantCode(t, err, NotSupported)
 	wantCode(t, q.SetCursor("c", "1"), NotSupported)
 	_, err = q.Cursor("c")

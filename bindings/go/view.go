@@ -196,6 +196,19 @@ func (v *View) Find(queue, key string) ([]Entry, error) {
 	return entries, viewError(err)
 }
 
+// Limits returns the limits that were set by Queue.SetLimits, by group.
+func (v *View) Limits(queue string) (map[string]GroupLimits, error) {
+	parts, err := withNameAndKeys(queue,
+		func(queue *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code {
+			return C.wqgo_view_limits(v.handle, queue, list, e)
+		})
+	runtime.KeepAlive(v)
+	if err != nil {
+		return nil, viewError(err)
+	}
+	return limitsByGroup(parts), nil
+}
+
 // Cursors returns the queue's cursors by name.
 func (v *View) Cursors(queue string) (map[string]string, error) {
 	parts, err := withNameAndKeys(queue,

@@ -185,7 +185,8 @@ func TestCallsOfAClosedViewReturnShuttingDown(t *testing.T) {
 	must(t, view.Close())
 	wantCode(t, view.Entries("q", func(Entry) bool { return true }), ShuttingDown)
 	for _, err := range []error{second(view.Info()), second(view.QueueNames()),
-		second(view.Summarize("q")), second(view.Find("q", "k")), second(view.Cursors("q"))} {
+		second(view.Summarize("q")), second(view.Find("q", "k")), second(view.Cursors("q")),
+		second(view.Limits("q"))} {
 		if codeOf(err) != ShuttingDown || !strings.Contains(err.Error(), "view") {
 			t.Error(err)
 		}

@@ -45,7 +45,7 @@
 #include "base/mutex.h"
 #include "engine/commit/open_batch.h"
 #include "engine/commit/wait_queue.h"
-#include "engine/state/position.h"
+#include "engine/order/position.h"
 #include "storage/storage.h"
 #include "wq/options.h"
 #include "wq/status.h"

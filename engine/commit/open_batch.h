@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/state/position.h"
+#include "engine/order/position.h"
 #include "storage/mutation_batch.h"
 #include "storage/process_log.h"
 

@@ -23,7 +23,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/state/position.h"
+#include "engine/order/position.h"
 
 namespace wq {
 

@@ -72,6 +72,9 @@ constexpr Metric kPaused{.kind = MetricKind::kGauge,
 constexpr Metric kStuck{.kind = MetricKind::kGauge,
                         .name = "wq_stuck",
                         .help = "Keys that workers have held for longer than stuck_after"};
+constexpr Metric kHeldBack{.kind = MetricKind::kGauge,
+                           .name = "wq_held_back",
+                           .help = "Keys that are ready, but held back by limits on hand-outs"};
 constexpr Metric kFull{
     .kind = MetricKind::kCounter,
     .name = "wq_full_adds_total",
@@ -209,6 +212,7 @@ void QueueMetrics::Emit(const QueueReading& reading, const MetricSink& sink) {
   sink(kQuarantined, name_, static_cast<double>(reading.counts.quarantined));
   sink(kPaused, name_, reading.counts.paused ? 1 : 0);
   sink(kStuck, name_, static_cast<double>(reading.counts.stuck));
+  sink(kHeldBack, name_, static_cast<double>(reading.counts.held_back));
   sink(kOldest, name_, Seconds(reading.oldest_us));
 }
 

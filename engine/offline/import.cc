@@ -270,6 +270,21 @@ Status Importer::SetCursor(std::string_view queue, std::string_view name, std::s
   return impl_->WriteIfLarge();
 }
 
+Status Importer::SetLimits(std::string_view queue, std::string_view group,
+                           const GroupLimits& limits) {
+  if (Status s = CheckImportedLimits(group, limits); !s.ok()) return s;
+  Impl::Target* target = nullptr;
+  if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
+  if (!impl_->rows.AddLimits(target->id, group)) {
+    return Status::InvalidArgument("group '" + EscapeKey(group) + "' has limits twice");
+  }
+  ++impl_->counts.limits;
+  if (impl_->storage != nullptr) {
+    storage::PutLimits(target->id, {.group = group, .limits = limits}, &impl_->batch);
+  }
+  return impl_->WriteIfLarge();
+}
+
 Status Importer::Add(std::string_view queue, const Entry& entry) {
   if (Status s = CheckImported(entry); !s.ok()) return s;
   Impl::Target* target = nullptr;

@@ -13,7 +13,9 @@ using storage::RowRule;
 
 namespace {
 
-constexpr int kCursorPlace = -1;  // A cursor's name is not a key: another place than any RowPlace.
+// The names of cursors and groups are not keys: other places than any RowPlace.
+constexpr int kCursorPlace = -1;
+constexpr int kLimitsPlace = -2;
 
 uint64_t HashOf(QueueId queue, int place, std::string_view name) {
   return absl::HashOf(queue, place, name);
@@ -75,6 +77,10 @@ Status ImportedRows::AddRow(QueueId queue, RowPlace place, std::string_view key)
 
 bool ImportedRows::AddCursor(QueueId queue, std::string_view name) {
   return hashes_.insert(HashOf(queue, kCursorPlace, name)).second;
+}
+
+bool ImportedRows::AddLimits(QueueId queue, std::string_view group) {
+  return hashes_.insert(HashOf(queue, kLimitsPlace, group)).second;
 }
 
 }  // namespace wq

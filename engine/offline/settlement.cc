@@ -106,6 +106,7 @@ class Settlement {
   void SettleKeys();
   bool KeepQueue(const Row& row);
   bool KeepState(const Row& row);
+  bool KeepLimits(const Row& row);
   bool KeepPending(const Row& row, const Place& place);
   bool KeepDelayed(const Row& row);
   bool KeepFailures(const Row& row);
@@ -193,6 +194,13 @@ bool Settlement::KeepState(const Row& row) {
   return true;
 }
 
+bool Settlement::KeepLimits(const Row& row) {
+  if (row.kind() != Row::Kind::kLimits) return true;
+  if (of_imports_.contains(row.queue())) return false;
+  QueueOf(row.queue());
+  return true;
+}
+
 void Settlement::SettleQueues() {
   ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepQueue(row); });
   // An import's name that was erased may be salvaged, beside the name that followed it.
@@ -204,6 +212,7 @@ void Settlement::SettleQueues() {
     return true;
   });
   ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepState(row); });
+  ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepLimits(row); });
 }
 
 bool Settlement::KeepPending(const Row& row, const Place& place) {

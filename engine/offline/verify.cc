@@ -39,12 +39,14 @@ class RowsCheck {
   void ScanDefault();
   void TakeDefault(const Row& row);
   void FindUnknownQueues(Family family);
+  void AddRowsOfNoQueue(Family family, uint64_t rows);
 
   const storage::Reader& reader_;
   Findings* const findings_;
   StepProgress* const step_;
   std::map<QueueId, std::string> names_;
   std::map<QueueId, uint64_t> high_waters_;
+  std::map<QueueId, uint64_t> limits_;  // How many rows of limits each has.
   std::map<std::string, RowCounts> counts_;
 };
 
@@ -62,6 +64,9 @@ void RowsCheck::Run() {
     if (!names_.contains(id)) {
       findings_->Add("queue id " + std::to_string(id), TextOf(RowRule::kStateOfNoQueue));
     }
+  }
+  for (const auto& [id, rows] : limits_) {
+    if (!names_.contains(id)) AddRowsOfNoQueue(Family::kDefault, rows);
   }
   for (int family = 1; family < storage::kFamilyCount; ++family) {
     FindUnknownQueues(static_cast<Family>(family));
@@ -93,6 +98,8 @@ void RowsCheck::TakeDefault(const Row& row) {
     }
   } else if (row.kind() == Row::Kind::kQueueState) {
     high_waters_[row.queue()] = row.queue_state().sequence_high_water;
+  } else if (row.kind() == Row::Kind::kLimits) {
+    ++limits_[row.queue()];
   }
 }
 
@@ -113,12 +120,16 @@ void RowsCheck::FindUnknownQueues(Family family) {
       status = reader_.Scan(family, first, is_short ? first + '\0' : storage::PrefixEnd(prefix),
                             [&rows](auto, auto) { return ++rows != 0; });
       findings_->report().rows += rows;
-      findings_->Add(FamilyName(family),
-                     std::to_string(rows) + " " + std::string(TextOf(RowRule::kRowsOfNoQueue)));
+      AddRowsOfNoQueue(family, rows);
     }
     begin = is_short ? first + '\0' : storage::PrefixEnd(prefix);
     if (begin.empty()) return;
   }
+}
+
+void RowsCheck::AddRowsOfNoQueue(Family family, uint64_t rows) {
+  findings_->Add(FamilyName(family),
+                 std::to_string(rows) + " " + std::string(TextOf(RowRule::kRowsOfNoQueue)));
 }
 
 // Checks that a view counts as many rows.

@@ -3,8 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/names.h"
-#include "engine/state/order.h"
+#include "engine/order/order.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -23,14 +24,43 @@ Status CheckDuration(std::string_view what, std::chrono::microseconds duration) 
 
 // An option needs the lane.
 Status CheckHasLane(std::string_view option, Lane lane, const QueueOptions& options) {
-  if (!MakeOrder(options)->HasLane(lane)) {
+  if (!MakeOrder(RulesOf(options), false)->HasLane(lane)) {
     return Status::InvalidArgument(std::string(option) + " needs lane " + LaneName(lane) +
                                    ", which the order does not have");
   }
   return {};
 }
 
+Status CheckGroup(std::string_view group) {
+  if (group.size() > kMaxGroupBytes) {
+    return Status::InvalidArgument("the group is " + std::to_string(group.size()) +
+                                   " bytes long, the limit is " + std::to_string(kMaxGroupBytes) +
+                                   ": '" + EscapeKey(group, kShownBytes) + "'");
+  }
+  return {};
+}
+
+// `what` is for the message.
+Status CheckRanges(const std::string& what, const GroupLimits& limits) {
+  if (InRange(limits)) {
+    return {};
+  }
+  if (!InRange(limits.rate)) {
+    return Status::InvalidArgument(what + " have a rate of " +
+                                   std::to_string(limits.rate.per_second) + " a second and " +
+                                   std::to_string(limits.rate.burst) + " at once");
+  }
+  return Status::InvalidArgument(what + " have a weight of " + std::to_string(limits.weight) +
+                                 ", not 1 to " + std::to_string(kMaxWeight));
+}
+
 Status CheckFlow(const QueueOptions& options) {
+  if (Status s = CheckRanges("limits", options.limits); !s.ok()) {
+    return s;
+  }
+  if (Status s = CheckRanges("group_limits", options.group_limits); !s.ok()) {
+    return s;
+  }
   if (Status s = CheckDuration("aging", options.aging); !s.ok()) {
     return s;
   }
@@ -86,10 +116,10 @@ Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_vie
     return Status::InvalidArgument("queue '" + std::string(queue) + "' has no lane " +
                                    LaneName(*options.lane));
   }
-  if (options.group.has_value() && options.group->size() > kMaxGroupBytes) {
-    return Status::InvalidArgument("the group is " + std::to_string(options.group->size()) +
-                                   " bytes long, the limit is " + std::to_string(kMaxGroupBytes) +
-                                   ": '" + EscapeKey(*options.group, kShownBytes) + "'");
+  if (options.group.has_value()) {
+    if (Status s = CheckGroup(*options.group); !s.ok()) {
+      return s;
+    }
   }
   if (options.debounce.has_value()) {
     if (Status s = CheckDebounce(*options.debounce); !s.ok()) {
@@ -107,6 +137,15 @@ Status CheckDebounce(const Debounce& debounce) {
         " us and a longest wait of " + std::to_string(debounce.max_wait.count()) + " us");
   }
   return {};
+}
+
+Status CheckLimits(std::string_view group, const GroupLimits& limits) {
+  if (Status s = CheckGroup(group); !s.ok()) {
+    return s;
+  }
+  return CheckRanges(group.empty() ? "the limits of the queue"
+                                   : "the limits of group '" + EscapeKey(group, kShownBytes) + "'",
+                     limits);
 }
 
 Status CheckCursor(std::string_view name, std::string_view value) {

@@ -21,6 +21,7 @@ Status CheckKey(std::string_view key, size_t max_bytes);
 Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_view queue);
 // 0 <= quiet <= max_wait <= kMaxDelay.
 Status CheckDebounce(const Debounce& debounce);
+Status CheckLimits(std::string_view group, const GroupLimits& limits);
 Status CheckCursor(std::string_view name, std::string_view value);
 Status CheckPause(std::optional<std::chrono::microseconds> duration);
 

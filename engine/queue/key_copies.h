@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/state/item.h"
+#include "engine/order/item.h"
 #include "wq/queue.h"
 
 namespace wq {

@@ -64,9 +64,40 @@ class DirectAccess final : public QueueAccess {
     *was_paused = queue_->Counts().paused;
     return queue_->Resume();
   }
+  Status SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) override {
+    return queue_->SetLimits(group, limits);
+  }
+  Status GetLimits(std::span<const std::string> groups,
+                   std::map<std::string, GroupStatus>* limits) override {
+    limits->clear();
+    for (const std::string& group : groups) {
+      if (Status s = queue_->GetLimits(group, &(*limits)[group]); !s.ok()) {
+        return s;
+      }
+    }
+    return groups.empty() ? GetAllLimits(limits) : Status::Ok();
+  }
   Status Flush(Durability durability) override { return queue_->Flush(durability); }
 
  private:
+  Status GetAllLimits(std::map<std::string, GroupStatus>* limits) {
+    for (const auto& [group, _] : queue_->Limits()) {
+      GroupStatus status;
+      if (Status s = queue_->GetLimits(group, &status); !s.ok()) {
+        return s;
+      }
+      if (status.own_limits) {  // Unless they have just been ended.
+        limits->emplace(group, status);
+      }
+    }
+    GroupStatus all;
+    Status s = queue_->GetLimits("", &all);
+    if (s.ok() && all.limits != GroupLimits()) {
+      limits->emplace("", all);
+    }
+    return s;
+  }
+
   // A Queue has no batch of delayed keys. One Flush at the end costs less than a wait for each key.
   Status AddAfter(std::span<const std::string_view> keys, const AddRequest& request,
                   AddOptions options, BatchResult* result) {

@@ -122,6 +122,22 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
   });
 }
 
+// --- Limits ---
+
+Status Queue::SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) {
+  if (Status s = CheckLimits(group, limits.value_or(GroupLimits())); !s.ok()) {
+    return s;
+  }
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  const Time now = impl_->clock->Now();
+  return impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
+    state.SetLimits(group, limits, now);
+    return Status::Ok();
+  });
+}
+
 // --- Cursors ---
 
 Status Queue::SetCursor(std::string_view name, std::string_view value) {

@@ -91,9 +91,7 @@ bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
       effects->woken = getters.TakeAll();
       effects->ready = true;
     }
-    if (state.NeedsTime()) {
-      ArmTimer(effects);
-    }
+    EndHandOut(effects);
     return true;
   }
   taken->status = CheckEmpty();
@@ -114,19 +112,26 @@ Status Queue::Impl::CheckEmpty() const {
 }
 
 const Item* Queue::Impl::NextItem(uint64_t worker) {
-  const int64_t now_us = state.NeedsTime() ? clock->SteadyUs() : 0;
+  const Time now = state.NeedsTime() ? clock->Now() : Time();
   if (!sharded) {
-    return state.Get(0, now_us);
+    return state.Get(0, now);
   }
   // Each call begins one shard later, so that no shard of the worker is served before all others.
   const std::vector<uint32_t>& own = shards.Shards(worker);
   ++turn;
   for (size_t i = 0; i < own.size(); ++i) {
-    if (const Item* item = state.Get(own[(turn + i) % own.size()], now_us); item != nullptr) {
+    if (const Item* item = state.Get(own[(turn + i) % own.size()], now); item != nullptr) {
       return item;
     }
   }
   return nullptr;
+}
+
+void Queue::Impl::EndHandOut(Effects* effects) {
+  if (state.NeedsTime()) {
+    static_cast<void>(AppendBatch(0, Durability::kAsync));
+    ArmTimer(effects);
+  }
 }
 
 void Queue::Impl::WakeGetters(const GetterQueue::Woken& woken) const {
@@ -205,9 +210,7 @@ Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>
     effects->woken = getters.TakeAll();
     effects->ready = true;
   }
-  if (state.NeedsTime()) {
-    ArmTimer(effects);
-  }
+  EndHandOut(effects);
   return {};
 }
 

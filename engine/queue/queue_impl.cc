@@ -138,14 +138,19 @@ Status Queue::Impl::RefuseAdd() const {
   return Status::ShuttingDown("queue '" + name + "' is " + (closed ? "closed" : "shutting down"));
 }
 
+Position Queue::Impl::AppendBatch(Position covered_by, Durability awaited) {
+  if (batch.empty()) {
+    return covered_by;
+  }
+  const Position position = journal->Append(batch, awaited, state.row_change());
+  state.Stamp(position);
+  batch.Clear();
+  return position;
+}
+
 Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability awaited) {
   Effects effects;
-  effects.position = covered_by;
-  if (!batch.empty()) {
-    effects.position = journal->Append(batch, awaited, state.row_change());
-    state.Stamp(effects.position);
-    batch.Clear();
-  }
+  effects.position = AppendBatch(covered_by, awaited);
   effects.adds = state.adds() - std::exchange(adds_seen, state.adds());
   const uint64_t readied = state.readied() - std::exchange(readied_seen, state.readied());
   effects.ready = readied > 0 || (shutting_down && Empty());

@@ -81,6 +81,9 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // `covered_by`: the position of the record that already covers the call, for a transition without
   // mutations; the call waits for that one. `awaited`: what the call will wait for.
   Effects EndTransition(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
+  // Appends the mutations of a transition, if there are any, and returns their position; otherwise
+  // `covered_by`.
+  Position AppendBatch(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
   // Sets effects->arm_us if something is due before the timer fires.
   void ArmTimer(Effects* effects) WQ_REQUIRES(mu);
   Status EndCall(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
@@ -217,6 +220,8 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   Status TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>* keys, int64_t* wall_us,
                   Effects* effects) WQ_REQUIRES(mu);
   const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
+  // For a hand-out, whose durability no call waits for.
+  void EndHandOut(Effects* effects) WQ_REQUIRES(mu);
   // ShuttingDown if no key will be handed out any more.
   Status CheckEmpty() const WQ_REQUIRES(mu);
   Status CheckStopped() const WQ_REQUIRES(mu);

@@ -120,6 +120,26 @@ std::vector<QuarantinedKey> Queue::Quarantined() const {
   return impl_->state.Quarantined();
 }
 
+// --- Limits ---
+
+Status Queue::GetLimits(std::string_view group, GroupStatus* status) const {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  if (Status s = CheckLimits(group, {}); !s.ok()) {
+    return s;
+  }
+  *status = impl_->Read([this, group](const QueueState& state) {
+    return state.StatusOf(group, impl_->clock->SteadyUs());
+  });
+  return {};
+}
+
+std::map<std::string, GroupLimits> Queue::Limits() const {
+  const MutexLock lock(impl_->mu);
+  return impl_->state.OwnLimits();
+}
+
 // --- Cursors ---
 
 Status Queue::GetCursor(std::string_view name, std::string* value) const {

@@ -30,7 +30,7 @@ void Queue::Impl::FreeKeys() {
   freed_undrained = !Drained();
   state.RecordTo(nullptr);
   history.reset();
-  state.Clear(options);
+  state.Clear();
   times = ProcessingTimes();
   batch = storage::MutationBatch();
 }

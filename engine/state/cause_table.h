@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "engine/state/item.h"
+#include "engine/order/item.h"
 #include "wq/options.h"
 
 namespace wq {

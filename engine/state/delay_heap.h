@@ -15,8 +15,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/order/item.h"
 #include "engine/state/due_run.h"
-#include "engine/state/item.h"
 
 namespace wq {
 

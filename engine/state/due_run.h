@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "engine/state/item.h"
+#include "engine/order/item.h"
 
 namespace wq {
 

@@ -12,18 +12,33 @@ void GroupTable::Assign(Item* item, std::string_view name) {
   }
   item->group = nullptr;
   if (!name.empty()) {
-    auto it = groups_.find(name);
-    if (it == groups_.end()) {
-      auto group = std::make_unique<Group>();
-      group->name = name;
-      const std::string_view own_name = group->name;
-      it = groups_.emplace(own_name, std::move(group)).first;
-    }
-    item->group = it->second.get();
+    item->group = FindOrInsert(name);
     ++item->group->items;
   }
-  if (old != nullptr && --old->items == 0) {
-    groups_.erase(old->name);
+  if (old != nullptr) {
+    --old->items;
+    DropIfUnused(old);
+  }
+}
+
+Group* GroupTable::Find(std::string_view name) const {
+  const auto it = groups_.find(name);
+  return it == groups_.end() ? nullptr : it->second.get();
+}
+
+Group* GroupTable::FindOrInsert(std::string_view name) {
+  if (Group* const group = Find(name); group != nullptr) {
+    return group;
+  }
+  auto group = std::make_unique<Group>();
+  group->name = name;
+  const std::string_view own_name = group->name;
+  return groups_.emplace(own_name, std::move(group)).first->second.get();
+}
+
+void GroupTable::DropIfUnused(Group* group) {
+  if (!group->used()) {
+    groups_.erase(group->name);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/state/item.h"
+#include "engine/order/item.h"
 
 namespace wq {
 
@@ -13,6 +13,16 @@ class GroupTable {
  public:
   // Replaces the item's group by the one of this name. An empty name: none.
   void Assign(Item* item, std::string_view name);
+
+  Group* Find(std::string_view name) const;  // nullptr: there is none.
+  Group* FindOrInsert(std::string_view name);
+  void DropIfUnused(Group* group);
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [_, group] : groups_) {
+      visit(*group);
+    }
+  }
 
  private:
   absl::flat_hash_map<std::string_view, std::unique_ptr<Group>>

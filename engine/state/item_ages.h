@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/state/item.h"
+#include "engine/order/item.h"
 
 namespace wq {
 

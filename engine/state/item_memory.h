@@ -16,8 +16,8 @@
 #include <deque>
 #include <string_view>
 
-#include "engine/state/item.h"
-#include "engine/state/slabs.h"
+#include "engine/order/item.h"
+#include "engine/order/slabs.h"
 
 namespace wq {
 

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/state/item.h"
+#include "engine/order/item.h"
 #include "engine/state/item_memory.h"
 
 namespace wq {

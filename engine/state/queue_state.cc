@@ -15,6 +15,8 @@ namespace wq {
 QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
                        storage::MutationBatch* batch)
     : id_(id),
+      rules_(RulesOf(options)),
+      shards_(std::max<uint32_t>(1, options.shards)),
       merge_delays_(options.merge_delays),
       add_cancels_delay_(options.add_cancels_delay || options.merge_delays),
       sharded_(options.shards > 0),
@@ -27,22 +29,24 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       quarantine_keys_(options.quarantine_keys),
       stuck_after_us_(options.stuck_after.count()),
       watches_(quarantine_age_us_ > 0 || stuck_after_us_ > 0),
-      batch_(batch) {
-  MakeOrders(options);
+      batch_(batch),
+      limits_(options.limits, options.group_limits),
+      by_group_(limits_.by_group() || rules_.groups.fair) {
+  MakeOrders();
 }
 
-void QueueState::MakeOrders(const QueueOptions& options) {
-  const uint32_t orders = std::max<uint32_t>(1, options.shards);
-  for (uint32_t i = 0; i < orders; ++i) {
-    orders_.push_back(MakeOrder(options));
+void QueueState::MakeOrders() {
+  for (uint32_t i = 0; i < shards_; ++i) {
+    orders_.push_back(MakeOrder(rules_, by_group_));
   }
-  busy_.resize(orders);
+  busy_.resize(shards_);
 }
 
-void QueueState::Clear(const QueueOptions& options) {
+void QueueState::Clear() {
   orders_.clear();
   busy_.clear();
-  MakeOrders(options);
+  MakeOrders();
+  limits_.Clear();
   delays_.Clear();
   held_.Clear();
   retained_.Clear();
@@ -146,10 +150,13 @@ bool QueueState::Touch(Item* item, Lane lane) {
   const Lane old_lane = item->lane;
   const uint64_t old_sequence = item->sequence;
   if (item->state == KeyState::kQueued) {
-    if (!OrderOf(*item).Touch(item, lane)) {
+    if (!OrderOf(*item).Moves(*item, lane)) {
       return false;
     }
+    OrderOf(*item).Remove(item);
+    item->lane = lane;
     item->sequence = NextSequence();
+    OrderOf(*item).Push(item);
   } else {
     const bool sets = re_add_ == ReAdd::kSetsLane || item->state == KeyState::kProcessing;
     if (lane == old_lane || (lane < old_lane && !sets)) {
@@ -161,8 +168,8 @@ bool QueueState::Touch(Item* item, Lane lane) {
   return true;
 }
 
-const Item* QueueState::Get(uint32_t shard, int64_t steady_us) {
-  if (paused_ || busy_[shard]) {
+const Item* QueueState::Get(uint32_t shard, Time now) {
+  if (paused_ || busy_[shard] || limits_.all()->closed()) {
     return nullptr;
   }
   Item* item = orders_[shard]->Pop();
@@ -179,8 +186,11 @@ const Item* QueueState::Get(uint32_t shard, int64_t steady_us) {
     ++processing_;
     Record(HistoryKind::kHandedOut, item->key());
     busy_[shard] = sharded_ && !WQ_MUTANT(two_of_a_shard);
-    if (NeedsTime()) {
-      held_.Insert(item, steady_us);
+    if (stuck_after_us_ > 0) {
+      held_.Insert(item, now.steady_us);
+    }
+    if (limits_.any()) {
+      BeginTurn(*item, now);
     }
   }
   return item;
@@ -210,8 +220,11 @@ bool QueueState::Done(std::string_view key) {
 
 void QueueState::EndProcessing(Item* item) {
   --processing_;
-  if (NeedsTime()) {
+  if (stuck_after_us_ > 0) {
     held_.Erase(item);
+  }
+  if (limits_.any()) {
+    EndTurn(*item);
   }
   busy_[item->shard] = false;
   if (sharded_ && OrderOf(*item).Len() > 0) {
@@ -313,7 +326,7 @@ void QueueState::SettleGroup(Item* item, std::string_view name) {
   }
   groups_.Assign(item, name);
   if (sharded_) {
-    item->shard = ShardOf(name.empty() ? item->key() : name, static_cast<uint32_t>(orders_.size()));
+    item->shard = ShardOf(name.empty() ? item->key() : name, shards_);
   }
 }
 

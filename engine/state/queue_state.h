@@ -41,13 +41,14 @@
 #include <vector>
 
 #include "engine/history/history_buffer.h"
+#include "engine/order/hand_out_limits.h"
+#include "engine/order/order.h"
+#include "engine/order/position.h"
 #include "engine/state/cause_table.h"
 #include "engine/state/delay_heap.h"
 #include "engine/state/group_table.h"
 #include "engine/state/item_ages.h"
 #include "engine/state/item_table.h"
-#include "engine/state/order.h"
-#include "engine/state/position.h"
 #include "engine/state/sequence_set.h"
 #include "storage/records.h"
 #include "wq/clock.h"
@@ -104,10 +105,10 @@ class QueueState {
   void Forget(std::string_view key);
 
   // Hands out the next key of `shard`: it becomes processing. nullptr: no key of the shard is
-  // queued, one is processing, or the queue is paused. `shard` is 0 in a queue without shards.
-  // `steady_us` is of use only if NeedsTime(). Appends nothing.
-  const Item* Get(uint32_t shard, int64_t steady_us = 0);
-  bool NeedsTime() const { return stuck_after_us_ > 0; }
+  // queued, one is processing, the queue is paused, or limits hold all keys back. `shard` is 0 in a
+  // queue without shards. `now` is of use only if NeedsTime(). Appends nothing but token buckets.
+  const Item* Get(uint32_t shard, Time now = {});
+  bool NeedsTime() const { return stuck_after_us_ > 0 || limits_.rated(); }
 
   // These need a key in the state on the right. Otherwise they return false and change nothing.
   bool Done(std::string_view key);                      // Processing.
@@ -127,6 +128,10 @@ class QueueState {
   void SetCursor(std::string_view name, std::string_view value);
   bool EraseCursor(std::string_view name);  // False: there is no such cursor.
 
+  // Sets the limits of the group, or of the queue if `group` is empty; nullopt: those of the
+  // options count again. The first limits of a group cost O(keys) if the queue had none.
+  void SetLimits(std::string_view group, const std::optional<GroupLimits>& limits, Time now);
+
   // Until Resume, or for `duration_us` if it is set.
   void Pause(std::optional<int64_t> duration_us, Time now);
   void Resume();
@@ -137,9 +142,9 @@ class QueueState {
   size_t FireDue(Time now, size_t limit);
   // The steady time at which something is due next; nullopt: never.
   std::optional<int64_t> NextDue() const {
-    return delays_.empty() && !paused_ && !watches_ ? std::nullopt : FirstDue();
+    return delays_.empty() && !paused_ && !watches_ && !limits_.rated() ? std::nullopt : FirstDue();
   }
-  // From now on only keys become stuck.
+  // From now on only keys become stuck, and limits let keys go.
   void StopDelays() { delays_stopped_ = true; }
   // As NextDue, of the delays alone.
   std::optional<int64_t> NextDelayDue() const;
@@ -157,9 +162,9 @@ class QueueState {
   void AppendImage(storage::MutationBatch* batch) const;
 
   // Frees the memory of all keys, groups and cursors: the state is then that of a new queue, except
-  // for its sequences. Appends nothing. REQUIRES: `options` are those of the constructor; no
-  // transition, Stamp or AppendImage follows.
-  void Clear(const QueueOptions& options);
+  // for its sequences. Appends nothing. REQUIRES: no transition, Stamp or AppendImage
+  // follows.
+  void Clear();
 
   // --- Readings ---
 
@@ -193,6 +198,8 @@ class QueueState {
   // ended.
   uint64_t adds() const { return adds_; }
   QueueCounts Counts() const;
+  GroupStatus StatusOf(std::string_view group, int64_t steady_us) const;  // As SetLimits.
+  std::map<std::string, GroupLimits> OwnLimits() const;                   // Those that were set.
   // When the oldest among the first keys of all lanes, or groups, was added, wall time. nullopt: no
   // key is queued.
   std::optional<int64_t> OldestAddedAtUs() const;
@@ -230,6 +237,7 @@ class QueueState {
   // records.
 
   Status RestoreState(const storage::QueueStateRecord& record, Time now);
+  Status RestoreLimits(const storage::LimitsRecord& record, Time now);
   Status RestoreQuarantine(const storage::QuarantineRecord& record, Time now);
   // REQUIRES: in the order of storage::ScanPending.
   Status RestorePending(const storage::PendingRecord& record);
@@ -297,7 +305,12 @@ class QueueState {
     return added;
   }
   uint64_t NextSequence();
-  void MakeOrders(const QueueOptions& options);
+  void MakeOrders();
+  void OrderByGroup();
+  void BeginTurn(const Item& item, Time now);
+  void EndTurn(const Item& item);
+  void EndWait(Group* group, Time now);
+  size_t HeldBack() const;
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   storage::QueueStateRecord StateRecord() const;
@@ -305,6 +318,8 @@ class QueueState {
   storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry, std::string* causes) const;
   // Append mutations to batch_; without effect in a queue that is in memory only.
   void PutState();
+  storage::LimitsRecord LimitsRecordOf(const Group& group) const;
+  void PutLimits(Group* group, Time now);  // Or erases them, if there is nothing to keep.
   void PutPending(Item* item);
   void ErasePending(const Item& item, Lane lane, uint64_t sequence);
   void RewritePending(Item* item, Lane old_lane, uint64_t old_sequence);
@@ -314,6 +329,8 @@ class QueueState {
   void EraseFailures(const Item& item);
 
   const storage::QueueId id_;
+  const OrderRules rules_;
+  const uint32_t shards_;  // At least 1.
   const bool merge_delays_;
   const bool add_cancels_delay_;  // On if merge_delays_ is.
   const bool sharded_;
@@ -333,6 +350,8 @@ class QueueState {
   Slabs<DelayEntry> delay_entries_;  // Before items_, too.
   ItemTable items_;
   CauseTable causes_;
+  HandOutLimits limits_;  // Points into groups_.
+  bool by_group_;         // The orders are by group: see HandOutLimits::by_group.
   std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
   std::vector<bool> busy_;  // By shard: one of its keys is processing. False without shards.
   DelayHeap delays_;        // The DelayEntry of every item that has one.

@@ -48,6 +48,7 @@ QueueCounts QueueState::Counts() const {
   counts.failing = failing_;
   counts.quarantined = quarantined_;
   counts.stuck = held_.passed();
+  counts.held_back = HeldBack();
   counts.paused = paused_;
   counts.adds = adds_;
   counts.dones = dones_;

@@ -225,6 +225,14 @@ size_t QueueState::FireDue(Time now, size_t limit) {
     static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
     ++fired;
   }
+  while (fired < limit) {
+    Group* const group = limits_.Wake(now.steady_us, queued_ > 0);
+    if (group == nullptr) {
+      break;
+    }
+    EndWait(group, now);
+    ++fired;
+  }
   while (fired < limit && (DropExpired(now.steady_us) || FireStuck(now.steady_us))) {
     ++fired;
   }
@@ -269,6 +277,7 @@ std::optional<int64_t> QueueState::FirstDue() const {
   if (const std::optional<int64_t> since_us = held_.NextSinceUs(); since_us.has_value()) {
     due_us = std::min(due_us, *since_us + stuck_after_us_);
   }
+  due_us = std::min(due_us, limits_.NextWakeUs().value_or(due_us));
   return due_us == std::numeric_limits<int64_t>::max() ? std::nullopt : std::optional(due_us);
 }
 

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "wq/entry.h"
+#include "wq/options.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -36,6 +37,7 @@ struct ImportCounts {
   uint64_t queues = 0;
   uint64_t entries = 0;
   uint64_t cursors = 0;
+  uint64_t limits = 0;
 };
 
 class Importer {
@@ -48,7 +50,7 @@ class Importer {
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
 
-  // The next three calls name a queue, in any order; each may be the first of its queue. After an
+  // The next four calls name a queue, in any order; each may be the first of its queue. After an
   // error the import is over.
   //   InvalidArgument  what no queue could hold, by itself or beside the earlier entries: a key
   //                    that is pending twice, a delayed key in quarantine. The message gives the
@@ -59,6 +61,9 @@ class Importer {
   // time is now, and it is not paused.
   Status SetQueue(const QueueInfo& info);
   Status SetCursor(std::string_view queue, std::string_view name, std::string_view value);
+  // Sets the limits of a group, as Queue::SetLimits; at most once per group. Of the empty
+  // group: the rate of the queue, as Queue::SetLimits.
+  Status SetLimits(std::string_view queue, std::string_view group, const GroupLimits& limits);
   // Adds an entry. Failures belong to the key, so all entries of a key should have the same.
   // `shard` is ignored. A pending entry of sequence 0 is placed after the entries that were added
   // before it. A high-water mark that is too low for the imported entries is raised.

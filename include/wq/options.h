@@ -61,7 +61,7 @@ enum class Order : uint8_t {
   kTwoLanes = 1,    // kFastLane and kSlowLane.
   kLanes = 2,       // QueueOptions::lanes.
   kPriorities = 3,  // Every 32-bit integer is a lane.
-  kFair = 4,        // One lane; round robin over the groups, first in, first out within a group.
+  kFair = 4,        // As kLanes; within a lane the groups take turns, by their weights.
 };
 
 // What another Add of a key that waits (it is dirty or delayed) does to its lane. The first Add of
@@ -91,6 +91,32 @@ struct Debounce {
 
   friend bool operator==(const Debounce&, const Debounce&) = default;
 };
+
+// How fast keys are handed out, at most: a token bucket, which holds `burst` tokens and regains
+// `per_second` of them. A hand-out takes one. So in any span of t seconds there are at most
+// burst + 1 + per_second * t hand-outs; keys that wait at a rate are handed out at exactly that
+// rate, as long as workers ask for them.
+struct Rate {
+  double per_second = 0;  // 0: no bound. Otherwise kMinRate to kMaxRate.
+  uint32_t burst = 1;     // 1 to kMaxBurst.
+
+  friend bool operator==(const Rate&, const Rate&) = default;
+};
+inline constexpr double kMinRate = 1e-6;  // One hand-out in 11 days.
+inline constexpr double kMaxRate = 1e6;
+inline constexpr uint32_t kMaxBurst = 1'000'000;
+
+// What bounds the hand-outs of one group's keys: see QueueOptions::group_limits.
+struct GroupLimits {
+  uint32_t max_processing = 0;  // How many of them workers hold at a time. 0: no bound.
+  Rate rate = {};               // Of their hand-outs.
+  // Under Order::kFair: while groups wait in one lane, they are handed out in proportion to their
+  // weights. 1 to kMaxWeight.
+  uint32_t weight = 1;
+
+  friend bool operator==(const GroupLimits&, const GroupLimits&) = default;
+};
+inline constexpr uint32_t kMaxWeight = 1000;
 
 // Where a key is queued that has failed, when its delay is over.
 enum class RetryPlace : uint8_t {
@@ -241,7 +267,7 @@ struct QueueOptions {
   // order lacks move to the back of kFastLane. Default: kFifo.
   Order order = Order::kFifo;
 
-  // The lanes of Order::kLanes, each once; kFastLane is always included. Default: none.
+  // The lanes of Order::kLanes and kFair, each once; kFastLane is always included. Default: none.
   std::vector<Lane> lanes = {};
 
   // What another Add of a key that waits does to its lane. Default: kSetsLane.
@@ -258,12 +284,22 @@ struct QueueOptions {
   // 0, keys do not age.
   std::chrono::microseconds aging{0};
 
-  // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair
-  // and shards. Called outside the queue's locks, at the Add that makes a key known; the group is
-  // kept with the key from then on, on disk too. AddOptions::group takes precedence. A key without
-  // a group is in the empty group under kFair, and is a group by itself for shards. Default:
-  // nullptr, no groups.
+  // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair,
+  // group_limits and shards. Called outside the queue's locks, at the Add that makes a key known;
+  // the group is kept with the key from then on, on disk too. AddOptions::group takes precedence. A
+  // key without a group is in the empty group under kFair, and is a group by itself for shards.
+  // Default: nullptr, no groups.
   std::function<std::string(std::string_view key)> group_of = nullptr;
+
+  // What bounds the keys of each group that has no limits of its own (Queue::SetLimits). A key
+  // whose group is at its limits waits in its place, and costs a Get nothing: the next key that may
+  // be is handed out. Keys without a group have no group's limits. Each hand-out of a group with a
+  // rate is written to the store behind the call, so a restart is no new burst. Default: none.
+  GroupLimits group_limits = {};
+
+  // What bounds all keys of the queue, with and without a group. Its weight is of no use. Default:
+  // none.
+  GroupLimits limits = {};
 
   // Spreads keys over this many shards by their group (xxh3 of its bytes, modulo shards). At most
   // one key of each shard is processing at a time, and keys are handed out through Queue::Join. At

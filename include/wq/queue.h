@@ -72,6 +72,7 @@ struct QueueCounts {
   size_t failing = 0;                  // Keys with a failure count, except quarantined keys.
   size_t quarantined = 0;
   size_t stuck = 0;              // Held for longer than QueueOptions::stuck_after.
+  size_t held_back = 0;          // Queued, but may not be handed out now: see SetLimits.
   std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are omitted.
   bool paused = false;
   // Totals since the queue was opened; their differences are rates.
@@ -79,6 +80,15 @@ struct QueueCounts {
   uint64_t dones = 0;  // A worker was done with a key.
   uint64_t failures = 0;  // AddRateLimited counted a failure.
   uint64_t full = 0;  // An Add found the queue full: it waited, was refused, or fell to kSlowLane.
+};
+
+// What bounds the hand-outs of a group's keys now: see Queue::SetLimits.
+struct GroupStatus {
+  GroupLimits limits = {};  // Those in force.
+  bool own_limits = false;  // They were set by SetLimits; otherwise they are of the options.
+  size_t processing = 0;    // Keys that workers hold. 0 while the queue has no limits.
+  bool held_back = false;   // No key of it may be handed out now.
+  std::optional<std::chrono::microseconds> next_in;  // If a rate holds it back: for so long.
 };
 
 // A queued key with its lane and group.
@@ -285,6 +295,18 @@ class Queue {
   Status Drop(std::string_view key);
   bool IsQuarantined(std::string_view key) const;
   std::vector<QuarantinedKey> Quarantined() const;  // Sorted by key.
+
+  // --- Limits ---
+
+  // Sets what bounds the hand-outs of the group's keys, or of all keys of the queue if `group` is
+  // empty, from now on and over restarts; nullopt: QueueOptions count again. Keys that workers hold
+  // beyond a new bound stay with them. A call is O(keys) if the queue had no limits of a group.
+  // InvalidArgument: the limits are out of range, or the group is too long.
+  Status SetLimits(std::string_view group, const std::optional<GroupLimits>& limits);
+  // What bounds the group, or the queue, now; Ok for any group.
+  Status GetLimits(std::string_view group, GroupStatus* status) const;
+  // The limits that were set, by group; those of the queue have the empty name.
+  std::map<std::string, GroupLimits> Limits() const;
 
   // --- Cursors ---
 

@@ -18,10 +18,10 @@
 //   wq_store_free(store, &error);
 //
 // The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h,
-// wq/c/queue.h, wq/c/controller.h (workers that reconcile), wq/c/parallelize.h (a loop run by
-// several threads), wq/c/view.h (reading a store beside its owner), wq/c/snapshot.h, wq/c/import.h,
-// wq/c/diff.h and wq/c/verify.h (stores as a whole), wq/c/replicated_log.h. wq/c/etcd.h is of a
-// library of its own.
+// wq/c/queue.h, wq/c/limits.h (what bounds hand-outs), wq/c/controller.h (workers that reconcile),
+// wq/c/parallelize.h (a loop run by several threads), wq/c/view.h (reading a store beside its
+// owner), wq/c/snapshot.h, wq/c/import.h, wq/c/diff.h and wq/c/verify.h (stores as a whole),
+// wq/c/replicated_log.h. wq/c/etcd.h is of a library of its own.
 // The calls are those of wq/queue.h, wq/store.h and wq/controller.h, which describe them in full.
 // This is what differs in C:
 //
@@ -56,6 +56,7 @@
 #include "wq/c/diff.h"
 #include "wq/c/entry.h"
 #include "wq/c/import.h"
+#include "wq/c/limits.h"
 #include "wq/c/options.h"
 #include "wq/c/parallelize.h"
 #include "wq/c/queue.h"

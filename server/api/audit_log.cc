@@ -64,20 +64,23 @@ bool HasNoKeys(const Message& request) {
   return field != nullptr && request.GetReflection()->FieldSize(request, field) == 0;
 }
 
-// The bytes of a filter, so that a person can read them.
+// The bytes in a message, so that a person can read them.
+void EscapeBytes(const Message& message, Json* json) {
+  const auto* const descriptor = message.GetDescriptor();
+  const auto* const reflection = message.GetReflection();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const auto* const field = descriptor->field(i);
+    if (field->type() == google::protobuf::FieldDescriptor::TYPE_BYTES && !field->is_repeated() &&
+        reflection->HasField(message, field)) {
+      (*json)[field->name()] = EscapeKey(reflection->GetString(message, field));
+    }
+  }
+}
+
 void EscapeFilter(const Message& request, Json* json) {
   const auto* const field = request.GetDescriptor()->FindFieldByName("filter");
-  if (field == nullptr || !request.GetReflection()->HasField(request, field)) {
-    return;
-  }
-  const Message& filter = request.GetReflection()->GetMessage(request, field);
-  const auto* const descriptor = filter.GetDescriptor();
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const auto* const part = descriptor->field(i);
-    if (part->type() == google::protobuf::FieldDescriptor::TYPE_BYTES && !part->is_repeated() &&
-        filter.GetReflection()->HasField(filter, part)) {
-      (*json)["filter"][part->name()] = EscapeKey(filter.GetReflection()->GetString(filter, part));
-    }
+  if (field != nullptr && request.GetReflection()->HasField(request, field)) {
+    EscapeBytes(request.GetReflection()->GetMessage(request, field), &(*json)["filter"]);
   }
 }
 
@@ -86,6 +89,7 @@ Json RequestJson(const Message& request) {
   const auto* const field = KeysOf(request);
   if (field == nullptr) {
     Json json = JsonOf(request);
+    EscapeBytes(request, &json);
     EscapeFilter(request, &json);
     return json;
   }

@@ -70,6 +70,14 @@ static void import_info(void* importer, const wq_queue_info* info) {
   OK(wq_importer_set_queue(*(wq_importer*)importer, info, &error));
 }
 
+static int32_t check_limits(void* seen, const char* group, size_t group_size,
+                            const wq_group_limits* limits) {
+  EXPECT(group_size == 1 && *group == 'g');
+  EXPECT(limits->max_processing == 3 && limits->weight == 2 && limits->burst == 1);
+  ++*(int*)seen;
+  return 1;
+}
+
 // Copies the queue "pods" of `from` and two more entries to a new store at `into`.
 static void imported(const char* from, const char* into) {
   wq_view view = WQ_NO_VIEW;
@@ -80,6 +88,8 @@ static void imported(const char* from, const char* into) {
       .size = sizeof failures, .count = 7, .last_error = "poison", .last_error_size = 6};
   wq_entry entry = {
       .size = sizeof entry, .key = "new", .key_size = 3, .group = "g", .group_size = 1};
+  int seen = 0;
+  const wq_group_limits limits = {.size = sizeof limits, .max_processing = 3, .weight = 2};
   EXPECT(wq_importer_open(into, &options, &importer, &error) == WQ_NOT_FOUND);
   OK(wq_importer_open(into, NULL, &importer, &error));
   OK(wq_view_open(from, &view, &error));
@@ -92,11 +102,17 @@ static void imported(const char* from, const char* into) {
   entry.failures = &failures;
   OK(wq_importer_add(importer, "pods", &entry, &error));
   OK(wq_importer_set_cursor(importer, "pods", "version", "1\0002", 3, &error));
+  OK(wq_importer_set_limits(importer, "pods", "g", 1, &limits, &error));
   OK(wq_importer_finish(importer, &counts, &error));
-  EXPECT(counts.queues == 1 && counts.entries == 5 && counts.cursors == 1);
+  EXPECT(counts.queues == 1 && counts.entries == 5 && counts.cursors == 1 && counts.limits == 1);
   EXPECT(wq_importer_add(importer, "pods", &entry, &error) == WQ_SHUTTING_DOWN);
   OK(wq_importer_free(importer, &error));
   EXPECT(wq_importer_free(importer, &error) == WQ_BAD_HANDLE);
+  OK(wq_view_free(view, &error));
+  OK(wq_view_open(into, &view, &error));
+  OK(wq_view_limits(view, "pods", check_limits, &seen, &error));
+  EXPECT(seen == 1);
+  EXPECT(wq_view_limits(view, "none", check_limits, &seen, &error) == WQ_NOT_FOUND);
   OK(wq_view_free(view, &error));
 
   // A failure ends the import and leaves nothing behind.

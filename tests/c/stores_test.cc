@@ -119,6 +119,7 @@ TEST_F(StoresCTest, HandlesOfOtherKindsAreRefused) {
     EXPECT_EQ(wq_importer_add({bad}, "q", &entry_, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_importer_set_queue({bad}, nullptr, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_importer_set_cursor({bad}, "q", "c", "", 0, &error_), WQ_BAD_HANDLE);
+    EXPECT_EQ(wq_importer_set_limits({bad}, "q", "g", 1, nullptr, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_importer_finish({bad}, nullptr, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_importer_free({bad}, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_diff_add({bad}, WQ_BEFORE, "q", &entry_, &error_), WQ_BAD_HANDLE);

@@ -26,10 +26,11 @@ struct Case {
   std::function<Status(Importer*)> import = nullptr;
 };
 
-// Rules of one row, of the rows of one key, and of queues.
+// Rules of one row, of the rows of one key, of queues and of limits.
 std::vector<Case> CasesOfOneRow();
 std::vector<Case> CasesOfOneKey();
 std::vector<Case> CasesOfQueues();
+std::vector<Case> CasesOfLimits();
 std::vector<Case> AllCases();
 
 Entry EntryOf(const std::string& key, EntryState state, uint64_t sequence = 0);

@@ -1,6 +1,7 @@
 // Opening, verify, repair and import agree on the rows that break a rule.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -112,6 +113,7 @@ void RowRulesTest::Check(const std::vector<Case>& cases) {
 TEST_F(RowRulesTest, AllAgreeOnOneRow) { Check(CasesOfOneRow()); }
 TEST_F(RowRulesTest, AllAgreeOnTheRowsOfOneKey) { Check(CasesOfOneKey()); }
 TEST_F(RowRulesTest, AllAgreeOnQueues) { Check(CasesOfQueues()); }
+TEST_F(RowRulesTest, AllAgreeOnLimits) { Check(CasesOfLimits()); }
 
 TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
   std::set<RowRule> rules;
@@ -124,6 +126,29 @@ TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
     EXPECT_TRUE(texts.insert(TextOf(static_cast<RowRule>(rule))).second) << rule;
   }
   EXPECT_EQ(DescribeKey("a\n", RowRule::kPendingTwice), "key 'a\\n' is pending twice");
+}
+
+TEST_F(RowRulesTest, ARepairKeepsLimitsThatBreakNoRule) {
+  MakeStore({"", RowRule::kLimitsRange, Opening::kIsUnchecked, [](auto* b) {
+               PutLimits(1, {.group = "good", .limits = GroupLimits{.weight = 2}}, b);
+               PutLimits(1, {.group = "bad", .limits = GroupLimits{.weight = 0}}, b);
+               PutLimits(1, {.limits = GroupLimits{.rate = {0.5, 3}}, .bucket_at_us = 5}, b);
+               PutLimits(2, {.group = "lost", .limits = GroupLimits{.weight = 3}}, b);
+               PutLimits(2, {.group = "lost too", .bucket_at_us = 5}, b);
+               PutLimits(3, {.group = "of an import", .limits = GroupLimits()}, b);
+               PutQueue({"new~loading", 3, 1}, b);
+             }});
+  EXPECT_THAT(Found(store_), HasSubstr("family default: 2 rows of no queue\n"));
+  EXPECT_THAT(Repaired(), HasSubstr("queue recovered-2: rows of no queue: it has a new name\n"));
+  std::unique_ptr<StoreView> view;
+  ASSERT_OK(StoreView::Open(into_, &view));
+  EXPECT_EQ(view->QueueNames(), (std::vector<std::string>{"pods", "recovered-2"}));
+  std::map<std::string, GroupLimits> limits;
+  ASSERT_OK(view->Limits("pods", &limits));
+  EXPECT_EQ(limits, (std::map<std::string, GroupLimits>{{"good", {.weight = 2}},
+                                                        {"", {.rate = {0.5, 3}}}}));
+  ASSERT_OK(view->Limits("recovered-2", &limits));
+  EXPECT_EQ(limits, (std::map<std::string, GroupLimits>{{"lost", {.weight = 3}}}));
 }
 
 // Replacing one of the two queues would remove the rows of both.

@@ -17,6 +17,7 @@ struct Append {
   bool hex = false;
   void operator()(const wq::QueueInfo& info) const { AppendDumpLine(info, line); }
   void operator()(const DumpedCursor& cursor) const { AppendDumpLine(cursor, line); }
+  void operator()(const DumpedLimits& limits) const { AppendDumpLine(limits, line); }
   void operator()(const DumpedEntry& dumped) const {
     AppendDumpLine(dumped.queue, dumped.entry, hex, line);
   }

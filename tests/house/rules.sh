@@ -51,7 +51,7 @@ rule_command_line_libraries_in_tools_only() {
 # it in this list. (Public headers include nothing of the layers; a folder that is not listed is the
 # top.)
 layers=(include/wq base storage storage/directory storage/process_log storage/history storage/rocksdb storage/check storage/database storage/offline storage/replication
-  storage/etcd engine/metrics engine/history engine/state engine/commit engine/recovery engine/replication engine/queue engine/store engine/offline
+  storage/etcd engine/metrics engine/history engine/order engine/state engine/commit engine/recovery engine/replication engine/queue engine/store engine/offline
   engine/controller server/errors server/api server/series server/browse server/work server/service server/view server/net server/rpc server/http server/page
   server/client server
   server/prometheus bindings/c/boundary bindings/c bindings/c/etcd

@@ -32,7 +32,8 @@ enum class Op : uint8_t {
   kSetCursor,  // Named "c", to the key.
   kFlush,      // At `durability`.
   kPutBack,
-  kTryGet,  // As many as `limit`.
+  kTryGet,     // As many as `limit`.
+  kSetLimits,  // Of the group `group`, or of the queue.
 };
 
 struct Call {
@@ -45,6 +46,7 @@ struct Call {
   DelayMode mode = DelayMode::kEarliest;                // Of kAddAfter.
   uint32_t shard = 0;                                   // Of kGet and kTryGet.
   uint64_t limit = 0;                                   // Of kTryGet.
+  std::optional<GroupLimits> limits = std::nullopt;     // Of kSetLimits.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
 
   std::string ToString() const {
@@ -52,7 +54,7 @@ struct Call {
         "Add",        "AddAfter", "AddRateLimited", "Forget", "Get",         "Done",
         "Advance",    "SetWall",  "Crash",          "Remove", "CancelDelay", "EndDelay",
         "Quarantine", "Release",  "Drop",           "Delete", "Pause",       "Resume",
-        "SetCursor",  "Flush",    "PutBack",        "TryGet"};
+        "SetCursor",  "Flush",    "PutBack",        "TryGet", "SetLimits"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + key;
     if (lane.has_value()) {
@@ -69,6 +71,11 @@ struct Call {
     }
     if (op == Op::kTryGet) {
       text += " limit=" + std::to_string(limit);
+    }
+    if (limits.has_value()) {
+      text += " limits=" + std::to_string(limits->max_processing) + "," +
+              std::to_string(limits->rate.per_second) + "," + std::to_string(limits->rate.burst) +
+              "," + std::to_string(limits->weight);
     }
     if (delay_us != 0) {
       text += " us=" + std::to_string(delay_us);

@@ -47,6 +47,11 @@ class CallSource {
     if (pick < 900) {
       return {.op = Op::kAdvance, .delay_us = static_cast<int64_t>(Below(3 * kSecond))};
     }
+    if (pick < 902 && sets_limits_) {
+      return {.op = Op::kSetLimits,
+              .group = Below(4) == 0 ? "" : "g" + std::to_string(Below(5)),
+              .limits = Limits()};
+    }
     if (pick < 904) {
       return {.op = Op::kSetWall, .delay_us = Below(2) == 0 ? kDay : -kDay};
     }
@@ -65,12 +70,14 @@ class CallSource {
  private:
   uint64_t Below(uint64_t n) { return random_() % n; }
   std::string Key() {
-    const bool few =
-        options_.shards > 0 || Below(4) != 0;  // Few, as a shard waits until its key is done.
+    const bool few = options_.shards > 0 || sets_limits_ ||
+                     Below(4) != 0;  // Few, as a shard or a limit waits until a key is done.
     return "k" + std::to_string(Below(few ? 8 : 100));
   }
   std::optional<Lane> MaybeLane() {
-    if (options_.order == Order::kFifo || options_.order == Order::kFair || Below(2) == 0) {
+    const bool one_lane = options_.order == Order::kFifo ||
+                          (options_.order == Order::kFair && options_.lanes.empty());
+    if (one_lane || Below(2) == 0) {
       return std::nullopt;
     }
     if (options_.order == Order::kTwoLanes) {
@@ -80,6 +87,15 @@ class CallSource {
   }
   std::string Group() { return Below(3) == 0 ? "" : "g" + std::to_string(Below(5)); }
   std::string Reason() { return Below(3) == 0 ? "r" + std::to_string(Below(3)) : ""; }
+  std::optional<GroupLimits> Limits() {
+    if (Below(3) == 0) {
+      return std::nullopt;
+    }
+    return GroupLimits{.max_processing = static_cast<uint32_t>(Below(4)),
+                       .rate = {.per_second = static_cast<double>(Below(4) / 2),
+                                .burst = 1 + static_cast<uint32_t>(Below(2))},
+                       .weight = 1 + static_cast<uint32_t>(Below(3))};
+  }
   DelayMode Mode() {  // Mostly the default.
     return static_cast<DelayMode>(Below(2) == 0 ? Below(3) : 0);
   }
@@ -89,6 +105,8 @@ class CallSource {
   static constexpr int64_t kDay = 86400 * kSecond;
 
   const QueueOptions options_;
+  const bool sets_limits_ =
+      options_.limits != GroupLimits() || options_.group_limits != GroupLimits();
   std::mt19937_64 random_;
 };
 

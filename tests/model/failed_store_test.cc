@@ -214,7 +214,7 @@ TEST_P(FailedStore, RandomCallsWhileTheDiskFailsAndWorksAgain) {
   EXPECT_GT(twins.recoveries(), calls / 200);
 }
 
-constexpr const char* kNames[] = {"TwoLanes", "Priorities", "FairShards", "MergeDelays"};
+constexpr const char* kNames[] = {"TwoLanes", "Priorities", "FairShards", "MergeDelays", "Limits"};
 INSTANTIATE_TEST_SUITE_P(
     Rules, FailedStore,
     ::testing::Values(QueueOptions{.order = Order::kTwoLanes},
@@ -224,7 +224,10 @@ INSTANTIATE_TEST_SUITE_P(
                       QueueOptions{.order = Order::kFair, .shards = 2, .max_requeues = 2},
                       QueueOptions{.order = Order::kPriorities,
                                    .re_add = ReAdd::kRaisesLane,
-                                   .merge_delays = true}),
+                                   .merge_delays = true},
+                      QueueOptions{.order = Order::kTwoLanes,
+                                   .group_limits = {.max_processing = 1},
+                                   .limits = {.rate = {.per_second = 1, .burst = 3}}}),
     [](const auto& info) { return std::string(kNames[info.index]); });
 
 }  // namespace

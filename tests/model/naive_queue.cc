@@ -14,6 +14,12 @@ NaiveQueue::NaiveQueue(const QueueOptions& options, int64_t wall_us)
 std::string NaiveQueue::Do(const Call& call) {
   ++calls_;
   stands_on_ = 0;
+  std::string result = DoCall(call);
+  ForgetGroups();
+  return result;
+}
+
+std::string NaiveQueue::DoCall(const Call& call) {
   switch (call.op) {
     case Op::kAdd:
       return Add(call);
@@ -44,6 +50,10 @@ std::string NaiveQueue::Do(const Call& call) {
       return "ok";
     case Op::kFlush:
       stands_on_ = calls_;
+      return "ok";
+    case Op::kSetLimits:
+      stands_on_ = calls_;
+      Reopen([&] { SetLimits(call.group, call.limits); });
       return "ok";
     default:
       return Change(call);
@@ -180,9 +190,12 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane, bool reaso
     Enqueue(name, lane);
     return "added";
   }
-  if (moves && options_.order != Order::kFair) {
+  if (moves) {
+    Dequeue(name);
+    key.queued = true;
     key.lane = lane;
     key.place = ++last_place_;
+    TakeTurn(name);
     Write(&key);
   }
   if (reasons_changed) {
@@ -454,9 +467,16 @@ void NaiveQueue::Enqueue(const std::string& name, Lane lane) {
   key.place = key.retry_place.value_or(last_place_ + 1);
   last_place_ = std::max(last_place_, key.place);
   Write(&key);
-  std::vector<std::string>& turns = turns_[ShardOf(name)];
-  if (std::find(turns.begin(), turns.end(), key.group) == turns.end()) {
-    turns.push_back(key.group);
+  TakeTurn(name);
+}
+
+// The group of a queued key has a turn in its lane.
+void NaiveQueue::TakeTurn(const std::string& name) {
+  const Key& key = keys_[name];
+  const TurnKey turn = {ShardOf(name), key.lane, key.group};
+  if (!turns_.contains(turn)) {
+    LaneTime& lane = TimeOf(ShardOf(name), key.lane);
+    turns_[turn] = {lane.time + Stride(key.group), ++lane.last};
   }
 }
 
@@ -464,9 +484,11 @@ void NaiveQueue::Dequeue(const std::string& name) {
   Key& key = keys_[name];
   const uint32_t shard = ShardOf(name);
   key.queued = false;
-  const auto same_group = [&](const Key& other) { return other.group == key.group; };
-  if (Oldest(shard, same_group) == nullptr) {
-    std::erase(turns_[shard], key.group);
+  const auto same = [&](const Key& other) {
+    return other.group == key.group && other.lane == key.lane;
+  };
+  if (Oldest(shard, same) == nullptr) {
+    turns_.erase({shard, key.lane, key.group});
   }
 }
 
@@ -483,60 +505,75 @@ NaiveQueue::Entry* NaiveQueue::Oldest(uint32_t shard,
   return oldest;
 }
 
-NaiveQueue::Entry* NaiveQueue::NextInLanes(uint32_t shard) {
-  std::set<Lane> lanes;
+// The key that is handed out if the lane is served; nullptr: no group with keys there is open.
+NaiveQueue::Entry* NaiveQueue::Front(uint32_t shard, Lane lane) {
+  if (options_.order != Order::kFair) {
+    return Oldest(shard,
+                  [&](const Key& key) { return key.lane == lane && !GroupClosed(key.group); });
+  }
+  const std::pair<const TurnKey, Turn>* first = nullptr;
+  for (const auto& turn : turns_) {
+    const auto& [in_shard, in_lane, group] = turn.first;
+    const auto rank = [](const Turn& t) { return std::pair(t.time, t.since); };
+    if (in_shard == shard && in_lane == lane && !GroupClosed(group) &&
+        (first == nullptr || rank(turn.second) < rank(first->second))) {
+      first = &turn;
+    }
+  }
+  return first == nullptr ? nullptr : Oldest(shard, [&](const Key& key) {
+    return key.lane == lane && key.group == std::get<std::string>(first->first);
+  });
+}
+
+NaiveQueue::Entry* NaiveQueue::Next(uint32_t shard) {
+  std::set<Lane, std::greater<>> lanes;
   for (const auto& [name, key] : keys_) {
     if (key.queued && ShardOf(name) == shard) {
       lanes.insert(key.lane);
     }
   }
-  if (lanes.empty()) {
+  std::vector<Entry*> fronts;  // Of the higher lanes first.
+  for (const Lane lane : lanes) {
+    if (Entry* const front = Front(shard, lane); front != nullptr) {
+      fronts.push_back(front);
+    }
+  }
+  if (fronts.empty()) {
     return nullptr;
   }
-  const Lane highest = *lanes.rbegin();
   if (options_.aging.count() > 0) {
-    return NextByAge(shard, lanes);
+    return NextByAge(fronts);
   }
-  Entry* lower = Oldest(shard, [&](const Key& key) { return key.lane < highest; });
-  if (options_.starvation_bound > 0 && lower != nullptr) {
+  if (options_.starvation_bound > 0 && fronts.size() > 1) {
     if (++passed_[shard] >= options_.starvation_bound) {
       passed_[shard] = 0;
-      return lower;
+      return *std::min_element(
+          fronts.begin() + 1, fronts.end(),
+          [](const Entry* a, const Entry* b) { return a->second.place < b->second.place; });
     }
   } else {
     passed_[shard] = 0;
   }
-  return Oldest(shard, [&](const Key& key) { return key.lane == highest; });
+  return fronts.front();
 }
 
 // A key counts as one lane higher for each `aging` since its Add. Equal ones: the lower lane, whose
 // key is older.
-NaiveQueue::Entry* NaiveQueue::NextByAge(uint32_t shard, const std::set<Lane>& lanes) {
+NaiveQueue::Entry* NaiveQueue::NextByAge(const std::vector<Entry*>& fronts) const {
   Entry* next = nullptr;
   const auto begin_us = [this](const Entry& entry) {
     return entry.second.added_at_us - int64_t{entry.second.lane} * options_.aging.count();
   };
-  for (const Lane lane : lanes) {
-    Entry* const first = Oldest(shard, [lane](const Key& key) { return key.lane == lane; });
-    if (next == nullptr || begin_us(*first) < begin_us(*next)) {
-      next = first;
+  for (Entry* const front : fronts) {
+    if (next == nullptr || begin_us(*front) <= begin_us(*next)) {
+      next = front;
     }
   }
   return next;
 }
 
-NaiveQueue::Entry* NaiveQueue::NextInTurn(uint32_t shard) {
-  std::vector<std::string>& turns = turns_[shard];
-  if (turns.empty()) {
-    return nullptr;
-  }
-  const std::string group = turns.front();
-  std::rotate(turns.begin(), turns.begin() + 1, turns.end());
-  return Oldest(shard, [&](const Key& key) { return key.group == group; });
-}
-
 std::string NaiveQueue::Get(uint32_t shard) {
-  if (paused_) {
+  if (paused_ || Closed("")) {
     return "none";
   }
   for (const auto& [name, key] : keys_) {
@@ -544,14 +581,23 @@ std::string NaiveQueue::Get(uint32_t shard) {
       return "none";
     }
   }
-  Entry* next = options_.order == Order::kFair ? NextInTurn(shard) : NextInLanes(shard);
+  Entry* next = Next(shard);
   if (next == nullptr) {
     return "none";
   }
+  Key& key = next->second;
+  LaneTime& lane = TimeOf(shard, key.lane);
+  Turn& turn = turns_[{shard, key.lane, key.group}];
+  lane.time = std::max(lane.time, turn.time);
+  turn = {turn.time + Stride(key.group), ++lane.last};
   Dequeue(next->first);
-  next->second.processing = true;
-  next->second.held_since_us = steady_us_;
-  next->second.held_reasons = std::exchange(next->second.reasons, {});
+  key.processing = true;
+  key.held_since_us = steady_us_;
+  key.held_reasons = std::exchange(key.reasons, {});
+  TakeToken("");
+  if (!key.group.empty()) {
+    TakeToken(key.group);
+  }
   return next->first;
 }
 
@@ -560,7 +606,7 @@ std::string NaiveQueue::Done(const std::string& name) {
   if (!key.processing) {
     return "NotProcessing";
   }
-  key.processing = false;
+  Reopen([&key] { key.processing = false; });
   key.held_reasons.clear();
   if (std::exchange(key.again, false)) {
     Enqueue(name, key.lane);
@@ -594,6 +640,8 @@ std::string NaiveQueue::PutBack(const std::string& name) {
     return "NotProcessing";
   }
   const Lane lane = key.lane;
+  const Lane merged = WantedLane(key, std::nullopt);
+  Reopen([&key] { key.processing = false; });
   bool rewritten = std::exchange(key.again, false);
   const std::vector<std::string> since = std::exchange(key.reasons, {});
   key.reasons = std::exchange(key.held_reasons, {});
@@ -602,12 +650,11 @@ std::string NaiveQueue::PutBack(const std::string& name) {
     key.reasons.clear();
   }
   if (options_.merge_delays && key.delay) {
-    key.lane = WantedLane(key, std::nullopt);
+    key.lane = merged;
     key.delay.reset();
     rewritten =
         Merge(std::exchange(key.delay_reasons, {}), &key.reasons) || rewritten || key.lane != lane;
   }
-  key.processing = false;
   if (key.quarantined) {
     return "ok";
   }
@@ -615,9 +662,17 @@ std::string NaiveQueue::PutBack(const std::string& name) {
     Write(&key);
   }
   key.queued = true;
-  std::vector<std::string>& turns = turns_[ShardOf(name)];
-  std::erase(turns, key.group);
-  turns.insert(turns.begin(), key.group);
+  const uint32_t shard = ShardOf(name);
+  LaneTime& times = TimeOf(shard, key.lane);
+  turns_.erase({shard, key.lane, key.group});
+  uint64_t first = times.time;
+  for (const auto& [turn, value] : turns_) {
+    if (std::get<0>(turn) == shard && std::get<1>(turn) == key.lane &&
+        !GroupClosed(std::get<std::string>(turn))) {
+      first = std::min(first, value.time);
+    }
+  }
+  turns_[{shard, key.lane, key.group}] = {first, -++times.last};
   return "ok";
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/model/call.h"
@@ -83,6 +85,25 @@ class NaiveQueue final : public Subject {
   };
   using Entry = std::pair<const std::string, Key>;
 
+  // What bounds a group, or the queue: its name is "".
+  struct Flow {
+    std::optional<GroupLimits> own = std::nullopt;
+    int64_t full_at_us = 0;    // Steady time: when the bucket is full.
+    int64_t bucket_at_us = 0;  // As in its record.
+    bool waited = false;       // Keys waited for the token that is there.
+  };
+  // The turn of a group in a lane.
+  struct Turn {
+    uint64_t time = 0;
+    int64_t since = 0;
+  };
+  using TurnKey = std::tuple<uint32_t, Lane, std::string>;  // Shard, lane, group.
+  struct LaneTime {
+    uint64_t time = 0;
+    int64_t last = 0;
+  };
+
+  std::string DoCall(const Call& call);
   std::string Add(const Call& call);
   Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
   std::string AddKey(const Call& call);
@@ -112,19 +133,35 @@ class NaiveQueue final : public Subject {
 
   void SettleGroup(const std::string& name, const std::string& group);
   void Enqueue(const std::string& name, Lane lane);
+  void TakeTurn(const std::string& name);
   void Dequeue(const std::string& name);
   uint32_t ShardOf(const std::string& name) const;
-  Entry* NextInLanes(uint32_t shard);
-  Entry* NextInTurn(uint32_t shard);
-  Entry* NextByAge(uint32_t shard, const std::set<Lane>& lanes);
+  Entry* Next(uint32_t shard);
+  Entry* NextByAge(const std::vector<Entry*>& fronts) const;
+  Entry* Front(uint32_t shard, Lane lane);
   Entry* Oldest(uint32_t shard, const std::function<bool(const Key&)>& matches);
+  LaneTime& TimeOf(uint32_t shard, Lane lane) { return lane_times_[{shard, lane}]; }
+  uint64_t Stride(const std::string& group) const;
+
+  GroupLimits LimitsOf(const std::string& group) const;
+  static int64_t Period(const Rate& rate);
+  bool OutOfTokens(const std::string& group) const;
+  bool Closed(const std::string& group) const;
+  bool GroupClosed(const std::string& group) const { return !group.empty() && Closed(group); }
+  void TakeToken(const std::string& group);
+  void SetLimits(const std::string& group, const std::optional<GroupLimits>& limits);
+  void RecoverFlow(const std::string& group, Flow* flow);
+  void WakeGroups();
+  void ForgetGroups();
+  void Reopen(const std::function<void()>& change);
   std::vector<const Entry*> Pending() const;
 
   QueueOptions options_;
   std::map<std::string, Key> keys_;
   std::map<std::string, std::string> cursors_;
-  std::map<uint32_t, std::vector<std::string>>
-      turns_;                            // By shard: groups in the order of their turns.
+  std::map<TurnKey, Turn> turns_;  // Of the groups with queued keys, by shard and lane.
+  std::map<std::pair<uint32_t, Lane>, LaneTime> lane_times_;
+  std::map<std::string, Flow> flows_;
   std::map<uint32_t, uint32_t> passed_;  // By shard: see starvation_bound.
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
@@ -134,6 +171,7 @@ class NaiveQueue final : public Subject {
   uint64_t calls_ = 0;
   uint64_t stands_on_ = 0;
   int64_t steady_us_ = 0;
+  int64_t fired_us_ = 0;  // steady_us_ at the last WakeGroups.
   int64_t wall_us_;
 };
 

@@ -23,7 +23,7 @@ std::vector<const NaiveQueue::Entry*> NaiveQueue::Pending() const {
 }
 
 std::string NaiveQueue::Dump() {
-  size_t counts[6] = {};
+  size_t counts[7] = {};
   for (const auto& [name, key] : keys_) {
     counts[0] += key.queued ? 1 : 0;
     counts[1] += key.processing ? 1 : 0;
@@ -31,6 +31,7 @@ std::string NaiveQueue::Dump() {
     counts[3] += key.failures > 0 && !key.quarantined ? 1 : 0;
     counts[4] += key.quarantined ? 1 : 0;
     counts[5] += IsStuck(key) ? 1 : 0;
+    counts[6] += key.queued && (Closed("") || GroupClosed(key.group)) ? 1 : 0;
   }
   std::string text;
   for (const size_t count : counts) {
@@ -62,6 +63,11 @@ Image NaiveQueue::OnDisk() const {
   }
   image.CountAges();
   image.cursors = cursors_;
+  for (const auto& [group, flow] : flows_) {
+    if (flow.own || flow.bucket_at_us != 0) {
+      image.limits[group] = LimitsText(flow.own, flow.bucket_at_us);
+    }
+  }
   image.paused = paused_;
   image.paused_until_us = paused_ ? pause_ends_us_.value_or(0) : 0;
   image.limiter_state = limiter_calls_ == 0 ? "" : std::to_string(limiter_calls_);

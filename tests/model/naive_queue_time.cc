@@ -27,6 +27,7 @@ void NaiveQueue::Fire() {
     }
     FireOne(next->first);
   }
+  WakeGroups();
   DropLongest([this](const Key& key, size_t) {
     const int64_t age_us = options_.quarantine_age.count();
     return age_us > 0 && key.quarantined_since_us + age_us <= steady_us_;
@@ -62,6 +63,7 @@ void NaiveQueue::Recover() {
   calls_ = 0;
   passed_.clear();
   turns_.clear();
+  lane_times_.clear();
   for (auto& [name, key] : keys_) {
     key.queued = (key.queued || key.processing) && !key.quarantined;
     key.processing = key.again = false;
@@ -98,11 +100,11 @@ void NaiveQueue::Recover() {
   if (pause_ends_us_) {
     pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);
   }
+  for (auto& [group, flow] : flows_) {
+    RecoverFlow(group, &flow);
+  }
   for (const Entry* entry : Pending()) {
-    std::vector<std::string>& turns = turns_[ShardOf(entry->first)];
-    if (std::find(turns.begin(), turns.end(), entry->second.group) == turns.end()) {
-      turns.push_back(entry->second.group);
-    }
+    TakeTurn(entry->first);
   }
 }
 

@@ -132,6 +132,8 @@ std::string RealQueue::Do(const Call& call) {
                                         : queue_->Pause());
     case Op::kResume:
       return ResultOf(queue_->Resume());
+    case Op::kSetLimits:
+      return ResultOf(queue_->SetLimits(call.group, call.limits));
     case Op::kSetCursor:
       return ResultOf(queue_->SetCursor("c", call.key));
     case Op::kFlush:
@@ -177,7 +179,7 @@ std::string MapQueue::Dump() {
   const QueueCounts counts = queue->Counts();
   std::string text;
   for (const size_t count : {counts.queued, counts.processing, counts.delayed, counts.failing,
-                             counts.quarantined, counts.stuck}) {
+                             counts.quarantined, counts.stuck, counts.held_back}) {
     text += std::to_string(count) + " ";
   }
   const storage::MemoryStorage disk(disk_);

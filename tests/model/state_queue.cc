@@ -62,7 +62,7 @@ std::string StateQueue::Do(const Call& call) {
       state_->Forget(call.key);
       break;
     case Op::kGet: {
-      const Item* item = state_->Get(call.shard, now_.steady_us);
+      const Item* item = state_->Get(call.shard, now_);
       result = item == nullptr ? "none" : std::string(item->key());
       break;
     }
@@ -84,6 +84,9 @@ std::string StateQueue::Do(const Call& call) {
       Fire();
       break;
     }
+    case Op::kSetLimits:
+      state_->SetLimits(call.group, call.limits, now_);
+      break;
     default:
       WQ_CHECK(false, "a call that this subject does not know");
   }
@@ -95,7 +98,7 @@ std::string StateQueue::Dump() {
   const QueueCounts counts = state_->Counts();
   std::string text;
   for (const size_t count : {counts.queued, counts.processing, counts.delayed, counts.failing,
-                             counts.quarantined, counts.stuck}) {
+                             counts.quarantined, counts.stuck, counts.held_back}) {
     text += std::to_string(count) + " ";
   }
   Image image;

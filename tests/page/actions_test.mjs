@@ -117,6 +117,57 @@ test("all that match: a dry run says how many, then they are changed", async () 
   assert.ok(world.load.rounds() > before, "the load went on");
 });
 
+test("limits of a group and of the queue: set, shown, reset", async () => {
+  await show("view=queue&queue=pods");
+  const shown = `${one(".limiting")}.innerText`;
+  await page.until(`${shown}.includes("No limits are set.")`);
+  await page.click(one(".limiting summary"));
+  const group = "<b>tenant</b>\\xff";
+  const limits = () => JSON.parse(server.wqctl(["limits", "ls", "-q", "pods", "-o", "json"]));
+  await page.fill(one("#limits-group"), group);
+  await page.fill(one("#limits-most"), "2");
+  await page.fill(one("#limits-rate"), "30/m");
+  await page.fill(one("#limits-burst"), "5");
+  await page.fill(one("#limits-weight"), "3");
+  await act("limit",
+    /Limit group <b>tenant<\/b>\\xff of queue pods\?\s+at most 2 processing; 30\/m/,
+    /^The limits of group <b>tenant<\/b>\\xff of queue pods are set/);
+  const [set] = limits();
+  assert.deepEqual([set.max_processing, set.per_second, set.burst, set.weight], [2, 0.5, 5, 3]);
+  assert.equal(set.group_base64, base64(Buffer.from("<b>tenant</b>\xff", "latin1")));
+  await page.until(`[...document.querySelectorAll(".limits tbody td")].map((td) => td.innerText)
+    .join("|") === ${JSON.stringify(`${group}|2|30/m|5|3|0|`)}`);
+  await page.fill(one("#limits-group"), "");
+  await page.click(action("limit"));
+  await page.until(`${one("#status")}.textContent === "A weight needs a group."`);
+  for (const name of ["rate", "burst", "weight"]) await page.fill(one(`#limits-${name}`), "");
+  await page.fill(one("#limits-most"), "1000");
+  await act("limit", /Limit queue pods\?/, /^The limits of queue pods are set/);
+  await page.until(`${shown}.includes("(the whole queue)")`);
+  await act("reset-limits", /Reset the limits of queue pods\?/,
+    /^The limits of queue pods are reset/);
+  await page.fill(one("#limits-group"), group);
+  await act("reset-limits", /Reset the limits of group/, /^The limits of group/);
+  await page.until(`${shown}.includes("No limits are set.")`);
+  assert.deepEqual(limits(), []);
+});
+
+test("keys that are held back by a limit", async () => {
+  server.wqctl(["add", "-q", "bounded", "--group", "g", "--", "a", "b", "c"]);
+  server.wqctl(["limits", "set", "-q", "bounded", "--group", "g", "--rate", "1/h", "--yes"]);
+  const worker = spawn(process.env.WQCTL, ["work", "-q", "bounded", "--", "true"],
+    { env: server.environment, stdio: "ignore" });
+  const ended = new Promise((done) => { worker.once("exit", done); });
+  try {
+    await show("view=queue&queue=bounded");
+    await page.until(`/2 held back/.test(${one(".tile.queued")}.innerText)`);
+    await page.until(`/held back, the next in (1h|59m)/.test(${one(".limits")}?.innerText)`);
+  } finally {
+    worker.kill("SIGTERM");
+    await ended;
+  }
+});
+
 test("pause, resume, pause for a time", async () => {
   await show("view=queue&queue=pods");
   const paused = async () => (await server.call("Queue/Counts", { queue: "pods" })).paused;

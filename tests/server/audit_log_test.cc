@@ -31,6 +31,10 @@ class AuditLogTest : public testing::Test {
         });
     change.audited = true;
     table_.Add(std::move(change));
+    Method set_limits = Unary<v1::SetLimitsRequest, v1::SetLimitsResponse>(
+        "wq.v1.Admin", "SetLimits", [](const auto&, auto*) { return Status::Ok(); });
+    set_limits.audited = true;
+    table_.Add(std::move(set_limits));
     table_.Add(Unary<v1::FlushRequest, v1::FlushResponse>(
         "wq.v1.Admin", "Flush", [](const auto&, auto*) { return Status::Ok(); }));
     log_.Audit(&table_);
@@ -89,6 +93,22 @@ TEST_F(AuditLogTest, HasALineForEachAuditedCall) {
   struct stat info {};
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+TEST_F(AuditLogTest, GroupsAreReadable) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  v1::SetLimitsRequest request;
+  request.set_queue("pods");
+  request.set_group("g\x01");
+  request.mutable_limits()->set_max_processing(2);
+  v1::SetLimitsResponse response;
+  ASSERT_TRUE(
+      table_.Find("/wq.v1.Admin/SetLimits")->call({.peer = "unix:7"}, request, &response).ok());
+  const std::vector<json> lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["call"], "Admin.SetLimits");
+  EXPECT_EQ(lines[0]["request"]["group"], "g\\x01");
+  EXPECT_EQ(lines[0]["request"]["limits"]["max_processing"], 2);
 }
 
 TEST_F(AuditLogTest, ALineHasTheFirstKeysOfMany) {

@@ -14,6 +14,7 @@ TEST_F(QueueRecordsTest, ErasesAllOfOneQueue) {
   for (const QueueId queue : {kQueue - 1, kQueue, kQueue + 1}) {
     for (int i = 0; i < (queue == kQueue ? kMany : 3); ++i) {
       batch_.Put(Family::kCursors, QueueKeyPrefix(queue) + std::to_string(i), "");
+      PutLimits(queue, {.group = std::to_string(i)}, &batch_);
     }
     batch_.Put(Family::kDirty, QueueKeyPrefix(queue) + "key", "");
     Apply();
@@ -30,7 +31,24 @@ TEST_F(QueueRecordsTest, ErasesAllOfOneQueue) {
                             PrefixEnd(QueueKeyPrefix(queue)),
                             [&left](auto, auto) { return ++left > 0; }));
     EXPECT_EQ(left, 3);
+    ASSERT_OK(ScanLimits(storage_, queue, [&left](auto) { return --left >= 0; }));
+    EXPECT_EQ(left, 0);
   }
+}
+
+TEST_F(QueueRecordsTest, LimitsAreRecords) {
+  PutLimits(kQueue, {.bucket_at_us = 5}, &batch_);
+  PutQueueState(kQueue, {.sequence_high_water = 5}, &batch_);
+  Apply();
+  bool none = true;
+  ASSERT_OK(HasNoRecords(storage_, kQueue, &none));
+  EXPECT_FALSE(none);
+  ASSERT_OK(EraseQueueRecords(kQueue, &storage_));
+  ASSERT_OK(HasNoRecords(storage_, kQueue, &none));
+  EXPECT_TRUE(none);
+  std::string buffer;
+  QueueStateRecord state;
+  EXPECT_OK(GetQueueState(storage_, kQueue, &buffer, &state));  // Until EraseQueue.
 }
 
 TEST_F(QueueRecordsTest, AFailedWriteEndsTheErasing) {

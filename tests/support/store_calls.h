@@ -36,6 +36,10 @@ inline std::vector<QueueRules> AllPolicies() {
       {"merged", {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},
       {"fair", {.order = Order::kFair, .max_requeues = 3}},
       {"shards", {.order = Order::kTwoLanes, .shards = 3}},
+      {"limits",
+       {.order = Order::kFair,
+        .lanes = {2, 1, -1, -2},
+        .group_limits = {.max_processing = 2, .rate = {.per_second = 1, .burst = 2}, .weight = 2}}},
   };
 }
 

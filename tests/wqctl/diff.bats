@@ -41,6 +41,24 @@ load helpers
   run -0 wqctl diff before store --prefix failing
 }
 
+@test "limits that were set" {
+  local limits='{"record":"limits","queue":"q","group"'
+  store_with a
+  wqctl dump > none
+  { cat none; echo "$limits:\"\",\"per_second\":2}"; echo "$limits:\"ns\",\"weight\":2}"; } > before
+  { cat none; echo "$limits:\"b c\"}"; echo "$limits:\"ns\",\"weight\":3}"; } > after
+  wqctl --store B load before
+  run -0 wqctl diff before B
+  for side in before B; do
+    run -1 wqctl diff "$side" after
+    [[ "$output" =~ $'\n'removed\ +q\ +\(limits\)\ +-\ +-\ +-\ +-$'\n' ]]
+    [[ "$output" =~ $'\n'added\ +q\ +\(limits\ of\ b\ c\) ]]
+    [[ "$output" =~ $'\n'changed\ +q\ +\(limits\ of\ ns\) ]]
+    [ "$(wqctl diff "$side" after -o jsonl | jq -c '[.change[0], .queue, .group]')" = \
+      $'["removed","q",""]\n["added","q","b c"]\n["changed","q","ns"]' ]
+  done
+}
+
 @test "failed since" {
   store_with
   fail_once k

@@ -25,6 +25,7 @@ everything() {
   wqctl dump >dump.jsonl
   echo '{"record":"cursor","queue":"q","name":"c","value":"v"}' >>dump.jsonl
   wqctl load --replace dump.jsonl >/dev/null
+  wqctl limits set -q q --group g --rate 5 --yes >/dev/null
   wqctl add -q q a >/dev/null
   wqctl snapshot create --name s snapshots >/dev/null
   wqctl snapshot create --copy --name t others >/dev/null  # Shares no table.
@@ -48,7 +49,7 @@ check() {
 
 @test "-o has two sets of formats, and no verb has another" {
   [ "$(verbs_with "${LISTING// /|}" | tr '\n' ' ')" = \
-    'workers inspect history ls errors dump diff watch top verify repair snapshot ls snapshot verify quarantine ls cursor ls ' ]
+    'workers inspect history ls errors dump diff watch top verify repair snapshot ls snapshot verify quarantine ls limits ls cursor ls ' ]
   [ "$(verbs_with "${OUTCOME// /|}" | tr '\n' ' ')" = "add load snapshot create snapshot restore rm delete \
 cancel-delay requeue forget quarantine release quarantine drop " ]
   [ "$(verbs_with 'FILE REQUIRED' | tr '\n' ' ')" = 'report ' ]
@@ -81,6 +82,7 @@ cancel-delay requeue forget quarantine release quarantine drop " ]
 0 snapshot ls snapshots
 5 snapshot verify others
 0 quarantine ls
+0 limits ls
 0 cursor ls
 END
   done

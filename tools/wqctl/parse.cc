@@ -62,6 +62,9 @@ constexpr Verb kVerbs[] = {
     {"quarantine drop", ParseKeyChange, "remove keys in quarantine"},
     {"pause", ParsePause, "hand out nothing, for a time or until resume"},
     {"resume", ParseResume, "end a pause"},
+    {"limits ls", ParseLimitsLs, "list what bounds the hand-outs of queues and groups"},
+    {"limits set", ParseLimitsSet, "bound the hand-outs of a queue or of a group"},
+    {"limits reset", ParseLimitsReset, "end the limits that were set"},
     {"queue delete", ParseQueueDelete, "delete a queue with all that it has"},
     {"cursor ls", ParseCursorLs, "list the cursors of sources"},
     {"cursor get", ParseCursorGet, "print the bytes of a cursor"},
@@ -77,9 +80,9 @@ constexpr Verb kVerbs[] = {
 };
 
 // Verbs whose output may be long.
-constexpr std::string_view kPagedVerbs[] = {"inspect",       "ls",        "errors",
-                                            "dump",          "diff",      "verify",
-                                            "quarantine ls", "cursor ls", "snapshot ls"};
+constexpr std::string_view kPagedVerbs[] = {"inspect",   "ls",         "errors",        "dump",
+                                            "diff",      "verify",     "quarantine ls", "limits ls",
+                                            "cursor ls", "snapshot ls"};
 
 constexpr std::string_view kAboutStore = R"(
 DIR is also taken from the environment variable WQ_STORE, or from the settings file

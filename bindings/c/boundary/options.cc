@@ -7,6 +7,7 @@
 #include "bindings/c/boundary/arguments.h"
 #include "bindings/c/boundary/call.h"
 #include "bindings/c/boundary/limiter.h"
+#include "bindings/c/boundary/limits.h"
 #include "bindings/c/boundary/replicated_log.h"
 
 namespace wq::c {
@@ -77,6 +78,12 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
   out->quarantine_age = std::chrono::microseconds(in.quarantine_age_us);
   out->quarantine_keys = in.quarantine_keys;
   out->stuck_after = std::chrono::microseconds(in.stuck_after_us);
+  if (Status s = ToLimits("options.group_limits", in.group_limits, &out->group_limits); !s.ok()) {
+    return s;
+  }
+  if (Status s = ToLimits("options.limits", in.limits, &out->limits); !s.ok()) {
+    return s;
+  }
   return ToEnum("options.when_full", in.when_full, WhenFull::kToSlowLane, &out->when_full);
 }
 

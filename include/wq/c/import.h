@@ -12,6 +12,7 @@
 
 #include "wq/c/base.h"
 #include "wq/c/entry.h"
+#include "wq/c/limits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +47,10 @@ WQ_EXPORT wq_code wq_importer_set_queue(wq_importer importer, const wq_queue_inf
                                         wq_error* error);
 WQ_EXPORT wq_code wq_importer_set_cursor(wq_importer importer, const char* queue, const char* name,
                                          const char* value, size_t value_size, wq_error* error);
+// As wq_queue_set_limits; at most once for each group.
+WQ_EXPORT wq_code wq_importer_set_limits(wq_importer importer, const char* queue, const char* group,
+                                         size_t group_size, const wq_group_limits* limits,
+                                         wq_error* error);
 // Shards are ignored. A pending entry of sequence 0 is queued behind the entries added before it.
 WQ_EXPORT wq_code wq_importer_add(wq_importer importer, const char* queue, const wq_entry* entry,
                                   wq_error* error);
@@ -55,6 +60,7 @@ typedef struct wq_import_counts {
   uint64_t queues;
   uint64_t entries;
   uint64_t cursors;
+  uint64_t limits;
 } wq_import_counts;
 // Gives the imported queues their names and closes the store. `counts` may be NULL. Blocks: for the
 // disk.

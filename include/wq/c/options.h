@@ -8,6 +8,7 @@
 #pragma once
 
 #include "wq/c/base.h"
+#include "wq/c/limits.h"
 #include "wq/c/replicated_log.h"
 
 #ifdef __cplusplus
@@ -31,7 +32,7 @@ enum {
   WQ_ORDER_TWO_LANES = 1,   // WQ_FAST_LANE and WQ_SLOW_LANE.
   WQ_ORDER_LANES = 2,       // wq_queue_options.lanes.
   WQ_ORDER_PRIORITIES = 3,  // Every 32-bit integer is a lane.
-  WQ_ORDER_FAIR = 4         // Round robin over the groups.
+  WQ_ORDER_FAIR = 4         // As WQ_ORDER_LANES; in a lane groups take turns, by their weights.
 };
 
 enum { WQ_FAST_LANE = 0, WQ_SLOW_LANE = -100 };
@@ -184,7 +185,7 @@ typedef struct wq_queue_options {
   size_t size;
   int32_t must_exist;  // WQ_NOT_FOUND if the queue does not exist, instead of creating it.
   int32_t order;
-  const int32_t* lanes;  // For WQ_ORDER_LANES.
+  const int32_t* lanes;  // For WQ_ORDER_LANES and WQ_ORDER_FAIR.
   size_t lane_count;
   int32_t re_add;
   uint32_t starvation_bound;  // 0: none.
@@ -225,6 +226,11 @@ typedef struct wq_queue_options {
   // rules as `ready`. The bytes of the key are borrowed for the call. NULL: no call.
   void (*stuck)(void* arg, const char* key, size_t key_size, int64_t held_us);
   void* stuck_arg;
+
+  // What bounds the keys of each group that has no limits of its own (wq_queue_set_limits), and
+  // what bounds all keys of the queue. NULL: nothing.
+  const wq_group_limits* group_limits;
+  const wq_group_limits* limits;
 } wq_queue_options;
 
 typedef struct wq_add_options {

@@ -6,6 +6,7 @@
 
 #include "wq/c/base.h"
 #include "wq/c/entry.h"
+#include "wq/c/limits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,6 +115,9 @@ WQ_EXPORT wq_code wq_view_queue_info(wq_view view, const char* queue, wq_visit_q
 
 WQ_EXPORT wq_code wq_view_cursors(wq_view view, const char* queue, wq_visit_cursor visit, void* arg,
                                   wq_error* error);
+// The limits that were set by wq_queue_set_limits, sorted by group.
+WQ_EXPORT wq_code wq_view_limits(wq_view view, const char* queue, wq_visit_limits visit, void* arg,
+                                 wq_error* error);
 
 #ifdef __cplusplus
 }

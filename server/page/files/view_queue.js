@@ -4,6 +4,7 @@ import { admin, browse } from "./api.js";
 import { chart, measured } from "./chart.js";
 import { confirm } from "./dialogs.js";
 import { h, heading, link, newId, row, say, setText, table } from "./dom.js";
+import { limitsOn } from "./limits.js";
 import { age, count, escapeText, grouped, keyText, laneName, number, parseDuration,
   rate, seconds, stateNames } from "./text.js";
 import { findingsOf, stateOf } from "./view_overview.js";
@@ -24,7 +25,9 @@ function tiles(name) {
   const fill = (queue, now) => {
     const oldest = number(queue.oldest_added_at_us);
     const due = queue.counts.next_due_us;
-    const notes = { queued: oldest > 0 ? `the oldest for ${age(now - oldest)}` : "",
+    const notes = { queued: [oldest > 0 ? `the oldest for ${age(now - oldest)}` : "",
+      number(queue.counts.held_back) > 0 ? `${grouped(queue.counts.held_back)} held back` : ""]
+      .filter(Boolean).join(", "),
       processing: [number(queue.workers) > 0 ? count(queue.workers, "worker") : "",
         number(queue.counts.stuck) > 0 ? `${grouped(queue.counts.stuck)} stuck` : ""]
         .filter(Boolean).join(", "),
@@ -146,6 +149,7 @@ export function open(root, params, page) {
   const numbers = tiles(name);
   const pause = pauseForm(page, name);
   const workers = workersOf(name, page);
+  const limits = limitsOn(name, page);
   const by = countsBy(name, page);
   const figures = h("div", { class: "charts" });
   const ranges = ["hour", "day"].map((range) => h("button", { "data-range": range, onclick: () =>
@@ -153,7 +157,7 @@ export function open(root, params, page) {
   root.append(heading("Queue " + escapeText(name)), state, pause.element, numbers.element, findings,
     h("section", {}, h("div", { class: "line" }, h("h2", {}, "Over time"),
       h("div", { class: "words", role: "group", "aria-label": "Range" }, ranges)), figures),
-    by.element, workers.element);
+    by.element, limits.element, workers.element);
   let closed = false;
   let timer = 0;
   let range = "hour";
@@ -202,12 +206,14 @@ export function open(root, params, page) {
     if (Date.now() - asked > 2000) {
       asked = Date.now();
       workers.refresh();
+      limits.refresh();
     }
     return undefined;
   }
 
   update(params);
   workers.refresh();
+  limits.refresh();
   if (page.overview) live(page.overview);
   return { title: "Queue " + escapeText(name), update, live,
     refresh() {

@@ -301,6 +301,19 @@ TEST_F(MetricsTest, FullAddsAndStuckKeysAreCountedAndLimiterDelaysObserved) {
   EXPECT_THAT(provider_->Observed("wq_limiter_delay_seconds{name=q}"), ElementsAre(0.005, 0.01));
 }
 
+TEST_F(MetricsTest, KeysThatLimitsHoldBack) {
+  OpenMeasured(queue_options_);
+  ASSERT_TRUE(queue_->SetLimits("g", GroupLimits{.max_processing = 1}).ok());
+  for (const std::string_view key : {"a", "b", "c"}) {
+    ASSERT_TRUE(queue_->Add(key, {.group = "g"}).ok());
+  }
+  EXPECT_EQ(Gauge("wq_held_back{name=q}"), 0);
+  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Gauge("wq_held_back{name=q}"), 2);
+  EXPECT_TRUE(queue_->Done("a").ok());
+  EXPECT_EQ(Gauge("wq_held_back{name=q}"), 0);
+}
+
 TEST_F(MetricsTest, PausedUntilTheEndOfThePause) {
   EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
   ASSERT_TRUE(queue_->Pause().ok());

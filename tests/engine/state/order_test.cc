@@ -1,7 +1,7 @@
 // The order policies in the state machine: lanes, priorities, the starvation bound, fairness; and
 // each order after a crash.
 
-#include "engine/state/order.h"
+#include "engine/order/order.h"
 
 #include <algorithm>
 #include <string>

@@ -187,7 +187,7 @@ class StuckTest : public ::testing::Test, public StateFixture {
  protected:
   StuckTest() { Reopen({.stuck_after = 10s}); }
   std::string Hold() {
-    const Item* item = state().Get(0, now.steady_us);
+    const Item* item = state().Get(0, now);
     return item == nullptr ? "" : std::string(item->key());
   }
 };

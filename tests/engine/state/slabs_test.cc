@@ -1,7 +1,7 @@
 // Slabs: taking, giving back, reuse, full and empty blocks; under the address sanitizer also which
 // memory is poisoned.
 
-#include "engine/state/slabs.h"
+#include "engine/order/slabs.h"
 
 #include <malloc.h>
 
@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/state/item.h"
+#include "engine/order/item.h"
 #include "engine/state/item_table.h"
 #include "tests/support/environment.h"
 

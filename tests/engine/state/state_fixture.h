@@ -60,6 +60,16 @@ class StateFixture {
     EXPECT_TRUE(batch_.empty()) << "Get must write nothing";
     return item == nullptr ? "" : std::string(item->key());
   }
+  // The same in a queue with limits, which may write a bucket.
+  std::string Take(uint32_t shard = 0) {
+    const Item* item = state_->Get(shard, now);
+    Commit();
+    return item == nullptr ? "" : std::string(item->key());
+  }
+  void SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) {
+    state_->SetLimits(group, limits, now);
+    Commit();
+  }
   // The next `n` keys in one string.
   std::string GetMany(int n) {
     std::string keys;

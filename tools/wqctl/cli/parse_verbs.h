@@ -37,6 +37,9 @@ Command ParseKeyChange(const Input& input);
 Command ParseQuarantineLs(const Input& input);  // ls.cc
 Command ParsePause(const Input& input);
 Command ParseResume(const Input& input);  // pause.cc
+Command ParseLimitsLs(const Input& input);
+Command ParseLimitsSet(const Input& input);
+Command ParseLimitsReset(const Input& input);
 Command ParseQueueDelete(const Input& input);
 Command ParseCursorLs(const Input& input);
 Command ParseCursorGet(const Input& input);

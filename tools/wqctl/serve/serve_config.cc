@@ -10,6 +10,7 @@
 
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/cli/rate.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
@@ -143,7 +144,14 @@ Setters SettersOf(QueueConfig* queue) {
                                              &queue->when_full)},
           {"quarantine-age", Parsed(ParseDuration, &queue->quarantine_age)},
           {"quarantine-keys", Parsed(ParseNumber<uint64_t>, &queue->quarantine_keys)},
-          {"stuck-after", Parsed(ParseDuration, &queue->stuck_after)}};
+          {"stuck-after", Parsed(ParseDuration, &queue->stuck_after)},
+          {"max-processing", Parsed(ParseNumber<uint32_t>, &queue->max_processing)},
+          {"rate", Parsed(ParseHandOutRate, &queue->rate)},
+          {"burst", Parsed(ParseNumber<uint32_t, 1>, &queue->burst)},
+          {"group-max-processing", Parsed(ParseNumber<uint32_t>, &queue->group_max_processing)},
+          {"group-rate", Parsed(ParseHandOutRate, &queue->group_rate)},
+          {"group-burst", Parsed(ParseNumber<uint32_t, 1>, &queue->group_burst)},
+          {"group-weight", Parsed(ParseNumber<uint32_t, 1>, &queue->group_weight)}};
 }
 
 class ConfigReader {
@@ -227,6 +235,12 @@ wq::QueueOptions QueueConfig::Options() const {
   options.quarantine_age = quarantine_age.value_or(options.quarantine_age);
   options.quarantine_keys = quarantine_keys.value_or(options.quarantine_keys);
   options.stuck_after = stuck_after.value_or(options.stuck_after);
+  options.limits = {.max_processing = max_processing.value_or(0),
+                    .rate = {.per_second = rate.value_or(0), .burst = burst.value_or(1)}};
+  options.group_limits = {
+      .max_processing = group_max_processing.value_or(0),
+      .rate = {.per_second = group_rate.value_or(0), .burst = group_burst.value_or(1)},
+      .weight = group_weight.value_or(1)};
   if (base_delay || max_delay) {
     options.limiter = std::make_shared<wq::ItemExponentialFailure>(
         base_delay.value_or(std::chrono::milliseconds{5}),

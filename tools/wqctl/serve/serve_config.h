@@ -48,6 +48,14 @@ struct QueueConfig {
   std::optional<std::chrono::microseconds> quarantine_age;
   std::optional<uint64_t> quarantine_keys;
   std::optional<std::chrono::microseconds> stuck_after;
+  // Of QueueOptions::limits and group_limits; rates are per second.
+  std::optional<uint32_t> max_processing;
+  std::optional<double> rate;
+  std::optional<uint32_t> burst;
+  std::optional<uint32_t> group_max_processing;
+  std::optional<double> group_rate;
+  std::optional<uint32_t> group_burst;
+  std::optional<uint32_t> group_weight;
 
   wq::QueueOptions Options() const;
   bool operator==(const QueueConfig&) const = default;

@@ -54,7 +54,7 @@ std::optional<wq::Causes> ParseCauses(std::string_view text) {
   return causes;
 }
 
-// The fields of the three kinds of records, in the order in which they are written. `io` is a
+// The fields of the four kinds of records, in the order in which they are written. `io` is a
 // Writer or a Reader. A Writer leaves out a field whose last argument is false; a Reader accepts
 // every field anywhere and leaves the value of a missing one unchanged.
 
@@ -74,6 +74,16 @@ void CursorFields(Io& io, Cursor& cursor) {
   io.Text("queue", cursor.queue);
   io.Text("name", cursor.name);
   io.Bytes("value", cursor.value);
+}
+
+template <typename Io, typename Limits>
+void LimitsFields(Io& io, Limits& limits) {
+  io.Text("queue", limits.queue);
+  io.Bytes("group", limits.group);
+  io.Number("max_processing", limits.limits.max_processing);
+  io.Real("per_second", limits.limits.rate.per_second);
+  io.Number("burst", limits.limits.rate.burst);
+  io.Number("weight", limits.limits.weight);
 }
 
 // The fields besides the queue and the key. `failures` are entry.failures, or zeros.
@@ -106,6 +116,7 @@ class Writer {
   void Text(const char* name, const std::string& text) { json_[name] = text; }
   void Bool(const char* name, bool value) { json_[name] = value; }
   void Number(const char* name, uint64_t value, bool present = true) { Set(name, value, present); }
+  void Real(const char* name, double value) { json_[name] = value; }
   void Derived(const char* name, const std::optional<uint32_t>& value, bool present) {
     if (value) Set(name, *value, present);
   }
@@ -211,6 +222,13 @@ class Reader {
       return fits;
     });
   }
+  void Real(std::string_view name, double& target) {
+    TakeBy(name, "a number from 0 on", [&target](const Value& value) {
+      const std::optional<double> number = RealOf(value);
+      if (number) target = *number;
+      return number.has_value();
+    });
+  }
   // A value that is computed from other fields and the queue's options. Only its type is checked.
   void Derived(std::string_view name, const std::optional<uint32_t>&, bool /*present*/) {
     uint32_t unused = 0;
@@ -221,12 +239,9 @@ class Reader {
   }
   void Seconds(std::string_view name, int64_t& target_us, bool /*present*/) {
     TakeBy(name, "a number of seconds", [&target_us](const Value& value) {
-      double seconds = -1;
-      if (const auto* number = std::get_if<double>(&value)) seconds = *number;
-      if (const auto* number = std::get_if<uint64_t>(&value))
-        seconds = static_cast<double>(*number);
-      const bool fits = seconds >= 0 && seconds < 1e10;
-      if (fits) target_us = std::llround(seconds * 1e6);
+      const std::optional<double> seconds = RealOf(value);
+      const bool fits = seconds && *seconds < 1e10;
+      if (fits) target_us = std::llround(*seconds * 1e6);
       return fits;
     });
   }
@@ -244,6 +259,11 @@ class Reader {
   void Require(const std::string& name) {
     if (!Has(name)) Refuse("there is no \"" + name + "\"");
   }
+  void RequireBytes(const std::string& name) {
+    if (Has(name) + Has(name + "_base64") + Has(name + "_hex") == 1) return;
+    Refuse("there is not one of \"" + name + "\", \"" + name + "_base64\" and \"" + name +
+           "_hex\"");
+  }
   void Refuse(std::string why) {
     if (error_.empty()) error_ = std::move(why);
   }
@@ -257,6 +277,12 @@ class Reader {
   }
 
  private:
+  // nullopt: it is no number, or a negative one.
+  static std::optional<double> RealOf(const Value& value) {
+    if (const auto* whole = std::get_if<uint64_t>(&value)) return static_cast<double>(*whole);
+    const auto* real = std::get_if<double>(&value);
+    return real != nullptr && *real >= 0 ? std::optional(*real) : std::nullopt;
+  }
   template <typename T>
   void Take(std::string_view name, const std::string& what, T& target) {
     TakeBy(name, what, [&target](const Value& value) {
@@ -292,9 +318,7 @@ DumpedEntry ReadEntry(Reader* reader) {
   DumpedEntry dumped;
   wq::Entry& entry = dumped.entry;
   reader->Require("state");
-  if (reader->Has("key") + reader->Has("key_base64") + reader->Has("key_hex") != 1) {
-    reader->Refuse("there is not one of \"key\", \"key_base64\" and \"key_hex\"");
-  }
+  reader->RequireBytes("key");
   const bool has_ready_at = reader->Has("ready_at");
   reader->Text("queue", dumped.queue);
   reader->Bytes("key", entry.key);
@@ -306,6 +330,13 @@ DumpedEntry ReadEntry(Reader* reader) {
   if (failures != wq::FailureInfo{} || entry.state == State::kQuarantined) {
     entry.failures = std::move(failures);
   }
+  return dumped;
+}
+
+DumpedLimits ReadLimits(Reader* reader) {
+  DumpedLimits dumped;
+  reader->RequireBytes("group");
+  LimitsFields(*reader, dumped);
   return dumped;
 }
 
@@ -328,6 +359,13 @@ void AppendDumpLine(const DumpedCursor& cursor, std::string* out) {
   Json json = {{"record", "cursor"}};
   Writer writer(&json);
   CursorFields(writer, cursor);
+  out->append(json.dump());
+}
+
+void AppendDumpLine(const DumpedLimits& limits, std::string* out) {
+  Json json = {{"record", "limits"}};
+  Writer writer(&json);
+  LimitsFields(writer, limits);
   out->append(json.dump());
 }
 
@@ -361,6 +399,8 @@ bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error
     QueueFields(reader, record->emplace<wq::QueueInfo>());
   } else if (kind == "cursor") {
     CursorFields(reader, record->emplace<DumpedCursor>());
+  } else if (kind == "limits") {
+    *record = ReadLimits(&reader);
   } else if (kind == "entry") {
     *record = ReadEntry(&reader);
   } else {

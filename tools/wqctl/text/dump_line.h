@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "wq/entry.h"
+#include "wq/options.h"
 
 namespace wqctl {
 
@@ -31,11 +32,17 @@ struct DumpedCursor {
   std::string name;
   std::string value;
 };
-using DumpRecord = std::variant<wq::QueueInfo, DumpedCursor, DumpedEntry>;
+struct DumpedLimits {
+  std::string queue;
+  std::string group;  // Empty: those of the queue.
+  wq::GroupLimits limits;
+};
+using DumpRecord = std::variant<wq::QueueInfo, DumpedCursor, DumpedLimits, DumpedEntry>;
 
 // Without a line end.
 void AppendDumpLine(const wq::QueueInfo& info, std::string* out);
 void AppendDumpLine(const DumpedCursor& cursor, std::string* out);
+void AppendDumpLine(const DumpedLimits& limits, std::string* out);
 // With `hex` the key is written as "key_hex".
 void AppendDumpLine(std::string_view queue, const wq::Entry& entry, bool hex, std::string* out);
 

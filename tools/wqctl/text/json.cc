@@ -139,10 +139,10 @@ std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not
 }
 
 std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run) {
-  return Indented({{"queues", counts.queues},
-                   {"entries", counts.entries},
-                   {"cursors", counts.cursors},
-                   {"dry_run", dry_run}});
+  Json json = {{"queues", counts.queues}, {"entries", counts.entries}, {"cursors", counts.cursors}};
+  if (counts.limits != 0) json["limits"] = counts.limits;
+  json["dry_run"] = dry_run;
+  return Indented(json);
 }
 
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
@@ -251,18 +251,34 @@ void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& 
   out->append(json.dump());
 }
 
-void AppendOtherDiffJson(const std::string& change, const std::string& queue,
-                         const std::string& cursor, std::string* out) {
+void AppendOtherDiffJson(const std::string& change, const OtherPart& part, std::string* out) {
   Json json;
   json["change"] = {change};
-  json["queue"] = queue;
-  if (!cursor.empty()) json["cursor"] = cursor;
+  json["queue"] = part.queue;
+  if (part.kind == OtherPart::Kind::kCursor) json["cursor"] = part.name;
+  if (part.kind == OtherPart::Kind::kLimits) SetBytes("group", part.name, &json);
   out->append(json.dump());
 }
 
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
                       std::string* out) {
   out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());
+}
+
+void AppendLimitsJson(std::string_view queue, std::string_view group, const wq::GroupStatus& status,
+                      bool live, std::string* out) {
+  Json json;
+  SetBytes("queue", queue, &json);
+  SetBytes("group", group, &json);
+  json["max_processing"] = status.limits.max_processing;
+  json["per_second"] = status.limits.rate.per_second;
+  json["burst"] = status.limits.rate.burst;
+  json["weight"] = status.limits.weight;
+  json["own_limits"] = status.own_limits;
+  json["processing"] = live ? Json(status.processing) : Json();
+  json["held_back"] = live ? Json(status.held_back) : Json();
+  json["next_in_seconds"] = status.next_in ? Json(Seconds(status.next_in->count())) : Json();
+  out->append(json.dump());
 }
 
 void AppendFindingJson(const wq::Finding& finding, std::string* out) {

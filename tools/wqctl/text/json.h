@@ -65,9 +65,24 @@ void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out);
 // {"change": […], "queue": …, "key": …, "before": […], "after": […]} on one line.
 void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
                        std::string* out);
-// {"change": […], "queue": …, "cursor": …}; without `cursor` for the queue itself.
-void AppendOtherDiffJson(const std::string& change, const std::string& queue,
-                         const std::string& cursor, std::string* out);
+// What else than keys can differ: a queue itself, a cursor, or the limits of a group.
+struct OtherPart {
+  enum class Kind : uint8_t { kQueue, kCursor, kLimits };
+
+  std::string queue;
+  Kind kind = Kind::kQueue;
+  std::string name = {};  // Of the cursor or group.
+
+  friend auto operator<=>(const OtherPart&, const OtherPart&) = default;
+};
+// {"change": […], "queue": …}; also `cursor` for a cursor, `group` for limits.
+void AppendOtherDiffJson(const std::string& change, const OtherPart& part, std::string* out);
+
+// {"queue": …, "group": …, "max_processing": …, "per_second": …, "burst": …, "weight": …,
+// "own_limits": …, "processing": …, "held_back": …, "next_in_seconds": …} on one line, without a
+// line end, appended to `out`. The last three are null unless `live`.
+void AppendLimitsJson(std::string_view queue, std::string_view group, const wq::GroupStatus& status,
+                      bool live, std::string* out);
 
 // {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,

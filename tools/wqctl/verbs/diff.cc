@@ -55,9 +55,8 @@ struct DiffArgs {
   Format format = Format::kTable;
 };
 
-// The queues and cursors of a side, as text by (queue, cursor); an empty cursor is the queue
-// itself.
-using Others = std::map<std::pair<std::string, std::string>, std::string>;
+// The queues, cursors and limits of a side, as text.
+using Others = std::map<OtherPart, std::string>;
 
 class SideReader {
  public:
@@ -93,9 +92,19 @@ class SideReader {
     if (!args_.filter.Matches(entry, args_.show.now_us)) return {};
     return diff_.Add(side_, queue, entry);
   }
-  void AddOther(const std::string& queue, const std::string& cursor, std::string text) {
-    if (!IsWanted(queue)) return;
-    if (args_.filter.SelectsAll()) others_.emplace(std::pair(queue, cursor), std::move(text));
+  void AddOther(OtherPart part, std::string text) {
+    if (!IsWanted(part.queue)) return;
+    if (args_.filter.SelectsAll()) others_.emplace(std::move(part), std::move(text));
+  }
+  void AddCursor(DumpedCursor cursor) {
+    AddOther({std::move(cursor.queue), OtherPart::Kind::kCursor, std::move(cursor.name)},
+             std::move(cursor.value));
+  }
+  void AddLimits(DumpedLimits limits) {
+    std::string text;
+    AppendDumpLine(limits, &text);
+    AddOther({std::move(limits.queue), OtherPart::Kind::kLimits, std::move(limits.group)},
+             std::move(text));
   }
   // Leaves out what the queue changes by itself.
   void AddQueue(wq::QueueInfo info) {
@@ -104,7 +113,7 @@ class SideReader {
     info.limiter_state.clear();
     std::string text;
     AppendDumpLine(info, &text);
-    AddOther(info.name, "", std::move(text));
+    AddOther({std::move(info.name)}, std::move(text));
   }
 
   int ReadStore(const std::string& path) {
@@ -125,9 +134,12 @@ class SideReader {
     wq::QueueInfo info;
     std::map<std::string, std::string> cursors;
     if (wq::Status s = view.Info(name, &info); !s.ok()) return s;
+    std::map<std::string, wq::GroupLimits> groups;
     if (wq::Status s = view.Cursors(name, &cursors); !s.ok()) return s;
+    if (wq::Status s = view.Limits(name, &groups); !s.ok()) return s;
     AddQueue(std::move(info));
-    for (auto& [cursor, value] : cursors) AddOther(name, cursor, value);
+    for (auto& [cursor, value] : cursors) AddCursor({name, cursor, std::move(value)});
+    for (const auto& [group, limits] : groups) AddLimits({name, group, limits});
     wq::Status added;
     wq::Status s = view.ForEachEntry(name, [&](const wq::Entry& entry) {
       progress_.Add();
@@ -171,7 +183,9 @@ class SideReader {
     } else if (auto* info = std::get_if<wq::QueueInfo>(&record)) {
       AddQueue(std::move(*info));
     } else if (auto* cursor = std::get_if<DumpedCursor>(&record)) {
-      AddOther(cursor->queue, cursor->name, std::move(cursor->value));
+      AddCursor(std::move(*cursor));
+    } else if (auto* limits = std::get_if<DumpedLimits>(&record)) {
+      AddLimits(std::move(*limits));
     } else {
       const auto& dumped = std::get<DumpedEntry>(record);
       s = Add(dumped.queue, dumped.entry);
@@ -241,6 +255,20 @@ std::string FailuresText(const wq::KeyDiff& diff, std::string* error) {
   return std::to_string(before) + " to " + std::to_string(after);
 }
 
+// In the place of a key.
+std::string NameOf(const OtherPart& part) {
+  const std::string name = wq::EscapeKey(part.name);
+  switch (part.kind) {
+    case OtherPart::Kind::kQueue:
+      return "(queue)";
+    case OtherPart::Kind::kCursor:
+      return "(cursor " + name + ")";
+    case OtherPart::Kind::kLimits:
+      return part.name.empty() ? "(limits)" : "(limits of " + name + ")";
+  }
+  return "";
+}
+
 // Prints the differences, and counts them.
 class DiffPrinter {
  public:
@@ -268,21 +296,21 @@ class DiffPrinter {
                         [&] { return KeyLine(args_.show, diff.key, '\n'); });
   }
 
-  // Queues with another pause or number of shards, and cursors with another value.
+  // Queues with another pause or number of shards, cursors with another value, and other limits.
   void PrintOthers(const Others& before, const Others& after) {
-    std::map<std::pair<std::string, std::string>, std::pair<bool, bool>> differ;
-    for (const auto& [what, text] : before) {
-      const auto other = after.find(what);
-      if (other == after.end() || other->second != text) differ[what].first = true;
+    std::map<OtherPart, std::pair<bool, bool>> differ;
+    for (const auto& [part, text] : before) {
+      const auto other = after.find(part);
+      if (other == after.end() || other->second != text) differ[part].first = true;
     }
-    for (const auto& [what, text] : after) {
-      const auto other = before.find(what);
-      if (other == before.end() || other->second != text) differ[what].second = true;
+    for (const auto& [part, text] : after) {
+      const auto other = before.find(part);
+      if (other == before.end() || other->second != text) differ[part].second = true;
     }
-    for (const auto& [what, sides] : differ) {
+    for (const auto& [part, sides] : differ) {
       const std::string change = !sides.first ? "added" : !sides.second ? "removed" : "changed";
       ++counts_[change];
-      PrintOther(change, what.first, what.second);
+      PrintOther(change, part);
     }
   }
 
@@ -300,12 +328,11 @@ class DiffPrinter {
   }
 
  private:
-  void PrintOther(const std::string& change, const std::string& queue, const std::string& cursor) {
-    const std::string what = cursor.empty() ? "(queue)" : "(cursor " + wq::EscapeKey(cursor) + ")";
-    listing_.Row([&](std::string* json) { AppendOtherDiffJson(change, queue, cursor, json); },
+  void PrintOther(const std::string& change, const OtherPart& part) {
+    listing_.Row([&](std::string* json) { AppendOtherDiffJson(change, part, json); },
                  [&] {
                    return std::vector<std::string>{
-                       change, wq::EscapeKey(queue), what, "-", "-", "-", "-"};
+                       change, wq::EscapeKey(part.queue), NameOf(part), "-", "-", "-", "-"};
                  },
                  [] { return std::string(); });  // It has no key.
   }

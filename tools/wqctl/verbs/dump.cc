@@ -25,10 +25,11 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kDumpExamples =
-    R"(For each queue: its own record, its cursors, its entries: pending entries in hand-out
-order, then delayed entries by the time when they are ready, then keys with only
-failures, then quarantined keys. wqctl load reads the output. With a filter, in a table,
-and with -o name: entries only. Works beside a living owner and after a crash, and changes nothing.
+    R"(For each queue: its own record, its cursors, the limits that were set for its groups, its
+entries: pending entries in hand-out order, then delayed entries by the time when they are
+ready, then keys with only failures, then quarantined keys. wqctl load reads the output.
+With a filter, in a table, and with -o name: entries only. Works beside a living owner and
+after a crash, and changes nothing.
 
 Examples:
   wqctl dump > pods.jsonl
@@ -61,7 +62,7 @@ std::vector<std::string> DumpRow(const std::string& queue, const wq::Entry& entr
           entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-"};
 }
 
-// Prints the queue's own record and its cursors.
+// Prints the queue's own record, its cursors and its limits.
 wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing) {
   const auto no_cells = [] { return std::vector<std::string>{}; };
   const auto no_name = [] { return std::string(); };
@@ -72,6 +73,12 @@ wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing
   if (wq::Status s = view.Cursors(name, &cursors); !s.ok()) return s;
   for (const auto& [cursor, value] : cursors) {
     const DumpedCursor dumped{name, cursor, value};
+    listing->Row([&](std::string* json) { AppendDumpLine(dumped, json); }, no_cells, no_name);
+  }
+  std::map<std::string, wq::GroupLimits> groups;
+  if (wq::Status s = view.Limits(name, &groups); !s.ok()) return s;
+  for (const auto& [group, limits] : groups) {
+    const DumpedLimits dumped{name, group, limits};
     listing->Row([&](std::string* json) { AppendDumpLine(dumped, json); }, no_cells, no_name);
   }
   return wq::Status::Ok();

@@ -65,6 +65,9 @@ struct ImportRecord {
   wq::Status operator()(const DumpedCursor& cursor) const {
     return importer->SetCursor(cursor.queue, cursor.name, cursor.value);
   }
+  wq::Status operator()(const DumpedLimits& dumped) const {
+    return importer->SetLimits(dumped.queue, dumped.group, dumped.limits);
+  }
   wq::Status operator()(const DumpedEntry& dumped) const {
     return importer->Add(dumped.queue, dumped.entry);
   }
@@ -115,7 +118,8 @@ int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
   } else {
     out.Write((args.options.dry_run ? "to be loaded: queues " : "loaded queues ") +
               std::to_string(counts.queues) + ", entries " + std::to_string(counts.entries) +
-              ", cursors " + std::to_string(counts.cursors) + "\n");
+              ", cursors " + std::to_string(counts.cursors) +
+              (counts.limits == 0 ? "" : ", limits " + std::to_string(counts.limits)) + "\n");
   }
   return out.Finish(kExitOk);
 }

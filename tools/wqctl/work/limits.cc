@@ -3,10 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <thread>
 
+#include "tools/wqctl/cli/rate.h"
 #include "tools/wqctl/text/number.h"
 
 namespace wqctl {
@@ -83,23 +83,12 @@ int UsableCpus() {
 }
 
 std::optional<Rate> ParseRate(std::string_view text) {
-  double seconds = 1;
-  if (TakeSuffix("/m", &text)) {
-    seconds = 60;
-  } else if (TakeSuffix("/h", &text)) {
-    seconds = 3600;
-  } else {
-    TakeSuffix("/s", &text);
-  }
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  const double per_second = number / seconds;
-  if (!(per_second >= kMinStartsPerSecond && per_second <= kMicrosecondsPerSecond)) {
+  const std::optional<double> per_second = ParsePerSecond(text);
+  if (!per_second ||
+      !(*per_second >= kMinStartsPerSecond && *per_second <= kMicrosecondsPerSecond)) {
     return std::nullopt;
   }
-  return Rate{std::chrono::microseconds(std::llround(kMicrosecondsPerSecond / per_second))};
+  return Rate{std::chrono::microseconds(std::llround(kMicrosecondsPerSecond / *per_second))};
 }
 
 bool Halt::Reached(uint64_t succeeded, uint64_t failed, uint64_t keys_at_start) const {

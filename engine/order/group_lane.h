@@ -1,0 +1,90 @@
+// GroupLane: the queued items of one lane, by group. Within a group it is first in, first out.
+// Among the groups that are open (Group::closed), those that came first are first, or they take
+// turns.
+//
+// Turns: each group has a time, which grows by 1 / weight with each of its items that is popped.
+// The group with the least time is next, and of equal ones the one that waits longest. A group that
+// comes begins at the time of the last group that was popped plus 1 / weight; one that was closed
+// goes on there at the latest. So with equal weights this is round robin (stride scheduling:
+// Waldspurger and Weihl, 1995).
+//
+// All calls are O(log groups) at most, but Insert, which is that of ItemList. Thread-compatible:
+// guarded by its queue's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <tuple>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "engine/order/item.h"
+#include "engine/order/item_list.h"
+
+namespace wq {
+
+// The items of one group in one lane. Borrowed by the group while it has some.
+struct GroupTurn {
+  ItemList items;
+  Group* group = nullptr;  // Null: the keys without a group.
+  class GroupLane* lane = nullptr;
+  GroupTurn* prev = nullptr;  // The turns of the group in other lanes: Group::turns.
+  GroupTurn* next = nullptr;
+  uint64_t time = 0;    // If the groups take turns.
+  int64_t since = 0;    // The order of equal times.
+  bool ranked = false;  // It is in the set: its group is open.
+};
+
+class GroupLane {
+ public:
+  struct Config {
+    bool fair = false;    // The groups take turns.
+    uint32_t weight = 1;  // Of a group that has none of its own.
+  };
+  explicit GroupLane(const Config& config) : config_(config) {}
+  ~GroupLane();
+  GroupLane(const GroupLane&) = delete;
+  GroupLane& operator=(const GroupLane&) = delete;
+
+  // The item to pop next; nullptr: no group that has items is open.
+  Item* front() const {
+    return ranked_.empty() ? nullptr : std::get<GroupTurn*>(*ranked_.begin())->items.front();
+  }
+  size_t size() const { return size_; }
+  size_t open_size() const { return open_; }  // Without those of closed groups.
+  void PushBack(Item* item);
+  void Insert(Item* item);
+  void PutBack(Item* item);  // As Insert; if the groups take turns, its group is next.
+  void Remove(Item* item);
+  void PopFront();  // REQUIRES: front() is not nullptr.
+
+  // The group of the turn, which is of this lane, was opened or closed.
+  void Settle(GroupTurn* turn);
+
+  void ForEachFront(const std::function<void(const Item&)>& visit) const;
+  // In the order of PopFront, as if all groups were open.
+  bool ForEach(const std::function<bool(const Item&)>& visit) const;
+
+ private:
+  // Its first part: the time, or the sequence of the first item.
+  using Rank = std::tuple<uint64_t, int64_t, GroupTurn*>;
+  Rank RankOf(GroupTurn* turn) const;
+  uint64_t Stride(const Group* group) const;
+  GroupTurn* TurnOf(const Item& item);
+  static void Unlink(GroupTurn* turn);
+  // Before and after a change of what RankOf reads, or of the group.
+  void Unrank(GroupTurn* turn);
+  void Rerank(GroupTurn* turn);
+
+  const Config config_;
+  absl::flat_hash_map<const Group*, std::unique_ptr<GroupTurn>> turns_;  // With items.
+  absl::btree_set<Rank> ranked_;  // The turns of open groups.
+  size_t size_ = 0;
+  size_t open_ = 0;    // Items of the turns in ranked_.
+  uint64_t time_ = 0;  // Of the last turn that was popped.
+  int64_t last_ = 0;   // The largest `since`; their negatives are of turns that were put back.
+};
+
+}  // namespace wq

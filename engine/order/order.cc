@@ -1,0 +1,233 @@
+#include "engine/order/order.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutant.h"
+
+namespace wq {
+
+const char* CheckOrder(const QueueOptions& options) {
+  switch (options.order) {
+    case Order::kFifo:
+    case Order::kTwoLanes:
+    case Order::kLanes:
+    case Order::kPriorities:
+    case Order::kFair:
+      if (options.aging.count() > 0 && options.starvation_bound > 0) {
+        return "aging and a starvation bound exclude each other";
+      }
+      return options.starvation_bound == 1 ? "a starvation bound of 1 never serves the highest lane"
+                                           : nullptr;
+  }
+  return "there is no such order";
+}
+
+OrderRules RulesOf(const QueueOptions& options) {
+  WQ_CHECK(CheckOrder(options) == nullptr, "the order options were not checked");
+  OrderRules rules{
+      .lanes = {kFastLane},
+      .any_lane = options.order == Order::kPriorities,
+      .re_add = options.re_add,
+      .starvation_bound = options.starvation_bound,
+      .aging_us = options.aging.count(),
+      .groups = {.fair = options.order == Order::kFair, .weight = options.group_limits.weight}};
+  if (options.order == Order::kTwoLanes) {
+    rules.lanes.push_back(kSlowLane);
+  } else if (options.order == Order::kLanes || options.order == Order::kFair) {
+    rules.lanes.insert(rules.lanes.end(), options.lanes.begin(), options.lanes.end());
+  }
+  return rules;
+}
+
+std::unique_ptr<OrderPolicy> MakeOrder(const OrderRules& rules, bool by_group) {
+  if (by_group || rules.groups.fair) {
+    return std::make_unique<LaneOrder<GroupLane>>(rules);
+  }
+  return std::make_unique<LaneOrder<ItemList>>(rules);
+}
+
+// --- LaneOrder ---
+
+template <typename Items>
+LaneOrder<Items>::LaneOrder(const OrderRules& rules) : rules_(rules) {
+  for (size_t i = 0; i < rules_.lanes.size() && !rules_.any_lane; ++i) {
+    Make(rules_.lanes[i]);
+  }
+}
+
+template <typename Items>
+typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::Make(Lane lane) {
+  if constexpr (std::is_same_v<Items, GroupLane>) {
+    return lanes_.try_emplace(lane, rules_.groups).first;
+  } else {
+    return lanes_.try_emplace(lane).first;
+  }
+}
+
+template <typename Items>
+bool LaneOrder<Items>::HasLane(Lane lane) const {
+  return rules_.any_lane || lanes_.contains(lane);
+}
+
+template <typename Items>
+Items& LaneOrder<Items>::ItemsOf(const Item& item) {
+  const auto lane = rules_.any_lane ? Make(item.lane) : lanes_.find(item.lane);
+  WQ_CHECK(lane != lanes_.end(), "Push to a lane that the order does not have");
+  return lane->second;
+}
+
+template <typename Items>
+void LaneOrder<Items>::Push(Item* item) {
+  ItemsOf(*item).PushBack(item);
+  ++len_;
+}
+
+template <typename Items>
+void LaneOrder<Items>::Insert(Item* item) {
+  ItemsOf(*item).Insert(item);
+  ++len_;
+}
+
+template <typename Items>
+void LaneOrder<Items>::PutBack(Item* item) {
+  ItemsOf(*item).PutBack(item);
+  ++len_;
+}
+
+// One item of the lane was taken.
+template <typename Items>
+void LaneOrder<Items>::Settle(typename Lanes::iterator lane) {
+  --len_;
+  if (rules_.any_lane && lane->second.size() == 0) {
+    lanes_.erase(lane);
+  }
+}
+
+// The lane to serve next; end() if all are empty.
+template <typename Items>
+typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::NextLane() {
+  const auto holds_items = [](const auto& lane) { return lane.second.front() != nullptr; };
+  const auto highest = std::find_if(lanes_.begin(), lanes_.end(), holds_items);
+  if (rules_.starvation_bound == 0 || highest == lanes_.end()) {
+    return highest;
+  }
+  // The lower lane whose first item was queued first.
+  auto oldest = lanes_.end();
+  for (auto lane = std::next(highest); lane != lanes_.end(); ++lane) {
+    if (holds_items(*lane) && (oldest == lanes_.end() ||
+                               lane->second.front()->sequence < oldest->second.front()->sequence)) {
+      oldest = lane;
+    }
+  }
+  if (oldest == lanes_.end()) {
+    passed_ = 0;
+    return highest;
+  }
+  if (passed_ + 1 < rules_.starvation_bound || WQ_MUTANT(starve)) {
+    ++passed_;
+    return highest;
+  }
+  passed_ = 0;
+  return oldest;
+}
+
+// The lane whose first item is the highest after its wait has raised it; end() if all are empty. As
+// time raises all items alike, the result does not depend on the present time.
+template <typename Items>
+typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::NextByAge() {
+  auto next = lanes_.end();
+  for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
+    if (lane->second.front() == nullptr) {
+      continue;
+    }
+    if (next == lanes_.end()) {
+      next = lane;
+      continue;
+    }
+    const int64_t lanes_below = int64_t{next->first} - lane->first;
+    int64_t needed_us = 0;
+    int64_t older_us = 0;
+    if (!__builtin_mul_overflow(lanes_below, rules_.aging_us, &needed_us) &&
+        !__builtin_sub_overflow(next->second.front()->added_at_us,
+                                lane->second.front()->added_at_us, &older_us) &&
+        older_us >= needed_us) {
+      next = lane;
+    }
+  }
+  return next;
+}
+
+template <typename Items>
+Item* LaneOrder<Items>::Pop() {
+  const auto lane = rules_.aging_us > 0 ? NextByAge() : NextLane();
+  if (lane == lanes_.end()) {
+    return nullptr;
+  }
+  Item* item = lane->second.front();
+  __builtin_prefetch(item->next);  // Most likely the next to be handed out.
+  if (WQ_MUTANT(last_in_first_out)) {
+    while (item->next != nullptr) {
+      item = item->next;
+    }
+    lane->second.Remove(item);
+  } else {
+    lane->second.PopFront();
+  }
+  Settle(lane);
+  return item;
+}
+
+template <typename Items>
+void LaneOrder<Items>::Remove(Item* item) {
+  const auto lane = lanes_.find(item->lane);
+  WQ_CHECK(lane != lanes_.end(), "Remove from a lane that the order does not have");
+  lane->second.Remove(item);
+  Settle(lane);
+}
+
+template <typename Items>
+bool LaneOrder<Items>::Moves(const Item& item, Lane lane) const {
+  return lane > item.lane || (lane < item.lane && rules_.re_add == ReAdd::kSetsLane);
+}
+
+template <typename Items>
+size_t LaneOrder<Items>::OpenLen() const {
+  size_t open = 0;
+  for (const auto& [_, items] : lanes_) {
+    open += items.open_size();
+  }
+  return open;
+}
+
+template <typename Items>
+void LaneOrder<Items>::ForEachLane(const std::function<void(Lane, size_t)>& visit) const {
+  for (const auto& [lane, items] : lanes_) {
+    if (items.size() > 0) {
+      visit(lane, items.size());
+    }
+  }
+}
+
+template <typename Items>
+void LaneOrder<Items>::ForEachFront(const std::function<void(const Item&)>& visit) const {
+  for (const auto& [_, items] : lanes_) {
+    items.ForEachFront(visit);
+  }
+}
+
+template <typename Items>
+void LaneOrder<Items>::ForEach(const std::function<bool(const Item&)>& visit) const {
+  for (const auto& [_, items] : lanes_) {
+    if (!items.ForEach(visit)) {
+      return;
+    }
+  }
+}
+
+template class LaneOrder<ItemList>;
+template class LaneOrder<GroupLane>;
+
+}  // namespace wq

@@ -1,0 +1,106 @@
+// OrderPolicy: the order in which a queue hands out its keys. It holds the queued items.
+//
+// Push, Pop and Remove are O(1) in the number of items (not in that of lanes), and O(log
+// groups) in an order by group.
+// Thread-compatible: guarded by its queue's lock.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/order/group_lane.h"
+#include "engine/order/item.h"
+#include "engine/order/item_list.h"
+#include "wq/options.h"
+
+namespace wq {
+
+class OrderPolicy {
+ public:
+  virtual ~OrderPolicy() = default;
+
+  virtual bool HasLane(Lane lane) const = 0;
+  // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane); the item is not in the
+  // order.
+  virtual void Push(Item* item) = 0;
+  // Puts the item into its lane, by its sequence: before the items that were queued behind it.
+  // REQUIRES: as Push. Costs O(1) if the item is the first or the last of its lane then.
+  virtual void Insert(Item* item) = 0;
+  // Makes as if the item, which was popped, had not been: at least as Insert.
+  virtual void PutBack(Item* item) = 0;
+  // Removes and returns the item to hand out next; nullptr: there is none, or all are of groups
+  // that are closed.
+  virtual Item* Pop() = 0;
+  // REQUIRES: the item is in the order.
+  virtual void Remove(Item* item) = 0;
+  // Whether an item of the order whose key was added again, to `lane`, moves to the back of that
+  // lane. REQUIRES: HasLane(lane).
+  virtual bool Moves(const Item& item, Lane lane) const = 0;
+  virtual size_t Len() const = 0;
+  virtual size_t OpenLen() const = 0;  // Without the items of closed groups.
+  // Calls visit(lane, items) for each lane that is not empty, highest first.
+  virtual void ForEachLane(const std::function<void(Lane, size_t)>& visit) const = 0;
+  // Calls visit for the first item of each lane, or of each group.
+  virtual void ForEachFront(const std::function<void(const Item&)>& visit) const = 0;
+  // Calls visit for the items in the order of Pop, until visit returns false.
+  virtual void ForEach(const std::function<bool(const Item&)>& visit) const = 0;
+};
+
+// What an order is made by.
+struct OrderRules {
+  std::vector<Lane> lanes = {};
+  bool any_lane = false;  // Every integer is a lane; `lanes` is ignored.
+  ReAdd re_add = ReAdd::kSetsLane;
+  uint32_t starvation_bound = 0;
+  int64_t aging_us = 0;
+  GroupLane::Config groups = {};
+};
+
+// The error in the options for the order; nullptr: they are valid.
+const char* CheckOrder(const QueueOptions& options);
+
+// REQUIRES: CheckOrder(options) is nullptr.
+OrderRules RulesOf(const QueueOptions& options);
+
+// `by_group`: groups may be closed. So it is if they take turns.
+std::unique_ptr<OrderPolicy> MakeOrder(const OrderRules& rules, bool by_group);
+
+// Serves the highest lane that has an item to serve; each lane is first in, first out, if `Items`
+// is ItemList, or as GroupLane says. With one lane this is a plain FIFO, with every integer a lane
+// it is a priority queue.
+template <typename Items>
+class LaneOrder final : public OrderPolicy {
+ public:
+  explicit LaneOrder(const OrderRules& rules);
+
+  bool HasLane(Lane lane) const override;
+  void Push(Item* item) override;
+  void Insert(Item* item) override;
+  void PutBack(Item* item) override;
+  Item* Pop() override;
+  void Remove(Item* item) override;
+  bool Moves(const Item& item, Lane lane) const override;
+  size_t Len() const override { return len_; }
+  size_t OpenLen() const override;
+  void ForEachLane(const std::function<void(Lane, size_t)>& visit) const override;
+  void ForEachFront(const std::function<void(const Item&)>& visit) const override;
+  void ForEach(const std::function<bool(const Item&)>& visit) const override;
+
+ private:
+  using Lanes = std::map<Lane, Items, std::greater<>>;
+  typename Lanes::iterator Make(Lane lane);
+  Items& ItemsOf(const Item& item);
+  typename Lanes::iterator NextLane();
+  typename Lanes::iterator NextByAge();
+  void Settle(typename Lanes::iterator lane);
+
+  const OrderRules rules_;
+  Lanes lanes_;          // Highest first. If any_lane, those with items only.
+  size_t len_ = 0;       // Items in all lanes.
+  uint32_t passed_ = 0;  // Hand-outs in a row during which a lower lane had items to serve.
+};
+
+}  // namespace wq

@@ -1,0 +1,139 @@
+// Limits on hand-outs through the whole queue: waiting Gets, drains, restarts, and what is refused.
+
+#include <future>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/queue/queue_fixture.h"
+
+namespace wq {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+class QueueLimitsTest : public QueueTest {
+ protected:
+  void Limit(const GroupLimits& of_groups, const GroupLimits& of_queue = {}) {
+    queue_options_.group_limits = of_groups;
+    queue_options_.limits = of_queue;
+    CloseAndOpen();
+  }
+  void AddKeys(const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) {
+      ASSERT_TRUE(queue_->Add(key, {.group = key.substr(0, 1)}).ok());
+    }
+  }
+  GroupStatus StatusOf(std::string_view group) {
+    GroupStatus status;
+    EXPECT_TRUE(queue_->GetLimits(group, &status).ok());
+    return status;
+  }
+};
+
+TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyThatADoneLetsGo) {
+  Limit({.max_processing = 1});
+  AddKeys({"a1", "a2"});
+  EXPECT_EQ(Get(), "a1");
+  std::future<std::string> waits = GetInBackground();
+  EXPECT_EQ(Get(), "TimedOut");
+  EXPECT_TRUE(queue_->Done("a1").ok());
+  EXPECT_EQ(waits.get(), "a2");
+}
+
+TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyForWhichThereIsAToken) {
+  Limit({}, {.rate = {.per_second = 0.01}});
+  AddKeys({"a1", "b1"});
+  EXPECT_EQ(Get(), "a1");
+  std::future<std::string> waits = GetInBackground();
+  EXPECT_EQ(queue_->Counts().held_back, 1u);
+  clock_.Advance(100s);
+  EXPECT_EQ(waits.get(), "b1");
+}
+
+TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyOfAGroupWhoseLimitIsRaised) {
+  Limit({.max_processing = 1});
+  AddKeys({"a1", "a2"});
+  EXPECT_EQ(Get(), "a1");
+  std::future<std::string> waits = GetInBackground();
+  EXPECT_TRUE(queue_->SetLimits("a", GroupLimits{.max_processing = 2}).ok());
+  EXPECT_EQ(waits.get(), "a2");
+}
+
+TEST_F(QueueLimitsTest, ABatchOfHandOutsKeepsTheLimits) {
+  Limit({.rate = {.per_second = 1, .burst = 2}}, {.max_processing = 3});
+  AddKeys({"a1", "a2", "a3", "b1", "b2"});
+  std::vector<HeldKey> keys;
+  EXPECT_TRUE(queue_->TryGet(10, &keys).ok());
+  ASSERT_EQ(keys.size(), 3u);
+  EXPECT_EQ(keys[2].key, "b1");
+  EXPECT_EQ(StatusOf("").processing, 3u);
+  EXPECT_TRUE(StatusOf("").held_back);
+  EXPECT_TRUE(StatusOf("a").held_back);
+  EXPECT_EQ(StatusOf("a").next_in, std::optional(1'000'000us));
+  EXPECT_FALSE(StatusOf("b").held_back);
+}
+
+TEST_F(QueueLimitsTest, ADrainWaitsForKeysThatLimitsHoldBack) {
+  Limit({.max_processing = 1, .rate = {.per_second = 0.01}});
+  AddKeys({"a1", "a2"});
+  EXPECT_EQ(Get(), "a1");
+  std::future<Status> drain = std::async(
+      std::launch::async, [this] { return queue_->ShutDownWithDrain(std::chrono::hours(1)); });
+  std::future<std::string> waits = GetInBackground();
+  EXPECT_TRUE(queue_->Done("a1").ok());
+  clock_.Advance(100s);
+  EXPECT_EQ(waits.get(), "a2");
+  EXPECT_TRUE(queue_->Done("a2").ok());
+  const Status drained = drain.get();
+  EXPECT_TRUE(drained.ok()) << drained.ToString();
+  EXPECT_EQ(Get(), "ShuttingDown");
+}
+
+TEST_F(QueueLimitsTest, LimitsAndTheWaitForATokenAreKeptOverARestart) {
+  EXPECT_TRUE(queue_->SetLimits("a", GroupLimits{.rate = {.per_second = 0.01}}).ok());
+  EXPECT_TRUE(queue_->SetLimits("", GroupLimits{.max_processing = 9}).ok());
+  AddKeys({"a1", "a2"});
+  EXPECT_EQ(Get(), "a1");
+  EXPECT_TRUE(queue_->Done("a1").ok());
+  clock_.Advance(40s);
+  CloseAndOpen();
+  EXPECT_EQ(Get(), "TimedOut");
+  EXPECT_EQ(StatusOf("a").next_in, std::optional(60'000'000us));
+  EXPECT_THAT(queue_->Limits(), ElementsAre(Pair("", GroupLimits{.max_processing = 9}),
+                                            Pair("a", GroupLimits{.rate = {.per_second = 0.01}})));
+  clock_.Advance(60s);
+  EXPECT_EQ(Get(), "a2");
+  EXPECT_TRUE(queue_->SetLimits("a", std::nullopt).ok());
+  EXPECT_FALSE(StatusOf("a").own_limits);
+}
+
+TEST_F(QueueLimitsTest, LimitsThatAreOutOfRangeAreRefusedByName) {
+  const auto refusal = [this](std::string_view group, const GroupLimits& limits) {
+    const Status s = queue_->SetLimits(group, limits);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    return s.message();
+  };
+  EXPECT_THAT(refusal("a", {.rate = {.per_second = -1}}),
+              HasSubstr("the limits of group 'a' have a rate of -1.000000 a second"));
+  EXPECT_THAT(refusal("a", {.rate = {.per_second = std::numeric_limits<double>::quiet_NaN()}}),
+              HasSubstr("nan"));
+  EXPECT_THAT(refusal("", {.rate = {.per_second = 1, .burst = 0}}),
+              HasSubstr("the limits of the queue have a rate of 1.000000 a second and 0 at once"));
+  EXPECT_THAT(refusal("a", {.weight = 0}), HasSubstr("weight of 0, not 1 to 1000"));
+  EXPECT_THAT(refusal(std::string(2000, 'g'), {}), HasSubstr("the group is 2000 bytes long"));
+  Queue* other = nullptr;
+  EXPECT_EQ(store_->OpenQueue("other", {.group_limits = {.weight = 1001}}, &other).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(store_->OpenQueue("other", {.limits = {.rate = {.burst = 0}}}, &other).code(),
+            StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace wq

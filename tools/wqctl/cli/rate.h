@@ -1,0 +1,23 @@
+// Rates as text: "10", "0.5", "10/s", "100/m", "1000/h".
+//
+// Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wqctl {
+
+// The number per second. nullopt: `text` is no such rate. Its range is not checked.
+std::optional<double> ParsePerSecond(std::string_view text);
+
+// As ParsePerSecond; nullopt also if it is not from wq::kMinRate to wq::kMaxRate.
+std::optional<double> ParseHandOutRate(std::string_view text);
+inline constexpr const char* kHandOutRateTexts =
+    "a rate such as 10/s, 0.5, 100/m or 1000/h, of at most a million per second";
+
+// "10/s", "30/m", "1000/h": in the first unit in which it is an integer from 1, if there is one.
+std::string FormatPerSecond(double per_second);
+
+}  // namespace wqctl
