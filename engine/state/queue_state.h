@@ -128,9 +128,9 @@ class QueueState {
   void SetCursor(std::string_view name, std::string_view value);
   bool EraseCursor(std::string_view name);  // False: there is no such cursor.
 
-  // Sets the limits of the group, or of the queue if `group` is empty; nullopt: those of the
+  // Sets the limits of the group, or of the queue if `name` is empty; nullopt: those of the
   // options count again. The first limits of a group cost O(keys) if the queue had none.
-  void SetLimits(std::string_view group, const std::optional<GroupLimits>& limits, Time now);
+  void SetLimits(std::string_view name, const std::optional<GroupLimits>& limits, Time now);
 
   // Until Resume, or for `duration_us` if it is set.
   void Pause(std::optional<int64_t> duration_us, Time now);
@@ -198,8 +198,8 @@ class QueueState {
   // ended.
   uint64_t adds() const { return adds_; }
   QueueCounts Counts() const;
-  GroupStatus StatusOf(std::string_view group, int64_t steady_us) const;  // As SetLimits.
-  std::map<std::string, GroupLimits> OwnLimits() const;                   // Those that were set.
+  GroupStatus StatusOf(std::string_view name, int64_t steady_us) const;  // As SetLimits.
+  std::map<std::string, GroupLimits> OwnLimits() const;                  // Those that were set.
   // When the oldest among the first keys of all lanes, or groups, was added, wall time. nullopt: no
   // key is queued.
   std::optional<int64_t> OldestAddedAtUs() const;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "server/errors/error_groups.h"
@@ -73,7 +74,10 @@ struct OtherPart {
   Kind kind = Kind::kQueue;
   std::string name = {};  // Of the cursor or group.
 
-  friend auto operator<=>(const OtherPart&, const OtherPart&) = default;
+  friend bool operator==(const OtherPart&, const OtherPart&) = default;
+  friend bool operator<(const OtherPart& a, const OtherPart& b) {
+    return std::tie(a.queue, a.kind, a.name) < std::tie(b.queue, b.kind, b.name);
+  }
 };
 // {"change": […], "queue": …}; also `cursor` for a cursor, `group` for limits.
 void AppendOtherDiffJson(const std::string& change, const OtherPart& part, std::string* out);
