@@ -100,6 +100,7 @@ void NaiveQueue::Recover() {
   if (pause_ends_us_) {
     pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);
   }
+  fired_us_ = steady_us_;  // No token is waited for.
   for (auto& [group, flow] : flows_) {
     RecoverFlow(group, &flow);
   }
