@@ -20,7 +20,7 @@ HandOutLimits::HandOutLimits(const GroupLimits& of_queue, const GroupLimits& of_
 }
 
 void HandOutLimits::NoteLimits(const Group* group, const GroupLimits& limits) {
-  if (limits.max_processing > 0 || limits.rate.per_second > 0) {
+  if (Bounds(limits)) {
     any_ = true;
     rated_ = rated_ || limits.rate.per_second > 0;
     by_group_ = by_group_ || !IsAll(group);

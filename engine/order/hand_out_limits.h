@@ -26,11 +26,16 @@ class HandOutLimits {
   HandOutLimits(const HandOutLimits&) = delete;
   HandOutLimits& operator=(const HandOutLimits&) = delete;
 
+  // Whether the limits may close a group. A weight does not.
+  static bool Bounds(const GroupLimits& limits) {
+    return limits.max_processing > 0 || limits.rate.per_second > 0;
+  }
+
   Group* all() { return &all_; }
   const Group* all() const { return &all_; }
   bool IsAll(const Group* group) const { return group == &all_; }
 
-  // Whether there are limits. Otherwise the calls below are not needed, until Set or Restore.
+  // Whether there are limits that bound something. Otherwise the calls below are not needed, until Set or Restore.
   bool any() const { return any_; }
   // Whether there is a rate, so that Begin and Wake need the time.
   bool rated() const { return rated_; }

@@ -45,14 +45,16 @@ void QueueState::BeginTurn(const Item& item, Time now) {
 }
 
 void QueueState::EndTurn(const Item& item) {
-  bool opened = limits_.all()->closed();
+  const bool all_were_closed = limits_.all()->closed();
   limits_.End(limits_.all());
+  const bool all_closed = limits_.all()->closed();
+  bool opened = all_were_closed && !all_closed;
   if (Group* const group = item.group; group != nullptr) {
     const bool was_closed = group->closed();
     limits_.End(group);
     if (was_closed && !group->closed()) {
       SettleTurns(*group);
-      opened = true;
+      opened = opened || !all_closed;
     }
   }
   if (opened && queued_ > 0) {
@@ -77,7 +79,8 @@ void QueueState::EndWait(Group* group, Time now) {
 
 void QueueState::SetLimits(std::string_view name, const std::optional<GroupLimits>& limits,
                            Time now) {
-  if (!limits_.any() && processing_ > 0) {
+  const bool first = !limits_.any() && limits.has_value() && HandOutLimits::Bounds(*limits);
+  if (first && processing_ > 0) {
     items_.ForEach([this](const Item& item) {
       if (item.processing()) {
         limits_.Adopt(limits_.all());

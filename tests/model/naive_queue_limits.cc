@@ -18,7 +18,7 @@ GroupLimits NaiveQueue::LimitsOf(const std::string& group) const {
 int64_t NaiveQueue::Period(const Rate& rate) { return static_cast<int64_t>(1e6 / rate.per_second); }
 
 uint64_t NaiveQueue::Stride(const std::string& group) const {
-  return (uint64_t{1} << 20) / (group.empty() ? 1 : LimitsOf(group).weight);
+  return (uint64_t{1} << 16) / (group.empty() ? 1 : LimitsOf(group).weight);
 }
 
 bool NaiveQueue::OutOfTokens(const std::string& group) const {

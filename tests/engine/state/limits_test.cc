@@ -188,6 +188,16 @@ TEST_F(LimitsTest, LimitsAreSetAndKept) {
   EXPECT_THAT(Rows(), ElementsAre());
 }
 
+TEST_F(LimitsTest, LimitsThatBoundNothingCountNoKeyTwice) {
+  AddKeys({"a1", "a2"});
+  EXPECT_EQ(TakeMany(1), "a1");
+  SetLimits("a", GroupLimits{.weight = 3});
+  SetLimits("a", GroupLimits{.max_processing = 1});
+  EXPECT_EQ(state().StatusOf("a", now.steady_us).processing, 1u);
+  Done("a1");
+  EXPECT_EQ(TakeMany(1), "a2");
+}
+
 TEST_F(LimitsTest, FewerThanAreHeldIsNoError) {
   Reopen({.group_limits = {.max_processing = 3}});
   AddKeys({"a1", "a2", "a3", "a4"});
