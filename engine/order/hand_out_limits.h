@@ -35,7 +35,8 @@ class HandOutLimits {
   const Group* all() const { return &all_; }
   bool IsAll(const Group* group) const { return group == &all_; }
 
-  // Whether there are limits that bound something. Otherwise the calls below are not needed, until Set or Restore.
+  // Whether there are limits that bound something. Otherwise the calls below are not needed, until
+  // Set or Restore.
   bool any() const { return any_; }
   // Whether there is a rate, so that Begin and Wake need the time.
   bool rated() const { return rated_; }
