@@ -182,14 +182,21 @@ class Page {
     await this.call("Input.insertText", { text });
   }
 
-  // Clicks into the middle of an element, as a mouse does. `element` is an expression.
+  // Clicks into the middle of an element, as a mouse does, once the page has come to rest: what it
+  // loads may move the element. `element` is an expression.
   async click(element) {
     await this.until(`${element}?.isConnected`);
-    const [x, y] = await this.value(`(() => {
+    const [x, y] = await this.value(`(async () => {
       const element = ${element};
-      element.scrollIntoView({ block: "center" });
-      const box = element.getBoundingClientRect();
-      return [box.x + box.width / 2, box.y + box.height / 2];
+      for (let last = null; ;) {
+        element.scrollIntoView({ block: "center" });
+        const box = element.getBoundingClientRect();
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+        const top = document.elementFromPoint(x, y);
+        if (last?.x === x && last.y === y && element.contains(top)) return [x, y];
+        last = { x, y };
+        await new Promise((done) => { requestAnimationFrame(done); });
+      }
     })()`);
     const at = { x, y, button: "left", clickCount: 1 };
     await this.call("Input.dispatchMouseEvent", { type: "mousePressed", ...at });
