@@ -101,6 +101,7 @@ struct DelayedRecord {
   std::string_view group = {};   // Empty: none.
   std::string_view causes = {};  // As EncodeCauses writes them; empty: none.
   bool debounced = false;        // Further Adds of the key prolong the delay.
+  bool resync = false;           // See QueueOptions::resync.
 };
 
 struct FailureRecord {

@@ -38,6 +38,7 @@ Status Decode(std::string_view record_key, std::string_view value, pb::DelayedRe
   record->group = message->group();
   record->causes = message->causes();
   record->debounced = message->debounced();
+  record->resync = message->resync();
   return Status::Ok();
 }
 

@@ -63,12 +63,14 @@ void Fill(const DelayedRecord& record, pb::DelayedRecord* message) {
   message->set_added_at_us(record.added_at_us);
   message->set_lane(record.lane);
   message->set_debounced(record.debounced);
+  message->set_resync(record.resync);
 }
 void Fill(const DelayedRecord& record, SmallValue* value) {
   value->Add(pb::DelayedRecord::kDelayUsFieldNumber, record.delay_us);
   value->Add(pb::DelayedRecord::kAddedAtUsFieldNumber, record.added_at_us);
   value->AddZigZag(pb::DelayedRecord::kLaneFieldNumber, record.lane);
   value->Add(pb::DelayedRecord::kDebouncedFieldNumber, uint64_t{record.debounced});
+  value->Add(pb::DelayedRecord::kResyncFieldNumber, uint64_t{record.resync});
 }
 
 template <typename Message>  // FailureRecord, or QuarantineRecord, which has its fields too.

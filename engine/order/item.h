@@ -38,6 +38,7 @@ struct DelayEntry {
   uint32_t serial = 0;      // Set by the DelayHeap: the order of equal due times.
   uint32_t heap_index = 0;  // Its place in the DelayHeap.
   bool debounced = false;   // Further Adds of the key prolong it.
+  bool resync = false;      // It waits for its resync. Not debounced.
   Position position = 0;    // Of its record.
 };
 static_assert(sizeof(DelayEntry) == 64);  // There may be millions.
@@ -109,9 +110,10 @@ struct Item {
   Lane lane = kFastLane;
   uint32_t hash = 0;  // Of the key, by ItemTable.
   uint32_t key_bytes : 24 = 0;
-  KeyState state : 7 = KeyState::kClean;
-  bool caused : 1 = false;  // The item is in the CauseTable.
-  uint16_t shard = 0;       // A function of the group, or of the key if it has none.
+  KeyState state : 6 = KeyState::kClean;
+  bool deleted : 1 = false;  // While it was held: Done sets no resync.
+  bool caused : 1 = false;   // The item is in the CauseTable.
+  uint16_t shard = 0;        // A function of the group, or of the key if it has none.
 
   // The first bytes of the key, which continues after the Item. There may be millions of items, so
   // no padding is wasted.
@@ -132,12 +134,14 @@ struct Item {
   bool quarantined() const { return failures != nullptr && failures->quarantined; }
   // Dirty, processing, delayed or quarantined. The key keeps its group while this is true.
   bool known() const { return state != KeyState::kClean || delay != nullptr || quarantined(); }
+  // Whether it has a delay that a caller asked for.
+  bool delayed() const { return delay != nullptr && !delay->resync; }
   // The lane for an Add that names none: the present lane of the key.
   Lane present_lane() const {
     if (state != KeyState::kClean) {
       return lane;
     }
-    return delay != nullptr ? delay->lane : kFastLane;
+    return delayed() ? delay->lane : kFastLane;
   }
   // Nothing is left to know: the table erases the item.
   bool idle() const { return state == KeyState::kClean && delay == nullptr && failures == nullptr; }

@@ -54,6 +54,18 @@ Status CheckRanges(const std::string& what, const GroupLimits& limits) {
                                  ", not 1 to " + std::to_string(kMaxWeight));
 }
 
+Status CheckResync(const Resync& resync) {
+  if (resync.period.count() != 0 && (resync.period < kMinResync || resync.period > kMaxDelay)) {
+    return Status::InvalidArgument("resync has a period of " +
+                                   std::to_string(resync.period.count()) + " us");
+  }
+  if (!(resync.jitter >= 0 && resync.jitter <= 0.5)) {
+    return Status::InvalidArgument("resync has a jitter of " + std::to_string(resync.jitter) +
+                                   ", not 0 to 0.5");
+  }
+  return {};
+}
+
 Status CheckFlow(const QueueOptions& options) {
   if (Status s = CheckRanges("limits", options.limits); !s.ok()) {
     return s;
@@ -71,6 +83,9 @@ Status CheckFlow(const QueueOptions& options) {
     return s;
   }
   if (Status s = CheckDebounce(options.debounce); !s.ok()) {
+    return s;
+  }
+  if (Status s = CheckResync(options.resync); !s.ok()) {
     return s;
   }
   if (options.retry_place == RetryPlace::kLane) {

@@ -228,7 +228,8 @@ Status Queue::Done(std::string_view key) {
     if (impl_->closed) {
       return impl_->RefuseAdd();
     }
-    if (!impl_->state.Done(key)) {
+    const Time now = impl_->state.DoneNeedsTime() ? impl_->clock->Now() : Time();
+    if (!impl_->state.Done(key, now)) {
       return impl_->NotHeld(key);
     }
     if (impl_->metrics != nullptr) {

@@ -28,6 +28,7 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       quarantine_age_us_(options.quarantine_age.count()),
       quarantine_keys_(options.quarantine_keys),
       stuck_after_us_(options.stuck_after.count()),
+      resync_(options.resync),
       watches_(quarantine_age_us_ > 0 || stuck_after_us_ > 0),
       batch_(batch),
       limits_(options.limits, options.group_limits),
@@ -48,6 +49,8 @@ void QueueState::Clear() {
   MakeOrders();
   limits_.Clear();
   delays_.Clear();
+  resyncs_.Clear();
+  resync_gate_ = ResyncGate();
   held_.Clear();
   retained_.Clear();
   causes_.Clear();
@@ -86,7 +89,7 @@ QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t 
 // item, Touch compares it with the present lane.
 Lane QueueState::WantedLane(const Item& item, const Wanted& wanted) const {
   const Lane lane = wanted.lane.value_or(item.present_lane());
-  const bool raises = re_add_ == ReAdd::kRaisesLane && item.delay != nullptr;
+  const bool raises = re_add_ == ReAdd::kRaisesLane && item.delayed();
   return raises ? std::max(lane, item.delay->lane) : lane;
 }
 
@@ -196,12 +199,13 @@ const Item* QueueState::Get(uint32_t shard, Time now) {
   return item;
 }
 
-bool QueueState::Done(std::string_view key) {
+bool QueueState::Done(std::string_view key, Time now) {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->processing()) {
     return false;
   }
   Record(HistoryKind::kDone, key);
+  const bool deleted = item->deleted;
   EndProcessing(item);
   ++dones_;
   if (ItemCauses* causes = causes_.Find(*item); causes != nullptr) {
@@ -213,6 +217,9 @@ bool QueueState::Done(std::string_view key) {
     Enqueue(item, item->lane);
     RewritePending(item, item->lane, old_sequence);
   } else {
+    if (!deleted) {
+      ResyncLater(item, now);
+    }
     Clean(item);
   }
   return true;
@@ -226,6 +233,7 @@ void QueueState::EndProcessing(Item* item) {
   if (limits_.any()) {
     EndTurn(*item);
   }
+  item->deleted = false;
   busy_[item->shard] = false;
   if (sharded_ && OrderOf(*item).Len() > 0) {
     ++readied_;  // The next key of the shard may be handed out now.
@@ -301,6 +309,7 @@ bool QueueState::Delete(std::string_view key) {
   if (item->delay != nullptr) {
     DropDelay(item);
   }
+  item->deleted = item->processing();
   if (item->state == KeyState::kProcessingDirty) {
     item->state = KeyState::kProcessing;  // Its record stays until Done, as after Remove.
     ClearDirtyCauses(item);

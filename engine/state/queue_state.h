@@ -49,6 +49,7 @@
 #include "engine/state/group_table.h"
 #include "engine/state/item_ages.h"
 #include "engine/state/item_table.h"
+#include "engine/state/resync_gate.h"
 #include "engine/state/sequence_set.h"
 #include "storage/records.h"
 #include "wq/clock.h"
@@ -109,9 +110,11 @@ class QueueState {
   // queue without shards. `now` is of use only if NeedsTime(). Appends nothing but token buckets.
   const Item* Get(uint32_t shard, Time now = {});
   bool NeedsTime() const { return stuck_after_us_ > 0 || limits_.rated(); }
+  // Whether Done needs the time: it may set a resync.
+  bool DoneNeedsTime() const { return resync_.period.count() > 0 || !resyncs_.empty(); }
 
   // These need a key in the state on the right. Otherwise they return false and change nothing.
-  bool Done(std::string_view key);                      // Processing.
+  bool Done(std::string_view key, Time now = {});       // Processing.
   bool PutBack(std::string_view key);                   // Processing.
   bool Remove(std::string_view key);                    // Dirty.
   bool CancelDelay(std::string_view key);               // Delayed.
@@ -142,11 +145,13 @@ class QueueState {
   size_t FireDue(Time now, size_t limit);
   // The steady time at which something is due next; nullopt: never.
   std::optional<int64_t> NextDue() const {
-    return delays_.empty() && !paused_ && !watches_ && !limits_.rated() ? std::nullopt : FirstDue();
+    const bool none =
+        delays_.empty() && resyncs_.empty() && !paused_ && !watches_ && !limits_.rated();
+    return none ? std::nullopt : FirstDue();
   }
   // From now on only keys become stuck, and limits let keys go.
   void StopDelays() { delays_stopped_ = true; }
-  // As NextDue, of the delays alone.
+  // As NextDue, of the delays alone, without resyncs.
   std::optional<int64_t> NextDelayDue() const;
   // The keys that have become stuck since the last call, and for how long they were held then.
   bool HasStuck() const { return !told_.empty(); }
@@ -271,11 +276,16 @@ class QueueState {
     int64_t max_wait_us = 0;  // Not 0: of a debounced Add.
     bool failed = false;      // A worker requeues the key that it holds, whose causes stay.
   };
-  Added Delay(Item* item, const DelayBy& by, const Wanted& wanted, Time now);
+  Added Delay(Item* item, DelayBy by, const Wanted& wanted, Time now);
   // When the delay of the item ends with a further one; nullopt: as before.
   static std::optional<int64_t> NewEnd(const DelayEntry& entry, const DelayBy& by, DelayMode mode,
                                        Time now);
-  void SetDelay(Item* item, const DelayEntry& wanted);
+  void SetDelay(Item* item, const DelayEntry& wanted, int64_t steady_us);
+  void PushDelay(DelayEntry* entry, int64_t steady_us);
+  void RemoveDelay(Item* item);
+  // us + by_us; the largest time if that overflows, as a wall clock may have any value.
+  // REQUIRES: by_us >= 0.
+  static int64_t Later(int64_t us, int64_t by_us);
   bool HoldOrRelease(Item* item);
   void DropDelay(Item* item);
   // Drops the delay; its causes become those of the next hand-out. As MergeWanted, returns whether
@@ -285,6 +295,13 @@ class QueueState {
   bool MergeWanted(Item* item, Causes ItemCauses::*which, const Wanted& wanted, bool failed);
   void ClearDirtyCauses(Item* item);
   Added Fire(Item* item, int64_t wall_us);
+  // The item is no longer processing, and clean.
+  void ResyncLater(Item* item, Time now);
+  void SetResync(Item* item, int64_t delay_us, Lane lane, Time now);
+  // The period, with the jitter of the key, which is always the same.
+  int64_t SpreadResync(std::string_view key, int64_t period_us) const;
+  Lane ResyncLane() const { return HasLane(kSlowLane) ? kSlowLane : kFastLane; }
+  size_t FireResyncs(Time now, size_t limit);
   void QuarantineItem(Item* item, Time now);
   void ReleaseItem(Item* item);
   void DropItem(Item* item);
@@ -342,7 +359,8 @@ class QueueState {
   const int64_t quarantine_age_us_;  // 0: no limit.
   const size_t quarantine_keys_;     // 0: no limit.
   const int64_t stuck_after_us_;     // 0: never.
-  const bool watches_;               // Something may be due beside a delay and the end of a pause.
+  const Resync resync_;
+  const bool watches_;  // Something may be due beside a delay and the end of a pause.
   storage::MutationBatch* const batch_;
   HistoryBuffer* history_ = nullptr;
 
@@ -354,7 +372,9 @@ class QueueState {
   bool by_group_;         // The orders are by group: see HandOutLimits::by_group.
   std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
   std::vector<bool> busy_;  // By shard: one of its keys is processing. False without shards.
-  DelayHeap delays_;        // The DelayEntry of every item that has one.
+  DelayHeap delays_;        // The DelayEntry of every item that has one, but for resyncs,
+  DelayHeap resyncs_;       // which are here.
+  ResyncGate resync_gate_;
   ItemAges held_;           // Items that are processing, if keys can become stuck.
   ItemAges retained_;       // Items that are quarantined, if they are not kept for ever.
   size_t queued_ = 0;       // Items that are kQueued.

@@ -44,7 +44,8 @@ QueueCounts QueueState::Counts() const {
   QueueCounts counts;
   counts.queued = queued_;
   counts.processing = processing_;
-  counts.delayed = delays_.size();
+  counts.delayed = delays_.size() + resyncs_.size();
+  counts.resyncs = resyncs_.size();
   counts.failing = failing_;
   counts.quarantined = quarantined_;
   counts.stuck = held_.passed();

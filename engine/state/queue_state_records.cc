@@ -66,7 +66,8 @@ storage::DelayedRecord QueueState::DelayedRecordOf(const DelayEntry& entry,
           .lane = entry.lane,
           .group = entry.item->group_name(),
           .causes = *causes,
-          .debounced = entry.debounced};
+          .debounced = entry.debounced,
+          .resync = entry.resync};
 }
 
 storage::LimitsRecord QueueState::LimitsRecordOf(const Group& group) const {

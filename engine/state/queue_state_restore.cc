@@ -170,6 +170,7 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
   entry->added_at_us = record.added_at_us;
   entry->lane = HasLane(record.lane) ? record.lane : kFastLane;
   entry->debounced = record.debounced;
+  entry->resync = record.resync;
   if (Causes causes = storage::DecodeCauses(record.causes); !causes.empty()) {
     causes_.FindOrInsert(item)->delayed = std::move(causes);
   }
@@ -183,7 +184,7 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
     }
   }
   entry->due_us = now.steady_us + left_us;
-  delays_.Push(entry);
+  PushDelay(entry, now.steady_us);
   return {};
 }
 

@@ -10,17 +10,12 @@
 #include "engine/state/queue_state.h"
 
 namespace wq {
-namespace {
 
-// us + by_us; the largest time if that overflows, as a wall clock may have any value.
-// REQUIRES: by_us >= 0.
-int64_t Later(int64_t us, int64_t by_us) {
+int64_t QueueState::Later(int64_t us, int64_t by_us) {
   int64_t later_us = 0;
   return __builtin_add_overflow(us, by_us, &later_us) ? std::numeric_limits<int64_t>::max()
                                                       : later_us;
 }
-
-}  // namespace
 
 // --- Delays ---
 
@@ -62,7 +57,7 @@ QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce&
   if (item->quarantined() && HoldOrRelease(item)) {
     return {AddOutcome::kHeld, 0};
   }
-  const bool waits = item->delay != nullptr;
+  const bool waits = item->delayed();
   const DelayBy by{.delay_us = debounce.quiet.count(), .max_wait_us = debounce.max_wait.count()};
   Added added = Delay(item, by, wanted, now);
   added.outcome = waits ? AddOutcome::kDeduplicated : AddOutcome::kAdded;
@@ -73,6 +68,9 @@ QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce&
 std::optional<int64_t> QueueState::NewEnd(const DelayEntry& entry, const DelayBy& by,
                                           DelayMode mode, Time now) {
   int64_t due_us = now.steady_us + by.delay_us;
+  if (entry.resync) {
+    return due_us;
+  }
   if (by.max_wait_us > 0) {
     if (entry.debounced) {
       const int64_t begun_us = entry.due_us - entry.delay_us;
@@ -83,31 +81,39 @@ std::optional<int64_t> QueueState::NewEnd(const DelayEntry& entry, const DelayBy
     }
     mode = DelayMode::kEarliest;
   }
+  if (mode == DelayMode::kResync) {
+    return std::nullopt;
+  }
   const bool stays = mode == DelayMode::kEarliest ? entry.due_us <= due_us
                      : mode == DelayMode::kLatest ? entry.due_us >= due_us
                                                   : entry.due_us == due_us;
   return stays != WQ_MUTANT(latest_wins) ? std::nullopt : std::optional(due_us);
 }
 
-QueueState::Added QueueState::Delay(Item* item, const DelayBy& by, const Wanted& wanted, Time now) {
+QueueState::Added QueueState::Delay(Item* item, DelayBy by, const Wanted& wanted, Time now) {
   SettleGroup(item, wanted.group);
   if (merge_delays_ && item->dirty()) {
     return AddItem(item, wanted, now.wall_us, by.failed);
   }
-  const Lane lane = WantedLane(*item, wanted);
+  const bool resync = wanted.delay_mode == DelayMode::kResync && by.max_wait_us == 0;
+  if (resync) {
+    by.delay_us = SpreadResync(item->key(), by.delay_us);
+  }
+  const Lane lane = resync ? wanted.lane.value_or(ResyncLane()) : WantedLane(*item, wanted);
   const bool put = MergeWanted(item, &ItemCauses::delayed, wanted, by.failed);
   DelayEntry* const entry = item->delay.get();
   DelayEntry delay{.due_us = now.steady_us + by.delay_us,
                    .delay_us = by.delay_us,
                    .lane = lane,
-                   .debounced = by.max_wait_us > 0};
+                   .debounced = by.max_wait_us > 0,
+                   .resync = resync};
   if (WQ_MUTANT(second_early)) {
     delay.due_us = std::max(now.steady_us, delay.due_us - 1'000'000);
   }
   if (entry != nullptr) {
     const std::optional<int64_t> end_us = NewEnd(*entry, by, wanted.delay_mode, now);
     if (!end_us.has_value()) {
-      const bool moves = wanted.lane.has_value() && lane != entry->lane;
+      const bool moves = wanted.lane.has_value() && lane != entry->lane && !resync;
       if (moves) {
         entry->lane = lane;
       }
@@ -125,21 +131,21 @@ QueueState::Added QueueState::Delay(Item* item, const DelayBy& by, const Wanted&
   }
   delay.ready_at_us = Later(now.wall_us, delay.due_us - now.steady_us);
   delay.added_at_us = delay.ready_at_us - delay.delay_us;
-  SetDelay(item, delay);
+  SetDelay(item, delay, now.steady_us);
   return {AddOutcome::kAdded, 0};
 }
 
 // Its causes are those of the delay that it replaces, too.
-void QueueState::SetDelay(Item* item, const DelayEntry& wanted) {
+void QueueState::SetDelay(Item* item, const DelayEntry& wanted, int64_t steady_us) {
   if (item->delay != nullptr) {
     EraseDelayed(*item->delay);
-    delays_.Remove(std::move(item->delay));
+    RemoveDelay(item);
   }
   item->delay = delay_entries_.Make();
   DelayEntry* const entry = item->delay.get();
   *entry = wanted;
   entry->item = item;
-  delays_.Push(entry);
+  PushDelay(entry, steady_us);
   PutDelayed(entry);
 }
 
@@ -173,7 +179,7 @@ QueueState::Added QueueState::Fire(Item* item, int64_t wall_us) {
 
 void QueueState::DropDelay(Item* item) {
   EraseDelayed(*item->delay);
-  delays_.Remove(std::move(item->delay));
+  RemoveDelay(item);
   if (ItemCauses* causes = causes_.Find(*item); causes != nullptr) {
     causes->delayed = {};
     causes_.Trim(item);
@@ -225,6 +231,7 @@ size_t QueueState::FireDue(Time now, size_t limit) {
     static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
     ++fired;
   }
+  fired += FireResyncs(now, limit - fired);
   while (fired < limit) {
     Group* const group = limits_.Wake(now.steady_us, queued_ > 0);
     if (group == nullptr) {
@@ -267,6 +274,9 @@ std::optional<int64_t> QueueState::FirstDue() const {
   int64_t due_us = std::numeric_limits<int64_t>::max();
   if (!delays_stopped_) {
     due_us = NextDelayDue().value_or(due_us);
+    if (!resyncs_.empty()) {
+      due_us = std::min(due_us, resync_gate_.NextUs(resyncs_.NextDueUs()));
+    }
     if (paused_ && paused_until_us_ != 0) {
       due_us = std::min(due_us, pause_due_us_);
     }

@@ -82,7 +82,19 @@ enum class DelayMode : uint8_t {
   kEarliest = 0,  // The earlier one, as in client-go: a delay is a reminder that comes in time.
   kLatest = 1,    // The later one.
   kReplace = 2,   // That of this call.
+  // This call's is a resync: see QueueOptions::resync. It replaces a resync only, and any other
+  // delay replaces it.
+  kResync = 3,
 };
+
+// Reconciles each key again from time to time: see QueueOptions::resync.
+struct Resync {
+  std::chrono::microseconds period{0};  // 0: no key is resynced by itself.
+  double jitter = 0.1;                  // Each key's period differs by up to this part. 0 to 0.5.
+
+  friend bool operator==(const Resync&, const Resync&) = default;
+};
+inline constexpr std::chrono::microseconds kMinResync = std::chrono::milliseconds{1};
 
 // Gathers Adds of a key that come in quick succession: see QueueOptions::debounce.
 struct Debounce {
@@ -331,6 +343,18 @@ struct QueueOptions {
   // a restart. An Add of a key that is queued already is deduplicated; an earlier delay (a retry)
   // stays, and a later one is replaced. Needs 0 <= quiet <= max_wait <= kMaxDelay. Default: none.
   Debounce debounce = {};
+
+  // Adds each key again, to kSlowLane if the order has it, when a period has passed since its last
+  // Done. That is a delay, which Done sets unless the key has another one, and which is kept over a
+  // restart. A key that is reconciled before is put off: a Done moves the delay if that makes it
+  // later by a tenth. A key whose object is gone is to be Deleted while it is held: then its Done
+  // ends the resync. So does CancelDelay, until the next Done. AddAfter with DelayMode::kResync
+  // gives a key a period of its own until it is resynced, also in a queue without one.
+  // Keys are resynced evenly: at no time faster than 1.1 times the rate at which they would come if
+  // they were spread over their periods, in rounds at least 10 ms apart. So those that fell due
+  // together, or while the process was down, are late by up to a period. Needs kMinResync <= period
+  // <= kMaxDelay. Default: none.
+  Resync resync = {};
 
   // Bounds the pending keys: those that are queued or held. A queue that has as many is full, and
   // when_full says what the Add of one more does. What makes no key more is never held up: the Add

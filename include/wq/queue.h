@@ -68,9 +68,10 @@ struct QueueCounts {
   size_t queued = 0;      // Ready to be handed out; equal to Len().
   size_t processing = 0;  // Held by workers.
   size_t delayed = 0;
-  std::optional<int64_t> next_due_us;  // Until the next delayed key is due; unset: none is delayed.
+  std::optional<int64_t> next_due_us;  // Until the next delay ends, resyncs left out; unset: none.
   size_t failing = 0;                  // Keys with a failure count, except quarantined keys.
   size_t quarantined = 0;
+  size_t resyncs = 0;            // Of those delayed: QueueOptions::resync.
   size_t stuck = 0;              // Held for longer than QueueOptions::stuck_after.
   size_t held_back = 0;          // Queued, but may not be handed out now: see SetLimits.
   std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are omitted.

@@ -46,7 +46,7 @@ std::string Image::ToString() const {
   text += " | delayed";
   for (const Delayed& d : delayed) {
     text += " " + d.key + "@" + std::to_string(d.lane) + "+" + std::to_string(d.ready_at_us) + "/" +
-            d.group + Joined(d.reasons);
+            d.group + Joined(d.reasons) + (d.resync ? "~" : "");
   }
   text += " | failing";
   for (const auto& [key, count] : failing) {
@@ -90,8 +90,8 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
   image->CountAges();
   if (s.ok()) {
     s = storage::ScanDelayed(reader, queue, [&](const storage::DelayedRecord& r) {
-      image->delayed.push_back(
-          {std::string(r.key), r.lane, r.ready_at_us, std::string(r.group), Reasons(r.causes)});
+      image->delayed.push_back({std::string(r.key), r.lane, r.ready_at_us, std::string(r.group),
+                                Reasons(r.causes), r.resync});
       return true;
     });
   }

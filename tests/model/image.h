@@ -32,6 +32,7 @@ struct Image {
     int64_t ready_at_us = 0;
     std::string group;
     std::vector<std::string> reasons = {};
+    bool resync = false;
     bool operator==(const Delayed&) const = default;
   };
   struct Quarantined {

@@ -96,6 +96,13 @@ std::vector<Rules> AllRules() {
         .group_limits = {.rate = {.per_second = 1}},
         .shards = 2,
         .merge_delays = true}},
+      {"Resync", {.order = Order::kTwoLanes, .max_requeues = 2, .resync = {4s, 0.25}}},
+      {"ResyncDebounceMergeDelays",
+       {.order = Order::kPriorities,
+        .re_add = ReAdd::kRaisesLane,
+        .debounce = {1s, 2s},
+        .resync = {2s, 0.5},
+        .merge_delays = true}},
       {"StuckShards", {.order = Order::kTwoLanes, .shards = 2, .stuck_after = 2s}},
   };
 }

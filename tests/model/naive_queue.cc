@@ -107,7 +107,7 @@ std::string NaiveQueue::AddDebounced(const Call& call) {
     }
     Release(&key);
   }
-  const bool waited = key.delay.has_value();
+  const bool waited = key.Delayed();
   DelayKey(call);
   return waited ? "deduplicated" : "added";
 }
@@ -153,8 +153,8 @@ void NaiveQueue::ForgetReasons(Key* key) {
 
 Lane NaiveQueue::WantedLane(const Key& key, std::optional<Lane> lane) const {
   const Lane wanted = lane.value_or(key.KnownLane());
-  return options_.re_add == ReAdd::kRaisesLane && key.delay ? std::max(wanted, key.delay->lane)
-                                                            : wanted;
+  return options_.re_add == ReAdd::kRaisesLane && key.Delayed() ? std::max(wanted, key.delay->lane)
+                                                                : wanted;
 }
 
 std::string NaiveQueue::AddKey(const Call& call) {
@@ -225,12 +225,15 @@ std::string NaiveQueue::DelayKey(const Call& call) {
     return AddKey(call);
   }
   const bool changed = Merge(ReasonsOf(call, key), &key.delay_reasons);
-  const Lane lane = WantedLane(key, call.lane);
   const bool gathered = call.op == Op::kAdd;
+  const bool resync = call.mode == DelayMode::kResync;
+  const Lane lane = resync ? call.lane.value_or(ResyncLane()) : WantedLane(key, call.lane);
   bool goes_on = false;
   bool stays = false;
-  int64_t due_us = steady_us_ + (gathered ? options_.debounce.quiet.count() : call.delay_us);
-  if (key.delay) {
+  int64_t due_us = steady_us_ + (gathered ? options_.debounce.quiet.count()
+                                 : resync ? SpreadResync(call.key, call.delay_us)
+                                          : call.delay_us);
+  if (key.Delayed()) {
     goes_on = key.delay->debounced && (gathered || call.mode == DelayMode::kEarliest);
     const int64_t old_us = key.delay->due_us;
     if (gathered && key.delay->debounced) {
@@ -238,13 +241,14 @@ std::string NaiveQueue::DelayKey(const Call& call) {
       stays = old_us <= steady_us_ || due_us == old_us;
       due_us = std::max(due_us, steady_us_);
     } else {
-      stays = call.mode == DelayMode::kEarliest ? old_us <= due_us
-              : call.mode == DelayMode::kLatest ? old_us >= due_us
-                                                : old_us == due_us;
+      stays = resync                              ? true
+              : call.mode == DelayMode::kEarliest ? old_us <= due_us
+              : call.mode == DelayMode::kLatest   ? old_us >= due_us
+                                                  : old_us == due_us;
     }
   }
   if (stays) {
-    if (call.lane) {
+    if (call.lane && !resync) {
       key.delay->written = lane != key.delay->lane ? calls_ : key.delay->written;
       key.delay->lane = lane;
     }
@@ -254,6 +258,11 @@ std::string NaiveQueue::DelayKey(const Call& call) {
   }
   const int64_t begun_us = goes_on ? key.delay->BegunUs() : steady_us_;
   const int64_t ready_at_us = wall_us_ + due_us - steady_us_;
+  if (resync) {
+    SetResync(&key, due_us - steady_us_, lane);
+    stands_on_ = calls_;
+    return "added";
+  }
   key.delay = Delay{.due_us = due_us,
                     .ready_at_us = ready_at_us,
                     .delay_us = due_us - begun_us,
@@ -393,6 +402,7 @@ std::string NaiveQueue::Delete(Key* key) {
   }
   ForgetReasons(key);
   key->again = false;
+  key->deleted = key->processing;
   key->delay.reset();
   key->delay_reasons.clear();
   Release(key);
@@ -608,8 +618,11 @@ std::string NaiveQueue::Done(const std::string& name) {
   }
   Reopen([&key] { key.processing = false; });
   key.held_reasons.clear();
+  const bool deleted = std::exchange(key.deleted, false);
   if (std::exchange(key.again, false)) {
     Enqueue(name, key.lane);
+  } else if (!deleted) {
+    ResyncLater(name);
   }
   return "ok";
 }
@@ -642,6 +655,7 @@ std::string NaiveQueue::PutBack(const std::string& name) {
   const Lane lane = key.lane;
   const Lane merged = WantedLane(key, std::nullopt);
   Reopen([&key] { key.processing = false; });
+  key.deleted = false;
   bool rewritten = std::exchange(key.again, false);
   const std::vector<std::string> since = std::exchange(key.reasons, {});
   key.reasons = std::exchange(key.held_reasons, {});

@@ -51,12 +51,14 @@ class NaiveQueue final : public Subject {
     uint64_t place = 0;       // Larger for a delay that was added later; after a crash, by key.
     int64_t begun_at_us = 0;  // Until a restart by a clock that was set back: ready_at - delay.
     bool debounced = false;
+    bool resync = false;
     int64_t BegunUs() const { return due_us - delay_us; }  // Steady time.
   };
   struct Key {
     bool queued = false;
     bool processing = false;
-    bool again = false;  // Added while processing.
+    bool again = false;    // Added while processing.
+    bool deleted = false;  // While processing.
     bool quarantined = false;
     Lane lane = 0;
     std::string group = {};
@@ -77,10 +79,10 @@ class NaiveQueue final : public Subject {
     std::vector<std::string> delay_reasons = {};
 
     bool Dirty() const { return queued || again; }
+    bool Delayed() const { return delay && !delay->resync; }
     bool Known() const { return queued || processing || quarantined || delay.has_value(); }
     Lane KnownLane() const {
-      return queued || processing || !delay.has_value() ? (queued || processing ? lane : 0)
-                                                        : delay->lane;
+      return queued || processing || !Delayed() ? (queued || processing ? lane : 0) : delay->lane;
     }
   };
   using Entry = std::pair<const std::string, Key>;
@@ -129,6 +131,15 @@ class NaiveQueue final : public Subject {
   bool IsStuck(const Key& key) const;
   void Release(Key* key);
   void RecoverDelay(Delay* delay) const;
+  int64_t SpreadResync(const std::string& name, int64_t period_us) const;
+  Lane ResyncLane() const;
+  void SetResync(Key* key, int64_t delay_us, Lane lane);
+  void ResyncLater(const std::string& name);
+  void FireResyncs();
+  __extension__ using Credit = __int128;
+  Credit Share() const;
+  void Earn();
+  int64_t OwedUs() const;
   std::string FireOne(const std::string& name);
 
   void SettleGroup(const std::string& name, const std::string& group);
@@ -166,7 +177,10 @@ class NaiveQueue final : public Subject {
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
   int64_t pause_due_us_ = 0;                             // Steady time.
-  uint64_t limiter_calls_ = 0;                           // As saved by RealQueue's limiter.
+  Credit credit_ = 0;                                    // Of resyncs.
+  int64_t earned_us_ = 0;
+  int64_t next_round_us_ = 0;
+  uint64_t limiter_calls_ = 0;  // As saved by RealQueue's limiter.
   uint64_t last_place_ = 0;
   uint64_t calls_ = 0;
   uint64_t stands_on_ = 0;

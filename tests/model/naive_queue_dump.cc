@@ -44,8 +44,8 @@ Image NaiveQueue::OnDisk() const {
   Image image;
   for (const auto& [name, key] : keys_) {
     if (key.delay) {
-      image.delayed.push_back(
-          {name, key.delay->lane, key.delay->ready_at_us, key.group, key.delay_reasons});
+      image.delayed.push_back({name, key.delay->lane, key.delay->ready_at_us, key.group,
+                               key.delay_reasons, key.delay->resync});
     }
     if (key.quarantined) {
       image.quarantined[name] = {key.lane, key.failures, key.group};

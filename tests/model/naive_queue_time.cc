@@ -17,7 +17,7 @@ void NaiveQueue::Fire() {
     auto next = keys_.end();
     const auto when = [](const Key& key) { return std::pair(key.delay->due_us, key.delay->place); };
     for (auto it = keys_.begin(); it != keys_.end(); ++it) {
-      if (it->second.delay && it->second.delay->due_us <= steady_us_ &&
+      if (it->second.Delayed() && it->second.delay->due_us <= steady_us_ &&
           (next == keys_.end() || when(it->second) < when(next->second))) {
         next = it;
       }
@@ -27,6 +27,7 @@ void NaiveQueue::Fire() {
     }
     FireOne(next->first);
   }
+  FireResyncs();
   WakeGroups();
   DropLongest([this](const Key& key, size_t) {
     const int64_t age_us = options_.quarantine_age.count();
@@ -66,7 +67,7 @@ void NaiveQueue::Recover() {
   lane_times_.clear();
   for (auto& [name, key] : keys_) {
     key.queued = (key.queued || key.processing) && !key.quarantined;
-    key.processing = key.again = false;
+    key.processing = key.again = key.deleted = false;
     const std::vector<std::string> since = std::exchange(key.reasons, {});
     key.reasons = std::exchange(key.held_reasons, {});
     Merge(since, &key.reasons);
@@ -100,6 +101,9 @@ void NaiveQueue::Recover() {
   if (pause_ends_us_) {
     pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);
   }
+  credit_ = 0;
+  next_round_us_ = 0;
+  earned_us_ = steady_us_;
   fired_us_ = steady_us_;  // No token is waited for.
   for (auto& [group, flow] : flows_) {
     RecoverFlow(group, &flow);

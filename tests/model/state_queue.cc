@@ -67,7 +67,7 @@ std::string StateQueue::Do(const Call& call) {
       break;
     }
     case Op::kDone:
-      result = state_->Done(call.key) ? "ok" : "NotProcessing";
+      result = state_->Done(call.key, now_) ? "ok" : "NotProcessing";
       break;
     case Op::kPutBack:
       result = state_->PutBack(call.key) ? "ok" : "NotProcessing";

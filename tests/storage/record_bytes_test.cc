@@ -47,11 +47,15 @@ TEST_F(RecordBytesTest, ADelayedRecordIsWhatProtobufWrites) {
     message.set_delay_us(Draw<int64_t>());
     message.set_added_at_us(Draw<int64_t>());
     message.set_lane(Draw<int32_t>());
+    message.set_debounced(i % 2 == 1);
+    message.set_resync(i % 4 < 2);
     PutDelayed(kQueue,
                {.key = "k",
                 .delay_us = message.delay_us(),
                 .added_at_us = message.added_at_us(),
-                .lane = message.lane()},
+                .lane = message.lane(),
+                .debounced = message.debounced(),
+                .resync = message.resync()},
                &batch_);
     ASSERT_EQ(Hex(Value()), Hex(message.SerializeAsString()));
   }

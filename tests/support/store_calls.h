@@ -2,6 +2,7 @@
 // suites that kill, fail and damage stores.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -36,6 +37,8 @@ inline std::vector<QueueRules> AllPolicies() {
       {"merged", {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},
       {"fair", {.order = Order::kFair, .max_requeues = 3}},
       {"shards", {.order = Order::kTwoLanes, .shards = 3}},
+      {"resync",
+       {.order = Order::kTwoLanes, .max_requeues = 4, .resync = {std::chrono::seconds(2), 0.25}}},
       {"limits",
        {.order = Order::kFair,
         .lanes = {2, 1, -1, -2},

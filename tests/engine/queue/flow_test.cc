@@ -227,6 +227,34 @@ TEST_F(FlowTest, AKeyThatHoldsUpADrainIsTold) {
   EXPECT_EQ(told.get_future().get(), "a");
 }
 
+// --- Resyncs ---
+
+TEST_F(FlowTest, AKeyIsResyncedAfterEachPeriodAndAfterAReopening) {
+  queue_options_.resync = {1h, 0};
+  CloseAndOpen();
+  ASSERT_TRUE(queue_->Add("a").ok());
+  for (int i = 0; i < 3; ++i) {
+    std::string key;
+    ASSERT_TRUE(queue_->GetFor(10s, &key).ok());
+    EXPECT_EQ(key, "a");
+    ASSERT_TRUE(queue_->Done(key).ok());
+    EXPECT_EQ(queue_->GetFor(0s, &key).code(), StatusCode::kTimedOut);
+    EXPECT_EQ(queue_->Counts().resyncs, 1u);
+    CloseAndOpen();
+    clock_.Advance(1h);
+  }
+}
+
+TEST_F(FlowTest, AResyncOfItsOwnNeedsNoOption) {
+  ASSERT_TRUE(queue_->AddAfter("a", 1h, {.delay_mode = DelayMode::kResync}).ok());
+  EXPECT_EQ(queue_->Counts().resyncs, 1u);
+  clock_.Advance(2h);
+  std::string key;
+  ASSERT_TRUE(queue_->GetFor(10s, &key).ok());
+  ASSERT_TRUE(queue_->Done(key).ok());
+  EXPECT_EQ(queue_->Counts().resyncs, 0u);
+}
+
 // --- Options that are refused ---
 
 TEST_F(FlowTest, BadOptionsAreRefusedByName) {
@@ -242,6 +270,8 @@ TEST_F(FlowTest, BadOptionsAreRefusedByName) {
   EXPECT_THAT(refused({.quarantine_age = -1us}), HasSubstr("quarantine_age is -1 us"));
   EXPECT_THAT(refused({.stuck_after = kMaxDelay + 1us}), HasSubstr("stuck_after is "));
   EXPECT_THAT(refused({.debounce = {2s, 1s}}), HasSubstr("a longest wait of 1000000 us"));
+  EXPECT_THAT(refused({.resync = {999us}}), HasSubstr("resync has a period of 999 us"));
+  EXPECT_THAT(refused({.resync = {1s, 0.6}}), HasSubstr("a jitter of 0.6"));
   EXPECT_THAT(refused({.retry_place = RetryPlace::kLane}),
               HasSubstr("retry_place needs lane slow"));
   EXPECT_THAT(refused({.max_pending = 1, .when_full = WhenFull::kToSlowLane}),
