@@ -32,7 +32,8 @@ wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
                             .failures = now.failures,
                             .stuck = now.stuck,
                             .full = now.full,
-                            .held_back = now.held_back};
+                            .held_back = now.held_back,
+                            .resyncs = now.resyncs};
     return Output("counts", written, counts);
   });
 }

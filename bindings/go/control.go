@@ -120,7 +120,8 @@ type Counts struct {
 	Failing     int // With a failure count, except quarantined items.
 	Quarantined int
 	Stuck       int // Of those processing: held for longer than QueueOptions.StuckAfter.
-	HeldBack    int // Of those queued: limits forbid to hand them out now. Of a remote queue 0.
+	HeldBack    int // Of those queued: limits forbid to hand them out now.
+	Resyncs     int // Of those delayed: they wait for their resync.
 	Paused      bool
 	// Totals since the queue was opened; their differences are rates.
 	Adds     uint64 // An item became dirty.

@@ -24,6 +24,23 @@ func TestAddsAreDebounced(t *testing.T) {
 	wantNext(t, q, "now")
 }
 
+func TestItemsAreResynced(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{
+		Resync: Resync{Period: time.Millisecond, Jitter: 0.5}})
+	q.Add("a")
+	for i := 0; i < 3; i++ {
+		wantNext(t, q, "a")
+		q.Done("a")
+	}
+	_, err := q.AddWith("b", AddOptions{After: time.Hour, DelayMode: ResyncLater})
+	must(t, err)
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Resyncs < 1 {
+		t.Fatalf("%+v", counts)
+	}
+}
+
 func TestALaterReminderReplacesAnEarlierOne(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{})
 	for _, call := range []struct {

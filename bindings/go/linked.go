@@ -274,7 +274,8 @@ func (q *linkedQueue) counts() (Counts, error) {
 		Queued: int(c.queued), Processing: int(c.processing), Delayed: int(c.delayed),
 		Failing: int(c.failing), Quarantined: int(c.quarantined), Paused: c.paused != 0,
 		Adds: uint64(c.adds), Dones: uint64(c.dones), Failures: uint64(c.failures),
-		Stuck: int(c.stuck), Full: uint64(c.full), HeldBack: int(c.held_back)}, err
+		Stuck: int(c.stuck), Full: uint64(c.full), HeldBack: int(c.held_back),
+		Resyncs: int(c.resyncs)}, err
 }
 
 func (q *linkedQueue) list(offset, limit int) ([]QueuedKey, error) {

@@ -162,6 +162,8 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	out.quarantine_age_us = C.int64_t(microseconds(o.QuarantineAge))
 	out.quarantine_keys = C.uint64_t(o.QuarantineKeys)
 	out.stuck_after_us = C.int64_t(microseconds(o.StuckAfter))
+	out.resync_period_us = C.int64_t(microseconds(o.Resync.Period))
+	out.resync_jitter = C.double(o.Resync.Jitter)
 	var err error
 	if out.group_limits, err = o.GroupLimits.toC("GroupLimits", a); err != nil {
 		return nil, err
@@ -264,6 +266,7 @@ var (
 	_ = [1]struct{}{}[C.WQ_DELAY_EARLIEST-int(Earliest)]
 	_ = [1]struct{}{}[C.WQ_DELAY_LATEST-int(Latest)]
 	_ = [1]struct{}{}[C.WQ_DELAY_REPLACE-int(Replace)]
+	_ = [1]struct{}{}[C.WQ_DELAY_RESYNC-int(ResyncLater)]
 	_ = [1]struct{}{}[C.WQ_RETRY_BACK-int(RetryAtBack)]
 	_ = [1]struct{}{}[C.WQ_RETRY_BY_AGE-int(RetryByAge)]
 	_ = [1]struct{}{}[C.WQ_RETRY_LANE-int(RetryInLane)]

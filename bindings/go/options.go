@@ -121,6 +121,8 @@ const (
 	Earliest DelayMode = 0 // The earlier one, as in client-go.
 	Latest   DelayMode = 1
 	Replace  DelayMode = 2 // That of this call.
+	// This call's is a resync: it replaces a resync only, and any other delay replaces it.
+	ResyncLater DelayMode = 3
 )
 
 // RetryPlace is where an item is queued that has failed, when its delay is over.
@@ -140,6 +142,13 @@ const (
 	RefuseAdds   WhenFull = 1 // It fails with Full.
 	FillSlowLane WhenFull = 2 // It adds to SlowLane, beyond the bound.
 )
+
+// Resync reconciles each item again when Period has passed since its last Done. Period 0: no item.
+// The period of an item differs by up to the part Jitter of it, 0 to 0.5.
+type Resync struct {
+	Period time.Duration
+	Jitter float64
+}
 
 // Debounce gathers Adds of an item: it is handed out when no Add has come for Quiet, at the latest
 // MaxWait after the first. Quiet 0: Adds are not gathered.
@@ -206,6 +215,7 @@ type QueueOptions[T comparable] struct {
 	QuarantineAge  time.Duration // Drops items that are in quarantine for so long; 0: never.
 	QuarantineKeys int           // Drops the longest in quarantine beyond so many; 0: never.
 	StuckAfter     time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
+	Resync         Resync        // Adds each item again from time to time; docs/flow-control.md.
 	// OnStuck is called when an item was held for StuckAfter, once for each time that it is handed
 	// out. It must be short, and must not close the store.
 	OnStuck func(item T, held time.Duration)
@@ -230,7 +240,7 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown,
 		Debounce: o.Debounce, Aging: o.Aging, RetryPlace: o.RetryPlace, RetryLane: o.RetryLane,
 		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
-		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter,
+		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter, Resync: o.Resync,
 		GroupLimits: o.GroupLimits, Limits: o.Limits}
 }
 

@@ -101,7 +101,8 @@ func (q *remoteQueue) addRequest(keys []string, group string, o AddOptions) remo
 	}
 	if o.DelayMode != Earliest {
 		r.DelayMode = map[DelayMode]string{
-			Latest: "DELAY_MODE_LATEST", Replace: "DELAY_MODE_REPLACE"}[o.DelayMode]
+			Latest: "DELAY_MODE_LATEST", Replace: "DELAY_MODE_REPLACE",
+			ResyncLater: "DELAY_MODE_RESYNC"}[o.DelayMode]
 	}
 	if o.Debounce != nil {
 		r.Debounce = &remote.Debounce{QuietUs: remote.Int64(microseconds(o.Debounce.Quiet)),
@@ -480,7 +481,8 @@ func (q *remoteQueue) counts() (Counts, error) {
 		Queued: int(c.Queued), Processing: int(c.Processing), Delayed: int(c.Delayed),
 		Failing: int(c.Failing), Quarantined: int(c.Quarantined), Paused: c.Paused,
 		Adds: uint64(c.Adds), Dones: uint64(c.Dones), Failures: uint64(c.Failures),
-		Stuck: int(c.Stuck), Full: uint64(c.Full)}, err
+		Stuck: int(c.Stuck), Full: uint64(c.Full), HeldBack: int(c.HeldBack),
+		Resyncs: int(c.Resyncs)}, err
 }
 
 func (q *remoteQueue) len() (int, error) {

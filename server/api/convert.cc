@@ -102,6 +102,7 @@ void ToCounts(const QueueCounts& counts, bool shutting_down, v1::QueueCounts* me
   message->set_failures(counts.failures);
   message->set_stuck(counts.stuck);
   message->set_held_back(counts.held_back);
+  message->set_resyncs(counts.resyncs);
   message->set_full(counts.full);
 }
 
@@ -112,6 +113,7 @@ void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutt
              .next_due_us = {},
              .failing = message.failing(),
              .quarantined = message.quarantined(),
+             .resyncs = message.resyncs(),
              .stuck = message.stuck(),
              .held_back = message.held_back(),
              .lanes = {},

@@ -42,6 +42,24 @@ TEST_F(FlowCTest, AddsAreDebouncedByTheQueueOrByTheCall) {
   EXPECT_EQ(AddWith("c", at_once), WQ_INVALID_ARGUMENT);
 }
 
+TEST_F(FlowCTest, AKeyIsResyncedByTheQueueOrByTheCall) {
+  options_.resync_period_us = 1000;
+  OpenQueue(&options_);
+  EXPECT_EQ(wq_queue_add(queue_, "a", 1, nullptr, nullptr, &error_), WQ_OK);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Get(INT64_C(10000000)), "a");
+    EXPECT_EQ(wq_queue_done(queue_, "a", 1, &error_), WQ_OK);
+  }
+  wq_add_options resync{};
+  resync.size = sizeof resync;
+  resync.delay_mode = WQ_DELAY_RESYNC;
+  EXPECT_EQ(wq_queue_add_after(queue_, "b", 1, INT64_C(3600000000), &resync, nullptr, &error_),
+            WQ_OK);
+  EXPECT_GE(Counts().resyncs, 1u);
+  resync.delay_mode = 4;
+  EXPECT_EQ(wq_queue_add_after(queue_, "b", 1, 1, &resync, nullptr, &error_), WQ_INVALID_ARGUMENT);
+}
+
 TEST_F(FlowCTest, ALaterDelayReplacesAnEarlierOne) {
   OpenQueue(&options_);
   wq_add_options replace{};
@@ -53,10 +71,10 @@ TEST_F(FlowCTest, ALaterDelayReplacesAnEarlierOne) {
   EXPECT_EQ(outcome, WQ_DEDUPLICATED);
   EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, &replace, &outcome, &error_), WQ_OK);
   EXPECT_EQ(outcome, WQ_ADDED);
-  replace.delay_mode = 3;
+  replace.delay_mode = 4;
   EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, &replace, &outcome, &error_),
             WQ_INVALID_ARGUMENT);
-  EXPECT_STREQ(error_.message, "options.delay_mode is 3");
+  EXPECT_STREQ(error_.message, "options.delay_mode is 4");
 }
 
 TEST_F(FlowCTest, AFullQueueRefusesOrWaitsOrUsesTheSlowLane) {

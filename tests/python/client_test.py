@@ -35,6 +35,7 @@ class Calls:
         self.assertEqual(client.add("pods", "a", delay=7200).deduplicated, 1)
         self.assertEqual(client.add("pods", "a", delay=7200, delay_mode="latest").added, 1)
         self.assertEqual(client.add("pods", "a", delay=60, delay_mode="replace").added, 1)
+        self.assertEqual(client.add("pods", "a", delay=60, delay_mode="resync").deduplicated, 1)
         with self.assertRaisesRegex(wq.InvalidArgument, "delay_mode 'first'"):
             client.add("pods", "a", delay=60, delay_mode="first")
         hours = datetime.timedelta(hours=1), datetime.timedelta(hours=2)

@@ -67,6 +67,7 @@ class FakeQueue:
                 types_pb2.DELAY_MODE_EARLIEST: old <= new,
                 types_pb2.DELAY_MODE_LATEST: old >= new,
                 types_pb2.DELAY_MODE_REPLACE: old == new,
+                types_pb2.DELAY_MODE_RESYNC: True,
             }[request.delay_mode]
         )
         if not stays:

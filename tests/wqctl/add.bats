@@ -218,6 +218,10 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
   [ "$output" = "added 0, deduplicated 1" ]
   run -0 wqctl add -q q --after 1m --delay-mode replace a
   [ "$output" = "added 1, deduplicated 0" ]
+  run -0 wqctl add -q q --after 1m --delay-mode resync a
+  [ "$output" = "added 0, deduplicated 1" ]
+  run -0 wqctl add -q q --after 1m --delay-mode resync b
+  [ "$output" = "added 1, deduplicated 0" ]
 }
 
 @test "--debounce: adds are gathered, and bad times are refused" {

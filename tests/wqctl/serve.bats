@@ -82,14 +82,23 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   printf '%s\n' '[queue q]' 'order = two-lanes' 'debounce = 1h' 'debounce-max-wait = 2h' \
     '[queue full]' 'order = two-lanes' 'max-pending = 1' 'when-full = wait' 'stuck-after = 1h' \
     'retry-place = lane' 'retry-lane = slow' 'quarantine-age = 1h' 'quarantine-keys = 5' \
-    '[queue aged]' 'aging = 1s' > config
+    '[queue aged]' 'aging = 1s' '[queue again]' 'resync = 200ms' 'resync-jitter = 0' > config
   serve --create --config config
   wqctl add -q q a >/dev/null
   [ "$(queue_count delayed)" = 1 ]
   wqctl add -q full a >/dev/null
   run -1 wqctl add -q full b
   contains "$output" "queue 'full' is full"
+  wqctl add -q again a >/dev/null
+  wqctl work -q again -- sh -c 'echo "$WQ_KEY" >> reconciled' &
+  local worker=$!
+  until_ok sh -c '[ "$(grep -c ^a$ reconciled)" -ge 3 ]'
+  kill "$worker"
   stop
+  for jitter in 0.6 -1 x nan; do
+    printf '%s\n' '[queue q]' "resync-jitter = $jitter" > config
+    run -2 wqctl serve --config config
+  done
 }
 
 @test "the file that docs/wqctl.md shows" {

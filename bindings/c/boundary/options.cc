@@ -78,6 +78,7 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
   out->quarantine_age = std::chrono::microseconds(in.quarantine_age_us);
   out->quarantine_keys = in.quarantine_keys;
   out->stuck_after = std::chrono::microseconds(in.stuck_after_us);
+  out->resync = {std::chrono::microseconds(in.resync_period_us), in.resync_jitter};
   if (Status s = ToLimits("options.group_limits", in.group_limits, &out->group_limits); !s.ok()) {
     return s;
   }
@@ -257,7 +258,7 @@ Status ToAddOptions(const wq_add_options* in, CallOptions* out) {
   if (options.has_wait_for_room != 0) {
     out->options.wait_for_room = std::chrono::microseconds(options.wait_for_room_us);
   }
-  return ToEnum("options.delay_mode", options.delay_mode, DelayMode::kReplace,
+  return ToEnum("options.delay_mode", options.delay_mode, DelayMode::kResync,
                 &out->options.delay_mode);
 }
 

@@ -24,6 +24,7 @@ _DELAY_MODE = {
     "earliest": types_pb2.DELAY_MODE_EARLIEST,
     "latest": types_pb2.DELAY_MODE_LATEST,
     "replace": types_pb2.DELAY_MODE_REPLACE,
+    "resync": types_pb2.DELAY_MODE_RESYNC,
 }
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -58,12 +59,12 @@ def durability_value(name: Optional[str]) -> Any:
 
 
 def delay_mode_value(name: str) -> Any:
-    """The enum's value of "earliest", "latest" or "replace"."""
+    """The enum's value of "earliest", "latest", "replace" or "resync"."""
     try:
         return _DELAY_MODE[name]
     except KeyError:
         raise errors.InvalidArgument(
-            f'delay_mode {name!r} is none of "earliest", "latest", "replace"'
+            f'delay_mode {name!r} is none of "earliest", "latest", "replace", "resync"'
         ) from None
 
 
@@ -130,6 +131,7 @@ class Counts:
     stuck: int  # Held for longer than the queue's stuck_after.
     full: int  # A total, as the three before: adds that found the queue full.
     held_back: int = 0  # Queued, but held back by the limits on hand-outs.
+    resyncs: int = 0  # Of those delayed: they wait for their resync.
 
 
 @dataclass(frozen=True)
@@ -344,6 +346,7 @@ def counts_of(response: types_pb2.QueueCounts) -> Counts:
         stuck=response.stuck,
         full=response.full,
         held_back=response.held_back,
+        resyncs=response.resyncs,
     )
 
 

@@ -41,8 +41,9 @@ enum { WQ_RE_ADD_SETS_LANE = 0, WQ_RE_ADD_RAISES_LANE = 1 };
 enum { WQ_QUARANTINED_ADD_HOLDS = 0, WQ_QUARANTINED_ADD_RELEASES = 1 };
 
 // Which end counts if wq_queue_add_after finds a delay of the key: the earlier one, the later one,
-// that of this call.
-enum { WQ_DELAY_EARLIEST = 0, WQ_DELAY_LATEST = 1, WQ_DELAY_REPLACE = 2 };
+// that of this call. WQ_DELAY_RESYNC: this call's is a resync, which replaces only a resync, and
+// which any other delay replaces; see docs/flow-control.md.
+enum { WQ_DELAY_EARLIEST = 0, WQ_DELAY_LATEST = 1, WQ_DELAY_REPLACE = 2, WQ_DELAY_RESYNC = 3 };
 // Where a key is queued that has failed: at the back of its lane, in its lane by its age, at the
 // back of retry_lane.
 enum { WQ_RETRY_BACK = 0, WQ_RETRY_BY_AGE = 1, WQ_RETRY_LANE = 2 };
@@ -231,6 +232,11 @@ typedef struct wq_queue_options {
   // what bounds all keys of the queue. NULL: nothing.
   const wq_group_limits* group_limits;
   const wq_group_limits* limits;
+
+  // Each key is added again when this has passed since its last Done; 0: none. The period of a key
+  // differs by up to the part resync_jitter, 0 to 0.5.
+  int64_t resync_period_us;
+  double resync_jitter;
 } wq_queue_options;
 
 typedef struct wq_add_options {

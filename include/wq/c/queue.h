@@ -209,6 +209,7 @@ typedef struct wq_counts {
   size_t stuck;       // Of those processing: held for longer than stuck_after_us.
   uint64_t full;      // Events: an Add found the queue full.
   size_t held_back;   // Of those queued: limits forbid to hand them out now.
+  size_t resyncs;     // Of those delayed: they wait for their resync.
 } wq_counts;
 WQ_EXPORT wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error);
 WQ_EXPORT wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error);

@@ -1,6 +1,7 @@
 #include "tools/wqctl/serve/serve_config.h"
 
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -32,6 +33,13 @@ std::string Trimmed(std::string_view text) {
 // Each returns false if the text is no value of the target's type.
 using Setter = std::function<bool(const std::string& text)>;
 using Setters = std::map<std::string, Setter>;
+
+std::optional<double> ParseJitter(std::string_view text) {
+  double jitter = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jitter);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && jitter >= 0 && jitter <= 0.5 ? std::optional(jitter) : std::nullopt;
+}
 
 // What the command line has set stays.
 Setter Text(std::string* target) {
@@ -145,6 +153,8 @@ Setters SettersOf(QueueConfig* queue) {
           {"quarantine-age", Parsed(ParseDuration, &queue->quarantine_age)},
           {"quarantine-keys", Parsed(ParseNumber<uint64_t>, &queue->quarantine_keys)},
           {"stuck-after", Parsed(ParseDuration, &queue->stuck_after)},
+          {"resync", Parsed(ParseDuration, &queue->resync)},
+          {"resync-jitter", Parsed(ParseJitter, &queue->resync_jitter)},
           {"max-processing", Parsed(ParseNumber<uint32_t>, &queue->max_processing)},
           {"rate", Parsed(ParseHandOutRate, &queue->rate)},
           {"burst", Parsed(ParseNumber<uint32_t, 1>, &queue->burst)},
@@ -235,6 +245,8 @@ wq::QueueOptions QueueConfig::Options() const {
   options.quarantine_age = quarantine_age.value_or(options.quarantine_age);
   options.quarantine_keys = quarantine_keys.value_or(options.quarantine_keys);
   options.stuck_after = stuck_after.value_or(options.stuck_after);
+  options.resync.period = resync.value_or(options.resync.period);
+  options.resync.jitter = resync_jitter.value_or(options.resync.jitter);
   options.limits = {.max_processing = max_processing.value_or(0),
                     .rate = {.per_second = rate.value_or(0), .burst = burst.value_or(1)}};
   options.group_limits = {

@@ -197,11 +197,12 @@ void AddTimes(VerbParser* parser, AddArgs* args) {
   AddDuration(parser, "--after", "Make the keys pending after this time", &args->after);
   AddChoice<wq::DelayMode>(parser, "--delay-mode",
                            "With --after: which end counts for a key that is delayed already; "
-                           "earliest is the default",
+                           "earliest is the default; resync: the delay is a resync",
                            "a delay mode: ",
                            {{"earliest", wq::DelayMode::kEarliest},
                             {"latest", wq::DelayMode::kLatest},
-                            {"replace", wq::DelayMode::kReplace}},
+                            {"replace", wq::DelayMode::kReplace},
+                            {"resync", wq::DelayMode::kResync}},
                            &args->delay_mode);
   AddDuration(parser, "--debounce", "Make a key pending when it was not added for this time",
               &args->debounce);

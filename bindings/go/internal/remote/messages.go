@@ -90,6 +90,8 @@ type QueueCounts struct {
 	Failures    Uint64 `json:"failures"`
 	Stuck       Uint64 `json:"stuck"`
 	Full        Uint64 `json:"full"`
+	HeldBack    Uint64 `json:"held_back"`
+	Resyncs     Uint64 `json:"resyncs"`
 }
 
 type ListRequest struct {
