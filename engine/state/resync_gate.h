@@ -51,6 +51,8 @@ class ResyncGate {
   static constexpr int64_t kScale = int64_t{1} << 50;
   static constexpr Credit kCost = static_cast<Credit>(static_cast<double>(kScale) / kFaster);
   static constexpr int64_t kLongestUs = kScale;
+  // What is earned in this time is the most that is kept, for timers that are late.
+  static constexpr int64_t kMostUs = 5 * kTickUs;
   static constexpr int64_t kShortestUs = 1000;  // A shorter period counts as this.
 
   static Credit Share(int64_t period_us) { return kScale / std::max(period_us, kShortestUs); }
@@ -63,10 +65,9 @@ class ResyncGate {
     return static_cast<int64_t>(std::min<Credit>((-credit_ + share_ - 1) / share_, kLongestUs));
   }
 
-  // What five ticks earn is the most that is kept, for timers that are late.
   void Earn(int64_t now_us) {
     const int64_t passed_us = std::max<int64_t>(0, now_us - earned_us_);
-    credit_ = std::min(credit_ + passed_us * share_, std::max<Credit>(0, 5 * kTickUs * share_));
+    credit_ = std::min(credit_ + passed_us * share_, std::max<Credit>(0, kMostUs * share_));
     earned_us_ = now_us;
   }
 
