@@ -183,21 +183,27 @@ class Page {
   }
 
   // Clicks into the middle of an element, as a mouse does, once the page has come to rest: what it
-  // loads may move the element. `element` is an expression.
+  // loads may move the element, or put another one in its place. `element` is an expression.
   async click(element) {
     await this.until(`${element}?.isConnected`);
-    const [x, y] = await this.value(`(async () => {
-      const element = ${element};
-      for (let last = null; ;) {
-        element.scrollIntoView({ block: "center" });
-        const box = element.getBoundingClientRect();
-        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-        const top = document.elementFromPoint(x, y);
-        if (last?.x === x && last.y === y && element.contains(top)) return [x, y];
-        last = { x, y };
+    const place = await this.value(`(async () => {
+      const end = Date.now() + ${limitMs};
+      for (let last = null; Date.now() < end;) {
+        const element = ${element};
+        if (element?.isConnected) {
+          element.scrollIntoView({ block: "center" });
+          const box = element.getBoundingClientRect();
+          const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+          const top = document.elementFromPoint(x, y);
+          if (last?.x === x && last.y === y && element.contains(top)) return [x, y];
+          last = { x, y };
+        }
         await new Promise((done) => { requestAnimationFrame(done); });
       }
+      return null;
     })()`);
+    if (!place) throw new Error(`timed out: a click on ${element}`);
+    const [x, y] = place;
     const at = { x, y, button: "left", clickCount: 1 };
     await this.call("Input.dispatchMouseEvent", { type: "mousePressed", ...at });
     await this.call("Input.dispatchMouseEvent", { type: "mouseReleased", ...at });

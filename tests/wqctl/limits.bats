@@ -27,6 +27,9 @@ rows() { wqctl limits ls "$@" | tail -n +2 | tr -s ' '; }
   [ "$(rows)" = '' ]
 }
 
+group_is_held_back() { [ "$(wqctl limits ls -o json | jq '.[0].held_back')" = true ]; }
+all_have_begun() { [ "$(sort began | tr -d '\n')" = abcd ]; }
+
 @test "limits bound the commands of wqctl work" {
   store_with
   wqctl add -q q --group g a b c >/dev/null
@@ -36,14 +39,14 @@ rows() { wqctl limits ls "$@" | tail -n +2 | tr -s ' '; }
   exec 9<> gate
   start work work -q q -j 4 -- sh -c 'echo "$1" >> began; read -r _ < gate' _
   until_ok grep -qx d began
-  until_ok [ "$(wqctl limits ls -o json | jq '.[0].held_back')" = true ]
+  until_ok group_is_held_back
   [ "$(wqctl limits ls -o json | jq -c '.[0] | [.group, .held_back, (.next_in_seconds > 1000)]')" = \
     '["g",true,true]' ]
   [[ "$(rows)" =~ ^q\ g\ -\ 1/h\ 1\ 1\ [0-9]\ yes\ [0-9]+m ]]
   # Through the owner: more of them, at once.
   run -0 wqctl limits reset -q q --group g --yes
   [ "$output" = 'reset the limits of group "g" of queue "q"' ]
-  until_ok [ "$(sort began | tr -d '\n')" = abcd ]
+  until_ok all_have_begun
   printf '\n\n\n\n' >&9
   wait "$PID"
   [ "$(wqctl limits ls -o json)" = '[]' ]
