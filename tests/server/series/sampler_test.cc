@@ -23,8 +23,9 @@ class SamplerTest : public ::testing::Test {
   void Open() {
     sampler_ = std::make_unique<Sampler>(
         Sampler::Options{.clock = &clock_, .directory = dir_ / "", .read = [this] {
-                           ++readings_;
-                           return Series::Samples{{"pods", QueueSample{.queued = queued_}}};
+                           Series::Samples samples{{"pods", QueueSample{.queued = queued_}}};
+                           ++readings_;  // Last: the test changes queued_ once it sees this.
+                           return samples;
                          }});
     const int before = readings_;
     ASSERT_TRUE(sampler_->Start().ok());
