@@ -1,5 +1,6 @@
 // The C interface: calls on one key in a queue: removal, its delay, its failures, quarantine.
 
+#include <chrono>
 #include <string_view>
 
 #include "bindings/c/queue_call.h"
@@ -69,6 +70,13 @@ wq_code wq_queue_quarantine(wq_queue queue, const char* key, size_t key_size, co
 
 wq_code wq_queue_release(wq_queue queue, const char* key, size_t key_size, wq_error* error) {
   return KeyCall(queue, key, key_size, error, &Queue::Release);
+}
+
+wq_code wq_queue_release_after(wq_queue queue, const char* key, size_t key_size, int64_t delay_us,
+                               wq_error* error) {
+  return KeyCall(queue, key, key_size, error, [&](Queue& q, std::string_view k) {
+    return q.ReleaseAfter(k, std::chrono::microseconds(delay_us));
+  });
 }
 
 wq_code wq_queue_drop(wq_queue queue, const char* key, size_t key_size, wq_error* error) {

@@ -175,6 +175,21 @@ Status CheckCursor(std::string_view name, std::string_view value) {
   return {};
 }
 
+Status CheckPace(KeyChange change, const ChangeOptions& options) {
+  if (change != KeyChange::kRelease && (options.delay.count() != 0 || options.per_second != 0)) {
+    return Status::InvalidArgument("only a release has a delay or a rate");
+  }
+  if (options.delay.count() < 0) {
+    return Status::InvalidArgument("a release has a delay of " +
+                                   std::to_string(options.delay.count()) + " us");
+  }
+  if (options.per_second != 0 && !InRange(Rate{.per_second = options.per_second})) {
+    return Status::InvalidArgument("a release has a rate of " + std::to_string(options.per_second) +
+                                   " a second");
+  }
+  return {};
+}
+
 Status CheckPause(std::optional<std::chrono::microseconds> duration) {
   if (duration.has_value() && duration->count() <= 0) {
     return Status::InvalidArgument("a pause of " + std::to_string(duration->count()) + " us");

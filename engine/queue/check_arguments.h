@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "wq/options.h"
+#include "wq/queue_access.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -23,6 +24,8 @@ Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_vie
 Status CheckDebounce(const Debounce& debounce);
 Status CheckLimits(std::string_view group, const GroupLimits& limits);
 Status CheckCursor(std::string_view name, std::string_view value);
+// Only kRelease has a delay and a rate, and they are in range.
+Status CheckPace(KeyChange change, const ChangeOptions& options);
 Status CheckPause(std::optional<std::chrono::microseconds> duration);
 
 // NotFound: "`what`: '`name`'", with the name escaped.

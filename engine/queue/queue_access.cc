@@ -1,16 +1,25 @@
 #include "wq/queue_access.h"
 
+#include <algorithm>
+
+#include "engine/queue/check_arguments.h"
+#include "wq/limiter.h"
+
 namespace wq {
 namespace {
 
-// Makes one change to one key. NotFound: the key is not in a state that the change is for.
-Status ChangeKey(Queue* queue, KeyChange change, std::string_view key) {
+// Makes one change to one key. NotFound: the key is not in a state that the change is for. `delay`
+// is of kRelease.
+Status ChangeKey(Queue* queue, KeyChange change, std::string_view key,
+                 std::chrono::microseconds delay) {
   // Queue::Forget returns Ok for a key without failures. The check and the Forget are separate
   // calls: a failure that is counted between them is cleared, as if the Forget were later.
   if (change == KeyChange::kForget && (queue->NumRequeues(key) == 0 || queue->IsQuarantined(key))) {
     return Status::NotFound("no failures");
   }
-  return queue->Change(change, key, Durability::kAsync);  // One Flush for all keys.
+  // One Flush for all keys.
+  return change == KeyChange::kRelease ? queue->ReleaseAfter(key, delay, Durability::kAsync)
+                                       : queue->Change(change, key, Durability::kAsync);
 }
 
 size_t& CountOf(AddOutcome outcome, BatchResult* result) {
@@ -40,12 +49,15 @@ class DirectAccess final : public QueueAccess {
                                      : queue_->AddBatch(keys, options, result);
   }
 
-  Status Change(KeyChange change, std::span<const std::string_view> keys, Durability durability,
-                ChangeResult* result) override {
+  Status Change(KeyChange change, std::span<const std::string_view> keys,
+                const ChangeOptions& options, ChangeResult* result) override {
     *result = {};
+    if (Status s = CheckPace(change, options); !s.ok()) {
+      return s;
+    }
     queue_->Len();  // Fires what is due, so that the result does not depend on the timer.
     for (size_t i = 0; i < keys.size(); ++i) {
-      Status s = ChangeKey(queue_, change, keys[i]);
+      Status s = ChangeKey(queue_, change, keys[i], ReleaseDelay(options, result->done));
       if (s.ok()) {
         ++result->done;
       } else if (s.code() == StatusCode::kNotFound) {
@@ -54,7 +66,7 @@ class DirectAccess final : public QueueAccess {
         return s;
       }
     }
-    return queue_->Flush(durability);
+    return queue_->Flush(options.durability);
   }
 
   Status Pause(std::optional<std::chrono::microseconds> duration) override {
@@ -122,6 +134,19 @@ class DirectAccess final : public QueueAccess {
 }  // namespace
 
 QueueAccess::~QueueAccess() = default;
+
+std::chrono::microseconds ReleaseDelay(const ChangeOptions& options, uint64_t released) {
+  if (!(options.per_second > 0)) {  // Also if it is no number.
+    return std::min(options.delay, kMaxDelay);
+  }
+  constexpr double kMicrosPerSecond = 1e6;
+  const double wait_us = static_cast<double>(released) * kMicrosPerSecond / options.per_second;
+  if (wait_us >= static_cast<double>(kMaxDelay.count())) {
+    return kMaxDelay;
+  }
+  const std::chrono::microseconds wait(static_cast<int64_t>(wait_us));
+  return std::min(std::min(options.delay, kMaxDelay) + wait, kMaxDelay);
+}
 
 std::unique_ptr<QueueAccess> AccessTo(Queue* queue) {
   return std::make_unique<DirectAccess>(queue);

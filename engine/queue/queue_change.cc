@@ -25,7 +25,7 @@ Status MakeChange(QueueState* state, KeyChange change, std::string_view key, Tim
       state->Forget(key);
       return {};
     case KeyChange::kRelease:
-      return state->Release(key, now.wall_us) ? Status::Ok() : NoSuch("not quarantined", key);
+      return state->Release(key, 0, now) ? Status::Ok() : NoSuch("not quarantined", key);
     case KeyChange::kDrop:
       return state->Drop(key) ? Status::Ok() : NoSuch("not quarantined", key);
     case KeyChange::kDelete:
@@ -99,6 +99,28 @@ Status Queue::Delete(std::string_view key) {
 
 Status Queue::Release(std::string_view key) {
   return Change(KeyChange::kRelease, key, impl_->options.durability);
+}
+
+Status Queue::ReleaseAfter(std::string_view key, std::chrono::microseconds delay) {
+  return ReleaseAfter(key, delay, impl_->options.durability);
+}
+
+Status Queue::ReleaseAfter(std::string_view key, std::chrono::microseconds delay,
+                           Durability durability) {
+  if (Status s = impl_->CheckProcess(); !s.ok()) {
+    return s;
+  }
+  if (Status s = impl_->CheckDurability(durability); !s.ok()) {
+    return s;
+  }
+  const int64_t delay_us = std::min(delay, kMaxDelay).count();
+  const Time now = impl_->clock->Now();
+  return impl_->Change(
+      RefusedAfter::kShutDown,
+      [&](QueueState& state) {
+        return state.Release(key, delay_us, now) ? Status::Ok() : NoSuch("not quarantined", key);
+      },
+      durability);
 }
 
 Status Queue::Drop(std::string_view key) {

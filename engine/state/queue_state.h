@@ -114,14 +114,15 @@ class QueueState {
   bool DoneNeedsTime() const { return resync_.period.count() > 0 || !resyncs_.empty(); }
 
   // These need a key in the state on the right. Otherwise they return false and change nothing.
-  bool Done(std::string_view key, Time now = {});       // Processing.
-  bool PutBack(std::string_view key);                   // Processing.
-  bool Remove(std::string_view key);                    // Dirty.
-  bool CancelDelay(std::string_view key);               // Delayed.
-  bool EndDelay(std::string_view key, Time now);        // Delayed.
-  bool Release(std::string_view key, int64_t wall_us);  // Quarantined.
-  bool Drop(std::string_view key);                      // Quarantined.
-  bool Delete(std::string_view key);                    // Any state but clean, or failing.
+  bool Done(std::string_view key, Time now = {});  // Processing.
+  bool PutBack(std::string_view key);              // Processing.
+  bool Remove(std::string_view key);               // Dirty.
+  bool CancelDelay(std::string_view key);          // Delayed.
+  bool EndDelay(std::string_view key, Time now);   // Delayed.
+  // `delay_us` > 0: the key is delayed for so long, at most kMaxDelay, before it is dirty.
+  bool Release(std::string_view key, int64_t delay_us, Time now);  // Quarantined.
+  bool Drop(std::string_view key);                                 // Quarantined.
+  bool Delete(std::string_view key);  // Any state but clean, or failing.
 
   void Quarantine(std::string_view key, std::string_view error, Time now);
 

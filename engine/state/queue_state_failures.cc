@@ -140,15 +140,19 @@ void QueueState::ReleaseItem(Item* item) {
   --quarantined_;
 }
 
-bool QueueState::Release(std::string_view key, int64_t wall_us) {
+bool QueueState::Release(std::string_view key, int64_t delay_us, Time now) {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->quarantined()) {
     return false;
   }
-  Record(HistoryKind::kReleased, key);
+  Record(HistoryKind::kReleased, key, std::max<int64_t>(0, delay_us));
   const Lane lane = item->failures->lane;
   ReleaseItem(item);
-  MarkDirty(item, lane, wall_us);
+  if (delay_us > 0) {
+    Delay(item, {.delay_us = delay_us}, {.lane = lane}, now);
+  } else {
+    MarkDirty(item, lane, now.wall_us);
+  }
   return true;
 }
 

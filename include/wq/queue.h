@@ -292,6 +292,10 @@ class Queue {
   Status Quarantine(std::string_view key, std::string_view error = {});
   // Adds a quarantined key again and clears its failures. NotFound: it is not quarantined.
   Status Release(std::string_view key);
+  // As Release, but the key is delayed for so long before it is added, at most kMaxDelay. 0 or
+  // less: Release. So many keys can be released one after the other: see ChangeOptions.
+  Status ReleaseAfter(std::string_view key, std::chrono::microseconds delay);
+  Status ReleaseAfter(std::string_view key, std::chrono::microseconds delay, Durability durability);
   // Deletes a quarantined key and its failures. NotFound: it is not quarantined.
   Status Drop(std::string_view key);
   bool IsQuarantined(std::string_view key) const;

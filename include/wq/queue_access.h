@@ -50,6 +50,18 @@ struct AddRequest {
   std::optional<std::chrono::microseconds> wait_for_room = std::nullopt;
 };
 
+struct ChangeOptions {
+  Durability durability = Durability::kProcess;
+  // Of kRelease. The first key is added after `delay`, and each further one 1 / per_second later;
+  // until then a key is delayed, so the pace holds over restarts too. `per_second` is from kMinRate
+  // to kMaxRate; 0: all are added after `delay`.
+  std::chrono::microseconds delay{0};
+  double per_second = 0;
+};
+
+// How long a key is delayed that is released behind `released` others. At most kMaxDelay.
+std::chrono::microseconds ReleaseDelay(const ChangeOptions& options, uint64_t released);
+
 struct ChangeResult {
   uint64_t done = 0;
   // Indexes of the keys that the change does not apply to: not dirty, not delayed, without failures
@@ -65,8 +77,10 @@ class QueueAccess {
   virtual Status Add(std::span<const std::string_view> keys, const AddRequest& request,
                      BatchResult* result) = 0;
   // Applies the change to each key. Keys that it does not apply to are listed in the result.
+  // InvalidArgument: `delay` is less than 0, `per_second` is out of range, or one of both is set
+  // and the change is not kRelease.
   virtual Status Change(KeyChange change, std::span<const std::string_view> keys,
-                        Durability durability, ChangeResult* result) = 0;
+                        const ChangeOptions& options, ChangeResult* result) = 0;
   // Pauses and resumes as Queue's calls do.
   virtual Status Pause(std::optional<std::chrono::microseconds> duration) = 0;
   virtual Status Resume(bool* was_paused) = 0;

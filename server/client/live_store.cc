@@ -111,14 +111,16 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     });
   }
 
-  Status Change(KeyChange change, std::span<const std::string_view> keys, Durability durability,
-                ChangeResult* result) override {
+  Status Change(KeyChange change, std::span<const std::string_view> keys,
+                const ChangeOptions& options, ChangeResult* result) override {
     *result = {};
     v1::ChangeRequest message;
     message.set_queue(queue_);
     message.set_kind(ToKind(change));
-    message.set_durability(ToDurability(durability));
+    message.set_durability(ToDurability(options.durability));
+    message.set_per_second(options.per_second);
     return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {
+      message.set_delay_us(ReleaseDelay(options, result->done).count());
       v1::ChangeResponse answer;
       if (Status s = connection_->Call<v1::Admin>(&v1::Admin::Stub::Change, message, &answer);
           !s.ok()) {

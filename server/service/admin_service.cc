@@ -44,16 +44,6 @@ Status ReadStore(const StoreAccess& access, v1::GetStoreResponse* response) {
   return {};
 }
 
-Status ChangeOf(StoreAccess* access, const v1::ChangeRequest& request,
-                v1::ChangeResponse* response) {
-  KeyChange change = KeyChange::kRemove;
-  if (Status s = FromKind(request.kind(), &change); !s.ok()) {
-    return s;
-  }
-  return ChangeKeys(access, request.queue(), change, request.keys(), request.durability(),
-                    response);
-}
-
 Status PauseQueue(StoreAccess* access, const v1::PauseRequest& request) {
   Queue* queue = nullptr;
   if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
@@ -140,7 +130,7 @@ void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
       });
   AddWaiting<v1::ChangeRequest, v1::ChangeResponse>(table, "Change",
                                                     [access](const auto& request, auto* response) {
-                                                      return ChangeOf(access, request, response);
+                                                      return ChangeKeys(access, request, response);
                                                     });
   AddWaiting<v1::PauseRequest, v1::PauseResponse>(
       table, "Pause", [access](const auto& request, auto*) { return PauseQueue(access, request); });

@@ -49,6 +49,9 @@ Status Check(const Request& request) {
   if (request.has_lane() && request.kind() != Request::ADD) {
     return Status::InvalidArgument("lane: it is for ADD only");
   }
+  if (request.per_second() != 0 && request.kind() != Request::RELEASE) {
+    return Status::InvalidArgument("per_second: it is for RELEASE only");
+  }
   return {};
 }
 
@@ -127,8 +130,10 @@ class MatchingChange {
         !s.ok()) {
       return s;
     }
+    ChangeOptions options{.durability = Durability::kAsync, .per_second = request_.per_second()};
+    options.delay = ReleaseDelay(options, done_);
     ChangeResult result;
-    Status s = access_->Change(change, keys, Durability::kAsync, &result);
+    Status s = access_->Change(change, keys, options, &result);
     done_ += result.done;
     return s;
   }

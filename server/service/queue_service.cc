@@ -78,8 +78,12 @@ Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddRespon
 
 Status RemoveKeys(StoreAccess* access, const v1::RemoveRequest& request,
                   v1::ChangeResponse* response) {
-  return ChangeKeys(access, request.queue(), KeyChange::kRemove, request.keys(),
-                    request.durability(), response);
+  v1::ChangeRequest change;
+  change.set_queue(request.queue());
+  change.set_kind(v1::ChangeRequest::REMOVE);
+  *change.mutable_keys() = request.keys();
+  change.set_durability(request.durability());
+  return ChangeKeys(access, change, response);
 }
 
 Status ReadCounts(StoreAccess* access, const v1::CountsRequest& request,
@@ -212,20 +216,25 @@ class WatchStream final : public Stream {
 
 }  // namespace
 
-Status ChangeKeys(StoreAccess* access, const std::string& name, KeyChange change,
-                  const google::protobuf::RepeatedPtrField<std::string>& keys,
-                  v1::Durability wanted, v1::ChangeResponse* response) {
-  Queue* queue = nullptr;
+Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
+                  v1::ChangeResponse* response) {
+  KeyChange change = KeyChange::kRemove;
+  if (Status s = FromKind(request.kind(), &change); !s.ok()) {
+    return s;
+  }
   std::optional<Durability> durability;
-  if (Status s = FromDurability(wanted, &durability); !s.ok()) {
+  if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
     return s;
   }
-  if (Status s = access->Find(name, false, &queue); !s.ok()) {
+  Queue* queue = nullptr;
+  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
     return s;
   }
+  const ChangeOptions options{.durability = durability.value_or(queue->durability()),
+                              .delay = std::chrono::microseconds(request.delay_us()),
+                              .per_second = request.per_second()};
   ChangeResult result;
-  Status s = AccessTo(queue)->Change(change, Views(keys), durability.value_or(queue->durability()),
-                                     &result);
+  Status s = AccessTo(queue)->Change(change, Views(request.keys()), options, &result);
   response->set_done(result.done);
   response->mutable_absent()->Add(result.absent.begin(), result.absent.end());
   return s;

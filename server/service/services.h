@@ -54,9 +54,8 @@ void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table);
 // Admin.ChangeMatching. All of `browse` is set.
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table);
 
-// Changes the keys of a queue, for Queue.Remove and Admin.Change.
-Status ChangeKeys(StoreAccess* access, const std::string& name, KeyChange change,
-                  const google::protobuf::RepeatedPtrField<std::string>& keys,
-                  v1::Durability wanted, v1::ChangeResponse* response);
+// Admin.Change, and what Queue.Remove does.
+Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
+                  v1::ChangeResponse* response);
 
 }  // namespace wq

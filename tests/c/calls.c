@@ -215,6 +215,10 @@ static void quarantine_and_cursors(wq_queue queue) {
   OK(wq_queue_drop(queue, "bad", 3, &error));
   OK(wq_queue_release(queue, "worse", 5, &error));
   OK(wq_queue_remove(queue, "worse", 5, &error));
+  OK(wq_queue_quarantine(queue, "worse", 5, NULL, 0, &error));
+  OK(wq_queue_release_after(queue, "worse", 5, 3600000000, &error));
+  OK(wq_queue_cancel_delay(queue, "worse", 5, &error));
+  EXPECT(wq_queue_release_after(queue, "worse", 5, 0, &error) == WQ_NOT_FOUND);
 
   text[0] = '\0';
   OK(wq_queue_set_cursor(queue, "version", "42", 2, &error));

@@ -74,6 +74,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_join(q, good ? &worker : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_quarantine(q, k, 1, nullptr, 0, nullptr); },
       [=](wq_queue q) { return wq_queue_release(q, k, 1, nullptr); },
+      [=](wq_queue q) { return wq_queue_release_after(q, k, 1, 1, nullptr); },
       [=](wq_queue q) { return wq_queue_drop(q, k, 1, nullptr); },
       [=](wq_queue q) { return wq_queue_set_cursor(q, k, "v", 1, nullptr); },
       [=](wq_queue q) { return wq_queue_set_cursor(q, "c", k, 1, nullptr); },

@@ -62,7 +62,9 @@ class CallSource {
       constexpr Op kOthers[] = {Op::kForget,  Op::kRemove,   Op::kCancelDelay, Op::kEndDelay,
                                 Op::kRelease, Op::kDrop,     Op::kDelete,      Op::kQuarantine,
                                 Op::kResume,  Op::kSetCursor};
-      return {.op = kOthers[Below(std::size(kOthers))], .key = Key()};
+      const Op op = kOthers[Below(std::size(kOthers))];
+      const bool delays = op == Op::kRelease && Below(2) == 0;
+      return {.op = op, .key = Key(), .delay_us = delays ? Delay() : 0};
     }
     return {.op = pick < 992 ? Op::kCrash : Op::kGet};
   }

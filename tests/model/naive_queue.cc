@@ -341,7 +341,11 @@ std::string NaiveQueue::Change(const Call& call) {
       }
       const Lane lane = key.lane;
       Release(&key);
-      MakeDirty(call.key, lane);
+      if (call.delay_us > 0) {
+        DelayKey({.op = Op::kAddAfter, .key = call.key, .lane = lane, .delay_us = call.delay_us});
+      } else {
+        MakeDirty(call.key, lane);
+      }
       return "ok";
     }
     case Op::kDrop:

@@ -122,7 +122,7 @@ std::string RealQueue::Do(const Call& call) {
     case Op::kQuarantine:
       return ResultOf(queue_->Quarantine(call.key, "by hand"));
     case Op::kRelease:
-      return ResultOf(queue_->Release(call.key));
+      return ResultOf(queue_->ReleaseAfter(call.key, std::chrono::microseconds(call.delay_us)));
     case Op::kDrop:
       return ResultOf(queue_->Drop(call.key));
     case Op::kDelete:

@@ -38,6 +38,9 @@ test("release, drop, forget, delete", async () => {
   await showKey("default/sick-1");
   await act("release", /Release: 1 key/, /^1 key of pods was released/);
   assert.match(server.states("pods", "default/sick-1").join(), /^pending/);
+  await showKey("default/sick-5");
+  await act("pace", /Release 10\/s: 1 key/, /^1 key of pods was released/);
+  assert.match(server.states("pods", "default/sick-5").join(), /^pending/);
   await showKey("default/sick-2");
   await act("drop", /Drop: 1 key/, /^1 key of pods was dropped/);
   assert.doesNotMatch(server.states("pods", "default/sick-2").join(), /quarantined|pending/);

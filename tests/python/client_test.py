@@ -128,6 +128,13 @@ class Calls:
         with self.assertRaises(wq.InvalidArgument):
             client.change("pods", "improve", "b")
 
+    @support.needs_fake
+    def test_releases_keys_at_a_rate(self):
+        client = self.serve_pods()
+        client.add("pods", "c", create=True)
+        self.assertEqual(client.release("pods", ["a", "b"], per_second=0.5).done, 0)
+        self.assertEqual(self.server.changes, [("RELEASE", 0.5)])
+
     def test_pauses_and_resumes(self):
         client = self.serve_pods()
         client.add("pods", "a", create=True)

@@ -134,6 +134,7 @@ class FakeServer(
 
     def __init__(self, directory):
         self.directory = str(directory)
+        self.changes = []  # (kind, per_second) of each Admin.Change.
         # Of its own: the handlers that a test leaves behind hold keys of their store.
         self.uuid = str(uuid.uuid4())
         self.changed = threading.Condition(threading.RLock())
@@ -465,6 +466,7 @@ class FakeServer(
     def Change(self, request, context):
         kind = admin_pb2.ChangeRequest.Kind.Name(request.kind)
         with self.changed:
+            self.changes.append((kind, request.per_second))
             return self._change(self._find(request.queue, context), kind, request.keys)
 
     def Pause(self, request, context):

@@ -1,5 +1,7 @@
 // The changes of QueueAccess have the same outcome on the queue and over the owner's socket.
 
+#include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,9 +39,10 @@ class AccessTest : public ::testing::TestWithParam<Way>, public ServerFixture {
     return live->Access(queue, create);
   }
   // The result of Change: "2 done, absent 1 3".
-  std::string Change(KeyChange change, const std::vector<std::string>& keys) {
+  std::string Change(KeyChange change, const std::vector<std::string>& keys,
+                     const ChangeOptions& options = {}) {
     ChangeResult result;
-    const Status s = access_->Change(change, Views(keys), Durability::kProcess, &result);
+    const Status s = access_->Change(change, Views(keys), options, &result);
     std::string text = s.ok() ? "" : s.ToString() + ": ";
     text += std::to_string(result.done) + " done, absent";
     for (const size_t index : result.absent) {
@@ -149,6 +152,38 @@ TEST_P(AccessTest, EachChange) {
   Add({"c"}, {.delay = hours(1)});
   EXPECT_EQ(Change(KeyChange::kDelete, {"c", "x", "c"}), "1 done, absent 1 2");
   EXPECT_EQ(pods_->CancelDelay("c").code(), StatusCode::kNotFound);
+}
+
+TEST_P(AccessTest, ReleasesAtARate) {
+  for (const char* key : {"a", "b", "c"}) {
+    ASSERT_TRUE(pods_->Quarantine(key, "why").ok());
+  }
+  EXPECT_EQ(
+      Change(KeyChange::kRelease, {"a", "x", "b", "c"}, {.delay = hours(1), .per_second = 0.001}),
+      "3 done, absent 1");
+  EXPECT_EQ(pods_->Counts().quarantined, 0U);
+  constexpr double kSecond = 1e6;
+  for (const int after_s : {3600, 4600, 5600}) {
+    const std::optional<int64_t> due_us = pods_->Counts().next_due_us;
+    ASSERT_TRUE(due_us.has_value());
+    EXPECT_NEAR(static_cast<double>(*due_us) / kSecond, after_s, 60);
+    ASSERT_TRUE(pods_->CancelDelay(after_s == 3600 ? "a" : after_s == 4600 ? "b" : "c").ok());
+  }
+}
+
+TEST_P(AccessTest, ABadPaceIsRefused) {
+  ASSERT_TRUE(pods_->Quarantine("a", "why").ok());
+  const auto refused = [this](KeyChange change, const ChangeOptions& options) {
+    return Change(change, {"a"}, options);
+  };
+  EXPECT_THAT(refused(KeyChange::kRelease, {.delay = hours(-1)}),
+              HasSubstr("delay of -3600000000"));
+  for (const double rate : {-1.0, 1e-9, 1e9, std::nan("")}) {
+    EXPECT_THAT(refused(KeyChange::kRelease, {.per_second = rate}), HasSubstr("has a rate of"));
+  }
+  EXPECT_THAT(refused(KeyChange::kDrop, {.per_second = 1}), HasSubstr("only a release"));
+  EXPECT_THAT(refused(KeyChange::kDrop, {.delay = hours(1)}), HasSubstr("only a release"));
+  EXPECT_TRUE(pods_->IsQuarantined("a"));
 }
 
 TEST_P(AccessTest, PausesAndResumes) {

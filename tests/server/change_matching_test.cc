@@ -69,6 +69,19 @@ TEST_F(ChangeMatchingTest, EachKind) {
   EXPECT_EQ(Matching({}), std::vector<std::string>{"b/1"});
 }
 
+TEST_F(ChangeMatchingTest, ReleasesAtARate) {
+  for (const char* key : {"a/1", "a/2", "a/3"}) {
+    ASSERT_TRUE(pods_->Quarantine(key).ok());
+  }
+  Add("a/4");
+  Request release = Of(Request::RELEASE, "a/");
+  release.set_per_second(0.001);
+  EXPECT_EQ(ChangeBoth(release), "4 matched, 3 done");
+  const QueueCounts counts = pods_->Counts();
+  EXPECT_EQ(counts.queued, 2U);  // The first at once.
+  EXPECT_EQ(counts.delayed, 2U);
+}
+
 TEST_F(ChangeMatchingTest, RefusesWhatIsInvalid) {
   Add("a");
   const auto refused = [this](const std::function<void(Request*)>& set) {
@@ -84,6 +97,7 @@ TEST_F(ChangeMatchingTest, RefusesWhatIsInvalid) {
   EXPECT_THAT(refused([](auto* r) { r->set_kind(static_cast<Request::Kind>(77)); }),
               HasSubstr("kind: "));
   EXPECT_THAT(refused([](auto* r) { r->set_lane(1); }), HasSubstr("lane: "));
+  EXPECT_THAT(refused([](auto* r) { r->set_per_second(1); }), HasSubstr("per_second: "));
   EXPECT_THAT(refused([](auto* r) { r->mutable_filter()->set_pattern("["); }),
               HasSubstr("filter.pattern: "));
   EXPECT_THAT(refused([](auto* r) { r->set_durability(v1::DURABILITY_REPLICATED); }),

@@ -68,6 +68,20 @@ load helpers
   [ "$output" = "dropped 0" ]
 }
 
+@test "release at a rate: one after the other, over restarts" {
+  store_with
+  give_up a b c
+  run -2 --separate-stderr wqctl quarantine release -q q --all --yes --rate never
+  contains "$stderr" "a rate such as 10/s"
+  run -2 wqctl quarantine drop -q q --all --yes --rate 1/s
+  run -0 wqctl quarantine release -q q --all --yes --rate 1/h
+  [ "$output" = "released 3" ]
+  [ "$(queue_count quarantined)$(queue_count pending)$(queue_count delayed)" = 012 ]
+  readies=$(wqctl ls -q q --state delayed -o jsonl | jq -r '.ready_at | sub("\\.[0-9]+Z$"; "Z") | fromdate')
+  read -r first second < <(echo $(sort <<<"$readies"))
+  (( second - first >= 3590 && second - first <= 3610 ))
+}
+
 @test "a key that is not in quarantine: named, exit 3, the rest is done" {
   store_with
   give_up a

@@ -268,11 +268,18 @@ class Client:
     # --- Administration ---
 
     def change(
-        self, queue: str, kind: str, keys: _types.Keys, *, durability: Optional[str] = None
+        self,
+        queue: str,
+        kind: str,
+        keys: _types.Keys,
+        *,
+        durability: Optional[str] = None,
+        per_second: float = 0,
     ) -> ChangeResult:
-        """Changes keys. `kind` is that of the methods below, or "remove"."""
+        """Changes keys. `kind` is that of the methods below, or "remove"; `per_second` is of
+        release."""
         values = _types.keys_list(keys)
-        request = _types.change_request(queue, kind, values, durability)
+        request = _types.change_request(queue, kind, values, durability, per_second)
         return _types.change_result(self._call(self._admin.Change, request), values)
 
     def cancel_delay(self, queue: str, keys: _types.Keys) -> ChangeResult:
@@ -287,9 +294,12 @@ class Client:
         """Clears the failure counts of keys."""
         return self.change(queue, "forget", keys)
 
-    def release(self, queue: str, keys: _types.Keys) -> ChangeResult:
-        """Adds keys of the quarantine again."""
-        return self.change(queue, "release", keys)
+    def release(
+        self, queue: str, keys: _types.Keys, *, per_second: float = 0
+    ) -> ChangeResult:
+        """Adds keys of the quarantine again. With `per_second` one after the other, at this rate:
+        until its turn a key is delayed, also over restarts."""
+        return self.change(queue, "release", keys, per_second=per_second)
 
     def drop(self, queue: str, keys: _types.Keys) -> ChangeResult:
         """Removes keys from the quarantine."""

@@ -315,7 +315,7 @@ def change_result(response: queue_pb2.ChangeResponse, keys: List[bytes]) -> Chan
 
 
 def change_request(
-    queue: str, kind: str, keys: List[bytes], durability: Optional[str]
+    queue: str, kind: str, keys: List[bytes], durability: Optional[str], per_second: float
 ) -> admin_pb2.ChangeRequest:
     """The request of the change `kind`, a name of ChangeRequest.Kind in lower case."""
     try:
@@ -323,7 +323,11 @@ def change_request(
     except ValueError:
         raise errors.InvalidArgument(f"{kind!r} is no change of keys") from None
     return admin_pb2.ChangeRequest(
-        queue=queue, kind=value, keys=keys, durability=durability_value(durability)
+        queue=queue,
+        kind=value,
+        keys=keys,
+        durability=durability_value(durability),
+        per_second=per_second,
     )
 
 

@@ -638,11 +638,17 @@ class Client:
     # --- Administration ---
 
     async def change(
-        self, queue: str, kind: str, keys: _types.Keys, *, durability: Optional[str] = None
+        self,
+        queue: str,
+        kind: str,
+        keys: _types.Keys,
+        *,
+        durability: Optional[str] = None,
+        per_second: float = 0,
     ) -> ChangeResult:
         """See wq.Client.change."""
         values = _types.keys_list(keys)
-        request = _types.change_request(queue, kind, values, durability)
+        request = _types.change_request(queue, kind, values, durability, per_second)
         return _types.change_result(await self._call(self._admin.Change, request), values)
 
     async def cancel_delay(self, queue: str, keys: _types.Keys) -> ChangeResult:
@@ -657,9 +663,11 @@ class Client:
         """See wq.Client.forget."""
         return await self.change(queue, "forget", keys)
 
-    async def release(self, queue: str, keys: _types.Keys) -> ChangeResult:
+    async def release(
+        self, queue: str, keys: _types.Keys, *, per_second: float = 0
+    ) -> ChangeResult:
         """See wq.Client.release."""
-        return await self.change(queue, "release", keys)
+        return await self.change(queue, "release", keys, per_second=per_second)
 
     async def drop(self, queue: str, keys: _types.Keys) -> ChangeResult:
         """See wq.Client.drop."""

@@ -151,6 +151,9 @@ WQ_EXPORT wq_code wq_queue_quarantine(wq_queue queue, const char* key, size_t ke
                                       const char* failure, size_t failure_size, wq_error* error);
 WQ_EXPORT wq_code wq_queue_release(wq_queue queue, const char* key, size_t key_size,
                                    wq_error* error);
+// The key is delayed for delay_us, and added then. 0 or less: at once.
+WQ_EXPORT wq_code wq_queue_release_after(wq_queue queue, const char* key, size_t key_size,
+                                         int64_t delay_us, wq_error* error);
 WQ_EXPORT wq_code wq_queue_drop(wq_queue queue, const char* key, size_t key_size, wq_error* error);
 // *quarantined is 1 or 0.
 WQ_EXPORT wq_code wq_queue_is_quarantined(wq_queue queue, const char* key, size_t key_size,

@@ -2,7 +2,21 @@
 import { admin, queue as queueCall } from "./api.js";
 import { confirm } from "./dialogs.js";
 import { h, newId, say } from "./dom.js";
-import { count, escapeText, grouped, laneName, number, parseLane } from "./text.js";
+import { count, escapeText, grouped, laneName, number, parseLane, parseRate, rateText } from
+  "./text.js";
+
+// What an action needs to know beyond the keys: a field beside its button. read() returns the fields
+// of the request; null: the text is no such value.
+const lane = { label: "Lane to move to", placeholder: "fast", bad: "A lane is fast, slow or a whole "
+  + "number.", read: (text) => {
+  const number = parseLane(text || "fast");
+  return number === null ? null : { lane: number };
+}, verb: (wanted) => `Move to lane ${laneName(wanted.lane)}` };
+const pace = { label: "Keys per second", placeholder: "10/s", bad: "A rate is such as 10/s, 0.5 or "
+  + "100/m.", read: (text) => {
+  const perSecond = parseRate(text || "10/s");
+  return perSecond ? { per_second: perSecond } : null;
+}, verb: (wanted) => `Release ${rateText(wanted.per_second)}` };
 
 // kinds: of ChangeRequest and ChangeMatchingRequest, one after the other.
 export const actions = [
@@ -10,13 +24,15 @@ export const actions = [
     what: "Delays end, and keys leave quarantine: all are queued at once." },
   { name: "add", text: "Add", kinds: ["ADD"], done: "added",
     what: "Each key is added again, in its lane." },
-  { name: "lane", text: "Move to a lane", kinds: ["ADD"], done: "moved", lane: true,
+  { name: "lane", text: "Move to a lane", kinds: ["ADD"], done: "moved", input: lane,
     what: "Each key is added again, in this lane." },
   { name: "remove", text: "Remove", kinds: ["REMOVE", "CANCEL_DELAY"], done: "removed",
     danger: true,
     what: "Queued keys leave the queue, and delays are cancelled. Failure counts stay." },
   { name: "release", text: "Release", kinds: ["RELEASE"], done: "released",
     what: "Keys leave quarantine and are queued. Their failures are forgotten." },
+  { name: "pace", text: "Release at a rate", kinds: ["RELEASE"], done: "released", input: pace,
+    what: "Keys leave quarantine and are queued one after the other. Until then they are delayed." },
   { name: "drop", text: "Drop", kinds: ["DROP"], done: "dropped", danger: true,
     what: "Keys leave quarantine and are not queued." },
   { name: "forget", text: "Forget", kinds: ["FORGET"], done: "forgotten",
@@ -26,13 +42,13 @@ export const actions = [
 ];
 
 // What an action is for: { queue, keys: [base64] } or { queue, filter }.
-async function countOf(action, target, lane) {
+async function countOf(action, target, wanted) {
   if (target.keys) return { matched: target.keys.length, done: null };
   let done = 0;
   let matched = 0;
   for (const kind of action.kinds) {
     const reply = await admin("ChangeMatching", { queue: target.queue, filter: target.filter, kind,
-      dry_run: true, ...(action.lane ? { lane } : {}) });
+      dry_run: true, ...wanted });
     matched = number(reply.matched);
     done += number(reply.done);
   }
@@ -54,42 +70,44 @@ function partsOf(keys) {
   return parts;
 }
 
-async function changeKeys(action, { queue, keys }, lane) {
+async function changeKeys(action, { queue, keys }, wanted) {
   let done = 0;
   for (const part of partsOf(keys)) {
     for (const kind of action.kinds) {
       if (kind === "ADD") {
-        const reply = await queueCall("Add", { queue, keys: part,
-          ...(action.lane ? { lane } : {}) });
+        const reply = await queueCall("Add", { queue, keys: part, ...wanted });
         done += number(reply.added) + number(reply.deduplicated);
-      } else done += number((await admin("Change", { queue, keys: part, kind })).done);
+      } else {
+        const later = wanted.per_second
+          ? { ...wanted, delay_us: Math.floor(done * 1e6 / wanted.per_second) } : {};
+        done += number((await admin("Change", { queue, keys: part, kind, ...later })).done);
+      }
     }
   }
   return Math.min(done, keys.length);
 }
 
-async function changeMatching(action, { queue, filter }, lane) {
+async function changeMatching(action, { queue, filter }, wanted) {
   let done = 0;
   for (const kind of action.kinds) {
-    const reply = await admin("ChangeMatching", { queue, filter, kind,
-      ...(action.lane ? { lane } : {}) });
+    const reply = await admin("ChangeMatching", { queue, filter, kind, ...wanted });
     done += number(reply.done);
   }
   return done;
 }
 
 // Asks, does it, and says what happened. True: something may have changed.
-async function run(action, target, lane) {
+async function run(action, target, wanted) {
   const name = escapeText(target.queue);
   let numbers;
   try {
-    numbers = await countOf(action, target, lane);
+    numbers = await countOf(action, target, wanted);
   } catch (error) {
     say(`Nothing was changed: ${error.message}`, true);
     return false;
   }
   const { matched, done } = numbers;
-  const verb = action.lane ? `Move to lane ${laneName(lane)}` : action.text;
+  const verb = action.input ? action.input.verb(wanted) : action.text;
   const text = [action.what];
   if (done !== null) {
     text.unshift(`${count(matched, "key matches", "keys match")}. The change applies to ${
@@ -101,7 +119,7 @@ async function run(action, target, lane) {
   if (!agreed) return false;
   try {
     say(`${verb}: ${count(done ?? matched, "key")}…`);
-    const changed = await (target.keys ? changeKeys : changeMatching)(action, target, lane);
+    const changed = await (target.keys ? changeKeys : changeMatching)(action, target, wanted);
     say(`${count(changed, "key")} of ${name} ${Number(changed) === 1 ? "was" : "were"} ${
       action.done}.${target.keys && changed < matched
       ? ` The change does not apply to the other ${grouped(matched - changed)}.` : ""}`);
@@ -114,27 +132,28 @@ async function run(action, target, lane) {
 // A row of buttons. target(): what they are for, or null: nothing is selected. changed(): called
 // after a change.
 export function actionBar(page, target, changed) {
-  const lane = h("input", { id: newId("lane"), size: 5, placeholder: "fast", "aria-label":
-    "Lane to move to" });
+  const inputs = new Map(actions.filter(({ input }) => input).map(({ name, input }) => [name,
+    h("input", { id: newId(name), size: 5, placeholder: input.placeholder, "aria-label":
+      input.label })]));
   const reason = h("p", { class: "reason", id: newId("reason") });
   const buttons = actions.map((action) => h("button", { type: "button", class: action.danger
     ? "danger" : false, "data-action": action.name, "aria-describedby": reason.id,
   title: action.what, onclick: async (event) => {
     if (event.currentTarget.getAttribute("aria-disabled")) return say(reason.textContent, true);
-    const wanted = action.lane ? parseLane(lane.value || "fast") : undefined;
-    if (wanted === null) return say("A lane is fast, slow or a whole number.", true);
+    const wanted = action.input ? action.input.read(inputs.get(action.name).value) : {};
+    if (wanted === null) return say(action.input.bad, true);
     if (await run(action, target(), wanted)) changed();
   } }, action.text));
   const element = h("div", { class: "actions", role: "group", "aria-label": "Actions" },
-    buttons.map((button, i) => (actions[i].lane ? h("span", { class: "pair" }, button, lane)
-      : button)), reason);
+    buttons.map((button, i) => (actions[i].input
+      ? h("span", { class: "pair" }, button, inputs.get(actions[i].name)) : button)), reason);
   const refresh = () => {
     const why = page.whyNot ?? (target() ? null : "Select keys first.");
     for (const button of buttons) {
       if (why) button.setAttribute("aria-disabled", "true");
       else button.removeAttribute("aria-disabled");
     }
-    lane.disabled = why !== null;
+    for (const input of inputs.values()) input.disabled = why !== null;
     if (reason.textContent !== (why ?? "")) reason.textContent = why ?? "";
   };
   refresh();

@@ -2,29 +2,13 @@
 import { admin } from "./api.js";
 import { confirm } from "./dialogs.js";
 import { field, h, link, newId, row, say, table } from "./dom.js";
-import { bytesOf, duration, escapeBytes, escapeText, grouped, keyText, number, shortKey,
-  toBase64 } from "./text.js";
+import { bytesOf, duration, escapeBytes, escapeText, grouped, keyText, number, parseRate, rateText,
+  shortKey, toBase64 } from "./text.js";
 
 const columns = [{ name: "group" }, { name: "max processing", class: "n" },
   { name: "rate", class: "n" }, { name: "burst", class: "n" }, { name: "weight", class: "n" },
   { name: "processing", class: "n" }, { name: "now" }];
 const shownGroups = 100;
-const unitSeconds = { s: 1, m: 60, h: 3600 };
-
-// Keys per second; null: it is no rate such as 10/s, 0.5 or 100/m.
-export function parseRate(text) {
-  const found = /^(\d+(?:\.\d+)?)(?:\/([smh]))?$/.exec(text.replaceAll(" ", ""));
-  return found ? Number(found[1]) / unitSeconds[found[2] ?? "s"] : null;
-}
-
-// In the first unit in which it is a whole number, or at least 1.
-export function rateText(perSecond) {
-  const all = Object.entries(unitSeconds).map(([unit, length]) => [unit, perSecond * length]);
-  const [unit, n] = all.find(([, value]) => value >= 1 &&
-    Math.abs(value - Math.round(value)) < 1e-9 * value) ?? all.find(([, value]) => value >= 1) ??
-    all.at(-1);
-  return `${Number(n.toPrecision(7))}/${unit}`;
-}
 
 function wholeNumber(text, name, least, most) {
   const value = text.trim() === "" ? null : Number(text);

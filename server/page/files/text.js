@@ -156,6 +156,23 @@ export function parseDuration(text) {
   return total <= 36500 * 86400e6 ? Math.round(total) : null;
 }
 
+const unitSeconds = { s: 1, m: 60, h: 3600 };
+
+// Keys per second; null: it is no rate such as 10/s, 0.5 or 100/m.
+export function parseRate(text) {
+  const found = /^(\d+(?:\.\d+)?)(?:\/([smh]))?$/.exec(text.replaceAll(" ", ""));
+  return found ? Number(found[1]) / unitSeconds[found[2] ?? "s"] : null;
+}
+
+// In the first unit in which it is a whole number, or at least 1.
+export function rateText(perSecond) {
+  const all = Object.entries(unitSeconds).map(([unit, length]) => [unit, perSecond * length]);
+  const [unit, n] = all.find(([, value]) => value >= 1 &&
+    Math.abs(value - Math.round(value)) < 1e-9 * value) ?? all.find(([, value]) => value >= 1) ??
+    all.at(-1);
+  return `${Number(n.toPrecision(7))}/${unit}`;
+}
+
 export const time = (us) => new Date(number(us) / 1000).toISOString().replace(/\.\d+Z$/, "Z");
 export const clock = (us) => new Date(us / 1000).toTimeString().slice(0, 5);
 

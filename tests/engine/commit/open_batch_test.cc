@@ -204,7 +204,7 @@ class TwoDisks {
       case 4:
         state_.Forget(Key());
         state_.Quarantine(Key(), "", now_);
-        state_.Release(Key(), now_.wall_us);
+        state_.Release(Key(), 0, now_);
         break;
       case 5:
         state_.CancelDelay(Key());

@@ -28,6 +28,19 @@ class QuarantineTest : public ::testing::Test, public StateFixture {
   }
 };
 
+TEST_F(QuarantineTest, AReleaseMayBeDelayed) {
+  Exhaust();
+  EXPECT_TRUE(Do([this](QueueState& s) { return s.Release("a", 2 * kSecond, now); }));
+  EXPECT_EQ(Counts(), "1 delayed");
+  EXPECT_EQ(state().NumRequeues("a"), 0U);
+  Advance(kSecond);
+  Crash();
+  EXPECT_EQ(Counts(), "1 delayed");
+  Advance(kSecond);
+  EXPECT_EQ(Counts(), "1 queued");
+  EXPECT_EQ(Disk(), "slow:a");
+}
+
 TEST_F(QuarantineTest, AKeyThatFailsTooOftenIsKeptOutOfTheQueue) {
   Exhaust();
   EXPECT_EQ(Counts(), "1 quarantined");
@@ -63,7 +76,7 @@ TEST_F(QuarantineTest, AnAddReleasesWhereTheOptionSaysSo) {
 TEST_F(QuarantineTest, ReleaseAddsTheKeyToItsLaneAndGroupWithoutFailures) {
   Exhaust();
   Crash();
-  EXPECT_TRUE(Do([this](QueueState& s) { return s.Release("a", now.wall_us); }));
+  EXPECT_TRUE(Do([this](QueueState& s) { return s.Release("a", 0, now); }));
   EXPECT_EQ(Disk(), "slow:a");
   std::string group;
   state().ForEachQueued([&group](const Item& item) {
@@ -71,7 +84,7 @@ TEST_F(QuarantineTest, ReleaseAddsTheKeyToItsLaneAndGroupWithoutFailures) {
     return true;
   });
   EXPECT_EQ(group, "g");
-  EXPECT_FALSE(Do([this](QueueState& s) { return s.Release("a", now.wall_us); }));
+  EXPECT_FALSE(Do([this](QueueState& s) { return s.Release("a", 0, now); }));
 }
 
 TEST_F(QuarantineTest, DropForgetsTheKey) {

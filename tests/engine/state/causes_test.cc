@@ -128,7 +128,7 @@ TEST_F(CausesTest, WhatEndsTheNeedEndsTheCauses) {
   EXPECT_TRUE(Do([](QueueState& state) { return state.Remove("removed"); }));
   EXPECT_TRUE(Do([](QueueState& state) { return state.Delete("deleted"); }));
   EXPECT_TRUE(Do([](QueueState& state) { return state.CancelDelay("cancelled"); }));
-  EXPECT_TRUE(Do([&](QueueState& state) { return state.Release("quarantined", now.wall_us); }));
+  EXPECT_TRUE(Do([&](QueueState& state) { return state.Release("quarantined", 0, now); }));
   for (const char* key : {"removed", "deleted", "cancelled", "quarantined"}) {
     Add(key);
     EXPECT_THAT(ReasonsOf(key), IsEmpty()) << key;

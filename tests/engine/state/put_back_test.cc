@@ -192,7 +192,7 @@ TEST_F(PutBackTest, AKeyThatWasQuarantinedAndReleasedSinceGetIsQueuedOnce) {
   Get();
   Do([this](QueueState& s) {
     s.Quarantine("a", "boom", now);
-    return s.Release("a", now.wall_us);
+    return s.Release("a", 0, now);
   });
   EXPECT_TRUE(PutBack("a"));
   EXPECT_EQ(Counts(), "1 queued");

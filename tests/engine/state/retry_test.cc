@@ -160,7 +160,7 @@ TEST_F(RetryTest, TheLongestAreDroppedIfThereAreTooMany) {
 TEST_F(RetryTest, WhatIsReleasedOrDroppedIsNotCounted) {
   Reopen({.quarantine_age = 10s, .quarantine_keys = 1});
   Quarantine("a");
-  EXPECT_TRUE(Do([this](QueueState& s) { return s.Release("a", now.wall_us); }));
+  EXPECT_TRUE(Do([this](QueueState& s) { return s.Release("a", 0, now); }));
   Quarantine("b");
   EXPECT_TRUE(Do([](QueueState& s) { return s.Drop("b"); }));
   Quarantine("c");

@@ -15,6 +15,7 @@
 
 #include "tools/wqctl/cli/filter.h"
 #include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/rate.h"
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
@@ -101,14 +102,16 @@ Examples:
 Examples:
   wqctl forget -q pods default/web-1
   wqctl forget -q pods --all --yes)"},
-    ChangeVerb{"quarantine release", wq::KeyChange::kRelease, StatesOf({State::kQuarantined}),
-               "release", "released", "not in quarantine", "keys in quarantine",
-               "Makes keys in quarantine pending again, with their failures forgotten.",
-               R"(The keys become pending, in their former lanes.
+    ChangeVerb{
+        "quarantine release", wq::KeyChange::kRelease, StatesOf({State::kQuarantined}), "release",
+        "released", "not in quarantine", "keys in quarantine",
+        "Makes keys in quarantine pending again, with their failures forgotten.",
+        R"(The keys become pending, in their former lanes. With --rate one after the other: until
+its turn a key is delayed, and stays so when its owner restarts.
 
 Examples:
   wqctl quarantine release -q pods default/web-1
-  wqctl quarantine release -q pods --all --yes)"},
+  wqctl quarantine release -q pods --all --rate 10/s --yes)"},
     ChangeVerb{"quarantine drop", wq::KeyChange::kDrop, StatesOf({State::kQuarantined}), "drop",
                "dropped", "not in quarantine", "keys in quarantine", "Removes keys in quarantine.",
                R"(Examples:
@@ -122,6 +125,7 @@ struct KeyChangeArgs : ChangeArgs {
   Filter filter;
   bool hex = false;  // Keys are shown in hexadecimal.
   Format format = Format::kText;
+  std::optional<double> per_second;  // Of a release.
 
   bool bulk() const { return keys.empty(); }
 };
@@ -244,7 +248,8 @@ int DryRun(const KeyChangeArgs& args) {
 }
 
 wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, std::string* text) {
-  const std::string queue = " of queue \"" + wq::EscapeKey(args.queue) + "\"";
+  std::string queue = " of queue \"" + wq::EscapeKey(args.queue) + "\"";
+  if (args.per_second) queue += " at " + FormatPerSecond(*args.per_second);
   *text = args.verb->would;
   text->front() = static_cast<char>(text->front() - 'a' + 'A');
   if (args.bulk()) {
@@ -288,12 +293,17 @@ wq::Status ChangeAll(const KeyChangeArgs& args, wq::QueueAccess* queue, Report* 
   step.total = keys.size();
   ProgressLine progress(std::move(step));
   const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const wq::ChangeOptions pace{.per_second = args.per_second.value_or(0)};
+  uint64_t done = 0;
   // Waits once for the keys of each batch.
   for (size_t begin = 0; begin < views.size(); begin += kKeysPerChange) {
     const size_t count = std::min(kKeysPerChange, views.size() - begin);
+    wq::ChangeOptions options = pace;
+    options.delay = wq::ReleaseDelay(pace, done);
     wq::ChangeResult result;
-    wq::Status s = queue->Change(args.verb->change, std::span(views).subspan(begin, count),
-                                 wq::Durability::kProcess, &result);
+    wq::Status s =
+        queue->Change(args.verb->change, std::span(views).subspan(begin, count), options, &result);
+    done += result.done;
     report->Done(result.done);
     // An absent key of a selection was changed by another process in between: not reported.
     for (const size_t index : result.absent) {
@@ -345,6 +355,10 @@ Command ParseKeyChange(const Input& input) {
   AddChangeOptions(&parser, &args);
   parser.Flag("--all", "Every key of the queue that the change applies to", &all);
   AddFilterOptions(&parser, &args.filter, &args.hex);
+  if (args.verb->change == wq::KeyChange::kRelease) {
+    AddParsed(&parser, "--rate", "N[/s|/m|/h]", "Release the keys one after the other",
+              kHandOutRateTexts, ParseHandOutRate, &args.per_second);
+  }
   AddFormat(&parser, kOutcomeFormats, &args.format);
   args.keys = EachOnce(parser.Parse());
 

@@ -34,9 +34,8 @@ wq::Status OpenAsOwner(const std::string& store_dir, const std::string& queue,
 wq::Status AskForQueue(bool create, wq::QueueAccess* access) {
   wq::BatchResult nothing_added;
   wq::ChangeResult nothing_changed;
-  return create
-             ? access->Add({}, {}, &nothing_added)
-             : access->Change(wq::KeyChange::kRemove, {}, wq::Durability::kAsync, &nothing_changed);
+  return create ? access->Add({}, {}, &nothing_added)
+                : access->Change(wq::KeyChange::kRemove, {}, {}, &nothing_changed);
 }
 
 }  // namespace
