@@ -50,6 +50,12 @@ func (q *Queue[T]) Release(item T) error {
 	return q.change(item, changeRelease)
 }
 
+// ReleaseAfter is Release after a delay; until then the item is delayed. So many items can be
+// released one after the other.
+func (q *Queue[T]) ReleaseAfter(item T, delay time.Duration) error {
+	return q.withKey(item, func(key string) error { return q.backend.releaseAfter(key, delay) })
+}
+
 // Drop deletes a quarantined item and its failures. NotFound: it is not quarantined.
 func (q *Queue[T]) Drop(item T) error {
 	return q.change(item, changeDrop)

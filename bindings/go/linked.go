@@ -158,6 +158,12 @@ func (q *linkedQueue) change(key string, what change) error {
 	return errorOf(r)
 }
 
+func (q *linkedQueue) releaseAfter(key string, delay time.Duration) error {
+	return q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
+		return C.wq_queue_release_after(h, key, size, C.int64_t(delay.Microseconds()), e)
+	})
+}
+
 func (q *linkedQueue) numRequeues(key string) (int, error) {
 	var n C.uint64_t
 	err := q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {

@@ -58,6 +58,7 @@ type backend interface {
 	// server's refusal later.
 	done(key string) error
 	change(key string, what change) error
+	releaseAfter(key string, delay time.Duration) error
 	numRequeues(key string) (int, error)
 	causes(key string) (Causes, error)
 	addedAgain(key string) (bool, error)

@@ -181,6 +181,16 @@ func TestQuarantineHoldsUntilReleaseOrDrop(t *testing.T) {
 	wantNext(t, q, "a")
 }
 
+func TestAReleaseMayBeDelayed(t *testing.T) {
+	q := memoryQueue(t)
+	must(t, q.Quarantine("a", nil))
+	must(t, q.ReleaseAfter("a", time.Hour))
+	wantLen(t, q, 0)
+	must(t, q.EndDelay("a"))
+	wantNext(t, q, "a")
+	wantCode(t, q.ReleaseAfter("a", time.Hour), NotFound)
+}
+
 func TestCancelling(t *testing.T) {
 	q := memoryQueue(t)
 	q.Add("a")

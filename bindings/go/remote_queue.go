@@ -250,7 +250,7 @@ func (q *remoteQueue) fail(key string, call addCall) error {
 		return fromRemote(err)
 	}
 	if forget {
-		err = q.changeKey(key, "FORGET", call.patient)
+		err = q.changeKey(key, remote.ChangeRequest{Kind: "FORGET"}, call.patient)
 	}
 	if at != nil { // It was added with a delay, too.
 		call.options = AddOptions{}
@@ -317,7 +317,7 @@ func (q *remoteQueue) change(key string, what change) error {
 		if q.worker.Forget(key) {
 			return nil
 		}
-		if err := q.changeKey(key, "FORGET", true); codeOf(err) != NotFound {
+		if err := q.changeKey(key, remote.ChangeRequest{Kind: "FORGET"}, true); codeOf(err) != NotFound {
 			return err
 		}
 		return nil
@@ -330,14 +330,24 @@ func (q *remoteQueue) change(key string, what change) error {
 	}
 	kinds := map[change]string{changeCancelDelay: "CANCEL_DELAY", changeRelease: "RELEASE",
 		changeDrop: "DROP", changeDelete: "DELETE", changeEndDelay: "REQUEUE"}
-	return q.changeKey(key, kinds[what], false)
+	return q.changeKey(key, remote.ChangeRequest{Kind: kinds[what]}, false)
 }
 
-func (q *remoteQueue) changeKey(key, kind string, patient bool) error {
+func (q *remoteQueue) releaseAfter(key string, delay time.Duration) error {
+	change := remote.ChangeRequest{Kind: "RELEASE"}
+	if delay > 0 {
+		change.DelayUs = remote.Int64(delay.Microseconds())
+	}
+	return q.changeKey(key, change, false)
+}
+
+func (q *remoteQueue) changeKey(key string, change remote.ChangeRequest, patient bool) error {
 	var response remote.ChangeResponse
 	q.worker.Flush()
-	err := q.call("Admin/Change", remote.ChangeRequest{Queue: q.name, Kind: kind,
-		Keys: [][]byte{[]byte(key)}, Durability: q.durability(DefaultDurability)}, &response, patient)
+	change.Queue = q.name
+	change.Keys = [][]byte{[]byte(key)}
+	change.Durability = q.durability(DefaultDurability)
+	err := q.call("Admin/Change", change, &response, patient)
 	return absent(key, response, err)
 }
 
@@ -490,21 +500,69 @@ func (q *remoteQueue) len() (int, error) {
 	return c.Queued, err
 }
 
-// unsupported is the error of a method that the service does not have.
-func unsupported(what string) error {
-	return newError(NotSupported, what+": a remote queue does not have it")
+func (q *remoteQueue) setLimits(group string, limits *GroupLimits) error {
+	request := remote.SetLimitsRequest{Queue: q.name, Group: []byte(group)}
+	if limits != nil {
+		request.Limits = &remote.GroupLimits{
+			MaxProcessing: limits.MaxProcessing, Weight: limits.Weight}
+		if limits.PerSecond != 0 || limits.Burst != 0 {
+			request.Limits.Rate = &remote.Rate{PerSecond: limits.PerSecond, Burst: limits.Burst}
+		}
+	}
+	q.worker.Flush()
+	return q.call("Admin/SetLimits", request, &struct{}{}, false)
 }
 
-func (q *remoteQueue) setLimits(string, *GroupLimits) error {
-	return unsupported("SetLimits")
+func (q *remoteQueue) groupStatus(group string) (GroupStatus, error) {
+	var response remote.GetLimitsResponse
+	q.worker.Flush()
+	err := q.call("Admin/GetLimits",
+		remote.GetLimitsRequest{Queue: q.name, Groups: [][]byte{[]byte(group)}}, &response, false)
+	if err == nil && len(response.Groups) != 1 {
+		err = newError(IOError, "the server's answer has not one group")
+	}
+	if err != nil {
+		return GroupStatus{}, err
+	}
+	s := response.Groups[0]
+	return GroupStatus{Limits: limitsOf(s.Limits), OwnLimits: s.OwnLimits, HeldBack: s.HeldBack,
+		Processing: int(s.Processing), NextIn: time.Duration(s.NextInUs) * time.Microsecond}, nil
 }
 
-func (q *remoteQueue) groupStatus(string) (GroupStatus, error) {
-	return GroupStatus{}, unsupported("GroupStatus")
+func limitsOf(l remote.GroupLimits) GroupLimits {
+	limits := GroupLimits{MaxProcessing: l.MaxProcessing, Burst: 1, Weight: l.Weight}
+	if l.Rate != nil {
+		limits.PerSecond, limits.Burst = l.Rate.PerSecond, l.Rate.Burst
+	}
+	return limits
 }
 
 func (q *remoteQueue) limits() (map[string]GroupLimits, error) {
-	return nil, unsupported("Limits")
+	limits := map[string]GroupLimits{}
+	request := remote.GetLimitsRequest{Queue: q.name}
+	q.worker.Flush()
+	for {
+		var response remote.GetLimitsResponse
+		if err := q.call("Admin/GetLimits", request, &response, false); err != nil {
+			return nil, err
+		}
+		for _, s := range response.Groups {
+			if s.OwnLimits {
+				limits[string(s.Group)] = limitsOf(s.Limits)
+			}
+		}
+		if !response.More || len(response.Groups) == 0 {
+			return limits, nil
+		}
+		// Not nil, which JSON would have as null: the queue itself is the empty group.
+		after := append([]byte{}, response.Groups[len(response.Groups)-1].Group...)
+		request.After = &after
+	}
+}
+
+// unsupported is the error of a method that the service does not have.
+func unsupported(what string) error {
+	return newError(NotSupported, what+": a remote queue does not have it")
 }
 
 func (q *remoteQueue) positionOf(string) (int, error)      { return 0, unsupported("PositionOf") }
