@@ -4,6 +4,8 @@
 #include <exception>
 
 #include "engine/controller/controller_impl.h"
+#include "engine/controller/trace_parent.h"
+#include "wq/clock.h"
 
 namespace wq {
 namespace {
@@ -81,12 +83,19 @@ bool Controller::Impl::Take(Worker* worker, std::string* key, Runs::iterator* ru
 
 void Controller::Impl::Reconcile(const std::string& key, Runs::iterator run) {
   Reconciled reconciled;
+  reconciled.queue = queue->name();
   reconciled.key = key;
+  AttemptTrace trace;
+  if (options.trace) {
+    trace = BeginTrace(key);
+    reconciled.trace = &trace;
+  }
   if (options.observer != nullptr) {
     options.observer->OnBegin(key);
   }
   const Result result =
-      Call(ReconcileContext(queue, key, run->stop.get_token()), &reconciled.exception);
+      Call(ReconcileContext(queue, key, run->stop.get_token(), trace.trace_parent),
+           &reconciled.exception);
   reconciled.duration = std::chrono::steady_clock::now() - run->begun;
   bool interrupted = false;
   {
@@ -103,6 +112,14 @@ void Controller::Impl::Reconcile(const std::string& key, Runs::iterator run) {
   if (options.observer != nullptr) {
     options.observer->OnEnd(reconciled);
   }
+}
+
+AttemptTrace Controller::Impl::BeginTrace(const std::string& key) const {
+  AttemptTrace trace{.trace_parent = NewTraceParent(),
+                     .begun_at_us = Clock::System()->WallUs(),
+                     .failures = queue->NumRequeues(key)};
+  static_cast<void>(queue->CausesOf(key, &trace.causes));  // Deleted meanwhile: it has none.
+  return trace;
 }
 
 Result Controller::Impl::Call(const ReconcileContext& context, bool* threw) const {

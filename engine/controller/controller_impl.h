@@ -47,6 +47,7 @@ struct Controller::Impl {
   // Takes the next key and adds a Run for it. False: the worker ends.
   bool Take(Worker* worker, std::string* key, Runs::iterator* run);
   void Reconcile(const std::string& key, Runs::iterator run);
+  AttemptTrace BeginTrace(const std::string& key) const;
   Result Call(const ReconcileContext& context, bool* threw) const;
   // Reports the result to the queue. False: the key is left without Done, and so stays in the
   // store.

@@ -76,8 +76,12 @@ class Result {
 // is public for tests of reconcilers. Immutable.
 class ReconcileContext {
  public:
-  ReconcileContext(const Queue* queue, std::string key, std::stop_token stop)
-      : queue_(queue), key_(std::move(key)), stop_(std::move(stop)) {}
+  ReconcileContext(const Queue* queue, std::string key, std::stop_token stop,
+                   std::string trace_parent = {})
+      : queue_(queue),
+        key_(std::move(key)),
+        stop_(std::move(stop)),
+        trace_parent_(std::move(trace_parent)) {}
 
   const std::string& key() const { return key_; }
   // Stop is requested when the timeout has passed, and by Controller::Stop. Callbacks that are
@@ -91,11 +95,15 @@ class ReconcileContext {
   bool AddedAgain() const;
   // Returns why the key was handed out: see Cause.
   wq::Causes Causes() const;
+  // The trace context of this attempt, for what it calls and adds: see AttemptTrace. Empty without
+  // ControllerOptions::trace.
+  const std::string& trace_parent() const { return trace_parent_; }
 
  private:
   const Queue* const queue_;
   const std::string key_;
   const std::stop_token stop_;
+  const std::string trace_parent_;
 };
 
 using Reconciler = std::function<Result(const ReconcileContext& context)>;
@@ -110,6 +118,15 @@ enum class ReconcileOutcome : uint8_t {
 // Returns "success", "error", "requeue" or "requeue_after".
 std::string_view ReconcileOutcomeName(ReconcileOutcome outcome);
 
+// What a tracer needs of a reconcile, beside Reconciled: a span of one attempt. Its trace is a new
+// one, as many Adds may have led to it; those that had a trace are links of the span.
+struct AttemptTrace {
+  std::string trace_parent;  // Of the span: the header `traceparent` of W3C Trace Context.
+  int64_t begun_at_us = 0;   // Wall time.
+  uint64_t failures = 0;     // How often the key had failed before, also before restarts.
+  wq::Causes causes = {};    // Why the key was handed out.
+};
+
 // A finished reconcile. The views are valid during the call that receives them.
 struct Reconciled {
   std::string_view key;
@@ -120,6 +137,8 @@ struct Reconciled {
   bool timed_out = false;  // The timeout passed before it ended, whatever it returned.
   bool left = false;       // No call was made: the key stays in the store for the next start.
   std::chrono::nanoseconds duration{0};  // Of the reconciler's call, real time.
+  std::string_view queue = {};           // The queue's name.
+  const AttemptTrace* trace = nullptr;   // Not null with ControllerOptions::trace.
 };
 
 // Receives the beginning and end of each reconcile, from the worker, outside all locks. Must be
@@ -169,6 +188,10 @@ struct ControllerOptions {
   // Receives each reconcile. Borrowed; must outlive the controller. Costs two calls per reconcile.
   // Default: nullptr, none.
   ControllerObserver* observer = nullptr;
+
+  // Gives each attempt a trace context of its own, and `observer` an AttemptTrace of it. Costs two
+  // more readings of the queue for each reconcile. Default: false.
+  bool trace = false;
 };
 
 class Controller {

@@ -23,6 +23,8 @@ void Backoff(Bench& bench);
 void Lanes(Bench& bench);
 // scenarios_groups.cc
 void Groups(Bench& bench);
+// scenarios_resync.cc
+void Resyncs(Bench& bench);
 // scenarios_recover.cc
 void Recover(Bench& bench);
 void RecoverChild(Bench& bench);
@@ -69,6 +71,7 @@ inline constexpr Scenario kScenarios[] = {
     {"backoff", "AddRateLimited and Forget of a quarter of --keys keys", Backoff},
     {"lanes", "a quarter of --keys queued keys move to the other lane and back", Lanes},
     {"groups", "lives of keys of a hundredth of the groups; the others are at their limit", Groups},
+    {"resync", "keys that are reconciled again in each period: how evenly they come", Resyncs},
     {"recover", "opening after SIGKILL: pending, half as many delayed, half as many failing",
      Recover},
     {"churn", "lives of 10 000 hot keys; speed, disk and memory over ten times --keys lives",

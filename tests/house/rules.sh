@@ -161,7 +161,7 @@ rule_readme_shows_the_example() {
 # docs/flow-control.md shows parts of what is compiled and run.
 rule_flow_control_shows_its_examples() {
   local block programs
-  programs=$(cat examples/flow/*.cc)$'\n'
+  programs=$(cat examples/{flow,tracing}/*.cc)$'\n'
   while IFS= read -r -d '' block; do
     [[ $programs == *"$block"* ]] || echo "docs/flow-control.md:1: no program has this part: ${block%%$'\n'*}"
   done < <(awk '/^```cpp$/ { shown = 1; next } /^```$/ && shown { printf "%c", 0; shown = 0; next }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -240,6 +241,68 @@ TEST_F(ControllerTest, AReconcileInTimeIsNotStopped) {
       {.reconcile_timeout = microseconds::max()});
   DrainAndOpen();
   EXPECT_EQ(Counted(), "1 success");
+}
+
+// --- Tracing ---
+
+struct Tracer : ControllerObserver {
+  void OnEnd(const Reconciled& reconciled) noexcept override {
+    queue = reconciled.queue;
+    const bool traced = reconciled.trace != nullptr;
+    attempts.push_back(traced ? *reconciled.trace : AttemptTrace());
+  }
+  std::string queue;
+  std::vector<AttemptTrace> attempts;
+};
+
+TEST_F(ControllerTest, EachAttemptHasATraceOfItsOwnAndTheCausesAsLinks) {
+  const std::string first = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  ASSERT_TRUE(queue_->Add("a", {.reason = "created", .trace_parent = first}).ok());
+  ASSERT_TRUE(queue_->Add("a", {.reason = "changed"}).ok());
+  Tracer tracer;
+  std::vector<std::string> own;
+  std::latch twice(2);
+  Start(
+      [&](const ReconcileContext& context) -> Result {
+        own.push_back(context.trace_parent());
+        twice.count_down();
+        return own.size() == 1 ? Result(Status::IOError("no route")) : Result();
+      },
+      {.observer = &tracer, .trace = true});
+  while (queue_->Counts().delayed == 0) {
+    std::this_thread::yield();
+  }
+  clock_.Advance(seconds(1));
+  twice.wait();
+  Drain();
+  ASSERT_EQ(tracer.attempts.size(), 2U);
+  EXPECT_EQ(tracer.queue, queue_->name());
+  EXPECT_NE(own[0].substr(0, 36), own[1].substr(0, 36));  // Another trace.
+  for (size_t i = 0; i < 2; ++i) {
+    const AttemptTrace& attempt = tracer.attempts[i];
+    EXPECT_EQ(attempt.trace_parent, own[i]);
+    EXPECT_TRUE(CheckCause("", own[i]).ok()) << own[i];
+    EXPECT_EQ(attempt.failures, i);
+    EXPECT_GT(attempt.begun_at_us, 0);
+    EXPECT_THAT(attempt.causes.list, ElementsAre(Cause{.reason = "created", .trace_parent = first},
+                                                 Cause{.reason = "changed", .trace_parent = ""}));
+  }
+}
+
+TEST_F(ControllerTest, WithoutTheOptionNothingIsTraced) {
+  Tracer tracer;
+  Add("a");
+  std::string own = "none";
+  Start(
+      [&own](const ReconcileContext& context) -> Result {
+        own = context.trace_parent();
+        return {};
+      },
+      {.observer = &tracer});
+  Drain();
+  EXPECT_EQ(own, "");
+  ASSERT_EQ(tracer.attempts.size(), 1U);
+  EXPECT_EQ(tracer.attempts[0].trace_parent, "");
 }
 
 }  // namespace
