@@ -43,7 +43,7 @@ class HistoryBuffer {
   // queue's lock. `clock` is borrowed.
   HistoryBuffer(size_t bytes, Clock* clock, std::function<void(bool half_full)> wake);
 
-  // `text` is an error or a worker's name. REQUIRES: key.size() <= kMaxKeyBytes.
+  // `text` is a reason, an error or a worker's name. REQUIRES: key.size() <= kMaxKeyBytes.
   void Append(HistoryKind kind, std::string_view key, int64_t delay_us = 0,
               std::string_view text = {}) {
     if (full_) {

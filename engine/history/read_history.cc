@@ -24,14 +24,20 @@ bool HasFailed(const Events& events) {
   return last != events.rend() && last->kind == HistoryKind::kFailed;
 }
 
-// Appends the event. An Add after an Add of the same kind is only counted, and the Done of work
-// that has failed (AddRateLimited, then Done) is left out.
+// Whether the text of such an event is the reason of an Add. Otherwise it is an error.
+bool HasReason(HistoryKind kind) {
+  return kind == HistoryKind::kAdded || kind == HistoryKind::kDeduplicated ||
+         kind == HistoryKind::kDelayed;
+}
+
+// Appends the event. An Add after an Add of the same kind and reason is only counted, and the Done
+// of work that has failed (AddRateLimited, then Done) is left out.
 void AppendFolded(HistoryEvent event, Events* events) {
   if (event.kind == HistoryKind::kDone && HasFailed(*events)) {
     return;
   }
   if (event.kind == HistoryKind::kDeduplicated && !events->empty() &&
-      events->back().kind == HistoryKind::kDeduplicated) {
+      events->back().kind == HistoryKind::kDeduplicated && events->back().reason == event.reason) {
     events->back().count += event.count;
     events->back().at_us = event.at_us;
     return;
@@ -67,14 +73,17 @@ Events EventsOf(std::string_view bytes, std::string_view key, std::string* unnam
       }
       NameWorker(event.text, &events);
     } else if (IsKind(event.kind)) {
-      AppendFolded({.kind = static_cast<HistoryKind>(event.kind),
-                    .at_us = event.at_us,
-                    .duration_us = 0,
-                    .delay_us = event.delay_us,
-                    .count = 1,
-                    .error = std::string(event.text),
-                    .worker = {}},
-                   &events);
+      const auto kind = static_cast<HistoryKind>(event.kind);
+      HistoryEvent read{.kind = kind,
+                        .at_us = event.at_us,
+                        .duration_us = 0,
+                        .delay_us = event.delay_us,
+                        .count = 1,
+                        .error = {},
+                        .worker = {},
+                        .reason = {}};
+      (HasReason(kind) ? read.reason : read.error) = event.text;
+      AppendFolded(std::move(read), &events);
     }
   });
   return events;

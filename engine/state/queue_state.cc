@@ -82,7 +82,7 @@ QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t 
   const bool put = MergeWanted(item, &ItemCauses::dirty, wanted, failed);
   const bool takes_delay = add_cancels_delay_ && item->delay != nullptr;
   const bool put_too = takes_delay && TakeDelay(item);
-  return RecordAdd(item->key(), MarkDirty(item, lane, wall_us, put || put_too));
+  return RecordAdd(item->key(), MarkDirty(item, lane, wall_us, put || put_too), wanted.reason);
 }
 
 // The lane for an Add of the item. With ReAdd::kRaisesLane not below that of its delay; for a dirty

@@ -317,9 +317,9 @@ class QueueState {
       history_->Append(kind, key, delay_us, text);
     }
   }
-  Added RecordAdd(std::string_view key, Added added) {
+  Added RecordAdd(std::string_view key, Added added, std::string_view reason = {}) {
     Record(added.outcome == AddOutcome::kAdded ? HistoryKind::kAdded : HistoryKind::kDeduplicated,
-           key);
+           key, 0, reason);
     return added;
   }
   uint64_t NextSequence();

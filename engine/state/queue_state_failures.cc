@@ -145,10 +145,11 @@ bool QueueState::Release(std::string_view key, int64_t delay_us, Time now) {
   if (item == nullptr || !item->quarantined()) {
     return false;
   }
-  Record(HistoryKind::kReleased, key, std::max<int64_t>(0, delay_us));
+  Record(HistoryKind::kReleased, key);
   const Lane lane = item->failures->lane;
   ReleaseItem(item);
   if (delay_us > 0) {
+    Record(HistoryKind::kDelayed, key, delay_us);
     Delay(item, {.delay_us = delay_us}, {.lane = lane}, now);
   } else {
     MarkDirty(item, lane, now.wall_us);

@@ -43,7 +43,7 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
   if (!dirty) {  // Otherwise it was an Add, which is recorded.
     const bool delayed = added.outcome == AddOutcome::kAdded;
     Record(delayed ? HistoryKind::kDelayed : HistoryKind::kDeduplicated, key,
-           delayed ? delay_us : 0);
+           delayed ? delay_us : 0, wanted.reason);
   }
   return added;
 }
@@ -61,7 +61,8 @@ QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce&
   const DelayBy by{.delay_us = debounce.quiet.count(), .max_wait_us = debounce.max_wait.count()};
   Added added = Delay(item, by, wanted, now);
   added.outcome = waits ? AddOutcome::kDeduplicated : AddOutcome::kAdded;
-  Record(waits ? HistoryKind::kDeduplicated : HistoryKind::kDelayed, key, waits ? 0 : by.delay_us);
+  Record(waits ? HistoryKind::kDeduplicated : HistoryKind::kDelayed, key, waits ? 0 : by.delay_us,
+         wanted.reason);
   return added;
 }
 

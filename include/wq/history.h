@@ -22,12 +22,13 @@ namespace wq {
 
 // The numbers are on disk.
 enum class HistoryKind : uint8_t {
-  kAdded = 1,         // Also: its delay has passed.
-  kDeduplicated = 2,  // `count` Adds in a row that found the key queued or delayed already.
-  kDelayed = 3,       // For `delay_us`.
-  kHandedOut = 4,     // To `worker`, if the engine was told (Queue::NoteWorker).
-  kDone = 5,          // Left out after a kFailed of the same hand-out.
-  kFailed = 6,        // With `error`; `delay_us` until the next attempt.
+  kAdded = 1,  // Also: its delay has passed.
+  kDeduplicated =
+      2,           // `count` Adds in a row, for one reason, that found the key queued or delayed.
+  kDelayed = 3,    // For `delay_us`.
+  kHandedOut = 4,  // To `worker`, if the engine was told (Queue::NoteWorker).
+  kDone = 5,       // Left out after a kFailed of the same hand-out.
+  kFailed = 6,     // With `error`; `delay_us` until the next attempt.
   kGivenBack = 7,
   kQuarantined = 8,
   kReleased = 9,
@@ -45,6 +46,9 @@ struct HistoryEvent {
   uint64_t count = 1;
   std::string error;  // Its first kMaxHistoryErrorBytes.
   std::string worker;
+  // Of kAdded, kDeduplicated and kDelayed: the Add's reason (Cause), its first
+  // kMaxHistoryErrorBytes. Empty: none, or a delay has passed.
+  std::string reason;
 };
 
 inline constexpr size_t kMaxHistoryErrorBytes = 200;

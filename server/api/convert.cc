@@ -202,6 +202,7 @@ void ToHistory(const KeyHistory& history, v1::GetHistoryResponse* message) {
     to.set_count(event.count);
     to.set_error(ToUtf8(event.error));
     to.set_worker(ToUtf8(event.worker));
+    to.set_reason(ToUtf8(event.reason));
   }
   message->set_since_us(history.since_us);
   message->set_lost(history.lost);
@@ -217,20 +218,12 @@ void FromHistory(const v1::GetHistoryResponse& message, KeyHistory* history) {
                                .delay_us = event.delay_us(),
                                .count = event.count(),
                                .error = event.error(),
-                               .worker = event.worker()});
+                               .worker = event.worker(),
+                               .reason = event.reason()});
   }
   history->since_us = message.since_us();
   history->lost = message.lost();
   history->recording = FromError(message.recording());
-}
-
-void ToCauses(const Causes& causes, v1::Assignment* message) {
-  for (const Cause& cause : causes.list) {
-    v1::Cause* const added = message->add_causes();
-    added->set_reason(cause.reason);
-    added->set_trace_parent(cause.trace_parent);
-  }
-  message->set_causes_left_out(causes.left_out);
 }
 
 Causes FromCauses(const v1::Assignment& message) {

@@ -43,7 +43,15 @@ void FromBatch(const v1::AddResponse& message, BatchResult* result);
 
 void ToHistory(const KeyHistory& history, v1::GetHistoryResponse* message);
 void FromHistory(const v1::GetHistoryResponse& message, KeyHistory* history);
-void ToCauses(const Causes& causes, v1::Assignment* message);
+template <typename Message>  // With the fields of v1::Assignment.
+void ToCauses(const Causes& causes, Message* message) {
+  for (const Cause& cause : causes.list) {
+    v1::Cause* const added = message->add_causes();
+    added->set_reason(cause.reason);
+    added->set_trace_parent(cause.trace_parent);
+  }
+  message->set_causes_left_out(causes.left_out);
+}
 Causes FromCauses(const v1::Assignment& message);
 
 // Text for a field of the type string: bytes that are not UTF-8 become U+FFFD.

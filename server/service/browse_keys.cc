@@ -80,6 +80,10 @@ void DescribeLive(Queue* queue, WorkHub* hub, const std::string& key,
   }
   response->set_next_quarantines(next.quarantines);
   response->set_queue_paused(queue->Counts().paused);
+  Causes causes;
+  if (queue->CausesOf(key, &causes).ok()) {
+    ToCauses(causes, response);
+  }
 }
 
 Status GetKey(const BrowseAccess& browse, const v1::GetKeyRequest& request,

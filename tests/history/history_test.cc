@@ -46,6 +46,33 @@ TEST_F(HistoryTest, EachTransitionIsAnEvent) {
   EXPECT_EQ(history.since_us, history.events[0].at_us);
 }
 
+TEST_F(HistoryTest, AddsHaveTheirReasons) {
+  Open();
+  ASSERT_TRUE(queue_->AddAfter("k", seconds(9), {.reason = "created"}).ok());
+  ASSERT_TRUE(queue_->AddAfter("k", seconds(10), {.reason = "changed"}).ok());
+  ASSERT_TRUE(queue_->Add("k", {.reason = "changed"}).ok());
+  ASSERT_TRUE(queue_->Add("k", {.reason = "changed"}).ok());
+  ASSERT_TRUE(queue_->Add("k", {.reason = "changed"}).ok());
+  ASSERT_TRUE(queue_->Add("k").ok());
+  const KeyHistory history = Of("k");
+  ASSERT_EQ(KindsOf(history), "3 2 1 2x2 2");
+  std::vector<std::string> reasons;
+  for (const HistoryEvent& event : history.events) {
+    reasons.push_back(event.reason);
+    EXPECT_EQ(event.error, "");
+  }
+  EXPECT_EQ(reasons, (std::vector<std::string>{"created", "changed", "changed", "changed", ""}));
+}
+
+TEST_F(HistoryTest, AReleaseAtARateIsAReleaseAndADelay) {
+  Open();
+  ASSERT_TRUE(queue_->Quarantine("k", "bad").ok());
+  ASSERT_TRUE(queue_->ReleaseAfter("k", seconds(9)).ok());
+  const KeyHistory history = Of("k");
+  ASSERT_EQ(KindsOf(history), "8 9 3");
+  EXPECT_EQ(history.events[2].delay_us, 9'000'000);
+}
+
 TEST_F(HistoryTest, DelaysAndGiveBacksAndForgets) {
   Open();
   ASSERT_TRUE(queue_->AddAfter("k", seconds(9)).ok());

@@ -123,6 +123,20 @@ TEST_F(BrowseTest, RefusesWhatIsInvalidAndNamesTheField) {
   EXPECT_EQ(TrySearch(request, &response).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(BrowseTest, AKeyHasItsCauses) {
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  ASSERT_TRUE(pods_->Add("a/why", {.reason = "created", .trace_parent = trace}).ok());
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(pods_->Add("a/why", {.reason = "changed " + std::to_string(i)}).ok());
+  }
+  const v1::GetKeyResponse key = GetKey("a/why");
+  ASSERT_EQ(key.causes_size(), static_cast<int>(kMaxCauses));
+  EXPECT_EQ(key.causes(0).reason(), "created");
+  EXPECT_EQ(key.causes(0).trace_parent(), trace);
+  EXPECT_EQ(key.causes_left_out(), 3U);
+  EXPECT_EQ(GetKey("a/2").causes_size(), 0);
+}
+
 TEST_F(BrowseTest, OneKeyWithAllThatIsKnown) {
   const v1::GetKeyResponse second = GetKey("a/2");
   EXPECT_EQ(second.position(), 1U);  // a/1 is in a higher lane.

@@ -11,7 +11,7 @@ kinds() { wqctl history -q q "$@" -o name | tr '\n' ' '; }
   [ "$(kinds good)" = 'handed_out done ' ]
   [ "$(kinds bad)" = 'handed_out failed added handed_out failed quarantined ' ]
   run -0 wqctl history -q q bad
-  [[ ${lines[0]} =~ ^AT\ +EVENT\ +TOOK\ +DELAY\ +WORKER\ +ERROR$ ]]
+  [[ ${lines[0]} =~ ^AT\ +EVENT\ +TOOK\ +DELAY\ +WORKER\ +REASON\ +ERROR$ ]]
   contains "$output" 'no luck'
   run -0 wqctl history -q q bad --limit 2 -o json
   [ "$(jq -c 'map(.kind)' <<<"$output")" = '["failed","quarantined"]' ]
@@ -27,6 +27,9 @@ kinds() { wqctl history -q q "$@" -o name | tr '\n' ' '; }
   until_ok test -S "$WQ_STORE/control.sock"
   wqctl add -q q k
   wqctl add -q q k k
+  wqctl add -q q --reason 'Pod created' why
+  wqctl add -q q --reason 'Node ready' why
+  wqctl rm -q q --yes why
   [ "$(kinds k)" = 'added deduplicated ' ]
   [ "$(wqctl history -q q k -o json | jq '.[1].count')" = 2 ]
   wqctl work -q q -- true
@@ -35,6 +38,7 @@ kinds() { wqctl history -q q "$@" -o name | tr '\n' ' '; }
   kill -9 "$PID"
   wait "$PID" || true
   [ "$(kinds k)" = 'added deduplicated handed_out done ' ]
+  [ "$(wqctl history -q q why -o json | jq -c 'map(.reason)')" = '["Pod created","Node ready",""]' ]
   wqctl verify
   wqctl snapshot create --name s snapshots
   wqctl snapshot restore snapshots --into restored

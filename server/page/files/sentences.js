@@ -89,4 +89,5 @@ const events = {
   FORGOTTEN: () => "its failures were forgotten",
   REQUEUED: () => "its delay was ended",
 };
-export const eventText = (event) => (events[event.kind] ?? (() => event.kind))(event);
+export const eventText = (event) => (events[event.kind] ?? (() => event.kind))(event)
+  + (event.reason ? `: ${escapeText(event.reason)}` : "");

@@ -10,6 +10,14 @@ import { statesOf } from "./view_keys.js";
 const columns = [{ name: "time" }, { name: "event" }, { name: "error", class: "error" }];
 const longest = 4096;  // Bytes of a key or an error that are shown at once.
 
+// Each cause on a line: its reason, and the id of its trace.
+function causesOf({ causes = [], causes_left_out: leftOut }) {
+  const texts = causes.map(({ reason, trace_parent: trace }) => [reason ? escapeText(reason) : "",
+    trace ? `trace ${trace.split("-")[1]}` : ""].filter((text) => text !== "").join(", "));
+  if (number(leftOut) > 0) texts.push(`and at least ${grouped(leftOut)} more`);
+  return texts.length > 0 ? texts.map((text) => h("div", {}, text)) : null;
+}
+
 function factsOf(reply, now) {
   const key = reply.key ?? {};
   const at = (us) => (number(us) > 0 ? [ago(us, now), h("small", {}, time(us))] : null);
@@ -21,6 +29,7 @@ function factsOf(reply, now) {
     ["Added", at(key.added_at_us)],
     ["Due", number(key.ready_at_us) > 0
       ? [until(key.ready_at_us, now), h("small", {}, time(key.ready_at_us))] : null],
+    ["Causes", causesOf(reply)],
     ["Delay", number(key.delay_us) > 0 ? duration(number(key.delay_us)) : null],
     ["Failures", grouped(key.failures)],
     ["First failure", at(key.first_failed_at_us)],

@@ -232,6 +232,7 @@ void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
   json["count"] = event.count;
   SetBytes("error", event.error, &json);
   SetBytes("worker", event.worker, &json);
+  SetBytes("reason", event.reason, &json);
   *out += json.dump();
 }
 

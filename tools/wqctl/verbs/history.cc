@@ -70,6 +70,7 @@ std::vector<std::string> CellsOf(const HistoryArgs& args, const wq::HistoryEvent
           duration(event.duration_us),
           duration(event.delay_us),
           event.worker.empty() ? "-" : wq::EscapeKey(event.worker),
+          event.reason.empty() ? "-" : wq::EscapeKey(event.reason),
           event.error.empty() ? "-" : wq::EscapeKey(event.error)};
 }
 
@@ -84,7 +85,7 @@ int Run(const HistoryArgs& args) {
         (history.since_us == 0 ? "" : " since " + FormatTime(history.since_us))));
   }
   Output out;
-  Listing listing(args.format, {"AT", "EVENT", "TOOK", "DELAY", "WORKER", "ERROR"}, &out);
+  Listing listing(args.format, {"AT", "EVENT", "TOOK", "DELAY", "WORKER", "REASON", "ERROR"}, &out);
   for (const wq::HistoryEvent& event : history.events) {
     if (!listing.Row([&](std::string* json) { AppendHistoryJson(event, json); },
                      [&] { return CellsOf(args, event); },
