@@ -79,6 +79,9 @@ constexpr Metric kFull{
     .kind = MetricKind::kCounter,
     .name = "wq_full_adds_total",
     .help = "Adds that found the queue full: they waited, were refused, or fell to the slow lane"};
+constexpr Metric kAddsByReason{.kind = MetricKind::kCounter,
+                               .name = "wq_adds_by_reason_total",
+                               .help = "Adds that gave this reason, also deduplicated ones"};
 constexpr Metric kLimiterDelay{.kind = MetricKind::kHistogram,
                                .name = "wq_limiter_delay_seconds",
                                .help = "How long in seconds the limiter delays a failed key",
@@ -169,6 +172,7 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       name_{{"name", queue}},
       name_controller_{{"controller", queue}, {"name", queue}},
       one_lane_(options.order == Order::kFifo || options.order == Order::kFair),
+      count_reasons_(options.count_reasons),
       adds_(provider_->Counter(kAdds, name_controller_)),
       retries_(provider_->Counter(kRetries, name_controller_)),
       queued_(provider_->Histogram(kQueueDuration, name_controller_)),
@@ -187,6 +191,25 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       }
     }
   }
+}
+
+void QueueMetrics::CountReason(std::string_view reason, uint64_t adds) {
+  if (count_reasons_ == 0 || reason.empty() || adds == 0) {
+    return;
+  }
+  const MutexLock lock(mu_);
+  auto found = reasons_.find(reason);
+  const bool counts = found != reasons_.end() || reasons_.size() < count_reasons_;
+  std::shared_ptr<CounterMetric>& counter = !counts ? other_reasons_
+                                            : found == reasons_.end()
+                                                ? reasons_[std::string(reason)]
+                                                : found->second;
+  if (counter == nullptr) {
+    MetricLabels labels = name_;
+    labels.emplace_back("reason", counts ? reason : "other");
+    counter = provider_->Counter(kAddsByReason, labels);
+  }
+  counter->Add(adds);
 }
 
 void QueueMetrics::ObserveQueued(int64_t us) {

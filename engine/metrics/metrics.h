@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -61,6 +62,8 @@ class QueueMetrics {
   void CountAdds(uint64_t adds) { adds_->Add(adds); }
   void CountRetry() { retries_->Add(1); }
   void CountFull(uint64_t adds) { full_->Add(adds); }
+  // Nothing without QueueOptions::count_reasons, or if the reason is empty.
+  void CountReason(std::string_view reason, uint64_t adds) WQ_EXCLUDES(mu_);
   void ObserveLimiterDelay(int64_t us);
   void ObserveQueued(int64_t us);
   void ObserveWorked(int64_t us);
@@ -77,6 +80,7 @@ class QueueMetrics {
   const MetricLabels name_;             // Of wq_*.
   const MetricLabels name_controller_;  // Of workqueue_*.
   const bool one_lane_;
+  const size_t count_reasons_;
   const std::shared_ptr<CounterMetric> adds_;
   const std::shared_ptr<CounterMetric> retries_;
   const std::shared_ptr<HistogramMetric> queued_;
@@ -87,6 +91,9 @@ class QueueMetrics {
   Mutex mu_;
   // The lanes that have their own series, at most kMaxPriorities - 1. A lane is never removed.
   std::set<Lane> lanes_ WQ_GUARDED_BY(mu_);
+  // The first count_reasons_ reasons. All others are counted by other_reasons_.
+  std::map<std::string, std::shared_ptr<CounterMetric>, std::less<>> reasons_ WQ_GUARDED_BY(mu_);
+  std::shared_ptr<CounterMetric> other_reasons_ WQ_GUARDED_BY(mu_);
 
   MetricRegistration shown_;  // Last: a reading uses all of the above.
 };
