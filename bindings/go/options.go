@@ -244,7 +244,7 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
 		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter, Resync: o.Resync,
 		CountReasons: o.CountReasons,
-		GroupLimits: o.GroupLimits, Limits: o.Limits}
+		GroupLimits:  o.GroupLimits, Limits: o.Limits}
 }
 
 // AddOptions are the options of AddWith and AddBatch; the zero value is Add.
