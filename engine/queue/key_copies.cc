@@ -32,7 +32,9 @@ void KeyCopies::Add(const Item& item) {
     info.delayed = true;
     info.ready_at_us = delay->ready_at_us;
     info.delay_us = delay->delay_us;
+    info.resync = delay->resync;
     if (item.state == KeyState::kClean) {
+      info.lane = delay->lane;
       info.added_at_us = delay->added_at_us;
     }
   }

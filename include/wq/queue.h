@@ -140,6 +140,7 @@ struct KeyInfo {
   int64_t last_failed_at_us = 0;
   std::string_view last_error;
   int64_t quarantined_at_us = 0;
+  bool resync = false;  // Its delay is one until its resync. False of a store on disk: not known.
 };
 
 // Returns false to stop. The bytes of the key's information are borrowed for the call.

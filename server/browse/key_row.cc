@@ -31,6 +31,7 @@ void ToKeyRow(const KeyInfo& key, size_t error_bytes, v1::KeyRow* row) {
   row->set_last_failed_at_us(key.last_failed_at_us);
   row->set_last_error(ToUtf8(key.last_error.substr(0, error_bytes)));
   row->set_quarantined_at_us(key.quarantined_at_us);
+  row->set_resync(key.resync);
 }
 
 }  // namespace wq

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { button, one } from "./browser.mjs";
-import { base64url } from "./server.mjs";
+import { base64, base64url } from "./server.mjs";
 import { world } from "./world.mjs";
 
 const { page, server, show } = world;
@@ -86,6 +86,18 @@ test("errors: a group leads to its keys", async () => {
   await page.until(`${one("#matched")}?.textContent.startsWith("8 keys match")`);
   await page.click(button("Any error"));
   await page.until(`${one("#matched")}.textContent.startsWith("284 keys match")`);
+});
+
+test("key: a resync is no delay that somebody asked for; its causes", async () => {
+  const keys = [base64("default/again")];
+  await server.call("Queue/Add", { queue: "pods", keys, delay_us: "7200000000",
+    delay_mode: "DELAY_MODE_RESYNC", cause: { reason: "listed" } });
+  await show("view=key&queue=pods&key=" + base64url("default/again"));
+  await page.until(`/^It is resynced in /.test(${one(".sentences")}.innerText)`);
+  await page.until(`${one(".facts")}.innerText.includes("listed")`);
+  await show("view=queue&queue=pods");
+  await page.until(`${one(".tile.delayed")}.innerText.includes(", 1 resync")`);
+  await server.call("Admin/Change", { queue: "pods", keys, kind: "CANCEL_DELAY" });
 });
 
 test("key: why it waits, and what its next failure costs", async () => {

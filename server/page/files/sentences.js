@@ -28,6 +28,7 @@ function processing(reply, row, now) {
 function delayed(row, now) {
   const when = until(row.ready_at_us, now);
   const delay = number(row.delay_us);
+  if (row.resync) return when === "due" ? "Its resync is due." : `It is resynced ${when}.`;
   if (delay === 0) return `It is delayed: ${when}.`;
   const why = number(row.failures) > 0
     ? `its ${ordinal(number(row.failures))} failure asked for a delay of ${duration(delay)}`

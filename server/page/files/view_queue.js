@@ -31,8 +31,10 @@ function tiles(name) {
       processing: [number(queue.workers) > 0 ? count(queue.workers, "worker") : "",
         number(queue.counts.stuck) > 0 ? `${grouped(queue.counts.stuck)} stuck` : ""]
         .filter(Boolean).join(", "),
-      delayed: due === undefined ? "" : `the next in ${age(number(due))}`, failing: "",
-      quarantined: "" };
+      delayed: [due === undefined ? "" : `the next in ${age(number(due))}`,
+        number(queue.counts.resyncs) > 0 ? count(queue.counts.resyncs, "resync") : ""]
+        .filter(Boolean).join(", "),
+      failing: "", quarantined: "" };
     for (const tile of all) {
       setText(tile.value, grouped(queue.counts[tile.state]));
       setText(tile.small, notes[tile.state]);

@@ -85,6 +85,16 @@ TEST_F(ScanTest, ShowsAllThatIsKnownOfAKey) {
   EXPECT_EQ(One("other"), "NotFound");
 }
 
+TEST_F(ScanTest, ShowsAResyncWithItsLane) {
+  const AddOptions resync{.lane = -3, .delay_mode = DelayMode::kResync};
+  ASSERT_TRUE(queue_->AddAfter("k", seconds(9), resync).ok());
+  KeyInfo shown;
+  ASSERT_TRUE(queue_->Inspect("k", [&shown](const KeyInfo& key) { shown = key; }).ok());
+  EXPECT_TRUE(shown.delayed);
+  EXPECT_TRUE(shown.resync);
+  EXPECT_EQ(shown.lane, -3);
+}
+
 TEST_F(ScanTest, ShowsTheTimes) {
   const int64_t now_us = clock_.WallUs();
   ASSERT_TRUE(queue_->AddRateLimited("k", "e").ok());
