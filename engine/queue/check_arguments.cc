@@ -145,7 +145,8 @@ Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_vie
       return s;
     }
   }
-  return CheckCause(options.reason, options.trace_parent);
+  const bool plain = options.reason.empty() && options.trace_parent.empty();
+  return plain ? Status::Ok() : CheckCause(options.reason, options.trace_parent);
 }
 
 Status CheckDebounce(const Debounce& debounce) {

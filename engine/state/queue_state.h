@@ -78,6 +78,8 @@ class QueueState {
     std::string_view reason = {};
     std::string_view trace_parent = {};
     DelayMode delay_mode = DelayMode::kEarliest;
+
+    bool explains() const { return !reason.empty() || !trace_parent.empty(); }
   };
   // The result of an adding transition. If it appended nothing to the batch, `position` is that of
   // the record on which the durability of the call depends.
@@ -293,7 +295,10 @@ class QueueState {
   // the record that has them is to be put again.
   bool TakeDelay(Item* item);
   // Merges the causes of a caller, and if it `failed` those of its hand-out, into the item's.
-  bool MergeWanted(Item* item, Causes ItemCauses::*which, const Wanted& wanted, bool failed);
+  bool MergeWanted(Item* item, Causes ItemCauses::*which, const Wanted& wanted, bool failed) {
+    return (failed || wanted.explains()) && MergeAny(item, which, wanted, failed);
+  }
+  bool MergeAny(Item* item, Causes ItemCauses::*which, const Wanted& wanted, bool failed);
   void ClearDirtyCauses(Item* item);
   Added Fire(Item* item, int64_t wall_us);
   // The item is no longer processing, and clean.

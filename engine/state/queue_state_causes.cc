@@ -7,11 +7,11 @@
 
 namespace wq {
 
-bool QueueState::MergeWanted(Item* item, Causes ItemCauses::*which, const Wanted& wanted,
-                             bool failed) {
+bool QueueState::MergeAny(Item* item, Causes ItemCauses::*which, const Wanted& wanted,
+                          bool failed) {
   const ItemCauses* const found = causes_.Find(*item);
   const bool inherits = failed && found != nullptr && !found->held.empty();
-  if (wanted.reason.empty() && wanted.trace_parent.empty() && !inherits) {
+  if (!wanted.explains() && !inherits) {
     return false;
   }
   ItemCauses* const causes = causes_.FindOrInsert(item);
