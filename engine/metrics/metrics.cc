@@ -180,6 +180,9 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       full_(provider_->Counter(kFull, name_)),
       limiter_delay_(provider_->Histogram(kLimiterDelay, name_)) {
   const MutexLock lock(mu_);  // Only for the thread-safety analysis.
+  if (count_reasons_ > 0) {
+    other_reasons_ = ReasonCounter("other");
+  }
   lanes_.insert(kFastLane);
   if (options.order == Order::kTwoLanes) {
     lanes_.insert(kSlowLane);
@@ -193,23 +196,22 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
   }
 }
 
+std::shared_ptr<CounterMetric> QueueMetrics::ReasonCounter(std::string_view reason) const {
+  MetricLabels labels = name_;
+  labels.emplace_back("reason", reason);
+  return provider_->Counter(kAddsByReason, labels);
+}
+
 void QueueMetrics::CountReason(std::string_view reason, uint64_t adds) {
   if (count_reasons_ == 0 || reason.empty() || adds == 0) {
     return;
   }
   const MutexLock lock(mu_);
   auto found = reasons_.find(reason);
-  const bool counts = found != reasons_.end() || reasons_.size() < count_reasons_;
-  std::shared_ptr<CounterMetric>& counter = !counts ? other_reasons_
-                                            : found == reasons_.end()
-                                                ? reasons_[std::string(reason)]
-                                                : found->second;
-  if (counter == nullptr) {
-    MetricLabels labels = name_;
-    labels.emplace_back("reason", counts ? reason : "other");
-    counter = provider_->Counter(kAddsByReason, labels);
+  if (found == reasons_.end() && reasons_.size() < count_reasons_) {
+    found = reasons_.emplace(reason, ReasonCounter(reason)).first;
   }
-  counter->Add(adds);
+  (found == reasons_.end() ? other_reasons_ : found->second)->Add(adds);
 }
 
 void QueueMetrics::ObserveQueued(int64_t us) {

@@ -73,6 +73,7 @@ class QueueMetrics {
   void Hide() { shown_.Reset(); }
 
  private:
+  std::shared_ptr<CounterMetric> ReasonCounter(std::string_view reason) const;
   void Emit(const QueueReading& reading, const MetricSink& sink) WQ_EXCLUDES(mu_);
   void EmitDepth(const QueueCounts& counts, const MetricSink& sink) WQ_EXCLUDES(mu_);
 
@@ -93,7 +94,7 @@ class QueueMetrics {
   std::set<Lane> lanes_ WQ_GUARDED_BY(mu_);
   // The first count_reasons_ reasons. All others are counted by other_reasons_.
   std::map<std::string, std::shared_ptr<CounterMetric>, std::less<>> reasons_ WQ_GUARDED_BY(mu_);
-  std::shared_ptr<CounterMetric> other_reasons_ WQ_GUARDED_BY(mu_);
+  std::shared_ptr<CounterMetric> other_reasons_ WQ_GUARDED_BY(mu_);  // Null without any.
 
   MetricRegistration shown_;  // Last: a reading uses all of the above.
 };

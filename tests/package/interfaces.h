@@ -65,7 +65,7 @@ class NoAccess final : public wq::QueueAccess {
     return {};
   }
   wq::Status Change(wq::KeyChange /*change*/, std::span<const std::string_view> /*keys*/,
-                    wq::Durability /*durability*/, wq::ChangeResult* /*result*/) override {
+                    const wq::ChangeOptions& /*options*/, wq::ChangeResult* /*result*/) override {
     return {};
   }
   wq::Status Pause(std::optional<std::chrono::microseconds> /*duration*/) override { return {}; }

@@ -89,7 +89,7 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   wqctl add -q full a >/dev/null
   run -1 wqctl add -q full b
   contains "$output" "queue 'full' is full"
-  wqctl add -q again a >/dev/null
+  wqctl add -q again --reason listed a >/dev/null
   wqctl work -q again -- sh -c 'echo "$WQ_KEY" >> reconciled' &
   local worker=$!
   until_ok sh -c '[ "$(grep -c ^a$ reconciled)" -ge 3 ]'
