@@ -22,13 +22,12 @@ namespace wq {
 
 // The numbers are on disk.
 enum class HistoryKind : uint8_t {
-  kAdded = 1,  // Also: its delay has passed.
-  kDeduplicated =
-      2,           // `count` Adds in a row, for one reason, that found the key queued or delayed.
-  kDelayed = 3,    // For `delay_us`.
-  kHandedOut = 4,  // To `worker`, if the engine was told (Queue::NoteWorker).
-  kDone = 5,       // Left out after a kFailed of the same hand-out.
-  kFailed = 6,     // With `error`; `delay_us` until the next attempt.
+  kAdded = 1,         // Also: its delay has passed.
+  kDeduplicated = 2,  // `count` Adds in a row, for one reason: the key was queued or delayed.
+  kDelayed = 3,       // For `delay_us`.
+  kHandedOut = 4,     // To `worker`, if the engine was told (Queue::NoteWorker).
+  kDone = 5,          // Left out after a kFailed of the same hand-out.
+  kFailed = 6,        // With `error`; `delay_us` until the next attempt.
   kGivenBack = 7,
   kQuarantined = 8,
   kReleased = 9,

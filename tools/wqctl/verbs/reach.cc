@@ -35,7 +35,8 @@ wq::Status AskForQueue(bool create, wq::QueueAccess* access) {
   wq::BatchResult nothing_added;
   wq::ChangeResult nothing_changed;
   return create ? access->Add({}, {}, &nothing_added)
-                : access->Change(wq::KeyChange::kRemove, {}, {}, &nothing_changed);
+                : access->Change(wq::KeyChange::kRemove, {}, {.durability = wq::Durability::kAsync},
+                                 &nothing_changed);
 }
 
 }  // namespace
