@@ -88,6 +88,17 @@ class SyncSignals(Signals, support.Case):
     program = SYNC
 
 
+class SignalsOfOtherThreads(Signals, support.Case):
+    """wq.Client, whose main thread no signal interrupts: another thread takes them. That is as if
+    each came right before the main thread began to wait."""
+
+    program = """
+import signal, threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+""" + SYNC
+
+
 class AioSignals(Signals, support.Case):
     """wq.aio.Client."""
 

@@ -47,6 +47,10 @@ from wq.v1 import admin_pb2, admin_pb2_grpc, queue_pb2, queue_pb2_grpc, work_pb2
 
 _STREAM_WINDOW = 16  # Batches of add_stream without a response.
 
+# Python runs the handler of a signal in the main thread only, and a signal does not interrupt the
+# main thread if another one takes it, or if it comes right before the main thread begins to wait.
+_SIGNAL_SECONDS = 0.5
+
 
 def default_name() -> str:
     """A worker's name unless one is given: PROGRAM@HOST:PID."""
@@ -465,7 +469,10 @@ class Client:
 
     def _wait_for_end(self, workers: List[Worker]) -> Optional[errors.Error]:
         while True:
-            event = self._events.get()
+            try:
+                event = self._events.get(timeout=_SIGNAL_SECONDS)
+            except queues.Empty:
+                continue  # A signal's handler has run by now.
             if not isinstance(event, Worker):
                 return None
             if event in workers:  # And not of a former run.
