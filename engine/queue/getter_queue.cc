@@ -1,6 +1,9 @@
 #include "engine/queue/getter_queue.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "base/check.h"
 
 namespace wq {
 namespace {
@@ -12,6 +15,28 @@ std::shared_ptr<GetterQueue::Getter> OwnGetter() {
 }
 
 }  // namespace
+
+GetterQueue::Woken& GetterQueue::Woken::operator=(Woken&& other) noexcept {
+  WQ_CHECK(getters_.empty(), "threads that were woken are forgotten");
+  getters_.swap(other.getters_);
+  return *this;
+}
+
+GetterQueue::Woken::~Woken() {
+  WQ_CHECK(getters_.empty(), "threads that were woken are not notified");
+}
+
+void GetterQueue::Woken::Add(Woken&& others) {
+  std::move(others.getters_.begin(), others.getters_.end(), std::back_inserter(getters_));
+  others.getters_.clear();
+}
+
+void GetterQueue::Woken::Notify() {
+  for (const auto& getter : getters_) {
+    getter->cv.NotifyOne();
+  }
+  getters_.clear();
+}
 
 bool GetterQueue::Wait(Mutex& mu, Deadline deadline) {
   const std::shared_ptr<Getter> getter = OwnGetter();
@@ -25,29 +50,28 @@ bool GetterQueue::Wait(Mutex& mu, Deadline deadline) {
       getter->cv.Wait(mu);
     }
   }
-  if (!getter->woken) {
+  if (getter->woken) {
+    --running_;
+  } else {
     std::erase(waiting_, getter);
   }
   return in_time;
 }
 
 GetterQueue::Woken GetterQueue::Take(size_t n) {
+  Woken woken;
   if (waiting_.empty()) {  // The usual case in a busy queue.
-    return {};
+    return woken;
   }
-  const auto first = waiting_.end() - static_cast<std::ptrdiff_t>(std::min(n, waiting_.size()));
-  Woken woken(first, waiting_.end());
-  waiting_.erase(first, waiting_.end());
-  for (const auto& getter : woken) {
+  const auto count = static_cast<std::ptrdiff_t>(std::min(n, waiting_.size()));
+  const auto begin = first_ == First::kOldest ? waiting_.begin() : waiting_.end() - count;
+  woken.getters_.assign(begin, begin + count);
+  waiting_.erase(begin, begin + count);
+  for (const auto& getter : woken.getters_) {
     getter->woken = true;
   }
+  running_ += woken.getters_.size();
   return woken;
-}
-
-void GetterQueue::Notify(const Woken& woken) {
-  for (const auto& getter : woken) {
-    getter->cv.NotifyOne();
-  }
 }
 
 }  // namespace wq

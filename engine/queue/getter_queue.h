@@ -1,18 +1,23 @@
-// GetterQueue: the threads that wait for a key of a queue, each on a condition variable of its own.
+// GetterQueue: the threads that wait for a key of a queue, or for room in it, each on a condition
+// variable of its own.
 //
-//   bool in_time = getters.Wait(mu, deadline);    // With the queue's lock held.
-//   GetterQueue::Woken woken = getters.Take(n);   // Another thread, with the lock held.
-//   GetterQueue::Notify(woken);                   // After the lock is released.
+//   bool in_time = getters.Wait(mu, deadline);        // With the queue's lock held.
+//   GetterQueue::Woken woken = getters.TakeFor(n);    // Another thread, with the lock held.
+//   woken.Notify();                                   // After the lock is released.
 //
 // Why not one condition variable for all of them: glibc since 2.27 can lose a signal if several
 // threads wait on the same variable and signals are frequent (bug 25847). And so a transition can
-// wake exactly as many threads as it has made keys ready.
+// wake exactly as many threads as there is something for.
 //
-// Thread-compatible: the queue's lock guards it. Notify needs no lock.
+// Who is woken is judged by what is there now, not by what has just changed: two places that come
+// free one after the other are two, also if the first thread that was woken has not run yet.
+//
+// Thread-compatible: the queue's lock guards it. Woken needs no lock.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,13 +28,38 @@ namespace wq {
 
 class GetterQueue {
  public:
+  // Who is taken out first.
+  enum class First : uint8_t {
+    kNewest,  // Whose caches are the warmest. For threads of which any will do.
+    kOldest,  // For threads that each have something of their own to do.
+  };
+  explicit GetterQueue(First first) : first_(first) {}
+
   // A waiting thread. A thread waits for one queue at a time, so it has one Getter for all queues.
   struct Getter {
     CondVar cv;
     bool woken = false;  // Taken out of the queue. Under the lock of the queue it waits for.
   };
-  // Shared with the waiting threads: a thread that wakes by itself may end before the Notify.
-  using Woken = std::vector<std::shared_ptr<Getter>>;
+
+  // Threads that were taken out and have to be notified: one that is not would wait for ever. So
+  // none can be dropped: the destructor and the assignment end the process if there are some.
+  class Woken {
+   public:
+    Woken() = default;
+    Woken(Woken&& other) noexcept : getters_(std::move(other.getters_)) { other.getters_.clear(); }
+    Woken& operator=(Woken&& other) noexcept;
+    ~Woken();
+
+    bool empty() const { return getters_.empty(); }
+    void Add(Woken&& others);
+    // Empty afterwards. To be called without the queue's lock.
+    void Notify();
+
+   private:
+    friend class GetterQueue;
+    // Shared with the waiting threads: a thread that wakes by itself may end before the Notify.
+    std::vector<std::shared_ptr<Getter>> getters_;
+  };
   // nullopt: none.
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
@@ -38,14 +68,19 @@ class GetterQueue {
   bool Wait(Mutex& mu, Deadline deadline) WQ_REQUIRES(mu);
 
   bool empty() const { return waiting_.empty(); }
-  // Takes out at most `n` threads, those that began to wait last first: their caches are the
-  // warmest. The caller has to Notify them.
-  Woken Take(size_t n);
+  // Whether a thread waits, or was taken out and has not run yet.
+  bool busy() const { return running_ > 0 || !empty(); }
+  // Takes out as many threads as there is something for, beyond those that were taken out and have
+  // not run yet: `n` is the number of keys, or of places, that are free now.
+  Woken TakeFor(size_t n) { return n > running_ ? Take(n - running_) : Woken(); }
   Woken TakeAll() { return Take(waiting_.size()); }
-  static void Notify(const Woken& woken);
 
  private:
-  Woken waiting_;  // In the order in which they began to wait.
+  Woken Take(size_t n);
+
+  const First first_;
+  std::vector<std::shared_ptr<Getter>> waiting_;  // In the order in which they began to wait.
+  size_t running_ = 0;                            // Taken out, and not returned from Wait yet.
 };
 
 }  // namespace wq

@@ -100,7 +100,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
     effects = impl_->EndTransition(added.position, durability);
   }
   impl_->CountReason(options);
-  return impl_->EndCall(effects, durability);
+  return impl_->EndCall(std::move(effects), durability);
 }
 
 QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& add,
@@ -119,8 +119,9 @@ Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
     wanted->lane = kSlowLane;
     return {};
   }
-  bool in_time = options.when_full == WhenFull::kWait;
-  while (!HasRoom(key, add)) {
+  const bool waits = options.when_full == WhenFull::kWait;
+  bool waited = false;
+  for (bool in_time = waits; !HasRoom(key, add, waited); waited = true) {
     if (!in_time) {
       return Status::Full("queue '" + name + "' is full: " + std::to_string(state.pending()) +
                           " keys are pending, the bound is " + std::to_string(options.max_pending));
@@ -162,7 +163,7 @@ Status Queue::Impl::AddStep(Batch* call, size_t end) {
     call->last = std::max(call->last, effects.position);
   }
   // The wait for the disk is at the end of AddBatch.
-  Status written = EndCall(effects, Durability::kAsync);
+  Status written = EndCall(std::move(effects), Durability::kAsync);
   return refused.ok() ? written : refused;
 }
 
@@ -306,7 +307,7 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
   }
   impl_->CountRetry();
   impl_->CountReason(options);
-  return impl_->EndCall(effects, options.durability.value_or(impl_->options.durability));
+  return impl_->EndCall(std::move(effects), options.durability.value_or(impl_->options.durability));
 }
 
 // --- As the limiter says ---
@@ -360,7 +361,7 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
   // No lock is held while the disk is waited for: one write serves many failures.
   impl_->CountReason(options);
   impl_->CountRetry();
-  return impl_->EndCall(effects, options.durability.value_or(impl_->options.durability));
+  return impl_->EndCall(std::move(effects), options.durability.value_or(impl_->options.durability));
 }
 
 }  // namespace wq

@@ -55,7 +55,7 @@ Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transit
     }
     effects = EndTransition(0, durability.value_or(options.durability));
   }
-  return EndCall(effects, durability.value_or(options.durability));
+  return EndCall(std::move(effects), durability.value_or(options.durability));
 }
 
 // --- Keys ---

@@ -51,7 +51,7 @@ Status Queue::Impl::Take(uint64_t worker, Deadline deadline, std::string* key, L
       metrics->ObserveQueued(taken.queued_us);
     }
     if (effects.Any()) {
-      EndFiring(effects);
+      EndFiring(std::move(effects));
     }
   }
   return std::move(taken.status);
@@ -86,10 +86,6 @@ bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
       const Time now = clock->Now();
       taken->queued_us = now.wall_us - item->added_at_us;
       times.Begin(*taken->key, now.steady_us);
-    }
-    if (shutting_down && Empty()) {  // Workers of other shards wait for this.
-      effects->woken = getters.TakeAll();
-      effects->ready = true;
     }
     EndHandOut(effects);
     return true;
@@ -128,14 +124,18 @@ const Item* Queue::Impl::NextItem(uint64_t worker) {
 }
 
 void Queue::Impl::EndHandOut(Effects* effects) {
+  if (shutting_down && Empty()) {  // Other Gets wait for this: of other shards, or for a limit.
+    effects->woken.Add(getters.TakeAll());
+    effects->ready = true;
+  }
   if (state.NeedsTime()) {
     static_cast<void>(AppendBatch(0, Durability::kAsync));
     ArmTimer(effects);
   }
 }
 
-void Queue::Impl::WakeGetters(const GetterQueue::Woken& woken) const {
-  GetterQueue::Notify(woken);
+void Queue::Impl::WakeGetters(GetterQueue::Woken woken) const {
+  woken.Notify();
   CallOnReady();
 }
 
@@ -164,7 +164,7 @@ Status Queue::Impl::TakeQueued(uint64_t worker, size_t limit, std::vector<HeldKe
     }
     fired = effects.fired && keys->size() - begin < limit;
     if (effects.Any()) {
-      EndFiring(effects);
+      EndFiring(std::move(effects));
     }
   }
   if (keys->size() > begin) {
@@ -206,10 +206,6 @@ Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>
   if (taken == 0) {
     return CheckEmpty();
   }
-  if (shutting_down && Empty()) {  // As in TryTake.
-    effects->woken = getters.TakeAll();
-    effects->ready = true;
-  }
   EndHandOut(effects);
   return {};
 }
@@ -240,7 +236,7 @@ Status Queue::Done(std::string_view key) {
   if (impl_->metrics != nullptr) {
     impl_->metrics->ObserveWorked(worked_us);
   }
-  return impl_->EndCall(effects, Durability::kAsync);
+  return impl_->EndCall(std::move(effects), Durability::kAsync);
 }
 
 Status Queue::PutBack(std::string_view key) {
@@ -262,7 +258,7 @@ Status Queue::PutBack(std::string_view key) {
     }
     effects = impl_->EndTransition(0, Durability::kAsync);
   }
-  return impl_->EndCall(effects, Durability::kAsync);
+  return impl_->EndCall(std::move(effects), Durability::kAsync);
 }
 
 // --- Listeners ---
@@ -295,7 +291,7 @@ Status Queue::Join(std::unique_ptr<Worker>* worker) {
     worker->reset(new Worker(impl_.get(), impl_->shards.Join()));
     woken = impl_->getters.TakeAll();  // Shards have changed hands.
   }
-  impl_->WakeGetters(woken);
+  impl_->WakeGetters(std::move(woken));
   return {};
 }
 
@@ -309,7 +305,7 @@ Worker::~Worker() {
     queue_->shards.Leave(id_);
     woken = queue_->getters.TakeAll();
   }
-  queue_->WakeGetters(woken);
+  queue_->WakeGetters(std::move(woken));
 }
 
 Status Worker::Get(std::string* key, Lane* lane) {

@@ -73,7 +73,7 @@ Status Queue::Impl::Restore(const storage::Reader& reader) {
   // The timer gets the queue only once it is open: after a failed write the queue is destroyed.
   const int64_t arm_us = std::exchange(effects.arm_us, Timer::kNever);
   effects.ready = false;  // No caller has the queue yet.
-  Status status = EndCall(effects, Durability::kProcess);
+  Status status = EndCall(std::move(effects), Durability::kProcess);
   if (status.ok() && arm_us != Timer::kNever) {
     timer->Arm(this, arm_us);
   }
@@ -156,13 +156,11 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability 
   effects.ready = readied > 0 || (shutting_down && Empty());
   if ((sharded && readied > 0) || (shutting_down && Empty())) {
     effects.woken = getters.TakeAll();  // Which worker serves the key's shard is not known here.
-  } else if (readied > 0 && !getters.empty()) {
-    effects.woken = getters.Take(readied);
+  } else if (!getters.empty()) {
+    effects.woken = getters.TakeFor(state.Open());
   }
   if (!adders.empty() && state.pending() < options.max_pending) {
-    for (auto& adder : adders.Take(options.max_pending - state.pending())) {
-      effects.woken.push_back(std::move(adder));
-    }
+    effects.woken.Add(adders.TakeFor(options.max_pending - state.pending()));
   }
   effects.drained = shutting_down && Drained();
   ArmTimer(&effects);
@@ -177,8 +175,8 @@ void Queue::Impl::ArmTimer(Effects* effects) {
   }
 }
 
-Status Queue::Impl::EndCall(const Effects& effects, Durability durability) {
-  GetterQueue::Notify(effects.woken);
+Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
+  effects.woken.Notify();
   if (effects.ready) {
     CallOnReady();
   }
@@ -245,7 +243,7 @@ int64_t Queue::Impl::FireDue() {
         return armed_us;
       }
     }
-    EndFiring(effects);
+    EndFiring(std::move(effects));
   }
 }
 

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutant.h"
@@ -65,7 +66,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // What a transition leaves to be done without mu, by EndCall.
   struct Effects {
     Position position = 0;          // To wait for.
-    GetterQueue::Woken woken = {};  // Waiting Gets, to be notified.
+    GetterQueue::Woken woken = {};  // Waiting Gets and Adds, to be notified.
     int64_t arm_us = Timer::kNever;
     bool fired = false;    // FireDueStep has done something.
     bool ready = false;    // A Get that found nothing may find something now: see on_ready.
@@ -86,12 +87,12 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   Position AppendBatch(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
   // Sets effects->arm_us if something is due before the timer fires.
   void ArmTimer(Effects* effects) WQ_REQUIRES(mu);
-  Status EndCall(const Effects& effects, Durability durability) WQ_EXCLUDES(mu);
+  Status EndCall(Effects&& effects, Durability durability) WQ_EXCLUDES(mu);
   void TellStuck() WQ_EXCLUDES(mu);
   // EndCall after firing delays. A fired key is on disk as delayed until its change is written, so
   // it cannot be lost, and the caller gets no error.
-  void EndFiring(const Effects& effects) WQ_EXCLUDES(mu) {
-    static_cast<void>(EndCall(effects, Durability::kAsync));
+  void EndFiring(Effects&& effects) WQ_EXCLUDES(mu) {
+    static_cast<void>(EndCall(std::move(effects), Durability::kAsync));
   }
 
   // Locked: this process was forked from the queue's. NotOwner: it does not own the store any more.
@@ -147,9 +148,12 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   QueueState::Added AddOne(const HashedKey& key, const AddOptions& add,
                            const QueueState::Wanted& wanted, Time now) WQ_REQUIRES(mu);
 
-  // Whether the Add of `key` makes a full queue no fuller.
-  bool HasRoom(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu) {
-    return options.max_pending == 0 || state.pending() < options.max_pending ||
+  // Whether the Add of `key` makes a full queue no fuller. `waited`: the call has waited for room;
+  // others find none as long as there are some that wait, so that they do not overtake them.
+  bool HasRoom(std::string_view key, const AddOptions& add, bool waited = false) const
+      WQ_REQUIRES(mu) {
+    return options.max_pending == 0 ||
+           (state.pending() < options.max_pending && (waited || !adders.busy())) ||
            DebounceOf(add).quiet.count() > 0 || !state.WouldBePending(key);
   }
   // Does what QueueOptions::when_full says, for an Add without room: waits until `deadline`,
@@ -226,13 +230,14 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   Status TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>* keys, int64_t* wall_us,
                   Effects* effects) WQ_REQUIRES(mu);
   const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
-  // For a hand-out, whose durability no call waits for.
+  // For a hand-out, whose durability no call waits for: adds to what FireDueStep has left to be
+  // done.
   void EndHandOut(Effects* effects) WQ_REQUIRES(mu);
   // ShuttingDown if no key will be handed out any more.
   Status CheckEmpty() const WQ_REQUIRES(mu);
   Status CheckStopped() const WQ_REQUIRES(mu);
   // Notifies Gets that wait, after shards have changed hands or at a shutdown.
-  void WakeGetters(const GetterQueue::Woken& woken) const WQ_EXCLUDES(mu);
+  void WakeGetters(GetterQueue::Woken woken) const WQ_EXCLUDES(mu);
 
   // --- Delays (queue_impl.cc) ---
 
@@ -309,8 +314,9 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   ReadyListeners listeners;  // Beside options.on_ready.
 
   mutable Mutex mu;
-  GetterQueue getters WQ_GUARDED_BY(mu);  // Gets that wait.
-  GetterQueue adders WQ_GUARDED_BY(mu);   // Adds that wait for room.
+  GetterQueue getters WQ_GUARDED_BY(mu){GetterQueue::First::kNewest};  // Gets that wait.
+  // Adds that wait for room.
+  GetterQueue adders WQ_GUARDED_BY(mu){GetterQueue::First::kOldest};
   CondVar drain_cv;  // Drained() may have become true, or drain_release has changed.
   // Mutations of the transition under way; empty between two transitions.
   storage::MutationBatch batch WQ_GUARDED_BY(mu);

@@ -20,7 +20,7 @@ auto Queue::Impl::Read(const Reading& reading) {
         return reading(state);
       }
     }
-    EndFiring(effects);
+    EndFiring(std::move(effects));
   }
 }
 

@@ -16,11 +16,9 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
     closed = closed || ending == Ending::kClose;
     release = ++drain_release;
     woken = getters.TakeAll();
-    for (auto& adder : adders.TakeAll()) {
-      woken.push_back(std::move(adder));
-    }
+    woken.Add(adders.TakeAll());
   }
-  WakeGetters(woken);
+  WakeGetters(std::move(woken));
   drain_cv.NotifyAll();
   return release;
 }

@@ -195,6 +195,8 @@ class QueueState {
   bool WouldBePending(std::string_view key) const;
 
   size_t Len() const { return queued_; }
+  // The queued keys that neither a pause nor limits hold back. (A rate may let fewer of them go.)
+  size_t Open() const;
   size_t processing() const { return processing_; }
   size_t pending() const { return queued_ + processing_; }
   bool paused() const { return paused_; }

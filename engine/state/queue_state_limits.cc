@@ -132,6 +132,13 @@ std::map<std::string, GroupLimits> QueueState::OwnLimits() const {
   return own;
 }
 
+size_t QueueState::Open() const {
+  if (paused_) {
+    return 0;
+  }
+  return limits_.any() ? queued_ - HeldBack() : queued_;
+}
+
 size_t QueueState::HeldBack() const {
   size_t open = 0;
   for (const auto& order : orders_) {

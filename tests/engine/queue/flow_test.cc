@@ -75,6 +75,38 @@ TEST_F(FlowTest, ABatchListsTheKeysForWhichThereIsNoRoom) {
   EXPECT_EQ(result.refused[2].first, 5u);
 }
 
+// A producer that was just served waits behind those that wait already.
+TEST_F(FlowTest, AddsThatWaitForRoomAreMadeInTurn) {
+  Bound(1, WhenFull::kWait);
+  Add("first");
+  EXPECT_EQ(Get(), "first");
+  constexpr size_t kProducers = 4;
+  std::vector<std::future<Status>> producers;
+  for (size_t i = 0; i < kProducers; ++i) {
+    producers.push_back(std::async(std::launch::async, [this, i] {
+      Status s;
+      for (int n = 0; s.ok(); ++n) {
+        s = queue_->Add(std::to_string(i) + "/" + std::to_string(n));
+      }
+      return s;
+    }));
+  }
+  AwaitFull(kProducers);
+  EXPECT_TRUE(queue_->Done("first").ok());
+  std::vector<int> served(kProducers);
+  for (int i = 0; i < 400; ++i) {
+    std::string key;
+    ASSERT_TRUE(queue_->Get(&key).ok());
+    ++served[std::stoul(key)];
+    ASSERT_TRUE(queue_->Done(key).ok());
+  }
+  queue_->Stop();
+  for (size_t i = 0; i < kProducers; ++i) {
+    EXPECT_EQ(producers[i].get().code(), StatusCode::kShuttingDown);
+    EXPECT_GE(served[i], 40) << "producer " << i;
+  }
+}
+
 TEST_F(FlowTest, AnAddWaitsUntilThereIsRoom) {
   Bound(1, WhenFull::kWait);
   Add("a");

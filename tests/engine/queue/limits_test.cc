@@ -3,6 +3,7 @@
 #include <future>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -45,6 +46,62 @@ TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyThatADoneLetsGo) {
   EXPECT_EQ(Get(), "TimedOut");
   EXPECT_TRUE(queue_->Done("a1").ok());
   EXPECT_EQ(waits.get(), "a2");
+}
+
+// Both Gets wait before the first Done, mostly; the second Done comes before the Get that the first
+// one wakes has run, mostly.
+TEST_F(QueueLimitsTest, EachPlaceThatComesFreeIsForAGetThatWaits) {
+  Limit({}, {.max_processing = 2});
+  AddKeys({"a1", "a2", "a3", "a4"});
+  std::string first = Get();
+  std::string second = Get();
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::future<std::string>> waits;
+    waits.push_back(GetInBackground());
+    waits.push_back(GetInBackground());
+    for (int i = 0; i < 100; ++i) {
+      std::this_thread::yield();
+    }
+    ASSERT_TRUE(queue_->Done(first).ok());
+    ASSERT_TRUE(queue_->Done(second).ok());
+    const std::string done[] = {first, second};
+    for (size_t i = 0; i < 2; ++i) {
+      if (waits[i].wait_for(10s) != std::future_status::ready) {
+        queue_->Stop();  // Ends the Get.
+        FAIL() << "a Get waits beside " << queue_->Len() << " queued keys, round " << round;
+      }
+      (i == 0 ? first : second) = waits[i].get();
+      ASSERT_TRUE(queue_->Add(done[i]).ok());
+    }
+  }
+}
+
+// The token of the last key comes within a TryGet, which takes out a Get for it and then takes the
+// key itself: so that Get has to be told that the queue is empty.
+TEST_F(QueueLimitsTest, AGetThatATokenWokeEndsWhenAnotherCallTakesTheLastKey) {
+  Limit({}, {.rate = {.per_second = 0.01}});
+  AddKeys({"a1", "b1"});
+  EXPECT_EQ(Get(), "a1");
+  std::vector<std::future<std::string>> waits;
+  for (int i = 0; i < 3; ++i) {
+    waits.push_back(GetInBackground());
+  }
+  queue_->ShutDown();
+  std::vector<HeldKey> keys;
+  EXPECT_EQ(queue_->TryGet(1, &keys).code(), StatusCode::kTimedOut);
+  clock_.Advance(100s);
+  static_cast<void>(queue_->TryGet(1, &keys));  // A Get may have been faster.
+  size_t taken = keys.size();
+  for (auto& wait : waits) {
+    if (wait.wait_for(10s) != std::future_status::ready) {
+      queue_->Stop();
+      FAIL() << "a Get waits in a queue that is shut down and empty";
+    }
+    const std::string result = wait.get();
+    taken += result == "b1" ? 1 : 0;
+    EXPECT_TRUE(result == "b1" || result == "ShuttingDown") << result;
+  }
+  EXPECT_EQ(taken, 1u);
 }
 
 TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyForWhichThereIsAToken) {
