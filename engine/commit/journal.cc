@@ -67,7 +67,7 @@ Position Journal::Append(const storage::MutationBatch& batch, Durability awaited
   if (logged) {
     SetEnd(Reached::kWritten, appended_);
   } else if (failed_.ok() || imaging_) {
-    open_.Append(batch);
+    open_.Append(appended_, batch);
     log_lacks_some_ = log_ != nullptr;
   }
   const bool lazy = awaited == Durability::kAsync || (awaited == Durability::kProcess && logged);
@@ -231,9 +231,9 @@ WaitQueue::Woken Journal::EndWrite(const Status& status, const Flight& flight) {
     Position written = std::max(End(Reached::kWritten), flight.end);
     if (log_ != nullptr) {
       log_->Release(flight.log_end);
-      if (log_lacks_some_ && open_.MoveToLog(appended_, log_)) {
-        log_lacks_some_ = false;
-        written = appended_;
+      if (log_lacks_some_) {
+        written = std::max(written, open_.MoveToLog(log_));
+        log_lacks_some_ = !open_.all_logged();
       }
     }
     SetEnd(Reached::kWritten, written);

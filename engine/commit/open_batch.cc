@@ -9,7 +9,7 @@ namespace wq {
 
 void OpenBatch::AppendLogged(Position position, const storage::MutationBatch& batch,
                              storage::LogPosition begin, const RowChange& change) {
-  WQ_CHECK(copied_.empty(), "a batch in the log behind one that is not");
+  WQ_CHECK(all_logged(), "a batch in the log behind one that is not");
   if (marks_.empty()) {
     first_ = position;
     log_begin_ = begin;
@@ -34,21 +34,32 @@ void OpenBatch::AppendLogged(Position position, const storage::MutationBatch& ba
   }
 }
 
-bool OpenBatch::MoveToLog(Position last, storage::ProcessLog* log) {
-  WQ_CHECK(marks_.empty(), "a batch behind one that is in the log");
-  if (copied_.empty()) {
-    return true;
+void OpenBatch::Append(Position position, const storage::MutationBatch& batch) {
+  if (marks_.empty() && copies_.empty()) {
+    first_ = position;
   }
-  const storage::LogPosition begin = log->end();
-  if (!log->Append(copied_.mutations())) {
-    return false;
+  WQ_CHECK(first_ + marks_.size() + copies_.size() - moved_ == position,
+           "a gap between two batches");
+  copies_.push_back({.mutations = static_cast<uint32_t>(batch.count()), .bytes = batch.bytes()});
+  copied_.Append(batch);
+}
+
+Position OpenBatch::MoveToLog(storage::ProcessLog* log) {
+  for (; moved_ < copies_.size(); ++moved_) {
+    const Copy& copy = copies_[moved_];
+    const storage::LogPosition begin = log->end();
+    if (!log->Append(copied_.mutations().substr(moved_bytes_, copy.bytes))) {
+      break;
+    }
+    if (marks_.empty()) {
+      log_begin_ = begin;
+    }
+    WQ_CHECK(marks_.empty() || log_end_ == begin, "a gap between two batches");
+    log_end_ = log->end();
+    marks_.push_back({.mutations = copy.mutations, .is_new = false, .dropped = false});
+    moved_bytes_ += copy.bytes;
   }
-  storage::MutationBatch moved;
-  moved.Swap(copied_);
-  AppendLogged(last, moved, begin, {});
-  moved.Clear();
-  copied_.Swap(moved);
-  return true;
+  return marks_.empty() ? 0 : first_ + marks_.size() - 1;
 }
 
 storage::MutationBatch& OpenBatch::Close() {
@@ -64,12 +75,21 @@ storage::MutationBatch& OpenBatch::Close() {
     ++mark;
   });
   WQ_CHECK(mark == marks_.end(), "the process log has not the records that were appended");
-  closed_.Append(copied_);
+  size_t mutations = 0;
+  for (size_t i = moved_; i < copies_.size(); ++i) {
+    mutations += copies_[i].mutations;
+  }
+  if (mutations > 0) {
+    closed_.AppendEncoded(copied_.mutations().substr(moved_bytes_), mutations);
+  }
   return closed_;
 }
 
 void OpenBatch::Clear() {
   copied_.Clear();
+  copies_.clear();
+  moved_ = 0;
+  moved_bytes_ = 0;
   marks_.clear();
   dropped_ = 0;
 }
@@ -80,7 +100,10 @@ void OpenBatch::Swap(OpenBatch& other) noexcept {
   std::swap(dropped_, other.dropped_);
   std::swap(log_begin_, other.log_begin_);
   std::swap(log_end_, other.log_end_);
+  copies_.swap(other.copies_);
+  std::swap(moved_, other.moved_);
   copied_.Swap(other.copied_);
+  std::swap(moved_bytes_, other.moved_bytes_);
   closed_.Swap(other.closed_);
 }
 

@@ -41,7 +41,7 @@ std::string Written(OpenBatch* open) {
   return text;
 }
 
-// An OpenBatch over a process log, to which each batch is appended first.
+// An OpenBatch over a process log, to which each batch is appended first, as the journal does it.
 class LoggedBatch {
  public:
   LoggedBatch() {
@@ -55,12 +55,25 @@ class LoggedBatch {
   // Returns the position of the batch.
   Position Append(const MutationBatch& batch, const RowChange& change) {
     const storage::LogPosition begin = log_->end();
-    if (log_->Append(batch.mutations())) {
+    if (!full_ && open_->all_logged() && log_->Append(batch.mutations())) {
       open_->AppendLogged(++position_, batch, begin, change);
     } else {
-      ADD_FAILURE() << "the log is full";
+      open_->Append(++position_, batch);
     }
     return position_;
+  }
+  Position Copy(const MutationBatch& batch) {
+    SetFull(true);
+    Append(batch, {});
+    SetFull(false);
+    return position_;
+  }
+  // Whether the next batches do not fit, as during a write of much.
+  void SetFull(bool full) { full_ = full; }
+  void MoveToLog() {
+    const bool was_empty = open_->empty();
+    const Position last = open_->MoveToLog(log_.get());
+    EXPECT_TRUE(was_empty || (last == position_) == open_->all_logged());
   }
   void Clear() {
     log_->Release(log_->end());
@@ -73,6 +86,7 @@ class LoggedBatch {
   support::ScratchDirectory dir_;
   std::unique_ptr<storage::ProcessLog> log_;
   std::optional<OpenBatch> open_;
+  bool full_ = false;
   Position position_ = 6;
 };
 
@@ -122,33 +136,62 @@ TEST(OpenBatch, ASecondEraseOfARowIsWritten) {
 TEST(OpenBatch, CopiedBatchesAreWrittenBehindThoseInTheLog) {
   LoggedBatch logged;
   const Position a = logged.Append(PutOf("a"), {.is_new = true});
-  logged.open().Append(EraseOf("a"));  // The log may have the put, so this is written.
-  logged.open().Append(PutOf("b"));
-  EXPECT_GT(a, 0U);
+  EXPECT_EQ(logged.Copy(EraseOf("a")), a + 1);  // The log may have the put, so this is written.
+  logged.Copy(PutOf("b"));
   EXPECT_EQ(Written(&logged.open()), "+a -a +b");
 }
 
-TEST(OpenBatch, CopiedBatchesMoveToTheLogAsOneRecord) {
+TEST(OpenBatch, CopiedBatchesMoveToTheLog) {
   LoggedBatch logged;
-  logged.open().Append(PutOf("a"));
-  logged.open().Append(PutOf("b"));
-  ASSERT_TRUE(logged.open().MoveToLog(6, &logged.log()));
+  const Position a = logged.Copy(PutOf("a"));
+  logged.Copy(PutOf("b"));
+  EXPECT_EQ(logged.open().MoveToLog(&logged.log()), a + 1);
   EXPECT_EQ(logged.open().bytes(), 0U);
   logged.Append(PutOf("c"), {.is_new = true});
   EXPECT_EQ(Written(&logged.open()), "+a +b +c");
   size_t records = 0;
   logged.log().Read(0, logged.log().end(), [&](std::string_view) { ++records; });
-  EXPECT_EQ(records, 2U);
+  EXPECT_EQ(records, 3U);
+}
+
+// A write is in flight; one batch goes to the log, the next ones do not fit; the write ends.
+TEST(OpenBatch, CopiedBatchesMoveToTheLogBehindThoseThatAreThere) {
+  LoggedBatch logged;
+  const Position a = logged.Append(PutOf("a"), {.is_new = true});
+  logged.Copy(PutOf("b"));
+  logged.Copy(PutOf("c"));
+  EXPECT_EQ(logged.open().MoveToLog(&logged.log()), a + 2);
+  logged.Append(EraseOf("a"), {.put_at = a});
+  const Position d = logged.Append(PutOf("d"), {.is_new = true});
+  logged.Append(EraseOf("d"), {.put_at = d});
+  EXPECT_EQ(Written(&logged.open()), "+b +c");
+}
+
+TEST(OpenBatch, AnEraseFindsItsPutBehindBatchesThatMoved) {
+  LoggedBatch logged;
+  logged.Copy(PutOf("a"));
+  logged.Copy(PutOf("b"));
+  logged.MoveToLog();
+  const Position c = logged.Append(PutOf("c"), {.is_new = true});
+  logged.Append(EraseOf("c"), {.put_at = c});
+  logged.Append(EraseOf("b"), {.put_at = c - 1});  // It was copied: both are written.
+  EXPECT_EQ(Written(&logged.open()), "+a +b -b");
 }
 
 TEST(OpenBatch, CopiedBatchesThatTheLogHasNoSpaceForStay) {
   LoggedBatch logged;
+  const Position a = logged.Copy(PutOf("a"));
   MutationBatch large;
-  large.Put(Family::kDirty, "a", std::string(size_t{40} << 10, 'v'));
-  logged.open().Append(large);
-  EXPECT_FALSE(logged.open().MoveToLog(6, &logged.log()));
-  EXPECT_EQ(logged.log().end(), 0U);
-  EXPECT_EQ(logged.open().Close().count(), 1U);
+  large.Put(Family::kDirty, "l", std::string(size_t{40} << 10, 'v'));
+  logged.Copy(large);
+  logged.Copy(PutOf("b"));
+  EXPECT_EQ(logged.open().MoveToLog(&logged.log()), a);
+  EXPECT_FALSE(logged.open().all_logged());
+  const storage::LogPosition end = logged.log().end();
+  EXPECT_GT(end, 0U);
+  EXPECT_EQ(logged.open().MoveToLog(&logged.log()), a);
+  EXPECT_EQ(logged.log().end(), end);
+  EXPECT_EQ(logged.open().Close().count(), 3U);
 }
 
 // A queue whose mutations are written to two stores: to one as they are, to the other through an
@@ -178,6 +221,15 @@ class TwoDisks {
     const MutexLock as_is_lock(as_is_disk_->mu);
     const MutexLock other_lock(other_disk_->mu);
     ASSERT_EQ(as_is_disk_->state.families, other_disk_->state.families);
+  }
+  // The log is full for some of the batches, and has space again later.
+  void DrawSpace() {
+    if (Draw(20) == 0) {
+      logged_.SetFull(Draw(3) == 0);
+      if (Draw(2) == 0) {
+        logged_.MoveToLog();
+      }
+    }
   }
   uint32_t Draw(uint32_t below) { return static_cast<uint32_t>(random_()) % below; }
   size_t mutations() const { return mutations_; }
@@ -248,6 +300,7 @@ TEST(OpenBatch, LeavesOnDiskWhatTheSameTransitionsLeaveWithoutIt) {
   TwoDisks disks(seed);
   for (int write = 0; write < 10'000 && !::testing::Test::HasFailure(); ++write) {
     for (uint32_t steps = disks.Draw(60); steps > 0; --steps) {
+      disks.DrawSpace();
       disks.Step();
     }
     disks.Write();
