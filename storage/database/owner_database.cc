@@ -270,8 +270,11 @@ Status OwnerDatabase::Write(MutationBatch& batch, bool sync) {
 // Begins to flush each family whose unflushed records fill a write buffer. RocksDB does the same by
 // itself, but if two families are full and the new log cannot be made, it keeps a reference to one
 // of them and ends the process when the database is closed (ScheduleFlushes, in RocksDB 7.8).
+//
+// As long as the flushes before have not come far enough, RocksDB stops writes, and begins no flush
+// (TryAgain). That is no failure: the next write waits until it may go on, and the one after it
+// checks again. So the buffers exceed their size by one write.
 rocksdb::Status OwnerDatabase::FlushFullFamilies() {
-  unchecked_bytes_ = 0;
   rocksdb::FlushOptions in_background;
   in_background.wait = false;
   in_background.allow_write_stall = true;  // The next write waits, as for a flush of RocksDB's own.
@@ -283,6 +286,8 @@ rocksdb::Status OwnerDatabase::FlushFullFamilies() {
         bytes >= std::max(options_.write_buffer_bytes, kSmallestBuffer);
     if (full && status.ok()) status = db_->Flush(in_background, family);
   }
+  if (status.IsTryAgain()) return rocksdb::Status::OK();
+  unchecked_bytes_ = 0;
   return status;
 }
 
