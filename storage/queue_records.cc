@@ -8,27 +8,24 @@
 namespace wq::storage {
 namespace {
 
-// Not small: each batch starts with a new scan, and a scan sorts an append-only memtable.
-constexpr size_t kErasesPerBatch = 100'000;
 // Beside a running owner other calls wait for each batch.
-constexpr size_t kBytesPerBatch = size_t{4} << 20;
+constexpr size_t kBytesPerBatch = size_t{128} << 10;
 
-Status EraseRange(Range range, const Reader& reader, const WriteBatch& write) {
-  for (;;) {
-    MutationBatch batch;
-    bool ended = true;
-    const auto visit = [&](std::string_view key, std::string_view) {
-      batch.Erase(range.family, key);
-      if (batch.count() < kErasesPerBatch && batch.bytes() < kBytesPerBatch) return true;
-      range.begin.assign(key).push_back('\0');  // The first key after this one.
-      ended = false;
-      return false;
-    };
-    Status s = reader.Scan(range.family, range.begin, range.end, visit);
-    if (!s.ok() || batch.empty()) return s;
-    if (s = write(batch); !s.ok()) return s;
-    if (ended) return s;
-  }
+// In one scan, which sorts an append-only memtable when it begins.
+Status EraseRange(const Range& range, const Reader& reader, const WriteBatch& write) {
+  MutationBatch batch;
+  Status written;
+  const auto visit = [&](std::string_view key, std::string_view) {
+    batch.Erase(range.family, key);
+    if (batch.bytes() >= kBytesPerBatch) {
+      written = write(batch);
+      batch.Clear();
+    }
+    return written.ok();
+  };
+  Status s = reader.Scan(range.family, range.begin, range.end, visit);
+  if (!written.ok()) return written;
+  return s.ok() && !batch.empty() ? write(batch) : s;
 }
 
 }  // namespace

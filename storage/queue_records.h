@@ -24,9 +24,9 @@ inline bool IsOfImport(std::string_view name) { return WithoutImportSuffix(name)
 // count.
 Status HasNoRecords(const Reader& reader, QueueId queue, bool* none);
 
-// Erases these records by `write`, in batches of bounded size. A crash leaves a part of them, which
-// a second call removes. REQUIRES: a batch for which `write` has returned Ok can be read. Blocks:
-// for as long as reading all of them takes.
+// Erases these records by `write`, in batches of bounded size, during a scan of them. A crash
+// leaves a part of them, which a second call removes. Blocks: for as long as reading all of them
+// takes.
 using WriteBatch = std::function<Status(MutationBatch&)>;
 Status EraseQueueRecords(QueueId queue, const Reader& reader, const WriteBatch& write);
 Status EraseQueueRecords(QueueId queue, Storage* storage);

@@ -265,6 +265,7 @@ Status Store::Impl::Opened::EraseLeftovers() {
       ++it;
       continue;
     }
+    // Waits for each batch, so that the process log is not filled with them: other calls need it.
     const auto write = [this](storage::MutationBatch& batch) {
       Status s = WriteNow(batch, Durability::kProcess);
       return s.ok() ? journal->WriteOut() : s;

@@ -33,6 +33,8 @@ void Churn(Bench& bench);
 // scenarios_latency.cc
 void Latency(Bench& bench);
 void Idle(Bench& bench);
+// scenarios_pressure.cc
+void Pressure(Bench& bench);
 // scenarios_size.cc
 void Scale(Bench& bench);
 void Memory(Bench& bench);
@@ -77,6 +79,8 @@ inline constexpr Scenario kScenarios[] = {
     {"churn", "lives of 10 000 hot keys; speed, disk and memory over ten times --keys lives",
      Churn},
     {"latency", "Add at a fixed rate, by durability", Latency},
+    {"pressure", "Adds of 4 KiB keys by 8 threads; Adds beside the deletion of --keys keys",
+     Pressure},
     {"scale", "a call at a hundredth of --keys, ... and at ten times --keys", Scale},
     {"memory", "bytes a pending key, beyond its own", Memory},
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
