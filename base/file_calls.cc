@@ -1,6 +1,7 @@
 #include "base/file_calls.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -44,6 +45,11 @@ int FileCalls::FileSystemType(int fd, const std::string& /*path*/, uint64_t* typ
   const int result = fstatfs(fd, &info);
   *type = static_cast<uint64_t>(info.f_type);
   return result;
+}
+
+int FileCalls::Control(int fd, const std::string& /*path*/, unsigned long request,
+                       uintptr_t argument) {
+  return ioctl(fd, request, argument);
 }
 
 void* FileCalls::Map(int fd, const std::string& /*path*/, uint64_t bytes) {

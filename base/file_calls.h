@@ -27,6 +27,8 @@ class FileCalls {
   virtual int Allocate(int fd, const std::string& path, uint64_t bytes);  // As posix_fallocate.
   // f_type of fstatfs, in *type.
   virtual int FileSystemType(int fd, const std::string& path, uint64_t* type);
+  // As ioctl(2). `argument`: a number, or an address.
+  virtual int Control(int fd, const std::string& path, unsigned long request, uintptr_t argument);
   // Maps the first `bytes` bytes, shared. nullptr on failure, with errno set.
   virtual void* Map(int fd, const std::string& path, uint64_t bytes);
   virtual void Unmap(void* mapping, uint64_t bytes);

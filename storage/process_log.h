@@ -15,8 +15,8 @@
 // appended to this log before it. A record contains its position, so a record of an earlier lap is
 // never taken for a present one. Each opening of a store makes a new file of zeros: an owner that
 // lost its store to another one cannot write into the other's log. The file's whole space is
-// allocated before it is mapped: a full disk cannot raise SIGBUS at a later store. A forked child
-// does not inherit the mapping.
+// allocated before it is mapped, and a file system is refused on which that is not enough: a full
+// disk cannot raise SIGBUS at a later store. A forked child does not inherit the mapping.
 //
 // What is on disk at each instant: the records from the position in the database to end(), intact.
 // The last thing that Append stores is the new end, in one word: so a kill during Append leaves the
@@ -63,8 +63,8 @@ class ProcessLog {
   // Makes the file of header.number in `dir`, and syncs it and the directory. An older file of this
   // name is replaced.
   //   NotSupported  the file system cannot allocate or map files, or could raise SIGBUS although
-  //                 the space is allocated (it copies on write, or is a network's); or the boot id
-  //                 cannot be read.
+  //                 the space is allocated (it copies on write, a copy can share its blocks, or it
+  //                 is a network's); or the boot id cannot be read.
   //   IOError       no space, or another error of a system call.
   // After an error there is no file of this name. Blocks: writes and syncs a few pages.
   static Status Create(const std::string& dir, const ProcessLogHeader& header,

@@ -2,15 +2,10 @@
 // small file system, if the test may mount one. The store returns NotDurable, goes on in memory,
 // and loses nothing that was acknowledged.
 
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <random>
 #include <string>
@@ -20,6 +15,7 @@
 
 #include "tests/support/child.h"
 #include "tests/support/environment.h"
+#include "tests/support/mounted_file_system.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
 #include "tests/support/reports.h"
@@ -62,37 +58,10 @@ TEST_P(FullDiskTest, ALimitOnTheSizeOfFiles) {
   Judge(dir, life);
 }
 
-// A file system of a megabyte, most of which Fill takes.
-class SmallFileSystem {
- public:
-  explicit SmallFileSystem(const std::string& path) : path_(path) {
-    std::filesystem::create_directory(path);
-    mounted_ = mount("wq-test", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m") == 0;
-  }
-  ~SmallFileSystem() {
-    if (mounted_) {
-      umount2(path_.c_str(), MNT_DETACH);
-    }
-  }
-  SmallFileSystem(const SmallFileSystem&) = delete;
-  SmallFileSystem& operator=(const SmallFileSystem&) = delete;
-
-  bool mounted() const { return mounted_; }
-  void Fill(uint64_t but_bytes) {
-    const uint64_t bytes = std::filesystem::space(path_).available;
-    std::ofstream(path_ + "/ballast") << std::string(bytes - std::min(bytes, but_bytes), 'x');
-  }
-  void MakeRoom() { std::filesystem::remove(path_ + "/ballast"); }
-
- private:
-  const std::string path_;
-  bool mounted_ = false;
-};
-
 TEST_P(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
-  SmallFileSystem small(root_ / "small");
+  const MountedFileSystem small(root_ / "small", {.bytes = 1 << 20});
   if (!small.mounted()) {
-    GTEST_SKIP() << "NOT TESTED: no small file system can be mounted here: " << strerror(errno);
+    GTEST_SKIP() << small.skipped();
   }
   std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
   const std::string dir = root_ / "small/store";

@@ -2,6 +2,8 @@
 // and without mmap. They open and report why; their calls at kProcess survive a kill nevertheless,
 // and no file is left behind.
 
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -34,7 +36,9 @@ struct Machine {
   int allocate = 0;  // errno; 0: the call succeeds.
   int map = 0;
   int file_system_type = 0;
-  uint64_t type = 0;  // Of the file system; 0: as it is.
+  uint64_t type = 0;      // Of the file system; 0: as it is.
+  bool reflinks = false;  // Files can share blocks.
+  int extents = 0;        // Of FS_IOC_FIEMAP: errno; 0: it succeeds.
   StatusCode code = StatusCode::kOk;
   const char* message = "";
 };
@@ -60,6 +64,15 @@ const Machine kMachines[] = {
      .type = NFS_SUPER_MAGIC,
      .code = StatusCode::kNotSupported,
      .message = "is on a file system"},
+    {.name = "Reflinks",
+     .reflinks = true,
+     .code = StatusCode::kNotSupported,
+     .message = "share blocks"},
+    {.name = "OverlayOverAnother",
+     .type = OVERLAYFS_SUPER_MAGIC,
+     .extents = EOPNOTSUPP,
+     .code = StatusCode::kNotSupported,
+     .message = "is on a file system"},
     {.name = "UnknownType",
      .file_system_type = EIO,
      .code = StatusCode::kIOError,
@@ -81,6 +94,14 @@ class MachineCalls final : public FileCalls {
     const int result = FileCalls::FileSystemType(fd, path, type);
     *type = machine_.type == 0 ? *type : machine_.type;
     return result;
+  }
+  int Control(int fd, const std::string& path, unsigned long request, uintptr_t argument) override {
+    if (request == FICLONE && machine_.reflinks) {
+      return 0;
+    }
+    return request == FS_IOC_FIEMAP && Fails(machine_.extents)
+               ? -1
+               : FileCalls::Control(fd, path, request, argument);
   }
   void* Map(int fd, const std::string& path, uint64_t bytes) override {
     return Fails(machine_.map) ? nullptr : FileCalls::Map(fd, path, bytes);

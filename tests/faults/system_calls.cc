@@ -135,6 +135,16 @@ int __wrap_fcntl(int fd, int what, ...) {
   return wq::support::Fails("fcntl") ? -1 : __real_fcntl(fd, what, argument);
 }
 
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...) {
+  va_list rest;
+  va_start(rest, request);
+  void* const argument = va_arg(rest, void*);
+  va_end(rest);
+  return wq::support::Fails("ioctl") ? -1 : __real_ioctl(fd, request, argument);
+}
+
 ssize_t __real_read(int fd, void* bytes, size_t size);
 ssize_t __wrap_read(int fd, void* bytes, size_t size);
 ssize_t __wrap_read(int fd, void* bytes, size_t size) {

@@ -297,6 +297,10 @@ class WatchedCalls final : public FileCalls {
     return static_cast<int>(
         Watched({Kind::kRead, path}, [&] { return FileCalls::FileSystemType(fd, path, type); }));
   }
+  int Control(int fd, const std::string& path, unsigned long request, uintptr_t argument) override {
+    return static_cast<int>(Watched(
+        {Kind::kRead, path}, [&] { return FileCalls::Control(fd, path, request, argument); }));
+  }
   void* Map(int fd, const std::string& path, uint64_t bytes) override {
     FileCall call{Kind::kMap, path, {}, {}, bytes};
     if (const int error = disk_->Permit(call); error != 0) {

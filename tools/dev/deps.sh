@@ -19,10 +19,11 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
   golang-etcd-server-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report and the live page in tests, and nodejs drives it for the
 # latter; without them these tests report that they are skipped. etcd-server and prometheus start
-# services, on the ports 2379 and 9090, which the tests do not use: they start their own.
+# services, on the ports 2379 and 9090, which the tests do not use: they start their own. The tools
+# of file systems make those that a test of the process log mounts, if it may.
 all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
   lintian chromium nodejs python3-grpcio python3-protobuf mypy openssl python3-yaml
-  etcd-server etcd-client prometheus)
+  etcd-server etcd-client prometheus e2fsprogs xfsprogs btrfs-progs)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
