@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/history/fixture.h"
+#include "tests/support/draw.h"
 
 namespace wq {
 namespace {
@@ -240,6 +241,13 @@ TEST_F(HistoryTest, RandomCallsAreTheHistory) {
   const uint64_t seed = support::FromEnvironment("WQ_HISTORY_SEED", std::random_device{}());
   SCOPED_TRACE("replay with WQ_HISTORY_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
+  support::DrawnSizes sizes(random(), {.total_bytes = size_t{16} << 10});
+  SCOPED_TRACE(sizes.ToString());
+  std::vector<std::string> names;
+  for (uint64_t n = 0; n < 12; ++n) {
+    names.push_back(support::KeyOf(n, sizes.KeyBytes()));
+  }
+  const bool reopens = random() % 2 == 0;
   Open();
   struct Expected {
     std::vector<std::pair<int, uint64_t>> events;  // Kind and count.
@@ -255,7 +263,7 @@ TEST_F(HistoryTest, RandomCallsAreTheHistory) {
   };
   for (int i = 0; i < 3000; ++i) {
     clock_.Advance(milliseconds(random() % 50));
-    const std::string name = "key-" + std::to_string(random() % 12);
+    const std::string name = names[random() % names.size()];
     Expected& key = keys[name];
     switch (random() % 8) {
       case 0:
@@ -290,6 +298,13 @@ TEST_F(HistoryTest, RandomCallsAreTheHistory) {
       default:
         if (random() % 40 == 0) {
           static_cast<void>(Of(name));  // Ends a block.
+        } else if (reopens && random() % 40 == 0) {
+          Close();
+          Open();
+          for (auto& [_, one] : keys) {  // What was held is handed out again.
+            one.queued = one.queued || one.held;
+            one.held = one.again = false;
+          }
         } else if (key.queued || key.again) {
           ASSERT_TRUE(queue_->Remove(name).ok());
           expect(&key, 10);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "storage/records.h"
+#include "tests/support/draw.h"
 
 namespace wq::replication {
 
@@ -31,6 +32,8 @@ Simulation::Simulation(uint64_t seed)
       late_(std::make_shared<LateLog>(log_, seed)),
       oracle_(log_.get()),
       large_(OneIn(4)),
+      long_keys_(OneIn(16)),
+      rows_(OneIn(16) ? 300 : 0),
       fault_in_(OneIn(4) ? 0 : 4 + Random(30)) {
   maintenance_.min_checkpoint_bytes = OneIn(2) ? 0 : 2000;
   maintenance_.max_log_bytes = OneIn(2) ? 0 : size_t{1} << 20;
@@ -115,6 +118,12 @@ void Simulation::Step() {
   }
 }
 
+// Few keys. The last two are long in some simulations.
+std::string Simulation::Key() {
+  const uint64_t n = Random(6);
+  return support::KeyOf(n, !long_keys_ || n < 4 ? 1 : n == 4 ? size_t{4096} : kMaxKeyBytes);
+}
+
 // Each batch is unlike all others, and the order of any two shows in the rows.
 std::string Simulation::Batch(MutationBatch* batch) {
   const std::string number = std::to_string(++writes_);
@@ -125,8 +134,12 @@ std::string Simulation::Batch(MutationBatch* batch) {
     for (char& byte : value) byte = static_cast<char>(random_());
   }
   batch->Put(Family::kCursors, "w" + std::to_string(Random(20)), number + value);
-  batch->Put(Family::kDirty, "k" + std::to_string(Random(6)), number);
-  if (OneIn(2)) batch->Erase(Family::kDirty, "k" + std::to_string(Random(6)));
+  batch->Put(Family::kDirty, Key(), number);
+  if (OneIn(2)) batch->Erase(Family::kDirty, Key());
+  for (uint64_t more = rows_ > 0 && OneIn(4) ? support::DrawSize(&random_, rows_) : 0; more > 0;
+       --more) {
+    batch->Put(Family::kDirty, support::KeyOf(100 + more), number);
+  }
   return std::string(batch->mutations());
 }
 

@@ -93,6 +93,7 @@ class Simulation {
   void Lose(Node* node, std::string ahead);
   void KeepAhead(Node* node, const std::string& mutations);
   void NoteOwner(const Node& node);
+  std::string Key();
   std::string Batch(storage::MutationBatch* batch);
   void FailDiskSoon(Node* node);
   void HealDisk(Node* node);
@@ -109,6 +110,8 @@ class Simulation {
   const std::shared_ptr<LateLog> late_;
   LogOracle oracle_;
   const bool large_;         // Some groups have several entries.
+  const bool long_keys_;     // Some rows have keys of up to 64 KiB.
+  const uint64_t rows_;      // A batch has up to so many more rows.
   const uint64_t fault_in_;  // One call of so many fails; 0: none.
   Maintenance::Options maintenance_;
   uint64_t calls_until_cut_ = UINT64_MAX;  // After so many calls none reaches the log.

@@ -7,6 +7,7 @@
 // WQ_STRESS_SEED picks the seed, WQ_STRESS_ROUNDS the number of rounds.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <iostream>
 #include <map>
@@ -15,6 +16,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,6 +26,7 @@
 #include "engine/store/store_impl.h"
 #include "storage/memory_storage.h"
 #include "storage/records.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
@@ -34,10 +37,14 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using support::Buffers;
+using support::DrawnSizes;
+using support::DrawOne;
 using support::FromEnvironment;
+using support::KeyOf;
 
 constexpr int kKeys = 40;
-constexpr int kAddsEach = 400;
+constexpr size_t kAddsEach = 400;
 
 std::string GroupOf(std::string_view key) { return std::string(key.substr(0, key.find('/'))); }
 
@@ -107,12 +114,13 @@ void PrintTo(const Setup& setup, std::ostream* out) { *out << setup.name; }
 class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
  protected:
   void Open() {
-    if (GetParam().in_memory) {
-      ASSERT_TRUE(Store::OpenInMemory({}, &store_).ok());
-    } else {
-      ASSERT_TRUE(
-          Store::Impl::Open({}, "", std::make_unique<storage::MemoryStorage>(disk_), &store_).ok());
-    }
+    StoreOptions store;
+    buffers_.ApplyTo(&store);
+    const Status s = GetParam().in_memory
+                         ? Store::OpenInMemory(store, &store_)
+                         : Store::Impl::Open(
+                               store, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
+    ASSERT_TRUE(s.ok()) << s.ToString();
     QueueOptions options = GetParam().options;
     options.group_of = GroupOf;
     options.limiter = std::make_shared<ItemExponentialFailure>(microseconds(50), milliseconds(1));
@@ -121,20 +129,31 @@ class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
 
   void Produce(uint64_t seed) {
     std::mt19937_64 random(seed);
-    for (int i = 0; i < kAddsEach; ++i) {
-      const std::string key =
-          "g" + std::to_string(random() % 7) + "/k" + std::to_string(random() % kKeys);
+    DrawnSizes sizes(random(), {.batch_keys = kAddsEach / 2});
+    for (size_t i = 0; i < kAddsEach;) {
       AddOptions options;
       options.durability = static_cast<Durability>(random() % 3);
-      const uint64_t version = ledger_->WillAdd(key);
-      const Status s = random() % 4 == 0
-                           ? queue_->AddAfter(key, microseconds(random() % 300), options)
-                           : queue_->Add(key, options);
+      std::vector<std::string> keys;
+      std::vector<uint64_t> versions;
+      for (size_t n = random() % 8 == 0 ? sizes.BatchKeys() : 1; n > 0; --n) {
+        const uint64_t number = random() % kKeys;
+        keys.push_back("g" + std::to_string(random() % 7) + "/" +
+                       KeyOf(number, number % 4 == 0 ? long_key_bytes_ : 1));
+        versions.push_back(ledger_->WillAdd(keys.back()));
+      }
+      const std::vector<std::string_view> views(keys.begin(), keys.end());
+      const Status s = keys.size() > 1 ? queue_->AddBatch(views, options)
+                       : random() % 4 == 0
+                           ? queue_->AddAfter(keys[0], microseconds(random() % 300), options)
+                           : queue_->Add(keys[0], options);
       if (!s.ok()) {
         EXPECT_EQ(s.code(), StatusCode::kShuttingDown) << s.ToString();
         return;
       }
-      ledger_->WasAdded(key, version);
+      for (size_t n = 0; n < keys.size(); ++n) {
+        ledger_->WasAdded(keys[n], versions[n]);
+      }
+      i += keys.size();
     }
   }
 
@@ -201,6 +220,9 @@ class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Store> store_;
   Queue* queue_ = nullptr;
+  // Of each round.
+  Buffers buffers_;
+  size_t long_key_bytes_ = 0;  // Of one key in four.
 };
 
 TEST_P(ConcurrencyTest, NoKeyIsHeldTwiceAndNoKeyIsLost) {
@@ -210,6 +232,10 @@ TEST_P(ConcurrencyTest, NoKeyIsHeldTwiceAndNoKeyIsLost) {
   std::mt19937_64 random(seed);
   for (uint64_t round = 0; round < rounds; ++round) {
     ledger_ = std::make_unique<Ledger>(GetParam().options.shards);
+    buffers_ = Buffers::Draw(&random);
+    long_key_bytes_ = DrawOne(&random, std::array<size_t, 4>{1, 1, 1000, 4000});
+    SCOPED_TRACE("round " + std::to_string(round) + ", " + buffers_.ToString() +
+                 ", one key in four has " + std::to_string(long_key_bytes_) + " bytes");
     Open();
     std::atomic<bool> over = false;
     std::vector<std::thread> producers;

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "storage/process_log.h"
 #include "storage/process_log/format.h"
 #include "storage/process_log/read_process_log.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 
 namespace wq::storage {
@@ -33,10 +35,17 @@ constexpr uint64_t kStepCapacity = kLogPageBytes;
 constexpr int kUnstepped = 150;  // More than a lap.
 constexpr int kStepped = 30;     // They cross the end of the ring.
 
-std::string StepRecord(int n) {
+// Most are short. Some keys and some batches are long, up to the longest record that a log takes,
+// which is half of it.
+std::string StepRecord(uint64_t seed, int n) {
+  std::mt19937_64 random(seed + static_cast<uint64_t>(n));
+  const uint64_t kind = random() % 12;
+  const size_t bytes = kind == 0 ? support::DrawSize(&random, 1900) : random() % 90;
   MutationBatch batch;
-  batch.Put(Family::kDirty, "key-" + std::to_string(n),
-            std::string(static_cast<size_t>(n % 90), 'v'));
+  batch.Put(Family::kDirty, support::KeyOf(static_cast<uint64_t>(n), bytes), "v");
+  for (uint64_t more = kind == 1 ? support::DrawSize(&random, 100) : 0; more > 0; --more) {
+    batch.Put(Family::kDelayed, support::KeyOf(more), "");
+  }
   return std::string(batch.mutations());
 }
 
@@ -49,26 +58,33 @@ struct StepProgress {
   volatile bool failed;
 };
 
-// Keeps the last 20 records, so that the space of older ones is written again.
-void AppendStepped(const std::string& dir, StepProgress* progress) {
+// Keeps the last 20 records, or as many as there is space for, so that the space of older ones is
+// written again.
+void AppendStepped(const std::string& dir, uint64_t seed, StepProgress* progress) {
   std::unique_ptr<ProcessLog> log;
   progress->failed =
       !ProcessLog::Create(dir, {kStepUuid, BootId(), /*number=*/1, kStepCapacity}, &log).ok();
   std::vector<std::string> records;
   std::vector<LogPosition> ends = {0};
-  for (int n = 0; n < kUnstepped + kStepped; ++n) records.push_back(StepRecord(n));
+  for (int n = 0; n < kUnstepped + kStepped; ++n) {
+    records.push_back(StepRecord(seed, n));
+  }
   ends.reserve(records.size() + 1);
+  const auto release = [&](int first) {  // All records before it.
+    progress->released = ends[static_cast<size_t>(first)];
+    progress->first = first;
+    log->Release(progress->released);
+  };
   for (int n = 0; n < kUnstepped + kStepped && !progress->failed; ++n) {
     if (n == kUnstepped) raise(SIGSTOP);  // From here on it is stepped.
     progress->begun = n + 1;
-    progress->failed = !log->Append(records[static_cast<size_t>(n)]);
+    while (!log->Append(records[static_cast<size_t>(n)]) && !progress->failed) {
+      progress->failed = progress->first == n;
+      release(progress->first + 1);
+    }
     progress->completed = n + 1;
     ends.push_back(log->end());
-    if (n >= 20) {
-      progress->released = ends[static_cast<size_t>(n - 20)];
-      progress->first = n - 20;
-      log->Release(progress->released);
-    }
+    if (progress->first < n - 20) release(n - 20);
   }
 }
 
@@ -89,7 +105,7 @@ class SingleStepTest : public testing::Test {
     child_ = fork();
     if (child_ == 0) {
       if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(77);
-      AppendStepped(dir_.path(), progress_);
+      AppendStepped(dir_.path(), seed_, progress_);
       _exit(0);
     }
     int status = 0;
@@ -124,8 +140,8 @@ class SingleStepTest : public testing::Test {
     LogPosition reached = 0;
     const Status s = contents.ForEach(
         progress_->released,
-        [&n](std::string_view mutations) {
-          EXPECT_EQ(mutations, StepRecord(n)) << n;
+        [this, &n](std::string_view mutations) {
+          EXPECT_EQ(mutations, StepRecord(seed_, n)) << n;
           ++n;
           return Status::Ok();
         },
@@ -135,6 +151,7 @@ class SingleStepTest : public testing::Test {
     ASSERT_LE(n, progress_->begun);
   }
 
+  const uint64_t seed_ = support::FromEnvironment("WQ_STEP_SEED", std::random_device{}());
   support::ScratchDirectory dir_;
   StepProgress* const progress_;
   pid_t child_ = -1;
@@ -146,6 +163,7 @@ TEST_F(SingleStepTest, AKillAtAnyInstructionOfAnAppendLeavesItsRecordOrNone) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizers' own instructions take too long";
 #endif
+  std::cout << "replay with WQ_STEP_SEED=" << seed_ << "\n";
   if (!Start()) {
     GTEST_SKIP() << "NOT TESTED: ptrace is not permitted here";
   }
