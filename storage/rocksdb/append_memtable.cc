@@ -127,6 +127,8 @@ class AppendRep final : public MemTableRep {
   void Insert(rocksdb::KeyHandle handle) override;
   bool Contains(const char* key) const override;
   size_t ApproximateMemoryUsage() override { return 0; }  // All of it is the allocator's.
+  void Get(const rocksdb::LookupKey& key, void* arguments,
+           bool (*visit)(void* arguments, const char* record)) override;
   Iterator* GetIterator(rocksdb::Arena* arena) override;
   Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
 
@@ -141,6 +143,13 @@ class AppendRep final : public MemTableRep {
   Chunk* NewChunk();
 
   std::shared_ptr<const Records> Sorted() const;
+  // Appends the records that were inserted as number `begin` to `end` - 1.
+  void CopyRecords(size_t begin, size_t end, Records* records) const;
+  // Both are sorted.
+  Records Merged(const Records& records, const Records& added) const;
+
+  // New records are few if they are fewer than this part of the sorted ones.
+  static constexpr size_t kFew = 16;
 
   const KeyComparator& compare_;
   // Only the writer uses them, except for the first size_ records, which never change again.
@@ -158,8 +167,8 @@ class AppendRep final : public MemTableRep {
     void* memory;
   };
   mutable std::vector<Freed> cursors_ WQ_GUARDED_BY(mu_);
-  // The cursors that RocksDB never ends.
-  std::vector<std::unique_ptr<Cursor>> kept_ WQ_GUARDED_BY(mu_);
+  // The cursor of the look-up that the thread makes.
+  static thread_local Cursor* look_up_;
 };
 
 // RocksDB's iterator: at a record, or behind the last one.
@@ -224,8 +233,9 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
   size_t at_ = 0;
 };
 
+thread_local AppendRep::Cursor* AppendRep::look_up_ = nullptr;
+
 AppendRep::~AppendRep() {
-  kept_.clear();
   for (const Freed& cursor : cursors_) ::operator delete(cursor.memory);
 }
 
@@ -251,22 +261,48 @@ void AppendRep::Insert(rocksdb::KeyHandle handle) {
   size_.store(size + 1, std::memory_order_release);
 }
 
+void AppendRep::CopyRecords(size_t begin, size_t end, Records* records) const {
+  constexpr size_t kPerChunk = std::tuple_size_v<decltype(Chunk::records)>;
+  size_t chunk_begin = 0;
+  for (const Chunk* chunk = first_; chunk_begin < end; chunk = chunk->next) {
+    const size_t chunk_end = std::min(chunk_begin + kPerChunk, end);
+    for (size_t at = std::max(begin, chunk_begin); at < chunk_end; ++at) {
+      records->push_back(chunk->records[at - chunk_begin]);
+    }
+    chunk_begin = chunk_end;
+  }
+}
+
+// Reads and writes take turns while queues are opened or deleted: then each read finds a few new
+// records, and only those are compared.
 std::shared_ptr<const Records> AppendRep::Sorted() const {
   const MutexLock lock(mu_);
   const size_t size = size_.load(std::memory_order_acquire);
-  if (sorted_ != nullptr && sorted_->size() == size) return sorted_;
-  auto records = std::make_shared<Records>();
-  records->reserve(size);
-  const Chunk* chunk = size == 0 ? nullptr : first_;
-  while (records->size() < size) {
-    const size_t count = std::min(chunk->records.size(), size - records->size());
-    records->insert(records->end(), chunk->records.begin(),
-                    chunk->records.begin() + static_cast<std::ptrdiff_t>(count));
-    if (records->size() < size) chunk = chunk->next;
+  const size_t known = sorted_ == nullptr ? 0 : sorted_->size();
+  if (sorted_ != nullptr && known == size) return sorted_;
+  const bool few = size - known < known / kFew;
+  Records added;
+  added.reserve(few ? size - known : size);
+  CopyRecords(few ? known : 0, size, &added);
+  Sorter(compare_).Sort(&added);
+  sorted_ = std::make_shared<const Records>(few ? Merged(*sorted_, added) : std::move(added));
+  return sorted_;
+}
+
+Records AppendRep::Merged(const Records& records, const Records& added) const {
+  Records all;
+  all.reserve(records.size() + added.size());
+  auto rest = records.begin();
+  for (const char* const record : added) {
+    const auto place =
+        std::lower_bound(rest, records.end(), record,
+                         [this](const char* a, const char* b) { return compare_(a, b) < 0; });
+    all.insert(all.end(), rest, place);
+    all.push_back(record);
+    rest = place;
   }
-  Sorter(compare_).Sort(records.get());
-  sorted_ = records;
-  return records;
+  all.insert(all.end(), rest, records.end());
+  return all;
 }
 
 bool AppendRep::Contains(const char* key) const {
@@ -279,12 +315,17 @@ MemTableRep::Iterator* AppendRep::GetIterator(rocksdb::Arena* /*arena*/) {
   return new (*this) Cursor(this);
 }
 
-// RocksDB calls this at each look-up of a key, and never destroys the iterator.
+// The base class makes an iterator for the look-up, and never destroys it.
+void AppendRep::Get(const rocksdb::LookupKey& key, void* arguments,
+                    bool (*visit)(void* arguments, const char* record)) {
+  MemTableRep::Get(key, arguments, visit);
+  delete std::exchange(look_up_, nullptr);
+}
+
 MemTableRep::Iterator* AppendRep::GetDynamicPrefixIterator(rocksdb::Arena* arena) {
-  if (arena != nullptr) return GetIterator(arena);
-  std::unique_ptr<Cursor> cursor(new (*this) Cursor(this));
-  const MutexLock lock(mu_);
-  return kept_.emplace_back(std::move(cursor)).get();
+  Cursor* const cursor = new (*this) Cursor(this);
+  if (arena == nullptr) look_up_ = cursor;
+  return cursor;
 }
 
 class AppendFactory final : public rocksdb::MemTableRepFactory {

@@ -1,9 +1,13 @@
 #include "storage/rocksdb/append_memtable.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <rocksdb/comparator.h>
 #include <rocksdb/db.h>
 #include <rocksdb/memtablerep.h>
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <random>
@@ -15,6 +19,25 @@
 namespace wq::storage {
 namespace {
 
+// Orders by bytes, and counts how often it is asked.
+class CountingComparator final : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return rocksdb::BytewiseComparator()->Name(); }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    ++compared;
+    return a.compare(b);
+  }
+  void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+  mutable std::atomic<uint64_t> compared{0};
+};
+
+size_t AllocatedBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 // A database, and a map with its expected contents.
 class AppendMemtableTest : public ::testing::Test {
  protected:
@@ -23,6 +46,7 @@ class AppendMemtableTest : public ::testing::Test {
     options.create_if_missing = true;
     options.allow_concurrent_memtable_write = false;
     options.memtable_factory = AppendMemtable();
+    options.comparator = &comparator_;
     rocksdb::DB* db = nullptr;
     EXPECT_TRUE(rocksdb::DB::Open(options, dir_ / "db", &db).ok());
     db_.reset(db);
@@ -76,6 +100,7 @@ class AppendMemtableTest : public ::testing::Test {
   }
 
   TestDirectory dir_;
+  CountingComparator comparator_;
   std::unique_ptr<rocksdb::DB> db_;
   std::map<std::string, std::string> should_;
 };
@@ -128,6 +153,29 @@ TEST_F(AppendMemtableTest, SortsLongKeysThatDifferAtEveryWord) {
   for (const std::string& each : keys) Put(each, "v");
   ExpectAllThere();
   Flush();
+  ExpectAllThere();
+}
+
+// Making and deleting queues read a record after each few that they write, and each write of the
+// journal puts its position under one key.
+TEST_F(AppendMemtableTest, LookUpsBetweenWritesAreCheapAndKeepNoMemory) {
+  constexpr int kLookUps = 2000;
+  std::mt19937 random(1);
+  const auto look_up = [&](int i) {
+    const std::string key = "queue/" + std::to_string(random());
+    Put(key, std::to_string(i));
+    Put("position", std::to_string(i));
+    std::string value;
+    ASSERT_TRUE(db_->Get({}, key, &value).ok());
+    ASSERT_EQ(value, std::to_string(i));
+  };
+  for (int i = 0; i < kLookUps; ++i) look_up(i);
+  const size_t before = AllocatedBytes();
+  comparator_.compared = 0;
+  for (int i = 0; i < kLookUps; ++i) look_up(i);
+  EXPECT_LT(comparator_.compared, kLookUps * 100U);
+  // The records, their order, and the map of this test.
+  EXPECT_LT(AllocatedBytes(), before + kLookUps * 600U + (size_t{1} << 20));
   ExpectAllThere();
 }
 
