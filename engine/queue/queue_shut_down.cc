@@ -24,6 +24,7 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
 }
 
 void Queue::Impl::FreeKeys() {
+  timer->Disarm(this);
   const MutexLock lock(mu);
   freed_undrained = !Drained();
   state.RecordTo(nullptr);

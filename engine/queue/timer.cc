@@ -23,11 +23,31 @@ Timer::~Timer() { Stop(); }
 
 void Timer::Arm(Target* target, int64_t due_us) {
   const MutexLock lock(mu_);
-  const auto [it, inserted] = due_.try_emplace(target, due_us);
-  it->second = std::min(it->second, due_us);
-  if (due_us < sleeping_until_) {
+  if (ArmLocked(target, due_us) && due_us < sleeping_until_) {
     changed_ = true;
     cv_.NotifyOne();
+  }
+}
+
+void Timer::Disarm(Target* target) {
+  const MutexLock lock(mu_);
+  DisarmLocked(target);
+}
+
+bool Timer::ArmLocked(Target* target, int64_t due_us) {
+  if (const auto it = due_.find(target); it != due_.end() && it->second <= due_us) {
+    return false;
+  }
+  DisarmLocked(target);
+  due_.emplace(target, due_us);
+  in_order_.emplace(due_us, target);
+  return true;
+}
+
+void Timer::DisarmLocked(Target* target) {
+  if (const auto it = due_.find(target); it != due_.end()) {
+    in_order_.erase({it->second, target});
+    due_.erase(it);
   }
 }
 
@@ -45,12 +65,9 @@ void Timer::Stop() {
 
 void Timer::Loop() {
   while (Target* const target = AwaitDue()) {
-    const int64_t next_us = target->FireDue();
-    const MutexLock lock(mu_);
-    const auto it = due_.find(target);
-    it->second = std::min(it->second, next_us);  // It may have been armed during FireDue.
-    if (it->second == kNever) {
-      due_.erase(it);
+    if (const int64_t next_us = target->FireDue(); next_us != kNever) {
+      const MutexLock lock(mu_);
+      ArmLocked(target, next_us);  // It may have been armed during FireDue.
     }
   }
 }
@@ -58,13 +75,12 @@ void Timer::Loop() {
 Timer::Target* Timer::AwaitDue() {
   const MutexLock lock(mu_);
   while (!stopping_) {
-    const auto next = std::min_element(
-        due_.begin(), due_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    const int64_t due_us = next == due_.end() ? kNever : next->second;
+    const int64_t due_us = in_order_.empty() ? kNever : in_order_.begin()->first;
     const int64_t now_us = clock_->SteadyUs();
     if (due_us <= now_us) {
-      next->second = kNever;
-      return next->first;
+      Target* const target = in_order_.begin()->second;
+      DisarmLocked(target);
+      return target;
     }
     Sleep(now_us, due_us);
   }

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "base/mutex.h"
 #include "wq/clock.h"
@@ -35,7 +37,9 @@ class Timer {
 
   // Fires `target` at `due_us`, steady time, or at an earlier time that it is armed for.
   // REQUIRES: the target lives until Stop has returned.
-  void Arm(Target* target, int64_t due_us);
+  void Arm(Target* target, int64_t due_us) WQ_EXCLUDES(mu_);
+  // Forgets for when `target` is armed. It may be fired just now.
+  void Disarm(Target* target) WQ_EXCLUDES(mu_);
 
   // After it no target is fired. Blocks: until a target that is being fired returns.
   void Stop();
@@ -44,6 +48,9 @@ class Timer {
   void Loop();
   // Waits until a target is due, and disarms it; nullptr: the timer stops.
   Target* AwaitDue() WQ_EXCLUDES(mu_);
+  // Returns whether `target` is due earlier than before.
+  bool ArmLocked(Target* target, int64_t due_us) WQ_REQUIRES(mu_);
+  void DisarmLocked(Target* target) WQ_REQUIRES(mu_);
   // Waits until `due_us`, a change, or the longest sleep.
   void Sleep(int64_t now_us, int64_t due_us) WQ_REQUIRES(mu_);
 
@@ -51,10 +58,11 @@ class Timer {
   uint64_t subscription_ = 0;
 
   Mutex mu_;
-  CondVar cv_;                                          // changed_ or stopping_ was set.
-  std::map<Target*, int64_t> due_ WQ_GUARDED_BY(mu_);   // kNever: not armed.
-  int64_t sleeping_until_ WQ_GUARDED_BY(mu_) = kNever;  // kNever while awake, too.
-  bool changed_ WQ_GUARDED_BY(mu_) = false;             // An earlier due time, or the clock jumped.
+  CondVar cv_;                                         // changed_ or stopping_ was set.
+  std::map<Target*, int64_t> due_ WQ_GUARDED_BY(mu_);  // Of the targets that are armed.
+  std::set<std::pair<int64_t, Target*>> in_order_ WQ_GUARDED_BY(mu_);  // The same.
+  int64_t sleeping_until_ WQ_GUARDED_BY(mu_) = kNever;                 // kNever while awake, too.
+  bool changed_ WQ_GUARDED_BY(mu_) = false;  // An earlier due time, or the clock jumped.
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
 
   std::thread thread_;  // Last: it uses all of the above.

@@ -94,7 +94,24 @@ Status Store::Impl::Opened::Load() {
     return s;
   }
   uuid = record.uuid;
-  std::map<std::string, storage::QueueRecord, std::less<>> found;
+  if (Status s = LoadQueues(); !s.ok()) {
+    return s;
+  }
+  storage::TokensRecord reserved;
+  if (Status s = storage::GetTokens(*storage, &reserved); !s.ok()) {
+    return s;
+  }
+  if (const storage::RowRule broken = CheckRow(reserved); broken != storage::RowRule::kNone) {
+    return Status::Corruption("the store's record of tokens " + std::string(TextOf(broken)));
+  }
+  const MutexLock lock(mu);
+  tokens = reserved;
+  return {};
+}
+
+Status Store::Impl::Opened::LoadQueues() {
+  Records queues_found;
+  Records leftovers_found;
   std::map<storage::QueueId, std::string> names;
   Status contradiction;
   const auto take = [&](const storage::QueueRecord& queue) {
@@ -109,22 +126,17 @@ Status Store::Impl::Opened::Load() {
                                          (is_new ? "" : " " + EscapeKey(other->second)));
       return false;
     }
+    Records& found = storage::IsOfImport(queue.name) ? leftovers_found : queues_found;
     found.emplace(queue.name, queue);
     return true;
   };
   if (Status s = storage::ScanQueues(*storage, take); !s.ok() || !contradiction.ok()) {
     return s.ok() ? contradiction : s;
   }
-  storage::TokensRecord reserved;
-  if (Status s = storage::GetTokens(*storage, &reserved); !s.ok()) {
-    return s;
-  }
-  if (const storage::RowRule broken = CheckRow(reserved); broken != storage::RowRule::kNone) {
-    return Status::Corruption("the store's record of tokens " + std::string(TextOf(broken)));
-  }
   const MutexLock lock(mu);
-  records = std::move(found);
-  tokens = reserved;
+  records = std::move(queues_found);
+  leftovers = std::move(leftovers_found);
+  last_id = names.empty() ? 0 : names.rbegin()->first;
   return {};
 }
 
@@ -161,15 +173,14 @@ Status Store::Impl::Opened::SkipIdsInUse(storage::QueueId* id) const {
 }
 
 Status Store::Impl::Opened::WriteNewRecord(std::string_view name) {
-  storage::QueueRecord record{.name = std::string(name), .id = 1, .created_at_us = clock->WallUs()};
-  for (const auto& [_, other] : records) {
-    record.id = std::max(record.id, other.id + 1);
-  }
+  storage::QueueRecord record{
+      .name = std::string(name), .id = last_id + 1, .created_at_us = clock->WallUs()};
   if (storage != nullptr) {
     if (Status s = SkipIdsInUse(&record.id); !s.ok()) {
       return s;
     }
   }
+  last_id = record.id;  // Not given again, whatever becomes of the write.
   if (journal != nullptr) {
     storage::MutationBatch batch;
     storage::PutQueue(record, &batch);
@@ -233,8 +244,8 @@ Status Store::Impl::Opened::WriteNow(const storage::MutationBatch& batch,
   return journal->Wait(journal->Append(batch, durability), durability);
 }
 
-// `records` changes after each write that succeeded: if a write fails, the recovery of the store
-// writes the names that are in `records`, and so undoes it.
+// `records` and `leftovers` change after each write that succeeded: if a write fails, the recovery
+// of the store writes the names that they have, and so undoes it.
 Status Store::Impl::Opened::DeleteQueue(std::string_view name) {
   if (storage != nullptr) {
     if (Status s = EraseLeftovers(); !s.ok()) {
@@ -253,18 +264,14 @@ Status Store::Impl::Opened::DeleteQueue(std::string_view name) {
       return s;
     }
     record.name += storage::kReplacedSuffix;
-    records.emplace(record.name, record);
+    leftovers.emplace(record.name, record);
   }
   records.erase(found);
   return storage == nullptr ? Status::Ok() : EraseLeftovers();
 }
 
 Status Store::Impl::Opened::EraseLeftovers() {
-  for (auto it = records.begin(); it != records.end();) {
-    if (!storage::IsOfImport(it->first)) {
-      ++it;
-      continue;
-    }
+  for (auto it = leftovers.begin(); it != leftovers.end();) {
     // Waits for each batch, so that the process log is not filled with them: other calls need it.
     const auto write = [this](storage::MutationBatch& batch) {
       Status s = WriteNow(batch, Durability::kProcess);
@@ -278,7 +285,7 @@ Status Store::Impl::Opened::EraseLeftovers() {
     if (Status s = WriteNow(batch, Durability::kPower); !s.ok()) {
       return s;
     }
-    it = records.erase(it);
+    it = leftovers.erase(it);
   }
   return {};
 }
@@ -300,8 +307,10 @@ Status Store::Impl::Opened::AppendDifference(storage::MutationBatch* batch) {
   std::vector<Queue::Impl*> open;  // While the store is failed, no other queue is opened.
   {
     const MutexLock lock(mu);
-    for (const auto& [_, record] : records) {
-      storage::PutQueue(record, &rows);
+    for (const Records* const named : {&records, &leftovers}) {
+      for (const auto& [_, record] : *named) {
+        storage::PutQueue(record, &rows);
+      }
     }
     if (tokens.next > storage::TokensRecord().next) {
       storage::PutTokens(tokens, &rows);

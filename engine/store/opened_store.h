@@ -43,6 +43,8 @@ struct Store::Impl::Opened final : FailureRecovery::Target {
   // Reads the records of the store and its tokens, and those that name its queues. REQUIRES: called
   // first, once.
   Status Load();
+  // Reads the records that name queues, into `records`, `leftovers` and `last_id`.
+  Status LoadQueues() WQ_EXCLUDES(mu);
   // Increments *id until the storage has nothing of a queue of this id.
   Status SkipIdsInUse(storage::QueueId* id) const;
   // Writes the record of a new queue.
@@ -54,7 +56,7 @@ struct Store::Impl::Opened final : FailureRecovery::Target {
   // Makes a Queue with its state from the storage. Writes the record of a queue that is new.
   Status MakeQueue(std::string_view name, const QueueOptions& queue_options,
                    std::unique_ptr<Queue>* queue) WQ_REQUIRES(mu);
-  // Deletes a queue that is not open, and what killed deletions and imports have left.
+  // Deletes a queue that is not open, and the leftovers.
   Status DeleteQueue(std::string_view name) WQ_REQUIRES(mu);
   Status EraseLeftovers() WQ_REQUIRES(mu);
   // Appends the batch to the journal and waits for it.
@@ -88,7 +90,11 @@ struct Store::Impl::Opened final : FailureRecovery::Target {
 
   // While the store is healthy, the storage is read only under this lock, to open a queue.
   mutable Mutex mu;
-  std::map<std::string, storage::QueueRecord, std::less<>> records WQ_GUARDED_BY(mu);  // By name.
+  using Records = std::map<std::string, storage::QueueRecord, std::less<>>;  // By name.
+  Records records WQ_GUARDED_BY(mu);
+  // Of killed or failed deletions and imports: names of no queue, whose rows are to be erased.
+  Records leftovers WQ_GUARDED_BY(mu);
+  storage::QueueId last_id WQ_GUARDED_BY(mu) = 0;  // The greatest that any of them has had.
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues
       WQ_GUARDED_BY(mu);  // Those that are open.
   // Callers may still have pointers to them, and the timer too.

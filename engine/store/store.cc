@@ -184,10 +184,9 @@ std::vector<std::string> Store::QueueNames() const {
     return names;
   }
   const MutexLock lock(opened->mu);
+  names.reserve(opened->records.size());
   for (const auto& [name, _] : opened->records) {
-    if (!storage::IsOfImport(name)) {
-      names.push_back(name);
-    }
+    names.push_back(name);
   }
   return names;
 }
