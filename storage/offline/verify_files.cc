@@ -1,6 +1,5 @@
 #include "storage/verify_files.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -96,9 +95,6 @@ void FilesCheck::CheckNames() {
     if (!IsStoreFile(name)) {
       Note(Status::Corruption(dir_ + "/" + name + " is not a file of a store"));
     }
-  }
-  if (!std::binary_search(names.begin(), names.end(), "OWNER")) {
-    Note(Status::Corruption(dir_ + "/OWNER is missing"));
   }
 }
 

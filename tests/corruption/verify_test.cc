@@ -11,6 +11,7 @@
 #include "storage/records.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
+#include "wq/snapshot.h"
 
 namespace wq::storage {
 namespace {
@@ -93,6 +94,39 @@ TEST_F(VerifyTest, FindsWhatAnOpeningRefuses) {
         << verified.ToString();
   }
   EXPECT_GT(refused, 20);
+}
+
+// Every door has one opinion of a store: a reader, the owner, Verify, a snapshot.
+TEST_F(VerifyTest, AMissingFileIsTheSameAtEveryDoor) {
+  int refused = 0;
+  int opened = 0;
+  for (const TemplateStore& store : {MakeSmallClosedStore(), MakeSmallLoggedStore()}) {
+    for (const auto& [name, contents] : store.files) {
+      SCOPED_TRACE(store.name + " without " + name);
+      Files files = store.files;
+      files.erase(name);
+      WriteStore(files, store_);
+      std::unique_ptr<Reader> reader;
+      const bool is_good = OpenReader(store_, &reader).ok();
+      VerifyReport report;
+      EXPECT_OK(Verify(store_, {}, &report));
+      EXPECT_EQ(report.ok(), is_good) << Shown(report);
+      SnapshotInfo snapshot;
+      const Status copied = CreateSnapshot(store_, scratch_ / "snapshots",
+                                           {.name = store.name + "-" + name}, &snapshot);
+      EXPECT_EQ(copied.ok(), is_good) << copied.message();
+      if (is_good) {
+        EXPECT_OK(Verify(snapshot.path, {}, &report));
+        EXPECT_EQ(Shown(report), "");
+      }
+      EXPECT_TRUE(ReadStore(store_) == files) << "it changed the store";
+      std::unique_ptr<Storage> storage;
+      EXPECT_EQ(OpenExisting(store_, &storage).ok(), is_good);
+      ++(is_good ? opened : refused);
+    }
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_GT(opened, 5);
 }
 
 TEST_F(VerifyTest, FindsRowsThatContradictOneAnother) {

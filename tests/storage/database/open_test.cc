@@ -168,6 +168,15 @@ TEST_F(OpenTest, AMissingLogIsCorruption) {
   ExpectRefused(StatusCode::kCorruption, ".log");
 }
 
+// OWNER has no part of the store's data: an owner makes it anew, and nothing else needs it.
+TEST_F(OpenTest, AMissingOwnerIsNoDamage) {
+  MakeStore();
+  std::filesystem::remove(store_ + "/OWNER");
+  EXPECT_OK(Read());
+  ASSERT_OK(Open());
+  EXPECT_TRUE(std::filesystem::exists(store_ + "/OWNER"));
+}
+
 TEST_F(OpenTest, AMissingFormatIsCorruptionOnceThereAreQueues) {
   MakeStore();
   std::filesystem::remove(store_ + "/FORMAT");
