@@ -4,7 +4,7 @@ load helpers
 # A command that reports that it runs, and continues when the gate is opened.
 blocking() {
   mkfifo gate
-  printf '#!/bin/sh\necho "$1" >> started\nread -r _ < gate\necho "$1" >> finished\n' > block
+  printf '#!/bin/sh\necho $$ > pid\necho "$1" >> started\nread -r _ < gate\necho "$1" >> finished\n' > block
   chmod +x block
 }
 
@@ -233,7 +233,7 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   start work work -q q -- ./block
   until_ok lines 1 started
   local child
-  child=$(pgrep -P "$PID")
+  child=$(cat pid)
   kill -9 "$PID"
   until_ok gone "$child"
   [ "$(dumped_keys)" = "a b c " ]

@@ -14,6 +14,7 @@
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/process/reapers.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/text/exit_code.h"
@@ -50,6 +51,8 @@ again after a delay that doubles each time.
 Ends when nothing is pending or delayed, or the queue is paused. SIGTERM and SIGINT
 end it early: no new key is begun, running commands get --grace to finish, the rest
 stays in the store. A stdout that has no reader any more ends it too, with exit code 1.
+A command that is ended, or whose wqctl is killed, ends with all that it has started,
+before its key is handed out again.
 Any number of wqctl work can share a store, and other verbs can change it during the
 run: the first one owns the store and serves it to the others, and when it ends,
 one of the others takes over. See wqctl workers.
@@ -141,10 +144,11 @@ class CurrentSource {
 // The parts of a run, in the order in which they are made.
 struct RunParts {
   RunParts(const WorkArgs& args, std::optional<wq::Replication> replication,
-           StopSignals* stop_signals)
+           StopSignals* stop_signals, Reapers* command_reapers)
       : workers(args.workers.CountFor(UsableCpus())),
         command(args.command, !args.key_on_stdin),
         signals(*stop_signals),
+        reapers(*command_reapers),
         store({.dir = args.store_dir,
                .queues = args.queues,
                .follow = args.follow,
@@ -174,6 +178,7 @@ struct RunParts {
   const int workers;
   const CommandLine command;
   StopSignals& signals;
+  Reapers& reapers;
   StatusLine status_line;
   std::unique_ptr<JobLog> job_log;
   CurrentSource source;
@@ -255,15 +260,14 @@ wq::Status OpenQueues(RunParts* run, Shift* shift) {
   }
 }
 
-wq::Status MakeRunner(const WorkArgs& args, const RunParts& run,
-                      std::unique_ptr<CommandRunner>* runner) {
+wq::Status MakeRunner(const WorkArgs& args, RunParts* run, std::unique_ptr<CommandRunner>* runner) {
   const CommandOptions command{.command = args.command,
                                .key_on_stdin = args.key_on_stdin,
                                .pass_stdout = args.output.mode == OutputMode::kUngroup,
                                .timeout = args.timeout,
-                               .signal_mask = run.signals.mask_before(),
+                               .signal_mask = run->signals.mask_before(),
                                .umask = args.command_umask};
-  const int error = CommandRunner::Create(command, runner);
+  const int error = CommandRunner::Create(command, &run->reapers, runner);
   return error == 0 ? wq::Status::Ok()
                     : wq::Status::IOError("cannot run \"" + wq::EscapeKey(args.command.front()) +
                                           "\": " + ErrnoText(error));
@@ -273,7 +277,7 @@ wq::Status MakeRunner(const WorkArgs& args, const RunParts& run,
 int WorkForOneOwnership(const WorkArgs& args, RunParts* run, bool* lost) {
   *lost = false;
   Shift shift(args, run);
-  if (wq::Status s = MakeRunner(args, *run, &shift.runner); !s.ok()) return Fail(s);
+  if (wq::Status s = MakeRunner(args, run, &shift.runner); !s.ok()) return Fail(s);
   if (wq::Status s = OpenQueues(run, &shift); !s.ok()) {
     *lost = s.code() == wq::StatusCode::kNotOwner;
     if (*lost) return kExitOk;
@@ -307,12 +311,17 @@ int Run(const WorkArgs& args) {
   if (args.dry_run) {
     return DryRun(args.store_dir, args.queues, CommandLine(args.command, !args.key_on_stdin));
   }
-  // Before the first thread.
+  // Before anything is opened, and before the first thread.
+  Reapers reapers;
+  if (const int error = reapers.Start(); error != 0) {
+    return Fail(
+        wq::Status::IOError("cannot start a process for the commands: " + ErrnoText(error)));
+  }
   StopSignals signals;
   if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
   std::optional<wq::Replication> replication;
   if (wq::Status s = ReplicationOf(args.log, &replication); !s.ok()) return Fail(s);
-  RunParts run(args, std::move(replication), &signals);
+  RunParts run(args, std::move(replication), &signals, &reapers);
   return WorkInStore(args, &run);
 }
 

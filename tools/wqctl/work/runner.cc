@@ -16,9 +16,11 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/wqctl/process/descriptor.h"
+#include "tools/wqctl/process/reapers.h"
+#include "tools/wqctl/process/spawn.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
-#include "tools/wqctl/work/spawn.h"
 #include "wq/clock.h"
 #include "wq/options.h"
 
@@ -36,24 +38,6 @@ constexpr rlim_t kDescriptorsOfStore = 8;
 
 // Between SIGTERM and SIGKILL for a command that has timed out.
 constexpr auto kTermGrace = std::chrono::seconds{2};
-
-// A descriptor that is closed at the end.
-class Descriptor {
- public:
-  Descriptor() = default;
-  ~Descriptor() { Reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  void Reset(int fd = -1) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_ = -1;
-};
 
 // The last line that is not blank of a text that arrives in pieces.
 class LastLine {
@@ -161,8 +145,7 @@ std::vector<std::string> EnvironmentFor(const Job& job) {
 }  // namespace
 
 struct CommandRunner::Child {
-  pid_t pid = -1;
-  Descriptor pid_fd;
+  std::unique_ptr<ReaperHandle> reaper;
   Descriptor out;  // -1: the command has our stdout.
   Descriptor err;
 };
@@ -176,13 +159,7 @@ class CommandRunner::Watch {
   }
 
   CommandResult Wait() {
-    PollUntilExit();
-    // The command is dead but not reaped, so its group id cannot belong to another process yet. The
-    // processes that it left are killed only if we ended the command.
-    if (ended_by_us_) kill(-child_.pid, SIGKILL);
-    int status = 0;
-    while (waitpid(child_.pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = PollUntilEnd();
     // Reads no more than the pipes can hold: that includes all output of the command, while a
     // process that it left may write indefinitely.
     for (size_t read = 0; read < kPipeBytes && ReadStderr(); read += kErrorChunkBytes) {
@@ -193,21 +170,25 @@ class CommandRunner::Watch {
   }
 
  private:
-  void PollUntilExit() {
-    std::array<pollfd, 4> fds = {pollfd{child_.pid_fd.get(), POLLIN, 0},
-                                 pollfd{kill_fd_, POLLIN, 0}, pollfd{child_.err.get(), POLLIN, 0},
+  // Returns the wait status.
+  int PollUntilEnd() {
+    const std::array<pollfd, 2> reaper = child_.reaper->fds();
+    std::array<pollfd, 5> fds = {reaper[0], reaper[1], pollfd{kill_fd_, POLLIN, 0},
+                                 pollfd{child_.err.get(), POLLIN, 0},
                                  pollfd{child_.out.get(), POLLIN, 0}};
+    int status = 0;
     while (true) {
       const int ready =
           poll(fds.data(), fds.size(), deadline_ ? MillisecondsUntil(*deadline_) : -1);
-      if (ready < 0 && errno != EINTR) return;
-      if (ready > 0 && fds[2].revents != 0 && !ReadStderr()) fds[2].fd = -1;
-      if (ready > 0 && fds[3].revents != 0 && !ReadStdout()) fds[3].fd = -1;
-      if (ready > 0 && fds[0].revents != 0) return;
-      if (ready > 0 && fds[1].revents != 0) {
-        killed_ = ended_by_us_ = true;
-        kill(-child_.pid, SIGKILL);
-        fds[1].fd = -1;
+      if (ready > 0 && fds[3].revents != 0 && !ReadStderr()) fds[3].fd = -1;
+      if (ready > 0 && fds[4].revents != 0 && !ReadStdout()) fds[4].fd = -1;
+      if (ready > 0 && (fds[0].revents | fds[1].revents) != 0 && child_.reaper->TakeEnd(&status)) {
+        return status;
+      }
+      if (ready > 0 && fds[2].revents != 0) {
+        killed_ = true;
+        child_.reaper->Kill();
+        fds[2].fd = -1;
       }
       if (deadline_ && Clock::now() >= *deadline_) AtDeadline();
     }
@@ -215,12 +196,12 @@ class CommandRunner::Watch {
 
   void AtDeadline() {
     if (timed_out_) {
-      kill(-child_.pid, SIGKILL);
+      child_.reaper->Kill();
       deadline_.reset();
       return;
     }
-    timed_out_ = ended_by_us_ = true;
-    kill(-child_.pid, SIGTERM);
+    timed_out_ = true;
+    child_.reaper->Terminate();
     deadline_ = Clock::now() + kTermGrace;
   }
 
@@ -274,13 +255,13 @@ class CommandRunner::Watch {
   std::optional<Clock::time_point> deadline_;  // Of SIGTERM, then of SIGKILL.
   bool timed_out_ = false;
   bool killed_ = false;
-  bool ended_by_us_ = false;
   LastLine last_line_;
 };
 
-CommandRunner::CommandRunner(CommandOptions options, int null_fd, int kill_fd)
+CommandRunner::CommandRunner(CommandOptions options, Reapers* reapers, int null_fd, int kill_fd)
     : options_(std::move(options)),
       line_(options_.command, !options_.key_on_stdin),
+      reapers_(*reapers),
       null_fd_(null_fd),
       kill_fd_(kill_fd) {}
 
@@ -289,7 +270,8 @@ CommandRunner::~CommandRunner() {
   close(kill_fd_);
 }
 
-int CommandRunner::Create(CommandOptions options, std::unique_ptr<CommandRunner>* runner) {
+int CommandRunner::Create(CommandOptions options, Reapers* reapers,
+                          std::unique_ptr<CommandRunner>* runner) {
   const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null_fd < 0) return errno;
   const int kill_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -298,7 +280,8 @@ int CommandRunner::Create(CommandOptions options, std::unique_ptr<CommandRunner>
     close(null_fd);
     return error;
   }
-  std::unique_ptr<CommandRunner> made(new CommandRunner(std::move(options), null_fd, kill_fd));
+  std::unique_ptr<CommandRunner> made(
+      new CommandRunner(std::move(options), reapers, null_fd, kill_fd));
   if (!made->line_.program_varies()) {
     const int error = FindProgram(made->line_.program(), &made->path_);
     if (error != 0) return error;
@@ -325,6 +308,7 @@ int CommandRunner::Start(const Job& job, Child* child) const {
       return error;
     }
   }
+  if (const int error = reapers_.Take(&child->reaper); error != 0) return error;
   struct {  // The command's.
     Descriptor stdin_end;
     Descriptor stdout_end;
@@ -342,10 +326,7 @@ int CommandRunner::Start(const Job& job, Child* child) const {
   }
   const int newest = std::max(pipes.stderr_end.get(), pipes.stdout_end.get());
   if (running_ > 0 && !LeavesDescriptors(newest)) return EMFILE;
-  int pid_fd = -1;
-  const int error = Spawn(request, &child->pid, &pid_fd);
-  if (error == 0) child->pid_fd.Reset(pid_fd);
-  return error;
+  return child->reaper->Begin(request);
 }
 
 CommandResult CommandRunner::NotStarted(int error) const {
@@ -377,6 +358,7 @@ CommandResult CommandRunner::Run(const Job& job, JobOutput* output) const {
       result = Watch(options_, kill_fd_, child, output).Wait();
       --running_;
     }
+    reapers_.Return(std::move(child.reaper));
   }
   result.started_at_us = started_at_us;
   result.ran_for = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);

@@ -1,11 +1,11 @@
 // CommandRunner: runs the user's command for one job and waits for its end.
 //
 //   std::unique_ptr<CommandRunner> runner;
-//   int error = CommandRunner::Create(options, &runner);      // ENOENT: no such command
+//   int error = CommandRunner::Create(options, &reapers, &runner);   // ENOENT: no such command
 //   JobOutput output(&printer, job);
 //   CommandResult result = runner->Run(job, &output);         // blocks until it has ended
 //
-// The runner owns the child processes. A command's stdin is empty or holds the key, its stdout is
+// A command runs below a reaper (reapers.h). Its stdin is empty or holds the key, its stdout is
 // ours or `output`, and its stderr is `output`. Its environment has WQ_KEY, WQ_QUEUE,
 // WQ_ATTEMPT, WQ_TOKEN, and if the key has any WQ_REASONS and TRACEPARENT. Thread-safe.
 #pragma once
@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/wqctl/process/reapers.h"
 #include "tools/wqctl/work/command_line.h"
 #include "tools/wqctl/work/job.h"
 #include "tools/wqctl/work/output.h"
@@ -56,26 +57,29 @@ class CommandRunner {
  public:
   // REQUIRES: options.command is not empty.
   // Returns 0, or an errno: ENOENT, EACCES for a program that cannot be run.
-  static int Create(CommandOptions options, std::unique_ptr<CommandRunner>* runner);
+  // `reapers` must outlive the runner.
+  static int Create(CommandOptions options, Reapers* reapers,
+                    std::unique_ptr<CommandRunner>* runner);
   ~CommandRunner();
   CommandRunner(const CommandRunner&) = delete;
   CommandRunner& operator=(const CommandRunner&) = delete;
 
   CommandResult Run(const Job& job, JobOutput* output) const;
 
-  // Kills the process groups of all running commands, and of every later one.
+  // Kills all running commands with all that they have started, and every later one.
   void KillAll() const;
 
  private:
   struct Child;
   class Watch;
 
-  CommandRunner(CommandOptions options, int null_fd, int kill_fd);
+  CommandRunner(CommandOptions options, Reapers* reapers, int null_fd, int kill_fd);
   int Start(const Job& job, Child* child) const;
   CommandResult NotStarted(int error) const;
 
   const CommandOptions options_;
   const CommandLine line_;
+  Reapers& reapers_;
   std::string path_;  // Of the program, unless it varies.
   const int null_fd_;
   const int kill_fd_;  // An eventfd that stays readable after KillAll.

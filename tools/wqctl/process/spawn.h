@@ -1,8 +1,6 @@
 // Spawn: starts a program by clone, as vfork does, and execve.
 //
-// Not posix_spawn: the child must ask to be killed with its parent (PR_SET_PDEATHSIG), and a pidfd
-// must exist before the program runs. Not fork: a process that has a store open must never run as a
-// copy of itself. Thread-safe.
+// Not posix_spawn: the child must ask to be killed with its parent (PR_SET_PDEATHSIG). Thread-safe.
 #pragma once
 
 #include <signal.h>
@@ -28,9 +26,9 @@ struct SpawnRequest {
 
 // The child leads its own session, so that Ctrl-C at the terminal does not reach it and the
 // terminal cannot stop it. The kernel kills it when the calling thread ends, and thus when this
-// process is killed. Returns 0, the pid, and a pidfd that the caller closes; or the errno of the
-// failed call: then there is no child.
-int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd);
+// process is killed. Returns 0 and the pid; or the errno of the failed call: then there is no
+// child.
+int Spawn(const SpawnRequest& request, pid_t* pid);
 
 // Finds `name` as a shell does: in PATH, unless it has a slash. Returns 0, or ENOENT or EACCES.
 int FindProgram(const std::string& name, std::string* path);

@@ -1,4 +1,4 @@
-#include "tools/wqctl/work/spawn.h"
+#include "tools/wqctl/process/spawn.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -71,14 +71,13 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int RunChild(void
   return 127;
 }
 
-// As vfork, with a stack of its own and a pidfd. Returns 0 or an errno. If the pidfd was opened
-// later, that could fail for lack of a descriptor when the command already runs.
-int StartChild(ChildPlan* plan, pid_t* pid, int* pid_fd) {
+// As vfork, with a stack of its own. Returns 0 or an errno.
+int StartChild(ChildPlan* plan, pid_t* pid) {
   const std::unique_ptr<std::byte[]> stack(new std::byte[kChildStackBytes]);
-  constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+  constexpr int kFlags = CLONE_VM | CLONE_VFORK | SIGCHLD;
   std::byte* top = stack.get() + kChildStackBytes;
   top -= reinterpret_cast<uintptr_t>(top) % 16;
-  *pid = __clone(RunChild, top, kFlags, plan, pid_fd);
+  *pid = __clone(RunChild, top, kFlags, plan);
   return *pid < 0 ? errno : 0;
 }
 
@@ -119,7 +118,7 @@ int ErrorOfChild(int error_fd) {
 
 }  // namespace
 
-int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
+int Spawn(const SpawnRequest& request, pid_t* pid) {
   const std::vector<char*> argv = PointersTo(request.argv);
   const std::vector<char*> envp = EnvironmentWith(request.environment, request.unset);
   int error_pipe[2];
@@ -139,15 +138,12 @@ int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
                  .signal_mask = &request.signal_mask,
                  .umask = request.umask,
                  .parent = getpid()};
-  int error = StartChild(&plan, pid, pid_fd);
+  int error = StartChild(&plan, pid);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(error_pipe[1]);
   if (error == 0) {
     error = ErrorOfChild(error_pipe[0]);
-    if (error != 0) {
-      waitpid(*pid, nullptr, 0);
-      close(*pid_fd);
-    }
+    if (error != 0) waitpid(*pid, nullptr, 0);
   }
   close(error_pipe[0]);
   return error;
