@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # symbols_test.sh LIBWQ_SO SOURCE_DIR: the library exports the promised C symbols (symbols.txt),
 # which are all that the headers declare, and otherwise only the C++ interface. libwq.a is beside
-# it.
+# it, and libwq_etcd.a.
 #   symbols_test.sh LIBWQ_SO SOURCE_DIR --write    writes symbols.txt anew: for new calls only
 set -euo pipefail
 export LC_ALL=C  # One order of sorting everywhere.
@@ -24,7 +24,13 @@ complain() {
 
 diff "$promised" <(printf '%s\n' "$c_symbols") >&2 ||
   complain 'The C symbols are not those of symbols.txt (<). A promised one must stay; a new one is added.'
-# wq/c/etcd.h is of the library wq_etcd.
+# wq/c/etcd.h is of the library wq_etcd, which a build without etcd lacks.
+etcd=$(dirname -- "$library")/libwq_etcd.a
+if [[ -e $etcd ]]; then
+  missing=$(comm -23 <(grep -oE '\bwq_etcd_[a-z_]+\(' "$source/include/wq/c/etcd.h" | tr -d '(' | sort -u) \
+    <(nm --defined-only "$etcd" 2>/dev/null | awk '$2 == "T" { print $3 }' | sort -u))
+  [[ -z $missing ]] || complain "Declared in wq/c/etcd.h, but not in libwq_etcd.a: $missing"
+fi
 declared=$(find "$source/include/wq/c" -name '*.h' -not -name etcd.h -exec cat {} + |
   grep -oE '\bwq_[a-z_]+\(' | tr -d '(' | sort -u)
 missing=$(comm -23 <(printf '%s\n' "$declared") <(cut -d' ' -f1 <<<"$c_symbols"))
