@@ -156,8 +156,9 @@ Status Controller::Impl::Requeue(const std::string& key, const Result& result) {
     case ReconcileOutcome::kRequeueAfter:
       break;
   }
-  const Status s = NoteError(queue->Forget(key));
-  return Applied(s) ? queue->AddAfter(key, result.requeue_after()) : s;
+  // Forget last: a requeue that is refused leaves the count as it was.
+  const Status s = NoteError(queue->AddAfter(key, result.requeue_after()));
+  return Applied(s) ? queue->Forget(key) : s;
 }
 
 Status Controller::Impl::NoteError(Status s) {

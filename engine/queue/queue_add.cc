@@ -67,7 +67,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  if (Status s = impl_->CheckKey(key); !s.ok()) {
+  if (Status s = impl_->CheckKey(key); !s.ok() && !impl_->IsHeld(key)) {
     return s;
   }
   const Durability durability = options.durability.value_or(impl_->options.durability);
@@ -177,7 +177,7 @@ Status Queue::Impl::AddKeys(Batch* call, size_t end, std::span<const std::string
     if (WQ_MUTANT(batch_loses_last) && i + 1 == end) {
       continue;
     }
-    if (Status s = CheckKey(call->keys[i]); !s.ok()) {
+    if (Status s = CheckKey(call->keys[i]); !s.ok() && !state.IsProcessing(call->keys[i])) {
       call->result->refused.emplace_back(i, std::move(s));
       continue;
     }

@@ -114,7 +114,13 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   // --- Adding (queue_add.cc) ---
 
+  // A key that a worker holds may be added again even if this refuses it: max_key_bytes may have
+  // been lowered since the key was added, and its Done would lose it otherwise.
   Status CheckKey(std::string_view key) const { return wq::CheckKey(key, options.max_key_bytes); }
+  bool IsHeld(std::string_view key) const WQ_EXCLUDES(mu) {
+    const MutexLock lock(mu);
+    return state.IsProcessing(key);
+  }
   Status CheckAdd(const AddOptions& add) const WQ_REQUIRES(mu) {
     if (Status s = CheckDurability(add.durability); !s.ok()) {
       return s;
@@ -183,8 +189,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
       WQ_REQUIRES(mu);
 
   // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may requeue the key
-  // that it holds even after ShutDown, and even if the key is longer than max_key_bytes: that limit
-  // may have been lowered since the key was added.
+  // that it holds even after ShutDown.
   Status CheckRequeue(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu);
   // A delayed or rate-limited Add: `transition(state, wanted, shutting_down)` makes it and returns
   // QueueState::Added. The caller passes `effects` to EndCall.

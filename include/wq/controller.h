@@ -14,7 +14,7 @@
 //   --------------------------  ----------------------------------  -------------------------------
 //   Ok                          Forget                              success
 //   an error, an exception      AddRateLimited, with its text       error (and exceptions)
-//   RequeueAfter(delay)         Forget, AddAfter                    requeue_after
+//   RequeueAfter(delay)         AddAfter, Forget                    requeue_after
 //   Requeue()                   AddRateLimited, without a text      requeue
 //   TerminalError(error)        Quarantine, or Forget: an option    error and terminal_errors
 //   error ShuttingDown in Stop  nothing: the key is left            error and left
@@ -231,9 +231,9 @@ class Controller {
   ControllerCounters Counters() const;
 
   // Returns the last error of a call that a worker made to the queue; Ok if none failed. After
-  // NotDurable the workers go on, see Store::Health. After any other error a key could not be
-  // requeued (it is longer than QueueOptions::max_key_bytes now, say): the key is left, held until
-  // the store is closed.
+  // NotDurable the workers go on, see Store::Health. After any other error (a reconciler has called
+  // Done for its key, say) the key is left: if it is still held, it is so until the store is
+  // closed.
   Status Health() const;
 
   struct Impl;

@@ -368,7 +368,8 @@ struct QueueOptions {
   // The durability of calls that name none. Default: kProcess.
   Durability durability = Durability::kProcess;
 
-  // Bounds a key's bytes; a longer key is InvalidArgument. At most kMaxKeyBytes. Default: 4096.
+  // Bounds a key's bytes, kMaxKeyBytes at most; a longer key is InvalidArgument, unless a worker
+  // holds it: then the queue had it before this was lowered. Default: 4096.
   size_t max_key_bytes = 4096;
 
   // Decides the delay of AddRateLimited. Default: nullptr, which is

@@ -25,6 +25,9 @@ Status Refused(uint64_t token) {
                                " is not of a key that this worker holds");
 }
 
+// Whether a call to the queue has made its change, in memory at least.
+bool Applied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
+
 Status CheckRequest(const v1::WorkRequest& request) {
   if (request.has_hello()) {
     return Status::InvalidArgument("hello is for the first message only");
@@ -262,8 +265,7 @@ Durability Session::SettleOne(const v1::Answer& answer, const Held& held,
   if (s.ok()) {
     s = Settle(answer, wanted >= Durability::kPower ? Durability::kAsync : wanted, held, result);
   } else {
-    give_backs_->Count(held.key);
-    static_cast<void>(queue_->PutBack(held.key));
+    static_cast<void>(GiveBack(held.key));
   }
   if (!s.ok()) {
     ToError(s, result->mutable_error());
@@ -274,8 +276,8 @@ Durability Session::SettleOne(const v1::Answer& answer, const Held& held,
   return waited ? Durability::kAsync : wanted;
 }
 
-// Makes the change that the answer asks for. Not Ok: the key is held by no worker of the server,
-// and the queue may be closed.
+// Makes the change that the answer asks for, and ends the processing of the key. NotDurable: both
+// are done. Another error: the key was given back, or the queue is closed and the store has it.
 Status Session::Settle(const v1::Answer& answer, Durability durability, const Held& held,
                        v1::AnswerResult* result) const {
   Status s;
@@ -287,24 +289,36 @@ Status Session::Settle(const v1::Answer& answer, Durability durability, const He
       s = SettleFailed(answer, durability, held, result);
       break;
     case v1::Answer::kRequeueAfter:
-      s = queue_->Forget(held.key);
-      if (s.ok() || s.code() == StatusCode::kNotDurable) {
-        s = queue_->AddAfter(held.key, std::chrono::microseconds(answer.requeue_after().delay_us()),
-                             {.durability = durability});
+      s = queue_->AddAfter(held.key, std::chrono::microseconds(answer.requeue_after().delay_us()),
+                           {.durability = durability});
+      if (Applied(s)) {
+        const Status forgotten = queue_->Forget(held.key);
+        s = s.ok() || !Applied(forgotten) ? forgotten : s;
       }
       break;
     case v1::Answer::kGiveBack:
-      give_backs_->Count(held.key);
-      return queue_->PutBack(held.key);
+      return GiveBack(held.key);
     case v1::Answer::RESULT_NOT_SET:
-      give_backs_->Count(held.key);
-      static_cast<void>(queue_->PutBack(held.key));
+      static_cast<void>(GiveBack(held.key));
       return Status::InvalidArgument("the answer for token " + std::to_string(answer.token()) +
                                      " has no result: the key is given back");
   }
-  give_backs_->Clear(held.key);
-  const Status done = queue_->Done(held.key);
-  return s.ok() ? done : s;
+  return EndHeld(held.key, s);
+}
+
+Status Session::EndHeld(const std::string& key, const Status& change) const {
+  if (!Applied(change)) {
+    static_cast<void>(GiveBack(key));
+    return change;
+  }
+  give_backs_->Clear(key);
+  const Status done = queue_->Done(key);
+  return change.ok() ? done : change;
+}
+
+Status Session::GiveBack(const std::string& key) const {
+  give_backs_->Count(key);
+  return queue_->PutBack(key);
 }
 
 Status Session::SettleFailed(const v1::Answer& answer, Durability durability, const Held& held,
@@ -312,7 +326,7 @@ Status Session::SettleFailed(const v1::Answer& answer, Durability durability, co
   AddOutcome outcome = AddOutcome::kAdded;
   Status s = queue_->AddRateLimited(held.key, answer.failed().error(), {.durability = durability},
                                     &outcome);
-  if ((s.ok() || s.code() == StatusCode::kNotDurable) && answer.failed().quarantine()) {
+  if (Applied(s) && answer.failed().quarantine()) {
     s = queue_->Quarantine(held.key);
     outcome = AddOutcome::kHeld;
   }
@@ -414,9 +428,8 @@ bool Session::ended() const {
 // The newest first: each is then the first of its lane, without a search.
 void Session::GiveBackAll(const HeldMap& held) const {
   std::for_each(held.rbegin(), held.rend(), [this](const auto& held_key) {
-    give_backs_->Count(held_key.second.key);
     // NotProcessing or ShuttingDown: the queue was closed, and has the key in the store.
-    static_cast<void>(queue_->PutBack(held_key.second.key));
+    static_cast<void>(GiveBack(held_key.second.key));
   });
 }
 
@@ -468,14 +481,12 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
 
 void Session::FailOverdue(const std::vector<Held>& overdue) const {
   for (const Held& held : overdue) {
-    give_backs_->Clear(held.key);
     // The queue reports its errors by Store::Health; the key stays in the store in any case.
-    static_cast<void>(queue_->AddRateLimited(held.key,
-                                             "worker '" + EscapeKey(terms_.name) +
-                                                 "' did not answer within " +
-                                                 Seconds(terms_.key_limit),
-                                             {.durability = Durability::kAsync}));
-    static_cast<void>(queue_->Done(held.key));
+    static_cast<void>(EndHeld(
+        held.key, queue_->AddRateLimited(held.key,
+                                         "worker '" + EscapeKey(terms_.name) +
+                                             "' did not answer within " + Seconds(terms_.key_limit),
+                                         {.durability = Durability::kAsync})));
   }
 }
 

@@ -128,6 +128,11 @@ class Session {
                 v1::AnswerResult* result) const;
   Status SettleFailed(const v1::Answer& answer, Durability durability, const Held& held,
                       v1::AnswerResult* result) const;
+  // Ends the processing of a key after the change that its end needs, which has returned `change`:
+  // by Done. If the change was refused, Done would lose the key, and it is given back. Returns the
+  // first error.
+  Status EndHeld(const std::string& key, const Status& change) const;
+  Status GiveBack(const std::string& key) const;
   void Answer(const v1::WorkRequest& request) WQ_REQUIRES(receive_mu_) WQ_EXCLUDES(mu_);
   void TellAddedAgain(const v1::WorkRequest& request) WQ_EXCLUDES(mu_);
   std::optional<Clock::time_point> NextLimit() const WQ_REQUIRES(mu_);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -18,6 +19,7 @@
 namespace wq {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
@@ -139,6 +141,36 @@ TEST_F(WorkTest, RequeueAfterForgetsTheFailuresAndDelays) {
   EXPECT_EQ(pods_->NumRequeues("a"), 0U);
   EXPECT_EQ(pods_->Counts().delayed, 1U);
   EXPECT_EQ(pods_->Counts().processing, 0U);
+}
+
+TEST_F(WorkTest, NoAnswerLosesAKeyThatIsLongerThanTheQueueTakesNow) {
+  const std::string key(100, 'k');
+  const std::pair<WorkAnswer, bool> answers[] = {{WorkAnswer::RequeueAfter(seconds(0)), true},
+                                                 {WorkAnswer::RequeueAfter(hours(1)), false},
+                                                 {WorkAnswer::Failed("why"), false},
+                                                 {WorkAnswer::GiveBack(), true}};
+  for (const auto& [answer, queued] : answers) {
+    ASSERT_TRUE(pods_->Add(key).ok());
+    server_.reset();
+    ASSERT_TRUE(store_->CloseQueue(pods_).ok());
+    const auto limiter = std::make_shared<ItemExponentialFailure>(hours(1), hours(1));
+    ASSERT_TRUE(store_->OpenQueue("pods", {.max_key_bytes = 50, .limiter = limiter}, &pods_).ok());
+    Serve();
+    const auto worker = Work({.capacity = 1});
+    const AssignedKey assigned = Get(worker.get());
+    ASSERT_EQ(assigned.key, key);
+    worker->SetCapacity(0);
+    const Status s = worker->Answer(assigned.token, answer);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    const QueueCounts counts = pods_->Counts();
+    EXPECT_EQ(counts.queued, queued ? 1U : 0U);
+    EXPECT_EQ(counts.delayed, queued ? 0U : 1U);
+    EXPECT_EQ(counts.processing, 0U);
+    ASSERT_TRUE(pods_->Delete(key).ok());
+    server_.reset();
+    ASSERT_TRUE(store_->CloseQueue(pods_).ok());
+    ASSERT_TRUE(store_->OpenQueue("pods", {}, &pods_).ok());
+  }
 }
 
 TEST_F(WorkTest, TheKeysOfAWorkerThatEndsAreFirstAgainWithoutAFailure) {
