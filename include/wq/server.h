@@ -73,10 +73,10 @@ struct ServerOptions {
   // Refuses every call that changes something, on every listener. Default: off.
   bool read_only = false;
 
-  // A file to which each administrative call is appended as a line of JSON: when, from where, what,
-  // and with which result. These are the calls of Admin that change something, without Flush, and
-  // Queue.Remove; not Adds and the work. The file is made with mode 0600, and opened anew by
-  // Reload. While a line cannot be written, such calls are refused. Default: empty, none.
+  // A file to which each administrative call is appended as lines of JSON, before and after: when,
+  // from where, what, and with which result. These are the calls of Admin that change something,
+  // without Flush, and Queue.Remove; not Adds and the work. The file has mode 0600; Reload opens it
+  // anew. While it cannot be written, Open fails, and such calls are refused. Default: empty, none.
   std::string audit_log = {};
 
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -64,6 +67,9 @@ bool HasNoKeys(const Message& request) {
   return field != nullptr && request.GetReflection()->FieldSize(request, field) == 0;
 }
 
+// Without keys a call asks whether the queue takes changes at all.
+bool ChangesNothing(const Message& request) { return HasNoKeys(request) || IsDryRun(request); }
+
 // The bytes in a message, so that a person can read them.
 void EscapeBytes(const Message& message, Json* json) {
   const auto* const descriptor = message.GetDescriptor();
@@ -107,50 +113,124 @@ Json RequestJson(const Message& request) {
   return json;
 }
 
+std::string LineOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// Keeps from the process the signals of a write that fails, whose default is to end it: SIGPIPE if
+// nothing reads a FIFO, SIGXFSZ beyond the limit of a file's size.
+class WriteSignals {
+ public:
+  WriteSignals() {
+    sigemptyset(&ours_);
+    sigset_t pending;
+    sigpending(&pending);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) {
+      if (sigismember(&pending, signal) == 0) {
+        sigaddset(&ours_, signal);
+      }
+    }
+    pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+  }
+  ~WriteSignals() {
+    const timespec no_wait{};
+    while (sigtimedwait(&ours_, nullptr, &no_wait) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WriteSignals(const WriteSignals&) = delete;
+  WriteSignals& operator=(const WriteSignals&) = delete;
+
+ private:
+  sigset_t ours_{};
+  sigset_t before_{};
+};
+
+off_t SizeOf(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
+}
+
+// Takes the last bytes of the file back, unless another process has written too. False: they stay.
+bool TakeBack(int fd, off_t size_before, size_t written) {
+  const off_t size = SizeOf(fd);
+  return size_before >= 0 && size == size_before + static_cast<off_t>(written) &&
+         ftruncate(fd, size_before) == 0;
+}
+
+std::string TextOf(int error) {
+  return error == ENXIO    ? "; no process reads it: start its reader first"
+         : error == EAGAIN ? "; its reader does not keep up"
+                           : "; free space there, or name a file that can be written";
+}
+
 }  // namespace
 
+// Neither opening nor writing may wait for the reader of a FIFO: O_NONBLOCK.
 Status AuditLog::Open(const std::string& path) {
   constexpr mode_t kOwnerOnly = 0600;
-  FileDescriptor file(
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, kOwnerOnly));
-  if (!file.valid()) {
-    return IOErrorOf("cannot open the audit log", path, errno);
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  File file{.path = path, .fd = FileDescriptor(open(path.c_str(), kFlags, kOwnerOnly))};
+  if (!file.fd.valid()) {
+    const int error = errno;
+    Status s = IOErrorOf("cannot open the audit log", path, error);
+    return Status(s.code(), s.message() + TextOf(error));
+  }
+  const Json opened = {
+      {"at", Utc(Clock::System()->WallUs())}, {"call", "AuditLog.Open"}, {"process", getpid()}};
+  if (Status s = Append(LineOf(opened), &file); !s.ok()) {
+    return s;
   }
   const MutexLock lock(mu_);
-  path_ = path;
   file_ = std::move(file);
   return {};
 }
 
-Status AuditLog::Write() {
-  const MutexLock lock(mu_);
-  while (!lines_.empty()) {
-    const ssize_t written = write(file_.get(), lines_.data(), lines_.size());
-    if (written < 0 && errno != EINTR) {
-      return IOErrorOf("cannot write the audit log", path_, errno);
+Status AuditLog::Append(const std::string& line, File* file) {
+  const WriteSignals signals;
+  const std::string text = file->torn ? "\n" + line : line;
+  const off_t size_before = SizeOf(file->fd.get());
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t n = write(file->fd.get(), text.data() + written, text.size() - written);
+    if (n < 0 && errno == EINTR) {
+      continue;
     }
-    lines_.erase(0, static_cast<size_t>(std::max<ssize_t>(written, 0)));
+    if (n < 0) {
+      const int error = errno;
+      file->torn = file->torn || (written > 0 && !TakeBack(file->fd.get(), size_before, written));
+      Status s = IOErrorOf("cannot write the audit log", file->path, error);
+      return Status(s.code(), s.message() + TextOf(error));
+    }
+    written += static_cast<size_t>(n);
+  }
+  file->torn = false;
+  return {};
+}
+
+Status AuditLog::WriteKept() {
+  while (!kept_.empty()) {
+    if (Status s = Append(kept_.front(), &file_); !s.ok()) {
+      return s;
+    }
+    kept_.pop_front();
   }
   return {};
 }
 
-void AuditLog::Record(const Method& method, const Caller& caller, const std::string& at,
-                      const Message& request, const Status& status, const Message& response) {
-  Json line = {{"at", at},
-               {"peer", caller.peer},
-               {"call", NameOf(method)},
-               {"request", RequestJson(request)},
-               {"status", StatusCodeName(status.code())}};
-  if (status.ok()) {
-    line["response"] = JsonOf(response);
-  } else {
-    line["message"] = status.message();
+Status AuditLog::Begin(const std::string& line) {
+  const MutexLock lock(mu_);
+  Status s = WriteKept();
+  if (s.ok() && !line.empty()) {
+    s = Append(line, &file_);
   }
-  {
-    const MutexLock lock(mu_);
-    lines_ += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
-  static_cast<void>(Write());  // Otherwise before the next call.
+  return s.ok() ? s : Status(s.code(), "nothing is changed: " + s.message());
+}
+
+void AuditLog::Finish(std::string line) {
+  const MutexLock lock(mu_);
+  kept_.push_back(std::move(line));
+  static_cast<void>(WriteKept());  // Otherwise before the next call.
 }
 
 void AuditLog::Audit(MethodTable* table) {
@@ -161,17 +241,25 @@ void AuditLog::Audit(MethodTable* table) {
     // `method` stays where it is in the table.
     method->call = [this, method, call = std::move(method->call)](
                        const Caller& caller, const Message& request, Message* response) {
-      if (Status s = Write(); !s.ok()) {
+      Json line = {{"at", Utc(Clock::System()->WallUs())},
+                   {"peer", caller.peer},
+                   {"call", NameOf(*method)},
+                   {"request", RequestJson(request)}};
+      const bool changes = !ChangesNothing(request);
+      if (Status s = Begin(changes ? LineOf(line) : ""); !s.ok()) {
         return s;
       }
-      const std::string at = Utc(Clock::System()->WallUs());
       Status s = call(caller, request, response);
-      if (s.ok() && HasNoKeys(request)) {  // Whether the queue takes changes at all.
+      if (s.ok() && !changes) {
         return s;
       }
-      if (!s.ok() || !IsDryRun(request)) {
-        Record(*method, caller, at, request, s, *response);
+      line["status"] = StatusCodeName(s.code());
+      if (s.ok()) {
+        line["response"] = JsonOf(*response);
+      } else {
+        line["message"] = s.message();
       }
+      Finish(LineOf(line));
       return s;
     };
   });

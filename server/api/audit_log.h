@@ -1,23 +1,28 @@
-// AuditLog: a file with a line for each administrative call: who has changed what.
+// AuditLog: a file with two lines for each administrative call, before and after: who has
+// changed what.
 //
 //   AuditLog log;
 //   Status s = log.Open("/var/log/wq/audit.jsonl");
 //   log.Audit(&table);   // From now on its audited methods write their lines.
 //
-// A line is a JSON object:
+// A line is a JSON object. The second one of a call:
 //   {"at": "2026-01-31T12:00:00.123456Z", "peer": "unix:4711", "call": "Admin.Change",
 //    "request": {"queue": "pods", "kind": "DELETE", "keys": ["default/web-1"], "key_count": 1},
 //    "status": "Ok", "response": {"done": "1"}}
-// Keys, and the bytes of a filter, are escaped as in messages, and only the first kMaxAuditedKeys
-// of a call are in its line. A call that failed has its status and "message" instead of "response".
-// A dry run that succeeds has no line.
+// The first one ends behind the request. Keys, and the bytes of a filter, are escaped as in
+// messages, and only the first kMaxAuditedKeys of a call are in its lines. A call that failed has
+// its status and "message" instead of "response". A call that changes nothing (a dry run, no keys)
+// has a line only if it failed, the second. Each opening of the file has a line, too.
 //
-// A line is written after its call. If that fails, the line is kept, and further calls are refused
-// until it is written: so only calls that were under way when the process was killed have no line.
-// Lines are not synced: a power cut may lose the last ones. Threading: thread-safe.
+// A call is made only when its first line is in the file: so there is no change without a line. If
+// the second one cannot be written, it is kept, and further calls are refused until it is written:
+// a call has a first line alone if it was under way when the process was killed. Lines are not
+// synced: a power cut may lose the last ones. Nothing waits for the reader of a FIFO.
+// Threading: thread-safe.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <string>
 
 #include "base/files.h"
@@ -31,26 +36,32 @@ class AuditLog {
  public:
   static constexpr int kMaxAuditedKeys = 10;
 
-  // Opens the file to append to it, and makes it with mode 0600 if there is none. Called again it
-  // opens the same path anew, for a file that was renamed; after an error the former file is
-  // written to. IOError: the message names the path.
+  // Opens the file, makes it with mode 0600 if there is none, and appends a line that says so.
+  // Called again it opens the same path anew, for a file that was renamed; after an error the
+  // former file is written to. IOError, naming the path: it cannot be opened or written.
   Status Open(const std::string& path) WQ_EXCLUDES(mu_);
 
   // Makes the audited methods of the table write their lines. Such a call returns IOError, and is
-  // not made, while the line of an earlier one cannot be written. REQUIRES: it outlives the table.
+  // not made, while its first line, or the second of an earlier call, cannot be written. REQUIRES:
+  // it outlives the table.
   void Audit(MethodTable* table);
 
  private:
-  // Writes what is left of lines_. IOError otherwise.
-  Status Write() WQ_EXCLUDES(mu_);
-  void Record(const Method& method, const Caller& caller, const std::string& at,
-              const Message& request, const Status& status, const Message& response)
-      WQ_EXCLUDES(mu_);
+  struct File {
+    std::string path;
+    FileDescriptor fd{-1};
+    bool torn = false;  // It ends with a part of a line.
+  };
+  // Appends the line. IOError: nothing of it is in the file, or the file is torn.
+  static Status Append(const std::string& line, File* file);
+  Status WriteKept() WQ_REQUIRES(mu_);
+  // Writes the kept lines, and the first line of a call; empty: it has none.
+  Status Begin(const std::string& line) WQ_EXCLUDES(mu_);
+  void Finish(std::string line) WQ_EXCLUDES(mu_);
 
   Mutex mu_;
-  std::string path_ WQ_GUARDED_BY(mu_);
-  FileDescriptor file_ WQ_GUARDED_BY(mu_){-1};
-  std::string lines_ WQ_GUARDED_BY(mu_);  // Not written yet.
+  File file_ WQ_GUARDED_BY(mu_);
+  std::deque<std::string> kept_ WQ_GUARDED_BY(mu_);  // Second lines that are not written yet.
 };
 
 }  // namespace wq

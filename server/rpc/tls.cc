@@ -5,8 +5,10 @@
 #include <grpcpp/security/tls_credentials_options.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "base/files.h"
 
@@ -16,6 +18,11 @@ namespace {
 constexpr unsigned kReadAgainSeconds = 60;
 
 Status CheckPem(const std::string& path) {
+  std::error_code error;
+  if (const auto type = std::filesystem::status(path, error).type();
+      type == std::filesystem::file_type::fifo) {  // To open it would wait for its writer.
+    return Status::InvalidArgument(path + " is no regular file");
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

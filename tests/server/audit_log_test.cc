@@ -1,11 +1,16 @@
 #include "server/api/audit_log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -26,6 +31,9 @@ class AuditLogTest : public testing::Test {
     Method change = Unary<v1::ChangeRequest, v1::ChangeResponse>(
         "wq.v1.Admin", "Change", [this](const auto& request, auto* response) {
           ++calls_;
+          if (during_ != nullptr) {
+            during_();
+          }
           response->set_done(static_cast<uint64_t>(request.keys_size()));
           return result_;
         });
@@ -49,12 +57,19 @@ class AuditLogTest : public testing::Test {
     v1::ChangeResponse response;
     return table_.Find("/wq.v1.Admin/Change")->call({.peer = "unix:7"}, request, &response);
   }
-  static std::vector<json> Lines(const std::string& path) {
+  // All lines; each of them is JSON.
+  static std::vector<json> AllLines(const std::string& path) {
     std::vector<json> lines;
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
       lines.push_back(json::parse(line));
     }
+    return lines;
+  }
+  // Those of the calls that have ended.
+  static std::vector<json> Lines(const std::string& path) {
+    std::vector<json> lines = AllLines(path);
+    std::erase_if(lines, [](const json& line) { return !line.contains("status"); });
     return lines;
   }
 
@@ -64,6 +79,7 @@ class AuditLogTest : public testing::Test {
   MethodTable table_;
   Status result_;
   int calls_ = 0;
+  std::function<void()> during_;  // Called by each Change that is made.
 };
 
 TEST_F(AuditLogTest, HasALineForEachAuditedCall) {
@@ -139,20 +155,111 @@ TEST_F(AuditLogTest, APathThatCannotBeOpenedIsNamed) {
   EXPECT_THAT(s.message(), HasSubstr("none/audit.jsonl"));
 }
 
-// /dev/full is a disk without space.
-TEST_F(AuditLogTest, CallsAreRefusedUntilALineThatFailedIsWritten) {
-  ASSERT_TRUE(log_.Open("/dev/full").ok());
-  EXPECT_TRUE(Change({"a"}).ok()) << "its line is tried after it";
-  const Status refused = Change({"b"});
-  EXPECT_EQ(refused.code(), StatusCode::kIOError);
-  EXPECT_THAT(refused.message(), HasSubstr("/dev/full"));
+TEST_F(AuditLogTest, ACallHasALineBeforeItIsMade) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  during_ = [this] {
+    const std::vector<json> lines = AllLines(path_);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0]["call"], "AuditLog.Open");
+    EXPECT_EQ(lines[0]["process"], getpid());
+    EXPECT_EQ(lines[1]["request"]["keys"][0], "a");
+    EXPECT_FALSE(lines[1].contains("status"));
+  };
+  ASSERT_TRUE(Change({"a"}).ok());
   EXPECT_EQ(calls_, 1);
+  const std::vector<json> lines = AllLines(path_);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[2]["at"], lines[1]["at"]);
+  EXPECT_EQ(lines[2]["status"], "Ok");
+}
+
+// /dev/full is a disk without space.
+TEST_F(AuditLogTest, AFileThatCannotBeWrittenIsNotOpened) {
+  const Status full = log_.Open("/dev/full");
+  EXPECT_EQ(full.code(), StatusCode::kIOError);
+  EXPECT_THAT(full.message(), HasSubstr("cannot write the audit log /dev/full: No space left"));
+  const Status directory = log_.Open(dir_ / "");
+  EXPECT_EQ(directory.code(), StatusCode::kIOError);
+  EXPECT_THAT(directory.message(), HasSubstr("Is a directory"));
+}
+
+TEST_F(AuditLogTest, AnOpeningThatFailsLeavesTheFormerFile) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  EXPECT_FALSE(log_.Open("/dev/full").ok());
+  EXPECT_TRUE(Change({"a"}).ok());
+  EXPECT_EQ(Lines(path_).size(), 1U);
+}
+
+// A file that may not grow is as a disk that is full. A whole line fits, and a part of the next.
+TEST_F(AuditLogTest, NoCallIsMadeWhileItsLineCannotBeWritten) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  const rlim_t size = std::filesystem::file_size(path_);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto limit = [&before](rlim_t bytes) {
+    const rlimit now{.rlim_cur = bytes, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &now), 0);
+  };
+  limit(size + 10);
+  const Status refused = Change({"b"});
+  limit(before.rlim_cur);
+  EXPECT_EQ(refused.code(), StatusCode::kIOError);
+  EXPECT_THAT(refused.message(), HasSubstr("nothing is changed: cannot write the audit log"));
+  EXPECT_THAT(refused.message(), HasSubstr(path_));
+  EXPECT_EQ(calls_, 0);
+  EXPECT_EQ(std::filesystem::file_size(path_), size) << "a part of the line was left";
+  EXPECT_TRUE(Change({"c"}).ok());
+  EXPECT_EQ(AllLines(path_).size(), 3U);
+  EXPECT_EQ(Lines(path_)[0]["request"]["keys"][0], "c");
+}
+
+TEST_F(AuditLogTest, CallsAreRefusedUntilTheSecondLineOfAnEarlierOneIsWritten) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  during_ = [&] {
+    const rlimit full{.rlim_cur = std::filesystem::file_size(path_), .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  };
+  const Status made = Change({"a"});
+  during_ = nullptr;
+  const Status refused = Change({"b"});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_TRUE(made.ok()) << made.ToString();
+  EXPECT_EQ(refused.code(), StatusCode::kIOError);
+  EXPECT_EQ(calls_, 1);
+  std::filesystem::rename(path_, dir_ / "old");
   ASSERT_TRUE(log_.Open(path_).ok());
   EXPECT_TRUE(Change({"c"}).ok());
+  EXPECT_EQ(AllLines(dir_ / "old").size(), 2U);
   const std::vector<json> lines = Lines(path_);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0]["request"]["keys"][0], "a");
   EXPECT_EQ(lines[1]["request"]["keys"][0], "c");
+}
+
+// The program's own handling of SIGPIPE stays: by default it would end this test.
+TEST_F(AuditLogTest, NothingWaitsForTheReaderOfAFifo) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const Status no_reader = log_.Open(path_);
+  EXPECT_EQ(no_reader.code(), StatusCode::kIOError);
+  EXPECT_THAT(no_reader.message(), HasSubstr(path_));
+  EXPECT_THAT(no_reader.message(), HasSubstr("no process reads it: start its reader first"));
+  FileDescriptor reader(open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader.valid());
+  const auto sigpipe = std::signal(SIGPIPE, SIG_DFL);
+  ASSERT_TRUE(log_.Open(path_).ok());
+  EXPECT_TRUE(Change({"a"}).ok());
+  Status full;
+  while (full.ok() && calls_ < 10'000) {
+    full = Change({std::string(3000, 'b')});
+  }
+  EXPECT_THAT(full.message(), HasSubstr("its reader does not keep up"));
+  const int calls = calls_;
+  reader = FileDescriptor(-1);
+  EXPECT_THAT(Change({"c"}).message(), HasSubstr("Broken pipe"));
+  EXPECT_EQ(calls_, calls);
+  std::signal(SIGPIPE, sigpipe);
 }
 
 }  // namespace

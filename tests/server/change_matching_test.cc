@@ -166,11 +166,11 @@ TEST_F(ChangeMatchingTest, IsAudited) {
   for (std::string line; std::getline(file, line);) {
     lines.push_back(nlohmann::json::parse(line));
   }
-  ASSERT_EQ(lines.size(), 1U);  // Not the dry run.
-  EXPECT_EQ(lines[0]["call"], "Admin.ChangeMatching");
-  EXPECT_EQ(lines[0]["request"]["kind"], "REMOVE");
-  EXPECT_EQ(lines[0]["request"]["filter"]["prefix"], "a\\xff");
-  EXPECT_EQ(lines[0]["response"]["done"], "1");
+  ASSERT_EQ(lines.size(), 3U);  // The opening, and before and after the call; not the dry run.
+  EXPECT_EQ(lines[2]["call"], "Admin.ChangeMatching");
+  EXPECT_EQ(lines[2]["request"]["kind"], "REMOVE");
+  EXPECT_EQ(lines[2]["request"]["filter"]["prefix"], "a\\xff");
+  EXPECT_EQ(lines[2]["response"]["done"], "1");
 }
 
 TEST_F(ChangeMatchingTest, AViewerMayOnlySearch) {

@@ -180,16 +180,34 @@ END
   wqctl delete -q q a --yes
   wqctl pause -q q --yes
   wqctl ls -q q >/dev/null
-  [ "$(jq -c '[.call, .request.queue, .request.keys, .response.done, .status]' audit.jsonl)" = \
+  [ "$(jq -c 'select(.status) | [.call, .request.queue, .request.keys, .response.done, .status]' \
+    audit.jsonl)" = \
     '["Admin.Change","q",["a"],"1","Ok"]
 ["Admin.Pause","q",null,null,"Ok"]' ]
-  [[ "$(jq -r .peer audit.jsonl | sort -u | head -n 1)" == unix:* ]]
+  [[ "$(jq -r 'select(.status).peer' audit.jsonl | sort -u | head -n 1)" == unix:* ]]
   mv audit.jsonl audit.1
   kill -HUP "$SERVER"
   until_ok test -e audit.jsonl
   wqctl resume -q q --yes
-  [ "$(jq -r .call audit.jsonl)" = Admin.Resume ]
+  [ "$(jq -r .call audit.jsonl | tr '\n' ' ')" = "AuditLog.Open Admin.Resume Admin.Resume " ]
   stop
+}
+
+@test "serve --audit-log: a file that cannot be written refuses the start, and says so" {
+  wqctl init
+  mkfifo fifo
+  mkdir directory
+  for file in fifo directory /dev/full; do
+    run -1 --separate-stderr timeout -s KILL 20 "$WQCTL" serve --audit-log "$file"
+    contains "$stderr" "the audit log $file"
+  done
+  run -2 --separate-stderr timeout -s KILL 20 "$WQCTL" serve --address 127.0.0.1:0 \
+    --tls-cert fifo --tls-key fifo
+  contains "$stderr" 'fifo is no regular file'
+  wqctl add -q q a
+  run -1 --separate-stderr timeout -s KILL 20 "$WQCTL" work -q q --joblog fifo -- true
+  contains "$stderr" 'job log "fifo": No such device or address'
+  [ "$(wqctl ls -q q -o name)" = a ]
 }
 
 @test "serve --read-only: the control socket takes no change" {

@@ -437,7 +437,8 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
   text("--token-file", "FILE", "Calls over TCP must have the token in FILE", &options->token_file);
   text("--viewer-token-file", "FILE", "Calls over TCP with the token in FILE may read only",
        &options->viewer_token_file);
-  text("--audit-log", "FILE", "Append to FILE who has changed what", &options->audit_log);
+  text("--audit-log", "FILE", "Append to FILE who has changed what; without it nothing is changed",
+       &options->audit_log);
   text("--http", "HOST:PORT",
        "Serve the live page, /metrics, /healthz and /readyz on loopback; port 0: any",
        &options->http);

@@ -37,11 +37,12 @@ wq::Status JobLog::Open(const std::string& path, mode_t mask, std::unique_ptr<Jo
   const bool append = path.starts_with('+');
   const std::string name = append ? path.substr(1) : path;
   const mode_t ours = umask(mask);
-  const int fd =
-      open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+  // O_NONBLOCK: the opening does not wait for the reader of a FIFO; the writes do.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+  const int fd = open(name.c_str(), append ? kFlags : kFlags | O_TRUNC, 0666);
   const int error = errno;
   umask(ours);
-  if (fd < 0) return JobLogError(name, error);
+  if (fd < 0 || fcntl(fd, F_SETFL, O_APPEND) != 0) return JobLogError(name, error);
   log->reset(new JobLog(name, fd));
   struct stat info = {};
   if (fstat(fd, &info) == 0 && info.st_size > 0) return wq::Status::Ok();
