@@ -16,7 +16,7 @@
 //   kGroupTooLong             Corruption  finding  keeps the row, clears the group;   refuses
 //                                                    drops a row of limits
 //   kErrorTooLong             Corruption  finding  keeps the row, cuts the text       refuses
-//   kDelayRange               Corruption  finding  keeps the row, cuts the delay      refuses
+//   kDelayRange               Corruption  finding  keeps the row; the longest delay   refuses
 //   kSequenceRange            Corruption  finding  gives the key a new sequence       refuses
 //   kNoFailures               Corruption  finding  drops the row                      refuses
 //   kPendingTwice             Corruption  finding  keeps the younger place            refuses

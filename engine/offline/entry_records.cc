@@ -23,6 +23,16 @@ FailureRecord ToRecord(std::string_view key, const FailureInfo& failures) {
           .last_error = failures.last_error};
 }
 
+// By the clock of ready_at. An opening by a clock that was set back has written its own time: see
+// QueueState::RestoreDelayed.
+int64_t BeginOf(const DelayedRecord& record) {
+  int64_t end_us = 0;
+  const bool begun_anew = record.added_at_us != 0 &&
+                          !__builtin_add_overflow(record.added_at_us, record.delay_us, &end_us) &&
+                          end_us < record.ready_at_us;
+  return begun_anew ? record.ready_at_us - record.delay_us : record.added_at_us;
+}
+
 }  // namespace
 
 FailureInfo ToInfo(const FailureRecord& record) {
@@ -42,7 +52,7 @@ void Fill(const DelayedRecord& record, Entry* entry) {
   entry->state = EntryState::kDelayed;
   entry->lane = record.lane;
   entry->group.assign(record.group);
-  entry->added_at_us = record.added_at_us;
+  entry->added_at_us = BeginOf(record);
   entry->ready_at_us = record.ready_at_us;
   entry->delay_us = record.delay_us;
   entry->causes = storage::DecodeCauses(record.causes);

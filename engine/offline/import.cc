@@ -285,7 +285,9 @@ Status Importer::SetLimits(std::string_view queue, std::string_view group,
   return impl_->WriteIfLarge();
 }
 
-Status Importer::Add(std::string_view queue, const Entry& entry) {
+Status Importer::Add(std::string_view queue, const Entry& given) {
+  Entry entry = given;
+  CompleteDelay(Clock::System()->WallUs(), &entry);
   if (Status s = CheckImported(entry); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;

@@ -1,11 +1,13 @@
 #include "engine/offline/import_check.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/names.h"
 #include "storage/records.h"
 #include "storage/row_rules.h"
 #include "wq/keys.h"
+#include "wq/limiter.h"
 
 namespace wq {
 namespace {
@@ -39,7 +41,27 @@ RowRule CheckFields(const Entry& entry) {
              : CheckRow(failures);
 }
 
+// Such a delay would end before its ready time, as one that was begun by another clock does: see
+// QueueState::RestoreDelayed. Entries of a store show the begin by the clock of the ready time.
+bool EndsEarly(const Entry& entry) {
+  int64_t end_us = 0;
+  return entry.state == EntryState::kDelayed && entry.added_at_us != 0 &&
+         !__builtin_add_overflow(entry.added_at_us, entry.delay_us, &end_us) &&
+         end_us < entry.ready_at_us;
+}
+
 }  // namespace
+
+void CompleteDelay(int64_t now_us, Entry* entry) {
+  if (entry->state != EntryState::kDelayed || entry->ready_at_us <= now_us) return;
+  if (entry->added_at_us == 0) entry->added_at_us = now_us;
+  int64_t delay_us = 0;
+  if (entry->delay_us != 0 ||
+      __builtin_sub_overflow(entry->ready_at_us, entry->added_at_us, &delay_us)) {
+    return;
+  }
+  entry->delay_us = std::min<int64_t>(delay_us, kMaxDelay.count());
+}
 
 Status CheckImported(const QueueInfo& info) {
   if (Status s = CheckName("queue", info.name); !s.ok()) return s;
@@ -60,7 +82,11 @@ Status CheckImported(const Entry& entry) {
   for (const Cause& cause : entry.causes.list) {
     if (Status s = CheckCause(cause.reason, cause.trace_parent); !s.ok()) return s;
   }
-  return Refuse("key", entry.key, CheckFields(entry));
+  if (Status s = Refuse("key", entry.key, CheckFields(entry)); !s.ok()) return s;
+  if (!EndsEarly(entry)) return {};
+  return Status::InvalidArgument("key '" + EscapeKey(entry.key) +
+                                 "' is ready after its delay has ended: ready_at is later than "
+                                 "added_at and delay_seconds together");
 }
 
 Status CheckImportedCursor(std::string_view name, std::string_view value) {

@@ -1,6 +1,7 @@
 // Checks of what an Importer takes, each record by itself (storage/row_rules.h). Pure.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "wq/entry.h"
@@ -11,7 +12,11 @@ namespace wq {
 
 // InvalidArgument, naming the key, queue, cursor or group, if no queue could have this.
 Status CheckImported(const QueueInfo& info);
+// REQUIRES for a delayed entry: CompleteDelay was called.
 Status CheckImported(const Entry& entry);
+// Sets the begin and the length of a delay where they are unknown (0) and its end is to come: the
+// delay begins now, and lasts until its end. Without them an opening would end it early.
+void CompleteDelay(int64_t now_us, Entry* entry);
 Status CheckImportedCursor(std::string_view name, std::string_view value);
 Status CheckImportedLimits(std::string_view group, const GroupLimits& limits);
 

@@ -47,7 +47,9 @@ std::optional<std::string> Cut(const Row& row) {
   } else if (row.kind() == Row::Kind::kDelayed) {
     storage::DelayedRecord record = row.delayed();
     record.group = group(record.group);
-    record.delay_us = std::clamp<int64_t>(record.delay_us, 0, kMaxDelay.count());
+    // With a shorter one an opening would end the delay before its ready time.
+    const bool in_range = record.delay_us >= 0 && record.delay_us <= kMaxDelay.count();
+    record.delay_us = in_range ? record.delay_us : kMaxDelay.count();
     PutDelayed(row.queue(), record, &batch);
   } else if (row.kind() == Row::Kind::kFailures && row.failures().count > 0) {
     storage::FailureRecord record = row.failures();

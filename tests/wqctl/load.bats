@@ -150,6 +150,8 @@ limited() {
   bad 'a time' '{"queue":"q","key":"k","state":"pending","added_at":"2026-02-30T00:00:00Z"}'
   bad 'ready_at' '{"queue":"q","key":"k","state":"delayed"}'
   bad 'out of range' '{"queue":"q","key":"k","state":"delayed","ready_at":"2026-02-20T00:00:00Z","delay_seconds":9e9}'
+  bad 'is ready after its delay has ended' \
+    '{"queue":"q","key":"k","state":"delayed","added_at":"2026-02-20T00:00:00Z","ready_at":"2026-02-20T00:01:00Z","delay_seconds":59}'
   bad 'without failures' '{"queue":"q","key":"k","state":"failing"}'
   bad 'key is empty' '{"queue":"q","key":"","state":"pending"}'
   bad 'pending twice' '{"queue":"q","key":"a","state":"pending"}'

@@ -11,7 +11,7 @@ night_store() {
 {"queue":"pods","key":"default/web-1","state":"pending","sequence":1,"added_at":"$(ago '62 minutes')"}
 {"queue":"pods","key":"default/web-2","state":"pending","sequence":2,"added_at":"$(ago '20 minutes')"}
 {"queue":"pods","key":"kube-system/dns","state":"pending","lane":"slow","sequence":3,"added_at":"$(ago '10 minutes')"}
-{"queue":"pods","key":"default/db","state":"delayed","added_at":"$(ago '2 minutes')","ready_at":"$(date -u -d '15 minutes' +%FT%TZ)","delay_seconds":1000,"failures":4,"last_error":"no route to host","first_failure_at":"$(ago '1 hour')","last_failure_at":"$(ago '2 minutes')"}
+{"queue":"pods","key":"default/db","state":"delayed","added_at":"$(ago '2 minutes')","ready_at":"$(date -u -d '15 minutes' +%FT%TZ)","delay_seconds":1100,"failures":4,"last_error":"no route to host","first_failure_at":"$(ago '1 hour')","last_failure_at":"$(ago '2 minutes')"}
 END
   wqctl load lines >/dev/null
   start controller work -q pods --follow -- sh -c 'echo >started; exec sleep 1000' _

@@ -34,6 +34,20 @@ TEST(ImportCheck, WhatNoQueueHoldsIsRefused) {
   ExpectBad(with([](Entry* e) { e->delay_us = -1; }), "a delay that is out of range");
   ExpectBad(with([](Entry* e) { e->delay_us = kMaxDelay.count() + 1; }),
             "a delay that is out of range");
+  const auto delayed = [](Entry* e, int64_t added_at_us, int64_t delay_us, int64_t ready_at_us) {
+    e->state = EntryState::kDelayed;
+    e->added_at_us = added_at_us;
+    e->delay_us = delay_us;
+    e->ready_at_us = ready_at_us;
+  };
+  EXPECT_TRUE(with([&](Entry* e) { delayed(e, 10, 5, 15); }).ok());
+  EXPECT_TRUE(with([&](Entry* e) { delayed(e, 10, 5, 14); }).ok());
+  ExpectBad(
+      with([&](Entry* e) { delayed(e, 10, 5, 16); }),
+      "is ready after its delay has ended: ready_at is later than added_at and delay_seconds");
+  EXPECT_TRUE(with([&](Entry* e) { delayed(e, 10, 5, INT64_MIN); }).ok());
+  ExpectBad(with([&](Entry* e) { delayed(e, INT64_MIN, 0, INT64_MAX); }), "is ready after");
+  EXPECT_TRUE(with([&](Entry* e) { delayed(e, INT64_MAX, 5, INT64_MAX); }).ok());
   ExpectBad(with([](Entry* e) { e->state = EntryState::kFailing; }), "failing without failures");
   ExpectBad(with([](Entry* e) { e->failures.emplace(); }), "has failures that count none");
   ExpectBad(with([](Entry* e) {

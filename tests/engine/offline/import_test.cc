@@ -5,6 +5,7 @@
 
 #include "tests/engine/offline/store_view_fixture.h"
 #include "tests/support/environment.h"
+#include "wq/clock.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -224,6 +225,49 @@ TEST_F(ImportTest, TheHighWaterMarkIsAboveEverySequence) {
   QueueInfo info;
   ASSERT_TRUE(view->Info("pods", &info).ok());
   EXPECT_EQ(info.sequence_high_water, 1'000'001U);
+}
+
+// Whatever a line leaves open or says: the key does not come before its ready time.
+TEST_F(ImportTest, NoDelayedKeyComesBeforeItsReadyTime) {
+  constexpr int64_t kHour = 3'600'000'000;
+  const int64_t now_us = Clock::System()->WallUs();
+  const int64_t ready_at_us = now_us + 24 * kHour;
+  Open();
+  const auto add = [&](const std::string& key, int64_t added_at_us, int64_t delay_us) {
+    Entry entry;
+    entry.key = key;
+    entry.state = EntryState::kDelayed;
+    entry.added_at_us = added_at_us;
+    entry.ready_at_us = ready_at_us;
+    entry.delay_us = delay_us;
+    return importer_->Add("pods", entry);
+  };
+  EXPECT_TRUE(add("only ready_at", 0, 0).ok());
+  EXPECT_TRUE(add("no delay", now_us - kHour, 0).ok());
+  EXPECT_TRUE(add("no begin", 0, 25 * kHour).ok());
+  EXPECT_TRUE(add("all", now_us - kHour, 25 * kHour).ok());
+  for (const auto& [added_at_us, delay_us] :
+       {std::pair(now_us - kHour, kHour / 2), {now_us, 23 * kHour}, {int64_t{0}, kHour}}) {
+    const Status s = add("early", added_at_us, delay_us);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(s.message(), HasSubstr("key 'early' is ready after its delay has ended"));
+  }
+  Finish();
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::Open({}, dir_, &store).ok());
+  Queue* queue = nullptr;
+  ASSERT_TRUE(store->OpenQueue("pods", {}, &queue).ok());
+  EXPECT_EQ(queue->Len(), 0U);
+  EXPECT_EQ(queue->Counts().delayed, 4U);
+  for (const std::string key : {"only ready_at", "no delay", "no begin", "all"}) {
+    EXPECT_TRUE(queue
+                    ->Inspect(key,
+                              [&](const KeyInfo& info) {
+                                EXPECT_GE(info.added_at_us + info.delay_us, ready_at_us) << key;
+                              })
+                    .ok());
+  }
+  EXPECT_GT(queue->Counts().next_due_us, 23 * kHour);
 }
 
 }  // namespace
