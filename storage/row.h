@@ -48,6 +48,7 @@ class Row {
   // Each for its own kind only.
   const StoreRecord& store() const { return store_; }
   const ProcessLogRecord& process_log() const { return process_log_; }
+  const AheadRecord& ahead() const { return ahead_; }
   const TokensRecord& tokens() const { return tokens_; }
   const QueueRecord& queue_record() const { return queue_record_; }
   const QueueStateRecord& queue_state() const { return queue_state_; }

@@ -10,7 +10,9 @@
 // files; otherwise every table and log in the directory is taken. If it fits the tables, changes of
 // logs that the tables contain are not taken again. Of each record the version with the highest
 // sequence is kept, or of the younger file, if one of them has lost its sequence in the last level;
-// damaged tables, and tables of another database, only add records that no other file has.
+// damaged tables, and tables of another database, only add records that no other file has. Of the
+// process log what an opening would take is taken; if it would refuse the log, every intact record,
+// and that is a loss.
 #pragma once
 
 #include <map>

@@ -27,6 +27,7 @@
 #include "storage/process_log/read_process_log.h"
 #include "storage/record_keys.h"
 #include "storage/rocksdb/setup.h"
+#include "storage/row.h"
 #include "storage/store_directory.h"
 
 namespace wq::storage {
@@ -116,9 +117,14 @@ class Salvaging {
   bool IsAsNamed(const TableInfo& table, const std::vector<rocksdb::KeyVersion>& versions);
   Status TakeLogs(const std::vector<WalFile>& wals, StepProgress* step);
   Status TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequence);
+  // Takes the store's own row of this key away, since the saved store gets none from another store.
+  // False: there was none that can be decoded.
+  bool TakeOwnRow(std::string_view key, Row* row);
   Status TakeProcessLogs();
   // `from`: how far the database has come in it; nullopt: not known.
   void TakeProcessLog(uint64_t number, std::optional<LogPosition> from);
+  // `where`: the file that has them. Each call's count as younger than all that was taken before.
+  void TakeMutations(const std::string& where, std::string_view mutations);
   void Apply(const WalFile& wal, const Change& change);
   void Take(Place place, const Age& age, std::optional<std::string> value);
 
@@ -130,7 +136,7 @@ class Salvaging {
   bool needed_are_known_ = false;  // The manifest names the tables and logs that are needed.
   bool tables_are_known_ = false;  // The manifest names the tables that are needed.
   std::string identity_;           // Empty: not known.
-  std::string uuid_;               // The store's, by FORMAT. Empty: not known.
+  std::string uuid_;               // The store's, by FORMAT or else by its row. Empty: not known.
   uint64_t process_log_mutations_ = 0;
   std::map<Place, Version> versions_;
   std::map<Place, std::string> doubtful_;  // Of a table whose sequences say nothing.
@@ -303,7 +309,8 @@ Status Salvaging::TakeCopy(const TableInfo& table, const std::string& copy) {
       TakeDoubtful(table, why + ": no record of another file is replaced by its records");
       return Status::Ok();
     }
-    Lose(table.name, why + ", or IDENTITY was replaced");  // Then the records are this store's.
+    // If all else fits, IDENTITY was replaced, which an opening does not read.
+    if (!needed_are_known_) Lose(table.name, why + ", or IDENTITY was replaced");
   }
   for (rocksdb::KeyVersion& version : versions) {
     if (version.type != kPut && version.type != kErasure) continue;  // wq writes no other.
@@ -401,23 +408,43 @@ Status Salvaging::TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequ
   });
 }
 
-// Takes every intact record that the database lacks, even behind a damaged one. All of them are
-// younger than the database. A later log has records only if the database has lost its record of
-// that log.
+bool Salvaging::TakeOwnRow(std::string_view key, Row* row) {
+  const Place place(Family::kDefault, std::string(key));
+  doubtful_.erase(place);
+  const auto version = versions_.extract(place);
+  if (version.empty() || !version.mapped().value) return false;
+  const Status decoded = row->Decode(Family::kDefault, key, *version.mapped().value);
+  if (!decoded.ok()) Lose("the row " + place.second, decoded.message());
+  return decoded.ok();
+}
+
+// Takes what an opening would take. If it would refuse the logs: every intact record that the
+// database lacks, even behind a damaged one. All of them are younger than the database. A later log
+// has records only if the database has lost its record of that log.
 Status Salvaging::TakeProcessLogs() {
-  const Place place(Family::kDefault, std::string(kProcessLogKey));
-  ProcessLogRecord last;
-  const auto found = versions_.find(place);
-  if (found != versions_.end() && found->second.value &&
-      !DecodeProcessLog(*found->second.value, &last)) {
-    Lose("the process log", "which records the database lacks: its record is damaged");
+  Row row;
+  const std::string uuid = TakeOwnRow(kStoreKey, &row) ? row.store().uuid : "";
+  if (!uuid_.empty() && uuid != uuid_) {
+    Lose(dir_, "the records of store " + uuid_ + ", which FORMAT names: its own record is " +
+                   (uuid.empty() ? "missing" : "that of store " + uuid));
   }
-  versions_.erase(place);  // The saved store has no process log, and is no replica.
-  versions_.erase(Place(Family::kDefault, std::string(kReplicationKey)));
-  versions_.erase(Place(Family::kDefault, std::string(kAheadKey)));
+  if (uuid_.empty()) uuid_ = uuid;
+  TakeOwnRow(kReplicationKey, &row);  // The saved store is no replica.
+  if (TakeOwnRow(kAheadKey, &row)) TakeMutations(std::string(kAheadKey), row.ahead().mutations);
+  const size_t losses = records_->losses.size();
+  ProcessLogRecord last;
+  if (TakeOwnRow(kProcessLogKey, &row)) last = row.process_log();
+  FoundProcessLogs logs;
   std::vector<uint64_t> numbers;
-  Status status = ListProcessLogs(dir_, &numbers);
+  Status status = logs.Read(dir_);
+  if (status.ok()) status = ListProcessLogs(dir_, &numbers);
   if (!status.ok()) return status;
+  MutationBatch unwritten;
+  const Status accepted = logs.AppendUnwritten(last, uuid_, &unwritten);
+  if (accepted.ok() && records_->losses.size() == losses) {
+    TakeMutations("the process log", unwritten.mutations());
+    return status;
+  }
   if (last.InUse() && !std::binary_search(numbers.begin(), numbers.end(), last.number)) {
     Lose(ProcessLogName(last.number), "all of its records: it is missing");
   }
@@ -426,7 +453,21 @@ Status Salvaging::TakeProcessLogs() {
       TakeProcessLog(number, number == last.number ? std::optional(last.position) : std::nullopt);
     }
   }
+  // All that is there is intact, but it is not what the owner left: of an older log, for instance,
+  // nobody knows what the last one had behind it.
+  if (records_->losses.size() == losses) Lose("the process log", accepted.message());
   return status;
+}
+
+void Salvaging::TakeMutations(const std::string& where, std::string_view mutations) {
+  MutationBatch batch;
+  if (!batch.AppendMutations(mutations)) Lose(where, "a record that is not of this format");
+  batch.ForEach([&](const Mutation& mutation) {
+    Place changed(mutation.family, std::string(mutation.key));
+    doubtful_.erase(changed);
+    Take(std::move(changed), {.sequence = kProcessLogSequences + process_log_mutations_++},
+         mutation.is_put ? std::optional<std::string>(mutation.value) : std::nullopt);
+  });
 }
 
 void Salvaging::TakeProcessLog(uint64_t number, std::optional<LogPosition> from) {
@@ -441,16 +482,6 @@ void Salvaging::TakeProcessLog(uint64_t number, std::optional<LogPosition> from)
     Lose(name, "all of its records: it belongs to store " + contents.header().store_uuid);
     return;
   }
-  const auto take = [&](std::string_view mutations) {
-    MutationBatch batch;
-    if (!batch.AppendMutations(mutations)) Lose(name, "a record that is not of this format");
-    batch.ForEach([&](const Mutation& mutation) {
-      Place changed(mutation.family, std::string(mutation.key));
-      doubtful_.erase(changed);
-      Take(std::move(changed), {.sequence = kProcessLogSequences + process_log_mutations_++},
-           mutation.is_put ? std::optional<std::string>(mutation.value) : std::nullopt);
-    });
-  };
   // Without its position in the database only the last records without a gap are taken: of earlier
   // ones the database may have a later change.
   const bool known = from.has_value();
@@ -465,7 +496,7 @@ void Salvaging::TakeProcessLog(uint64_t number, std::optional<LogPosition> from)
     Lose(name, "the records from position " + std::to_string(begin) + " to " + std::to_string(end) +
                    (known ? "" : ", as far as the database lacks them"));
   });
-  for (const std::string& mutations : run) take(mutations);
+  for (const std::string& mutations : run) TakeMutations(name, mutations);
 }
 
 void Salvaging::Apply(const WalFile& wal, const Change& change) {

@@ -165,25 +165,13 @@ std::string LastLog(const Files& files) {
   return last;
 }
 
-std::vector<TemplateStore> AllStores() {
-  std::vector<TemplateStore> stores;
-  stores.push_back(MakeAbandonedStore());
-  stores.push_back(MakeRecoveredStore());
-  stores.push_back(MakeClosedStore());
-  stores.push_back(MakeSmallStore());
-  stores.push_back(MakeSmallClosedStore());
-  stores.push_back(MakeLoggedStore());
-  stores.push_back(MakeSmallLoggedStore());
-  return stores;
-}
-
 TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
   const uint64_t seed = FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
   const uint64_t cases = FromEnvironment("WQ_CORRUPTION_CASES", kCases);
   std::cout << "WQ_CORRUPTION_SEED=" << seed << " WQ_CORRUPTION_CASES=" << cases << std::endl;
   std::signal(SIGABRT, PrintCase);
   std::mt19937_64 random(seed);
-  const std::vector<TemplateStore> stores = AllStores();
+  const std::vector<TemplateStore> stores = AllTemplateStores();
   ForEachDamage(stores, cases, &random, [this](const Damage& damage) {
     if (HasFailure()) return;
     under_way = Describe(damage);
@@ -240,7 +228,7 @@ TEST_F(CorruptionTest, EveryBitOfATableIsGuarded) {
 }
 
 TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
-  for (const TemplateStore& store : AllStores()) {
+  for (const TemplateStore& store : AllTemplateStores()) {
     for (const auto& [name, contents] : store.files) {
       SCOPED_TRACE(store.name + " without " + name);
       Files files = store.files;
@@ -260,7 +248,7 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
 
 // A file of another store, under the name of a file of this store or under another name.
 TEST_F(CorruptionTest, AForeignFileIsRefusedOrChangesNothing) {
-  const std::vector<TemplateStore> stores = AllStores();
+  const std::vector<TemplateStore> stores = AllTemplateStores();
   for (size_t n = 0; n < stores.size(); ++n) {
     const TemplateStore& store = stores[n];
     const TemplateStore& other = stores[(n + 1) % stores.size()];

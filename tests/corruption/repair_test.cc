@@ -116,9 +116,7 @@ TEST_F(RepairTest, TheNextTokenIsKeptAndFollowsTheClockAfterALoss) {
 }
 
 TEST_F(RepairTest, ASoundStoreIsCopiedWhole) {
-  for (const TemplateStore& store :
-       {MakeAbandonedStore(), MakeRecoveredStore(), MakeClosedStore(), MakeSmallStore(),
-        MakeSmallClosedStore(), MakeLoggedStore(), MakeSmallLoggedStore()}) {
+  for (const TemplateStore& store : AllTemplateStores()) {
     SCOPED_TRACE(store.name);
     const RepairReport report = RepairFiles(store.files);
     EXPECT_TRUE(report.losses.empty()) << report.losses[0].where << ": " << report.losses[0].what;

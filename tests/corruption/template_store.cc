@@ -184,6 +184,15 @@ TemplateStore MakeSmallLoggedStore() {
   return writing.Take();
 }
 
+std::vector<TemplateStore> AllTemplateStores() {
+  std::vector<TemplateStore> stores;
+  for (const auto make : {MakeAbandonedStore, MakeRecoveredStore, MakeClosedStore, MakeSmallStore,
+                          MakeSmallClosedStore, MakeLoggedStore, MakeSmallLoggedStore}) {
+    stores.push_back(make());
+  }
+  return stores;
+}
+
 std::vector<TemplateStore> MakeAgingLoggedStore() {
   Writing writing("aging-logged");
   std::vector<TemplateStore> ages;

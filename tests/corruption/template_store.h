@@ -43,6 +43,9 @@ TemplateStore MakeSmallClosedStore();
 TemplateStore MakeLoggedStore();
 // The same, small: one owner, a write-ahead log and a process log of 4 KiB.
 TemplateStore MakeSmallLoggedStore();
+// One of each of these.
+std::vector<TemplateStore> AllTemplateStores();
+
 // A store with process logs at several instants in the lives of three owners, oldest first. The
 // files of each are those that a kill leaves.
 std::vector<TemplateStore> MakeAgingLoggedStore();

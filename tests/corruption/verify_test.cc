@@ -54,9 +54,7 @@ class VerifyTest : public ::testing::Test {
 };
 
 TEST_F(VerifyTest, SoundStoresHaveNoFindings) {
-  for (const TemplateStore& store :
-       {MakeAbandonedStore(), MakeRecoveredStore(), MakeClosedStore(), MakeSmallStore(),
-        MakeSmallClosedStore(), MakeLoggedStore(), MakeSmallLoggedStore()}) {
+  for (const TemplateStore& store : AllTemplateStores()) {
     SCOPED_TRACE(store.name);
     WriteStore(store.files, store_);
     VerifyReport report;

@@ -1,0 +1,263 @@
+// Repair agrees with verify: a store that verify accepts is saved as it would be opened, without a
+// loss; of one that it refuses, repair saves everything, or reports a loss.
+//
+//   WQ_CORRUPTION_SEED=1   which damages are drawn
+//   WQ_REPAIR_SECONDS=n    for how long; without it a few dozen
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <iostream>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "storage/open.h"
+#include "storage/process_log.h"
+#include "storage/record_keys.h"
+#include "storage/records.h"
+#include "template_store.h"
+#include "tests/storage/support.h"
+#include "wq/repair.h"
+#include "wq/verify.h"
+
+namespace wq::storage {
+namespace {
+
+using AllRows = std::map<std::pair<int, std::string>, std::string>;
+
+// One of several stores, or one store at one of several instants, damaged.
+struct DamagedStore {
+  std::string what;
+  const TemplateStore* sound = nullptr;
+  Files files;
+};
+
+class AgreementTest : public ::testing::Test {
+ protected:
+  // Without the rows of the store itself, which a repaired store has of its own.
+  AllRows RowsIn(const std::string& dir) {
+    AllRows rows;
+    std::unique_ptr<Reader> reader;
+    EXPECT_OK(OpenReader(dir, &reader));
+    for (int family = 0; reader != nullptr && family < kFamilyCount; ++family) {
+      EXPECT_OK(reader->Scan(static_cast<Family>(family), "", "", [&](auto key, auto value) {
+        const bool own = key == kStoreKey || key == kProcessLogKey;
+        if (!own) rows.emplace(std::pair(family, key), value);
+        return true;
+      }));
+    }
+    return rows;
+  }
+
+  const AllRows& RowsOf(const TemplateStore& store) {
+    const auto [found, is_new] = sound_rows_.try_emplace(&store);
+    if (is_new) {
+      WriteStore(store.files, scratch_ / "sound");
+      found->second = RowsIn(scratch_ / "sound");
+    }
+    return found->second;
+  }
+
+  void Check(const DamagedStore& damaged) {
+    SCOPED_TRACE(damaged.what);
+    WriteStore(damaged.files, store_);
+    std::filesystem::remove_all(into_);
+    VerifyReport verified;
+    const Status read = Verify(store_, {}, &verified);
+    const bool accepted = read.ok() && verified.ok();
+    RepairReport report;
+    const Status repaired = Repair(store_, into_, &report);
+    std::string found = read.message();
+    for (const Finding& finding : verified.findings) found += finding.where + finding.what + "\n";
+    if (!repaired.ok()) {
+      EXPECT_FALSE(accepted) << repaired.ToString();
+      ++refused_;
+      return;
+    }
+    const AllRows saved = RowsIn(into_);
+    std::string losses;
+    for (const Loss& loss : report.losses) losses += loss.where + ": " + loss.what + "\n";
+    if (accepted) {
+      EXPECT_TRUE(saved == RowsIn(store_)) << "it is not saved as it would be opened";
+      EXPECT_EQ(losses, "");
+    } else {
+      EXPECT_TRUE(!report.losses.empty() || saved == RowsOf(*damaged.sound))
+          << "repair lost something without a word; verify says\n"
+          << found;
+    }
+    ++(accepted ? accepted_ : refused_);
+  }
+
+  const Scratch scratch_;
+  const std::string store_ = scratch_ / "store";
+  const std::string into_ = scratch_ / "into";
+  std::map<const TemplateStore*, AllRows> sound_rows_;
+  uint64_t accepted_ = 0;
+  uint64_t refused_ = 0;
+};
+
+std::string LogIn(const Files& files) {
+  for (const auto& [name, contents] : files) {
+    if (name.ends_with(".ring")) return name;
+  }
+  return "";
+}
+
+// The log is intact, and ends before the position that the database has.
+TEST_F(AgreementTest, AnOlderProcessLogOfTheSameOwnerIsReported) {
+  const std::vector<TemplateStore> ages = MakeAgingLoggedStore();
+  for (size_t now = 1; now < ages.size(); ++now) {
+    const std::string log = LogIn(ages[now].files);
+    for (size_t then = 0; then < now; ++then) {
+      if (LogIn(ages[then].files) != log || (now + then) % 3 != 0) continue;
+      Files files = ages[now].files;
+      files[log] = ages[then].files.at(log);
+      Check({log + " of " + ages[then].name + " in " + ages[now].name, &ages[now], files});
+    }
+  }
+  EXPECT_GT(refused_, 5U);
+}
+
+// The write-ahead log brings a store's own record, and says nothing of what the right one had.
+TEST_F(AgreementTest, AWriteAheadLogOfAnotherStoreIsReported) {
+  const TemplateStore store = MakeSmallLoggedStore();
+  const TemplateStore other = MakeSmallStore();
+  Files files = store.files;
+  for (const auto& [name, contents] : other.files) {
+    if (name.ends_with(".log")) files[name] = contents;
+  }
+  Check({"a log of " + other.name, &store, files});
+  EXPECT_EQ(refused_, 1U);
+}
+
+// What an ownership of a replica left in its process log, and an opening has put aside.
+TEST_F(AgreementTest, WhatAReplicaHasAheadOfItsLogIsSaved) {
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(store_, &storage));
+  MutationBatch batch;
+  MutationBatch ahead;
+  PutQueue({"pods", 1, 1}, &batch);
+  PutQueueState(1, {.sequence_high_water = 9}, &batch);
+  PutPending(1, {.key = "done-since", .sequence = 1}, &batch);
+  PutReplication({.epoch = 3, .sequence = 5, .seeded = true}, &batch);
+  ErasePending(1, kFastLane, 1, "done-since", &ahead);
+  PutPending(1, {.key = "added-since", .sequence = 2}, &ahead);
+  PutAhead({.epoch = 3, .sequence = 5, .mutations = std::string(ahead.mutations())}, &batch);
+  ASSERT_OK(storage->Write(batch, false));
+  ASSERT_OK(storage->Close());
+  storage.reset();
+  RepairReport report;
+  ASSERT_OK(Repair(store_, into_, &report));
+  EXPECT_TRUE(report.losses.empty()) << report.losses[0].where << ": " << report.losses[0].what;
+  std::unique_ptr<Reader> reader;
+  ASSERT_OK(OpenReader(into_, &reader));
+  std::string keys;
+  ASSERT_OK(ScanPending(*reader, 1, [&keys](const PendingRecord& record) {
+    keys += std::string(record.key) + " ";
+    return true;
+  }));
+  EXPECT_EQ(keys, "added-since ");
+  ReplicationRecord replication;
+  EXPECT_STATUS(kNotFound, "", GetReplication(*reader, &replication));
+}
+
+// Draws damages of every kind.
+class Damages {
+ public:
+  explicit Damages(uint64_t seed) : random_(seed) {}
+
+  DamagedStore Draw() {
+    DamagedStore damaged;
+    const bool ages = Below(2) == 0;
+    const std::vector<TemplateStore>& of = ages ? ages_ : stores_;
+    const size_t now = Below(of.size());
+    damaged.sound = &of[now];
+    damaged.what = of[now].name;
+    damaged.files = of[now].files;
+    for (size_t damages = 1 + Below(2); damages > 0 && !damaged.files.empty(); --damages) {
+      const auto& other = ages && now > 0 && Below(3) > 0 ? ages_[Below(now)] : Any();
+      switch (Below(5)) {
+        case 0:
+          DamageBytes(&damaged);
+          break;
+        case 1:
+          Remove(&damaged);
+          break;
+        case 2:
+          Replace(other, {}, &damaged);
+          break;
+        case 3:
+          Replace(other, ".ring", &damaged);
+          break;
+        default:
+          ReplaceAllBut(other, ".ring", &damaged);
+          break;
+      }
+    }
+    return damaged;
+  }
+
+ private:
+  size_t Below(size_t bound) { return random_() % bound; }
+  const TemplateStore& Any() {
+    return Below(2) == 0 ? stores_[Below(stores_.size())] : ages_[Below(ages_.size())];
+  }
+  Files::iterator AnyOf(Files* files) {
+    return std::next(files->begin(), static_cast<ptrdiff_t>(Below(files->size())));
+  }
+  void DamageBytes(DamagedStore* damaged) {
+    const auto file = AnyOf(&damaged->files);
+    auto& [name, contents] = *file;
+    if (contents.empty() || name == "FORMAT") return;  // Another version in it is no damage.
+    const size_t at = Below(contents.size());
+    const bool cut = Below(2) == 0;
+    damaged->what += ", " + name + (cut ? " cut to " : " flipped at ") + std::to_string(at);
+    if (cut) {
+      contents.resize(at);
+    } else {
+      contents[at] ^= static_cast<char>(1U << Below(8));
+    }
+  }
+  void Remove(DamagedStore* damaged) {
+    const auto file = AnyOf(&damaged->files);
+    damaged->what += ", without " + file->first;
+    damaged->files.erase(file);
+  }
+  // One file whose name ends so is, or is added, as another store or an earlier instant has it.
+  void Replace(const TemplateStore& other, std::string_view suffix, DamagedStore* damaged) {
+    Files candidates = other.files;
+    std::erase_if(candidates, [&](const auto& file) { return !file.first.ends_with(suffix); });
+    if (candidates.empty()) return;
+    const auto file = AnyOf(&candidates);
+    damaged->what += ", " + file->first + " of " + other.name;
+    damaged->files[file->first] = file->second;
+  }
+  void ReplaceAllBut(const TemplateStore& other, std::string_view suffix, DamagedStore* damaged) {
+    damaged->what += ", all but *" + std::string(suffix) + " of " + other.name;
+    std::erase_if(damaged->files, [&](const auto& file) { return !file.first.ends_with(suffix); });
+    for (const auto& [name, contents] : other.files) {
+      if (!name.ends_with(suffix)) damaged->files[name] = contents;
+    }
+  }
+
+  const std::vector<TemplateStore> stores_ = AllTemplateStores();
+  const std::vector<TemplateStore> ages_ = MakeAgingLoggedStore();
+  std::mt19937_64 random_;
+};
+
+TEST_F(AgreementTest, WhatVerifyRefusesIsSavedWholeOrALossIsReported) {
+  const uint64_t seed = support::FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::seconds(support::FromEnvironment("WQ_REPAIR_SECONDS", 0));
+  std::cout << "replay with WQ_CORRUPTION_SEED=" << seed << std::endl;
+  Damages damages(seed);
+  for (int cases = 0; cases < 30 || std::chrono::steady_clock::now() < end; ++cases) {
+    Check(damages.Draw());
+    if (HasFailure()) break;
+  }
+  std::cout << refused_ << " refused, " << accepted_ << " accepted\n";
+  EXPECT_GT(refused_, 5U);
+}
+
+}  // namespace
+}  // namespace wq::storage
