@@ -58,7 +58,7 @@ Journal::~Journal() {
 }
 
 Position Journal::Append(const storage::MutationBatch& batch, Durability awaited,
-                         const RowChange& change) {
+                         const RowChange& change) noexcept {
   WQ_CHECK(!batch.empty(), "an empty batch has no position");
   const MutexLock lock(mu_);
   ++appended_;
@@ -103,7 +103,7 @@ void Journal::WakeWriter() {
   }
 }
 
-Status Journal::Wait(Position position, Durability durability) {
+Status Journal::Wait(Position position, Durability durability) noexcept {
   WakeWriter();
   if (!must_check_.load(std::memory_order_relaxed)) {
     if (durability == Durability::kAsync || Seen(WantedBy(durability)) >= position) {

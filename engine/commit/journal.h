@@ -77,11 +77,11 @@ class Journal {
   // REQUIRES: the batch is not empty; Wait or WakeWriter is called afterwards, outside the queue's
   // lock.
   Position Append(const storage::MutationBatch& batch, Durability awaited,
-                  const RowChange& change = {});
+                  const RowChange& change = {}) noexcept;
 
   // Returns when everything up to `position` is as durable as asked for. At kAsync that is at once,
   // unless the journal has failed or is full. Blocks: for one or two writes.
-  Status Wait(Position position, Durability durability);
+  Status Wait(Position position, Durability durability) noexcept;
 
   // Wakes the background thread if an Append needs it and found it asleep. Append does not do that
   // itself, so that no system call is made under a queue's lock.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/resources.h"
 #include "engine/offline/entry_records.h"
 #include "engine/offline/entry_walk.h"
 #include "engine/offline/store_view_impl.h"
@@ -96,6 +97,10 @@ StoreView::StoreView(std::unique_ptr<Impl> rep) : impl_(std::move(rep)) {}
 StoreView::~StoreView() = default;
 
 Status StoreView::Open(const std::string& dir, std::unique_ptr<StoreView>* view) {
+  return WithResources(dir, [&]() -> Status { return OpenStore(dir, view); });
+}
+
+Status StoreView::OpenStore(const std::string& dir, std::unique_ptr<StoreView>* view) {
   auto rep = std::make_unique<Impl>();
   if (Status s = storage::OpenReader(dir, &rep->reader); !s.ok()) return s;
 

@@ -148,7 +148,7 @@ Position Queue::Impl::AppendBatch(Position covered_by, Durability awaited) {
   return position;
 }
 
-Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability awaited) {
+Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability awaited) noexcept {
   Effects effects;
   effects.position = AppendBatch(covered_by, awaited);
   effects.adds = state.adds() - std::exchange(adds_seen, state.adds());

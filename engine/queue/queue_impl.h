@@ -81,7 +81,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // Appends the mutations of a transition to the journal and notes their position in the state.
   // `covered_by`: the position of the record that already covers the call, for a transition without
   // mutations; the call waits for that one. `awaited`: what the call will wait for.
-  Effects EndTransition(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
+  Effects EndTransition(Position covered_by, Durability awaited) noexcept WQ_REQUIRES(mu);
   // Appends the mutations of a transition, if there are any, and returns their position; otherwise
   // `covered_by`.
   Position AppendBatch(Position covered_by, Durability awaited) WQ_REQUIRES(mu);

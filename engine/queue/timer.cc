@@ -11,13 +11,18 @@ constexpr std::chrono::microseconds kLongestSleep = std::chrono::seconds(10);
 }  // namespace
 
 Timer::Timer(Clock* clock)
-    : clock_(clock),
-      subscription_(clock->Subscribe([this] {
+    : clock_(clock), subscription_(clock->Subscribe([this] {
         const MutexLock lock(mu_);
         changed_ = true;
         cv_.NotifyOne();
-      })),
-      thread_([this] { Loop(); }) {}
+      })) {
+  try {
+    thread_ = std::thread([this] { Loop(); });
+  } catch (...) {
+    clock_->Unsubscribe(subscription_);
+    throw;
+  }
+}
 
 Timer::~Timer() { Stop(); }
 

@@ -1,7 +1,9 @@
 #include "engine/recovery/read_ahead.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace wq {
@@ -78,8 +80,13 @@ void Append(Record record, ReadAhead::Chunk* chunk) {
 
 ReadAhead::ReadAhead(const storage::Reader& reader, storage::QueueId id)
     : reader_(reader), id_(id) {
-  if (!ReadFew()) {
+  if (ReadFew(kFew)) {
+    return;
+  }
+  try {
     thread_ = std::thread([this] { ReadAll(); });
+  } catch (const std::system_error&) {
+    ReadFew(SIZE_MAX);  // It takes more memory, and more time.
   }
 }
 
@@ -136,10 +143,10 @@ Status ReadAhead::Scan(const PutRecord& put) const {
   return status;
 }
 
-bool ReadAhead::ReadFew() {
+bool ReadAhead::ReadFew(size_t most) {
   size_t count = 0;
   Status status = Scan([&](const auto& record) {
-    if (++count > kFew) {
+    if (++count > most) {
       return false;
     }
     if (few_.empty() || !Fits(record, few_.back())) {
@@ -148,7 +155,7 @@ bool ReadAhead::ReadFew() {
     Append(record, &few_.back());
     return true;
   });
-  if (count > kFew) {
+  if (count > most) {
     few_.clear();
     return false;
   }

@@ -52,7 +52,8 @@ class ReadAhead {
   // Calls put(record) for each record of the queue, until it returns false.
   template <typename PutRecord>
   Status Scan(const PutRecord& put) const;
-  bool ReadFew() WQ_EXCLUDES(mu_);  // False: the queue has many records, and none was kept.
+  // False: the queue has more than `most` records, and none was kept.
+  bool ReadFew(size_t most) WQ_EXCLUDES(mu_);
   void ReadAll() WQ_EXCLUDES(mu_);
   void End(Status status) WQ_EXCLUDES(mu_);
   // For the reading thread. False: the reading is to end.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/resources.h"
 #include "wq/clock.h"
 
 namespace wq {
@@ -268,21 +269,13 @@ void ReplicaNode::Own(LogLease lease, int64_t sent_us) {
     lease_lost_ = false;
     resign_.clear();
   }
-  ownership.keeper = std::make_unique<LeaseKeeper>(
-      options_.log.get(), lease, ownership.fence, options_.lease_margin, [this] {
-        {
-          const MutexLock lock(mu_);
-          lease_lost_ = true;
-          if (owned_storage_ != nullptr) {  // A write that waits for the log waits in vain.
-            owned_storage_->Cut(Status::NotOwner("the lease has ended"));
-          }
-        }
-        cv_.NotifyAll();
-      });
-  Status status = BeginOwnership(lease, &ownership);
+  Status status = WithResources("the ownership", [&] {
+    KeepLease(lease, &ownership);
+    return BeginOwnership(lease, &ownership);
+  });
   if (!status.ok()) {
     ownership.fence->Drop(Status::NotOwner("the ownership could not begin: " + status.message()));
-    ownership.keeper->Stop();
+    ownership.keeper.reset();
     static_cast<void>(options_.log->Release(lease));
     must_seed_ = must_seed_ || status.code() == StatusCode::kNotFound;
     no_campaign_before_ = SteadyClock::now() + options_.lease;
@@ -297,8 +290,53 @@ void ReplicaNode::Own(LogLease lease, int64_t sent_us) {
     cv_.NotifyAll();
     return;
   }
-  status = AwaitEnd(ownership);
+  status = WithResources("the ownership", [&] {
+    Maintain(lease, &ownership);
+    return Status::Ok();
+  });
+  if (status.ok()) {
+    status = AwaitEnd(ownership);
+  } else {
+    status = GiveUp(status.message());
+  }
   EndOwnership(lease, &ownership, std::move(status));
+}
+
+void ReplicaNode::KeepLease(const LogLease& lease, Ownership* ownership) {
+  ownership->keeper = std::make_unique<LeaseKeeper>(
+      options_.log.get(), lease, ownership->fence, options_.lease_margin, [this] {
+        {
+          const MutexLock lock(mu_);
+          lease_lost_ = true;
+          if (owned_storage_ != nullptr) {  // A write that waits for the log waits in vain.
+            owned_storage_->Cut(Status::NotOwner("the lease has ended"));
+          }
+        }
+        cv_.NotifyAll();
+      });
+}
+
+void ReplicaNode::Maintain(const LogLease& lease, Ownership* ownership) {
+  ownership->maintenance = std::make_unique<Maintenance>(
+      options_.log.get(), ownership->storage,
+      Maintenance::Options{.name = options_.name,
+                           .epoch = lease.epoch,
+                           .max_log_bytes = options_.max_log_bytes,
+                           .clock = clock_,
+                           .on_successor = [this](const std::string& successor) {
+                             {
+                               const MutexLock lock(mu_);
+                               resign_ = "replica '" + successor + "' is to own the store";
+                             }
+                             cv_.NotifyAll();
+                           }});
+}
+
+Status ReplicaNode::GiveUp(const std::string& why) {
+  const MutexLock lock(mu_);
+  resign_ = why;
+  may_resign_ = false;
+  return {};
 }
 
 // Applies what is left of the log.
@@ -353,19 +391,6 @@ Status ReplicaNode::BeginOwnership(const LogLease& lease, Ownership* ownership) 
   if (status = target_->BeginOwnership(std::move(storage), ownership->fence); !status.ok()) {
     return status;
   }
-  ownership->maintenance = std::make_unique<Maintenance>(
-      options_.log.get(), ownership->storage,
-      Maintenance::Options{.name = options_.name,
-                           .epoch = lease.epoch,
-                           .max_log_bytes = options_.max_log_bytes,
-                           .clock = clock_,
-                           .on_successor = [this](const std::string& successor) {
-                             {
-                               const MutexLock lock(mu_);
-                               resign_ = "replica '" + successor + "' is to own the store";
-                             }
-                             cv_.NotifyAll();
-                           }});
   {
     const MutexLock lock(mu_);
     owned_storage_ = ownership->storage;
@@ -415,7 +440,7 @@ void ReplicaNode::EndOwnership(const LogLease& lease, Ownership* ownership, Stat
   }
   static_cast<void>(options_.log->Release(lease));  // If this fails, it runs out.
   ownership->keeper->Stop();
-  ownership->maintenance->Stop();
+  ownership->maintenance.reset();
   SetProblem(copy_->EndOwnership());
   no_campaign_before_ = SteadyClock::now() + options_.lease;  // The others first.
   owner_ = {};  // Nobody, as far as this replica knows.

@@ -91,6 +91,11 @@ class ReplicaNode {
   bool MayCampaign() WQ_EXCLUDES(mu_);
   void Own(LogLease lease, int64_t sent_us);
   Status CatchUp(const LogLease& lease, const Fence& fence);
+  // These throw without a thread.
+  void KeepLease(const LogLease& lease, Ownership* ownership) WQ_EXCLUDES(mu_);
+  void Maintain(const LogLease& lease, Ownership* ownership) WQ_EXCLUDES(mu_);
+  // Returns Ok, as AwaitEnd for an ownership that this replica gives up.
+  Status GiveUp(const std::string& why) WQ_EXCLUDES(mu_);
   Status BeginOwnership(const LogLease& lease, Ownership* ownership);
   // Returns why the ownership ends: Ok if this replica gives it up.
   Status AwaitEnd(const Ownership& ownership) WQ_EXCLUDES(mu_);

@@ -67,7 +67,8 @@ void QueueState::Clear() {
 
 // --- Add, Get, Done ---
 
-QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted, int64_t wall_us) {
+QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
+                                  int64_t wall_us) noexcept {
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined() && HoldOrRelease(item)) {
     return {AddOutcome::kHeld, 0};
@@ -171,7 +172,7 @@ bool QueueState::Touch(Item* item, Lane lane) {
   return true;
 }
 
-const Item* QueueState::Get(uint32_t shard, Time now) {
+const Item* QueueState::Get(uint32_t shard, Time now) noexcept {
   if (paused_ || busy_[shard] || limits_.all()->closed()) {
     return nullptr;
   }
@@ -199,7 +200,7 @@ const Item* QueueState::Get(uint32_t shard, Time now) {
   return item;
 }
 
-bool QueueState::Done(std::string_view key, Time now) {
+bool QueueState::Done(std::string_view key, Time now) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->processing()) {
     return false;
@@ -252,7 +253,7 @@ void QueueState::Clean(Item* item) {
 
 // The record of the item stays, with its sequence: so the result is that of a crash, with two
 // differences. A delay is merged as at an Add, and the record gets the time of an Add since Get.
-bool QueueState::PutBack(std::string_view key) {
+bool QueueState::PutBack(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->processing()) {
     return false;
@@ -284,7 +285,7 @@ bool QueueState::PutBack(std::string_view key) {
   return true;
 }
 
-bool QueueState::Remove(std::string_view key) {
+bool QueueState::Remove(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->dirty()) {
     return false;
@@ -300,7 +301,7 @@ bool QueueState::Remove(std::string_view key) {
   return true;
 }
 
-bool QueueState::Delete(std::string_view key) {
+bool QueueState::Delete(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr) {
     return false;
@@ -352,14 +353,14 @@ void QueueState::DropIfIdle(Item* item) {
 
 // --- Cursors ---
 
-void QueueState::SetCursor(std::string_view name, std::string_view value) {
+void QueueState::SetCursor(std::string_view name, std::string_view value) noexcept {
   cursors_.insert_or_assign(std::string(name), std::string(value));
   if (batch_ != nullptr) {
     storage::PutCursor(id_, {.name = name, .value = value}, batch_);
   }
 }
 
-bool QueueState::EraseCursor(std::string_view name) {
+bool QueueState::EraseCursor(std::string_view name) noexcept {
   const auto it = cursors_.find(name);
   if (it == cursors_.end()) {
     return false;

@@ -87,12 +87,12 @@ class QueueState {
     AddOutcome outcome = AddOutcome::kAdded;
     Position position = 0;
   };
-  Added Add(const HashedKey& key, const Wanted& wanted, int64_t wall_us);
+  Added Add(const HashedKey& key, const Wanted& wanted, int64_t wall_us) noexcept;
   // REQUIRES: 0 <= delay_us <= kMaxDelay.
-  Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now);
+  Added AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted, Time now) noexcept;
   // An Add that is gathered with others. REQUIRES: debounce.quiet is not 0.
   Added AddDebounced(std::string_view key, const Debounce& debounce, const Wanted& wanted,
-                     Time now);
+                     Time now) noexcept;
 
   // A failure, with the delay and the state of the limiter.
   struct Failure {
@@ -103,49 +103,50 @@ class QueueState {
   // Counts the failure and delays the key, or quarantines it if it failed more than max_requeues
   // times.
   Added AddRateLimited(std::string_view key, const Failure& failure, const Wanted& wanted,
-                       Time now);
+                       Time now) noexcept;
   // Does not change the failures of a quarantined key: see Release.
-  void Forget(std::string_view key);
+  void Forget(std::string_view key) noexcept;
 
   // Hands out the next key of `shard`: it becomes processing. nullptr: no key of the shard is
   // queued, one is processing, the queue is paused, or limits hold all keys back. `shard` is 0 in a
   // queue without shards. `now` is of use only if NeedsTime(). Appends nothing but token buckets.
-  const Item* Get(uint32_t shard, Time now = {});
+  const Item* Get(uint32_t shard, Time now = {}) noexcept;
   bool NeedsTime() const { return stuck_after_us_ > 0 || limits_.rated(); }
   // Whether Done needs the time: it may set a resync.
   bool DoneNeedsTime() const { return resync_.period.count() > 0 || !resyncs_.empty(); }
 
   // These need a key in the state on the right. Otherwise they return false and change nothing.
-  bool Done(std::string_view key, Time now = {});  // Processing.
-  bool PutBack(std::string_view key);              // Processing.
-  bool Remove(std::string_view key);               // Dirty.
-  bool CancelDelay(std::string_view key);          // Delayed.
-  bool EndDelay(std::string_view key, Time now);   // Delayed.
+  bool Done(std::string_view key, Time now = {}) noexcept;  // Processing.
+  bool PutBack(std::string_view key) noexcept;              // Processing.
+  bool Remove(std::string_view key) noexcept;               // Dirty.
+  bool CancelDelay(std::string_view key) noexcept;          // Delayed.
+  bool EndDelay(std::string_view key, Time now) noexcept;   // Delayed.
   // `delay_us` > 0: the key is delayed for so long, at most kMaxDelay, before it is dirty.
-  bool Release(std::string_view key, int64_t delay_us, Time now);  // Quarantined.
-  bool Drop(std::string_view key);                                 // Quarantined.
-  bool Delete(std::string_view key);  // Any state but clean, or failing.
+  bool Release(std::string_view key, int64_t delay_us, Time now) noexcept;  // Quarantined.
+  bool Drop(std::string_view key) noexcept;                                 // Quarantined.
+  bool Delete(std::string_view key) noexcept;  // Any state but clean, or failing.
 
-  void Quarantine(std::string_view key, std::string_view error, Time now);
+  void Quarantine(std::string_view key, std::string_view error, Time now) noexcept;
 
   // Counts an Add that found the queue full. Appends nothing.
   void CountFull() { ++full_; }
 
-  void SetCursor(std::string_view name, std::string_view value);
-  bool EraseCursor(std::string_view name);  // False: there is no such cursor.
+  void SetCursor(std::string_view name, std::string_view value) noexcept;
+  bool EraseCursor(std::string_view name) noexcept;  // False: there is no such cursor.
 
   // Sets the limits of the group, or of the queue if `name` is empty; nullopt: those of the
   // options count again. The first limits of a group cost O(keys) if the queue had none.
-  void SetLimits(std::string_view name, const std::optional<GroupLimits>& limits, Time now);
+  void SetLimits(std::string_view name, const std::optional<GroupLimits>& limits,
+                 Time now) noexcept;
 
   // Until Resume, or for `duration_us` if it is set.
-  void Pause(std::optional<int64_t> duration_us, Time now);
-  void Resume();
+  void Pause(std::optional<int64_t> duration_us, Time now) noexcept;
+  void Resume() noexcept;
 
   // Does what is due at now.steady_us: ends the pause, makes the keys dirty whose delays have
   // ended, in the order of their due times, drops those that are too long in quarantine, and finds
   // those that are stuck. Returns how many of these it did, at most `limit`.
-  size_t FireDue(Time now, size_t limit);
+  size_t FireDue(Time now, size_t limit) noexcept;
   // The steady time at which something is due next; nullopt: never.
   std::optional<int64_t> NextDue() const {
     const bool none =
@@ -165,7 +166,7 @@ class QueueState {
   // The change of the row since the last Stamp, if that was a single mutation.
   const RowChange& row_change() const { return row_change_; }
   // Sets the position at which the mutations since the last Stamp were appended to the journal.
-  void Stamp(Position position);
+  void Stamp(Position position) noexcept;
   // Appends a put of every record that should be on disk, each once, in no order.
   void AppendImage(storage::MutationBatch* batch) const;
 

@@ -20,7 +20,7 @@ FailureEntry* QueueState::Failures(Item* item) {
 }
 
 QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure& failure,
-                                             const Wanted& wanted, Time now) {
+                                             const Wanted& wanted, Time now) noexcept {
   if (failure.limiter_state != limiter_state_) {
     limiter_state_ = failure.limiter_state;
     PutState();
@@ -57,7 +57,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
              : Delay(item, {.delay_us = failure.delay_us, .failed = true}, retry, now);
 }
 
-void QueueState::Forget(std::string_view key) {
+void QueueState::Forget(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || item->failures == nullptr || item->quarantined()) {
     return;
@@ -69,7 +69,7 @@ void QueueState::Forget(std::string_view key) {
   DropIfIdle(item);
 }
 
-void QueueState::Quarantine(std::string_view key, std::string_view error, Time now) {
+void QueueState::Quarantine(std::string_view key, std::string_view error, Time now) noexcept {
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined()) {
     return;
@@ -140,7 +140,7 @@ void QueueState::ReleaseItem(Item* item) {
   --quarantined_;
 }
 
-bool QueueState::Release(std::string_view key, int64_t delay_us, Time now) {
+bool QueueState::Release(std::string_view key, int64_t delay_us, Time now) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->quarantined()) {
     return false;
@@ -157,7 +157,7 @@ bool QueueState::Release(std::string_view key, int64_t delay_us, Time now) {
   return true;
 }
 
-bool QueueState::Drop(std::string_view key) {
+bool QueueState::Drop(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->quarantined()) {
     return false;

@@ -78,7 +78,7 @@ void QueueState::EndWait(Group* group, Time now) {
 }
 
 void QueueState::SetLimits(std::string_view name, const std::optional<GroupLimits>& limits,
-                           Time now) {
+                           Time now) noexcept {
   const bool first = !limits_.any() && limits.has_value() && HandOutLimits::Bounds(*limits);
   if (first && processing_ > 0) {
     items_.ForEach([this](const Item& item) {

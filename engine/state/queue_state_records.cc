@@ -104,7 +104,7 @@ void QueueState::AppendImage(storage::MutationBatch* batch) const {
   }
 }
 
-void QueueState::Stamp(Position position) {
+void QueueState::Stamp(Position position) noexcept {
   for (Position* slot : unstamped_) {
     *slot = position;
   }

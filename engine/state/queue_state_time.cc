@@ -30,7 +30,7 @@ bool QueueState::HoldOrRelease(Item* item) {
 }
 
 QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted,
-                                       Time now) {
+                                       Time now) noexcept {
   if (delay_us <= 0) {
     return Add(key, wanted, now.wall_us);
   }
@@ -49,7 +49,7 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
 }
 
 QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce& debounce,
-                                           const Wanted& wanted, Time now) {
+                                           const Wanted& wanted, Time now) noexcept {
   Item* item = items_.FindOrInsert(key);
   if (item->dirty()) {
     return AddItem(item, wanted, now.wall_us);
@@ -150,7 +150,7 @@ void QueueState::SetDelay(Item* item, const DelayEntry& wanted, int64_t steady_u
   PutDelayed(entry);
 }
 
-bool QueueState::CancelDelay(std::string_view key) {
+bool QueueState::CancelDelay(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || item->delay == nullptr) {
     return false;
@@ -161,7 +161,7 @@ bool QueueState::CancelDelay(std::string_view key) {
   return true;
 }
 
-bool QueueState::EndDelay(std::string_view key, Time now) {
+bool QueueState::EndDelay(std::string_view key, Time now) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || item->delay == nullptr) {
     return false;
@@ -197,7 +197,7 @@ bool QueueState::TakeDelay(Item* item) {
 
 // --- Pausing ---
 
-void QueueState::Pause(std::optional<int64_t> duration_us, Time now) {
+void QueueState::Pause(std::optional<int64_t> duration_us, Time now) noexcept {
   paused_ = true;
   paused_until_us_ =
       duration_us.has_value() ? std::max<int64_t>(1, Later(now.wall_us, *duration_us)) : 0;
@@ -205,7 +205,7 @@ void QueueState::Pause(std::optional<int64_t> duration_us, Time now) {
   PutState();
 }
 
-void QueueState::Resume() {
+void QueueState::Resume() noexcept {
   if (!paused_) {
     return;
   }
@@ -217,7 +217,7 @@ void QueueState::Resume() {
 
 // --- What is due ---
 
-size_t QueueState::FireDue(Time now, size_t limit) {
+size_t QueueState::FireDue(Time now, size_t limit) noexcept {
   size_t fired = 0;
   if (!delays_stopped_ && paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
     Resume();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "base/resources.h"
 #include "engine/store/opened_store.h"
 #include "storage/open.h"
 #include "storage/records.h"
@@ -210,9 +211,11 @@ ReplicaReading Store::Impl::ReadGauges() const {
 Status Store::Impl::BeginOwnership(std::unique_ptr<storage::Storage> storage,
                                    std::shared_ptr<const Fence> fence) {
   std::shared_ptr<Opened> opened;
-  if (Status s = Opened::Open(options, dir, std::move(storage), std::move(fence), &opened);
-      !s.ok()) {
-    return s;
+  Status status = WithResources(dir, [&] {
+    return Opened::Open(options, dir, std::move(storage), std::move(fence), &opened);
+  });
+  if (!status.ok()) {
+    return status;
   }
   const MutexLock lock(mu);
   current = std::move(opened);

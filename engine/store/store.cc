@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "base/resources.h"
 #include "engine/queue/check_arguments.h"
 #include "engine/queue/queue_impl.h"
 #include "engine/store/opened_store.h"
@@ -44,16 +45,18 @@ Status Store::Open(const StoreOptions& options, const std::string& dir,
     return Status::InvalidArgument("history_age is " + std::to_string(options.history_age.count()) +
                                    " us, less than a minute");
   }
-  auto impl = std::make_unique<Impl>(options, dir);
-  if (!options.replication.has_value()) {
-    Status status = impl->OpenStorage(options.create_if_missing, "");
-    return status.ok() ? Impl::Open(options, dir, std::move(impl->base), store) : status;
-  }
-  Status status = impl->OpenReplica();
-  if (status.ok()) {
-    store->reset(new Store(std::move(impl)));
-  }
-  return status;
+  return WithResources(dir, [&]() -> Status {
+    auto impl = std::make_unique<Impl>(options, dir);
+    if (!options.replication.has_value()) {
+      Status status = impl->OpenStorage(options.create_if_missing, "");
+      return status.ok() ? Impl::Open(options, dir, std::move(impl->base), store) : status;
+    }
+    Status status = impl->OpenReplica();
+    if (status.ok()) {
+      store->reset(new Store(std::move(impl)));
+    }
+    return status;
+  });
 }
 
 Status Store::OpenInMemory(const StoreOptions& options, std::unique_ptr<Store>* store) {
@@ -61,7 +64,8 @@ Status Store::OpenInMemory(const StoreOptions& options, std::unique_ptr<Store>* 
   if (options.replication.has_value()) {
     return Status::InvalidArgument("a store in memory is not replicated");
   }
-  return Impl::Open(options, "", nullptr, store);
+  return WithResources("the store in memory",
+                       [&] { return Impl::Open(options, "", nullptr, store); });
 }
 
 Status Store::OpenQueue(std::string_view name, const QueueOptions& options, Queue** queue) {

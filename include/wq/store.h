@@ -13,6 +13,9 @@
 // destructors, which would wait for threads of the parent. To read a store that another process
 // owns, use StoreView (store_view.h).
 // Threading: thread-safe. Lifetime: a Queue* is valid until the Store is destroyed.
+// Memory and threads: without them Open returns IOError. A later change that finds no memory ends
+// the process (std::terminate), as it would be half made: as by kill -9, nothing acknowledged is
+// lost. A reading that finds none may throw std::bad_alloc.
 // A crash: nothing that was acknowledged is lost; see Durability.
 #pragma once
 
@@ -50,6 +53,8 @@ class Store {
   //                   process that had opened a store; the message names the pid.
   //   Corruption      damaged; the message names the file. Nothing was modified.
   //   NotSupported    written by another format version.
+  //   IOError         a file could not be used, or there is no memory or no thread. Such an opening
+  //                   may lose the memory and descriptors that it took; the next may succeed.
   // Blocks: for recovery of the write-ahead log, seconds at most.
   static Status Open(const StoreOptions& options, const std::string& dir,
                      std::unique_ptr<Store>* store);

@@ -122,6 +122,7 @@ class StoreView {
   struct Impl;
 
  private:
+  static Status OpenStore(const std::string& dir, std::unique_ptr<StoreView>* view);
   explicit StoreView(std::unique_ptr<Impl> rep);
   std::unique_ptr<Impl> impl_;
 };

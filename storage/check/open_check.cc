@@ -12,6 +12,7 @@
 #include "storage/check/table_check.h"
 #include "storage/check/wal_check.h"
 #include "storage/process_log/read_process_log.h"
+#include "storage/rocksdb/opening_env.h"
 #include "storage/rocksdb/setup.h"
 
 namespace wq::storage {
@@ -64,6 +65,7 @@ Status CheckOpens(const std::string& dir, const Manifest& manifest) {
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
   std::vector<rocksdb::ColumnFamilyHandle*> families;
+  if (Status s = StartThreads(db_options.env); !s.ok()) return s;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened =
       rocksdb::DB::OpenForReadOnly(db_options, dir, descriptors, &families, &db);

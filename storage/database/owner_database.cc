@@ -11,12 +11,14 @@
 #include "base/check.h"
 #include "base/file_calls.h"
 #include "base/mutant.h"
+#include "base/resources.h"
 #include "storage/check/open_check.h"
 #include "storage/process_log/format.h"
 #include "storage/process_log/read_process_log.h"
 #include "storage/records.h"
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/log_room.h"
+#include "storage/rocksdb/opening_env.h"
 
 namespace wq::storage {
 namespace {
@@ -203,6 +205,9 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   db_options.env = log_room_.get();
   shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
   if (shortened_ != nullptr) db_options.env = shortened_.get();
+  if (Status s = StartThreads(db_options.env); !s.ok()) return s;
+  opening_env_ = std::make_unique<OpeningEnv>(db_options.env);
+  db_options.env = opening_env_.get();
   db_options.info_log = OpenInfoLog(dir_);
   // Only if the caller asked for a new store: otherwise a lost CURRENT would become a new store.
   db_options.create_if_missing = found != Found::kStore;
@@ -214,9 +219,16 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   // write and sync its OPTIONS file for each.
   if (found == Found::kNothing) descriptors.resize(1);
   rocksdb::DB* db = nullptr;
-  rocksdb::Status status = rocksdb::DB::Open(db_options, dir_, descriptors, &families_, &db);
+  rocksdb::Status status;
+  try {
+    status = rocksdb::DB::Open(db_options, dir_, descriptors, &families_, &db);
+  } catch (...) {
+    AbandonOpening();
+    throw;
+  }
   if (!status.ok()) return FromRocksdbOpen(status, dir_);
   db_.reset(db);
+  opening_env_->Begin();
   if (found == Found::kNothing) {
     std::vector<rocksdb::ColumnFamilyHandle*> made;
     const std::vector<std::string> names(std::begin(kFamilyNames) + 1, std::end(kFamilyNames));
@@ -229,6 +241,15 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
     family_ids_match_ = family_ids_match_ && families_[i]->GetID() == i;
   }
   return background_->Get();
+}
+
+// What RocksDB has lost refers to these.
+void OwnerDatabase::AbandonOpening() {
+  families_.clear();
+  opening_env_->Abandon();
+  static_cast<void>(opening_env_.release());
+  static_cast<void>(shortened_.release());
+  static_cast<void>(log_room_.release());
 }
 
 Status OwnerDatabase::Get(Family family, std::string_view key, std::string* value) const {
@@ -344,7 +365,8 @@ Status OwnerDatabase::CheckAndOpen() {
   }
   ValidLengths valid_lengths;
   status = CheckStore(dir_, found.format, &valid_lengths);
-  return status.ok() ? OpenDatabase(Found::kStore, std::move(valid_lengths)) : status;
+  if (!status.ok()) return status;
+  return WithResources(dir_, [&] { return OpenDatabase(Found::kStore, std::move(valid_lengths)); });
 }
 
 Status OwnerDatabase::Close() {

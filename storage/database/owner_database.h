@@ -32,6 +32,7 @@ struct WriteOptions;
 
 namespace wq::storage {
 
+class OpeningEnv;
 struct StoreRecord;
 
 class OwnerDatabase final : public Storage {
@@ -62,6 +63,7 @@ class OwnerDatabase final : public Storage {
   // What the directory contains: nothing, the remains of an unfinished creation, or a store.
   enum class Found : uint8_t { kNothing, kUnfinished, kStore };
   Status OpenDatabase(Found found, ValidLengths valid_lengths);
+  void AbandonOpening();
   Status CheckAndOpen();
   // Writes to the database what the process log of the last owner has and the database lacks. Then
   // makes a new log, unless the options or the file system do not allow one.
@@ -93,6 +95,7 @@ class OwnerDatabase final : public Storage {
   std::unique_ptr<OwnerLock> owner_;                    // Before db_: dropped after it.
   std::unique_ptr<rocksdb::Env> log_room_;              // Before shortened_ and db_.
   std::unique_ptr<rocksdb::Env> shortened_;             // If a log has a valid length. Before db_.
+  std::unique_ptr<OpeningEnv> opening_env_;             // Before db_.
   std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.
   std::unique_ptr<ProcessLog> log_;                     // Null: none.

@@ -13,6 +13,7 @@
 #include "storage/directory/steady_view.h"
 #include "storage/process_log/overlaid_reader.h"
 #include "storage/process_log/read_process_log.h"
+#include "storage/rocksdb/opening_env.h"
 #include "storage/rocksdb/setup.h"
 #include "storage/rocksdb/valid_lengths.h"
 
@@ -128,6 +129,7 @@ Status ReaderDatabase::OpenOnce() {
   db_options.max_open_files = -1;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
+  if (Status s = StartThreads(db_options.env); !s.ok()) return s;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened =
       rocksdb::DB::OpenForReadOnly(db_options, dir_, descriptors, &families_, &db);

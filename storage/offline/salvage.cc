@@ -26,6 +26,7 @@
 #include "storage/check/wal_check.h"
 #include "storage/process_log/read_process_log.h"
 #include "storage/record_keys.h"
+#include "storage/rocksdb/opening_env.h"
 #include "storage/rocksdb/setup.h"
 #include "storage/row.h"
 #include "storage/store_directory.h"
@@ -275,6 +276,7 @@ Status Salvaging::TakeCopy(const TableInfo& table, const std::string& copy) {
   rocksdb::DBOptions db_options;
   db_options.info_log = SilentLogger();
   db_options.max_file_opening_threads = 1;
+  if (Status s = StartThreads(db_options.env); !s.ok()) return s;
   const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(OpenOptions());
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const char* name : kFamilyNames) families.emplace_back(name, family_options);

@@ -4,7 +4,7 @@
 //   memory_child DIR BYTES
 //
 // BYTES is the address space that it may take once the store is open. Ends by itself at the first
-// error, with status 3 and without closing the store, or as the lack of memory ends it.
+// error, with status 3 (4: an exception, which would leave a change half made) and without closing the store, or as the lack of memory ends it.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -46,8 +46,13 @@ int Main(const char* dir, rlim_t spare_bytes) {
   }
   for (int i = 0;; ++i) {
     const std::string number = std::to_string(i);
-    if (!queue->Add(number + ":" + std::string(1000, 'k')).ok()) {
-      _exit(3);
+    const std::string key = number + ":" + std::string(1000, 'k');
+    try {
+      if (!queue->Add(key).ok()) {
+        _exit(3);
+      }
+    } catch (...) {
+      _exit(4);
     }
     const std::string line = number + "\n";
     if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {

@@ -39,6 +39,7 @@ TEST(MemoryTest, AnOwnerWithoutMemoryLosesNothingThatWasAcknowledged) {
     SCOPED_TRACE("status " + std::to_string(status) + ", " + std::to_string(spare_bytes) +
                  " bytes");
     ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) != 2);
+    EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 4) << "Add threw";
 
     std::unique_ptr<Store> store;
     Queue* queue = nullptr;

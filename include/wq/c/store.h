@@ -11,7 +11,8 @@ extern "C" {
 
 // Opens the store in `dir` and becomes its owner. NULL options are all defaults. WQ_NOT_FOUND,
 // WQ_ALREADY_EXISTS, WQ_LOCKED (the message names the owner's pid), WQ_CORRUPTION (the message
-// names the file), WQ_NOT_SUPPORTED. Blocks: for recovery.
+// names the file), WQ_NOT_SUPPORTED, WQ_IO_ERROR or WQ_NO_MEMORY (no memory or no thread). Later, a
+// change that finds no memory ends the process: see wq/store.h. Blocks: for recovery.
 WQ_EXPORT wq_code wq_store_open(const char* dir, const wq_store_options* options, wq_store* store,
                                 wq_error* error);
 // A store without a directory. Its contents end with the process.
