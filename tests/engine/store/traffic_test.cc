@@ -9,6 +9,8 @@
 // WQ_TRAFFIC_SEED is the seed, WQ_TRAFFIC_ROUNDS the number of rounds. The order of the threads is
 // the machine's: repeat a run that does not fail at once.
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -19,6 +21,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -320,6 +323,25 @@ class Watcher final : public Actor {
   const std::string snapshots_;
 };
 
+// A directory on a disk, where syncs and flushes take their time.
+class DiskDirectory {
+ public:
+  DiskDirectory() {
+    path_ = (std::filesystem::temp_directory_path() / "wq-traffic-XXXXXX").string();
+    EXPECT_NE(mkdtemp(path_.data()), nullptr);
+  }
+  ~DiskDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  DiskDirectory(const DiskDirectory&) = delete;
+  DiskDirectory& operator=(const DiskDirectory&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
 // The parameter: whether the store has a process log.
 class TrafficTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -340,7 +362,7 @@ class TrafficTest : public ::testing::TestWithParam<bool> {
   }
 
   static constexpr size_t kQueues = 3;  // The last one is that of the laborers.
-  std::unique_ptr<support::ScratchDirectory> root_;
+  std::unique_ptr<DiskDirectory> root_;
   StoreOptions options_;
   std::array<size_t, kQueues> key_bytes_ = {};
   std::unique_ptr<Store> store_;
@@ -428,7 +450,7 @@ void TrafficTest::ExpectAll(const char* when) {
 
 void TrafficTest::Round(uint64_t seed) {
   std::mt19937_64 random(seed);
-  root_ = std::make_unique<support::ScratchDirectory>();
+  root_ = std::make_unique<DiskDirectory>();
   Buffers buffers = Buffers::Draw(&random);
   if (!GetParam()) {
     buffers.process_log_bytes = 0;
