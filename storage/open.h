@@ -44,7 +44,7 @@ Status OpenStorage(const std::string& dir, const OpenOptions& options,
 
 // Gives the closed store `dir` a new uuid, in the database and in FORMAT, so that it is another
 // store with the same queues. A crash in between leaves a store that cannot be opened. Errors as
-// OpenStorage.
+// OpenStorage, without what to do next (Refused): the store is being made.
 Status RenewStore(const std::string& dir, int64_t now_us);
 
 // Opens `dir` for reading, also beside a running owner. The Reader shows the store as it was at the

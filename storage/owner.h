@@ -11,11 +11,13 @@
 #pragma once
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "wq/status.h"
 
@@ -29,7 +31,8 @@ class OwnerLock {
   OwnerLock(const OwnerLock&) = delete;
   OwnerLock& operator=(const OwnerLock&) = delete;
 
-  // For an opening that fails later: restores the contents of OWNER before Acquire.
+  // For an opening that fails later: restores OWNER as it was before Acquire, with its modification
+  // time.
   void Withdraw();
 
   // Notes in OWNER that the store was closed, which shows that the owner was not killed. A failure
@@ -52,8 +55,9 @@ class OwnerLock {
   OwnerLock(int fd, std::string path);
   const int fd_;
   const std::string path_;
-  int64_t checked_ns_ = -kTrustedNs;   // When the last Check began that was Ok.
-  std::optional<std::string> before_;  // OWNER before Acquire; unset if Acquire created it.
+  int64_t checked_ns_ = -kTrustedNs;  // When the last Check began that was Ok.
+  // OWNER before Acquire, and when it was modified; unset if Acquire created it.
+  std::optional<std::pair<std::string, timespec>> before_;
 };
 
 struct OwnerInfo {

@@ -1,5 +1,6 @@
-// What a path is, before RocksDB opens anything: a store, empty, or a directory of other files. And
-// the files FORMAT and SNAPSHOT in a store. Also the sizes and times of its files.
+// What a path is, before RocksDB opens anything: a store, empty, or a directory of other files; and
+// what is said of one that is refused. The files FORMAT and SNAPSHOT in a store. Also the sizes and
+// times of its files.
 //
 //   DirectoryInfo found;
 //   Status s = InspectDirectory("/var/lib/pods.wq", &found);
@@ -33,7 +34,7 @@ enum class DirectoryState : uint8_t {
   kEmpty,       // A directory without files.
   kUnfinished,  // A store without FORMAT: its creation was interrupted, or FORMAT was lost.
   kForeign,     // Contains files that are not a store's.
-  kStore,       // Has FORMAT, of this version, and the files without which nothing can be read.
+  kStore,       // Has FORMAT, of this version, and CURRENT.
 };
 
 struct DirectoryInfo {
@@ -48,7 +49,7 @@ struct DirectoryInfo {
 //   InvalidArgument  `dir` is empty, or a symlink.
 //   NotFound         it is not a directory.
 //   NotSupported     a store of another format version.
-//   Corruption       FORMAT is damaged, or CURRENT or every log is missing.
+//   Corruption       FORMAT is damaged, or CURRENT is missing.
 Status InspectDirectory(const std::string& dir, DirectoryInfo* found);
 
 // When the snapshot was taken. NotFound: there is no SNAPSHOT. Corruption: it is damaged.
@@ -71,6 +72,15 @@ StoreFilesInfo InspectStoreFiles(const std::string& dir);
 // NotFound with a message that says what was found instead of a store.
 // REQUIRES: found.state is not kStore.
 Status NotAStore(const std::string& dir, const DirectoryInfo& found);
+
+// What every call returns that opens or reads a store: the error of a check, which says what is
+// wrong and names the file; of Corruption, also what to do next. Adding that again changes nothing.
+//   "/s/000012.sst is missing, which MANIFEST-000005 names; run wqctl --store /s verify, then
+//    restore a snapshot or run wqctl --store /s repair --into NEW"
+Status Refused(const std::string& dir, Status status);
+
+// The message without what to do next: for a list of findings.
+std::string WhatIsWrong(const std::string& dir, const Status& refused);
 
 // Makes `dir` with mode 0700 and syncs its parent. Ok if it exists.
 Status MakeDirectory(const std::string& dir);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "storage/row_rules.h"
+#include "storage/store_directory.h"
 #include "wq/keys.h"
 #include "wq/verify.h"
 
@@ -25,6 +26,14 @@ class Findings {
 
   void Add(std::string_view where, std::string_view what) {
     AddEscaped(where, EscapeKey(what, kMaxBytes));
+  }
+  // A message of a check of the store's files, which begins with the path of a file.
+  void AddFile(const std::string& dir, std::string_view message) {
+    std::string inside = storage::WithoutTrailingSlashes(dir) + "/";
+    if (!message.starts_with(inside)) return Add(dir, message);
+    message.remove_prefix(inside.size());
+    const std::string_view file = message.substr(0, message.find_first_of(" ,:"));
+    Add(storage::IsStoreFile(file) ? inside.append(file) : dir, message);
   }
   // A rule that a row of the key breaks.
   void AddKey(std::string_view where, std::string_view key, storage::RowRule broken) {

@@ -13,6 +13,7 @@
 #include "storage/queue_records.h"
 #include "storage/records.h"
 #include "storage/row_rules.h"
+#include "storage/store_directory.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 
@@ -238,7 +239,7 @@ Status Importer::Open(const ImportOptions& options, const std::string& dir,
                       std::unique_ptr<Importer>* importer) {
   auto rep = std::make_unique<Impl>();
   rep->options = options;
-  if (Status s = rep->Load(dir); !s.ok()) return s;
+  if (Status s = rep->Load(dir); !s.ok()) return storage::Refused(dir, s);
   importer->reset(new Importer(std::move(rep)));
   return {};
 }

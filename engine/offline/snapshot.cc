@@ -73,13 +73,17 @@ Status InspectSnapshot(const std::string& path, SnapshotInfo* info) {
   return Status::Ok();
 }
 
-// Reads all bytes, and checks that RocksDB can open the files.
+// Reads all bytes, and checks that RocksDB can open the files. An error names the file in `of`: the
+// copy is removed.
 Status VerifyCopy(const std::string& dir, const std::string& of, const ProgressCallback& progress) {
   storage::FilesReport report;
   if (Status s = storage::VerifyFiles(dir, progress, &report); !s.ok()) return s;
   if (report.findings.empty()) return Status::Ok();
-  return Status::Corruption("what was copied of " + of +
-                            " is damaged, and was not kept: " + report.findings.front().message());
+  std::string what = report.findings.front().message();
+  for (size_t at = what.find(dir); at != what.npos; at = what.find(dir, at + of.size())) {
+    what.replace(at, dir.size(), of);
+  }
+  return Status::Corruption(what + " (found in a copy of it, which was not kept)");
 }
 
 // The latest snapshot of this store in `dir`: it may have the same tables.
@@ -119,7 +123,9 @@ Status CheckFree(const std::string& into) {
 Status Create(const std::string& store, const std::string& dir, const SnapshotOptions& options,
               SnapshotInfo* info) {
   storage::DirectoryInfo found;
-  if (Status s = storage::InspectDirectory(store, &found); !s.ok()) return s;
+  if (Status s = storage::InspectDirectory(store, &found); !s.ok()) {
+    return storage::Refused(store, s);
+  }
   if (found.state != storage::DirectoryState::kStore) return storage::NotAStore(store, found);
   if (IsInside(dir, store)) return Status::InvalidArgument(dir + " is inside the store " + store);
   if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;
@@ -142,7 +148,7 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
   SnapshotInfo made;
   if (s.ok()) s = InspectSnapshot(unfinished->path(), &made);
   if (s.ok()) s = unfinished->RenameTo(path);
-  if (!s.ok()) return s;
+  if (!s.ok()) return storage::Refused(store, s);
   made.path = path;
   made.name = path.substr(dir.size() + 1);
   *info = std::move(made);
@@ -164,7 +170,7 @@ Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreO
   // Gives the store a uuid of its own. Also replays the log, which checks it.
   if (s.ok()) s = storage::RenewStore(unfinished->path(), Clock::System()->WallUs());
   if (s.ok()) s = VerifyCopy(unfinished->path(), from.path, options.progress);
-  return s.ok() ? unfinished->RenameTo(into) : s;
+  return s.ok() ? unfinished->RenameTo(into) : storage::Refused(from.path, s);
 }
 
 }  // namespace

@@ -104,29 +104,25 @@ Status StoreView::OpenStore(const std::string& dir, std::unique_ptr<StoreView>* 
   auto rep = std::make_unique<Impl>();
   if (Status s = storage::OpenReader(dir, &rep->reader); !s.ok()) return s;
 
-  storage::StoreRecord store;
-  if (Status s = storage::GetStore(*rep->reader, &store); !s.ok()) {
-    // FORMAT exists, so the store's record was written.
-    if (s.code() == StatusCode::kNotFound)
-      return Status::Corruption(dir + ": the store's record is missing");
-    return s;
-  }
+  storage::StoreRecord store;  // OpenReader has compared it with FORMAT.
+  if (Status s = storage::GetStore(*rep->reader, &store); !s.ok()) return storage::Refused(dir, s);
   Status s = storage::ScanQueues(*rep->reader, [&](const storage::QueueRecord& record) {
     rep->queues.emplace(record.name, record);
     return true;
   });
-  if (!s.ok()) return s;
+  if (!s.ok()) return storage::Refused(dir, s);
 
   std::optional<ReplicaPosition> replica;
   storage::ReplicationRecord position;
   s = storage::GetReplication(*rep->reader, &position);
-  if (IsError(s)) return s;
+  if (IsError(s)) return storage::Refused(dir, s);
   if (s.ok()) {
     replica = {.epoch = position.epoch, .sequence = position.sequence, .seeded = position.seeded};
   }
   const storage::OwnerInfo owner = storage::ReadOwner(dir);
   int64_t snapshot_at_us = 0;
-  if (Status found = storage::ReadSnapshotTime(dir, &snapshot_at_us); IsError(found)) return found;
+  s = storage::ReadSnapshotTime(dir, &snapshot_at_us);
+  if (IsError(s)) return storage::Refused(dir, s);
   const storage::StoreFilesInfo files = storage::InspectStoreFiles(dir);
   rep->info = {.dir = dir,
                .uuid = store.uuid,
@@ -164,14 +160,14 @@ Status StoreView::ForEachEntry(std::string_view queue, EntryStates states,
   QueueId id = 0;
   if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
   uint32_t shards = 0;
-  if (Status s = ShardsOf(*impl_->reader, id, &shards); !s.ok()) return s;
-  if (shards == 0) return EntryWalk(*impl_->reader, id, visit).Run(states);
+  if (Status s = ShardsOf(*impl_->reader, id, &shards); !s.ok()) return impl_->Result(s);
+  if (shards == 0) return impl_->Result(EntryWalk(*impl_->reader, id, visit).Run(states));
   const Visitor with_shard = [&visit, shards](const Entry& entry) {
     Entry placed = entry;
     SetShard(shards, &placed);
     return visit(placed);
   };
-  return EntryWalk(*impl_->reader, id, with_shard).Run(states);
+  return impl_->Result(EntryWalk(*impl_->reader, id, with_shard).Run(states));
 }
 
 Status StoreView::ForEachQuarantined(std::string_view queue, const Visitor& visit) const {
@@ -182,9 +178,10 @@ Status StoreView::ForEachFailing(std::string_view queue,
                                  const std::function<bool(const FailingKey&)>& visit) const {
   QueueId id = 0;
   if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
-  return storage::ScanFailures(*impl_->reader, id, [&visit](const FailureRecord& record) {
-    return visit({std::string(record.key), ToInfo(record)});
-  });
+  return impl_->Result(
+      storage::ScanFailures(*impl_->reader, id, [&visit](const FailureRecord& record) {
+        return visit({std::string(record.key), ToInfo(record)});
+      }));
 }
 
 Status StoreView::Find(std::string_view queue, std::string_view key,
@@ -202,7 +199,7 @@ Status StoreView::FindAll(std::string_view queue, const std::vector<std::string>
   if (Status s = impl_->IdOf(queue, &id); !s.ok() || keys.empty()) return s;
   const storage::Reader& reader = *impl_->reader;
   uint32_t shards = 0;
-  if (Status s = ShardsOf(reader, id, &shards); !s.ok()) return s;
+  if (Status s = ShardsOf(reader, id, &shards); !s.ok()) return impl_->Result(s);
 
   // Delayed records are in the order of their times: finding a key takes a scan.
   std::unordered_map<std::string_view, std::optional<Entry>> delayed;
@@ -218,15 +215,16 @@ Status StoreView::FindAll(std::string_view queue, const std::vector<std::string>
     s = FindOne(reader, id, keys[i], delayed[keys[i]], entries);
   }
   for (Entry& entry : *entries) SetShard(shards, &entry);
-  return s;
+  return impl_->Result(s);
 }
 
 Status StoreView::PositionOf(std::string_view queue, const Entry& entry, uint64_t max_counted,
                              KeyPosition* position) const {
   QueueId id = 0;
   if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
-  return storage::CountPendingBefore(*impl_->reader, id, entry.lane, entry.sequence, max_counted,
-                                     &position->at_least, &position->at_most);
+  return impl_->Result(storage::CountPendingBefore(*impl_->reader, id, entry.lane, entry.sequence,
+                                                   max_counted, &position->at_least,
+                                                   &position->at_most));
 }
 
 Status StoreView::Info(std::string_view queue, QueueInfo* info) const {
@@ -239,7 +237,7 @@ Status StoreView::Info(std::string_view queue, QueueInfo* info) const {
   std::string value;
   Status s = storage::GetQueueState(*impl_->reader, id, &value, &record);
   if (s.code() == StatusCode::kNotFound) return Status::Ok();  // Nothing was ever added to it.
-  if (!s.ok()) return s;
+  if (!s.ok()) return impl_->Result(s);
   info->sequence_high_water = record.sequence_high_water;
   info->limiter_state = record.limiter_state;
   info->paused = record.paused;
@@ -253,20 +251,22 @@ Status StoreView::Cursors(std::string_view queue,
   QueueId id = 0;
   if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
   cursors->clear();
-  return storage::ScanCursors(*impl_->reader, id, [cursors](const storage::CursorRecord& record) {
-    cursors->emplace(record.name, record.value);
-    return true;
-  });
+  return impl_->Result(
+      storage::ScanCursors(*impl_->reader, id, [cursors](const storage::CursorRecord& record) {
+        cursors->emplace(record.name, record.value);
+        return true;
+      }));
 }
 
 Status StoreView::Limits(std::string_view queue, std::map<std::string, GroupLimits>* limits) const {
   QueueId id = 0;
   if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
   limits->clear();
-  return storage::ScanLimits(*impl_->reader, id, [limits](const storage::LimitsRecord& record) {
-    if (record.limits.has_value()) limits->emplace(record.group, *record.limits);
-    return true;
-  });
+  return impl_->Result(
+      storage::ScanLimits(*impl_->reader, id, [limits](const storage::LimitsRecord& record) {
+        if (record.limits.has_value()) limits->emplace(record.group, *record.limits);
+        return true;
+      }));
 }
 
 }  // namespace wq

@@ -6,8 +6,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "storage/records.h"
+#include "storage/store_directory.h"
 #include "wq/store_view.h"
 
 namespace wq {
@@ -15,6 +17,8 @@ namespace wq {
 struct StoreView::Impl {
   // NotFound names the queue.
   Status IdOf(std::string_view queue, storage::QueueId* id) const;
+  // What each call returns: the error of reading rows, with what to do next if they are damaged.
+  Status Result(Status read) const { return storage::Refused(info.dir, std::move(read)); }
 
   StoreInfo info;
   std::unique_ptr<storage::Reader> reader;

@@ -242,11 +242,12 @@ Status StoreView::Summarize(std::string_view queue, const SummaryOptions& option
   summary->name = queue;
   const storage::Reader& reader = *impl_->reader;
   const int64_t now_us = options.now_us.value_or(Clock::System()->WallUs());
-  if (Status s = AddState(reader, id, summary); !s.ok()) return s;
-  if (Status s = AddPending(reader, id, options, now_us, summary); !s.ok()) return s;
-  if (Status s = AddDelayed(reader, id, now_us, summary); !s.ok()) return s;
-  if (Status s = AddFailures(reader, id, options.top_failing, summary); !s.ok()) return s;
-  return AddCursors(reader, id, summary);
+  Status status = AddState(reader, id, summary);
+  if (status.ok()) status = AddPending(reader, id, options, now_us, summary);
+  if (status.ok()) status = AddDelayed(reader, id, now_us, summary);
+  if (status.ok()) status = AddFailures(reader, id, options.top_failing, summary);
+  if (status.ok()) status = AddCursors(reader, id, summary);
+  return impl_->Result(status);
 }
 
 }  // namespace wq

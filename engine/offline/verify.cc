@@ -14,6 +14,7 @@
 #include "storage/records.h"
 #include "storage/row.h"
 #include "storage/row_rules.h"
+#include "storage/store_directory.h"
 #include "storage/verify_files.h"
 #include "wq/store_view.h"
 
@@ -137,7 +138,7 @@ void CheckCounters(const std::string& dir, const std::map<std::string, RowCounts
                    const VerifyOptions& options, Findings* findings) {
   std::unique_ptr<StoreView> view;
   Status status = StoreView::Open(dir, &view);
-  if (!status.ok()) return findings->Add(dir, status.message());
+  if (!status.ok()) return findings->AddFile(dir, storage::WhatIsWrong(dir, status));
   StepProgress step(options.progress, {.step = "checking counts",
                                        .unit = Progress::Unit::kRecords,
                                        .total = findings->report().rows});
@@ -147,7 +148,7 @@ void CheckCounters(const std::string& dir, const std::map<std::string, RowCounts
     uint64_t in_lanes = summary.other_lanes;
     for (const auto& [lane, keys] : summary.lanes) in_lanes += keys;
     if (!status.ok()) {
-      findings->Add("queue " + name, status.message());
+      findings->Add("queue " + name, storage::WhatIsWrong(dir, status));
     } else if (summary.pending != counted.pending || in_lanes != counted.pending ||
                summary.delayed != counted.delayed || summary.failing != counted.failing ||
                summary.quarantined != counted.quarantined) {
@@ -167,13 +168,13 @@ Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport
   report->owner_alive = storage::ReadOwner(dir).alive;
   report->tables = files.tables;
   report->logs = files.logs;
-  for (const Status& finding : files.findings) findings.Add(dir, finding.message());
+  for (const Status& finding : files.findings) findings.AddFile(dir, finding.message());
   std::unique_ptr<storage::Reader> reader;
   Status opened = storage::OpenReader(dir, &reader);
   if (!opened.ok()) {
     // The findings of the files name the damage already.
     if (opened.code() != StatusCode::kCorruption) return opened;
-    if (report->ok()) findings.Add(dir, opened.message());
+    if (report->ok()) findings.AddFile(dir, storage::WhatIsWrong(dir, opened));
     return Status::Ok();
   }
   StepProgress step(

@@ -1,5 +1,6 @@
 #include "storage/open.h"
 #include "storage/records.h"
+#include "storage/store_directory.h"
 #include "wq/clock.h"
 #include "wq/store.h"
 
@@ -43,7 +44,7 @@ Status DetachReplica(const std::string& dir) {
   }
   Status status = Detach(dir, storage.get());
   Status closed = storage->Close();
-  return status.ok() ? closed : status;
+  return status.ok() ? closed : storage::Refused(dir, status);
 }
 
 }  // namespace wq

@@ -8,6 +8,7 @@
 #include "storage/difference.h"
 #include "storage/queue_records.h"
 #include "storage/row_rules.h"
+#include "storage/store_directory.h"
 #include "wq/keys.h"
 #include "wq/queue.h"
 
@@ -74,7 +75,7 @@ Status Store::Impl::Opened::Open(const StoreOptions& options, const std::string&
   opened->reset();
   auto made = std::make_shared<Opened>(options, dir, std::move(storage), std::move(fence));
   if (Status s = made->Load(); !s.ok()) {
-    return s;
+    return storage::Refused(dir, s);
   }
   if (made->metrics != nullptr) {
     made->metrics->Show(
@@ -204,7 +205,7 @@ Status Store::Impl::Opened::MakeQueue(std::string_view name, const QueueOptions&
                                     clock, journal.get(), &timer, options.metrics, fence.get());
   if (storage != nullptr) {
     if (Status s = queue_impl->Restore(*storage); !s.ok()) {
-      return s;
+      return storage::Refused(dir, s);
     }
   }
   if (recorder != nullptr) {
@@ -278,7 +279,7 @@ Status Store::Impl::Opened::EraseLeftovers() {
       return s.ok() ? journal->WriteOut() : s;
     };
     if (Status s = storage::EraseQueueRecords(it->second.id, *storage, write); !s.ok()) {
-      return s;
+      return storage::Refused(dir, s);
     }
     storage::MutationBatch batch;
     storage::EraseQueue(it->first, it->second.id, &batch);

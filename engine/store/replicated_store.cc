@@ -113,7 +113,7 @@ Status Store::Impl::OpenCopy() {
     status = copy->Load();
     uuid = store_uuid;
     if (status.code() != StatusCode::kNotFound) {
-      return status;
+      return storage::Refused(dir, status);
     }
     if (status = ClaimLog(&store_uuid, &seeded); !status.ok()) {
       return status;

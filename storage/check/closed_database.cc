@@ -55,8 +55,14 @@ class OneRecord final : public Reader {
   const std::optional<std::string> value_;
 };
 
-// Called with each version of a record of the default family.
-using VisitValue = std::function<void(std::string_view value)>;
+// Called with each version of a record of the default family, and the file that has it.
+using VisitValue = std::function<void(std::string_view value, const std::string& path)>;
+
+// The error of decoding a record, with the file that has it.
+Status In(const std::string& path, const Status& status) {
+  return status.ok() || path.empty() ? status
+                                     : Status(status.code(), path + ": " + status.message());
+}
 
 Status VisitInTables(const std::string& dir, const Manifest& manifest, std::string_view key,
                      const VisitValue& visit) {
@@ -71,7 +77,7 @@ Status VisitInTables(const std::string& dir, const Manifest& manifest, std::stri
     if (!status.ok()) return FromRocksdbOpen(status, path);
     const std::unique_ptr<rocksdb::Iterator> it(reader.NewIterator(rocksdb::ReadOptions()));
     it->Seek(ToSlice(key));
-    if (it->Valid() && it->key() == ToSlice(key)) visit(it->value().ToStringView());
+    if (it->Valid() && it->key() == ToSlice(key)) visit(it->value().ToStringView(), path);
     if (!it->status().ok()) return FromRocksdb(it->status(), path);
   }
   return Status::Ok();
@@ -86,15 +92,16 @@ Status VisitInLogs(const std::string& dir, const Manifest& manifest, std::string
   for (auto wal = wals.rbegin(); wal != wals.rend() && status.ok() && !found; ++wal) {
     if (wal->number < manifest.FirstLog()) continue;
     WalSummary summary;
+    const std::string path = dir + "/" + wal->name;
     const auto take = [&](std::string_view batch) {
       return ForEachChange(batch, [&](const Change& change) {
         if (change.family == kDefaultFamily && change.is_put && change.key == key) {
           found = true;
-          visit(change.value);
+          visit(change.value, path);
         }
       });
     };
-    status = ScanLog(dir + "/" + wal->name, WalUse(&summary, take), &summary);
+    status = ScanLog(path, WalUse(&summary, take), &summary);
     if (status.code() == StatusCode::kNotFound) status = Status::Ok();
   }
   return status;
@@ -106,25 +113,29 @@ Status ForEachChange(std::string_view batch, const std::function<void(const Chan
   const rocksdb::WriteBatch changes{std::string(batch)};
   ChangeVisitor visitor(ReadLittle(batch, 8), visit);
   const rocksdb::Status status = changes.Iterate(&visitor);
-  return status.ok() ? Status::Ok() : Status::Corruption(status.ToString());
+  return status.ok() ? Status::Ok() : Status::Corruption(TextOf(status, ""));
 }
 
 Status FindStoreRecord(const std::string& dir, const Manifest& manifest, StoreRecord* record) {
   std::optional<std::string> value;
-  const auto take = [&value](std::string_view found) { value = found; };
+  std::string path;
+  const auto take = [&](std::string_view found, const std::string& in) {
+    value = found;
+    path = in;
+  };
   Status status = VisitInTables(dir, manifest, kStoreKey, take);
   if (status.ok() && !value) status = VisitInLogs(dir, manifest, kStoreKey, take);
-  return status.ok() ? GetStore(OneRecord(std::move(value)), record) : status;
+  return status.ok() ? In(path, GetStore(OneRecord(std::move(value)), record)) : status;
 }
 
 Status FindProcessLog(const std::string& dir, const Manifest& manifest, ProcessLogRecord* record) {
   // Of the versions of the record, the newest has the greatest numbers.
   Status decoded;
   *record = {};
-  const auto take = [&](std::string_view value) {
+  const auto take = [&](std::string_view value, const std::string& path) {
     if (!decoded.ok()) return;
     ProcessLogRecord found;
-    decoded = GetProcessLog(OneRecord(std::string(value)), &found);
+    decoded = In(path, GetProcessLog(OneRecord(std::string(value)), &found));
     const auto age = [](const ProcessLogRecord& r) {
       return std::tuple(r.number, r.closed, r.position);
     };

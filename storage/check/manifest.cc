@@ -167,7 +167,10 @@ Status Edits::Apply(const Edit& edit) {
   ManifestFamily& family = found->second;
   // The initial state has each family once.
   in_initial_state_ &= !family.log_number;
-  if (edit.log_number) family.log_number = *edit.log_number;
+  if (edit.log_number) {
+    family.log_number = *edit.log_number;
+    manifest_->logs.insert(*edit.log_number);
+  }
   for (const uint64_t number : edit.deleted) {
     family.tables.erase(number);
     family.bounds.erase(number);

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -42,6 +43,7 @@ struct Manifest {
   uint64_t log_to_keep = 0;    // No older log is needed.
   uint64_t bytes = 0;          // Of the file, to the end of the last complete record.
   bool zeroed = false;         // Zeros replace the rest of the next record: see log_scan.h.
+  std::set<uint64_t> logs;     // That were the `log_number` of a family, now or before.
 
   // What determines FirstLog(). A manifest begins with the state at its creation; changes follow.
   enum class FirstLogFrom : uint8_t {
@@ -53,6 +55,8 @@ struct Manifest {
 
   // The number of the first log that is needed.
   uint64_t FirstLog() const;
+  // "MANIFEST-000005".
+  std::string Name() const { return path.substr(path.rfind('/') + 1); }
 };
 
 // Reads the manifest that CURRENT names. Corruption names the file.

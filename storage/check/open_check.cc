@@ -11,7 +11,6 @@
 #include "storage/check/closed_database.h"
 #include "storage/check/table_check.h"
 #include "storage/check/wal_check.h"
-#include "storage/process_log/read_process_log.h"
 #include "storage/rocksdb/opening_env.h"
 #include "storage/rocksdb/setup.h"
 
@@ -21,7 +20,26 @@ namespace {
 // Of the manifest, which has the format of a log.
 ValidLengths ValidLengthsOf(const Manifest& manifest) {
   if (!manifest.zeroed) return {};
-  return {{manifest.path.substr(manifest.path.rfind('/') + 1), manifest.bytes}};
+  return {{manifest.Name(), manifest.bytes}};
+}
+
+// The store's own record was written first. Without tables it was in the first log, of which then
+// nothing is left: a log that was cut off elsewhere still has it.
+Status MissingStoreRecord(const std::string& dir) {
+  Manifest manifest;
+  std::vector<WalFile> wals;
+  Status status = ReadManifest(dir, &manifest);
+  if (status.ok()) status = ListWals(dir, &wals);
+  if (!status.ok()) return status;
+  const bool has_tables =
+      std::any_of(manifest.families.begin(), manifest.families.end(),
+                  [](const auto& family) { return !family.second.tables.empty(); });
+  std::erase_if(wals, [&](const WalFile& wal) { return wal.number < manifest.FirstLog(); });
+  if (has_tables || wals.empty()) {
+    return Status::Corruption(manifest.path + " names no table that has the store's own record");
+  }
+  return Status::Corruption(dir + "/" + wals.front().name +
+                            " is cut off: the store's own record is missing");
 }
 
 }  // namespace
@@ -39,7 +57,8 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
   for (const auto& [id, family] : manifest.families) {
     if (std::find(std::begin(kFamilyNames), std::end(kFamilyNames), family.name) ==
         std::end(kFamilyNames)) {
-      return Status::NotSupported(dir + " has a family that this wq does not know: " + family.name);
+      return Status::NotSupported(dir + "/" + manifest.Name() + " has the family " + family.name +
+                                  ", which this wq does not know: use the wq that wrote it");
     }
   }
   return Status::Ok();
@@ -75,14 +94,23 @@ Status CheckOpens(const std::string& dir, const Manifest& manifest) {
     }
     delete db;
   }
-  return FromRocksdbOpen(opened, dir);
+  return FromRocksdbOpen(opened, dir, manifest.Name());
+}
+
+Status AppendUnwritten(const std::string& dir, const Manifest& manifest,
+                       const FoundProcessLogs& logs, const ProcessLogRecord& record,
+                       const std::string& uuid, MutationBatch* unwritten) {
+  Status status = logs.AppendUnwritten(record, uuid, unwritten);
+  if (status.code() != StatusCode::kCorruption) return status;
+  const std::string later = logs.LaterLog(record, uuid);
+  if (later.empty()) return status;
+  return Status::Corruption(DescribeLostEnd(dir, manifest) + ", since " + later +
+                            " continues a later state of the database");
 }
 
 Status CheckStoreRecord(const std::string& dir, const Status& read, const StoreRecord& record,
                         const Format& format) {
-  if (read.code() == StatusCode::kNotFound) {
-    return Status::Corruption(dir + ": the store's own record is missing");
-  }
+  if (read.code() == StatusCode::kNotFound) return MissingStoreRecord(dir);
   if (!read.ok()) return read;
   // The record keeps the version with which the store was made.
   if (record.uuid != format.uuid || record.format_version > format.version) {
@@ -107,7 +135,8 @@ Status CheckStore(const std::string& dir, const Format& format, ValidLengths* va
   MutationBatch unwritten;
   if (status.ok()) status = FindProcessLog(dir, manifest, &log);
   if (status.ok()) status = logs.Read(dir);
-  return status.ok() ? logs.AppendUnwritten(log, format.uuid, &unwritten) : status;
+  if (!status.ok()) return status;
+  return AppendUnwritten(dir, manifest, logs, log, format.uuid, &unwritten);
 }
 
 }  // namespace wq::storage

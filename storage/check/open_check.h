@@ -15,7 +15,7 @@
 //   CheckTables       table_check.h  every block of each table is intact
 //   CheckOpens        below          RocksDB itself opens the database, without its logs
 //   CheckStoreRecord  below          the database belongs to this FORMAT
-//   FoundProcessLogs  process_log/read_process_log.h   the process log continues the database
+//   AppendUnwritten   below          the process log continues the database
 //
 // No check changes anything in `dir`. Corruption names the file; IOError: a file could not be read.
 // A directory without FORMAT is not checked here: see CheckUnfinished (database/own_directory.h).
@@ -25,6 +25,7 @@
 #include <string>
 
 #include "storage/check/manifest.h"
+#include "storage/process_log/read_process_log.h"
 #include "storage/records.h"
 #include "storage/rocksdb/valid_lengths.h"
 #include "storage/store_directory.h"
@@ -46,6 +47,13 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest);
 
 // Whether RocksDB opens the database, without its logs.
 Status CheckOpens(const std::string& dir, const Manifest& manifest);
+
+// As logs.AppendUnwritten (process_log/read_process_log.h): what the process log has and the
+// database lacks. If it shows that the database has lost records, Corruption names the write-ahead
+// log.
+Status AppendUnwritten(const std::string& dir, const Manifest& manifest,
+                       const FoundProcessLogs& logs, const ProcessLogRecord& record,
+                       const std::string& uuid, MutationBatch* unwritten);
 
 // Corruption if the database's store record does not match FORMAT. `read`: the outcome of reading
 // `record`, by FindStoreRecord (closed_database.h) or GetStore.

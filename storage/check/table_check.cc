@@ -151,14 +151,14 @@ Status CheckTableEnds(const std::string& dir, const Manifest& manifest) {
       struct stat info = {};
       if (lstat(path.c_str(), &info) != 0) {
         if (errno == ENOENT) {
-          return Status::Corruption(path + " is missing, which " + manifest.path + " names");
+          return Status::Corruption(path + " is missing, which " + manifest.Name() + " names");
         }
         return IOErrorOf("cannot look at", path, errno);
       }
       if (!S_ISREG(info.st_mode)) return Status::Corruption(path + " is not a file");
       if (static_cast<uint64_t>(info.st_size) != bytes) {
         return Status::Corruption(path + " has " + std::to_string(info.st_size) + " bytes; " +
-                                  manifest.path + " says " + std::to_string(bytes));
+                                  manifest.Name() + " says " + std::to_string(bytes));
       }
       Status status = CheckTableEnd(path);
       if (!status.ok()) return status;

@@ -50,10 +50,15 @@ struct WalSummary : LogSummary {
 // more).
 Status CheckWal(const std::string& path, WalSummary* summary);
 
-// Reads all logs that the manifest needs. Corruption: a log is damaged or missing. `valid_lengths`,
+// Reads all logs that the manifest needs. Corruption names a log that is damaged, missing, or
+// before missing records. `valid_lengths`,
 // unless null, gets those of logs with a zero-filled tail. A running owner may append during the
 // call: its last record then is torn.
 Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* valid_lengths);
+
+// Names the write-ahead log that is missing or cut off, if the process log shows that the database
+// has lost its latest records: nothing in the other files does.
+std::string DescribeLostEnd(const std::string& dir, const Manifest& manifest);
 
 // How ScanLog and SalvageLog read a write-ahead log. Fills *summary, and calls `take` unless it is
 // unset.

@@ -67,11 +67,13 @@ Status RenewStore(const std::string& dir, int64_t now_us) {
 
 Status OpenStorage(const std::string& dir, const OpenOptions& options,
                    std::unique_ptr<Storage>* storage) {
-  return OpenOwned(WithoutTrailingSlashes(dir), options, storage);
+  const std::string path = WithoutTrailingSlashes(dir);
+  return Refused(path, OpenOwned(path, options, storage));
 }
 
 Status OpenReader(const std::string& dir, std::unique_ptr<Reader>* reader) {
-  return OpenReaderIn(WithoutTrailingSlashes(dir), reader);
+  const std::string path = WithoutTrailingSlashes(dir);
+  return Refused(path, OpenReaderIn(path, reader));
 }
 
 }  // namespace wq::storage

@@ -24,7 +24,7 @@ Status CheckWanted(const std::string& dir, const OpenOptions& options, const Dir
     if (options.error_if_exists) return Status::AlreadyExists(dir + " is a store already");
     if (!found.is_snapshot) return Status::Ok();
     return Status::NotSupported(
-        dir + " is a snapshot, which nothing changes: restore it into a new place");
+        dir + " is a snapshot, which nothing changes: wqctl snapshot restore makes a store of it");
   }
   if (found.state == DirectoryState::kUnfinished) {
     Status status = CheckUnfinished(dir, found);

@@ -343,7 +343,7 @@ Status OwnerDatabase::Sync() {
 // does not matter which dirty pages of the old files the kernel has dropped.
 Status OwnerDatabase::Reopen() {
   DropHandles();
-  Status status = CheckAndOpen();
+  Status status = Refused(dir_, CheckAndOpen());
   if (!status.ok()) DropHandles();
   const MutexLock lock(mu_);
   failure_ = status;

@@ -37,7 +37,7 @@ class ReaderDatabase final : public Reader {
   using Iterators = std::vector<std::unique_ptr<rocksdb::Iterator>>;
   class Borrowed;
 
-  Status OpenOnce();
+  Status OpenOnce(Manifest* manifest);
   Status OpenWithLog(const std::string& uuid, MutationBatch* unwritten, bool* again);
   void DropDatabase();
 
@@ -89,7 +89,8 @@ Status ReaderDatabase::Open(const std::string& uuid, MutationBatch* unwritten) {
       [&] {
         again = false;
         unwritten->Clear();
-        return uuid.empty() ? OpenOnce() : OpenWithLog(uuid, unwritten, &again);
+        Manifest manifest;
+        return uuid.empty() ? OpenOnce(&manifest) : OpenWithLog(uuid, unwritten, &again);
       },
       [&again](const Status& opened, const FilesState& before, const FilesState& after) {
         return !again && after.HasAllLogsOf(before) && (opened.ok() || after.SameManifest(before));
@@ -99,26 +100,26 @@ Status ReaderDatabase::Open(const std::string& uuid, MutationBatch* unwritten) {
 // The logs are read first: see read_process_log.h. *again: a new owner has begun another log.
 Status ReaderDatabase::OpenWithLog(const std::string& uuid, MutationBatch* unwritten, bool* again) {
   FoundProcessLogs logs;
+  Manifest manifest;
   Status status = logs.Read(dir_);
-  if (status.ok()) status = OpenOnce();
+  if (status.ok()) status = OpenOnce(&manifest);
   ProcessLogRecord record;
   if (status.ok()) status = GetProcessLog(*this, &record);
   if (!status.ok()) return status;
   // Of the database itself: FORMAT may be damaged (CheckStoreRecord).
   StoreRecord store;
-  status =
-      logs.AppendUnwritten(record, GetStore(*this, &store).ok() ? store.uuid : uuid, unwritten);
+  status = AppendUnwritten(dir_, manifest, logs, record,
+                           GetStore(*this, &store).ok() ? store.uuid : uuid, unwritten);
   *again = status.code() == StatusCode::kNotFound;
   return status;
 }
 
 // Read-only, not as a secondary: if a table is missing or damaged, a secondary of RocksDB 7.8 opens
 // the last older state for which it has all tables, without an error.
-Status ReaderDatabase::OpenOnce() {
+Status ReaderDatabase::OpenOnce(Manifest* manifest) {
   DropDatabase();
-  Manifest manifest;
   ValidLengths valid_lengths;
-  Status status = CheckDatabase(dir_, &manifest, &valid_lengths);
+  Status status = CheckDatabase(dir_, manifest, &valid_lengths);
   if (!status.ok()) return status;
   const OpenOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
@@ -138,8 +139,8 @@ Status ReaderDatabase::OpenOnce() {
     return status;
   }
   // RocksDB's error may name the manifest although a table is damaged.
-  status = CheckTables(dir_, manifest);
-  return status.ok() ? FromRocksdbOpen(opened, dir_) : status;
+  status = CheckTables(dir_, *manifest);
+  return status.ok() ? FromRocksdbOpen(opened, dir_, manifest->Name()) : status;
 }
 
 void ReaderDatabase::DropDatabase() {

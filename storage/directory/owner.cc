@@ -80,7 +80,9 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
       return IOErrorOf("cannot lock", path, errno);
     }
     if (!IsStillAt(fd, path)) continue;
-    if (had.ok()) owner->before_ = std::move(before);
+    struct stat info = {};
+    if (fstat(fd, &info) != 0) return IOErrorOf("cannot look at", path, errno);
+    if (had.ok()) owner->before_ = {std::move(before), info.st_mtim};
     Status status = WritePid(fd, path);
     if (status.ok()) *lock = std::move(owner);
     return status;
@@ -94,7 +96,10 @@ void OwnerLock::Withdraw() {
   if (!before_) {
     unlink(path_.c_str());
   } else if (ftruncate(fd_, 0) == 0) {
-    [[maybe_unused]] const ssize_t written = pwrite(fd_, before_->data(), before_->size(), 0);
+    const auto& [text, modified] = *before_;
+    [[maybe_unused]] const ssize_t written = pwrite(fd_, text.data(), text.size(), 0);
+    const struct timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, modified};
+    futimens(fd_, times);
   }
 }
 

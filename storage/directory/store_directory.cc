@@ -49,11 +49,15 @@ Status ReadFormat(const std::string& dir, Format* format) {
   if (format->version < kOldestFormatVersion || format->version > kFormatVersion) {
     return Status::NotSupported(path + " has format version " + std::to_string(format->version) +
                                 "; this wq reads versions " + std::to_string(kOldestFormatVersion) +
-                                " to " + std::to_string(kFormatVersion));
+                                " to " + std::to_string(kFormatVersion) +
+                                ": use a wq of the store's version");
   }
   const std::string_view rest(next + 1, static_cast<size_t>(end - next - 1));
   if (rest.size() != kUuidBytes + 1 || rest.back() != '\n') return BadFormat(path);
   format->uuid = rest.substr(0, kUuidBytes);
+  if (format->uuid.find_first_not_of("0123456789ABCDEFabcdef-") != std::string::npos) {
+    return BadFormat(path);
+  }
   return Status::Ok();
 }
 
@@ -70,14 +74,7 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
     found->state = DirectoryState::kStore;
     status = ReadFormat(dir, &found->format);
     if (!status.ok()) return status;
-    if (!found->has_database) return Status::Corruption(dir + "/CURRENT is missing");
-    // RocksDB makes a new log before it removes an old one. Without any log it would open the
-    // database as it was at the last flush, without an error.
-    if (std::none_of(names.begin(), names.end(),
-                     [](const std::string& name) { return HasSuffix(name, ".log"); })) {
-      return Status::Corruption(dir + ": the write-ahead log (*.log) is missing");
-    }
-    return Status::Ok();
+    return found->has_database ? status : Status::Corruption(dir + "/CURRENT is missing");
   }
   const auto foreign =
       std::find_if_not(names.begin(), names.end(), [](const auto& n) { return IsStoreFile(n); });
@@ -133,7 +130,9 @@ Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
     case DirectoryState::kEmpty:
       return Status::NotFound(dir + " is not a wq store: it is empty");
     case DirectoryState::kUnfinished:
-      return Status::NotFound(dir + " is not a wq store: its creation was not finished");
+      return Status::NotFound(dir +
+                              " is not a wq store: its creation was not finished; create it " +
+                              "again (wqctl init), which finishes that");
     case DirectoryState::kForeign:
     case DirectoryState::kStore:
       break;

@@ -234,8 +234,8 @@ Status StoreCopy::HoldTable(const std::string& name, HeldFile* file) const {
 // manifest failed before.)
 Status StoreCopy::HoldSmallFiles(const Manifest& manifest) {
   small_.clear();
-  for (const std::string& name : {manifest.path.substr(dir_.size() + 1), std::string("CURRENT"),
-                                  std::string("IDENTITY"), std::string("OWNER")}) {
+  for (const std::string& name :
+       {manifest.Name(), std::string("CURRENT"), std::string("IDENTITY"), std::string("OWNER")}) {
     HeldFile file;
     Status status = Hold(name, &file);
     if (status.code() == StatusCode::kNotFound) continue;

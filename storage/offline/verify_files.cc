@@ -155,7 +155,8 @@ void FilesCheck::CheckProcessLog(const Manifest& manifest, const Format& format)
   ProcessLogRecord record;
   const Status status = FindProcessLog(dir_, manifest, &record);
   MutationBatch unwritten;
-  Note(status.ok() ? process_logs_.AppendUnwritten(record, format.uuid, &unwritten) : status);
+  Note(status.ok() ? AppendUnwritten(dir_, manifest, process_logs_, record, format.uuid, &unwritten)
+                   : status);
 }
 
 }  // namespace

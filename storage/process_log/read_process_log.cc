@@ -101,7 +101,7 @@ Status ProcessLogContents::ForEach(LogPosition from,
                                    LogPosition* reached) const {
   *reached = from;
   const bool may_lack_records = MayLackRecords();
-  if (!may_lack_records && from < end_ && end_ - from > ring_.size()) {
+  if (Overwrote(from)) {
     return Status::Corruption(path_ + " ends at position " + std::to_string(end_) +
                               ", too far behind the database's, " + std::to_string(from));
   }
@@ -228,22 +228,26 @@ Status FoundProcessLogs::AllAreKnown() const {
 }
 
 // An owner writes the record of its log to the database before it appends to the log.
-Status FoundProcessLogs::CheckLater(const ProcessLogRecord& record, std::string_view uuid) const {
-  for (auto log = readable_.upper_bound(record.number); log != readable_.end(); ++log) {
-    const ProcessLogContents& contents = log->second;
-    if (contents.end() > 0 && !contents.MayLackRecords() && contents.header().store_uuid == uuid) {
-      return Status::Corruption(dir_ + ": the database lacks what was written before " +
-                                ProcessLogName(log->first) + ": a write-ahead log was lost");
+std::string FoundProcessLogs::LaterLog(const ProcessLogRecord& record,
+                                       std::string_view uuid) const {
+  for (auto log = readable_.lower_bound(record.number); log != readable_.end(); ++log) {
+    const auto& [number, contents] = *log;
+    if (contents.MayLackRecords() || contents.header().store_uuid != uuid) continue;
+    if (number == record.number ? record.InUse() && contents.Overwrote(record.position)
+                                : contents.end() > 0) {
+      return ProcessLogName(number);
     }
   }
-  return Status::Ok();
+  return {};
 }
 
 Status FoundProcessLogs::AppendUnwritten(const ProcessLogRecord& record, std::string_view uuid,
                                          MutationBatch* batch) const {
   if (WQ_MUTANT(process_log_not_replayed)) return Status::Ok();
-  Status status = CheckLater(record, uuid);
-  if (!status.ok() || !record.InUse()) return status;
+  if (const std::string later = LaterLog(record, uuid); !later.empty()) {
+    return Status::Corruption(dir_ + "/" + later + " continues a later state of the database");
+  }
+  if (!record.InUse()) return Status::Ok();
   const auto log = readable_.find(record.number);
   if (log != readable_.end()) return log->second.AppendUnwritten(record, uuid, batch);
   const auto unreadable = unreadable_.find(record.number);

@@ -40,6 +40,10 @@ class ProcessLogContents {
   bool MayLackRecords() const;
   // The position behind the last record, as the file says. After a power cut it may be wrong.
   LogPosition end() const { return end_; }
+  // Whether records from `from` on were overwritten, after the database had them.
+  bool Overwrote(LogPosition from) const {
+    return !MayLackRecords() && from < end_ && end_ - from > ring_.size();
+  }
 
   // Calls `visit` with the mutations of each record from `from` on, in order, and sets *reached to
   // the position behind the last one. The views are valid during the call only. An error of `visit`
@@ -98,11 +102,15 @@ class FoundProcessLogs {
   Status Read(const std::string& dir);
 
   // Appends what the database of the store `uuid` lacks, whose record is `record`.
-  //   Corruption  as ProcessLogContents::AppendUnwritten; or the log in use is missing; or a later
-  //               one has records, so that the database has lost its record.
+  //   Corruption  as ProcessLogContents::AppendUnwritten; or the log in use is missing; or there is
+  //               a LaterLog.
   //   NotFound    a new owner has begun another log: read again.
   Status AppendUnwritten(const ProcessLogRecord& record, std::string_view uuid,
                          MutationBatch* batch) const;
+
+  // The name of a log that continues a later state than that of the database, so that the database
+  // has lost records; empty: there is none.
+  std::string LaterLog(const ProcessLogRecord& record, std::string_view uuid) const;
 
   // The logs that could be read, by number.
   const std::map<uint64_t, ProcessLogContents>& readable() const { return readable_; }
@@ -111,8 +119,6 @@ class FoundProcessLogs {
   Status AllAreKnown() const;
 
  private:
-  Status CheckLater(const ProcessLogRecord& record, std::string_view uuid) const;
-
   std::string dir_;
   std::map<uint64_t, ProcessLogContents> readable_;
   std::map<uint64_t, Status> unreadable_;

@@ -7,6 +7,7 @@
 #include <rocksdb/table.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/mutant.h"
@@ -118,23 +119,45 @@ std::shared_ptr<rocksdb::Logger> SilentLogger() { return std::make_shared<DropEv
 
 rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
+std::string TextOf(const rocksdb::Status& status, const std::string& where) {
+  // "Corruption: block checksum mismatch: stored = 1, computed = 2  in /s/000012.sst offset 0"
+  // "IO error: No space left on device: While appending to file: /s/000012.log: No space left …"
+  std::string text = status.ToString();
+  for (const std::string& part : {" in " + where, " from " + where, where + "/"}) {
+    for (size_t at = text.find(part); at != text.npos && !where.empty(); at = text.find(part)) {
+      text.erase(at, part.size());
+    }
+  }
+  constexpr std::string_view kBetween = ": ";
+  std::set<std::string_view> said = {"Corruption", "", where};
+  std::string once;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find(kBetween), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    if (said.insert(part).second) once.append(once.empty() ? "" : kBetween).append(part);
+    rest.remove_prefix(std::min(end + kBetween.size(), rest.size()));
+  }
+  return once.empty() ? status.ToString() : once;
+}
+
 Status FromRocksdb(const rocksdb::Status& status, const std::string& where) {
   if (status.ok()) return Status::Ok();
-  const std::string message = where + ": " + status.ToString();
+  const std::string message = where + ": " + TextOf(status, where);
   if (status.IsCorruption()) return Status::Corruption(message);
   if (status.IsNotFound()) return Status::NotFound(message);
   if (status.IsNotSupported()) return Status::NotSupported(message);
   return Status::IOError(message);
 }
 
-Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir) {
-  if (IsFailedCall(status)) {
-    return Status::IOError(dir + ": a call on one of its files failed: " + status.ToString());
-  }
+Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& where,
+                       const std::string& file) {
+  if (status.ok()) return Status::Ok();
+  const std::string text = where + (file.empty() ? "" : "/") + file + ": " + TextOf(status, where);
+  if (IsFailedCall(status)) return Status::IOError(text);
   if (status.IsPathNotFound() || status.IsInvalidArgument() || status.IsNotFound()) {
-    return Status::Corruption(dir + ": " + status.ToString());
+    return Status::Corruption(text);
   }
-  return FromRocksdb(status, dir);
+  return Status(FromRocksdb(status, where).code(), text);
 }
 
 }  // namespace wq::storage

@@ -46,9 +46,16 @@ std::shared_ptr<rocksdb::Logger> SilentLogger();
 
 rocksdb::Slice ToSlice(std::string_view bytes);
 
-// Converts RocksDB's outcome. `where` begins the message: what was done, in which directory.
+// RocksDB's words for an error, without the name of its code, without `where` and with nothing
+// twice. REQUIRES: !status.ok().
+std::string TextOf(const rocksdb::Status& status, const std::string& where);
+
+// Converts RocksDB's outcome. `where` begins the message: a file or a directory, or what was done
+// there.
 Status FromRocksdb(const rocksdb::Status& status, const std::string& where);
-// The same for opening a store: a missing file is Corruption.
-Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& dir);
+// The same for opening a store, or a file of it: a missing file is Corruption. `file`: which file
+// in the directory `where` says what was opened; empty: it is not known.
+Status FromRocksdbOpen(const rocksdb::Status& status, const std::string& where,
+                       const std::string& file = "");
 
 }  // namespace wq::storage

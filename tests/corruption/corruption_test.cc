@@ -1,6 +1,6 @@
 // Damage to a store's files. Whatever is damaged, an opening shows the same state, or returns
-// Corruption that names the file and changes nothing. A log that is cut off at its end is what a
-// killed writer leaves: then an earlier state is right.
+// Corruption that names the file, says each thing once and what to do next, and changes nothing. A
+// log that is cut off at its end is what a killed writer leaves: then an earlier state is right.
 //
 //   WQ_CORRUPTION_SEED=1    which damages are drawn
 //   WQ_CORRUPTION_CASES=n   how many; 0: all damages
@@ -16,6 +16,7 @@
 #include <random>
 #include <vector>
 
+#include "refusal.h"
 #include "storage/open.h"
 #include "storage/process_log/format.h"
 #include "template_store.h"
@@ -118,12 +119,19 @@ class CorruptionTest : public ::testing::Test {
       return;
     }
     // Damage may change the version in a file to another version.
-    const bool versioned = expected.file == "FORMAT" || IsProcessLog(expected.file);
-    const bool refused = status.code() == StatusCode::kCorruption ||
-                         (status.code() == StatusCode::kNotSupported && versioned);
-    EXPECT_TRUE(refused) << opener << ": " << status.ToString();
-    EXPECT_NE(status.message().find(expected.file), std::string::npos)
-        << opener << ": " << status.message();
+    if (status.code() == StatusCode::kNotSupported &&
+        (expected.file == "FORMAT" || IsProcessLog(expected.file))) {
+      EXPECT_NE(status.message().find(expected.file), std::string::npos) << status.message();
+      return;
+    }
+    EXPECT_EQ(status.code(), StatusCode::kCorruption) << opener << ": " << status.ToString();
+    std::set<std::string> files = {expected.file};
+    if (expected.file.empty()) {
+      files.clear();
+      for (const auto& [name, contents] : holds_) files.insert(name);
+    }
+    EXPECT_EQ(FaultOfRefusal(store_, files, status.message(), /*is_row=*/opened.ok()), "")
+        << opener;
   }
 };
 
@@ -188,8 +196,7 @@ TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
       contents[damage.at] = static_cast<char>(contents[damage.at] ^ (1 << damage.bit));
     }
     Expected expected;
-    // A cut of one file may show in another file.
-    if (!is_cut) expected.file = damage.file;
+    expected.file = damage.file;
     expected.may = [&store, at_the_end](const std::string& state) {
       return state == store.state ||
              (at_the_end && store.all_states.contains(std::hash<std::string>()(state)));
@@ -236,7 +243,7 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
       // Nothing shows that the last log is missing or was not empty.
       const bool at_the_end = name == LastLog(store.files) && !HasProcessLog(store.files);
       Check(files,
-            {"", [&](const std::string& state) {
+            {name, [&](const std::string& state) {
                return state == store.state ||
                       (at_the_end && store.all_states.contains(std::hash<std::string>()(state)));
              }});
@@ -244,6 +251,22 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
   }
   EXPECT_GT(refused_, 50U);
   EXPECT_GT(same_, 20U);
+}
+
+// Also the newest write-ahead log, where only the process log shows that it is missing.
+TEST_F(CorruptionTest, AMissingLogIsNamed) {
+  std::vector<TemplateStore> stores = MakeAgingLoggedStore();
+  stores.push_back(MakeManyLogsStore());
+  for (const TemplateStore& store : stores) {
+    for (const auto& [name, contents] : store.files) {
+      if (!IsLog(name)) continue;
+      SCOPED_TRACE(store.name + " without " + name);
+      Files files = store.files;
+      files.erase(name);
+      Check(files, {name, [&](const std::string& state) { return state == store.state; }});
+    }
+  }
+  EXPECT_GT(refused_, 10U);
 }
 
 // A file of another store, under the name of a file of this store or under another name.

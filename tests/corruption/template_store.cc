@@ -26,12 +26,12 @@ class Writing {
  public:
   explicit Writing(std::string name) { made_.name = std::move(name); }
 
-  void Open(size_t buffer_bytes, size_t process_log_bytes = 0) {
+  void Open(size_t buffer_bytes, size_t process_log_bytes = 0, size_t max_wal_bytes = 0) {
     storage_.reset();  // Like a killed owner.
     unwritten_.Clear();
     OpenOptions options{.create_if_missing = true, .now_us = kNow};
     options.write_buffer_bytes = buffer_bytes;
-    options.max_wal_bytes = buffer_bytes;
+    options.max_wal_bytes = max_wal_bytes == 0 ? buffer_bytes : max_wal_bytes;
     options.process_log_bytes = process_log_bytes;
     ASSERT_OK(OpenStorage(dir_ / "store", options, &storage_));
     if (!made_.all_states.empty()) return;
@@ -184,10 +184,18 @@ TemplateStore MakeSmallLoggedStore() {
   return writing.Take();
 }
 
+TemplateStore MakeManyLogsStore() {
+  Writing writing("many-logs");
+  writing.Open(kSmallBuffer, kProcessLog, kBuffer);
+  writing.Fill(1, 500, 400);
+  return writing.Take();
+}
+
 std::vector<TemplateStore> AllTemplateStores() {
   std::vector<TemplateStore> stores;
-  for (const auto make : {MakeAbandonedStore, MakeRecoveredStore, MakeClosedStore, MakeSmallStore,
-                          MakeSmallClosedStore, MakeLoggedStore, MakeSmallLoggedStore}) {
+  for (const auto make :
+       {MakeAbandonedStore, MakeRecoveredStore, MakeClosedStore, MakeSmallStore,
+        MakeSmallClosedStore, MakeLoggedStore, MakeSmallLoggedStore, MakeManyLogsStore}) {
     stores.push_back(make());
   }
   return stores;

@@ -43,6 +43,8 @@ TemplateStore MakeSmallClosedStore();
 TemplateStore MakeLoggedStore();
 // The same, small: one owner, a write-ahead log and a process log of 4 KiB.
 TemplateStore MakeSmallLoggedStore();
+// Logged, and with several write-ahead logs, as a store has while a family is not flushed yet.
+TemplateStore MakeManyLogsStore();
 // One of each of these.
 std::vector<TemplateStore> AllTemplateStores();
 

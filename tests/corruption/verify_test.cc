@@ -4,14 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
+#include "refusal.h"
 #include "storage/open.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
+#include "wq/queue.h"
 #include "wq/snapshot.h"
+#include "wq/store.h"
+#include "wq/store_view.h"
 
 namespace wq::storage {
 namespace {
@@ -113,6 +118,9 @@ TEST_F(VerifyTest, AMissingFileIsTheSameAtEveryDoor) {
       const Status copied = CreateSnapshot(store_, scratch_ / "snapshots",
                                            {.name = store.name + "-" + name}, &snapshot);
       EXPECT_EQ(copied.ok(), is_good) << copied.message();
+      if (!is_good && name != "FORMAT") {
+        EXPECT_EQ(FaultOfRefusal(store_, {name}, copied.message()), "");
+      }
       if (is_good) {
         EXPECT_OK(Verify(snapshot.path, {}, &report));
         EXPECT_EQ(Shown(report), "");
@@ -125,6 +133,51 @@ TEST_F(VerifyTest, AMissingFileIsTheSameAtEveryDoor) {
   }
   EXPECT_GT(refused, 5);
   EXPECT_GT(opened, 5);
+}
+
+// A finding names its file once, beside what is wrong with it.
+TEST_F(VerifyTest, AFindingIsAtItsFile) {
+  TemplateStore store = MakeSmallClosedStore();
+  const auto table = std::find_if(store.files.begin(), store.files.end(),
+                                  [](const auto& file) { return file.first.ends_with(".sst"); });
+  ASSERT_NE(table, store.files.end());
+  const std::string name = table->first;
+  table->second.pop_back();
+  store.files["a photo.jpg"] = "x";
+  WriteStore(store.files, store_);
+  const std::string found = Found();
+  EXPECT_NE(found.find(store_ + "/" + name + ": " + name + " has "), std::string::npos) << found;
+  EXPECT_NE(found.find(store_ + ": a photo.jpg is not a file of a store\n"), std::string::npos)
+      << found;
+}
+
+// The row may be read long after the opening: the message has the same next step.
+TEST_F(VerifyTest, ARowThatAViewOrAQueueRefusesHasTheNextStep) {
+  MakeWith([](MutationBatch* batch) {
+    std::string key;
+    AppendNamedKey(1, "a", &key);
+    batch->Put(Family::kFailures, key, "\xff\xff");
+  });
+  const auto expect_refused = [this](const Status& status) {
+    EXPECT_EQ(status.code(), StatusCode::kCorruption) << status.ToString();
+    const std::string next = "; run wqctl --store " + store_ + " verify, then restore";
+    EXPECT_NE(status.message().find(next), std::string::npos) << status.message();
+    EXPECT_EQ(status.message().find(next), status.message().rfind(next)) << status.message();
+  };
+  std::unique_ptr<StoreView> view;
+  ASSERT_OK(StoreView::Open(store_, &view));
+  QueueSummary summary;
+  std::vector<Entry> entries;
+  expect_refused(view->ForEachEntry("pods", [](const Entry&) { return true; }));
+  expect_refused(view->ForEachFailing("pods", [](const FailingKey&) { return true; }));
+  expect_refused(view->Find("pods", "a", &entries));
+  expect_refused(view->Summarize("pods", {}, &summary));
+  EXPECT_EQ(Found().find("; run wqctl"), std::string::npos) << Found();
+  view.reset();
+  std::unique_ptr<Store> store;
+  ASSERT_OK(Store::Open({}, store_, &store));
+  Queue* queue = nullptr;
+  expect_refused(store->OpenQueue("pods", {}, &queue));
 }
 
 TEST_F(VerifyTest, FindsRowsThatContradictOneAnother) {

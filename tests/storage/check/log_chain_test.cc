@@ -55,12 +55,14 @@ TEST_F(LogChainTest, LogsThatFollowOneAnotherAreFine) {
 TEST_F(LogChainTest, AGapBetweenTwoLogs) {
   Log(5, Batch(11, 2));
   Log(7, Batch(14, 1));
-  EXPECT_STATUS(kCorruption, "between 000005.log and 000007.log", Check());
+  EXPECT_STATUS(kCorruption, store_ + "/000005.log: records are missing between it and 000007.log",
+                Check());
 }
 
 TEST_F(LogChainTest, AGapBetweenTablesAndLogs) {
   Log(5, Batch(12, 1));
-  EXPECT_STATUS(kCorruption, "between " + manifest_.path + " and 000005.log", Check());
+  EXPECT_STATUS(kCorruption, manifest_.path + ": records are missing between it and 000005.log",
+                Check());
 }
 
 TEST_F(LogChainTest, AFamilyThatIsAheadHasTheBeginningInTables) {
@@ -69,25 +71,46 @@ TEST_F(LogChainTest, AFamilyThatIsAheadHasTheBeginningInTables) {
   Log(7, Batch(13, 1));
   EXPECT_OK(Check());
   Log(5, Batch(12, 1));
-  EXPECT_STATUS(kCorruption, "between " + manifest_.path + " and 000005.log", Check());
+  EXPECT_STATUS(kCorruption, manifest_.path + ": records are missing between it and 000005.log",
+                Check());
 }
 
 TEST_F(LogChainTest, AnEmptyLogBeforeOneWithRecords) {
   Log(5, "");
   Log(7, Batch(11, 1));
-  EXPECT_STATUS(kCorruption, "between 000005.log, which is empty, and 000007.log", Check());
+  EXPECT_STATUS(kCorruption,
+                "000005.log is empty, and records are missing between it and 000007.log", Check());
 }
 
 TEST_F(LogChainTest, AnEmptyLogThatAFamilyIsAheadOf) {
   manifest_.families[1].log_number = 7;
   Log(5, "");
-  EXPECT_STATUS(kCorruption, "between 000005.log, which is empty, and the tables", Check());
+  EXPECT_STATUS(kCorruption,
+                "000005.log is empty, and records are missing between it and the tables", Check());
 }
 
 TEST_F(LogChainTest, LogsThatEndBeforeTheTables) {
   manifest_.families[1].log_number = 7;
   Log(5, Batch(8, 2));
-  EXPECT_STATUS(kCorruption, "between 000005.log and the tables", Check());
+  EXPECT_STATUS(kCorruption, "000005.log: records are missing between it and the tables", Check());
+}
+
+// The manifest has named it, as the log that was new when a family's records came into a table.
+TEST_F(LogChainTest, AMissingLogThatTheManifestNamesIsNamed) {
+  manifest_.logs = {4, 5, 7, 8};
+  Log(5, Batch(11, 2));
+  Log(8, Batch(14, 1));
+  EXPECT_STATUS(kCorruption,
+                store_ + "/000007.log is missing, and so are records between 000005.log", Check());
+  manifest_.families[1].log_number = 7;
+  Log(5, Batch(8, 2));
+  std::filesystem::remove(store_ + "/000008.log");
+  EXPECT_STATUS(kCorruption,
+                store_ + "/000007.log is missing, and so are records between 000005.log", Check());
+  EXPECT_EQ(DescribeLostEnd(store_, manifest_), store_ + "/000007.log is missing");
+  manifest_.logs = {4, 5};
+  EXPECT_EQ(DescribeLostEnd(store_, manifest_),
+            store_ + "/000005.log is cut off, or a later log is missing");
 }
 
 TEST_F(LogChainTest, ARecordThatIsTooShortForABatch) {
@@ -97,12 +120,12 @@ TEST_F(LogChainTest, ARecordThatIsTooShortForABatch) {
 
 TEST_F(LogChainTest, TheFirstLogIsMissing) {
   manifest_.number = 9;
-  EXPECT_STATUS(kCorruption, "/000005.log is missing, which " + manifest_.path, Check());
+  EXPECT_STATUS(kCorruption, "/000005.log is missing, which MANIFEST-000006", Check());
   manifest_.first_log_from = Manifest::FirstLogFrom::kChange;
-  EXPECT_STATUS(kCorruption, "/000005.log is missing, which " + manifest_.path, Check());
+  EXPECT_STATUS(kCorruption, "/000005.log is missing, which MANIFEST-000006", Check());
   // The log that was made with the manifest may be the first one.
   manifest_.first_log_from = Manifest::FirstLogFrom::kAgreement;
-  EXPECT_STATUS(kCorruption, "/000008.log is missing, which " + manifest_.path, Check());
+  EXPECT_STATUS(kCorruption, "/000008.log is missing, which MANIFEST-000006", Check());
   Log(8, Batch(11, 1));
   EXPECT_OK(Check());
 }

@@ -162,10 +162,10 @@ TEST_F(OpenTest, AMissingCurrentNeverBecomesANewStore) {
 
 TEST_F(OpenTest, AMissingLogIsCorruption) {
   MakeStore();
-  for (const std::string& name : FilesWithSuffix(store_, ".log")) {
-    std::filesystem::remove(store_ + "/" + name);
-  }
-  ExpectRefused(StatusCode::kCorruption, ".log");
+  const std::vector<std::string> logs = FilesWithSuffix(store_, ".log");
+  ASSERT_EQ(logs.size(), 1U);
+  std::filesystem::remove(store_ + "/" + logs[0]);
+  ExpectRefused(StatusCode::kCorruption, store_ + "/" + logs[0] + " is missing");
 }
 
 // OWNER has no part of the store's data: an owner makes it anew, and nothing else needs it.
@@ -177,6 +177,20 @@ TEST_F(OpenTest, AMissingOwnerIsNoDamage) {
   EXPECT_TRUE(std::filesystem::exists(store_ + "/OWNER"));
 }
 
+// The commands can be copied from the message to a shell.
+TEST_F(OpenTest, ARefusalQuotesThePathOfTheStore) {
+  const std::string store = dir_ / "it's mine";
+  ASSERT_OK(OpenNew(store, &storage_));
+  ASSERT_OK(storage_->Close());
+  std::filesystem::remove(store + "/CURRENT");
+  const std::string quoted = "'" + (dir_ / "it'\\''s mine") + "'";
+  EXPECT_STATUS(kCorruption,
+                store + "/CURRENT is missing; run wqctl --store " + quoted +
+                    " verify, then restore a snapshot or run wqctl --store " + quoted +
+                    " repair --into NEW",
+                OpenReader(store + "/", &reader_));
+}
+
 TEST_F(OpenTest, AMissingFormatIsCorruptionOnceThereAreQueues) {
   MakeStore();
   std::filesystem::remove(store_ + "/FORMAT");
@@ -186,7 +200,8 @@ TEST_F(OpenTest, AMissingFormatIsCorruptionOnceThereAreQueues) {
 TEST_F(OpenTest, ADamagedFormatIsCorruption) {
   MakeStore();
   for (const char* text : {"", "wq-store", "wq-store 1", "wq-store x y\n", "wq-store 1 short\n",
-                           "wq-store 1 01234567-89ab-4cde-8f01-23456789abcd", "hello\n"}) {
+                           "wq-store 1 01234567-89ab-4cde-8f01-23456789abcd",
+                           "wq-store 1 01234567-89ab-4cde-8f01-23456789ab\x1b_\n", "hello\n"}) {
     WriteFile(store_ + "/FORMAT", text);
     ExpectRefused(StatusCode::kCorruption, "FORMAT");
   }
@@ -225,8 +240,8 @@ TEST_F(OpenTest, AMissingTableFileIsCorruption) {
   EXPECT_STATUS(kCorruption, number, Open());
   EXPECT_STATUS(kCorruption, number, Read());
   // The table may never have been in the store: the manifest can be wrong.
-  EXPECT_STATUS(kCorruption, store_ + "/MANIFEST-", Open());
-  EXPECT_STATUS(kCorruption, store_ + "/MANIFEST-", Read());
+  EXPECT_STATUS(kCorruption, "which MANIFEST-", Open());
+  EXPECT_STATUS(kCorruption, "which MANIFEST-", Read());
 }
 
 TEST_F(OpenTest, ADamagedTableFileIsCorruption) {

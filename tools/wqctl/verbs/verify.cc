@@ -27,6 +27,10 @@ Examples:
   wqctl verify -o jsonl | jq -r .where
   wqctl --store DIR verify || wqctl --store DIR repair --into DIR.new)";
 
+constexpr const char* kAfterDamage =
+    "restore a snapshot (wqctl snapshot restore), or save what can be read (wqctl repair --into "
+    "NEW)";
+
 struct VerifyArgs {
   std::string store_dir;
   Format format = Format::kTable;
@@ -63,6 +67,7 @@ int Run(const VerifyArgs& args) {
   // Without findings, no empty table is printed.
   listing.End(!IsTable(args.format) || !report.ok());
   LogChecked(report);
+  if (!report.ok()) LogInfo(kAfterDamage);
   return out.Finish(report.ok() ? kExitOk : kExitCorruption);
 }
 
