@@ -69,9 +69,12 @@ prepare() { # prepare PAGE
       export INSTANCE
       INSTANCE=127.0.0.1:$(grep -o 'http port [0-9]*' serve.log | tr -dc 0-9)
       ;;
-    docs/recovery.md)
+    docs/recovery.md)  # A store with a snapshot, which has lost its newest write-ahead log.
       wqctl --store pods.wq init
       wqctl --store pods.wq add -q pods default/web-1
+      wqctl --store pods.wq snapshot create --copy snapshots
+      wqctl --store pods.wq add -q pods default/web-2
+      rm pods.wq/*.log
       ;;
     docs/server.md)  # DIR is the store of a running owner.
       wqctl --store DIR init
