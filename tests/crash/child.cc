@@ -6,13 +6,12 @@
 //   b             a call begins
 //   a RESULT      the call has returned
 //
-//   kill_child DIR SEED WALL_US DURABILITY N LOG_BYTES [LIMIT]
+//   kill_child DIR SEED WALL_US DURABILITY N BUFFERS sound|failing [LIMIT]
 //
-// The calls are those of StoreSource(SEED), on the queues of PoliciesOf(N). LOG_BYTES is
-// StoreOptions::process_log_bytes. Ends when it is killed,
-// or with status 3 and a message if the store cannot be opened. With LIMIT no file may grow beyond
-// LIMIT bytes once the store is open, and it ends with status 0 after 100 calls that were not
-// durable.
+// The calls are those of StoreSource(SEED), on the queues of PoliciesOf(N), for a disk that works
+// or fails. BUFFERS are those of draw.h. Ends when it is killed, or with status 3 and a message if
+// the store cannot be opened. With LIMIT no file may grow beyond LIMIT bytes once the store is
+// open, and it ends with status 0 after 100 calls that were not durable.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -22,7 +21,9 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "tests/support/draw.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
 #include "tests/support/store_calls.h"
@@ -64,25 +65,26 @@ class FileLimit {
 int Main(int argc, char** argv) {
   std::optional<FileLimit> limit;  // Destroyed after the store.
   const std::vector<QueueRules> rules = PoliciesOf(std::strtoull(argv[5], nullptr, 10));
-  StoreSource source(rules, std::strtoull(argv[2], nullptr, 10), {});
+  StoreSource source(rules, std::strtoull(argv[2], nullptr, 10),
+                     {.disk_fails = std::string_view(argv[7]) == "failing"});
   RealStore store(rules, std::strtoll(argv[3], nullptr, 10));
   Report("o\n");
-  if (Status s = store.Open(argv[1], static_cast<Durability>(std::atoi(argv[4])),
-                            std::strtoull(argv[6], nullptr, 10));
+  if (Status s =
+          store.Open(argv[1], static_cast<Durability>(std::atoi(argv[4])), Buffers::Parse(argv[6]));
       !s.ok()) {
     std::cerr << s.ToString() << "\n";
     return 3;
   }
   Report("r\n");
-  const bool limited = argc > 7;
+  const bool limited = argc > 8;
   if (limited) {
-    limit.emplace(argv[7]);
+    limit.emplace(argv[8]);
   }
   for (int refused = 0; !limited || refused < 100;) {
     const StoreCall call = source.Next();
     Report("b\n");
     const std::string said = store.Do(call);
-    Report("a " + said + "\n");
+    Report("a " + Packed(said) + "\n");
     refused += said == kNotDurable ? 1 : 0;
   }
   return 0;
@@ -92,8 +94,8 @@ int Main(int argc, char** argv) {
 }  // namespace wq::support
 
 int main(int argc, char** argv) {
-  if (argc < 7 || argc > 8) {
-    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY N LOG_BYTES [LIMIT]\n";
+  if (argc < 8 || argc > 9) {
+    std::cerr << "usage: kill_child DIR SEED WALL_US DURABILITY N BUFFERS sound|failing [LIMIT]\n";
     return 2;
   }
   return wq::support::Main(argc, argv);

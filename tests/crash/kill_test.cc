@@ -1,11 +1,12 @@
 // A process that works on a store is killed with SIGKILL at random instants, one time in three
 // while it still recovers from the last kill; the oracle judges the contents of the disk.
 //
-// Each process has no process log, one that is often full, or one with space for all calls. The
-// store has a queue of every order policy, or one queue alone, and small buffers, so that
-// flushes and compactions happen. What survives is a prefix of the calls over all queues, in their
-// order, with no hole and no half call; and at kProcess and above it ends at or after the last
-// acknowledged call that waits for the disk. (Get writes nothing and Done may be written later:
+// Each process draws the buffers of its store and what its calls are like: the sizes of its keys
+// and batches, how often its queues are closed, deleted and opened again with other options. The
+// store has a queue of every order policy, or one queue alone. What survives is a prefix of the
+// calls over all queues, in their order, with no hole and no half call; and at kProcess and above
+// it ends at or after the last acknowledged call that waits for the disk. No disk fails, so no call
+// returns NotDurable. (Get writes nothing and Done may be written later:
 // their loss repeats a reconcile.)
 //
 // WQ_KILL_SEED is the seed (a failing run prints its own), WQ_KILL_ROUNDS the number of kills.
@@ -24,6 +25,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/child.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
@@ -87,27 +89,31 @@ void KillTest::Round(uint64_t round) {
   }
   const std::string dir = *root_ / "store";
   const uint64_t seed = random_();
+  const std::string buffers = Buffers::Draw(&random_).ToString();
+  StoreSource source(rules_, seed, {});
+  SCOPED_TRACE("round " + std::to_string(round) + ", " + buffers + "\n" + source.ToString());
   Child child({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(oracle_->wall_us()),
                std::to_string(static_cast<int>(GetParam())),
-               std::to_string(round / kRoundsOfAStore), std::to_string(RandomLogBytes(&random_))});
+               std::to_string(round / kRoundsOfAStore), buffers, "sound"});
   const bool in_recovery = random_() % 10 < 3;
   if (in_recovery) {
     KillInRecovery(&child);
   } else {
     KillAtWork(&child);
   }
-  ASSERT_TRUE(WIFSIGNALED(child.Wait())) << "round " << round << ": the child ended by itself";
+  ASSERT_TRUE(WIFSIGNALED(child.Wait())) << "the child ended by itself";
   in_recovery_ += child.output().find("r\n") == std::string::npos ? 1 : 0;
 
-  Life life = ReadReports(child.output(), StoreSource(rules_, seed, {}));
+  Life life = ReadReports(child.output(), source);
   life.level = GetParam();
   acknowledged_ += life.results.size();
+  EXPECT_EQ(std::count(life.results.begin(), life.results.end(), kNotDurable), 0)
+      << "no disk fails";
   StoreImage found;
   const Status read = ReadStore(dir, rules_, &found);
-  ASSERT_TRUE(read.ok()) << "round " << round << ": "
-                         << Violation{Property::kConsistency, read.ToString()}.ToString();
+  ASSERT_TRUE(read.ok()) << Violation{Property::kConsistency, read.ToString()}.ToString();
   for (const Violation& violation : oracle_->Judge(life, found)) {
-    FAIL() << "round " << round << ": " << violation.ToString();
+    FAIL() << violation.ToString();
   }
 }
 

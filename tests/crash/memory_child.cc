@@ -1,10 +1,11 @@
 // The process of the memory test: it adds keys to a store until it has no memory left, and prints
 // the number of each acknowledged key on a line.
 //
-//   memory_child DIR BYTES
+//   memory_child DIR BYTES KEY_BYTES
 //
 // BYTES is the address space that it may take once the store is open. Ends by itself at the first
-// error, with status 3 (4: an exception, which would leave a change half made) and without closing the store, or as the lack of memory ends it.
+// error, with status 3 (4: an exception, which would leave a change half made) and without closing
+// the store, or as the lack of memory ends it.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ bool LimitMemory(rlim_t spare_bytes) {
   return setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-int Main(const char* dir, rlim_t spare_bytes) {
+int Main(const char* dir, rlim_t spare_bytes, size_t key_bytes) {
   std::unique_ptr<Store> store;
   Queue* queue = nullptr;
   Status status = Store::Open({.create_if_missing = true}, dir, &store);
@@ -46,7 +47,7 @@ int Main(const char* dir, rlim_t spare_bytes) {
   }
   for (int i = 0;; ++i) {
     const std::string number = std::to_string(i);
-    const std::string key = number + ":" + std::string(1000, 'k');
+    const std::string key = number + ":" + std::string(key_bytes, 'k');
     try {
       if (!queue->Add(key).ok()) {
         _exit(3);
@@ -65,9 +66,10 @@ int Main(const char* dir, rlim_t spare_bytes) {
 }  // namespace wq
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: memory_child DIR BYTES\n";
+  if (argc != 4) {
+    std::cerr << "usage: memory_child DIR BYTES KEY_BYTES\n";
     return 2;
   }
-  return wq::Main(argv[1], std::strtoull(argv[2], nullptr, 10));
+  return wq::Main(argv[1], std::strtoull(argv[2], nullptr, 10),
+                  std::strtoull(argv[3], nullptr, 10));
 }

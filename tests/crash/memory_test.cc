@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/child.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "wq/queue.h"
 #include "wq/store.h"
@@ -34,10 +35,13 @@ TEST(MemoryTest, AnOwnerWithoutMemoryLosesNothingThatWasAcknowledged) {
   for (uint64_t round = 0; round < rounds; ++round) {
     const ScratchDirectory root;
     const uint64_t spare_bytes = (size_t{4} << 20) + random() % (size_t{16} << 20);
-    Child child({WQ_MEMORY_CHILD, root / "store", std::to_string(spare_bytes)});
+    // Not the short ones: there would be too many of them.
+    const uint64_t key_bytes = 300 + DrawSize(&random, 3700);
+    Child child(
+        {WQ_MEMORY_CHILD, root / "store", std::to_string(spare_bytes), std::to_string(key_bytes)});
     const int status = child.Wait();
     SCOPED_TRACE("status " + std::to_string(status) + ", " + std::to_string(spare_bytes) +
-                 " bytes");
+                 " bytes, keys of " + std::to_string(key_bytes));
     ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) != 2);
     EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 4) << "Add threw";
 

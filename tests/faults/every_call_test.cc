@@ -235,6 +235,7 @@ void EveryCallTest::Make(const std::string& dir) {
   for (int i = 0; i < 30 && s.ok(); ++i) {
     s = pods->Add("pod-" + std::to_string(i), {.lane = i % 2 == 0 ? 0 : 3});
   }
+  if (s.ok()) s = pods->Add(std::string(4096, 'k'));
   if (s.ok()) s = pods->AddAfter("later", 1000h);
   if (s.ok()) s = pods->AddRateLimited("failing", "no route to host");
   if (s.ok()) s = pods->Quarantine("bad", "too many failures");

@@ -4,7 +4,7 @@
 // nothing that was acknowledged is missing. Of the failed stores two in three recover without a
 // restart.
 //
-// Each opening is with or without a process log.
+// Each opening draws the buffers of its store and what its calls are like (tests/support/draw.h).
 //
 // In a few more cases the fault is in the middle of a life, where there certainly are changes to
 // recover.
@@ -26,6 +26,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "tests/support/failing_disk.h"
 #include "tests/support/oracle.h"
@@ -115,12 +116,14 @@ void FailingCallsTest::Recover(RealStore* store, FailingDisk* disk, StoreSource*
 // The work of one process, until its end or a failed opening.
 void FailingCallsTest::Live(const std::string& dir, FailingDisk* disk, Oracle* oracle,
                             std::mt19937_64* random) {
-  StoreSource source(rules_, (*random)(), {.flushes = 30, .power_calls = 100});
+  StoreSource source(rules_, (*random)(), {.flushes = 30, .power_calls = 100, .disk_fails = true});
   Life life{.calls = {}, .results = {}, .level = Durability::kProcess, .crash = CrashKind::kKill};
   {
     RealStore store(rules_, oracle->wall_us());
     const uint64_t failed_before = disk->failed();
-    const Status opened = store.Open(dir, life.level, RandomLogBytes(random));
+    const Buffers buffers = Buffers::Draw(random);
+    SCOPED_TRACE(buffers.ToString());
+    const Status opened = store.Open(dir, life.level, buffers);
     if (!opened.ok()) {
       EXPECT_GT(disk->failed(), failed_before) << opened.ToString();
     }

@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "wq/queue.h"
 #include "wq/store.h"
@@ -110,7 +111,7 @@ TEST_P(OftenWithoutDescriptorsTest, TheStoreRecovers) {
       });
       for (uint64_t n = 100 + random() % 900; n > 0; --n) {
         const std::string key =
-            std::to_string(random() % 5000) + std::string(300 + random() % 300, 'k');
+            std::to_string(random() % 5000) + std::string(DrawSize(&random, 2000), 'k');
         status = queue->Add(key, {.durability = GetParam().durability});
         ++calls;
         if (status.ok()) {

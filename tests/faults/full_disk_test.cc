@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/child.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "tests/support/mounted_file_system.h"
 #include "tests/support/oracle.h"
@@ -47,10 +48,10 @@ TEST_P(FullDiskTest, ALimitOnTheSizeOfFiles) {
   const std::string dir = root_ / "store";
   const std::string limit = std::to_string(20'000 + seed_ % 50'000);
   Child child({WQ_KILL_CHILD, dir, std::to_string(seed_), std::to_string(kStartWallUs), "1", "0",
-               std::to_string(GetParam()), limit});
+               Buffers{.process_log_bytes = GetParam()}.ToString(), "failing", limit});
   const int status = child.Wait();
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
-  Life life = ReadReports(child.output(), StoreSource(rules_, seed_, {}));
+  Life life = ReadReports(child.output(), StoreSource(rules_, seed_, {.disk_fails = true}));
   life.level = Durability::kProcess;
   const auto refused = std::count(life.results.begin(), life.results.end(), kNotDurable);
   EXPECT_GT(refused, 10);
@@ -65,11 +66,11 @@ TEST_P(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
   }
   std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
   const std::string dir = root_ / "small/store";
-  StoreSource source(rules_, seed_, {});
+  StoreSource source(rules_, seed_, {.disk_fails = true});
   Life life{.calls = {}, .results = {}, .level = Durability::kProcess, .crash = CrashKind::kKill};
   {
     RealStore store(rules_, kStartWallUs);
-    const Status opened = store.Open(dir, life.level, GetParam());
+    const Status opened = store.Open(dir, life.level, {.process_log_bytes = GetParam()});
     ASSERT_TRUE(opened.ok()) << opened.ToString();
     const auto call = [&] {
       life.calls.push_back(source.Next());

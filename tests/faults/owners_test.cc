@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/child.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
@@ -189,7 +190,7 @@ TEST_P(StoppedOwnerTest, WritesNoMoreWhenItContinues) {
   const uint64_t seed = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
   std::cout << "replay with WQ_FAULT_SEED=" << seed << "\n";
   Child first({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(kStartWallUs), "1", "0",
-               std::to_string(GetParam())});
+               Buffers{.process_log_bytes = GetParam()}.ToString(), "failing"});
   while (first.output().size() < 5000 && first.Read(std::chrono::seconds(60))) {
   }
   first.Signal(SIGSTOP);
@@ -207,14 +208,14 @@ TEST_P(StoppedOwnerTest, WritesNoMoreWhenItContinues) {
   std::filesystem::remove(dir + "/OWNER");
   std::filesystem::remove(dir + "/LOCK");
   Oracle oracle(rules_, kStartWallUs);
-  Judge(&oracle, dir, ReadReports(reports, StoreSource(rules_, seed, {})));
+  Judge(&oracle, dir, ReadReports(reports, StoreSource(rules_, seed, {.disk_fails = true})));
   Life life;
   {
     RealStore second(rules_, oracle.wall_us());
-    const Status opened = second.Open(dir, Durability::kProcess, GetParam());
+    const Status opened = second.Open(dir, Durability::kProcess, {.process_log_bytes = GetParam()});
     ASSERT_TRUE(opened.ok()) << opened.ToString();
     first.Signal(SIGCONT);
-    StoreSource source(rules_, seed + 1, {});
+    StoreSource source(rules_, seed + 1, {.disk_fails = true});
     // 200 calls after the first owner has reported NotDurable, and as many as it takes before.
     for (uint64_t more = 200; more > 0;) {
       life.calls.push_back(source.Next());

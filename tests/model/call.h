@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tests/support/draw.h"
 #include "wq/options.h"
 
 namespace wq::model {
@@ -32,9 +34,21 @@ enum class Op : uint8_t {
   kSetCursor,  // Named "c", to the key.
   kFlush,      // At `durability`.
   kPutBack,
-  kTryGet,     // As many as `limit`.
-  kSetLimits,  // Of the group `group`, or of the queue.
+  kTryGet,       // As many as `limit`.
+  kSetLimits,    // Of the group `group`, or of the queue.
+  kAddBatch,     // Of `keys`.
+  kReopen,       // Closes the queue, and opens it with the options `reopening`.
+  kDeleteQueue,  // Closes the queue, deletes it, and makes it anew.
 };
+
+// The options with which a queue is opened again, in place of its first ones.
+enum class Reopening : uint8_t {
+  kAsIs,
+  kOtherShards,
+  kFewerLanes,
+};
+inline constexpr uint64_t kReopenings = 3;
+QueueOptions OptionsOf(const QueueOptions& first, Reopening reopening);
 
 struct Call {
   Op op = Op::kGet;
@@ -48,15 +62,24 @@ struct Call {
   uint64_t limit = 0;                                   // Of kTryGet.
   std::optional<GroupLimits> limits = std::nullopt;     // Of kSetLimits.
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
+  std::vector<std::string> keys = {};                   // Of kAddBatch.
+  Reopening reopening = Reopening::kAsIs;               // Of kReopen.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
-        "Add",        "AddAfter", "AddRateLimited", "Forget", "Get",         "Done",
-        "Advance",    "SetWall",  "Crash",          "Remove", "CancelDelay", "EndDelay",
-        "Quarantine", "Release",  "Drop",           "Delete", "Pause",       "Resume",
-        "SetCursor",  "Flush",    "PutBack",        "TryGet", "SetLimits"};
+        "Add",        "AddAfter",   "AddRateLimited", "Forget", "Get",         "Done",
+        "Advance",    "SetWall",    "Crash",          "Remove", "CancelDelay", "EndDelay",
+        "Quarantine", "Release",    "Drop",           "Delete", "Pause",       "Resume",
+        "SetCursor",  "Flush",      "PutBack",        "TryGet", "SetLimits",   "AddBatch",
+        "Reopen",     "DeleteQueue"};
     std::string text = kNames[static_cast<int>(op)];
-    text += "(" + key;
+    text += "(" + support::Packed(key);
+    for (const std::string& one : keys) {
+      text += support::Packed(one) + " ";
+    }
+    if (op == Op::kReopen) {
+      text += std::to_string(static_cast<int>(reopening));
+    }
     if (lane.has_value()) {
       text += " lane=" + std::to_string(*lane);
     }
@@ -89,6 +112,11 @@ struct Call {
     return text + ")";
   }
 };
+
+// The Adds that a kAddBatch makes, in their order.
+std::vector<Call> AddsOf(const Call& batch);
+// The result of a kAddBatch whose Adds have these results.
+std::string ResultOfBatch(const std::vector<std::string>& results);
 
 // A queue under test, or the model. Do makes the call and returns its result as text; Dump returns
 // the whole state, with the keys in hand-out order.

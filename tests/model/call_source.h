@@ -1,6 +1,12 @@
 // CallSource: random calls from a seed, over few keys, so that many calls have the same key.
+//
+// What the calls are like is drawn anew for every kCallsOfADraw of them: whether there are long
+// keys, batches, refused keys, reopenings, deletions of the queue, and how many.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -8,23 +14,36 @@
 #include <string>
 
 #include "tests/model/call.h"
+#include "tests/support/draw.h"
 
 namespace wq::model {
 
 class CallSource {
  public:
-  CallSource(const QueueOptions& options, uint64_t seed) : options_(options), random_(seed) {}
+  struct Bounds {
+    size_t key_bytes = kMaxKeyBytes;  // At most QueueOptions::max_key_bytes, too.
+    size_t batch_keys = 10'000;
+    bool reopens = false;      // Whether there are kReopen and kDeleteQueue.
+    bool fewer_lanes = false;  // Whether kReopen may be kFewerLanes.
+  };
+  static constexpr uint64_t kCallsOfADraw = 2000;
+
+  CallSource(const QueueOptions& options, uint64_t seed, const Bounds& bounds)
+      : first_options_(options),
+        bounds_(bounds),
+        key_bytes_(std::min(bounds.key_bytes, options.max_key_bytes)),
+        random_(seed) {}
 
   Call Next() {
+    if (calls_++ % kCallsOfADraw == 0) {
+      Draw();
+    }
+    if (OneIn(reopen_in_)) {
+      return Reopen();
+    }
     const uint64_t pick = Below(1000);
     if (pick < 240) {
-      Call add{
-          .op = Op::kAdd, .key = Key(), .lane = MaybeLane(), .group = Group(), .reason = Reason()};
-      if (Below(3) == 0) {
-        add.group.clear();
-        add.durability = Durability::kAsync;
-      }
-      return add;
+      return Add();
     }
     if (pick < 480) {
       const auto shard = static_cast<uint32_t>(options_.shards > 0 ? Below(options_.shards) : 0);
@@ -37,7 +56,7 @@ class CallSource {
     if (pick < 840) {
       const Op op = pick < 770 ? Op::kAddAfter : Op::kAddRateLimited;
       return {.op = op,
-              .key = Key(),
+              .key = AnyKey(),
               .lane = MaybeLane(),
               .delay_us = Delay(),
               .group = Group(),
@@ -59,22 +78,99 @@ class CallSource {
       return {.op = Op::kPause, .delay_us = static_cast<int64_t>(Below(4 * kSecond))};
     }
     if (pick < 988) {
-      constexpr Op kOthers[] = {Op::kForget,  Op::kRemove,   Op::kCancelDelay, Op::kEndDelay,
-                                Op::kRelease, Op::kDrop,     Op::kDelete,      Op::kQuarantine,
-                                Op::kResume,  Op::kSetCursor};
-      const Op op = kOthers[Below(std::size(kOthers))];
-      const bool delays = op == Op::kRelease && Below(2) == 0;
-      return {.op = op, .key = Key(), .delay_us = delays ? Delay() : 0};
+      return Change();
     }
     return {.op = pick < 992 ? Op::kCrash : Op::kGet};
   }
 
+  // What the present calls are like.
+  std::string ToString() const {
+    return sizes_->ToString() + "; one Add in " + std::to_string(batch_in_) +
+           " is a batch; refused keys: one in " + std::to_string(refused_in_) +
+           "; reopenings: one call in " + std::to_string(reopen_in_);
+  }
+
  private:
+  static constexpr int64_t kSecond = 1'000'000;
+  static constexpr int64_t kDay = 86400 * kSecond;
+  static constexpr uint64_t kLongKeys = 12;
+  static constexpr size_t kBatchBytes = size_t{256} << 10;  // Then the keys are short.
+
+  void Draw() {
+    sizes_.emplace(random_(), support::DrawnSizes::Bounds{.key_bytes = key_bytes_,
+                                                          .batch_keys = bounds_.batch_keys,
+                                                          .total_bytes = SIZE_MAX});
+    batch_in_ = support::DrawOne(&random_, std::array<uint64_t, 3>{0, 30, 8});
+    refused_in_ = support::DrawOne(&random_, std::array<uint64_t, 3>{0, 0, 100});
+    reopen_in_ = support::DrawOne(&random_, std::array<uint64_t, 4>{0, 0, 200, 40});
+    reopen_in_ = bounds_.reopens ? reopen_in_ : 0;
+    // The longest batch once in a while, so that most of the calls are others.
+    batch_keys_left_ = draws_++ % 16 == 0 ? bounds_.batch_keys : batch_keys_left_;
+  }
+
+  Call Add() {
+    Call add{.op = Op::kAdd, .lane = MaybeLane(), .group = Group(), .reason = Reason()};
+    if (Below(3) == 0) {
+      add.group.clear();
+      add.durability = Durability::kAsync;
+    }
+    if (!OneIn(batch_in_)) {
+      add.key = AnyKey();
+      return add;
+    }
+    add.op = Op::kAddBatch;
+    const size_t count = std::min(sizes_->BatchKeys(), std::max<size_t>(1, batch_keys_left_));
+    batch_keys_left_ -= std::min(batch_keys_left_, count);
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; ++i) {
+      add.keys.push_back(bytes < kBatchBytes ? AnyKey() : support::KeyOf(Below(8)));
+      bytes += add.keys.back().size();
+    }
+    return add;
+  }
+
+  Call Reopen() {
+    if (Below(8) == 0) {
+      return {.op = Op::kDeleteQueue, .durability = Durability::kPower};
+    }
+    auto reopening = static_cast<Reopening>(Below(kReopenings));
+    if (reopening == Reopening::kFewerLanes && !bounds_.fewer_lanes) {
+      reopening = Reopening::kAsIs;
+    }
+    options_ = OptionsOf(first_options_, reopening);
+    return {.op = Op::kReopen, .durability = Durability::kPower, .reopening = reopening};
+  }
+
+  Call Change() {
+    constexpr Op kOthers[] = {Op::kForget,  Op::kRemove,   Op::kCancelDelay, Op::kEndDelay,
+                              Op::kRelease, Op::kDrop,     Op::kDelete,      Op::kQuarantine,
+                              Op::kResume,  Op::kSetCursor};
+    const Op op = kOthers[Below(std::size(kOthers))];
+    const bool delays = op == Op::kRelease && Below(2) == 0;
+    return {.op = op,
+            .key = op == Op::kQuarantine ? AnyKey() : Key(),
+            .delay_us = delays ? Delay() : 0};
+  }
+
   uint64_t Below(uint64_t n) { return random_() % n; }
+  bool OneIn(uint64_t n) { return n > 0 && Below(n) == 0; }
+
   std::string Key() {
-    const bool few = options_.shards > 0 || sets_limits_ ||
-                     Below(4) != 0;  // Few, as a shard or a limit waits until a key is done.
-    return "k" + std::to_string(Below(few ? 8 : 100));
+    // Few, as a shard or a limit waits until a key is done.
+    const bool few = options_.shards > 0 || sets_limits_ || Below(4) != 0;
+    if (sizes_->IsLongKey()) {
+      // Number i has about half of the bytes of the one before; the first one has the most.
+      const uint64_t i = Below(few ? 3 : kLongKeys);
+      return support::KeyOf(1000 + i, i == 0 ? key_bytes_ : 1 + (key_bytes_ >> i));
+    }
+    return support::KeyOf(Below(few ? 8 : 100));
+  }
+  // Sometimes one that is refused.
+  std::string AnyKey() {
+    if (!OneIn(refused_in_)) {
+      return Key();
+    }
+    return Below(2) == 0 ? "" : support::KeyOf(2000, options_.max_key_bytes + 1);
   }
   std::optional<Lane> MaybeLane() {
     const bool one_lane = options_.order == Order::kFifo ||
@@ -85,7 +181,10 @@ class CallSource {
     if (options_.order == Order::kTwoLanes) {
       return Below(2) == 0 ? kFastLane : kSlowLane;
     }
-    return static_cast<Lane>(Below(5)) - 2;
+    if (options_.order != Order::kPriorities && Below(3) != 0) {
+      return options_.lanes[Below(options_.lanes.size())];
+    }
+    return options_.order == Order::kPriorities ? static_cast<Lane>(Below(5)) - 2 : kFastLane;
   }
   std::string Group() { return Below(3) == 0 ? "" : "g" + std::to_string(Below(5)); }
   std::string Reason() { return Below(3) == 0 ? "r" + std::to_string(Below(3)) : ""; }
@@ -103,13 +202,22 @@ class CallSource {
   }
   int64_t Delay() { return static_cast<int64_t>(Below(5 * kSecond)) - kSecond / 2; }
 
-  static constexpr int64_t kSecond = 1'000'000;
-  static constexpr int64_t kDay = 86400 * kSecond;
-
-  const QueueOptions options_;
+  const QueueOptions first_options_;
+  QueueOptions options_ = first_options_;  // Those of the last kReopen.
+  const Bounds bounds_;
+  const size_t key_bytes_;
   const bool sets_limits_ =
-      options_.limits != GroupLimits() || options_.group_limits != GroupLimits();
+      first_options_.limits != GroupLimits() || first_options_.group_limits != GroupLimits();
   std::mt19937_64 random_;
+  uint64_t calls_ = 0;
+  uint64_t draws_ = 0;
+
+  // What is drawn.
+  std::optional<support::DrawnSizes> sizes_;
+  uint64_t batch_in_ = 0;  // One Add in so many; 0: none. The next ones likewise.
+  uint64_t refused_in_ = 0;
+  uint64_t reopen_in_ = 0;
+  size_t batch_keys_left_ = 0;
 };
 
 }  // namespace wq::model

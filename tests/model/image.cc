@@ -1,6 +1,7 @@
 #include "tests/model/image.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "storage/records.h"
 
@@ -132,6 +133,16 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
   image->paused_until_us = own.paused ? own.paused_until_us : 0;
   image->limiter_state = own.limiter_state;
   return s;
+}
+
+Status ReadImage(const storage::Reader& reader, const std::string& queue, Image* image) {
+  *image = {};
+  std::optional<storage::QueueId> id;
+  const Status s = storage::ScanQueues(reader, [&](const storage::QueueRecord& record) {
+    id = record.name == queue ? record.id : id;
+    return true;
+  });
+  return s.ok() && id.has_value() ? ReadImage(reader, *id, image) : s;
 }
 
 }  // namespace wq::model

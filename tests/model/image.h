@@ -66,5 +66,7 @@ std::string LimitsText(const std::optional<GroupLimits>& limits, int64_t bucket_
 
 // Corruption: a record cannot be parsed.
 Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image);
+// Of the queue of this name; empty if there is none.
+Status ReadImage(const storage::Reader& reader, const std::string& queue, Image* image);
 
 }  // namespace wq::model

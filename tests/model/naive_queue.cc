@@ -9,9 +9,19 @@
 namespace wq::model {
 
 NaiveQueue::NaiveQueue(const QueueOptions& options, int64_t wall_us)
-    : options_(options), wall_us_(wall_us) {}
+    : first_options_(options), options_(options), wall_us_(wall_us) {}
 
 std::string NaiveQueue::Do(const Call& call) {
+  if (call.op == Op::kAddBatch) {
+    std::vector<std::string> results;
+    uint64_t stands_on = 0;
+    for (const Call& add : AddsOf(call)) {
+      results.push_back(Do(add));
+      stands_on = std::max(stands_on, stands_on_);
+    }
+    stands_on_ = stands_on;
+    return ResultOfBatch(results);
+  }
   ++calls_;
   stands_on_ = 0;
   std::string result = DoCall(call);
@@ -19,7 +29,18 @@ std::string NaiveQueue::Do(const Call& call) {
   return result;
 }
 
+// Of a key that a worker holds only Add checks the length.
+bool NaiveQueue::Refuses(const Call& call) const {
+  const bool checks = call.op == Op::kAdd || call.op == Op::kAddAfter ||
+                      call.op == Op::kAddRateLimited || call.op == Op::kQuarantine;
+  return checks && (call.key.empty() || call.key.size() > options_.max_key_bytes) &&
+         (call.op == Op::kAdd || !IsProcessing(call.key));
+}
+
 std::string NaiveQueue::DoCall(const Call& call) {
+  if (Refuses(call)) {
+    return "InvalidArgument";
+  }
   switch (call.op) {
     case Op::kAdd:
       return Add(call);
@@ -47,6 +68,13 @@ std::string NaiveQueue::DoCall(const Call& call) {
     case Op::kCrash:
       Recover();
       Fire();
+      return "ok";
+    case Op::kReopen:
+    case Op::kDeleteQueue:
+      BeginReopening(call);
+      Fire();
+      // What the closing writes; what the opening changes is written later.
+      stands_on_ = call.op == Op::kReopen ? calls_ - 1 : calls_;
       return "ok";
     case Op::kFlush:
       stands_on_ = calls_;
@@ -253,6 +281,8 @@ std::string NaiveQueue::DelayKey(const Call& call) {
       key.delay->lane = lane;
     }
     key.delay->written = changed ? calls_ : key.delay->written;
+    key.delay->stored_lane =
+        key.delay->written == calls_ ? key.delay->lane : key.delay->stored_lane;
     stands_on_ = std::max(stands_on_, key.delay->written);
     return "deduplicated";
   }
@@ -267,6 +297,7 @@ std::string NaiveQueue::DelayKey(const Call& call) {
                     .ready_at_us = ready_at_us,
                     .delay_us = due_us - begun_us,
                     .lane = lane,
+                    .stored_lane = lane,
                     .written = calls_,
                     .place = ++last_place_,
                     .begun_at_us = ready_at_us - (due_us - begun_us),
@@ -430,7 +461,7 @@ void NaiveQueue::Quarantine(Key* key) {
   key->quarantined_at_us = wall_us_;
   key->quarantined_since_us = steady_us_;
   key->quarantine_place = ++last_place_;
-  key->lane = lane;
+  key->lane = key->stored_lane = lane;
   stands_on_ = calls_;
   DropLongest([this](const Key&, size_t keys) {
     return options_.quarantine_keys > 0 && keys > options_.quarantine_keys;

@@ -27,6 +27,10 @@ class NaiveQueue final : public Subject {
   // The two steps of a crash: memory is lost and rebuilt; then the delays that became due fire.
   void Recover();
   void Fire();
+  // The first step of kReopen and kDeleteQueue; the second is Fire.
+  void BeginReopening(const Call& call);
+  // As the next process opens the queue.
+  void UseFirstOptions() { options_ = first_options_; }
 
   // The records on disk after all calls have been written.
   Image OnDisk() const;
@@ -47,6 +51,7 @@ class NaiveQueue final : public Subject {
     int64_t ready_at_us;
     int64_t delay_us;
     Lane lane;
+    Lane stored_lane;         // As in its record.
     uint64_t written = 0;     // The call that wrote its record.
     uint64_t place = 0;       // Larger for a delay that was added later; after a crash, by key.
     int64_t begun_at_us = 0;  // Until a restart by a clock that was set back: ready_at - delay.
@@ -61,6 +66,7 @@ class NaiveQueue final : public Subject {
     bool deleted = false;  // While processing.
     bool quarantined = false;
     Lane lane = 0;
+    Lane stored_lane = 0;  // As in its quarantine record.
     std::string group = {};
     uint64_t place = 0;  // Larger for a key that was queued later.
     std::optional<Delay> delay = std::nullopt;
@@ -106,6 +112,9 @@ class NaiveQueue final : public Subject {
   };
 
   std::string DoCall(const Call& call);
+  bool Refuses(const Call& call) const;
+  bool HasLane(Lane lane) const;
+  void MoveToLanes(const std::vector<const Entry*>& pending);
   std::string Add(const Call& call);
   Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
   std::string AddKey(const Call& call);
@@ -167,6 +176,7 @@ class NaiveQueue final : public Subject {
   void Reopen(const std::function<void()>& change);
   std::vector<const Entry*> Pending() const;
 
+  QueueOptions first_options_;
   QueueOptions options_;
   std::map<std::string, Key> keys_;
   std::map<std::string, std::string> cursors_;

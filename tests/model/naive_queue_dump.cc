@@ -44,11 +44,11 @@ Image NaiveQueue::OnDisk() const {
   Image image;
   for (const auto& [name, key] : keys_) {
     if (key.delay) {
-      image.delayed.push_back({name, key.delay->lane, key.delay->ready_at_us, key.group,
+      image.delayed.push_back({name, key.delay->stored_lane, key.delay->ready_at_us, key.group,
                                key.delay_reasons, key.delay->resync});
     }
     if (key.quarantined) {
-      image.quarantined[name] = {key.lane, key.failures, key.group};
+      image.quarantined[name] = {key.stored_lane, key.failures, key.group};
     } else if (key.failures > 0) {
       image.failing[name] = key.failures;
     }

@@ -54,6 +54,7 @@ void NaiveQueue::SetResync(Key* key, int64_t delay_us, Lane lane) {
                      .ready_at_us = wall_us_ + delay_us,
                      .delay_us = delay_us,
                      .lane = lane,
+                     .stored_lane = lane,
                      .written = calls_,
                      .place = ++last_place_,
                      .begun_at_us = wall_us_,

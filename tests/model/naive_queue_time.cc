@@ -56,6 +56,7 @@ void NaiveQueue::RecoverDelay(Delay* delay) const {
         delay->begun_at_us > wall_us_ || delay->begun_at_us + delay->delay_us >= delay->ready_at_us;
     if (again) delay->begun_at_us = wall_us_;
     left_us = delay->begun_at_us + delay->delay_us - wall_us_;
+    if (left_us == delay->delay_us) delay->stored_lane = delay->lane;  // Its record is written.
   }
   delay->due_us = steady_us_ + left_us;
 }
@@ -77,12 +78,14 @@ void NaiveQueue::Recover() {
     key.written = 0;
     key.added_at_us = key.stored_at_us;
     if (key.quarantined) {
+      key.lane = HasLane(key.stored_lane) ? key.stored_lane : kFastLane;
       key.quarantine_place = ++last_place_;
       key.quarantined_since_us =
           steady_us_ - std::max<int64_t>(0, wall_us_ - key.quarantined_at_us);
     }
     if (key.delay) {
       key.delay->written = 0;
+      key.delay->lane = HasLane(key.delay->stored_lane) ? key.delay->stored_lane : kFastLane;
       RecoverDelay(&*key.delay);
     }
   }
@@ -108,9 +111,58 @@ void NaiveQueue::Recover() {
   for (auto& [group, flow] : flows_) {
     RecoverFlow(group, &flow);
   }
-  for (const Entry* entry : Pending()) {
-    TakeTurn(entry->first);
+  const std::vector<const Entry*> pending = Pending();
+  for (const Entry* entry : pending) {
+    if (HasLane(entry->second.lane)) {
+      TakeTurn(entry->first);
+    }
   }
+  MoveToLanes(pending);
+}
+
+// --- Reopening ---
+
+bool NaiveQueue::HasLane(Lane lane) const {
+  switch (options_.order) {
+    case Order::kFifo:
+      return lane == kFastLane;
+    case Order::kTwoLanes:
+      return lane == kFastLane || lane == kSlowLane;
+    case Order::kPriorities:
+      return true;
+    case Order::kLanes:
+    case Order::kFair:
+      return lane == kFastLane ||
+             std::find(options_.lanes.begin(), options_.lanes.end(), lane) != options_.lanes.end();
+  }
+  return false;
+}
+
+// Keys of a lane that the order lacks move to the back of kFastLane.
+void NaiveQueue::MoveToLanes(const std::vector<const Entry*>& pending) {
+  for (const Entry* entry : pending) {
+    Key& key = keys_[entry->first];
+    if (!HasLane(key.lane)) {
+      key.lane = kFastLane;
+      key.place = key.retry_place.value_or(last_place_ + 1);
+      last_place_ = std::max(last_place_, key.place);
+      TakeTurn(entry->first);
+    }
+  }
+}
+
+void NaiveQueue::BeginReopening(const Call& call) {
+  const uint64_t calls = calls_;
+  if (call.op == Op::kDeleteQueue) {
+    NaiveQueue made(first_options_, wall_us_);
+    made.options_ = options_;
+    made.steady_us_ = steady_us_;
+    *this = std::move(made);
+  } else {
+    options_ = OptionsOf(first_options_, call.reopening);
+  }
+  Recover();
+  calls_ = calls;
 }
 
 }  // namespace wq::model

@@ -24,6 +24,7 @@ std::string ResultOf(const Status& status, AddOutcome outcome) {
 }  // namespace
 
 Status RealQueue::Open(Store* store, const std::string& name, Durability durability) {
+  store_ = store;
   limiter_ = std::make_shared<CallsDelay>();
   options_.durability = durability;
   options_.limiter = limiter_;
@@ -68,6 +69,35 @@ std::string RealQueue::TryGet(uint32_t shard, uint64_t limit) {
     text += " ";
   }
   return text;
+}
+
+std::string RealQueue::AddBatch(const Call& call, const AddOptions& options) {
+  const std::vector<std::string_view> keys(call.keys.begin(), call.keys.end());
+  BatchResult result;
+  const Status s = queue_->AddBatch(keys, options, &result);
+  if (!s.ok()) {
+    return ResultOf(s);
+  }
+  std::string refused;
+  for (const auto& [i, why] : result.refused) {
+    refused += " " + std::to_string(i) + ":" + ResultOf(why);
+  }
+  return std::to_string(result.added) + "+" + std::to_string(result.deduplicated) + "+" +
+         std::to_string(result.held) + refused;
+}
+
+std::string RealQueue::Reopen(const Call& call) {
+  const std::string name = queue_->name();
+  workers_.clear();
+  Status s = store_->CloseQueue(queue_);
+  if (s.ok() && call.op == Op::kDeleteQueue) {
+    s = store_->DeleteQueue(name);
+  } else if (s.ok()) {
+    const Durability durability = options_.durability;
+    options_ = OptionsOf(first_options_, call.reopening);
+    options_.durability = durability;
+  }
+  return ResultOf(s.ok() ? Open(store_, name, options_.durability) : s);
 }
 
 std::string RealQueue::Do(const Call& call) {
@@ -138,6 +168,11 @@ std::string RealQueue::Do(const Call& call) {
       return ResultOf(queue_->SetCursor("c", call.key));
     case Op::kFlush:
       return ResultOf(queue_->Flush(call.durability.value_or(Durability::kPower)));
+    case Op::kAddBatch:
+      return AddBatch(call, options);
+    case Op::kReopen:
+    case Op::kDeleteQueue:
+      return Reopen(call);
     case Op::kCrash:
       break;
   }
@@ -147,6 +182,7 @@ std::string RealQueue::Do(const Call& call) {
 void MapQueue::Open() {
   StoreOptions options;
   options.clock = &clock_;
+  buffers_.ApplyTo(&options);
   Status s =
       Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
   WQ_CHECK(s.ok(), s.message().c_str());
@@ -184,7 +220,7 @@ std::string MapQueue::Dump() {
   }
   const storage::MemoryStorage disk(disk_);
   Image image;
-  s = ReadImage(disk, 1, &image);
+  s = ReadImage(disk, "q", &image);
   WQ_CHECK(s.ok(), s.message().c_str());
   for (const auto& [key, failures] : image.failing) {
     WQ_CHECK(queue->NumRequeues(key) == failures, "memory and disk count failures differently");

@@ -21,7 +21,8 @@ inline constexpr int64_t kStartWallUs = 1'700'000'000'000'000;
 class RealQueue : public Subject {
  public:
   // The clock is borrowed.
-  RealQueue(const QueueOptions& options, ManualClock* clock) : options_(options), clock_(clock) {}
+  RealQueue(const QueueOptions& options, ManualClock* clock)
+      : first_options_(options), options_(options), clock_(clock) {}
 
   // Every call but kCrash. REQUIRES: Open was called.
   std::string Do(const Call& call) override;
@@ -51,23 +52,31 @@ class RealQueue : public Subject {
 
   Status Get(uint32_t shard, std::string* key);
   std::string TryGet(uint32_t shard, uint64_t limit);
+  std::string AddBatch(const Call& call, const AddOptions& options);
+  std::string Reopen(const Call& call);
 
+  const QueueOptions first_options_;
   QueueOptions options_;
   ManualClock* const clock_;
   std::shared_ptr<CallsDelay> limiter_;
+  Store* store_ = nullptr;
   Queue* queue_ = nullptr;
   std::vector<std::unique_ptr<Worker>> workers_;  // By shard: each worker serves one.
 };
 
 class MapQueue final : public Subject {
  public:
-  explicit MapQueue(const QueueOptions& options) : queue_(options, &clock_) { Open(); }
+  explicit MapQueue(const QueueOptions& options, const support::Buffers& buffers = {})
+      : buffers_(buffers), queue_(options, &clock_) {
+    Open();
+  }
 
   std::string Do(const Call& call) override;
   std::string Dump() override;
 
  private:
   void Open();
+  const support::Buffers buffers_;
   ManualClock clock_{{.steady_us = 0, .wall_us = kStartWallUs}};
   std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
   std::unique_ptr<Store> store_;

@@ -5,7 +5,8 @@
 // created that a cut may leave, and opened. So a cut costs one opening. What was acknowledged at
 // kPower must survive, and of the rest a prefix that ends at or after the last flush.
 //
-// Each scenario is with or without a process log. After a cut it is a log of another boot.
+// Each scenario draws the buffers of its store and what its calls are like (tests/support/draw.h,
+// StoreSource). After a cut the process log is one of another boot.
 //
 // WQ_POWER_SEED is the seed (a failing run prints its own), WQ_POWER_CUTS the number of cuts.
 // WQ_POWER_EVERY=1 cuts at every call of each scenario.
@@ -22,6 +23,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/open.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
@@ -40,6 +42,7 @@ struct Scenario {
   };
   std::vector<Made> calls;
   Durability level = Durability::kProcess;
+  Buffers drawn;
   std::unique_ptr<RecordingDisk> disk;
 
   Life LifeUntil(uint64_t file_calls) const {
@@ -87,14 +90,16 @@ void PowerCutTest::Play(const std::string& dir, Scenario* scenario) {
   scenario->level = scenarios_++ % 2 == 0 ? Durability::kProcess : Durability::kAsync;
   scenario->disk = std::make_unique<RecordingDisk>(dir);
   RecordingDisk& disk = *scenario->disk;
-  StoreSource source(rules_, random_(), {.flushes = 15, .power_calls = 100});
+  StoreSource source(rules_, random_(), {.flushes = 15, .power_calls = 100, .reopens = false});
   RealStore store(rules_, oracle_->wall_us());
-  const Status opened = store.Open(dir, scenario->level, RandomLogBytes(&random_));
+  scenario->drawn = Buffers::Draw(&random_);
+  const Status opened = store.Open(dir, scenario->level, scenario->drawn);
   ASSERT_TRUE(opened.ok()) << opened.ToString();
   const uint64_t count = 20 + random_() % 300;
   for (uint64_t i = 0; i < count; ++i) {
     Scenario::Made made{.call = source.Next(), .result = "", .begun = disk.calls()};
     made.result = store.Do(made.call);
+    ASSERT_NE(made.result, kNotDurable) << "no disk fails: " << scenario->drawn.ToString();
     made.returned = disk.calls();
     scenario->calls.push_back(std::move(made));
   }
@@ -138,7 +143,8 @@ void PowerCutTest::ExpectRefusedForUnsynced(const Status& refusal,
 void PowerCutTest::Cut(const Scenario& scenario, uint64_t file_calls, Unsynced unsynced) {
   const std::string where = "cut " + std::to_string(cuts_) + ", after call " +
                             std::to_string(file_calls) + " on files, unsynced bytes " +
-                            std::to_string(static_cast<int>(unsynced));
+                            std::to_string(static_cast<int>(unsynced)) + ", " +
+                            scenario.drawn.ToString();
   SCOPED_TRACE(where);
   const std::string dir = root_ / ("cut-" + std::to_string(cuts_++));
   const RecordingDisk::Left left = scenario.disk->Cut(file_calls, unsynced, &random_, dir);

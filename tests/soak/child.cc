@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 
+#include "tests/support/draw.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -20,7 +21,10 @@ constexpr uint64_t kKeys = 5000;
 
 wq::Status Churn(wq::Queue* queue, std::mt19937_64* random) {
   using std::chrono::milliseconds;
-  const std::string key = "key-" + std::to_string((*random)() % kKeys);
+  const uint64_t number = (*random)() % kKeys;
+  // One in 100 is long.
+  const std::string key =
+      wq::support::KeyOf(number, number % 100 == 0 ? size_t{4096} >> (number / 100 % 12) : 1);
   switch ((*random)() % 10) {
     case 0:
       return queue->AddAfter(key, milliseconds((*random)() % 2000));

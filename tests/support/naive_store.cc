@@ -12,6 +12,20 @@ NaiveStore::NaiveStore(const std::vector<QueueRules>& rules, int64_t wall_us)
 }
 
 std::string NaiveStore::Do(const StoreCall& call) {
+  if (call.call.op != Op::kAddBatch) {
+    return DoOne(call);
+  }
+  std::vector<std::string> results;
+  uint64_t stands_on = 0;
+  for (const StoreCall& add : AddsOf(call)) {
+    results.push_back(DoOne(add));
+    stands_on = std::max(stands_on, stands_on_);
+  }
+  stands_on_ = stands_on;
+  return model::ResultOfBatch(results);
+}
+
+std::string NaiveStore::DoOne(const StoreCall& call) {
   ++calls_;
   stands_on_ = 0;
   std::string said;
@@ -24,11 +38,15 @@ std::string NaiveStore::Do(const StoreCall& call) {
       }
     }
   }
+  if (call.call.op == Op::kReopen) {
+    stands_on_ = calls_ - 1;  // The closing writes what all queues have done.
+  }
   return said;
 }
 
 void NaiveStore::Recover() {
   for (size_t i = 0; i < queues_.size(); ++i) {
+    queues_[i].UseFirstOptions();
     queues_[i].Recover();
     numbers_[i].clear();
   }

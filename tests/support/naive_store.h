@@ -24,6 +24,8 @@ class NaiveStore {
 
   // Makes the call and returns what the caller would see.
   std::string Do(const StoreCall& call);
+  // The first step of a kReopen or kDeleteQueue.
+  void BeginReopening(const StoreCall& call) { queues_[call.queue].BeginReopening(call.call); }
   // Discards the memory and reads it back from disk. Calls are counted from 1 again.
   void Crash() {
     Recover();
@@ -40,10 +42,12 @@ class NaiveStore {
   int64_t wall_us() const { return queues_.front().wall_us(); }
 
   // The latest call, counted over all queues, that must be on disk for the last call to be
-  // acknowledged; 0: none.
+  // acknowledged; 0: none. Each Add of a kAddBatch counts as a call.
   uint64_t stands_on() const { return stands_on_; }
 
  private:
+  std::string DoOne(const StoreCall& call);
+
   std::vector<model::NaiveQueue> queues_;
   std::vector<std::vector<uint64_t>> numbers_;  // By queue: the store's numbers of its calls.
   uint64_t calls_ = 0;

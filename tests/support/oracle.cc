@@ -86,7 +86,7 @@ const char* NameOf(Property property) {
 
 std::string Violation::ToString() const {
   return "property " + std::to_string(static_cast<int>(property)) + " (" + NameOf(property) +
-         "): " + what;
+         "): " + Packed(what);
 }
 
 Property PropertyOf(const StoreCall& call, const std::string& said, const NaiveStore& before) {
@@ -123,8 +123,14 @@ Oracle::Oracle(const std::vector<QueueRules>& rules, int64_t wall_us)
 std::vector<Violation> Oracle::Judge(const Life& life, const StoreImage& found) {
   uint64_t durable = 0;
   std::vector<Violation> violations = CheckResults(life, &durable);
-  if (violations.empty() && !Match(life, durable, found)) {
-    violations = Diagnose(life, durable, found);
+  Life single = life;
+  single.calls.clear();
+  for (const StoreCall& call : life.calls) {
+    const std::vector<StoreCall> adds = AddsOf(call);
+    single.calls.insert(single.calls.end(), adds.begin(), adds.end());
+  }
+  if (violations.empty() && !Match(single, durable, found)) {
+    violations = Diagnose(single, durable, found);
   }
   return violations;
 }
@@ -181,17 +187,27 @@ bool Oracle::Match(const Life& life, uint64_t durable, const StoreImage& found) 
   }
   for (uint64_t i = 1; i <= life.calls.size(); ++i) {
     const StoreCall& call = life.calls[i - 1];
+    const bool reopens = call.call.op == Op::kReopen || call.call.op == Op::kDeleteQueue;
     stages.clear();
-    if (call.OnStore() && i >= durable) {
+    if ((call.OnStore() || reopens) && i >= durable) {
       stage();
     }
+    if (reopens && i >= durable) {
+      NaiveStore half = model;
+      half.BeginReopening(call);
+      comparison.CompareAll(half);
+      stages.push_back({std::move(half), comparison.same()});
+    }
     model.Do(call);
-    if (call.OnStore()) {
+    if (i < durable) {
+      continue;
+    }
+    if (call.OnStore() || reopens || i == durable) {
       comparison.CompareAll(model);
     } else {
       comparison.Compare(model, call.queue);
     }
-    if (i >= durable && (call.OnStore() || comparison.AllSame())) {
+    if (call.OnStore() || reopens || comparison.AllSame()) {
       stages.push_back({model, comparison.same()});
       take(i);
     }

@@ -55,13 +55,11 @@ Status CheckConsistent(const storage::Reader& reader, storage::QueueId id, const
 RealStore::RealStore(const std::vector<QueueRules>& rules, int64_t wall_us)
     : rules_(rules), clock_({.steady_us = 0, .wall_us = wall_us}) {}
 
-Status RealStore::Open(const std::string& dir, Durability calls_level, size_t process_log_bytes) {
+Status RealStore::Open(const std::string& dir, Durability calls_level, const Buffers& buffers) {
   StoreOptions options;
   options.create_if_missing = true;
   options.clock = &clock_;
-  options.write_buffer_bytes = size_t{64} << 10;
-  options.max_wal_bytes = size_t{256} << 10;
-  options.process_log_bytes = process_log_bytes;
+  buffers.ApplyTo(&options);
   options.recovery_backoff_min = std::chrono::hours(1);  // A failed store recovers by Recover only.
   if (Status s = Store::Open(options, dir, &store_); !s.ok()) {
     return s;

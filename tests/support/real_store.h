@@ -4,24 +4,22 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "storage/storage.h"
 #include "tests/model/real_queue.h"
+#include "tests/support/draw.h"
 #include "tests/support/naive_store.h"
 #include "tests/support/store_calls.h"
 #include "wq/store.h"
 
 namespace wq::support {
 
-// StoreOptions::process_log_bytes of a test: no process log; one that is often full, so that a call
-// has to wait for a write to the database; one in which all calls of a test fit, mostly.
+// StoreOptions::process_log_bytes of a test that does not draw its buffers: no process log; one
+// that is often full, so that a call has to wait for a write to the database; one in which all
+// calls of a test fit, mostly.
 inline constexpr std::array<size_t, 3> kLogBytes = {0, size_t{8} << 10, size_t{256} << 10};
-inline size_t RandomLogBytes(std::mt19937_64* random) {
-  return kLogBytes[(*random)() % kLogBytes.size()];
-}
 // For the name of a test.
 inline std::string NameOfLog(size_t log_bytes) {
   return log_bytes == 0 ? "Without" : "Of" + std::to_string(log_bytes / 1024) + "KiB";
@@ -32,9 +30,8 @@ class RealStore {
   RealStore(const std::vector<QueueRules>& rules, int64_t wall_us);
   ~RealStore() { Drop(); }
 
-  // With small buffers, so that flushes and compactions happen. `calls_level` is the queues'
-  // default; `process_log_bytes` is that of StoreOptions.
-  Status Open(const std::string& dir, Durability calls_level, size_t process_log_bytes);
+  // `calls_level` is the queues' default.
+  Status Open(const std::string& dir, Durability calls_level, const Buffers& buffers);
   // Makes the call and returns its result; of an error the code's name. REQUIRES: Open returned Ok.
   std::string Do(const StoreCall& call);
 

@@ -1,9 +1,10 @@
 // ReadReports: the Life of a child that reports each call by a line "b" when it begins and a line
-// "a RESULT" when it has returned (tests/crash/child.cc).
+// "a RESULT", packed (draw.h), when it has returned (tests/crash/child.cc).
 #pragma once
 
 #include <string>
 
+#include "tests/support/draw.h"
 #include "tests/support/oracle.h"
 #include "tests/support/store_calls.h"
 
@@ -16,7 +17,7 @@ inline Life ReadReports(const std::string& reports, StoreSource source) {
     if (reports[at] == 'b') {
       life.calls.push_back(source.Next());
     } else if (reports[at] == 'a') {
-      life.results.push_back(reports.substr(at + 2, end - at - 2));
+      life.results.push_back(Unpacked(reports.substr(at + 2, end - at - 2)));
     }
   }
   return life;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/model/call.h"
@@ -23,19 +24,23 @@ struct QueueRules {
   QueueOptions options;
 };
 
-// A queue of each policy, for one store.
+// A queue of each policy, for one store. Two may have keys of the greatest length.
 inline std::vector<QueueRules> AllPolicies() {
   return {
       {"fifo", {.max_requeues = 4}},
       {"two-lanes", {.order = Order::kTwoLanes, .max_requeues = 3}},
-      {"lanes", {.order = Order::kLanes, .lanes = {2, 1, -1, -2}, .starvation_bound = 3}},
+      {"lanes",
+       {.order = Order::kLanes,
+        .lanes = {2, 1, -1, -2},
+        .starvation_bound = 3,
+        .max_key_bytes = kMaxKeyBytes}},
       {"priorities",
        {.order = Order::kPriorities,
         .re_add = ReAdd::kRaisesLane,
         .max_requeues = 1,
         .quarantined_add = QuarantinedAdd::kRelease}},
       {"merged", {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},
-      {"fair", {.order = Order::kFair, .max_requeues = 3}},
+      {"fair", {.order = Order::kFair, .max_requeues = 3, .max_key_bytes = kMaxKeyBytes}},
       {"shards", {.order = Order::kTwoLanes, .shards = 3}},
       {"resync",
        {.order = Order::kTwoLanes, .max_requeues = 4, .resync = {std::chrono::seconds(2), 0.25}}},
@@ -73,19 +78,47 @@ struct StoreCall {
   }
 };
 
+// The calls that must be on disk one after the other: the Adds of a kAddBatch, or the call.
+inline std::vector<StoreCall> AddsOf(const StoreCall& call) {
+  if (call.call.op != Op::kAddBatch) {
+    return {call};
+  }
+  std::vector<StoreCall> adds;
+  for (Call& add : model::AddsOf(call.call)) {
+    adds.push_back({.queue = call.queue, .call = std::move(add)});
+  }
+  return adds;
+}
+
 class StoreSource {
  public:
   struct Options {
     // Of a thousand calls: how many are flushes at kPower, and how many Adds are made at kPower.
     uint32_t flushes = 0;
     uint32_t power_calls = 0;
+    // A queue cannot be closed while its store is failed, and long keys fill a small disk.
+    bool disk_fails = false;
+    bool reopens = true;  // Unless the disk fails.
   };
 
   StoreSource(const std::vector<QueueRules>& rules, uint64_t seed, const Options& options)
       : options_(options), random_(seed) {
+    const model::CallSource::Bounds bounds{.key_bytes = options.disk_fails ? 300 : kMaxKeyBytes,
+                                           .batch_keys = 300,
+                                           .reopens = options.reopens && !options.disk_fails,
+                                           .fewer_lanes = true};
     for (const QueueRules& queue : rules) {
-      sources_.emplace_back(queue.options, random_());
+      sources_.emplace_back(queue.options, random_(), bounds);
     }
+  }
+
+  // What the next calls are like, by queue.
+  std::string ToString() const {
+    std::string text;
+    for (const model::CallSource& source : sources_) {
+      text += source.ToString() + "\n";
+    }
+    return text;
   }
 
   StoreCall Next() {
@@ -98,8 +131,8 @@ class StoreSource {
     if (next.call.op == Op::kCrash) {
       next.call = {.op = Op::kGet};  // The tests crash the store themselves.
     } else if (pick < options_.flushes + options_.power_calls &&
-               (next.call.op == Op::kAdd || next.call.op == Op::kAddAfter ||
-                next.call.op == Op::kAddRateLimited)) {
+               (next.call.op == Op::kAdd || next.call.op == Op::kAddBatch ||
+                next.call.op == Op::kAddAfter || next.call.op == Op::kAddRateLimited)) {
       next.call.durability = Durability::kPower;
     }
     return next;

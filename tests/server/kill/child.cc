@@ -1,7 +1,7 @@
 // A process of the kill test: a server with a worker of its own, a worker, or an adder. It logs
 // what it does (event_log.h) until it is killed.
 //
-//   server_kill_child server DIR LOG SHARDS
+//   server_kill_child server DIR LOG SHARDS BUFFERS
 //   server_kill_child worker DIR LOG SEED    by LiveWorker
 //   server_kill_child raw DIR LOG SEED       by the gRPC service, with durable answers
 //   server_kill_child adder DIR LOG SEED
@@ -22,6 +22,7 @@
 
 #include "server/net/socket.h"
 #include "tests/server/kill/event_log.h"
+#include "tests/support/draw.h"
 #include "wq/limiter.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
@@ -38,6 +39,14 @@ using std::chrono::milliseconds;
 constexpr const char* kQueue = "keys";
 constexpr uint32_t kSharedKeys = 24;  // Added again and again; the others once.
 
+// Most keys are short; one in 16 has up to 4096 bytes.
+std::string TextOf(uint32_t number) {
+  std::string text = "k" + std::to_string(number);
+  if (number % 16 == 7) {
+    text.resize(std::max(text.size(), size_t{4096} >> (number / 16 % 12)), '.');
+  }
+  return text;
+}
 uint32_t NumberOf(const std::string& key) {
   return static_cast<uint32_t>(std::strtoul(key.c_str() + 1, nullptr, 10));
 }
@@ -86,9 +95,11 @@ void WorkLocally(Process* process, Queue* queue) {
   }
 }
 
-int Serve(Process* process, uint32_t shards) {
+int Serve(Process* process, uint32_t shards, const Buffers& buffers) {
   std::unique_ptr<Store> store;
-  if (Status s = Store::Open({.create_if_missing = true}, process->dir, &store); !s.ok()) {
+  StoreOptions store_options{.create_if_missing = true};
+  buffers.ApplyTo(&store_options);
+  if (Status s = Store::Open(store_options, process->dir, &store); !s.ok()) {
     Fail(s.ToString());
   }
   Queue* queue = nullptr;
@@ -122,14 +133,15 @@ int Add(Process* process) {
         process->log.WaitForSize(process->log.size() + 200, milliseconds(20));
         continue;
       }
-      std::vector<Event> events(1 + process->Below(20));
+      std::vector<Event> events(process->Below(50) == 0 ? DrawSize(&process->random, 500)
+                                                        : 1 + process->Below(20));
       std::vector<std::string> texts;
       for (Event& event : events) {
         event.key = process->Below(2) == 0 ? 1 + static_cast<uint32_t>(process->Below(kSharedKeys))
                                            : 1 + kSharedKeys + process->log.NewKey();
         event.kind = EventKind::kAddBegins;
         event.token = process->log.Add(event);
-        texts.push_back("k" + std::to_string(event.key));
+        texts.push_back(TextOf(event.key));
       }
       const std::vector<std::string_view> keys(texts.begin(), texts.end());
       BatchResult result;
@@ -342,14 +354,15 @@ int Work(Process* process, bool raw) {
 }
 
 int Run(int argc, char** argv) {
-  if (argc != 5) {
+  const bool server = argc > 1 && std::string_view(argv[1]) == "server";
+  if (argc != (server ? 6 : 5)) {
     Fail("usage: see the top of child.cc");
   }
   const std::string_view role = argv[1];
   const uint64_t number = std::strtoull(argv[4], nullptr, 10);
   Process process{argv[2], EventLog(argv[3], false), std::mt19937_64(number)};
-  if (role == "server") {
-    return Serve(&process, static_cast<uint32_t>(number));
+  if (server) {
+    return Serve(&process, static_cast<uint32_t>(number), Buffers::Parse(argv[5]));
   }
   return role == "adder" ? Add(&process) : Work(&process, role == "raw");
 }

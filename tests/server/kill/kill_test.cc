@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@
 #include "tests/server/kill/event_log.h"
 #include "tests/server/kill/judge.h"
 #include "tests/support/child.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
 #include "wq/live_store.h"
 
@@ -45,9 +47,13 @@ class ServerKillTest : public testing::Test {
     if (server) {
       log_->Add({.kind = EventKind::kServerStarts});
     }
-    process->child = std::make_unique<Child>(
-        std::vector<std::string>{WQ_SERVER_KILL_CHILD, process->role, dir_, log_file_,
-                                 std::to_string(server ? shards_ : random_() % 1'000'000'007)});
+    std::vector<std::string> arguments = {
+        WQ_SERVER_KILL_CHILD, process->role, dir_, log_file_,
+        std::to_string(server ? shards_ : random_() % 1'000'000'007)};
+    if (server) {
+      arguments.push_back(Buffers::Draw(&random_).ToString());
+    }
+    process->child = std::make_unique<Child>(std::move(arguments));
   }
   void Kill(const std::vector<Running*>& processes) {
     for (Running* const process : processes) {

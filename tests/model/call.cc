@@ -1,0 +1,64 @@
+#include "tests/model/call.h"
+
+#include <array>
+#include <cstddef>
+
+namespace wq::model {
+namespace {
+
+// Whether the options need a lane of the order.
+bool NeedsLanes(const QueueOptions& options) {
+  return options.retry_place == RetryPlace::kLane || options.when_full == WhenFull::kToSlowLane;
+}
+
+}  // namespace
+
+QueueOptions OptionsOf(const QueueOptions& first, Reopening reopening) {
+  QueueOptions options = first;
+  if (reopening == Reopening::kOtherShards) {
+    options.shards = first.shards == 0 ? 2 : 2 * first.shards - 1;
+  } else if (reopening == Reopening::kFewerLanes && !NeedsLanes(first)) {
+    if (first.order == Order::kPriorities) {
+      options.order = Order::kTwoLanes;
+    } else if (first.order == Order::kTwoLanes) {
+      options.order = Order::kFifo;
+    } else if (!first.lanes.empty()) {
+      options.lanes = {first.lanes.front(), first.lanes.back()};
+    }
+  }
+  return options;
+}
+
+std::vector<Call> AddsOf(const Call& batch) {
+  const Call add{.op = Op::kAdd,
+                 .lane = batch.lane,
+                 .group = batch.group,
+                 .reason = batch.reason,
+                 .durability = batch.durability};
+  std::vector<Call> adds(batch.keys.size(), add);
+  for (size_t i = 0; i < adds.size(); ++i) {
+    adds[i].key = batch.keys[i];
+  }
+  return adds;
+}
+
+std::string ResultOfBatch(const std::vector<std::string>& results) {
+  constexpr std::array kOutcomes = {"added", "deduplicated", "held"};
+  std::array<size_t, kOutcomes.size()> counts = {};
+  std::string refused;
+  for (size_t i = 0; i < results.size(); ++i) {
+    size_t outcome = 0;
+    while (outcome < kOutcomes.size() && results[i] != kOutcomes[outcome]) {
+      ++outcome;
+    }
+    if (outcome < kOutcomes.size()) {
+      ++counts[outcome];
+    } else {
+      refused += " " + std::to_string(i) + ":" + results[i];
+    }
+  }
+  return std::to_string(counts[0]) + "+" + std::to_string(counts[1]) + "+" +
+         std::to_string(counts[2]) + refused;
+}
+
+}  // namespace wq::model
