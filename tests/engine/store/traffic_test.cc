@@ -495,7 +495,7 @@ void TrafficTest::Round(uint64_t seed) {
 
 TEST_P(TrafficTest, NothingIsLostAndNoCallFails) {
   const uint64_t seed = FromEnvironment("WQ_TRAFFIC_SEED", std::random_device{}());
-  const uint64_t rounds = FromEnvironment("WQ_TRAFFIC_ROUNDS", 8);
+  const uint64_t rounds = FromEnvironment("WQ_TRAFFIC_ROUNDS", 4);
   for (uint64_t round = 0; round < rounds && !HasFailure(); ++round) {
     Round(seed + round);
   }
