@@ -282,6 +282,7 @@ class QueueState {
     int64_t max_wait_us = 0;  // Not 0: of a debounced Add.
     bool failed = false;      // A worker requeues the key that it holds, whose causes stay.
   };
+  // The item has its group, as at MarkDirty: wanted.group is not read.
   Added Delay(Item* item, DelayBy by, const Wanted& wanted, Time now);
   // When the delay of the item ends with a further one; nullopt: as before.
   static std::optional<int64_t> NewEnd(const DelayEntry& entry, const DelayBy& by, DelayMode mode,

@@ -38,6 +38,7 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
   if (item->quarantined() && HoldOrRelease(item)) {
     return {AddOutcome::kHeld, 0};
   }
+  SettleGroup(item, wanted.group);
   const bool dirty = merge_delays_ && item->dirty();
   const Added added = Delay(item, {.delay_us = delay_us}, wanted, now);
   if (!dirty) {  // Otherwise it was an Add, which is recorded.
@@ -57,6 +58,7 @@ QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce&
   if (item->quarantined() && HoldOrRelease(item)) {
     return {AddOutcome::kHeld, 0};
   }
+  SettleGroup(item, wanted.group);
   const bool waits = item->delayed();
   const DelayBy by{.delay_us = debounce.quiet.count(), .max_wait_us = debounce.max_wait.count()};
   Added added = Delay(item, by, wanted, now);
@@ -92,7 +94,6 @@ std::optional<int64_t> QueueState::NewEnd(const DelayEntry& entry, const DelayBy
 }
 
 QueueState::Added QueueState::Delay(Item* item, DelayBy by, const Wanted& wanted, Time now) {
-  SettleGroup(item, wanted.group);
   if (merge_delays_ && item->dirty()) {
     return AddItem(item, wanted, now.wall_us, by.failed);
   }

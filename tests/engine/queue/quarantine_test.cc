@@ -41,6 +41,31 @@ TEST_F(QuarantineTest, AReleaseMayBeDelayed) {
   EXPECT_EQ(Disk(), "slow:a");
 }
 
+TEST_F(QuarantineTest, ADelayedReleaseKeepsTheGroupAndTheShard) {
+  constexpr uint32_t kShards = 64;
+  Reopen({.shards = kShards});
+  const uint16_t shard = ShardOf("g", kShards);
+  ASSERT_NE(ShardOf("a", kShards), shard);
+  const auto expect_kept = [&](const char* when) {
+    ASSERT_NE(state().Find("a"), nullptr) << when;
+    EXPECT_EQ(state().Find("a")->group_name(), "g") << when;
+    EXPECT_EQ(state().Find("a")->shard, shard) << when;
+  };
+  Add("a", {}, "g");
+  Do([this](QueueState& s) {
+    s.Quarantine("a", "", now);
+    return true;
+  });
+  expect_kept("in quarantine");
+  EXPECT_TRUE(Do([this](QueueState& s) { return s.Release("a", kSecond, now); }));
+  expect_kept("delayed");
+  Crash();
+  expect_kept("delayed, after a crash");
+  Advance(kSecond);
+  expect_kept("queued");
+  EXPECT_EQ(Get(shard), "a");
+}
+
 TEST_F(QuarantineTest, AKeyThatFailsTooOftenIsKeptOutOfTheQueue) {
   Exhaust();
   EXPECT_EQ(Counts(), "1 quarantined");
