@@ -103,7 +103,8 @@ RowRule CheckRow(const PendingRecord& record) {
 RowRule CheckRow(const DelayedRecord& record) {
   if (record.key.size() > kMaxKeyBytes) return RowRule::kKeyTooLong;
   if (record.group.size() > kMaxGroupBytes) return RowRule::kGroupTooLong;
-  const bool in_range = record.delay_us >= 0 && record.delay_us <= kMaxDelay.count();
+  const int64_t longest_us = kMaxDelay.count() * (record.resync ? 2 : 1);  // See row_rules.h.
+  const bool in_range = record.delay_us >= 0 && record.delay_us <= longest_us;
   return in_range ? RowRule::kNone : RowRule::kDelayRange;
 }
 

@@ -40,6 +40,8 @@
 //
 // kSequenceTwice is an exception: an import by wq 0.1.0 could leave it, so an opening of the
 // queue gives the second key a new sequence in its lane instead of refusing the store.
+// kDelayRange allows a resync twice the longest delay: the jitter of an earlier wq could make it so
+// long. An opening of the queue cuts it.
 // Findings and losses contain the rule's text. "unchecked": an opening reads the queues' names and
 // the rows of the queue that is opened, not those of no queue.
 #pragma once

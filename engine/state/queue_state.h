@@ -308,7 +308,7 @@ class QueueState {
   // The item is no longer processing, and clean.
   void ResyncLater(Item* item, Time now);
   void SetResync(Item* item, int64_t delay_us, Lane lane, Time now);
-  // The period, with the jitter of the key, which is always the same.
+  // The period, with the jitter of the key, which is always the same. At most kMaxDelay.
   int64_t SpreadResync(std::string_view key, int64_t period_us) const;
   Lane ResyncLane() const { return HasLane(kSlowLane) ? kSlowLane : kFastLane; }
   size_t FireResyncs(Time now, size_t limit);

@@ -166,7 +166,7 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
   DelayEntry* entry = item->delay.get();
   entry->item = item;
   entry->ready_at_us = record.ready_at_us;
-  entry->delay_us = record.delay_us;
+  entry->delay_us = std::min(record.delay_us, kMaxDelay.count());
   entry->added_at_us = record.added_at_us;
   entry->lane = HasLane(record.lane) ? record.lane : kFastLane;
   entry->debounced = record.debounced;

@@ -1,6 +1,7 @@
 // The part of QueueState for resyncs: delays after which a key is reconciled again. See
 // QueueOptions::resync.
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -33,8 +34,9 @@ void QueueState::RemoveDelay(Item* item) {
 int64_t QueueState::SpreadResync(std::string_view key, int64_t period_us) const {
   const auto most_us = static_cast<int64_t>(static_cast<double>(period_us) * resync_.jitter);
   const uint64_t hash = XXH3_64bits(key.data(), key.size());
-  return period_us - most_us +
-         static_cast<int64_t>(hash % (2 * static_cast<uint64_t>(most_us) + 1));
+  const int64_t spread_us =
+      period_us - most_us + static_cast<int64_t>(hash % (2 * static_cast<uint64_t>(most_us) + 1));
+  return std::min(spread_us, kMaxDelay.count());
 }
 
 // An item that has a resync keeps its period. It is moved only if that is worth a write.

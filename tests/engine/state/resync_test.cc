@@ -51,6 +51,36 @@ TEST_F(ResyncTest, AKeyIsAddedToTheSlowLaneAPeriodAfterItsDone) {
   EXPECT_EQ(Disk(), "delayed:slow:a@3600s");
 }
 
+TEST_F(ResyncTest, TheJitterLengthensNoPeriodBeyondTheLongestDelay) {
+  Reopen({.resync = {kMaxDelay, 1}});
+  for (int i = 0; i < 20; ++i) {
+    const std::string n = std::to_string(i);
+    Add("key " + n);
+    Reconcile();
+    ResyncIn("own " + n, kMaxDelay.count());
+    EXPECT_LE(state().Find("key " + n)->delay->delay_us, kMaxDelay.count());
+    EXPECT_LE(state().Find("own " + n)->delay->delay_us, kMaxDelay.count());
+  }
+  Crash();
+  EXPECT_EQ(state().Counts().resyncs, 40u);
+}
+
+TEST_F(ResyncTest, APeriodThatAnOlderVersionMadeTooLongIsCutAtTheOpening) {
+  storage::MutationBatch batch;
+  storage::PutDelayed(kId,
+                      {.key = "a",
+                       .ready_at_us = now.wall_us + 2 * kMaxDelay.count(),
+                       .delay_us = 2 * kMaxDelay.count(),
+                       .added_at_us = now.wall_us,
+                       .resync = true},
+                      &batch);
+  ASSERT_TRUE(storage().Write(batch, false).ok());
+  Crash();
+  ASSERT_EQ(state().Counts().resyncs, 1u);
+  EXPECT_EQ(state().Find("a")->delay->delay_us, kMaxDelay.count());
+  EXPECT_EQ(state().Find("a")->delay->due_us, now.steady_us + kMaxDelay.count());
+}
+
 TEST_F(ResyncTest, AKeyThatIsReconciledMeanwhileIsPutOff) {
   Add("a");
   Reconcile();
