@@ -129,7 +129,7 @@ void Queue::Impl::EndHandOut(Effects* effects) {
     effects->ready = true;
   }
   if (state.NeedsTime()) {
-    static_cast<void>(AppendBatch(0, Durability::kAsync));
+    effects->position = AppendBatch(effects->position, Durability::kAsync);
     ArmTimer(effects);
   }
 }

@@ -65,7 +65,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   // What a transition leaves to be done without mu, by EndCall.
   struct Effects {
-    Position position = 0;          // To wait for.
+    Position position = 0;          // To wait for; 0: nothing was appended.
     GetterQueue::Woken woken = {};  // Waiting Gets and Adds, to be notified.
     int64_t arm_us = Timer::kNever;
     bool fired = false;    // FireDueStep has done something.
@@ -73,9 +73,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     bool drained = false;  // A waiting ShutDownWithDrain may return.
     bool stuck = false;    // Keys have become stuck: see QueueState::TakeStuck.
     uint64_t adds = 0;     // For the metrics.
-    // Whether a transition without a change of its own has left something to be done.
+    // Whether a transition whose result no call waits for has left something to be done.
     bool Any() const {
-      return fired || ready || drained || !woken.empty() || arm_us != Timer::kNever;
+      return position != 0 || fired || ready || drained || !woken.empty() ||
+             arm_us != Timer::kNever;
     }
   };
   // Appends the mutations of a transition to the journal and notes their position in the state.

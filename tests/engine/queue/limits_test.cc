@@ -171,6 +171,41 @@ TEST_F(QueueLimitsTest, LimitsAndTheWaitForATokenAreKeptOverARestart) {
   EXPECT_FALSE(StatusOf("a").own_limits);
 }
 
+// After the writer has fallen asleep, only a hand-out itself can wake it. So there are many rounds.
+TEST_F(QueueLimitsTest, AHandOutUnderARateIsWrittenThoughNoOtherCallFollows) {
+  constexpr int kRounds = 50;
+  queue_options_.limits = {.rate = {.per_second = 1e-3, .burst = kRounds}};
+  ASSERT_TRUE(store_->Close().ok());
+  StoreOptions options;
+  options.clock = &clock_;
+  options.flush_interval = 0ms;
+  ASSERT_TRUE(
+      Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
+          .ok());
+  ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
+  const auto writes = [this] {
+    const MutexLock lock(disk_->mu);
+    return disk_->state.writes;
+  };
+  for (int i = 0; i < kRounds; ++i) {
+    AddKeys({"a" + std::to_string(i)});
+  }
+  std::vector<HeldKey> keys;
+  for (int i = 0; i < kRounds; ++i) {
+    const uint64_t before = writes();
+    if (i % 2 == 0) {
+      ASSERT_EQ(Get(), "a" + std::to_string(i));
+    } else {
+      ASSERT_TRUE(queue_->TryGet(1, &keys).ok());
+    }
+    const auto give_up = std::chrono::steady_clock::now() + 10s;
+    while (writes() == before && std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(100us);
+    }
+    ASSERT_GT(writes(), before) << "hand-out " << i;
+  }
+}
+
 TEST_F(QueueLimitsTest, LimitsThatAreOutOfRangeAreRefusedByName) {
   const auto refusal = [this](std::string_view group, const GroupLimits& limits) {
     const Status s = queue_->SetLimits(group, limits);
