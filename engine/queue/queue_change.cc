@@ -134,12 +134,13 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
+  const std::string group = bad_key.ok() ? impl_->GroupOf(key, {}) : std::string();
   const Time now = impl_->clock->Now();
   return impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
     if (!bad_key.ok() && !state.IsProcessing(key)) {
       return bad_key;
     }
-    state.Quarantine(key, error, now);
+    state.Quarantine(key, error, now, group);
     return Status::Ok();
   });
 }

@@ -126,7 +126,9 @@ class QueueState {
   bool Drop(std::string_view key) noexcept;                                 // Quarantined.
   bool Delete(std::string_view key) noexcept;  // Any state but clean, or failing.
 
-  void Quarantine(std::string_view key, std::string_view error, Time now) noexcept;
+  // `group`: of a key that is not known yet.
+  void Quarantine(std::string_view key, std::string_view error, Time now,
+                  std::string_view group = {}) noexcept;
 
   // Counts an Add that found the queue full. Appends nothing.
   void CountFull() { ++full_; }

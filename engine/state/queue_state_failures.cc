@@ -69,13 +69,14 @@ void QueueState::Forget(std::string_view key) noexcept {
   DropIfIdle(item);
 }
 
-void QueueState::Quarantine(std::string_view key, std::string_view error, Time now) noexcept {
+void QueueState::Quarantine(std::string_view key, std::string_view error, Time now,
+                            std::string_view group) noexcept {
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined()) {
     return;
   }
   Record(HistoryKind::kQuarantined, key, 0, error);
-  SettleGroup(item, {});
+  SettleGroup(item, group);
   FailureEntry* entry = Failures(item);
   if (!error.empty()) {
     entry->last_error = CutUtf8(error, kMaxErrorBytes);

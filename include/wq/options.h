@@ -297,10 +297,10 @@ struct QueueOptions {
   std::chrono::microseconds aging{0};
 
   // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair,
-  // group_limits and shards. Called outside the queue's locks, at the Add that makes a key known;
-  // the group is kept with the key from then on, on disk too. AddOptions::group takes precedence. A
-  // key without a group is in the empty group under kFair, and is a group by itself for shards.
-  // Default: nullptr, no groups.
+  // group_limits and shards. Called outside the queue's locks, at the Add or Quarantine that makes
+  // a key known; the group is kept with the key from then on, on disk too. AddOptions::group takes
+  // precedence. A key without a group is in the empty group under kFair, and is a group by itself
+  // for shards. Default: nullptr, no groups.
   std::function<std::string(std::string_view key)> group_of = nullptr;
 
   // What bounds the keys of each group that has no limits of its own (Queue::SetLimits). A key

@@ -206,6 +206,23 @@ TEST_F(QueueLimitsTest, AHandOutUnderARateIsWrittenThoughNoOtherCallFollows) {
   }
 }
 
+TEST_F(QueueLimitsTest, AKeyThatWasPutIntoQuarantineBeforeAnyAddHasItsGroup) {
+  queue_options_.group_of = [](std::string_view key) { return std::string(key.substr(0, 1)); };
+  Limit({.max_processing = 1});
+  for (const char* key : {"a1", "a2", "a3"}) {
+    ASSERT_TRUE(queue_->Quarantine(key, "by hand").ok());
+  }
+  ASSERT_TRUE(queue_->Release("a1").ok());
+  ASSERT_TRUE(queue_->Release("a2").ok());
+  ASSERT_TRUE(queue_->ReleaseAfter("a3", 1s).ok());
+  clock_.Advance(1s);
+  for (const char* key : {"a1", "a2", "a3"}) {
+    EXPECT_EQ(Get(), key);
+    EXPECT_EQ(Get(), "TimedOut") << "one key of the group is held";
+    ASSERT_TRUE(queue_->Done(key).ok());
+  }
+}
+
 TEST_F(QueueLimitsTest, LimitsThatAreOutOfRangeAreRefusedByName) {
   const auto refusal = [this](std::string_view group, const GroupLimits& limits) {
     const Status s = queue_->SetLimits(group, limits);
