@@ -173,6 +173,7 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       name_controller_{{"controller", queue}, {"name", queue}},
       one_lane_(options.order == Order::kFifo || options.order == Order::kFair),
       count_reasons_(options.count_reasons),
+      other_reasons_(count_reasons_ > 0 ? ReasonCounter("other") : nullptr),
       adds_(provider_->Counter(kAdds, name_controller_)),
       retries_(provider_->Counter(kRetries, name_controller_)),
       queued_(provider_->Histogram(kQueueDuration, name_controller_)),
@@ -180,9 +181,6 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       full_(provider_->Counter(kFull, name_)),
       limiter_delay_(provider_->Histogram(kLimiterDelay, name_)) {
   const MutexLock lock(mu_);  // Only for the thread-safety analysis.
-  if (count_reasons_ > 0) {
-    other_reasons_ = ReasonCounter("other");
-  }
   lanes_.insert(kFastLane);
   if (options.order == Order::kTwoLanes) {
     lanes_.insert(kSlowLane);
@@ -206,12 +204,24 @@ void QueueMetrics::CountReason(std::string_view reason, uint64_t adds) {
   if (count_reasons_ == 0 || reason.empty() || adds == 0) {
     return;
   }
-  const MutexLock lock(mu_);
-  auto found = reasons_.find(reason);
-  if (found == reasons_.end() && reasons_.size() < count_reasons_) {
-    found = reasons_.emplace(reason, ReasonCounter(reason)).first;
+  std::shared_ptr<CounterMetric> counter = FindReason(reason);
+  if (counter == nullptr) {
+    counter = ReasonCounter(reason);
+    const MutexLock lock(mu_);
+    reasons_.insert_or_assign(std::string(reason), counter);
   }
-  (found == reasons_.end() ? other_reasons_ : found->second)->Add(adds);
+  counter->Add(adds);
+}
+
+std::shared_ptr<CounterMetric> QueueMetrics::FindReason(std::string_view reason) {
+  const MutexLock lock(mu_);
+  if (const auto found = reasons_.find(reason); found != reasons_.end()) {
+    return found->second;
+  }
+  if (reasons_.size() >= count_reasons_) {
+    return other_reasons_;
+  }
+  return reasons_.emplace(reason, nullptr).first->second;
 }
 
 void QueueMetrics::ObserveQueued(int64_t us) {

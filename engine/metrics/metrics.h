@@ -73,7 +73,10 @@ class QueueMetrics {
   void Hide() { shown_.Reset(); }
 
  private:
-  std::shared_ptr<CounterMetric> ReasonCounter(std::string_view reason) const;
+  // Calls the provider.
+  std::shared_ptr<CounterMetric> ReasonCounter(std::string_view reason) const WQ_EXCLUDES(mu_);
+  // The counter of the reason. Null: it is one of the first, and its counter is still to be made.
+  std::shared_ptr<CounterMetric> FindReason(std::string_view reason) WQ_EXCLUDES(mu_);
   void Emit(const QueueReading& reading, const MetricSink& sink) WQ_EXCLUDES(mu_);
   void EmitDepth(const QueueCounts& counts, const MetricSink& sink) WQ_EXCLUDES(mu_);
 
@@ -82,6 +85,7 @@ class QueueMetrics {
   const MetricLabels name_controller_;  // Of workqueue_*.
   const bool one_lane_;
   const size_t count_reasons_;
+  const std::shared_ptr<CounterMetric> other_reasons_;  // Null without any.
   const std::shared_ptr<CounterMetric> adds_;
   const std::shared_ptr<CounterMetric> retries_;
   const std::shared_ptr<HistogramMetric> queued_;
@@ -89,12 +93,14 @@ class QueueMetrics {
   const std::shared_ptr<CounterMetric> full_;
   const std::shared_ptr<HistogramMetric> limiter_delay_;
 
+  // A provider may hold a lock of its own during a reading, which takes mu_. So it is not called
+  // under mu_.
   Mutex mu_;
   // The lanes that have their own series, at most kMaxPriorities - 1. A lane is never removed.
   std::set<Lane> lanes_ WQ_GUARDED_BY(mu_);
-  // The first count_reasons_ reasons. All others are counted by other_reasons_.
+  // The first count_reasons_ reasons. All others are counted by other_reasons_. Null: its counter
+  // is being made.
   std::map<std::string, std::shared_ptr<CounterMetric>, std::less<>> reasons_ WQ_GUARDED_BY(mu_);
-  std::shared_ptr<CounterMetric> other_reasons_ WQ_GUARDED_BY(mu_);  // Null without any.
 
   MetricRegistration shown_;  // Last: a reading uses all of the above.
 };

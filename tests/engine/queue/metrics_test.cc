@@ -297,6 +297,25 @@ TEST_F(MetricsTest, AddsAreCountedByTheirFirstReasons) {
   EXPECT_EQ(provider_->Count("wq_adds_by_reason_total{name=q,reason=other}"), 2u);
 }
 
+TEST_F(MetricsTest, NoCallOfTheProviderHoldsUpACollection) {
+  QueueOptions options = queue_options_;
+  options.count_reasons = 1;
+  OpenMeasured(options);
+  std::vector<std::future<void>> collections;
+  provider_->on_push = [&](const std::string& series) {
+    collections.push_back(std::async(std::launch::async, [this] { provider_->Scrape(); }));
+    EXPECT_EQ(collections.back().wait_for(seconds(5)), std::future_status::ready) << series;
+  };
+  EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
+  EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
+  EXPECT_TRUE(queue_->Add("a", {.reason = "second"}).ok());
+  EXPECT_EQ(Get(), "a");
+  Done("a");
+  provider_->on_push = nullptr;
+  EXPECT_GE(collections.size(), 5U);
+  EXPECT_EQ(provider_->Count("wq_adds_by_reason_total{name=q,reason=created}"), 2u);
+}
+
 TEST_F(MetricsTest, FullAddsAndStuckKeysAreCountedAndLimiterDelaysObserved) {
   QueueOptions options = queue_options_;
   options.max_pending = 1;
