@@ -4,6 +4,8 @@
 #include <ctime>
 #include <utility>
 
+#include "wq/options.h"
+
 namespace wq {
 namespace {
 
@@ -23,10 +25,21 @@ bool IsLasting(const Status& status) {
   return status.code() == StatusCode::kCorruption || status.code() == StatusCode::kLocked;
 }
 
+// A wait of at most kMaxDelay, after which there is still a time.
+std::chrono::milliseconds Bounded(std::chrono::milliseconds wait) {
+  return std::min(wait, std::chrono::duration_cast<std::chrono::milliseconds>(kMaxDelay));
+}
+
+FailureRecovery::Options Bounded(FailureRecovery::Options options) {
+  options.backoff_min = Bounded(options.backoff_min);
+  options.backoff_max = Bounded(options.backoff_max);
+  return options;
+}
+
 }  // namespace
 
 FailureRecovery::FailureRecovery(Target* target, Journal* journal, Options options)
-    : target_(target), journal_(journal), options_(std::move(options)) {}
+    : target_(target), journal_(journal), options_(Bounded(std::move(options))) {}
 
 bool FailureRecovery::Run() {
   Report(journal_->Health());

@@ -241,6 +241,7 @@ struct StoreOptions {
   // and writes what the disk lacks. The first attempt is made after recovery_backoff_min, each
   // further one after twice the wait, at most recovery_backoff_max. After an attempt that found
   // damaged files or another owner, which seldom passes, the wait is recovery_backoff_max at once.
+  // What is above kMaxDelay is cut to it: then only Store::Recover makes an attempt.
   // Default: 100 ms and 30 s.
   std::chrono::milliseconds recovery_backoff_min{100};
   std::chrono::milliseconds recovery_backoff_max{30'000};

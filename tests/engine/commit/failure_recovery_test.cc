@@ -39,6 +39,7 @@ class LackingDisk final : public FailureRecovery::Target {
 
 class FailureRecoveryTest : public ::testing::Test {
  protected:
+  explicit FailureRecoveryTest(std::chrono::milliseconds backoff = 1h) : backoff_(backoff) {}
   ~FailureRecoveryTest() override {
     recovery_.Stop();
     static_cast<void>(journal_.Stop());
@@ -57,6 +58,7 @@ class FailureRecoveryTest : public ::testing::Test {
     return storage_.Get(storage::Family::kDirty, key, &value).ok();
   }
 
+  const std::chrono::milliseconds backoff_;
   const std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
   storage::MemoryStorage storage_{disk_};
   LackingDisk target_{&storage_};
@@ -65,8 +67,8 @@ class FailureRecoveryTest : public ::testing::Test {
   // Only Recover makes an attempt.
   FailureRecovery recovery_{&target_,
                             &journal_,
-                            {.backoff_min = 1h,
-                             .backoff_max = 1h,
+                            {.backoff_min = backoff_,
+                             .backoff_max = backoff_,
                              .max_difference_bytes = 1000,
                              .on_health = nullptr,
                              .clock = &clock_}};
@@ -100,6 +102,26 @@ TEST_F(FailureRecoveryTest, AnAttemptThatCannotReadTheDiskIsRepeated) {
   const Status recovered = recovery_.Recover();
   EXPECT_TRUE(recovered.ok()) << recovered.ToString();
   EXPECT_TRUE(Has("lacking"));
+}
+
+class LongestBackoffTest : public FailureRecoveryTest {
+ protected:
+  LongestBackoffTest() : FailureRecoveryTest(std::chrono::milliseconds::max()) {}
+};
+
+TEST_F(LongestBackoffTest, MeansThatOnlyRecoverMakesAnAttempt) {
+  target_.status = Status::IOError("a read that fails");
+  Break();
+  for (int attempts = 1; attempts <= 3; ++attempts) {
+    EXPECT_FALSE(recovery_.Recover().ok());
+    const std::string health = recovery_.Health().message();
+    EXPECT_NE(health.find("tried to recover " + std::to_string(attempts) + " time"),
+              std::string::npos)
+        << health;
+    EXPECT_EQ(health.find("next attempt in 0 s"), std::string::npos) << health;
+  }
+  target_.status = {};
+  EXPECT_TRUE(recovery_.Recover().ok());
 }
 
 TEST_F(FailureRecoveryTest, RecoverOfAHealthyStoreIsOk) { EXPECT_TRUE(recovery_.Recover().ok()); }
