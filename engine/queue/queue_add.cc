@@ -136,15 +136,25 @@ Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
 
 // --- In batches ---
 
-Status Queue::Impl::AddStep(Batch* call, size_t end) {
+void Queue::Impl::BeginStep(Batch* call) const {
   const std::span<const std::string_view> keys = call->keys;
-  std::vector<std::string> groups;
+  call->begin = call->end;
+  call->end = std::min(keys.size(), call->begin + kBatchStep);
+  call->groups.clear();
   if (options.group_of != nullptr || call->options.group.has_value()) {
-    for (size_t i = call->next; i < end; ++i) {
-      groups.push_back(CheckKey(keys[i]).ok() ? GroupOf(keys[i], call->options) : std::string());
+    for (size_t i = call->begin; i < call->end; ++i) {
+      call->groups.push_back(CheckKey(keys[i]).ok() ? GroupOf(keys[i], call->options)
+                                                    : std::string());
     }
   }
-  for (size_t i = call->next; i < std::min(call->next + kAddsAhead, end); ++i) {
+}
+
+Status Queue::Impl::AddStep(Batch* call) {
+  if (call->next == call->end) {
+    BeginStep(call);
+  }
+  const std::span<const std::string_view> keys = call->keys;
+  for (size_t i = call->next; i < std::min(call->next + kAddsAhead, call->end); ++i) {
     Prefetch(keys[i]);
   }
   const Time now = TimeOfAdd(call->options);
@@ -158,7 +168,7 @@ Status Queue::Impl::AddStep(Batch* call, size_t end) {
     if (Status s = CheckAdd(call->options); !s.ok()) {
       return s;
     }
-    refused = AddKeys(call, end, groups, now);
+    refused = AddKeys(call, now);
     effects = EndTransition(0, call->options.durability.value_or(options.durability));
     call->last = std::max(call->last, effects.position);
   }
@@ -167,24 +177,23 @@ Status Queue::Impl::AddStep(Batch* call, size_t end) {
   return refused.ok() ? written : refused;
 }
 
-Status Queue::Impl::AddKeys(Batch* call, size_t end, std::span<const std::string> groups,
-                            Time now) {
-  for (const size_t begin = call->next; call->next < end; ++call->next) {
+Status Queue::Impl::AddKeys(Batch* call, Time now) {
+  for (const size_t first = call->next; call->next < call->end; ++call->next) {
     const size_t i = call->next;
-    if (i + kAddsAhead < end) {
+    if (i + kAddsAhead < call->end) {
       state.Prefetch(call->keys[i + kAddsAhead]);
     }
-    if (WQ_MUTANT(batch_loses_last) && i + 1 == end) {
+    if (WQ_MUTANT(batch_loses_last) && i + 1 == call->end) {
       continue;
     }
     if (Status s = CheckKey(call->keys[i]); !s.ok() && !state.IsProcessing(call->keys[i])) {
       call->result->refused.emplace_back(i, std::move(s));
       continue;
     }
-    QueueState::Wanted wanted =
-        WantedOf(call->options, groups.empty() ? std::string_view() : groups[i - begin]);
+    QueueState::Wanted wanted = WantedOf(
+        call->options, call->groups.empty() ? std::string_view() : call->groups[i - call->begin]);
     if (!HasRoom(call->keys[i], call->options)) {
-      if (options.when_full == WhenFull::kWait && i > begin) {
+      if (options.when_full == WhenFull::kWait && i > first) {
         return {};  // What is added already must not wait for the room of another key.
       }
       ++call->full;
@@ -219,8 +228,7 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
   Status refused;
   while (call.next < keys.size()) {
     // At NotDurable the step was added, and so are those behind it; the wait at the end reports it.
-    if (Status s = impl_->AddStep(&call, std::min(keys.size(), call.next + kBatchStep));
-        !s.ok() && s.code() != StatusCode::kNotDurable) {
+    if (Status s = impl_->AddStep(&call); !s.ok() && s.code() != StatusCode::kNotDurable) {
       refused = std::move(s);
       break;
     }

@@ -181,13 +181,18 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     size_t next = 0;    // The first key that is neither added nor refused yet.
     uint64_t full = 0;  // Keys that found no room.
     Position last = 0;  // The greatest position that one of the keys has to wait for.
+    // The step under way: keys whose groups are known already.
+    size_t begin = 0;
+    size_t end = 0;
+    std::vector<std::string> groups = {};  // Of all keys of the step; empty: there are none.
   };
-  // Adds keys from call->next on, up to `end`, under one hold of mu. Ends before a key that has to
-  // wait for room, unless it is the first one. Blocks for room, and while too much is open.
-  Status AddStep(Batch* call, size_t end) WQ_EXCLUDES(mu);
-  // `groups` is empty, or has the groups of these keys.
-  Status AddKeys(Batch* call, size_t end, std::span<const std::string> groups, Time now)
-      WQ_REQUIRES(mu);
+  // Makes the next keys the step, and calls the user's function for their groups.
+  void BeginStep(Batch* call) const WQ_EXCLUDES(mu);
+  // Adds keys from call->next on, up to the end of the step, under one hold of mu. Ends before a
+  // key that has to wait for room, unless it is the first one. Blocks for room, and while too much
+  // is open.
+  Status AddStep(Batch* call) WQ_EXCLUDES(mu);
+  Status AddKeys(Batch* call, Time now) WQ_REQUIRES(mu);
 
   // Ok unless a delayed or rate-limited Add of `key` is refused now. A worker may requeue the key
   // that it holds even after ShutDown.

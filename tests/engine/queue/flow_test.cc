@@ -1,6 +1,7 @@
 // Flow control through the whole queue: full queues, stuck keys, debounced Adds, and the options
 // that are refused.
 
+#include <atomic>
 #include <future>
 #include <string>
 #include <vector>
@@ -153,6 +154,31 @@ TEST_F(FlowTest, EveryWaitingAddIsMadeInTheEnd) {
   for (auto& added : adders) {
     EXPECT_TRUE(added.get().ok());
   }
+}
+
+TEST_F(FlowTest, ABatchThatWaitsForRoomAsksForTheGroupOfEachKeyOnce) {
+  constexpr size_t kKeys = 600;  // More than two steps.
+  std::atomic<size_t> calls{0};
+  queue_options_.group_of = [&calls](std::string_view key) {
+    ++calls;
+    return std::string(key);
+  };
+  Bound(1, WhenFull::kWait);
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < kKeys; ++i) {
+    keys.push_back("key " + std::to_string(i));
+  }
+  std::future<Status> batch = std::async(std::launch::async, [this, &keys] {
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    return queue_->AddBatch(views);
+  });
+  for (size_t i = 0; i < kKeys; ++i) {
+    std::string key;
+    EXPECT_TRUE(queue_->GetFor(10s, &key).ok());
+    EXPECT_TRUE(queue_->Done(key).ok());
+  }
+  EXPECT_TRUE(batch.get().ok());
+  EXPECT_EQ(calls, kKeys);
 }
 
 TEST_F(FlowTest, AShutDownEndsTheWaitForRoom) {
