@@ -55,7 +55,6 @@ class Timer {
   void Sleep(int64_t now_us, int64_t due_us) WQ_REQUIRES(mu_);
 
   Clock* const clock_;
-  uint64_t subscription_ = 0;
 
   Mutex mu_;
   CondVar cv_;                                         // changed_ or stopping_ was set.
@@ -65,7 +64,9 @@ class Timer {
   bool changed_ WQ_GUARDED_BY(mu_) = false;  // An earlier due time, or the clock jumped.
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
 
-  std::thread thread_;  // Last: it uses all of the above.
+  // Last: both use all of the above, from their construction on.
+  const uint64_t subscription_;
+  std::thread thread_;
 };
 
 }  // namespace wq
