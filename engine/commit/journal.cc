@@ -315,7 +315,7 @@ void Journal::Doze() {
 void Journal::Recover() {
   const bool again = options_.recover();
   const MutexLock lock(mu_);
-  recovers_ = again;
+  recovers_ = recovers_ && again;  // An ownership may have ended since: see EndWrite.
 }
 
 // --- Recovery ---

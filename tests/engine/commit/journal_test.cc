@@ -1,5 +1,6 @@
 #include "engine/commit/journal.h"
 
+#include <atomic>
 #include <bit>
 #include <condition_variable>
 #include <future>
@@ -304,6 +305,39 @@ TEST(Journal, AfterAFailedWriteEveryWaitReportsItAndNothingIsWritten) {
   EXPECT_EQ(journal.Health().code(), StatusCode::kNotDurable);
   EXPECT_EQ(journal.Stop().code(), StatusCode::kNotDurable);
   EXPECT_EQ(storage.calls().size(), 2U);
+}
+
+TEST(Journal, AnOwnershipThatEndsBeforeARecoveryHasReturnedIsNotRecovered) {
+  GatedStorage storage;
+  std::unique_ptr<Journal> journal;
+  std::atomic<int> recoveries{0};
+  std::promise<void> ended;
+  std::promise<void> again;
+  Journal::Options options = kPatient;
+  options.recover = [&] {
+    if (++recoveries > 1) {
+      again.set_value();
+      return false;
+    }
+    storage.FailNext(Status::Ok());
+    journal->BeginImage();
+    MutationBatch image;
+    EXPECT_TRUE(journal->WriteImage(&image).ok());
+    storage.FailNext(Status::NotOwner("another process has the store"));
+    const Position p = journal->Append(Put("b"), Durability::kProcess);
+    EXPECT_EQ(journal->Wait(p, Durability::kProcess).code(), StatusCode::kNotOwner);
+    ended.set_value();
+    return true;
+  };
+  journal = std::make_unique<Journal>(&storage, options);
+  storage.FailNext(Status::IOError("no space left"));
+  const Position p = journal->Append(Put("a"), Durability::kProcess);
+  EXPECT_EQ(journal->Wait(p, Durability::kProcess).code(), StatusCode::kNotDurable);
+  ended.get_future().wait();
+  EXPECT_EQ(again.get_future().wait_for(std::chrono::milliseconds(100)),
+            std::future_status::timeout);
+  EXPECT_EQ(journal->Stop().code(), StatusCode::kNotOwner);
+  EXPECT_EQ(recoveries, 1);
 }
 
 TEST(Journal, AFullPipelineMakesAsynchronousCallsWait) {
