@@ -110,10 +110,11 @@ struct Item {
   Lane lane = kFastLane;
   uint32_t hash = 0;  // Of the key, by ItemTable.
   uint32_t key_bytes : 24 = 0;
-  KeyState state : 6 = KeyState::kClean;
-  bool deleted : 1 = false;  // While it was held: Done sets no resync.
-  bool caused : 1 = false;   // The item is in the CauseTable.
-  uint16_t shard = 0;        // A function of the group, or of the key if it has none.
+  KeyState state : 5 = KeyState::kClean;
+  bool unstamped : 1 = false;  // A transition that is not stamped yet has put the record.
+  bool deleted : 1 = false;    // While it was held: Done sets no resync.
+  bool caused : 1 = false;     // The item is in the CauseTable.
+  uint16_t shard = 0;          // A function of the group, or of the key if it has none.
 
   // The first bytes of the key, which continues after the Item. There may be millions of items, so
   // no padding is wasted.

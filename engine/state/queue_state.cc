@@ -59,7 +59,8 @@ void QueueState::Clear() {
   groups_ = GroupTable();
   cursors_.clear();
   limiter_state_ = std::string();
-  unstamped_ = std::vector<Position*>();
+  unstamped_ = std::vector<Item*>();
+  unstamped_delays_ = std::vector<DelayEntry*>();
   queued_ = processing_ = failing_ = quarantined_ = 0;
   paused_ = false;
   paused_until_us_ = 0;
@@ -345,8 +346,7 @@ void QueueState::DropIfIdle(Item* item) {
     groups_.Assign(item, {});
   }
   if (item->idle() && !WQ_MUTANT(keep_done_keys)) {
-    WQ_CHECK(std::find(unstamped_.begin(), unstamped_.end(), &item->position) == unstamped_.end(),
-             "an item dropped before the transition was stamped");
+    WQ_CHECK(!item->unstamped, "an item dropped before the transition was stamped");
     items_.Erase(item);
   }
 }

@@ -415,8 +415,9 @@ class QueueState {
   std::vector<Item*> displaced_;
   SequenceSet restored_sequences_;  // During recovery.
 
-  // The positions that the next Stamp sets: those of the records put since the last one.
-  std::vector<Position*> unstamped_;
+  // Whose positions the next Stamp sets: their records were put since the last one.
+  std::vector<Item*> unstamped_;
+  std::vector<DelayEntry*> unstamped_delays_;
   RowChange row_change_;
 };
 

@@ -105,10 +105,15 @@ void QueueState::AppendImage(storage::MutationBatch* batch) const {
 }
 
 void QueueState::Stamp(Position position) noexcept {
-  for (Position* slot : unstamped_) {
-    *slot = position;
+  for (Item* const item : unstamped_) {
+    item->position = position;
+    item->unstamped = false;
   }
   unstamped_.clear();
+  for (DelayEntry* const entry : unstamped_delays_) {
+    entry->position = position;
+  }
+  unstamped_delays_.clear();
   row_change_ = {};
 }
 
@@ -145,7 +150,8 @@ void QueueState::PutPending(Item* item) {
   if (batch_ != nullptr) {
     std::string causes;
     storage::PutPending(id_, PendingRecordOf(*item, &causes), batch_);
-    unstamped_.push_back(&item->position);
+    item->unstamped = true;
+    unstamped_.push_back(item);
   }
 }
 
@@ -168,7 +174,7 @@ void QueueState::PutDelayed(DelayEntry* entry) {
   if (batch_ != nullptr) {
     std::string causes;
     storage::PutDelayed(id_, DelayedRecordOf(*entry, &causes), batch_);
-    unstamped_.push_back(&entry->position);
+    unstamped_delays_.push_back(entry);
   }
 }
 
