@@ -11,6 +11,12 @@
 #include "wq/queue.h"
 
 namespace wq {
+namespace {
+
+// Keys of a TryGet that are taken under one hold of the lock.
+constexpr size_t kTakeStep = 256;
+
+}  // namespace
 
 Queue::Impl::Deadline Queue::Impl::After(std::chrono::microseconds timeout) {
   // kMaxDelay is a century: no caller sees the difference, and the sum cannot overflow.
@@ -151,18 +157,21 @@ Status Queue::Impl::TakeQueued(uint64_t worker, size_t limit, std::vector<HeldKe
   }
   const size_t begin = keys->size();
   Status status;
-  for (bool fired = true; fired && status.ok();) {  // Again if more may be due.
+  // Again after a full step, and if more may be due.
+  for (bool again = true; again && status.ok();) {
     const size_t step_begin = keys->size();
+    const size_t step_limit = std::min(kTakeStep, limit - (step_begin - begin));
     int64_t wall_us = 0;
     Effects effects;
     {
       const MutexLock lock(mu);
-      status = TakeStep(worker, limit - (step_begin - begin), keys, &wall_us, &effects);
+      status = TakeStep(worker, step_limit, keys, &wall_us, &effects);
     }
     for (size_t i = step_begin; i < keys->size() && metrics != nullptr; ++i) {
       metrics->ObserveQueued(wall_us - (*keys)[i].added_at_us);
     }
-    fired = effects.fired && keys->size() - begin < limit;
+    again =
+        (effects.fired || keys->size() - step_begin == step_limit) && keys->size() - begin < limit;
     if (effects.Any()) {
       EndFiring(std::move(effects));
     }

@@ -39,6 +39,17 @@ TEST_F(TryGetTest, HandsOutAtMostTheLimitInOrderAndNeverWaits) {
   EXPECT_EQ(queue_->Counts().processing, 3U);
 }
 
+TEST_F(TryGetTest, TakesManyKeysInOrder) {
+  std::string all;
+  for (int i = 0; i < 1000; ++i) {
+    Add(std::to_string(i));
+    all += std::to_string(i) + " ";
+  }
+  const std::string first = TryGet(513);
+  EXPECT_EQ(first + TryGet(1000), all);
+  EXPECT_EQ(TryGet(1000), "TimedOut");
+}
+
 TEST_F(TryGetTest, AppendsToTheKeysOfTheCaller) {
   Add("a");
   std::vector<HeldKey> keys(1);
