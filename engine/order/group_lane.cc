@@ -148,11 +148,13 @@ void GroupLane::ForEachFront(const std::function<void(const Item&)>& visit) cons
 bool GroupLane::ForEach(const std::function<bool(const Item&)>& visit) const {
   // The next item of each group that has one left, and its rank.
   using Next = std::tuple<uint64_t, int64_t, const Item*>;
+  absl::flat_hash_map<const Group*, ItemList::Walk> walks;
   absl::btree_set<Next> round;
   int64_t last = last_;
   for (const auto& [_, turn] : turns_) {
     const Rank rank = RankOf(turn.get());
-    round.emplace(std::get<0>(rank), std::get<1>(rank), turn->items.front());
+    const auto walk = walks.try_emplace(turn->group, turn->items).first;
+    round.emplace(std::get<0>(rank), std::get<1>(rank), walk->second.Next());
   }
   while (!round.empty()) {
     const auto [rank, _, item] = *round.begin();
@@ -160,7 +162,8 @@ bool GroupLane::ForEach(const std::function<bool(const Item&)>& visit) const {
     if (!visit(*item)) {
       return false;
     }
-    if (const Item* const next = item->next; next != nullptr && config_.fair) {
+    const Item* const next = walks.find(item->group)->second.Next();
+    if (next != nullptr && config_.fair) {
       round.emplace(rank + Stride(next->group), ++last, next);
     } else if (next != nullptr) {
       round.emplace(next->sequence, 0, next);

@@ -8,8 +8,8 @@
 // goes on there at the latest. So with equal weights this is round robin (stride scheduling:
 // Waldspurger and Weihl, 1995).
 //
-// All calls are O(log groups) at most, but Insert, which is that of ItemList. Thread-compatible:
-// guarded by its queue's lock.
+// All calls are O(log groups) at most, and Insert as that of ItemList. Thread-compatible: guarded
+// by its queue's lock.
 #pragma once
 
 #include <cstddef>

@@ -12,44 +12,57 @@ void ItemList::PushBack(Item* item) {
   ++size_;
 }
 
-// From both ends: an item that was popped belongs near the front. If its lane has changed since, it
-// may belong near the back.
 void ItemList::Insert(Item* item) {
-  Item* next = front_;
-  Item* prev = back_;
-  while (next != nullptr && next->sequence < item->sequence && prev->sequence > item->sequence) {
-    next = next->next;
-    prev = prev->prev;
-  }
-  if (next != nullptr && next->sequence < item->sequence) {
-    next = prev->next;
-  }
-  if (next == nullptr || WQ_MUTANT(put_back_at_the_end)) {
+  if (back_ == nullptr || IsOlder()(back_, item) || WQ_MUTANT(put_back_at_the_end)) {
     PushBack(item);
     return;
   }
-  item->prev = next->prev;
-  item->next = next;
-  (next->prev == nullptr ? front_ : next->prev->next) = item;
-  next->prev = item;
   ++size_;
+  if (IsOlder()(item, front_)) {
+    item->prev = nullptr;
+    item->next = front_;
+    front_->prev = item;
+    front_ = item;
+    return;
+  }
+  if (strays_ == nullptr) {
+    strays_ = std::make_unique<Strays>();
+  }
+  strays_->insert(item);
 }
 
 void ItemList::Remove(Item* item) {
+  --size_;
+  if (item->prev == nullptr && item != front_) {
+    strays_->erase(item);
+    if (strays_->empty()) {
+      strays_ = nullptr;
+    }
+    return;
+  }
   (item->prev == nullptr ? front_ : item->prev->next) = item->next;
   (item->next == nullptr ? back_ : item->next->prev) = item->prev;
   item->prev = nullptr;
   item->next = nullptr;
-  --size_;
 }
 
 bool ItemList::ForEach(const std::function<bool(const Item&)>& visit) const {
-  for (const Item* item = front_; item != nullptr; item = item->next) {
+  Walk walk(*this);
+  for (const Item* item = walk.Next(); item != nullptr; item = walk.Next()) {
     if (!visit(*item)) {
       return false;
     }
   }
   return true;
+}
+
+const Item* ItemList::Walk::Next() {
+  if (stray_ != end_ && (listed_ == nullptr || IsOlder()(*stray_, listed_))) {
+    return *stray_++;
+  }
+  const Item* const next = listed_;
+  listed_ = next == nullptr ? nullptr : next->next;
+  return next;
 }
 
 }  // namespace wq

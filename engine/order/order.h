@@ -1,7 +1,7 @@
 // OrderPolicy: the order in which a queue hands out its keys. It holds the queued items.
 //
 // Push, Pop and Remove are O(1) in the number of items (not in that of lanes), and O(log
-// groups) in an order by group.
+// groups) in an order by group. Of an item that was inserted they may be O(log items).
 // Thread-compatible: guarded by its queue's lock.
 #pragma once
 
@@ -27,7 +27,8 @@ class OrderPolicy {
   // order.
   virtual void Push(Item* item) = 0;
   // Puts the item into its lane, by its sequence: before the items that were queued behind it.
-  // REQUIRES: as Push. Costs O(1) if the item is the first or the last of its lane then.
+  // REQUIRES: as Push. Costs O(1) if the item is the first or the last of its lane then, otherwise
+  // O(log items).
   virtual void Insert(Item* item) = 0;
   // Makes as if the item, which was popped, had not been: at least as Insert.
   virtual void PutBack(Item* item) = 0;
