@@ -1,5 +1,12 @@
 #include "storage/database/own_directory.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/names.h"
 #include "base/process_mark.h"
 #include "storage/check/open_check.h"
 #include "storage/database/reader_database.h"
@@ -38,6 +45,45 @@ Status CheckWanted(const std::string& dir, const OpenOptions& options, const Dir
   return Status::Ok();
 }
 
+// What a creation leaves before it has made CURRENT. RocksDB makes its first log and every table
+// after that, and syncs the directory in between.
+bool IsMadeBeforeCurrent(std::string_view name) {
+  for (const std::string_view known :
+       {"OWNER", "LOCK", "LOG", "IDENTITY", "MANIFEST-000001", kControlSocketFile, "lost+found"}) {
+    if (name == known) return true;
+  }
+  return name.starts_with("LOG.old.") || name.ends_with(".dbtmp");
+}
+
+// A file that holds records, as far as its name and its size show.
+bool HoldsRecords(const std::string& dir, const std::string& name) {
+  std::error_code error;
+  return name.ends_with(".sst") ||
+         (name.ends_with(".log") && std::filesystem::file_size(dir + "/" + name, error) != 0);
+}
+
+Status Lost(const std::string& what, const std::string& why) {
+  return Status::Corruption(what + ": " + why);
+}
+
+// All families are there: whether anything was written since FORMAT was.
+Status CheckNeverUsed(const std::string& dir) {
+  std::unique_ptr<Reader> reader;
+  Status status = OpenDatabaseReader(dir, "", &reader);
+  if (!status.ok()) return status;
+  bool has_queues = false;
+  status = ScanQueues(*reader, [&has_queues](const QueueRecord&) {
+    has_queues = true;
+    return false;
+  });
+  ProcessLogRecord log;
+  if (status.ok()) status = GetProcessLog(*reader, &log);
+  if (!status.ok()) return status;
+  if (has_queues) return Lost(dir + "/FORMAT is missing", "the database has queues");
+  if (log.InUse()) return Lost(dir + "/FORMAT is missing", "the store was open");
+  return status;
+}
+
 }  // namespace
 
 Status OwnDirectory(const std::string& dir, const OpenOptions& options, DirectoryInfo* found,
@@ -55,23 +101,30 @@ Status OwnDirectory(const std::string& dir, const OpenOptions& options, Director
 }
 
 Status CheckUnfinished(const std::string& dir, const DirectoryInfo& found) {
-  if (!found.has_database) return Status::Ok();
-  std::unique_ptr<Reader> reader;
-  // Without a readable manifest and all families the creation was not finished: queues are made
-  // after FORMAT.
-  Manifest manifest;
-  if (!ReadManifest(dir, &manifest).ok() || !CheckFamilies(dir, manifest).ok()) {
-    return Status::Ok();
-  }
-  Status status = OpenDatabaseReader(dir, "", &reader);
+  std::vector<std::string> names;
+  Status status = ListDirectory(dir, &names);
   if (!status.ok()) return status;
-  bool has_queues = false;
-  status = ScanQueues(*reader, [&has_queues](const QueueRecord&) {
-    has_queues = true;
-    return false;
-  });
-  if (status.ok() && has_queues) return Status::Corruption(dir + "/FORMAT is missing");
-  return status;
+  if (!found.has_database) {
+    const auto later = std::find_if_not(names.begin(), names.end(), IsMadeBeforeCurrent);
+    if (later == names.end()) return status;
+    return Lost(dir + "/FORMAT and CURRENT are missing", "it holds " + *later);
+  }
+  // A process log is made after FORMAT.
+  const auto ring = std::find_if(names.begin(), names.end(),
+                                 [](const auto& name) { return name.ends_with(".ring"); });
+  if (ring != names.end()) return Lost(dir + "/FORMAT is missing", "it holds " + *ring);
+  // RocksDB syncs a manifest before CURRENT names it.
+  Manifest manifest;
+  status = ReadManifest(dir, &manifest);
+  if (!status.ok()) return status;
+  status = CheckFamilies(dir, manifest);
+  if (status.ok()) return CheckNeverUsed(dir);
+  // All families are made before the first record is written.
+  if (status.code() != StatusCode::kCorruption) return status;
+  const auto records = std::find_if(names.begin(), names.end(),
+                                    [&dir](const auto& name) { return HoldsRecords(dir, name); });
+  if (records == names.end()) return Status::Ok();
+  return Lost(dir + "/FORMAT is missing", "it holds " + *records + ", and " + status.message());
 }
 
 }  // namespace wq::storage

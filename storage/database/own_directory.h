@@ -20,8 +20,9 @@ namespace wq::storage {
 Status OwnDirectory(const std::string& dir, const OpenOptions& options, DirectoryInfo* found,
                     std::unique_ptr<OwnerLock>* owner);
 
-// For a directory in state kUnfinished: Corruption if FORMAT was lost, that is, if the database
-// holds queues; Ok if the creation was not finished. Changes nothing.
+// For a directory in state kUnfinished: Ok if it has no more than an interrupted creation leaves,
+// which another creation may finish. Corruption if FORMAT was lost: there is a file, a queue or a
+// process log that is made after FORMAT, or the database is damaged. Changes nothing.
 Status CheckUnfinished(const std::string& dir, const DirectoryInfo& found);
 
 }  // namespace wq::storage

@@ -209,8 +209,8 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   opening_env_ = std::make_unique<OpeningEnv>(db_options.env);
   db_options.env = opening_env_.get();
   db_options.info_log = OpenInfoLog(dir_);
-  // Only if the caller asked for a new store: otherwise a lost CURRENT would become a new store.
-  db_options.create_if_missing = found != Found::kStore;
+  // Only if there is nothing: otherwise a lost CURRENT would become a new store.
+  db_options.create_if_missing = found == Found::kNothing;
   db_options.create_missing_column_families = found == Found::kUnfinished;
   const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(options_);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
