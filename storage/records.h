@@ -185,6 +185,9 @@ Status GetTokens(const Reader& reader, TokensRecord* record);
 Status GetReplication(const Reader& reader, ReplicationRecord* record);
 // A store without the record has nothing ahead.
 Status GetAhead(const Reader& reader, AheadRecord* record);
+// Appends to `batch` what ends a replica: the mutations of its AheadRecord, which were
+// acknowledged, and the erasure of both records. Of a store that is no replica it changes nothing.
+Status EndReplica(const Reader& reader, MutationBatch* batch);
 // The views in `record` point into `value_buffer`, and its key into the argument `key`.
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record);

@@ -173,6 +173,18 @@ Status GetAhead(const Reader& reader, AheadRecord* record) {
   return status;
 }
 
+Status EndReplica(const Reader& reader, MutationBatch* batch) {
+  AheadRecord ahead;
+  Status status = GetAhead(reader, &ahead);
+  if (!status.ok()) return status;
+  if (!batch->AppendMutations(ahead.mutations)) {
+    return BadRecord(Family::kDefault, kAheadKey, kBadValue);
+  }
+  EraseAhead(batch);
+  EraseReplication(batch);
+  return status;
+}
+
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record) {
   const std::string key = StateKey(queue);

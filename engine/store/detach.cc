@@ -17,20 +17,12 @@ Status Detach(const std::string& dir, storage::Storage* storage) {
   if (status.ok() && !position.seeded) {
     return Status::InvalidArgument(dir + " is a replica that is not complete yet");
   }
-  storage::AheadRecord ahead;
-  if (status.ok()) {
-    status = storage::GetAhead(*storage, &ahead);
-  }
   if (!status.ok()) {
     return status;
   }
   storage::MutationBatch batch;
-  if (!batch.AppendMutations(ahead.mutations)) {
-    return Status::Corruption(dir + ": the record of what the process log had does not decode");
-  }
-  storage::EraseAhead(&batch);
-  storage::EraseReplication(&batch);
-  return storage->Write(batch, /*sync=*/true);
+  status = storage::EndReplica(*storage, &batch);
+  return status.ok() ? storage->Write(batch, /*sync=*/true) : status;
 }
 
 }  // namespace

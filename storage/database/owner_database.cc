@@ -387,10 +387,9 @@ Status OwnerDatabase::Close() {
 
 Status OwnerDatabase::Renew(const StoreRecord& record) {
   MutationBatch batch;
+  Status status = EndReplica(*this, &batch);  // Another store is no replica of the first one.
   PutStore(record, &batch);
-  EraseReplication(&batch);  // Another store is no replica of the first one.
-  EraseAhead(&batch);
-  Status status = Write(batch, /*sync=*/true);
+  if (status.ok()) status = Write(batch, /*sync=*/true);
   if (!status.ok()) return status;
   // FindStoreRecord (check/closed_database.h) relies on the tables having one version of this
   // record.
