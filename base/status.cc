@@ -1,5 +1,11 @@
 #include "wq/status.h"
 
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "base/resources.h"
+
 namespace wq {
 
 std::string_view StatusCodeName(StatusCode code) {
@@ -42,6 +48,14 @@ std::string Status::ToString() const {
     text.append(": ").append(message_);
   }
   return text;
+}
+
+Status LackOf(std::string_view where, const char* what) noexcept {
+  try {
+    return Status::IOError(std::string(where) + ": no memory or no thread: " + what);
+  } catch (const std::bad_alloc&) {
+    return Status::IOError("out of memory");  // So short that the string has it in itself.
+  }
 }
 
 }  // namespace wq

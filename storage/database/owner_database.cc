@@ -206,8 +206,8 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
   if (shortened_ != nullptr) db_options.env = shortened_.get();
   if (Status s = StartThreads(db_options.env); !s.ok()) return s;
-  opening_env_ = std::make_unique<OpeningEnv>(db_options.env);
-  db_options.env = opening_env_.get();
+  opening_env_ = OpeningEnv::Make(db_options.env);
+  db_options.env = opening_env_->env();
   db_options.info_log = OpenInfoLog(dir_);
   // Only if there is nothing: otherwise a lost CURRENT would become a new store.
   db_options.create_if_missing = found == Found::kNothing;

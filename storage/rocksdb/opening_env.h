@@ -1,8 +1,9 @@
 // OpeningEnv: the Env of one database, which outlasts an opening that throws. Internal to storage/.
 //
 //   Status s = StartThreads(base);
-//   auto env = std::make_unique<OpeningEnv>(base);
-//   try { … rocksdb::DB::Open with env … env->Begin(); } catch (…) { env->Abandon(); throw; }
+//   std::unique_ptr<OpeningEnv> opening = OpeningEnv::Make(base);
+//   try { … rocksdb::DB::Open with opening->env() … opening->Begin(); }
+//   catch (…) { opening->Abandon(); throw; }
 //
 // Without memory or threads RocksDB's Open throws, and then loses its database, open and locked.
 // So work in the background begins only when the opening has succeeded; otherwise what RocksDB has
@@ -10,13 +11,13 @@
 // descriptors are lost. Thread-safe.
 #pragma once
 
-#include <rocksdb/env.h>
+#include <memory>
 
-#include <string>
-#include <vector>
-
-#include "base/mutex.h"
 #include "wq/status.h"
+
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
 
 namespace wq::storage {
 
@@ -24,33 +25,23 @@ namespace wq::storage {
 // it has work. IOError: the system gives no thread.
 Status StartThreads(rocksdb::Env* env);
 
-class OpeningEnv final : public rocksdb::EnvWrapper {
+class OpeningEnv {
  public:
-  explicit OpeningEnv(rocksdb::Env* base);  // Borrowed.
+  // `base` is borrowed.
+  static std::unique_ptr<OpeningEnv> Make(rocksdb::Env* base);
+  virtual ~OpeningEnv() = default;
+  OpeningEnv(const OpeningEnv&) = delete;
+  OpeningEnv& operator=(const OpeningEnv&) = delete;
 
+  // For the database; lives as long as this object.
+  virtual rocksdb::Env* env() = 0;
   // The database is open: begins the work in the background.
-  void Begin() WQ_EXCLUDES(mu_);
+  virtual void Begin() = 0;
   // The opening has thrown. This object, and what it borrows, must never be destroyed.
-  void Abandon() WQ_EXCLUDES(mu_);
+  virtual void Abandon() = 0;
 
-  rocksdb::Status LockFile(const std::string& path, rocksdb::FileLock** lock) override;
-  void Schedule(void (*function)(void*), void* argument, Priority priority, void* tag,
-                void (*unscheduled)(void*)) override WQ_EXCLUDES(mu_);
-  int UnSchedule(void* tag, Priority priority) override WQ_EXCLUDES(mu_);
-
- private:
-  struct Job {
-    void (*function)(void*);
-    void* argument;
-    Priority priority;
-    void* tag;
-    void (*unscheduled)(void*);
-  };
-
-  Mutex mu_;
-  bool begun_ WQ_GUARDED_BY(mu_) = false;
-  std::vector<Job> jobs_ WQ_GUARDED_BY(mu_);  // Until it has begun.
-  rocksdb::FileLock* lock_ WQ_GUARDED_BY(mu_) = nullptr;
+ protected:
+  OpeningEnv() = default;
 };
 
 }  // namespace wq::storage
