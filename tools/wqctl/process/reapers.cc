@@ -64,6 +64,15 @@ int ReaperHandle::Begin(const SpawnRequest& request) {
   if (!Send(ReaperRequest::Kind::kRun, plan.get())) return errno;
   ReaperAnswer answer;
   ended_ = AwaitMessage(channel_, pid_fd_, &answer) != 0;
+  if (!ended_ && (answer.value == EAGAIN || answer.value == ENOMEM)) {
+    // Idle, it would keep the place of a process that others lack for their commands.
+    Hangup();
+    pollfd process = {pid_fd_, POLLIN, 0};
+    while (poll(&process, 1, -1) < 0) {
+    }
+    ended_ = true;
+    return answer.value;
+  }
   return ended_ ? EAGAIN : answer.value;
 }
 
