@@ -39,7 +39,8 @@ bool SharesBlocks(int fd, const std::string& path) {
 // works, the ones that can list a file's extents keep files in blocks of their own disk, like ext4
 // and xfs. fuse and zfs cannot; nor can tmpfs.
 bool ListsExtents(int fd, const std::string& path) {
-  struct fiemap count = {};
+  struct fiemap count;  // Its last member is an array of no elements, which "= {}" would set.
+  std::memset(&count, 0, sizeof count);
   count.fm_length = FIEMAP_MAX_OFFSET;
   return CurrentFileCalls().Control(fd, path, FS_IOC_FIEMAP, reinterpret_cast<uintptr_t>(&count)) ==
          0;
