@@ -152,7 +152,6 @@ void Pressure(Bench& bench) {
               .figure = "wq beside a deletion p99",
               .at_most = true,
               .bound = 10});
-  bench.Want({.what = "pressure: the deletion", .figure = "wq deletion", .at_most = true});
 }
 
 }  // namespace wq::bench

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -53,17 +54,23 @@ class FileSystemsTest : public ::testing::TestWithParam<FileSystem> {
 
 std::string KeyOf(uint64_t n) { return "key-" + std::to_string(n) + std::string(1000, 'k'); }
 
+// What an opening reserves has to fit beside the store.
+const StoreOptions kSmall = {.create_if_missing = true, .write_buffer_bytes = size_t{1} << 20};
+
 // Run by the next test. Ends like a killed process when calls have been refused.
 TEST(FullDiskChild, DISABLED_AddsUntilTheDiskIsFull) {
   std::unique_ptr<Store> store;
   Queue* queue = nullptr;
-  Status s = Store::Open({.create_if_missing = true}, std::getenv("WQ_TEST_DIR"), &store);
+  Status s = Store::Open(kSmall, std::getenv("WQ_TEST_DIR"), &store);
   if (s.ok()) s = store->OpenQueue("q", {}, &queue);
   std::cout << s.ToString() << std::endl;
   int refused = 0;
   for (uint64_t n = 0; s.ok() && n < 300'000; ++n) {
     if (queue->Add(KeyOf(n)).ok()) {
       std::cout << "added " << n << std::endl;
+      if (n == 300) {
+        raise(SIGSTOP);  // Until the copy is made and the disk is full.
+      }
     } else if (++refused == 100) {
       _exit(42);
     }
@@ -80,15 +87,18 @@ TEST_P(FileSystemsTest, AFullDiskBesideACopyEndsNoOwnerAndLosesNothing) {
   Child child({"/proc/self/exe", "--gtest_also_run_disabled_tests",
                "--gtest_filter=FullDiskChild.DISABLED_AddsUntilTheDiskIsFull"});
   ASSERT_TRUE(child.ReadUntil("added 300\n")) << child.output();
+  siginfo_t stopped = {};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child.pid()), &stopped, WSTOPPED), 0);
   ASSERT_EQ(std::system(("cp -r --reflink=auto " + dir + " " + dir + ".copy").c_str()), 0);
   small.Fill(0);
+  kill(child.pid(), SIGCONT);
   const int status = child.Wait();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << "status " << status;
   small.MakeRoom();
   std::filesystem::remove_all(dir + ".copy");
   std::unique_ptr<Store> store;
   Queue* queue = nullptr;
-  const Status opened = Store::Open({}, dir, &store);
+  const Status opened = Store::Open(kSmall, dir, &store);
   ASSERT_TRUE(opened.ok()) << opened.ToString();
   const Status log = store->ProcessLogStatus();
   EXPECT_EQ(log.code(), GetParam().has_log ? StatusCode::kOk : StatusCode::kNotSupported)

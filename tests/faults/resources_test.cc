@@ -171,6 +171,9 @@ TEST_P(ResourcesTest, WithoutAThreadTheOpeningFailsAndSucceedsLater) {
 
 // WQ_RESOURCES_ROUNDS is the number of rounds.
 TEST_P(ResourcesTest, WithoutMemoryTheOpeningFailsAndSucceedsLater) {
+  if (std::string_view(GetParam()) == "replicated") {
+    GTEST_SKIP() << "an ownership may begin within the call; without memory that ends the process";
+  }
   const uint64_t seed = FromEnvironment("WQ_RESOURCES_SEED", std::random_device{}());
   std::cout << "replay with WQ_RESOURCES_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);

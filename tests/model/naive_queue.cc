@@ -371,9 +371,14 @@ std::string NaiveQueue::Change(const Call& call) {
         return "NotFound";
       }
       const Lane lane = key.lane;
+      const std::string group = key.group;
       Release(&key);
       if (call.delay_us > 0) {
-        DelayKey({.op = Op::kAddAfter, .key = call.key, .lane = lane, .delay_us = call.delay_us});
+        DelayKey({.op = Op::kAddAfter,
+                  .key = call.key,
+                  .lane = lane,
+                  .delay_us = call.delay_us,
+                  .group = group});
       } else {
         MakeDirty(call.key, lane);
       }

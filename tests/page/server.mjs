@@ -22,7 +22,9 @@ export function dumpOf(queues) {
       else line.added_at = at(-(key.ageS ?? 10));
       if (line.state === "pending") line.sequence = i + 1;
       if (line.state === "delayed") {
-        Object.assign(line, { ready_at: at(key.dueS ?? 3600), delay_seconds: key.delayS ?? 3600 });
+        const dueS = key.dueS ?? 3600;
+        Object.assign(line, { ready_at: at(dueS),
+          delay_seconds: Math.max(key.delayS ?? 3600, dueS + (key.ageS ?? 10)) });
       }
       if (key.failures) {
         Object.assign(line, { failures: key.failures, last_error: key.error ?? "",

@@ -103,7 +103,7 @@ test("key: a resync is no delay that somebody asked for; its causes", async () =
 test("key: why it waits, and what its next failure costs", async () => {
   await show("view=key&queue=pods&key=" + base64url("default/late-3"));
   await page.until(`${one(".sentences")}.innerText.includes("because its 4th failure asked for a " +
-    "delay of 5m")`);
+    "delay of 50m10s")`);
   const text = await page.value(`${one(".sentences")}.innerText`);
   assert.match(text, /^It is due in \d+m/m);
   assert.match(text, /It has failed 4 times/);
