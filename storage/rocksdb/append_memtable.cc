@@ -168,7 +168,7 @@ class AppendRep final : public MemTableRep {
   };
   mutable std::vector<Freed> cursors_ WQ_GUARDED_BY(mu_);
   // The cursor of the look-up that the thread makes.
-  static thread_local Cursor* look_up_;
+  static Cursor*& LookUp();
 };
 
 // RocksDB's iterator: at a record, or behind the last one.
@@ -233,7 +233,10 @@ class AppendRep::Cursor final : public MemTableRep::Iterator {
   size_t at_ = 0;
 };
 
-thread_local AppendRep::Cursor* AppendRep::look_up_ = nullptr;
+AppendRep::Cursor*& AppendRep::LookUp() {
+  thread_local Cursor* cursor = nullptr;
+  return cursor;
+}
 
 AppendRep::~AppendRep() {
   for (const Freed& cursor : cursors_) ::operator delete(cursor.memory);
@@ -319,12 +322,12 @@ MemTableRep::Iterator* AppendRep::GetIterator(rocksdb::Arena* /*arena*/) {
 void AppendRep::Get(const rocksdb::LookupKey& key, void* arguments,
                     bool (*visit)(void* arguments, const char* record)) {
   MemTableRep::Get(key, arguments, visit);
-  delete std::exchange(look_up_, nullptr);
+  delete std::exchange(LookUp(), nullptr);
 }
 
 MemTableRep::Iterator* AppendRep::GetDynamicPrefixIterator(rocksdb::Arena* arena) {
   Cursor* const cursor = new (*this) Cursor(this);
-  if (arena == nullptr) look_up_ = cursor;
+  if (arena == nullptr) LookUp() = cursor;
   return cursor;
 }
 

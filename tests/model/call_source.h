@@ -85,6 +85,9 @@ class CallSource {
 
   // What the present calls are like.
   std::string ToString() const {
+    if (!sizes_.has_value()) {
+      return "no call was drawn";
+    }
     return sizes_->ToString() + "; one Add in " + std::to_string(batch_in_) +
            " is a batch; refused keys: one in " + std::to_string(refused_in_) +
            "; reopenings: one call in " + std::to_string(reopen_in_);
