@@ -286,13 +286,13 @@ Status Importer::SetLimits(std::string_view queue, std::string_view group,
   return impl_->WriteIfLarge();
 }
 
-Status Importer::Add(std::string_view queue, const Entry& given) {
-  Entry entry = given;
-  CompleteDelay(Clock::System()->WallUs(), &entry);
-  if (Status s = CheckImported(entry); !s.ok()) return s;
+Status Importer::Add(std::string_view queue, const Entry& entry) {
+  Entry complete = entry;
+  CompleteDelay(Clock::System()->WallUs(), &complete);
+  if (Status s = CheckImported(complete); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
-  return impl_->Add(target, entry);
+  return impl_->Add(target, complete);
 }
 
 Status Importer::Finish() {

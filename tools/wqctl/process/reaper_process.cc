@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "tools/wqctl/process/descendants.h"
 #include "tools/wqctl/process/descriptor.h"
@@ -41,7 +42,7 @@ void SetName() {
   if (file.get() < 0 || !ReadWhole(file.get(), &command_line)) return;
   if (command_line.size() <= std::strlen(kName)) return;
   std::memset(program_invocation_name, 0, command_line.size());
-  std::memcpy(program_invocation_name, kName, std::strlen(kName));
+  std::string_view(kName).copy(program_invocation_name, std::strlen(kName));
 }
 
 sigset_t AllSignals() {

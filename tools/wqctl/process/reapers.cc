@@ -136,7 +136,7 @@ int Reapers::Take(std::unique_ptr<ReaperHandle>* reaper) {
   return error;
 }
 
-int Reapers::Make(ReaperHandle* reaper) {
+int Reapers::Make(ReaperHandle* reaper) const {
   const NewReaperRequest request{.channel = reaper->reapers_end_};
   if (send(channel_, &request, sizeof request, MSG_NOSIGNAL) < 0) return errno;
   NewReaperAnswer answer;

@@ -86,7 +86,7 @@ class Reapers {
   void Return(std::unique_ptr<ReaperHandle> reaper);
 
  private:
-  int Make(ReaperHandle* reaper) WQ_REQUIRES(mu_);
+  int Make(ReaperHandle* reaper) const WQ_REQUIRES(mu_);
 
   pid_t maker_ = -1;
   int maker_fd_ = -1;  // A pidfd.
