@@ -1,12 +1,10 @@
 #include "engine/commit/journal.h"
 
 #include <atomic>
-#include <bit>
 #include <condition_variable>
 #include <future>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -416,79 +414,6 @@ TEST(Journal, KeepsTheOrderOfAppendsFromManyThreads) {
   std::string value;
   ASSERT_TRUE(storage.Get(Family::kDirty, "last", &value).ok());
   EXPECT_EQ(value, std::to_string(next));
-}
-
-// A store in memory with a process log. Each of its writes has to continue the one before: the
-// batches put 1, 2, 3, … under one key.
-class CountingStorage final : public storage::Storage {
- public:
-  explicit CountingStorage(uint64_t log_bytes) {
-    const Status made = storage::ProcessLog::Create(
-        dir_.path(), {.store_uuid = "u", .boot_id = BootId(), .number = 1, .capacity = log_bytes},
-        &log_);
-    EXPECT_TRUE(made.ok()) << made.ToString();
-  }
-  Status Get(Family, std::string_view, std::string*) const override { return Status::NotFound(""); }
-  Status Scan(Family, std::string_view, std::string_view, const Visitor&) const override {
-    return {};
-  }
-  Status Write(MutationBatch& batch, bool /*sync*/) override {
-    batch.ForEach([this](const storage::Mutation& mutation) {
-      if (mutation.key == "n") {
-        EXPECT_EQ(mutation.value, std::to_string(++last_));
-      }
-    });
-    return {};
-  }
-  Status Sync() override { return {}; }
-  Status Reopen() override { return {}; }
-  Status Close() override { return {}; }
-  storage::ProcessLog* process_log() override { return log_.get(); }
-  uint64_t last() const { return last_; }
-
- private:
-  support::ScratchDirectory dir_;
-  std::unique_ptr<storage::ProcessLog> log_;
-  uint64_t last_ = 0;  // Writes do not overlap.
-};
-
-// Batches that fit the process log among those that do not, beside writes in flight.
-TEST(Journal, BatchesOfAllSizesFromManyThreadsAreWrittenInOrder) {
-  const uint64_t seed = support::FromEnvironment("WQ_STRESS_SEED", std::random_device{}());
-  SCOPED_TRACE("WQ_STRESS_SEED=" + std::to_string(seed));
-  std::mt19937_64 draw(seed);
-  for (int round = 0; round < 40; ++round) {
-    const uint64_t log_bytes = uint64_t{4096} << draw() % 6;
-    CountingStorage storage(log_bytes);
-    Journal journal(&storage, {.flush_interval = std::chrono::milliseconds(draw() % 3),
-                               .max_batch_bytes = size_t{64} << draw() % 18});
-    std::mutex order_mu;  // Represents a queue's lock.
-    uint64_t next = 0;
-    std::vector<std::thread> threads;
-    for (uint64_t count = 1 + draw() % 8; threads.size() < count;) {
-      threads.emplace_back([&, random = std::mt19937_64(draw())]() mutable {
-        for (int i = 0; i < 100; ++i) {
-          const uint64_t magnitude = random() % (std::bit_width(log_bytes) + 1);
-          const std::string padding(random() % (uint64_t{1} << magnitude), 'p');
-          const auto durability = static_cast<Durability>(random() % 3);
-          Position p = 0;
-          {
-            const std::lock_guard lock(order_mu);
-            MutationBatch batch;
-            batch.Put(Family::kDirty, "n", std::to_string(++next));
-            batch.Put(Family::kDirty, "padding", padding);
-            p = journal.Append(batch, durability);
-          }
-          ASSERT_TRUE(journal.Wait(p, durability).ok());
-        }
-      });
-    }
-    for (std::thread& thread : threads) {
-      thread.join();
-    }
-    ASSERT_TRUE(journal.Stop().ok());
-    ASSERT_EQ(storage.last(), next) << "round " << round;
-  }
 }
 
 // A storage with a process log of 4 KiB.
