@@ -267,7 +267,9 @@ void AppendRep::Insert(rocksdb::KeyHandle handle) {
 void AppendRep::CopyRecords(size_t begin, size_t end, Records* records) const {
   constexpr size_t kPerChunk = std::tuple_size_v<decltype(Chunk::records)>;
   size_t chunk_begin = 0;
-  for (const Chunk* chunk = first_; chunk_begin < end; chunk = chunk->next) {
+  // The writer may be about to set the last chunk's `next`.
+  for (const Chunk* chunk = nullptr; chunk_begin < end;) {
+    chunk = chunk == nullptr ? first_ : chunk->next;
     const size_t chunk_end = std::min(chunk_begin + kPerChunk, end);
     for (size_t at = std::max(begin, chunk_begin); at < chunk_end; ++at) {
       records->push_back(chunk->records[at - chunk_begin]);

@@ -111,9 +111,14 @@ TEST(ResourcesRound, DISABLED_Round) {
   }
   if (store != nullptr) {
     Queue* queue = nullptr;
-    Status s = store->WaitForLeadership(std::chrono::seconds(20));
-    if (s.ok()) s = store->OpenQueue("q", {}, &queue);
-    if (s.ok()) s = queue->Add("key");
+    Status s;
+    // The ownership that lacked a thread may have begun, and ends only now: then there is another.
+    for (int ownership = 0; ownership < 3; ++ownership) {
+      s = store->WaitForLeadership(std::chrono::seconds(20));
+      if (s.ok()) s = store->OpenQueue("q", {}, &queue);
+      if (s.ok()) s = queue->Add("key");
+      if (s.code() != StatusCode::kNotOwner) break;
+    }
     if (s.ok()) s = store->Close();
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
