@@ -212,6 +212,8 @@ load helpers
   mkfifo gate
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started
+  kill -STOP "$PID"  # It would still be writing that the key was handed out.
+  until_ok grep -q '^State:.T' "/proc/$PID/status"
   local before
   before=$(fingerprint)
   run -4 --separate-stderr wqctl rm -q q --yes b
@@ -221,6 +223,7 @@ load helpers
   run -0 wqctl quarantine drop -q q --all --dry-run
   [ "$output" = "to be dropped 0" ]
   [ "$(fingerprint)" = "$before" ]
+  kill -CONT "$PID"
   # Each command at the gate gets a line: the second key may be begun when the signal arrives.
   (while echo x > gate; do :; done) 2>/dev/null 3>&- &
   local feeder=$!
