@@ -248,7 +248,8 @@ TEST_F(HistoryTest, RandomCallsAreTheHistory) {
     names.push_back(support::KeyOf(n, sizes.KeyBytes()));
   }
   const bool reopens = random() % 2 == 0;
-  Open();
+  constexpr size_t kAll = size_t{64} << 20;  // Of keys of 4096 bytes, too.
+  Open(kAll);
   struct Expected {
     std::vector<std::pair<int, uint64_t>> events;  // Kind and count.
     bool queued = false, held = false, again = false;
@@ -300,7 +301,7 @@ TEST_F(HistoryTest, RandomCallsAreTheHistory) {
           static_cast<void>(Of(name));  // Ends a block.
         } else if (reopens && random() % 40 == 0) {
           Close();
-          Open();
+          Open(kAll);
           for (auto& [_, one] : keys) {  // What was held is handed out again.
             one.queued = one.queued || one.held;
             one.held = one.again = false;
