@@ -236,15 +236,13 @@ TEST_F(CorruptionTest, EveryBitOfATableIsGuarded) {
   EXPECT_GT(refused_, bytes / kByteStep / 2);
 }
 
-// The log before the newest one. RocksDB names a new log in the manifest with the next table only:
-// until then nothing shows the number of a newest log that is missing, and a refusal says that
-// either this log is cut off or a later one is missing.
-std::string LogBeforeNewest(const Files& files, const std::string& newest) {
+// The log before one that is missing. RocksDB names a new log in the manifest with the next table
+// only: until then nothing shows the number of the missing one, and a refusal says that records are
+// missing behind the log before it, or that this one is cut off or a later one is missing.
+std::string LogBefore(const Files& files, const std::string& missing) {
   std::string before;
   for (const auto& [name, contents] : files) {
-    if (!IsLog(name)) continue;
-    if (name > newest) return {};
-    if (name != newest) before = name;
+    if (IsLog(name) && name < missing) before = name;
   }
   return before;
 }
@@ -263,7 +261,7 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
                return state == store.state ||
                       (at_the_end && store.all_states.contains(std::hash<std::string>()(state)));
              },
-             IsLog(name) ? LogBeforeNewest(files, name) : ""});
+             IsLog(name) ? LogBefore(files, name) : ""});
     }
   }
   EXPECT_GT(refused_, 50U);
@@ -281,7 +279,7 @@ TEST_F(CorruptionTest, AMissingLogIsNamed) {
       Files files = store.files;
       files.erase(name);
       Check(files, {name, [&](const std::string& state) { return state == store.state; },
-                    LogBeforeNewest(files, name)});
+                    LogBefore(files, name)});
     }
   }
   EXPECT_GT(refused_, 10U);
