@@ -229,8 +229,9 @@ TEST_F(PowerCutTest, WhatWasSyncedSurvives) {
   const uint64_t cuts = FromEnvironment("WQ_POWER_CUTS", 330);
   Run(cuts, {Unsynced::kDropped, Unsynced::kKept, Unsynced::kTorn});
   EXPECT_GT(lost_bytes_, cuts * 20);
-  EXPECT_GT(undone_names_, cuts / 10);
-  if (cuts >= 200) {  // The few scenarios of a shorter run may have synced all of their logs.
+  EXPECT_GT(undone_names_, 0);
+  if (cuts >= 200) {  // A shorter run has few scenarios: they may have synced most files and logs.
+    EXPECT_GT(undone_names_, cuts / 10);
     EXPECT_GT(lost_pages_, cuts / 10);
   }
 }
