@@ -38,6 +38,8 @@ std::string_view StatusCodeName(StatusCode code) {
       return "NotOwner";
     case StatusCode::kFull:
       return "Full";
+    case StatusCode::kUnauthenticated:
+      return "Unauthenticated";
   }
   return "Unknown";
 }

@@ -28,7 +28,7 @@ const char* wq_code_name(wq_code code) {
     default:
       break;
   }
-  if (code < WQ_OK || code > WQ_FULL) {
+  if (code < WQ_OK || code > WQ_UNAUTHENTICATED) {
     return "?";
   }
   return wq::StatusCodeName(static_cast<wq::StatusCode>(code)).data();  // Literals.

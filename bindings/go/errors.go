@@ -26,6 +26,7 @@ const (
 	NotSupported    Code = 11 // The store has another format version.
 	NotOwner        Code = 12 // A replicated store: this process does not own it, or not any more.
 	Full            Code = 13 // The queue has MaxPending items. Nothing changed.
+	Unauthenticated Code = 14 // A server refuses the token, or requires one. Nothing changed.
 	Forked          Code = 65 // The process is a fork of the library's process.
 	NoMemory        Code = 66 // How far the call was applied is unknown.
 	Internal        Code = 67 // A bug.
@@ -35,8 +36,9 @@ var codeNames = map[Code]string{
 	0: "Ok", InvalidArgument: "InvalidArgument", NotFound: "NotFound", AlreadyExists: "AlreadyExists",
 	NotProcessing: "NotProcessing", ShuttingDown: "ShuttingDown", TimedOut: "TimedOut",
 	Locked: "Locked", Corruption: "Corruption", NotDurable: "NotDurable", IOError: "IOError",
-	NotSupported: "NotSupported", NotOwner: "NotOwner", Full: "Full", Forked: "Forked",
-	NoMemory: "NoMemory", Internal: "Internal"}
+	NotSupported: "NotSupported", NotOwner: "NotOwner", Full: "Full",
+	Unauthenticated: "Unauthenticated", Forked: "Forked", NoMemory: "NoMemory",
+	Internal: "Internal"}
 
 // Error returns the code's name as the other interfaces show it: "NotFound".
 func (c Code) Error() string {

@@ -293,6 +293,7 @@ var (
 	_ = [1]struct{}{}[C.WQ_NOT_SUPPORTED-int(NotSupported)]
 	_ = [1]struct{}{}[C.WQ_NOT_OWNER-int(NotOwner)]
 	_ = [1]struct{}{}[C.WQ_FULL-int(Full)]
+	_ = [1]struct{}{}[C.WQ_UNAUTHENTICATED-int(Unauthenticated)]
 	_ = [1]struct{}{}[C.WQ_FORKED-int(Forked)]
 	_ = [1]struct{}{}[C.WQ_NO_MEMORY-int(NoMemory)]
 	_ = [1]struct{}{}[C.WQ_INTERNAL-int(Internal)]

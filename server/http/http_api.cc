@@ -34,6 +34,8 @@ int HttpStatusOf(StatusCode code) {
       return 200;
     case StatusCode::kInvalidArgument:
       return 400;
+    case StatusCode::kUnauthenticated:
+      return 401;
     case StatusCode::kNotFound:
       return 404;
     case StatusCode::kAlreadyExists:
@@ -252,7 +254,7 @@ Http::Handler Guarded(HttpGuard guard, bool changes, Http::Handler handler) {
       case CallGuard::Verdict::kPass:
         return handler(request);
       case CallGuard::Verdict::kUnknown:
-        return RefusedReply(401, answer.why.message());
+        return ErrorReply(answer.why);
       case CallGuard::Verdict::kForbidden:
         break;
     }

@@ -36,7 +36,7 @@ CallGuard::Role CallGuard::RoleOf(Client client, std::string_view authorization,
 
 CallGuard::Answer CallGuard::Judge(Role role, bool changes) const {
   if (role == Role::kNone) {
-    return {.verdict = Verdict::kUnknown, .why = Status::InvalidArgument("log in first")};
+    return {.verdict = Verdict::kUnknown, .why = Status::Unauthenticated("log in first")};
   }
   if (changes && options_.read_only) {
     return {.verdict = Verdict::kForbidden,

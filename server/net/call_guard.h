@@ -51,7 +51,7 @@ class CallGuard {
   };
   struct Answer {
     Verdict verdict = Verdict::kPass;
-    Status why;  // InvalidArgument: unknown; NotSupported: forbidden.
+    Status why;  // Unauthenticated: unknown; NotSupported: forbidden.
   };
   // `authorization`: the header, or "". `changes`: of the Method.
   Answer Ask(Client client, std::string_view authorization, bool changes) const;

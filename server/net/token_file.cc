@@ -44,11 +44,11 @@ Status TokenFile::Load(const std::string& path) {
 
 Status TokenFile::Check(std::string_view authorization) const {
   if (!HasScheme(authorization)) {
-    return Status::InvalidArgument("the call has no token (authorization: Bearer TOKEN)");
+    return Status::Unauthenticated("the call has no token (authorization: Bearer TOKEN)");
   }
   const MutexLock lock(mu_);
   if (token_.empty() || !EqualSecrets(authorization.substr(kScheme.size()), token_)) {
-    return Status::InvalidArgument("the call has a wrong token");
+    return Status::Unauthenticated("the call has a wrong token");
   }
   return {};
 }

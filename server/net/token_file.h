@@ -28,7 +28,7 @@ class TokenFile {
   // is empty, longer than 4 KiB, or has bytes other than visible ASCII. NotFound: no such file.
   Status Load(const std::string& path) WQ_EXCLUDES(mu_);
 
-  // InvalidArgument unless `authorization` is "Bearer TOKEN"; the message says whether a token is
+  // Unauthenticated unless `authorization` is "Bearer TOKEN"; the message says whether a token is
   // missing or wrong. Before the first Load every token is wrong. Takes as long for every token of
   // a length.
   Status Check(std::string_view authorization) const WQ_EXCLUDES(mu_);

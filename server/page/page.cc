@@ -97,7 +97,7 @@ HttpReply Page::LogIn(const HttpRequest& request) {
   }
   const CallGuard::Role role = options_.guard->RoleOf(CallGuard::Client::kTcp, "Bearer " + token);
   if (role == CallGuard::Role::kNone) {
-    return RefusedReply(401, "the token is wrong");
+    return ErrorReply(Status::Unauthenticated("the token is wrong"));
   }
   HttpReply reply = SessionReply(role);
   if (options_.guard->has_tokens()) {

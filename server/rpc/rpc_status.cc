@@ -32,6 +32,8 @@ grpc::StatusCode GrpcCode(StatusCode code) {
       return grpc::StatusCode::UNIMPLEMENTED;
     case StatusCode::kFull:
       return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case StatusCode::kUnauthenticated:
+      return grpc::StatusCode::UNAUTHENTICATED;
   }
   return grpc::StatusCode::UNKNOWN;
 }
@@ -41,9 +43,10 @@ StatusCode NearestCode(grpc::StatusCode code) {
     case grpc::StatusCode::INVALID_ARGUMENT:
     case grpc::StatusCode::OUT_OF_RANGE:
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
-    case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::PERMISSION_DENIED:
       return StatusCode::kInvalidArgument;
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return StatusCode::kUnauthenticated;
     case grpc::StatusCode::NOT_FOUND:
       return StatusCode::kNotFound;
     case grpc::StatusCode::ALREADY_EXISTS:
@@ -71,7 +74,7 @@ Status FromGrpc(const grpc::Status& status, std::string_view code) {
   if (status.ok()) {
     return Status::Ok();
   }
-  for (int i = 1; i <= static_cast<int>(StatusCode::kFull); ++i) {
+  for (int i = 1; i <= static_cast<int>(StatusCode::kUnauthenticated); ++i) {
     const auto candidate = static_cast<StatusCode>(i);
     if (StatusCodeName(candidate) == code) {
       return {candidate, status.error_message()};

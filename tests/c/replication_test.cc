@@ -277,7 +277,8 @@ TEST(Codes, EachHasItsName) {
   EXPECT_STREQ(wq_code_name(WQ_NOT_SUPPORTED), "NotSupported");
   EXPECT_STREQ(wq_code_name(WQ_NOT_OWNER), "NotOwner");
   EXPECT_STREQ(wq_code_name(WQ_FULL), "Full");
-  EXPECT_STREQ(wq_code_name(WQ_FULL + 1), "?");
+  EXPECT_STREQ(wq_code_name(WQ_UNAUTHENTICATED), "Unauthenticated");
+  EXPECT_STREQ(wq_code_name(WQ_UNAUTHENTICATED + 1), "?");
 }
 
 }  // namespace

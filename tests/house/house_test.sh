@@ -81,6 +81,20 @@ rule_the_changelog_names_the_version | grep -qF 'CHANGELOG.md:' ||
   fail 'self-test: the_changelog_names_the_version does not see another version'
 planted+='the_changelog_names_the_version '
 clean_tree
+for file in include/wq/status.h include/wq/c/base.h proto/wq/v1/types.proto bindings/go/errors.go \
+  bindings/python/wq/errors.py docs/server.md; do
+  mkdir -p "${file%/*}"
+  cp "$here/../../$file" "$file"
+done
+[[ -z $(rule_the_codes_are_the_same_everywhere) ]] || fail 'self-test: the_codes_are_the_same_everywhere cries wolf'
+printf '  kNewest = 63,\n' >>include/wq/status.h
+found=$(rule_the_codes_are_the_same_everywhere)
+for file in include/wq/c/base.h proto/wq/v1/types.proto bindings/go/errors.go bindings/python/wq/errors.py \
+  docs/server.md; do
+  grep -qF "$file:" <<<"$found" || fail "self-test: the_codes_are_the_same_everywhere does not see a code less in $file"
+done
+planted+='the_codes_are_the_same_everywhere '
+clean_tree
 printf '// A line.%.0s\n' {1..400} >>engine/queue/queue.cc
 warn_long_files | grep -qF engine/queue/queue.cc || fail 'self-test: warn_long_files does not see 401 lines'
 plant rocksdb_and_protobuf_in_storage_sources_only engine/queue/queue.cc '#include <rocksdb/db.h>'

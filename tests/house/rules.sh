@@ -228,3 +228,23 @@ rule_short_lines() {
       !code && !/^ *(\||!\[)/ { print FILENAME ":" FNR ":" $0 }' {} + | grep -E '^[^:]*:[0-9]*:.{101}'
   } | sed 's|^\([^:]*:[0-9]*\):.*|\1: more than 100 columns|' || true
 }
+
+# The codes of Status are the same in every language, with the same numbers where they have numbers.
+rule_the_codes_are_the_same_everywhere() {
+  local codes name
+  [[ -e include/wq/status.h ]] || return 0
+  codes=$(sed -nE 's/^  k([A-Za-z]+) = ([0-9]+),.*/\1 \2/p' include/wq/status.h)
+  # differs FILE LIST: LIST has lines "NOT_FOUND 2" or "NotFound 2".
+  differs() {
+    diff -q <(tr -d '_' <<<"${codes^^}" | sort) <(tr -d '_' <<<"${2^^}" | sort) >/dev/null ||
+      echo "$1:1: its codes are not those of include/wq/status.h"
+  }
+  differs include/wq/c/base.h "$(sed -nE 's/^  WQ_([A-Z_]+) = ([0-9]|[1-5][0-9]),.*/\1 \2/p' include/wq/c/base.h)"
+  differs proto/wq/v1/types.proto "$(sed -nE 's/^  CODE_([A-Z_]+) = ([0-9]+);.*/\1 \2/p' proto/wq/v1/types.proto)"
+  differs bindings/go/errors.go "Ok 0
+$(sed -nE 's/^\t([A-Za-z]+) +(Code )?= +([0-9]|[1-5][0-9])( .*)?$/\1 \3/p' bindings/go/errors.go)"
+  while IFS= read -r name; do
+    grep -qE "^    code = \"$name\"$" bindings/python/wq/errors.py || echo "bindings/python/wq/errors.py:1: no class for $name"
+    grep -qE "^\\| .*\`$name\`.* \\| \`[A-Z_]+\` \\| [0-9]+ \\|$" docs/server.md || echo "docs/server.md:1: no row of Errors for $name"
+  done < <(cut -d' ' -f1 <<<"$codes" | grep -vx Ok)
+}

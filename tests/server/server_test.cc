@@ -278,6 +278,8 @@ TEST_F(ServerTest, AnAddressBeyondLoopbackNeedsATokenOrTls) {
   };
   EXPECT_EQ(status("Host: pods.example\r\n"), 401);
   EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer wrong\r\n"), 401);
+  EXPECT_THAT(Say(ConnectTcp(server_->port()), PostOf("/wq.v1.Queue/Add", json, "Host: a\r\n")),
+              HasSubstr("{\"code\":\"Unauthenticated\",\"message\":"));
   EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer secret\r\n"), 200);
   std::ofstream(token_file) << "another\n";
   EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer secret\r\n"), 200);

@@ -27,6 +27,7 @@ enum {
   WQ_NOT_SUPPORTED = 11,    // Another format version; an option of a later library.
   WQ_NOT_OWNER = 12,        // A replicated store: this process does not own it, or not any more.
   WQ_FULL = 13,             // The queue has max_pending keys. Nothing changed.
+  WQ_UNAUTHENTICATED = 14,  // Of a server's answers, which no call here returns: a wrong token.
   // Only in the C interface:
   WQ_BAD_HANDLE = 64,  // No handle, a freed one, or one of another kind.
   WQ_FORKED = 65,      // This process is a forked child of one that has opened a store.

@@ -224,6 +224,7 @@ TEST_F(HttpApiTest, ABodyThatIsNoJsonIsRefused) {
 TEST_F(HttpApiTest, AStatusHasItsHttpStatus) {
   for (const auto& [status, http_status] :
        std::vector<std::pair<Status, int>>{{Status::InvalidArgument("m"), 400},
+                                           {Status::Unauthenticated("m"), 401},
                                            {Status::NotFound("m"), 404},
                                            {Status::AlreadyExists("m"), 409},
                                            {Status::NotProcessing("m"), 409},
@@ -273,7 +274,7 @@ TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
     return authorization == "Bearer t"
                ? CallGuard::Answer()
                : CallGuard::Answer{CallGuard::Verdict::kUnknown,
-                                   Status::InvalidArgument("a wrong token")};
+                                   Status::Unauthenticated("a wrong token")};
   });
   HttpClient client(*http_);
   for (const char* path : {kAdd, kWatch, kWork}) {
@@ -281,7 +282,7 @@ TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
       const ReceivedReply reply = client.Post(path, R"({"queue":"pods"})", headers);
       EXPECT_EQ(reply.status, 401);
       EXPECT_THAT(reply.head, HasSubstr("WWW-Authenticate: Bearer\r\n"));
-      EXPECT_EQ(reply.body, "{\"code\":\"InvalidArgument\",\"message\":\"a wrong token\"}\n");
+      EXPECT_EQ(reply.body, "{\"code\":\"Unauthenticated\",\"message\":\"a wrong token\"}\n");
     }
   }
   EXPECT_EQ(last_add_.queue(), "");

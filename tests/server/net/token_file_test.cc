@@ -38,7 +38,7 @@ TEST_F(TokenFileTest, OnlyTheTokenIsAccepted) {
   for (const char* wrong :
        {"", "s3cret", "Bearer", "Bearer ", "Bearer s3cre", "Bearer s3crett", "Bearer s3creT",
         "Bearer s3crets3cret", "Bearer  s3cret", "Bearer s3cret\n", "Basic s3cret"}) {
-    EXPECT_EQ(token_.Check(wrong).code(), StatusCode::kInvalidArgument) << wrong;
+    EXPECT_EQ(token_.Check(wrong).code(), StatusCode::kUnauthenticated) << wrong;
   }
   EXPECT_THAT(token_.Check("").message(), HasSubstr("has no token"));
   EXPECT_THAT(token_.Check("Bearer x").message(), HasSubstr("a wrong token"));

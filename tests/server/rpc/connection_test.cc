@@ -84,7 +84,7 @@ CallGuard::Answer AskForSecret(CallGuard::Client client, std::string_view author
     return {};
   }
   return {.verdict = CallGuard::Verdict::kUnknown,
-          .why = Status::InvalidArgument("the token is not valid")};
+          .why = Status::Unauthenticated("the token is not valid")};
 }
 
 TEST(RpcConnection, TcpClientsAreServed) {
@@ -111,6 +111,12 @@ TEST(RpcConnection, TcpClientsNeedTheToken) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << authorization;
     EXPECT_EQ(status.error_message(), "the token is not valid");
   }
+  grpc::ClientContext refused;
+  v1::AddResponse ignored;
+  EXPECT_FALSE(v1::Queue::NewStub(channel)->Add(&refused, {}, &ignored).ok());
+  const auto code = refused.GetServerTrailingMetadata().find("wq-code");
+  ASSERT_NE(code, refused.GetServerTrailingMetadata().end());
+  EXPECT_EQ(std::string(code->second.data(), code->second.size()), "Unauthenticated");
   grpc::ClientContext context;
   const auto stub = v1::Queue::NewStub(channel);
   const auto stream = stub->AddStream(&context);

@@ -25,6 +25,7 @@ ExitCode ExitCodeOf(const wq::Status& status) {
     case wq::StatusCode::kNotSupported:
     case wq::StatusCode::kFull:
     case wq::StatusCode::kNotOwner:
+    case wq::StatusCode::kUnauthenticated:
       return kExitFailure;
   }
   return kExitFailure;

@@ -32,6 +32,7 @@ func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
 const (
 	codeInvalidArgument = "InvalidArgument"
+	codeUnauthenticated = "Unauthenticated"
 	codeNotFound        = "NotFound"
 	codeNotProcessing   = "NotProcessing"
 	codeShuttingDown    = "ShuttingDown"
@@ -233,8 +234,10 @@ func (c *Client) refusal(method string, answer *http.Response) error {
 		e.Code, e.Broken = codeIOError, true
 	case code == http.StatusNotFound || code == http.StatusNotImplemented:
 		e.Code = codeNotSupported // No server of wq, or one without this call.
+	case code == http.StatusUnauthorized:
+		e.Code = codeUnauthenticated // Of a proxy: a server of wq says its code itself.
 	case code >= 400 && code < 500:
-		e.Code = codeInvalidArgument // Such as 401: the token is refused.
+		e.Code = codeInvalidArgument
 	default:
 		e.Code = codeIOError
 	}

@@ -126,7 +126,8 @@ func TestMessagesAreProtobufsJSON(t *testing.T) {
 	}
 	for code, want := range map[string]string{"CODE_NOT_FOUND": "NotFound", "NotFound": "NotFound",
 		"CODE_IO_ERROR": "IOError", "CODE_SHUTTING_DOWN": "ShuttingDown",
-		"CODE_NOT_OWNER": "NotOwner", "CODE_FULL": "Full"} {
+		"CODE_NOT_OWNER": "NotOwner", "CODE_FULL": "Full",
+		"CODE_UNAUTHENTICATED": "Unauthenticated", "Unauthenticated": "Unauthenticated"} {
 		if e := (&MessageError{Code: code}).Err().(*Error); e.Code != want {
 			t.Errorf("%s is %s", code, e.Code)
 		}
