@@ -4,7 +4,7 @@
 #include <ctime>
 #include <utility>
 
-#include "wq/options.h"
+#include "engine/commit/bounded_wait.h"
 
 namespace wq {
 namespace {
@@ -25,14 +25,9 @@ bool IsLasting(const Status& status) {
   return status.code() == StatusCode::kCorruption || status.code() == StatusCode::kLocked;
 }
 
-// A wait of at most kMaxDelay, after which there is still a time.
-std::chrono::milliseconds Bounded(std::chrono::milliseconds wait) {
-  return std::min(wait, std::chrono::duration_cast<std::chrono::milliseconds>(kMaxDelay));
-}
-
 FailureRecovery::Options Bounded(FailureRecovery::Options options) {
-  options.backoff_min = Bounded(options.backoff_min);
-  options.backoff_max = Bounded(options.backoff_max);
+  options.backoff_min = BoundedWait(options.backoff_min);
+  options.backoff_max = BoundedWait(options.backoff_max);
   return options;
 }
 
@@ -90,6 +85,8 @@ bool FailureRecovery::EndAttempt(Status status, uint64_t asked) {
   const bool recovered = status.ok();
   ++attempts_;
   wait_ = IsLasting(status) ? options_.backoff_max : std::min(2 * wait_, options_.backoff_max);
+  // Another process has the store: that is final.
+  stopped_ = stopped_ || status.code() == StatusCode::kNotOwner;
   last_attempt_ = std::move(status);
   answered_ = asked;
   if (recovered) {  // There is no attempt after this one, so it answers all calls.

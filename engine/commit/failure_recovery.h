@@ -64,7 +64,8 @@ class FailureRecovery {
   FailureRecovery(const FailureRecovery&) = delete;
   FailureRecovery& operator=(const FailureRecovery&) = delete;
 
-  // Makes attempts until the journal is healthy: true; or until Stop: false. Blocks.
+  // Makes attempts until the journal is healthy: true; or until Stop, or an attempt that returns
+  // NotOwner: false. Blocks.
   // REQUIRES: the journal has failed.
   bool Run();
 

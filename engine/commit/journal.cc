@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "engine/commit/bounded_wait.h"
 #include "engine/metrics/metrics.h"
 #include "storage/records.h"
 
@@ -240,12 +241,12 @@ WaitQueue::Woken Journal::EndWrite(const Status& status, const Flight& flight) {
   } else {
     // The outcome of this write is unknown. Another write could leave a gap before itself, and
     // another sync can report success for pages that the kernel has dropped.
-    if (failed_.ok()) {
-      // The end of an ownership is final: another process has the store now.
-      const bool ended = status.code() == StatusCode::kNotOwner;
+    // The end of an ownership is final: another process has the store now.
+    const bool ended = status.code() == StatusCode::kNotOwner;
+    if (failed_.ok() || ended) {
       failed_ = ended ? status : Status::NotDurable(status.message());
-      recovers_ = recovers_ && !ended;
     }
+    recovers_ = recovers_ && !ended;
     open_.Clear();
     writer_sleep_ = Sleep::kAwake;
     writer_cv_.NotifyOne();  // It runs the recovery.
@@ -303,7 +304,7 @@ Journal::Task Journal::AwaitTask() {
 }
 
 void Journal::Doze() {
-  const auto until = SteadyClock::now() + options_.flush_interval;
+  const auto until = SteadyClock::now() + BoundedWait(options_.flush_interval);
   bool in_time = true;
   while (!Hurried() && !stopping_ && failed_.ok() && in_time) {
     writer_sleep_ = Sleep::kDozing;

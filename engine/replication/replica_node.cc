@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/resources.h"
+#include "engine/commit/bounded_wait.h"
 #include "wq/clock.h"
 
 namespace wq {
@@ -378,7 +379,7 @@ Status ReplicaNode::BeginOwnership(const LogLease& lease, Ownership* ownership) 
   auto storage = std::make_unique<storage::ReplicatedStorage>(
       copy_, options_.log.get(),
       storage::ReplicatedStorage::Options{.epoch = lease.epoch,
-                                          .write_timeout = options_.write_timeout});
+                                          .write_timeout = BoundedWait(options_.write_timeout)});
   ownership->storage = storage.get();
   if (status = storage->Begin(); !status.ok()) {
     return status;

@@ -177,7 +177,8 @@ struct Replication {
   std::chrono::milliseconds lease_margin{500};
 
   // A write that the log refuses or does not answer is repeated for so long; then the store is
-  // failed (Store::Health) until the log works again. Default: 10 s.
+  // failed (Store::Health) until the log works again. At most kMaxDelay; a negative one is 0.
+  // Default: 10 s.
   std::chrono::milliseconds write_timeout{10'000};
 
   // Entries are kept for replicas that lag up to this many bytes; one that lags further begins anew
@@ -229,8 +230,8 @@ struct StoreOptions {
 
   // Bounds how long a write that no call waits for (kAsync; the removal of a key that is Done) is
   // deferred; the next write takes it earlier. In a store without a process log, a crash before
-  // that loses it: the key is handed out once more. A shorter interval costs more writes. Default:
-  // 10 ms.
+  // that loses it: the key is handed out once more. A shorter interval costs more writes. What is
+  // above kMaxDelay is cut to it, and a negative one is 0. Default: 10 ms.
   std::chrono::milliseconds flush_interval{10};
 
   // Makes kAsync calls wait for the writer when more than this is unwritten and not in the process

@@ -104,6 +104,15 @@ TEST_F(FailureRecoveryTest, AnAttemptThatCannotReadTheDiskIsRepeated) {
   EXPECT_TRUE(Has("lacking"));
 }
 
+TEST_F(FailureRecoveryTest, AnAttemptWithoutTheOwnershipIsTheLastOne) {
+  Break();
+  target_.status = Status::NotOwner("another process has the store");
+  EXPECT_FALSE(recovery_.Recover().ok());
+  target_.status = {};
+  EXPECT_FALSE(recovery_.Recover().ok());  // Returns, and has made no attempt.
+  EXPECT_FALSE(Has("lacking"));
+}
+
 class LongestBackoffTest : public FailureRecoveryTest {
  protected:
   LongestBackoffTest() : FailureRecoveryTest(std::chrono::milliseconds::max()) {}

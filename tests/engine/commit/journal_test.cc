@@ -1,5 +1,7 @@
 #include "engine/commit/journal.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -336,6 +338,45 @@ TEST(Journal, AnOwnershipThatEndsBeforeARecoveryHasReturnedIsNotRecovered) {
             std::future_status::timeout);
   EXPECT_EQ(journal->Stop().code(), StatusCode::kNotOwner);
   EXPECT_EQ(recoveries, 1);
+}
+
+TEST(Journal, AnImageThatMeetsTheEndOfTheOwnershipIsTheLastOne) {
+  GatedStorage storage;
+  std::unique_ptr<Journal> journal;
+  std::atomic<int> recoveries{0};
+  std::promise<void> ended;
+  Journal::Options options = kPatient;
+  options.recover = [&] {
+    ++recoveries;
+    storage.FailNext(Status::NotOwner("another process has the store"));
+    journal->BeginImage();
+    MutationBatch image = Put("all");
+    EXPECT_EQ(journal->WriteImage(&image).code(), StatusCode::kNotOwner);
+    ended.set_value();
+    return true;
+  };
+  journal = std::make_unique<Journal>(&storage, options);
+  storage.FailNext(Status::IOError("no space left"));
+  const Position p = journal->Append(Put("a"), Durability::kProcess);
+  EXPECT_EQ(journal->Wait(p, Durability::kProcess).code(), StatusCode::kNotDurable);
+  ended.get_future().wait();
+  EXPECT_EQ(journal->Health().code(), StatusCode::kNotOwner);
+  EXPECT_EQ(journal->Stop().code(), StatusCode::kNotOwner);
+  EXPECT_EQ(recoveries, 1);
+}
+
+// A wait without end is no time in the past, at which the background thread would write at once.
+TEST(Journal, ALazyAppendWaitsForTheLongestInterval) {
+  GatedStorage storage;
+  Journal journal(&storage, {.flush_interval = std::chrono::milliseconds::max()});
+  for (int i = 0; i < 100; ++i) {
+    journal.Append(Put("lazy"), Durability::kAsync);
+    journal.WakeWriter();
+    sched_yield();
+  }
+  EXPECT_TRUE(storage.calls().empty());
+  EXPECT_TRUE(journal.Stop().ok());
+  EXPECT_EQ(storage.calls().size(), 1U);
 }
 
 TEST(Journal, AFullPipelineMakesAsynchronousCallsWait) {
