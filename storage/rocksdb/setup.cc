@@ -110,6 +110,9 @@ rocksdb::ColumnFamilyOptions FamilyOptions(const OpenOptions& options) {
   table.format_version = kTableVersion;
   table.checksum = rocksdb::kXXH3;
   static_assert(rocksdb::kXXH3 == kTableChecksum);
+  // A block has a key of its own in the index. In RocksDB's blocks of 4 KiB each key of that length
+  // fills a block, so that a table has it twice, and a flush takes twice the memory.
+  table.block_size = size_t{16} << 10;
   table.block_cache = rocksdb::NewLRUCache(size_t{8} << 20);
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return family;

@@ -1,4 +1,5 @@
-// Writes faster than RocksDB flushes them.
+// Writes faster than RocksDB flushes them, and the tables that are made of them.
+#include <filesystem>
 #include <string>
 
 #include "storage/open.h"
@@ -33,6 +34,30 @@ TEST(OwnerDatabaseWrite, WaitsForFlushesThatLagBehind) {
     }));
   }
   EXPECT_EQ(rows, 8 * kRows);
+  EXPECT_OK(storage->Close());
+}
+
+// Keys that differ in their last bytes only: an index that had each of them would double the table.
+TEST(OwnerDatabaseWrite, TablesHoldALargeKeyOnce) {
+  const TestDirectory dir;
+  constexpr size_t kRows = 500;
+  constexpr size_t kKeyBytes = 4096;
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(dir / "store", &storage));
+  MutationBatch batch;
+  for (size_t row = 0; row < kRows; ++row) {
+    const std::string digits = std::to_string(10'000 + row);
+    batch.Put(Family::kDirty, std::string(kKeyBytes - digits.size(), 'k') + digits, "");
+  }
+  ASSERT_OK(storage->Write(batch, /*sync=*/false));
+  ASSERT_OK(storage->Close());
+  ASSERT_OK(OpenExisting(dir / "store", &storage));  // Moves the log into tables.
+  size_t bytes = 0;
+  for (const std::string& name : FilesWithSuffix(dir / "store", ".sst")) {
+    bytes += std::filesystem::file_size(dir / "store/" + name);
+  }
+  EXPECT_GT(bytes, kKeyBytes);
+  EXPECT_LE(bytes, kRows * kKeyBytes);
   EXPECT_OK(storage->Close());
 }
 
