@@ -103,7 +103,9 @@ std::unique_ptr<Floor> Floor::OpenDatabase(const std::string& dir, bool create) 
       storage::DatabaseOptions(options, std::make_shared<storage::BackgroundError>());
   db_options.create_if_missing = create;
   db_options.create_missing_column_families = create;
-  const rocksdb::ColumnFamilyOptions family_options = storage::FamilyOptions(options);
+  rocksdb::ColumnFamilyOptions family_options = storage::FamilyOptions(options);
+  // A store flushes its families itself when this much is in one; bare RocksDB does it by its size.
+  family_options.write_buffer_size = options.write_buffer_bytes;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : storage::kFamilyNames) {
     descriptors.emplace_back(name, family_options);
