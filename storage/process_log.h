@@ -13,7 +13,8 @@
 //
 // The file is a ring of records (process_log/format.h). A position is the number of bytes that were
 // appended to this log before it. A record contains its position, so a record of an earlier lap is
-// never taken for a present one. Each opening of a store makes a new file of zeros: an owner that
+// never taken for a present one; and the log's random nonce, so the bytes of a key never are. Each
+// opening of a store makes a new file of zeros: an owner that
 // lost its store to another one cannot write into the other's log. The file's whole space is
 // allocated before it is mapped, and a file system is refused on which that is not enough: a full
 // disk cannot raise SIGBUS at a later store. A forked child does not inherit the mapping.
@@ -49,6 +50,7 @@ struct ProcessLogHeader {
   std::string boot_id;
   uint64_t number = 0;    // Counts the process logs of the store, from 1.
   uint64_t capacity = 0;  // Bytes for records; a multiple of 4096.
+  uint64_t nonce = 0;     // Drawn by ProcessLog::Create. 0: a log of version 1.
 };
 
 // "process-000007.log" would be taken for a write-ahead log: the name ends in ".ring".
@@ -67,7 +69,7 @@ class ProcessLog {
   //                 is a network's); or the boot id cannot be read.
   //   IOError       no space, or another error of a system call.
   // After an error there is no file of this name. Blocks: writes and syncs a few pages.
-  static Status Create(const std::string& dir, const ProcessLogHeader& header,
+  static Status Create(const std::string& dir, ProcessLogHeader header,
                        std::unique_ptr<ProcessLog>* log);
   ~ProcessLog();  // Leaves the file.
   ProcessLog(const ProcessLog&) = delete;

@@ -47,6 +47,7 @@ std::string EncodeLogHeader(const ProcessLogHeader& header) {
   std::string checked;
   AppendLogNumber(header.number, &checked);
   AppendLogNumber(header.capacity, &checked);
+  AppendLogNumber(header.nonce, &checked);
   AppendLogText(header.store_uuid, &checked);
   AppendLogText(header.boot_id, &checked);
   checked.resize(kLogPageBytes - kCheckedFrom, '\0');
@@ -65,13 +66,14 @@ Status DecodeLogHeader(std::string_view page, ProcessLogHeader* header) {
   if (TakeLogNumber<uint32_t>(&rest) != MaskCrc32c(Crc32c(0, rest))) {
     return Status::Corruption("the checksum of the header does not match");
   }
-  if (version != kProcessLogVersion) {
+  if (version == 0 || version > kProcessLogVersion) {
     return Status::NotSupported("version " + std::to_string(version) +
-                                " of a process log; this wq knows version " +
+                                " of a process log; this wq knows versions 1 to " +
                                 std::to_string(kProcessLogVersion));
   }
   header->number = TakeLogNumber<uint64_t>(&rest);
   header->capacity = TakeLogNumber<uint64_t>(&rest);
+  header->nonce = version == 1 ? 0 : TakeLogNumber<uint64_t>(&rest);
   header->store_uuid = TakeLogText(&rest);
   header->boot_id = TakeLogText(&rest);
   if (header->capacity == 0 || header->capacity % kLogPageBytes != 0 ||
@@ -82,10 +84,11 @@ Status DecodeLogHeader(std::string_view page, ProcessLogHeader* header) {
 }
 
 // Each Append calls this, so nothing is allocated.
-LogRecordHeader EncodeLogRecordHeader(LogPosition position, std::string_view mutations) {
+LogRecordHeader EncodeLogRecordHeader(LogPosition position, uint64_t nonce,
+                                      std::string_view mutations) {
   LogRecordHeader header;
   PutLogNumber(static_cast<uint32_t>(mutations.size()), &header[4]);
-  PutLogNumber(position, &header[8]);
+  PutLogNumber(position ^ nonce, &header[8]);
   // With the position in it: a kill between the stores of the header's words must not make a record
   // of an earlier lap, whose checksum is intact, one of this lap.
   const auto begun = static_cast<uint32_t>(position / 8);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <random>
 
 #include "base/check.h"
 #include "base/file_calls.h"
@@ -97,6 +98,11 @@ Status MapLogFile(int fd, const std::string& path, const ProcessLogHeader& heade
   return Status::Ok();
 }
 
+uint64_t NewNonce() {
+  std::random_device random;
+  return WQ_MUTANT(log_without_nonce) ? 0 : uint64_t{random()} << 32 | random();
+}
+
 }  // namespace
 
 std::string ProcessLogName(uint64_t number) {
@@ -122,8 +128,9 @@ Status ListProcessLogs(const std::string& dir, std::vector<uint64_t>* numbers) {
   return status;
 }
 
-Status ProcessLog::Create(const std::string& dir, const ProcessLogHeader& header,
+Status ProcessLog::Create(const std::string& dir, ProcessLogHeader header,
                           std::unique_ptr<ProcessLog>* log) {
+  header.nonce = NewNonce();
   const std::string path = dir + "/" + ProcessLogName(header.number);
   if (header.boot_id.empty()) {
     return Status::NotSupported("the id of this boot cannot be read");
@@ -151,7 +158,7 @@ Status ProcessLog::Create(const std::string& dir, const ProcessLogHeader& header
     static_cast<void>(calls.Remove(path));
     return status;
   }
-  log->reset(new ProcessLog(header, mapping));
+  log->reset(new ProcessLog(std::move(header), mapping));
   return status;
 }
 
@@ -163,7 +170,7 @@ ProcessLog::~ProcessLog() { CurrentFileCalls().Unmap(mapping_, kLogDataOffset + 
 bool ProcessLog::Append(std::string_view mutations) {
   const uint64_t bytes = LogRecordBytes(mutations.size());
   if (bytes > header_.capacity / 2 || end_ + bytes - released_ > header_.capacity) return false;
-  const LogRecordHeader header = EncodeLogRecordHeader(end_, mutations);
+  const LogRecordHeader header = EncodeLogRecordHeader(end_, header_.nonce, mutations);
   const uint64_t offset = offset_;
   std::atomic_ref<uint64_t> end(*reinterpret_cast<uint64_t*>(mapping_ + kLogEndOffset));
   if (WQ_MUTANT(log_end_first)) end.store(end_ + bytes, std::memory_order_release);

@@ -82,13 +82,13 @@ bool ProcessLogContents::ReadRecord(LogPosition position, LogPosition limit,
   if (limit - position < kLogRecordHeaderBytes) return false;
   const std::string header = CopyOut(position, kLogRecordHeaderBytes);
   const uint64_t bytes = LogNumberAt(header, 4, 4);
-  const LogPosition said = LogNumberAt(header, 8, 8);
+  const LogPosition said = LogNumberAt(header, 8, 8) ^ header_.nonce;
   if ((said != position && !WQ_MUTANT(log_laps_mixed)) ||
       LogRecordBytes(bytes) > limit - position) {
     return false;
   }
   *mutations = CopyOut(position + kLogRecordHeaderBytes, bytes);
-  const LogRecordHeader expected = EncodeLogRecordHeader(said, *mutations);
+  const LogRecordHeader expected = EncodeLogRecordHeader(said, header_.nonce, *mutations);
   return std::memcmp(header.data(), expected.data(), expected.size()) == 0;
 }
 
@@ -163,7 +163,8 @@ void ProcessLogContents::Salvage(
   std::map<LogPosition, std::string> records;
   std::string mutations;
   for (uint64_t offset = 0; offset < ring_.size(); offset += 8) {
-    const LogPosition position = LogNumberAt(CopyOut(offset, kLogRecordHeaderBytes), 8, 8);
+    const LogPosition position =
+        LogNumberAt(CopyOut(offset, kLogRecordHeaderBytes), 8, 8) ^ header_.nonce;
     if (position % ring_.size() == offset && position >= from &&
         position <= UINT64_MAX - ring_.size() &&
         ReadRecord(position, position + ring_.size(), &mutations)) {
@@ -172,7 +173,7 @@ void ProcessLogContents::Salvage(
   }
   LogPosition reached = from;
   for (const auto& [position, record] : records) {
-    if (position < reached) continue;  // The bytes of a record may look like another one.
+    if (position < reached) continue;  // In a log of version 1 a key may look like a record.
     if (reached < position) lost(reached, position);
     take(record);
     reached = position + LogRecordBytes(record.size());

@@ -1,6 +1,8 @@
 // The bytes on disk, as docs/format.md shows them. If one of these tests fails, stores in the field
 // can no longer be read: raise the format version, do not adapt the test.
 #include "storage/process_log/format.h"
+
+#include "base/crc32c.h"
 #include "storage/memory_storage.h"
 #include "storage/records.h"
 #include "tests/storage/support.h"
@@ -41,9 +43,11 @@ TEST_F(FormatTest, ProcessLog) {
   ErasePending(1, kFastLane, 8193, "ns/a", &batch_);
   const std::string mutations(batch_.mutations());
   EXPECT_EQ(Hex(mutations), "0401100000000100000000000000016e732f61");
-  const LogRecordHeader header = EncodeLogRecordHeader(0, mutations);
+  const LogRecordHeader header = EncodeLogRecordHeader(0, 0, mutations);
   EXPECT_EQ(Hex({header.data(), header.size()}), "b17b2fb5130000000000000000000000");
   EXPECT_EQ(LogRecordBytes(mutations.size()), 40U);
+  const LogRecordHeader with_nonce = EncodeLogRecordHeader(0, 0x0123456789abcdef, mutations);
+  EXPECT_EQ(Hex({with_nonce.data(), with_nonce.size()}), "b17b2fb513000000efcdab8967452301");
 }
 
 TEST_F(FormatTest, Tokens) {
@@ -55,13 +59,30 @@ TEST_F(FormatTest, ProcessLogHeader) {
   const std::string page = EncodeLogHeader({.store_uuid = "01234567-89ab-4cde-8f01-23456789abcd",
                                             .boot_id = "b",
                                             .number = 3,
-                                            .capacity = 8192});
+                                            .capacity = 8192,
+                                            .nonce = 0x0123456789abcdef});
   ASSERT_EQ(page.size(), 4096U);
-  EXPECT_EQ(Hex(page.substr(0, 12)), "77712d72696e670a01000000");
-  EXPECT_EQ(Hex(page.substr(16, 55)),
-            "0300000000000000002000000000000024"
+  EXPECT_EQ(Hex(page.substr(0, 12)), "77712d72696e670a02000000");
+  EXPECT_EQ(Hex(page.substr(16, 63)),
+            "03000000000000000020000000000000efcdab896745230124"
             "30313233343536372d383961622d346364652d386630312d3233343536373839616263640162");
-  EXPECT_EQ(page.find_first_not_of('\0', 71), std::string::npos);
+  EXPECT_EQ(page.find_first_not_of('\0', 79), std::string::npos);
+}
+
+TEST_F(FormatTest, ProcessLogHeaderOfVersion1) {
+  ProcessLogHeader header = {.store_uuid = "u", .boot_id = "b", .number = 3, .capacity = 8192};
+  std::string page = EncodeLogHeader(header);
+  std::string checked = page.substr(16).erase(16, 8) + std::string(8, '\0');  // No nonce.
+  const uint32_t checksum = MaskCrc32c(Crc32c(0, checked));
+  page.replace(8, 4, std::string("\1\0\0\0", 4));
+  page.replace(12, 4, reinterpret_cast<const char*>(&checksum), 4);
+  page.replace(16, checked.size(), checked);
+  header.nonce = 5;
+  ASSERT_TRUE(DecodeLogHeader(page, &header).ok());
+  EXPECT_EQ(header.nonce, 0U);
+  EXPECT_EQ(header.store_uuid, "u");
+  EXPECT_EQ(header.boot_id, "b");
+  EXPECT_EQ(header.capacity, 8192U);
 }
 
 TEST_F(FormatTest, Queue) {

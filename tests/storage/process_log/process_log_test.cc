@@ -358,6 +358,27 @@ TEST_F(ProcessLogTest, SalvageTakesTheRecordsOfTheLastLap) {
   EXPECT_EQ(gaps[0].first, 8U);
 }
 
+// A key can have any bytes, those of a record among them; and the record around it may be damaged.
+TEST_F(ProcessLogTest, BytesOfAKeyAreNotTakenForARecord) {
+  Create();
+  const std::string inner = MutationsOf(666);
+  const LogPosition at = log_->end() + 64;  // A multiple of 8, within the key.
+  const LogRecordHeader header = EncodeLogRecordHeader(at, 0, inner);
+  const std::string forged(48, 'k');
+  ASSERT_TRUE(log_->Append(forged + std::string(header.data(), header.size()) + inner));
+  Append(1, 3);
+  std::string bad = Bytes();
+  bad[kLogDataOffset + 20] ^= 1;
+  Write(bad);
+  ProcessLogContents contents;
+  ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
+  std::vector<std::string> records;
+  contents.Salvage(
+      0, [&](std::string_view mutations) { records.emplace_back(mutations); },
+      [](LogPosition, LogPosition) {});
+  EXPECT_EQ(records, Expected(1, 3));
+}
+
 // A file that ends nowhere near its records, and bytes of no record.
 TEST_F(ProcessLogTest, SalvageNeedsNoEnd) {
   Create();
