@@ -58,6 +58,14 @@ complete_bash() {
   [ ! -e ran ]
 }
 
+@test "bash offers a key like an option behind -- only, and escapes controls of the direction" {
+  store_with a --all $'x\u202ey'
+  wqctl completion bash >completion.bash
+  [ "$(complete_bash delete -q q '')" = "\$'x\\342\\200\\256y' a " ]
+  contains "$(complete_bash delete -q q -- '')" '--all '
+  [ "$(complete_bash delete -q q -- --)" = '--all ' ]
+}
+
 @test "no verb and no option is forgotten" {
   wqctl completion bash >completion.bash
   wqctl man >wqctl.1
@@ -101,6 +109,9 @@ complete_bash() {
   [ "$(offered delete --queue=other --yes a)" = 'a b ' ]
   [ "$(offered delete -q other '$')" = '$(touch ran) ' ]
   [ ! -e ran ]
+  wqctl add -q odd -- --all plain $'x\u202ey' >/dev/null
+  [ "$(offered delete -q odd '')" = 'plain ' ]
+  [ "$(offered delete -q odd -- --)" = '--all ' ]
 }
 
 @test "fish completes" {
@@ -121,6 +132,9 @@ complete_bash() {
   wqctl add -q other other-key >/dev/null
   [ "$(offered 'wqctl inspect -q q ')" = 'a ' ]
   [ "$(offered 'wqctl delete -q other --yes oth')" = 'other-key ' ]
+  wqctl add -q odd -- --all plain $'x\u202ey' >/dev/null
+  [ "$(offered 'wqctl delete -q odd ')" = 'plain ' ]
+  [ "$(offered 'wqctl delete -q odd -- ')" = '--all plain ' ]
 }
 
 @test "the manual page has no warning, and describes every part" {

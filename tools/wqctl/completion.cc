@@ -63,6 +63,11 @@ std::string KeyVerbs(const std::vector<VerbAbout>& verbs) {
   return Joined(patterns, "|");
 }
 
+// Matches a key with a control of the direction of text, for bash and zsh: on a terminal such a key
+// looks like another.
+constexpr const char* kHasBidi =
+    R"sh(*[$'\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069']*)sh";
+
 // Two functions that know the verbs, for bash and zsh.
 std::string VerbFunctions(const std::vector<VerbAbout>& verbs, Shell shell) {
   std::string options = "_wqctl_options() {\n  case \"$1\" in\n";
@@ -159,7 +164,7 @@ std::string BashText(const std::vector<VerbAbout>& verbs) {
   return "# bash completion for wqctl, as wqctl completion bash prints it.\n" +
          VerbFunctions(verbs, Shell::kBash) + R"sh(_wqctl() {
   local cur=${COMP_WORDS[COMP_CWORD]} word verb= family= expect= rest= keys= kind i
-  local -a store=() queue=()
+  local -a store=() queue=() found=()
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
 )sh" + WalkOf(verbs, "${COMP_WORDS[i]}") +
@@ -182,9 +187,18 @@ std::string BashText(const std::vector<VerbAbout>& verbs) {
   elif [[ -n $keys ]]; then
     # Keys may be any bytes: no expansion may see them. Bash splits a word at colons.
     if [[ $cur == : || ${COMP_WORDS[COMP_CWORD - 1]} == : ]]; then return; fi
-    mapfile -d '' -t COMPREPLY < <(wqctl "${store[@]}" ls "${queue[@]}" --prefix "$cur" )sh"
+    mapfile -d '' -t found < <(wqctl "${store[@]}" ls "${queue[@]}" ${cur:+"--prefix=$cur"} )sh"
          R"sh(--limit 200 -o name -0 2>/dev/null)
-    for i in "${!COMPREPLY[@]}"; do printf -v "COMPREPLY[i]" %q "${COMPREPLY[i]}"; done
+    for word in "${found[@]}"; do
+      # Before "--" it would be an option.
+      if [[ $word == -* && -z $rest ]]; then continue; fi
+      if [[ $word == HASBIDI ]]; then
+        LC_ALL=C printf -v word %q "$word"
+      else
+        printf -v word %q "$word"
+      fi
+      COMPREPLY+=("$word")
+    done
   elif [[ -n $verb ]]; then
     compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur")
   else
@@ -204,7 +218,7 @@ std::string ZshText(const std::vector<VerbAbout>& verbs) {
   return "#compdef wqctl\n# zsh completion for wqctl, as wqctl completion zsh prints it.\n" +
          VerbFunctions(verbs, Shell::kZsh) + R"sh(_wqctl() {
   local word verb= family= expect= rest= keys= kind i
-  local -a store queue reply
+  local -a store queue reply found
   for ((i = 2; i < CURRENT; i++)); do
 )sh" + WalkOf(verbs, "${words[i]}") +
          R"sh(  done
@@ -221,8 +235,13 @@ std::string ZshText(const std::vector<VerbAbout>& verbs) {
     _wqctl_options "$verb"
     _describe -o option reply
   elif [[ -n $keys ]]; then
-    compadd -- ${(0)"$(wqctl $store ls $queue --prefix "${words[CURRENT]}" --limit 200 )sh"
-         R"sh(-o name -0 2>/dev/null)"}
+    for word in ${(0)"$(wqctl $store ls $queue ${words[CURRENT]:+"--prefix=${words[CURRENT]}"} --limit 200 )sh"
+         R"sh(-o name -0 2>/dev/null)"}; do
+      # Before "--" it would be an option; and zsh prints what it offers as it is.
+      if [[ ($word == -* && -z $rest) || $word == HASBIDI ]]; then continue; fi
+      found+=("$word")
+    done
+    compadd -- "${found[@]}"
   elif [[ -n $rest || -n $verb ]]; then
     _files
   else
@@ -298,7 +317,11 @@ function __wqctl_keys
       set -a options $words[$i]
     end
   end
-  wqctl ls $options --prefix (commandline -ct) --limit 200 -o name 2>/dev/null
+  set -l before '^-' # Before "--" it would be an option.
+  contains -- -- $words; and set before '^$'
+  # fish prints what it offers as it is: no controls of the direction of text, and no others.
+  wqctl ls $options --prefix (commandline -ct) --limit 200 -o name -0 2>/dev/null |
+    string split0 | string match -rv '[\p{Cc}\p{Cf}]' | string match -rv -- $before
 end
 complete -c wqctl -n '__wqctl_at ""' -f
 complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)')sh"
@@ -340,7 +363,7 @@ int Run(const CompletionArgs& args) {
   const std::string text = args.shell == Shell::kBash  ? BashText(verbs)
                            : args.shell == Shell::kZsh ? ZshText(verbs)
                                                        : FishText(verbs);
-  out.Write(Replaced(text, "KEYVERBS", KeyVerbs(verbs)));
+  out.Write(Replaced(Replaced(text, "KEYVERBS", KeyVerbs(verbs)), "HASBIDI", kHasBidi));
   return out.Finish(kExitOk);
 }
 
