@@ -41,6 +41,9 @@ constexpr auto kIdleTimeout = std::chrono::minutes(5);
 constexpr auto kPageIdleTimeout = std::chrono::seconds(20);
 constexpr size_t kHttpConnections = 64;
 constexpr size_t kPageConnections = 256;
+constexpr const char* kUnprotected =
+    "; for other machines require a token (--token-file) or certificates of clients "
+    "(--tls-client-ca), or let every client in over TLS (--tls-any-client)";
 // How long running calls may take when the server closes.
 constexpr auto kCloseGrace = std::chrono::seconds(5);
 
@@ -86,7 +89,11 @@ struct Server::Impl {
   ~Impl() { Close(); }
 
   bool Tls() const { return !options.tls_certificate_file.empty(); }
-  bool Protected() const { return Tls() || !options.token_file.empty(); }
+  // Whether not everybody who reaches `address` gets in, or that is wanted.
+  bool Protected() const {
+    return !options.token_file.empty() ||
+           (Tls() && (!options.tls_client_ca_file.empty() || options.tls_any_client));
+  }
   Http::Options HttpOptions(bool check_host,
                             std::function<HttpReply(const std::string&)> not_found) const {
     return {.check_host = check_host,
@@ -173,6 +180,9 @@ Status Server::Impl::Check() const {
   if (options.tls_certificate_file.empty() != options.tls_key_file.empty() ||
       (!Tls() && !options.tls_client_ca_file.empty())) {
     return Status::InvalidArgument("TLS needs a certificate file and a key file");
+  }
+  if (options.tls_any_client && !Tls()) {
+    return Status::InvalidArgument("tls_any_client needs TLS");
   }
   if (options.page && options.http_address.empty() && options.http_fd < 0) {
     return Status::InvalidArgument("the page needs http_address");
@@ -299,7 +309,9 @@ Status Server::Impl::Listen(std::vector<Listener>* listeners) {
   if (Status s = ListenTcp(std::move(passed_address), options.address, Protected(),
                            Tls() ? ListenerKind::kTls : ListenerKind::kTcp, &port, listeners);
       !s.ok()) {
-    return s;
+    return Protected() || s.code() != StatusCode::kInvalidArgument
+               ? s
+               : Status::InvalidArgument(s.message() + kUnprotected);
   }
   if (Status s = ListenTcp(std::move(passed_http), options.http_address, options.http_any_address,
                            ListenerKind::kWeb, &http_port, listeners);

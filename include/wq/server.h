@@ -11,7 +11,7 @@
 //   control_socket   DIR/control.sock, mode 0600: the services of proto/wq/v1 over gRPC and over
 //                    HTTP/JSON; all that wqctl, LiveStore and the clients in other languages do. A
 //                    peer must be root or the user of this process.
-//   address          the same over TCP: on loopback, or with TLS or a token.
+//   address          the same over TCP: on loopback, or with a token or certificates of clients.
 //   http_address     loopback only, unless http_any_address is set: GET /metrics, /healthz and
 //                    /readyz. Every user of this machine may read them; they contain no key. A
 //                    request must name this machine in its Host header, and have no Origin header,
@@ -49,9 +49,9 @@ struct ServerOptions {
   // Serves the control socket. Default: off.
   bool control_socket = false;
 
-  // Serves the same at "HOST:PORT" over TCP. HOST is localhost, 127.x.y.z or [::1]; with TLS or a
-  // token, any IPv4 address, or IPv6 address in brackets. Port 0: any free port, see Server::port.
-  // Default: empty, no TCP.
+  // Serves the same at "HOST:PORT" over TCP. HOST is localhost, 127.x.y.z or [::1]; with
+  // token_file or tls_client_ca_file, any IPv4 address, or IPv6 address in brackets. Port 0: any
+  // free port, see Server::port. Default: empty, no TCP.
   std::string address = {};
 
   // TLS for `address`: files in PEM format, read again within a minute of a change. With a client
@@ -60,6 +60,10 @@ struct ServerOptions {
   std::string tls_certificate_file = {};
   std::string tls_key_file = {};
   std::string tls_client_ca_file = {};
+  // TLS keeps others from reading, but keeps nobody out: without a client CA and without token_file
+  // HOST must be of this machine alone. This lets it be any address, and every client that reaches
+  // it do everything. Default: off.
+  bool tls_any_client = false;
 
   // A file with the bearer token that every call over TCP must have ("authorization: Bearer …"). It
   // must not be accessible to its group or to others. Without TLS the token and all keys cross the
@@ -111,8 +115,8 @@ struct ServerOptions {
   bool delete_any_queue = false;
 
   // Sockets that listen already, in place of DIR/control.sock, `address` and `http_address`, as
-  // systemd passes them. The server owns them. The options above say what they serve: without TLS
-  // and token, `address_fd` must be bound to a loopback address. Default: -1, none.
+  // systemd passes them. The server owns them. The options above say what they serve: without a
+  // token and certificates of clients, `address_fd` must be bound to a loopback address. Default: -1, none.
   int control_fd = -1;
   int address_fd = -1;
   int http_fd = -1;

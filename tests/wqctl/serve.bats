@@ -335,9 +335,20 @@ END
   stop
 }
 
-@test "an address that is not loopback needs TLS or a token" {
+@test "an address that is not loopback needs a token or certificates of clients" {
   run -2 --separate-stderr wqctl serve --create --address 0.0.0.0:0
   contains "$stderr" '0.0.0.0'
+  contains "$stderr" '--token-file'
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN=localhost 2>/dev/null
+  run -2 --separate-stderr wqctl serve --address 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem
+  contains "$stderr" '--tls-client-ca'
+  contains "$stderr" '--tls-any-client'
+  serve --address 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem --tls-client-ca cert.pem
+  stop
+  serve --address 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem --tls-any-client
+  stop
+  run -2 --separate-stderr wqctl serve --address 127.0.0.1:0 --tls-any-client
+  contains "$stderr" 'tls_any_client needs TLS'
 }
 
 @test "systemd: READY, RELOADING and READY, STOPPING" {

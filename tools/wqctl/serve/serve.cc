@@ -268,6 +268,7 @@ wq::Status Daemon::OpenServer() {
                .tls_certificate_file = config_.tls_cert,
                .tls_key_file = config_.tls_key,
                .tls_client_ca_file = config_.tls_client_ca,
+               .tls_any_client = config_.tls_any_client.value_or(false),
                .token_file = config_.token_file,
                .viewer_token_file = config_.viewer_token_file,
                .read_only = config_.read_only.value_or(false),
@@ -429,7 +430,8 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
                    });
   };
   text("--address", "HOST:PORT",
-       "Serve over TCP too: on loopback, or with TLS or a token; port 0: any", &options->address);
+       "Serve over TCP too: on loopback, or with a token or client certificates; port 0: any",
+       &options->address);
   text("--tls-cert", "FILE", "The certificate of the address, in PEM", &options->tls_cert);
   text("--tls-key", "FILE", "The key of the certificate, in PEM", &options->tls_key);
   text("--tls-client-ca", "FILE", "Clients must show a certificate of this CA",
@@ -451,11 +453,15 @@ Command ParseServe(const Input& input) {
   VerbParser parser(input, {"Serves a store to other processes.", "", kServeExamples},
                     &args.store_dir);
   AddAddressOptions(&parser, &args.options);
+  bool tls_any_client = false;
   bool http_any_address = false;
   bool no_page = false;
   bool read_only = false;
   bool create = false;
   bool no_create_queues = false;
+  parser.Flag("--tls-any-client",
+              "With TLS alone, let clients of other machines in without token or certificate",
+              &tls_any_client);
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines; the page then needs --token-file",
               &http_any_address);
@@ -473,6 +479,7 @@ Command ParseServe(const Input& input) {
   AddDurability(&parser, &args.options.durability);
   AddLogOptions(&parser, &args.options.log, true);
   parser.ParseWithoutArguments();
+  if (tls_any_client) args.options.tls_any_client = true;
   if (http_any_address) args.options.http_any_address = true;
   if (no_page) args.options.page = false;
   if (read_only) args.options.read_only = true;

@@ -99,6 +99,7 @@ Setters SettersOf(ServeConfig* config) {
           {"tls-cert", Text(&config->tls_cert)},
           {"tls-key", Text(&config->tls_key)},
           {"tls-client-ca", Text(&config->tls_client_ca)},
+          {"tls-any-client", YesNo(&config->tls_any_client)},
           {"token-file", Text(&config->token_file)},
           {"viewer-token-file", Text(&config->viewer_token_file)},
           {"audit-log", Text(&config->audit_log)},

@@ -69,6 +69,7 @@ struct ServeConfig {
   std::string tls_cert;
   std::string tls_key;
   std::string tls_client_ca;
+  std::optional<bool> tls_any_client;
   std::string token_file;
   std::string viewer_token_file;
   std::string audit_log;
