@@ -46,6 +46,8 @@ const Method* MethodTable::Find(std::string_view path) const {
   return it == methods_.end() ? nullptr : &it->second;
 }
 
+Status ClientIsGone() { return Status::ShuttingDown("the client has gone"); }
+
 Status ServerCloses() { return Status::ShuttingDown("the server is closing"); }
 
 }  // namespace wq

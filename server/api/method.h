@@ -65,7 +65,15 @@ class Stream {
 // The client of a stream.
 struct Caller {
   std::string peer;  // "unix", "unix:PID" (as the client says), "ipv4:127.0.0.1:4711", …
+  // Whether the client waits no longer for the answer of a call without streams. nullptr: it does.
+  std::function<bool()> gone = nullptr;
+
+  bool IsGone() const { return gone != nullptr && gone(); }
 };
+
+// The status of a call that ends early, because its client is gone. Nobody sees it, but a client
+// that has closed its sending side alone.
+Status ClientIsGone();
 
 struct Method {
   std::string path;        // "/wq.v1.Queue/Add".
@@ -112,6 +120,19 @@ Method Unary(std::string_view service, std::string_view name,
     return call(static_cast<const Request&>(request), static_cast<Response*>(response));
   };
   method.may_wait = ErasedPredicate<Request>(std::move(may_wait));
+  return method;
+}
+
+// The same, for a call that asks whether its client is gone.
+template <typename Request, typename Response>
+Method UnaryOfCaller(std::string_view service, std::string_view name,
+                     std::function<Status(const Caller& caller, const Request&, Response*)> call,
+                     std::function<bool(const Request&)> may_wait = nullptr) {
+  Method method = Unary<Request, Response>(service, name, nullptr, std::move(may_wait));
+  method.call = [call = std::move(call)](const Caller& caller, const Message& request,
+                                         Message* response) {
+    return call(caller, static_cast<const Request&>(request), static_cast<Response*>(response));
+  };
   return method;
 }
 

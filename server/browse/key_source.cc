@@ -93,6 +93,16 @@ class StoredSource final : public KeySource {
 
 }  // namespace
 
+Status ScanFor(const Caller& caller, const KeySource& keys, const KeyVisitor& visit) {
+  size_t visited = 0;
+  bool gone = false;
+  Status s = keys.Scan([&](const KeyInfo& key) {
+    gone = ++visited % kKeysBetweenAsks == 0 && caller.IsGone();
+    return !gone && visit(key);
+  });
+  return s.ok() && gone ? ClientIsGone() : s;
+}
+
 std::unique_ptr<KeySource> LiveKeys(const Queue* queue) {
   return std::make_unique<LiveSource>(queue);
 }

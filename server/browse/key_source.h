@@ -12,11 +12,13 @@
 // Threading: thread-compatible. Lifetime: borrows the queue, or the view.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "server/api/method.h"
 #include "wq/queue.h"
 #include "wq/status.h"
 
@@ -34,6 +36,11 @@ class KeySource {
   virtual Status Inspect(std::string_view key,
                          const std::function<void(const KeyInfo&)>& visit) const = 0;
 };
+
+// Scans for a caller. ClientIsGone: the scan was ended, because the caller is gone; that is asked
+// after each kKeysBetweenAsks keys.
+constexpr size_t kKeysBetweenAsks = 1024;
+Status ScanFor(const Caller& caller, const KeySource& keys, const KeyVisitor& visit);
 
 std::unique_ptr<KeySource> LiveKeys(const Queue* queue);
 std::unique_ptr<KeySource> StoredKeys(const StoreView* view, std::string queue);

@@ -1,8 +1,16 @@
 #include "server/browse/search_turns.h"
 
-namespace wq {
+#include <chrono>
 
-SearchTurn::SearchTurn(SearchTurns* turns) : turns_(turns) {
+namespace wq {
+namespace {
+
+// A caller that waits is asked so often whether it is gone: those that are take no place.
+constexpr auto kAskPause = std::chrono::milliseconds(20);
+
+}  // namespace
+
+SearchTurn::SearchTurn(SearchTurns* turns, const Caller& caller) : turns_(turns) {
   if (turns_ == nullptr) {
     return;
   }
@@ -12,10 +20,17 @@ SearchTurn::SearchTurn(SearchTurns* turns) : turns_(turns) {
     return;
   }
   ++turns_->waiting_;
-  while (turns_->taken_) {
-    turns_->changed_.Wait(turns_->mu_);
+  bool gone = false;
+  while (turns_->taken_ && !gone) {
+    turns_->changed_.WaitUntil(turns_->mu_, std::chrono::steady_clock::now() + kAskPause);
+    gone = caller.IsGone();
   }
   --turns_->waiting_;
+  if (gone) {
+    status_ = ClientIsGone();
+    turns_->changed_.NotifyOne();  // This one may have been notified for another.
+    return;
+  }
   turns_->taken_ = true;
 }
 

@@ -1,6 +1,6 @@
 // SearchTurns: one search at a time, so that many open pages take one core of the server at most.
 //
-//   const SearchTurn turn(&turns);
+//   const SearchTurn turn(&turns, caller);
 //   if (!turn.status().ok()) return turn.status();
 //
 // Threading: thread-safe.
@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "base/mutex.h"
+#include "server/api/method.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -28,13 +29,13 @@ class SearchTurns {
 
 class SearchTurn {
  public:
-  // Null: this one needs no turn. Blocks: while another search runs.
-  explicit SearchTurn(SearchTurns* turns);
+  // Null: this one needs no turn. Blocks: while another search runs, and the caller is not gone.
+  SearchTurn(SearchTurns* turns, const Caller& caller);
   ~SearchTurn();
   SearchTurn(const SearchTurn&) = delete;
   SearchTurn& operator=(const SearchTurn&) = delete;
 
-  // TimedOut: kMaxWaiting others wait already.
+  // TimedOut: kMaxWaiting others wait already. ClientIsGone: the caller left meanwhile.
   const Status& status() const { return status_; }
 
  private:

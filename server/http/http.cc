@@ -326,14 +326,15 @@ class Http::Library final : private httplib::Server {
     if (exchange->handler == nullptr) {
       return SetReply(options_.not_found(exchange->target), response);
     }
-    const HttpReply reply =
-        (*exchange->handler)({.body = request.body,
-                              .authorization = request.get_header_value("Authorization"),
-                              .peer = exchange->peer,
-                              .path = exchange->path,
-                              .query = QueryOf(request.target),
-                              .cookie = CookiesOf(request),
-                              .if_none_match = request.get_header_value("If-None-Match")});
+    const HttpReply reply = (*exchange->handler)(
+        {.body = request.body,
+         .authorization = request.get_header_value("Authorization"),
+         .peer = exchange->peer,
+         .path = exchange->path,
+         .query = QueryOf(request.target),
+         .cookie = CookiesOf(request),
+         .if_none_match = request.get_header_value("If-None-Match"),
+         .gone = [stream = &exchange->stream] { return stream->IsClosing(); }});
     if (reply.stream != nullptr && request.version != "HTTP/1.1") {
       return SetReply(Refusal(505, "a stream needs HTTP/1.1"), response);
     }

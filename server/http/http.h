@@ -32,6 +32,8 @@ struct HttpRequest {
   const std::string query = {};   // Behind the '?', not decoded. See QueryValue.
   const std::string cookie = {};  // All Cookie headers, joined by "; ".
   const std::string if_none_match = {};
+  // Whether the client has closed the connection, or its sending side, or the server is closing.
+  const std::function<bool()> gone = nullptr;
 };
 
 // The answer of a request while it is sent in parts. Used by the connection's thread alone.

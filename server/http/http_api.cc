@@ -180,7 +180,7 @@ HttpReply AnswerUnary(const Method& method, const HttpRequest& request) {
   const std::unique_ptr<Message> response(method.response->New());
   Status s = FromJson(request.body, message.get());
   if (s.ok()) {
-    s = method.call({.peer = request.peer}, *message, response.get());
+    s = method.call({.peer = request.peer, .gone = request.gone}, *message, response.get());
   }
   HttpReply reply{.type = kJsonType};
   if (s.ok()) {

@@ -298,18 +298,20 @@ void Call::Handle(size_t bytes) {
   }
 }
 
+bool Call::IsCancelled() {
+  const MutexLock lock(mu_);
+  return cancelled_;
+}
+
 void Call::Reply() {
-  bool cancelled = false;
-  {
-    const MutexLock lock(mu_);
-    cancelled = cancelled_;
-  }
-  if (cancelled) {  // While it waited for a thread.
+  if (IsCancelled()) {  // While it waited for a thread.
     Finish(grpc::Status::CANCELLED, StatusCode::kOk);
     return;
   }
   const std::unique_ptr<Message> response(method_->response->New());
-  const Status status = method_->call(GetCaller(), *request_, response.get());
+  Caller caller = GetCaller();
+  caller.gone = [this] { return IsCancelled(); };
+  const Status status = method_->call(caller, *request_, response.get());
   if (!status.ok()) {
     Finish(ToGrpc(status), status.code());
     return;

@@ -122,6 +122,7 @@ class Call final : public StreamCarrier {
     (static_cast<Call*>(call)->*on)(ok);
   }
 
+  bool IsCancelled() WQ_EXCLUDES(mu_);
   CallGuard::Answer AskGuard() const;
   Caller GetCaller() const;
   // Of a call without a stream.

@@ -26,19 +26,20 @@ constexpr size_t kMaxExampleBytes = size_t{1} << 20;  // Of all examples of an a
 
 template <typename Request, typename Response>
 void AddReading(MethodTable* table, std::string_view name,
-                std::function<Status(const Request&, Response*)> call) {
-  table->Add(Unary<Request, Response>(kBrowseService, name, std::move(call),
-                                      [](const Request&) { return true; }));
+                std::function<Status(const Caller&, const Request&, Response*)> call) {
+  table->Add(UnaryOfCaller<Request, Response>(kBrowseService, name, std::move(call),
+                                              [](const Request&) { return true; }));
 }
 
 // Scans the queue with a `Reading` (KeySearch, …) of the request, when it is this search's turn.
 template <typename Reading, typename Request, typename Response>
-Status ScanOnce(const BrowseAccess& browse, const Request& request, Response* response) {
+Status ScanOnce(const BrowseAccess& browse, const Caller& caller, const Request& request,
+                Response* response) {
   Reading reading;
   if (Status s = reading.Begin(request); !s.ok()) {
     return s;
   }
-  const SearchTurn turn(browse.turns);
+  const SearchTurn turn(browse.turns, caller);
   if (!turn.status().ok()) {
     return turn.status();
   }
@@ -46,10 +47,11 @@ Status ScanOnce(const BrowseAccess& browse, const Request& request, Response* re
   if (Status s = browse.sources->Find(request.queue(), &keys); !s.ok()) {
     return s;
   }
-  if (Status s = keys->Scan([&reading](const KeyInfo& key) {
-        reading.Visit(key);
-        return true;
-      });
+  if (Status s = ScanFor(caller, *keys,
+                         [&reading](const KeyInfo& key) {
+                           reading.Visit(key);
+                           return true;
+                         });
       !s.ok()) {
     return s;
   }
@@ -57,10 +59,10 @@ Status ScanOnce(const BrowseAccess& browse, const Request& request, Response* re
   return {};
 }
 
-Status Search(const BrowseAccess& browse, const v1::SearchRequest& request,
+Status Search(const BrowseAccess& browse, const Caller& caller, const v1::SearchRequest& request,
               v1::SearchResponse* response) {
   const auto begin = std::chrono::steady_clock::now();
-  Status s = ScanOnce<KeySearch>(browse, request, response);
+  Status s = ScanOnce<KeySearch>(browse, caller, request, response);
   const auto took = std::chrono::steady_clock::now() - begin;
   response->set_took_us(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   return s;
@@ -86,9 +88,9 @@ void DescribeLive(Queue* queue, WorkHub* hub, const std::string& key,
   }
 }
 
-Status GetKey(const BrowseAccess& browse, const v1::GetKeyRequest& request,
+Status GetKey(const BrowseAccess& browse, const Caller& caller, const v1::GetKeyRequest& request,
               v1::GetKeyResponse* response) {
-  const SearchTurn turn(browse.access == nullptr ? browse.turns : nullptr);
+  const SearchTurn turn(browse.access == nullptr ? browse.turns : nullptr, caller);
   if (!turn.status().ok()) {
     return turn.status();
   }
@@ -133,12 +135,13 @@ void ToMessage(const ErrorGroup& group, size_t* room, v1::ErrorGroup* message) {
   }
 }
 
-Status GroupQueue(const KeySources& sources, const std::string& queue, ErrorGroups* groups) {
+Status GroupQueue(const Caller& caller, const KeySources& sources, const std::string& queue,
+                  ErrorGroups* groups) {
   std::unique_ptr<KeySource> keys;
   if (Status s = sources.Find(queue, &keys); !s.ok()) {
     return s;
   }
-  return keys->Scan([&queue, groups](const KeyInfo& key) {
+  return ScanFor(caller, *keys, [&queue, groups](const KeyInfo& key) {
     if (key.failing || key.quarantined) {
       groups->Add({.queue = queue,
                    .key = key.key,
@@ -152,9 +155,9 @@ Status GroupQueue(const KeySources& sources, const std::string& queue, ErrorGrou
   });
 }
 
-Status GroupErrors(const BrowseAccess& browse, const v1::GroupErrorsRequest& request,
-                   v1::GroupErrorsResponse* response) {
-  const SearchTurn turn(browse.turns);
+Status GroupErrors(const BrowseAccess& browse, const Caller& caller,
+                   const v1::GroupErrorsRequest& request, v1::GroupErrorsResponse* response) {
+  const SearchTurn turn(browse.turns, caller);
   if (!turn.status().ok()) {
     return turn.status();
   }
@@ -164,7 +167,7 @@ Status GroupErrors(const BrowseAccess& browse, const v1::GroupErrorsRequest& req
   }
   ErrorGroups groups;
   for (const std::string& queue : queues) {
-    if (Status s = GroupQueue(*browse.sources, queue, &groups); !s.ok()) {
+    if (Status s = GroupQueue(caller, *browse.sources, queue, &groups); !s.ok()) {
       return s;
     }
   }
@@ -186,18 +189,20 @@ Status GroupErrors(const BrowseAccess& browse, const v1::GroupErrorsRequest& req
 
 void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table) {
   AddReading<v1::SearchRequest, v1::SearchResponse>(
-      table, "Search",
-      [browse](const auto& request, auto* response) { return Search(browse, request, response); });
+      table, "Search", [browse](const Caller& caller, const auto& request, auto* response) {
+        return Search(browse, caller, request, response);
+      });
   AddReading<v1::GetKeyRequest, v1::GetKeyResponse>(
-      table, "GetKey",
-      [browse](const auto& request, auto* response) { return GetKey(browse, request, response); });
+      table, "GetKey", [browse](const Caller& caller, const auto& request, auto* response) {
+        return GetKey(browse, caller, request, response);
+      });
   AddReading<v1::CountByRequest, v1::CountByResponse>(
-      table, "CountBy", [browse](const auto& request, auto* response) {
-        return ScanOnce<KeyCounts>(browse, request, response);
+      table, "CountBy", [browse](const Caller& caller, const auto& request, auto* response) {
+        return ScanOnce<KeyCounts>(browse, caller, request, response);
       });
   AddReading<v1::GroupErrorsRequest, v1::GroupErrorsResponse>(
-      table, "GroupErrors", [browse](const auto& request, auto* response) {
-        return GroupErrors(browse, request, response);
+      table, "GroupErrors", [browse](const Caller& caller, const auto& request, auto* response) {
+        return GroupErrors(browse, caller, request, response);
       });
 }
 

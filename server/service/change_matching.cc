@@ -57,17 +57,18 @@ Status Check(const Request& request) {
 
 class MatchingChange {
  public:
-  MatchingChange(const Request& request, Queue* queue)
-      : request_(request), access_(AccessTo(queue)) {}
+  MatchingChange(const Caller& caller, const Request& request, Queue* queue)
+      : caller_(caller), request_(request), access_(AccessTo(queue)) {}
 
-  // The changed keys are behind the scan, so it does not visit them again.
+  // The changed keys are behind the scan, so it does not visit them again. Of a caller that is gone
+  // the keys that were changed until then stay changed.
   Status Run(const KeySource& keys, Durability durability, v1::ChangeMatchingResponse* response) {
     KeyFilter filter;
     if (Status s = filter.Compile(request_.filter()); !s.ok()) {
       return s;
     }
     Status changed;
-    Status s = keys.Scan([&](const KeyInfo& key) {
+    Status s = ScanFor(caller_, keys, [&](const KeyInfo& key) {
       if (filter.Matches(key)) {
         changed = Collect(key);
       }
@@ -138,6 +139,7 @@ class MatchingChange {
     return s;
   }
 
+  const Caller& caller_;
   const Request& request_;
   const std::unique_ptr<QueueAccess> access_;
   std::vector<std::string> keys_;
@@ -146,7 +148,7 @@ class MatchingChange {
   uint64_t done_ = 0;
 };
 
-Status ChangeMatching(const BrowseAccess& browse, const Request& request,
+Status ChangeMatching(const BrowseAccess& browse, const Caller& caller, const Request& request,
                       v1::ChangeMatchingResponse* response) {
   if (Status s = Check(request); !s.ok()) {
     return s;
@@ -158,7 +160,7 @@ Status ChangeMatching(const BrowseAccess& browse, const Request& request,
   if (durability == Durability::kReplicated && !browse.access->replicated().ok()) {
     return browse.access->replicated();  // Before anything is changed.
   }
-  const SearchTurn turn(browse.turns);
+  const SearchTurn turn(browse.turns, caller);
   if (!turn.status().ok()) {
     return turn.status();
   }
@@ -166,17 +168,17 @@ Status ChangeMatching(const BrowseAccess& browse, const Request& request,
   if (Status s = browse.access->Find(request.queue(), false, &queue); !s.ok()) {
     return s;
   }
-  return MatchingChange(request, queue)
+  return MatchingChange(caller, request, queue)
       .Run(*LiveKeys(queue), durability.value_or(queue->durability()), response);
 }
 
 }  // namespace
 
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table) {
-  Method method = Unary<Request, v1::ChangeMatchingResponse>(
+  Method method = UnaryOfCaller<Request, v1::ChangeMatchingResponse>(
       "wq.v1.Admin", "ChangeMatching",
-      [browse](const auto& request, auto* response) {
-        return ChangeMatching(browse, request, response);
+      [browse](const Caller& caller, const auto& request, auto* response) {
+        return ChangeMatching(browse, caller, request, response);
       },
       [](const Request&) { return true; });
   method.audited = true;

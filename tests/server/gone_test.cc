@@ -1,0 +1,179 @@
+// Searches and bulk changes whose client is gone: they end, and let others go on.
+
+#include <grpcpp/create_channel_posix.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/api/store_access.h"
+#include "server/browse/key_sources.h"
+#include "server/browse/search_turns.h"
+#include "server/http/http_api.h"
+#include "server/rpc/rpc_server.h"
+#include "server/service/services.h"
+#include "tests/server/http/http_client.h"
+#include "wq/v1/admin.pb.h"
+#include "wq/v1/browse.grpc.pb.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::steady_clock;
+
+// A key again and again, until the scan is ended. IOError: nobody ends it.
+class EndlessKeys final : public KeySource {
+ public:
+  Status Scan(const KeyVisitor& visit) const override {
+    const auto deadline = steady_clock::now() + std::chrono::seconds(60);
+    while (steady_clock::now() < deadline) {
+      KeyInfo key;
+      key.key = "a";
+      key.failing = true;
+      if (!visit(key)) {
+        return {};
+      }
+    }
+    return Status::IOError("nobody has ended the scan");
+  }
+  Status Inspect(std::string_view, const std::function<void(const KeyInfo&)>&) const override {
+    return Status::NotFound("no key");
+  }
+};
+
+class NoKeys final : public KeySource {
+ public:
+  Status Scan(const KeyVisitor&) const override { return {}; }
+  Status Inspect(std::string_view, const std::function<void(const KeyInfo&)>&) const override {
+    return Status::NotFound("no key");
+  }
+};
+
+class EndlessOrNone final : public KeySources {
+ public:
+  Status Find(std::string_view queue, std::unique_ptr<KeySource>* keys) const override {
+    if (queue == "endless") {
+      *keys = std::make_unique<EndlessKeys>();
+    } else {
+      *keys = std::make_unique<NoKeys>();
+    }
+    return {};
+  }
+  std::vector<std::string> Names() const override { return {"endless"}; }
+};
+
+class GoneTest : public ::testing::Test, protected ServerFixture {
+ protected:
+  GoneTest() { AddBrowseKeys({.sources = &sources_, .turns = &turns_}, &methods_); }
+
+  template <typename Response, typename Request>
+  Status CallOfGone(const std::string& path, const Request& request) const {
+    Response response;
+    return methods_.Find(path)->call({.peer = "x", .gone = [] { return true; }}, request,
+                                     &response);
+  }
+  std::unique_ptr<v1::Browse::Stub> Connect() const {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    rpc_->HandlePlaintext(ends[0]);
+    return v1::Browse::NewStub(grpc::CreateInsecureChannelFromFd("wq", ends[1]));
+  }
+  static grpc::Status GroupErrors(v1::Browse::Stub* stub, const std::string& queue,
+                                  std::chrono::milliseconds timeout) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    v1::GroupErrorsRequest request;
+    request.set_queue(queue);
+    v1::GroupErrorsResponse response;
+    return stub->GroupErrors(&context, request, &response);
+  }
+
+  EndlessOrNone sources_;
+  SearchTurns turns_;
+  MethodTable methods_;
+  std::unique_ptr<RpcServer> rpc_;
+};
+
+TEST_F(GoneTest, ASearchOfAClientThatIsGoneEnds) {
+  v1::SearchRequest search;
+  search.set_queue("endless");
+  EXPECT_EQ(CallOfGone<v1::SearchResponse>("/wq.v1.Browse/Search", search).code(),
+            StatusCode::kShuttingDown);
+  v1::CountByRequest count;
+  count.set_queue("endless");
+  EXPECT_EQ(CallOfGone<v1::CountByResponse>("/wq.v1.Browse/CountBy", count).code(),
+            StatusCode::kShuttingDown);
+  EXPECT_EQ(
+      CallOfGone<v1::GroupErrorsResponse>("/wq.v1.Browse/GroupErrors", v1::GroupErrorsRequest())
+          .code(),
+      StatusCode::kShuttingDown);
+}
+
+TEST_F(GoneTest, AClientThatIsGoneLeavesItsPlaceInTheRow) {
+  const SearchTurn first(&turns_, {.peer = "x"});
+  ASSERT_TRUE(first.status().ok());
+  for (size_t i = 0; i <= SearchTurns::kMaxWaiting; ++i) {
+    const SearchTurn next(&turns_, {.peer = "x", .gone = [] { return true; }});
+    EXPECT_EQ(next.status().code(), StatusCode::kShuttingDown);
+  }
+}
+
+TEST_F(GoneTest, ABulkChangeOfAClientThatIsGoneEnds) {
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_TRUE(pods_->Add("key-" + std::to_string(i), {.durability = Durability::kAsync}).ok());
+  }
+  StoreAccess access(store_.get(), nullptr, false);
+  AddChangeMatching({.sources = nullptr, .turns = &turns_, .access = &access}, &methods_);
+  v1::ChangeMatchingRequest request;
+  request.set_queue("pods");
+  request.set_kind(v1::ChangeMatchingRequest::DELETE);
+  EXPECT_EQ(CallOfGone<v1::ChangeMatchingResponse>("/wq.v1.Admin/ChangeMatching", request).code(),
+            StatusCode::kShuttingDown);
+  EXPECT_GT(pods_->Len(), 0U);
+}
+
+TEST_F(GoneTest, GroupErrorsThatNobodyAwaitsShutNobodyOutOverGrpc) {
+  ASSERT_TRUE(RpcServer::Open({.methods = &methods_}, &rpc_).ok());
+  const auto stub = Connect();
+  for (int i = 0; i < 17; ++i) {
+    EXPECT_EQ(GroupErrors(stub.get(), "endless", std::chrono::milliseconds(50)).error_code(),
+              grpc::StatusCode::DEADLINE_EXCEEDED);
+  }
+  const grpc::Status s = GroupErrors(stub.get(), "none", std::chrono::seconds(20));
+  EXPECT_TRUE(s.ok()) << s.error_message();
+  rpc_.reset();
+}
+
+TEST_F(GoneTest, GroupErrorsThatNobodyAwaitsShutNobodyOutOverHttp) {
+  Http http({.not_found = NoSuchMethod,
+             .refused = RefusedReply,
+             .max_request_bytes = size_t{1} << 20,
+             .io_timeout = std::chrono::hours(1),
+             .idle_timeout = std::chrono::hours(1)});
+  AddApi(methods_, nullptr, &http);
+  const std::string path = "/wq.v1.Browse/GroupErrors";
+  std::list<HttpClient> gone;
+  for (int i = 0; i < 17; ++i) {
+    gone.emplace_back(http).Send(HttpClient::PostOf(path, R"({"queue": "endless"})"));
+  }
+  for (HttpClient& client : gone) {
+    client.CloseEnd();
+  }
+  // Until the server has seen that they are gone.
+  HttpClient client(http);
+  const auto deadline = steady_clock::now() + std::chrono::seconds(20);
+  int status = 0;
+  do {
+    status = client.Post(path, R"({"queue": "none"})").status;
+  } while (status == 504 && steady_clock::now() < deadline);
+  EXPECT_EQ(status, 200);
+}
+
+}  // namespace
+}  // namespace wq
