@@ -378,7 +378,13 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
                       .max_http = MaxHttp(),
                       .io_timeout = options.io_timeout},
                      &acceptor);
-  if (s.ok() && page != nullptr) {
+  if (!s.ok()) {
+    return s;
+  }
+  for (Http* const http : {&control, &tcp, &web}) {
+    http->LimitStreams(acceptor->max_http());
+  }
+  if (page != nullptr) {
     page->LimitConnections(acceptor->max_http());
   }
   return s;

@@ -129,6 +129,7 @@ Status ViewServer::Impl::Open() {
                      &acceptor);
   if (s.ok()) {
     page.LimitConnections(acceptor->max_http());
+    http.LimitStreams(acceptor->max_http());
   }
   return s;
 }

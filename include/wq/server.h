@@ -130,8 +130,8 @@ struct ServerOptions {
   // at most half of RLIMIT_NOFILE. Default: 10 000.
   size_t max_connections = 10'000;
   // Bounds the HTTP connections of each listener; each costs a thread. Further ones are answered
-  // with 503 and closed. An open page is one, and some more for short times; at most three quarters
-  // of them are pages. Default: 0, which is 64, with the page 256.
+  // with 503 and closed. An open page, and a stream of a worker or a watch, is one, and a page some
+  // more for short times; at most three quarters of them are pages and streams. Default: 0, which is 64, with the page 256.
   size_t max_http_connections = 0;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
   // 4 MiB.

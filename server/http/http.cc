@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -38,7 +41,26 @@ class KeepSigpipe {
   struct sigaction before_ = {};
 };
 
-using HttpHandlers = std::map<std::string, Http::Handler, std::less<>>;
+struct HttpRoute {
+  Http::Handler handler;
+  bool streams = false;
+};
+using HttpRoutes = std::map<std::string, HttpRoute, std::less<>>;
+
+// How many streams there are, and may be.
+struct StreamPlaces {
+  std::atomic<size_t> taken = 0;
+  std::atomic<size_t> limit = SIZE_MAX;
+};
+
+// A stream's place. nullptr: none is left.
+std::shared_ptr<StreamPlaces> TakePlace(StreamPlaces* places) {
+  if (places->taken.fetch_add(1) >= places->limit) {
+    --places->taken;
+    return nullptr;
+  }
+  return {places, [](StreamPlaces* of) { --of->taken; }};
+}
 
 // A connection, and its present request.
 struct Exchange {
@@ -46,9 +68,9 @@ struct Exchange {
   const std::string peer;
 
   std::string path = {};
-  std::string target = {};                 // "GET /path".
-  const Http::Handler* handler = nullptr;  // nullptr: the path has none.
-  int refused = 0;                         // The status of a request that reaches no handler.
+  std::string target = {};           // "GET /path".
+  const HttpRoute* route = nullptr;  // nullptr: the path has none.
+  int refused = 0;                   // The status of a request that reaches no handler.
   std::string refused_message = {};
   bool permits_next = false;  // The request lets the connection stay open.
   bool keep_open = false;     // The request was read to its end, and the connection stays open.
@@ -281,8 +303,9 @@ class Http::Library final : private httplib::Server {
     set_default_headers(std::move(headers));
   }
 
-  HttpHandlers get;
-  HttpHandlers post;
+  HttpRoutes get;
+  HttpRoutes post;
+  StreamPlaces places;
 
   // Reads and answers a request. False: the connection is to be closed.
   bool Process(Exchange* current) {
@@ -314,19 +337,26 @@ class Http::Library final : private httplib::Server {
     exchange->permits_next = options_.idle_timeout.count() > 0 && PermitsNext(*request);
     exchange->path = request->path;
     exchange->target = request->method + " " + request->path;
-    const HttpHandlers& handlers = request->method == "POST" ? post : get;
-    const auto handler = handlers.find(request->path);
-    exchange->handler = handler == handlers.end() ? nullptr : &handler->second;
+    const HttpRoutes& routes = request->method == "POST" ? post : get;
+    const auto route = routes.find(request->path);
+    exchange->route = route == routes.end() ? nullptr : &route->second;
     request->path = "/";
   }
 
   // Answers a request that was read to its end.
-  void Serve(const httplib::Request& request, httplib::Response* response) const {
+  void Serve(const httplib::Request& request, httplib::Response* response) {
     exchange->keep_open = exchange->permits_next && !exchange->stream.IsClosing();
-    if (exchange->handler == nullptr) {
+    if (exchange->route == nullptr) {
       return SetReply(options_.not_found(exchange->target), response);
     }
-    const HttpReply reply = (*exchange->handler)(
+    std::shared_ptr<StreamPlaces> place;
+    if (exchange->route->streams) {
+      place = TakePlace(&places);
+      if (place == nullptr) {
+        return SetReply(Refusal(503, "too many pages and streams are open"), response);
+      }
+    }
+    HttpReply reply = exchange->route->handler(
         {.body = request.body,
          .authorization = request.get_header_value("Authorization"),
          .peer = exchange->peer,
@@ -338,6 +368,11 @@ class Http::Library final : private httplib::Server {
     if (reply.stream != nullptr && request.version != "HTTP/1.1") {
       return SetReply(Refusal(505, "a stream needs HTTP/1.1"), response);
     }
+    if (reply.stream != nullptr) {
+      reply.stream = [place, stream = std::move(reply.stream)](HttpWriter* writer) {
+        stream(writer);
+      };
+    }
     SetReply(reply, response);
   }
 
@@ -348,11 +383,23 @@ Http::Http(const Options& options) : options_(options), library_(Library::Make(o
 Http::~Http() = default;
 
 void Http::Get(const std::string& path, Handler handler) {
-  library_->get[path] = std::move(handler);
+  library_->get[path] = {std::move(handler)};
 }
 
 void Http::Post(const std::string& path, Handler handler) {
-  library_->post[path] = std::move(handler);
+  library_->post[path] = {std::move(handler)};
+}
+
+void Http::GetStream(const std::string& path, Handler handler) {
+  library_->get[path] = {std::move(handler), true};
+}
+
+void Http::PostStream(const std::string& path, Handler handler) {
+  library_->post[path] = {std::move(handler), true};
+}
+
+void Http::LimitStreams(size_t max_connections) {
+  library_->places.limit = std::max<size_t>(1, max_connections * 3 / 4);
 }
 
 void Http::Answer(int fd) const {

@@ -7,7 +7,7 @@
 // cpp-httplib parses and writes. The sockets are read and written here, because it limits neither
 // the time that a client takes for one request, nor the bytes of a request without a length.
 // Requests are routed here, because it compares a path with a regular expression for each handler.
-// Threading: Answer is thread-safe after the last call of Get and Post.
+// Threading: Answer is thread-safe after the last call of Get, Post, GetStream and PostStream.
 #pragma once
 
 #include <chrono>
@@ -88,6 +88,13 @@ class Http {
 
   void Get(const std::string& path, Handler handler);
   void Post(const std::string& path, Handler handler);  // Accepts application/json only.
+  // The same for handlers whose answer is a stream, which has its connection for long. Beyond
+  // LimitStreams they are answered with 503, and the handler is not called.
+  void GetStream(const std::string& path, Handler handler);
+  void PostStream(const std::string& path, Handler handler);
+  // Streams may have three quarters of so many connections, and one in any case. Before the first
+  // call there is no limit. Thread-safe.
+  void LimitStreams(size_t max_connections);
 
   // Answers requests until the client, the server (by shutdown(2) of the reading side) or a timeout
   // ends the connection. Does not close `fd`. Blocks: for each request for at most idle_timeout

@@ -266,10 +266,14 @@ Http::Handler Guarded(HttpGuard guard, bool changes, Http::Handler handler) {
 
 void AddApi(const MethodTable& methods, const HttpGuard& guard, Http* http) {
   for (const auto& [path, method] : methods.all()) {
-    http->Post(path, Guarded(guard, method.changes, [&method = method](const HttpRequest& request) {
-                 return method.call != nullptr ? AnswerUnary(method, request)
-                                               : AnswerStream(method, request);
-               }));
+    auto handler = Guarded(guard, method.changes, [&method = method](const HttpRequest& request) {
+      return method.call != nullptr ? AnswerUnary(method, request) : AnswerStream(method, request);
+    });
+    if (method.call != nullptr) {
+      http->Post(path, std::move(handler));
+    } else {
+      http->PostStream(path, std::move(handler));
+    }
   }
 }
 

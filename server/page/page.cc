@@ -62,8 +62,9 @@ void Page::AddTo(Http* http) {
             [this](const HttpRequest& request) { return SessionReply(RoleOf(request)); });
   http->Post("/ui/login", [this](const HttpRequest& request) { return LogIn(request); });
   http->Post("/ui/logout", [this](const HttpRequest& request) { return LogOut(request); });
-  http->Get("/ui/events", Guarded(Guard(), /*changes=*/false,
-                                  [this](const HttpRequest& request) { return Listen(request); }));
+  http->GetStream("/ui/events",
+                  Guarded(Guard(), /*changes=*/false,
+                          [this](const HttpRequest& request) { return Listen(request); }));
 }
 
 HttpGuard Page::Guard() {

@@ -265,6 +265,37 @@ TEST_F(ServerTest, TheServicesAreServedOverTcp) {
             403);
 }
 
+TEST_F(ServerTest, StreamsOverHttpLeaveConnectionsForOthers) {
+  Serve({.control_socket = true, .max_http_connections = 8});
+  const std::string watch = PostOf("/wq.v1.Queue/Watch", R"({"queue": "pods"})");
+  std::vector<FileDescriptor> streams;
+  for (int i = 0; i < 6; ++i) {
+    streams.push_back(ConnectUnix());
+    SendAll(streams.back().get(), watch, Soon());
+    char begin[12];
+    ASSERT_EQ(ReceiveSome(streams.back().get(), begin, sizeof begin, Soon()), 12);
+    EXPECT_EQ(std::string(begin, sizeof begin), "HTTP/1.1 200");
+  }
+  const std::string refused = Say(ConnectUnix(), watch);
+  EXPECT_EQ(StatusOf(refused), 503);
+  EXPECT_THAT(refused, HasSubstr("too many pages and streams"));
+  EXPECT_EQ(StatusOf(Say(ConnectUnix(), "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")), 200);
+  EXPECT_EQ(StatusOf(Post("/wq.v1.Queue/Add", R"({"queue": "pods", "keys": ["YQ=="]})")), 200);
+}
+
+TEST_F(ServerTest, TlsAloneIsNoAccessControl) {
+  ServerOptions options{
+      .address = "0.0.0.0:0", .tls_certificate_file = "cert.pem", .tls_key_file = "key.pem"};
+  const Status s = Server::Open(store_.get(), options, &server_);
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("--tls-any-client"));
+  EXPECT_EQ(Server::Open(store_.get(), {.address = "127.0.0.1:0", .tls_any_client = true}, &server_)
+                .code(),
+            StatusCode::kInvalidArgument);
+  options.tls_any_client = true;  // Now the files are read, which do not exist.
+  EXPECT_EQ(Server::Open(store_.get(), options, &server_).code(), StatusCode::kNotFound);
+}
+
 TEST_F(ServerTest, AnAddressBeyondLoopbackNeedsATokenOrTls) {
   EXPECT_EQ(Server::Open(store_.get(), {.address = "0.0.0.0:0"}, &server_).code(),
             StatusCode::kInvalidArgument);
