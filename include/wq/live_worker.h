@@ -100,7 +100,8 @@ class LiveWorker {
   Status TryGet(AssignedKey* key);
 
   // Answers for a key. NotProcessing: the token is old; nothing has changed. NotDurable: see
-  // StatusCode. IOError: the stream has ended, and the effect is unknown. Blocks: for the outcome.
+  // StatusCode. IOError: the stream has ended, or LimitWaits, and the effect is unknown. Blocks: for the
+  // outcome.
   Status Answer(uint64_t token, const WorkAnswer& answer, AnswerOutcome* outcome = nullptr);
   // Answers without waiting for the outcome; answers are sent in the order of the calls.
   void AnswerLater(uint64_t token, const WorkAnswer& answer);
@@ -113,6 +114,10 @@ class LiveWorker {
 
   // 0: no more keys are assigned.
   void SetCapacity(uint32_t capacity);
+  // Bounds how long Answer and AddedAgain wait, from this call, or from their own if that is later:
+  // then they return IOError, and the effect is unknown. For a worker that is to end, beside an
+  // owner that may not respond. Without it they wait until the stream ends.
+  void LimitWaits(std::chrono::microseconds limit);
   // Ends the stream. Get returns what is left of the assigned keys no more. Idempotent.
   void Stop();
   bool ended() const;  // The stream has ended: see Get for why.

@@ -1,5 +1,6 @@
 #include "wq/live_worker.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -261,8 +262,17 @@ void LiveWorker::Impl::Enqueue(uint64_t token, const WorkAnswer& answer) {
 }
 
 Status LiveWorker::Impl::Wait(Waiter* waiter) {
+  const auto began = SteadyClock::now();
   while (!waiter->answered && !end.has_value()) {
-    changed.Wait(mu);
+    if (!wait_limit.has_value()) {
+      changed.Wait(mu);
+      continue;
+    }
+    const auto deadline = std::max(began, limited_at) + *wait_limit;
+    if (SteadyClock::now() >= deadline) {
+      return Status::IOError("the outcome is unknown: the owner of the store does not respond");
+    }
+    changed.WaitUntil(mu, deadline);
   }
   return waiter->answered
              ? waiter->status
@@ -323,6 +333,13 @@ Status LiveWorker::AddedAgain(uint64_t token, bool* added_again) {
 void LiveWorker::SetCapacity(uint32_t capacity) {
   const MutexLock lock(impl_->mu);
   impl_->Unsent()->set_capacity(capacity);
+  impl_->changed.NotifyAll();
+}
+
+void LiveWorker::LimitWaits(std::chrono::microseconds limit) {
+  const MutexLock lock(impl_->mu);
+  impl_->wait_limit = limit;
+  impl_->limited_at = SteadyClock::now();
   impl_->changed.NotifyAll();
 }
 

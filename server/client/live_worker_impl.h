@@ -75,6 +75,9 @@ struct LiveWorker::Impl {
   bool reading_ended WQ_GUARDED_BY(mu) = false;
   bool writing_ended WQ_GUARDED_BY(mu) = false;
   std::optional<Status> end WQ_GUARDED_BY(mu);
+  // Of LimitWaits, and when that was called.
+  std::optional<std::chrono::microseconds> wait_limit WQ_GUARDED_BY(mu);
+  std::chrono::steady_clock::time_point limited_at WQ_GUARDED_BY(mu);
   std::chrono::microseconds silence_limit WQ_GUARDED_BY(mu){0};
   std::deque<AssignedKey> assigned WQ_GUARDED_BY(mu);
   std::unordered_map<uint64_t, bool> held WQ_GUARDED_BY(mu);  // Token, and whether it was lost.

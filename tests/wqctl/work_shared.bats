@@ -225,3 +225,24 @@ test_drained() { [ "$(queue_count pending)" = 0 ] && [ "$(queue_count delayed)" 
   contains "$(cat owner.err)" 'remaining 1'
   [ "$(cat owner.done)" = a ]
 }
+
+@test "beside an owner that is stopped, SIGTERM ends a work in bounded time" {
+  wqctl init
+  start owner serve
+  owner=$PID
+  until_ok wqctl workers
+  wqctl add -q q key
+  mkfifo gate
+  start helper work -q q --grace 30s -- sh -c 'echo >started; read -r _ <gate' _
+  helper=$PID
+  until_ok test -s started
+  kill -STOP "$owner"
+  until_ok grep -q '^State:.T' "/proc/$owner/status"
+  echo >gate  # The command succeeds, and nobody acknowledges it.
+  kill -TERM "$helper"
+  for _ in {1..6}; do until_ok ended "$helper" && break; done
+  ended "$helper"
+  contains "$(cat helper.err)" 'the outcome of "key" may be lost'
+  kill -CONT "$owner"
+}
+ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }

@@ -245,7 +245,10 @@ int KeySource::Stop() {
     changed_.NotifyAll();
     busy = busy_;
   }
-  for (const auto& queue : queues) queue->Want(false);
+  for (const auto& queue : queues) {
+    queue->Want(false);
+    queue->EndSoon();
+  }
   return busy;
 }
 

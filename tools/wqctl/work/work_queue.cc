@@ -12,6 +12,9 @@
 namespace wqctl {
 namespace {
 
+// How long a run that ends waits for the owner to acknowledge an outcome.
+constexpr auto kLastAnswers = std::chrono::seconds(5);
+
 class LocalQueue final : public WorkQueue {
  public:
   LocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues, TokenTaker take_token,
@@ -94,6 +97,12 @@ class RemoteQueue final : public WorkQueue {
     if (!wanted) GiveBackRest();
   }
 
+  void EndSoon() override {
+    const wq::MutexLock lock(mu_);
+    ending_ = true;
+    worker_->LimitWaits(kLastAnswers);
+  }
+
   wq::Status TryGet(TakenKey* key) override {
     const wq::MutexLock lock(mu_);
     wq::AssignedKey assigned;
@@ -106,6 +115,10 @@ class RemoteQueue final : public WorkQueue {
   }
 
   wq::Status Counts(wq::QueueCounts* counts) const override {
+    {
+      const wq::MutexLock lock(mu_);
+      if (given_up_) return wq::Status::IOError("the owner of the store does not respond");
+    }
     wq::LiveInfo info;
     if (wq::Status s = store_->Read(&info); !s.ok()) return s;
     const auto queue = std::find_if(info.queues.begin(), info.queues.end(),
@@ -156,14 +169,18 @@ class RemoteQueue final : public WorkQueue {
       worker = worker_.get();
     }
     wq::Status s = worker->Answer(key.token, answer, outcome);
-    if (s.ok() || !worker->ended()) return s;
-    return wq::Status::NotProcessing(s.message());
+    if (s.ok()) return s;
+    const wq::MutexLock lock(mu_);
+    given_up_ = given_up_ || (ending_ && s.code() == wq::StatusCode::kIOError);
+    return given_up_ || worker->ended() ? wq::Status::NotProcessing(s.message()) : s;
   }
 
   const RemoteQueueOptions options_;
   const std::shared_ptr<const wq::LiveStore> store_;
-  wq::Mutex mu_;
+  mutable wq::Mutex mu_;
   bool wanted_ WQ_GUARDED_BY(mu_) = true;
+  bool ending_ WQ_GUARDED_BY(mu_) = false;
+  bool given_up_ WQ_GUARDED_BY(mu_) = false;  // The owner does not respond.
   uint32_t running_ WQ_GUARDED_BY(mu_) = 0;                    // Taken and not recorded.
   std::unique_ptr<wq::LiveWorker> worker_ WQ_GUARDED_BY(mu_);  // Last: it calls OnReady.
 };

@@ -48,6 +48,8 @@ class WorkQueue {
   // Whether this process has room for one more key. Without room it holds no key that it does not
   // process.
   virtual void Want(bool wanted) = 0;
+  // The run ends: outcomes that the owner does not acknowledge soon are given up.
+  virtual void EndSoon() {}
   // Takes a key. TimedOut: there is none now. ShuttingDown: the process that serves the queue has
   // ended, or has ended the stream; the queue has to be opened anew. NotOwner: this process does
   // not own the replicated store any more. Never blocks.
