@@ -72,7 +72,7 @@ TEST_F(CallGuardTest, ARoleIsJudgedAsItsToken) {
   EXPECT_EQ(guard.RoleOf(Client::kControlSocket, ""), Role::kOperator);
   Status why;
   EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer third", &why), Role::kNone);
-  EXPECT_EQ(why.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(why.code(), StatusCode::kUnauthenticated);
   EXPECT_EQ(guard.Judge(Role::kOperator, true).verdict, Verdict::kPass);
   EXPECT_EQ(guard.Judge(Role::kViewer, false).verdict, Verdict::kPass);
   EXPECT_EQ(guard.Judge(Role::kViewer, true).verdict, Verdict::kForbidden);
