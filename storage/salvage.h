@@ -2,7 +2,7 @@
 // its database. Internal to storage/ and engine/.
 //
 //   SalvagedRecords records;
-//   Status s = Salvage("/var/lib/pods.wq", "/var/lib/scratch", {}, &records);
+//   Status s = Salvage("/var/lib/pods.wq", "/var/lib/scratch", {}, {}, &records);
 //
 // RocksDB reads a copy of each undamaged table. Of a damaged table, the records before its first
 // and after its last damaged block are taken. Of the logs, every complete record is taken, even
@@ -15,6 +15,7 @@
 // and that is a loss.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -33,9 +34,10 @@ struct SalvagedRecords {
 };
 
 // Changes nothing in `dir`. Creates the directory `scratch` for the copies; the caller removes it.
-// `progress` may be empty; its step is "reading files".
-// IOError: a file cannot be read or written. Blocks: reads the whole store.
+// `progress` may be empty; its step is "reading files". `cancelled` may be empty; true ends the
+// call. IOError: a file cannot be read or written, or the call was cancelled. Blocks: reads the
+// whole store.
 Status Salvage(const std::string& dir, const std::string& scratch, const ProgressCallback& progress,
-               SalvagedRecords* records);
+               const std::function<bool()>& cancelled, SalvagedRecords* records);
 
 }  // namespace wq::storage

@@ -1,13 +1,13 @@
 #include "wq/repair.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "base/files.h"
 #include "base/step_progress.h"
 #include "base/unfinished_directory.h"
 #include "engine/offline/settlement.h"
@@ -23,8 +23,11 @@ namespace wq {
 
 namespace {
 
+// Behind the name of the new store until it is complete.
+constexpr const char* kRepairing = ".repairing";
+
 Status WriteStore(const std::string& dir, const storage::SalvagedRecords& records,
-                  const ProgressCallback& progress) {
+                  const RepairOptions& options) {
   std::unique_ptr<storage::Storage> store;
   Status status = storage::OpenStorage(
       dir,
@@ -32,14 +35,17 @@ Status WriteStore(const std::string& dir, const storage::SalvagedRecords& record
       &store);
   constexpr size_t kBatchBytes = size_t{1} << 20;
   storage::MutationBatch batch;
-  StepProgress step(progress, {.step = "writing records",
-                               .unit = Progress::Unit::kRecords,
-                               .total = records.values.size()});
+  StepProgress step(options.progress, {.step = "writing records",
+                                       .unit = Progress::Unit::kRecords,
+                                       .total = records.values.size()});
   for (const auto& [place, value] : records.values) {
     if (!status.ok()) return status;
     batch.Put(place.first, place.second, value);
     step.Add(1);
     if (batch.bytes() < kBatchBytes) continue;
+    if (options.cancelled != nullptr && options.cancelled()) {
+      return Status::IOError("the writing of " + dir + " was cancelled");
+    }
     status = store->Write(batch, /*sync=*/false);
     batch.Clear();
   }
@@ -71,22 +77,23 @@ Status RepairInto(const std::string& dir, const std::string& into, const RepairO
   Status status = CheckDirectories(dir, into);
   if (!status.ok()) return status;
   // In the directory of `into`: the rename at the end is within one file system.
-  const std::string beside = into + ".repair-" + std::to_string(getpid());
-  const std::string scratch = beside + ".scratch";
-  storage::SalvagedRecords records;
-  status = storage::Salvage(dir, scratch, options.progress, &records);
-  std::error_code ignored;
-  std::filesystem::remove_all(scratch, ignored);
+  std::unique_ptr<UnfinishedDirectory> made;
+  status = UnfinishedDirectory::Make(into + kRepairing, &made);
   if (!status.ok()) return status;
+  const std::string scratch = made->path() + "/scratch";
+  storage::SalvagedRecords records;
+  status = storage::Salvage(dir, scratch, options.progress, options.cancelled, &records);
+  std::error_code error;
+  std::filesystem::remove_all(scratch, error);
+  if (!status.ok()) return status;
+  if (error) return IOErrorOf("cannot remove", scratch, error.value());
   for (const auto& [where, what] : records.losses) {
     report->losses.push_back({EscapeKey(where, 4096), EscapeKey(what, 4096)});
   }
   const StepProgress comparing(options.progress,
                                {.step = "comparing records", .unit = Progress::Unit::kNone});
   Settle(&records, report);
-  std::unique_ptr<UnfinishedDirectory> made;
-  status = UnfinishedDirectory::Make(beside, &made);
-  if (status.ok()) status = WriteStore(made->path(), records, options.progress);
+  status = WriteStore(made->path(), records, options);
   return status.ok() ? made->RenameTo(into) : status;
 }
 

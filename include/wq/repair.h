@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct RepairReport {
 };
 
 struct RepairOptions {
+  // Called repeatedly during the call; true ends it with IOError, and nothing is left. Default:
+  // nullptr, never.
+  std::function<bool()> cancelled = nullptr;
   // Told how far the call is: "reading files", "comparing records", "writing records". Default:
   // nullptr, nobody.
   ProgressCallback progress = nullptr;

@@ -92,8 +92,12 @@ constexpr uint64_t kProcessLogSequences = uint64_t{1} << 56;
 class Salvaging {
  public:
   Salvaging(const std::string& dir, const std::string& scratch, const ProgressCallback& progress,
-            SalvagedRecords* records)
-      : dir_(dir), scratch_(scratch), progress_(progress), records_(records) {}
+            const std::function<bool()>& cancelled, SalvagedRecords* records)
+      : dir_(dir),
+        scratch_(scratch),
+        progress_(progress),
+        cancelled_(cancelled),
+        records_(records) {}
 
   Status Run();
 
@@ -106,6 +110,11 @@ class Salvaging {
 
   void Lose(const std::string& file, std::string what) {
     records_->losses.emplace_back(file, std::move(what));
+  }
+  Status CheckCancelled() const {
+    return cancelled_ != nullptr && cancelled_()
+               ? Status::IOError("the repair of " + dir_ + " was cancelled")
+               : Status::Ok();
   }
   // 0 if it is not known.
   uint64_t BytesOf(const std::string& file) const;
@@ -132,6 +141,7 @@ class Salvaging {
   const std::string& dir_;
   const std::string& scratch_;
   const ProgressCallback& progress_;
+  const std::function<bool()>& cancelled_;
   SalvagedRecords* const records_;
   Manifest manifest_;              // As far as it can be read.
   bool needed_are_known_ = false;  // The manifest names the tables and logs that are needed.
@@ -163,6 +173,7 @@ Status Salvaging::Run() {
   }
   StepProgress step(progress_, {.step = "reading files", .total = BytesOf(tables, wals)});
   for (const std::string& table : tables) {
+    if (status.ok()) status = CheckCancelled();
     if (status.ok()) status = TakeTable(table);
     step.Add(BytesOf(table));
   }
@@ -380,6 +391,7 @@ Status Salvaging::TakeLogs(const std::vector<WalFile>& wals, StepProgress* step)
   Status status;
   std::optional<uint64_t> next_sequence;
   for (const WalFile& wal : wals) {
+    if (status.ok()) status = CheckCancelled();
     if (!status.ok()) return status;
     status = TakeLog(wal, &next_sequence);
     step->Add(BytesOf(wal.name));
@@ -528,9 +540,9 @@ void Salvaging::Take(Place place, const Age& age, std::optional<std::string> val
 }  // namespace
 
 Status Salvage(const std::string& dir, const std::string& scratch, const ProgressCallback& progress,
-               SalvagedRecords* records) {
+               const std::function<bool()>& cancelled, SalvagedRecords* records) {
   *records = SalvagedRecords();
-  return Salvaging(dir, scratch, progress, records).Run();
+  return Salvaging(dir, scratch, progress, cancelled, records).Run();
 }
 
 }  // namespace wq::storage

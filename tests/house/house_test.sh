@@ -124,6 +124,7 @@ plant users_of_the_public_headers engine/queue/queue.cc '#include "bindings/c/bo
 # engine/queue/queue.cc includes storage/db.h.
 plant no_cycles_between_files storage/db.h '#include "engine/queue/queue.h"'
 plant a_target_for_each_folder engine/other/other.cc '// Its folder has no CMakeLists.txt.'
+plant signals_of_wqctl_in_one_place tools/wqctl/verbs/add.cc '  std::signal(SIGINT, SIG_IGN);'
 plant no_sleep_in_tests tests/engine/queue_test.cc '  std::this_thread::sleep_for(1ms);'
 plant no_sleep_in_tests tests/storage/kill_test.cc '  ::usleep (10);'
 plant no_sleep_in_tests bindings/go/queue_test.go '	time.Sleep(time.Second)'

@@ -55,7 +55,7 @@ layers=(include/wq base storage storage/directory storage/process_log storage/hi
   engine/controller server/errors server/api server/series server/browse server/work server/service server/view server/net server/rpc server/http server/page
   server/client server
   server/prometheus bindings/c/boundary bindings/c bindings/c/etcd
-  tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/process tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
+  tools/wqctl/signals tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/process tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
   tools/wqctl)
 
 # includes FOLDER...: "file:line folder included-file" for each include of a file of this tree.
@@ -111,6 +111,15 @@ rule_a_target_for_each_folder() {
     while IFS= read -r folder; do
       [[ -e $folder/CMakeLists.txt || -e $folder/../CMakeLists.txt && $folder == tools/wqctl/* ]] || find "$folder" -maxdepth 1 -name '*.cc' -printf '%p:1: no target for its folder\n'
     done
+}
+
+# How a verb ends by a signal is decided in one place. main.cc and pager.cc set what a new process
+# inherits, and the processes that run commands handle their own.
+rule_signals_of_wqctl_in_one_place() {
+  sources tools | grep -zv -e '^tools/wqctl/signals/stop_signals\.' -e '^tools/wqctl/process/' \
+    -e '^tools/wqctl/main\.cc$' -e '^tools/wqctl/cli/pager\.cc$' |
+    violations 'handles a signal: signals/stop_signals.h does' \
+      '\<(sigaction|signalfd|pthread_sigmask|sigprocmask|alarm|std::signal)[[:space:]]*\('
 }
 
 # Time is injected; a sleep is either too short or too long.

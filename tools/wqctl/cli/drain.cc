@@ -24,6 +24,7 @@ void DrainServer(wq::Server* server, std::chrono::microseconds grace, const Stop
     if (ready[1].revents != 0) break;
     const int signal = signals.Take();
     if (signal == 0 || signal == SIGHUP) continue;
+    const StopGuard guard(signals, StopGuard::During::kStopped);
     server->Close();  // Ends Drain.
     break;
   }

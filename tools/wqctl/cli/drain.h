@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "wq/server.h"
 
 namespace wqctl {

@@ -25,10 +25,10 @@
 #include "tools/wqctl/cli/drain.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
-#include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/serve/serve_config.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
@@ -140,7 +140,7 @@ class Daemon {
  public:
   explicit Daemon(const ServeArgs& args) : args_(args) {}
 
-  wq::Status Open();
+  wq::Status Open(const StopSignals& signals);
   // Serves until a signal ends it.
   wq::Status Run(const StopSignals& signals);
 
@@ -173,9 +173,10 @@ class Daemon {
       server_;  // Ends before the store. Null: this process does not own it.
 };
 
-wq::Status Daemon::Open() {
+wq::Status Daemon::Open(const StopSignals& signals) {
   // Before the first thread: it changes the environment.
   if (wq::Status s = UsePassedSockets(&passed_); !s.ok()) return s;
+  const StopGuard guard(signals, StopGuard::During::kOpening);
   {
     const wq::MutexLock lock(mu_);
     if (wq::Status s = ReadConfig(args_, &config_); !s.ok()) return s;
@@ -361,13 +362,17 @@ Daemon::End Daemon::AwaitEnd(const StopSignals& signals) {
 
 wq::Status Daemon::Stop(const StopSignals& signals) {
   ownership_end_.Expect();
-  if (server_ == nullptr) return store_->Close();
+  if (server_ == nullptr) {
+    const StopGuard guard(signals, StopGuard::During::kStopped);
+    return store_->Close();
+  }
   std::chrono::microseconds grace{0};
   {
     const wq::MutexLock lock(mu_);
     grace = config_.grace.value_or(std::chrono::seconds{30});
   }
   DrainServer(server_.get(), grace, signals);
+  const StopGuard guard(signals, StopGuard::During::kStopped);
   server_->Close();
   return ResignAndClose(store_.get());
 }
@@ -415,7 +420,7 @@ int Run(const ServeArgs& args) {
   if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
   RaiseDescriptorLimit();
   Daemon daemon(args);
-  if (wq::Status s = daemon.Open(); !s.ok()) return Fail(s);
+  if (wq::Status s = daemon.Open(signals); !s.ok()) return Fail(s);
   wq::Status s = daemon.Run(signals);
   return s.ok() ? kExitOk : Fail(s);
 }

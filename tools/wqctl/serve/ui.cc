@@ -2,12 +2,11 @@
 #include <poll.h>
 
 #include <array>
-#include <csignal>
 #include <memory>
 #include <string>
 
 #include "tools/wqctl/cli/parse_verbs.h"
-#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/output.h"
 #include "wq/server.h"
@@ -16,8 +15,8 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kUiExamples =
-    R"(Shows the store on a page in the browser, until SIGTERM or SIGINT. Nothing of the store is
-changed: it may have an owner, may be closed, or may have crashed. It is read as it is on
+    R"(Shows the store on a page in the browser, until SIGTERM, SIGINT or SIGHUP. Nothing of the
+store is changed: it may have an owner, may be closed, or may have crashed. It is read as it is on
 disk, so keys that a worker holds are shown as queued. A store that wqctl serve or a
 program serves has a page of its own, on which keys can be changed: see serve --http.
 
@@ -37,24 +36,26 @@ std::string Url(const UiArgs& args, const wq::ViewServer& server) {
 }
 
 void AwaitStop(const StopSignals& signals) {
-  while (true) {
-    std::array<pollfd, 1> waited = {{{signals.fd(), POLLIN, 0}}};
+  std::array<pollfd, 1> waited = {{{signals.fd(), POLLIN, 0}}};
+  do {
     poll(waited.data(), waited.size(), -1);
-    const int signal = signals.Take();
-    if (signal == SIGTERM || signal == SIGINT) return;
-  }
+  } while (signals.Take() == 0);
 }
 
 int Run(const UiArgs& args) {
   const StopSignals signals;
   std::unique_ptr<wq::ViewServer> server;
-  if (wq::Status s = wq::ViewServer::Open(args.store_dir, args.options, &server); !s.ok()) {
-    return Fail(s);
+  {
+    const StopGuard guard(signals, StopGuard::During::kShowing);
+    wq::Status s = wq::ViewServer::Open(args.store_dir, args.options, &server);
+    if (!s.ok()) return Fail(s);
+    Output out;
+    out.Write("open " + Url(args, *server) + "\n");
+    out.Flush();  // A reader that has gone does not end the server.
   }
-  Output out;
-  out.Write("open " + Url(args, *server) + "\n");
-  out.Flush();  // A reader that has gone does not end the server.
   AwaitStop(signals);
+  const StopGuard guard(signals, StopGuard::During::kStopped);
+  server.reset();
   return kExitOk;
 }
 

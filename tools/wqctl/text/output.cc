@@ -2,9 +2,7 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <csignal>
 
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
@@ -14,11 +12,6 @@ namespace wqctl {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{64} << 10;
-constexpr std::array kInterrupts = {SIGINT, SIGTERM, SIGHUP};
-
-volatile std::sig_atomic_t interrupted_by = 0;
-
-extern "C" void NoteInterrupt(int signal) { interrupted_by = signal; }
 
 }  // namespace
 
@@ -57,28 +50,5 @@ int Output::Finish(int exit_code) {
   LogError("cannot write to standard output: " + ErrnoText(error_));
   return exit_code == kExitOk ? kExitFailure : exit_code;
 }
-
-InterruptScope::InterruptScope() {
-  struct sigaction action = {};
-  action.sa_handler = NoteInterrupt;
-  // Not SA_RESTART: a blocked write must return. A second signal ends the process at once.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : kInterrupts) {
-    struct sigaction old = {};
-    sigaction(signal, nullptr, &old);
-    if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
-  }
-}
-
-InterruptScope::~InterruptScope() {
-  for (const int signal : kInterrupts) {
-    struct sigaction old = {};
-    sigaction(signal, nullptr, &old);
-    if (old.sa_handler == NoteInterrupt) std::signal(signal, SIG_DFL);
-  }
-  if (Interrupted()) std::raise(interrupted_by);
-}
-
-bool Interrupted() { return interrupted_by != 0; }
 
 }  // namespace wqctl

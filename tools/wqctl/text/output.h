@@ -11,7 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "tools/wqctl/text/terminal.h"  // IWYU pragma: export
+#include "tools/wqctl/signals/stop_signals.h"  // IWYU pragma: export
+#include "tools/wqctl/text/terminal.h"         // IWYU pragma: export
 
 namespace wqctl {
 
@@ -36,16 +37,5 @@ class Output {
   int error_ = 0;  // errno, when state_ is kFailed.
   std::string buffer_;
 };
-
-// During its lifetime SIGINT, SIGTERM and SIGHUP only set a flag, so that a reader of a store can
-// remove its scratch files. Afterwards the signal has its usual effect.
-class InterruptScope {
- public:
-  InterruptScope();
-  ~InterruptScope();  // Does not return if a signal has arrived.
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
-};
-bool Interrupted();
 
 }  // namespace wqctl

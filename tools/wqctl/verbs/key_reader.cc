@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "tools/wqctl/signals/stop_signals.h"
+
 namespace wqctl {
 namespace {
 
@@ -40,7 +42,7 @@ bool KeyReader::ReadMore() {
   ssize_t n = 0;
   do {
     n = read(fd_, buffer_.data(), buffer_.size());
-  } while (n < 0 && errno == EINTR);
+  } while (n < 0 && errno == EINTR && !Interrupted());
   if (n < 0) {
     error_ = errno;
     return false;

@@ -96,6 +96,12 @@ int LoadLine(const KeyReader::Line& line, wq::Importer* importer) {
   return FailLine(line, why, code == kExitUsage ? static_cast<int>(kExitFailure) : code);
 }
 
+int FailInterrupted(const wq::ImportCounts& counts) {
+  LogError("interrupted after " + std::to_string(counts.entries) +
+           " entries; nothing was loaded, and the queues are as before: load the dump again");
+  return kExitFailure;
+}
+
 int LoadAll(int fd, wq::Importer* importer, ProgressLine* progress) {
   KeyReader reader(fd, '\n', kMaxDumpLineBytes);
   while (reader.ReadMore()) {
@@ -104,8 +110,9 @@ int LoadAll(int fd, wq::Importer* importer, ProgressLine* progress) {
       progress->Add();
     }
     progress->Read(reader.bytes_read(), reader.bytes_in_file());
-    if (Interrupted()) return kExitFailure;
+    if (Interrupted()) break;
   }
+  if (Interrupted()) return FailInterrupted(importer->counts());
   if (reader.error() == 0) return kExitOk;
   LogError("cannot read: " + ErrnoText(reader.error()) + "; nothing was loaded");
   return kExitFailure;

@@ -34,9 +34,11 @@ struct RepairArgs {
 };
 
 int Run(const RepairArgs& args) {
+  const InterruptScope interrupts;
   wq::RepairReport report;
   ProgressLine progress({.name = "repair"});
-  const wq::RepairOptions options = {.progress = StepsOf("repair", &progress)};
+  const wq::RepairOptions options = {.cancelled = Interrupted,
+                                     .progress = StepsOf("repair", &progress)};
   wq::Status s = wq::Repair(args.store_dir, args.into, options, &report);
   if (!s.ok()) return Fail(s);
   Output out;

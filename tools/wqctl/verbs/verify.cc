@@ -49,7 +49,6 @@ void LogChecked(const wq::VerifyReport& report) {
 }
 
 int Run(const VerifyArgs& args) {
-  const InterruptScope interrupts;
   wq::VerifyReport report;
   ProgressLine progress({.name = "verify"});
   const wq::VerifyOptions options = {.progress = StepsOf("verify", &progress)};
@@ -62,7 +61,7 @@ int Run(const VerifyArgs& args) {
                                     return std::vector<std::string>{finding.where, finding.what};
                                   },
                                   [&] { return finding.where + "\n"; });
-    if (!open || Interrupted()) break;
+    if (!open) break;
   }
   // Without findings, no empty table is printed.
   listing.End(!IsTable(args.format) || !report.ok());

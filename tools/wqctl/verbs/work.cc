@@ -13,10 +13,10 @@
 #include "base/mutex.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
-#include "tools/wqctl/cli/stop_signals.h"
 #include "tools/wqctl/process/reapers.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "tools/wqctl/replication/ownership.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
@@ -185,6 +185,7 @@ struct RunParts {
   OwnershipEnd ownership_end;
   WorkStore store;
   std::chrono::microseconds grace_of_others;  // After our own commands.
+  StopGuard::During during_close = StopGuard::During::kClosing;
 };
 
 // What lasts as long as an ownership; in a store that is not replicated, as the run.
@@ -233,6 +234,7 @@ int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
   if (started.ok()) supervisor.Run();
   run->ownership_end.Clear();
   if (!started.ok()) return Fail(started);
+  if (supervisor.signalled()) run->during_close = StopGuard::During::kStopped;
   if (supervisor.killed()) run->grace_of_others = std::chrono::microseconds{0};
   pool.Join();
   const StopReason reason = pool.stop_reason();
@@ -278,7 +280,14 @@ int WorkForOneOwnership(const WorkArgs& args, RunParts* run, bool* lost) {
   *lost = false;
   Shift shift(args, run);
   if (wq::Status s = MakeRunner(args, run, &shift.runner); !s.ok()) return Fail(s);
-  if (wq::Status s = OpenQueues(run, &shift); !s.ok()) {
+  wq::Status s;
+  {
+    // While a replica waits for its ownership it looks at the signals itself.
+    std::optional<StopGuard> guard;
+    if (args.log.url.empty()) guard.emplace(run->signals, StopGuard::During::kOpening);
+    s = OpenQueues(run, &shift);
+  }
+  if (!s.ok()) {
     *lost = s.code() == wq::StatusCode::kNotOwner;
     if (*lost) return kExitOk;
     // A signal while it waited for the ownership.
@@ -287,7 +296,7 @@ int WorkForOneOwnership(const WorkArgs& args, RunParts* run, bool* lost) {
     return kExitOk;
   }
   if (!args.job_log.empty() && run->job_log == nullptr) {  // Not before: it empties the file.
-    wq::Status s = JobLog::Open(args.job_log, args.command_umask, &run->job_log);
+    s = JobLog::Open(args.job_log, args.command_umask, &run->job_log);
     if (!s.ok()) return Fail(s);
   }
   return WorkOn(args, run, &shift, lost);
@@ -301,7 +310,7 @@ int WorkInStore(const WorkArgs& args, RunParts* run) {
     if (lost) run->store.EndService();
   }
   run->ownership_end.Expect();
-  if (wq::Status s = run->store.Close(run->grace_of_others, run->signals);
+  if (wq::Status s = run->store.Close(run->grace_of_others, run->signals, run->during_close);
       code == kExitOk && !s.ok())
     code = Fail(s);
   return code;

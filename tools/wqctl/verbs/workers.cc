@@ -13,7 +13,7 @@
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/show.h"
-#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/listing.h"
@@ -158,6 +158,7 @@ bool WaitForNext(const StopSignals& signals) {
 int Watch(WorkersArgs args, const wq::LiveStore& live, const StopSignals& signals, Output* out) {
   const bool clears = isatty(STDOUT_FILENO) == 1 && IsTable(args.format);
   do {
+    const StopGuard guard(signals, StopGuard::During::kShowing);
     std::vector<wq::LiveWorkerInfo> workers;
     if (wq::Status s = ReadWorkers(args, live, &workers); !s.ok()) return Fail(s);
     args.show.now_us = wq::Clock::System()->WallUs();

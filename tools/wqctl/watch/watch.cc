@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tools/wqctl/cli/parse_verbs.h"
-#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/number.h"
@@ -109,6 +109,7 @@ int Run(const WatchArgs& args) {
   Screen screen(terminal, &out);
   for (uint64_t taken = 0; !args.count || taken < *args.count; ++taken) {
     if (taken > 0 && !Wait(signals, args.interval)) break;
+    const StopGuard guard(signals, StopGuard::During::kShowing);
     Sample sample;
     if (wq::Status s = sampler.Take(&sample); !s.ok()) return out.Finish(Fail(s));
     if (!(IsTable(format) ? screen.Show(sample) : ShowListing(format, sample, &out))) break;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"

@@ -41,8 +41,10 @@ void WorkStore::EndService() {
   http_.reset();
 }
 
-wq::Status WorkStore::Close(std::chrono::microseconds grace, const StopSignals& signals) {
+wq::Status WorkStore::Close(std::chrono::microseconds grace, const StopSignals& signals,
+                            StopGuard::During during) {
   if (control_ != nullptr) DrainServer(control_.get(), grace, signals);
+  const StopGuard guard(signals, during);
   EndService();
   return store_ == nullptr ? wq::Status::Ok() : ResignAndClose(store_.get());
 }

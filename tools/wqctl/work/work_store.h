@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tools/wqctl/cli/history_args.h"
-#include "tools/wqctl/cli/stop_signals.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/work/work_queue.h"
 #include "wq/controller.h"
 #include "wq/live_store.h"
@@ -65,7 +65,8 @@ class WorkStore {
   // Ends the service, gives up the ownership of a replicated store, and closes the store, if this
   // process owns it. Other processes have `grace` to
   // finish what they work on, or until a signal. Blocks: for that.
-  wq::Status Close(std::chrono::microseconds grace, const StopSignals& signals);
+  wq::Status Close(std::chrono::microseconds grace, const StopSignals& signals,
+                   StopGuard::During during);
 
  private:
   wq::Status OpenStore();
