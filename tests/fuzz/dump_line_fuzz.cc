@@ -18,6 +18,8 @@ struct Append {
   void operator()(const wq::QueueInfo& info) const { AppendDumpLine(info, line); }
   void operator()(const DumpedCursor& cursor) const { AppendDumpLine(cursor, line); }
   void operator()(const DumpedLimits& limits) const { AppendDumpLine(limits, line); }
+  void operator()(const DumpBegin& begin) const { AppendDumpLine(begin, line); }
+  void operator()(const DumpEnd& end) const { AppendDumpLine(end, line); }
   void operator()(const DumpedEntry& dumped) const {
     AppendDumpLine(dumped.queue, dumped.entry, hex, line);
   }

@@ -44,7 +44,7 @@ load helpers
 @test "limits that were set" {
   local limits='{"record":"limits","queue":"q","group"'
   store_with a
-  wqctl dump > none
+  plain_dump > none
   { cat none; echo "$limits:\"\",\"per_second\":2}"; echo "$limits:\"ns\",\"weight\":2}"; } > before
   { cat none; echo "$limits:\"b c\"}"; echo "$limits:\"ns\",\"weight\":3}"; } > after
   wqctl --store B load before

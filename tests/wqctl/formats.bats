@@ -22,7 +22,7 @@ everything() {
   give_up held
   wqctl add -q q a b >/dev/null
   wqctl add -q q --after 1h later >/dev/null
-  wqctl dump >dump.jsonl
+  plain_dump >dump.jsonl
   echo '{"record":"cursor","queue":"q","name":"c","value":"v"}' >>dump.jsonl
   wqctl load --replace dump.jsonl >/dev/null
   wqctl limits set -q q --group g --rate 5 --yes >/dev/null

@@ -65,6 +65,9 @@ fingerprint() { find "$WQ_STORE" -type f -print0 | sort -z | xargs -0 sha256sum;
 # Keys as dump shows them, on one line.
 dumped_keys() { wqctl ls -q q -o jsonl | jq -r .key | tr '\n' ' '; }
 
+# The records of a dump without its begin and its end, to which others can be added.
+plain_dump() { wqctl dump | grep -vE '"record":"(begin|end)"'; }
+
 contains() { [[ "$1" == *"$2"* ]] || { echo "no \"$2\" in: $1" >&2; return 1; }; }
 
 # give_up KEY...: the keys are in quarantine of queue q, after one failure each.

@@ -63,7 +63,7 @@ ugly_store() {
 limited() {
   local limits='{"record":"limits","queue":"q"'
   wqctl add -q q a >/dev/null
-  wqctl dump
+  plain_dump
   echo "$limits,\"group\":\"\",\"max_processing\":0,\"per_second\":0.1,\"burst\":3,\"weight\":1}"
   echo "$limits,\"group\":\"ns\",\"max_processing\":7,\"per_second\":0.0,\"burst\":1,\"weight\":1000}"
   echo "$limits,\"group_base64\":\"AP8=\",\"max_processing\":0,\"per_second\":1e+06,\"burst\":1000000,\"weight\":1}"
@@ -75,10 +75,10 @@ limited() {
   run -0 wqctl --store B load a.jsonl
   [ "$output" = "loaded queues 1, entries 1, cursors 0, limits 3" ]
   wqctl --store B dump > b.jsonl
-  diff <(jq -cS . a.jsonl | sort) <(jq -cS . b.jsonl | sort)
+  diff <(jq -cS . a.jsonl | sort) <(sed '1d;$d' b.jsonl | jq -cS . | sort)
   wqctl --store B dump | wqctl --store C load
   wqctl --store C dump | cmp - b.jsonl
-  [ "$(jq -r .record b.jsonl | tr '\n' ' ')" = "queue limits limits limits null " ]
+  [ "$(jq -r .record b.jsonl | tr '\n' ' ')" = "begin queue limits limits limits null end " ]
   run -0 wqctl --store B load --replace -o json a.jsonl
   [ "$(jq -c . <<< "$output")" = '{"queues":1,"entries":1,"cursors":0,"limits":3,"dry_run":false}' ]
   run -0 wqctl --store B verify
@@ -87,9 +87,9 @@ limited() {
   contains "$stderr" "not empty"
   wqctl --store B queue delete -q q --yes
   wqctl --store B add -q q a
-  [ "$(wqctl --store B dump | jq -s length)" = 2 ]
+  [ "$(wqctl --store B dump | jq -s length)" = 4 ]
   # Without the other fields: no bound.
-  { wqctl dump; echo '{"record":"limits","queue":"q","group":"ns"}'; } | wqctl --store D load
+  { plain_dump; echo '{"record":"limits","queue":"q","group":"ns"}'; } | wqctl --store D load
   [ "$(wqctl --store D dump | grep limits)" = \
     '{"record":"limits","queue":"q","group":"ns","max_processing":0,"per_second":0.0,"burst":1,"weight":1}' ]
 }
@@ -105,13 +105,69 @@ limited() {
   WQ_STORE=C run -0 wqctl work -q q -- true
 }
 
+@test "a dump that was cut short is refused, at whatever line" {
+  store_with a b
+  "$(dirname "$WQCTL")"/tests/set_cursor "$WQ_STORE" q offset 1
+  wqctl dump > whole
+  local lines n
+  lines=$(wc -l < whole)
+  [ "$lines" = 6 ]
+  [ "$(tail -1 whole)" = '{"record":"end","records":4}' ]
+  for ((n = 1; n < lines; ++n)); do
+    head -n "$n" whole > cut
+    run -1 --separate-stderr wqctl --store B load cut
+    contains "$stderr" "the dump was cut short after $((n - 1)) records: it has no end"
+    contains "$stderr" "nothing was loaded"
+    run -1 --separate-stderr wqctl diff cut whole
+    contains "$stderr" "cut: the dump was cut short"
+  done
+  [ "$(wqctl --store B inspect -o name 2>/dev/null | wc -l)" = 0 ]
+  sed 3d whole > cut
+  run -1 --separate-stderr wqctl --store B load cut
+  contains "$stderr" "line 5: the dump had 4 records, and here are 3"
+  { cat whole; sed -n 3p whole; } > more
+  run -1 --separate-stderr wqctl --store B load more
+  contains "$stderr" "line 7: it is behind the end of the dump"
+  { sed '$d' whole; cat whole; } > nested
+  run -1 --separate-stderr wqctl --store B load nested
+  contains "$stderr" "line 6: the dump was cut short after 4 records"
+  run -1 --separate-stderr wqctl --store B load <(tail -1 whole)
+  contains "$stderr" "end of a dump without its begin"
+  run -1 --separate-stderr wqctl --store B load <(sed 's/"version":1/"version":2/' whole)
+  contains "$stderr" "of version 2"
+  # Whole ones one after the other, and one of an earlier version.
+  wqctl --store other init
+  wqctl --store other add -q r c
+  { cat whole; wqctl --store other dump; } > both
+  wqctl --store B load both
+  [ "$(wqctl --store B ls -o name | tr '\n' ' ')" = "a b c " ]
+  sed '1d;$d' whole | wqctl --store C load
+  wqctl --store C dump | cmp - whole
+}
+
+@test "a dump that a signal or an error ends has no end" {
+  wqctl init >/dev/null
+  seq 20000 | wqctl add -q q - >/dev/null
+  mkfifo pipe
+  exec 9<> pipe
+  "$WQCTL" dump > pipe 3>&- 9>&- &
+  PID=$!
+  STARTED="${STARTED:-} $PID"
+  read -r first <&9
+  [ "$first" = '{"record":"begin","version":1}' ]
+  kill -TERM "$PID"
+  wait "$PID" || [ $? = 143 ]
+  timeout 1 cat <&9 | { ! grep '"record":"end"'; }
+  exec 9>&-
+}
+
 @test "an existing queue: refused, or replaced" {
   store_with a b
   wqctl dump > a.jsonl
   wqctl add -q q c
   wqctl add -q other d
   run -1 --separate-stderr wqctl load a.jsonl
-  contains "$stderr" "line 1: queue \"q\" is there, and is not empty: --replace"
+  contains "$stderr" "line 2: queue \"q\" is there, and is not empty: --replace"
   [ "$(wqctl ls -o name | tr '\n' ' ')" = "d a b c " ]
   wqctl load --replace a.jsonl
   [ "$(wqctl ls -o name | tr '\n' ' ')" = "d a b " ]
@@ -122,7 +178,7 @@ limited() {
 
 @test "a wrong line: its number, and nothing is loaded" {
   store_with a
-  wqctl dump > good
+  plain_dump > good
   local before
   before=$(wqctl dump)
   bad() { # bad MESSAGE LINE
@@ -194,7 +250,7 @@ owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   "$WQCTL" load --replace pipe 3>&- 9>&- &
   PID=$!
   STARTED="${STARTED:-} $PID"
-  cat a.jsonl >&9
+  plain_dump >&9
   seq 30000 | sed 's/.*/{"queue":"q","key":"k&","state":"pending"}/' >&9
   until_ok loading
   kill -9 "$PID"

@@ -133,7 +133,7 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
   many
   printf '{"wrong"\n' >>d.jsonl
   run -1 at_screen "$W --color=never --progress=always --store l load d.jsonl"
-  contains "$output" $'\r\033[Kwqctl: error: line 3002'
+  contains "$output" $'\r\033[Kwqctl: error: line 3004'
 }
 
 @test "colours: on a terminal, not in a pipe, and as --color says" {

@@ -54,7 +54,7 @@ std::optional<wq::Causes> ParseCauses(std::string_view text) {
   return causes;
 }
 
-// The fields of the four kinds of records, in the order in which they are written. `io` is a
+// The fields of the kinds of records, in the order in which they are written. `io` is a
 // Writer or a Reader. A Writer leaves out a field whose last argument is false; a Reader accepts
 // every field anywhere and leaves the value of a missing one unchanged.
 
@@ -333,6 +333,16 @@ DumpedEntry ReadEntry(Reader* reader) {
   return dumped;
 }
 
+void ReadBegin(Reader* reader, DumpBegin* begin) {
+  const uint64_t known = begin->version;
+  reader->Require("version");
+  reader->Number("version", begin->version);
+  if (begin->version != known) {
+    reader->Refuse("it is the begin of a dump of version " + std::to_string(begin->version) +
+                   "; this program knows version " + std::to_string(known));
+  }
+}
+
 DumpedLimits ReadLimits(Reader* reader) {
   DumpedLimits dumped;
   reader->RequireBytes("group");
@@ -369,6 +379,16 @@ void AppendDumpLine(const DumpedLimits& limits, std::string* out) {
   out->append(json.dump());
 }
 
+void AppendDumpLine(const DumpBegin& begin, std::string* out) {
+  const Json json = {{"record", "begin"}, {"version", begin.version}};
+  out->append(json.dump());
+}
+
+void AppendDumpLine(const DumpEnd& end, std::string* out) {
+  const Json json = {{"record", "end"}, {"records", end.records}};
+  out->append(json.dump());
+}
+
 void AppendDumpLine(std::string_view queue, const wq::Entry& entry, bool hex, std::string* out) {
   Json json;
   json["queue"] = queue;
@@ -392,10 +412,15 @@ bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error
     return false;
   }
   Reader reader(&object.fields());
-  reader.Require("queue");
   std::string kind = "entry";
   reader.Text("record", kind);
-  if (kind == "queue") {
+  if (kind != "begin" && kind != "end") reader.Require("queue");
+  if (kind == "begin") {
+    ReadBegin(&reader, &record->emplace<DumpBegin>());
+  } else if (kind == "end") {
+    reader.Require("records");
+    reader.Number("records", record->emplace<DumpEnd>().records);
+  } else if (kind == "queue") {
     QueueFields(reader, record->emplace<wq::QueueInfo>());
   } else if (kind == "cursor") {
     CursorFields(reader, record->emplace<DumpedCursor>());

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,12 +38,22 @@ struct DumpedLimits {
   std::string group;  // Empty: those of the queue.
   wq::GroupLimits limits;
 };
-using DumpRecord = std::variant<wq::QueueInfo, DumpedCursor, DumpedLimits, DumpedEntry>;
+// A whole dump is between these two.
+struct DumpBegin {
+  uint64_t version = 1;  // Of the records.
+};
+struct DumpEnd {
+  uint64_t records = 0;  // In between.
+};
+using DumpRecord =
+    std::variant<wq::QueueInfo, DumpedCursor, DumpedLimits, DumpedEntry, DumpBegin, DumpEnd>;
 
 // Without a line end.
 void AppendDumpLine(const wq::QueueInfo& info, std::string* out);
 void AppendDumpLine(const DumpedCursor& cursor, std::string* out);
 void AppendDumpLine(const DumpedLimits& limits, std::string* out);
+void AppendDumpLine(const DumpBegin& begin, std::string* out);
+void AppendDumpLine(const DumpEnd& end, std::string* out);
 // With `hex` the key is written as "key_hex".
 void AppendDumpLine(std::string_view queue, const wq::Entry& entry, bool hex, std::string* out);
 

@@ -23,6 +23,7 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
+#include "tools/wqctl/verbs/dump_frame.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "tools/wqctl/verbs/steps.h"
 #include "wq/entry_diff.h"
@@ -156,11 +157,12 @@ class SideReader {
       return kExitFailure;
     }
     KeyReader reader(fd, '\n', kMaxDumpLineBytes);
+    DumpFrame frame;
     progress_.Begin({.name = StepName(), .unit = "keys"});
     int code = kExitOk;
     while (code == kExitOk && !Interrupted() && reader.ReadMore()) {
       for (const KeyReader::Line& line : reader.lines()) {
-        if (code = ReadLine(path, line); code != kExitOk) break;
+        if (code = ReadLine(path, line, &frame); code != kExitOk) break;
         progress_.Add();
       }
       progress_.Read(reader.bytes_read(), reader.bytes_in_file());
@@ -169,16 +171,22 @@ class SideReader {
       LogError("cannot read " + wq::EscapeKey(path, 4096) + ": " + ErrnoText(reader.error()));
       code = kExitFailure;
     }
+    std::string error;
+    if (code == kExitOk && !Interrupted() && !frame.AtEnd(&error)) {
+      LogError(wq::EscapeKey(path, 4096) + ": " + error);
+      code = kExitFailure;
+    }
     if (fd != STDIN_FILENO) close(fd);
     return code;
   }
 
-  int ReadLine(const std::string& path, const KeyReader::Line& line) {
+  int ReadLine(const std::string& path, const KeyReader::Line& line, DumpFrame* frame) {
     if (line.bytes == 0) return kExitOk;
     DumpRecord record;
     std::string error = "it is too long";
     wq::Status s;
-    if (line.bytes > kMaxDumpLineBytes || !ParseDumpLine(line.text, &record, &error)) {
+    if (line.bytes > kMaxDumpLineBytes || !ParseDumpLine(line.text, &record, &error) ||
+        !frame->Take(record, &error)) {
       s = wq::Status::IOError(error);
     } else if (auto* info = std::get_if<wq::QueueInfo>(&record)) {
       AddQueue(std::move(*info));
@@ -186,9 +194,8 @@ class SideReader {
       AddCursor(std::move(*cursor));
     } else if (auto* limits = std::get_if<DumpedLimits>(&record)) {
       AddLimits(std::move(*limits));
-    } else {
-      const auto& dumped = std::get<DumpedEntry>(record);
-      s = Add(dumped.queue, dumped.entry);
+    } else if (const auto* dumped = std::get_if<DumpedEntry>(&record)) {
+      s = Add(dumped->queue, dumped->entry);
     }
     if (s.ok()) return kExitOk;
     LogError(wq::EscapeKey(path, 4096) + ": line " + std::to_string(line.number) + ": " +

@@ -1,4 +1,5 @@
 // wqctl dump: streams the contents of a store. Changes nothing.
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +26,8 @@ namespace wqctl {
 namespace {
 
 constexpr const char* kDumpExamples =
-    R"(For each queue: its own record, its cursors, the limits that were set for its groups, its
+    R"(Between a record of its begin and one of its end, which says how many there are, for each
+queue: its own record, its cursors, the limits that were set for its groups, its
 entries: pending entries in hand-out order, then delayed entries by the time when they are
 ready, then keys with only failures, then quarantined keys. wqctl load reads the output.
 With a filter, in a table, and with -o name: entries only. Works beside a living owner and
@@ -62,33 +64,40 @@ std::vector<std::string> DumpRow(const std::string& queue, const wq::Entry& entr
           entry.failures ? wq::EscapeKey(entry.failures->last_error) : "-"};
 }
 
-// Prints the queue's own record, its cursors and its limits.
-wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing) {
-  const auto no_cells = [] { return std::vector<std::string>{}; };
-  const auto no_name = [] { return std::string(); };
+// Prints a record that is no entry. Neither a table nor a list of names has any.
+template <typename Record>
+void PrintRecord(const Record& record, Listing* listing) {
+  listing->Row([&](std::string* json) { AppendDumpLine(record, json); },
+               [] { return std::vector<std::string>{}; }, [] { return std::string(); });
+}
+
+// Prints the queue's own record, its cursors and its limits. Adds their number to *records.
+wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing,
+                     uint64_t* records) {
   wq::QueueInfo info;
   if (wq::Status s = view.Info(name, &info); !s.ok()) return s;
-  listing->Row([&](std::string* json) { AppendDumpLine(info, json); }, no_cells, no_name);
+  PrintRecord(info, listing);
   std::map<std::string, std::string> cursors;
   if (wq::Status s = view.Cursors(name, &cursors); !s.ok()) return s;
   for (const auto& [cursor, value] : cursors) {
-    const DumpedCursor dumped{name, cursor, value};
-    listing->Row([&](std::string* json) { AppendDumpLine(dumped, json); }, no_cells, no_name);
+    PrintRecord(DumpedCursor{name, cursor, value}, listing);
   }
   std::map<std::string, wq::GroupLimits> groups;
   if (wq::Status s = view.Limits(name, &groups); !s.ok()) return s;
   for (const auto& [group, limits] : groups) {
-    const DumpedLimits dumped{name, group, limits};
-    listing->Row([&](std::string* json) { AppendDumpLine(dumped, json); }, no_cells, no_name);
+    PrintRecord(DumpedLimits{name, group, limits}, listing);
   }
+  *records += 1 + cursors.size() + groups.size();
   return wq::Status::Ok();
 }
 
 wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names,
                 const DumpArgs& args, Listing* listing, bool* open) {
   ProgressLine progress(StepOfEntries("dump", view, names, args.filter));
+  DumpEnd end;
   const auto entry_row = [&](const std::string& queue, const wq::Entry& entry) {
     progress.Add();
+    ++end.records;
     *open =
         listing->Row([&](std::string* json) { AppendDumpLine(queue, entry, args.show.hex, json); },
                      [&] { return DumpRow(queue, entry, args.show); },
@@ -100,12 +109,14 @@ wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names
   if (!args.filter.SelectsAll() || entries_only) {
     return VisitMatching(view, names, args.filter, args.show.now_us, entry_row);
   }
+  PrintRecord(DumpBegin{}, listing);
   for (const std::string& name : names) {
-    if (wq::Status s = DumpQueue(view, name, listing); !s.ok()) return s;
+    if (wq::Status s = DumpQueue(view, name, listing, &end.records); !s.ok()) return s;
     wq::Status s =
         view.ForEachEntry(name, [&](const wq::Entry& entry) { return entry_row(name, entry); });
     if (!s.ok() || !*open) return s;
   }
+  PrintRecord(end, listing);
   return wq::Status::Ok();
 }
 

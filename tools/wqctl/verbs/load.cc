@@ -16,6 +16,7 @@
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/text/yaml.h"
+#include "tools/wqctl/verbs/dump_frame.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "wq/import.h"
 #include "wq/keys.h"
@@ -68,6 +69,8 @@ struct ImportRecord {
   wq::Status operator()(const DumpedLimits& dumped) const {
     return importer->SetLimits(dumped.queue, dumped.group, dumped.limits);
   }
+  wq::Status operator()(const DumpBegin&) const { return {}; }
+  wq::Status operator()(const DumpEnd&) const { return {}; }
   wq::Status operator()(const DumpedEntry& dumped) const {
     return importer->Add(dumped.queue, dumped.entry);
   }
@@ -78,7 +81,7 @@ int FailLine(const KeyReader::Line& line, const std::string& why, int code) {
   return code;
 }
 
-int LoadLine(const KeyReader::Line& line, wq::Importer* importer) {
+int LoadLine(const KeyReader::Line& line, DumpFrame* frame, wq::Importer* importer) {
   if (line.bytes == 0) return kExitOk;  // An empty line, as between concatenated dumps.
   std::string error;
   if (line.bytes > kMaxDumpLineBytes) {
@@ -86,7 +89,9 @@ int LoadLine(const KeyReader::Line& line, wq::Importer* importer) {
     return FailLine(line, error, kExitFailure);
   }
   DumpRecord record;
-  if (!ParseDumpLine(line.text, &record, &error)) return FailLine(line, error, kExitFailure);
+  if (!ParseDumpLine(line.text, &record, &error) || !frame->Take(record, &error)) {
+    return FailLine(line, error, kExitFailure);
+  }
   wq::Status s = std::visit(ImportRecord{importer}, record);
   if (s.ok()) return kExitOk;
   std::string why = s.message();
@@ -104,16 +109,22 @@ int FailInterrupted(const wq::ImportCounts& counts) {
 
 int LoadAll(int fd, wq::Importer* importer, ProgressLine* progress) {
   KeyReader reader(fd, '\n', kMaxDumpLineBytes);
+  DumpFrame frame;
   while (reader.ReadMore()) {
     for (const KeyReader::Line& line : reader.lines()) {
-      if (const int code = LoadLine(line, importer); code != kExitOk) return code;
+      if (const int code = LoadLine(line, &frame, importer); code != kExitOk) return code;
       progress->Add();
     }
     progress->Read(reader.bytes_read(), reader.bytes_in_file());
     if (Interrupted()) break;
   }
   if (Interrupted()) return FailInterrupted(importer->counts());
-  if (reader.error() == 0) return kExitOk;
+  std::string error;
+  if (reader.error() == 0 && frame.AtEnd(&error)) return kExitOk;
+  if (reader.error() == 0) {
+    LogError(error + "; nothing was loaded");
+    return kExitFailure;
+  }
   LogError("cannot read: " + ErrnoText(reader.error()) + "; nothing was loaded");
   return kExitFailure;
 }
