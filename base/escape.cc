@@ -1,10 +1,15 @@
-// The text forms of keys and lanes, and the check for UTF-8 (wq/keys.h).
+// The text forms of keys and lanes, the Base64 form of bytes, and the check for UTF-8 (wq/keys.h).
+
+#include <absl/strings/escaping.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "wq/keys.h"
 
@@ -153,6 +158,21 @@ std::optional<Lane> ParseLane(std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), end, lane);
   if (error != std::errc() || stop != end) return std::nullopt;
   return lane;
+}
+
+// --- Base64 ---
+
+std::string ToBase64(std::string_view bytes) {
+  std::string text;
+  absl::Base64Escape({bytes.data(), bytes.size()}, &text);
+  return text;
+}
+
+std::optional<std::string> FromBase64(std::string_view text) {
+  std::string bytes;
+  if (!absl::Base64Unescape({text.data(), text.size()}, &bytes)) return std::nullopt;
+  // Abseil also accepts spaces, other padding and nonzero unused bits: one value has one text here.
+  return ToBase64(bytes) == text ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
 }  // namespace wq

@@ -13,7 +13,10 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+
+#include "base/hold_watch.h"
 
 #if defined(__clang__)
 #define WQ_TS(x) __attribute__((x))
@@ -29,12 +32,35 @@ namespace wq {
 
 class WQ_TS(capability("mutex")) Mutex {
  public:
-  void Lock() WQ_TS(acquire_capability()) { mu_.lock(); }
-  void Unlock() WQ_TS(release_capability()) { mu_.unlock(); }
+  Mutex() = default;
+  // `watch` measures the holds; it may be nullptr.
+  explicit Mutex(HoldWatch* watch) : watch_(watch) {}
+
+  void Lock() WQ_TS(acquire_capability()) {
+    mu_.lock();
+    Begin();
+  }
+  void Unlock() WQ_TS(release_capability()) {
+    End();
+    mu_.unlock();
+  }
 
  private:
   friend class CondVar;
+  void Begin() {
+    if (watch_ != nullptr) {
+      held_since_ns_ = HoldWatch::NowNs();
+    }
+  }
+  void End() {
+    if (watch_ != nullptr) {
+      watch_->Note(held_since_ns_);
+    }
+  }
+
   std::mutex mu_;
+  HoldWatch* const watch_ = nullptr;
+  int64_t held_since_ns_ = 0;  // Guarded by mu_; unused without a watch.
 };
 
 class WQ_TS(scoped_lockable) MutexLock {
@@ -53,13 +79,17 @@ class CondVar {
  public:
   void Wait(Mutex& mu) WQ_REQUIRES(mu) {
     std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
+    mu.End();
     cv_.wait(lock);
+    mu.Begin();
     lock.release();
   }
   // False if the deadline has passed.
   bool WaitUntil(Mutex& mu, std::chrono::steady_clock::time_point deadline) WQ_REQUIRES(mu) {
     std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
+    mu.End();
     const bool in_time = cv_.wait_until(lock, deadline) == std::cv_status::no_timeout;
+    mu.Begin();
     lock.release();
     return in_time;
   }

@@ -60,16 +60,28 @@ GroupTurn* GroupLane::TurnOf(const Item& item) {
 }
 
 void GroupLane::Unrank(GroupTurn* turn) {
+  if (config_.fair && turn->items.size() > 0) {
+    by_age_.erase({turn->items.front()->sequence, turn});
+  }
   if (turn->ranked) {
     ranked_.erase(RankOf(turn));
     turn->ranked = false;
     open_ -= turn->items.size();
+  } else if (turn->items.size() > 0) {
+    closed_.erase(RankOf(turn));
   }
 }
 
 void GroupLane::Rerank(GroupTurn* turn) {
-  const bool closed = turn->group != nullptr && turn->group->closed();
-  if (turn->items.size() > 0 && !closed) {
+  if (turn->items.size() == 0) {
+    return;
+  }
+  if (config_.fair) {
+    by_age_.emplace(turn->items.front()->sequence, turn);
+  }
+  if (turn->group != nullptr && turn->group->closed()) {
+    closed_.insert(RankOf(turn));
+  } else {
     ranked_.insert(RankOf(turn));
     turn->ranked = true;
     open_ += turn->items.size();
@@ -77,10 +89,11 @@ void GroupLane::Rerank(GroupTurn* turn) {
 }
 
 void GroupLane::Settle(GroupTurn* turn) {
-  if (!turn->ranked) {
+  const bool was_open = turn->ranked;
+  Unrank(turn);
+  if (!was_open) {
     turn->time = std::max(turn->time, time_);
   }
-  Unrank(turn);
   Rerank(turn);
 }
 
@@ -90,7 +103,7 @@ void GroupLane::PushBack(Item* item) {
   ++size_;
   if (turn->ranked) {
     ++open_;
-  } else {
+  } else if (turn->items.size() == 1) {
     Rerank(turn);
   }
 }
@@ -140,36 +153,94 @@ void GroupLane::PopFront() {
 }
 
 void GroupLane::ForEachFront(const std::function<void(const Item&)>& visit) const {
-  for (const auto& [_, turn] : turns_) {
-    visit(*turn->items.front());
+  const Item* first = nullptr;
+  const auto note = [&first](const GroupTurn* turn) {
+    const Item* const item = turn->items.front();
+    first = first == nullptr || item->sequence < first->sequence ? item : first;
+  };
+  if (!by_age_.empty()) {
+    note(by_age_.begin()->second);
+  }
+  for (const Ranks* const ranks : {&ranked_, &closed_}) {
+    if (!config_.fair && !ranks->empty()) {
+      note(std::get<GroupTurn*>(*ranks->begin()));
+    }
+  }
+  if (first != nullptr) {
+    visit(*first);
   }
 }
 
-bool GroupLane::ForEach(const std::function<bool(const Item&)>& visit) const {
-  // The next item of each group that has one left, and its rank.
-  using Next = std::tuple<uint64_t, int64_t, const Item*>;
-  absl::flat_hash_map<const Group*, ItemList::Walk> walks;
-  absl::btree_set<Next> round;
-  int64_t last = last_;
-  for (const auto& [_, turn] : turns_) {
-    const Rank rank = RankOf(turn.get());
-    const auto walk = walks.try_emplace(turn->group, turn->items).first;
-    round.emplace(std::get<0>(rank), std::get<1>(rank), walk->second.Next());
-  }
-  while (!round.empty()) {
-    const auto [rank, _, item] = *round.begin();
-    round.erase(round.begin());
-    if (!visit(*item)) {
-      return false;
+GroupTurn* GroupLane::Walk::NextTurn(const Ranks& ranks, Rank* from) const {
+  for (auto it = ranks.upper_bound(*from); it != ranks.end(); ++it) {
+    GroupTurn* const turn = std::get<GroupTurn*>(*it);
+    if (!begun_.contains(turn->group)) {
+      return turn;
     }
-    const Item* const next = walks.find(item->group)->second.Next();
-    if (next != nullptr && config_.fair) {
-      round.emplace(rank + Stride(next->group), ++last, next);
-    } else if (next != nullptr) {
-      round.emplace(next->sequence, 0, next);
-    }
+    *from = *it;
   }
-  return true;
+  return nullptr;
+}
+
+// The next of the group's items has its place. Of groups that take turns: at `time`, and after
+// those of the same time whose `since` is less.
+void GroupLane::Walk::SetNext(Begun* group, uint64_t time, int64_t since) {
+  const Item* const item = group->items.Next();
+  group->next = {time, since, item};
+  if (item != nullptr) {
+    if (!lane_->config_.fair) {
+      group->next = {item->sequence, 0, item};
+    }
+    round_.insert(group->next);
+  }
+}
+
+const Item* GroupLane::Walk::BeginGroup(GroupTurn* turn, Rank* from) {
+  *from = lane_->RankOf(turn);
+  Begun& group =
+      begun_.try_emplace(turn->group, Begun{ItemList::Walk(turn->items), {}}).first->second;
+  const Item* const item = group.items.Next();
+  SetNext(&group, std::get<0>(*from) + lane_->Stride(turn->group), ++last_);
+  return item;
+}
+
+const Item* GroupLane::Walk::Next() {
+  const auto before = [](const auto& a, const auto& b) {
+    return std::pair(std::get<0>(a), std::get<1>(a)) < std::pair(std::get<0>(b), std::get<1>(b));
+  };
+  GroupTurn* turn = NextTurn(lane_->ranked_, &open_from_);
+  Rank* from = &open_from_;
+  if (GroupTurn* const closed = NextTurn(lane_->closed_, &closed_from_);
+      closed != nullptr &&
+      (turn == nullptr || before(lane_->RankOf(closed), lane_->RankOf(turn)))) {
+    turn = closed;
+    from = &closed_from_;
+  }
+  if (round_.empty()) {
+    return turn == nullptr ? nullptr : BeginGroup(turn, from);
+  }
+  const Place next = *round_.begin();
+  if (turn != nullptr && before(lane_->RankOf(turn), next)) {
+    return BeginGroup(turn, from);
+  }
+  round_.erase(round_.begin());
+  const Item* const item = std::get<const Item*>(next);
+  SetNext(&begun_.find(item->group)->second, std::get<0>(next) + lane_->Stride(item->group),
+          ++last_);
+  return item;
+}
+
+void GroupLane::Walk::Leave(const Item& item) {
+  const auto it = begun_.find(item.group);
+  if (it == begun_.end()) {
+    return;
+  }
+  Begun& group = it->second;
+  group.items.Leave(item);
+  if (std::get<const Item*>(group.next) == &item) {
+    round_.erase(group.next);
+    SetNext(&group, std::get<0>(group.next), std::get<1>(group.next));
+  }
 }
 
 }  // namespace wq

@@ -18,6 +18,7 @@
 #include <memory>
 #include <tuple>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/order/item.h"
@@ -34,7 +35,7 @@ struct GroupTurn {
   GroupTurn* next = nullptr;
   uint64_t time = 0;    // If the groups take turns.
   int64_t since = 0;    // The order of equal times.
-  bool ranked = false;  // It is in the set: its group is open.
+  bool ranked = false;  // Its group is open.
 };
 
 class GroupLane {
@@ -63,9 +64,11 @@ class GroupLane {
   // The group of the turn, which is of this lane, was opened or closed.
   void Settle(GroupTurn* turn);
 
+  // Calls visit with the item that came first among those of all groups, if there is one.
   void ForEachFront(const std::function<void(const Item&)>& visit) const;
-  // In the order of PopFront, as if all groups were open.
-  bool ForEach(const std::function<bool(const Item&)>& visit) const;
+
+  // The items in the order of PopFront, as if all groups were open.
+  class Walk;
 
  private:
   // Its first part: the time, or the sequence of the first item.
@@ -81,11 +84,43 @@ class GroupLane {
 
   const Config config_;
   absl::flat_hash_map<const Group*, std::unique_ptr<GroupTurn>> turns_;  // With items.
-  absl::btree_set<Rank> ranked_;  // The turns of open groups.
+  using Ranks = absl::btree_set<Rank>;
+  Ranks ranked_;  // The turns of open groups.
+  Ranks closed_;  // Those of the others.
+  // If the groups take turns: all turns by the sequence of their first item.
+  absl::btree_set<std::pair<uint64_t, GroupTurn*>> by_age_;
   size_t size_ = 0;
   size_t open_ = 0;    // Items of the turns in ranked_.
   uint64_t time_ = 0;  // Of the last turn that was popped.
   int64_t last_ = 0;   // The largest `since`; their negatives are of turns that were put back.
+};
+
+// As ItemList::Walk. Groups are begun one after the other, so the first item costs no more than the
+// next ones, however many groups there are.
+class GroupLane::Walk {
+ public:
+  explicit Walk(const GroupLane& lane) : lane_(&lane), last_(lane.last_) {}
+
+  const Item* Next();
+  void Leave(const Item& item);
+
+ private:
+  using Place = std::tuple<uint64_t, int64_t, const Item*>;  // As Rank.
+  struct Begun {
+    ItemList::Walk items;
+    Place next;
+  };
+  // The first turn behind *from that is not begun; nullptr: there is none. Moves *from up to it.
+  GroupTurn* NextTurn(const Ranks& ranks, Rank* from) const;
+  const Item* BeginGroup(GroupTurn* turn, Rank* from);
+  void SetNext(Begun* group, uint64_t time, int64_t since);
+
+  const GroupLane* lane_;
+  Rank open_from_{0, INT64_MIN, nullptr};
+  Rank closed_from_{0, INT64_MIN, nullptr};
+  absl::btree_map<const Group*, Begun> begun_;  // (A hash table would grow all at once.)
+  absl::btree_set<Place> round_;  // The next item of each begun group that has one left.
+  int64_t last_;
 };
 
 }  // namespace wq

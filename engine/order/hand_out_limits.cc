@@ -27,6 +27,16 @@ void HandOutLimits::NoteLimits(const Group* group, const GroupLimits& limits) {
   }
 }
 
+// REQUIRES: the group has a flow.
+void HandOutLimits::SetOwn(Group* group, bool own) {
+  group->flow->own = own;
+  if (own) {
+    own_groups_.emplace(group->name, group);
+  } else {
+    own_groups_.erase(group->name);
+  }
+}
+
 GroupFlow& HandOutLimits::FlowOf(Group* group) {
   if (group->flow == nullptr) {
     group->flow = std::make_unique<GroupFlow>();
@@ -87,7 +97,7 @@ void HandOutLimits::Set(Group* group, const std::optional<GroupLimits>& limits, 
   GroupFlow& flow = FlowOf(group);
   const GroupLimits wanted = limits.value_or(Others(group));
   NoteLimits(group, wanted);
-  flow.own = limits.has_value();
+  SetOwn(group, limits.has_value());
   flow.bucket.Change(flow.limits.rate, wanted.rate, now.steady_us);
   flow.limits = wanted;
   flow.waited = false;
@@ -97,7 +107,7 @@ void HandOutLimits::Set(Group* group, const std::optional<GroupLimits>& limits, 
 void HandOutLimits::Restore(Group* group, const std::optional<GroupLimits>& limits,
                             int64_t full_at_us, Time now) {
   GroupFlow& flow = FlowOf(group);
-  flow.own = limits.has_value();
+  SetOwn(group, limits.has_value());
   flow.limits = limits.value_or(Others(group));
   NoteLimits(group, flow.limits);
   if (flow.limits.rate.per_second > 0 && !WQ_MUTANT(bucket_forgotten)) {

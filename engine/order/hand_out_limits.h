@@ -10,8 +10,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "engine/order/item.h"
 #include "wq/clock.h"
@@ -59,6 +61,9 @@ class HandOutLimits {
     return group.flow == nullptr ? Others(&group) : group.flow->limits;
   }
   const GroupLimits& of_groups() const { return of_groups_; }
+  // Those that have limits of their own, by name; that of all() is empty.
+  using OwnGroups = absl::btree_map<std::string_view, const Group*>;
+  const OwnGroups& own_groups() const { return own_groups_; }
 
   // When a group is to be woken next; nullopt: never.
   std::optional<int64_t> NextWakeUs() const;
@@ -69,6 +74,7 @@ class HandOutLimits {
   // All groups are gone.
   void Clear() {
     waiting_.clear();
+    own_groups_.clear();
     all_.flow = nullptr;
   }
 
@@ -77,6 +83,7 @@ class HandOutLimits {
   const GroupLimits& Others(const Group* group) const {
     return IsAll(group) ? of_queue_ : of_groups_;
   }
+  void SetOwn(Group* group, bool own);
   void NoteLimits(const Group* group, const GroupLimits& limits);
   void Settle(Group* group, int64_t now_us);
   void WakeAt(Group* group, int64_t steady_us);
@@ -87,6 +94,7 @@ class HandOutLimits {
   bool rated_ = false;
   bool by_group_ = false;
   Group all_;
+  OwnGroups own_groups_;                                 // The names are views of Group::name.
   absl::btree_set<std::pair<int64_t, Group*>> waiting_;  // By GroupFlow::wakes_at_us.
 };
 

@@ -1,5 +1,7 @@
 #include "engine/order/item_list.h"
 
+#include <utility>
+
 #include "base/mutant.h"
 
 namespace wq {
@@ -33,7 +35,7 @@ void ItemList::Insert(Item* item) {
 
 void ItemList::Remove(Item* item) {
   --size_;
-  if (item->prev == nullptr && item != front_) {
+  if (IsStray(*item)) {
     strays_->erase(item);
     if (strays_->empty()) {
       strays_ = nullptr;
@@ -46,23 +48,36 @@ void ItemList::Remove(Item* item) {
   item->next = nullptr;
 }
 
-bool ItemList::ForEach(const std::function<bool(const Item&)>& visit) const {
-  Walk walk(*this);
-  for (const Item* item = walk.Next(); item != nullptr; item = walk.Next()) {
-    if (!visit(*item)) {
-      return false;
-    }
+const Item* ItemList::Walk::Next() {
+  if (stray_ != nullptr && (listed_ == nullptr || IsOlder()(stray_, listed_))) {
+    return std::exchange(stray_, StrayBehind(*stray_));
   }
+  return listed_ == nullptr ? nullptr : std::exchange(listed_, listed_->next);
+}
+
+bool ItemList::Walk::GoBehind(const Item& item) {
+  if (items_->IsStray(item)) {
+    return false;
+  }
+  listed_ = item.next;
+  stray_ = StrayBehind(item);
   return true;
 }
 
-const Item* ItemList::Walk::Next() {
-  if (stray_ != end_ && (listed_ == nullptr || IsOlder()(*stray_, listed_))) {
-    return *stray_++;
+void ItemList::Walk::Leave(const Item& item) {
+  if (&item == listed_) {
+    listed_ = item.next;
+  } else if (&item == stray_) {
+    stray_ = StrayBehind(item);
   }
-  const Item* const next = listed_;
-  listed_ = next == nullptr ? nullptr : next->next;
-  return next;
+}
+
+const Item* ItemList::Walk::StrayBehind(const Item& item) const {
+  if (items_->strays_ == nullptr) {
+    return nullptr;
+  }
+  const auto behind = items_->strays_->upper_bound(&item);
+  return behind == items_->strays_->end() ? nullptr : *behind;
 }
 
 }  // namespace wq

@@ -30,20 +30,20 @@ class ItemList {
       visit(*front());
     }
   }
-  // False: `visit` has returned false.
-  bool ForEach(const std::function<bool(const Item&)>& visit) const;
 
-  // The items in their order: Next until it is nullptr, while the list does not change.
+  // The items in their order.
   class Walk;
 
  private:
   // Two items may have one sequence, as an import could make them: the order is then by key.
   struct IsOlder {
+    using is_transparent = void;
     bool operator()(const Item* a, const Item* b) const {
       return a->sequence != b->sequence ? a->sequence < b->sequence : a->key() < b->key();
     }
   };
   using Strays = absl::btree_set<Item*, IsOlder>;
+  bool IsStray(const Item& item) const { return item.prev == nullptr && &item != front_; }
 
   static Item* Older(Item* listed, Item* stray) {
     return listed == nullptr || IsOlder()(stray, listed) ? stray : listed;
@@ -56,20 +56,28 @@ class ItemList {
   std::unique_ptr<Strays> strays_;
 };
 
+// The list may change during the walk: an item that comes is shown or not. The list may even be
+// destroyed when it is empty.
 class ItemList::Walk {
  public:
-  explicit Walk(const ItemList& items) : listed_(items.front_) {
-    if (items.strays_ != nullptr) {
-      stray_ = items.strays_->begin();
-      end_ = items.strays_->end();
-    }
-  }
-  const Item* Next();
+  explicit Walk(const ItemList& items)
+      : items_(&items),
+        listed_(items.front_),
+        stray_(items.strays_ == nullptr ? nullptr : *items.strays_->begin()) {}
+
+  const Item* Next();  // nullptr: there is none.
+  // The next items are those behind this one, which is in the list. False: the item came out of its
+  // order, and to find its place would take a walk; nothing has changed.
+  bool GoBehind(const Item& item);
+  // To be called before the item is removed from the list.
+  void Leave(const Item& item);
 
  private:
-  const Item* listed_;
-  Strays::const_iterator stray_;
-  Strays::const_iterator end_;
+  const Item* StrayBehind(const Item& item) const;
+
+  const ItemList* items_;
+  const Item* listed_;  // The next of each kind; nullptr: there is none.
+  const Item* stray_;
 };
 
 }  // namespace wq

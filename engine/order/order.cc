@@ -1,6 +1,7 @@
 #include "engine/order/order.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +49,93 @@ std::unique_ptr<OrderPolicy> MakeOrder(const OrderRules& rules, bool by_group) {
   }
   return std::make_unique<LaneOrder<ItemList>>(rules);
 }
+
+// --- LaneWalk ---
+
+template <typename Items>
+class LaneOrder<Items>::LaneWalk final : public OrderWalk {
+ public:
+  explicit LaneWalk(const LaneOrder* order) : order_(order) { order_->walks_.push_back(this); }
+  ~LaneWalk() override { Stop(); }
+  LaneWalk(const LaneWalk&) = delete;
+  LaneWalk& operator=(const LaneWalk&) = delete;
+
+  const Item* Next() override {
+    for (;;) {
+      if (items_ != nullptr) {
+        if (const Item* const item = items_->Next(); item != nullptr) {
+          return item;
+        }
+      }
+      if (order_ == nullptr || !BeginLaneBelow()) {
+        return nullptr;
+      }
+    }
+  }
+
+  bool GoTo(const Place& place, const Item* item) override {
+    if constexpr (std::is_same_v<Items, ItemList>) {
+      lane_ = place.lane;
+      EndLane();
+      if (order_ == nullptr) {
+        return true;
+      }
+      if (const auto lane = order_->lanes_.find(place.lane); lane != order_->lanes_.end()) {
+        items_ = std::make_unique<typename Items::Walk>(lane->second);
+        if (item != nullptr) {
+          items_->GoBehind(*item);
+        }
+      }
+      return true;
+    } else {
+      return false;
+    }
+  }
+
+  void Leave(const Item& item) {
+    if (items_ != nullptr && item.lane == *lane_) {
+      items_->Leave(item);
+    }
+  }
+  void LeaveLane(Lane lane) {
+    if (lane_ == lane) {
+      EndLane();
+    }
+  }
+  void End() {
+    order_ = nullptr;
+    EndLane();
+  }
+  void Stop() override {
+    if (order_ != nullptr) {
+      std::erase(order_->walks_, this);
+      End();
+    }
+  }
+
+ private:
+  void EndLane() {
+    if (items_ != nullptr) {
+      ended_.push_back(std::move(items_));
+    }
+  }
+  bool BeginLaneBelow() {
+    const auto& lanes = order_->lanes_;
+    const auto next = lane_.has_value() ? lanes.upper_bound(*lane_) : lanes.begin();
+    if (next == lanes.end()) {
+      return false;
+    }
+    lane_ = next->first;
+    EndLane();
+    items_ = std::make_unique<typename Items::Walk>(next->second);
+    return true;
+  }
+
+  const LaneOrder* order_;                       // Null: it is gone.
+  std::optional<Lane> lane_;                     // The present one; unset before the first.
+  std::unique_ptr<typename Items::Walk> items_;  // Null: the lane has ended.
+  std::vector<std::unique_ptr<typename Items::Walk>> ended_;  // To be freed without the lock.
+};
 
 // --- LaneOrder ---
 
@@ -102,6 +190,9 @@ template <typename Items>
 void LaneOrder<Items>::Settle(typename Lanes::iterator lane) {
   --len_;
   if (rules_.any_lane && lane->second.size() == 0) {
+    for (LaneWalk* const walk : walks_) {
+      walk->LeaveLane(lane->first);
+    }
     lanes_.erase(lane);
   }
 }
@@ -168,10 +259,14 @@ Item* LaneOrder<Items>::Pop() {
   }
   Item* item = lane->second.front();
   __builtin_prefetch(item->next);  // Most likely the next to be handed out.
+  if (!walks_.empty()) {
+    LeaveWalks(*item);
+  }
   if (WQ_MUTANT(last_in_first_out)) {
     while (item->next != nullptr) {
       item = item->next;
     }
+    LeaveWalks(*item);
     lane->second.Remove(item);
   } else {
     lane->second.PopFront();
@@ -184,6 +279,7 @@ template <typename Items>
 void LaneOrder<Items>::Remove(Item* item) {
   const auto lane = lanes_.find(item->lane);
   WQ_CHECK(lane != lanes_.end(), "Remove from a lane that the order does not have");
+  LeaveWalks(*item);
   lane->second.Remove(item);
   Settle(lane);
 }
@@ -219,12 +315,22 @@ void LaneOrder<Items>::ForEachFront(const std::function<void(const Item&)>& visi
 }
 
 template <typename Items>
-void LaneOrder<Items>::ForEach(const std::function<bool(const Item&)>& visit) const {
-  for (const auto& [_, items] : lanes_) {
-    if (!items.ForEach(visit)) {
-      return;
-    }
+LaneOrder<Items>::~LaneOrder() {
+  for (LaneWalk* const walk : walks_) {
+    walk->End();
   }
+}
+
+template <typename Items>
+void LaneOrder<Items>::LeaveWalks(const Item& item) {
+  for (LaneWalk* const walk : walks_) {
+    walk->Leave(item);
+  }
+}
+
+template <typename Items>
+std::unique_ptr<OrderWalk> LaneOrder<Items>::Walk() const {
+  return std::make_unique<LaneWalk>(this);
 }
 
 template class LaneOrder<ItemList>;

@@ -18,6 +18,30 @@
 
 namespace wq {
 
+// The items of an order as Pop would return them if nothing came: one after the other, while the
+// order changes. Items that come are shown or not; those that go are not shown any more.
+//
+// Next costs O(log items), but for items that have left a group since the walk began. The order
+// may be destroyed before its walks: they are at their ends then. Thread-compatible: guarded by the
+// queue's lock, but for the destruction after Stop, which may free much memory.
+class OrderWalk {
+ public:
+  virtual ~OrderWalk() = default;
+
+  virtual const Item* Next() = 0;  // nullptr: there is none.
+  virtual void Stop() = 0;         // Ends the walk, if it has not ended.
+
+  // Where a walk goes on that another one began: behind the item that had this sequence.
+  struct Place {
+    Lane lane = kFastLane;
+    uint64_t sequence = 0;
+  };
+  // The next items are those behind `place`; `item` is the one that is there, or nullptr if it has
+  // gone: then some in front of the place may come first. False: the place does not say which items
+  // are behind it, as groups take turns.
+  virtual bool GoTo(const Place& place, const Item* item) = 0;
+};
+
 class OrderPolicy {
  public:
   virtual ~OrderPolicy() = default;
@@ -44,10 +68,9 @@ class OrderPolicy {
   virtual size_t OpenLen() const = 0;  // Without the items of closed groups.
   // Calls visit(lane, items) for each lane that is not empty, highest first.
   virtual void ForEachLane(const std::function<void(Lane, size_t)>& visit) const = 0;
-  // Calls visit for the first item of each lane, or of each group.
+  // Calls visit for the first item of each lane: the one that came first.
   virtual void ForEachFront(const std::function<void(const Item&)>& visit) const = 0;
-  // Calls visit for the items in the order of Pop, until visit returns false.
-  virtual void ForEach(const std::function<bool(const Item&)>& visit) const = 0;
+  virtual std::unique_ptr<OrderWalk> Walk() const = 0;
 };
 
 // What an order is made by.
@@ -76,6 +99,9 @@ template <typename Items>
 class LaneOrder final : public OrderPolicy {
  public:
   explicit LaneOrder(const OrderRules& rules);
+  ~LaneOrder() override;
+  LaneOrder(const LaneOrder&) = delete;
+  LaneOrder& operator=(const LaneOrder&) = delete;
 
   bool HasLane(Lane lane) const override;
   void Push(Item* item) override;
@@ -88,20 +114,24 @@ class LaneOrder final : public OrderPolicy {
   size_t OpenLen() const override;
   void ForEachLane(const std::function<void(Lane, size_t)>& visit) const override;
   void ForEachFront(const std::function<void(const Item&)>& visit) const override;
-  void ForEach(const std::function<bool(const Item&)>& visit) const override;
+  std::unique_ptr<OrderWalk> Walk() const override;
 
  private:
+  class LaneWalk;
   using Lanes = std::map<Lane, Items, std::greater<>>;
   typename Lanes::iterator Make(Lane lane);
   Items& ItemsOf(const Item& item);
   typename Lanes::iterator NextLane();
   typename Lanes::iterator NextByAge();
   void Settle(typename Lanes::iterator lane);
+  // To be called before the item is removed.
+  void LeaveWalks(const Item& item);
 
   const OrderRules rules_;
   Lanes lanes_;          // Highest first. If any_lane, those with items only.
   size_t len_ = 0;       // Items in all lanes.
   uint32_t passed_ = 0;  // Hand-outs in a row during which a lower lane had items to serve.
+  mutable std::vector<LaneWalk*> walks_;  // That are under way.
 };
 
 }  // namespace wq

@@ -11,7 +11,7 @@
 // of user code except the clock's readings.
 //
 // The definitions are in the file of their purpose: queue_add.cc, queue_hand_out.cc,
-// queue_change.cc, queue_read.cc, queue_shut_down.cc; the rest is in queue_impl.cc.
+// queue_change.cc, queue_read.cc, queue_list.cc, queue_shut_down.cc; the rest is in queue_impl.cc.
 #pragma once
 
 #include <cstdint>
@@ -274,7 +274,19 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   // Fires what is due; returns reading(state), under the same hold of mu.
   template <typename Reading>
-  auto Read(const Reading& reading) WQ_EXCLUDES(mu);
+  auto Read(const Reading& reading) WQ_EXCLUDES(mu) {
+    for (;;) {
+      Effects effects;
+      {
+        const MutexLock lock(mu);
+        effects = FireDueStep();
+        if (!effects.fired) {
+          return reading(state);
+        }
+      }
+      EndFiring(std::move(effects));
+    }
+  }
   // Whether the store's metrics show this queue's gauges. One call at a time.
   void ShowGauges();
   void HideGauges();
@@ -324,7 +336,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   ReadyListeners listeners;  // Beside options.on_ready.
 
-  mutable Mutex mu;
+  mutable Mutex mu{HoldWatch::Current()};
   GetterQueue getters WQ_GUARDED_BY(mu){GetterQueue::First::kNewest};  // Gets that wait.
   // Adds that wait for room.
   GetterQueue adders WQ_GUARDED_BY(mu){GetterQueue::First::kOldest};

@@ -1,4 +1,5 @@
-// The readings of a Queue: its keys, counts and cursors, and the gauges of the metrics.
+// The readings of a Queue that take one hold of its lock: counts, one key, one cursor, and the
+// gauges of the metrics. queue_list.cc has the listings, queue_scan.cc the search.
 
 #include <algorithm>
 #include <utility>
@@ -8,21 +9,6 @@
 #include "wq/queue.h"
 
 namespace wq {
-
-template <typename Reading>
-auto Queue::Impl::Read(const Reading& reading) {
-  for (;;) {
-    Effects effects;
-    {
-      const MutexLock lock(mu);
-      effects = FireDueStep();
-      if (!effects.fired) {
-        return reading(state);
-      }
-    }
-    EndFiring(std::move(effects));
-  }
-}
 
 const std::string& Queue::name() const { return impl_->name; }
 uint32_t Queue::shards() const { return impl_->options.shards; }
@@ -53,45 +39,6 @@ int64_t Queue::PausedUntilUs() const {
   return impl_->Read([](const QueueState& state) { return state.paused_until_us(); });
 }
 
-std::vector<QueuedKey> Queue::List(size_t offset, size_t limit) const {
-  return impl_->Read([&](const QueueState& state) {
-    std::vector<QueuedKey> keys;
-    size_t at = 0;
-    state.ForEachQueued([&](const Item& item) {
-      if (at++ >= offset && keys.size() < limit) {
-        keys.push_back({.key = std::string(item.key()),
-                        .lane = item.lane,
-                        .group = std::string(item.group_name())});
-      }
-      return keys.size() < limit;
-    });
-    return keys;
-  });
-}
-
-Status Queue::PositionOf(std::string_view key, size_t* position, size_t max_counted) const {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
-    return s;
-  }
-  return impl_->Read([&](const QueueState& state) {
-    size_t before = 0;
-    bool found = false;
-    const Item* const wanted = state.Find(key);
-    if (wanted != nullptr && wanted->state == KeyState::kQueued && max_counted > 0) {
-      state.ForEachQueued([&](const Item& item) {
-        found = &item == wanted;
-        before += found ? 0 : 1;
-        return !found && before < max_counted;
-      });
-    }
-    if (!found) {
-      return NoSuch("not queued", key);
-    }
-    *position = before;
-    return Status::Ok();
-  });
-}
-
 // --- One key ---
 
 uint64_t Queue::NumRequeues(std::string_view key) const {
@@ -115,11 +62,6 @@ bool Queue::IsQuarantined(std::string_view key) const {
   return impl_->state.IsQuarantined(key);
 }
 
-std::vector<QuarantinedKey> Queue::Quarantined() const {
-  const MutexLock lock(impl_->mu);
-  return impl_->state.Quarantined();
-}
-
 // --- Limits ---
 
 Status Queue::GetLimits(std::string_view group, GroupStatus* status) const {
@@ -133,11 +75,6 @@ Status Queue::GetLimits(std::string_view group, GroupStatus* status) const {
     return state.StatusOf(group, impl_->clock->SteadyUs());
   });
   return {};
-}
-
-std::map<std::string, GroupLimits> Queue::Limits() const {
-  const MutexLock lock(impl_->mu);
-  return impl_->state.OwnLimits();
 }
 
 // --- Cursors ---
@@ -154,12 +91,6 @@ Status Queue::GetCursor(std::string_view name, std::string* value) const {
   }
   *value = it->second;
   return {};
-}
-
-std::map<std::string, std::string> Queue::Cursors() const {
-  const MutexLock lock(impl_->mu);
-  const auto& cursors = impl_->state.cursors();
-  return {cursors.begin(), cursors.end()};
 }
 
 // --- Gauges ---

@@ -54,6 +54,7 @@ void QueueState::Clear() {
   held_.Clear();
   retained_.Clear();
   causes_.Clear();
+  by_key_.clear();
   items_.Clear();
   delay_entries_.Clear();
   groups_ = GroupTable();
@@ -61,7 +62,7 @@ void QueueState::Clear() {
   limiter_state_ = std::string();
   unstamped_ = std::vector<Item*>();
   unstamped_delays_ = std::vector<DelayEntry*>();
-  queued_ = processing_ = failing_ = quarantined_ = 0;
+  queued_ = processing_ = failing_ = 0;
   paused_ = false;
   paused_until_us_ = 0;
 }
@@ -321,7 +322,11 @@ bool QueueState::Delete(std::string_view key) noexcept {
   if (item->failures != nullptr) {
     EraseFailures(*item);
     retained_.Erase(item);
-    --(item->quarantined() ? quarantined_ : failing_);
+    if (item->quarantined()) {
+      by_key_.erase(item);
+    } else {
+      --failing_;
+    }
     item->failures.reset();
   }
   DropIfIdle(item);

@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "engine/history/history_buffer.h"
 #include "engine/order/hand_out_limits.h"
 #include "engine/order/order.h"
@@ -212,16 +213,17 @@ class QueueState {
   uint64_t adds() const { return adds_; }
   QueueCounts Counts() const;
   GroupStatus StatusOf(std::string_view name, int64_t steady_us) const;  // As SetLimits.
-  std::map<std::string, GroupLimits> OwnLimits() const;                  // Those that were set.
-  // When the oldest among the first keys of all lanes, or groups, was added, wall time. nullopt: no
-  // key is queued.
+  // Those that were set, by group; see HandOutLimits.
+  const HandOutLimits::OwnGroups& own_groups() const { return limits_.own_groups(); }
+  // When the oldest among the first keys of all lanes was added, wall time. nullopt: no key is
+  // queued.
   std::optional<int64_t> OldestAddedAtUs() const;
 
   // Calls visit(item) for the next items of a walk: see ItemTable::ForEachFrom. Bounded in time and
   // bytes.
   template <typename Visit>
   uint64_t ForEachFrom(uint64_t from, const Visit& visit) const {
-    constexpr size_t kPlaces = 1024;
+    constexpr size_t kPlaces = 256;  // Of their keys an error may have kMaxErrorBytes.
     constexpr size_t kBytes = size_t{256} << 10;
     return items_.ForEachFrom(from, kPlaces, kBytes, visit);
   }
@@ -231,9 +233,20 @@ class QueueState {
     return item == nullptr || item->idle() ? nullptr : item;
   }
 
-  // The queued items in hand-out order, shard by shard, until `visit` returns false.
+  // A walk over the queued items of a shard in hand-out order. nullptr: there is no such shard.
+  std::unique_ptr<OrderWalk> WalkQueued(size_t shard) const {
+    return shard < orders_.size() ? orders_[shard]->Walk() : nullptr;
+  }
+  // The queued items in hand-out order, shard by shard, until `visit` returns false. O(items).
   void ForEachQueued(const std::function<bool(const Item&)>& visit) const;
-  std::vector<QuarantinedKey> Quarantined() const;  // By key.
+  // Calls visit(item) for the quarantined items behind the key `after`, by key, until it returns
+  // false.
+  template <typename Visit>
+  void ForEachQuarantined(std::string_view after, const Visit& visit) const {
+    for (auto it = by_key_.upper_bound(after); it != by_key_.end() && visit(**it);) {
+      ++it;
+    }
+  }
   const std::map<std::string, std::string, std::less<>>& cursors() const { return cursors_; }
   std::string_view limiter_state() const { return limiter_state_; }
 
@@ -387,12 +400,19 @@ class QueueState {
   DelayHeap delays_;        // The DelayEntry of every item that has one, but for resyncs,
   DelayHeap resyncs_;       // which are here.
   ResyncGate resync_gate_;
-  ItemAges held_;           // Items that are processing, if keys can become stuck.
-  ItemAges retained_;       // Items that are quarantined, if they are not kept for ever.
-  size_t queued_ = 0;       // Items that are kQueued.
-  size_t processing_ = 0;   // Items that are kProcessing or kProcessingDirty.
-  size_t failing_ = 0;      // Items with a FailureEntry that is not quarantined.
-  size_t quarantined_ = 0;  // Items with a FailureEntry that is quarantined.
+  ItemAges held_;          // Items that are processing, if keys can become stuck.
+  ItemAges retained_;      // Items that are quarantined, if they are not kept for ever.
+  size_t queued_ = 0;      // Items that are kQueued.
+  size_t processing_ = 0;  // Items that are kProcessing or kProcessingDirty.
+  size_t failing_ = 0;     // Items with a FailureEntry that is not quarantined.
+  // Items with a FailureEntry that is quarantined.
+  struct ByKey {
+    using is_transparent = void;
+    static std::string_view KeyOf(const Item* item) { return item->key(); }
+    static std::string_view KeyOf(std::string_view key) { return key; }
+    bool operator()(const auto& a, const auto& b) const { return KeyOf(a) < KeyOf(b); }
+  };
+  absl::btree_set<const Item*, ByKey> by_key_;
   uint64_t readied_ = 0;
   uint64_t adds_ = 0;
   uint64_t dones_ = 0;

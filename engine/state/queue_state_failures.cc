@@ -98,7 +98,7 @@ void QueueState::QuarantineItem(Item* item, Time now) {
   }
   EraseFailures(*item);
   --failing_;
-  ++quarantined_;
+  by_key_.insert(item);
   item->failures->quarantined = true;
   item->failures->quarantined_at_us = now.wall_us;
   item->failures->lane = lane;
@@ -138,7 +138,7 @@ void QueueState::ReleaseItem(Item* item) {
   EraseFailures(*item);
   retained_.Erase(item);
   item->failures.reset();
-  --quarantined_;
+  by_key_.erase(item);
 }
 
 bool QueueState::Release(std::string_view key, int64_t delay_us, Time now) noexcept {
@@ -165,21 +165,6 @@ bool QueueState::Drop(std::string_view key) noexcept {
   }
   DropItem(item);
   return true;
-}
-
-std::vector<QuarantinedKey> QueueState::Quarantined() const {
-  std::vector<QuarantinedKey> keys;
-  items_.ForEach([&keys](const Item& item) {
-    if (item.quarantined()) {
-      keys.push_back({.key = std::string(item.key()),
-                      .failures = item.failures->count,
-                      .last_error = item.failures->last_error,
-                      .quarantined_at_us = item.failures->quarantined_at_us});
-    }
-  });
-  std::sort(keys.begin(), keys.end(),
-            [](const QuarantinedKey& a, const QuarantinedKey& b) { return a.key < b.key; });
-  return keys;
 }
 
 }  // namespace wq

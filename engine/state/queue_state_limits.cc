@@ -120,18 +120,6 @@ GroupStatus QueueState::StatusOf(std::string_view name, int64_t steady_us) const
   return status;
 }
 
-std::map<std::string, GroupLimits> QueueState::OwnLimits() const {
-  std::map<std::string, GroupLimits> own;
-  const auto add = [&own](const Group& group) {
-    if (group.flow != nullptr && group.flow->own) {
-      own.emplace(group.name, group.flow->limits);
-    }
-  };
-  add(*limits_.all());
-  groups_.ForEach(add);
-  return own;
-}
-
 size_t QueueState::Open() const {
   if (paused_) {
     return 0;

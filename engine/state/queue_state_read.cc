@@ -47,7 +47,7 @@ QueueCounts QueueState::Counts() const {
   counts.delayed = delays_.size() + resyncs_.size();
   counts.resyncs = resyncs_.size();
   counts.failing = failing_;
-  counts.quarantined = quarantined_;
+  counts.quarantined = by_key_.size();
   counts.stuck = held_.passed();
   counts.held_back = HeldBack();
   counts.paused = paused_;
@@ -72,9 +72,13 @@ std::optional<int64_t> QueueState::OldestAddedAtUs() const {
 }
 
 void QueueState::ForEachQueued(const std::function<bool(const Item&)>& visit) const {
-  bool go_on = true;
-  for (size_t i = 0; i < orders_.size() && go_on; ++i) {
-    orders_[i]->ForEach([&](const Item& item) { return go_on = visit(item); });
+  for (const auto& order : orders_) {
+    const std::unique_ptr<OrderWalk> walk = order->Walk();
+    while (const Item* const item = walk->Next()) {
+      if (!visit(*item)) {
+        return;
+      }
+    }
   }
 }
 

@@ -111,7 +111,7 @@ Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record, Ti
   item->failures->first_at_us = record.failures.first_at_us;
   item->failures->last_at_us = record.failures.last_at_us;
   item->failures->last_error = record.failures.last_error;
-  ++quarantined_;
+  by_key_.insert(by_key_.end(), item);  // The records come in the order of their keys.
   Retain(item, now);
   return {};
 }

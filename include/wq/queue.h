@@ -300,7 +300,13 @@ class Queue {
   // Deletes a quarantined key and its failures. NotFound: it is not quarantined.
   Status Drop(std::string_view key);
   bool IsQuarantined(std::string_view key) const;
-  std::vector<QuarantinedKey> Quarantined() const;  // Sorted by key.
+  // Returns the quarantined keys, sorted by key. Costs O(log of them), and the lock is taken for a
+  // few keys at a time, as by List.
+  std::vector<QuarantinedKey> Quarantined() const;
+  // Those behind the key `after`, without the first `offset`, at most `limit`. So keys can be paged
+  // through, by the last one of the page before, while others come and go.
+  std::vector<QuarantinedKey> Quarantined(std::string_view after, size_t offset,
+                                          size_t limit) const;
 
   // --- Limits ---
 
@@ -347,8 +353,16 @@ class Queue {
   // Resume.
   int64_t PausedUntilUs() const;
   // Returns the queued keys in the order in which they would be handed out, from `offset`, at most
-  // `limit`. (Starvation bounds are not predicted.) Holds the queue's lock while it counts.
+  // `limit`. (Starvation bounds are not predicted.) The queue goes on meanwhile, as during Scan. A
+  // key that stays in its place during the whole call is returned; one that comes, goes or moves
+  // is or is not. Costs O(offset + limit).
   std::vector<QueuedKey> List(size_t offset, size_t limit) const;
+  // The same by pages, and appended to *keys. *page is empty for the first page; a call sets it to
+  // what the next one takes, or clears it if there were less than `limit` keys. A page costs
+  // O(offset + limit), and in a queue whose order is by group O(the pages before). InvalidArgument:
+  // *page is not what a call has set.
+  Status ListPage(size_t offset, size_t limit, std::string* page,
+                  std::vector<QueuedKey>* keys) const;
   // Counts the keys that would be handed out before `key`. NotFound: it is not queued, or not among
   // the first `max_counted` keys. Costs as List of so many.
   Status PositionOf(std::string_view key, size_t* position, size_t max_counted = SIZE_MAX) const;

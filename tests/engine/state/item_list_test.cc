@@ -28,10 +28,10 @@ class ItemListTest : public ::testing::Test {
   }
   std::vector<uint64_t> Sequences() const {
     std::vector<uint64_t> sequences;
-    list_.ForEach([&sequences](const Item& item) {
-      sequences.push_back(item.sequence);
-      return true;
-    });
+    ItemList::Walk walk(list_);
+    while (const Item* const item = walk.Next()) {
+      sequences.push_back(item->sequence);
+    }
     return sequences;
   }
 

@@ -1,0 +1,158 @@
+// How long the reading calls hold a queue's lock: never in proportion to its keys, groups, lanes,
+// limits or cursors.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/hold_watch.h"
+#include "tests/engine/queue/queue_fixture.h"
+#include "wq/queue.h"
+#include "wq/queue_access.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr size_t kHoldQueued = 100'000;
+constexpr size_t kHoldQuarantined = 50'000;
+
+// A hold is measured in processor time, so other processes do not count. Sanitizers do.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
+constexpr milliseconds kMostHeld{20};
+#else
+constexpr milliseconds kMostHeld{1};
+#endif
+
+struct HoldCase {
+  const char* name;
+  QueueOptions options;
+  size_t groups;
+};
+
+class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase> {
+ protected:
+  HoldTest() {
+    QueueOptions options = GetParam().options;
+    options.durability = Durability::kAsync;
+    CloseAndOpen(options);
+    Fill();
+  }
+  ~HoldTest() override { store_ = nullptr; }  // Before the watch.
+
+  void Fill() {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < kHoldQueued; ++i) {
+      names.push_back("default/pod-" + std::to_string(i));
+    }
+    for (const std::string& key : names) {
+      AddOptions add;
+      const size_t n = static_cast<size_t>(&key - names.data());
+      if (GetParam().groups > 0) {
+        add.group = "group " + std::to_string(n % GetParam().groups);
+      }
+      ASSERT_TRUE(queue_->Add(key, add).ok());
+    }
+    const std::string error(900, 'e');
+    for (size_t i = 0; i < kHoldQuarantined; ++i) {
+      ASSERT_TRUE(queue_->Quarantine("default/bad-" + std::to_string(i), error).ok());
+    }
+    for (size_t i = 0; i < GetParam().groups; i += 2) {
+      ASSERT_TRUE(queue_->SetLimits("group " + std::to_string(i), GroupLimits{.weight = 2}).ok());
+    }
+    for (int i = 0; i < 2000; ++i) {
+      ASSERT_TRUE(queue_->SetCursor("cursor-" + std::to_string(i), std::string(1000, 'c')).ok());
+    }
+  }
+
+  // Calls that read, by name.
+  std::map<std::string, std::function<void()>> Calls() {
+    const std::string last = "default/pod-" + std::to_string(kHoldQueued - 1);
+    return {
+        {"Len", [this] { EXPECT_EQ(queue_->Len(), kHoldQueued); }},
+        {"Counts", [this] { EXPECT_EQ(queue_->Counts().quarantined, kHoldQuarantined); }},
+        {"OldestAddedAtUs", [this] { EXPECT_TRUE(queue_->OldestAddedAtUs().has_value()); }},
+        {"PausedUntilUs", [this] { EXPECT_EQ(queue_->PausedUntilUs(), 0); }},
+        {"List", [this] { EXPECT_EQ(queue_->List(0, 1).size(), 1U); }},
+        {"List with an offset", [this] { EXPECT_EQ(queue_->List(9000, 1000).size(), 1000U); }},
+        {"List of all", [this] { EXPECT_EQ(queue_->List(0, SIZE_MAX).size(), kHoldQueued); }},
+        {"ListPage", [this] { EXPECT_EQ(AllPages(), kHoldQueued); }},
+        {"PositionOf",
+         [this, last] {
+           size_t position = 0;
+           EXPECT_TRUE(queue_->PositionOf(last, &position).ok());
+         }},
+        {"Scan",
+         [this] {
+           size_t keys = 0;
+           EXPECT_TRUE(queue_->Scan([&keys](const KeyInfo&) { return ++keys > 0; }).ok());
+           EXPECT_EQ(keys, kHoldQueued + kHoldQuarantined);
+         }},
+        {"Inspect",
+         [this, last] { EXPECT_TRUE(queue_->Inspect(last, [](const KeyInfo&) {}).ok()); }},
+        {"PeekFailure", [this, last] { queue_->PeekFailure(last); }},
+        {"NumRequeues", [this, last] { queue_->NumRequeues(last); }},
+        {"AddedAgain", [this, last] { queue_->AddedAgain(last); }},
+        {"CausesOf",
+         [this, last] {
+           Causes causes;
+           EXPECT_TRUE(queue_->CausesOf(last, &causes).ok());
+         }},
+        {"IsQuarantined", [this, last] { EXPECT_FALSE(queue_->IsQuarantined(last)); }},
+        {"Quarantined", [this] { EXPECT_EQ(queue_->Quarantined().size(), kHoldQuarantined); }},
+        {"Quarantined, one", [this] { EXPECT_EQ(queue_->Quarantined({}, 40'000, 1).size(), 1U); }},
+        {"Limits", [this] { EXPECT_EQ(queue_->Limits().size(), (GetParam().groups + 1) / 2); }},
+        {"GetLimits",
+         [this] {
+           std::map<std::string, GroupStatus> limits;
+           EXPECT_TRUE(AccessTo(queue_)->GetLimits({}, &limits).ok());
+         }},
+        {"Cursors", [this] { EXPECT_EQ(queue_->Cursors().size(), 2000U); }},
+    };
+  }
+  size_t AllPages() {
+    std::vector<QueuedKey> keys;
+    std::string page;
+    const size_t limit = GetParam().groups == 0 ? 1000 : kHoldQueued / 4;
+    do {
+      EXPECT_TRUE(queue_->ListPage(0, limit, &page, &keys).ok());
+    } while (!page.empty());
+    return keys.size();
+  }
+
+  HoldWatch watch_;
+};
+
+TEST_P(HoldTest, NoReadingHoldsTheLockForLong) {
+  for (const auto& [name, call] : Calls()) {
+    // The shortest of a few runs: an interrupt counts to the time of the thread that it finds.
+    std::chrono::nanoseconds longest = std::chrono::hours(1);
+    for (int run = 0; run < 5 && longest >= kMostHeld; ++run) {
+      watch_.Reset();
+      call();
+      longest = std::min(longest, watch_.Longest());
+    }
+    EXPECT_GT(longest.count(), 0) << name;
+    EXPECT_LT(longest, kMostHeld) << name << ": " << longest.count() / 1000 << " us";
+    RecordProperty(name, std::to_string(longest.count() / 1000) + " us");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Orders, HoldTest,
+    ::testing::Values(HoldCase{"Fifo", {}, 0}, HoldCase{"Shards", {.shards = 8}, 0},
+                      HoldCase{"Fair", {.order = Order::kFair}, kHoldQueued / 2},
+                      HoldCase{
+                          "GroupLimits", {.group_limits = {.max_processing = 1}}, kHoldQueued / 2}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace wq
