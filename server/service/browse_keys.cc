@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/api/convert.h"
+#include "server/browse/error_cache.h"
 #include "server/browse/key_counts.h"
 #include "server/browse/key_row.h"
 #include "server/browse/key_search.h"
@@ -19,7 +20,6 @@
 namespace wq {
 namespace {
 
-// The queue is locked while it counts.
 constexpr size_t kMaxPosition = 10'000;
 constexpr uint32_t kDefaultGroups = 100;
 constexpr size_t kMaxExampleBytes = size_t{1} << 20;  // Of all examples of an answer.
@@ -155,26 +155,44 @@ Status GroupQueue(const Caller& caller, const KeySources& sources, const std::st
   });
 }
 
-Status GroupErrors(const BrowseAccess& browse, const Caller& caller,
-                   const v1::GroupErrorsRequest& request, v1::GroupErrorsResponse* response) {
+// Groups the errors of these queues, when it is this search's turn.
+Status GroupQueues(const BrowseAccess& browse, const Caller& caller,
+                   const std::vector<std::string>& queues, GroupedErrors* errors) {
   const SearchTurn turn(browse.turns, caller);
   if (!turn.status().ok()) {
     return turn.status();
   }
-  std::vector<std::string> queues{request.queue()};
-  if (request.queue().empty()) {
-    queues = browse.sources->Names();
-  }
+  errors->begun = std::chrono::steady_clock::now();
   ErrorGroups groups;
   for (const std::string& queue : queues) {
     if (Status s = GroupQueue(caller, *browse.sources, queue, &groups); !s.ok()) {
       return s;
     }
   }
+  errors->groups = groups.Sorted();
+  errors->ungrouped = groups.ungrouped();
+  return {};
+}
+
+// If the client of the call that scans is gone, one of those that wait for its answer scans next.
+Status GroupErrors(const BrowseAccess& browse, const Caller& caller, ErrorCache* cache,
+                   const v1::GroupErrorsRequest& request, v1::GroupErrorsResponse* response) {
+  std::vector<std::string> queues{request.queue()};
+  std::unique_ptr<KeySource> keys;
+  if (request.queue().empty()) {
+    queues = browse.sources->Names();
+  } else if (Status s = browse.sources->Find(request.queue(), &keys); !s.ok()) {
+    return s;  // Also if there is an answer of the time before the queue was deleted.
+  }
+  std::shared_ptr<const GroupedErrors> errors;
+  const auto scan = [&](GroupedErrors* to) { return GroupQueues(browse, caller, queues, to); };
+  if (Status s = cache->Get(request.queue(), scan, &errors); !s.ok()) {
+    return s;
+  }
   const size_t limit = request.limit() == 0 ? kDefaultGroups : request.limit();
-  uint64_t ungrouped = groups.ungrouped();
+  uint64_t ungrouped = errors->ungrouped;
   size_t room = kMaxExampleBytes;
-  for (const ErrorGroup& group : groups.Sorted()) {
+  for (const ErrorGroup& group : errors->groups) {
     if (static_cast<size_t>(response->groups_size()) < limit) {
       ToMessage(group, &room, response->add_groups());
     } else {
@@ -182,6 +200,8 @@ Status GroupErrors(const BrowseAccess& browse, const Caller& caller,
     }
   }
   response->set_ungrouped(ungrouped);
+  const auto age = std::chrono::steady_clock::now() - errors->begun;
+  response->set_age_us(std::chrono::duration_cast<std::chrono::microseconds>(age).count());
   return {};
 }
 
@@ -201,8 +221,10 @@ void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table) {
         return ScanOnce<KeyCounts>(browse, caller, request, response);
       });
   AddReading<v1::GroupErrorsRequest, v1::GroupErrorsResponse>(
-      table, "GroupErrors", [browse](const Caller& caller, const auto& request, auto* response) {
-        return GroupErrors(browse, caller, request, response);
+      table, "GroupErrors",
+      [browse, cache = std::make_shared<ErrorCache>()](const Caller& caller, const auto& request,
+                                                       auto* response) {
+        return GroupErrors(browse, caller, cache.get(), request, response);
       });
 }
 

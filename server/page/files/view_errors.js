@@ -34,14 +34,15 @@ export function open(root, params, page) {
 
   async function refresh() {
     try {
-      const { groups = [], ungrouped } = await browse("GroupErrors", { queue: name });
+      const { groups = [], ungrouped, age_us } = await browse("GroupErrors", { queue: name });
       if (closed) return;
       list.body.replaceChildren(...groups.map((group) => groupRow(group, page.now())));
       list.element.hidden = groups.length === 0;
       const more = Number(ungrouped ?? 0) > 0
         ? ` ${count(ungrouped, "key")} are in further groups.` : "";
       note.textContent = groups.length === 0 ? "No key has failed."
-        : `${count(groups.length, "group")} of errors.${more} A group leads to its keys.`;
+        : `${count(groups.length, "group")} of errors.${more} A group leads to its keys.`
+          + (Number(age_us ?? 0) > 2e6 ? ` Read ${Math.round(Number(age_us) / 1e6)} s ago.` : "");
     } catch (error) {
       note.textContent = "";
       if (!closed) say(`The errors were not read: ${error.message}`, true);
