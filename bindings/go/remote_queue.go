@@ -395,30 +395,47 @@ func (q *remoteQueue) quarantineHeld(key, reason string) error {
 	return q.done(key)
 }
 
-// maxListed is the most that List of the service returns.
-const maxListed = 1000
+// maxListed is the most that List of the service returns, and maxOffset the most that it skips.
+const (
+	maxListed = 1000
+	maxOffset = 9000
+)
 
 // listKeys calls visit with the listed keys from offset on, at most limit.
 func (q *remoteQueue) listKeys(
 	state string, offset, limit int, visit func(*remote.ListResponse)) error {
 	q.worker.Flush()
+	request := remote.ListRequest{Queue: q.name, State: state}
+	skip := 0 // Of the keys that the service returns.
+	if offset > maxOffset {
+		skip, offset = offset-maxOffset, maxOffset
+	}
 	for limit > 0 {
-		n := limit
-		if n > maxListed {
-			n = maxListed
+		n := maxListed
+		if skip < maxListed && limit < maxListed-skip {
+			n = limit + skip
 		}
+		request.Offset, request.Limit = remote.Uint64(offset), remote.Uint64(n)
 		var response remote.ListResponse
-		err := q.call("Queue/List", remote.ListRequest{Queue: q.name, State: state,
-			Offset: remote.Uint64(offset), Limit: remote.Uint64(n)}, &response, false)
-		if err != nil {
+		if err := q.call("Queue/List", request, &response, false); err != nil {
 			return err
 		}
+		listed := len(response.Keys)
+		skipped := skip
+		if skipped > listed {
+			skipped = listed
+		}
+		response.Keys = response.Keys[skipped:]
 		visit(&response)
-		if len(response.Keys) < n {
+		if listed < n {
 			return nil
 		}
-		offset += n
-		limit -= n
+		skip -= skipped
+		limit -= listed - skipped
+		request.Page = response.Next
+		if len(response.Next) == 0 { // A server before pages.
+			offset += listed
+		}
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kQueueService = "wq.v1.Queue";
 constexpr uint64_t kMaxListed = 1000;
+constexpr uint64_t kMaxOffset = 9000;
 // A request of more keys does not run on a thread that other calls need.
 constexpr int kManyKeys = 4096;
 constexpr int kMaxKeys = 100'000;
@@ -96,33 +97,60 @@ Status ReadCounts(StoreAccess* access, const v1::CountsRequest& request,
   return {};
 }
 
+Status ListQueued(const Queue& queue, const v1::ListRequest& request, size_t limit,
+                  v1::ListResponse* response) {
+  std::vector<QueuedKey> keys;
+  std::string page = request.page();
+  const size_t offset = page.empty() ? request.offset() : 0;
+  if (Status s = queue.ListPage(offset, limit, &page, &keys); !s.ok()) {
+    return s;
+  }
+  for (QueuedKey& key : keys) {
+    v1::ListResponse::Key* const listed = response->add_keys();
+    listed->set_key(std::move(key.key));
+    listed->set_lane(key.lane);
+    listed->set_group(std::move(key.group));
+  }
+  response->set_next(std::move(page));
+  return {};
+}
+
+void ListQuarantined(const Queue& queue, const v1::ListRequest& request, size_t limit,
+                     v1::ListResponse* response) {
+  const size_t offset = request.page().empty() ? request.offset() : 0;
+  const std::vector<QuarantinedKey> keys = queue.Quarantined(request.page(), offset, limit);
+  for (const QuarantinedKey& key : keys) {
+    v1::ListResponse::Key* const listed = response->add_keys();
+    listed->set_key(key.key);
+    listed->set_failures(key.failures);
+    listed->set_last_error(ToUtf8(key.last_error));
+    listed->set_quarantined_at_us(key.quarantined_at_us);
+  }
+  if (keys.size() == limit) {
+    response->set_next(keys.back().key);
+  }
+}
+
 Status ListKeys(StoreAccess* access, const v1::ListRequest& request, v1::ListResponse* response) {
   Queue* queue = nullptr;
+  if (request.offset() > kMaxOffset) {
+    return Status::InvalidArgument(
+        "offset is more than " + std::to_string(kMaxOffset) +
+        ": go through the pages by page and next, or search with Browse.Search");
+  }
   if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
     return s;
   }
   const uint64_t limit = request.limit() == 0 ? kMaxListed : std::min(request.limit(), kMaxListed);
-  if (request.state() == v1::ListRequest::QUEUED) {
-    for (QueuedKey& key : queue->List(request.offset(), limit)) {
-      v1::ListResponse::Key* const listed = response->add_keys();
-      listed->set_key(std::move(key.key));
-      listed->set_lane(key.lane);
-      listed->set_group(std::move(key.group));
-    }
-    return {};
+  switch (request.state()) {
+    case v1::ListRequest::QUEUED:
+      return ListQueued(*queue, request, limit, response);
+    case v1::ListRequest::QUARANTINED:
+      ListQuarantined(*queue, request, limit, response);
+      return {};
+    default:
+      return Status::InvalidArgument("there is no state " + std::to_string(request.state()));
   }
-  if (request.state() != v1::ListRequest::QUARANTINED) {
-    return Status::InvalidArgument("there is no state " + std::to_string(request.state()));
-  }
-  const std::vector<QuarantinedKey> keys = queue->Quarantined();
-  for (size_t i = request.offset(); i < keys.size() && i - request.offset() < limit; ++i) {
-    v1::ListResponse::Key* const listed = response->add_keys();
-    listed->set_key(keys[i].key);
-    listed->set_failures(keys[i].failures);
-    listed->set_last_error(ToUtf8(keys[i].last_error));
-    listed->set_quarantined_at_us(keys[i].quarantined_at_us);
-  }
-  return {};
 }
 
 // Queue.AddStream: a response for each request. A request that fails does not end the stream.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,6 +107,7 @@ TEST_F(StreamsTest, ListAndSnapshot) {
   ASSERT_EQ(response.keys_size(), 1);
   EXPECT_EQ(response.keys(0).key(), "bad\xff");
   EXPECT_EQ(response.keys(0).last_error(), "why\xEF\xBF\xBD");
+  EXPECT_EQ(response.next(), "");
 
   v1::CreateSnapshotRequest snapshot;
   snapshot.set_directory(dir_ / "snapshots");
@@ -116,6 +118,43 @@ TEST_F(StreamsTest, ListAndSnapshot) {
   ASSERT_TRUE(s.ok()) << s.error_message();
   EXPECT_EQ(taken.path(), dir_ / "snapshots/first");
   EXPECT_TRUE(std::filesystem::exists(taken.path()));
+}
+
+// By pages beyond any offset that is taken.
+TEST_F(StreamsTest, ListByPages) {
+  for (int i = 10'000; i < 22'000; ++i) {
+    ASSERT_TRUE(pods_->Add("key-" + std::to_string(i), {.durability = Durability::kAsync}).ok());
+  }
+  for (int i = 1000; i < 3000; ++i) {
+    ASSERT_TRUE(pods_->Quarantine("bad-" + std::to_string(i), "why").ok());
+  }
+  v1::ListRequest request;
+  request.set_queue("pods");
+  request.set_offset(8999);
+  for (const auto& [state, first, last] : {std::tuple(v1::ListRequest::QUEUED, 18'999, 22'000),
+                                           std::tuple(v1::ListRequest::QUARANTINED, 1700, 3000)}) {
+    request.set_state(state);
+    request.set_offset(state == v1::ListRequest::QUEUED ? 8999 : 700);
+    request.clear_page();
+    int next = first;
+    do {
+      grpc::ClientContext context;
+      v1::ListResponse response;
+      const grpc::Status s = queue_->List(&context, request, &response);
+      ASSERT_TRUE(s.ok()) << s.error_message();
+      for (const v1::ListResponse::Key& key : response.keys()) {
+        ASSERT_EQ(key.key().substr(4), std::to_string(next++));
+      }
+      request.set_page(response.next());
+    } while (!request.page().empty());
+    EXPECT_EQ(next, last);
+  }
+  request.set_offset(9001);
+  grpc::ClientContext context;
+  v1::ListResponse response;
+  const grpc::Status s = queue_->List(&context, request, &response);
+  EXPECT_EQ(s.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(s.error_message(), testing::HasSubstr("page"));
 }
 
 }  // namespace

@@ -259,15 +259,10 @@ class Client:
     ) -> Tuple[ListedKey, ...]:
         """The queued keys in the order in which they would be handed out, or the quarantined keys
         by key. More than 1000 take several calls, so they are not of one instant."""
-        found: List[ListedKey] = []
-        while len(found) < limit:
-            left = limit - len(found)
-            request = _types.list_request(queue, quarantined, offset + len(found), left)
-            part = self._call(self._queue.List, request).keys
-            found += (_types.listed_key(key) for key in part)
-            if len(part) < request.limit:
-                break
-        return tuple(found)
+        listing = _types.Listing(queue, quarantined, offset, limit)
+        while (request := listing.request()) is not None:
+            listing.add(self._call(self._queue.List, request))
+        return tuple(listing.found)
 
     # --- Administration ---
 

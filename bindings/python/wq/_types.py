@@ -391,10 +391,39 @@ def listed_key(key: queue_pb2.ListResponse.Key) -> ListedKey:
     return ListedKey(key.key, key.lane, key.group, key.failures, key.last_error, at)
 
 
-def list_request(queue: str, quarantined: bool, offset: int, limit: int) -> queue_pb2.ListRequest:
-    """The request of a part of a list: at most 1000 keys."""
-    state = queue_pb2.ListRequest.QUARANTINED if quarantined else queue_pb2.ListRequest.QUEUED
-    return queue_pb2.ListRequest(queue=queue, state=state, offset=offset, limit=min(limit, 1000))
+class Listing:
+    """The requests of a list of keys, one after the other: a part has at most 1000 keys, and only
+    the first one may leave out up to 9000."""
+
+    MAX_LISTED = 1000
+    MAX_OFFSET = 9000
+
+    def __init__(self, queue: str, quarantined: bool, offset: int, limit: int) -> None:
+        state = queue_pb2.ListRequest.QUARANTINED if quarantined else queue_pb2.ListRequest.QUEUED
+        offset = max(0, offset)
+        self._skip = max(0, offset - self.MAX_OFFSET)  # Of the keys that the server returns.
+        self._left = limit
+        self._request = queue_pb2.ListRequest(queue=queue, state=state, offset=offset - self._skip)
+        self.found: List[ListedKey] = []
+
+    def request(self) -> Optional[queue_pb2.ListRequest]:
+        """The next request; None: this was the last one."""
+        if self._left <= 0:
+            return None
+        self._request.limit = min(self._left + self._skip, self.MAX_LISTED)
+        return self._request
+
+    def add(self, response: queue_pb2.ListResponse) -> None:
+        """Takes the response to the request."""
+        skipped = min(self._skip, len(response.keys))
+        self.found += (listed_key(key) for key in response.keys[skipped:])
+        self._skip -= skipped
+        self._left -= len(response.keys) - skipped
+        if len(response.keys) < self._request.limit:
+            self._left = 0
+        self._request.page = response.next
+        if not response.next:  # A server before pages.
+            self._request.offset += len(response.keys)
 
 
 def worker_info(worker: admin_pb2.Worker) -> WorkerInfo:

@@ -625,15 +625,10 @@ class Client:
         self, queue: str, *, quarantined: bool = False, offset: int = 0, limit: int = 1000
     ) -> Tuple[ListedKey, ...]:
         """See wq.Client.list."""
-        found: List[ListedKey] = []
-        while len(found) < limit:
-            left = limit - len(found)
-            request = _types.list_request(queue, quarantined, offset + len(found), left)
-            part = (await self._call(self._queue.List, request)).keys
-            found += (_types.listed_key(key) for key in part)
-            if len(part) < request.limit:
-                break
-        return tuple(found)
+        listing = _types.Listing(queue, quarantined, offset, limit)
+        while (request := listing.request()) is not None:
+            listing.add(await self._call(self._queue.List, request))
+        return tuple(listing.found)
 
     # --- Administration ---
 

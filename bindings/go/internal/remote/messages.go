@@ -99,6 +99,7 @@ type ListRequest struct {
 	State  string `json:"state"`
 	Offset Uint64 `json:"offset"`
 	Limit  Uint64 `json:"limit"`
+	Page   []byte `json:"page,omitempty"`
 }
 
 type ListResponse struct {
@@ -110,6 +111,7 @@ type ListResponse struct {
 		LastError       string `json:"last_error"`
 		QuarantinedAtUs Int64  `json:"quarantined_at_us"`
 	} `json:"keys"`
+	Next []byte `json:"next"`
 }
 
 type RemoveRequest struct {
