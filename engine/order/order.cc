@@ -316,9 +316,15 @@ void LaneOrder<Items>::ForEachFront(const std::function<void(const Item&)>& visi
 
 template <typename Items>
 LaneOrder<Items>::~LaneOrder() {
+  LaneOrder::EndWalks();
+}
+
+template <typename Items>
+void LaneOrder<Items>::EndWalks() {
   for (LaneWalk* const walk : walks_) {
     walk->End();
   }
+  walks_.clear();
 }
 
 template <typename Items>

@@ -71,6 +71,8 @@ class OrderPolicy {
   // Calls visit for the first item of each lane: the one that came first.
   virtual void ForEachFront(const std::function<void(const Item&)>& visit) const = 0;
   virtual std::unique_ptr<OrderWalk> Walk() const = 0;
+  // All walks are at their ends then.
+  virtual void EndWalks() = 0;
 };
 
 // What an order is made by.
@@ -115,6 +117,7 @@ class LaneOrder final : public OrderPolicy {
   void ForEachLane(const std::function<void(Lane, size_t)>& visit) const override;
   void ForEachFront(const std::function<void(const Item&)>& visit) const override;
   std::unique_ptr<OrderWalk> Walk() const override;
+  void EndWalks() override;
 
  private:
   class LaneWalk;

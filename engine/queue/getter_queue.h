@@ -74,6 +74,8 @@ class GetterQueue {
   // not run yet: `n` is the number of keys, or of places, that are free now.
   Woken TakeFor(size_t n) { return n > running_ ? Take(n - running_) : Woken(); }
   Woken TakeAll() { return Take(waiting_.size()); }
+  // For a queue that no thread will wait for any more.
+  void FreeMemory() { waiting_.shrink_to_fit(); }
 
  private:
   Woken Take(size_t n);

@@ -106,15 +106,15 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
 QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& add,
                                       const QueueState::Wanted& wanted, Time now) {
   const Debounce& debounce = DebounceOf(add);
-  return debounce.quiet.count() > 0 ? state.AddDebounced(key.bytes, debounce, wanted, now)
-                                    : state.Add(key, wanted, now.wall_us);
+  return debounce.quiet.count() > 0 ? state->AddDebounced(key.bytes, debounce, wanted, now)
+                                    : state->Add(key, wanted, now.wall_us);
 }
 
 // --- In a full queue ---
 
 Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
                               GetterQueue::Deadline deadline, QueueState::Wanted* wanted) {
-  state.CountFull();
+  state->CountFull();
   if (options.when_full == WhenFull::kToSlowLane) {
     wanted->lane = kSlowLane;
     return {};
@@ -123,7 +123,7 @@ Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
   bool waited = false;
   for (bool in_time = waits; !HasRoom(key, add, waited); waited = true) {
     if (!in_time) {
-      return Status::Full("queue '" + name + "' is full: " + std::to_string(state.pending()) +
+      return Status::Full("queue '" + name + "' is full: " + std::to_string(state->pending()) +
                           " keys are pending, the bound is " + std::to_string(options.max_pending));
     }
     in_time = adders.Wait(mu, deadline);
@@ -181,12 +181,12 @@ Status Queue::Impl::AddKeys(Batch* call, Time now) {
   for (const size_t first = call->next; call->next < call->end; ++call->next) {
     const size_t i = call->next;
     if (i + kAddsAhead < call->end) {
-      state.Prefetch(call->keys[i + kAddsAhead]);
+      state->Prefetch(call->keys[i + kAddsAhead]);
     }
     if (WQ_MUTANT(batch_loses_last) && i + 1 == call->end) {
       continue;
     }
-    if (Status s = CheckKey(call->keys[i]); !s.ok() && !state.IsProcessing(call->keys[i])) {
+    if (Status s = CheckKey(call->keys[i]); !s.ok() && !state->IsProcessing(call->keys[i])) {
       call->result->refused.emplace_back(i, std::move(s));
       continue;
     }
@@ -243,7 +243,7 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
 // --- After a delay ---
 
 Status Queue::Impl::CheckRequeue(std::string_view key, const AddOptions& add) const {
-  const bool held = state.IsProcessing(key);
+  const bool held = state->IsProcessing(key);
   if (!held) {
     if (Status s = CheckKey(key); !s.ok()) {
       return s;
@@ -269,8 +269,8 @@ Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutc
       }
       // A known key keeps its group; group_of is not called. A quarantined key may be released here
       // and then gets its group anew.
-      if (has_group || (state.Knows(key) && !state.IsQuarantined(key))) {
-        const QueueState::Added added = transition(state, WantedOf(add, group), shutting_down);
+      if (has_group || (state->Knows(key) && !state->IsQuarantined(key))) {
+        const QueueState::Added added = transition(*state, WantedOf(add, group), shutting_down);
         if (outcome != nullptr) {
           *outcome = added.outcome;
         }
@@ -341,7 +341,7 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
       if (Status s = impl_->CheckRequeue(key, options); !s.ok()) {
         return s;
       }
-      failures = impl_->state.NumRequeues(key);
+      failures = impl_->state->NumRequeues(key);
     }
     const Time now = impl_->clock->Now();
     const std::chrono::microseconds delay =

@@ -50,7 +50,7 @@ Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transit
     if (closed || (shutting_down && refused_after == RefusedAfter::kShutDown)) {
       return RefuseAdd();
     }
-    if (Status s = transition(state); !s.ok()) {
+    if (Status s = transition(*state); !s.ok()) {
       return s;
     }
     effects = EndTransition(0, durability.value_or(options.durability));

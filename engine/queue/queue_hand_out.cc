@@ -114,15 +114,15 @@ Status Queue::Impl::CheckEmpty() const {
 }
 
 const Item* Queue::Impl::NextItem(uint64_t worker) {
-  const Time now = state.NeedsTime() ? clock->Now() : Time();
+  const Time now = state->NeedsTime() ? clock->Now() : Time();
   if (!sharded) {
-    return state.Get(0, now);
+    return state->Get(0, now);
   }
   // Each call begins one shard later, so that no shard of the worker is served before all others.
-  const std::vector<uint32_t>& own = shards.Shards(worker);
+  const std::vector<uint32_t>& own = shards->Shards(worker);
   ++turn;
   for (size_t i = 0; i < own.size(); ++i) {
-    if (const Item* item = state.Get(own[(turn + i) % own.size()], now); item != nullptr) {
+    if (const Item* item = state->Get(own[(turn + i) % own.size()], now); item != nullptr) {
       return item;
     }
   }
@@ -134,7 +134,7 @@ void Queue::Impl::EndHandOut(Effects* effects) {
     effects->woken.Add(getters.TakeAll());
     effects->ready = true;
   }
-  if (state.NeedsTime()) {
+  if (state->NeedsTime()) {
     effects->position = AppendBatch(effects->position, Durability::kAsync);
     ArmTimer(effects);
   }
@@ -201,7 +201,7 @@ Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>
     held.lane = item->lane;
     held.group = item->group_name();
     held.added_at_us = item->added_at_us;
-    if (const Causes* const causes = state.HeldCauses(*item); causes != nullptr) {
+    if (const Causes* const causes = state->HeldCauses(*item); causes != nullptr) {
       held.causes = *causes;
     }
     if (item->failures != nullptr) {
@@ -233,8 +233,8 @@ Status Queue::Done(std::string_view key) {
     if (impl_->closed) {
       return impl_->RefuseAdd();
     }
-    const Time now = impl_->state.DoneNeedsTime() ? impl_->clock->Now() : Time();
-    if (!impl_->state.Done(key, now)) {
+    const Time now = impl_->state->DoneNeedsTime() ? impl_->clock->Now() : Time();
+    if (!impl_->state->Done(key, now)) {
       return impl_->NotHeld(key);
     }
     if (impl_->metrics != nullptr) {
@@ -258,7 +258,7 @@ Status Queue::PutBack(std::string_view key) {
     if (impl_->closed) {
       return impl_->RefuseAdd();
     }
-    if (!impl_->state.PutBack(key)) {
+    if (!impl_->state->PutBack(key)) {
       return impl_->NotHeld(key);
     }
     if (impl_->metrics != nullptr) {
@@ -297,7 +297,7 @@ Status Queue::Join(std::unique_ptr<Worker>* worker) {
   GetterQueue::Woken woken;
   {
     const MutexLock lock(impl_->mu);
-    worker->reset(new Worker(impl_.get(), impl_->shards.Join()));
+    worker->reset(new Worker(impl_.get(), impl_->shards->Join()));
     woken = impl_->getters.TakeAll();  // Shards have changed hands.
   }
   impl_->WakeGetters(std::move(woken));
@@ -311,7 +311,7 @@ Worker::~Worker() {
   GetterQueue::Woken woken;
   {
     const MutexLock lock(queue_->mu);
-    queue_->shards.Leave(id_);
+    queue_->shards->Leave(id_);
     woken = queue_->getters.TakeAll();
   }
   queue_->WakeGetters(std::move(woken));
@@ -331,7 +331,7 @@ Status Worker::TryGet(size_t limit, std::vector<HeldKey>* keys) {
 
 std::vector<uint32_t> Worker::Shards() const {
   const MutexLock lock(queue_->mu);
-  std::vector<uint32_t> own = queue_->shards.Shards(id_);
+  std::vector<uint32_t> own = queue_->shards->Shards(id_);
   std::sort(own.begin(), own.end());
   return own;
 }

@@ -16,9 +16,16 @@ namespace {
 constexpr size_t kFireLimit = 256;
 
 std::shared_ptr<Limiter> LimiterOf(const QueueOptions& options) {
-  return options.limiter != nullptr ? options.limiter
-                                    : std::make_shared<ItemExponentialFailure>(
-                                          std::chrono::milliseconds(5), std::chrono::seconds(1000));
+  // One for all queues, as it knows no keys. Never destroyed, as threads may outlive main.
+  static const auto* const shared = new std::shared_ptr<Limiter>(
+      new ItemExponentialFailure(std::chrono::milliseconds(5), std::chrono::seconds(1000)));
+  return options.limiter != nullptr ? options.limiter : *shared;
+}
+
+// What each closed queue shows. Only read, and never destroyed: calls may outlive main.
+QueueState* EmptyState() {
+  static auto* const empty = new QueueState(0, {}, nullptr);
+  return empty;
 }
 
 }  // namespace
@@ -41,8 +48,10 @@ Queue::Impl::Impl(std::string queue_name, storage::QueueId queue_id,
       journal(store_journal),
       timer(store_timer),
       fence(store_fence),
-      state(queue_id, queue_options, store_journal == nullptr ? nullptr : &batch),
-      shards(queue_options.shards),
+      own_state(std::make_unique<QueueState>(
+          queue_id, queue_options, store_journal == nullptr ? nullptr : &batch, &places_seen)),
+      state(own_state.get()),
+      shards(sharded ? std::make_unique<ShardTable>(queue_options.shards) : nullptr),
       metrics(QueueMetrics::Make(provider, name, queue_options)) {}
 
 Status Queue::Impl::Restore(const storage::Reader& reader) {
@@ -51,19 +60,19 @@ Status Queue::Impl::Restore(const storage::Reader& reader) {
   Effects effects;
   {
     const MutexLock lock(mu);
-    if (Status s = RestoreQueue(reader, id, now, &state); !s.ok()) {
+    if (Status s = RestoreQueue(reader, id, now, state); !s.ok()) {
       return Status(s.code(), "queue '" + name + "': " + s.message());
     }
-    limiter_state = state.limiter_state();
+    limiter_state = state->limiter_state();
     if (WQ_MUTANT(recovery_in_two_writes)) {
       storage::MutationBatch rows;
-      state.AppendImage(&rows);
+      state->AppendImage(&rows);
       storage::MutationBatch erases;
       rows.ForEach([&erases](const auto& row) { erases.Erase(row.family, row.key); });
       batch.Append(erases);
       static_cast<void>(
           journal->Wait(EndTransition(0, Durability::kAsync).position, Durability::kProcess));
-      state.AppendImage(&batch);
+      state->AppendImage(&batch);
     }
     effects = EndTransition(0, Durability::kProcess);
   }
@@ -80,9 +89,29 @@ Status Queue::Impl::Restore(const storage::Reader& reader) {
   return status;
 }
 
+void Queue::Impl::FreeKeys() {
+  timer->Disarm(this);
+  std::unique_ptr<QueueState> freed;  // Many keys: not under mu.
+  std::unique_ptr<HistoryBuffer> freed_history;
+  {
+    const MutexLock lock(mu);
+    freed_undrained = !Drained();
+    if (own_state != nullptr) {
+      own_state->EndWalks();
+    }
+    state = EmptyState();
+    freed = std::move(own_state);
+    freed_history = std::move(history);
+    times = ProcessingTimes();
+    batch = storage::MutationBatch();
+    getters.FreeMemory();
+    adders.FreeMemory();
+  }
+}
+
 void Queue::Impl::AppendImage(storage::MutationBatch* image) const {
   const MutexLock lock(mu);
-  state.AppendImage(image);
+  state->AppendImage(image);
 }
 
 // --- History ---
@@ -91,7 +120,7 @@ void Queue::Impl::StartHistory(std::unique_ptr<HistoryBuffer> buffer) {
   recorded = true;
   const MutexLock lock(mu);
   history = std::move(buffer);
-  state.RecordTo(history.get());
+  state->RecordTo(history.get());
 }
 
 void Queue::Impl::TakeHistory(HistoryBytes* bytes) {
@@ -104,7 +133,7 @@ void Queue::Impl::TakeHistory(HistoryBytes* bytes) {
 void Queue::Impl::NoteWorker(std::span<const HeldKey> keys, std::string_view worker) {
   const MutexLock lock(mu);
   for (const HeldKey& held : keys) {
-    if (history != nullptr && state.IsProcessing(held.key)) {
+    if (history != nullptr && state->IsProcessing(held.key)) {
       history->AppendWorker(held.key, worker);
     }
   }
@@ -142,8 +171,8 @@ Position Queue::Impl::AppendBatch(Position covered_by, Durability awaited) {
   if (batch.empty()) {
     return covered_by;
   }
-  const Position position = journal->Append(batch, awaited, state.row_change());
-  state.Stamp(position);
+  const Position position = journal->Append(batch, awaited, state->row_change());
+  state->Stamp(position);
   batch.Clear();
   return position;
 }
@@ -151,16 +180,16 @@ Position Queue::Impl::AppendBatch(Position covered_by, Durability awaited) {
 Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability awaited) noexcept {
   Effects effects;
   effects.position = AppendBatch(covered_by, awaited);
-  effects.adds = state.adds() - std::exchange(adds_seen, state.adds());
-  const uint64_t readied = state.readied() - std::exchange(readied_seen, state.readied());
+  effects.adds = state->adds() - std::exchange(adds_seen, state->adds());
+  const uint64_t readied = state->readied() - std::exchange(readied_seen, state->readied());
   effects.ready = readied > 0 || (shutting_down && Empty());
   if ((sharded && readied > 0) || (shutting_down && Empty())) {
     effects.woken = getters.TakeAll();  // Which worker serves the key's shard is not known here.
   } else if (!getters.empty()) {
-    effects.woken = getters.TakeFor(state.Open());
+    effects.woken = getters.TakeFor(state->Open());
   }
-  if (!adders.empty() && state.pending() < options.max_pending) {
-    effects.woken.Add(adders.TakeFor(options.max_pending - state.pending()));
+  if (!adders.empty() && state->pending() < options.max_pending) {
+    effects.woken.Add(adders.TakeFor(options.max_pending - state->pending()));
   }
   effects.drained = shutting_down && Drained();
   ArmTimer(&effects);
@@ -168,7 +197,7 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability 
 }
 
 void Queue::Impl::ArmTimer(Effects* effects) {
-  if (const std::optional<int64_t> due_us = state.NextDue();
+  if (const std::optional<int64_t> due_us = state->NextDue();
       due_us.has_value() && *due_us < armed_us && !closed) {
     armed_us = *due_us;
     effects->arm_us = *due_us;
@@ -202,7 +231,9 @@ void Queue::Impl::TellStuck() {
   std::vector<std::pair<std::string, int64_t>> keys;
   {
     const MutexLock lock(mu);
-    keys = state.TakeStuck();
+    if (own_state != nullptr) {
+      keys = own_state->TakeStuck();
+    }
   }
   for (const auto& [key, held_us] : keys) {
     if (options.on_stuck != nullptr) {
@@ -217,7 +248,7 @@ Queue::Impl::Effects Queue::Impl::FireDueStep() {
   if (closed) {
     return {};
   }
-  const std::optional<int64_t> due_us = state.NextDue();
+  const std::optional<int64_t> due_us = state->NextDue();
   if (!due_us.has_value()) {
     return {};
   }
@@ -225,10 +256,10 @@ Queue::Impl::Effects Queue::Impl::FireDueStep() {
   if (*due_us > now.steady_us) {
     return {};
   }
-  state.FireDue(now, kFireLimit);
+  state->FireDue(now, kFireLimit);
   Effects effects = EndTransition(0, Durability::kAsync);
   effects.fired = true;
-  effects.stuck = state.HasStuck();
+  effects.stuck = state->HasStuck();
   return effects;
 }
 
@@ -239,7 +270,7 @@ int64_t Queue::Impl::FireDue() {
       const MutexLock lock(mu);
       effects = FireDueStep();
       if (!effects.fired) {
-        armed_us = closed ? Timer::kNever : state.NextDue().value_or(Timer::kNever);
+        armed_us = closed ? Timer::kNever : state->NextDue().value_or(Timer::kNever);
         return armed_us;
       }
     }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,6 +61,32 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   void StartHistory(std::unique_ptr<HistoryBuffer> buffer) WQ_EXCLUDES(mu);
   void TakeHistory(HistoryBytes* bytes) override WQ_EXCLUDES(mu);
   void NoteWorker(std::span<const HeldKey> keys, std::string_view worker) WQ_EXCLUDES(mu);
+
+  // Of QueueOptions, what calls read beside the state.
+  struct Options {
+    explicit Options(const QueueOptions& of)
+        : max_pending(of.max_pending),
+          max_requeues(of.max_requeues),
+          max_key_bytes(of.max_key_bytes),
+          debounce(of.debounce),
+          shards(of.shards),
+          durability(of.durability),
+          when_full(of.when_full),
+          group_of(of.group_of),
+          on_stuck(of.on_stuck),
+          on_ready(of.on_ready) {}
+
+    size_t max_pending;
+    uint64_t max_requeues;
+    size_t max_key_bytes;
+    Debounce debounce;
+    uint32_t shards;
+    Durability durability;
+    WhenFull when_full;
+    std::function<std::string(std::string_view key)> group_of;
+    std::function<void(const StuckKey&)> on_stuck;
+    std::function<void()> on_ready;
+  };
 
   // --- Both ends of a call (queue_impl.cc) ---
 
@@ -120,13 +147,13 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   Status CheckKey(std::string_view key) const { return wq::CheckKey(key, options.max_key_bytes); }
   bool IsHeld(std::string_view key) const WQ_EXCLUDES(mu) {
     const MutexLock lock(mu);
-    return state.IsProcessing(key);
+    return state->IsProcessing(key);
   }
   Status CheckAdd(const AddOptions& add) const WQ_REQUIRES(mu) {
     if (Status s = CheckDurability(add.durability); !s.ok()) {
       return s;
     }
-    return CheckAddOptions(add, !add.lane.has_value() || state.HasLane(*add.lane), name);
+    return CheckAddOptions(add, !add.lane.has_value() || state->HasLane(*add.lane), name);
   }
   // The time at which a key is added now. It is exact only for metrics, which measure how long a
   // key is queued.
@@ -142,7 +169,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   }
   // Fetches the cache lines that a lookup of `key` reads. Without the lock, so that the fetch and
   // the wait for the lock overlap.
-  void Prefetch(const HashedKey& key) const WQ_UNCHECKED { state.Prefetch(key); }
+  void Prefetch(const HashedKey& key) const { places_seen.Prefetch(key); }
 
   // How an Add is gathered: by its own option, or by the queue's. A `quiet` of 0: it is not.
   const Debounce& DebounceOf(const AddOptions& add) const {
@@ -160,8 +187,8 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   bool HasRoom(std::string_view key, const AddOptions& add, bool waited = false) const
       WQ_REQUIRES(mu) {
     return options.max_pending == 0 ||
-           (state.pending() < options.max_pending && (waited || !adders.busy())) ||
-           DebounceOf(add).quiet.count() > 0 || !state.WouldBePending(key);
+           (state->pending() < options.max_pending && (waited || !adders.busy())) ||
+           DebounceOf(add).quiet.count() > 0 || !state->WouldBePending(key);
   }
   // Does what QueueOptions::when_full says, for an Add without room: waits until `deadline`,
   // refuses it, or sets its lane. Full, ShuttingDown: the Add is refused. REQUIRES: the batch is
@@ -281,7 +308,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
         const MutexLock lock(mu);
         effects = FireDueStep();
         if (!effects.fired) {
-          return reading(state);
+          return reading(*state);
         }
       }
       EndFiring(std::move(effects));
@@ -303,13 +330,14 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // Returns drain_release as this call has set it: a drain ends when a later call changes it again.
   uint64_t BeginShutDown(Ending ending) WQ_EXCLUDES(mu);
   void Close() { BeginShutDown(Ending::kClose); }
-  // Frees the keys, and what else a closed queue needs no more. Readings show an empty queue then.
+  // Frees the state and what else a closed queue needs no more. What stays is some hundred bytes:
+  // what calls read without mu, and what answers them. Readings show an empty queue then.
   // REQUIRES: Close was called, and AppendImage is not called any more.
   void FreeKeys() WQ_EXCLUDES(mu);
   // For a queue that is shutting down: no key can be handed out until a Done or a Resume.
-  bool Empty() const WQ_REQUIRES(mu) { return state.Len() == 0 || state.paused(); }
+  bool Empty() const WQ_REQUIRES(mu) { return state->Len() == 0 || state->paused(); }
   bool Drained() const WQ_REQUIRES(mu) {
-    return Empty() && state.processing() == 0 && !freed_undrained;
+    return Empty() && state->processing() == 0 && !freed_undrained;
   }
   void CallOnReady() const WQ_EXCLUDES(mu) {
     if (options.on_ready != nullptr) {
@@ -321,7 +349,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   const ProcessMark process;
   const std::string name;
   const storage::QueueId id;
-  const QueueOptions options;
+  const Options options;
   const bool sharded;
   const std::shared_ptr<Limiter> limiter;
   // Held from before the limiter is asked until its state is in the journal: so the states reach
@@ -334,6 +362,8 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   bool recorded = false;  // Whether StartHistory was called: then NoteWorker has something to do.
 
+  PlacesSeen places_seen;  // Of the state, for Prefetch.
+
   ReadyListeners listeners;  // Beside options.on_ready.
 
   mutable Mutex mu{HoldWatch::Current()};
@@ -343,13 +373,16 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   CondVar drain_cv;  // Drained() may have become true, or drain_release has changed.
   // Mutations of the transition under way; empty between two transitions.
   storage::MutationBatch batch WQ_GUARDED_BY(mu);
-  QueueState state WQ_GUARDED_BY(mu);
+  std::unique_ptr<QueueState> own_state WQ_GUARDED_BY(mu);  // Null after FreeKeys.
+  // own_state; after FreeKeys an empty one that all closed queues share and only read. A transition
+  // checks for `closed` before.
+  QueueState* state WQ_GUARDED_BY(mu);
   // state.readied() and state.adds() at the last EndTransition.
   uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;
   uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;
   std::unique_ptr<HistoryBuffer> history WQ_GUARDED_BY(mu);  // Null: nothing is recorded.
   ProcessingTimes times WQ_GUARDED_BY(mu);                   // Empty if there are no metrics.
-  ShardTable shards WQ_GUARDED_BY(mu);
+  std::unique_ptr<ShardTable> shards WQ_GUARDED_BY(mu);      // Null: none.
   uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Where NextItem begins among the shards of a worker.
   // The earliest due time that the timer was given and has not fired; kNever: none.
   int64_t armed_us WQ_GUARDED_BY(mu) = Timer::kNever;

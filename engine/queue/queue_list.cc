@@ -107,6 +107,9 @@ class QueuedWalk {
   }
 
   bool BeginShard(const QueueState& state) {
+    if (state.Len() == 0) {  // So no walk begins in the state that closed queues share.
+      return false;
+    }
     if (!begun_ && !from_.key.empty()) {
       const Item* const last = state.Find(from_.key);
       const bool stayed = last != nullptr && last->state == KeyState::kQueued &&
@@ -265,7 +268,7 @@ std::vector<QuarantinedKey> Queue::Quarantined(std::string_view after, size_t of
     {
       const MutexLock lock(impl_->mu);
       more = false;
-      impl_->state.ForEachQuarantined(last, visit);
+      impl_->state->ForEachQuarantined(last, visit);
     }
     std::move(piece.begin(), piece.end(), std::back_inserter(keys));
     piece.clear();
@@ -281,7 +284,7 @@ std::map<std::string, GroupLimits> Queue::Limits() const {
     piece.clear();
     {
       const MutexLock lock(impl_->mu);
-      const HandOutLimits::OwnGroups& groups = impl_->state.own_groups();
+      const HandOutLimits::OwnGroups& groups = impl_->state->own_groups();
       auto it = limits.empty() ? groups.begin() : groups.upper_bound(limits.rbegin()->first);
       for (; it != groups.end() && piece.size() < kPieceSteps; ++it) {
         piece.emplace_back(it->first, it->second->flow->limits);
@@ -300,7 +303,7 @@ std::map<std::string, std::string> Queue::Cursors() const {
     size_t bytes = 0;
     {
       const MutexLock lock(impl_->mu);
-      const auto& cursors = impl_->state.cursors();
+      const auto& cursors = impl_->state->cursors();
       auto it = all.empty() ? cursors.begin() : cursors.upper_bound(all.rbegin()->first);
       for (; it != cursors.end() && piece.size() < kPieceSteps && bytes < kPieceBytes; ++it) {
         bytes += it->second.size();

@@ -32,7 +32,7 @@ QueueCounts Queue::Counts() const {
 
 std::optional<int64_t> Queue::OldestAddedAtUs() const {
   const MutexLock lock(impl_->mu);
-  return impl_->state.OldestAddedAtUs();
+  return impl_->state->OldestAddedAtUs();
 }
 
 int64_t Queue::PausedUntilUs() const {
@@ -43,12 +43,12 @@ int64_t Queue::PausedUntilUs() const {
 
 uint64_t Queue::NumRequeues(std::string_view key) const {
   const MutexLock lock(impl_->mu);
-  return impl_->state.NumRequeues(key);
+  return impl_->state->NumRequeues(key);
 }
 
 bool Queue::AddedAgain(std::string_view key) const {
   const MutexLock lock(impl_->mu);
-  return impl_->state.AddedAgain(key);
+  return impl_->state->AddedAgain(key);
 }
 
 Status Queue::CausesOf(std::string_view key, Causes* causes) const {
@@ -59,7 +59,7 @@ Status Queue::CausesOf(std::string_view key, Causes* causes) const {
 
 bool Queue::IsQuarantined(std::string_view key) const {
   const MutexLock lock(impl_->mu);
-  return impl_->state.IsQuarantined(key);
+  return impl_->state->IsQuarantined(key);
 }
 
 // --- Limits ---
@@ -84,7 +84,7 @@ Status Queue::GetCursor(std::string_view name, std::string* value) const {
     return s;
   }
   const MutexLock lock(impl_->mu);
-  const auto& cursors = impl_->state.cursors();
+  const auto& cursors = impl_->state->cursors();
   const auto it = cursors.find(name);
   if (it == cursors.end()) {
     return NoSuch("no cursor", name);
@@ -112,8 +112,8 @@ void Queue::Impl::HideGauges() {
 QueueReading Queue::Impl::ReadGauges() const {
   const Time now = clock->Now();
   const MutexLock lock(mu);
-  const int64_t oldest_us = state.OldestAddedAtUs().value_or(now.wall_us);
-  return {.counts = state.Counts(),
+  const int64_t oldest_us = state->OldestAddedAtUs().value_or(now.wall_us);
+  return {.counts = state->Counts(),
           .unfinished_us = times.SumUs(now.steady_us),
           .longest_us = times.LongestUs(now.steady_us),
           .oldest_us = std::max<int64_t>(0, now.wall_us - oldest_us)};

@@ -18,7 +18,7 @@ Status Queue::Scan(const KeyVisitor& visit) const {
     copies.Clear();
     {
       const MutexLock lock(impl_->mu);
-      from = impl_->state.ForEachFrom(from, [&copies](const Item& item) {
+      from = impl_->state->ForEachFrom(from, [&copies](const Item& item) {
         if (!item.idle()) {
           copies.Add(item);
         }
@@ -39,7 +39,7 @@ Status Queue::Inspect(std::string_view key,
   KeyCopies copies(impl_->sharded);
   {
     const MutexLock lock(impl_->mu);
-    const Item* const item = impl_->state.Find(key);
+    const Item* const item = impl_->state->Find(key);
     if (item == nullptr) {
       return NoSuch("not in the queue", key);
     }
@@ -56,10 +56,10 @@ NextFailure Queue::PeekFailure(std::string_view key) const {
   uint64_t failures = 0;
   {
     const MutexLock lock(impl_->mu);
-    if (impl_->state.IsQuarantined(key)) {
+    if (impl_->state->IsQuarantined(key)) {
       return {};
     }
-    failures = impl_->state.NumRequeues(key);
+    failures = impl_->state->NumRequeues(key);
   }
   const uint64_t max = impl_->options.max_requeues;
   if (max > 0 && failures >= max) {

@@ -11,7 +11,9 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
   {
     const MutexLock lock(mu);
     shutting_down = true;
-    state.StopDelays();
+    if (own_state != nullptr) {
+      own_state->StopDelays();
+    }
     stopped = stopped || ending != Ending::kShutDown;
     closed = closed || ending == Ending::kClose;
     release = ++drain_release;
@@ -21,17 +23,6 @@ uint64_t Queue::Impl::BeginShutDown(Ending ending) {
   WakeGetters(std::move(woken));
   drain_cv.NotifyAll();
   return release;
-}
-
-void Queue::Impl::FreeKeys() {
-  timer->Disarm(this);
-  const MutexLock lock(mu);
-  freed_undrained = !Drained();
-  state.RecordTo(nullptr);
-  history.reset();
-  state.Clear();
-  times = ProcessingTimes();
-  batch = storage::MutationBatch();
 }
 
 void Queue::ShutDown() { impl_->BeginShutDown(Impl::Ending::kShutDown); }
@@ -51,8 +42,8 @@ Status Queue::ShutDownWithDrain(std::chrono::microseconds timeout) {
     }
     if (!in_time) {
       return Status::TimedOut("queue '" + impl_->name + "' did not drain in time: " +
-                              std::to_string(impl_->state.Len()) + " queued, " +
-                              std::to_string(impl_->state.processing()) + " processing");
+                              std::to_string(impl_->state->Len()) + " queued, " +
+                              std::to_string(impl_->state->processing()) + " processing");
     }
     in_time = impl_->drain_cv.WaitUntil(impl_->mu, *deadline);
   }

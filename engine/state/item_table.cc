@@ -58,7 +58,9 @@ uint32_t HashedKey::HashOf(std::string_view key) {
   return static_cast<uint32_t>(XXH3_64bits(key.data(), key.size()));
 }
 
-ItemTable::ItemTable() { Resize(kLeastPlaces); }
+ItemTable::ItemTable(PlacesSeen* seen) : seen_(seen == nullptr ? &own_seen_ : seen) {
+  Resize(kLeastPlaces);
+}
 
 ItemTable::~ItemTable() {
   DestroyItems();
@@ -218,8 +220,7 @@ void ItemTable::Resize(size_t capacity) {
   places_ = NewPlaces(capacity);
   mask_ = capacity - 1;
   shift_ = 32 - static_cast<uint32_t>(std::countr_zero(capacity));
-  places_seen_.store(places_, std::memory_order_relaxed);
-  shift_seen_.store(shift_, std::memory_order_relaxed);
+  seen_->Set(places_, shift_);
   for (size_t i = 0; i < old_capacity; ++i) {
     if (i + kAhead < old_capacity && old[i + kAhead] != 0) {
       __builtin_prefetch(ItemAt(old[i + kAhead]));

@@ -37,9 +37,31 @@ struct HashedKey {
   static uint32_t HashOf(std::string_view key);
 };
 
+// Where a table has its places, for a prefetch by any thread at any time, without a lock: also
+// while the table is resized or after it was destroyed, as a prefetch of a wrong address is
+// harmless.
+class PlacesSeen {
+ public:
+  // Begins to load the place of the key into the cache.
+  void Prefetch(const HashedKey& key) const { Prefetch(key.hash); }
+  void Prefetch(uint32_t hash) const {
+    const uint64_t* const places = places_.load(std::memory_order_relaxed);
+    __builtin_prefetch(places + (uint64_t{hash} >> shift_.load(std::memory_order_relaxed)));
+  }
+  void Set(const uint64_t* places, uint32_t shift) {
+    places_.store(places, std::memory_order_relaxed);
+    shift_.store(shift, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<const uint64_t*> places_{nullptr};
+  std::atomic<uint32_t> shift_{32};
+};
+
 class ItemTable {
  public:
-  ItemTable();
+  // `seen` is kept up to date; borrowed. nullptr: one of its own.
+  explicit ItemTable(PlacesSeen* seen = nullptr);
   ~ItemTable();
   ItemTable(const ItemTable&) = delete;
   ItemTable& operator=(const ItemTable&) = delete;
@@ -157,12 +179,7 @@ class ItemTable {
       __builtin_prefetch(ItemAt(places_[at]), 1);
     }
   }
-  void PrefetchPlace(uint32_t hash) const {
-    // The two may be of different tables during a Resize: a prefetch of a wrong address is
-    // harmless.
-    const Place* places = places_seen_.load(std::memory_order_relaxed);
-    __builtin_prefetch(places + (uint64_t{hash} >> shift_seen_.load(std::memory_order_relaxed)));
-  }
+  void PrefetchPlace(uint32_t hash) const { seen_->Prefetch(hash); }
 
   ItemMemory memory_;
   Place* places_ = nullptr;  // mask_ + 1 places; at least a quarter is empty.
@@ -170,9 +187,8 @@ class ItemTable {
   uint32_t shift_ = 32;      // The home place is hash >> shift_.
   size_t size_ = 0;
 
-  // Copies for Prefetch.
-  std::atomic<const Place*> places_seen_{nullptr};
-  std::atomic<uint32_t> shift_seen_{32};
+  PlacesSeen own_seen_;  // Unless the caller has one.
+  PlacesSeen* const seen_;
 };
 
 }  // namespace wq

@@ -13,7 +13,7 @@
 namespace wq {
 
 QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
-                       storage::MutationBatch* batch)
+                       storage::MutationBatch* batch, PlacesSeen* seen)
     : id_(id),
       rules_(RulesOf(options)),
       shards_(std::max<uint32_t>(1, options.shards)),
@@ -31,6 +31,7 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       resync_(options.resync),
       watches_(quarantine_age_us_ > 0 || stuck_after_us_ > 0),
       batch_(batch),
+      items_(seen),
       limits_(options.limits, options.group_limits),
       by_group_(limits_.by_group() || rules_.groups.fair) {
   MakeOrders();
@@ -43,28 +44,10 @@ void QueueState::MakeOrders() {
   busy_.resize(shards_);
 }
 
-void QueueState::Clear() {
-  orders_.clear();
-  busy_.clear();
-  MakeOrders();
-  limits_.Clear();
-  delays_.Clear();
-  resyncs_.Clear();
-  resync_gate_ = ResyncGate();
-  held_.Clear();
-  retained_.Clear();
-  causes_.Clear();
-  by_key_.clear();
-  items_.Clear();
-  delay_entries_.Clear();
-  groups_ = GroupTable();
-  cursors_.clear();
-  limiter_state_ = std::string();
-  unstamped_ = std::vector<Item*>();
-  unstamped_delays_ = std::vector<DelayEntry*>();
-  queued_ = processing_ = failing_ = 0;
-  paused_ = false;
-  paused_until_us_ = 0;
+void QueueState::EndWalks() {
+  for (const std::unique_ptr<OrderPolicy>& order : orders_) {
+    order->EndWalks();
+  }
 }
 
 // --- Add, Get, Done ---

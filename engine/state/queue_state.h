@@ -61,8 +61,9 @@ namespace wq {
 class QueueState {
  public:
   // Copies what it needs of `options`. Mutations are appended to `batch`, which is borrowed;
-  // nullptr: the queue is in memory only. REQUIRES: the options are valid.
-  QueueState(storage::QueueId id, const QueueOptions& options, storage::MutationBatch* batch);
+  // nullptr: the queue is in memory only. `seen`: see ItemTable. REQUIRES: the options are valid.
+  QueueState(storage::QueueId id, const QueueOptions& options, storage::MutationBatch* batch,
+             PlacesSeen* seen = nullptr);
   QueueState(const QueueState&) = delete;
   QueueState& operator=(const QueueState&) = delete;
 
@@ -173,10 +174,9 @@ class QueueState {
   // Appends a put of every record that should be on disk, each once, in no order.
   void AppendImage(storage::MutationBatch* batch) const;
 
-  // Frees the memory of all keys, groups and cursors: the state is then that of a new queue, except
-  // for its sequences. Appends nothing. REQUIRES: no transition, Stamp or AppendImage
-  // follows.
-  void Clear();
+  // Puts all walks of WalkQueued at their ends. The state may be destroyed without the queue's lock
+  // then, beside those who still have one.
+  void EndWalks();
 
   // --- Readings ---
 

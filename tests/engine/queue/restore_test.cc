@@ -64,7 +64,7 @@ TEST_F(RestoreTest, AQueueWhoseChangesCannotBeWrittenIsNotGivenToTheTimer) {
   }
   timer.Stop();
   const MutexLock lock(queue.mu);
-  EXPECT_EQ(queue.state.Counts().delayed, 1U) << "the timer has fired it";
+  EXPECT_EQ(queue.state->Counts().delayed, 1U) << "the timer has fired it";
 }
 
 // A crash between two writes would leave a part of the change.

@@ -1,5 +1,12 @@
 // A queue that is closed, and opened again, while its store stays open.
 
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <gmock/gmock.h>
 
 #include "tests/engine/queue/queue_fixture.h"
@@ -80,6 +87,100 @@ TEST_F(CloseQueueTest, ReadingsShowAnEmptyQueueAndADrainDoesNotSucceed) {
   OpenQueueAgain();
   EXPECT_EQ(Get(), "held");
   EXPECT_EQ(queue_->Cursors().size(), 1U);
+}
+
+TEST_F(CloseQueueTest, EveryCallOfAClosedQueueAnswersBesideItsClosing) {
+  constexpr int kRounds = 20;
+  constexpr auto kClosed = StatusCode::kShuttingDown;
+  const std::vector<std::string_view> keys = {"a", "b", "c"};
+  for (int round = 0; round < kRounds; ++round) {
+    Queue* const queue = queue_;
+    std::promise<void> running;
+    auto adder = std::async(std::launch::async, [&, queue] {
+      for (int i = 0;; ++i) {
+        const std::string key = std::to_string(i % 100);
+        const Status added = queue->Add(key);
+        for (const Status& s :
+             {queue->AddBatch(keys), queue->AddAfter(key, hours(1)), queue->AddRateLimited(key),
+              queue->Forget(key), queue->Quarantine("q"), queue->SetCursor("c", key),
+              queue->SetLimits("g", GroupLimits{.max_processing = 1}), queue->Resume()}) {
+          EXPECT_TRUE(s.ok() || s.code() == kClosed) << s.ToString();
+        }
+        if (added.code() == kClosed) {
+          return;
+        }
+        if (i == 10) {
+          running.set_value();
+        }
+      }
+    });
+    auto reader = std::async(std::launch::async, [queue] {
+      for (bool open = true; open;) {
+        open = !queue->IsShuttingDown();
+        const auto visit = [](const KeyInfo&) { return true; };
+        EXPECT_TRUE(queue->Scan(visit).ok());
+        EXPECT_TRUE(queue->ListenReady([] {}) != nullptr);
+        EXPECT_EQ(queue->Add(std::string(5000, 'k')).code(), StatusCode::kInvalidArgument);
+        EXPECT_LE(queue->List(0, 3).size(), 3U);
+        EXPECT_LE(queue->Limits().size(), 1U);
+        EXPECT_LE(queue->Cursors().size(), 1U);
+        EXPECT_LE(queue->Quarantined().size(), 1U);
+        queue->Counts();
+        queue->PeekFailure("a");
+      }
+    });
+    auto getter = std::async(std::launch::async, [queue] {
+      std::string key;
+      while (queue->Get(&key).ok()) {
+        const Status s = queue->Done(key);
+        EXPECT_TRUE(s.ok() || s.code() == kClosed) << s.ToString();
+      }
+    });
+    running.get_future().wait();
+    CloseQueue();
+    adder.get();
+    reader.get();
+    getter.get();
+    EXPECT_EQ(queue->Len(), 0U);
+    EXPECT_EQ(queue->Flush().code(), StatusCode::kOk);
+    queue->ShutDown();
+    queue->Stop();
+    OpenQueueAgain();
+  }
+}
+
+// A listing reads in pieces: the queue is closed between two of them.
+TEST_F(CloseQueueTest, AListingEndsWhereItsQueueIsClosed) {
+  constexpr size_t kKeys = 20'000;
+  for (int round = 0; round < 10; ++round) {
+    Queue* const queue = queue_;
+    for (size_t i = 0; i < kKeys; ++i) {
+      ASSERT_TRUE(queue->Add(std::to_string(i), {.durability = Durability::kAsync}).ok());
+    }
+    std::promise<void> running;
+    auto lister = std::async(std::launch::async, [&, queue] {
+      for (bool first = true; !queue->IsShuttingDown(); first = false) {
+        EXPECT_LE(queue->List(0, kKeys).size(), kKeys);
+        if (first) {
+          running.set_value();
+        }
+      }
+      std::string page;
+      std::vector<QueuedKey> keys;
+      EXPECT_TRUE(queue->ListPage(0, kKeys, &page, &keys).ok());
+      EXPECT_LE(keys.size(), kKeys);
+    });
+    running.get_future().wait();
+    CloseQueue();
+    lister.get();
+    EXPECT_TRUE(queue->List(0, kKeys).empty());
+    OpenQueueAgain();
+    while (queue_->Len() > 0) {
+      std::string key;
+      ASSERT_TRUE(queue_->Get(&key).ok());
+      ASSERT_TRUE(queue_->Done(key).ok());
+    }
+  }
 }
 
 TEST_F(CloseQueueTest, AWaitingGetEnds) {
