@@ -138,11 +138,16 @@ Status Build(const wq_limiter* tree, int depth, std::shared_ptr<Limiter>* limite
 }  // namespace
 
 Status MakeLimiter(const wq_limiter* options, std::shared_ptr<Limiter>* limiter) {
-  std::shared_ptr<Limiter> inner = DefaultLimiter();
-  if (options != nullptr) {
-    if (Status s = Build(options, 0, &inner); !s.ok()) {
-      return s;
-    }
+  if (options == nullptr) {
+    // One for all queues, as it knows no keys. Never destroyed, as threads may outlive main.
+    static const auto* const shared =
+        new std::shared_ptr<Limiter>(std::make_shared<DelayOfCall>(DefaultLimiter()));
+    *limiter = *shared;
+    return {};
+  }
+  std::shared_ptr<Limiter> inner;
+  if (Status s = Build(options, 0, &inner); !s.ok()) {
+    return s;
   }
   *limiter = std::make_shared<DelayOfCall>(std::move(inner));
   return {};
