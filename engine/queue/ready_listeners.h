@@ -29,9 +29,9 @@ class ReadyListeners {
   uint64_t Add(std::function<void()> function);
   // Blocks: until no call of the function is under way. An unknown id is ignored.
   void Remove(uint64_t id);
-  // Called after every change that makes a key ready. Without a listener it costs one load. A thread
-  // that adds a listener takes the queue's lock afterwards, to check for keys, and a change behind
-  // that hold of the lock sees the listener.
+  // Called after every change that makes a key ready. Without a listener it costs one load. A
+  // thread that adds a listener takes the queue's lock afterwards, to check for keys, and a change
+  // behind that hold of the lock sees the listener.
   void Call() const {
     if (const Table* const table = table_.load(std::memory_order_acquire); table != nullptr) {
       CallAll(*table);

@@ -83,9 +83,9 @@ class Store {
   // can open it again. Its keys stay in the store: those that workers hold are handed out again
   // after the next opening. Later changing calls of `queue` return ShuttingDown, and its readings
   // show an empty queue: what it had is freed, and less than 1 KiB (more with metrics) stays until
-  // the Store is destroyed. A queue of a store in memory loses its keys. Idempotent. NotDurable: a write has
-  // failed; the queue is stopped, and not closed. Blocks: for one sync. REQUIRES: `queue` is of
-  // this store.
+  // the Store is destroyed. A queue of a store in memory loses its keys. Idempotent. NotDurable: a
+  // write has failed; the queue is stopped, and not closed. Blocks: for one sync. REQUIRES: `queue`
+  // is of this store.
   Status CloseQueue(Queue* queue);
 
   // Deletes the queue of this name with all that it has: keys in every state, cursors, pause. A
