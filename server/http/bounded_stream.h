@@ -1,5 +1,5 @@
 // BoundedStream: the requests on a socket and their answers, as cpp-httplib reads and writes them.
-// Limits the bytes of a request, and the time of both.
+// Limits the bytes of a request, and the time of both, and checks the lines of its head.
 // Threading: thread-compatible.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <string>
 
+#include "server/http/request_head.h"
 #include "server/net/socket.h"
 
 namespace wq {
@@ -36,6 +37,7 @@ class BoundedStream final : public httplib::Stream {
     }
     const size_t n = std::min(size, end_ - begin_);
     std::copy_n(buffer_.data() + begin_, n, to);
+    head_.Read({to, n});
     begin_ += n;
     return static_cast<ssize_t>(n);
   }
@@ -50,6 +52,7 @@ class BoundedStream final : public httplib::Stream {
   // sends nothing.
   bool AwaitNext(std::chrono::milliseconds idle_timeout) {
     left_ = max_bytes_;
+    head_ = RequestHead();
     if (begin_ == end_) {
       read_deadline_ = std::chrono::steady_clock::now() + idle_timeout;
       if (!Fill()) {
@@ -59,6 +62,9 @@ class BoundedStream final : public httplib::Stream {
     read_deadline_ = std::chrono::steady_clock::now() + timeout_;
     return true;
   }
+
+  // Of the present request, as far as it was read.
+  bool head_is_valid() const { return head_.valid(); }
 
   // Whether the client has closed its sending side, or this server has shut the connection down.
   bool IsClosing() const {
@@ -113,6 +119,7 @@ class BoundedStream final : public httplib::Stream {
   const std::chrono::milliseconds timeout_;
   std::chrono::steady_clock::time_point read_deadline_;
   bool failed_ = false;
+  RequestHead head_;
   std::array<char, 8192> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -222,12 +222,16 @@ bool IsOfForeignPage(const httplib::Request& request, const Http::Options& optio
 
 // Checks a request before its body is read. Returns 0: it is accepted; or the status of the
 // refusal.
-int CheckRequest(const httplib::Request& request, const Http::Options& options,
+int CheckRequest(const httplib::Request& request, const Http::Options& options, bool valid_head,
                  std::string* message) {
   const auto refuse = [message](int status, const char* text) {
     *message = text;
     return status;
   };
+  // The library skips what is no header, which another program on the way may take for one.
+  if (!valid_head) {
+    return refuse(400, "a line of the request's head is no valid header");
+  }
   if (options.check_host && (request.get_header_value_count("Host") != 1 ||
                              !IsLoopbackHost(request.get_header_value("Host")))) {
     return refuse(403, "the Host header does not name this machine");
@@ -330,7 +334,8 @@ class Http::Library final : private httplib::Server {
     // exposed.
     request->ranges.clear();
     request->headers.erase("Accept-Encoding");
-    exchange->refused = CheckRequest(*request, options_, &exchange->refused_message);
+    exchange->refused = CheckRequest(*request, options_, exchange->stream.head_is_valid(),
+                                     &exchange->refused_message);
     if (exchange->refused != 0) {
       request->headers.erase("Expect");
     }
@@ -430,17 +435,16 @@ void Http::Refuse(int fd) {
 }
 
 bool IsLoopbackHost(const std::string& host) {
-  std::string name = host;
-  if (name.starts_with('[')) {
-    const size_t end = name.find(']');
-    if (end == std::string::npos) {
-      return false;
-    }
-    const std::string port = name.substr(end + 1);
-    return name.substr(0, end + 1) == "[::1]" && (port.empty() || port.front() == ':');
+  const bool ipv6 = host.starts_with('[');
+  const size_t colon = host.find(':', ipv6 ? host.find(']') : 0);
+  const std::string name = Lowercase(host.substr(0, colon));
+  const std::string port = colon == std::string::npos ? "" : host.substr(colon + 1);
+  if (!port.empty() && !IsDigits(port)) {
+    return false;
   }
-  name = name.substr(0, name.find(':'));
-  name = Lowercase(name);
+  if (ipv6) {
+    return name == "[::1]";
+  }
   in_addr address = {};
   return name == "localhost" ||
          (inet_pton(AF_INET, name.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);

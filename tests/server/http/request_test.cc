@@ -96,5 +96,38 @@ TEST_F(HttpRequestTest, WhichOriginsMayAsk) {
   EXPECT_EQ(Status("Host: evil.example\r\nOrigin: http://evil.example\r\n"), 403);
 }
 
+TEST_F(HttpRequestTest, AHeadThatCanBeReadInTwoWaysIsRefused) {
+  for (const char* line :
+       {"Transfer-Encoding : chunked\r\n", "Content-Length : 3\r\n", "Content-Length\t: 3\r\n",
+        "X-A: 1\r\n folded\r\n", "X-A: 1\r\n\tfolded: 2\r\n", "X-A: 1\rX-B: 2\r\n", "X-A: 1\r\r\n",
+        "X-A: 1\nX-B: 2\r\n", "no colon\r\n", "nocolon\r\n", ": no name\r\n", "X-A: \x01\r\n",
+        "X\x01: 1\r\n", "X(a): 1\r\n"}) {
+    EXPECT_EQ(Status(std::string("Host: localhost\r\n") + line), 400) << line;
+    EXPECT_EQ(Status(std::string(line) + "Host: localhost\r\n"), 400) << line;
+  }
+  for (const char* line :
+       {"X-A:\r\n", "X-A:1\r\n", "X-A: \t 1 \r\n", "X-A: a:b\r\n", "X!#$%&'*+-.^_`|~9: \xff\r\n"}) {
+    EXPECT_EQ(Status(std::string("Host: localhost\r\n") + line), 200) << line;
+  }
+}
+
+TEST_F(HttpRequestTest, ABadHeadIsOfItsRequestAlone) {
+  HttpClient client(*http_);
+  EXPECT_EQ(client.Ask("GET /a%20b HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 200);
+  EXPECT_EQ(client.Ask("GET /a%20b HTTP/1.1\r\nHost: localhost\r\nA : b\r\n\r\n").status, 400);
+}
+
+TEST_F(HttpRequestTest, WhichHostsAreThisMachine) {
+  for (const char* host : {"localhost", "LOCALHOST:1", "127.0.0.1", "127.9.8.7:80",
+                           "127.0.0.1:", "[::1]", "[::1]:80"}) {
+    EXPECT_TRUE(IsLoopbackHost(host)) << host;
+  }
+  for (const char* host : {"", ":", "127.0.0.1:@evil", "127.0.0.1:80@evil", "127.0.0.1:80:90",
+                           "localhost:x", "[::1]:x.evil", "[::1]x", "[::1", "[::1]:80:", "[::2]",
+                           "::1", "10.0.0.1", "127.0.0.1.evil.example"}) {
+    EXPECT_FALSE(IsLoopbackHost(host)) << host;
+  }
+}
+
 }  // namespace
 }  // namespace wq
