@@ -12,6 +12,7 @@
 #include <climits>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -98,8 +99,13 @@ Status RpcServer::Impl::Start() {
   for (int i = 0; i < kAcceptedAhead; ++i) {
     Call::Accept(&host_);
   }
-  for (int i = 0; i < options_.threads; ++i) {
-    threads_.emplace_back([this] { host_.Serve(); });
+  try {
+    for (int i = 0; i < options_.threads; ++i) {
+      threads_.emplace_back([this] { host_.Serve(); });
+    }
+  } catch (const std::system_error& e) {
+    Close(std::chrono::milliseconds(0));
+    return Status::IOError(std::string("no thread: ") + e.what());
   }
   return Status::Ok();
 }
@@ -136,6 +142,9 @@ void RpcServer::Impl::Close(std::chrono::milliseconds grace) {
     server_->Shutdown(std::chrono::system_clock::now());
     host_.WaitForCalls();  // They use the queue.
     host_.queue->Shutdown();
+    if (threads_.empty()) {  // None could be started.
+      host_.Serve();
+    }
     for (std::thread& thread : threads_) {
       thread.join();
     }

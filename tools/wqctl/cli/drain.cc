@@ -1,35 +1,36 @@
 #include "tools/wqctl/cli/drain.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <csignal>
-#include <thread>
 
 #include "tools/wqctl/text/log.h"
 
 namespace wqctl {
+namespace {
 
+// Between two looks for a signal.
+constexpr auto kDrainStep = std::chrono::milliseconds(50);
+
+}  // namespace
+
+// Without a thread of its own, which a process may not get when it is to end.
 void DrainServer(wq::Server* server, std::chrono::microseconds grace, const StopSignals& signals) {
-  const int done = eventfd(0, EFD_CLOEXEC);
-  std::thread waiter([server, grace, done] {
-    wq::Status s = server->Drain(std::chrono::ceil<std::chrono::milliseconds>(grace));
-    if (!s.ok()) LogWarning(s.message() + ", which are queued again");
-    eventfd_write(done, 1);
-  });
+  const auto deadline = std::chrono::steady_clock::now() + grace;
   while (true) {
-    pollfd ready[] = {{signals.fd(), POLLIN, 0}, {done, POLLIN, 0}};
-    poll(ready, 2, -1);
-    if (ready[1].revents != 0) break;
-    const int signal = signals.Take();
-    if (signal == 0 || signal == SIGHUP) continue;
-    const StopGuard guard(signals, StopGuard::During::kStopped);
-    server->Close();  // Ends Drain.
-    break;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    wq::Status s = server->Drain(std::clamp(left, std::chrono::milliseconds(0), kDrainStep));
+    if (s.ok()) return;
+    if (left <= kDrainStep) {
+      LogWarning(s.message() + ", which are queued again");
+      return;
+    }
+    if (const int signal = signals.Take(); signal != 0 && signal != SIGHUP) {
+      const StopGuard guard(signals, StopGuard::During::kStopped);
+      server->Close();
+      return;
+    }
   }
-  waiter.join();
-  close(done);
 }
 
 }  // namespace wqctl
