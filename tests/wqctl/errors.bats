@@ -65,6 +65,7 @@ all_have_failed() {
   [ "$(wqctl errors --failures-over 1 -o json)" = '[]' ]
   [ "$(wqctl errors --limit 1 -o name)" = 'first cause [exit status <n>]' ]
   [ "$(wqctl ls --error 'second cause' -o name)" = ns/c ]
+  [ "$(wqctl ls --error 'SECOND Cause' -o name)" = ns/c ]
   run -0 wqctl forget -q q --error 'first cause' --yes
   [ "$(wqctl errors -o json | jq -c 'map(.keys)')" = '[1]' ]
 }

@@ -50,6 +50,13 @@ std::optional<wq::EntryStates> ParseStates(std::string_view text) {
 
 uint64_t FailureCount(const wq::Entry& entry) { return entry.failures ? entry.failures->count : 0; }
 
+// As the page's filter: ASCII letters have no case.
+bool ContainsInAnyCase(std::string_view text, std::string_view part) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(),
+                     [lower](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
 int64_t DueUs(const wq::Entry& entry) {
   return entry.state == EntryState::kDelayed ? entry.ready_at_us
                                              : std::numeric_limits<int64_t>::max();
@@ -136,7 +143,7 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
   if (group && (!placed || entry.group != *group)) return false;
   if (failures_over && FailureCount(entry) <= *failures_over) return false;
   if (!error.empty() &&
-      (!entry.failures || entry.failures->last_error.find(error) == std::string::npos)) {
+      (!entry.failures || !ContainsInAnyCase(entry.failures->last_error, error))) {
     return false;
   }
   // Subtracting from now cannot overflow: durations are bounded.
@@ -168,7 +175,8 @@ void AddKeyOptions(VerbParser* parser, Filter* filter, bool* hex) {
 void AddFailureOptions(VerbParser* parser, Filter* filter) {
   AddParsed(parser, "--failures-over", "N", "Only keys with more than N failures", "a number",
             ParseNumber<uint64_t>, &filter->failures_over);
-  parser->Text("--error", "TEXT", "Only keys whose last error has TEXT in it", &filter->error);
+  parser->Text("--error", "TEXT", "Only keys whose last error has TEXT in it, in any case",
+               &filter->error);
 }
 
 }  // namespace
