@@ -98,7 +98,7 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Unlock()
 	if refused {
-		http.Error(w, `{"message": "no token"}`, http.StatusUnauthorized)
+		http.Error(w, `{"code": "Unauthenticated", "message": "no token"}`, http.StatusUnauthorized)
 		return
 	}
 	if replica {

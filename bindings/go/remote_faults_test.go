@@ -250,9 +250,9 @@ func TestARefusedWorkersGetEnds(t *testing.T) {
 	f.bearer = "secret"
 	f.mu.Unlock()
 	wantShutDown(t, q)
-	wantCode(t, q.Err(), InvalidArgument)
+	wantCode(t, q.Err(), Unauthenticated)
 	q.Add("a") // No retry can help.
-	wantCode(t, q.Err(), InvalidArgument)
+	wantCode(t, q.Err(), Unauthenticated)
 }
 
 // The store is replicated, and this server's process does not own it, or not yet.

@@ -662,7 +662,7 @@ func TestDialTakesASocketAnAddressAndAToken(t *testing.T) {
 	f.mu.Lock()
 	f.bearer = "secret"
 	f.mu.Unlock()
-	wantCode(t, dial(t, dir, ClientOptions{Token: "wrong"}).Health(), InvalidArgument)
+	wantCode(t, dial(t, dir, ClientOptions{Token: "wrong"}).Health(), Unauthenticated)
 	must(t, dial(t, dir, ClientOptions{Token: "secret"}).Health())
 	wantCode(t, dial(t, t.TempDir(), ClientOptions{}).Health(), IOError)
 	wantCode(t, dial(t, "127.0.0.1:1", ClientOptions{}).Health(), IOError)
