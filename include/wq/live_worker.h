@@ -100,8 +100,8 @@ class LiveWorker {
   Status TryGet(AssignedKey* key);
 
   // Answers for a key. NotProcessing: the token is old; nothing has changed. NotDurable: see
-  // StatusCode. IOError: the stream has ended, or LimitWaits, and the effect is unknown. Blocks: for the
-  // outcome.
+  // StatusCode. IOError: the stream has ended, or LimitWaits, and the effect is
+  // unknown. Blocks: for the outcome.
   Status Answer(uint64_t token, const WorkAnswer& answer, AnswerOutcome* outcome = nullptr);
   // Answers without waiting for the outcome; answers are sent in the order of the calls.
   void AnswerLater(uint64_t token, const WorkAnswer& answer);

@@ -116,7 +116,8 @@ struct ServerOptions {
 
   // Sockets that listen already, in place of DIR/control.sock, `address` and `http_address`, as
   // systemd passes them. The server owns them. The options above say what they serve: without a
-  // token and certificates of clients, `address_fd` must be bound to a loopback address. Default: -1, none.
+  // token and certificates of clients, `address_fd` must be bound to a loopback address.
+  // Default: -1, none.
   int control_fd = -1;
   int address_fd = -1;
   int http_fd = -1;
@@ -131,7 +132,8 @@ struct ServerOptions {
   size_t max_connections = 10'000;
   // Bounds the HTTP connections of each listener; each costs a thread. Further ones are answered
   // with 503 and closed. An open page, and a stream of a worker or a watch, is one, and a page some
-  // more for short times; at most three quarters of them are pages and streams. Default: 0, which is 64, with the page 256.
+  // more for short times; at most three quarters of them are pages and streams. Default: 0,
+  // which is 64, with the page 256.
   size_t max_http_connections = 0;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
   // 4 MiB.

@@ -180,7 +180,7 @@ class RemoteQueue final : public WorkQueue {
   mutable wq::Mutex mu_;
   bool wanted_ WQ_GUARDED_BY(mu_) = true;
   bool ending_ WQ_GUARDED_BY(mu_) = false;
-  bool given_up_ WQ_GUARDED_BY(mu_) = false;  // The owner does not respond.
+  bool given_up_ WQ_GUARDED_BY(mu_) = false;                   // The owner does not respond.
   uint32_t running_ WQ_GUARDED_BY(mu_) = 0;                    // Taken and not recorded.
   std::unique_ptr<wq::LiveWorker> worker_ WQ_GUARDED_BY(mu_);  // Last: it calls OnReady.
 };
