@@ -35,6 +35,8 @@ void Latency(Bench& bench);
 void Idle(Bench& bench);
 // scenarios_pressure.cc
 void Pressure(Bench& bench);
+// scenarios_viewers.cc
+void Viewers(Bench& bench);
 // scenarios_size.cc
 void Scale(Bench& bench);
 void Memory(Bench& bench);
@@ -81,6 +83,8 @@ inline constexpr Scenario kScenarios[] = {
     {"latency", "Add at a fixed rate, by durability", Latency},
     {"pressure", "Adds of 4 KiB keys by 8 threads; Adds beside the deletion of --keys keys",
      Pressure},
+    {"viewers", "Adds beside eight readers of --keys queued and a third as many quarantined keys",
+     Viewers},
     {"scale", "a call at a hundredth of --keys, ... and at ten times --keys", Scale},
     {"memory", "bytes a pending key, beyond its own", Memory},
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
