@@ -60,9 +60,6 @@ GroupTurn* GroupLane::TurnOf(const Item& item) {
 }
 
 void GroupLane::Unrank(GroupTurn* turn) {
-  if (config_.fair && turn->items.size() > 0) {
-    by_age_.erase({turn->items.front()->sequence, turn});
-  }
   if (turn->ranked) {
     ranked_.erase(RankOf(turn));
     turn->ranked = false;
@@ -72,12 +69,22 @@ void GroupLane::Unrank(GroupTurn* turn) {
   }
 }
 
+// Before and after a change of the turn's first item.
+void GroupLane::LeaveAge(GroupTurn* turn) {
+  if (config_.fair && turn->items.size() > 0) {
+    by_age_.erase({turn->items.front()->sequence, turn});
+  }
+}
+
+void GroupLane::EnterAge(GroupTurn* turn) {
+  if (config_.fair) {
+    by_age_.emplace(turn->items.front()->sequence, turn);
+  }
+}
+
 void GroupLane::Rerank(GroupTurn* turn) {
   if (turn->items.size() == 0) {
     return;
-  }
-  if (config_.fair) {
-    by_age_.emplace(turn->items.front()->sequence, turn);
   }
   if (turn->group != nullptr && turn->group->closed()) {
     closed_.insert(RankOf(turn));
@@ -104,6 +111,7 @@ void GroupLane::PushBack(Item* item) {
   if (turn->ranked) {
     ++open_;
   } else if (turn->items.size() == 1) {
+    EnterAge(turn);
     Rerank(turn);
   }
 }
@@ -111,9 +119,7 @@ void GroupLane::PushBack(Item* item) {
 void GroupLane::Insert(Item* item) {
   GroupTurn* const turn = TurnOf(*item);
   Unrank(turn);
-  turn->items.Insert(item);
-  ++size_;
-  Rerank(turn);
+  InsertItem(turn, item);
 }
 
 void GroupLane::PutBack(Item* item) {
@@ -121,9 +127,7 @@ void GroupLane::PutBack(Item* item) {
   Unrank(turn);
   turn->time = ranked_.empty() ? time_ : std::min(time_, std::get<0>(*ranked_.begin()));
   turn->since = -++last_;
-  turn->items.Insert(item);
-  ++size_;
-  Rerank(turn);
+  InsertItem(turn, item);
 }
 
 void GroupLane::Remove(Item* item) {
@@ -132,13 +136,23 @@ void GroupLane::Remove(Item* item) {
   Take(turn, item);
 }
 
+void GroupLane::InsertItem(GroupTurn* turn, Item* item) {
+  LeaveAge(turn);
+  turn->items.Insert(item);
+  EnterAge(turn);
+  ++size_;
+  Rerank(turn);
+}
+
 void GroupLane::Take(GroupTurn* turn, Item* item) {
+  LeaveAge(turn);
   turn->items.Remove(item);
   --size_;
   if (turn->items.size() == 0) {
     Unlink(turn);
     turns_.erase(turn->group);
   } else {
+    EnterAge(turn);
     Rerank(turn);
   }
 }

@@ -80,7 +80,11 @@ class GroupLane {
   // Before and after a change of what RankOf reads, or of the group.
   void Unrank(GroupTurn* turn);
   void Rerank(GroupTurn* turn);
-  void Take(GroupTurn* turn, Item* item);  // Of a turn that is not ranked.
+  void LeaveAge(GroupTurn* turn);
+  void EnterAge(GroupTurn* turn);
+  // Of a turn that is not ranked.
+  void InsertItem(GroupTurn* turn, Item* item);
+  void Take(GroupTurn* turn, Item* item);
 
   const Config config_;
   absl::flat_hash_map<const Group*, std::unique_ptr<GroupTurn>> turns_;  // With items.
