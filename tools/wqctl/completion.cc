@@ -235,8 +235,8 @@ std::string ZshText(const std::vector<VerbAbout>& verbs) {
     _wqctl_options "$verb"
     _describe -o option reply
   elif [[ -n $keys ]]; then
-    for word in ${(0)"$(wqctl $store ls $queue ${words[CURRENT]:+"--prefix=${words[CURRENT]}"} --limit 200 )sh"
-         R"sh(-o name -0 2>/dev/null)"}; do
+    for word in ${(0)"$(wqctl $store ls $queue ${words[CURRENT]:+"--prefix=${words[CURRENT]}"} )sh"
+         R"sh(--limit 200 -o name -0 2>/dev/null)"}; do
       # Before "--" it would be an option; and zsh prints what it offers as it is.
       if [[ ($word == -* && -z $rest) || $word == HASBIDI ]]; then continue; fi
       found+=("$word")
