@@ -20,7 +20,7 @@ namespace wq::bench {
 namespace {
 
 constexpr size_t kReaders = 8;
-constexpr size_t kProducers = 2;
+constexpr size_t kAdders = 2;
 
 // One reading of the kind of the thread.
 void ReadOnce(Queue* queue, size_t kind, std::string* page) {
@@ -64,10 +64,10 @@ void ReadOnce(Queue* queue, size_t kind, std::string* page) {
 
 // The time of each Add, of new keys that are removed again.
 std::vector<double> TimeAdds(Queue* queue, size_t adds) {
-  std::array<std::vector<double>, kProducers> times;
-  InThreads(kProducers, [&](size_t thread) {
+  std::array<std::vector<double>, kAdders> times;
+  InThreads(kAdders, [&](size_t thread) {
     const HoldWatch::Unmeasured producer;
-    for (size_t i = 0; i < adds / kProducers; ++i) {
+    for (size_t i = 0; i < adds / kAdders; ++i) {
       const std::string key = "new-" + std::to_string(thread) + "-" + std::to_string(i % 100);
       const Stopwatch watch;
       Require(queue->Add(key), "Add");

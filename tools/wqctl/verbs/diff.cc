@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tools/wqctl/cli/dump_frame.h"
 #include "tools/wqctl/cli/filter.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
@@ -23,7 +24,6 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/verbs/dump_frame.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "tools/wqctl/verbs/steps.h"
 #include "wq/entry_diff.h"

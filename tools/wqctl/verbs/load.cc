@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "tools/wqctl/cli/dump_frame.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/text/dump_line.h"
 #include "tools/wqctl/text/exit_code.h"
@@ -16,7 +17,6 @@
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/text/yaml.h"
-#include "tools/wqctl/verbs/dump_frame.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "wq/import.h"
 #include "wq/keys.h"

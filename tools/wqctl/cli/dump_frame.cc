@@ -1,4 +1,4 @@
-#include "tools/wqctl/verbs/dump_frame.h"
+#include "tools/wqctl/cli/dump_frame.h"
 
 #include <utility>
 #include <variant>
