@@ -249,6 +249,7 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   mkfifo gate
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started
+  until_ok settled
   local before
   before=$(fingerprint)
   [ "$(wqctl inspect -o json | jq -c "[.store.owner_pid == $PID, .store.owner_alive]")" = '[true,true]' ]
@@ -262,6 +263,13 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   until_ok lines_done
   kill -TERM "$PID" 2>/dev/null || true  # It ends by itself after the second key.
   kill "$feeder" 2>/dev/null || true
+}
+# The owner has written what it still had to write of the hand-out.
+settled() {
+  local before
+  before=$(fingerprint)
+  wqctl inspect
+  [ "$(fingerprint)" = "$before" ]
 }
 lines_done() { [ "$(queue_count pending)" -lt 2 ]; }
 
