@@ -52,6 +52,11 @@ struct DirectoryInfo {
 //   Corruption       FORMAT is damaged, or CURRENT is missing.
 Status InspectDirectory(const std::string& dir, DirectoryInfo* found);
 
+// Ok if no directory above `path`, which may be missing, is a store, a snapshot, or what is left of
+// one: what is made at `path` would be a foreign file of it. Follows links. Changes nothing.
+//   InvalidArgument  names the directory.
+Status CheckOutsideStores(const std::string& path);
+
 // When the snapshot was taken. NotFound: there is no SNAPSHOT. Corruption: it is damaged.
 Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us);
 Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us);

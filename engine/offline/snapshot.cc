@@ -2,11 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <ctime>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -97,15 +95,6 @@ std::string EarlierOf(const std::string& dir, const std::string& uuid) {
   return latest;
 }
 
-// A directory inside the store would be a foreign file of it.
-bool IsInside(const std::string& dir, const std::string& store) {
-  std::error_code error;
-  const auto inner = std::filesystem::weakly_canonical(dir, error);
-  const auto outer = std::filesystem::weakly_canonical(store, error);
-  return !error &&
-         std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
-}
-
 // Ok if a store may be restored to `into`.
 Status CheckFree(const std::string& into) {
   struct stat info = {};
@@ -127,7 +116,8 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
     return storage::Refused(store, s);
   }
   if (found.state != storage::DirectoryState::kStore) return storage::NotAStore(store, found);
-  if (IsInside(dir, store)) return Status::InvalidArgument(dir + " is inside the store " + store);
+  // Above the snapshot, so `dir` is not the store itself either.
+  if (Status s = storage::CheckOutsideStores(dir + "/" + NameOfTime(0)); !s.ok()) return s;
   if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;
   std::unique_ptr<UnfinishedDirectory> unfinished;
   if (Status s = UnfinishedDirectory::Make(dir + kCreating, &unfinished); !s.ok()) return s;
@@ -158,6 +148,7 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
 // REQUIRES: no path has a slash at its end.
 Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreOptions& options) {
   if (Status s = CheckFree(into); !s.ok()) return s;
+  if (Status s = storage::CheckOutsideStores(into); !s.ok()) return s;
   std::unique_ptr<UnfinishedDirectory> unfinished;
   if (Status s = UnfinishedDirectory::Make(into + kRestoring, &unfinished); !s.ok()) return s;
   storage::StoreCopyReport report;

@@ -48,7 +48,7 @@ struct RepairOptions {
 //   NotFound         `dir` is not a store.
 //   NotSupported     `dir` has another format version.
 //   AlreadyExists    `into` exists.
-//   InvalidArgument  `dir` is a symbolic link.
+//   InvalidArgument  `dir` is a symbolic link, or `into` is inside a store.
 //   Locked           `dir` has a living owner: the store needs no repair, or the owner must be
 //                    stopped first.
 //   IOError          a file could not be read or written; nothing is left at `into`.

@@ -55,7 +55,7 @@ struct SnapshotOptions {
 // files are verified, block by block, before it gets its name.
 //   NotFound         `store` is not a store.
 //   NotSupported     `store` has another format version.
-//   InvalidArgument  an invalid name; a symbolic link.
+//   InvalidArgument  an invalid name; a symbolic link; `dir` is a store, or inside one.
 //   AlreadyExists    a snapshot of this name exists.
 //   Locked           another process is creating a snapshot in `dir`.
 //   Corruption       the store is damaged; the message names the file.
@@ -84,6 +84,7 @@ struct RestoreOptions {
 // delays, failures, cursors and times are those of the snapshot.
 //   NotFound       the snapshot does not exist.
 //   NotSupported   it has another format version.
+//   InvalidArgument `into` is inside a store or a snapshot.
 //   AlreadyExists  `into` exists and is not an empty directory.
 //   Locked         another process is restoring into `into`.
 //   Corruption     the snapshot is damaged.

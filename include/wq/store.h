@@ -52,7 +52,7 @@ class Store {
   //   Locked          another process owns it, or this one was forked, without an exec, from a
   //                   process that had opened a store; the message names the pid.
   //   Corruption      damaged; the message names the file. Nothing was modified.
-  //   NotSupported    written by another format version.
+  //   NotSupported    written by another format version. InvalidArgument: made inside a store.
   //   IOError         a file could not be used, or there is no memory or no thread. Such an opening
   //                   may lose the memory and descriptors that it took; the next may succeed.
   // Blocks: for recovery of the write-ahead log, seconds at most.

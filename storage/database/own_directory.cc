@@ -42,7 +42,7 @@ Status CheckWanted(const std::string& dir, const OpenOptions& options, const Dir
     return Status::InvalidArgument("cannot make a store in " + dir + ": it holds " +
                                    found.foreign_file);
   }
-  return Status::Ok();
+  return CheckOutsideStores(dir);
 }
 
 // What a creation leaves before it has made CURRENT. RocksDB makes its first log and every table

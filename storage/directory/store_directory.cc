@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -121,6 +122,24 @@ Status InspectDirectory(const std::string& dir, DirectoryInfo* found) {
   }
   if (!S_ISDIR(info.st_mode)) return Status::NotFound(dir + " is not a wq store: not a directory");
   return InspectStoreFiles(dir, found);
+}
+
+Status CheckOutsideStores(const std::string& path) {
+  std::error_code error;
+  // Where it cannot be found out, whoever makes something there gets the error.
+  std::filesystem::path above = std::filesystem::weakly_canonical(path, error);
+  while (!error && above.has_relative_path()) {
+    above = above.parent_path();
+    const auto has = [&above](const char* file) {
+      return access((above / file).c_str(), F_OK) == 0;
+    };
+    Format format;
+    // A store may have lost its FORMAT; and another program may have a file of this name.
+    if (ReadFormat(above.string(), &format).ok() || (has("CURRENT") && has("OWNER"))) {
+      return Status::InvalidArgument(path + " is inside the store " + above.string());
+    }
+  }
+  return Status::Ok();
 }
 
 Status NotAStore(const std::string& dir, const DirectoryInfo& found) {

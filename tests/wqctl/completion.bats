@@ -197,7 +197,10 @@ END
   printf '\n\nnonsense\n' >config
   run -2 --separate-stderr wqctl inspect
   contains "$stderr" "$DIR/config:3: it is not \"name = value\""
-  rm config && unset WQ_CONFIG
+  rm config && mkdir config
+  run -2 --separate-stderr wqctl inspect
+  contains "$stderr" "cannot read $DIR/config"
+  rmdir config && unset WQ_CONFIG
   WQ_TIMES=soon run -2 --separate-stderr wqctl inspect
   contains "$stderr" 'WQ_TIMES: "soon" is not one of: relative absolute'
 }

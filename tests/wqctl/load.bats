@@ -45,7 +45,10 @@ ugly_store() {
     --traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 a
   for i in {1..12}; do wqctl add -q q --reason "change $i" a; done
   wqctl add -q q --after 1h --reason later b
+  wqctl add -q q --reason - c
+  wqctl add -q q --reason '\-' c
   wqctl dump > old
+  [ "$(jq -r 'select(.key == "c").causes' old)" = $'- \\-\n- \\\\-' ]
   [ "$(jq -r 'select(.key == "b").causes' old)" = "- later" ]
   [ "$(jq -r 'select(.key == "a").causes' old | grep +)" = +5 ]
   wqctl --store copy load old

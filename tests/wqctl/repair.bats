@@ -29,6 +29,12 @@ load helpers
   run -1 --separate-stderr wqctl repair --into new
   contains "$stderr" "there is new already"
   run -3 wqctl --store nope repair --into new2
+  ln -s "$WQ_STORE" link
+  for inside in "$WQ_STORE/new" link/new; do
+    run -2 --separate-stderr wqctl repair --into "$inside"
+    contains "$stderr" "$inside is inside the store"
+  done
+  wqctl verify
   run -2 wqctl repair
   [ ! -e new2 ]
 }

@@ -99,6 +99,9 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
     printf '%s\n' '[queue q]' "resync-jitter = $jitter" > config
     run -2 wqctl serve --config config
   done
+  mkdir folder
+  run -1 --separate-stderr wqctl serve --config folder
+  contains "$stderr" 'cannot read folder: Is a directory'
 }
 
 @test "the file that docs/wqctl.md shows" {

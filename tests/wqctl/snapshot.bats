@@ -176,6 +176,13 @@ elsewhere() {
   run -2 wqctl snapshot create kept --name .x
   run -2 wqctl snapshot create
   run -2 wqctl snapshot create "$WQ_STORE/inside"
+  run -2 wqctl snapshot create "$WQ_STORE"
+  run -2 --separate-stderr wqctl snapshot restore kept --into kept/one/inside
+  contains "$stderr" 'kept/one/inside is inside the store'
+  run -2 --separate-stderr wqctl snapshot restore kept --into "$WQ_STORE/inside"
+  contains "$stderr" 'is inside the store'
+  wqctl verify
+  wqctl --store kept/one verify
   run -3 wqctl --store nope snapshot create kept
   run -3 wqctl --store . snapshot create kept
   run -3 wqctl snapshot ls nope

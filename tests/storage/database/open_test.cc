@@ -75,6 +75,23 @@ TEST_F(OpenTest, ParentsAreNotMade) {
   EXPECT_STATUS(kIOError, "a/b", OpenNew(dir_ / "a/b", &storage_));
 }
 
+// It would be a foreign file of the other one, which verify then calls damaged.
+TEST_F(OpenTest, NoStoreIsMadeInsideAnother) {
+  MakeStore();
+  ASSERT_EQ(symlink("store", (dir_ / "link").c_str()), 0);
+  std::filesystem::create_directory(store_ + "/empty");
+  for (const std::string& path : {store_ + "/new", store_ + "/empty", store_ + "/empty/new",
+                                  dir_ / "link/new", store_ + "/../store/new/"}) {
+    EXPECT_STATUS(kInvalidArgument, "is inside the store", OpenNew(path, &storage_));
+  }
+  std::filesystem::remove(store_ + "/FORMAT");
+  EXPECT_STATUS(kInvalidArgument, "is inside the store", OpenNew(store_ + "/new", &storage_));
+  EXPECT_FALSE(std::filesystem::exists(store_ + "/new"));
+  // A file of this name alone is no store.
+  WriteFile(dir_ / "FORMAT", "the format of something else\n");
+  EXPECT_OK(OpenNew(dir_ / "beside", &storage_));
+}
+
 TEST_F(OpenTest, AnEmptyDirectoryBecomesAStoreOnlyIfAskedFor) {
   std::filesystem::create_directory(store_);
   EXPECT_STATUS(kNotFound, "not a wq store", Open());

@@ -113,6 +113,7 @@ void ReadSettingsFile(Values* values) {
   for (uint64_t number = 1; std::getline(file, line); ++number) {
     ReadLine(line, path + ":" + std::to_string(number), values);
   }
+  if (file.bad()) Usage("cannot read " + path);  // A directory can be opened.
 }
 
 }  // namespace

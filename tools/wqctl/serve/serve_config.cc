@@ -277,17 +277,17 @@ QueueConfig ServeConfig::Of(std::string_view queue) const {
 }
 
 wq::Status ReadServeConfig(const std::string& path, ServeConfig* config) {
-  std::ifstream file(path);
-  if (!file) {
-    const int error = errno;
+  const auto unreadable = [&path](int error) {
     return wq::Status::IOError("cannot read " + wq::EscapeKey(path, 4096) + ": " +
                                ErrnoText(error));
-  }
+  };
+  std::ifstream file(path);
+  if (!file) return unreadable(errno);
   ConfigReader reader(wq::EscapeKey(path, 4096), config);
   for (std::string line; std::getline(file, line);) {
     if (wq::Status s = reader.ReadLine(line); !s.ok()) return s;
   }
-  return {};
+  return file.bad() ? unreadable(errno) : wq::Status::Ok();  // A directory can be opened.
 }
 
 }  // namespace wqctl

@@ -17,13 +17,19 @@ namespace {
 
 using State = wq::EntryState;
 
+// "-" is no reason. So a reason that is "-" itself, or backslashes and "-", has one more backslash.
+bool LooksEscaped(std::string_view reason) {
+  return reason.ends_with('-') && reason.find_first_not_of('\\') == reason.size() - 1;
+}
+
 // A line for each cause: its trace parent, a space and its reason; "-" for one that it has not. And
 // if there are more, a line "+N".
 std::string CausesText(const wq::Causes& causes) {
   const auto or_none = [](const std::string& text) { return text.empty() ? "-" : text; };
   std::string text;
   for (const wq::Cause& cause : causes.list) {
-    text += or_none(cause.trace_parent) + " " + or_none(cause.reason) + "\n";
+    text += or_none(cause.trace_parent) + (LooksEscaped(cause.reason) ? " \\" : " ") +
+            or_none(cause.reason) + "\n";
   }
   if (causes.left_out > 0) text += "+" + std::to_string(causes.left_out) + "\n";
   return text;
@@ -46,7 +52,8 @@ std::optional<wq::Causes> ParseCauses(std::string_view text) {
       return std::nullopt;
     } else {
       const std::string_view trace = part(line.substr(0, space));
-      const std::string_view reason = part(line.substr(space + 1));
+      std::string_view reason = part(line.substr(space + 1));
+      if (LooksEscaped(reason)) reason.remove_prefix(1);
       if (!wq::CheckCause(reason, trace).ok()) return std::nullopt;
       causes.list.push_back({std::string(reason), std::string(trace)});
     }
