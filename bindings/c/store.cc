@@ -70,6 +70,7 @@ Status EndStore(uint64_t handle, StoreObject* object) {
   const auto closed_queues = RetireAll<QueueObject>(object->closed_queues);
   wq::c::EndControllers(object);
   RetireAll<WorkerObject>(object->workers).clear();
+  object->store.reset();  // Before what its queues borrow.
   return status;
 }
 

@@ -74,7 +74,7 @@ struct QueueObject {
   StoreObject* store = nullptr;  // Lives longer.
   Queue* queue = nullptr;
   size_t max_key_bytes = 0;
-  std::shared_ptr<Readiness> readiness;
+  std::unique_ptr<Readiness> readiness;  // The queue borrows it.
 };
 
 struct WorkerObject {

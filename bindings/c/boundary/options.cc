@@ -90,7 +90,7 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
 }
 
 void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
-                 std::shared_ptr<Readiness>* readiness) {
+                 std::unique_ptr<Readiness>* readiness) {
   if (in.stuck != nullptr) {
     out->on_stuck = [stuck = in.stuck, arg = in.stuck_arg](const StuckKey& key) {
       const CallbackScope scope;
@@ -105,8 +105,8 @@ void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
       return std::string(group.data(), std::min(size, group.size()));
     };
   }
-  *readiness = std::make_shared<Readiness>(in.ready, in.ready_arg);
-  out->on_ready = [readiness = *readiness] { readiness->Notify(); };
+  *readiness = std::make_unique<Readiness>(in.ready, in.ready_arg);
+  out->on_ready = [borrowed = readiness->get()] { borrowed->Notify(); };
 }
 
 Status ToReplication(const wq_replication* in, std::optional<Replication>* out) {
@@ -186,7 +186,7 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
 }
 
 Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
-                      std::shared_ptr<Readiness>* readiness) {
+                      std::unique_ptr<Readiness>* readiness) {
   wq_queue_options options;
   if (Status s = ReadSized("options", in, &options); !s.ok()) {
     return s;

@@ -18,7 +18,7 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
                       std::shared_ptr<CallbackProvider>* metrics,
                       std::unique_ptr<CallbackClock>* clock);
 Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
-                      std::shared_ptr<Readiness>* readiness);
+                      std::unique_ptr<Readiness>* readiness);
 
 // nullopt for WQ_DEFAULT_DURABILITY.
 Status ToDurability(int32_t in, std::optional<Durability>* out);
