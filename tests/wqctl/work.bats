@@ -299,7 +299,7 @@ failure_recorded() {
   store_with
   wqctl add -q q --after 1h k
   start work work -q q -j 3 -- true
-  until_ok owned
+  until_ok grep -q "waiting for 1 delayed key" work.err
   kill -TERM "$PID"
   wait "$PID"
   [ "$(queue_count delayed)" = 1 ]
@@ -310,7 +310,6 @@ failure_recorded() {
   kill -TERM "$PID"
   wait "$PID"
 }
-owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
 
 @test "--grace over: the command is killed, its key stays pending, exit 1" {
   store_with a
