@@ -82,7 +82,7 @@ waits() {
   [ -e "/proc/$PID" ] && [ "$(sed 's/.*) //; s/ .*//' "/proc/$PID/stat")" != Z ] || return 0
   local call first
   read -r call first _ <"/proc/$PID/syscall" || return 0
-  [ "$first" = 0x1 ] && [ "$call" != running ] && return 0
+  [ "$first" = 0x1 ] && [[ $call == @(1|20) ]] && return 0  # write, writev.
   # SigBlk has SIGTERM: see StopSignals.
   (((0x$(sed -n 's/^SigBlk:\t//p' "/proc/$PID/status") >> 14) & 1)) && [ "$call" = 7 ]
 }
