@@ -104,7 +104,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
 }
 
 QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& add,
-                                      const QueueState::Wanted& wanted, Time now) {
+                                      const QueueState::Wanted& wanted, Time now) const {
   const Debounce& debounce = DebounceOf(add);
   return debounce.quiet.count() > 0 ? state->AddDebounced(key.bytes, debounce, wanted, now)
                                     : state->Add(key, wanted, now.wall_us);

@@ -180,7 +180,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     return DebounceOf(add).quiet.count() > 0 ? clock->Now() : Time{.wall_us = AddedAtUs()};
   }
   QueueState::Added AddOne(const HashedKey& key, const AddOptions& add,
-                           const QueueState::Wanted& wanted, Time now) WQ_REQUIRES(mu);
+                           const QueueState::Wanted& wanted, Time now) const WQ_REQUIRES(mu);
 
   // Whether the Add of `key` makes a full queue no fuller. `waited`: the call has waited for room;
   // others find none as long as there are some that wait, so that they do not overtake them.
