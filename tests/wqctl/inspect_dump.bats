@@ -249,7 +249,8 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   mkfifo gate
   start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
   until_ok test -s started
-  until_ok settled
+  kill -STOP "$PID"  # It would still be writing that the key was handed out.
+  until_ok grep -q '^State:.T' "/proc/$PID/status"
   local before
   before=$(fingerprint)
   [ "$(wqctl inspect -o json | jq -c "[.store.owner_pid == $PID, .store.owner_alive]")" = '[true,true]' ]
@@ -257,19 +258,13 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   [ "$(dumped_keys)" = "a b " ]
   wqctl inspect a
   [ "$(fingerprint)" = "$before" ]
+  kill -CONT "$PID"
   printf 'x\nx\n' > gate &
   local feeder=$!
   STARTED="$STARTED $feeder"
   until_ok lines_done
   kill -TERM "$PID" 2>/dev/null || true  # It ends by itself after the second key.
   kill "$feeder" 2>/dev/null || true
-}
-# The owner has written what it still had to write of the hand-out.
-settled() {
-  local before
-  before=$(fingerprint)
-  wqctl inspect
-  [ "$(fingerprint)" = "$before" ]
 }
 lines_done() { [ "$(queue_count pending)" -lt 2 ]; }
 
