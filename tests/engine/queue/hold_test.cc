@@ -56,8 +56,10 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
     for (const std::string& key : names) {
       AddOptions add;
       const size_t n = static_cast<size_t>(&key - names.data());
+      std::string group;
       if (GetParam().groups > 0) {
-        add.group = "group " + std::to_string(n % GetParam().groups);
+        group = "group " + std::to_string(n % GetParam().groups);
+        add.group = group;
       }
       ASSERT_TRUE(queue_->Add(key, add).ok());
     }

@@ -46,7 +46,8 @@ class ListTest : public QueueTest, public ::testing::WithParamInterface<ListCase
     for (int i = 0; i < count; ++i) {
       AddOptions add;
       add.lane = i % 3 == 0 ? kSlowLane : kFastLane;
-      add.group = "group " + std::to_string(i % (1 + i % 17));
+      const std::string group = "group " + std::to_string(i % (1 + i % 17));
+      add.group = group;
       ASSERT_TRUE(queue_->Add("key-" + std::to_string(i), add).ok());
     }
   }
@@ -138,7 +139,8 @@ TEST_P(ListTest, KeysThatStayAreListedWhileThreadsChangeOthers) {
         continue;
       }
       AddOptions add;
-      add.group = "group " + std::to_string(random() % 40);
+      const std::string group = "group " + std::to_string(random() % 40);
+      add.group = group;
       const Status s = random() % 2 == 0 ? queue_->Add(key, add) : queue_->Remove(key);
       EXPECT_TRUE(s.ok() || s.code() == StatusCode::kNotFound) << s.ToString();
     }
