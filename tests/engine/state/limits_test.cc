@@ -285,6 +285,12 @@ TEST_F(LimitsTest, AKeyIsListedWhereItWillBeHandedOut) {
 
 // --- Simulations ---
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kLimitSteps = 20'000;  // Each takes fifty times as long.
+#else
+constexpr int kLimitSteps = 100'000;
+#endif
+
 TEST_F(LimitsTest, NeverMoreThanTheLimitAndNeverLessThanPossible) {
   const uint64_t seed = support::FromEnvironment("WQ_LIMITS_SEED", std::random_device{}());
   std::cout << "replay with WQ_LIMITS_SEED=" << seed << "\n";
@@ -298,7 +304,7 @@ TEST_F(LimitsTest, NeverMoreThanTheLimitAndNeverLessThanPossible) {
   for (int i = 0; i < 20; ++i) {
     limits["g" + std::to_string(i)] = 2;
   }
-  for (int step = 0; step < 100'000; ++step) {
+  for (int step = 0; step < kLimitSteps; ++step) {
     const std::string group = "g" + std::to_string(below(limits.size()));
     const std::string key = "k" + std::to_string(below(500));
     switch (below(8)) {
