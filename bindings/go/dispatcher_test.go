@@ -96,6 +96,40 @@ func TestAThousandAddsCostNoThreads(t *testing.T) {
 	must(t, store.Close())
 }
 
+// To join Adds that do not wait doubles what they cost.
+func TestOnlyAddsThatWaitForTheDiskAreJoined(t *testing.T) {
+	logged, err := Open(t.TempDir()+"/logged", StoreOptions{CreateIfMissing: true})
+	must(t, err)
+	unlogged, err := Open(t.TempDir()+"/unlogged",
+		StoreOptions{CreateIfMissing: true, NoProcessLog: true})
+	must(t, err)
+	hasLog := logged.ProcessLogStatus() == nil // The file system may be one without.
+	for _, c := range []struct {
+		store   *Store
+		options QueueOptions[string]
+		want    bool
+	}{
+		{logged, QueueOptions[string]{}, !hasLog},
+		{logged, QueueOptions[string]{Durability: Process}, !hasLog},
+		{logged, QueueOptions[string]{Durability: Async}, false},
+		{logged, QueueOptions[string]{Durability: Power}, true},
+		{logged, QueueOptions[string]{Durability: Power, MaxPending: 10}, false},
+		{unlogged, QueueOptions[string]{}, true},
+		{unlogged, QueueOptions[string]{Durability: Process}, true},
+		{unlogged, QueueOptions[string]{Durability: Async}, false},
+		{memoryStore(t), QueueOptions[string]{Durability: Power}, false},
+	} {
+		q := openQueue(t, c.store, c.options)
+		if got := q.backend.(*linkedQueue).waits; got != c.want {
+			t.Errorf("%+v: joined: %v", c.options, got)
+		}
+		q.Add("a")
+		must(t, q.Close())
+	}
+	must(t, logged.Close())
+	must(t, unlogged.Close())
+}
+
 func TestNoItemIsTakenWithoutAWaitingGet(t *testing.T) {
 	q := memoryQueue(t)
 	got := make(chan string, 1)

@@ -17,7 +17,7 @@ import (
 type linkedQueue struct {
 	store      *Store // Keeps the store reachable.
 	handle     C.wq_queue
-	waits      bool // Add waits for the disk.
+	waits      bool // Adds are joined: see addBatcher.
 	readiness  *readiness
 	dispatcher *dispatcher
 	addBatcher addBatcher
@@ -27,7 +27,7 @@ func (s *Store) failureLogger() Logger { return s.logger }
 
 func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 	// An Add that waits for room must not hold up others.
-	waits := request.options.Durability != Async && request.options.MaxPending == 0
+	waits := request.options.MaxPending == 0 && s.waitsForDisk(request.options.Durability)
 	q := &linkedQueue{store: s, waits: waits}
 	var a arena
 	defer a.free()
@@ -56,6 +56,19 @@ func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 	s.reporter.begin(name)
 	runtime.KeepAlive(s)
 	return q, nil
+}
+
+// waitsForDisk returns whether each Add of a queue with this durability waits for the disk, or for
+// the replicated log. With a process log an Add at Process copies its key to memory, and waits only
+// while the log is full.
+func (s *Store) waitsForDisk(durability Durability) bool {
+	if durability == Async || durability == Replicated {
+		return durability == Replicated
+	}
+	if dir, err := s.Dir(); err == nil && dir == "" { // In memory.
+		return false
+	}
+	return durability == Power || s.ProcessLogStatus() != nil
 }
 
 func (q *linkedQueue) close() error {
