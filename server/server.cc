@@ -61,6 +61,13 @@ HttpReply Readiness(const Store& store) {
   return {.body = "ok\n"};
 }
 
+std::string GuardMetrics(CallGuard& guard) {
+  return "# HELP wq_server_wrong_tokens_total Calls and log-ins with a wrong token\n"
+         "# TYPE wq_server_wrong_tokens_total counter\n"
+         "wq_server_wrong_tokens_total " +
+         std::to_string(guard.wrong_tokens()->total()) + "\n";
+}
+
 HttpReply NotServedHere(const std::string& request) {
   return {.status = 404, .body = "not served here: " + EscapeKey(request, 256) + "\n"};
 }
@@ -75,9 +82,11 @@ struct Server::Impl {
         hub(&access,
             {.max_workers = options.max_workers, .silence_limit = options.worker_silence_limit}),
         keys(ServedKeys(&access)),
-        guard({.token_file = options.token_file,
-               .viewer_token_file = options.viewer_token_file,
-               .read_only = options.read_only}),
+        guard(
+            {.token_file = options.token_file,
+             .viewer_token_file = options.viewer_token_file,
+             .read_only = options.read_only,
+             .report_wrong_token = [this](const WrongTokens::Report& r) { ReportWrongToken(r); }}),
         control(HttpOptions(false, NoSuchMethod)),
         tcp(HttpOptions(!Protected(), NoSuchMethod)),
         web(WebOptions()),
@@ -121,9 +130,17 @@ struct Server::Impl {
     return options.page ? kPageConnections : kHttpConnections;
   }
   CallGuard::Asked AskGuard() {
-    return [this](CallGuard::Client client, std::string_view authorization, bool changes) {
-      return guard.Ask(client, authorization, changes);
-    };
+    return [this](const CallGuard::Request& request) { return guard.Ask(request); };
+  }
+
+  // In the audit log, if there is one.
+  void ReportWrongToken(const WrongTokens::Report& report) {
+    if (!options.audit_log.empty()) {
+      audit.NoteWrongTokens(report.host, report.count);
+    } else if (options.warn != nullptr) {
+      options.warn("a wrong token of " + report.host + ": " + std::to_string(report.count) +
+                   " since the last such line");
+    }
   }
 
   Status Open();
@@ -234,7 +251,7 @@ void Server::Impl::MakePage() {
 void Server::Impl::AddMethods() {
   AddQueueService(&access, &watcher, &methods);
   AddWorkService(&hub, &methods);
-  AddAdminService(&access, &hub, &methods);
+  AddAdminService(&access, &hub, options.snapshot_dir, &methods);
   AddOverviewService([this](const std::string& queue,
                             v1::GetOverviewResponse* response) { overview.Read(queue, response); },
                      [this](const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) {
@@ -285,7 +302,7 @@ void Server::Impl::AddReadings(Http* http, CallGuard::Client client,
   if (options.metrics != nullptr) {
     http->Get("/metrics", guarded([this](const HttpRequest&) {
                 return HttpReply{.type = "text/plain; version=0.0.4; charset=utf-8",
-                                 .body = options.metrics()};
+                                 .body = options.metrics() + GuardMetrics(guard)};
               }));
   }
 }

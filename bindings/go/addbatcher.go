@@ -9,8 +9,8 @@ import "sync"
 
 // addBatcher joins concurrent Adds. An Add that waits for the disk holds a thread; Adds that arrive
 // during that call wait here, without a thread, and are made by one further call. So a thousand
-// goroutines in Add cost one thread, and share one write. A single Add is made at once. Where an Add
-// waits for no disk, joining costs more than it saves.
+// goroutines in Add cost one thread, and share one write. A single Add is made at once. Where an
+// Add waits for no disk, joining costs more than it saves.
 type addBatcher struct {
 	mu      sync.Mutex
 	busy    bool         // A call into C is running.

@@ -77,11 +77,20 @@ struct ServerOptions {
   // Refuses every call that changes something, on every listener. Default: off.
   bool read_only = false;
 
-  // A file to which each administrative call is appended as lines of JSON, before and after: when,
-  // from where, what, and with which result. These are the calls of Admin that change something,
-  // without Flush, and Queue.Remove; not Adds and the work. The file has mode 0600; Reload opens it
-  // anew. While it cannot be written, Open fails, and such calls are refused. Default: empty, none.
+  // A file to which each call that changes something is appended as lines of JSON: when, from
+  // where, with which token, what, and with which result. These are the calls of Admin, without
+  // Flush, and of Queue; not the work. The file has mode 0600; Reload opens it anew. While it
+  // cannot be written, Open fails, and such calls are refused. Default: empty, none.
   std::string audit_log = {};
+
+  // Called with a line for people, without its end: a wrong token was shown, at most once a minute
+  // for each host; with audit_log the line is there instead. Must not block. Default: nullptr.
+  std::function<void(const std::string& line)> warn = nullptr;
+
+  // Where clients over TCP may have snapshots made: this directory of this machine, and those below
+  // it. Clients on the control socket, who are this process's user or root, may name any. Default:
+  // empty, nowhere.
+  std::string snapshot_dir = {};
 
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.
   // Port 0: any free port, see Server::http_port. Default: empty, no HTTP.

@@ -11,6 +11,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -65,6 +66,8 @@ class Stream {
 // The client of a stream.
 struct Caller {
   std::string peer;  // "unix", "unix:PID" (as the client says), "ipv4:127.0.0.1:4711", …
+  std::string_view role = {};  // As CallGuard names it.
+  std::string token = {};      // The file of the token that it has shown; empty: it needs none.
   // Whether the client waits no longer for the answer of a call without streams. nullptr: it does.
   std::function<bool()> gone = nullptr;
 
@@ -83,8 +86,10 @@ struct Method {
   bool server_streams = false;
   // Whether it may change anything: its rpc does not say NO_SIDE_EFFECTS.
   bool changes = true;
-  // Whether it is the work of an operator: what Admin changes, and Remove. See AuditLog.
-  bool audited = false;
+  // Which lines an AuditLog has of a call: none; one before it is made, and one after it if it
+  // failed; or one before and one after.
+  enum class Audited : uint8_t { kNo, kBefore, kBeforeAndAfter };
+  Audited audited = Audited::kNo;
 
   // Without streams on either side. Blocks: if may_wait says so.
   std::function<Status(const Caller& caller, const Message& request, Message* response)> call;

@@ -34,6 +34,9 @@ struct HttpRequest {
   const std::string if_none_match = {};
   // Whether the client has closed the connection, or its sending side, or the server is closing.
   const std::function<bool()> gone = nullptr;
+  // Who the client is, as Guarded has found out. See Caller.
+  std::string_view role = {};
+  std::string token = {};
 };
 
 // The answer of a request while it is sent in parts. Used by the connection's thread alone.

@@ -83,6 +83,10 @@ Status FromJson(const std::string& json, Message* message) {
                                  ": " + std::string(parsed.message()));
 }
 
+Caller CallerOf(const HttpRequest& request) {
+  return {.peer = request.peer, .role = request.role, .token = request.token, .gone = request.gone};
+}
+
 class EventCarrier final : public StreamCarrier {
  public:
   EventCarrier() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -122,7 +126,7 @@ class ApiStream {
     if (Status s = FromJson(request.body, first.get()); !s.ok()) {
       return s;
     }
-    stream_ = method.open({.peer = request.peer}, &carrier_);
+    stream_ = method.open(CallerOf(request), &carrier_);
     if (Status s = stream_->Receive(*first); !s.ok()) {
       return s;
     }
@@ -180,7 +184,7 @@ HttpReply AnswerUnary(const Method& method, const HttpRequest& request) {
   const std::unique_ptr<Message> response(method.response->New());
   Status s = FromJson(request.body, message.get());
   if (s.ok()) {
-    s = method.call({.peer = request.peer, .gone = request.gone}, *message, response.get());
+    s = method.call(CallerOf(request), *message, response.get());
   }
   HttpReply reply{.type = kJsonType};
   if (s.ok()) {
@@ -239,7 +243,7 @@ HttpGuard GuardOf(CallGuard::Client client, CallGuard::Asked guard) {
     return nullptr;
   }
   return [client, guard = std::move(guard)](const HttpRequest& request, bool changes) {
-    return guard(client, request.authorization, changes);
+    return guard({client, request.authorization, changes, request.peer});
   };
 }
 
@@ -251,8 +255,12 @@ Http::Handler Guarded(HttpGuard guard, bool changes, Http::Handler handler) {
           handler = std::move(handler)](const HttpRequest& request) {
     const CallGuard::Answer answer = guard(request, changes);
     switch (answer.verdict) {
-      case CallGuard::Verdict::kPass:
-        return handler(request);
+      case CallGuard::Verdict::kPass: {
+        HttpRequest judged = request;
+        judged.role = RoleName(answer.role);
+        judged.token = answer.token_file;
+        return handler(judged);
+      }
       case CallGuard::Verdict::kUnknown:
         return ErrorReply(answer.why);
       case CallGuard::Verdict::kForbidden:

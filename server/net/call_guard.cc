@@ -34,29 +34,49 @@ CallGuard::Role CallGuard::RoleOf(Client client, std::string_view authorization,
   return Role::kNone;
 }
 
-CallGuard::Answer CallGuard::Judge(Role role, bool changes) const {
+CallGuard::Answer CallGuard::Judge(Client client, Role role, bool changes) const {
+  Answer answer{.role = role};
+  if (client == Client::kTcp && has_tokens()) {
+    answer.token_file = role == Role::kOperator ? options_.token_file
+                        : role == Role::kViewer ? options_.viewer_token_file
+                                                : "";
+  }
   if (role == Role::kNone) {
-    return {.verdict = Verdict::kUnknown, .why = Status::Unauthenticated("log in first")};
+    answer.verdict = Verdict::kUnknown;
+    answer.why = Status::Unauthenticated("log in first");
+  } else if (changes && options_.read_only) {
+    answer.verdict = Verdict::kForbidden;
+    answer.why = Status::NotSupported("this server is read-only");
+  } else if (changes && role == Role::kViewer) {
+    answer.verdict = Verdict::kForbidden;
+    answer.why = Status::NotSupported("the token is a viewer's, who may only read");
   }
-  if (changes && options_.read_only) {
-    return {.verdict = Verdict::kForbidden,
-            .why = Status::NotSupported("this server is read-only")};
-  }
-  if (changes && role == Role::kViewer) {
-    return {.verdict = Verdict::kForbidden,
-            .why = Status::NotSupported("the token is a viewer's, who may only read")};
-  }
-  return {};
+  return answer;
 }
 
-CallGuard::Answer CallGuard::Ask(Client client, std::string_view authorization,
-                                 bool changes) const {
+CallGuard::Answer CallGuard::Ask(const Request& request) {
   Status why;
-  const Role role = RoleOf(client, authorization, &why);
+  const Role role = RoleOf(request.client, request.authorization, &why);
+  Answer answer = Judge(request.client, role, request.changes);
   if (role == Role::kNone) {
-    return {.verdict = Verdict::kUnknown, .why = std::move(why)};
+    answer.why = std::move(why);
+    if (!request.authorization.empty()) {
+      wrong_tokens_.Note(request.peer);
+    }
   }
-  return Judge(role, changes);
+  return answer;
+}
+
+std::string_view RoleName(CallGuard::Role role) {
+  switch (role) {
+    case CallGuard::Role::kNone:
+      return "none";
+    case CallGuard::Role::kViewer:
+      return "viewer";
+    case CallGuard::Role::kOperator:
+      return "operator";
+  }
+  return "none";
 }
 
 }  // namespace wq

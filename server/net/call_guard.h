@@ -2,7 +2,8 @@
 //
 //   CallGuard guard({.token_file = "/etc/wq/token", .viewer_token_file = "/etc/wq/viewer-token"});
 //   Status s = guard.Load();
-//   const CallGuard::Answer answer = guard.Ask(CallGuard::Client::kTcp, authorization, changes);
+//   const CallGuard::Answer answer = guard.Ask(
+//       {CallGuard::Client::kTcp, authorization, method.changes, peer});
 //   if (answer.verdict != CallGuard::Verdict::kPass) …   // answer.why says it to the client
 //
 //   client                                   may
@@ -22,6 +23,8 @@
 #include <utility>
 
 #include "server/net/token_file.h"
+#include "server/net/wrong_tokens.h"
+#include "wq/clock.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -32,8 +35,13 @@ class CallGuard {
     std::string token_file = {};         // Empty: clients by TCP need no token.
     std::string viewer_token_file = {};  // Empty: there are no viewers.
     bool read_only = false;
+    // See WrongTokens.
+    const Clock* clock = Clock::System();
+    std::function<void(const WrongTokens::Report& report)> report_wrong_token = nullptr;
   };
-  explicit CallGuard(Options options) : options_(std::move(options)) {}
+  explicit CallGuard(Options options)
+      : options_(std::move(options)),
+        wrong_tokens_({.clock = options_.clock, .report = options_.report_wrong_token}) {}
 
   // Reads the files, and again if called again. InvalidArgument: viewer_token_file without
   // token_file, or as TokenFile::Load. After an error the token of that file is as before.
@@ -51,21 +59,35 @@ class CallGuard {
   };
   struct Answer {
     Verdict verdict = Verdict::kPass;
-    Status why;  // Unauthenticated: unknown; NotSupported: forbidden.
+    Status why = {};  // Unauthenticated: unknown; NotSupported: forbidden.
+    Role role = Role::kOperator;
+    std::string token_file = {};  // Of the token that the client has shown; empty: it needs none.
   };
-  // `authorization`: the header, or "". `changes`: of the Method.
-  Answer Ask(Client client, std::string_view authorization, bool changes) const;
+  struct Request {
+    Client client;
+    std::string_view authorization;  // The header, or "".
+    bool changes;                    // Of the Method.
+    std::string_view peer;           // See WrongTokens.
+  };
+  // A wrong token is noted.
+  Answer Ask(const Request& request);
   // The same in two steps, for clients that show who they are once, and make calls later. `why`,
   // unless null: of kNone.
   Role RoleOf(Client client, std::string_view authorization, Status* why = nullptr) const;
-  Answer Judge(Role role, bool changes) const;
+  Answer Judge(Client client, Role role, bool changes) const;
+  // Of wrong tokens that clients show in other ways.
+  WrongTokens* wrong_tokens() { return &wrong_tokens_; }
   // For what carries calls; nullptr: every client may make every call.
-  using Asked = std::function<Answer(Client client, std::string_view authorization, bool changes)>;
+  using Asked = std::function<Answer(const Request& request)>;
 
  private:
   const Options options_;
   TokenFile token_;
   TokenFile viewer_token_;
+  WrongTokens wrong_tokens_;
 };
+
+// "operator", "viewer" or "none".
+std::string_view RoleName(CallGuard::Role role);
 
 }  // namespace wq

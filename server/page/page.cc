@@ -11,18 +11,6 @@ namespace {
 
 constexpr const char* kJsonType = "application/json";
 
-const char* RoleName(CallGuard::Role role) {
-  switch (role) {
-    case CallGuard::Role::kNone:
-      return "none";
-    case CallGuard::Role::kViewer:
-      return "viewer";
-    case CallGuard::Role::kOperator:
-      return "operator";
-  }
-  return "none";
-}
-
 // False: the body is no {"token": "…"}.
 bool ParseLogIn(const std::string& body, std::string* token) {
   const auto json = nlohmann::json::parse(body, nullptr, false);
@@ -70,9 +58,10 @@ void Page::AddTo(Http* http) {
 HttpGuard Page::Guard() {
   return [this](const HttpRequest& request, bool changes) {
     if (!request.authorization.empty()) {
-      return options_.guard->Ask(CallGuard::Client::kTcp, request.authorization, changes);
+      return options_.guard->Ask(
+          {CallGuard::Client::kTcp, request.authorization, changes, request.peer});
     }
-    return options_.guard->Judge(RoleOf(request), changes);
+    return options_.guard->Judge(CallGuard::Client::kTcp, RoleOf(request), changes);
   };
 }
 
@@ -98,6 +87,7 @@ HttpReply Page::LogIn(const HttpRequest& request) {
   }
   const CallGuard::Role role = options_.guard->RoleOf(CallGuard::Client::kTcp, "Bearer " + token);
   if (role == CallGuard::Role::kNone) {
+    options_.guard->wrong_tokens()->Note(request.peer);
     return ErrorReply(Status::Unauthenticated("the token is wrong"));
   }
   HttpReply reply = SessionReply(role);

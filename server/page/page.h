@@ -30,7 +30,7 @@ class Page {
  public:
   struct Options {
     Clock* clock = nullptr;
-    const CallGuard* guard = nullptr;
+    CallGuard* guard = nullptr;
     bool read_only = false;
     std::function<void(const std::string& queue, v1::GetOverviewResponse* response)> overview;
   };

@@ -185,6 +185,8 @@ void Call::OnArrived(bool ok) {
   Accept(host_);
   method_ = host_->methods.Find(context_.method());
   const CallGuard::Answer answer = AskGuard();
+  role_ = RoleName(answer.role);
+  token_ = answer.token_file;
   if (closing) {
     Finish(ToGrpc(ServerCloses()), ServerCloses().code());
   } else if (answer.verdict != CallGuard::Verdict::kPass) {
@@ -212,8 +214,9 @@ CallGuard::Answer Call::AskGuard() const {
   }
   const auto client = context_.peer().starts_with("unix") ? CallGuard::Client::kControlSocket
                                                           : CallGuard::Client::kTcp;
-  return host_->guard(client, Metadata(context_, "authorization"),
-                      method_ != nullptr && method_->changes);
+  const std::string peer = context_.peer();
+  return host_->guard(
+      {client, Metadata(context_, "authorization"), method_ != nullptr && method_->changes, peer});
 }
 
 Caller Call::GetCaller() const {
@@ -224,7 +227,7 @@ Caller Call::GetCaller() const {
                        pid.find_first_not_of("0123456789") == std::string_view::npos;
     peer = valid ? "unix:" + std::string(pid) : "unix";
   }
-  return {.peer = std::move(peer)};
+  return {.peer = std::move(peer), .role = role_, .token = token_};
 }
 
 void Call::OnFinished(bool) { Unref(); }

@@ -147,6 +147,8 @@ class Call final : public StreamCarrier {
   grpc::GenericServerContext context_;
   grpc::GenericServerAsyncReaderWriter rpc_{&context_};
   const Method* method_ = nullptr;
+  std::string_view role_;  // See Caller.
+  std::string token_;
   std::unique_ptr<Stream> stream_;
   grpc::ByteBuffer received_;         // Of the read, which is one at a time.
   std::unique_ptr<Message> request_;  // As received_.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "server/api/convert.h"
@@ -24,7 +26,9 @@ void AddWaiting(MethodTable* table, std::string_view name,
                 std::function<Status(const Request&, Response*)> call) {
   Method method = Unary<Request, Response>(kAdminService, name, std::move(call),
                                            [](const Request&) { return true; });
-  method.audited = method.changes && name != "Flush";  // It changes no queue.
+  if (method.changes && name != "Flush") {  // It changes no queue.
+    method.audited = Method::Audited::kBeforeAndAfter;
+  }
   table->Add(std::move(method));
 }
 
@@ -97,14 +101,46 @@ Status Delete(StoreAccess* access, WorkHub* hub, const std::string& name) {
   return s;
 }
 
-Status Snapshot(const StoreAccess& access, const v1::CreateSnapshotRequest& request,
-                v1::CreateSnapshotResponse* response) {
+// A client on the control socket is this process's user or root, and could copy the store itself.
+Status CheckSnapshotDirectory(const Caller& caller, const std::string& directory,
+                              const std::string& snapshot_dir) {
+  if (caller.peer.starts_with("unix")) {
+    return {};
+  }
+  if (snapshot_dir.empty()) {
+    return Status::NotSupported(
+        "over the network this server makes no snapshots: give it a snapshot directory, or ask "
+        "on its control socket");
+  }
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(directory, error);
+  const auto allowed =
+      error ? std::filesystem::path() : std::filesystem::weakly_canonical(snapshot_dir, error);
+  if (error) {
+    return Status::IOError("cannot resolve the directory \"" + EscapeKey(directory) +
+                           "\": " + error.message());
+  }
+  const auto [end, ignored] =
+      std::mismatch(allowed.begin(), allowed.end(), real.begin(), real.end());
+  if (end != allowed.end()) {
+    return Status::NotSupported("the directory \"" + EscapeKey(directory) +
+                                "\" is not below the snapshot directory \"" +
+                                EscapeKey(snapshot_dir) + "\"");
+  }
+  return {};
+}
+
+Status Snapshot(const StoreAccess& access, const Caller& caller, const std::string& snapshot_dir,
+                const v1::CreateSnapshotRequest& request, v1::CreateSnapshotResponse* response) {
   if (access.store().dir().empty()) {
     return Status::NotSupported("a store in memory has no files to copy");
   }
   if (!request.directory().starts_with('/')) {
     return Status::InvalidArgument("the directory \"" + EscapeKey(request.directory()) +
                                    "\" is not an absolute path");
+  }
+  if (Status s = CheckSnapshotDirectory(caller, request.directory(), snapshot_dir); !s.ok()) {
+    return s;
   }
   SnapshotInfo info;
   Status s =
@@ -119,7 +155,8 @@ Status Snapshot(const StoreAccess& access, const v1::CreateSnapshotRequest& requ
 
 }  // namespace
 
-void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
+void AddAdminService(StoreAccess* access, WorkHub* hub, std::string snapshot_dir,
+                     MethodTable* table) {
   AddWaiting<v1::GetStoreRequest, v1::GetStoreResponse>(
       table, "GetStore",
       [access](const auto&, auto* response) { return ReadStore(*access, response); });
@@ -147,10 +184,15 @@ void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
   AddWaiting<v1::DeleteQueueRequest, v1::DeleteQueueResponse>(
       table, "DeleteQueue",
       [access, hub](const auto& request, auto*) { return Delete(access, hub, request.queue()); });
-  AddWaiting<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
-      table, "CreateSnapshot", [access](const auto& request, auto* response) {
-        return Snapshot(*access, request, response);
-      });
+  Method snapshot = UnaryOfCaller<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
+      kAdminService, "CreateSnapshot",
+      [access, snapshot_dir = std::move(snapshot_dir)](const Caller& caller, const auto& request,
+                                                       auto* response) {
+        return Snapshot(*access, caller, snapshot_dir, request, response);
+      },
+      [](const v1::CreateSnapshotRequest&) { return true; });
+  snapshot.audited = Method::Audited::kBeforeAndAfter;
+  table->Add(std::move(snapshot));
 }
 
 }  // namespace wq

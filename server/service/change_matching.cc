@@ -181,7 +181,7 @@ void AddChangeMatching(const BrowseAccess& browse, MethodTable* table) {
         return ChangeMatching(browse, caller, request, response);
       },
       [](const Request&) { return true; });
-  method.audited = true;
+  method.audited = Method::Audited::kBeforeAndAfter;
   table->Add(std::move(method));
 }
 

@@ -272,16 +272,20 @@ void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table) 
   const auto add_waits = [access](const v1::AddRequest& request) {
     return MayWait(*access, request.queue(), request.keys_size(), request.durability());
   };
-  table->Add(Unary<v1::AddRequest, v1::AddResponse>(
+  Method add = Unary<v1::AddRequest, v1::AddResponse>(
       kQueueService, "Add",
       [access](const auto& request, auto* response) { return AddKeys(access, request, response); },
-      add_waits));
-  table->Add(Streaming<v1::AddRequest, v1::AddResponse>(
+      add_waits);
+  add.audited = Method::Audited::kBefore;
+  table->Add(std::move(add));
+  Method add_stream = Streaming<v1::AddRequest, v1::AddResponse>(
       kQueueService, "AddStream",
       [access](const Caller&, StreamCarrier* carrier) {
         return std::make_unique<AddStream>(access, carrier);
       },
-      add_waits));
+      add_waits);
+  add_stream.audited = Method::Audited::kBefore;
+  table->Add(std::move(add_stream));
   Method remove = Unary<v1::RemoveRequest, v1::ChangeResponse>(
       kQueueService, "Remove",
       [access](const auto& request, auto* response) {
@@ -290,7 +294,7 @@ void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table) 
       [access](const v1::RemoveRequest& request) {
         return MayWait(*access, request.queue(), request.keys_size(), request.durability());
       });
-  remove.audited = true;
+  remove.audited = Method::Audited::kBeforeAndAfter;
   table->Add(std::move(remove));
   table->Add(Unary<v1::CountsRequest, v1::QueueCounts>(
       kQueueService, "Counts",

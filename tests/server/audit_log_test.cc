@@ -11,12 +11,14 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/support/environment.h"
 #include "wq/v1/admin.pb.h"
+#include "wq/v1/queue.pb.h"
 
 namespace wq {
 namespace {
@@ -24,6 +26,14 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+
+class SilentStream final : public Stream {
+ public:
+  Status Receive(const Message&) override { return {}; }
+  void ReceivedAll() override {}
+  Next Take(Message*, Status*) override { return Next::kNothing; }
+  void Close() override {}
+};
 
 class AuditLogTest : public testing::Test {
  protected:
@@ -37,15 +47,30 @@ class AuditLogTest : public testing::Test {
           response->set_done(static_cast<uint64_t>(request.keys_size()));
           return result_;
         });
-    change.audited = true;
+    change.audited = Method::Audited::kBeforeAndAfter;
     table_.Add(std::move(change));
     Method set_limits = Unary<v1::SetLimitsRequest, v1::SetLimitsResponse>(
         "wq.v1.Admin", "SetLimits", [](const auto&, auto*) { return Status::Ok(); });
-    set_limits.audited = true;
+    set_limits.audited = Method::Audited::kBeforeAndAfter;
     table_.Add(std::move(set_limits));
+    Method add = Unary<v1::AddRequest, v1::AddResponse>(
+        "wq.v1.Queue", "Add", [this](const auto&, auto*) { return result_; });
+    add.audited = Method::Audited::kBefore;
+    table_.Add(std::move(add));
+    Method add_stream = Streaming<v1::AddRequest, v1::AddResponse>(
+        "wq.v1.Queue", "AddStream",
+        [](const Caller&, StreamCarrier*) { return std::make_unique<SilentStream>(); });
+    add_stream.audited = Method::Audited::kBefore;
+    table_.Add(std::move(add_stream));
     table_.Add(Unary<v1::FlushRequest, v1::FlushResponse>(
         "wq.v1.Admin", "Flush", [](const auto&, auto*) { return Status::Ok(); }));
     log_.Audit(&table_);
+  }
+  static v1::AddRequest AddOf(const std::string& key) {
+    v1::AddRequest request;
+    request.set_queue("pods");
+    request.add_keys(key);
+    return request;
   }
   Status Change(const std::vector<std::string>& keys) {
     v1::ChangeRequest request;
@@ -109,6 +134,56 @@ TEST_F(AuditLogTest, HasALineForEachAuditedCall) {
   struct stat info {};
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+TEST_F(AuditLogTest, AnAddHasOneLineUnlessItFailed) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  const Caller caller{.peer = "ipv4:192.0.2.7:1", .role = "operator", .token = "/etc/wq/token"};
+  const Method* const add = table_.Find("/wq.v1.Queue/Add");
+  v1::AddResponse response;
+  ASSERT_TRUE(add->call(caller, AddOf("a"), &response).ok());
+  ASSERT_TRUE(add->call(caller, v1::AddRequest(), &response).ok());  // It adds nothing.
+  result_ = Status::NotFound("there is no queue 'pods'");
+  EXPECT_FALSE(add->call(caller, AddOf("b"), &response).ok());
+  const std::vector<json> lines = AllLines(path_);
+  ASSERT_EQ(lines.size(), 4U);  // With that of the opening.
+  EXPECT_EQ(lines[1]["request"]["keys"], json({"a"}));
+  EXPECT_EQ(lines[1]["role"], "operator");
+  EXPECT_EQ(lines[1]["token"], "/etc/wq/token");
+  EXPECT_FALSE(lines[1].contains("status"));
+  EXPECT_EQ(lines[2]["request"]["keys"], json({"b"}));
+  EXPECT_FALSE(lines[2].contains("status"));
+  EXPECT_EQ(lines[3]["status"], "NotFound");
+}
+
+TEST_F(AuditLogTest, EachRequestOfAStreamOfAddsHasALine) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  const std::unique_ptr<Stream> stream =
+      table_.Find("/wq.v1.Queue/AddStream")->open({.peer = "unix:7"}, nullptr);
+  ASSERT_TRUE(stream->Receive(AddOf("a")).ok());
+  ASSERT_TRUE(stream->Receive(AddOf("b")).ok());
+  const std::vector<json> lines = AllLines(path_);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[2]["call"], "Queue.AddStream");
+  EXPECT_EQ(lines[2]["request"]["keys"], json({"b"}));
+  stream->Close();
+}
+
+// Whoever guesses tokens while the disk is full must not lock the operators out.
+TEST_F(AuditLogTest, ALineOfWrongTokensThatCannotBeWrittenIsNotKept) {
+  ASSERT_TRUE(log_.Open(path_).ok());
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit full{.rlim_cur = std::filesystem::file_size(path_), .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  log_.NoteWrongTokens("ipv4:192.0.2.7", 11);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  log_.NoteWrongTokens("ipv4:192.0.2.7", 12);
+  const std::vector<json> lines = AllLines(path_);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["call"], "Token.Wrong");
+  EXPECT_EQ(lines[1]["peer"], "ipv4:192.0.2.7");
+  EXPECT_EQ(lines[1]["count"], 12);
 }
 
 TEST_F(AuditLogTest, GroupsAreReadable) {

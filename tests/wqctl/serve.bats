@@ -183,6 +183,8 @@ END
   wqctl delete -q q a --yes
   wqctl pause -q q --yes
   wqctl ls -q q >/dev/null
+  [ "$(jq -c 'select(.call == "Queue.Add") | [.role, .request.keys, .status]' audit.jsonl)" = \
+    '["operator",["a","b","c"],null]' ]
   [ "$(jq -c 'select(.status) | [.call, .request.queue, .request.keys, .response.done, .status]' \
     audit.jsonl)" = \
     '["Admin.Change","q",["a"],"1","Ok"]

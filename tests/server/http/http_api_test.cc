@@ -270,8 +270,8 @@ TEST_F(HttpApiTest, RefusedRequestsAreJsonToo) {
 }
 
 TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
-  Make([](CallGuard::Client, std::string_view authorization, bool) {
-    return authorization == "Bearer t"
+  Make([](const CallGuard::Request& call) {
+    return call.authorization == "Bearer t"
                ? CallGuard::Answer()
                : CallGuard::Answer{CallGuard::Verdict::kUnknown,
                                    Status::Unauthenticated("a wrong token")};
@@ -291,10 +291,10 @@ TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
 }
 
 TEST_F(HttpApiTest, AForbiddenCallIsNotMade) {
-  Make([](CallGuard::Client, std::string_view, bool changes) {
-    return changes ? CallGuard::Answer{CallGuard::Verdict::kForbidden,
-                                       Status::NotSupported("only look")}
-                   : CallGuard::Answer();
+  Make([](const CallGuard::Request& call) {
+    return call.changes ? CallGuard::Answer{CallGuard::Verdict::kForbidden,
+                                            Status::NotSupported("only look")}
+                        : CallGuard::Answer();
   });
   HttpClient client(*http_);
   const ReceivedReply reply = client.Post(kAdd, R"({"queue":"pods"})");

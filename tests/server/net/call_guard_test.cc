@@ -30,36 +30,50 @@ TEST_F(CallGuardTest, WithoutTokensAllPass) {
   CallGuard guard({});
   ASSERT_TRUE(guard.Load().ok());
   for (const Client client : {Client::kControlSocket, Client::kTcp}) {
-    EXPECT_EQ(guard.Ask(client, "", true).verdict, Verdict::kPass);
-    EXPECT_EQ(guard.Ask(client, "Bearer any", true).verdict, Verdict::kPass);
+    EXPECT_EQ(guard.Ask({client, "", true, "ipv4:192.0.2.7:4711"}).verdict, Verdict::kPass);
+    EXPECT_EQ(guard.Ask({client, "Bearer any", true, "ipv4:192.0.2.7:4711"}).verdict,
+              Verdict::kPass);
   }
 }
 
 TEST_F(CallGuardTest, ViewersReadAndOperatorsChange) {
   CallGuard guard(
       {.token_file = Secret("token", "first"), .viewer_token_file = Secret("viewer", "second")});
-  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", false).verdict, Verdict::kUnknown);
+  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", false, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kUnknown);
   ASSERT_TRUE(guard.Load().ok());
-  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", true).verdict, Verdict::kPass);
-  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", false).verdict, Verdict::kPass);
-  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer second", false).verdict, Verdict::kPass);
-  const CallGuard::Answer forbidden = guard.Ask(Client::kTcp, "Bearer second", true);
+  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", true, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kPass);
+  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", false, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kPass);
+  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer second", false, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kPass);
+  const CallGuard::Answer forbidden =
+      guard.Ask({Client::kTcp, "Bearer second", true, "ipv4:192.0.2.7:4711"});
   EXPECT_EQ(forbidden.verdict, Verdict::kForbidden);
   EXPECT_EQ(forbidden.why.code(), StatusCode::kNotSupported);
   for (const char* other : {"", "Bearer", "Bearer firs", "Bearer secondd", "second"}) {
-    EXPECT_EQ(guard.Ask(Client::kTcp, other, false).verdict, Verdict::kUnknown) << other;
+    EXPECT_EQ(guard.Ask({Client::kTcp, other, false, "ipv4:192.0.2.7:4711"}).verdict,
+              Verdict::kUnknown)
+        << other;
   }
-  EXPECT_EQ(guard.Ask(Client::kControlSocket, "", true).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Ask({Client::kControlSocket, "", true, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kPass);
 }
 
 TEST_F(CallGuardTest, NobodyChangesWhatIsReadOnly) {
   CallGuard guard({.token_file = Secret("token", "first"), .read_only = true});
   ASSERT_TRUE(guard.Load().ok());
-  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", true).verdict, Verdict::kForbidden);
-  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer first", false).verdict, Verdict::kPass);
-  EXPECT_EQ(guard.Ask(Client::kTcp, "Bearer other", true).verdict, Verdict::kUnknown);
-  EXPECT_EQ(guard.Ask(Client::kControlSocket, "", true).verdict, Verdict::kForbidden);
-  EXPECT_EQ(guard.Ask(Client::kControlSocket, "", false).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", true, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kForbidden);
+  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", false, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kPass);
+  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer other", true, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kUnknown);
+  EXPECT_EQ(guard.Ask({Client::kControlSocket, "", true, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kForbidden);
+  EXPECT_EQ(guard.Ask({Client::kControlSocket, "", false, "ipv4:192.0.2.7:4711"}).verdict,
+            Verdict::kPass);
 }
 
 TEST_F(CallGuardTest, ARoleIsJudgedAsItsToken) {
@@ -73,13 +87,13 @@ TEST_F(CallGuardTest, ARoleIsJudgedAsItsToken) {
   Status why;
   EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer third", &why), Role::kNone);
   EXPECT_EQ(why.code(), StatusCode::kUnauthenticated);
-  EXPECT_EQ(guard.Judge(Role::kOperator, true).verdict, Verdict::kPass);
-  EXPECT_EQ(guard.Judge(Role::kViewer, false).verdict, Verdict::kPass);
-  EXPECT_EQ(guard.Judge(Role::kViewer, true).verdict, Verdict::kForbidden);
-  EXPECT_EQ(guard.Judge(Role::kNone, false).verdict, Verdict::kUnknown);
+  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kOperator, true).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kViewer, false).verdict, Verdict::kPass);
+  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kViewer, true).verdict, Verdict::kForbidden);
+  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kNone, false).verdict, Verdict::kUnknown);
   CallGuard read_only({.read_only = true});
-  EXPECT_EQ(read_only.Judge(Role::kOperator, true).verdict, Verdict::kForbidden);
-  EXPECT_EQ(read_only.Judge(Role::kOperator, false).verdict, Verdict::kPass);
+  EXPECT_EQ(read_only.Judge(Client::kTcp, Role::kOperator, true).verdict, Verdict::kForbidden);
+  EXPECT_EQ(read_only.Judge(Client::kTcp, Role::kOperator, false).verdict, Verdict::kPass);
 }
 
 TEST_F(CallGuardTest, ViewersWithoutOperatorsAreRefused) {

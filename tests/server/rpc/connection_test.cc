@@ -78,9 +78,8 @@ std::shared_ptr<grpc::Channel> ConnectTo(
       target, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(), arguments);
 }
 
-CallGuard::Answer AskForSecret(CallGuard::Client client, std::string_view authorization,
-                               bool /*changes*/) {
-  if (client == CallGuard::Client::kControlSocket || authorization == "Bearer secret") {
+CallGuard::Answer AskForSecret(const CallGuard::Request& call) {
+  if (call.client == CallGuard::Client::kControlSocket || call.authorization == "Bearer secret") {
     return {};
   }
   return {.verdict = CallGuard::Verdict::kUnknown,
