@@ -315,6 +315,15 @@ void LaneOrder<Items>::ForEachFront(const std::function<void(const Item&)>& visi
 }
 
 template <typename Items>
+void LaneOrder<Items>::TakeOver(OrderPolicy* from) {
+  const uint32_t passed = from->Passed();  // Pop changes it.
+  while (Item* const item = from->Pop()) {
+    Push(item);
+  }
+  passed_ = passed;
+}
+
+template <typename Items>
 LaneOrder<Items>::~LaneOrder() {
   LaneOrder::EndWalks();
 }

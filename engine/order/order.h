@@ -71,6 +71,10 @@ class OrderPolicy {
   // Calls visit for the first item of each lane: the one that came first.
   virtual void ForEachFront(const std::function<void(const Item&)>& visit) const = 0;
   virtual std::unique_ptr<OrderWalk> Walk() const = 0;
+  // Takes all items of `from`, which is of the same rules, and goes on where it was.
+  virtual void TakeOver(OrderPolicy* from) = 0;
+  // How many hand-outs in a row came from higher lanes while a lower one had items to serve.
+  virtual uint32_t Passed() const = 0;
   // All walks are at their ends then.
   virtual void EndWalks() = 0;
 };
@@ -117,6 +121,8 @@ class LaneOrder final : public OrderPolicy {
   void ForEachLane(const std::function<void(Lane, size_t)>& visit) const override;
   void ForEachFront(const std::function<void(const Item&)>& visit) const override;
   std::unique_ptr<OrderWalk> Walk() const override;
+  void TakeOver(OrderPolicy* from) override;
+  uint32_t Passed() const override { return passed_; }
   void EndWalks() override;
 
  private:
@@ -131,9 +137,9 @@ class LaneOrder final : public OrderPolicy {
   void LeaveWalks(const Item& item);
 
   const OrderRules rules_;
-  Lanes lanes_;          // Highest first. If any_lane, those with items only.
-  size_t len_ = 0;       // Items in all lanes.
-  uint32_t passed_ = 0;  // Hand-outs in a row during which a lower lane had items to serve.
+  Lanes lanes_;                           // Highest first. If any_lane, those with items only.
+  size_t len_ = 0;                        // Items in all lanes.
+  uint32_t passed_ = 0;                   // See Passed.
   mutable std::vector<LaneWalk*> walks_;  // That are under way.
 };
 

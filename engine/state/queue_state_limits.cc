@@ -22,9 +22,7 @@ void QueueState::OrderByGroup() {
   by_group_ = true;
   for (std::unique_ptr<OrderPolicy>& order : orders_) {
     std::unique_ptr<OrderPolicy> by_group = MakeOrder(rules_, by_group_);
-    while (Item* const item = order->Pop()) {
-      by_group->Push(item);
-    }
+    by_group->TakeOver(order.get());
     order = std::move(by_group);
   }
 }

@@ -74,6 +74,15 @@ TEST_F(LimitsTest, TheNextKeyOfAnotherGroupPassesAGroupAtItsLimit) {
   EXPECT_EQ(HeldBack(), 0u);
 }
 
+TEST_F(LimitsTest, TheFirstLimitsOfAGroupProlongNoStarvation) {
+  Reopen({.order = Order::kTwoLanes, .starvation_bound = 3});
+  AddKeys({"s1"}, kSlowLane);
+  AddKeys({"f1", "f2", "f3", "f4", "f5"});
+  EXPECT_EQ(TakeMany(2), "f1 f2");
+  SetLimits("g", GroupLimits{.max_processing = 1});  // The order is by group from now on.
+  EXPECT_EQ(TakeMany(2), "s1 f3");
+}
+
 TEST_F(LimitsTest, AGroupThatIsHeldBackHoldsBackNoLowerLane) {
   Reopen({.order = Order::kTwoLanes, .group_limits = {.max_processing = 1}});
   AddKeys({"a1", "a2"});
