@@ -50,6 +50,34 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   [ "$(cat first)" = a ]
 }
 
+@test "all that a command has written before its end is printed, also from a pipe that it enlarged" {
+  store_with a
+  mkfifo gate
+  cat > fill <<'END'
+#!/usr/bin/perl
+open my $gate, "<", "gate"; chomp(my $wqctl = <$gate>);
+kill STOP => $wqctl;  # From here on nobody reads the pipes.
+fcntl $_, 1031, 1 << 20 for *STDOUT, *STDERR;  # F_SETPIPE_SZ
+syswrite STDOUT, ("o" x 99 . "\n") x 5000;
+syswrite STDERR, ("e" x 99 . "\n") x 5000 . "the reason\n";
+open my $pid, ">", "pid"; syswrite $pid, $$;
+exit 1;
+END
+  chmod +x fill
+  start work work -q q --group --max-requeues 0 -- ./fill
+  echo "$PID" > gate
+  until_ok test -s pid
+  ended() { ! kill -0 "$(cat pid)"; }
+  until_ok ended
+  kill -CONT "$PID"
+  local code=0
+  wait "$PID" || code=$?
+  [ "$code" = 1 ]
+  [ "$(wc -c < work.out)" = 500000 ]
+  [ "$(grep -c '^e*$' work.err)" = 5000 ]
+  wqctl quarantine ls -o jsonl | jq -e '.last_error == "the reason [exit status 1]"'
+}
+
 # --- A lack of resources ---
 
 @test "out of file descriptors: fewer commands run at once, and no failure is counted" {

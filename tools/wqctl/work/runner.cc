@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -29,9 +30,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The capacity of a pipe, and the size of one read.
-constexpr size_t kPipeBytes = size_t{64} << 10;
-constexpr size_t kErrorChunkBytes = size_t{4} << 10;
+// The size of one read.
+constexpr size_t kChunkBytes = size_t{4} << 10;
 
 // So many descriptors are left to the store, which opens and closes files all the time.
 constexpr rlim_t kDescriptorsOfStore = 8;
@@ -114,6 +114,12 @@ int OpenText(std::string_view text, Descriptor* file) {
   return lseek(file->get(), 0, SEEK_SET) < 0 ? errno : 0;
 }
 
+// How much can be read from the pipe now. A command may have given it another capacity than usual.
+size_t BytesIn(int fd) {
+  int bytes = 0;
+  return fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<size_t>(bytes) : 0;
+}
+
 bool IsLackOfResources(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
 }
@@ -160,11 +166,13 @@ class CommandRunner::Watch {
 
   CommandResult Wait() {
     const int status = PollUntilEnd();
-    // Reads no more than the pipes can hold: that includes all output of the command, while a
-    // process that it left may write indefinitely.
-    for (size_t read = 0; read < kPipeBytes && ReadStderr(); read += kErrorChunkBytes) {
+    // Reads what the pipes hold now: that includes all output of the command, while a process that
+    // it left may write indefinitely.
+    const size_t err_bytes = BytesIn(child_.err.get());
+    for (size_t read = 0; read < err_bytes && ReadStderr(); read += kChunkBytes) {
     }
-    for (size_t read = 0; read < kPipeBytes && ReadStdout(); read += kErrorChunkBytes) {
+    const size_t out_bytes = BytesIn(child_.out.get());
+    for (size_t read = 0; read < out_bytes && ReadStdout(); read += kChunkBytes) {
     }
     return ResultOf(status);
   }
@@ -208,7 +216,7 @@ class CommandRunner::Watch {
   // Reads once. False at the end of the pipe, or if there is none.
   template <typename Take>
   static bool ReadFrom(int fd, Take take) {
-    std::array<char, kErrorChunkBytes> buffer;
+    std::array<char, kChunkBytes> buffer;
     const ssize_t n = fd < 0 ? 0 : read(fd, buffer.data(), buffer.size());
     if (n <= 0) return n < 0 && (errno == EAGAIN || errno == EINTR);
     take(std::string_view(buffer.data(), static_cast<size_t>(n)));
