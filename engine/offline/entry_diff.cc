@@ -29,6 +29,8 @@ struct Fixed {
   uint32_t causes_bytes;
   EntryState state;
   bool has_failures;
+  bool debounced;
+  bool resync;
 };
 
 void Encode(const Entry& entry, std::string* bytes) {
@@ -48,6 +50,8 @@ void Encode(const Entry& entry, std::string* bytes) {
   fixed.causes_bytes = static_cast<uint32_t>(causes.size());
   fixed.state = entry.state;
   fixed.has_failures = entry.failures.has_value();
+  fixed.debounced = entry.debounced;
+  fixed.resync = entry.resync;
   bytes->assign(reinterpret_cast<const char*>(&fixed), sizeof fixed);
   bytes->append(entry.group).append(causes).append(failures.last_error);
 }
@@ -68,6 +72,8 @@ Entry Decode(std::string_view key, std::string_view bytes) {
   entry.added_at_us = fixed.added_at_us;
   entry.ready_at_us = fixed.ready_at_us;
   entry.delay_us = fixed.delay_us;
+  entry.debounced = fixed.debounced;
+  entry.resync = fixed.resync;
   entry.quarantined_at_us = fixed.quarantined_at_us;
   if (fixed.has_failures) {
     entry.failures =
@@ -79,8 +85,9 @@ Entry Decode(std::string_view key, std::string_view bytes) {
 bool Same(const Entry& a, const Entry& b) {
   return a.state == b.state && a.lane == b.lane && a.group == b.group && a.sequence == b.sequence &&
          a.added_at_us == b.added_at_us && a.ready_at_us == b.ready_at_us &&
-         a.delay_us == b.delay_us && a.quarantined_at_us == b.quarantined_at_us &&
-         a.failures == b.failures && a.causes == b.causes;
+         a.delay_us == b.delay_us && a.debounced == b.debounced && a.resync == b.resync &&
+         a.quarantined_at_us == b.quarantined_at_us && a.failures == b.failures &&
+         a.causes == b.causes;
 }
 
 bool SamePlace(const Entry& a, const Entry& b) {

@@ -55,6 +55,8 @@ void Fill(const DelayedRecord& record, Entry* entry) {
   entry->added_at_us = BeginOf(record);
   entry->ready_at_us = record.ready_at_us;
   entry->delay_us = record.delay_us;
+  entry->debounced = record.debounced;
+  entry->resync = record.resync;
   entry->causes = storage::DecodeCauses(record.causes);
 }
 
@@ -87,7 +89,9 @@ void PutEntry(QueueId queue, const Entry& entry, uint64_t sequence, MutationBatc
                   .added_at_us = entry.added_at_us,
                   .lane = entry.lane,
                   .group = entry.group,
-                  .causes = causes},
+                  .causes = causes,
+                  .debounced = entry.debounced,
+                  .resync = entry.resync},
                  batch);
       break;
     case EntryState::kFailing:

@@ -32,7 +32,8 @@ RowRule CheckFields(const Entry& entry) {
   RowRule broken = CheckRow(
       storage::PendingRecord{.key = entry.key, .sequence = entry.sequence, .group = entry.group});
   if (broken == RowRule::kNone) {
-    broken = CheckRow(storage::DelayedRecord{.key = entry.key, .delay_us = entry.delay_us});
+    broken = CheckRow(storage::DelayedRecord{
+        .key = entry.key, .delay_us = entry.delay_us, .resync = entry.resync});
   }
   if (broken != RowRule::kNone || !entry.failures) return broken;
   const storage::FailureRecord failures = ToRecord(entry, *entry.failures);

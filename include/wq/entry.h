@@ -74,6 +74,8 @@ struct Entry {
   int64_t added_at_us = 0;        // Pending, delayed: when it was added.
   int64_t ready_at_us = 0;        // Delayed: when it becomes pending.
   int64_t delay_us = 0;           // Delayed: the requested delay.
+  bool debounced = false;         // Delayed: further Adds of the key prolong the delay.
+  bool resync = false;            // Delayed: until its resync, see QueueOptions; not debounced.
   int64_t quarantined_at_us = 0;  // Quarantined.
   Causes causes = {};             // Pending, delayed: why.
   // Quarantined: always set; the count may be 0, for a key that Queue::Quarantine put there.

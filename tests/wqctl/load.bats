@@ -62,6 +62,32 @@ ugly_store() {
   [[ $stderr == *'"causes" is not a list of causes'* ]]
 }
 
+@test "a debounced delay and a resync stay what they are, and a difference is seen" {
+  store_with
+  wqctl add -q q --debounce 10m --max-wait 2h gathered
+  wqctl add -q q --after 1h --delay-mode resync again
+  wqctl add -q q --after 1h plain
+  wqctl dump > old
+  [ "$(jq -c 'select(.debounced) | [.key, .resync]' old)" = '["gathered",null]' ]
+  [ "$(jq -c 'select(.resync) | [.key, .debounced]' old)" = '["again",null]' ]
+  wqctl --store copy load old
+  wqctl --store copy dump > new
+  diff old new
+  # A resync gives way to a later delay, another one does not.
+  wqctl --store copy add -q q --after 3h again plain
+  wqctl --store copy inspect -q q again | grep -q 'delay  *3h$'
+  wqctl --store copy inspect -q q plain | grep -q 'delay  *1h$'
+  wqctl --store copy inspect -q q gathered | grep -q 'delay  *10m, debounced$'
+  wqctl inspect -q q again | grep -q 'delay .*, until its resync$'
+  sed 's/"debounced":true,//' old > other
+  wqctl --store third load other
+  run -1 wqctl diff "$WQ_STORE" third
+  [[ $output == *gathered* && $output != *again* ]]
+  sed 's/"debounced":true/&,"resync":true/' old > wrong
+  run -1 --separate-stderr wqctl --store fourth load wrong
+  [[ $stderr == *"it is both debounced and a resync; nothing was loaded" ]]
+}
+
 # A dump with limits of two groups and a rate.
 limited() {
   local limits='{"record":"limits","queue":"q"'

@@ -107,6 +107,8 @@ void EntryFields(Io& io, Entry& entry, Failures& failures) {
   io.Time("added_at", entry.added_at_us, pending || delayed);
   io.Time("ready_at", entry.ready_at_us, delayed);
   io.Seconds("delay_seconds", entry.delay_us, delayed);
+  io.Bool("debounced", entry.debounced, delayed && entry.debounced);
+  io.Bool("resync", entry.resync, delayed && entry.resync);
   io.Time("quarantined_at", entry.quarantined_at_us, entry.state == State::kQuarantined);
   io.Causes("causes", entry.causes, (pending || delayed) && !entry.causes.empty());
   io.Number("failures", failures.count);
@@ -121,7 +123,7 @@ class Writer {
   explicit Writer(Json* json) : json_(*json) {}
 
   void Text(const char* name, const std::string& text) { json_[name] = text; }
-  void Bool(const char* name, bool value) { json_[name] = value; }
+  void Bool(const char* name, bool value, bool present = true) { Set(name, value, present); }
   void Number(const char* name, uint64_t value, bool present = true) { Set(name, value, present); }
   void Real(const char* name, double value) { json_[name] = value; }
   void Derived(const char* name, const std::optional<uint32_t>& value, bool present) {
@@ -213,7 +215,9 @@ class Reader {
   bool Has(std::string_view name) const { return fields_.contains(name); }
 
   void Text(std::string_view name, std::string& target) { Take(name, "a string", target); }
-  void Bool(std::string_view name, bool& target) { Take(name, "true or false", target); }
+  void Bool(std::string_view name, bool& target, bool /*present*/ = true) {
+    Take(name, "true or false", target);
+  }
   // As SetBytes wrote it; keys in hexadecimal too.
   void Bytes(const std::string& name, std::string& target, bool /*present*/ = true) {
     Text(name, target);
@@ -333,6 +337,9 @@ DumpedEntry ReadEntry(Reader* reader) {
   EntryFields(*reader, entry, failures);
   if (entry.state == State::kDelayed && !has_ready_at) {
     reader->Refuse("there is no \"ready_at\"");
+  }
+  if (entry.debounced && entry.resync) {
+    reader->Refuse("it is both debounced and a resync");
   }
   if (failures != wq::FailureInfo{} || entry.state == State::kQuarantined) {
     entry.failures = std::move(failures);

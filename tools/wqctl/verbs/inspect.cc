@@ -204,7 +204,9 @@ class EntryPrinter {
     if (entry.state == State::kPending || delayed) Time("added", entry.added_at_us, &Show::Ago);
     if (delayed) {
       Time("ready", entry.ready_at_us, &Show::Until);
-      Line("delay", FormatDuration(std::chrono::microseconds{entry.delay_us}));
+      Line("delay", FormatDuration(std::chrono::microseconds{entry.delay_us}) +
+                        (entry.debounced ? ", debounced" : "") +
+                        (entry.resync ? ", until its resync" : ""));
     }
     if (entry.state == State::kQuarantined) {
       Time("quarantined", entry.quarantined_at_us, &Show::Ago);
