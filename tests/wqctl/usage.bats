@@ -194,6 +194,22 @@ load helpers
   [ "$(dumped_keys)" = "a b " ]
 }
 
+@test "a closed standard descriptor is an empty one, also to commands" {
+  wqctl init
+  run -0 bash -c '"$WQCTL" add -q q b - <&-'
+  [ "$output" = "added 1, deduplicated 0" ]
+  run -0 --separate-stderr bash -c '"$WQCTL" work -q q --max-requeues 0 -- \
+    sh -c "echo said; cat; echo \"\$1\" >>done" _ <&- >&-'
+  contains "$stderr" "succeeded 1, failed attempts 0"
+  [ "$(cat done)" = b ]
+  # The process keeps its name.
+  "$WQCTL" work -q q --follow -- true <&- >&- 2>err 3>&- &
+  PID=$!
+  STARTED=$PID
+  until_ok wqctl workers -q q
+  [ "$(cat "/proc/$PID/comm")" = "$(basename "$WQCTL")" ]
+}
+
 @test "a damaged store: exit 5, and nothing is changed" {
   store_with a b c
   rm "$WQ_STORE"/CURRENT

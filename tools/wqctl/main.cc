@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -13,22 +15,37 @@
 
 namespace {
 
+// Whether this process has opened the descriptor: none that it was started with has this flag.
+bool OpenedHere(int fd) {
+  const int flags = fcntl(fd, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) != 0;
+}
+
 // If stdin, stdout or stderr were closed, the next opened file would get its number, and messages
-// would be written into the store.
-bool OpenStandardDescriptors() {
-  int fd = 0;
+// would be written into the store. A library opens one before main, and may use it: if it got such
+// a number, this program is begun anew, with all three open.
+bool OpenStandardDescriptors(char** argv) {
+  int null_fd = 0;
   do {
-    fd = open("/dev/null", O_RDWR);
-  } while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd < 0) return false;
-  close(fd);
+    null_fd = open("/dev/null", O_RDWR);
+  } while (null_fd >= 0 && null_fd <= STDERR_FILENO);
+  if (null_fd < 0) return false;
+  bool anew = false;
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (OpenedHere(fd)) anew = dup2(null_fd, fd) >= 0;
+  }
+  close(null_fd);
+  if (anew) {
+    std::error_code error;  // Not the link itself: it would give the process its name.
+    execv(std::filesystem::read_symlink("/proc/self/exe", error).c_str(), argv);
+  }
   return true;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!OpenStandardDescriptors()) return wqctl::kExitFailure;
+  if (!OpenStandardDescriptors(argv)) return wqctl::kExitFailure;
   // A reader that closes its end is then reported as EPIPE, and the store is closed properly.
   std::signal(SIGPIPE, SIG_IGN);
   // A limit on the size of files is then reported as EFBIG, and the store as not durable.
