@@ -90,6 +90,20 @@ END
   [ "$(sort -n done)" = "$(seq 300)" ]
 }
 
+@test "too few descriptors or threads to begin: an error, and an end" {
+  [ "$(id -u)" = 0 ] || skip "only root can take another identity"
+  store_with a
+  local user=$((1000000 + $$)) limit
+  chown -R $user "$DIR"
+  # Below these limits it fails in one place after the other. 3 is bats's own descriptor.
+  for limit in "-n "{6..16} "-u 2" "-u 3"; do
+    run -1 --separate-stderr timeout -s KILL 20 setpriv --reuid $user --regid $user --clear-groups \
+      bash -c "ulimit $limit; exec \"\$WQCTL\" work -q q -- true 3>&-"
+    [[ "$stderr" == *"Too many open files"* || "$stderr" == *"Resource temporarily unavailable"* ]]
+    [[ "$stderr" != *terminate* ]]
+  done
+}
+
 @test "out of processes: fewer commands run at once, and no failure is counted" {
   [ "$(id -u)" = 0 ] || skip "only root can take another identity"
   wqctl init

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -419,7 +420,7 @@ void RaiseDescriptorLimit() {
 
 int Run(const ServeArgs& args) {
   const StopSignals signals;
-  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
+  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed: " + ErrnoText(errno)));
   RaiseDescriptorLimit();
   Daemon daemon(args);
   if (wq::Status s = daemon.Open(signals); !s.ok()) return Fail(s);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace wqctl {
 namespace {
@@ -96,14 +97,20 @@ int StopSignals::Take() const {
 }
 
 StopGuard::StopGuard(const StopSignals& signals, During during)
-    : signals_(signals),
-      done_(eventfd(0, EFD_CLOEXEC)),
-      watcher_([this, during] { Watch(during); }) {}
+    : signals_(signals), done_(eventfd(0, EFD_CLOEXEC)) {
+  if (done_ < 0) return;  // Nothing could end the thread.
+  try {
+    watcher_ = std::thread([this, during] { Watch(during); });
+  } catch (const std::system_error&) {
+  }
+}
 
 StopGuard::~StopGuard() {
-  eventfd_write(done_, 1);
-  watcher_.join();
-  close(done_);
+  if (watcher_.joinable()) {
+    eventfd_write(done_, 1);
+    watcher_.join();
+  }
+  if (done_ >= 0) close(done_);
   if (hangup_) kill(getpid(), SIGHUP);
 }
 

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -327,7 +328,7 @@ int Run(const WorkArgs& args) {
         wq::Status::IOError("cannot start a process for the commands: " + ErrnoText(error)));
   }
   StopSignals signals;
-  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed"));
+  if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed: " + ErrnoText(errno)));
   std::optional<wq::Replication> replication;
   if (wq::Status s = ReplicationOf(args.log, &replication); !s.ok()) return Fail(s);
   RunParts run(args, std::move(replication), &signals, &reapers);
