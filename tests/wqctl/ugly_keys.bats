@@ -108,3 +108,15 @@ no_raw_bytes() {
   run ! wqctl add -q q -- ""
   [ "$before" = "$(dumped_hex)" ]
 }
+
+@test "reasons with what a terminal would act on are escaped, in inspect and in history" {
+  local reason=$'\302\233\063\061mred \342\200\256gnp.exe'  # CSI as one character, and an override.
+  wqctl init
+  wqctl add -q q --reason "$reason" a
+  wqctl inspect -q q a >shown
+  grep -q 'cause  *.u{9b}31mred' shown
+  no_raw_bytes shown
+  wqctl work -q q --history-bytes 1048576 -- true
+  wqctl history -q q a >shown
+  no_raw_bytes shown
+}

@@ -187,9 +187,8 @@ class EntryPrinter {
     }
     for (const wq::Cause& cause : entry.causes.list) {
       const std::string trace = cause.trace_parent.empty() ? "" : "trace " + cause.trace_parent;
-      Line("cause", cause.reason.empty() ? trace
-                    : trace.empty()      ? cause.reason
-                                         : cause.reason + ", " + trace);
+      const std::string reason = wq::EscapeKey(cause.reason, wq::kMaxReasonBytes);
+      Line("cause", reason + (reason.empty() || trace.empty() ? "" : ", ") + trace);
     }
     if (entry.causes.left_out > 0) {
       Line("more causes", "at least " + std::to_string(entry.causes.left_out));
