@@ -260,7 +260,7 @@ func (q *Queue[T]) AddAfter(item T, duration time.Duration) {
 
 // AddRateLimited counts a failure of the item, and adds it after the limiter's delay. An item that
 // failed more often than MaxRequeues is quarantined. The limiter is asked first, in any case. Of a
-// remote queue the item must be held; the failure is counted by Done.
+// remote queue Done counts the failure, and an item that is not held is added at once, without one.
 func (q *Queue[T]) AddRateLimited(item T) {
 	_, err := q.addWith(item, AddOptions{RateLimited: true}, addRateLimited, true)
 	q.failures.report(err)

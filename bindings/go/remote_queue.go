@@ -194,7 +194,11 @@ var errShutDown = newError(ShuttingDown, "the queue is shutting down")
 
 func (q *remoteQueue) addWith(key string, call addCall) (Outcome, error) {
 	if call.how == addRateLimited {
-		return Added, q.fail(key, call)
+		if q.worker.IsHeld(key) {
+			return Added, q.fail(key, call)
+		}
+		// The server counts failures of held keys alone; the event must not be lost.
+		call.how = howOf(AddOptions{After: call.options.After})
 	}
 	var at time.Time
 	if call.how == addAfter && call.options.After > 0 {

@@ -239,6 +239,31 @@ func TestEveryRemoteGetHoldsAnotherItem(t *testing.T) {
 	})
 }
 
+// client-go's TestForceQueueShutdown: a worker that never calls Done does not hang the process.
+func TestShutDownEndsTheDrainOfARemoteQueue(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		for name, end := range map[string]func(q *Queue[string]){
+			"ShutDown": (*Queue[string]).ShutDown,
+			"Stop":     func(q *Queue[string]) { must(t, q.Stop()) },
+		} {
+			q := openRemote(t, p.dir)
+			q.Add(name)
+			wantNext(t, q, name)
+			drained := drain(t, q)
+			select {
+			case <-drained:
+				t.Fatal("it does not wait for the held item")
+			default:
+			}
+			end(q)
+			within(t, drained)
+			q.Done(name)
+			q.ShutDownWithDrain() // Nothing is held any more.
+			must(t, q.Err())
+		}
+	})
+}
+
 func TestAHeldItemIsNotHandedOutAgainBeforeDoneWhenTheConnectionBreaks(t *testing.T) {
 	onServers(t, func(t *testing.T, p *proxy) {
 		q := openRemote(t, p.dir)
@@ -632,8 +657,29 @@ func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {
 	wantCode(t, err, NotSupported)
 	_, err = q.Join()
 	wantCode(t, err, NotSupported)
-	q.AddRateLimited("not held")
-	wantCode(t, q.Err(), NotProcessing)
+}
+
+// As in client-go: the event that it stands for must not be lost.
+func TestAddRateLimitedOfARemoteItemThatIsNotHeldAddsIt(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.AddRateLimited("a")
+		_, err := q.AddWith("b", AddOptions{RateLimited: true})
+		must(t, err)
+		_, err = q.AddWith("c", AddOptions{RateLimited: true, After: time.Hour})
+		must(t, err)
+		wantNext(t, q, "a")
+		q.Done("a")
+		counts, err := q.Counts()
+		must(t, err)
+		if counts.Queued != 1 || counts.Delayed != 1 || counts.Failures != 0 {
+			t.Fatalf("%+v", counts)
+		}
+		must(t, q.Stop())
+		_, err = q.AddWith("d", AddOptions{RateLimited: true})
+		wantCode(t, err, ShuttingDown)
+		must(t, q.Err())
+	})
 }
 
 func TestAStoresPathMayBeLongerThanASockets(t *testing.T) {

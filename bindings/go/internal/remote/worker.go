@@ -41,7 +41,7 @@ type Worker struct {
 	stream   *stream                // Nil: not connected.
 	running  bool                   // The goroutine of run.
 	demand   chan struct{}          // Wakes run; has room for one.
-	settled  []chan struct{}        // Closed when the worker has settled.
+	settled  []chan error           // Of Drains: get nil when the worker has settled.
 	giveBack *time.Timer
 	stopped  bool
 	isClosed bool
@@ -266,11 +266,20 @@ func (w *Worker) Flush() {
 	}
 }
 
-// Stop takes no more keys: waiting Gets end. The keys that are held stay so until Done; after the
-// last the connection ends.
+// Stop takes no more keys: waiting Gets and Drains end. The keys that are held stay so until Done;
+// after the last the connection ends.
 func (w *Worker) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.takeNoMore()
+	for _, c := range w.settled {
+		c <- errStopped
+	}
+	w.settled = nil
+}
+
+// takeNoMore REQUIRES mu.
+func (w *Worker) takeNoMore() {
 	if !w.stopped {
 		w.stopped = true
 		close(w.end)
@@ -283,17 +292,18 @@ func (w *Worker) Stop() {
 // Ended is closed by Stop and Close.
 func (w *Worker) Ended() <-chan struct{} { return w.end }
 
-// Drain stops, and waits until no key is held and every answer has arrived.
+// Drain takes no more keys, as Stop does, and waits until no key is held and every answer has
+// arrived. An error with the code ShuttingDown: Stop was called meanwhile.
 func (w *Worker) Drain(ctx context.Context) error {
-	w.Stop()
+	settled := make(chan error, 1)
 	w.mu.Lock()
-	settled := make(chan struct{})
+	w.takeNoMore()
 	w.settled = append(w.settled, settled)
 	w.settle()
 	w.mu.Unlock()
 	select {
-	case <-settled:
-		return nil
+	case err := <-settled:
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -311,7 +321,7 @@ func (w *Worker) settle() {
 		s.cancel()
 	}
 	for _, c := range w.settled {
-		close(c)
+		c <- nil
 	}
 	w.settled = nil
 }
