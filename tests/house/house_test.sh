@@ -95,6 +95,20 @@ for file in include/wq/c/base.h proto/wq/v1/types.proto bindings/go/errors.go bi
 done
 planted+='the_codes_are_the_same_everywhere '
 clean_tree
+for file in include/wq/options.h bindings/c/boundary/options.cc bindings/go/linked_options.go \
+  tools/wqctl/serve/serve_config.cc; do
+  mkdir -p "${file%/*}"
+  cp "$here/../../$file" "$file"
+done
+[[ -z $(rule_queue_options_are_the_same_everywhere) ]] || fail 'self-test: queue_options_are_the_same_everywhere cries wolf'
+sed -i 's/^  bool merge_delays = false;/&\n  std::chrono::microseconds newest{0};/' include/wq/options.h
+found=$(rule_queue_options_are_the_same_everywhere)
+for file in bindings/c/boundary/options.cc bindings/go/linked_options.go tools/wqctl/serve/serve_config.cc; do
+  grep -qF "$file:1: QueueOptions::newest" <<<"$found" ||
+    fail "self-test: queue_options_are_the_same_everywhere does not see an option less in $file"
+done
+planted+='queue_options_are_the_same_everywhere '
+clean_tree
 printf '// A line.%.0s\n' {1..400} >>engine/queue/queue.cc
 warn_long_files | grep -qF engine/queue/queue.cc || fail 'self-test: warn_long_files does not see 401 lines'
 plant rocksdb_and_protobuf_in_storage_sources_only engine/queue/queue.cc '#include <rocksdb/db.h>'

@@ -239,6 +239,25 @@ rule_short_lines() {
   } | sed 's|^\([^:]*:[0-9]*\):.*|\1: more than 100 columns|' || true
 }
 
+# Each field of QueueOptions can be set in C, in Go and in a section of wqctl serve's file, which
+# makes the queues of remote clients. Not where it is a function, or the deed of opening.
+rule_queue_options_are_the_same_everywhere() {
+  local door field not_here
+  [[ -e include/wq/options.h ]] || return 0
+  for door in bindings/c/boundary/options.cc bindings/go/linked_options.go tools/wqctl/serve/serve_config.cc; do
+    case $door in
+      tools/*) not_here='create_if_missing group_of on_stuck on_ready' ;;
+      bindings/go/*) not_here='group_of on_ready on_stuck' ;;  # It has functions of its own.
+      *) not_here='group_of on_ready' ;;
+    esac
+    while IFS= read -r field; do
+      [[ " $not_here " == *" $field "* ]] || grep -qE "(->|\.)$field(_|\b)" "$door" ||
+        echo "$door:1: QueueOptions::$field cannot be set here"
+    done < <(awk '/^struct QueueOptions/,/^};/' include/wq/options.h |
+      sed -nE 's/^  [A-Za-z_:<][^=]* ([a-z_]+)( =.*|\{.*\});$/\1/p')
+  done
+}
+
 # The codes of Status are the same in every language, with the same numbers where they have numbers.
 rule_the_codes_are_the_same_everywhere() {
   local codes name

@@ -67,6 +67,34 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   stop
 }
 
+@test "a section of the file sets what another Add of a key does, and how long a key may be" {
+  printf '%s\n' '[queue q]' 'quarantined-add = release' 're-add = raises-lane' \
+    'add-cancels-delay = yes' 'max-key-bytes = 5' 'max-requeues = 1' 'base-delay = 1ms' \
+    '[queue other]' 'max-requeues = 1' 'base-delay = 1ms' > config
+  serve --create --config config
+  for queue in q other; do
+    wqctl add -q $queue bad >/dev/null
+    run -1 wqctl work -q $queue -- false
+    wqctl add -q $queue bad >/dev/null
+    wqctl add -q $queue --after 1h late >/dev/null
+    wqctl add -q $queue late >/dev/null
+    wqctl add -q $queue --lane 7 laned >/dev/null
+    wqctl add -q $queue --lane 3 laned >/dev/null
+  done
+  keys() { wqctl ls -q "$1" --state "$2" -o name | tr '\n' ' '; }
+  [ "$(keys q quarantined)" = '' ]
+  [ "$(keys other quarantined)" = 'bad ' ]
+  [ "$(keys q delayed)" = '' ]
+  [ "$(keys other delayed)" = 'late ' ]
+  [ "$(keys q pending | tr ' ' '\n' | head -n 1)" = laned ]
+  [ "$(wqctl ls -q q --prefix laned -o jsonl | jq -r .lane)" = 7 ]
+  [ "$(wqctl ls -q other --prefix laned -o jsonl | jq -r .lane)" = 3 ]
+  run -1 --separate-stderr wqctl add -q q sixsix
+  contains "$stderr" 'sixsix'
+  wqctl add -q other sixsix
+  stop
+}
+
 @test "the file of --config sets options and queues; the command line takes precedence" {
   printf '%s\n' '# A comment.' 'create = yes' 'http = 127.0.0.1:0' 'grace = 1h' '' '[queue q]' \
     'max-requeues = 1' 'base-delay = 1ms' '[queue *]' 'durability = power' > config

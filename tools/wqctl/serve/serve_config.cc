@@ -94,6 +94,11 @@ Setter DurabilityName(std::optional<wq::Durability>* target) {
                                 target);
 }
 
+Setter QuarantinedAddName(std::optional<wq::QuarantinedAdd>* target) {
+  return Choice<wq::QuarantinedAdd>(
+      {{"hold", wq::QuarantinedAdd::kHold}, {"release", wq::QuarantinedAdd::kRelease}}, target);
+}
+
 Setters SettersOf(ServeConfig* config) {
   return {{"address", Text(&config->address)},
           {"tls-cert", Text(&config->tls_cert)},
@@ -139,6 +144,12 @@ Setters SettersOf(QueueConfig* queue) {
           {"max-delay", Parsed(ParseDuration, &queue->max_delay)},
           {"durability", DurabilityName(&queue->durability)},
           {"merge-delays", YesNo(&queue->merge_delays)},
+          {"re-add", Choice<wq::ReAdd>({{"sets-lane", wq::ReAdd::kSetsLane},
+                                        {"raises-lane", wq::ReAdd::kRaisesLane}},
+                                       &queue->re_add)},
+          {"quarantined-add", QuarantinedAddName(&queue->quarantined_add)},
+          {"add-cancels-delay", YesNo(&queue->add_cancels_delay)},
+          {"max-key-bytes", Parsed(ParseNumber<uint64_t, 1>, &queue->max_key_bytes)},
           {"debounce", Parsed(ParseDuration, &queue->debounce)},
           {"debounce-max-wait", Parsed(ParseDuration, &queue->debounce_max_wait)},
           {"aging", Parsed(ParseDuration, &queue->aging)},
@@ -238,6 +249,10 @@ wq::QueueOptions QueueConfig::Options() const {
   options.max_requeues = max_requeues.value_or(options.max_requeues);
   options.durability = durability.value_or(options.durability);
   options.merge_delays = merge_delays.value_or(options.merge_delays);
+  options.re_add = re_add.value_or(options.re_add);
+  options.quarantined_add = quarantined_add.value_or(options.quarantined_add);
+  options.add_cancels_delay = add_cancels_delay.value_or(options.add_cancels_delay);
+  options.max_key_bytes = max_key_bytes.value_or(options.max_key_bytes);
   options.debounce.quiet = debounce.value_or(options.debounce.quiet);
   options.debounce.max_wait = debounce_max_wait.value_or(options.debounce.quiet);
   options.aging = aging.value_or(options.aging);

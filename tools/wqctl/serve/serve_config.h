@@ -38,6 +38,10 @@ struct QueueConfig {
   std::optional<std::chrono::microseconds> max_delay;
   std::optional<wq::Durability> durability;
   std::optional<bool> merge_delays;
+  std::optional<wq::ReAdd> re_add;
+  std::optional<wq::QuarantinedAdd> quarantined_add;
+  std::optional<bool> add_cancels_delay;
+  std::optional<uint64_t> max_key_bytes;
   std::optional<std::chrono::microseconds> debounce;
   std::optional<std::chrono::microseconds> debounce_max_wait;
   std::optional<std::chrono::microseconds> aging;
