@@ -13,8 +13,10 @@
 namespace wq {
 namespace {
 
-// Keys of an AddBatch that are added under one hold of the lock.
+// What of an AddBatch is added under one hold of the lock: so many keys, or keys of about so many
+// bytes.
 constexpr size_t kBatchStep = 256;
+constexpr size_t kBatchStepBytes = size_t{256} << 10;
 // How many keys ahead of the one that is being added the cache lines of keys are fetched.
 constexpr size_t kAddsAhead = 16;
 
@@ -139,7 +141,10 @@ Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
 void Queue::Impl::BeginStep(Batch* call) const {
   const std::span<const std::string_view> keys = call->keys;
   call->begin = call->end;
-  call->end = std::min(keys.size(), call->begin + kBatchStep);
+  const size_t most = std::min(keys.size(), call->begin + kBatchStep);
+  for (size_t bytes = 0; call->end < most && bytes < kBatchStepBytes; ++call->end) {
+    bytes += keys[call->end].size();
+  }
   call->groups.clear();
   if (options.group_of != nullptr || call->options.group.has_value()) {
     for (size_t i = call->begin; i < call->end; ++i) {

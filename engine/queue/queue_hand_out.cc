@@ -13,8 +13,9 @@
 namespace wq {
 namespace {
 
-// Keys of a TryGet that are taken under one hold of the lock.
+// What a TryGet takes under one hold of the lock: so many keys, or keys of about so many bytes.
 constexpr size_t kTakeStep = 256;
+constexpr size_t kTakeStepBytes = size_t{256} << 10;
 
 }  // namespace
 
@@ -167,11 +168,15 @@ Status Queue::Impl::TakeQueued(uint64_t worker, size_t limit, std::vector<HeldKe
       const MutexLock lock(mu);
       status = TakeStep(worker, step_limit, keys, &wall_us, &effects);
     }
-    for (size_t i = step_begin; i < keys->size() && metrics != nullptr; ++i) {
-      metrics->ObserveQueued(wall_us - (*keys)[i].added_at_us);
+    size_t bytes = 0;
+    for (size_t i = step_begin; i < keys->size(); ++i) {
+      bytes += (*keys)[i].key.size();
+      if (metrics != nullptr) {
+        metrics->ObserveQueued(wall_us - (*keys)[i].added_at_us);
+      }
     }
-    again =
-        (effects.fired || keys->size() - step_begin == step_limit) && keys->size() - begin < limit;
+    const bool full = keys->size() - step_begin == step_limit || bytes >= kTakeStepBytes;
+    again = (effects.fired || full) && keys->size() - begin < limit;
     if (effects.Any()) {
       EndFiring(std::move(effects));
     }
@@ -191,11 +196,12 @@ Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>
   const Time now = metrics == nullptr ? Time() : clock->Now();
   *wall_us = now.wall_us;
   size_t taken = 0;
-  for (; taken < limit; ++taken) {
+  for (size_t bytes = 0; taken < limit && bytes < kTakeStepBytes; ++taken) {
     const Item* item = NextItem(worker);
     if (item == nullptr) {
       break;
     }
+    bytes += item->key_bytes;
     HeldKey& held = keys->emplace_back();
     held.key = item->key();
     held.lane = item->lane;

@@ -12,8 +12,10 @@
 namespace wq {
 namespace {
 
-// Delays that are fired under one hold of the lock.
+// Delays that are fired under one hold of the lock: so many, or those of keys with about so many
+// bytes.
 constexpr size_t kFireLimit = 256;
+constexpr size_t kFireBytes = size_t{256} << 10;
 
 std::shared_ptr<Limiter> LimiterOf(const QueueOptions& options) {
   // One for all queues, as it knows no keys. Never destroyed, as threads may outlive main.
@@ -256,7 +258,7 @@ Queue::Impl::Effects Queue::Impl::FireDueStep() {
   if (*due_us > now.steady_us) {
     return {};
   }
-  state->FireDue(now, kFireLimit);
+  state->FireDue(now, kFireLimit, kFireBytes);
   Effects effects = EndTransition(0, Durability::kAsync);
   effects.fired = true;
   effects.stuck = state->HasStuck();

@@ -149,8 +149,9 @@ class QueueState {
 
   // Does what is due at now.steady_us: ends the pause, makes the keys dirty whose delays have
   // ended, in the order of their due times, drops those that are too long in quarantine, and finds
-  // those that are stuck. Returns how many of these it did, at most `limit`.
-  size_t FireDue(Time now, size_t limit) noexcept;
+  // those that are stuck. Returns how many of these it did, at most `limit`, and none more once the
+  // keys have `max_bytes`.
+  size_t FireDue(Time now, size_t limit, size_t max_bytes = SIZE_MAX) noexcept;
   // The steady time at which something is due next; nullopt: never.
   std::optional<int64_t> NextDue() const {
     const bool none =
@@ -278,8 +279,9 @@ class QueueState {
 
  private:
   std::optional<int64_t> FirstDue() const;
-  bool FireStuck(int64_t steady_us);
-  bool DropExpired(int64_t steady_us);
+  // Each for one key; returns its bytes. 0: for none.
+  size_t FireStuck(int64_t steady_us);
+  size_t DropExpired(int64_t steady_us);
 
   // Transitions of one item. `lane` is the lane that the item gets.
   // `put`: the item's record is to be put again, if it has one.
@@ -326,7 +328,8 @@ class QueueState {
   // The period, with the jitter of the key, which is always the same. At most kMaxDelay.
   int64_t SpreadResync(std::string_view key, int64_t period_us) const;
   Lane ResyncLane() const { return HasLane(kSlowLane) ? kSlowLane : kFastLane; }
-  size_t FireResyncs(Time now, size_t limit);
+  // As FireDue. Adds the bytes of the keys to *bytes.
+  size_t FireResyncs(Time now, size_t limit, size_t max_bytes, size_t* bytes);
   void QuarantineItem(Item* item, Time now);
   void ReleaseItem(Item* item);
   void DropItem(Item* item);

@@ -65,13 +65,16 @@ void QueueState::SetResync(Item* item, int64_t delay_us, Lane lane, Time now) {
            now.steady_us);
 }
 
-size_t QueueState::FireResyncs(Time now, size_t limit) {
+size_t QueueState::FireResyncs(Time now, size_t limit, size_t max_bytes, size_t* bytes) {
   size_t fired = 0;
   if (delays_stopped_ || resyncs_.empty() ||
       resync_gate_.NextUs(resyncs_.NextDueUs()) > now.steady_us) {
     return 0;
   }
   while (fired < limit && resync_gate_.IsOpen(now.steady_us)) {
+    if (*bytes >= max_bytes) {
+      return fired;  // The next call goes on with this round.
+    }
     const DelayEntry* const entry = resyncs_.Due(now.steady_us);
     if (entry == nullptr) {
       break;
@@ -79,6 +82,7 @@ size_t QueueState::FireResyncs(Time now, size_t limit) {
     resync_gate_.Pass();
     ++fired;
     Item* const item = entry->item;
+    *bytes += item->key_bytes;
     if (item->state == KeyState::kClean) {
       static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
     } else {  // It is about to be reconciled.

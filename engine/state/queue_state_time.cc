@@ -218,22 +218,24 @@ void QueueState::Resume() noexcept {
 
 // --- What is due ---
 
-size_t QueueState::FireDue(Time now, size_t limit) noexcept {
+size_t QueueState::FireDue(Time now, size_t limit, size_t max_bytes) noexcept {
   size_t fired = 0;
+  size_t bytes = 0;
   if (!delays_stopped_ && paused_ && paused_until_us_ != 0 && pause_due_us_ <= now.steady_us) {
     Resume();
     ++fired;
   }
-  while (fired < limit && !delays_stopped_) {
+  while (fired < limit && bytes < max_bytes && !delays_stopped_) {
     const DelayEntry* const entry = delays_.Due(now.steady_us);
     if (entry == nullptr) {
       break;
     }
     Item* const item = entry->item;
+    bytes += item->key_bytes;
     static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
     ++fired;
   }
-  fired += FireResyncs(now, limit - fired);
+  fired += FireResyncs(now, limit - fired, max_bytes, &bytes);
   while (fired < limit) {
     Group* const group = limits_.Wake(now.steady_us, queued_ > 0);
     if (group == nullptr) {
@@ -242,30 +244,38 @@ size_t QueueState::FireDue(Time now, size_t limit) noexcept {
     EndWait(group, now);
     ++fired;
   }
-  while (fired < limit && (DropExpired(now.steady_us) || FireStuck(now.steady_us))) {
+  while (fired < limit && bytes < max_bytes) {
+    size_t key_bytes = DropExpired(now.steady_us);
+    key_bytes = key_bytes > 0 ? key_bytes : FireStuck(now.steady_us);
+    if (key_bytes == 0) {
+      break;
+    }
+    bytes += key_bytes;
     ++fired;
   }
   return fired;
 }
 
 // Drops the item that is longest in quarantine, if it is there for too long.
-bool QueueState::DropExpired(int64_t steady_us) {
+size_t QueueState::DropExpired(int64_t steady_us) {
   if (delays_stopped_ || quarantine_age_us_ == 0 || retained_.empty() ||
       retained_.OldestSinceUs() + quarantine_age_us_ > steady_us) {
-    return false;
+    return 0;
   }
-  DropItem(retained_.Oldest());
-  return true;
+  Item* const item = retained_.Oldest();
+  const size_t key_bytes = item->key_bytes;
+  DropItem(item);
+  return key_bytes;
 }
 
-bool QueueState::FireStuck(int64_t steady_us) {
+size_t QueueState::FireStuck(int64_t steady_us) {
   const std::optional<int64_t> since_us = held_.NextSinceUs();
   if (!since_us.has_value() || *since_us + stuck_after_us_ > steady_us) {
-    return false;
+    return 0;
   }
   const Item* const item = held_.Pass();
   told_.emplace_back(item->key(), steady_us - *since_us);
-  return true;
+  return item->key_bytes;
 }
 
 std::optional<int64_t> QueueState::NextDelayDue() const {

@@ -1,11 +1,12 @@
-// How long the reading calls hold a queue's lock: never in proportion to its keys, groups, lanes,
-// limits or cursors.
+// How long calls hold a queue's lock: those that read never in proportion to its keys, groups, lanes,
+// limits or cursors, and those that change keys not in proportion to the keys or their bytes.
 
 #include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -155,6 +156,97 @@ INSTANTIATE_TEST_SUITE_P(
                       HoldCase{
                           "GroupLimits", {.group_limits = {.max_processing = 1}}, kHoldQueued / 2}),
     [](const auto& info) { return info.param.name; });
+
+// --- Calls that change many long keys ---
+
+class LongKeysHoldTest : public QueueTest {
+ protected:
+  static constexpr size_t kLongKeys = 300;
+  static constexpr milliseconds kMostHeldByChanges = 2 * kMostHeld;
+
+  LongKeysHoldTest() {
+    CloseAndOpen({.quarantine_age = std::chrono::hours(1), .max_key_bytes = kMaxKeyBytes});
+    for (size_t i = 0; i < kLongKeys; ++i) {
+      keys_.push_back(std::to_string(1000 + i) + std::string(kMaxKeyBytes - 4, 'k'));
+    }
+    views_.assign(keys_.begin(), keys_.end());
+  }
+  ~LongKeysHoldTest() override { store_ = nullptr; }  // Before the watch.
+
+  // The shortest of a few runs, as above; `undo` is not measured.
+  void ExpectShortHolds(const std::function<void()>& call, const std::function<void()>& undo) {
+    std::chrono::nanoseconds longest = std::chrono::hours(1);
+    for (int run = 0; run < 5 && longest >= kMostHeldByChanges; ++run) {
+      watch_.Reset();
+      call();
+      longest = std::min(longest, watch_.Longest());
+      undo();
+    }
+    EXPECT_LT(longest, kMostHeldByChanges) << longest.count() / 1000 << " us";
+  }
+  void AddAll() {
+    BatchResult result;
+    ASSERT_TRUE(queue_->AddBatch(views_, {}, &result).ok());
+    EXPECT_EQ(result.added, kLongKeys);
+  }
+  void TakeAll() {
+    std::vector<HeldKey> held;
+    ASSERT_TRUE(queue_->TryGet(SIZE_MAX, &held).ok());
+    ASSERT_EQ(held.size(), kLongKeys);
+    EXPECT_EQ(held.back().key, keys_.back());
+  }
+  void EachKey(const std::function<Status(const std::string&)>& change) {
+    for (const std::string& key : keys_) {
+      const Status s = change(key);
+      ASSERT_TRUE(s.ok()) << s.ToString();
+    }
+  }
+
+  HoldWatch watch_;
+  std::vector<std::string> keys_;
+  std::vector<std::string_view> views_;
+};
+
+TEST_F(LongKeysHoldTest, OfAddBatch) {
+  ExpectShortHolds([this] { AddAll(); },
+                   [this] { EachKey([this](const auto& key) { return queue_->Remove(key); }); });
+}
+
+TEST_F(LongKeysHoldTest, OfTryGet) {
+  AddAll();
+  ExpectShortHolds([this] { TakeAll(); },
+                   [this] { EachKey([this](const auto& key) { return queue_->PutBack(key); }); });
+}
+
+TEST_F(LongKeysHoldTest, OfDelaysThatEnd) {
+  const auto delay = [this] {
+    EachKey([this](const auto& key) { return queue_->AddAfter(key, std::chrono::seconds(1)); });
+  };
+  const auto remove = [this] { EachKey([this](const auto& key) { return queue_->Remove(key); }); };
+  delay();
+  ExpectShortHolds(
+      [this] {
+        clock_.Advance(std::chrono::seconds(2));
+        EXPECT_EQ(queue_->Len(), kLongKeys);
+      },
+      [&] {
+        remove();
+        delay();
+      });
+}
+
+TEST_F(LongKeysHoldTest, OfAQuarantineThatEnds) {
+  const auto quarantine = [this] {
+    EachKey([this](const auto& key) { return queue_->Quarantine(key); });
+  };
+  quarantine();
+  ExpectShortHolds(
+      [this] {
+        clock_.Advance(std::chrono::hours(2));
+        EXPECT_EQ(queue_->Counts().quarantined, 0U);
+      },
+      quarantine);
+}
 
 }  // namespace
 }  // namespace wq
