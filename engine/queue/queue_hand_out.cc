@@ -119,15 +119,13 @@ const Item* Queue::Impl::NextItem(uint64_t worker) {
   if (!sharded) {
     return state->Get(0, now);
   }
-  // Each call begins one shard later, so that no shard of the worker is served before all others.
-  const std::vector<uint32_t>& own = shards->Shards(worker);
-  ++turn;
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (const Item* item = state->Get(own[(turn + i) % own.size()], now); item != nullptr) {
-      return item;
-    }
-  }
-  return nullptr;
+  QueueState* const from = state;
+  const Item* item = nullptr;
+  shards->TakeInTurn(worker, [&item, from, now](uint32_t shard) {
+    item = from->Get(shard, now);
+    return item != nullptr;
+  });
+  return item;
 }
 
 void Queue::Impl::EndHandOut(Effects* effects) {

@@ -383,7 +383,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   std::unique_ptr<HistoryBuffer> history WQ_GUARDED_BY(mu);  // Null: nothing is recorded.
   ProcessingTimes times WQ_GUARDED_BY(mu);                   // Empty if there are no metrics.
   std::unique_ptr<ShardTable> shards WQ_GUARDED_BY(mu);      // Null: none.
-  uint64_t turn WQ_GUARDED_BY(mu) = 0;  // Where NextItem begins among the shards of a worker.
   // The earliest due time that the timer was given and has not fired; kNever: none.
   int64_t armed_us WQ_GUARDED_BY(mu) = Timer::kNever;
   bool shutting_down WQ_GUARDED_BY(mu) = false;

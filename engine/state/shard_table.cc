@@ -7,14 +7,10 @@
 #include "base/check.h"
 
 namespace wq {
-namespace {
 
-bool HasFewer(const std::pair<const uint64_t, std::vector<uint32_t>>& a,
-              const std::pair<const uint64_t, std::vector<uint32_t>>& b) {
-  return a.second.size() < b.second.size();
+bool ShardTable::HasFewer(const Workers::value_type& a, const Workers::value_type& b) {
+  return a.second.shards.size() < b.second.shards.size();
 }
-
-}  // namespace
 
 ShardTable::Workers::iterator ShardTable::Least() {
   return std::min_element(workers_.begin(), workers_.end(), HasFewer);
@@ -26,14 +22,14 @@ ShardTable::Workers::iterator ShardTable::Most() {
 
 uint64_t ShardTable::Join() {
   const bool first = workers_.empty();
-  std::vector<uint32_t>& own = workers_[++last_id_];
+  std::vector<uint32_t>& own = workers_[++last_id_].shards;
   if (first) {
     own.resize(shards_);
     std::iota(own.begin(), own.end(), 0U);
   }
-  for (auto most = Most(); most->second.size() > own.size() + 1; most = Most()) {
-    own.push_back(most->second.back());
-    most->second.pop_back();
+  for (auto most = Most(); most->second.shards.size() > own.size() + 1; most = Most()) {
+    own.push_back(most->second.shards.back());
+    most->second.shards.pop_back();
   }
   return last_id_;
 }
@@ -41,13 +37,13 @@ uint64_t ShardTable::Join() {
 void ShardTable::Leave(uint64_t worker) {
   const auto it = workers_.find(worker);
   WQ_CHECK(it != workers_.end(), "Leave of a worker that has not joined");
-  const std::vector<uint32_t> left = std::move(it->second);
+  const std::vector<uint32_t> left = std::move(it->second.shards);
   workers_.erase(it);
   if (workers_.empty()) {
     return;  // The next worker to join gets all shards.
   }
   for (const uint32_t shard : left) {
-    Least()->second.push_back(shard);
+    Least()->second.shards.push_back(shard);
   }
 }
 

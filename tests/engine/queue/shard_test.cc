@@ -194,6 +194,30 @@ TEST_F(ShardedQueueTest, AWorkerThatLeavesHandsItsShardsOver) {
   EXPECT_EQ(got.size(), 19U);
 }
 
+// The workers take turns, and each has a key in each of its two shards all the time.
+TEST_F(ShardedQueueTest, EachShardIsServedBesideOtherWorkers) {
+  CloseAndOpen({.shards = 4});
+  for (int i = 0; i < 20; ++i) {
+    Add("key " + std::to_string(i));
+  }
+  std::unique_ptr<Worker> first;
+  std::unique_ptr<Worker> second;
+  ASSERT_TRUE(queue_->Join(&first).ok());
+  ASSERT_TRUE(queue_->Join(&second).ok());
+  std::map<uint32_t, int> served;
+  for (int i = 0; i < 20; ++i) {
+    for (Worker* const worker : {first.get(), second.get()}) {
+      std::string key;
+      ASSERT_TRUE(worker->GetFor(microseconds(0), &key).ok());
+      ++served[ShardOf(key, 4)];
+      ASSERT_TRUE(queue_->Add(key).ok());
+      ASSERT_TRUE(queue_->Done(key).ok());
+    }
+  }
+  EXPECT_THAT(served, ::testing::ElementsAre(::testing::Pair(0, 10), ::testing::Pair(1, 10),
+                                             ::testing::Pair(2, 10), ::testing::Pair(3, 10)));
+}
+
 TEST_F(ShardedQueueTest, DoneWakesTheWorkerOfTheShard) {
   Add("g/a");
   Add("g/b");
