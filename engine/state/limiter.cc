@@ -81,7 +81,8 @@ microseconds Bucket::When(std::string_view /*key*/, uint64_t /*failures*/, Time 
 // "<micro-tokens> <wall time>": the tokens that were left at that time.
 std::string Bucket::SaveState(Time now) const {
   const std::lock_guard lock(mu_);
-  const double micro_tokens = std::max(TokensAt(now.steady_us) * 1e6, -1e18);
+  constexpr double kMost = 1e18;  // A million million tokens.
+  const double micro_tokens = std::clamp(TokensAt(now.steady_us) * 1e6, -kMost, kMost);
   return std::to_string(static_cast<int64_t>(std::floor(micro_tokens))) + " " +
          std::to_string(now.wall_us);
 }

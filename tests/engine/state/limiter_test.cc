@@ -109,6 +109,14 @@ TEST(Bucket, KeepsItsReservationsOverARestart) {
   EXPECT_EQ(set_back.When("key", 0, At(9, -86'400'000)), milliseconds(600));
 }
 
+TEST(Bucket, KeepsAnEndlessBurstOverARestart) {
+  Bucket before(10, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(before.When("k", 0, {}).count(), 0);
+  Bucket after(10, std::numeric_limits<int64_t>::max());
+  after.RestoreState(before.SaveState({}), {});
+  EXPECT_EQ(after.When("k", 0, {}).count(), 0);
+}
+
 TEST(Bucket, IgnoresAStateThatItCannotRead) {
   for (const char* state : {"", "x", "1", "1 ", "1 2x", "99999999999999999999 1"}) {
     Bucket bucket(10, 1);
