@@ -310,6 +310,8 @@ class QueueState {
   // us + by_us; the largest time if that overflows, as a wall clock may have any value.
   // REQUIRES: by_us >= 0.
   static int64_t Later(int64_t us, int64_t by_us);
+  // The same for us - by_us, with the smallest time.
+  static int64_t Earlier(int64_t us, int64_t by_us);
   bool HoldOrRelease(Item* item);
   void DropDelay(Item* item);
   // Drops the delay; its causes become those of the next hand-out. As MergeWanted, returns whether

@@ -135,7 +135,7 @@ void QueueState::PutState() {
 void QueueState::PutLimits(Group* group, Time now) {
   GroupFlow& flow = *group->flow;
   const int64_t left_us = flow.wakes_at_us == 0 ? 0 : flow.bucket.FullAtUs() - now.steady_us;
-  flow.bucket_at_us = left_us == 0 ? 0 : now.wall_us + left_us;
+  flow.bucket_at_us = left_us == 0 ? 0 : Later(now.wall_us, left_us);
   if (batch_ == nullptr) {
     return;
   }

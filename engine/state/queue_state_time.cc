@@ -17,6 +17,12 @@ int64_t QueueState::Later(int64_t us, int64_t by_us) {
                                                       : later_us;
 }
 
+int64_t QueueState::Earlier(int64_t us, int64_t by_us) {
+  int64_t earlier_us = 0;
+  return __builtin_sub_overflow(us, by_us, &earlier_us) ? std::numeric_limits<int64_t>::min()
+                                                        : earlier_us;
+}
+
 // --- Delays ---
 
 // An Add of a quarantined item: whether it stays in quarantine; otherwise it is released.
@@ -132,7 +138,7 @@ QueueState::Added QueueState::Delay(Item* item, DelayBy by, const Wanted& wanted
     }
   }
   delay.ready_at_us = Later(now.wall_us, delay.due_us - now.steady_us);
-  delay.added_at_us = delay.ready_at_us - delay.delay_us;
+  delay.added_at_us = Earlier(delay.ready_at_us, delay.delay_us);
   SetDelay(item, delay, now.steady_us);
   return {AddOutcome::kAdded, 0};
 }

@@ -83,6 +83,15 @@ TEST_F(LimitsTest, TheFirstLimitsOfAGroupProlongNoStarvation) {
   EXPECT_EQ(TakeMany(2), "s1 f3");
 }
 
+TEST_F(LimitsTest, ABucketThatIsFullAfterTheEndOfTheClockIsNoNewBurst) {
+  now.wall_us = INT64_MAX - kSecond;
+  Reopen({.group_limits = {.rate = {.per_second = 0.01}}});
+  AddKeys({"a1", "a2"});
+  EXPECT_EQ(TakeMany(2), "a1 -");
+  Crash();
+  EXPECT_EQ(Take(), "");
+}
+
 TEST_F(LimitsTest, AGroupThatIsHeldBackHoldsBackNoLowerLane) {
   Reopen({.order = Order::kTwoLanes, .group_limits = {.max_processing = 1}});
   AddKeys({"a1", "a2"});

@@ -14,6 +14,18 @@ class QueueStateTest : public ::testing::Test, public StateFixture {};
 
 // --- The table of wq/queue.h, row by row ---
 
+TEST_F(QueueStateTest, ADelayHasBegunAtTheBeginOfTheClockAtTheEarliest) {
+  now.wall_us = INT64_MIN;
+  AddAfter("a", kSecond);
+  now.wall_us = INT64_MIN + 10;
+  const Debounce debounce{std::chrono::seconds(1), std::chrono::seconds(5)};
+  Do([&](QueueState& state) { return state.AddDebounced("b", debounce, {}, now); });
+  now.steady_us += kSecond / 2;
+  Do([&](QueueState& state) { return state.AddDebounced("b", debounce, {}, now); });
+  EXPECT_EQ(state().Find("a")->delay->added_at_us, INT64_MIN);
+  EXPECT_EQ(state().Find("b")->delay->added_at_us, INT64_MIN);
+}
+
 TEST_F(QueueStateTest, AddOfACleanKeyQueuesIt) {
   EXPECT_EQ(Add("a"), AddOutcome::kAdded);
   EXPECT_EQ(Counts(), "1 queued");
