@@ -279,7 +279,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   // --- Delays (queue_impl.cc) ---
 
-  // Fires what is due, at most kFireLimit delays of kFireBytes. Every Get and every reading calls it first, so a
+  // Fires what is due, at most kFireLimit delays. Every Get and every reading calls it first, so a
   // due key is queued for them before the timer has fired it.
   Effects FireDueStep() WQ_REQUIRES(mu);
   int64_t FireDue() override;  // For the timer: fires all that is due.

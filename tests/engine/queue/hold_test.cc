@@ -1,5 +1,5 @@
-// How long calls hold a queue's lock: those that read never in proportion to its keys, groups, lanes,
-// limits or cursors, and those that change keys not in proportion to the keys or their bytes.
+// How long calls hold a queue's lock: those that read never in proportion to its keys, groups,
+// lanes, limits or cursors, those that change many keys not in proportion to the keys.
 
 #include <chrono>
 #include <functional>
