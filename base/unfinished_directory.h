@@ -8,7 +8,8 @@
 //
 // Thread-compatible. Lifetime: unless RenameTo succeeded, the destructor removes the directory. A
 // crash leaves it, unlocked (the lock is flock(2) on the directory), and the next Make of the same
-// path removes its contents.
+// path removes its contents. A file in it, kUnfinishedFile, says that it may be removed, and that
+// it is not to be used: it is the first that is made and the last that is removed.
 #pragma once
 
 #include <memory>
@@ -19,10 +20,13 @@
 
 namespace wq {
 
+inline constexpr const char* kUnfinishedFile = "UNFINISHED";
+
 class UnfinishedDirectory {
  public:
-  // Makes an empty directory of mode 0700. Locked: another process, or object, uses it. IOError:
-  // also if the path is not a directory.
+  // Makes a directory of mode 0700, which has no file but kUnfinishedFile. Locked: another process,
+  // or object, uses it. AlreadyExists: it has files, and no Make has made it. IOError: also if the
+  // path is not a directory.
   static Status Make(const std::string& path, std::unique_ptr<UnfinishedDirectory>* unfinished);
   ~UnfinishedDirectory();
   UnfinishedDirectory(const UnfinishedDirectory&) = delete;

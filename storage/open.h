@@ -35,6 +35,8 @@ struct OpenOptions {
   // Opens a replica too (GetReplication). What its process log has is kept aside then: see
   // AheadRecord.
   bool replicated = false;
+  // Opens what is in an UnfinishedDirectory, too.
+  bool being_made = false;
 };
 
 // Opens `dir` and owns it until the Storage is closed or destroyed. Errors as Store::Open, and

@@ -43,6 +43,10 @@ struct DirectoryInfo {
   std::string foreign_file;   // The first file of a kForeign that is not a store's.
   bool has_database = false;  // CURRENT is there.
   bool is_snapshot = false;   // SNAPSHOT is there.
+  // An UnfinishedDirectory: it is being made, or that was interrupted. Not to be used.
+  bool is_being_made = false;
+
+  bool IsWholeStore() const { return state == DirectoryState::kStore && !is_being_made; }
 };
 
 // Changes nothing.
@@ -75,7 +79,7 @@ struct StoreFilesInfo {
 StoreFilesInfo InspectStoreFiles(const std::string& dir);
 
 // NotFound with a message that says what was found instead of a store.
-// REQUIRES: found.state is not kStore.
+// REQUIRES: !found.IsWholeStore().
 Status NotAStore(const std::string& dir, const DirectoryInfo& found);
 
 // What every call returns that opens or reads a store: the error of a check, which says what is

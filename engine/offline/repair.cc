@@ -29,10 +29,12 @@ constexpr const char* kRepairing = ".repairing";
 Status WriteStore(const std::string& dir, const storage::SalvagedRecords& records,
                   const RepairOptions& options) {
   std::unique_ptr<storage::Storage> store;
-  Status status = storage::OpenStorage(
-      dir,
-      {.create_if_missing = true, .error_if_exists = true, .now_us = Clock::System()->WallUs()},
-      &store);
+  Status status = storage::OpenStorage(dir,
+                                       {.create_if_missing = true,
+                                        .error_if_exists = true,
+                                        .now_us = Clock::System()->WallUs(),
+                                        .being_made = true},
+                                       &store);
   constexpr size_t kBatchBytes = size_t{1} << 20;
   storage::MutationBatch batch;
   StepProgress step(options.progress, {.step = "writing records",
@@ -59,6 +61,7 @@ Status CheckDirectories(const std::string& dir, const std::string& into) {
   storage::DirectoryInfo found;
   Status status = storage::InspectDirectory(dir, &found);
   if (!status.ok() && status.code() != StatusCode::kCorruption) return status;
+  if (found.is_being_made) return storage::NotAStore(dir, found);
   const bool may_be = found.state == storage::DirectoryState::kStore ||
                       found.state == storage::DirectoryState::kUnfinished;
   if (status.ok() && !may_be) return storage::NotAStore(dir, found);

@@ -115,7 +115,7 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
   if (Status s = storage::InspectDirectory(store, &found); !s.ok()) {
     return storage::Refused(store, s);
   }
-  if (found.state != storage::DirectoryState::kStore) return storage::NotAStore(store, found);
+  if (!found.IsWholeStore()) return storage::NotAStore(store, found);
   // Above the snapshot, so `dir` is not the store itself either.
   if (Status s = storage::CheckOutsideStores(dir + "/" + NameOfTime(0)); !s.ok()) return s;
   if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;

@@ -47,7 +47,8 @@ struct RepairOptions {
 // Saves the store `dir` into a new store `into`.
 //   NotFound         `dir` is not a store.
 //   NotSupported     `dir` has another format version.
-//   AlreadyExists    `into` exists.
+//   AlreadyExists    `into` exists; or the directory in which it is built, of the same name with
+//                    ".repairing" behind it, has files, and no call has made it.
 //   InvalidArgument  `dir` is a symbolic link, or `into` is inside a store.
 //   Locked           `dir` has a living owner: the store needs no repair, or the owner must be
 //                    stopped first.

@@ -14,8 +14,9 @@
 // write-ahead log; but damage to a table on the disk damages both. In another file system the
 // tables are copied, except those that an earlier snapshot in `dir` already has.
 // Threading: thread-safe. Lifetime: keeps nothing after the call. A crash: leaves a directory
-// ".creating", or NEW.restoring beside NEW, which the next call removes. A snapshot or store
-// under its own name is always complete, verified and synced.
+// ".creating", or NEW.restoring beside NEW, with a file UNFINISHED in it: it cannot be opened, and
+// the next call removes it. A snapshot or store under its own name is always complete, verified and
+// synced.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,8 @@ struct SnapshotOptions {
 //   NotFound         `store` is not a store.
 //   NotSupported     `store` has another format version.
 //   InvalidArgument  an invalid name; a symbolic link; `dir` is a store, or inside one.
-//   AlreadyExists    a snapshot of this name exists.
+//   AlreadyExists    a snapshot of this name exists; or `dir`/.creating has files, and no call has
+//                    made it.
 //   Locked           another process is creating a snapshot in `dir`.
 //   Corruption       the store is damaged; the message names the file.
 //   IOError          a file could not be read or written: no space, no permission, …
@@ -85,7 +87,8 @@ struct RestoreOptions {
 //   NotFound       the snapshot does not exist.
 //   NotSupported   it has another format version.
 //   InvalidArgument `into` is inside a store or a snapshot.
-//   AlreadyExists  `into` exists and is not an empty directory.
+//   AlreadyExists  `into` exists and is not an empty directory; or NEW.restoring has files, and no
+//                  call has made it.
 //   Locked         another process is restoring into `into`.
 //   Corruption     the snapshot is damaged.
 //   IOError        as above.

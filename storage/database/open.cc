@@ -29,7 +29,7 @@ Status OpenOwned(const std::string& dir, const OpenOptions& options,
 Status RenewDirectory(const std::string& dir, int64_t now_us) {
   DirectoryInfo found;
   std::unique_ptr<OwnerLock> owner;
-  const OpenOptions options = {.now_us = now_us, .replicated = true};
+  const OpenOptions options = {.now_us = now_us, .replicated = true, .being_made = true};
   Status status = OwnDirectory(dir, options, &found, &owner);
   if (!status.ok()) return status;
   OwnerDatabase opened(dir, options);
@@ -45,8 +45,9 @@ Status OpenReaderIn(const std::string& dir, std::unique_ptr<Reader>* reader) {
   DirectoryInfo found;
   Status status = InspectDirectory(dir, &found);
   if (!status.ok()) return status;
-  if (found.state != DirectoryState::kStore) {
-    if (found.state == DirectoryState::kUnfinished) status = CheckUnfinished(dir, found);
+  if (!found.IsWholeStore()) {
+    if (found.state == DirectoryState::kUnfinished && !found.is_being_made)
+      status = CheckUnfinished(dir, found);
     return status.ok() ? NotAStore(dir, found) : status;
   }
   std::unique_ptr<Reader> opened;

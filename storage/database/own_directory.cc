@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/process_mark.h"
+#include "base/unfinished_directory.h"
 #include "storage/check/open_check.h"
 #include "storage/database/reader_database.h"
 #include "storage/records.h"
@@ -27,6 +28,7 @@ Status CheckThreads(const std::string& dir) {
 
 // Whether the options allow opening what was found.
 Status CheckWanted(const std::string& dir, const OpenOptions& options, const DirectoryInfo& found) {
+  if (found.is_being_made && !options.being_made) return NotAStore(dir, found);
   if (found.state == DirectoryState::kStore) {
     if (options.error_if_exists) return Status::AlreadyExists(dir + " is a store already");
     if (!found.is_snapshot) return Status::Ok();
@@ -48,8 +50,8 @@ Status CheckWanted(const std::string& dir, const OpenOptions& options, const Dir
 // What a creation leaves before it has made CURRENT. RocksDB makes its first log and every table
 // after that, and syncs the directory in between.
 bool IsMadeBeforeCurrent(std::string_view name) {
-  for (const std::string_view known :
-       {"OWNER", "LOCK", "LOG", "IDENTITY", "MANIFEST-000001", kControlSocketFile, "lost+found"}) {
+  for (const std::string_view known : {"OWNER", "LOCK", "LOG", "IDENTITY", "MANIFEST-000001",
+                                       kControlSocketFile, kUnfinishedFile, "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.ends_with(".dbtmp");

@@ -16,6 +16,7 @@
 #include "base/file_calls.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/unfinished_directory.h"
 #include "storage/history_log.h"
 #include "storage/open.h"
 #include "storage/storage.h"
@@ -66,6 +67,8 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
   std::vector<std::string> names;
   Status status = ListDirectory(dir, &names);
   if (!status.ok()) return status;
+  found->is_being_made =
+      std::erase_if(names, [](const auto& name) { return name == kUnfinishedFile; }) > 0;
   const auto has = [&names](std::string_view name) {
     return std::binary_search(names.begin(), names.end(), name);
   };
@@ -99,8 +102,8 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
-        kSnapshotFile, kUnfinishedProcessLog, kHistoryDirectory, kSeriesFile, "page.series.tmp",
-        "lost+found"}) {
+        kSnapshotFile, kUnfinishedFile, kUnfinishedProcessLog, kHistoryDirectory, kSeriesFile,
+        "page.series.tmp", "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") ||
@@ -143,6 +146,10 @@ Status CheckOutsideStores(const std::string& path) {
 }
 
 Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
+  if (found.is_being_made) {
+    return Status::NotFound(dir + " is not finished: a run is making it, or was interrupted; do " +
+                            "that again, which removes this");
+  }
   switch (found.state) {
     case DirectoryState::kMissing:
       return Status::NotFound("there is no store " + dir);

@@ -125,7 +125,7 @@ Status StoreCopy::Run() {
 Status StoreCopy::HoldFiles() {
   DirectoryInfo found;
   Status status = InspectDirectory(dir_, &found);
-  if (status.ok() && found.state != DirectoryState::kStore) status = NotAStore(dir_, found);
+  if (status.ok() && !found.IsWholeStore()) status = NotAStore(dir_, found);
   if (!status.ok()) return status;
   format_ = found.format;
   bool complete = false;

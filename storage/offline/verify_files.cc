@@ -59,7 +59,9 @@ Status FilesCheck::Run() {
   Note(inspected);
   if (!error_.ok()) return error_;
   if (inspected.ok() && found.state != DirectoryState::kStore) {
-    if (found.state == DirectoryState::kUnfinished) Note(CheckUnfinished(dir_, found));
+    if (found.state == DirectoryState::kUnfinished && !found.is_being_made) {
+      Note(CheckUnfinished(dir_, found));
+    }
     return report_->findings.empty() && error_.ok() ? NotAStore(dir_, found) : error_;
   }
   CheckNames();

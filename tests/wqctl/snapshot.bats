@@ -129,12 +129,17 @@ elsewhere() {
 @test "killed while it copies: no snapshot, and the next create removes the rest" {
   make_store
   mkdir -p kept/.creating new.restoring
-  touch kept/.creating/000012.sst new.restoring/rest
+  touch {kept/.creating,new.restoring}/UNFINISHED kept/.creating/000012.sst new.restoring/rest
   run -3 wqctl snapshot ls kept
   run -0 wqctl snapshot create kept
   [ "$(find kept -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]
   run -0 wqctl snapshot restore kept --into new
   [ ! -e new/rest ] && [ ! -e new.restoring ]
+  # A directory that no run has made is kept.
+  mkdir other.restoring && touch other.restoring/mine
+  run -1 --separate-stderr wqctl snapshot restore kept --into other
+  contains "$stderr" 'other.restoring is in the way: it holds mine'
+  [ -e other.restoring/mine ] && [ ! -e other ]
   # A directory that a running snapshot has locked is not removed.
   mkdir kept/.creating
   exec 8<kept/.creating
