@@ -99,8 +99,8 @@ class Settlement {
     text.append(": ").append(what);
     report_->losses.push_back({EscapeKey("queue " + queue.name, kMaxLossBytes), std::move(text)});
   }
-  // Drops the rows of a family that cannot be made sound, and those for which keep(row, place) is
-  // false.
+  // Drops the rows of a family that cannot be made sound, those of queue id 0, which no queue can
+  // have, and those for which keep(row, place) is false.
   template <typename Keep>
   void ForEach(Family family, const Keep& keep);
   bool MakeSound(const Place& place, std::string* value, Row* row);
@@ -125,14 +125,23 @@ class Settlement {
   std::map<QueueId, Queue> queues_;
   std::map<QueueId, std::string> of_imports_;  // Queues that a killed import left: dropped.
   std::set<Place> replaced_;                   // Rows that a younger row replaces.
+  uint64_t rows_of_id_0_ = 0;
 };
+
+bool IsOfQueue(const Row& row, Family family) {
+  return family != Family::kDefault || row.kind() == Row::Kind::kQueueState ||
+         row.kind() == Row::Kind::kLimits;
+}
 
 template <typename Keep>
 void Settlement::ForEach(Family family, const Keep& keep) {
   Row row;
   auto record = records_->values.lower_bound({family, ""});
   while (record != records_->values.end() && record->first.first == family) {
-    const bool kept = MakeSound(record->first, &record->second, &row) && keep(row, record->first);
+    const bool sound = MakeSound(record->first, &record->second, &row);
+    const bool of_id_0 = sound && IsOfQueue(row, family) && row.queue() == 0;
+    rows_of_id_0_ += of_id_0 ? 1 : 0;
+    const bool kept = sound && !of_id_0 && keep(row, record->first);
     record = kept ? std::next(record) : records_->values.erase(record);
   }
 }
@@ -359,6 +368,10 @@ void Settlement::SettleTokens() {
 void Settlement::Run() {
   SettleQueues();
   SettleKeys();
+  if (rows_of_id_0_ > 0) {
+    Lose("queue id 0",
+         std::to_string(rows_of_id_0_) + " " + std::string(TextOf(RowRule::kRowsOfNoQueue)));
+  }
   for (auto& [id, queue] : queues_) SettleSequences(id, &queue);
   report_->queues = queues_.size();
   report_->records = records_->values.size();

@@ -151,6 +151,25 @@ TEST_F(RowRulesTest, ARepairKeepsLimitsThatBreakNoRule) {
   EXPECT_EQ(limits, (std::map<std::string, GroupLimits>{{"lost", {.weight = 3}}}));
 }
 
+// The name of a queue with this id would make a store that cannot be opened.
+TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
+  MakeStore({"", RowRule::kRowsOfNoQueue, Opening::kIsUnchecked, [](auto* b) {
+               PutQueueState(0, {.sequence_high_water = 9}, b);
+               PutLimits(0, {.group = "g", .limits = GroupLimits{.weight = 3}}, b);
+               PutPending(0, {.key = "a", .sequence = 5}, b);
+               PutDelayed(0, {.key = "b", .ready_at_us = 5, .delay_us = 1}, b);
+               PutPending(1, {.key = "kept", .sequence = 5}, b);
+             }});
+  EXPECT_EQ(Repaired(), "queue id 0: 4 rows of no queue\n");
+  EXPECT_EQ(Found(into_), "");
+  EXPECT_OK(Opened(into_));
+  std::unique_ptr<StoreView> view;
+  ASSERT_OK(StoreView::Open(into_, &view));
+  EXPECT_EQ(view->QueueNames(), (std::vector<std::string>{"pods"}));
+  std::vector<Entry> entries;
+  EXPECT_OK(view->Find("pods", "kept", &entries));
+}
+
 // Replacing one of the two queues would remove the rows of both.
 TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
   MakeStore({"", RowRule::kQueueIdTwice, Opening::kIsUnchecked, [](auto* b) {
