@@ -2,6 +2,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
@@ -42,6 +43,14 @@ Status MissingStoreRecord(const std::string& dir) {
                             " is cut off: the store's own record is missing");
 }
 
+// RocksDB reads IDENTITY, if it is there, and would wait for ever at a pipe.
+Status CheckIdentity(const std::string& dir) {
+  const std::string path = dir + "/IDENTITY";
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return Status::Ok();
+  return Status::Corruption(path + " is not a file");
+}
+
 }  // namespace
 
 Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
@@ -66,6 +75,7 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
 
 Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* valid_lengths) {
   Status status = ReadManifest(dir, manifest);
+  if (status.ok()) status = CheckIdentity(dir);
   if (status.ok()) status = CheckFamilies(dir, *manifest);
   if (status.ok()) status = CheckTableEnds(dir, *manifest);
   *valid_lengths = ValidLengthsOf(*manifest);
@@ -74,6 +84,7 @@ Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* v
 }
 
 Status CheckOpens(const std::string& dir, const Manifest& manifest) {
+  if (Status s = CheckIdentity(dir); !s.ok()) return s;
   const OpenOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
   const std::unique_ptr<rocksdb::Env> env =

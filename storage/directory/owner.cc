@@ -149,7 +149,7 @@ Status OwnerLock::Check() const {
 
 OwnerInfo ReadOwner(const std::string& dir) {
   const std::string path = dir + kOwnerFile;
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   OwnerInfo info;
   if (!file.valid()) return info;
   struct flock whole = WholeFile(F_RDLCK);

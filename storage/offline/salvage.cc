@@ -43,7 +43,7 @@ std::optional<Family> FamilyOf(std::string_view name) {
 
 // Not std::filesystem::copy_file: it reports "Input/output error" for a full disk.
 Status CopyFile(const std::string& from, const std::string& to) {
-  const FileDescriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
   if (!source.valid() || fstat(source.get(), &info) != 0) {
     return IOErrorOf("cannot open", from, errno);

@@ -296,7 +296,7 @@ Status StoreCopy::CopyHeld(const HeldFile& file, const std::string& to, StepProg
 bool StoreCopy::LinkEarlier(const HeldFile& file) {
   if (options_.earlier.empty()) return false;
   const std::string path = options_.earlier + "/" + file.name;
-  const FileDescriptor earlier(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor earlier(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
   if (!earlier.valid() || fstat(earlier.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
       static_cast<uint64_t>(info.st_size) != file.bytes) {

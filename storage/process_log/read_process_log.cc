@@ -1,6 +1,7 @@
 #include "storage/process_log/read_process_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,10 +55,14 @@ Status ProcessLogContents::ReadPages(int fd, uint64_t number) {
 }
 
 Status ProcessLogContents::Read(uint64_t number, bool with_records) {
-  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid()) {
     return errno == ENOENT ? Status::NotFound(path_ + " is missing")
                            : IOErrorOf("cannot open", path_, errno);
+  }
+  struct stat info = {};
+  if (fstat(file.get(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    return Status::Corruption(path_ + " is not a file");
   }
   Status status = ReadPages(file.get(), number);
   if (!status.ok() || !with_records) return status;

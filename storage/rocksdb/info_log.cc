@@ -48,8 +48,8 @@ void InfoLog::MakeReady() {
     file_ = FileDescriptor(-1);
   }
   if (!file_.valid()) {
-    file_ = FileDescriptor(
-        open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+    file_ = FileDescriptor(open(
+        path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     struct stat info = {};
     bytes_ =
         file_.valid() && fstat(file_.get(), &info) == 0 ? static_cast<size_t>(info.st_size) : 0;

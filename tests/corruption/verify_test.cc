@@ -3,9 +3,12 @@
 #include "wq/verify.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <string>
 
 #include "refusal.h"
 #include "storage/open.h"
@@ -14,6 +17,7 @@
 #include "template_store.h"
 #include "tests/storage/support.h"
 #include "wq/queue.h"
+#include "wq/repair.h"
 #include "wq/snapshot.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
@@ -136,6 +140,34 @@ TEST_F(VerifyTest, AMissingFileIsTheSameAtEveryDoor) {
 }
 
 // A finding names its file once, beside what is wrong with it.
+// To open a pipe waits for somebody who writes to it.
+TEST_F(VerifyTest, APipeInPlaceOfAFileMakesNoDoorWait) {
+  std::set<std::string> kinds;
+  for (const TemplateStore& store : AllTemplateStores()) {
+    for (const auto& [name, contents] : store.files) {
+      std::string kind = name;  // Without the numbers.
+      std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+      if (!kinds.insert(kind).second) continue;
+      SCOPED_TRACE(store.name + "/" + name);
+      std::filesystem::remove_all(store_);
+      WriteStore(store.files, store_);
+      std::filesystem::remove(store_ + "/" + name);
+      ASSERT_EQ(mkfifo((store_ + "/" + name).c_str(), 0600), 0);
+      VerifyReport verified;
+      std::unique_ptr<StoreView> view;
+      std::unique_ptr<Store> opened;
+      RepairReport repaired;
+      SnapshotInfo taken;
+      const Status seen = StoreView::Open(store_, &view);
+      EXPECT_EQ(Verify(store_, {}, &verified).ok() && verified.ok(), seen.ok()) << seen.ToString();
+      static_cast<void>(CreateSnapshot(store_, scratch_ / "snapshots", {}, &taken));
+      static_cast<void>(Repair(store_, scratch_ / "repaired", &repaired));
+      std::filesystem::remove_all(scratch_ / "repaired");
+      static_cast<void>(Store::Open({}, store_, &opened));
+    }
+  }
+}
+
 TEST_F(VerifyTest, AFindingIsAtItsFile) {
   TemplateStore store = MakeSmallClosedStore();
   const auto table = std::find_if(store.files.begin(), store.files.end(),
