@@ -29,6 +29,7 @@ namespace wq::storage {
 
 struct SalvagedRecords {
   std::map<std::pair<Family, std::string>, std::string> values;  // By family and record key.
+  bool has_store_record = false;  // The database is a store's. The record itself is not in values.
   // What was lost: the file, and what part of it.
   std::vector<std::pair<std::string, std::string>> losses;
 };

@@ -39,8 +39,11 @@ enum class DirectoryState : uint8_t {
 
 struct DirectoryInfo {
   DirectoryState state = DirectoryState::kMissing;
-  Format format;              // Of a kStore.
-  std::string foreign_file;   // The first file of a kForeign that is not a store's.
+  Format format;             // Of a kStore.
+  std::string foreign_file;  // The first file of a kForeign that is not a store's.
+  // Of a kForeign: it holds only files of RocksDB. A store that lost FORMAT and OWNER looks like
+  // this, and so does the database of another program.
+  bool only_database = false;
   bool has_database = false;  // CURRENT is there.
   bool is_snapshot = false;   // SNAPSHOT is there.
   // An UnfinishedDirectory: it is being made, or that was interrupted. Not to be used.

@@ -57,14 +57,14 @@ Status WriteStore(const std::string& dir, const storage::SalvagedRecords& record
 }
 
 // Ok if `dir` may be a store without a living owner, and `into` does not exist.
-Status CheckDirectories(const std::string& dir, const std::string& into) {
-  storage::DirectoryInfo found;
-  Status status = storage::InspectDirectory(dir, &found);
+Status CheckDirectories(const std::string& dir, const std::string& into,
+                        storage::DirectoryInfo* found) {
+  Status status = storage::InspectDirectory(dir, found);
   if (!status.ok() && status.code() != StatusCode::kCorruption) return status;
-  if (found.is_being_made) return storage::NotAStore(dir, found);
-  const bool may_be = found.state == storage::DirectoryState::kStore ||
-                      found.state == storage::DirectoryState::kUnfinished;
-  if (status.ok() && !may_be) return storage::NotAStore(dir, found);
+  if (found->is_being_made) return storage::NotAStore(dir, *found);
+  const bool may_be = found->state == storage::DirectoryState::kStore ||
+                      found->state == storage::DirectoryState::kUnfinished || found->only_database;
+  if (status.ok() && !may_be) return storage::NotAStore(dir, *found);
   struct stat info = {};
   if (lstat(into.c_str(), &info) == 0)
     return Status::AlreadyExists("there is " + into + " already");
@@ -78,7 +78,8 @@ Status CheckDirectories(const std::string& dir, const std::string& into) {
 // REQUIRES: neither has a slash at its end.
 Status RepairInto(const std::string& dir, const std::string& into, const RepairOptions& options,
                   RepairReport* report) {
-  Status status = CheckDirectories(dir, into);
+  storage::DirectoryInfo found;
+  Status status = CheckDirectories(dir, into, &found);
   if (!status.ok()) return status;
   // In the directory of `into`: the rename at the end is within one file system.
   std::unique_ptr<UnfinishedDirectory> made;
@@ -91,6 +92,11 @@ Status RepairInto(const std::string& dir, const std::string& into, const RepairO
   std::filesystem::remove_all(scratch, error);
   if (!status.ok()) return status;
   if (error) return IOErrorOf("cannot remove", scratch, error.value());
+  // Without FORMAT and OWNER only its own record shows that it is a store.
+  if (found.only_database && !records.has_store_record) {
+    return Status::NotFound(dir + " is the database of another program: it has no FORMAT, and no " +
+                            "record that a store has");
+  }
   for (const auto& [where, what] : records.losses) {
     report->losses.push_back({EscapeKey(where, 4096), EscapeKey(what, 4096)});
   }

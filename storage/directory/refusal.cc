@@ -17,12 +17,41 @@ std::string Quoted(const std::string& path) {
   return quoted + "'";
 }
 
+std::string RunWqctl(const std::string& dir) {
+  return "run wqctl --store " + Quoted(WithoutTrailingSlashes(dir));
+}
+
 std::string NextStep(const std::string& dir) {
-  const std::string wqctl = "run wqctl --store " + Quoted(WithoutTrailingSlashes(dir));
+  const std::string wqctl = RunWqctl(dir);
   return "; " + wqctl + " verify, then restore a snapshot or " + wqctl + " repair --into NEW";
 }
 
 }  // namespace
+
+Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
+  if (found.is_being_made) {
+    return Status::NotFound(dir + " is not finished: a run is making it, or was interrupted; do " +
+                            "that again, which removes this");
+  }
+  switch (found.state) {
+    case DirectoryState::kMissing:
+      return Status::NotFound("there is no store " + dir);
+    case DirectoryState::kEmpty:
+      return Status::NotFound(dir + " is not a wq store: it is empty");
+    case DirectoryState::kUnfinished:
+      return Status::NotFound(dir +
+                              " is not a wq store: its creation was not finished; create it " +
+                              "again (wqctl init), which finishes that");
+    case DirectoryState::kForeign:
+    case DirectoryState::kStore:
+      break;
+  }
+  const std::string lost = found.only_database
+                               ? "; if it was one, " + RunWqctl(dir) + " repair --into NEW"
+                               : std::string();
+  return Status::NotFound(dir + " is not a wq store: it holds " + found.foreign_file +
+                          " and no FORMAT" + lost);
+}
 
 Status Refused(const std::string& dir, Status status) {
   const std::string next = NextStep(dir);

@@ -90,7 +90,8 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
   } else {
     // RocksDB's files without OWNER are the database of another program.
     found->state = DirectoryState::kForeign;
-    if (foreign == names.end()) found->foreign_file = names[0];
+    found->only_database = foreign == names.end();
+    if (found->only_database) found->foreign_file = names[0];
   }
   return Status::Ok();
 }
@@ -143,28 +144,6 @@ Status CheckOutsideStores(const std::string& path) {
     }
   }
   return Status::Ok();
-}
-
-Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
-  if (found.is_being_made) {
-    return Status::NotFound(dir + " is not finished: a run is making it, or was interrupted; do " +
-                            "that again, which removes this");
-  }
-  switch (found.state) {
-    case DirectoryState::kMissing:
-      return Status::NotFound("there is no store " + dir);
-    case DirectoryState::kEmpty:
-      return Status::NotFound(dir + " is not a wq store: it is empty");
-    case DirectoryState::kUnfinished:
-      return Status::NotFound(dir +
-                              " is not a wq store: its creation was not finished; create it " +
-                              "again (wqctl init), which finishes that");
-    case DirectoryState::kForeign:
-    case DirectoryState::kStore:
-      break;
-  }
-  return Status::NotFound(dir + " is not a wq store: it holds " + found.foreign_file +
-                          " and no FORMAT");
 }
 
 Status MakeDirectory(const std::string& dir) {

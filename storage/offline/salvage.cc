@@ -437,7 +437,8 @@ bool Salvaging::TakeOwnRow(std::string_view key, Row* row) {
 // has records only if the database has lost its record of that log.
 Status Salvaging::TakeProcessLogs() {
   Row row;
-  const std::string uuid = TakeOwnRow(kStoreKey, &row) ? row.store().uuid : "";
+  records_->has_store_record = TakeOwnRow(kStoreKey, &row);
+  const std::string uuid = records_->has_store_record ? row.store().uuid : "";
   if (!uuid_.empty() && uuid != uuid_) {
     Lose(dir_, "the records of store " + uuid_ + ", which FORMAT names: its own record is " +
                    (uuid.empty() ? "missing" : "that of store " + uuid));

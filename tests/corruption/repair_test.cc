@@ -3,6 +3,7 @@
 #include "wq/repair.h"
 
 #include <gtest/gtest.h>
+#include <rocksdb/db.h>
 
 #include <algorithm>
 #include <chrono>
@@ -544,6 +545,36 @@ TEST_F(RepairTest, WhatIsNoStoreOrWhatIsThereAlreadyIsRefused) {
   WriteStore({{"photo.jpg", "x"}}, into_);
   EXPECT_STATUS(kAlreadyExists, into_, Repair(store_, into_, &report));
   EXPECT_EQ(FilesIn(into_), std::vector<std::string>{"photo.jpg"});
+}
+
+TEST_F(RepairTest, AStoreWithoutFormatAndOwnerIsSaved) {
+  const TemplateStore store = MakeSmallStore();
+  Files files = store.files;
+  files.erase("FORMAT");
+  files.erase("OWNER");
+  WriteStore(files, store_);
+  const std::string next = "if it was one, run wqctl --store " + store_ + " repair --into NEW";
+  std::unique_ptr<Reader> reader;
+  EXPECT_STATUS(kNotFound, next, OpenReader(store_, &reader));
+  std::unique_ptr<Storage> storage;
+  EXPECT_STATUS(kNotFound, next, OpenExisting(store_, &storage));
+  VerifyReport verified;
+  EXPECT_STATUS(kNotFound, next, Verify(store_, {}, &verified));
+  RepairFiles(files);
+  EXPECT_EQ(Missing(store), 0U);
+}
+
+TEST_F(RepairTest, TheDatabaseOfAnotherProgramIsNotTakenForAStore) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, store_, &opened).ok());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  ASSERT_TRUE(db->Put({}, "key", "value").ok());
+  ASSERT_TRUE(db->Close().ok());
+  RepairReport report;
+  EXPECT_STATUS(kNotFound, "the database of another program", Repair(store_, into_, &report));
+  EXPECT_FALSE(std::filesystem::exists(into_));
 }
 
 TEST_F(RepairTest, AStoreWithALivingOwnerIsLeftAlone) {
