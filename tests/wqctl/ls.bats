@@ -35,6 +35,24 @@ names() { wqctl ls -o name "$@" | tr '\n' ' '; }
   [ "$(wqctl dump --state quarantined | jq -r .key)" = bad ]
 }
 
+@test "failing is a key with failures, in every door: inspect, ls, errors and bulk changes" {
+  wqctl init
+  give_up bad
+  fail_once alone
+  wqctl cancel-delay -q q --yes alone
+  fail_once fails
+  wqctl add -q q waits
+  wqctl add -q q --after 1h plain
+  [ "$(names --state failing)" = "fails alone " ]
+  [ "$(names --state failing,quarantined)" = "fails alone bad " ]
+  [ "$(wqctl inspect -o json | jq '.queues[0].failing')" = 2 ]
+  [ "$(wqctl errors --state failing -o json | jq 'map(.keys) | add')" = 2 ]
+  [ "$(wqctl dump --state failing | jq -r .state | tr '\n' ' ')" = "delayed failing " ]
+  [ "$(wqctl cancel-delay -q q --state failing --dry-run | tail -1)" = "to be cancelled 1" ]
+  [ "$(wqctl delete -q q --state failing --yes)" = "deleted 2" ]
+  [ "$(names)" = "waits plain bad " ]
+}
+
 @test "formats" {
   store_with a
   wqctl add -q q --after 1h b

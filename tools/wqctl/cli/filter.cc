@@ -130,6 +130,15 @@ int64_t AgeBeganUs(const wq::Entry& entry) {
   return 0;
 }
 
+wq::EntryStates Filter::EntryStatesToScan() const {
+  wq::EntryStates scanned = states;
+  if (states.Has(EntryState::kFailing)) {
+    scanned.Add(EntryState::kPending);
+    scanned.Add(EntryState::kDelayed);
+  }
+  return scanned;
+}
+
 bool Filter::SelectsAll() const {
   return states == wq::EntryStates::All() && !lane && !group && prefix.empty() &&
          match == nullptr && !older_than && !failures_over && error.empty() && !due_within &&
@@ -137,7 +146,9 @@ bool Filter::SelectsAll() const {
 }
 
 bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
-  if (!states.Has(entry.state) || !entry.key.starts_with(prefix)) return false;
+  const bool failing = entry.state != EntryState::kQuarantined && FailureCount(entry) > 0;
+  if (!states.Has(entry.state) && !(failing && states.Has(EntryState::kFailing))) return false;
+  if (!entry.key.starts_with(prefix)) return false;
   const bool placed = entry.state != EntryState::kFailing;
   if (lane && (!placed || entry.lane != *lane)) return false;
   if (group && (!placed || entry.group != *group)) return false;
@@ -221,8 +232,9 @@ wq::Status VisitMatching(const wq::StoreView& view, const std::vector<std::strin
   const Scan scan = [&](const QueueVisitor& each) {
     for (const std::string& queue : queues) {
       bool open = true;
-      wq::Status s = view.ForEachEntry(
-          queue, filter.states, [&](const wq::Entry& entry) { return open = each(queue, entry); });
+      wq::Status s =
+          view.ForEachEntry(queue, filter.EntryStatesToScan(),
+                            [&](const wq::Entry& entry) { return open = each(queue, entry); });
       if (!s.ok() || !open) return s;
     }
     return wq::Status::Ok();

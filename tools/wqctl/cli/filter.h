@@ -36,6 +36,8 @@ enum class SortBy : uint8_t {
 };
 
 struct Filter {
+  // A key with failures outside quarantine is failing, so "failing" selects its pending and delayed
+  // entries as well.
   wq::EntryStates states = wq::EntryStates::All();
   std::optional<wq::Lane> lane;
   std::optional<std::string> group;
@@ -48,6 +50,8 @@ struct Filter {
   std::optional<uint64_t> limit;
   std::optional<SortBy> sort_by;  // Unset: the order of the scan, in constant memory.
 
+  // The states of which entries may match.
+  wq::EntryStates EntryStatesToScan() const;
   // False if any entry may be left out, by a limit too.
   bool SelectsAll() const;
   // Ignores the limit. Ages are counted until `now_us`.

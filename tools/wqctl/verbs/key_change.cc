@@ -200,12 +200,8 @@ wq::Status VisitSelected(const wq::StoreView& view, const KeyChangeArgs& args,
   // The limit counts only keys that the change applies to.
   const uint64_t limit = std::exchange(filter.limit, std::nullopt).value_or(UINT64_MAX);
   if (limit == 0) return wq::Status::Ok();
-  wq::EntryStates states;
-  for (size_t i = 0; i < wq::kEntryStateCount; ++i) {
-    const auto state = static_cast<wq::EntryState>(i);
-    if (args.verb->states.Has(state) && filter.states.Has(state)) states.Add(state);
-  }
-  filter.states = states;
+  // Nothing else is scanned.
+  if (filter.states == wq::EntryStates::All()) filter.states = args.verb->states;
   std::unordered_set<std::string> seen;  // A key may have several entries.
   return VisitMatching(view, {args.queue}, filter, wq::Clock::System()->WallUs(),
                        [&](const std::string&, const wq::Entry& entry) {
