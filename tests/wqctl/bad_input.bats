@@ -116,6 +116,34 @@ every() {
   done
 }
 
+@test "a stdin and a stdout that do not block, as another process made them: waited for" {
+  wqctl init
+  run -0 python3 - <<'END'
+import os, subprocess
+
+wqctl = os.environ["WQCTL"]
+read, write = os.pipe()
+os.set_blocking(read, False)
+add = subprocess.Popen([wqctl, "add", "-q", "q", "-"], stdin=read)
+os.close(read)
+keys = "".join(f"key-{i}\n" for i in range(20000)).encode()
+for at in range(0, len(keys), 1000):
+    os.write(write, keys[at : at + 1000])
+os.close(write)
+assert add.wait() == 0
+
+read, write = os.pipe()
+os.set_blocking(write, False)
+ls = subprocess.Popen([wqctl, "ls", "-o", "name"], stdout=write)
+os.close(write)
+listed = b""
+while part := os.read(read, 1000):
+    listed += part
+assert ls.wait() == 0
+assert listed == keys, len(listed)
+END
+}
+
 @test "a terminal of 40 columns: the text of inspect fits" {
   store_with
   give_up "a-key-of-a-rather-long-name/that-nobody-would-like-to-read"

@@ -1,5 +1,6 @@
 #include "tools/wqctl/text/output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,6 +36,9 @@ bool Output::Flush() {
       done += static_cast<size_t>(n);
     } else if (errno == EPIPE) {
       state_ = State::kClosedByReader;
+    } else if (errno == EAGAIN) {  // Another process may have made its file not block.
+      pollfd ready = {STDOUT_FILENO, POLLOUT, 0};
+      poll(&ready, 1, -1);
     } else if (errno != EINTR) {
       state_ = State::kFailed;
       error_ = errno;

@@ -1,5 +1,6 @@
 #include "tools/wqctl/verbs/key_reader.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,9 +41,11 @@ bool KeyReader::ReadMore() {
   if (at_end_) return false;
 
   ssize_t n = 0;
-  do {
-    n = read(fd_, buffer_.data(), buffer_.size());
-  } while (n < 0 && errno == EINTR && !Interrupted());
+  while ((n = read(fd_, buffer_.data(), buffer_.size())) < 0 &&
+         (errno == EINTR || errno == EAGAIN) && !Interrupted()) {
+    pollfd ready = {fd_, POLLIN, 0};  // Another process may have made its file not block.
+    poll(&ready, 1, -1);
+  }
   if (n < 0) {
     error_ = errno;
     return false;
