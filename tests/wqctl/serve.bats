@@ -127,6 +127,9 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
     printf '%s\n' '[queue q]' "resync-jitter = $jitter" > config
     run -2 wqctl serve --config config
   done
+  printf '%s\n' '[queue fine]' '[queue q]' 'shards = 70000' > config
+  run -2 --separate-stderr wqctl serve --config config
+  contains "$stderr" 'queue "q": shards is 70000'
   mkdir folder
   run -1 --separate-stderr wqctl serve --config folder
   contains "$stderr" 'cannot read folder: Is a directory'

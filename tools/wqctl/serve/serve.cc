@@ -234,7 +234,9 @@ wq::Status Daemon::OpenQueues() {
       options = config_.Of(name).Options();
     }
     wq::Queue* queue = nullptr;
-    if (wq::Status s = store_->OpenQueue(name, options, &queue); !s.ok()) return s;
+    if (wq::Status s = store_->OpenQueue(name, options, &queue); !s.ok()) {
+      return {s.code(), "queue \"" + wq::EscapeKey(name, 100) + "\": " + s.message()};
+    }
   }
   return {};
 }
