@@ -26,6 +26,8 @@ names() { wqctl ls -o name "$@" | tr '\n' ' '; }
   [ "$(names --due-within 1m)" = "sooner " ]
   [ "$(names --older-than 1h)" = "" ]
   [ "$(names --older-than 1h --now 2100-01-01T00:00:00Z -q r)" = "other " ]
+  [ "$(names --older-than 1h --now @-9223372036854775808)" = "" ]
+  [ "$(names --due-within 1h --now @9223372036854775807)" = "sooner soon failing " ]
   [ "$(names --sort-by key --limit 3)" = "bad db failing " ]
   [ "$(names --sort-by due --limit 2)" = "sooner soon " ]
   [ "$(names --sort-by age -q q --state pending)" = "web-1 web-22 db web-slow " ]

@@ -62,6 +62,13 @@ int64_t DueUs(const wq::Entry& entry) {
                                              : std::numeric_limits<int64_t>::max();
 }
 
+// The time `by_us` after `us`, or the first or last time: --now takes any.
+int64_t Later(int64_t us, int64_t by_us) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(us, by_us, &sum)) return sum;
+  return by_us < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+}
+
 struct Selected {
   std::string queue;
   wq::Entry entry;
@@ -157,10 +164,9 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
       (!entry.failures || !ContainsInAnyCase(entry.failures->last_error, error))) {
     return false;
   }
-  // Subtracting from now cannot overflow: durations are bounded.
-  if (older_than && AgeBeganUs(entry) >= now_us - older_than->count()) return false;
-  if (due_within &&
-      (entry.state != EntryState::kDelayed || entry.ready_at_us > now_us + due_within->count())) {
+  if (older_than && AgeBeganUs(entry) >= Later(now_us, -older_than->count())) return false;
+  if (due_within && (entry.state != EntryState::kDelayed ||
+                     entry.ready_at_us > Later(now_us, due_within->count()))) {
     return false;
   }
   return match == nullptr || match->Matches(entry.key);
