@@ -109,6 +109,22 @@ no_raw_bytes() {
   [ "$before" = "$(dumped_hex)" ]
 }
 
+@test "paths with what a terminal would act on are escaped in errors, and others are as they are" {
+  local bad=$'x\e[31mred' words
+  wqctl init
+  mkdir foreign
+  touch "foreign/$bad"
+  for words in "--store foreign ls" "--store $bad ls" "snapshot ls $bad" "serve --token-file $bad" \
+    "serve --audit-log $bad/log" "--store /proc/$bad init"; do
+    # shellcheck disable=SC2086
+    run ! --separate-stderr wqctl $words
+    contains "$stderr" 'x\x1b[31mred'
+    no_raw_bytes <(echo "$stderr")
+  done
+  run -3 --separate-stderr wqctl --store 'back\slash' ls
+  contains "$stderr" 'no store back\slash'
+}
+
 @test "reasons with what a terminal would act on are escaped, in inspect and in history" {
   local reason=$'\302\233\063\061mred \342\200\256gnp.exe'  # CSI as one character, and an override.
   wqctl init

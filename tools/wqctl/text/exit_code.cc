@@ -1,6 +1,10 @@
 #include "tools/wqctl/text/exit_code.h"
 
+#include <string>
+
 #include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/needs_escapes.h"
+#include "wq/keys.h"
 
 namespace wqctl {
 
@@ -32,7 +36,9 @@ ExitCode ExitCodeOf(const wq::Status& status) {
 }
 
 int Fail(const wq::Status& status) {
-  LogError(status.message().empty() ? status.ToString() : status.message());
+  const std::string message = status.message().empty() ? status.ToString() : status.message();
+  // The names of keys and queues in it are escaped, but paths need not be.
+  LogError(NeedsEscapes(message) ? wq::EscapeKey(message, message.size()) : message);
   return ExitCodeOf(status);
 }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "wq/keys.h"
+#include "tools/wqctl/text/needs_escapes.h"
 
 namespace wqctl {
 namespace {
@@ -55,12 +55,6 @@ std::string Fill(std::string_view word, const Job& job) {
 bool IsPlain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          kPlainPunctuation.find(c) != kPlainPunctuation.npos;
-}
-
-// A terminal would not show the word as it is.
-bool NeedsEscapes(std::string word) {
-  std::erase(word, '\\');
-  return wq::EscapeKey(word, word.size()) != word;
 }
 
 // $'…' of bash, ksh and zsh.
