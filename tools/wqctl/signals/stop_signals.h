@@ -56,8 +56,8 @@ class StopSignals {
 };
 
 // Acts on signals while the verb waits for something else than StopSignals. SIGHUP is kept for
-// later, as to wqctl serve it is no signal to stop. Without a descriptor or a thread for it, signals
-// wait until the verb looks at them again.
+// later, as to wqctl serve it is no signal to stop. Without a descriptor or a thread for it, the
+// signals wait until the verb looks at them again.
 class StopGuard {
  public:
   enum class During : uint8_t {
