@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "wq/keys.h"
+
 namespace wqctl {
 namespace {
 
@@ -38,6 +40,11 @@ std::optional<std::string> FromHex(std::string_view text) {
     bytes.push_back(static_cast<char>(*high << 4 | *low));
   }
   return bytes;
+}
+
+bool NeedsEscapes(std::string text) {
+  std::erase(text, '\\');
+  return wq::EscapeKey(text, text.size()) != text;
 }
 
 }  // namespace wqctl

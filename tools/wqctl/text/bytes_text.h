@@ -1,4 +1,5 @@
-// Bytes as hexadecimal text, for --hex. (Base64 is in wq/keys.h.)
+// Bytes as hexadecimal text, for --hex; and whether a text can be shown. (Base64 is in wq/keys.h.)
+// Pure.
 #pragma once
 
 #include <optional>
@@ -9,5 +10,9 @@ namespace wqctl {
 
 std::string ToHex(std::string_view bytes);  // Lower case.
 std::optional<std::string> FromHex(std::string_view text);
+
+// Whether the text has bytes that a terminal does not show as they are. A backslash is none of
+// them: so a text that is escaped already has none.
+bool NeedsEscapes(std::string text);
 
 }  // namespace wqctl

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/log.h"
-#include "tools/wqctl/text/needs_escapes.h"
 #include "wq/keys.h"
 
 namespace wqctl {

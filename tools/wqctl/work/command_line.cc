@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/wqctl/text/needs_escapes.h"
+#include "tools/wqctl/text/bytes_text.h"
 
 namespace wqctl {
 namespace {
