@@ -3,7 +3,6 @@
 #include "wq/repair.h"
 
 #include <gtest/gtest.h>
-#include <rocksdb/db.h>
 
 #include <algorithm>
 #include <chrono>
@@ -565,13 +564,15 @@ TEST_F(RepairTest, AStoreWithoutFormatAndOwnerIsSaved) {
 }
 
 TEST_F(RepairTest, TheDatabaseOfAnotherProgramIsNotTakenForAStore) {
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  rocksdb::DB* opened = nullptr;
-  ASSERT_TRUE(rocksdb::DB::Open(options, store_, &opened).ok());
-  const std::unique_ptr<rocksdb::DB> db(opened);
-  ASSERT_TRUE(db->Put({}, "key", "value").ok());
-  ASSERT_TRUE(db->Close().ok());
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(store_, &storage));
+  MutationBatch batch;
+  batch.Erase(Family::kDefault, kStoreKey);  // Only a store has it.
+  batch.Put(Family::kDefault, "key", "value");
+  ASSERT_OK(storage->Write(batch, false));
+  ASSERT_OK(storage->Close());
+  std::filesystem::remove(store_ + "/FORMAT");
+  std::filesystem::remove(store_ + "/OWNER");
   RepairReport report;
   EXPECT_STATUS(kNotFound, "the database of another program", Repair(store_, into_, &report));
   EXPECT_FALSE(std::filesystem::exists(into_));
