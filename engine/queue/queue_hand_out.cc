@@ -114,6 +114,7 @@ Status Queue::Impl::CheckEmpty() const {
              : Status::Ok();
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): it takes the item from what it points to.
 const Item* Queue::Impl::NextItem(uint64_t worker) {
   const Time now = state->NeedsTime() ? clock->Now() : Time();
   if (!sharded) {
