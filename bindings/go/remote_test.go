@@ -249,7 +249,12 @@ func TestShutDownEndsTheDrainOfARemoteQueue(t *testing.T) {
 			q := openRemote(t, p.dir)
 			q.Add(name)
 			wantNext(t, q, name)
-			drained := drain(t, q)
+			drained := make(chan bool)
+			go func() {
+				q.ShutDownWithDrain()
+				close(drained)
+			}()
+			eventually(t, "it drains", q.ShuttingDown)
 			select {
 			case <-drained:
 				t.Fatal("it does not wait for the held item")

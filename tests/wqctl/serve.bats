@@ -118,10 +118,11 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   run -1 wqctl add -q full b
   contains "$output" "queue 'full' is full"
   wqctl add -q again --reason listed a >/dev/null
-  wqctl work -q again -- sh -c 'echo "$WQ_KEY" >> reconciled' &
-  local worker=$!
+  start worker work -q again -- sh -c 'echo "$WQ_KEY" >> reconciled'
+  local worker=$PID
   until_ok sh -c '[ "$(grep -c ^a$ reconciled)" -ge 3 ]'
   kill "$worker"
+  wait "$worker" || :  # It must not own the store when the server has stopped.
   stop
   for jitter in 0.6 -1 x nan; do
     printf '%s\n' '[queue q]' "resync-jitter = $jitter" > config
