@@ -83,6 +83,14 @@ class LocalReplica {
   //   ShuttingDown  `stop` was set.
   Status Seed(ReplicatedLog* log, const LogCheckpoint& checkpoint, const std::atomic<bool>& stop);
 
+  // Writes the rows of this copy, as they are now, as a checkpoint of the log. *made: what was
+  // committed, if Ok. Any thread may call it beside another call that changes rows. Blocks: for a
+  // request to the log for each part.
+  //   NotOwner, IOError   as ReplicatedLog; the log's checkpoint is the former one, or this one.
+  //   ShuttingDown        `stop` was set.
+  Status WriteCheckpoint(ReplicatedLog* log, uint64_t epoch, int64_t now_us,
+                         const std::atomic<bool>& stop, LogCheckpoint* made) const;
+
   // --- The steps of Seed (replication/checkpoint.h) ---
 
   // Erases all rows, so that the copy is empty and not seeded.

@@ -111,7 +111,8 @@ type ReplicaState struct {
 	OwnerName string    // "": nobody is the owner, or it is not known.
 	Applied   uint64    // The last entry of the log that its store has.
 	AppliedAt time.Time // When it last had all of the log; zero: never.
-	Log       error     // Nil, or why the log cannot be reached or followed.
+	// Nil, or why the log cannot be reached or followed, or why the last ownership could not begin.
+	Log error
 }
 
 // DelayMode says which end counts if AddAfter finds a delay of the item.

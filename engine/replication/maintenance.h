@@ -5,10 +5,10 @@
 //   …
 //   maintenance.Stop();
 //
-// A checkpoint is written when the log has none, and when the log since the last one is larger than
-// it. Entries are truncated once the checkpoint and every replica have them; replicas that lag by
-// more than max_log_bytes are not waited for. Errors are tried again in the next round, and show in
-// Problem. Thread-safe.
+// A checkpoint is written when the log has none (an ownership begins with one: ReplicaNode), and
+// when the log since the last one is larger than it. Entries are truncated once the checkpoint and
+// every replica have them; replicas that lag by more than max_log_bytes are not waited for. Errors
+// are tried again in the next round, and show in Problem. Thread-safe.
 #pragma once
 
 #include <chrono>

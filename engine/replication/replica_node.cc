@@ -39,7 +39,7 @@ Status ReplicaNode::Stop() {
   {
     const MutexLock lock(mu_);
     stopping_ = true;
-    stop_seeding_.store(true, std::memory_order_relaxed);
+    stop_copying_.store(true, std::memory_order_relaxed);
     if (follower_ != nullptr) {
       follower_->Interrupt();
     }
@@ -156,7 +156,7 @@ Status ReplicaNode::Seed(const LogState& state) {
     return Status::NotFound(options_.log->Name() +
                             " has no checkpoint yet, from which this replica could begin");
   }
-  Status status = copy_->Seed(options_.log.get(), *state.checkpoint, stop_seeding_);
+  Status status = copy_->Seed(options_.log.get(), *state.checkpoint, stop_copying_);
   must_seed_ = must_seed_ && !status.ok();
   return status;
 }
@@ -222,7 +222,10 @@ Status ReplicaNode::FollowOnce(LogFollower* follower) {
     state_.owner_name = owner_.name;
     state_.applied = copy_->position().sequence;
     state_.applied_at_us = clock_->WallUs();
-    state_.log = Status::Ok();
+    if (owner_.epoch != 0) {
+      not_begun_ = Status::Ok();
+    }
+    state_.log = not_begun_;
   }
   Report();
   return status;
@@ -280,12 +283,13 @@ void ReplicaNode::Own(LogLease lease, int64_t sent_us) {
     static_cast<void>(options_.log->Release(lease));
     must_seed_ = must_seed_ || status.code() == StatusCode::kNotFound;
     no_campaign_before_ = SteadyClock::now() + options_.lease;
-    SetProblem(status);
     static_cast<void>(copy_->EndOwnership());
     {
       const MutexLock lock(mu_);
+      not_begun_ = std::move(status);
+      state_.log = not_begun_;
       may_resign_ = false;
-      end_status_ = ownership.fence->Refusal();
+      end_status_ = stopping_ ? Status::Ok() : ownership.fence->Refusal();
       ++ended_;
     }
     cv_.NotifyAll();
@@ -341,14 +345,13 @@ Status ReplicaNode::GiveUp(const std::string& why) {
 }
 
 // Applies what is left of the log.
-Status ReplicaNode::CatchUp(const LogLease& lease, const Fence& fence) {
+Status ReplicaNode::CatchUp(const LogLease& lease, const Fence& fence, LogState* state) {
   copy_->DropUnfinished();
   Status status;
   do {
     // Checked again: the log may have been replaced since this replica began to follow it.
-    LogState state;
-    status = options_.log->State(&state);
-    if (status.ok()) status = CheckLog(state);
+    status = options_.log->State(state);
+    if (status.ok()) status = CheckLog(*state);
     if (status.ok()) status = copy_->CatchUp(options_.log.get());
     if (status.code() == StatusCode::kIOError) {
       Pause(kRetryWait);
@@ -365,13 +368,20 @@ Status ReplicaNode::CatchUp(const LogLease& lease, const Fence& fence) {
 }
 
 Status ReplicaNode::BeginOwnership(const LogLease& lease, Ownership* ownership) {
+  LogState state;
   Status status;
   if (!successor_.empty()) {
     // This replica has followed its call, or another one has not in its time.
     status = options_.log->SetSuccessor("");
   }
   if (status.ok()) {
-    status = CatchUp(lease, *ownership->fence);
+    status = CatchUp(lease, *ownership->fence, &state);
+  }
+  if (status.ok() && !state.checkpoint.has_value()) {
+    // Until there is one no other replica can begin: what the log has needs this machine.
+    LogCheckpoint made;
+    status = copy_->WriteCheckpoint(options_.log.get(), lease.epoch, clock_->WallUs(),
+                                    stop_copying_, &made);
   }
   if (!status.ok()) {
     return status;
@@ -394,6 +404,7 @@ Status ReplicaNode::BeginOwnership(const LogLease& lease, Ownership* ownership) 
   }
   {
     const MutexLock lock(mu_);
+    not_begun_ = Status::Ok();
     owned_storage_ = ownership->storage;
     owned_fence_ = ownership->fence;
   }
@@ -462,7 +473,7 @@ void ReplicaNode::EndOwnership(const LogLease& lease, Ownership* ownership, Stat
 
 void ReplicaNode::SetProblem(const Status& problem) {
   const MutexLock lock(mu_);
-  state_.log = problem;
+  state_.log = problem.ok() ? not_begun_ : problem;
 }
 
 bool ReplicaNode::Stopping() const {

@@ -90,7 +90,7 @@ class ReplicaNode {
   Status FollowOnce(LogFollower* follower);
   bool MayCampaign() WQ_EXCLUDES(mu_);
   void Own(LogLease lease, int64_t sent_us);
-  Status CatchUp(const LogLease& lease, const Fence& fence);
+  Status CatchUp(const LogLease& lease, const Fence& fence, LogState* state);
   // These throw without a thread.
   void KeepLease(const LogLease& lease, Ownership* ownership) WQ_EXCLUDES(mu_);
   void Maintain(const LogLease& lease, Ownership* ownership) WQ_EXCLUDES(mu_);
@@ -122,12 +122,14 @@ class ReplicaNode {
   mutable Mutex mu_;
   CondVar cv_;
   bool stopping_ WQ_GUARDED_BY(mu_) = false;
-  std::atomic<bool> stop_seeding_{false};
+  std::atomic<bool> stop_copying_{false};               // Ends a seeding, and the first checkpoint.
   LogFollower* follower_ WQ_GUARDED_BY(mu_) = nullptr;  // To be interrupted.
   bool may_resign_ WQ_GUARDED_BY(mu_) = false;          // The target owns, or is to.
   bool lease_lost_ WQ_GUARDED_BY(mu_) = false;          // Of the present ownership.
   // Why the present ownership is to be given up; empty: it is not.
   std::string resign_ WQ_GUARDED_BY(mu_);
+  // Why this replica's last ownership could not begin; Ok: it could, or another owner came.
+  Status not_begun_ WQ_GUARDED_BY(mu_);
   uint64_t ended_ WQ_GUARDED_BY(mu_) = 0;  // Ownerships that have ended.
   Status end_status_ WQ_GUARDED_BY(mu_);   // Of the last one.
   // Of the present ownership; null: none.

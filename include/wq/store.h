@@ -41,7 +41,8 @@ struct ReplicaState {
   std::string owner_name;     // The owner's; empty: nobody is, or it is not known.
   uint64_t applied = 0;       // The last entry of the log that its store has.
   int64_t applied_at_us = 0;  // Wall time at which it last had all of the log; 0: never.
-  Status log;                 // Ok, or why the log cannot be reached or followed.
+  // Ok, or why the log cannot be reached or followed, or why the last ownership could not begin.
+  Status log;
 };
 
 class Store {

@@ -46,6 +46,11 @@ Status LocalReplica::Seed(ReplicatedLog* log, const LogCheckpoint& checkpoint,
   return ReadCheckpoint(log, checkpoint, stop, this);
 }
 
+Status LocalReplica::WriteCheckpoint(ReplicatedLog* log, uint64_t epoch, int64_t now_us,
+                                     const std::atomic<bool>& stop, LogCheckpoint* made) const {
+  return storage::WriteCheckpoint(*base_->Snapshot(), log, epoch, now_us, stop, made);
+}
+
 Status LocalReplica::Load() {
   Status status = GetReplication(*base_, &position_);
   if (status.ok()) status = GetAhead(*base_, &ahead_);

@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "storage/replication/checkpoint.h"
 #include "storage/replication/log_group.h"
 
 namespace wq::storage {
@@ -179,8 +178,7 @@ Status ReplicatedStorage::WriteCheckpoint(int64_t now_us, LogCheckpoint* made) {
   if (!readable_.load(std::memory_order_acquire)) {
     return Status::NotDurable("the store is failed");
   }
-  const std::unique_ptr<Reader> snapshot = replica_->base()->Snapshot();
-  return storage::WriteCheckpoint(*snapshot, log_, options_.epoch, now_us, stop_snapshot_, made);
+  return replica_->WriteCheckpoint(log_, options_.epoch, now_us, stop_snapshot_, made);
 }
 
 }  // namespace wq::storage

@@ -108,7 +108,8 @@ typedef struct wq_replica_state {
   uint64_t applied;       // The last entry of the log that its store has.
   int64_t applied_at_us;  // Wall time at which it last had all of the log; 0: never.
   char owner_name[72];    // Ends with a NUL. "": nobody is, or it is not known.
-  wq_error log;           // WQ_OK, or why the log cannot be reached or followed.
+  // WQ_OK, or why the log cannot be reached or followed, or why the last ownership could not begin.
+  wq_error log;
 } wq_replica_state;
 // *state: `size` is set by the caller. A store that is not replicated: the state of an owner.
 WQ_EXPORT wq_code wq_store_replica(wq_store store, wq_replica_state* state, wq_error* error);

@@ -23,7 +23,6 @@ using ReplicaTest = ReplicatedStoreFixture;
 TEST_F(ReplicaTest, TheOwnerHandsOverToTheReplicaThatIsPromoted) {
   Queue* queue = nullptr;
   const std::unique_ptr<Store> a = OpenOwner("a", &queue);
-  AwaitCheckpoint();
   const std::unique_ptr<Store> b = Open("b");
   const std::unique_ptr<Store> c = Open("c");
   AwaitCaughtUp(b.get());
@@ -41,7 +40,6 @@ TEST_F(ReplicaTest, TheOwnerHandsOverToTheReplicaThatIsPromoted) {
 TEST_F(ReplicaTest, APromotedReplicaThatIsNotThereDelaysTheNextOwnerByALease) {
   Queue* queue = nullptr;
   const std::unique_ptr<Store> a = OpenOwner("a", &queue);
-  AwaitCheckpoint();
   const std::unique_ptr<Store> b = Open("b");
   AwaitCaughtUp(b.get());
   const uint64_t epoch = a->Epoch();
@@ -86,7 +84,6 @@ TEST_F(ReplicaTest, OneThatIsNoCandidateOnlyFollows) {
   options.replication->candidate = false;
   Queue* queue = nullptr;
   const std::unique_ptr<Store> a = OpenOwner("a", &queue);
-  AwaitCheckpoint();
   const std::unique_ptr<Store> b = OpenWith("b", options);
   AwaitCaughtUp(b.get());
   ASSERT_TRUE(a->Close().ok());
@@ -121,7 +118,6 @@ TEST_F(ReplicaTest, ItsGaugesShowWhetherItOwnsAndHowFarItIs) {
   options.metrics = provider;
   Queue* queue = nullptr;
   const std::unique_ptr<Store> a = OpenOwner("a", &queue);
-  AwaitCheckpoint();
   std::unique_ptr<Store> b = OpenWith("b", options);
   ASSERT_TRUE(queue->Add("key", {.durability = Durability::kReplicated}).ok());
   AwaitCaughtUp(b.get());

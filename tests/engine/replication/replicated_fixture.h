@@ -71,12 +71,6 @@ class ReplicatedStoreFixture : public testing::Test {
         << store->Replica().applied << " of " << state.last << ": "
         << store->Replica().log.ToString();
   }
-  void AwaitCheckpoint() {
-    EXPECT_TRUE(Eventually([this] {
-      LogState state;
-      return log_->State(&state).ok() && state.checkpoint.has_value();
-    }));
-  }
   static std::vector<std::string> Drain(Queue* queue) {
     std::vector<std::string> keys;
     std::string key;

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "storage/replication/memory_log.h"
 #include "tests/engine/replication/replicated_fixture.h"
+#include "tests/support/faulty_log.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/replicated_log.h"
@@ -135,7 +137,6 @@ TEST_F(ReplicatedStoreTest, AFreshReplicaBeginsFromTheCheckpoint) {
     ASSERT_TRUE(queue->Add("key-" + std::to_string(i), {.durability = Durability::kAsync}).ok());
   }
   ASSERT_TRUE(queue->Flush(Durability::kReplicated).ok());
-  AwaitCheckpoint();
   const std::unique_ptr<Store> replica = Open("b");
   AwaitCaughtUp(replica.get());
   ASSERT_TRUE(owner->Resign().ok());
@@ -143,6 +144,70 @@ TEST_F(ReplicatedStoreTest, AFreshReplicaBeginsFromTheCheckpoint) {
   Lead(replica.get(), &next);
   EXPECT_EQ(next->Len(), 5000U);
   EXPECT_EQ(replica->uuid(), owner->uuid());
+}
+
+// Without one a replica could not go on from what the owner has had replicated.
+TEST_F(ReplicatedStoreTest, AnOwnershipBeginsWithACheckpointInTheLog) {
+  const auto link = std::make_shared<support::FaultyLog>(log_);
+  std::atomic<bool> full{true};
+  std::atomic<int> refused{0};
+  link->SetHook([&](std::string_view call) {
+    if (call != "CommitCheckpoint" || !full) return support::FaultyLog::Fault::kNone;
+    ++refused;
+    return support::FaultyLog::Fault::kQuota;
+  });
+  log_ = link;
+  const std::unique_ptr<Store> owner = Open("a");
+  ASSERT_TRUE(Eventually([&] { return refused > 0 && !owner->Replica().log.ok(); }));
+  EXPECT_EQ(owner->WaitForLeadership(0us).code(), StatusCode::kTimedOut);
+  EXPECT_THAT(owner->Replica().log.message(), HasSubstr("space"));
+  full = false;
+  Queue* queue = nullptr;
+  Lead(owner.get(), &queue);
+  LogState state;
+  ASSERT_TRUE(log_->State(&state).ok());
+  EXPECT_TRUE(state.checkpoint.has_value());
+  ASSERT_TRUE(queue->Add("key", {.durability = Durability::kReplicated}).ok());
+  const std::unique_ptr<Store> replica = Open("b");
+  ASSERT_TRUE(owner->Close().ok());
+  Lead(replica.get(), &queue);
+  EXPECT_THAT(Drain(queue), ElementsAre("key"));
+}
+
+TEST_F(ReplicatedStoreTest, ACloseEndsTheFirstCheckpoint) {
+  {
+    std::unique_ptr<Store> plain;
+    ASSERT_TRUE(Store::Open({.create_if_missing = true}, Dir("a"), &plain).ok());
+    Queue* queue = nullptr;
+    ASSERT_TRUE(plain->OpenQueue("pods", {}, &queue).ok());
+    for (int i = 0; i < 3000; ++i) {
+      ASSERT_TRUE(queue->Add(std::to_string(i) + std::string(100, 'k')).ok());
+    }
+    ASSERT_TRUE(plain->Close().ok());
+  }
+  const auto link = std::make_shared<support::FaultyLog>(log_);
+  std::promise<void> begun;
+  std::promise<void> closing;
+  int parts = 0;
+  link->SetHook([&, closes = closing.get_future().share()](std::string_view call) {
+    if (call == "PutCheckpointPart" && ++parts == 1) {
+      begun.set_value();
+      closes.wait();
+    }
+    return support::FaultyLog::Fault::kNone;
+  });
+  log_ = link;
+  std::unique_ptr<Store> store = Open("a");
+  begun.get_future().wait();
+  std::thread closer([&] { EXPECT_TRUE(store->Close().ok()); });
+  EXPECT_TRUE(Eventually(
+      [&] { return store->WaitForLeadership(0us).code() == StatusCode::kShuttingDown; }));
+  closing.set_value();
+  closer.join();
+  LogState state;
+  ASSERT_TRUE(log_->State(&state).ok());
+  EXPECT_FALSE(state.checkpoint.has_value());
+  EXPECT_EQ(parts, 1);
 }
 
 TEST_F(ReplicatedStoreTest, AStoreThatExistsBecomesTheFirstReplica) {
@@ -156,7 +221,6 @@ TEST_F(ReplicatedStoreTest, AStoreThatExistsBecomesTheFirstReplica) {
   }
   Queue* queue = nullptr;
   const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
-  AwaitCheckpoint();
   const std::unique_ptr<Store> replica = Open("b");
   AwaitCaughtUp(replica.get());
   ASSERT_TRUE(owner->Resign().ok());
@@ -220,8 +284,9 @@ TEST_F(ReplicatedStoreTest, ReplicatedIsInvalidWithoutReplication) {
 
 TEST_F(ReplicatedStoreTest, TheReplicaIsEqualToTheOwnerEntryByEntry) {
   Queue* queue = nullptr;
-  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
-  AwaitCheckpoint();
+  // No retry becomes ready between the two views.
+  const QueueOptions options = {.limiter = std::make_shared<ItemExponentialFailure>(1h, 1000h)};
+  const std::unique_ptr<Store> owner = OpenOwner("a", &queue, options);
   const std::unique_ptr<Store> replica = Open("b");
   for (int i = 0; i < 3000; ++i) {
     const std::string key = "key-" + std::to_string(i);
@@ -361,7 +426,6 @@ class AheadTest : public ReplicatedStoreFixture {
     Queue* queue = nullptr;
     const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
     ASSERT_TRUE(queue->Add("in the log", {.durability = Durability::kReplicated}).ok());
-    AwaitCheckpoint();
     cut_log_->Cut(true);
     ASSERT_TRUE(queue->Add("ahead", {.durability = Durability::kProcess}).ok());
     std::filesystem::copy(Dir("a"), Dir("killed"), std::filesystem::copy_options::recursive);

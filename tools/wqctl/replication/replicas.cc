@@ -79,26 +79,6 @@ wq::Status NotInTime(const std::string& what, const wq::ReplicaState& replica) {
   return wq::Status::TimedOut(std::move(why));
 }
 
-wq::Status AwaitCheckpoint(const InitReplicaArgs& args, wq::Store* store, wq::ReplicatedLog* log,
-                           wq::LogState* state) {
-  const auto begin = std::chrono::steady_clock::now();
-  wq::Status s = store->WaitForLeadership(args.timeout);
-  if (s.code() == wq::StatusCode::kTimedOut) {
-    return NotInTime("this replica did not own the store", store->Replica());
-  }
-  if (!s.ok()) return s;
-  const auto left = args.timeout - std::chrono::duration_cast<std::chrono::microseconds>(
-                                       std::chrono::steady_clock::now() - begin);
-  s = PollUntil(left, [&](bool* ready) {
-    wq::Status read = log->State(state);
-    *ready = read.ok() && state->checkpoint.has_value();
-    return read;
-  });
-  return s.code() == wq::StatusCode::kTimedOut
-             ? NotInTime("the checkpoint was not written", store->Replica())
-             : s;
-}
-
 int Run(const InitReplicaArgs& args) {
   std::optional<wq::Replication> replication;
   if (wq::Status s = ReplicationOf(args.log, &replication); !s.ok()) return Fail(s);
@@ -106,8 +86,11 @@ int Run(const InitReplicaArgs& args) {
   if (wq::Status s = CheckMayInit(args.dir, log.get()); !s.ok()) return Fail(s);
   std::unique_ptr<wq::Store> store;
   if (wq::Status s = OpenReplica(args, true, replication, &store); !s.ok()) return Fail(s);
-  wq::LogState state;
-  wq::Status s = AwaitCheckpoint(args, store.get(), log.get(), &state);
+  // An ownership begins when the log has a checkpoint.
+  wq::Status s = store->WaitForLeadership(args.timeout);
+  if (s.code() == wq::StatusCode::kTimedOut) {
+    s = NotInTime("this replica did not own the store", store->Replica());
+  }
   const std::string uuid = store->uuid();
   wq::Status closed = ResignAndClose(store.get());
   if (!s.ok()) return Fail(s);
