@@ -35,7 +35,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
 # For programs that link libwq.a; wq::prometheus; wq::server, wq::etcd. libwq.so needs none of them.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "librocksdb-dev, libprotobuf-dev, libabsl-dev, libzstd-dev")
-set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "prometheus-cpp-dev, libcpp-httplib-dev, libgrpc++-dev, libre2-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "prometheus-cpp-dev, libgrpc++-dev, libre2-dev")
 
 # A separate package, with Debian's name for the import path: it is the same for all architectures,
 # and C programs do not need it.

@@ -15,6 +15,7 @@
 #include "server/browse/search_turns.h"
 #include "server/http/http.h"
 #include "server/http/http_api.h"
+#include "server/http/http_loop.h"
 #include "server/net/acceptor.h"
 #include "server/net/call_guard.h"
 #include "server/net/socket.h"
@@ -39,8 +40,6 @@ namespace {
 constexpr auto kIdleTimeout = std::chrono::minutes(5);
 // The same at http_address with the page: a browser keeps several connections for each page.
 constexpr auto kPageIdleTimeout = std::chrono::seconds(20);
-constexpr size_t kHttpConnections = 64;
-constexpr size_t kPageConnections = 256;
 constexpr const char* kUnprotected =
     "; for other machines require a token (--token-file) or certificates of clients "
     "(--tls-client-ca), or let every client in over TLS (--tls-any-client)";
@@ -123,12 +122,6 @@ struct Server::Impl {
     }
     return web_options;
   }
-  size_t MaxHttp() const {
-    if (options.max_http_connections > 0) {
-      return options.max_http_connections;
-    }
-    return options.page ? kPageConnections : kHttpConnections;
-  }
   CallGuard::Asked AskGuard() {
     return [this](const CallGuard::Request& request) { return guard.Ask(request); };
   }
@@ -152,7 +145,7 @@ struct Server::Impl {
   Status ListenTcp(FileDescriptor fd, const std::string& address, bool any_address,
                    ListenerKind kind, int* bound, std::vector<Listener>* listeners);
   Status Start(std::vector<Listener> listeners);
-  void Serve(int fd, ListenerKind kind) const;
+  void Serve(FileDescriptor fd, ListenerKind kind);
   void Close();
 
   Store* const store;
@@ -180,6 +173,7 @@ struct Server::Impl {
   int port = 0;
   int http_port = 0;
   std::unique_ptr<RpcServer> rpc;
+  std::unique_ptr<HttpLoop> loop;
   std::unique_ptr<Acceptor> acceptor;
 
   Mutex close_mu;
@@ -297,8 +291,10 @@ void Server::Impl::AddReadings(Http* http, CallGuard::Client client,
   const auto guarded = [&](Http::Handler handler) {
     return Guarded(GuardOf(client, asked), /*changes=*/false, std::move(handler));
   };
-  http->Get("/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; });
-  http->Get("/readyz", guarded([this](const HttpRequest&) { return Readiness(*store); }));
+  http->Get(
+      "/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; }, HttpRun::kOnLoop);
+  http->Get("/readyz", guarded([this](const HttpRequest&) { return Readiness(*store); }),
+            HttpRun::kReserve);
   if (options.metrics != nullptr) {
     http->Get("/metrics", guarded([this](const HttpRequest&) {
                 return HttpReply{.type = "text/plain; version=0.0.4; charset=utf-8",
@@ -385,30 +381,28 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
       return s;
     }
   }
-  Status s =
-      Acceptor::Open({.listeners = std::move(listeners),
-                      .grpc = [this](FileDescriptor fd) { rpc->HandlePlaintext(fd.Release()); },
-                      .grpc_tls = [this](FileDescriptor fd) { rpc->HandleTls(fd.Release()); },
-                      .http = [this](int fd, ListenerKind kind) { Serve(fd, kind); },
-                      .refuse_http = [](int fd) { Http::Refuse(fd); },
-                      .max_grpc = options.max_connections,
-                      .max_http = MaxHttp(),
-                      .io_timeout = options.io_timeout},
-                     &acceptor);
-  if (!s.ok()) {
+  if (Status s = HttpLoop::Open({}, &loop); !s.ok()) {
     return s;
   }
-  for (Http* const http : {&control, &tcp, &web}) {
-    http->LimitStreams(acceptor->max_http());
-  }
-  if (page != nullptr) {
-    page->LimitConnections(acceptor->max_http());
+  Status s = Acceptor::Open(
+      {.listeners = std::move(listeners),
+       .grpc = [this](FileDescriptor fd) { rpc->HandlePlaintext(fd.Release()); },
+       .grpc_tls = [this](FileDescriptor fd) { rpc->HandleTls(fd.Release()); },
+       .http = [this](FileDescriptor fd, ListenerKind kind) { Serve(std::move(fd), kind); },
+       .max_grpc = options.max_connections,
+       .max_http = options.max_http_connections,
+       .io_timeout = options.io_timeout},
+      &acceptor);
+  if (s.ok()) {
+    loop->Limit(acceptor->max_http());
   }
   return s;
 }
 
-void Server::Impl::Serve(int fd, ListenerKind kind) const {
-  (kind == ListenerKind::kControl ? control : kind == ListenerKind::kWeb ? web : tcp).Answer(fd);
+void Server::Impl::Serve(FileDescriptor fd, ListenerKind kind) {
+  loop->Serve(std::move(fd), kind == ListenerKind::kControl ? &control
+                             : kind == ListenerKind::kWeb   ? &web
+                                                            : &tcp);
 }
 
 // No new connections, then no streams, then no calls.
@@ -435,6 +429,9 @@ void Server::Impl::Close() {
   }
   if (acceptor != nullptr) {
     acceptor->Close();
+  }
+  if (loop != nullptr) {
+    loop->Close();
   }
 }
 

@@ -10,6 +10,7 @@
 #include "server/browse/search_turns.h"
 #include "server/http/http.h"
 #include "server/http/http_api.h"
+#include "server/http/http_loop.h"
 #include "server/net/acceptor.h"
 #include "server/net/call_guard.h"
 #include "server/net/socket.h"
@@ -65,6 +66,7 @@ struct ViewServer::Impl {
   Page page;
   Http http;
   int port = 0;
+  std::unique_ptr<HttpLoop> loop;
   std::unique_ptr<Acceptor> acceptor;
 };
 
@@ -117,19 +119,21 @@ Status ViewServer::Impl::Open() {
   if (Status s = page.Start(); !s.ok()) {
     return s;
   }
+  if (Status s = HttpLoop::Open({}, &loop); !s.ok()) {
+    return s;
+  }
   Status s =
       Acceptor::Open({.listeners = std::move(listeners),
                       .grpc = nullptr,
                       .grpc_tls = nullptr,
-                      .http = [this](int connection, ListenerKind) { http.Answer(connection); },
-                      .refuse_http = [](int connection) { Http::Refuse(connection); },
+                      .http = [this](FileDescriptor connection,
+                                     ListenerKind) { loop->Serve(std::move(connection), &http); },
                       .max_grpc = 0,
                       .max_http = options.max_http_connections,
                       .io_timeout = options.io_timeout},
                      &acceptor);
   if (s.ok()) {
-    page.LimitConnections(acceptor->max_http());
-    http.LimitStreams(acceptor->max_http());
+    loop->Limit(acceptor->max_http());
   }
   return s;
 }
@@ -141,6 +145,9 @@ void ViewServer::Impl::Close() {
   page.Close();
   if (acceptor != nullptr) {
     acceptor->Close();
+  }
+  if (loop != nullptr) {
+    loop->Close();
   }
 }
 

@@ -139,11 +139,11 @@ struct ServerOptions {
   // Bounds the gRPC connections, each of which costs two descriptors; all connections together use
   // at most half of RLIMIT_NOFILE. Default: 10 000.
   size_t max_connections = 10'000;
-  // Bounds the HTTP connections of each listener; each costs a thread. Further ones are answered
-  // with 503 and closed. An open page, and a stream of a worker or a watch, is one, and a page some
-  // more for short times; at most three quarters of them are pages and streams. Default: 0,
-  // which is 64, with the page 256.
-  size_t max_http_connections = 0;
+  // Bounds the HTTP connections of each listener, each of which costs a descriptor; all of them
+  // together use at most a quarter of RLIMIT_NOFILE. When there are more, the oldest that has made
+  // no call yet is closed, or else the one that is idle for the longest time; if each has a call or
+  // a stream under way, further ones get 503, but for /healthz and /readyz. Default: 10 000.
+  size_t max_http_connections = 10'000;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
   // 4 MiB.
   size_t max_request_bytes = size_t{4} << 20;
@@ -208,7 +208,7 @@ struct ViewServerOptions {
   std::string http_address = {};
   bool http_any_address = false;
   std::string token_file = {};
-  size_t max_http_connections = 256;
+  size_t max_http_connections = 1000;
   std::chrono::milliseconds io_timeout{10'000};
 };
 

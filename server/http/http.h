@@ -1,27 +1,29 @@
-// Http: reads, checks and answers the HTTP/1.1 requests on a connected socket. Wraps cpp-httplib.
+// Http: what is served to the HTTP/1.1 requests of one kind of listener: handlers by path, which
+// requests are refused, and the form of answers. An HttpLoop reads the requests and writes the
+// answers.
 //
 //   Http http({.check_host = true, .max_request_bytes = 65536, .io_timeout = 10s});
-//   http.Get("/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; });
-//   http.Answer(fd);
+//   http.Get("/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; },
+//            HttpRun::kOnLoop);
+//   loop->Serve(std::move(fd), &http);
 //
-// cpp-httplib parses and writes. The sockets are read and written here, because it limits neither
-// the time that a client takes for one request, nor the bytes of a request without a length.
-// Requests are routed here, because it compares a path with a regular expression for each handler.
-// Threading: Answer is thread-safe after the last call of Get, Post, GetStream and PostStream.
+// Threading: thread-safe after the last call of Get and Post.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace wq {
+#include "server/http/request_parser.h"
 
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+namespace wq {
 
 // Headers are empty if the request does not have them.
 struct HttpRequest {
@@ -37,18 +39,21 @@ struct HttpRequest {
   // Who the client is, as Guarded has found out. See Caller.
   std::string_view role = {};
   std::string token = {};
+  // For the stream of the answer, which keeps it: HttpStream::Take may return something now.
+  // Thread-safe. Never blocks, and never calls the stream. Not called after the stream's end.
+  const std::function<void()> wake = nullptr;
 };
 
-// The answer of a request while it is sent in parts. Used by the connection's thread alone.
-class HttpWriter {
+// An answer that is made while it is sent. The loop makes its calls, one at a time. The destructor
+// ends it: the client is gone, the server closes, or Take has returned kEnd.
+class HttpStream {
  public:
-  virtual ~HttpWriter() = default;
-  // False: the client has closed the connection, or took none of the bytes for io_timeout, or the
-  // server is closing. Blocks: for at most io_timeout.
-  virtual bool Write(std::string_view bytes) = 0;
-  // Waits until `fd` is readable. False: the client has closed the connection or its sending side,
-  // or the server is closing. Blocks: without a limit.
-  virtual bool WaitFor(int fd) = 0;
+  virtual ~HttpStream() = default;
+  enum class Next : uint8_t { kMore, kNothing, kEnd };
+  // Appends what is to be sent now to `bytes`, which is empty. kMore: there may be more, so it is
+  // called again when the client has taken these. kNothing: not before the next wake. kEnd: the
+  // answer ends behind these. Does not block.
+  virtual Next Take(std::string* bytes) = 0;
 };
 
 struct HttpReply {
@@ -56,9 +61,15 @@ struct HttpReply {
   std::string type = "text/plain; charset=utf-8";
   std::string body = {};
   HttpHeaders headers = {};  // Beside those of Http::Options.
-  // Writes the answer in place of `body`, in chunks. Is destroyed after its call, or without a call
-  // if the answer's headers cannot be sent.
-  std::function<void(HttpWriter* writer)> stream = nullptr;
+  // Makes the answer in place of `body`, which is sent in chunks.
+  std::shared_ptr<HttpStream> stream = nullptr;
+};
+
+// Where a handler runs.
+enum class HttpRun : uint8_t {
+  kThread,   // On a thread of its own: it may wait for the disk.
+  kReserve,  // On a thread that no call takes: it blocks for short times only.
+  kOnLoop,   // On the loop: it never blocks, and anybody may ask.
 };
 
 class Http {
@@ -76,6 +87,8 @@ class Http {
     // message as text.
     std::function<HttpReply(int status, const std::string& message)> refused = nullptr;
     size_t max_request_bytes = 0;
+    // Bounds the time from the connection to the last byte of its request, and again the time in
+    // which the client takes the answer, or a part of a stream.
     std::chrono::milliseconds io_timeout{0};
     // How long a connection stays open after an answer for the next request. 0: it is closed.
     std::chrono::milliseconds idle_timeout{0};
@@ -84,36 +97,45 @@ class Http {
   };
   using Handler = std::function<HttpReply(const HttpRequest& request)>;
 
-  explicit Http(const Options& options);
-  ~Http();
+  explicit Http(const Options& options) : options_(options) {}
   Http(const Http&) = delete;
   Http& operator=(const Http&) = delete;
 
-  void Get(const std::string& path, Handler handler);
+  void Get(const std::string& path, Handler handler, HttpRun run = HttpRun::kThread);
   void Post(const std::string& path, Handler handler);  // Accepts application/json only.
-  // The same for handlers whose answer is a stream, which has its connection for long. Beyond
-  // LimitStreams they are answered with 503, and the handler is not called.
-  void GetStream(const std::string& path, Handler handler);
-  void PostStream(const std::string& path, Handler handler);
-  // Streams may have three quarters of so many connections, and one in any case. Before the first
-  // call there is no limit. Thread-safe.
-  void LimitStreams(size_t max_connections);
 
-  // Answers requests until the client, the server (by shutdown(2) of the reading side) or a timeout
-  // ends the connection. Does not close `fd`. Blocks: for each request for at most idle_timeout
-  // until its first byte, io_timeout to read it and for each write, and for the handler.
-  void Answer(int fd) const;
-  // Answers 503 without reading the request. Does not block.
-  static void Refuse(int fd);
+  // For the loop.
+  struct Route {
+    Handler handler;
+    HttpRun run;
+  };
+  // nullptr: the path has none.
+  const Route* Find(std::string_view method, std::string_view path) const;
+  // Checks a request before its body is read. Returns 0: it is accepted; or the status of the
+  // refusal.
+  int Check(const HttpHead& head, std::string* message) const;
+  // Whether the connection may stay open for another request.
+  bool PermitsNext(const HttpHead& head) const;
+  HttpReply Refusal(int status, const std::string& message) const;
+  HttpReply Refusal(const RequestParser& bad) const;
+  HttpReply NotFound(const std::string& request) const { return options_.not_found(request); }
+  // The status line and the headers, also of what the answer's body needs.
+  std::string AnswerHead(const HttpReply& reply, bool keep_open) const;
+  const Options& options() const { return options_; }
 
  private:
-  class Library;
+  using Routes = std::map<std::string, Route, std::less<>>;
   const Options options_;
-  const std::unique_ptr<Library> library_;
+  Routes get_;
+  Routes post_;
 };
 
 // Whether the value of a Host header names this machine's loopback.
 bool IsLoopbackHost(const std::string& host);
+// A path as handlers have it, and what is behind its '?'.
+std::string PathOf(std::string_view target);
+std::string QueryOf(std::string_view target);
+std::string CookiesOf(const HttpHead& head);
 // The value of `name` in "a=1&b=%20", decoded; the first of several; "" if there is none.
 std::string QueryValue(std::string_view query, std::string_view name);
 

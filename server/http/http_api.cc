@@ -1,15 +1,11 @@
 #include "server/http/http_api.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/files.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -17,7 +13,7 @@ namespace {
 
 constexpr const char* kJsonType = "application/json";
 constexpr const char* kLinesType = "application/x-ndjson";
-constexpr size_t kWriteBytes = size_t{64} << 10;
+constexpr size_t kTakenBytes = size_t{64} << 10;
 
 nlohmann::ordered_json ErrorObject(const Status& status) {
   return {{"code", StatusCodeName(status.code())}, {"message", status.message()}};
@@ -87,41 +83,31 @@ Caller CallerOf(const HttpRequest& request) {
   return {.peer = request.peer, .role = request.role, .token = request.token, .gone = request.gone};
 }
 
-class EventCarrier final : public StreamCarrier {
+class WakeCarrier final : public StreamCarrier {
  public:
-  EventCarrier() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  void Wake() override {
-    const uint64_t one = 1;
-    static_cast<void>(write(event_.get(), &one, sizeof(one)));
-  }
-  void Clear() const {
-    uint64_t ignored = 0;
-    static_cast<void>(read(event_.get(), &ignored, sizeof(ignored)));
-  }
-  int fd() const { return event_.get(); }
+  explicit WakeCarrier(std::function<void()> wake) : wake_(std::move(wake)) {}
+  void Wake() override { wake_(); }
 
  private:
-  const FileDescriptor event_;
+  const std::function<void()> wake_;
 };
 
-// A stream of a method, which ends with this object.
-class ApiStream {
+// A stream of a method, as lines. Ends with this object.
+class ApiStream final : public HttpStream {
  public:
-  explicit ApiStream(const Method& method)
-      : streams_(method.client_streams), response_(method.response->New()) {}
-  ~ApiStream() {
+  ApiStream(const Method& method, const HttpRequest& request)
+      : streams_(method.client_streams),
+        carrier_(request.wake),
+        response_(method.response->New()) {}
+  ~ApiStream() override {
     if (stream_ != nullptr) {
       stream_->Close();
     }
   }
-  ApiStream(const ApiStream&) = delete;
-  ApiStream& operator=(const ApiStream&) = delete;
 
   // An error is answered with its HTTP status, which is possible until the first message is sent.
+  // Blocks: as the method.
   Status Begin(const Method& method, const HttpRequest& request) {
-    if (carrier_.fd() < 0) {
-      return Status::IOError("no descriptor is left for a stream");
-    }
     const std::unique_ptr<Message> first(method.request->New());
     if (Status s = FromJson(request.body, first.get()); !s.ok()) {
       return s;
@@ -133,46 +119,41 @@ class ApiStream {
     if (!streams_) {
       stream_->ReceivedAll();
     }
-    Take();
+    TakeOne();
     return next_ == Stream::Next::kEnd ? end_ : Status::Ok();
   }
 
-  // Sends lines until the stream ends or the client is gone.
-  void Send(HttpWriter* writer) {
-    std::string lines;
-    for (;; Take()) {
-      if (next_ == Stream::Next::kMessage) {
-        if (Status s = AppendJson(*response_, &lines); !s.ok()) {
-          next_ = Stream::Next::kEnd;
-          end_ = s;
-        } else if (lines.size() < kWriteBytes) {
-          continue;
-        }
+  Next Take(std::string* bytes) override {
+    if (next_ == Stream::Next::kNothing) {  // That was before the wake.
+      TakeOne();
+    }
+    for (; next_ == Stream::Next::kMessage; TakeOne()) {
+      if (bytes->size() >= kTakenBytes) {
+        return Next::kMore;
       }
-      if (next_ == Stream::Next::kEnd && !end_.ok()) {
-        lines += ToText({{"error", ErrorObject(end_)}});
-      }
-      if (!writer->Write(lines) || next_ == Stream::Next::kEnd) {
-        return;
-      }
-      lines.clear();
-      if (next_ == Stream::Next::kNothing) {
-        if (!writer->WaitFor(carrier_.fd())) {
-          return;
-        }
-        carrier_.Clear();
+      if (Status s = AppendJson(*response_, bytes); !s.ok()) {
+        next_ = Stream::Next::kEnd;
+        end_ = s;
+        break;
       }
     }
+    if (next_ == Stream::Next::kNothing) {
+      return Next::kNothing;
+    }
+    if (!end_.ok()) {
+      *bytes += ToText({{"error", ErrorObject(end_)}});
+    }
+    return Next::kEnd;
   }
 
  private:
-  void Take() {
+  void TakeOne() {
     response_->Clear();
     next_ = stream_->Take(response_.get(), &end_);
   }
 
   const bool streams_;
-  EventCarrier carrier_;  // Outlives the stream.
+  WakeCarrier carrier_;  // Outlives the stream.
   const std::unique_ptr<Message> response_;
   std::unique_ptr<Stream> stream_;
   Stream::Next next_ = Stream::Next::kNothing;
@@ -199,11 +180,11 @@ HttpReply AnswerStream(const Method& method, const HttpRequest& request) {
                                            " takes many messages and answers once: only gRPC "
                                            "carries it"));
   }
-  const auto stream = std::make_shared<ApiStream>(method);
+  const auto stream = std::make_shared<ApiStream>(method, request);
   if (Status s = stream->Begin(method, request); !s.ok()) {
     return ErrorReply(s);
   }
-  return {.type = kLinesType, .stream = [stream](HttpWriter* writer) { stream->Send(writer); }};
+  return {.type = kLinesType, .stream = stream};
 }
 
 }  // namespace
@@ -277,11 +258,7 @@ void AddApi(const MethodTable& methods, const HttpGuard& guard, Http* http) {
     auto handler = Guarded(guard, method.changes, [&method = method](const HttpRequest& request) {
       return method.call != nullptr ? AnswerUnary(method, request) : AnswerStream(method, request);
     });
-    if (method.call != nullptr) {
-      http->Post(path, std::move(handler));
-    } else {
-      http->PostStream(path, std::move(handler));
-    }
+    http->Post(path, std::move(handler));
   }
 }
 

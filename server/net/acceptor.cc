@@ -24,7 +24,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "server/net/connection_threads.h"
 #include "server/net/socket.h"
 
 namespace wq {
@@ -73,13 +72,6 @@ void SetTcpOptions(int fd) {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, 60'000);
 }
 
-// A connection that is closed with unread bytes is reset, and the peer may lose the answer.
-void DiscardReceived(int fd) {
-  std::array<char, 8192> rest;
-  for (int i = 0; i < 8 && recv(fd, rest.data(), rest.size(), MSG_DONTWAIT) > 0; ++i) {
-  }
-}
-
 }  // namespace
 
 class Acceptor::Impl {
@@ -114,7 +106,6 @@ class Acceptor::Impl {
   void CloseExpired();
   int MillisecondsLeft() const;
   void BeginGrpc(FileDescriptor fd, ListenerKind kind);
-  void BeginHttp(FileDescriptor fd, ListenerKind kind);
   void HandleEvent(uint64_t id, uint32_t events);
   bool Watch(int fd, uint32_t events, uint64_t id) const {
     epoll_event event = {.events = events, .data = {.u64 = id}};
@@ -129,7 +120,6 @@ class Acceptor::Impl {
   size_t max_pending_ = 0;
   FileDescriptor epoll_{-1};
   FileDescriptor stop_{-1};  // An eventfd.
-  std::array<std::unique_ptr<ConnectionThreads>, kKinds> http_;
   std::thread thread_;
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> grpc_count_ = 0;
@@ -155,12 +145,10 @@ void Acceptor::Impl::SetLimits() {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
   const size_t half = std::min<rlim_t>(limit.rlim_cur, rlim_t{1} << 30) / 2;
-  // An HTTP connection and its stream's eventfd, or a gRPC connection and its duplicate.
-  constexpr size_t kDescriptors = 2;
+  constexpr size_t kDescriptors = 2;  // Of a gRPC connection.
   max_pending_ = std::clamp<size_t>(half / 16, 1, kMaxPending);
-  max_http_ =
-      std::min(options_.max_http, std::max<size_t>(1, half / 2 / kDescriptors / http_kinds));
-  const size_t others = plain * max_pending_ + http_kinds * kDescriptors * max_http_;
+  max_http_ = std::min(options_.max_http, std::max<size_t>(1, half / 2 / http_kinds));
+  const size_t others = plain * max_pending_ + http_kinds * max_http_;
   const size_t rest = half > others ? half - others : 0;
   max_grpc_ = std::min(options_.max_grpc, std::max<size_t>(1, rest / kDescriptors / grpc_kinds));
 }
@@ -179,11 +167,6 @@ Status Acceptor::Impl::Start() {
         !Watch(fd, EPOLLIN, ++next_id_)) {
       return Status::IOError("cannot wait for the connections of descriptor " + std::to_string(fd));
     }
-  }
-  for (size_t i = 0; i < kKinds; ++i) {
-    http_[i] = std::make_unique<ConnectionThreads>(
-        max_http_,
-        [this, kind = static_cast<ListenerKind>(i)](int fd) { options_.http(fd, kind); });
   }
   try {
     thread_ = std::thread([this] { Run(); });
@@ -252,13 +235,13 @@ void Acceptor::Impl::Classify(FileDescriptor fd, ListenerKind kind) {
     return BeginGrpc(std::move(fd), kind);
   }
   if (kind == ListenerKind::kWeb) {
-    return BeginHttp(std::move(fd), kind);
+    return options_.http(std::move(fd), kind);
   }
   switch (Peek(fd.get())) {
     case Protocol::kHttp2:
       return BeginGrpc(std::move(fd), kind);
     case Protocol::kHttp1:
-      return BeginHttp(std::move(fd), kind);
+      return options_.http(std::move(fd), kind);
     case Protocol::kUnknown:
       return AddPending(std::move(fd), kind);
     case Protocol::kClosed:
@@ -293,7 +276,7 @@ void Acceptor::Impl::HandlePending(size_t kind, uint64_t id, uint32_t events) {
   if (protocol == Protocol::kHttp2) {
     BeginGrpc(std::move(fd), static_cast<ListenerKind>(kind));
   } else if (protocol == Protocol::kHttp1) {
-    BeginHttp(std::move(fd), static_cast<ListenerKind>(kind));
+    options_.http(std::move(fd), static_cast<ListenerKind>(kind));
   }
 }
 
@@ -336,15 +319,6 @@ void Acceptor::Impl::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
   handle(std::move(fd));
 }
 
-void Acceptor::Impl::BeginHttp(FileDescriptor fd, ListenerKind kind) {
-  if (!http_[IndexOf(kind)]->Begin(&fd)) {
-    if (options_.refuse_http != nullptr) {
-      options_.refuse_http(fd.get());
-    }
-    DiscardReceived(fd.get());
-  }
-}
-
 void Acceptor::Impl::Stop() {
   if (thread_.joinable()) {
     stopping_ = true;
@@ -365,11 +339,6 @@ void Acceptor::Impl::Close() {
   }
   grpc_.clear();
   grpc_count_ = 0;
-  for (const std::unique_ptr<ConnectionThreads>& threads : http_) {
-    if (threads != nullptr) {
-      threads->Close();
-    }
-  }
 }
 
 Acceptor::Acceptor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

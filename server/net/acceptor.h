@@ -4,13 +4,13 @@
 //   std::unique_ptr<Acceptor> acceptor;
 //   Status s = Acceptor::Open({.listeners = std::move(listeners),
 //                              .grpc = [&](FileDescriptor fd) { … },
-//                              .http = [&](int fd, ListenerKind kind) { … }}, &acceptor);
+//                              .http = [&](FileDescriptor fd, ListenerKind kind) { … }},
+//                             &acceptor);
 //
 // A plaintext connection of HTTP/2 begins with "PRI ", so its first four bytes are inspected and
-// left in the socket. One thread accepts; each HTTP connection has a thread of its own. An idle
-// server with any number of gRPC connections does not wake up: the kernel notices peers that are
-// gone (TCP keepalive), and gRPC calls shutdown(2) when it closes a connection, which is seen
-// through a duplicate of its descriptor.
+// left in the socket. One thread accepts. An idle server with any number of connections does not
+// wake up: the kernel notices peers that are gone (TCP keepalive), and gRPC calls shutdown(2) when
+// it closes a connection, which is seen through a duplicate of its descriptor.
 // Threading: thread-safe. Lifetime: what the functions use must outlive Close.
 #pragma once
 
@@ -45,17 +45,14 @@ class Acceptor {
     // before they close it. nullptr: such connections are closed.
     std::function<void(FileDescriptor)> grpc = nullptr;
     std::function<void(FileDescriptor)> grpc_tls = nullptr;
-    // Serves the connection, and returns when it ends: soon after shutdown(2) of its reading side.
-    // Does not close `fd`. Called by a thread for each connection.
-    std::function<void(int fd, ListenerKind kind)> http = nullptr;
-    // Answers a connection that is over the limit. Must not block; does not close `fd`.
-    std::function<void(int fd)> refuse_http = nullptr;
+    // The same, but bounds its connections to max_http() of each kind itself.
+    std::function<void(FileDescriptor fd, ListenerKind kind)> http = nullptr;
     // Each bounds the connections of one kind of listener, so that the peers of one cannot lock out
-    // those of another. A connection costs two descriptors: a gRPC connection its duplicate, an
-    // HTTP connection that of its stream. Both numbers are lowered so that all connections together
-    // use at most half of RLIMIT_NOFILE (HTTP at most a quarter), and the store has the rest.
+    // those of another. A gRPC connection costs two descriptors, as it has a duplicate. Both
+    // numbers are lowered so that all connections together use at most half of RLIMIT_NOFILE (HTTP
+    // at most a quarter), and the store has the rest.
     size_t max_grpc = 10'000;
-    size_t max_http = 64;
+    size_t max_http = 10'000;
     // The time for the first bytes of a plaintext connection. While many connections are silent,
     // the oldest are closed earlier.
     std::chrono::milliseconds io_timeout{10'000};
@@ -69,9 +66,8 @@ class Acceptor {
 
   // Closes the listeners and the connections whose kind is not known yet. The others stay.
   void Stop();
-  // Also shuts down all connections. HTTP requests that were read get their answer. Blocks: until
-  // the HTTP connections have ended. Stop and Close are idempotent, and called by one thread at a
-  // time.
+  // Also shuts down the gRPC connections. Stop and Close are idempotent, and called by one thread
+  // at a time.
   void Close();
 
   // For tests and metrics: the gRPC connections that are open.

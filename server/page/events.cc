@@ -1,8 +1,6 @@
 #include "server/page/events.h"
 
 #include <google/protobuf/util/message_differencer.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -22,53 +20,39 @@ void ClearTime(v1::GetOverviewResponse* overview) {
   }
 }
 
-void Signal(const FileDescriptor& event) {
-  const uint64_t one = 1;
-  static_cast<void>(write(event.get(), &one, sizeof(one)));
-}
-
-void Clear(const FileDescriptor& event) {
-  uint64_t ignored = 0;
-  static_cast<void>(read(event.get(), &ignored, sizeof(ignored)));
-}
-
 }  // namespace
 
 // A listener while its answer exists.
-class Events::ListenerStream {
+class Events::ListenerStream final : public HttpStream {
  public:
   ListenerStream(Events* events, std::list<Listener>::iterator listener,
                  std::function<bool()> may_go_on)
       : events_(events), listener_(listener), may_go_on_(std::move(may_go_on)) {}
-  ~ListenerStream() { events_->Remove(listener_); }
-  ListenerStream(const ListenerStream&) = delete;
-  ListenerStream& operator=(const ListenerStream&) = delete;
+  ~ListenerStream() override { events_->Remove(listener_); }
 
-  void Send(HttpWriter* writer) {
-    std::string bytes = "retry: 1000\n\n";
-    do {
-      if (!writer->Write(bytes)) {
-        return;
-      }
-      while (true) {
-        Clear(listener_->wake);
-        if (!events_->Take(&*listener_, &bytes)) {
-          return;
-        }
-        if (!bytes.empty()) {
-          break;
-        }
-        if (!writer->WaitFor(listener_->wake.get())) {
-          return;
-        }
-      }
-    } while (may_go_on_());
+  Next Take(std::string* bytes) override {
+    if (!std::exchange(begun_, true)) {
+      *bytes = "retry: 1000\n\n";
+      return Next::kMore;
+    }
+    if (!events_->Take(&*listener_, bytes)) {
+      return Next::kEnd;
+    }
+    if (bytes->empty()) {
+      return Next::kNothing;
+    }
+    if (!may_go_on_()) {
+      bytes->clear();
+      return Next::kEnd;
+    }
+    return Next::kMore;
   }
 
  private:
   Events* const events_;
   const std::list<Listener>::iterator listener_;
   const std::function<bool()> may_go_on_;
+  bool begun_ = false;
 };
 
 Events::Events(Options options)
@@ -78,20 +62,12 @@ Events::~Events() { Close(); }
 
 Status Events::Start() { return thread_.Start(); }
 
-void Events::Limit(size_t max_listeners) {
-  const MutexLock lock(mu_);
-  max_listeners_ = max_listeners;
-}
-
-HttpReply Events::Listen(const std::string& queue, std::function<bool()> may_go_on) {
-  FileDescriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake.valid()) {
-    return ErrorReply(Status::IOError("no descriptor is left for a stream"));
-  }
+HttpReply Events::Listen(const std::string& queue, std::function<bool()> may_go_on,
+                         std::function<void()> wake) {
   std::list<Listener>::iterator listener;
   {
     const MutexLock lock(mu_);
-    if (closing_ || listeners_.size() >= max_listeners_) {
+    if (closing_ || listeners_.size() >= options_.max_listeners) {
       return RefusedReply(503, closing_ ? "the server closes" : "too many pages are open");
     }
     if (listeners_.empty()) {
@@ -104,9 +80,8 @@ HttpReply Events::Listen(const std::string& queue, std::function<bool()> may_go_
   }
   thread_.Wake();
   const auto stream = std::make_shared<ListenerStream>(this, listener, std::move(may_go_on));
-  return {.type = "text/event-stream",
-          .headers = {{"Cache-Control", "no-store"}},
-          .stream = [stream](HttpWriter* writer) { stream->Send(writer); }};
+  return {
+      .type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .stream = stream};
 }
 
 bool Events::Take(Listener* listener, std::string* bytes) {
@@ -142,7 +117,7 @@ void Events::Remove(std::list<Listener>::iterator listener) {
 void Events::WakeListeners(const Topic* topic) {
   for (const Listener& listener : listeners_) {
     if (topic == nullptr || listener.topic == topic) {
-      Signal(listener.wake);
+      listener.wake();
     }
   }
 }

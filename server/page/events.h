@@ -3,7 +3,7 @@
 //   Events events({.clock = clock, .overview = …});
 //   Status s = events.Start();
 //   http.Get("/ui/events", [&](const HttpRequest& request) {
-//     return events.Listen(QueryValue(request.query, "queue"), still_allowed);
+//     return events.Listen(QueryValue(request.query, "queue"), still_allowed, request.wake);
 //   });
 //
 // One thread reads the overview at most every 500 ms, and only while somebody listens; without
@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 
-#include "base/files.h"
 #include "base/mutex.h"
 #include "server/http/http.h"
 #include "server/series/paced_thread.h"
@@ -41,6 +40,7 @@ class Events {
     Clock* clock = nullptr;
     // Reads the overview of a queue, or of all if it is empty. Called by one thread.
     std::function<void(const std::string& queue, v1::GetOverviewResponse* response)> overview;
+    size_t max_listeners = 1000;
   };
   explicit Events(Options options);
   ~Events();  // Closes. REQUIRES: no stream is left.
@@ -49,11 +49,10 @@ class Events {
 
   // IOError: no thread can be started.
   Status Start();
-  // Bounds the listeners. Default: 1.
-  void Limit(size_t max_listeners) WQ_EXCLUDES(mu_);
   // The answer whose stream sends the events. `may_go_on` is asked before each event; false ends
-  // the stream. 503: there are too many listeners, or the server closes.
-  HttpReply Listen(const std::string& queue, std::function<bool()> may_go_on) WQ_EXCLUDES(mu_);
+  // the stream. `wake`: see HttpRequest. 503: there are too many listeners, or the server closes.
+  HttpReply Listen(const std::string& queue, std::function<bool()> may_go_on,
+                   std::function<void()> wake) WQ_EXCLUDES(mu_);
   void Close() WQ_EXCLUDES(mu_);  // Ends all streams.
 
   size_t listeners() const WQ_EXCLUDES(mu_);
@@ -71,7 +70,7 @@ class Events {
   struct Listener {
     std::string queue;
     Topic* topic;
-    FileDescriptor wake;  // An eventfd.
+    std::function<void()> wake;
     uint64_t seen = 0;
     uint64_t comments = 0;
   };
@@ -88,7 +87,6 @@ class Events {
   mutable Mutex mu_;
   std::map<std::string, Topic> topics_ WQ_GUARDED_BY(mu_);  // By queue; each has listeners.
   std::list<Listener> listeners_ WQ_GUARDED_BY(mu_);
-  size_t max_listeners_ WQ_GUARDED_BY(mu_) = 1;
   uint64_t comments_ WQ_GUARDED_BY(mu_) = 0;  // How often a comment was due.
   int64_t commented_at_us_ WQ_GUARDED_BY(mu_) = 0;
   uint64_t readings_ WQ_GUARDED_BY(mu_) = 0;

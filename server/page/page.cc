@@ -1,6 +1,5 @@
 #include "server/page/page.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -40,19 +39,14 @@ Page::Page(const Options& options)
 
 Status Page::Start() { return events_.Start(); }
 
-void Page::LimitConnections(size_t max_connections) {
-  events_.Limit(std::max<size_t>(1, max_connections / 4 * 3));
-}
-
 void Page::AddTo(Http* http) {
   AddPageFiles(http);
   http->Get("/ui/session",
             [this](const HttpRequest& request) { return SessionReply(RoleOf(request)); });
   http->Post("/ui/login", [this](const HttpRequest& request) { return LogIn(request); });
   http->Post("/ui/logout", [this](const HttpRequest& request) { return LogOut(request); });
-  http->GetStream("/ui/events",
-                  Guarded(Guard(), /*changes=*/false,
-                          [this](const HttpRequest& request) { return Listen(request); }));
+  http->Get("/ui/events", Guarded(Guard(), /*changes=*/false,
+                                  [this](const HttpRequest& request) { return Listen(request); }));
 }
 
 HttpGuard Page::Guard() {
@@ -117,7 +111,7 @@ HttpReply Page::Listen(const HttpRequest& request) {
     return RoleOf({.body = none, .authorization = authorization, .peer = none, .cookie = cookie}) !=
            CallGuard::Role::kNone;
   };
-  return events_.Listen(QueryValue(request.query, "queue"), may_go_on);
+  return events_.Listen(QueryValue(request.query, "queue"), may_go_on, request.wake);
 }
 
 }  // namespace wq

@@ -38,8 +38,6 @@ class Page {
 
   Status Start();  // IOError: no thread can be started.
   void AddTo(Http* http);
-  // Leaves some of the connections to calls: at most three quarters of them are streams.
-  void LimitConnections(size_t max_connections);
   HttpGuard Guard();
   void EndSessions() { sessions_.EndAll(); }  // For tokens that may have changed.
   void Close() { events_.Close(); }           // Ends the streams.

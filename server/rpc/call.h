@@ -32,7 +32,7 @@
 #include "base/mutex.h"
 #include "server/api/method.h"
 #include "server/net/call_guard.h"
-#include "server/rpc/executor.h"
+#include "server/net/executor.h"
 
 namespace wq {
 

@@ -23,6 +23,7 @@
 #include "server/api/store_access.h"
 #include "server/http/http.h"
 #include "server/http/http_api.h"
+#include "server/http/http_loop.h"
 #include "server/service/services.h"
 #include "server/service/watcher.h"
 #include "server/work/work_hub.h"
@@ -229,6 +230,11 @@ class Services {
       tokens_.push_back(assigned.token());
     }
   }
+  static std::unique_ptr<HttpLoop> OpenLoop() {
+    std::unique_ptr<HttpLoop> loop;
+    WQ_CHECK(HttpLoop::Open({}, &loop).ok(), "no loop");
+    return loop;
+  }
   // The rest of the input is the body of a request.
   void CallByHttp() {
     const Method& method = *calls_[in_.Byte() % calls_.size()];
@@ -241,16 +247,20 @@ class Services {
     int ends[2];
     WQ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no sockets");
     const FileDescriptor client(ends[0]);
-    const FileDescriptor server(ends[1]);
+    FileDescriptor server(ends[1]);
     WQ_CHECK(send(client.get(), request.data(), request.size(), 0) ==
                  static_cast<ssize_t>(request.size()),
              "a request does not fit");
     shutdown(client.get(), SHUT_WR);
-    http_.Answer(server.get());
-    char answer[16] = {};
-    WQ_CHECK(recv(client.get(), answer, sizeof(answer) - 1, MSG_DONTWAIT) > 12 &&
-                 std::string_view(answer).starts_with("HTTP/1.1 "),
-             "no answer");
+    static const std::unique_ptr<HttpLoop> loop = OpenLoop();
+    loop->Serve(std::move(server), &http_);
+    std::string answer;  // Until the loop has closed its end.
+    char buffer[4096];
+    for (ssize_t n = 1; n > 0;) {
+      n = recv(client.get(), buffer, sizeof(buffer), 0);
+      answer.append(buffer, n > 0 ? static_cast<size_t>(n) : 0);
+    }
+    WQ_CHECK(answer.starts_with("HTTP/1.1 "), "no answer");
   }
   void Step() {
     const uint8_t byte = in_.Byte();

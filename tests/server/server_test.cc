@@ -265,22 +265,31 @@ TEST_F(ServerTest, TheServicesAreServedOverTcp) {
             403);
 }
 
-TEST_F(ServerTest, StreamsOverHttpLeaveConnectionsForOthers) {
+TEST_F(ServerTest, OfManyConnectionsThoseWithoutACallGiveWay) {
   Serve({.control_socket = true, .max_http_connections = 8});
   const std::string watch = PostOf("/wq.v1.Queue/Watch", R"({"queue": "pods"})");
+  const FileDescriptor silent = ConnectUnix();
+  SendAll(silent.get(), "GET /hea", Soon());
+  const FileDescriptor idle = ConnectUnix();
+  SendAll(idle.get(), PostOf("/wq.v1.Queue/Counts", R"({"queue": "pods"})"), Soon());
+  char begin[12];
+  ASSERT_EQ(ReceiveSome(idle.get(), begin, sizeof begin, Soon()), 12);
   std::vector<FileDescriptor> streams;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 8; ++i) {
     streams.push_back(ConnectUnix());
     SendAll(streams.back().get(), watch, Soon());
-    char begin[12];
     ASSERT_EQ(ReceiveSome(streams.back().get(), begin, sizeof begin, Soon()), 12);
     EXPECT_EQ(std::string(begin, sizeof begin), "HTTP/1.1 200");
   }
+  EXPECT_EQ(ReadAll(silent.get()), "");
+  EXPECT_THAT(ReadAll(idle.get()), Not(HasSubstr("TIMEOUT")));
   const std::string refused = Say(ConnectUnix(), watch);
   EXPECT_EQ(StatusOf(refused), 503);
-  EXPECT_THAT(refused, HasSubstr("too many pages and streams"));
-  EXPECT_EQ(StatusOf(Say(ConnectUnix(), "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")), 200);
-  EXPECT_EQ(StatusOf(Post("/wq.v1.Queue/Add", R"({"queue": "pods", "keys": ["YQ=="]})")), 200);
+  EXPECT_THAT(refused, HasSubstr("too many connections"));
+  for (const char* path : {"/healthz", "/readyz"}) {
+    const std::string get = "GET " + std::string(path) + " HTTP/1.1\r\n\r\n";
+    EXPECT_EQ(StatusOf(Say(ConnectUnix(), get)), 200);
+  }
 }
 
 TEST_F(ServerTest, TlsAloneIsNoAccessControl) {
@@ -386,18 +395,21 @@ TEST_F(ServerTest, InvalidHttpDoesNoHarm) {
   EXPECT_EQ(StatusOf(Get("/healthz")), 200);
 }
 
-TEST_F(ServerTest, TooManyConnectionsAreAnswered503) {
-  Serve({.control_socket = true, .http_address = "127.0.0.1:0", .max_http_connections = 2});
-  FileDescriptor first = ConnectTcp();
-  FileDescriptor second = ConnectTcp();  // Accepted in this order.
-  EXPECT_EQ(StatusOf(ReadAll(ConnectTcp().get())), 503);
-  EXPECT_EQ(StatusOf(Say(ConnectUnix(), "GET /healthz HTTP/1.1\r\n\r\n")), 200);
-  const std::string request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  EXPECT_EQ(StatusOf(Say(first, request)), 200);
-  while (StatusOf(Say(ConnectTcp(), request)) == 503) {
-    // Until the thread of `first` has ended.
+TEST_F(ServerTest, IdleAndSlowClientsDoNotShutHealthOut) {
+  Serve({.control_socket = true,
+         .http_address = "127.0.0.1:0",
+         .max_http_connections = 64,
+         .io_timeout = std::chrono::hours(1)});
+  std::vector<FileDescriptor> idle;
+  for (int i = 0; i < 300; ++i) {
+    idle.push_back(ConnectTcp());
+    SendAll(idle.back().get(), std::string("GET /healthz").substr(0, static_cast<size_t>(i % 12)),
+            Soon());
   }
-  EXPECT_EQ(StatusOf(Say(second, request)), 200);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(StatusOf(Get("/healthz")), 200);
+    EXPECT_EQ(StatusOf(Get("/readyz")), 200);
+  }
 }
 
 TEST_F(ServerTest, ASlowClientIsCutOff) {

@@ -15,7 +15,7 @@ set -euo pipefail
 # small.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libxxhash-dev libzstd-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
-  nlohmann-json3-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto
+  nlohmann-json3-dev libboost-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto
   golang-etcd-server-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
 # chromium shows the page of wqctl report and the live page in tests, and nodejs drives it for the
 # latter; without them these tests report that they are skipped. etcd-server and prometheus start

@@ -1,9 +1,10 @@
-// Answers the requests of one connection with an Http on a thread, and is its client.
+// Answers the requests of one connection with an Http and a loop, and is its client.
 #pragma once
 
 #include <sys/socket.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "server/http/http.h"
+#include "server/http/http_loop.h"
 #include "tests/server/server_fixture.h"
 
 namespace wq {
@@ -27,22 +29,15 @@ class HttpClient {
     int ends[2] = {-1, -1};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     client_ = FileDescriptor(ends[0]);
-    server_ = FileDescriptor(ends[1]);
-    thread_ = std::thread([this, &http] {
-      http.Answer(server_.get());
-      shutdown(server_.get(), SHUT_RDWR);
-    });
+    EXPECT_TRUE(HttpLoop::Open({}, &loop_).ok());
+    loop_->Serve(FileDescriptor(ends[1]), &http);
   }
-  ~HttpClient() {
-    client_ = FileDescriptor(-1);
-    shutdown(server_.get(), SHUT_RD);
-    thread_.join();
-  }
+  ~HttpClient() { CloseEnd(); }
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
   int fd() const { return client_.get(); }
-  int server_fd() const { return server_.get(); }
+  void CloseServer() { loop_->Close(); }
   bool Send(const std::string& bytes) { return SendAll(fd(), bytes, ServerFixture::Soon()); }
   static std::string PostOf(const std::string& path, const std::string& body,
                             const std::string& headers = "") {
@@ -95,9 +90,11 @@ class HttpClient {
   std::string ReadToEnd() const { return ServerFixture::ReadAll(fd()); }
   void EndSending() const { shutdown(fd(), SHUT_WR); }
   void CloseEnd() { client_ = FileDescriptor(-1); }
-  void Join() {
-    thread_.join();
-    thread_ = std::thread([] {});
+  // Until the server has closed its end.
+  void Join() const {
+    while (loop_->connections() > 0) {
+      std::this_thread::yield();
+    }
   }
 
  private:
@@ -116,8 +113,7 @@ class HttpClient {
   }
 
   FileDescriptor client_{-1};
-  FileDescriptor server_{-1};
-  std::thread thread_;
+  std::unique_ptr<HttpLoop> loop_;
 };
 
 }  // namespace wq

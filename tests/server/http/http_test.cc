@@ -2,16 +2,15 @@
 
 #include "server/http/http.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <string>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/mutex.h"
 #include "tests/server/http/http_client.h"
 
 namespace wq {
@@ -146,10 +145,10 @@ TEST_F(HttpTest, ABodyAnnouncedByExpectIsTakenOrRefused) {
   EXPECT_EQ(client.Ask(head + "text/plain\r\n\r\n").status, 415);
 }
 
-TEST_F(HttpTest, ShutdownOfTheReadingSideEndsABusyConnection) {
+TEST_F(HttpTest, AServerThatClosesEndsItsConnections) {
   HttpClient client(*http_);
   EXPECT_EQ(client.Ask(kGetHello).status, 200);
-  shutdown(client.server_fd(), SHUT_RD);
+  client.CloseServer();
   EXPECT_EQ(client.ReadToEnd(), "");
 }
 
@@ -205,35 +204,63 @@ TEST_F(HttpTest, LongHeadersAndPathsDoNoHarm) {
 
 // --- Streams ---
 
+// Lines that a test adds, until it ends them.
+struct Lines {
+  static constexpr uint64_t kEnd = uint64_t{1} << 40;
+  std::atomic<uint64_t> waiting = 0;
+  std::atomic<uint64_t> written = 0;
+  std::atomic<int> gone = 0;  // Streams that ended before their lines.
+  Mutex mu;
+  std::function<void()> wake WQ_GUARDED_BY(mu) = nullptr;
+};
+
+class LineStream final : public HttpStream {
+ public:
+  explicit LineStream(Lines* lines) : lines_(lines) {}
+  ~LineStream() override {
+    lines_->gone += ended_ ? 0 : 1;
+    const MutexLock lock(lines_->mu);
+    lines_->wake = nullptr;
+  }
+  Next Take(std::string* bytes) override {
+    if (lines_->waiting == 0) {
+      return Next::kNothing;
+    }
+    if (lines_->waiting >= Lines::kEnd) {
+      lines_->waiting = 0;
+      ended_ = true;
+      return Next::kEnd;
+    }
+    *bytes = "line\n";
+    --lines_->waiting;
+    ++lines_->written;
+    return Next::kMore;
+  }
+
+ private:
+  Lines* const lines_;
+  bool ended_ = false;
+};
+
 class HttpStreamTest : public HttpTest {
  protected:
-  void SetUp() override {
-    http_->Get("/stream", [this](const HttpRequest&) {
+  HttpStreamTest() { AddStream(); }
+  void AddStream() {
+    http_->Get("/stream", [this](const HttpRequest& request) {
+      const MutexLock lock(lines_.mu);
+      lines_.wake = request.wake;
       return HttpReply{.type = "application/x-ndjson",
-                       .stream = [this](HttpWriter* writer) { Write(writer); }};
+                       .stream = std::make_shared<LineStream>(&lines_)};
     });
   }
-  void Write(HttpWriter* writer) {
-    do {
-      uint64_t lines = 0;
-      static_cast<void>(read(lines_.get(), &lines, sizeof(lines)));
-      if (lines >= kEnd) {
-        return;
-      }
-      for (uint64_t i = 0; i < lines && writer->Write("line\n"); ++i) {
-        ++written_;
-      }
-    } while (writer->WaitFor(lines_.get()));
-    gone_ = true;
+  void Add(uint64_t lines) {
+    lines_.waiting += lines;
+    const MutexLock lock(lines_.mu);
+    lines_.wake();
   }
-  void Add(uint64_t lines) const {
-    EXPECT_EQ(write(lines_.get(), &lines, sizeof(lines)), ssize_t{sizeof(lines)});
-  }
-  static constexpr uint64_t kEnd = uint64_t{1} << 40;
+  static constexpr uint64_t kEnd = Lines::kEnd;
   static constexpr const char* kGetStream = "GET /stream HTTP/1.1\r\n\r\n";
-  const FileDescriptor lines_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  std::atomic<uint64_t> written_ = 0;
-  std::atomic<bool> gone_ = false;
+  Lines lines_;
 };
 
 TEST_F(HttpStreamTest, LinesArriveAsTheyAreMadeAndTheConnectionStays) {
@@ -251,39 +278,38 @@ TEST_F(HttpStreamTest, LinesArriveAsTheyAreMadeAndTheConnectionStays) {
     EXPECT_EQ(client.Chunk(), "");
     EXPECT_EQ(client.Ask(kGetHello).body, "hello");
   }
-  EXPECT_FALSE(gone_);
+  EXPECT_EQ(lines_.gone, 0);
 }
 
 TEST_F(HttpStreamTest, ASilentStreamEndsWhenTheClientCloses) {
   for (const bool whole : {false, true}) {
-    gone_ = false;
+    lines_.gone = 0;
     HttpClient client(*http_);
     EXPECT_EQ(client.Ask(kGetStream).status, 200);
     whole ? client.CloseEnd() : client.EndSending();
     client.Join();
-    EXPECT_TRUE(gone_);
+    EXPECT_EQ(lines_.gone, 1);
   }
 }
 
 TEST_F(HttpStreamTest, AStreamEndsWhenTheServerCloses) {
   HttpClient client(*http_);
   EXPECT_EQ(client.Ask(kGetStream).status, 200);
-  shutdown(client.server_fd(), SHUT_RD);
-  client.Join();
-  EXPECT_TRUE(gone_);
+  client.CloseServer();
+  EXPECT_EQ(lines_.gone, 1);
 }
 
 TEST_F(HttpStreamTest, AClientThatDoesNotReadBoundsWhatIsWritten) {
   Http::Options options = HttpTestOptions();
   options.io_timeout = milliseconds(50);
   Make(options);
-  SetUp();
+  AddStream();
   HttpClient client(*http_);
   EXPECT_EQ(client.Ask(kGetStream).status, 200);
   Add(kEnd - 1);
   client.Join();
-  EXPECT_GT(written_, 0U);
-  EXPECT_LT(written_, 1'000'000U);  // A socket holds far less.
+  EXPECT_GT(lines_.written, 0U);
+  EXPECT_LT(lines_.written, 1'000'000U);  // A socket holds far less.
 }
 
 TEST_F(HttpStreamTest, AStreamNeedsHttp11) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -22,7 +23,6 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "server/http/http.h"
 #include "tests/server/server_fixture.h"
 
 namespace wq {
@@ -58,8 +58,8 @@ class DescriptorLimit {
 };
 
 // Serves a unix socket and a TCP socket of each other kind. gRPC connections are greeted with
-// "grpc\n", and closed when a test says so; HTTP connections are greeted with "http\n" and stay
-// until the client closes them.
+// "grpc\n", and closed when a test says so; HTTP connections are greeted with "http\n", and the
+// last ones stay open.
 class AcceptorTest : public ::testing::Test {
  protected:
   void Serve(Acceptor::Options options = {}) {
@@ -76,11 +76,7 @@ class AcceptorTest : public ::testing::Test {
     }
     options.grpc = [this](FileDescriptor grpc) { Keep(std::move(grpc), "grpc\n"); };
     options.grpc_tls = [this](FileDescriptor grpc) { Keep(std::move(grpc), "tls\n"); };
-    options.http = [](int http, ListenerKind) {
-      SendAll(http, "http\n", ServerFixture::Soon());
-      ServerFixture::ReadAll(http);
-    };
-    options.refuse_http = Http::Refuse;
+    options.http = [this](FileDescriptor http, ListenerKind) { KeepHttp(std::move(http)); };
     const Status s = Acceptor::Open(std::move(options), &acceptor_);
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
@@ -89,6 +85,14 @@ class AcceptorTest : public ::testing::Test {
     const MutexLock lock(mu_);
     grpc_.push_back(std::move(fd));
     SendAll(grpc_.back().get(), greeting, ServerFixture::Soon());
+  }
+  void KeepHttp(FileDescriptor fd) {
+    const MutexLock lock(mu_);
+    SendAll(fd.get(), "http\n", ServerFixture::Soon());
+    http_.push_back(std::move(fd));
+    if (http_.size() > 10) {
+      http_.pop_front();
+    }
   }
   // As gRPC closes a connection.
   void EndGrpc() {
@@ -137,6 +141,7 @@ class AcceptorTest : public ::testing::Test {
   int ports_[4] = {};
   Mutex mu_;
   std::vector<FileDescriptor> grpc_ WQ_GUARDED_BY(mu_);
+  std::deque<FileDescriptor> http_ WQ_GUARDED_BY(mu_);  // The last ones.
   std::unique_ptr<Acceptor> acceptor_;
 };
 
@@ -225,15 +230,6 @@ TEST_F(AcceptorTest, GrpcConnectionsOverTheLimitOfTheirKindAreClosed) {
   EndGrpc();
   AwaitGrpcConnections(0);
   EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "grpc\n");
-}
-
-TEST_F(AcceptorTest, HttpConnectionsOverTheLimitOfTheirKindAreAnswered503) {
-  Serve({.max_http = 1});
-  const FileDescriptor first = Connect(ListenerKind::kTcp, "GET ");
-  ASSERT_EQ(Line(first), "http\n");
-  EXPECT_EQ(StatusOf(ServerFixture::ReadAll(Connect(ListenerKind::kTcp, "GET ").get())), 503);
-  EXPECT_EQ(Line(Connect(ListenerKind::kControl, "GET ")), "http\n");
-  EXPECT_EQ(Line(Connect(ListenerKind::kWeb)), "http\n");
 }
 
 TEST_F(AcceptorTest, ThousandRoundsLeaveNoDescriptorAndNoCount) {
@@ -418,7 +414,6 @@ TEST_F(AcceptorTest, StopLeavesTheKnownConnections) {
   acceptor_->Close();
   acceptor_->Close();
   EXPECT_EQ(ServerFixture::ReadAll(grpc.get()), "");
-  EXPECT_EQ(ServerFixture::ReadAll(http.get()), "");
 }
 
 }  // namespace

@@ -33,10 +33,9 @@ class EventsTest : public ::testing::Test {
     http_.reset();
     events_ = std::make_unique<Events>(Events::Options{
         .clock = &clock_,
-        .overview = [this](const std::string& queue, v1::GetOverviewResponse* response) {
-          Read(queue, response);
-        }});
-    events_->Limit(max_listeners);
+        .overview = [this](const std::string& queue,
+                           v1::GetOverviewResponse* response) { Read(queue, response); },
+        .max_listeners = max_listeners});
     ASSERT_TRUE(events_->Start().ok());
     http_ = std::make_unique<Http>(
         Http::Options{.not_found = [](const std::string&) { return HttpReply{.status = 404}; },
@@ -44,8 +43,8 @@ class EventsTest : public ::testing::Test {
                       .io_timeout = hours(1),
                       .idle_timeout = hours(1)});
     http_->Get("/ui/events", [this](const HttpRequest& request) {
-      return events_->Listen(QueryValue(request.query, "queue"),
-                             [this] { return may_go_on_.load(); });
+      return events_->Listen(
+          QueryValue(request.query, "queue"), [this] { return may_go_on_.load(); }, request.wake);
     });
   }
   void Read(const std::string& queue, v1::GetOverviewResponse* response) {
@@ -193,7 +192,7 @@ TEST_F(EventsTest, TooManyListenersAreRefused) {
   EXPECT_THAT(refused.body, HasSubstr("too many pages are open"));
   first.CloseEnd();
   while (third.Ask(kListen).status == 503) {
-    // Until the first one's thread has seen its end.
+    // Until the loop has seen the first one's end.
   }
 }
 

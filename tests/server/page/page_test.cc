@@ -339,18 +339,23 @@ TEST_F(PageTest, AnOpenPageSeesChangesAndTheServersEnd) {
   EXPECT_THAT(ReadAll(page.get()), Not(HasSubstr("TIMEOUT")));
 }
 
-TEST_F(PageTest, TooManyPagesLeaveRoomForCalls) {
+TEST_F(PageTest, TooManyPagesLeaveRoomForHealth) {
   ServePage({.max_http_connections = 8});
   std::vector<FileDescriptor> pages;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 8; ++i) {
     pages.push_back(ConnectTcp());
     SendAll(pages.back().get(), "GET /ui/events HTTP/1.1\r\nHost: localhost\r\n\r\n", Soon());
     EXPECT_THAT(ReadUntil(pages.back().get(), "retry"), HasSubstr("HTTP/1.1 200"));
   }
   FileDescriptor next = ConnectTcp();
   SendAll(next.get(), "GET /ui/events HTTP/1.1\r\nHost: localhost\r\n\r\n", Soon());
-  EXPECT_THAT(ReadUntil(next.get(), "too many pages"), StartsWith("HTTP/1.1 503"));
-  EXPECT_EQ(StatusOf(PostTcp(kGetStore, "{}")), 200);
+  EXPECT_THAT(ReadUntil(next.get(), "too many connections"), StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(StatusOf(Get("/healthz")), 200);
+  EXPECT_EQ(StatusOf(Get("/readyz")), 200);
+  pages.pop_back();
+  while (StatusOf(PostTcp(kGetStore, "{}")) == 503) {
+    // Until the server has seen its end.
+  }
 }
 
 TEST_F(PageTest, TheOverviewIsOfAllQueuesOrOfOne) {

@@ -11,6 +11,7 @@
 
 #include "server/http/http.h"
 #include "server/http/http_api.h"
+#include "server/http/http_loop.h"
 #include "server/net/acceptor.h"
 #include "server/rpc/rpc_server.h"
 #include "tests/server/server_fixture.h"
@@ -33,8 +34,8 @@ class AcceptorRpcTest : public ::testing::Test {
     ASSERT_TRUE(RpcServer::Open({.methods = &methods_}, &rpc_).ok());
     Acceptor::Options options;
     options.grpc = [this](FileDescriptor fd) { rpc_->HandlePlaintext(fd.Release()); };
-    options.http = [this](int fd, ListenerKind) { http_.Answer(fd); };
-    options.refuse_http = Http::Refuse;
+    ASSERT_TRUE(HttpLoop::Open({}, &loop_).ok());
+    options.http = [this](FileDescriptor fd, ListenerKind) { loop_->Serve(std::move(fd), &http_); };
     FileDescriptor fd(-1);
     ASSERT_TRUE(OpenSocketFile(dir_.path(), "control.sock", &file_).ok());
     ASSERT_TRUE(ListenOnFile(file_, &fd).ok());
@@ -50,6 +51,7 @@ class AcceptorRpcTest : public ::testing::Test {
     acceptor_->Stop();
     rpc_->Close(std::chrono::seconds(5));
     acceptor_->Close();
+    loop_->Close();
   }
 
   // A channel with a connection of its own.
@@ -83,6 +85,7 @@ class AcceptorRpcTest : public ::testing::Test {
               .max_request_bytes = 100'000,
               .io_timeout = std::chrono::seconds(10)}};
   std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<HttpLoop> loop_;
   std::unique_ptr<Acceptor> acceptor_;
   std::vector<std::string> addresses_;
 };

@@ -1,4 +1,4 @@
-#include "server/rpc/executor.h"
+#include "server/net/executor.h"
 
 #include <system_error>
 #include <utility>

@@ -1,4 +1,4 @@
-// Executor: threads for calls that may wait for the disk, so that the completion queue's threads
+// Executor: threads for calls that may wait for the disk, so that the threads that read requests
 // stay free for the others. A thread is started when none is idle, up to a limit; further jobs
 // wait in the order in which they came, up to a limit of their bytes. Idle threads do not wake up.
 // If the system has no thread left and there is none yet, the caller runs the job itself.

@@ -1,0 +1,72 @@
+// HttpLoop: reads the requests on HTTP/1.1 connections, lets handlers answer them, and writes the
+// answers.
+//
+//   std::unique_ptr<HttpLoop> loop;
+//   Status s = HttpLoop::Open({}, &loop);
+//   loop->Serve(std::move(fd), &http);  // From the thread that accepts connections.
+//   …
+//   loop->Close();
+//
+// One thread owns all connections, so a connection costs a descriptor and some memory, and no
+// thread: see HttpConnection. Handlers run on threads of their own, which are started when they are
+// needed, those of HttpRun::kReserve on one that nothing else takes. An idle loop does not wake up.
+//
+// A connection is a newcomer until one of its requests has reached a handler (but of
+// HttpRun::kOnLoop) and was not answered with 401 or 403. Nobody is shut out by connections that
+// ask nothing: newcomers have a deadline; of those of one peer, beyond a limit the oldest is
+// closed; and beyond the limit of all connections the oldest newcomer is, or else the one that is
+// idle for the longest time. If there is none, the new connection gets one of a few spare places:
+// there HttpRun::kReserve and kOnLoop are answered, and all other requests are refused with 503. So
+// health is answered in any case.
+// Threading: thread-safe. Lifetime: what the handlers use outlives Close.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/files.h"
+#include "server/http/http.h"
+#include "wq/status.h"
+
+namespace wq {
+
+class HttpLoop {
+ public:
+  struct Options {
+    // Bounds the connections of one Http.
+    size_t max_connections = 10'000;
+    // Bounds the newcomers of one peer, which are those with one address, or one process. Half of
+    // max_connections, if that is less.
+    size_t max_newcomers = 1000;
+    // Handlers that run at once. Further ones wait, with so many bytes of requests in all; more are
+    // refused with 503.
+    int max_threads = 64;
+    size_t max_waiting_bytes = size_t{64} << 20;
+  };
+  static constexpr size_t kSpare = 16;  // Places beyond max_connections.
+
+  // IOError: no thread or descriptor is left.
+  static Status Open(const Options& options, std::unique_ptr<HttpLoop>* loop);
+  ~HttpLoop();  // Closes.
+  HttpLoop(const HttpLoop&) = delete;
+  HttpLoop& operator=(const HttpLoop&) = delete;
+
+  // Serves the client at the other end of the connected socket. Borrows `http`. After Close the
+  // socket is closed. Does not block.
+  void Serve(FileDescriptor fd, const Http* http);
+  // Changes Options::max_connections of what is served from now on.
+  void Limit(size_t max_connections);
+  // Ends all connections. Requests that were read get their answer, and streams what they have to
+  // send now. Blocks: until the handlers have returned, and for a second at most for clients that
+  // do not read. Idempotent; called by one thread at a time.
+  void Close();
+
+  size_t connections() const;  // For tests.
+
+ private:
+  class Impl;
+  explicit HttpLoop(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wq
