@@ -80,6 +80,7 @@ class HttpLoop::Impl final : public HttpConnectionHost {
   const Options options_;
   std::atomic<size_t> max_connections_;
   std::atomic<size_t> count_ = 0;
+  std::atomic<bool> closed_ = false;
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   std::thread thread_;
@@ -107,6 +108,9 @@ Status HttpLoop::Impl::Start() {
 }
 
 void HttpLoop::Impl::Serve(FileDescriptor fd, const Http* http) {
+  if (closed_) {
+    return;  // Nothing runs any more.
+  }
   asio::post(io_, [this, http, owned = std::make_shared<FileDescriptor>(std::move(fd))] {
     if (!closing_) {
       Add(std::move(*owned), http);
@@ -115,6 +119,7 @@ void HttpLoop::Impl::Serve(FileDescriptor fd, const Http* http) {
 }
 
 void HttpLoop::Impl::Close() {
+  closed_ = true;
   if (thread_.joinable()) {
     asio::post(io_, [this] { CloseAll(); });
     thread_.join();
