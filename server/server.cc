@@ -381,7 +381,7 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
       return s;
     }
   }
-  if (Status s = HttpLoop::Open({}, &loop); !s.ok()) {
+  if (Status s = HttpLoop::Open({.max_newcomers = options.max_newcomers}, &loop); !s.ok()) {
     return s;
   }
   Status s = Acceptor::Open(

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -267,6 +268,57 @@ func TestShutDownEndsTheDrainOfARemoteQueue(t *testing.T) {
 			must(t, q.Err())
 		}
 	})
+}
+
+// Each worker is a client of its own, with a stream over HTTP that lasts. All of them hold an item
+// at once, so that none was refused.
+func TestThousandRemoteWorkersHoldAnItemEach(t *testing.T) {
+	wqctl := os.Getenv("WQ_SERVE")
+	if wqctl == "" {
+		t.Skip("WQ_SERVE is not set")
+	}
+	const workers = 1000
+	dir := socketDir(t)
+	serve(t, wqctl, dir)
+	adder := openRemote(t, dir)
+	all := newHolders()
+	var holding, ended sync.WaitGroup
+	holding.Add(workers)
+	for i := 0; i < workers; i++ {
+		ended.Add(1)
+		q := openRemote(t, dir)
+		go func() {
+			defer ended.Done()
+			item, shutdown := q.Get()
+			if shutdown {
+				t.Error("a worker was shut down")
+				holding.Done()
+				return
+			}
+			all.begin(t, item)
+			holding.Done()
+			holding.Wait()
+			q.Done(item)
+		}()
+	}
+	for i := 0; i < workers; i++ {
+		adder.Add(fmt.Sprint("item-", i))
+	}
+	ended.Wait()
+	eventually(t, "all are done", func() bool {
+		counts, err := adder.Counts()
+		return err == nil && counts.Processing == 0
+	})
+	counts, err := adder.Counts()
+	must(t, err)
+	for item, times := range all.seen {
+		if times != 1 {
+			t.Errorf("%q was handed out %d times", item, times)
+		}
+	}
+	if all.distinct() != workers || counts.Queued != 0 {
+		t.Errorf("%d items were held, %d are queued", all.distinct(), counts.Queued)
+	}
 }
 
 func TestAHeldItemIsNotHandedOutAgainBeforeDoneWhenTheConnectionBreaks(t *testing.T) {

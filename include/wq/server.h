@@ -138,12 +138,17 @@ struct ServerOptions {
   std::chrono::milliseconds worker_silence_limit{30'000};
   // Bounds the gRPC connections, each of which costs two descriptors; all connections together use
   // at most half of RLIMIT_NOFILE. Default: 10 000.
+  // One address has at most three quarters of them.
   size_t max_connections = 10'000;
   // Bounds the HTTP connections of each listener, each of which costs a descriptor; all of them
   // together use at most a quarter of RLIMIT_NOFILE. When there are more, the oldest that has made
   // no call yet is closed, or else the one that is idle for the longest time; if each has a call or
   // a stream under way, further ones get 503, but for /healthz and /readyz. Default: 10 000.
   size_t max_http_connections = 10'000;
+  // Bounds the HTTP connections of one address, or on the control socket of one process, that have
+  // made no call yet, or none that was not refused for its token: beyond it the oldest of them is
+  // closed. Half of max_http_connections, if that is less. Default: 4000.
+  size_t max_newcomers = 4000;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
   // 4 MiB.
   size_t max_request_bytes = size_t{4} << 20;

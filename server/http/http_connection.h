@@ -68,10 +68,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const Http* http() const { return http_; }
   const std::string& peer() const { return place_.peer; }
   bool spare() const { return place_.spare; }
-  // Whether no request of it is being handled, so that it may be closed to make room.
-  bool may_be_closed() const {
-    return state_ != State::kHandling && state_ != State::kStreaming && stream_ == nullptr;
-  }
+  // Whether no request of it is being handled or answered, so that it may be closed to make room.
+  bool may_be_closed() const { return state_ == State::kReading || state_ == State::kLingering; }
 
   uint64_t idle_since = 0;  // Of the host.
 

@@ -28,11 +28,6 @@ namespace asio = boost::asio;
 // Of one read.
 constexpr size_t kReadBytes = size_t{64} << 10;
 
-// The peer without its port.
-std::string AddressOf(const std::string& peer) {
-  return peer.starts_with("unix") ? peer : peer.substr(0, peer.rfind(':'));
-}
-
 int FamilyOf(int fd) {
   int family = AF_UNSPEC;
   socklen_t size = sizeof(family);
@@ -147,7 +142,7 @@ void HttpLoop::Impl::Add(FileDescriptor fd, const Http* http) {
   fd.Release();
   socket.non_blocking(true, error);
   HttpConnection::Place place{
-      .id = ++next_id_, .peer = AddressOf(PeerName(socket.native_handle())), .spare = false};
+      .id = ++next_id_, .peer = PeerAddress(PeerName(socket.native_handle())), .spare = false};
   Group& group = groups_[http];
   const size_t max = std::max<size_t>(1, max_connections_);
   const auto of_peer = newcomers_.find(place.peer);

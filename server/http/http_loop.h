@@ -37,7 +37,7 @@ class HttpLoop {
     size_t max_connections = 10'000;
     // Bounds the newcomers of one peer, which are those with one address, or one process. Half of
     // max_connections, if that is less.
-    size_t max_newcomers = 1000;
+    size_t max_newcomers = 4000;
     // Handlers that run at once. Further ones wait, with so many bytes of requests in all; more are
     // refused with 503.
     int max_threads = 64;

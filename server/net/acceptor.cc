@@ -33,7 +33,7 @@ namespace {
 constexpr int kAcceptPauseMs = 50;
 // Per listener, before the others have their turn.
 constexpr int kAcceptsAtOnce = 64;
-constexpr size_t kMaxPending = 256;
+constexpr size_t kMaxPending = 4096;
 constexpr size_t kKinds = 4;
 // The first bytes of HTTP/2. No method of HTTP/1.1 has this name.
 constexpr std::string_view kHttp2 = "PRI ";
@@ -94,6 +94,7 @@ class Acceptor::Impl {
   struct Grpc {
     FileDescriptor fd;  // A duplicate.
     ListenerKind kind;
+    std::string address;  // Of the peer; empty: it is not bounded.
   };
   static size_t IndexOf(ListenerKind kind) { return static_cast<size_t>(kind); }
 
@@ -106,6 +107,7 @@ class Acceptor::Impl {
   void CloseExpired();
   int MillisecondsLeft() const;
   void BeginGrpc(FileDescriptor fd, ListenerKind kind);
+  void EndGrpc(const Grpc& connection);
   void HandleEvent(uint64_t id, uint32_t events);
   bool Watch(int fd, uint32_t events, uint64_t id) const {
     epoll_event event = {.events = events, .data = {.u64 = id}};
@@ -131,6 +133,7 @@ class Acceptor::Impl {
   std::array<std::map<uint64_t, Pending>, kKinds> pending_;  // The oldest first.
   std::unordered_map<uint64_t, Grpc> grpc_;
   std::array<size_t, kKinds> grpc_of_kind_ = {};
+  std::array<std::map<std::string, size_t>, kKinds> grpc_of_address_;
 };
 
 void Acceptor::Impl::SetLimits() {
@@ -146,7 +149,7 @@ void Acceptor::Impl::SetLimits() {
   getrlimit(RLIMIT_NOFILE, &limit);
   const size_t half = std::min<rlim_t>(limit.rlim_cur, rlim_t{1} << 30) / 2;
   constexpr size_t kDescriptors = 2;  // Of a gRPC connection.
-  max_pending_ = std::clamp<size_t>(half / 16, 1, kMaxPending);
+  max_pending_ = std::clamp<size_t>(half / 8, 1, kMaxPending);
   max_http_ = std::min(options_.max_http, std::max<size_t>(1, half / 2 / http_kinds));
   const size_t others = plain * max_pending_ + http_kinds * max_http_;
   const size_t rest = half > others ? half - others : 0;
@@ -202,10 +205,8 @@ void Acceptor::Impl::HandleEvent(uint64_t id, uint32_t events) {
     }
   }
   if (const auto it = grpc_.find(id); it != grpc_.end()) {  // EPOLLHUP or EPOLLERR.
-    Unwatch(it->second.fd.get());
-    --grpc_of_kind_[IndexOf(it->second.kind)];
+    EndGrpc(it->second);
     grpc_.erase(it);
-    --grpc_count_;
   }
 }
 
@@ -309,14 +310,34 @@ void Acceptor::Impl::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
   if (handle == nullptr || grpc_of_kind_[IndexOf(kind)] >= max_grpc_) {
     return;
   }
+  const std::string address = kind == ListenerKind::kControl ? "" : PeerAddress(PeerName(fd.get()));
+  std::map<std::string, size_t>& of_address = grpc_of_address_[IndexOf(kind)];
+  const auto same = of_address.find(address);
+  if (same != of_address.end() && same->second >= std::max<size_t>(1, max_grpc_ / 4 * 3)) {
+    return;
+  }
   FileDescriptor duplicate(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   if (!duplicate.valid() || !Watch(duplicate.get(), 0, ++next_id_)) {
     return;
   }
-  grpc_.emplace(next_id_, Grpc{std::move(duplicate), kind});
+  grpc_.emplace(next_id_, Grpc{std::move(duplicate), kind, address});
+  if (!address.empty()) {
+    ++of_address[address];
+  }
   ++grpc_of_kind_[IndexOf(kind)];
   ++grpc_count_;
   handle(std::move(fd));
+}
+
+void Acceptor::Impl::EndGrpc(const Grpc& connection) {
+  Unwatch(connection.fd.get());
+  --grpc_of_kind_[IndexOf(connection.kind)];
+  --grpc_count_;
+  std::map<std::string, size_t>& of_address = grpc_of_address_[IndexOf(connection.kind)];
+  const auto same = of_address.find(connection.address);
+  if (same != of_address.end() && --same->second == 0) {
+    of_address.erase(same);
+  }
 }
 
 void Acceptor::Impl::Stop() {

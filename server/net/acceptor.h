@@ -51,6 +51,8 @@ class Acceptor {
     // those of another. A gRPC connection costs two descriptors, as it has a duplicate. Both
     // numbers are lowered so that all connections together use at most half of RLIMIT_NOFILE (HTTP
     // at most a quarter), and the store has the rest.
+    // One address has at most three quarters of the gRPC connections of a kind, but for kControl:
+    // so sockets that say nothing, which gRPC closes after 10 s, leave some to others.
     size_t max_grpc = 10'000;
     size_t max_http = 10'000;
     // The time for the first bytes of a plaintext connection. While many connections are silent,

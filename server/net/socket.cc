@@ -249,6 +249,10 @@ std::string PeerName(int fd) {
   return "unix:" + std::to_string(peer.pid);
 }
 
+std::string PeerAddress(const std::string& name) {
+  return name.starts_with("unix") ? name : name.substr(0, name.rfind(':'));
+}
+
 ssize_t ReceiveSome(int fd, char* to, size_t size, Deadline deadline) {
   for (;;) {
     const ssize_t n = recv(fd, to, size, MSG_DONTWAIT);

@@ -49,6 +49,8 @@ bool PeerMayUse(int fd);
 
 // The other end of a connected socket: "unix:PID", "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711".
 std::string PeerName(int fd);
+// The same of a peer's name, without the port.
+std::string PeerAddress(const std::string& name);
 
 using Deadline = std::chrono::steady_clock::time_point;
 // Waits for bytes and returns the number that was read; 0 at the end of the stream, -1 for an error

@@ -161,6 +161,8 @@ no equals|2: it is not "name = value"
 [queue a]\norder = lifo|3: "lifo" is no value of "order"
 [queue a]\nhttp = 1|3: there is no "http" here
 grace = 1s\ngrace = 2s|3: a second "grace"
+io-timeout = 1ms|2: "1ms" is no value of "io-timeout"
+max-http-connections = 0|2: "0" is no value of "max-http-connections"
 [queue a]\n[queue a]|3: a second section of queue "a"
 END
   run -1 --separate-stderr wqctl serve --config nothing
@@ -206,6 +208,25 @@ END
   [ "$(call second Admin/DeleteQueue '{"queue": "q"}')" = 403 ]
   [ "$(call second Work/Work '{"hello": {"queue": "q", "capacity": 1}}')" = 403 ]
   [ "$(dumped_keys)" = 'a ' ]
+  stop
+}
+
+@test "serve: limits of connections and of time" {
+  printf 'create = yes\nmax-workers = 1\nmax-grpc-connections = 50\nio-timeout = 2s\n' > config
+  serve --config config --http 127.0.0.1:0 --max-http-connections 2 --max-newcomers 5
+  local url
+  url=http://127.0.0.1:$(port http)
+  curl -sN "$url/ui/events" > first 3>&- &
+  STARTED="${STARTED:-} $!"
+  until_ok grep -q retry first
+  curl -sN "$url/ui/events" > second 3>&- &
+  STARTED="${STARTED:-} $!"
+  until_ok grep -q retry second
+  [ "$(curl -s -o answer -w '%{http_code}' "$url/ui/session")" = 503 ]
+  contains "$(cat answer)" 'too many connections'
+  [ "$(curl -s "$url/healthz")" = ok ]
+  run -2 --separate-stderr wqctl serve --io-timeout 1ms
+  contains "$stderr" 'a duration from 100ms to 1h'
   stop
 }
 

@@ -2,6 +2,7 @@
 
 #include "server/net/acceptor.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -108,15 +109,20 @@ class AcceptorTest : public ::testing::Test {
     }
   }
 
-  FileDescriptor Connect(ListenerKind kind, const std::string& first = "") const {
+  FileDescriptor Connect(ListenerKind kind, const std::string& first = "",
+                         const char* from = "127.0.0.1") const {
     FileDescriptor fd(-1);
     if (kind == ListenerKind::kControl) {
       EXPECT_TRUE(ConnectToFile(file_, &fd).ok());
     } else {
       fd = FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      sockaddr_in own = {};
+      own.sin_family = AF_INET;
       sockaddr_in address = {};
       address.sin_family = AF_INET;
       address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      inet_pton(AF_INET, from, &own.sin_addr);
+      EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&own), sizeof(own)), 0);
       address.sin_port = htons(static_cast<uint16_t>(ports_[static_cast<int>(kind)]));
       EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     }
@@ -205,6 +211,8 @@ TEST_F(AcceptorTest, AClientThatEndsEarlyIsClosedAtOnce) {
 }
 
 TEST_F(AcceptorTest, OfManySilentClientsTheOldestIsClosed) {
+  const DescriptorLimit limit(4096);  // A sixteenth of it are silent.
+  ASSERT_TRUE(limit.set());
   Serve({.io_timeout = hours(1)});
   std::vector<FileDescriptor> silent;
   for (int i = 0; i < 257; ++i) {
@@ -218,7 +226,7 @@ TEST_F(AcceptorTest, OfManySilentClientsTheOldestIsClosed) {
 TEST_F(AcceptorTest, GrpcConnectionsOverTheLimitOfTheirKindAreClosed) {
   Serve({.max_grpc = 2});
   const FileDescriptor first = Connect(ListenerKind::kTcp, kPreface);
-  const FileDescriptor second = Connect(ListenerKind::kTcp, kPreface);
+  const FileDescriptor second = Connect(ListenerKind::kTcp, kPreface, "127.0.0.2");
   ASSERT_EQ(Line(first), "grpc\n");
   ASSERT_EQ(Line(second), "grpc\n");
   EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "");
@@ -229,6 +237,23 @@ TEST_F(AcceptorTest, GrpcConnectionsOverTheLimitOfTheirKindAreClosed) {
   EXPECT_EQ(acceptor_->grpc_connections(), 4U);
   EndGrpc();
   AwaitGrpcConnections(0);
+  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "grpc\n");
+}
+
+TEST_F(AcceptorTest, OneAddressLeavesGrpcConnectionsToOthers) {
+  Serve({.max_grpc = 4});
+  std::vector<FileDescriptor> flood;
+  for (int i = 0; i < 3; ++i) {
+    flood.push_back(Connect(ListenerKind::kTcp, kPreface));
+    ASSERT_EQ(Line(flood.back()), "grpc\n");
+  }
+  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "");
+  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface, "127.0.0.2")), "grpc\n");
+  EndGrpc();
+  AwaitGrpcConnections(0);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Line(Connect(ListenerKind::kControl, kPreface)), "grpc\n");
+  }
   EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "grpc\n");
 }
 

@@ -33,6 +33,7 @@
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
+#include "tools/wqctl/text/number.h"
 #include "wq/keys.h"
 #include "wq/prometheus.h"
 #include "wq/queue.h"
@@ -263,6 +264,17 @@ bool Daemon::ServesPage() const {
   return !config_.http_any_address.value_or(false) || !config_.token_file.empty();
 }
 
+void SetServeLimits(const ServeConfig& config, wq::ServerOptions* options) {
+  options->max_workers = config.max_workers.value_or(options->max_workers);
+  options->max_connections = config.max_grpc_connections.value_or(options->max_connections);
+  options->max_http_connections =
+      config.max_http_connections.value_or(options->max_http_connections);
+  options->max_newcomers = config.max_newcomers.value_or(options->max_newcomers);
+  if (config.io_timeout) {
+    options->io_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(*config.io_timeout);
+  }
+}
+
 wq::Status Daemon::OpenServer() {
   wq::ServerOptions options;
   {
@@ -282,6 +294,7 @@ wq::Status Daemon::OpenServer() {
                .http_address = config_.http,
                .http_any_address = config_.http_any_address.value_or(false),
                .page = ServesPage()};
+    SetServeLimits(config_, &options);
   }
   options.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
   options.open_queue = [this](std::string_view name, bool create, wq::Queue** queue) {
@@ -458,6 +471,24 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
        &options->http);
 }
 
+void AddLimitOptions(VerbParser* parser, ServeConfig* options) {
+  const auto number = [parser](const std::string& name, const std::string& description,
+                               std::optional<uint32_t>* target) {
+    AddParsed(parser, name, "N", description, "a number of at least 1", ParseNumber<uint32_t, 1>,
+              target);
+  };
+  number("--max-workers", "Workers of all queues; default 4096", &options->max_workers);
+  number("--max-grpc-connections", "Connections of gRPC; default 10000",
+         &options->max_grpc_connections);
+  number("--max-http-connections", "Connections of HTTP, of each address; default 10000",
+         &options->max_http_connections);
+  number("--max-newcomers", "HTTP connections of one peer that have made no call; default 4000",
+         &options->max_newcomers);
+  AddParsed(parser, "--io-timeout", "DURATION",
+            "How long a client may take for a request, and again for its answer; default 10s",
+            "a duration from 100ms to 1h", ParseIoTimeout, &options->io_timeout);
+}
+
 }  // namespace
 
 Command ParseServe(const Input& input) {
@@ -487,6 +518,7 @@ Command ParseServe(const Input& input) {
   AddDuration(&parser, "--grace",
               "How long workers may hold their keys after SIGTERM or SIGINT; default 30s",
               &args.options.grace);
+  AddLimitOptions(&parser, &args.options);
   AddHistoryOptions(&parser, &args.options.history);
   AddDurability(&parser, &args.options.durability);
   AddLogOptions(&parser, &args.options.log, true);

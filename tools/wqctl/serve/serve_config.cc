@@ -116,6 +116,11 @@ Setters SettersOf(ServeConfig* config) {
           {"create", YesNo(&config->create)},
           {"create-queues", YesNo(&config->create_queues)},
           {"grace", Parsed(ParseDuration, &config->grace)},
+          {"max-workers", Parsed(ParseNumber<uint32_t, 1>, &config->max_workers)},
+          {"max-grpc-connections", Parsed(ParseNumber<uint32_t, 1>, &config->max_grpc_connections)},
+          {"max-http-connections", Parsed(ParseNumber<uint32_t, 1>, &config->max_http_connections)},
+          {"max-newcomers", Parsed(ParseNumber<uint32_t, 1>, &config->max_newcomers)},
+          {"io-timeout", Parsed(ParseIoTimeout, &config->io_timeout)},
           {"history-bytes", Parsed(ParseHistoryBytes, &config->history.bytes)},
           {"history-age", Parsed(ParseHistoryAge, &config->history.age)},
           {"durability", DurabilityName(&config->durability)},
@@ -239,6 +244,13 @@ class ConfigReader {
 };
 
 }  // namespace
+
+std::optional<std::chrono::microseconds> ParseIoTimeout(std::string_view text) {
+  const std::optional<std::chrono::microseconds> timeout = ParseDuration(text);
+  const bool valid =
+      timeout && *timeout >= std::chrono::milliseconds(100) && *timeout <= std::chrono::hours(1);
+  return valid ? timeout : std::nullopt;
+}
 
 wq::QueueOptions QueueConfig::Options() const {
   wq::QueueOptions options = ToolQueueOptions();

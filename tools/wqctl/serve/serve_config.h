@@ -85,6 +85,11 @@ struct ServeConfig {
   std::optional<bool> create;
   std::optional<bool> create_queues;
   std::optional<std::chrono::microseconds> grace;
+  std::optional<uint32_t> max_workers;
+  std::optional<uint32_t> max_grpc_connections;
+  std::optional<uint32_t> max_http_connections;
+  std::optional<uint32_t> max_newcomers;
+  std::optional<std::chrono::microseconds> io_timeout;
   HistoryArgs history;
   LogArgs log;
   std::optional<wq::Durability> durability;   // Of queues whose section does not say it.
@@ -93,6 +98,9 @@ struct ServeConfig {
   // The section of a queue, or that of "*", or the defaults; its durability is set.
   QueueConfig Of(std::string_view queue) const;
 };
+
+// From 100 ms to an hour.
+std::optional<std::chrono::microseconds> ParseIoTimeout(std::string_view text);
 
 // Reads the file. What *config has set already, from the command line, stays. NotFound, IOError:
 // the file cannot be read. InvalidArgument: the message names the file and the line.
