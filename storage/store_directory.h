@@ -86,7 +86,8 @@ StoreFilesInfo InspectStoreFiles(const std::string& dir);
 Status NotAStore(const std::string& dir, const DirectoryInfo& found);
 
 // What every call returns that opens or reads a store: the error of a check, which says what is
-// wrong and names the file; of Corruption, also what to do next. Adding that again changes nothing.
+// wrong and names the file; of Corruption and of a full disk, also what to do next. Adding that
+// again changes nothing.
 //   "/s/000012.sst is missing, which MANIFEST-000005 names; run wqctl --store /s verify, then
 //    restore a snapshot or run wqctl --store /s repair --into NEW"
 Status Refused(const std::string& dir, Status status);

@@ -201,7 +201,7 @@ void OwnerDatabase::RemoveOldLogs() const {
 Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   background_ = std::make_shared<BackgroundError>();
   rocksdb::DBOptions db_options = DatabaseOptions(options_, background_);
-  log_room_ = EnvWithLogRoom(db_options.env, options_.write_buffer_bytes);
+  log_room_ = EnvWithLogRoom(db_options.env);
   db_options.env = log_room_.get();
   shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
   if (shortened_ != nullptr) db_options.env = shortened_.get();

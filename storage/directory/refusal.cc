@@ -21,6 +21,12 @@ std::string RunWqctl(const std::string& dir) {
   return "run wqctl --store " + Quoted(WithoutTrailingSlashes(dir));
 }
 
+// Also in the words of RocksDB.
+bool IsFull(std::string_view message) {
+  return message.find("No space left on device") != message.npos ||
+         message.find("Disk quota exceeded") != message.npos;
+}
+
 std::string NextStep(const std::string& dir) {
   const std::string wqctl = RunWqctl(dir);
   return "; " + wqctl + " verify, then restore a snapshot or " + wqctl + " repair --into NEW";
@@ -54,9 +60,13 @@ Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
 }
 
 Status Refused(const std::string& dir, Status status) {
-  const std::string next = NextStep(dir);
-  if (status.code() != StatusCode::kCorruption || status.message().ends_with(next)) return status;
-  return Status::Corruption(status.message() + next);
+  std::string next;
+  if (status.code() == StatusCode::kCorruption) next = NextStep(dir);
+  if (status.code() == StatusCode::kIOError && IsFull(status.message())) {
+    next = "; make space on that disk, and try again";
+  }
+  if (status.message().ends_with(next)) return status;
+  return Status(status.code(), status.message() + next);
 }
 
 std::string WhatIsWrong(const std::string& dir, const Status& refused) {

@@ -47,9 +47,10 @@ class LogRoomFileSystem final : public rocksdb::FileSystemWrapper {
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> EnvWithLogRoom(rocksdb::Env* base, size_t write_buffer_bytes) {
-  return rocksdb::NewCompositeEnv(std::make_shared<LogRoomFileSystem>(
-      base->GetFileSystem(), write_buffer_bytes + write_buffer_bytes / 10));
+std::unique_ptr<rocksdb::Env> EnvWithLogRoom(rocksdb::Env* base) {
+  constexpr size_t kRoom = size_t{1} << 20;
+  return rocksdb::NewCompositeEnv(
+      std::make_shared<LogRoomFileSystem>(base->GetFileSystem(), kRoom));
 }
 
 }  // namespace wq::storage

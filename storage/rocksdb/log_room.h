@@ -1,14 +1,14 @@
-// LogRoom: how much space RocksDB reserves for a new write-ahead log. Internal to storage/.
+// LogRoom: in which steps RocksDB reserves space for its write-ahead log. Internal to storage/.
 //
-//   const std::unique_ptr<rocksdb::Env> env = EnvWithLogRoom(options.env, write_buffer_bytes);
+//   const std::unique_ptr<rocksdb::Env> env = EnvWithLogRoom(options.env);
 //   options.env = env.get();
 //
-// The sync of a write to reserved space has less to write. RocksDB reserves a tenth more than a
-// write buffer, but FamilyOptions sets the size of a write buffer out of reach: see
-// OwnerDatabase::FlushFullFamilies. Thread-safe. Lifetime: the Env must outlive the databases.
+// The sync of a write to reserved space has less to write. RocksDB reserves more than a whole write
+// buffer at once. On a disk that has less than that, it takes all there is, and the tables of the
+// next flush or closing have no space, however few the records are. So a step is a MiB here.
+// Thread-safe. Lifetime: the Env must outlive the databases.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 namespace rocksdb {
@@ -18,6 +18,6 @@ class Env;
 namespace wq::storage {
 
 // `base` is borrowed.
-std::unique_ptr<rocksdb::Env> EnvWithLogRoom(rocksdb::Env* base, size_t write_buffer_bytes);
+std::unique_ptr<rocksdb::Env> EnvWithLogRoom(rocksdb::Env* base);
 
 }  // namespace wq::storage

@@ -89,6 +89,8 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
   db.max_file_opening_threads = 1;
   // A busy store appends to the manifest at every flush, and only a new file makes it short again.
   db.max_manifest_file_size = size_t{4} << 20;
+  // RocksDB's 4 MiB would keep a store from being opened on a disk that has less.
+  db.manifest_preallocation_size = size_t{64} << 10;
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   return db;

@@ -2,11 +2,15 @@
 # A file system without room, under everything that wqctl writes.
 load helpers
 
+# small SIZE: "full", an empty file system of that size.
+small() {
+  mkdir -p full
+  mount -t tmpfs -o "size=$1,nosuid,nodev" wq-test full 2>/dev/null ||
+    skip "NOT TESTED: no small file system can be mounted here"
+}
 # full KILOBYTES: "full", a file system of a megabyte with that much room in it.
 full() {
-  mkdir -p full
-  mount -t tmpfs -o size=1m,nosuid,nodev wq-test full 2>/dev/null ||
-    skip "NOT TESTED: no small file system can be mounted here"
+  small 1m
   leave "$1"
 }
 leave() {
@@ -50,6 +54,19 @@ only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | t
   run -0 wqctl report -o full/r.html
   run -0 wqctl snapshot create full/kept
   run -0 wqctl snapshot verify full/kept
+}
+
+@test "a store on a disk of a few megabytes: opened and closed, and of a full one all is kept" {
+  small 4150k
+  run -0 wqctl --store full/s init
+  run -0 wqctl --store full/s add -q q a b c
+  leave 0
+  run -1 --separate-stderr wqctl --store full/s add -q q d
+  contains "$stderr" "full/s: IO error: No space left on device: "
+  contains "$stderr" "; make space on that disk, and try again"
+  rm full/ballast
+  run -0 wqctl --store full/s add -q q d
+  [ "$(wqctl --store full/s ls -q q -o name | wc -l)" = 4 ]
 }
 
 @test "dump into a file: exit 1, not a shorter dump" {
