@@ -104,6 +104,14 @@ std::string Connection::ReadLine() {
   }
 }
 
+std::string Connection::ReadBytes(size_t count) {
+  while (read_.size() - at_ < count) {
+    Receive();
+  }
+  at_ += count;
+  return read_.substr(at_ - count, count);
+}
+
 size_t Connection::Skip() {
   if (at_ == read_.size()) {
     Receive();

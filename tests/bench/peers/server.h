@@ -50,8 +50,9 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   void Send(std::string_view bytes);
-  std::string ReadLine();  // Without the CR LF. Blocks.
-  size_t Skip();           // Reads what has come, and returns its bytes. Blocks until some have.
+  std::string ReadLine();               // Without the CR LF. Blocks.
+  std::string ReadBytes(size_t count);  // Blocks.
+  size_t Skip();  // Reads what has come, and returns its bytes. Blocks until some have.
   int socket() const { return socket_; }
 
  private:

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "server/net/socket.h"
 #include "tests/bench/scenarios.h"
+#include "tests/bench/served/errors.h"
 #include "tests/bench/served/open_pages.h"
 #include "tests/bench/served/served_store.h"
 #include "tests/bench/subjects.h"
@@ -378,6 +379,7 @@ void Serving(Bench& bench) {
   MeasureWork(bench);
   MeasureAssignments(bench);
   MeasureIdleWorkers(bench);
+  MeasureErrors(bench);
   MeasureOwner(bench);
 }
 
