@@ -32,6 +32,7 @@ type fakeServer struct {
 	beats     chan bool                  // Receives at each empty Send, if it has room.
 	results   func(*remote.AnswerResult) // Changes results; nil: does not.
 	notOwner  int                        // So many of the next calls and workers find a replica.
+	delays    []remote.Int64             // Of the Adds, also those that find a replica.
 }
 
 type fakeQueue struct {
@@ -101,14 +102,21 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"code": "Unauthenticated", "message": "no token"}`, http.StatusUnauthorized)
 		return
 	}
-	if replica {
-		http.Error(w, `{"code": "NotOwner", "message": "a replica"}`, http.StatusServiceUnavailable)
-		return
-	}
 	decode := func(m any) {
 		if err := json.NewDecoder(r.Body).Decode(m); err != nil {
 			panic(fmt.Sprintf("%s: %v", method, err))
 		}
+	}
+	if replica && method == "Queue/Add" {
+		var m remote.AddRequest
+		decode(&m)
+		f.mu.Lock()
+		f.delays = append(f.delays, m.DelayUs)
+		f.mu.Unlock()
+	}
+	if replica {
+		http.Error(w, `{"code": "NotOwner", "message": "a replica"}`, http.StatusServiceUnavailable)
+		return
 	}
 	if method == "Work/Work" {
 		var m remote.WorkRequest
@@ -143,6 +151,7 @@ func (f *fakeServer) answer(method string, decode func(any)) (any, *fakeError) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.note(method, m.Keys)
+		f.delays = append(f.delays, m.DelayUs)
 		q := f.queue(m.Queue, m.Create)
 		if q == nil {
 			return nil, missing(m.Queue)

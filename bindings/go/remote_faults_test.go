@@ -275,6 +275,26 @@ func TestCallsAndWorkersOfAReplicaAreRepeated(t *testing.T) {
 	wantCode(t, err, NotOwner)
 }
 
+func TestADelayEndsAtItsInstantThoughTheAddIsRepeated(t *testing.T) {
+	f, dir := onFake(t)
+	q := openRemote(t, dir)
+	const repeated = 3
+	f.mu.Lock()
+	f.notOwner, f.delays = repeated, nil
+	f.mu.Unlock()
+	q.AddAfter("a", time.Hour)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.delays) != repeated+1 {
+		t.Fatalf("%d requests", len(f.delays))
+	}
+	for i := 1; i < len(f.delays); i++ {
+		if f.delays[i] >= f.delays[i-1] {
+			t.Fatalf("the delays %v do not end at one instant", f.delays)
+		}
+	}
+}
+
 func TestADurabilityHasTheNameOfTheContract(t *testing.T) {
 	for durability, want := range map[Durability]string{
 		DefaultDurability: "", Async: "DURABILITY_ASYNC", Process: "DURABILITY_PROCESS",

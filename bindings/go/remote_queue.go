@@ -4,6 +4,7 @@ package wq
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -111,8 +112,20 @@ func (q *remoteQueue) addRequest(keys []string, group string, o AddOptions) remo
 	return r
 }
 
-// addKeys makes one Add of the service.
-func (q *remoteQueue) addKeys(request remote.AddRequest, patient bool) (BatchResult, error) {
+// An addAt is an Add at an instant: its delay is that of the moment at which it is sent, so that it
+// is no longer after an outage.
+type addAt struct {
+	remote.AddRequest
+	at time.Time
+}
+
+func (a addAt) MarshalJSON() ([]byte, error) {
+	a.DelayUs = remote.MicrosecondsUntil(a.at)
+	return json.Marshal(a.AddRequest)
+}
+
+// addKeys makes one Add of the service: `request` is an AddRequest or an addAt.
+func (q *remoteQueue) addKeys(request any, patient bool) (BatchResult, error) {
 	var response remote.AddResponse
 	var result BatchResult
 	err := q.call("Queue/Add", request, &response, patient)
@@ -224,9 +237,9 @@ func (q *remoteQueue) keepsLane(key string, o AddOptions) bool {
 
 // addOne adds a key at the time; zero: now.
 func (q *remoteQueue) addOne(key string, call addCall, at time.Time) (Outcome, error) {
-	request := q.addRequest([]string{key}, call.group, call.options)
+	var request any = q.addRequest([]string{key}, call.group, call.options)
 	if !at.IsZero() {
-		request.DelayUs = remote.MicrosecondsUntil(at)
+		request = addAt{request.(remote.AddRequest), at}
 	}
 	var result BatchResult
 	err := q.whileFull(call.patient, func() (err error) {
