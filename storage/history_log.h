@@ -47,6 +47,9 @@ class HistoryLog {
   // Appends a block. After an error the log is not used any more.
   Status Append(const HistoryBlock& block, std::string_view events);
 
+  // Closes the segment and frees the memory. An Append afterwards begins another segment.
+  void Close();
+
  private:
   bool SegmentIsFull(int64_t at_us, size_t block_bytes) const;
   Status Rotate(int64_t at_us);

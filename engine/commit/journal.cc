@@ -424,4 +424,12 @@ Status Journal::Stop() {
   return Flush(Durability::kPower);
 }
 
+void Journal::FreeMemory() {
+  const MutexLock lock(mu_);
+  open_.FreeMemory();
+  if (!writing_) {  // A call that is still under way may sync.
+    in_flight_.FreeMemory();
+  }
+}
+
 }  // namespace wq

@@ -115,6 +115,9 @@ class Journal {
   // afterwards, and Options::recover returns soon.
   Status Stop();
 
+  // Frees the memory of its batches. REQUIRES: Stop was called.
+  void FreeMemory() WQ_EXCLUDES(mu_);
+
  private:
   // A write of in_flight_, which belongs to the thread that began it until EndWrite.
   struct Flight {

@@ -94,6 +94,14 @@ void OpenBatch::Clear() {
   dropped_ = 0;
 }
 
+void OpenBatch::FreeMemory() {
+  Clear();
+  std::vector<Mark>().swap(marks_);
+  std::vector<Copy>().swap(copies_);
+  copied_ = storage::MutationBatch();
+  closed_ = storage::MutationBatch();
+}
+
 void OpenBatch::Swap(OpenBatch& other) noexcept {
   marks_.swap(other.marks_);
   std::swap(first_, other.first_);

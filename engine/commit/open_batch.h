@@ -55,7 +55,8 @@ class OpenBatch {
   // The mutations to write, in order. Nothing may be appended until Clear.
   storage::MutationBatch& Close();
 
-  void Clear();  // Keeps its memory.
+  void Clear();       // Keeps its memory.
+  void FreeMemory();  // Clears it, and keeps none.
   void Swap(OpenBatch& other) noexcept;
 
  private:

@@ -60,6 +60,11 @@ void HistoryRecorder::Stop() {
   }
   thread_.join();
   static_cast<void>(Flush());
+  // The recorder of an ownership that has ended may stay for as long as the process.
+  const MutexLock lock(write_mu_);
+  sources_.clear();
+  spare_ = HistoryBytes(0);
+  log_.Close();
 }
 
 void HistoryRecorder::Wake(bool half_full) {

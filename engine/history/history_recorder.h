@@ -50,7 +50,7 @@ class HistoryRecorder {
 
   // Writes all that was recorded before this call. Returns the error that has ended the recording.
   Status Flush() WQ_EXCLUDES(write_mu_);
-  // Writes what is recorded, and ends the thread. Idempotent.
+  // Writes what is recorded, ends the thread, closes the file and forgets the sources. Idempotent.
   void Stop() WQ_EXCLUDES(write_mu_, mu_);
 
  private:

@@ -374,6 +374,11 @@ void Store::Impl::Opened::FreeKeys() {
   for (const auto& [_, queue] : queues) {
     queue->impl_->FreeKeys();
   }
+  records.clear();
+  leftovers.clear();
+  if (journal != nullptr) {
+    journal->FreeMemory();
+  }
 }
 
 }  // namespace wq

@@ -38,7 +38,8 @@ struct Store::Impl::Opened final : FailureRecovery::Target {
   // not Ok if the ownership has ended, so that nothing can be written any more. NotDurable,
   // NotOwner: not everything was written.
   Status Close(const Status& ended) WQ_EXCLUDES(mu);
-  // Frees the keys of all queues. REQUIRES: Close was called.
+  // Frees the keys of all queues, and whatever else no call reads any more. REQUIRES: Close was
+  // called.
   void FreeKeys() WQ_EXCLUDES(mu);
   // Reads the records of the store and its tokens, and those that name its queues. REQUIRES: called
   // first, once.

@@ -92,4 +92,9 @@ Status HistoryLog::Append(const HistoryBlock& block, std::string_view events) {
   return WriteAll(segment_.get(), segment_path_, buffer_);
 }
 
+void HistoryLog::Close() {
+  segment_ = FileDescriptor(-1);
+  std::string().swap(buffer_);
+}
+
 }  // namespace wq::storage

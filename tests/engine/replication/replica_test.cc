@@ -1,14 +1,20 @@
 // Which replica owns the store: promotions, candidates, refused options; and what metrics show of
 // it.
 
+#include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 
 #include "tests/engine/queue/metrics_fixture.h"
 #include "tests/engine/replication/replicated_fixture.h"
+#include "tests/support/faulty_log.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
 
@@ -47,6 +53,27 @@ TEST_F(ReplicaTest, APromotedReplicaThatIsNotThereDelaysTheNextOwnerByALease) {
   EXPECT_TRUE(Eventually([&] { return std::max(a->Epoch(), b->Epoch()) > epoch; }));
   LogState state;
   EXPECT_TRUE(Eventually([&] { return log_->State(&state).ok() && state.successor.empty(); }));
+}
+
+TEST_F(ReplicaTest, AnOwnershipThatHasEndedKeepsNoFileOpen) {
+  const auto files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+  };
+  StoreOptions options = Options("a");
+  options.replication->lease = 200ms;
+  options.replication->lease_margin = 10ms;
+  options.history_bytes = uint64_t{1} << 20;
+  const std::unique_ptr<Store> store = OpenWith("a", options);
+  std::ptrdiff_t before = 0;
+  for (int i = 0; i < 5; ++i) {
+    Queue* queue = nullptr;
+    Lead(store.get(), &queue);
+    ASSERT_TRUE(queue->Add("key-" + std::to_string(i)).ok());
+    ASSERT_TRUE(store->Resign().ok());
+    if (i == 0) before = files();
+  }
+  EXPECT_LE(files(), before + 2);  // RocksDB's may change.
 }
 
 TEST_F(ReplicaTest, ALogOfAnotherStoreIsNotFollowed) {
