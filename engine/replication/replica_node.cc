@@ -14,6 +14,9 @@ namespace {
 constexpr std::chrono::milliseconds kFollowFor{1000};
 constexpr std::chrono::milliseconds kRetryWait{200};
 constexpr std::chrono::milliseconds kReportInterval{500};
+// How long a replica whose ownership could not begin leaves the log to the others. Not a lease: if
+// they are away, or wait themselves, nobody owns it for as long.
+constexpr std::chrono::milliseconds kNotBegunWait{1000};
 
 int64_t Us(std::chrono::milliseconds time) { return std::chrono::microseconds(time).count(); }
 
@@ -154,7 +157,10 @@ Status ReplicaNode::CheckLog(const LogState& state) const {
 Status ReplicaNode::Seed(const LogState& state) {
   if (!state.checkpoint.has_value()) {
     return Status::NotFound(options_.log->Name() +
-                            " has no checkpoint yet, from which this replica could begin");
+                            " has no checkpoint yet, from which this replica could begin: the " +
+                            "first replica of store " + uuid_ + " writes it. If its directory is " +
+                            "lost, nothing was acknowledged: run wqctl replication destroy, and " +
+                            "begin in new directories");
   }
   Status status = copy_->Seed(options_.log.get(), *state.checkpoint, stop_copying_);
   must_seed_ = must_seed_ && !status.ok();
@@ -214,8 +220,16 @@ Status ReplicaNode::FollowOnce(LogFollower* follower) {
       no_campaign_before_ = {};
     }
   }
-  if (events.successor.has_value()) {
+  if (events.successor.has_value() && *events.successor != successor_) {
     successor_ = *events.successor;
+    if (successor_.empty()) {
+      no_campaign_before_ = {};  // It has owned the log, or nobody is to any more.
+    }
+  }
+  // An owner that came and went between two looks at the log has left an entry, as each one does.
+  if (copy_->position().epoch > seen_epoch_) {
+    seen_epoch_ = copy_->position().epoch;
+    no_campaign_before_ = {};
   }
   {
     const MutexLock lock(mu_);
@@ -282,7 +296,10 @@ void ReplicaNode::Own(LogLease lease, int64_t sent_us) {
     ownership.keeper.reset();
     static_cast<void>(options_.log->Release(lease));
     must_seed_ = must_seed_ || status.code() == StatusCode::kNotFound;
-    no_campaign_before_ = SteadyClock::now() + options_.lease;
+    no_campaign_before_ =
+        SteadyClock::now() + std::min<SteadyClock::duration>(options_.lease, kNotBegunWait);
+    seen_epoch_ = lease.epoch;
+    owner_ = {};
     static_cast<void>(copy_->EndOwnership());
     {
       const MutexLock lock(mu_);
@@ -455,6 +472,7 @@ void ReplicaNode::EndOwnership(const LogLease& lease, Ownership* ownership, Stat
   ownership->maintenance.reset();
   SetProblem(copy_->EndOwnership());
   no_campaign_before_ = SteadyClock::now() + options_.lease;  // The others first.
+  seen_epoch_ = lease.epoch;
   owner_ = {};  // Nobody, as far as this replica knows.
   {
     const MutexLock lock(mu_);

@@ -115,6 +115,7 @@ class ReplicaNode {
   bool must_seed_ = false;  // The log does not have the next entry any more.
   LogOwner owner_;          // As the follower has reported it.
   std::string successor_;
+  uint64_t seen_epoch_ = 0;  // The highest of the log's entries, and of this replica's ownerships.
   SteadyClock::time_point no_campaign_before_ = {};
   SteadyClock::time_point reported_at_ = {};
   uint64_t reported_ = 0;

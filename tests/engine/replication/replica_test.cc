@@ -55,6 +55,50 @@ TEST_F(ReplicaTest, APromotedReplicaThatIsNotThereDelaysTheNextOwnerByALease) {
   EXPECT_TRUE(Eventually([&] { return log_->State(&state).ok() && state.successor.empty(); }));
 }
 
+// Resigned at once, an owner may have come and gone before the last one looks at the log again.
+TEST_F(ReplicaTest, HandoversInARowNeverTakeALease) {
+  constexpr uint64_t kHandovers = 300;
+  std::atomic<uint64_t> handovers{0};
+  std::vector<std::unique_ptr<Store>> stores;
+  for (const char* name : {"a", "b", "c"}) {
+    StoreOptions options = Options(name);
+    options.replication->lease = 1h;
+    stores.push_back(OpenWith(name, options));
+    ASSERT_TRUE(stores[0]->WaitForLeadership(20s).ok());
+    AwaitCaughtUp(stores.back().get());
+  }
+  std::vector<std::thread> threads;
+  for (const auto& store : stores) {
+    threads.emplace_back([&handovers, store = store.get()] {
+      while (store->WaitForLeadership(1h).ok()) {
+        if (store->Resign().ok()) ++handovers;
+      }
+    });
+  }
+  bool in_time = true;
+  for (uint64_t seen = 0; seen < kHandovers && in_time; ++seen) {
+    in_time = Eventually([&] { return handovers > seen; });
+    EXPECT_TRUE(in_time) << "after " << seen;
+  }
+  for (const auto& store : stores) static_cast<void>(store->Close());
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(ReplicaTest, AnOwnershipThatCouldNotBeginIsNotALeaseWithoutAnOwner) {
+  const auto link = std::make_shared<support::FaultyLog>(log_);
+  std::atomic<int> refusals{1};
+  link->SetHook([&](std::string_view call) {
+    return call == "CommitCheckpoint" && refusals-- > 0 ? support::FaultyLog::Fault::kQuota
+                                                        : support::FaultyLog::Fault::kNone;
+  });
+  log_ = link;
+  StoreOptions options = Options("a");
+  options.replication->lease = 1h;
+  const std::unique_ptr<Store> store = OpenWith("a", options);
+  EXPECT_TRUE(store->WaitForLeadership(20s).ok());
+  EXPECT_LT(refusals, 0);
+}
+
 TEST_F(ReplicaTest, AnOwnershipThatHasEndedKeepsNoFileOpen) {
   const auto files = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
