@@ -44,6 +44,12 @@ struct OpenOptions {
 Status OpenStorage(const std::string& dir, const OpenOptions& options,
                    std::unique_ptr<Storage>* storage);
 
+// Makes `dir` if it is missing, and notes in it which uuid its store is to have if it founds a
+// replicated one (CLAIM, store_directory.h); *uuid: this one, or the one that an earlier call has
+// noted. Durable when it returns Ok. Errors as OpenStorage with create_if_missing, which is the next
+// step.
+Status ProposeStore(const std::string& dir, std::string* uuid);
+
 // Gives the closed store `dir` a new uuid, in the database and in FORMAT, so that it is another
 // store with the same queues. A crash in between leaves a store that cannot be opened. Errors as
 // OpenStorage, without what to do next (Refused): the store is being made.

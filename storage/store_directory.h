@@ -1,5 +1,5 @@
 // What a path is, before RocksDB opens anything: a store, empty, or a directory of other files; and
-// what is said of one that is refused. The files FORMAT and SNAPSHOT in a store. Also the sizes and
+// what is said of one that is refused. The files FORMAT, SNAPSHOT and CLAIM in a store. Also the sizes and
 // times of its files.
 //
 //   DirectoryInfo found;
@@ -29,6 +29,12 @@ struct Format {
   std::string uuid;
 };
 
+// In a directory that is being made a replica: a line "wq-claim 1 <uuid>", with the uuid that the
+// store is to have if its log is no store's yet. It is there before the log is claimed, and until
+// the replica is whole: so an opening that fails or is killed in between is continued by the next
+// one, which can tell the first replica of a log from all others.
+inline constexpr const char* kClaimFile = "CLAIM";
+
 enum class DirectoryState : uint8_t {
   kMissing,     // Nothing has this name.
   kEmpty,       // A directory without files.
@@ -46,6 +52,7 @@ struct DirectoryInfo {
   bool only_database = false;
   bool has_database = false;  // CURRENT is there.
   bool is_snapshot = false;   // SNAPSHOT is there.
+  bool has_claim = false;     // CLAIM is there.
   // An UnfinishedDirectory: it is being made, or that was interrupted. Not to be used.
   bool is_being_made = false;
 
@@ -67,6 +74,12 @@ Status CheckOutsideStores(const std::string& path);
 // When the snapshot was taken. NotFound: there is no SNAPSHOT. Corruption: it is damaged.
 Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us);
 Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us);
+
+// NotFound: there is no CLAIM. Corruption: it is damaged.
+Status ReadClaim(const std::string& dir, std::string* uuid);
+Status WriteClaim(const std::string& dir, const std::string& uuid);
+// Ok if there is none. Durable when it returns Ok.
+Status RemoveClaim(const std::string& dir);
 
 // Whether a store may hold a file of this name.
 bool IsStoreFile(std::string_view name);

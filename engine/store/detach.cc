@@ -20,6 +20,9 @@ Status Detach(const std::string& dir, storage::Storage* storage) {
   if (!status.ok()) {
     return status;
   }
+  if (status = storage::RemoveClaim(dir); !status.ok()) {
+    return status;
+  }
   storage::MutationBatch batch;
   status = storage::EndReplica(*storage, &batch);
   return status.ok() ? storage->Write(batch, /*sync=*/true) : status;

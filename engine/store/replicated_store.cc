@@ -79,65 +79,77 @@ Status Store::Impl::OpenStorage(bool create, const std::string& store_uuid) {
                               &base);
 }
 
-// A store of a log that has nothing yet is the first one, if the log was claimed for it: this
-// process may have been killed since.
-Status Store::Impl::ClaimLog(std::string* store_uuid, bool* seeded) {
-  const std::string own = *store_uuid;
+// What is on disk, and what a kill there leaves to the next opening:
+//   1. The directory, with CLAIM: the uuid that this store is to have if the log is no store's yet.
+//   2. The log is claimed for it, or is another store's.
+//   3. An empty store of the log's uuid. It founds the log if that is CLAIM's.
+//   4. The store is a replica: seeded if it founds the log, otherwise to be seeded.
+//   5. CLAIM is removed.
+// A store that exists begins with 3, without CLAIM: it can only be the first replica of a log.
+Status Store::Impl::OpenCopy() {
+  storage::DirectoryInfo found;
+  Status status = storage::InspectDirectory(dir, &found);
+  if (status.ok() && found.state != storage::DirectoryState::kStore) {
+    status = MakeStore(&found);
+  } else if (status.ok()) {
+    status = OpenStorage(false, "");
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  uuid = found.format.uuid;
+  copy = std::make_unique<storage::LocalReplica>(base.get());
+  status = copy->Load();
+  if (status.code() == StatusCode::kNotFound) {
+    status = BeginCopy();
+  }
+  if (!status.ok()) {
+    return storage::Refused(dir, status);
+  }
+  return storage::RemoveClaim(dir);
+}
+
+Status Store::Impl::MakeStore(storage::DirectoryInfo* found) {
+  if (!options.create_if_missing) {
+    return storage::NotAStore(dir, *found);
+  }
+  std::string store_uuid;
+  if (Status s = storage::ProposeStore(dir, &store_uuid); !s.ok()) {
+    return s;
+  }
+  // Before the store: the store of a directory keeps its uuid.
+  if (Status s = options.replication->log->Claim(&store_uuid); !s.ok()) {
+    return s;
+  }
+  if (Status s = OpenStorage(true, store_uuid); !s.ok()) {
+    return s;
+  }
+  return storage::InspectDirectory(dir, found);
+}
+
+Status Store::Impl::BeginCopy() {
+  std::string proposed = uuid;
+  if (Status s = storage::ReadClaim(dir, &proposed); !s.ok() && s.code() != StatusCode::kNotFound) {
+    return s;
+  }
+  if (proposed != uuid) {
+    return copy->Begin(/*seeded=*/false);  // The log was another store's, and this is a copy of it.
+  }
   ReplicatedLog& log = *options.replication->log;
-  if (Status s = log.Claim(store_uuid); !s.ok()) {
+  std::string claimed = uuid;
+  if (Status s = log.Claim(&claimed); !s.ok()) {
     return s;
   }
   LogState state;
   if (Status s = log.State(&state); !s.ok()) {
     return s;
   }
-  *seeded = *store_uuid == own && state.last == 0 && !state.checkpoint.has_value();
-  return {};
-}
-
-Status Store::Impl::OpenCopy() {
-  const std::string log = options.replication->log->Name();
-  storage::DirectoryInfo found;
-  Status status = storage::InspectDirectory(dir, &found);
-  if (!status.ok()) {
-    return status;
+  if (claimed != uuid || state.last != 0 || state.checkpoint.has_value()) {
+    return Status::InvalidArgument(dir + " is store " + uuid + " and no replica, and " +
+                                   log.Name() + " is the log of store " + claimed +
+                                   " already: a replica begins in a new directory");
   }
-  const bool exists = found.state == storage::DirectoryState::kStore;
-  std::string store_uuid = exists ? found.format.uuid : storage::NewUuid();
-  bool seeded = false;
-  if (exists) {
-    if (status = OpenStorage(false, ""); !status.ok()) {
-      return status;
-    }
-    copy = std::make_unique<storage::LocalReplica>(base.get());
-    status = copy->Load();
-    uuid = store_uuid;
-    if (status.code() != StatusCode::kNotFound) {
-      return storage::Refused(dir, status);
-    }
-    if (status = ClaimLog(&store_uuid, &seeded); !status.ok()) {
-      return status;
-    }
-    if (!seeded) {
-      return Status::InvalidArgument(dir + " is store " + uuid + " and no replica, and " + log +
-                                     " is the log of store " + store_uuid +
-                                     " already: a replica begins in a new directory");
-    }
-    return copy->Begin(/*seeded=*/true);
-  }
-  if (!options.create_if_missing) {
-    return storage::NotAStore(dir, found);
-  }
-  // The log first: a directory whose log is another store's could not be used.
-  if (status = ClaimLog(&store_uuid, &seeded); !status.ok()) {
-    return status;
-  }
-  if (status = OpenStorage(true, store_uuid); !status.ok()) {
-    return status;
-  }
-  uuid = store_uuid;
-  copy = std::make_unique<storage::LocalReplica>(base.get());
-  return copy->Begin(seeded);
+  return copy->Begin(/*seeded=*/true);
 }
 
 Status Store::Impl::OpenReplica() {

@@ -18,6 +18,7 @@
 #include "engine/replication/replica_node.h"
 #include "storage/local_replica.h"
 #include "storage/storage.h"
+#include "storage/store_directory.h"
 #include "wq/store.h"
 
 namespace wq {
@@ -33,11 +34,14 @@ struct Store::Impl final : ReplicaNode::Target {
                      std::unique_ptr<storage::Storage> storage, std::unique_ptr<Store>* store);
   // Opens `dir` as a replica: its copy, and the thread that follows the log.
   Status OpenReplica();
-  // Opens the copy, or makes it if there is none.
+  // Opens the copy, or makes it if there is none. An opening that fails, or is killed, is continued
+  // by the next one.
   Status OpenCopy();
+  // Makes an empty store of the log's uuid. *found: as it is then.
+  Status MakeStore(storage::DirectoryInfo* found);
+  // Makes the open store a replica.
+  Status BeginCopy();
   Status OpenStorage(bool create, const std::string& store_uuid);
-  // What the log is to a store that is no replica yet: *seeded if this store is the first one.
-  Status ClaimLog(std::string* store_uuid, bool* seeded);
 
   // Locked: this process was forked from the one that opened the store. To be called before any
   // lock is taken.

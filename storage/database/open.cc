@@ -25,6 +25,26 @@ Status OpenOwned(const std::string& dir, const OpenOptions& options,
   return status;
 }
 
+// As the directory's owner: two processes that open it at once must not propose two uuids.
+// REQUIRES: `dir` has no slash at its end.
+Status ProposeIn(const std::string& dir, std::string* uuid) {
+  DirectoryInfo found;
+  std::unique_ptr<OwnerLock> owner;
+  Status status =
+      OwnDirectory(dir, {.create_if_missing = true, .replicated = true}, &found, &owner);
+  if (!status.ok()) return status;
+  if (found.state == DirectoryState::kStore) {
+    owner->Withdraw();
+    return Status::Locked("another process has just made a store of " + dir);
+  }
+  status = ReadClaim(dir, uuid);
+  if (status.code() != StatusCode::kNotFound) return status;
+  *uuid = NewUuid();
+  status = WriteClaim(dir, *uuid);
+  if (!status.ok()) owner->Withdraw();
+  return status;
+}
+
 // REQUIRES: `dir` has no slash at its end.
 Status RenewDirectory(const std::string& dir, int64_t now_us) {
   DirectoryInfo found;
@@ -70,6 +90,11 @@ Status OpenStorage(const std::string& dir, const OpenOptions& options,
                    std::unique_ptr<Storage>* storage) {
   const std::string path = WithoutTrailingSlashes(dir);
   return Refused(path, OpenOwned(path, options, storage));
+}
+
+Status ProposeStore(const std::string& dir, std::string* uuid) {
+  const std::string path = WithoutTrailingSlashes(dir);
+  return Refused(path, ProposeIn(path, uuid));
 }
 
 Status OpenReader(const std::string& dir, std::unique_ptr<Reader>* reader) {

@@ -50,8 +50,9 @@ Status CheckWanted(const std::string& dir, const OpenOptions& options, const Dir
 // What a creation leaves before it has made CURRENT. RocksDB makes its first log and every table
 // after that, and syncs the directory in between.
 bool IsMadeBeforeCurrent(std::string_view name) {
-  for (const std::string_view known : {"OWNER", "LOCK", "LOG", "IDENTITY", "MANIFEST-000001",
-                                       kControlSocketFile, kUnfinishedFile, "lost+found"}) {
+  for (const std::string_view known :
+       {"OWNER", "LOCK", "LOG", "IDENTITY", "MANIFEST-000001", kControlSocketFile, kUnfinishedFile,
+        kClaimFile, "CLAIM.tmp", "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.ends_with(".dbtmp");

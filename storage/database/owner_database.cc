@@ -112,6 +112,9 @@ OwnerDatabase::~OwnerDatabase() { DropHandles(); }
 
 Status OwnerDatabase::Open(const DirectoryInfo& found, std::unique_ptr<OwnerLock> owner) {
   owner_ = std::move(owner);
+  if (found.has_claim && !options_.replicated) {  // An opening as a replica was given up.
+    if (Status status = RemoveClaim(dir_); !status.ok()) return status;
+  }
   if (found.state == DirectoryState::kStore) {
     uuid_ = found.format.uuid;
     ValidLengths valid_lengths;

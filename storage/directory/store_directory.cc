@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::string_view kFormatWord = "wq-store ";
 constexpr std::string_view kSnapshotWord = "wq-snapshot 1 ";
+constexpr std::string_view kClaimWord = "wq-claim 1 ";
 constexpr size_t kUuidBytes = 36;
 
 // Not ends_with: a suffix alone is no name of a store's file.
@@ -74,6 +75,7 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
   };
   found->has_database = has("CURRENT");
   found->is_snapshot = has(kSnapshotFile);
+  found->has_claim = has(kClaimFile);
   if (has(kFormatFile)) {
     found->state = DirectoryState::kStore;
     status = ReadFormat(dir, &found->format);
@@ -103,8 +105,8 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
-        kSnapshotFile, kUnfinishedFile, kUnfinishedProcessLog, kHistoryDirectory, kSeriesFile,
-        "page.series.tmp", "lost+found"}) {
+        kSnapshotFile, kClaimFile, "CLAIM.tmp", kUnfinishedFile, kUnfinishedProcessLog,
+        kHistoryDirectory, kSeriesFile, "page.series.tmp", "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") ||
@@ -176,6 +178,28 @@ Status ReadSnapshotTime(const std::string& dir, int64_t* taken_at_us) {
 Status WriteSnapshotTime(const std::string& dir, int64_t taken_at_us) {
   return WriteFileAtomically(dir, kSnapshotFile,
                              std::string(kSnapshotWord) + std::to_string(taken_at_us) + "\n");
+}
+
+Status ReadClaim(const std::string& dir, std::string* uuid) {
+  const std::string path = dir + "/" + kClaimFile;
+  std::string text;
+  Status status = ReadSmallFile(path, 4096, &text);
+  if (!status.ok()) return status;
+  if (!text.starts_with(kClaimWord) || text.size() != kClaimWord.size() + kUuidBytes + 1) {
+    return Status::Corruption(path + " is damaged: it is not \"wq-claim 1 <uuid>\"");
+  }
+  *uuid = text.substr(kClaimWord.size(), kUuidBytes);
+  return status;
+}
+
+Status WriteClaim(const std::string& dir, const std::string& uuid) {
+  return WriteFileAtomically(dir, kClaimFile, std::string(kClaimWord) + uuid + "\n");
+}
+
+Status RemoveClaim(const std::string& dir) {
+  const std::string path = dir + "/" + kClaimFile;
+  if (CurrentFileCalls().Remove(path) == 0) return SyncDirectory(dir);
+  return errno == ENOENT ? Status::Ok() : IOErrorOf("cannot remove", path, errno);
 }
 
 std::string NewUuid() {

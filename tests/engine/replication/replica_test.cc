@@ -120,6 +120,113 @@ TEST_F(ReplicaTest, AnOwnershipThatHasEndedKeepsNoFileOpen) {
   EXPECT_LE(files(), before + 2);  // RocksDB's may change.
 }
 
+// --- A first opening that fails, or is killed ---
+
+class FirstOpeningTest : public ReplicatedStoreFixture {
+ protected:
+  FirstOpeningTest() { log_ = link_; }
+  // One opening of `dir`, of which the call `call` fails.
+  Status OpenWithFault(const std::string& dir, std::string_view call,
+                       support::FaultyLog::Fault fault) {
+    link_->SetHook([=](std::string_view called) {
+      return called == call ? fault : support::FaultyLog::Fault::kNone;
+    });
+    std::unique_ptr<Store> store;
+    Status s = Store::Open(Options("a"), Dir(dir), &store);
+    link_->SetHook([](std::string_view) { return support::FaultyLog::Fault::kNone; });
+    return s;
+  }
+  // The log can be used: by this replica, and then by a fresh one.
+  void ExpectUsable(const std::string& dir) {
+    Queue* queue = nullptr;
+    const std::unique_ptr<Store> first = OpenWith(dir, Options("a"));
+    Lead(first.get(), &queue);
+    ASSERT_TRUE(queue->Add("key", {.durability = Durability::kReplicated}).ok());
+    const std::unique_ptr<Store> second = Open("second");
+    AwaitCaughtUp(second.get());
+    ASSERT_TRUE(first->Close().ok());
+    Lead(second.get(), &queue);
+    EXPECT_THAT(Drain(queue), testing::ElementsAre("key"));
+    EXPECT_FALSE(std::filesystem::exists(Dir(dir) + "/CLAIM"));
+    EXPECT_FALSE(std::filesystem::exists(Dir("second") + "/CLAIM"));
+  }
+
+  const std::shared_ptr<support::FaultyLog> link_ =
+      std::make_shared<support::FaultyLog>(MakeMemoryLog());
+};
+
+TEST_F(FirstOpeningTest, WithoutTheParentDirectoryLeavesTheLogAsItIs) {
+  EXPECT_EQ(OpenWithFault("missing/a", "", {}).code(), StatusCode::kIOError);
+  LogState state;
+  ASSERT_TRUE(log_->State(&state).ok());
+  EXPECT_EQ(state.store_uuid, "");
+  ExpectUsable("a");
+}
+
+TEST_F(FirstOpeningTest, ThatFailsBeforeOrAfterTheClaimIsContinuedByTheNext) {
+  using Fault = support::FaultyLog::Fault;
+  EXPECT_EQ(OpenWithFault("a", "Claim", Fault::kBefore).code(), StatusCode::kIOError);
+  EXPECT_EQ(OpenWithFault("a", "Claim", Fault::kAfter).code(), StatusCode::kIOError);
+  EXPECT_EQ(OpenWithFault("a", "State", Fault::kBefore).code(), StatusCode::kIOError);
+  ExpectUsable("a");
+}
+
+// The state at the kill is what a call that does not return leaves: the copy is taken there.
+TEST_F(FirstOpeningTest, ThatIsKilledAtAnyCallIsContinuedByTheNext) {
+  for (int kill_at = 1; kill_at <= 3; ++kill_at) {
+    SCOPED_TRACE(kill_at);
+    const std::string dir = "killed-" + std::to_string(kill_at);
+    const std::string copy = "copy-" + std::to_string(kill_at);
+    std::filesystem::remove_all(Dir("second"));
+    ASSERT_TRUE(log_->Destroy(true).ok());
+    int calls = 0;
+    link_->SetHook([&](std::string_view) {
+      if (++calls == kill_at) std::filesystem::copy(Dir(dir), Dir(copy));
+      return calls >= kill_at ? support::FaultyLog::Fault::kBefore
+                              : support::FaultyLog::Fault::kNone;
+    });
+    std::unique_ptr<Store> store;
+    EXPECT_EQ(Store::Open(Options("a"), Dir(dir), &store).code(), StatusCode::kIOError);
+    link_->SetHook([](std::string_view) { return support::FaultyLog::Fault::kNone; });
+    ExpectUsable(copy);
+  }
+}
+
+// Of two that open at once, one claims the log between the other's two steps.
+TEST_F(FirstOpeningTest, OfALogThatBecameAnotherStoresMakesAReplicaOfThat) {
+  EXPECT_EQ(OpenWithFault("b", "Claim", support::FaultyLog::Fault::kBefore).code(),
+            StatusCode::kIOError);
+  const std::unique_ptr<Store> a = Open("a");
+  ASSERT_TRUE(a->WaitForLeadership(20s).ok());
+  const std::unique_ptr<Store> b = Open("b");
+  EXPECT_EQ(b->uuid(), a->uuid());
+  AwaitCaughtUp(b.get());
+}
+
+TEST_F(FirstOpeningTest, ThatWasGivenUpIsForgottenByAnOrdinaryOne) {
+  EXPECT_EQ(OpenWithFault("a", "Claim", support::FaultyLog::Fault::kAfter).code(),
+            StatusCode::kIOError);
+  std::unique_ptr<Store> plain;
+  ASSERT_TRUE(Store::Open({.create_if_missing = true}, Dir("a"), &plain).ok());
+  EXPECT_FALSE(std::filesystem::exists(Dir("a") + "/CLAIM"));
+  ASSERT_TRUE(plain->Close().ok());
+  std::unique_ptr<Store> store;
+  EXPECT_EQ(Store::Open(Options("a"), Dir("a"), &store).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(FirstOpeningTest, WhoseDirectoryIsLostIsNamedWithTheWayOut) {
+  EXPECT_EQ(OpenWithFault("a", "Claim", support::FaultyLog::Fault::kAfter).code(),
+            StatusCode::kIOError);
+  std::filesystem::remove_all(Dir("a"));
+  {
+    const std::unique_ptr<Store> b = Open("b");
+    ASSERT_TRUE(Eventually([&] { return !b->Health().ok(); }));
+    EXPECT_THAT(b->Health().message(), HasSubstr("wqctl replication destroy"));
+  }
+  ASSERT_TRUE(log_->Destroy(false).ok());
+  ExpectUsable("a");
+}
+
 TEST_F(ReplicaTest, ALogOfAnotherStoreIsNotFollowed) {
   Queue* queue = nullptr;
   std::unique_ptr<Store> a = OpenOwner("a", &queue);
