@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "storage/etcd/answer.h"
 #include "storage/etcd/follower.h"
@@ -192,12 +193,51 @@ Status EtcdLog::PutCheckpointPart(uint64_t epoch, std::string_view id, uint64_t 
                                    EscapeKey(id) + "\" has " + std::to_string(bytes.size()) +
                                    " bytes; an id has 1 to 128 bytes, and no slash");
   }
+  if (index == 0) {
+    if (Status s = EraseAbandonedParts(epoch, id); !s.ok()) {
+      return s;
+    }
+  }
   pb::TxnRequest txn;
   AddGuard(epoch, &txn);
   Put(keys_.Part(id, index), bytes, txn.add_success());
   pb::TxnResponse answer;
   bool made = false;
   return Guarded(epoch, &txn, client_->NewDeadline(), &answer, &made);
+}
+
+// Each attempt at a checkpoint has an id of its own: what failed would pile up until one succeeds,
+// and with etcd's quota full none can. Only parts that were there at the reading are erased: so a
+// request that comes late, while a later checkpoint is being made, erases nothing of that.
+Status EtcdLog::EraseAbandonedParts(uint64_t epoch, std::string_view id) {
+  const Deadline deadline = client_->NewDeadline();
+  pb::RangeRequest present;
+  present.set_key(keys_.Checkpoint());
+  pb::RangeResponse now;
+  LogCheckpoint kept{.id = std::string(id)};
+  Status s = client_->Range(present, deadline, &now);
+  const mvccpb::KeyValue* const kv = s.ok() && now.kvs_size() != 0 ? &now.kvs(0) : nullptr;
+  if (kv != nullptr) s = ReadCheckpoint(kv->key(), kv->value(), &kept);
+  if (!s.ok()) {
+    return s;
+  }
+  const std::string_view kept_id = kept.id;
+  const auto [low, high] =
+      keys_.Part(id, 0) < keys_.Part(kept_id, 0) ? std::pair(id, kept_id) : std::pair(kept_id, id);
+  std::vector<KeyRange> others = {keys_.PartsOfSmallerIds(low), keys_.PartsOfLargerIds(high)};
+  if (low != high) {
+    others.push_back({keys_.PartsOfLargerIds(low).begin, keys_.PartsOfSmallerIds(high).end});
+  }
+  pb::TxnRequest txn;
+  AddGuard(epoch, &txn);
+  *txn.add_compare() = ChangedAt(keys_.Checkpoint(), kv == nullptr ? 0 : kv->mod_revision());
+  for (const KeyRange& parts : others) {
+    *txn.add_compare() = AllChangedUntil(parts, now.header().revision());
+    DeleteAll(parts, txn.add_success());
+  }
+  pb::TxnResponse answer;
+  bool made = false;
+  return Guarded(epoch, &txn, deadline, &answer, &made);
 }
 
 Status EtcdLog::CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint) {

@@ -87,6 +87,8 @@ class EtcdLog final : public ReplicatedLog {
   Status ReadState(const pb::TxnResponse& answer, LogState* state) const;
   // Compacts up to the revision of the last truncation, unless that is done.
   Status CompactTruncated(Deadline deadline);
+  // Erases the parts of checkpoints that were begun and not committed, but for those of `id`.
+  Status EraseAbandonedParts(uint64_t epoch, std::string_view id);
 
   const std::shared_ptr<Client> client_;
   const Keys keys_;

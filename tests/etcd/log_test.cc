@@ -187,7 +187,7 @@ TEST_F(EtcdTest, CompactionKeepsTheDatabaseSmall) {
 TEST_F(EtcdTest, ACheckpointReplacesTheOthers) {
   StartOne();
   std::string bytes;
-  for (const std::string id : {"a", "b", "c"}) {
+  for (const std::string id : {"a", "c", "b"}) {
     ASSERT_TRUE(log_->PutCheckpointPart(owned_.epoch, id, 0, "part of " + id).ok());
     ASSERT_TRUE(log_->PutCheckpointPart(owned_.epoch, id, 1, "more of " + id).ok());
   }
@@ -207,6 +207,28 @@ TEST_F(EtcdTest, ACheckpointReplacesTheOthers) {
   EXPECT_EQ(state.checkpoint->rows, 5U);
   EXPECT_EQ(log_->PutCheckpointPart(owned_.epoch, "a/b", 0, "").code(),
             StatusCode::kInvalidArgument);
+}
+
+TEST_F(EtcdTest, CheckpointsThatWereBegunInVainDoNotPileUp) {
+  StartOne();
+  std::string bytes;
+  const auto begin = [this](const std::string& id) {
+    return log_->PutCheckpointPart(owned_.epoch, id, 0, id).ok() &&
+           log_->PutCheckpointPart(owned_.epoch, id, 1, id).ok();
+  };
+  ASSERT_TRUE(begin("d"));
+  ASSERT_TRUE(log_->CommitCheckpoint(owned_.epoch, {.id = "d", .sequence = 1, .parts = 2}).ok());
+  for (const std::string id : {"a", "f", "e", "g", "b"}) {
+    ASSERT_TRUE(begin(id));
+    for (const std::string other : {"a", "b", "c", "d", "e", "f", "g"}) {
+      EXPECT_EQ(log_->ReadCheckpointPart(other, 0, &bytes).ok(), other == "d" || other == id)
+          << other << " beside " << id;
+    }
+  }
+  // A first part that comes again leaves the others as they are.
+  ASSERT_TRUE(log_->PutCheckpointPart(owned_.epoch, "b", 0, "b").ok());
+  EXPECT_TRUE(log_->ReadCheckpointPart("b", 1, &bytes).ok());
+  EXPECT_TRUE(log_->ReadCheckpointPart("d", 1, &bytes).ok());
 }
 
 TEST(EtcdOptions, AreChecked) {
