@@ -46,8 +46,8 @@ Status OpenStorage(const std::string& dir, const OpenOptions& options,
 
 // Makes `dir` if it is missing, and notes in it which uuid its store is to have if it founds a
 // replicated one (CLAIM, store_directory.h); *uuid: this one, or the one that an earlier call has
-// noted. Durable when it returns Ok. Errors as OpenStorage with create_if_missing, which is the next
-// step.
+// noted. Durable when it returns Ok. Errors as OpenStorage with create_if_missing, which is to
+// follow.
 Status ProposeStore(const std::string& dir, std::string* uuid);
 
 // Gives the closed store `dir` a new uuid, in the database and in FORMAT, so that it is another

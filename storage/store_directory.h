@@ -1,6 +1,6 @@
 // What a path is, before RocksDB opens anything: a store, empty, or a directory of other files; and
-// what is said of one that is refused. The files FORMAT, SNAPSHOT and CLAIM in a store. Also the sizes and
-// times of its files.
+// what is said of one that is refused. The files FORMAT, SNAPSHOT and CLAIM in a store. Also the
+// sizes and times of its files.
 //
 //   DirectoryInfo found;
 //   Status s = InspectDirectory("/var/lib/pods.wq", &found);

@@ -175,8 +175,8 @@ class ReplicatedLog {
 
   // --- Checkpoints ---
 
-  // Writes the part `index` of a checkpoint that is being made. As Append, parts have at most
-  // kMaxLogEntryBytes. REQUIRES: a part that is written again has the same bytes.
+  // Writes the part `index` of a checkpoint; part 0 may erase what was begun and not committed.
+  // Parts have at most kMaxLogEntryBytes. REQUIRES: one that is written again has the same bytes.
   virtual Status PutCheckpointPart(uint64_t epoch, std::string_view id, uint64_t index,
                                    std::string_view bytes) = 0;
   // Makes `checkpoint` the log's, and erases the parts of all others. Without effect if the log's
