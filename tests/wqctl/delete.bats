@@ -161,7 +161,11 @@ nothing_left() { [ -z "$(wqctl ls -q q -o name)" ]; }
   "$WQCTL" queue delete -q q --yes 3>&- &
   PID=$!
   STARTED="${STARTED:-} $PID"
-  until_ok leftover
+  # Stopped while it is looked at, so that it has not gone on when it is killed.
+  until kill -STOP "$PID" && leftover; do
+    kill -CONT "$PID"
+    sleep 0.02
+  done
   kill -9 "$PID"
   wait "$PID" || true
   [ "$(wqctl inspect -o name)" = $'q~replaced\nstays' ]
@@ -174,4 +178,4 @@ nothing_left() { [ -z "$(wqctl ls -q q -o name)" ]; }
   [ "$(wqctl inspect -o name)" = stays ]
   run -0 wqctl verify
 }
-leftover() { wqctl inspect -q stays -o name >/dev/null && wqctl inspect -o name | grep -qx 'q~replaced'; }
+leftover() { wqctl inspect -o name | grep -qx 'q~replaced'; }
