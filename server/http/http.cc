@@ -221,11 +221,12 @@ std::string Http::AnswerHead(const HttpReply& reply, bool keep_open) const {
   if (reply.status == 401) {
     AppendHeader("WWW-Authenticate", "Bearer", &text);
   }
-  for (const auto& [name, value] : options_.headers) {
-    const bool is_replaced = std::any_of(reply.headers.begin(), reply.headers.end(),
-                                         [&](const auto& own) { return own.first == name; });
+  for (const auto& header : options_.headers) {
+    const bool is_replaced =
+        std::any_of(reply.headers.begin(), reply.headers.end(),
+                    [&](const auto& own) { return own.first == header.first; });
     if (!is_replaced) {
-      AppendHeader(name, value, &text);
+      AppendHeader(header.first, header.second, &text);
     }
   }
   for (const auto& [name, value] : reply.headers) {

@@ -89,6 +89,9 @@ void HttpConnection::Close() {
   signals_->gone = true;
   timer_.cancel();
   stream_.reset();
+  parser_.reset();
+  in_.clear();
+  CountPartial();
   ErrorCode ignored;
   socket_.close(ignored);
   host_->Remove(this);
@@ -147,12 +150,21 @@ void HttpConnection::OnReadable() {
     return discarded_ > kLingerBytes ? Close() : Watch();
   }
   in_.append(buffer, 0, n);
+  const bool room = CountPartial();
   if (state_ == State::kReading) {
-    return Parse();
+    return room ? Parse() : Refuse(http_->Refusal(503, "too much of other requests is awaited"));
   }
-  if (in_.size() < kMaxAhead) {
-    Watch();
+  if (room && in_.size() < kMaxAhead) {
+    return Watch();
   }
+  if (state_ == State::kStreaming) {  // It may never end, and the client's end would not be seen.
+    Close();
+  }
+}
+
+bool HttpConnection::CountPartial() {
+  const size_t now = in_.size() + (parser_ != nullptr ? parser_->body().size() : 0);
+  return host_->CountPartial(std::exchange(partial_, now), now);
 }
 
 void HttpConnection::OnInputEnd() {
@@ -172,12 +184,14 @@ void HttpConnection::OnInputEnd() {
 void HttpConnection::BeginRequest() {
   state_ = State::kReading;
   parser_ = std::make_unique<RequestParser>(http_->options().max_request_bytes);
+  host_->SetAwaiting(this, true);
   if (!in_.empty()) {
     SetDeadline(http_->options().io_timeout);
     return Parse();
   }
+  in_.shrink_to_fit();  // It may be idle for long.
+  out_.shrink_to_fit();
   idle_ = true;
-  host_->SetIdle(this, true);
   SetDeadline(known_ ? http_->options().idle_timeout
                      : std::min(http_->options().idle_timeout, http_->options().io_timeout));
   Watch();
@@ -186,7 +200,7 @@ void HttpConnection::BeginRequest() {
 void HttpConnection::Parse() {
   if (idle_) {
     idle_ = false;
-    host_->SetIdle(this, false);
+    host_->SetAwaiting(this, true);  // Those that send nothing are closed before it.
     SetDeadline(http_->options().io_timeout);
   }
   switch (parser_->Read(&in_)) {
@@ -210,7 +224,7 @@ void HttpConnection::OnHead() {
   if (head.method != "POST") {
     return Handle();
   }
-  if (head.Count("Expect") > 0 && parser_->awaits_body() && in_.empty()) {
+  if (head.is_http11 && head.Count("Expect") > 0 && parser_->awaits_body() && in_.empty()) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     ErrorCode ignored;
     socket_.write_some(asio::buffer(kContinue), ignored);  // A client that waits has read all.
@@ -221,8 +235,12 @@ void HttpConnection::OnHead() {
 // --- Handlers ---
 
 void HttpConnection::Refuse(const HttpReply& reply) {
+  host_->SetAwaiting(this, false);
   keep_open_ = false;
   head_only_ = parser_->head().method == "HEAD";
+  parser_.reset();
+  in_.clear();
+  CountPartial();
   Answer(reply);
 }
 
@@ -233,6 +251,8 @@ void HttpConnection::Handle() {
   task->path = PathOf(task->head.target);
   task->peer = peer_name_;
   parser_.reset();
+  CountPartial();
+  host_->SetAwaiting(this, false);
   keep_open_ = http_->PermitsNext(task->head) && !input_ended_ && !closing_ && !place_.spare;
   head_only_ = task->head.method == "HEAD";
   state_ = State::kHandling;
@@ -271,9 +291,10 @@ HttpReply HttpConnection::Call(const Http::Route& route, const Task& task) const
                                      .if_none_match = task.head.Value("If-None-Match"),
                                      .gone = [signals = signals_] { return signals->gone.load(); },
                                      .wake = [signals = signals_] { Wake(signals); }});
-    return reply.stream != nullptr && !task.head.is_http11
-               ? http_->Refusal(505, "a stream needs HTTP/1.1")
-               : reply;
+    if (reply.stream != nullptr && !task.head.is_http11) {
+      return http_->Refusal(505, "a stream needs HTTP/1.1");
+    }
+    return reply;
   } catch (const std::exception&) {
     return http_->Refusal(500, "internal error");
   }
@@ -370,6 +391,8 @@ void HttpConnection::Pump() {
     Close();
   } else if (next == HttpStream::Next::kMore) {
     Wake(signals_);
+  } else {
+    out_.shrink_to_fit();  // It may be silent for long.
   }
 }
 

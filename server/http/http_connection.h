@@ -40,8 +40,12 @@ class HttpConnectionHost {
   virtual std::string& buffer() = 0;
   // Runs a handler's job. False: too many wait.
   virtual bool Run(HttpRun run, size_t bytes, std::function<void()> job) = 0;
-  // The connection has become idle, or is no longer; is no newcomer any more; has ended.
-  virtual void SetIdle(HttpConnection* connection, bool idle) = 0;
+  // A connection holds `now` bytes of requests that are not whole, and held `before`. False: all
+  // of them hold too many.
+  virtual bool CountPartial(size_t before, size_t now) = 0;
+  // The connection has begun to await its next request, or the request, or a part of it, has come;
+  // it has become known; has ended.
+  virtual void SetAwaiting(HttpConnection* connection, bool awaiting) = 0;
   virtual void SetKnown(HttpConnection* connection) = 0;
   virtual void Remove(HttpConnection* connection) = 0;
 };
@@ -71,7 +75,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   // Whether no request of it is being handled or answered, so that it may be closed to make room.
   bool may_be_closed() const { return state_ == State::kReading || state_ == State::kLingering; }
 
-  uint64_t idle_since = 0;  // Of the host.
+  uint64_t awaiting_since = 0;  // Of the host.
 
  private:
   using ErrorCode = boost::system::error_code;
@@ -101,6 +105,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void OnReadable();
   void OnInputEnd();
   void BeginRequest();
+  bool CountPartial();  // As of the host.
   void Parse();
   void OnHead();
   void Handle();
@@ -125,7 +130,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::asio::steady_timer timer_;
   uint64_t deadline_ = 0;  // Counts the deadlines, so that one that was changed does nothing.
 
-  std::string in_;  // What was read and not parsed.
+  std::string in_;      // What was read and not parsed.
+  size_t partial_ = 0;  // As the host has counted it.
   bool watching_ = false;
   bool input_ended_ = false;  // The client sends nothing more.
   bool idle_ = false;         // No byte of the next request is here.

@@ -55,7 +55,8 @@ class HttpLoop::Impl final : public HttpConnectionHost {
   bool Run(HttpRun run, size_t bytes, std::function<void()> job) override {
     return (run == HttpRun::kReserve ? reserve_ : executor_).Run(bytes, std::move(job));
   }
-  void SetIdle(HttpConnection* connection, bool idle) override;
+  bool CountPartial(size_t before, size_t now) override;
+  void SetAwaiting(HttpConnection* connection, bool awaiting) override;
   void SetKnown(HttpConnection* connection) override;
   void Remove(HttpConnection* connection) override;
 
@@ -64,7 +65,7 @@ class HttpLoop::Impl final : public HttpConnectionHost {
   struct Group {
     size_t count = 0;       // Without the spare ones.
     Connections newcomers;  // Of `count`.
-    Connections idle;       // By the time since when they are.
+    Connections awaiting;   // Their next request, by the time since when; not the first one.
     Connections spare;
   };
 
@@ -84,6 +85,7 @@ class HttpLoop::Impl final : public HttpConnectionHost {
   std::string buffer_ = std::string(kReadBytes, '\0');
   uint64_t next_id_ = 0;
   bool closing_ = false;
+  size_t partial_bytes_ = 0;
   std::unordered_map<HttpConnection*, std::shared_ptr<HttpConnection>> connections_;
   std::map<const Http*, Group> groups_;
   std::map<std::string, Connections> newcomers_;  // By peer.
@@ -147,10 +149,10 @@ void HttpLoop::Impl::Add(FileDescriptor fd, const Http* http) {
   const size_t max = std::max<size_t>(1, max_connections_);
   const auto of_peer = newcomers_.find(place.peer);
   if (of_peer != newcomers_.end() &&
-      of_peer->second.size() >= std::clamp<size_t>(max / 2, 1, options_.max_newcomers)) {
+      of_peer->second.size() >= std::max<size_t>(1, std::min(max / 2, options_.max_newcomers))) {
     CloseOldest(of_peer->second);
   }
-  place.spare = group.count >= max && !CloseOldest(group.newcomers) && !CloseOldest(group.idle);
+  place.spare = group.count >= max && !CloseOldest(group.newcomers) && !CloseOldest(group.awaiting);
   if (place.spare && group.spare.size() >= kSpare && !CloseOldest(group.spare)) {
     return;
   }
@@ -168,13 +170,17 @@ void HttpLoop::Impl::Add(FileDescriptor fd, const Http* http) {
   connection->Begin();
 }
 
-void HttpLoop::Impl::SetIdle(HttpConnection* connection, bool idle) {
-  Connections& all = groups_[connection->http()].idle;
-  if (idle) {
-    connection->idle_since = ++next_id_;
-    all.emplace(connection->idle_since, connection);
-  } else {
-    all.erase(connection->idle_since);
+bool HttpLoop::Impl::CountPartial(size_t before, size_t now) {
+  partial_bytes_ += now - before;
+  return now <= before || partial_bytes_ <= options_.max_partial_bytes;
+}
+
+void HttpLoop::Impl::SetAwaiting(HttpConnection* connection, bool awaiting) {
+  Connections& all = groups_[connection->http()].awaiting;
+  all.erase(connection->awaiting_since);
+  if (awaiting) {
+    connection->awaiting_since = ++next_id_;
+    all.emplace(connection->awaiting_since, connection);
   }
 }
 
@@ -193,7 +199,7 @@ void HttpLoop::Impl::Remove(HttpConnection* connection) {
   Group& group = groups_[connection->http()];
   if (group.spare.erase(connection->id()) == 0) {
     --group.count;
-    group.idle.erase(connection->idle_since);
+    group.awaiting.erase(connection->awaiting_since);
     SetKnown(connection);
   }
   connections_.erase(connection);

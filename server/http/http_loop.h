@@ -14,10 +14,10 @@
 // A connection is a newcomer until one of its requests has reached a handler (but of
 // HttpRun::kOnLoop) and was not answered with 401 or 403. Nobody is shut out by connections that
 // ask nothing: newcomers have a deadline; of those of one peer, beyond a limit the oldest is
-// closed; and beyond the limit of all connections the oldest newcomer is, or else the one that is
-// idle for the longest time. If there is none, the new connection gets one of a few spare places:
-// there HttpRun::kReserve and kOnLoop are answered, and all other requests are refused with 503. So
-// health is answered in any case.
+// closed; and beyond the limit of all connections the oldest newcomer is, or else the one whose
+// next request is awaited for the longest time, also if a part of it is here. If there is none, the
+// new connection gets one of a few spare places: there HttpRun::kReserve and kOnLoop are answered,
+// and all other requests are refused with 503. So health is answered in any case.
 // Threading: thread-safe. Lifetime: what the handlers use outlives Close.
 #pragma once
 
@@ -42,6 +42,9 @@ class HttpLoop {
     // refused with 503.
     int max_threads = 64;
     size_t max_waiting_bytes = size_t{64} << 20;
+    // Bounds what was received of requests that are not whole yet, of all connections: bodies come
+    // before anybody has seen a token. A request that exceeds it is refused with 503.
+    size_t max_partial_bytes = size_t{256} << 20;
   };
   static constexpr size_t kSpare = 16;  // Places beyond max_connections.
 

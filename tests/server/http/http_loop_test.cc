@@ -2,6 +2,8 @@
 
 #include "server/http/http_loop.h"
 
+#include <poll.h>
+
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -169,6 +171,48 @@ TEST_F(HttpLoopTest, WhoWasRefusedOrAskedForHealthIsANewcomer) {
   EXPECT_TRUE(IsClosed(refused));
   const FileDescriptor fourth = Connect();
   EXPECT_TRUE(IsClosed(health));
+}
+
+TEST_F(HttpLoopTest, WhoAwaitsItsNextRequestGivesWayAlsoWithAPartOfIt) {
+  Open(hours(1), {.max_connections = 2});
+  const FileDescriptor first = Connect(kCall);
+  EXPECT_THAT(ReadUntil(first, "called"), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(SendAll(first.get(), "G", ServerFixture::Soon()));
+  const FileDescriptor second = Connect(kCall);
+  EXPECT_THAT(ReadUntil(second, "called"), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(SendAll(second.get(), "G", ServerFixture::Soon()));
+  EXPECT_TRUE(SendAll(first.get(), "E", ServerFixture::Soon()));
+  const FileDescriptor third = Connect(kCall);
+  EXPECT_THAT(ReadUntil(third, "called"), StartsWith("HTTP/1.1 200"));
+  const FileDescriptor fourth = Connect(kCall);
+  EXPECT_THAT(ReadUntil(fourth, "called"), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(IsClosed(first));
+  EXPECT_TRUE(IsClosed(second));
+}
+
+TEST_F(HttpLoopTest, PartsOfRequestsHaveALimitOfAllConnections) {
+  Open(hours(1), {.max_partial_bytes = 100'000});
+  const std::string part =
+      "POST /echo HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n" +
+      std::string(60'000, 'x');
+  const FileDescriptor a = Connect(part);
+  const FileDescriptor b = Connect(part);
+  pollfd answers[2] = {{.fd = a.get(), .events = POLLIN, .revents = 0},
+                       {.fd = b.get(), .events = POLLIN, .revents = 0}};
+  ASSERT_EQ(poll(answers, 2, 20'000), 1);
+  const FileDescriptor& refused = answers[0].revents != 0 ? a : b;
+  const FileDescriptor& other = answers[0].revents != 0 ? b : a;
+  EXPECT_THAT(ReadUntil(refused, "\r\n\r\n"), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(Ask(kHealth), HasSubstr("ok"));
+  EXPECT_TRUE(SendAll(other.get(), std::string(29'999, 'x') + "y", ServerFixture::Soon()));
+  EXPECT_THAT(ReadUntil(other, "y"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpLoopTest, AStreamWhoseClientSendsOnIsClosed) {
+  const FileDescriptor fd = Connect(kForever);
+  EXPECT_THAT(ReadUntil(fd, "begun"), StartsWith("HTTP/1.1 200"));
+  static_cast<void>(SendAll(fd.get(), std::string(100'000, 'x'), ServerFixture::Soon()));
+  EXPECT_TRUE(IsClosed(fd));
 }
 
 TEST_F(HttpLoopTest, HealthHasSparePlaces) {
