@@ -142,8 +142,9 @@ struct ServerOptions {
   size_t max_connections = 10'000;
   // Bounds the HTTP connections of each listener, each of which costs a descriptor; all of them
   // together use at most a quarter of RLIMIT_NOFILE. When there are more, the oldest that has made
-  // no call yet is closed, or else the one that is idle for the longest time; if each has a call or
-  // a stream under way, further ones get 503, but for /healthz and /readyz. Default: 10 000.
+  // no call yet is closed, or else the one whose next request is awaited for the longest time; if
+  // each has a call or a stream under way, further ones get 503, but for /healthz and /readyz.
+  // Default: 10 000.
   size_t max_http_connections = 10'000;
   // Bounds the HTTP connections of one address, or on the control socket of one process, that have
   // made no call yet, or none that was not refused for its token: beyond it the oldest of them is
