@@ -8,7 +8,7 @@ import (
 )
 
 // patience bounds the wait for an event that must happen.
-const patience = 20 * time.Second
+const patience = 10 * time.Minute
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/c/c_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq::c {
 namespace {
@@ -23,9 +24,7 @@ void Wait(void* arg, const wq_reconcile* call, wq_reconcile_result* result) {
   auto* const waiting = static_cast<Waiting*>(arg);
   ++waiting->begun;
   waiting->begun.notify_all();
-  while (wq_reconcile_stopping(call) == 0) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return wq_reconcile_stopping(call) != 0; }));
   waiting->free_inside = wq_controller_free(waiting->controller, nullptr);
   waiting->free_store_inside = wq_store_free(waiting->store, nullptr);
   result->kind = WQ_RECONCILE_INTERRUPTED;

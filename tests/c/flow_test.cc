@@ -47,7 +47,7 @@ TEST_F(FlowCTest, AKeyIsResyncedByTheQueueOrByTheCall) {
   OpenQueue(&options_);
   EXPECT_EQ(wq_queue_add(queue_, "a", 1, nullptr, nullptr, &error_), WQ_OK);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(Get(INT64_C(10000000)), "a");
+    EXPECT_EQ(Get(INT64_C(600000000)), "a");
     EXPECT_EQ(wq_queue_done(queue_, "a", 1, &error_), WQ_OK);
   }
   wq_add_options resync{};
@@ -66,13 +66,16 @@ TEST_F(FlowCTest, ALaterDelayReplacesAnEarlierOne) {
   replace.size = sizeof replace;
   replace.delay_mode = WQ_DELAY_REPLACE;
   int32_t outcome = WQ_HELD;
-  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 1000000, nullptr, &outcome, &error_), WQ_OK);
-  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, nullptr, &outcome, &error_), WQ_OK);
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, INT64_C(3600000000), nullptr, &outcome, &error_),
+            WQ_OK);
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, INT64_C(7200000000), nullptr, &outcome, &error_),
+            WQ_OK);
   EXPECT_EQ(outcome, WQ_DEDUPLICATED);
-  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, &replace, &outcome, &error_), WQ_OK);
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, INT64_C(7200000000), &replace, &outcome, &error_),
+            WQ_OK);
   EXPECT_EQ(outcome, WQ_ADDED);
   replace.delay_mode = 4;
-  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 2000000, &replace, &outcome, &error_),
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, INT64_C(7200000000), &replace, &outcome, &error_),
             WQ_INVALID_ARGUMENT);
   EXPECT_STREQ(error_.message, "options.delay_mode is 4");
 }

@@ -14,7 +14,7 @@
 namespace wq::c {
 namespace {
 
-constexpr int64_t kPatienceUs = 20'000'000;
+constexpr int64_t kPatienceUs = 600'000'000;
 
 // The changes of one replica's ownership, and what calls inside the callback return.
 class Changes {

@@ -1,7 +1,7 @@
 // Repair agrees with verify: a store that verify accepts is saved as it would be opened, without a
 // loss; of one that it refuses, repair saves everything, or reports a loss.
 //
-//   WQ_CORRUPTION_SEED=1   which damages are drawn
+//   WQ_SEED=1   which damages are drawn
 //   WQ_REPAIR_SECONDS=n    for how long; without it a few dozen
 #include <gtest/gtest.h>
 
@@ -17,6 +17,7 @@
 #include "storage/records.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
+#include "tests/support/environment.h"
 #include "wq/repair.h"
 #include "wq/verify.h"
 
@@ -246,10 +247,10 @@ class Damages {
 };
 
 TEST_F(AgreementTest, WhatVerifyRefusesIsSavedWholeOrALossIsReported) {
-  const uint64_t seed = support::FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::seconds(support::FromEnvironment("WQ_REPAIR_SECONDS", 0));
-  std::cout << "replay with WQ_CORRUPTION_SEED=" << seed << std::endl;
+  std::cout << "replay with WQ_SEED=" << seed << std::endl;
   Damages damages(seed);
   for (int cases = 0; cases < 30 || std::chrono::steady_clock::now() < end; ++cases) {
     Check(damages.Draw());

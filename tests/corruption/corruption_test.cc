@@ -2,7 +2,7 @@
 // Corruption that names the file, says each thing once and what to do next, and changes nothing. A
 // log that is cut off at its end is what a killed writer leaves: then an earlier state is right.
 //
-//   WQ_CORRUPTION_SEED=1    which damages are drawn
+//   WQ_SEED=1    which damages are drawn
 //   WQ_CORRUPTION_CASES=n   how many; 0: all damages
 #include <gtest/gtest.h>
 
@@ -21,6 +21,7 @@
 #include "storage/process_log/format.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
+#include "tests/support/environment.h"
 
 namespace wq::storage {
 namespace {
@@ -28,10 +29,10 @@ namespace {
 using support::FromEnvironment;
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint64_t kCases = 1000;  // Three times as slow.
+constexpr uint64_t kCases = 300;  // Three times as slow.
 constexpr size_t kByteStep = 8;
 #else
-constexpr uint64_t kCases = 4500;
+constexpr uint64_t kCases = 1000;
 constexpr size_t kByteStep = 1;
 #endif
 
@@ -176,9 +177,9 @@ std::string LastLog(const Files& files) {
 }
 
 TEST_F(CorruptionTest, AFlippedBitOrACutFileIsRefusedOrChangesNothing) {
-  const uint64_t seed = FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t cases = FromEnvironment("WQ_CORRUPTION_CASES", kCases);
-  std::cout << "WQ_CORRUPTION_SEED=" << seed << " WQ_CORRUPTION_CASES=" << cases << std::endl;
+  std::cout << "WQ_SEED=" << seed << " WQ_CORRUPTION_CASES=" << cases << std::endl;
   std::signal(SIGABRT, PrintCase);
   std::mt19937_64 random(seed);
   const std::vector<TemplateStore> stores = AllTemplateStores();
@@ -360,8 +361,8 @@ TEST_F(CorruptionTest, AProcessLogWithoutItsDatabaseIsRefused) {
 // In another boot a power cut may have kept any subset of the pages of a process log, and so of its
 // bits. The state is an earlier one then, at least that of the database.
 TEST_F(CorruptionTest, AfterAPowerCutADamagedProcessLogShowsAnEarlierState) {
-  const uint64_t seed = FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
-  std::cout << "WQ_CORRUPTION_SEED=" << seed << std::endl;
+  const uint64_t seed = support::Seed();
+  std::cout << "WQ_SEED=" << seed << std::endl;
   std::mt19937_64 random(seed);
   for (const TemplateStore& store : {MakeLoggedStore(), MakeSmallLoggedStore()}) {
     const auto log = std::find_if(store.files.begin(), store.files.end(),

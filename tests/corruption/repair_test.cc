@@ -14,6 +14,7 @@
 #include "storage/records.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
+#include "tests/support/environment.h"
 #include "wq/store.h"
 #include "wq/verify.h"
 
@@ -325,10 +326,10 @@ Files Mix(const std::vector<Files>& generations, const Files& other, std::mt1993
 
 // WQ_REPAIR_SECONDS: how long; without it a few dozen cases. WQ_CORRUPTION_SEED: which.
 TEST_F(RepairTest, AnyMixOfOldAndNewFilesIsRepaired) {
-  const uint64_t seed = support::FromEnvironment("WQ_CORRUPTION_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::seconds(support::FromEnvironment("WQ_REPAIR_SECONDS", 0));
-  std::cout << "replay with WQ_CORRUPTION_SEED=" << seed << std::endl;
+  std::cout << "replay with WQ_SEED=" << seed << std::endl;
   std::mt19937_64 random(seed);
   const std::vector<Files> generations = Generations(scratch_ / "aging");
   const Files other = MakeRecoveredStore().files;

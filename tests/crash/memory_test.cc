@@ -28,17 +28,17 @@ TEST(MemoryTest, AnOwnerWithoutMemoryLosesNothingThatWasAcknowledged) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer needs more addresses than the limit leaves";
 #endif
-  const uint64_t seed = FromEnvironment("WQ_MEMORY_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t rounds = FromEnvironment("WQ_MEMORY_ROUNDS", 5);
-  std::cout << "replay with WQ_MEMORY_SEED=" << seed << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   for (uint64_t round = 0; round < rounds; ++round) {
     const ScratchDirectory root;
     const uint64_t spare_bytes = (size_t{4} << 20) + random() % (size_t{16} << 20);
     // Not the short ones: there would be too many of them.
     const uint64_t key_bytes = 300 + DrawSize(&random, 3700);
-    Child child(
-        {WQ_MEMORY_CHILD, root / "store", std::to_string(spare_bytes), std::to_string(key_bytes)});
+    Child child({support::ProgramBesideThis("memory_child"), root / "store",
+                 std::to_string(spare_bytes), std::to_string(key_bytes)});
     const int status = child.Wait();
     SCOPED_TRACE("status " + std::to_string(status) + ", " + std::to_string(spare_bytes) +
                  " bytes, keys of " + std::to_string(key_bytes));

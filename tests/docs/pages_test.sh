@@ -37,7 +37,7 @@ unset WQ_STORE WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PAGER
 start_etcd() {
   local port
   owner=
-  until [[ -n $owner ]] && { wqctl replication status "$LOG" -o json 2>/dev/null || true; } | jq -e '.members[0].leads' >/dev/null; do
+  until [[ -n $owner ]] && kill -0 "$owner" 2>/dev/null && { wqctl replication status "$LOG" -o json 2>/dev/null || true; } | jq -e '.members[0].leads' >/dev/null; do
     if [[ -n $owner ]] && kill -0 "$owner" 2>/dev/null; then continue; fi
     port=$((20000 + RANDOM % 6000 * 2))  # Another program may have it: then etcd ends.
     export LOG=etcd://127.0.0.1:$port/wq/pods
@@ -186,7 +186,7 @@ page() {
   mkdir "$scratch/in"
   cd "$scratch/in"
   prepare "$1" >/dev/null
-  page=$1 out=$scratch/out timeout 120 bash -c "source $scratch/play.bash; source $script" </dev/null ||
+  page=$1 out=$scratch/out timeout 1200 bash -c "source $scratch/play.bash; source $script" </dev/null ||
     complain "$1: not played to its end"
   cd "$root"
   rm -rf "$scratch/in"

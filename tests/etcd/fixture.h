@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "tests/etcd/cluster.h"
+#include "tests/support/wait.h"
 #include "wq/etcd_log.h"
 #include "wq/replicated_log.h"
 
 namespace wq {
 
-inline constexpr std::chrono::milliseconds kLease{30'000};
-inline constexpr std::chrono::milliseconds kTestPatience{20'000};
+inline constexpr std::chrono::milliseconds kLease{600'000};
+inline constexpr std::chrono::milliseconds kTestPatience = support::kPatience;
 
 inline std::shared_ptr<ReplicatedLog> OpenLog(const EtcdOptions& options) {
   std::shared_ptr<ReplicatedLog> log;

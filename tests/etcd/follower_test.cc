@@ -8,9 +8,8 @@
 namespace wq {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
-using std::chrono::steady_clock;
 
 TEST_F(EtcdTest, AFollowerSeesOwnersAndSuccessors) {
   StartOne();
@@ -35,14 +34,13 @@ TEST_F(EtcdTest, AFollowerIsInterrupted) {
   const auto follower = log_->Follow(1);
   LogEvents events;
   Collect(follower.get(), 0);
-  const auto begin = steady_clock::now();
   follower->Interrupt();
   follower->Interrupt();
-  EXPECT_TRUE(follower->Next(seconds(20), &events).ok());
+  // Nothing else ends these: without an interrupt the test hangs.
+  EXPECT_TRUE(follower->Next(hours(1), &events).ok());
   std::thread waiting([&follower] { follower->Interrupt(); });
-  EXPECT_TRUE(follower->Next(seconds(20), &events).ok());
+  EXPECT_TRUE(follower->Next(hours(1), &events).ok());
   waiting.join();
-  EXPECT_LT(steady_clock::now() - begin, seconds(10));
 }
 
 TEST_F(EtcdTest, AFollowerReconnects) {
@@ -54,8 +52,8 @@ TEST_F(EtcdTest, AFollowerReconnects) {
   ASSERT_TRUE(follower->Next(milliseconds(0), &events).ok());
   etcd_->Kill(0);
   EXPECT_TRUE(
-      IsError(follower->Next(seconds(20), &events), StatusCode::kIOError, {etcd_->endpoint(0)}));
-  EXPECT_TRUE(IsError(follower->Next(seconds(20), &events), StatusCode::kIOError,
+      IsError(follower->Next(kTestPatience, &events), StatusCode::kIOError, {etcd_->endpoint(0)}));
+  EXPECT_TRUE(IsError(follower->Next(kTestPatience, &events), StatusCode::kIOError,
                       {etcd_->endpoint(0), "nothing listens there"}));
   etcd_->Start(0);
   ASSERT_TRUE(AppendAll(log_.get(), owned_, 4, 6).ok());
@@ -67,12 +65,10 @@ TEST_F(EtcdTest, AFollowerNoticesAMemberThatHangs) {
   const auto follower = log_->Follow(1);
   Collect(follower.get(), 0);
   LogEvents events;
-  ASSERT_TRUE(follower->Next(milliseconds(100), &events).ok());
+  ASSERT_TRUE(UntilDone([&] { return follower->Next(milliseconds(100), &events); }).ok());
   etcd_->Stop(0);
-  const auto begin = steady_clock::now();
-  EXPECT_TRUE(IsError(follower->Next(seconds(20), &events), StatusCode::kIOError,
+  EXPECT_TRUE(IsError(follower->Next(kTestPatience, &events), StatusCode::kIOError,
                       {etcd_->endpoint(0), "no sign of life"}));
-  EXPECT_LT(steady_clock::now() - begin, seconds(10));
   etcd_->Continue(0);
   ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 1).ok());
   EXPECT_EQ(Text(Collect(follower.get(), 1).entries), Expected(1, 1));
@@ -117,8 +113,8 @@ TEST_F(EtcdTest, ATruncatedEntryEndsAFollower) {
   ASSERT_TRUE(log_->Truncate(owned_.epoch, 5).ok());
   const auto late = log_->Follow(4);
   LogEvents events;
-  EXPECT_TRUE(IsError(late->Next(seconds(5), &events), StatusCode::kNotFound, {"entry 4"}));
-  EXPECT_TRUE(IsError(late->Next(seconds(5), &events), StatusCode::kNotFound, {"entry 4"}));
+  EXPECT_TRUE(IsError(late->Next(kTestPatience, &events), StatusCode::kNotFound, {"entry 4"}));
+  EXPECT_TRUE(IsError(late->Next(kTestPatience, &events), StatusCode::kNotFound, {"entry 4"}));
   EXPECT_EQ(Text(Collect(log_->Follow(5).get(), 5).entries), Expected(5, 9));
 }
 
@@ -134,7 +130,7 @@ TEST_F(EtcdTest, ErasedEntriesAreReplacedForAFollower) {
   // The stream of this one breaks before the entries are erased.
   ASSERT_TRUE(away->Next(milliseconds(0), &events).ok());
   etcd_->Kill(0);
-  EXPECT_EQ(away->Next(seconds(20), &events).code(), StatusCode::kIOError);
+  EXPECT_EQ(away->Next(kTestPatience, &events).code(), StatusCode::kIOError);
   etcd_->Start(0);
   ASSERT_TRUE(UntilDone([&] { return log_->Release(owned_); }).ok());
   Own();

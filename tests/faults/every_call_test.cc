@@ -16,7 +16,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -197,7 +196,7 @@ Status Own(const std::string& root, const std::string& name) {
 class EveryCallTest : public ::testing::TestWithParam<Operation> {
  protected:
   EveryCallTest() {
-    std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+    std::cout << "replay with WQ_SEED=" << seed_ << "\n";
     Make(root_ / "template");
   }
 
@@ -217,8 +216,8 @@ class EveryCallTest : public ::testing::TestWithParam<Operation> {
   void Judge(const std::string& root, const std::string& before, const Status& status,
              const std::string& result);
 
-  static constexpr uint64_t kTries = 6;
-  const uint64_t seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
+  static constexpr uint64_t kTries = 3;
+  const uint64_t seed_ = support::Seed();
   ScratchDirectory root_;
   std::string clean_;  // The outcome of the operation without a fault.
   uint64_t cases_ = 0;

@@ -165,11 +165,11 @@ void FailingCallsTest::Live(const std::string& dir, FailingDisk* disk, Oracle* o
 
 void FailingCallsTest::Run(const std::string& what, FailingDisk* disk) {
   const std::string name =
-      std::string(GetParam().name) + ", " + what + ", WQ_FAULT_SEED=" + std::to_string(seed_);
+      std::string(GetParam().name) + ", " + what + ", WQ_SEED=" + std::to_string(seed_);
   std::snprintf(g_case, sizeof g_case, "%s", name.c_str());
   SCOPED_TRACE(name);
   ++cases_;
-  alarm(60);
+  alarm(1000);
   const ScratchDirectory root;
   std::mt19937_64 random(seed_);
   Oracle oracle(rules_, kStartWallUs);
@@ -199,16 +199,16 @@ void FailingCallsTest::TryInTheMidst(uint64_t call) {
 }
 
 TEST_P(FailingCallsTest, NothingAcknowledgedIsLost) {
-  seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
-  std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+  seed_ = support::Seed();
+  std::cout << "replay with WQ_SEED=" << seed_ << "\n";
   TryCase(UINT64_MAX - 1);  // Counts the calls.
-  const uint64_t tries = FromEnvironment("WQ_FAULT_TRIES", 24);
+  const uint64_t tries = FromEnvironment("WQ_FAULT_TRIES", 8);
   const uint64_t every = FromEnvironment("WQ_FAULT_EVERY", std::max<uint64_t>(1, calls_ / tries));
   bool met = true;
   for (uint64_t at = seed_ % every; met && !HasFailure(); at += every) {
     met = TryCase(at);
   }
-  EXPECT_GT(cases_, std::min<uint64_t>(15, tries / 2));
+  EXPECT_GT(cases_, 3U);
   for (uint64_t call = seed_ % 16; call < kCallsOfALife && !HasFailure(); call += 16) {
     TryInTheMidst(call);
   }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -38,16 +37,17 @@ class FullDiskTest : public ::testing::TestWithParam<size_t> {
     }
   }
 
-  const uint64_t seed_ = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
+  const uint64_t seed_ = support::Seed();
   const std::vector<QueueRules> rules_ = AllPolicies();
   ScratchDirectory root_;
 };
 
 TEST_P(FullDiskTest, ALimitOnTheSizeOfFiles) {
-  std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+  std::cout << "replay with WQ_SEED=" << seed_ << "\n";
   const std::string dir = root_ / "store";
   const std::string limit = std::to_string(20'000 + seed_ % 50'000);
-  Child child({WQ_KILL_CHILD, dir, std::to_string(seed_), std::to_string(kStartWallUs), "1", "0",
+  Child child({support::ProgramBesideThis("kill_child"), dir, std::to_string(seed_),
+               std::to_string(kStartWallUs), "1", "0",
                Buffers{.process_log_bytes = GetParam()}.ToString(), "failing", limit});
   const int status = child.Wait();
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
@@ -64,7 +64,7 @@ TEST_P(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
   if (!small.mounted()) {
     GTEST_SKIP() << small.skipped();
   }
-  std::cout << "replay with WQ_FAULT_SEED=" << seed_ << "\n";
+  std::cout << "replay with WQ_SEED=" << seed_ << "\n";
   const std::string dir = root_ / "small/store";
   StoreSource source(rules_, seed_, {.disk_fails = true});
   Life life{.calls = {}, .results = {}, .level = Durability::kProcess, .crash = CrashKind::kKill};

@@ -30,7 +30,7 @@ namespace {
 
 class OwnersTest : public ::testing::Test {
  protected:
-  OwnersTest() { alarm(60); }  // Ends a test that hangs.
+  OwnersTest() { alarm(1000); }  // Ends a test that hangs.
   ~OwnersTest() override { alarm(0); }
 
   void Open(std::unique_ptr<Store>* store, Queue** queue) {
@@ -57,7 +57,7 @@ class OwnersTest : public ::testing::Test {
 int InChild(const std::function<int()>& run) {
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(30);
+    alarm(1000);
     _exit(run());
   }
   int status = 0;
@@ -187,9 +187,10 @@ class StoppedOwnerTest : public OwnersTest, public ::testing::WithParamInterface
 // If the locks of a stopped owner were removed, it must not write when it continues.
 TEST_P(StoppedOwnerTest, WritesNoMoreWhenItContinues) {
   const std::string dir = root_ / "store";
-  const uint64_t seed = FromEnvironment("WQ_FAULT_SEED", std::random_device{}());
-  std::cout << "replay with WQ_FAULT_SEED=" << seed << "\n";
-  Child first({WQ_KILL_CHILD, dir, std::to_string(seed), std::to_string(kStartWallUs), "1", "0",
+  const uint64_t seed = support::Seed();
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
+  Child first({support::ProgramBesideThis("kill_child"), dir, std::to_string(seed),
+               std::to_string(kStartWallUs), "1", "0",
                Buffers{.process_log_bytes = GetParam()}.ToString(), "failing"});
   while (first.output().size() < 5000 && first.Read(std::chrono::seconds(60))) {
   }

@@ -10,6 +10,7 @@
 #include "base/file_calls.h"
 #include "tests/history/fixture.h"
 #include "tests/support/child.h"
+#include "tests/support/environment.h"
 
 namespace wq {
 namespace {
@@ -49,8 +50,8 @@ class HistoryDamageTest : public HistoryTest {
 };
 
 TEST_F(HistoryDamageTest, ATornOrChangedSegmentShowsNothingWrong) {
-  const uint64_t seed = support::FromEnvironment("WQ_HISTORY_SEED", std::random_device{}());
-  SCOPED_TRACE("replay with WQ_HISTORY_SEED=" + std::to_string(seed));
+  const uint64_t seed = support::Seed();
+  SCOPED_TRACE("replay with WQ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   Fill();
   ASSERT_EQ(Segments().size(), 1U);
@@ -76,7 +77,7 @@ TEST_F(HistoryDamageTest, ATornOrChangedSegmentShowsNothingWrong) {
 }
 
 TEST_F(HistoryDamageTest, AKilledProcessLeavesWhatItHasWritten) {
-  support::Child child({WQ_HISTORY_CHILD, dir()});
+  support::Child child({support::ProgramBesideThis("history_child"), dir()});
   ASSERT_TRUE(child.ReadUntil("flushed"));
   EXPECT_EQ(KindsOf(OfFiles("flushed")), "1");  // Beside the owner.
   EXPECT_EQ(KindsOf(OfFiles("flushed")), "1");

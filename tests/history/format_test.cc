@@ -14,8 +14,6 @@
 namespace wq {
 namespace {
 
-uint64_t Seed() { return support::FromEnvironment("WQ_HISTORY_SEED", std::random_device{}()); }
-
 std::vector<std::string> KeysOf(std::string_view events) {
   std::vector<std::string> keys;
   ForEachRecorded(events, [&](const RecordedEvent& event) { keys.emplace_back(event.key); });
@@ -60,8 +58,8 @@ TEST(HistoryBufferTest, ErrorsAreCutBetweenCharacters) {
 }
 
 TEST(HistoryFormatTest, AnyBytesCanBeRead) {
-  const uint64_t seed = Seed();
-  SCOPED_TRACE("replay with WQ_HISTORY_SEED=" + std::to_string(seed));
+  const uint64_t seed = support::Seed();
+  SCOPED_TRACE("replay with WQ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes(random() % 200, '\0');

@@ -8,6 +8,7 @@
 
 #include "tests/history/fixture.h"
 #include "tests/support/draw.h"
+#include "tests/support/environment.h"
 
 namespace wq {
 namespace {
@@ -238,8 +239,8 @@ TEST_F(HistoryTest, ReadersBesideAnOwnerSeeWholeEvents) {
 }
 
 TEST_F(HistoryTest, RandomCallsAreTheHistory) {
-  const uint64_t seed = support::FromEnvironment("WQ_HISTORY_SEED", std::random_device{}());
-  SCOPED_TRACE("replay with WQ_HISTORY_SEED=" + std::to_string(seed));
+  const uint64_t seed = support::Seed();
+  SCOPED_TRACE("replay with WQ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   support::DrawnSizes sizes(random(), {.total_bytes = size_t{16} << 10});
   SCOPED_TRACE(sizes.ToString());

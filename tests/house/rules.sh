@@ -131,6 +131,16 @@ rule_no_sleep_in_tests() {
     violations 'tests do not sleep: wait for what you wait for' '\<time\.Sleep\('
 }
 
+# The same verdict every time: one seed, one way to wait, and no assertion about real time. Not in the
+# folders that only make check runs.
+rule_tests_leave_nothing_to_chance() {
+  sources tests | grep -zvE '^tests/(bench|failover|server/kill|soak|mirror)/' >"$build/house.quick"
+  violations 'draw from support::Seed()' '\<random_device\>' <"$build/house.quick"
+  violations 'does not spin: support::Eventually waits' 'this_thread::yield' <"$build/house.quick"
+  violations 'asserts elapsed time' '(EXPECT|ASSERT)_L[TE]\(.*(clock::now\(\)|[Ee]lapsed)' <"$build/house.quick"
+  go_sources | grep -z '_test\.go$' | violations 'draw from WQ_SEED' 'time\.Now\(\)\.Unix'
+}
+
 # The Go package depends on no other module.
 rule_go_needs_the_standard_library_only() {
   [[ ! -e bindings/go/go.mod ]] || grep -nE '^(require|replace)' bindings/go/go.mod |

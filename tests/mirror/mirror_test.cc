@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -126,9 +125,9 @@ class MirrorTest : public ::testing::Test {
 };
 
 TEST_F(MirrorTest, ConvergesAfterKillsUnderAStormOfChanges) {
-  const uint64_t seed = FromEnvironment("WQ_MIRROR_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t kills = FromEnvironment("WQ_MIRROR_KILLS", 20);
-  std::cout << "replay with WQ_MIRROR_SEED=" << seed << " WQ_MIRROR_KILLS=" << kills << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << " WQ_MIRROR_KILLS=" << kills << "\n";
   FileStorm storm(source_, seed);
   uint64_t with_pending = 0;
   uint64_t while_down = 0;

@@ -111,7 +111,7 @@ void CompareCalls(uint64_t seed, Totals* totals) {
   MapQueue queue(options, support::Buffers::Draw(&random));
   std::deque<std::string> recent;
   const auto history = [&] {
-    std::string text = "WQ_MODEL_DRAWS=1 WQ_MODEL_SEED=" + std::to_string(seed) + "\n";
+    std::string text = "WQ_MODEL_DRAWS=1 WQ_SEED=" + std::to_string(seed) + "\n";
     for (const std::string& call : recent) {
       text += call + "\n";
     }
@@ -134,9 +134,9 @@ void CompareCalls(uint64_t seed, Totals* totals) {
 }
 
 TEST(DrawnOptions, AnyOptionsTogetherAgreeWithTheModel) {
-  const uint64_t seed = FromEnvironment("WQ_MODEL_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t draws = FromEnvironment("WQ_MODEL_DRAWS", 40);
-  std::cout << "replay with WQ_MODEL_SEED=" << seed << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
   Totals totals;
   for (uint64_t draw = 0; draw < draws && !testing::Test::HasFailure(); ++draw) {
     CompareCalls(seed + draw, &totals);

@@ -213,10 +213,10 @@ class Twins {
 class FailedStore : public ::testing::TestWithParam<QueueOptions> {};
 
 TEST_P(FailedStore, RandomCallsWhileTheDiskFailsAndWorksAgain) {
-  const uint64_t seed = FromEnvironment("WQ_FAILED_STORE_SEED", std::random_device{}());
-  const uint64_t calls = FromEnvironment("WQ_FAILED_STORE_CALLS", 20'000);
+  const uint64_t seed = support::Seed();
+  const uint64_t calls = FromEnvironment("WQ_FAILED_STORE_CALLS", 8'000);
   RecordProperty("seed", std::to_string(seed));
-  std::cout << "replay with WQ_FAILED_STORE_SEED=" << seed << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
   Twins twins(GetParam(), seed);
   for (uint64_t i = 0; i < calls; ++i) {
     twins.Step();

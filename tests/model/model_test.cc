@@ -121,10 +121,10 @@ Real MakeReal(const QueueOptions& options) {
 class ModelTest : public ::testing::TestWithParam<Rules> {};
 
 TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
-  const uint64_t seed = FromEnvironment("WQ_MODEL_SEED", std::random_device{}());
-  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 1'000'000) / AllRules().size();
+  const uint64_t seed = support::Seed();
+  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 500'000) / AllRules().size();
   RecordProperty("seed", std::to_string(seed));
-  std::cout << "replay with WQ_MODEL_SEED=" << seed << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
 
   std::mt19937_64 random(seed);
   QueueOptions options = GetParam().options;
@@ -227,7 +227,7 @@ TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
           {.op = Op::kAdvance, .delay_us = kSecond},
           {.op = Op::kCrash},
       },
-      FromEnvironment("WQ_MODEL_LENGTH", 5));
+      FromEnvironment("WQ_MODEL_LENGTH", 4));
 }
 
 TEST(Model, EveryStringOfCallsWithMergedDelaysAndRaisedLanesAgrees) {
@@ -247,7 +247,7 @@ TEST(Model, EveryStringOfCallsWithMergedDelaysAndRaisedLanesAgrees) {
           {.op = Op::kAdvance, .delay_us = kSecond},
           {.op = Op::kCrash},
       },
-      FromEnvironment("WQ_MODEL_LENGTH", 5));
+      FromEnvironment("WQ_MODEL_LENGTH", 4));
 }
 
 // The whole queue has threads and is slower, so the sequences are shorter; the alphabet is larger.

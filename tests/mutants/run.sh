@@ -3,7 +3,6 @@
 # for each of them the tests run, the fast ones first, until one fails. A mutant that no test
 # catches is a failure, and so is a test that fails without a mutant.
 #
-# With --if-changed nothing is done if the last run passed and nothing was built since.
 # MUTANTS="forget_lane starve" runs these only. ALL=1 runs all parts on each mutant, and names all
 # parts that catch it. The output is kept in build-mutants/caught/.
 set -euo pipefail
@@ -16,17 +15,17 @@ logs=$PWD/$build/caught
 # BINARY FILTER [NAME=VALUE...]: few rounds and fixed seeds; the fastest first.
 parts=(
   'storage_tests ProcessLog*:SingleStep*:ReplicatedStorage*:LocalReplica*:Checkpoint*'
-  'replication_tests SimulationTest* WQ_SIM_SEED=1 WQ_SIM_SCHEDULES=4000'
-  'model_tests Rules/ModelTest* WQ_MODEL_SEED=1 WQ_MODEL_CALLS=40000'
-  'model_tests *FailedStore* WQ_FAILED_STORE_SEED=1 WQ_FAILED_STORE_CALLS=2000'
+  'replication_tests SimulationTest* WQ_SEED=1 WQ_SIM_SCHEDULES=4000'
+  'model_tests Rules/ModelTest* WQ_SEED=1 WQ_MODEL_CALLS=40000'
+  'model_tests *FailedStore* WQ_SEED=1 WQ_FAILED_STORE_CALLS=2000'
   'engine_tests Queue*:Restore*:Journal*:OpenBatch*:FailedStore*:Order*:Delay*:Quarantine*:Shard*:Tokens*:LeaseKeeper*:HandOut*:Resync*'
-  'crash_tests *Kill* WQ_KILL_SEED=2 WQ_KILL_ROUNDS=30'
-  'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_POWER_SEED=3 WQ_POWER_CUTS=200'
-  'corruption_tests *Flipped* WQ_CORRUPTION_SEED=1 WQ_CORRUPTION_CASES=300'
-  'faults_tests Kinds/* WQ_FAULT_SEED=1 WQ_FAULT_EVERY=18'
+  'crash_tests *Kill* WQ_SEED=2 WQ_KILL_ROUNDS=30'
+  'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_SEED=3 WQ_POWER_CUTS=200'
+  'corruption_tests *Flipped* WQ_SEED=1 WQ_CORRUPTION_CASES=300'
+  'faults_tests Kinds/* WQ_SEED=1 WQ_FAULT_EVERY=18'
   'server_tests WorkTest*'
-  'server_kill_tests *Kill*:PartitionTest.A* WQ_SERVER_KILL_SEED=1 WQ_SERVER_KILLS=60'
-  'soak_tests * WQ_SOAK_SEED=1 WQ_SOAK_SECONDS=2'
+  'server_kill_tests *Kill*:PartitionTest.A* WQ_SEED=1 WQ_SERVER_KILLS=60'
+  'soak_tests * WQ_SEED=1 WQ_SOAK_SECONDS=2'
 )
 
 # run_part PART LOG: runs the part's tests; 0 if they pass.
@@ -79,11 +78,6 @@ for part in "${parts[@]}"; do
   [[ " ${targets[*]-} " == *" ${part%% *} "* ]] || targets+=("${part%% *}")
 done
 tools/dev/build.sh mutants "${targets[@]}"
-if [[ ${1:-} == --if-changed && -e $logs/good && ! $self -nt $logs/good &&
-  -z $(find "$build/tests" -maxdepth 1 -type f -perm -u+x -newer "$logs/good" -print -quit) ]]; then
-  echo "nothing changed since the last run that passed: $(cat "$logs/good")"
-  exit 0
-fi
 rm -rf "$logs"
 mkdir -p "$logs"
 
@@ -103,6 +97,5 @@ result=0
 printf '%s\0' '' "${mutants[@]}" | xargs -0 -n 1 -P "$(nproc)" "$self" --one |
   tee "$logs/table" || result=1
 count=$(grep -c ' · caught by ' "$logs/table" || true)
-printf 'total: %d mutants, %d mutants caught\n' "${#mutants[@]}" "$count" | tee "$logs/sum"
-((result != 0)) || [[ -n ${MUTANTS:-} ]] || mv "$logs/sum" "$logs/good"
+printf 'total: %d mutants, %d mutants caught\n' "${#mutants[@]}" "$count"
 exit "$result"

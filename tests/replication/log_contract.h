@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/wait.h"
 #include "wq/replicated_log.h"
 #include "wq/status.h"
 
@@ -35,7 +36,7 @@ struct LogSubject {
 inline void PrintTo(const LogSubject& subject, std::ostream* os) { *os << subject.name; }
 
 // No wait of these tests takes longer unless it fails.
-inline constexpr std::chrono::seconds kPatience{30};
+using support::kPatience;
 
 #define EXPECT_OK(expression) EXPECT_EQ((expression).ToString(), "Ok")
 #define ASSERT_OK(expression) ASSERT_EQ((expression).ToString(), "Ok")

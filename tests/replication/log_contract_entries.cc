@@ -8,7 +8,6 @@
 namespace wq::replication {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 // --- Entries ---
 
@@ -275,15 +274,13 @@ TEST_P(ReplicatedLogContract, InterruptEndsAWait) {
   Watch watch(log_.get(), 1);
   ASSERT_OK(watch.UntilOwner(""));
   for (const bool before : {true, false}) {
-    const auto begin = steady_clock::now();
     if (before) watch.follower().Interrupt();
     Status waited;
     LogEvents events;
-    std::thread waiting([&] { waited = watch.follower().Next(2 * kPatience, &events); });
+    std::thread waiting([&] { waited = watch.follower().Next(std::chrono::hours(2), &events); });
     if (!before) watch.follower().Interrupt();
     waiting.join();
     EXPECT_OK(waited);
-    EXPECT_LT(steady_clock::now() - begin, kPatience);
     EXPECT_TRUE(events.entries.empty());
   }
 }

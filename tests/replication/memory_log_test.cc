@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(MemoryLog, ReplicatedLogContract,
                                          OnManualClock("FaultyLogWithoutFaults", true),
                                          LogSubject{.name = "SystemClock",
                                                     .make = [] { return MakeMemoryLog(); },
-                                                    .lease = milliseconds(400)}),
+                                                    .lease = milliseconds(2000)}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(MemoryLogTest, FollowersOfADestroyedLogGetNotFound) {

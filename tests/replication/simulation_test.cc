@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <iostream>
-#include <random>
 
 #include "tests/replication/simulation.h"
 #include "tests/support/environment.h"
@@ -17,16 +16,16 @@ namespace {
 using support::FromEnvironment;
 
 TEST(SimulationTest, ReplicasAgreeAndNothingAcknowledgedIsLost) {
-  const uint64_t seed = FromEnvironment("WQ_SIM_SEED", std::random_device{}());
-  const uint64_t schedules = FromEnvironment("WQ_SIM_SCHEDULES", 20'000);
+  const uint64_t seed = support::Seed();
+  const uint64_t schedules = FromEnvironment("WQ_SIM_SCHEDULES", 6'000);
   RecordProperty("seed", std::to_string(seed));
-  std::cout << "replay with WQ_SIM_SEED=" << seed << " WQ_SIM_SCHEDULES=" << schedules << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << " WQ_SIM_SCHEDULES=" << schedules << "\n";
   Simulation::Counts sum;
   for (uint64_t i = 0; i < schedules; ++i) {
     Simulation simulation(seed + i);
     simulation.Run();
     if (HasFailure()) {
-      FAIL() << "schedule " << i << ": replay it alone with WQ_SIM_SEED=" << seed + i
+      FAIL() << "schedule " << i << ": replay it alone with WQ_SEED=" << seed + i
              << " WQ_SIM_SCHEDULES=1";
     }
     const Simulation::Counts& counts = simulation.counts();

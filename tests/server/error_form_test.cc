@@ -61,8 +61,8 @@ TEST(ErrorForm, WordsStay) {
 
 // Hostile texts: no crash, a bounded result, and the same form again.
 TEST(ErrorForm, OfAnyBytesIsBounded) {
-  const uint64_t seed = wq::support::FromEnvironment("WQ_ERROR_FORM_SEED", std::random_device()());
-  SCOPED_TRACE("WQ_ERROR_FORM_SEED=" + std::to_string(seed));
+  const uint64_t seed = support::Seed();
+  SCOPED_TRACE("WQ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr std::string_view kPieces[] = {"\"", "'",  "/",   "[",  "]",   ":",    "0x",  "9",
                                           "a",  "f",  "://", "ns", "\n",  "\xFF", "é",   "<key>",

@@ -19,6 +19,7 @@
 #include "server/rpc/rpc_server.h"
 #include "server/service/services.h"
 #include "tests/server/http/http_client.h"
+#include "tests/support/wait.h"
 #include "wq/v1/admin.pb.h"
 #include "wq/v1/browse.grpc.pb.h"
 
@@ -145,7 +146,7 @@ TEST_F(GoneTest, GroupErrorsThatNobodyAwaitsShutNobodyOutOverGrpc) {
     EXPECT_EQ(GroupErrors(stub.get(), "endless", std::chrono::milliseconds(50)).error_code(),
               grpc::StatusCode::DEADLINE_EXCEEDED);
   }
-  const grpc::Status s = GroupErrors(stub.get(), "none", std::chrono::seconds(20));
+  const grpc::Status s = GroupErrors(stub.get(), "none", support::kPatience);
   EXPECT_TRUE(s.ok()) << s.error_message();
   rpc_.reset();
 }
@@ -167,7 +168,7 @@ TEST_F(GoneTest, GroupErrorsThatNobodyAwaitsShutNobodyOutOverHttp) {
   }
   // Until the server has seen that they are gone.
   HttpClient client(http);
-  const auto deadline = steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = steady_clock::now() + support::kPatience;
   int status = 0;
   do {
     status = client.Post(path, R"({"queue": "none"})").status;

@@ -19,6 +19,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/server/server_fixture.h"
+#include "tests/support/environment.h"
+#include "tests/support/wait.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 #include "wq/v1/admin.grpc.pb.h"
@@ -35,12 +37,13 @@ using testing::HasSubstr;
 
 constexpr int64_t kSecondUs = 1'000'000;
 
-// A Work stream, message by message. Each call fails after 30 s.
+// A Work stream, message by message. It ends after twice support::kPatience, so that no wait takes
+// this end for that which the server makes.
 class RawWorker {
  public:
   explicit RawWorker(const std::shared_ptr<grpc::Channel>& channel)
       : stub_(v1::Work::NewStub(channel)) {
-    context_.set_deadline(std::chrono::system_clock::now() + seconds(30));
+    context_.set_deadline(std::chrono::system_clock::now() + 2 * support::kPatience);
     stream_ = stub_->Work(&context_);
   }
   ~RawWorker() {
@@ -142,11 +145,7 @@ class HostileTest : public testing::Test, protected ServerFixture {
     }
   }
   static void Await(const char* what, const std::function<bool()>& wanted) {
-    const auto deadline = steady_clock::now() + seconds(20);
-    while (!wanted()) {
-      ASSERT_LT(steady_clock::now(), deadline) << "not in time: " << what;
-      std::this_thread::yield();
-    }
+    ASSERT_TRUE(support::Eventually(wanted)) << "not in time: " << what;
   }
   // The owner and a well-behaved worker can use the queue.
   void ExpectServed() {
@@ -164,7 +163,7 @@ class HostileTest : public testing::Test, protected ServerFixture {
 // --- Messages ---
 
 TEST_F(HostileTest, GarbageEndsItsOwnConnectionOnly) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = support::Seed();
   std::cout << "seed " << seed << "\n";
   std::mt19937_64 random(seed);
   for (const char* const start :
@@ -391,14 +390,15 @@ TEST_F(HostileTest, SendIsRefusedWhileTheResultsAreNotRead) {
 
 // --- Clients that do not read or answer ---
 
-// The write to it never ends, so its stream cannot end either.
+// The write to it never ends, so its stream cannot end either. It reads the welcome, so that it is
+// there; and only a worker that holds keys is forgotten for its silence.
 TEST_F(HostileTest, AWorkerThatDoesNotReadLosesItsKeysAndItsPlace) {
   AddKeys(pods_, 1000, std::string(900, 'x'));
   RawWorker worker(Channel());
   ASSERT_TRUE(worker.Send(RawWorker::Hello(500, "pods", kSecondUs)));
-  Await("assigned", [&] { return pods_->Counts().processing == 500; });
-  Await("given back", [&] { return pods_->Counts().processing == 0; });
+  ASSERT_TRUE(worker.Read());
   Await("forgotten", [&] { return Workers() == 0; });
+  Await("given back", [&] { return pods_->Counts().processing == 0; });
   EXPECT_EQ(pods_->Counts().queued, 1000U);
 }
 
@@ -408,7 +408,9 @@ TEST_F(HostileTest, AWorkerThatDoesNotReadLosesItsShards) {
   AddKeys(nodes, 100, std::string(29'000, 'x'));
   RawWorker silent(Channel());
   ASSERT_TRUE(silent.Send(RawWorker::Hello(100, "nodes", kSecondUs)));
-  Await("assigned", [&] { return nodes->Counts().processing == 8; });
+  ASSERT_TRUE(silent.Read());
+  // On a slow machine its keys may be lost before this looks: then it is forgotten.
+  Await("assigned", [&] { return nodes->Counts().processing == 8 || Workers() == 0; });
   RawWorker worker(Channel());
   ASSERT_TRUE(worker.Send(RawWorker::Hello(100, "nodes")));
   ASSERT_TRUE(worker.ReadAssigned(8));
@@ -517,7 +519,7 @@ TEST_F(HostileTest, AShutDownWithDrainWaitsForTheWorkers) {
       worker->AnswerLater(key.token, WorkAnswer::Done());
     }
   });
-  EXPECT_TRUE(pods_->ShutDownWithDrain(seconds(20)).ok());
+  EXPECT_TRUE(pods_->ShutDownWithDrain(support::kPatience).ok());
   works.join();
   AssignedKey key;
   EXPECT_EQ(worker->Get(&key).code(), StatusCode::kShuttingDown);
@@ -598,7 +600,7 @@ TEST_F(HostileTest, WorkersOfADeletedQueueEndAlsoThoseThatConnectNow) {
     static_cast<void>(live->DeleteQueue("jobs"));
     return Workers() == 0;
   });
-  const auto deadline = steady_clock::now() + seconds(20);
+  const auto deadline = support::PatienceEnds();
   std::atomic<bool> joined = false;
   std::thread deletes([&] {  // For workers that connect after the last deletion.
     while (!joined && steady_clock::now() < deadline) {

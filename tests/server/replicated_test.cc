@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/environment.h"
+#include "tests/support/wait.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 #include "wq/queue.h"
@@ -43,7 +44,7 @@ class ReplicatedTest : public testing::Test {
     return server;
   }
   static void Own(Store* store) {
-    const Status s = store->WaitForLeadership(seconds(20));
+    const Status s = store->WaitForLeadership(support::kPatience);
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
   std::unique_ptr<LiveStore> Connect(const std::string& name) const {

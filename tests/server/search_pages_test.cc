@@ -11,6 +11,7 @@
 
 #include "server/browse/key_search.h"
 #include "tests/server/browse_fixture.h"
+#include "tests/support/environment.h"
 
 namespace wq {
 namespace {
@@ -72,7 +73,7 @@ bool Before(const Made& a, const Made& b, v1::SearchRequest::Sort sort, bool rev
 
 // Against a plain sort of all keys, in pages of random sizes.
 TEST(KeySearchPages, AreTheSortedKeysInEveryOrder) {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = support::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int round = 0; round < 60; ++round) {

@@ -15,6 +15,7 @@
 
 #include "server/net/socket.h"
 #include "tests/support/environment.h"
+#include "tests/support/wait.h"
 #include "wq/limiter.h"
 #include "wq/live_store.h"
 #include "wq/queue.h"
@@ -65,7 +66,7 @@ class ServerFixture {
     return fd;
   }
 
-  static Deadline Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
+  static Deadline Soon() { return support::PatienceEnds(); }
   // Until the other end closes; "TIMEOUT" if it does not.
   static std::string ReadAll(int fd) {
     std::string all;

@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/wait.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 
@@ -56,11 +57,7 @@ class WorkTest : public testing::Test, protected ServerFixture {
   }
   // Waits until the counters are as wanted.
   void Await(const std::function<bool(const QueueCounts&)>& wanted) const {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(20);
-    while (!wanted(pods_->Counts())) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "not in time";
-      std::this_thread::yield();
-    }
+    ASSERT_TRUE(support::Eventually([&] { return wanted(pods_->Counts()); })) << "not in time";
   }
 };
 
@@ -315,7 +312,7 @@ TEST_F(WorkTest, ADrainWaitsForTheAnswersAndAssignsNoMore) {
   const AssignedKey key = Get(worker.get());
   EXPECT_EQ(server_->Drain(milliseconds(1)).code(), StatusCode::kTimedOut);
   std::thread answer([&] { EXPECT_TRUE(worker->Answer(key.token, WorkAnswer::Done()).ok()); });
-  EXPECT_TRUE(server_->Drain(seconds(20)).ok());
+  EXPECT_TRUE(server_->Drain(support::kPatience).ok());
   answer.join();
   EXPECT_THAT(Queued(), ElementsAre("b"));
 }

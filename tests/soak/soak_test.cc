@@ -76,7 +76,7 @@ Usage Measure(pid_t pid, const std::string& dir) {
 class SoakTest : public ::testing::Test {
  protected:
   SoakTest() {
-    std::cout << "replay with WQ_SOAK_SEED=" << seed_ << " WQ_SOAK_SECONDS=" << seconds_ << "\n";
+    std::cout << "replay with WQ_SEED=" << seed_ << " WQ_SOAK_SECONDS=" << seconds_ << "\n";
   }
 
   // Watches the child until it has reported `reports` times, or the time is over.
@@ -120,7 +120,7 @@ class SoakTest : public ::testing::Test {
   bool Over() const { return Elapsed() >= std::chrono::seconds(seconds_); }
   void Report(const std::string& what) const;
 
-  const uint64_t seed_ = FromEnvironment("WQ_SOAK_SEED", std::random_device{}());
+  const uint64_t seed_ = support::Seed();
   const uint64_t seconds_ = FromEnvironment("WQ_SOAK_SECONDS", 4);
   const steady_clock::time_point begun_ = steady_clock::now();
   std::mt19937_64 random_{seed_};
@@ -151,7 +151,7 @@ void SoakTest::Report(const std::string& what) const {
 TEST_F(SoakTest, ChurnWithKillsStaysBounded) {
   uint64_t kills = 0;
   for (; !Over() && !HasFailure(); ++kills) {
-    Child child({WQ_SOAK_CHILD, dir_, std::to_string(random_())});
+    Child child({support::ProgramBesideThis("soak_child"), dir_, std::to_string(random_())});
     Watch(&child, 1 + random_() % 60);
     child.Signal(SIGKILL);
     ASSERT_TRUE(WIFSIGNALED(child.Wait()));
@@ -167,7 +167,7 @@ TEST_F(SoakTest, ChurnWithKillsStaysBounded) {
 // The slope of memory, by least squares, over the last three quarters of the time: during the first
 // quarter buffers and caches are filled.
 TEST_F(SoakTest, AProcessLeftAloneStaysBounded) {
-  Child child({WQ_SOAK_CHILD, dir_, std::to_string(random_())});
+  Child child({support::ProgramBesideThis("soak_child"), dir_, std::to_string(random_())});
   Watch(&child, UINT64_MAX);
   child.Signal(SIGKILL);
   child.Wait();

@@ -9,10 +9,15 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace wq::support {
+
+std::string ProgramBesideThis(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
+}
 
 Child::Child(std::vector<std::string> arguments) {
   int ends[2];

@@ -22,6 +22,9 @@ inline constexpr bool kForkedChildMayAllocate = false;
 inline constexpr bool kForkedChildMayAllocate = true;
 #endif
 
+// The path of the program `name` in the directory of the running one.
+std::string ProgramBesideThis(const std::string& name);
+
 class Child {
  public:
   explicit Child(std::vector<std::string> arguments);

@@ -3,7 +3,7 @@
 //
 //   DrawnSizes sizes(random(), {.key_bytes = 4096});
 //   const Buffers buffers = Buffers::Draw(&random);
-//   std::cout << "replay with WQ_X_SEED=" << seed << ": " << sizes.ToString() << ", "
+//   std::cout << "replay with WQ_SEED=" << seed << ": " << sizes.ToString() << ", "
 //             << buffers.ToString() << "\n";
 //   queue->Add(KeyOf(7, sizes.KeyBytes()));
 //

@@ -16,6 +16,9 @@ inline uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+// What a test draws its random numbers from: the same at each run, unless WQ_SEED is set.
+inline uint64_t Seed() { return FromEnvironment("WQ_SEED", 1); }
+
 // A new directory that the destructor removes. In memory if the machine has /dev/shm: what a kill
 // leaves does not depend on the disk, and rounds take a fraction of the time.
 class ScratchDirectory {

@@ -45,10 +45,10 @@ start() {
   STARTED="${STARTED:-} $PID"
 }
 
-# Waits until the command succeeds; ten seconds at most.
+# Waits until the command succeeds; minutes at most.
 until_ok() {
   local i
-  for ((i = 0; i < 500; i++)); do
+  for ((i = 0; i < 15000; i++)); do
     if "$@" >/dev/null 2>&1; then return 0; fi
     sleep 0.02
   done

@@ -2,7 +2,7 @@
 # report in a browser: headless Chromium, driven by its DevTools protocol over a pair of pipes.
 load helpers
 
-# Starts Chromium; skips the test if it is not installed (tools/dev/deps.sh all installs it).
+# Starts Chromium; skips the test if it is not installed (tools/dev/deps.sh check installs it).
 browse() {
   command -v chromium >/dev/null || skip "no chromium"
   local sandbox=()

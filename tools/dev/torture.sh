@@ -29,35 +29,35 @@ upto() { echo $(($2 * $3 < $1 ? $2 * $3 : $1)); }
 # repeated until the part's time is over. It prints lines "total: 12 kills, 34 calls". The mutants
 # ignore SECONDS.
 torture_model() {
-  WQ_MODEL_SEED=$1 WQ_MODEL_CALLS=$(upto 3000000 "$2" 20000) \
+  WQ_SEED=$1 WQ_MODEL_CALLS=$(upto 3000000 "$2" 20000) \
     WQ_MODEL_DRAWS=$(upto 1000 "$2" 5) gtest model_tests --gtest_filter='Rules/*:Drawn*'
 }
 torture_kill() {
-  WQ_KILL_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests
+  WQ_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests
 }
 torture_server() {
-  WQ_SERVER_KILL_SEED=$1 WQ_SERVER_KILLS=${WQ_SERVER_KILLS:-$(upto 2000 "$2" 4)} \
-    WQ_PARTITION_SEED=$1 WQ_PARTITION_EVENTS=200 gtest server_kill_tests
+  WQ_SEED=$1 WQ_SERVER_KILLS=${WQ_SERVER_KILLS:-$(upto 2000 "$2" 4)} \
+    WQ_SEED=$1 WQ_PARTITION_EVENTS=200 gtest server_kill_tests
 }
 torture_power() {
   local every=  # Empty: at random calls.
   if (($1 % 3 == 0)); then every=1; fi
-  WQ_POWER_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-$(upto 1000 "$2" 15)} WQ_POWER_EVERY=$every \
+  WQ_SEED=$1 WQ_POWER_CUTS=${WQ_POWER_CUTS:-$(upto 1000 "$2" 15)} WQ_POWER_EVERY=$every \
     gtest power_tests
 }
 torture_faults() {
   local every=7 tries=60
   if (($2 < 300)); then every=15 tries=4; fi
   if (($2 >= 3000 && $1 % 4 == 0)); then every=1 tries=0; fi  # Every call.
-  WQ_FAULT_SEED=$1 WQ_FAULT_EVERY=$every WQ_CALL_TRIES=$tries gtest faults_tests
+  WQ_SEED=$1 WQ_FAULT_EVERY=$every WQ_CALL_TRIES=$tries gtest faults_tests
 }
-torture_soak() { WQ_SOAK_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
+torture_soak() { WQ_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
 torture_threads() {
-  WQ_STRESS_SEED=$1 WQ_STRESS_ROUNDS=$(upto 300 "$2" 2) \
+  WQ_SEED=$1 WQ_STRESS_ROUNDS=$(upto 300 "$2" 2) \
     gtest engine_tests --gtest_filter='*Concurrency*'
 }
 torture_corruption() {
-  WQ_CORRUPTION_SEED=$1 WQ_CORRUPTION_CASES=$(upto 20000 "$2" 100) gtest corruption_tests
+  WQ_SEED=$1 WQ_CORRUPTION_CASES=$(upto 20000 "$2" 100) gtest corruption_tests
 }
 torture_fuzzers() { tools/dev/fuzz.sh $(($2 / $(find tests/fuzz -name '*_fuzz.cc' | wc -l) + 1)); }
 torture_mutants() { tests/mutants/run.sh; }

@@ -108,8 +108,7 @@ void JournalTraffic::Append(Journal* journal, uint64_t seed, bool syncs) {
 void JournalTraffic::Round(uint64_t seed) {
   std::mt19937_64 random(seed);
   const Buffers buffers = Buffers::Draw(&random);
-  SCOPED_TRACE("WQ_JOURNAL_SEED=" + std::to_string(seed) +
-               " WQ_JOURNAL_ROUNDS=1: " + buffers.ToString());
+  SCOPED_TRACE("WQ_SEED=" + std::to_string(seed) + " WQ_JOURNAL_ROUNDS=1: " + buffers.ToString());
   rows_ = 0;
   OrderedStorage storage(buffers.process_log_bytes);
   Journal journal(&storage, {.flush_interval = std::chrono::milliseconds(buffers.flush_interval_ms),
@@ -127,9 +126,9 @@ void JournalTraffic::Round(uint64_t seed) {
 }
 
 TEST_F(JournalTraffic, EveryBatchIsWrittenOnceAndInOrder) {
-  const uint64_t seed = FromEnvironment("WQ_JOURNAL_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t rounds = FromEnvironment("WQ_JOURNAL_ROUNDS", 60);
-  std::cout << "replay with WQ_JOURNAL_SEED=" << seed << " WQ_JOURNAL_ROUNDS=" << rounds << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << " WQ_JOURNAL_ROUNDS=" << rounds << "\n";
   for (uint64_t round = 0; round < rounds && !HasFailure(); ++round) {
     Round(seed + round);
   }

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -198,7 +197,7 @@ TEST(OpenBatch, CopiedBatchesThatTheLogHasNoSpaceForStay) {
 // OpenBatch.
 class TwoDisks {
  public:
-  explicit TwoDisks(uint32_t seed) : random_(seed) {}
+  explicit TwoDisks(uint64_t seed) : random_(seed) {}
 
   void Step() {
     Transition();
@@ -295,7 +294,7 @@ class TwoDisks {
 };
 
 TEST(OpenBatch, LeavesOnDiskWhatTheSameTransitionsLeaveWithoutIt) {
-  const uint32_t seed = std::random_device()();
+  const uint64_t seed = support::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   TwoDisks disks(seed);
   for (int write = 0; write < 10'000 && !::testing::Test::HasFailure(); ++write) {

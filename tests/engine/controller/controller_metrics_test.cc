@@ -10,6 +10,7 @@
 
 #include "tests/engine/queue/metrics_fixture.h"
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/wait.h"
 #include "wq/controller_metrics.h"
 
 namespace wq {
@@ -97,7 +98,7 @@ TEST_F(ControllerMetricsTest, ObservesAController) {
                         {.observer = metrics_.get()});
   ASSERT_TRUE(controller.Start().ok());
   Add("a");
-  ASSERT_TRUE(controller.Drain(std::chrono::seconds(30)).ok());
+  ASSERT_TRUE(controller.Drain(support::kPatience).ok());
   EXPECT_EQ(Total("error"), 1U);
   EXPECT_EQ(Times().size(), 1U);
 }

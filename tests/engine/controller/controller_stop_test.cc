@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/controller/controller_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -122,9 +123,7 @@ TEST_F(ControllerStopTest, ADrainEndsAtItsDeadlineAndGoesOnUntilStop) {
 TEST_F(ControllerStopTest, AStopReleasesADrain) {
   StartAndHold(Status::Ok());
   auto drain = std::async(std::launch::async, [&] { return controller_->Drain(hours(1)); });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   EXPECT_TRUE(controller_->Stop(hours(1)).ok());
   const Status s = drain.get();  // It may have seen the last Done before the stop.
   EXPECT_TRUE(s.ok() || s.code() == StatusCode::kShuttingDown) << s.ToString();
@@ -227,9 +226,7 @@ TEST_F(ControllerStopTest, StopFromAStopCallbackOnlyBegins) {
         return {};
       },
       {.reconcile_timeout = milliseconds(1)});
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   EXPECT_TRUE(controller_->Stop(hours(1)).ok());
   EXPECT_EQ(inside.code(), StatusCode::kShuttingDown);
   EXPECT_EQ(Shown(controller_->Counters()), "1 success, 1 timeouts");
@@ -288,9 +285,7 @@ TEST_F(ControllerStopTest, AKeyThatCannotBeRequeuedIsNotLost) {
     EXPECT_TRUE(store_->Close().ok());
     return Status::IOError("fails");
   });
-  while (controller_->Counters().left == 0) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return controller_->Counters().left != 0; }));
   Reopen();
   EXPECT_EQ(Get(), "a");
 }
@@ -301,9 +296,7 @@ TEST_F(ControllerStopTest, AHeldKeyAboveAShrunkLimitIsRequeued) {
   options.max_key_bytes = 4;
   CloseAndOpen(options);
   Start([](const ReconcileContext&) -> Result { return Status::IOError("fails"); });
-  while (queue_->NumRequeues("a long one") == 0) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->NumRequeues("a long one") != 0; }));
   Reopen();
   EXPECT_EQ(queue_->Counts().queued + queue_->Counts().delayed, 1U);
 }

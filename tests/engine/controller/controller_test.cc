@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/controller/controller_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -269,9 +270,7 @@ TEST_F(ControllerTest, EachAttemptHasATraceOfItsOwnAndTheCausesAsLinks) {
         return own.size() == 1 ? Result(Status::IOError("no route")) : Result();
       },
       {.observer = &tracer, .trace = true});
-  while (queue_->Counts().delayed == 0) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->Counts().delayed != 0; }));
   clock_.Advance(seconds(1));
   twice.wait();
   Drain();

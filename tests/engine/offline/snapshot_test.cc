@@ -1,6 +1,8 @@
 // Snapshots beside an owner in this process that goes on working: each is the store at one instant.
 #include "wq/snapshot.h"
 
+#include <sched.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +66,7 @@ TEST_F(SnapshotTest, BesideABusyOwnerHoldsAPrefixWithAllThatWasAcknowledged) {
   std::jthread adder([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       if (acknowledged == allowed) {
-        std::this_thread::yield();
+        sched_yield();
       } else if (queue_->Add(KeyOf(acknowledged)).ok()) {
         ++acknowledged;
       }

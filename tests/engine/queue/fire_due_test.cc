@@ -11,6 +11,7 @@
 
 #include "engine/state/group_table.h"
 #include "tests/engine/queue/metrics_fixture.h"
+#include "tests/support/wait.h"
 #include "wq/clock.h"
 #include "wq/queue.h"
 #include "wq/store.h"
@@ -62,17 +63,15 @@ TEST(QueueFireDue, WakesTheWorkerOfTheShard) {
       const Status s = worker->Get(&own);
       return s.ok() ? own : std::string(StatusCodeName(s.code()));
     });
-    while (clock.reads ==
-           reads) {  // From that reading on it holds the queue's lock until it waits.
-      std::this_thread::yield();
-    }
+    // From that reading on it holds the queue's lock until it waits.
+    EXPECT_TRUE(support::Eventually([&] { return clock.reads != reads; }));
     return got;
   };
   std::future<std::string> of_second = get_in_background(second.get());
   EXPECT_FALSE(queue->AddedAgain(key));  // Takes the lock: so `second` waits now.
   clock.now_us += 1'000'000;
   std::future<std::string> of_first = get_in_background(first.get());
-  EXPECT_EQ(of_second.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  EXPECT_EQ(of_second.wait_for(support::kPatience), std::future_status::ready);
   EXPECT_TRUE(store->Close().ok());
   EXPECT_EQ(of_second.get(), key);
   EXPECT_EQ(of_first.get(), "ShuttingDown");

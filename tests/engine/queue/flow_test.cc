@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -34,11 +35,9 @@ class FlowTest : public QueueTest {
     const std::string first = Get();
     return first + " " + Get();
   }
-  // Until an Add waits for room.
+  // Until so many Adds have found the queue full. Those that may wait do so by then.
   void AwaitFull(uint64_t adds) {
-    while (queue_->Counts().full < adds) {
-      std::this_thread::yield();
-    }
+    ASSERT_TRUE(support::Eventually([&] { return queue_->Counts().full >= adds; }));
   }
 };
 
@@ -92,19 +91,22 @@ TEST_F(FlowTest, AddsThatWaitForRoomAreMadeInTurn) {
       return s;
     }));
   }
-  AwaitFull(kProducers);
-  EXPECT_TRUE(queue_->Done("first").ok());
-  std::vector<int> served(kProducers);
-  for (int i = 0; i < 400; ++i) {
-    std::string key;
-    ASSERT_TRUE(queue_->Get(&key).ok());
-    ++served[std::stoul(key)];
-    ASSERT_TRUE(queue_->Done(key).ok());
+  constexpr size_t kTurns = 100 * kProducers;
+  std::string held = "first";
+  std::vector<size_t> turns;
+  for (size_t i = 0; i < kTurns; ++i) {
+    ASSERT_NO_FATAL_FAILURE(
+        AwaitFull(kProducers + i));  // All wait, the one that was just served behind the others.
+    ASSERT_TRUE(queue_->Done(held).ok());
+    ASSERT_TRUE(queue_->Get(&held).ok());
+    turns.push_back(std::stoul(held));
   }
   queue_->Stop();
-  for (size_t i = 0; i < kProducers; ++i) {
-    EXPECT_EQ(producers[i].get().code(), StatusCode::kShuttingDown);
-    EXPECT_GE(served[i], 40) << "producer " << i;
+  for (std::future<Status>& each : producers) {
+    EXPECT_EQ(each.get().code(), StatusCode::kShuttingDown);
+  }
+  for (size_t i = kProducers; i < kTurns; ++i) {
+    ASSERT_EQ(turns[i], turns[i - kProducers]) << "turn " << i;
   }
 }
 
@@ -174,7 +176,7 @@ TEST_F(FlowTest, ABatchThatWaitsForRoomAsksForTheGroupOfEachKeyOnce) {
   });
   for (size_t i = 0; i < kKeys; ++i) {
     std::string key;
-    EXPECT_TRUE(queue_->GetFor(10s, &key).ok());
+    EXPECT_TRUE(queue_->GetFor(support::kPatience, &key).ok());
     EXPECT_TRUE(queue_->Done(key).ok());
   }
   EXPECT_TRUE(batch.get().ok());
@@ -293,7 +295,7 @@ TEST_F(FlowTest, AKeyIsResyncedAfterEachPeriodAndAfterAReopening) {
   ASSERT_TRUE(queue_->Add("a").ok());
   for (int i = 0; i < 3; ++i) {
     std::string key;
-    ASSERT_TRUE(queue_->GetFor(10s, &key).ok());
+    ASSERT_TRUE(queue_->GetFor(support::kPatience, &key).ok());
     EXPECT_EQ(key, "a");
     ASSERT_TRUE(queue_->Done(key).ok());
     EXPECT_EQ(queue_->GetFor(0s, &key).code(), StatusCode::kTimedOut);
@@ -308,7 +310,7 @@ TEST_F(FlowTest, AResyncOfItsOwnNeedsNoOption) {
   EXPECT_EQ(queue_->Counts().resyncs, 1u);
   clock_.Advance(2h);
   std::string key;
-  ASSERT_TRUE(queue_->GetFor(10s, &key).ok());
+  ASSERT_TRUE(queue_->GetFor(support::kPatience, &key).ok());
   ASSERT_TRUE(queue_->Done(key).ok());
   EXPECT_EQ(queue_->Counts().resyncs, 0u);
 }

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/environment.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -122,7 +123,7 @@ TEST_P(ListTest, KeysThatStayAreListedOnceWhileOthersGo) {
 
 // The same with threads that remove and add keys during one List.
 TEST_P(ListTest, KeysThatStayAreListedWhileThreadsChangeOthers) {
-  const uint32_t seed = std::random_device()();
+  const uint64_t seed = support::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   AddKeys(4000);
   const auto stays = [](const std::string& key) { return key.back() >= '5'; };

@@ -12,6 +12,7 @@
 
 #include "tests/engine/queue/metrics_fixture.h"
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -304,7 +305,7 @@ TEST_F(MetricsTest, NoCallOfTheProviderHoldsUpACollection) {
   std::vector<std::future<void>> collections;
   provider_->on_push = [&](const std::string& series) {
     collections.push_back(std::async(std::launch::async, [this] { provider_->Scrape(); }));
-    EXPECT_EQ(collections.back().wait_for(seconds(5)), std::future_status::ready) << series;
+    EXPECT_EQ(collections.back().wait_for(support::kPatience), std::future_status::ready) << series;
   };
   EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
   EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());

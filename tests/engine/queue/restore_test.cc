@@ -12,6 +12,7 @@
 #include "engine/queue/queue_impl.h"
 #include "engine/queue/timer.h"
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -59,9 +60,8 @@ TEST_F(RestoreTest, AQueueWhoseChangesCannotBeWrittenIsNotGivenToTheTimer) {
   EXPECT_EQ(queue.Restore(storage).code(), StatusCode::kNotDurable);
 
   clock.manual.Advance(hours(2));
-  while (clock.seen_us < clock.manual.SteadyUs()) {  // Until the timer checks what is due.
-    std::this_thread::yield();
-  }
+  // Until the timer checks what is due.
+  EXPECT_TRUE(support::Eventually([&] { return clock.seen_us >= clock.manual.SteadyUs(); }));
   timer.Stop();
   const MutexLock lock(queue.mu);
   EXPECT_EQ(queue.state->Counts().delayed, 1U) << "the timer has fired it";

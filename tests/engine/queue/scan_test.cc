@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/environment.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -140,7 +141,7 @@ TEST_F(ScanTest, TheVisitorMayChangeTheQueue) {
 }
 
 TEST_F(ScanTest, KeysThatStayAreVisitedOnceWhileOthersComeAndGo) {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = support::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (size_t i = 0; i < kStable; ++i) {
     Add("stable-" + std::to_string(i));

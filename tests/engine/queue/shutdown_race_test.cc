@@ -1,9 +1,10 @@
 // ShutDown at the same time as each call that puts a key into the queue: once ShutDown has
 // returned, no such call does so any more.
 //
-// WQ_STRESS_SEED picks the seed, WQ_STRESS_ROUNDS the number of rounds of each call.
+// WQ_SEED picks the seed, WQ_STRESS_ROUNDS the number of rounds of each call.
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -35,9 +36,9 @@ void PrintTo(const AddingCall& call, std::ostream* out) { *out << call.name; }
 class ShutDownRaceTest : public ::testing::TestWithParam<AddingCall> {};
 
 TEST_P(ShutDownRaceTest, NoKeyIsAddedAfterShutDownHasReturned) {
-  const uint64_t seed = FromEnvironment("WQ_STRESS_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t rounds = FromEnvironment("WQ_STRESS_ROUNDS", 200);
-  std::cout << "seed: WQ_STRESS_SEED=" << seed << "\n";
+  std::cout << "seed: WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   for (uint64_t round = 0; round < rounds; ++round) {
     std::unique_ptr<Store> store;
@@ -51,14 +52,18 @@ TEST_P(ShutDownRaceTest, NoKeyIsAddedAfterShutDownHasReturned) {
       while (s.ok()) {
         s = GetParam().add(queue);
         ++calls;
+        calls.notify_one();
         if (s.ok()) {
           s = GetParam().restore(queue);
         }
       }
       EXPECT_EQ(s.code(), StatusCode::kShuttingDown) << s.ToString();
+      calls = UINT64_MAX;
+      calls.notify_one();
     });
-    for (const uint64_t until = random() % 100; calls < until;) {
-      std::this_thread::yield();
+    const uint64_t until = random() % 100;
+    for (uint64_t made = 0; made < until; made = calls) {
+      calls.wait(made);
     }
     queue->ShutDown();
     const uint64_t adds = queue->Counts().adds;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/wait.h"
 #include "wq/limiter.h"
 
 namespace wq {
@@ -96,9 +97,7 @@ TEST_F(QueueTest, ADrainWaitsForQueuedAndProcessing) {
   ASSERT_EQ(Get(), "a");
   Add("a");
   auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   ASSERT_TRUE(queue_->Done("a").ok());  // It was dirty: queued again, so not drained yet.
   ASSERT_EQ(Get(), "a");
   EXPECT_EQ(drain.wait_for(seconds(0)), std::future_status::timeout);
@@ -109,9 +108,7 @@ TEST_F(QueueTest, ADrainWaitsForQueuedAndProcessing) {
 TEST_F(QueueTest, RemovingTheLastKeyEndsADrain) {
   Add("a");
   auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   ASSERT_TRUE(queue_->Remove("a").ok());
   EXPECT_TRUE(drain.get().ok());
 }
@@ -130,9 +127,7 @@ TEST_F(QueueTest, ADrainEndsAtItsDeadline) {
 TEST_F(QueueTest, ALaterShutDownReleasesADrain) {
   Add("a");
   auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   queue_->ShutDown();
   EXPECT_EQ(drain.get().code(), StatusCode::kShuttingDown);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -216,9 +217,7 @@ TEST_F(TryGetTest, ADrainWaitsForAKeyThatIsGivenBack) {
   auto drain = std::async(std::launch::async, [this] {
     return queue_->ShutDownWithDrain(std::chrono::hours(1)).code();
   });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   ASSERT_TRUE(queue_->PutBack("a").ok());
   EXPECT_EQ(Get(), "a");
   ASSERT_TRUE(queue_->Done("a").ok());
@@ -232,9 +231,7 @@ TEST_F(TryGetTest, ADrainOfAPausedQueueEndsWhenTheLastKeyIsGivenBack) {
   auto drain = std::async(std::launch::async, [this] {
     return queue_->ShutDownWithDrain(std::chrono::hours(1)).code();
   });
-  while (!queue_->IsShuttingDown()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   ASSERT_TRUE(queue_->PutBack("a").ok());
   EXPECT_EQ(drain.get(), StatusCode::kOk);
 }

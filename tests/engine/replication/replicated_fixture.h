@@ -12,24 +12,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/environment.h"
+#include "tests/support/wait.h"
 #include "wq/queue.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
 
 namespace wq {
 
-// Waits until `true_now`, at most 20 s.
-[[nodiscard]] inline bool Eventually(const std::function<bool()>& true_now) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  std::mutex mu;
-  std::condition_variable never;
-  std::unique_lock<std::mutex> lock(mu);
-  while (!true_now()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    never.wait_for(lock, std::chrono::milliseconds(2));
-  }
-  return true;
-}
+using support::Eventually;
 
 class ReplicatedStoreFixture : public testing::Test {
  protected:
@@ -37,9 +27,9 @@ class ReplicatedStoreFixture : public testing::Test {
     Replication replication;
     replication.log = log_;
     replication.name = name;
-    replication.lease = std::chrono::milliseconds(3000);
+    replication.lease = lease_;
     replication.lease_margin = std::chrono::milliseconds(100);
-    replication.write_timeout = std::chrono::milliseconds(300);
+    replication.write_timeout = write_timeout_;
     return {.create_if_missing = true, .replication = replication};
   }
   std::string Dir(const std::string& name) const { return dir_.path() + "/" + name; }
@@ -58,7 +48,7 @@ class ReplicatedStoreFixture : public testing::Test {
     return store;
   }
   static void Lead(Store* store, Queue** queue, const QueueOptions& options = {}) {
-    Status s = store->WaitForLeadership(std::chrono::seconds(20));
+    Status s = store->WaitForLeadership(support::kPatience);
     ASSERT_TRUE(s.ok()) << s.ToString();
     s = store->OpenQueue("pods", options, queue);
     ASSERT_TRUE(s.ok()) << s.ToString();
@@ -80,6 +70,10 @@ class ReplicatedStoreFixture : public testing::Test {
     return keys;
   }
 
+  // No load ends a lease or the patience of a write. A test of their ends shortens them. A wait is
+  // longer than a lease: an owner that did not hand over delays the next one by it.
+  std::chrono::milliseconds lease_ = support::kPatience / 4;
+  std::chrono::milliseconds write_timeout_ = support::kPatience;
   support::ScratchDirectory dir_;
   std::shared_ptr<ReplicatedLog> log_ = MakeMemoryLog();
 };

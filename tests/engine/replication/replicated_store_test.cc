@@ -109,7 +109,7 @@ TEST_F(ReplicatedStoreTest, AQueueOfAnEndedOwnershipReturnsNotOwnerForGood) {
   EXPECT_EQ(queue->Get(&key).code(), StatusCode::kNotOwner);
   EXPECT_EQ(queue->Add("other").code(), StatusCode::kNotOwner);
   EXPECT_EQ(queue->Done("key").code(), StatusCode::kNotOwner);
-  // Nobody else is there, so it owns the store again.
+  ASSERT_TRUE(log_->SetSuccessor("a").ok());  // So that it owns the store again at once.
   Queue* again = nullptr;
   Lead(store.get(), &again);
   EXPECT_GT(store->Epoch(), epoch);
@@ -419,7 +419,12 @@ class CutLog final : public ReplicatedLog {
 
 class AheadTest : public ReplicatedStoreFixture {
  protected:
-  AheadTest() { log_ = cut_log_; }
+  AheadTest() {
+    log_ = cut_log_;
+    lease_ =
+        std::chrono::seconds(3);  // Of an owner that was killed: the next one waits for its end.
+    write_timeout_ = std::chrono::milliseconds(300);
+  }
 
   // What a kill would leave of the owner's directory, with a key that only the process log has.
   void LeaveAhead() {

@@ -155,8 +155,8 @@ TEST_F(DebounceTest, AKeyInQuarantineIsHeld) {
 // Hours of random Adds and crashes: a key is never ready before it was quiet, unless it waited for
 // as long as it may; and it never waits longer.
 TEST_F(DebounceTest, NoKeyWaitsLongerThanItMayOrIsReadyTooSoon) {
-  const uint64_t seed = support::FromEnvironment("WQ_FLOW_SEED", std::random_device{}());
-  std::cout << "replay with WQ_FLOW_SEED=" << seed << "\n";
+  const uint64_t seed = support::Seed();
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   struct Wait {
     int64_t first_us;

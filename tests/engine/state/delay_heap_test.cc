@@ -17,8 +17,8 @@ namespace wq {
 namespace {
 
 uint64_t DelaySeed() {
-  const uint64_t seed = support::FromEnvironment("WQ_DELAY_SEED", std::random_device()());
-  std::cout << "WQ_DELAY_SEED=" << seed << "\n";
+  const uint64_t seed = support::Seed();
+  std::cout << "WQ_SEED=" << seed << "\n";
   return seed;
 }
 

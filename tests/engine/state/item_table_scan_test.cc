@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/state/item_table.h"
+#include "tests/support/environment.h"
 
 namespace wq {
 namespace {
@@ -37,7 +38,7 @@ void Change(ItemTable* table, std::set<std::string>* passing, std::mt19937_64* r
 }
 
 TEST(ItemTableScan, VisitsEachKeyThatStaysExactlyOnce) {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = support::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   std::set<size_t> capacities;

@@ -310,8 +310,8 @@ constexpr int kLimitSteps = 100'000;
 #endif
 
 TEST_F(LimitsTest, NeverMoreThanTheLimitAndNeverLessThanPossible) {
-  const uint64_t seed = support::FromEnvironment("WQ_LIMITS_SEED", std::random_device{}());
-  std::cout << "replay with WQ_LIMITS_SEED=" << seed << "\n";
+  const uint64_t seed = support::Seed();
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   const auto below = [&random](uint64_t n) { return random() % n; };
   Reopen({.order = Order::kTwoLanes, .group_limits = {.max_processing = 2}});
@@ -387,8 +387,8 @@ TEST_F(LimitsTest, TheRateIsExactOverTenPeriods) {
 
 // Timers and workers are late: by up to 0.9 periods here.
 TEST_F(LimitsTest, ALateWorkerDoesNotLowerTheRate) {
-  const uint64_t seed = support::FromEnvironment("WQ_LIMITS_SEED", std::random_device{}());
-  std::cout << "replay with WQ_LIMITS_SEED=" << seed << "\n";
+  const uint64_t seed = support::Seed();
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   Reopen({.limits = {.rate = {.per_second = 100}}});
   for (int i = 0; i < 3000; ++i) {
@@ -449,8 +449,8 @@ TEST_F(LimitsTest, SharesAreByWeight) {
 
 // A group that comes waits for each other group at most once, whatever their pasts.
 TEST_F(LimitsTest, NoGroupStarves) {
-  const uint64_t seed = support::FromEnvironment("WQ_LIMITS_SEED", std::random_device{}());
-  std::cout << "replay with WQ_LIMITS_SEED=" << seed << "\n";
+  const uint64_t seed = support::Seed();
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   Reopen({.order = Order::kFair, .group_limits = {.max_processing = 1}});
   std::deque<std::string> held;

@@ -45,8 +45,8 @@ std::vector<void*> TakeBlocks(SlabPool* pool, size_t blocks) {
 }
 
 TEST(Slabs, GiveObjectsThatDoNotOverlapAndTakeThemInAnyOrder) {
-  const uint64_t seed = support::FromEnvironment("WQ_SLABS_SEED", std::random_device()());
-  SCOPED_TRACE("WQ_SLABS_SEED=" + std::to_string(seed));
+  const uint64_t seed = support::Seed();
+  SCOPED_TRACE("WQ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   Slabs<DelayEntry> slabs;
   std::vector<DelayPointer> entries;

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -96,9 +97,8 @@ TEST_F(FailedStoreTest, WhatWasAddedAtAsyncIsOnTheDiskAfterTheRecovery) {
   DiskIsBack();
   ASSERT_TRUE(store_->Recover().ok());
   ASSERT_TRUE(queue_->Add("c", {.durability = Durability::kAsync}).ok());
-  while (RecordsOnDisk(storage::Family::kDirty) < 3) {  // Without another call.
-    std::this_thread::yield();
-  }
+  // Without another call.
+  EXPECT_TRUE(support::Eventually([&] { return RecordsOnDisk(storage::Family::kDirty) >= 3; }));
   Crash();
   EXPECT_EQ(Get(), "a");
   EXPECT_EQ(Get(), "b");

@@ -6,13 +6,14 @@
 // Nothing fails here, so every call returns Ok; and when the threads have ended, and again after
 // the store was closed and opened, each queue has exactly what its calls have left.
 //
-// WQ_TRAFFIC_SEED is the seed, WQ_TRAFFIC_ROUNDS the number of rounds. The order of the threads is
+// WQ_SEED is the seed, WQ_TRAFFIC_ROUNDS the number of rounds. The order of the threads is
 // the machine's: repeat a run that does not fail at once.
 
 #include <stdlib.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -42,7 +43,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
-using std::chrono::steady_clock;
 using support::Buffers;
 using support::DrawnSizes;
 using support::DrawOne;
@@ -362,6 +362,7 @@ class TrafficTest : public ::testing::TestWithParam<bool> {
   }
 
   static constexpr size_t kQueues = 3;  // The last one is that of the laborers.
+  static constexpr int kSteps = 50;     // Of each actor; a watcher watches until the others end.
   std::unique_ptr<DiskDirectory> root_;
   StoreOptions options_;
   std::array<size_t, kQueues> key_bytes_ = {};
@@ -409,12 +410,19 @@ void TrafficTest::DrawActors(std::mt19937_64* random) {
 
 void TrafficTest::Play() {
   std::vector<std::thread> threads;
-  const auto until = steady_clock::now() + 80ms;
+  std::atomic<size_t> busy = actors_.size() - All<Watcher>().size();
   for (const auto& actor : actors_) {
-    threads.emplace_back([&actor, until] {
-      while (!actor->failed() && steady_clock::now() < until) {
+    threads.emplace_back([&actor, &busy] {
+      if (dynamic_cast<Watcher*>(actor.get()) != nullptr) {
+        do {
+          actor->Step();
+        } while (!actor->failed() && busy > 0);
+        return;
+      }
+      for (int step = 0; step < kSteps && !actor->failed(); ++step) {
         actor->Step();
       }
+      --busy;
     });
   }
   for (std::thread& thread : threads) {
@@ -468,8 +476,8 @@ void TrafficTest::Round(uint64_t seed) {
   for (const auto& actor : actors_) {
     text += "\n  " + actor->ToString();
   }
-  SCOPED_TRACE("WQ_TRAFFIC_SEED=" + std::to_string(seed) + " WQ_TRAFFIC_ROUNDS=1: " + text);
-  std::cout << "WQ_TRAFFIC_SEED=" << seed << ": " << text << std::endl;  // An abort shows no trace.
+  SCOPED_TRACE("WQ_SEED=" + std::to_string(seed) + " WQ_TRAFFIC_ROUNDS=1: " + text);
+  std::cout << "WQ_SEED=" << seed << ": " << text << std::endl;  // An abort shows no trace.
   Play();
   EXPECT_TRUE(store_->Health().ok()) << store_->Health().ToString();
   if (!HasFailure()) {
@@ -494,13 +502,12 @@ void TrafficTest::Round(uint64_t seed) {
 }
 
 TEST_P(TrafficTest, NothingIsLostAndNoCallFails) {
-  const uint64_t seed = FromEnvironment("WQ_TRAFFIC_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t rounds = FromEnvironment("WQ_TRAFFIC_ROUNDS", 4);
   for (uint64_t round = 0; round < rounds && !HasFailure(); ++round) {
     Round(seed + round);
   }
   std::cout << "total: " << calls_ << " calls\n";
-  EXPECT_GT(calls_, rounds * 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(ProcessLog, TrafficTest, ::testing::Bool(),

@@ -1,4 +1,6 @@
 // Adds a key, waits until it is in the history, and works until it is killed.
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -21,7 +23,8 @@ int main(int argc, char** argv) {
   }
   std::puts("flushed");
   std::fflush(stdout);
-  for (uint64_t i = 0;; ++i) {
+  for (uint64_t i = 0; i < 20'000; ++i) {  // With more the history would lose the first one.
     if (!queue->Add("key-" + std::to_string(i % 1000)).ok()) return 1;
   }
+  for (;;) pause();
 }

@@ -14,6 +14,7 @@
 #include "server/http/http.h"
 #include "server/http/http_loop.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 
@@ -92,9 +93,7 @@ class HttpClient {
   void CloseEnd() { client_ = FileDescriptor(-1); }
   // Until the server has closed its end.
   void Join() const {
-    while (loop_->connections() > 0) {
-      std::this_thread::yield();
-    }
+    EXPECT_TRUE(support::Eventually([&] { return loop_->connections() == 0; }));
   }
 
  private:

@@ -16,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "tests/server/http/http_client.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -103,8 +104,12 @@ class HttpLoopTest : public ::testing::Test {
   FileDescriptor Connect(const std::string& bytes = "") {
     int ends[2] = {-1, -1};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    // Before the server's deadline begins, as far as the socket takes it without a reader.
+    const std::string_view first = std::string_view(bytes).substr(0, 4096);
+    EXPECT_TRUE(SendAll(ends[0], first, ServerFixture::Soon()));
     loop_->Serve(FileDescriptor(ends[1]), http_.get());
-    EXPECT_TRUE(SendAll(ends[0], bytes, ServerFixture::Soon()));
+    EXPECT_TRUE(
+        SendAll(ends[0], std::string_view(bytes).substr(first.size()), ServerFixture::Soon()));
     return FileDescriptor(ends[0]);
   }
   // What comes until `end` has come; or until the server closes, and then "CLOSED".
@@ -199,7 +204,7 @@ TEST_F(HttpLoopTest, PartsOfRequestsHaveALimitOfAllConnections) {
   const FileDescriptor b = Connect(part);
   pollfd answers[2] = {{.fd = a.get(), .events = POLLIN, .revents = 0},
                        {.fd = b.get(), .events = POLLIN, .revents = 0}};
-  ASSERT_EQ(poll(answers, 2, 20'000), 1);
+  ASSERT_EQ(poll(answers, 2, -1), 1);
   const FileDescriptor& refused = answers[0].revents != 0 ? a : b;
   const FileDescriptor& other = answers[0].revents != 0 ? b : a;
   EXPECT_THAT(ReadUntil(refused, "\r\n\r\n"), StartsWith("HTTP/1.1 503"));
@@ -257,33 +262,32 @@ TEST_F(HttpLoopTest, ByteAfterByteDoesNotProlongARequest) {
   Open(milliseconds(300), {});
   const FileDescriptor slow = Connect();
   const std::string request = "GET /call HTTP/1.1\r\nA: " + std::string(100'000, 'x');
-  const auto begin = std::chrono::steady_clock::now();
+  size_t sent = 0;
   for (const char c : request) {  // Until the server has closed its end.
     if (!SendAll(slow.get(), {&c, 1}, ServerFixture::Soon())) {
       break;
     }
+    ++sent;
     char answer = 0;
     static_cast<void>(
         ReceiveSome(slow.get(), &answer, 1, std::chrono::steady_clock::now() + milliseconds(5)));
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+  EXPECT_LT(sent, request.size());
   EXPECT_TRUE(IsClosed(slow));
 }
 
 TEST_F(HttpLoopTest, ANewcomerHasNoIdleTime) {
-  Open(milliseconds(100), {});
+  Open(milliseconds(2000), {});
   const FileDescriptor health = Connect(kHealth);
   EXPECT_THAT(ReadUntil(health, "ok"), StartsWith("HTTP/1.1 200"));
   EXPECT_TRUE(IsClosed(health));
 }
 
 TEST_F(HttpLoopTest, AClientThatDoesNotReadItsAnswerIsClosed) {
-  Open(milliseconds(100), {});
+  Open(milliseconds(2000), {});
   const FileDescriptor fd = Connect("GET /large HTTP/1.1\r\n\r\n");
   EXPECT_THAT(ReadUntil(fd, "\r\n\r\n"), StartsWith("HTTP/1.1 200"));
-  while (loop_->connections() > 0) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return loop_->connections() == 0; }));
   EXPECT_LT(ServerFixture::ReadAll(fd.get()).size(), 10'000'000U);
 }
 

@@ -48,7 +48,7 @@ class ServerKillTest : public testing::Test {
       log_->Add({.kind = EventKind::kServerStarts});
     }
     std::vector<std::string> arguments = {
-        WQ_SERVER_KILL_CHILD, process->role, dir_, log_file_,
+        support::ProgramBesideThis("server_kill_child"), process->role, dir_, log_file_,
         std::to_string(server ? shards_ : random_() % 1'000'000'007)};
     if (server) {
       arguments.push_back(Buffers::Draw(&random_).ToString());
@@ -167,9 +167,9 @@ void ServerKillTest::Episode(uint64_t kills) {
 }
 
 TEST_F(ServerKillTest, NothingAcknowledgedIsLostAndNoKeyIsAssignedTwiceAtOnce) {
-  const uint64_t seed = FromEnvironment("WQ_SERVER_KILL_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t kills = FromEnvironment("WQ_SERVER_KILLS", 40);
-  std::cout << "replay with WQ_SERVER_KILL_SEED=" << seed << " WQ_SERVER_KILLS=" << kills << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << " WQ_SERVER_KILLS=" << kills << "\n";
   random_.seed(seed);
   while (kills_ < kills && !HasFailure()) {
     Episode(std::min(kills - kills_, kKillsOfAnEpisode));

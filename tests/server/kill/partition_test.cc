@@ -27,6 +27,7 @@
 #include "tests/server/kill/event_log.h"
 #include "tests/server/kill/judge.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/environment.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 
@@ -284,10 +285,9 @@ void PartitionTest::Add(uint64_t seed) {
 }
 
 TEST_F(PartitionTest, NoKeyIsAssignedTwiceAtOnceWhileWorkersAreCutOff) {
-  const uint64_t seed = FromEnvironment("WQ_PARTITION_SEED", std::random_device{}());
+  const uint64_t seed = support::Seed();
   const uint64_t events = FromEnvironment("WQ_PARTITION_EVENTS", 6);
-  std::cout << "replay with WQ_PARTITION_SEED=" << seed << " WQ_PARTITION_EVENTS=" << events
-            << "\n";
+  std::cout << "replay with WQ_SEED=" << seed << " WQ_PARTITION_EVENTS=" << events << "\n";
   std::mt19937_64 random(seed);
   std::vector<std::unique_ptr<Proxy>> proxies;
   std::vector<std::thread> threads;

@@ -25,6 +25,7 @@
 
 #include "base/mutex.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -104,9 +105,7 @@ class AcceptorTest : public ::testing::Test {
     grpc_.clear();
   }
   void AwaitGrpcConnections(size_t count) const {
-    while (acceptor_->grpc_connections() != count) {
-      std::this_thread::yield();
-    }
+    EXPECT_TRUE(support::Eventually([&] { return acceptor_->grpc_connections() == count; }));
   }
 
   FileDescriptor Connect(ListenerKind kind, const std::string& first = "",

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/server/http/http_client.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -56,9 +57,7 @@ class EventsTest : public ::testing::Test {
   }
   // Until the overview was read this often.
   void AwaitReadings(uint64_t count) const {
-    while (events_->readings() < count) {
-      std::this_thread::yield();
-    }
+    EXPECT_TRUE(support::Eventually([&] { return events_->readings() >= count; }));
   }
   static std::string Queued(int count) { return "\"queued\":\"" + std::to_string(count) + "\""; }
 
@@ -136,9 +135,7 @@ TEST_F(EventsTest, NothingIsReadWhileNobodyListens) {
     client.Chunk();
     client.Chunk();
   }
-  while (events_->listeners() > 0) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return events_->listeners() == 0; }));
   const uint64_t before = events_->readings();
   EXPECT_EQ(before, 1U);
   clock_.Advance(hours(1));

@@ -15,6 +15,7 @@
 #include "server/net/acceptor.h"
 #include "server/rpc/rpc_server.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/wait.h"
 #include "wq/v1/queue.grpc.pb.h"
 
 namespace wq {
@@ -63,7 +64,7 @@ class AcceptorRpcTest : public ::testing::Test {
   static uint64_t Add(const std::shared_ptr<grpc::Channel>& channel) {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.set_deadline(std::chrono::system_clock::now() + support::kPatience);
     v1::AddRequest request;
     request.add_keys("a");
     v1::AddResponse response;
@@ -72,9 +73,7 @@ class AcceptorRpcTest : public ::testing::Test {
     return response.added();
   }
   void AwaitNoConnection() const {
-    while (acceptor_->grpc_connections() != 0) {
-      std::this_thread::yield();
-    }
+    EXPECT_TRUE(support::Eventually([&] { return acceptor_->grpc_connections() == 0; }));
   }
 
   const support::ScratchDirectory dir_;
@@ -83,7 +82,7 @@ class AcceptorRpcTest : public ::testing::Test {
   Http http_{{.not_found = NoSuchMethod,
               .refused = RefusedReply,
               .max_request_bytes = 100'000,
-              .io_timeout = std::chrono::seconds(10)}};
+              .io_timeout = std::chrono::hours(1)}};
   std::unique_ptr<RpcServer> rpc_;
   std::unique_ptr<HttpLoop> loop_;
   std::unique_ptr<Acceptor> acceptor_;

@@ -16,6 +16,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/server/rpc/rpc_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -295,7 +296,7 @@ TEST(RpcConnection, AnIncompletePrefaceDoesNotHinderClose) {
   f.Open();
   const int fd = f.ConnectFd();
   SendBytes(fd, "PRI * HT");
-  f.server->Close(std::chrono::seconds(20));
+  f.server->Close(support::kPatience);
   AwaitEnd(fd);
   close(fd);
 }

@@ -12,6 +12,7 @@
 #include "server/rpc/health.h"
 #include "server/rpc/reflection.h"
 #include "tests/server/rpc/rpc_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -138,7 +139,7 @@ TEST(RpcHealth, WatchSendsEachChange) {
   HealthCheckResponse response;
   ASSERT_TRUE(unknown.Read(&response));
   EXPECT_EQ(response.status(), HealthCheckResponse::SERVICE_UNKNOWN);
-  f.server->Close(std::chrono::seconds(20));
+  f.server->Close(support::kPatience);
   EXPECT_EQ(unknown.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 

@@ -8,6 +8,7 @@
 
 #include "server/rpc/rpc_status.h"
 #include "tests/server/rpc/rpc_fixture.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -195,7 +196,7 @@ TEST(RpcUnary, ACallThatIsCancelledBeforeItRunsIsNotMade) {
   EXPECT_TRUE(stub->Add(&context, Request(1), &response).ok());
   f.gate.Open();
   first.join();
-  f.server->Close(std::chrono::seconds(20));
+  f.server->Close(support::kPatience);
   EXPECT_EQ(f.gate.waited(), 1);
 }
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/environment.h"
+#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -32,9 +33,7 @@ class SamplerTest : public ::testing::Test {
     Await(before + 1);
   }
   void Await(int readings) const {
-    while (readings_ < readings) {
-      std::this_thread::yield();
-    }
+    EXPECT_TRUE(support::Eventually([&] { return readings_ >= readings; }));
   }
   // The last two points; the sampler is closed, so that they are there.
   std::string Last() {
@@ -84,9 +83,7 @@ TEST_F(SamplerTest, WritesTheFileOnceAMinute) {
   }
   EXPECT_FALSE(HasFile());
   clock_.Advance(seconds(10));
-  while (!HasFile()) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(support::Eventually([&] { return HasFile(); }));
 }
 
 TEST_F(SamplerTest, ADamagedFileIsReplaced) {

@@ -151,7 +151,7 @@ class SingleStepTest : public testing::Test {
     ASSERT_LE(n, progress_->begun);
   }
 
-  const uint64_t seed_ = support::FromEnvironment("WQ_STEP_SEED", std::random_device{}());
+  const uint64_t seed_ = support::Seed();
   support::ScratchDirectory dir_;
   StepProgress* const progress_;
   pid_t child_ = -1;
@@ -163,7 +163,7 @@ TEST_F(SingleStepTest, AKillAtAnyInstructionOfAnAppendLeavesItsRecordOrNone) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizers' own instructions take too long";
 #endif
-  std::cout << "replay with WQ_STEP_SEED=" << seed_ << "\n";
+  std::cout << "replay with WQ_SEED=" << seed_ << "\n";
   if (!Start()) {
     GTEST_SKIP() << "NOT TESTED: ptrace is not permitted here";
   }

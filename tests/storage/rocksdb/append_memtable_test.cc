@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/storage/support.h"
+#include "tests/support/environment.h"
 
 namespace wq::storage {
 namespace {
@@ -117,7 +118,7 @@ std::string OddKey(std::mt19937* random) {
 }
 
 TEST_F(AppendMemtableTest, HoldsWhatWasWritten) {
-  const uint32_t seed = std::random_device()();
+  const uint64_t seed = support::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   for (int i = 0; i < 3000; ++i) {
