@@ -4,7 +4,7 @@ namespace wq::etcd {
 
 Status TakeEntries(const Keys& keys, const pb::RangeResponse& range, LogSequence next,
                    std::vector<LogEntry>* entries) {
-  for (const mvccpb::KeyValue& kv : range.kvs()) {
+  for (const pb::KeyValue& kv : range.kvs()) {
     LogSequence sequence = 0;
     if (Status s = keys.ReadEntryKey(kv.key(), &sequence); !s.ok()) {
       return s;
@@ -21,12 +21,12 @@ Status TakeEntries(const Keys& keys, const pb::RangeResponse& range, LogSequence
   return {};
 }
 
-Status ReadFirst(const mvccpb::KeyValue* kv, LogSequence* first) {
+Status ReadFirst(const pb::KeyValue* kv, LogSequence* first) {
   *first = 1;
   return kv == nullptr ? Status::Ok() : ReadSequence(kv->key(), kv->value(), first);
 }
 
-Status ReadOwner(const mvccpb::KeyValue* kv, LogOwner* owner) {
+Status ReadOwner(const pb::KeyValue* kv, LogOwner* owner) {
   *owner = {};
   if (kv == nullptr) {
     return {};
@@ -35,7 +35,7 @@ Status ReadOwner(const mvccpb::KeyValue* kv, LogOwner* owner) {
   return ReadName(kv->key(), kv->value(), &owner->name);
 }
 
-Status ReadSuccessor(const mvccpb::KeyValue* kv, std::string* successor) {
+Status ReadSuccessor(const pb::KeyValue* kv, std::string* successor) {
   successor->clear();
   return kv == nullptr ? Status::Ok() : ReadName(kv->key(), kv->value(), successor);
 }

@@ -18,9 +18,9 @@ namespace wq::etcd {
 Status TakeEntries(const Keys& keys, const pb::RangeResponse& range, LogSequence next,
                    std::vector<LogEntry>* entries);
 // The number of the first entry that is kept. `kv`: the key `first`, or nullptr.
-Status ReadFirst(const mvccpb::KeyValue* kv, LogSequence* first);
-Status ReadOwner(const mvccpb::KeyValue* kv, LogOwner* owner);
-Status ReadSuccessor(const mvccpb::KeyValue* kv, std::string* successor);
+Status ReadFirst(const pb::KeyValue* kv, LogSequence* first);
+Status ReadOwner(const pb::KeyValue* kv, LogOwner* owner);
+Status ReadSuccessor(const pb::KeyValue* kv, std::string* successor);
 
 // So many entries are read at once: at most 4 MiB.
 inline constexpr int64_t kPageEntries = 64;

@@ -17,10 +17,10 @@
 // followers. A crash: does not concern it.
 #pragma once
 
-#include <etcd/etcdserverpb/rpc.grpc.pb.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
+#include "storage/etcd/etcd.grpc.pb.h"
 
 #include <atomic>
 #include <chrono>

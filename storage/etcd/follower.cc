@@ -157,7 +157,7 @@ Status Follower::ReadPage(LogEvents* events, bool* more) {
   if (!s.ok()) {
     return s;
   }
-  for (const mvccpb::KeyValue& kv : entries.kvs()) {
+  for (const pb::KeyValue& kv : entries.kvs()) {
     Deliver(kv, events);
   }
   revision_ = answer.header().revision();
@@ -184,7 +184,7 @@ Status Follower::StepBack() {
       return s;
     }
     for (size_t i = batch; i-- > 0;) {
-      const mvccpb::KeyValue* const kv = Found(answer, static_cast<int>(i));
+      const pb::KeyValue* const kv = Found(answer, static_cast<int>(i));
       const Delivered& last = delivered_.back();
       if (last.sequence < first ||  // Only whole groups are truncated, which are never erased.
           (kv != nullptr && kv->mod_revision() == last.revision)) {
@@ -197,7 +197,7 @@ Status Follower::StepBack() {
   return {};
 }
 
-void Follower::Deliver(const mvccpb::KeyValue& kv, LogEvents* events) {
+void Follower::Deliver(const pb::KeyValue& kv, LogEvents* events) {
   events->entries.push_back({next_, kv.value()});
   delivered_.push_back({next_, kv.mod_revision()});
   if (delivered_.size() > kDelivered) {
@@ -206,7 +206,7 @@ void Follower::Deliver(const mvccpb::KeyValue& kv, LogEvents* events) {
   ++next_;
 }
 
-Status Follower::SetOwner(const mvccpb::KeyValue* kv, LogEvents* events) {
+Status Follower::SetOwner(const pb::KeyValue* kv, LogEvents* events) {
   LogOwner owner;
   if (Status s = ReadOwner(kv, &owner); !s.ok()) {
     return s;
@@ -218,7 +218,7 @@ Status Follower::SetOwner(const mvccpb::KeyValue* kv, LogEvents* events) {
   return {};
 }
 
-Status Follower::SetSuccessor(const mvccpb::KeyValue* kv, LogEvents* events) {
+Status Follower::SetSuccessor(const pb::KeyValue* kv, LogEvents* events) {
   std::string successor;
   if (Status s = ReadSuccessor(kv, &successor); !s.ok()) {
     return s;

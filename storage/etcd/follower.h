@@ -96,10 +96,10 @@ class Follower final : public LogFollower {
   // Of one operation that has ended.
   Status Handle(Tag tag, bool ok, LogEvents* events);
   Status Take(const pb::WatchResponse& response, LogEvents* events);
-  Status TakeEntry(const mvccpb::KeyValue& kv, LogEvents* events);
-  void Deliver(const mvccpb::KeyValue& kv, LogEvents* events);
-  Status SetOwner(const mvccpb::KeyValue* kv, LogEvents* events);
-  Status SetSuccessor(const mvccpb::KeyValue* kv, LogEvents* events);
+  Status TakeEntry(const pb::KeyValue& kv, LogEvents* events);
+  void Deliver(const pb::KeyValue& kv, LogEvents* events);
+  Status SetOwner(const pb::KeyValue* kv, LogEvents* events);
+  Status SetSuccessor(const pb::KeyValue* kv, LogEvents* events);
   void Write(pb::WatchRequest request);
   void WriteNext();
   // Waits for the completion queue. False: the deadline has passed.

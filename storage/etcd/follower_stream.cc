@@ -178,9 +178,8 @@ Status Follower::Take(const pb::WatchResponse& response, LogEvents* events) {
         *stream_->endpoint,
         {grpc::StatusCode::UNAVAILABLE, "the watch was cancelled: " + response.cancel_reason()});
   }
-  for (const mvccpb::Event& event : response.events()) {
-    const mvccpb::KeyValue* const kv =
-        event.type() == mvccpb::Event::DELETE ? nullptr : &event.kv();
+  for (const pb::Event& event : response.events()) {
+    const pb::KeyValue* const kv = event.type() == pb::Event::DELETE ? nullptr : &event.kv();
     Status s;
     if (event.kv().key() == keys_.Owner()) {
       s = SetOwner(kv, events);
@@ -196,7 +195,7 @@ Status Follower::Take(const pb::WatchResponse& response, LogEvents* events) {
   return {};
 }
 
-Status Follower::TakeEntry(const mvccpb::KeyValue& kv, LogEvents* events) {
+Status Follower::TakeEntry(const pb::KeyValue& kv, LogEvents* events) {
   LogSequence sequence = 0;
   if (Status s = keys_.ReadEntryKey(kv.key(), &sequence); !s.ok()) {
     return s;

@@ -28,7 +28,7 @@ void EtcdLog::AddGuard(uint64_t epoch, pb::TxnRequest* txn) const {
   Get(keys_.Owner(), txn->add_failure());
 }
 
-Status EtcdLog::CheckOwner(uint64_t epoch, const mvccpb::KeyValue* owner) const {
+Status EtcdLog::CheckOwner(uint64_t epoch, const pb::KeyValue* owner) const {
   if (owner != nullptr && static_cast<uint64_t>(owner->create_revision()) == epoch) {
     return {};
   }
@@ -70,7 +70,7 @@ Status EtcdLog::Append(uint64_t epoch, LogSequence sequence, std::string_view by
     return s;
   }
   // An entry has its epoch in its bytes: equal ones are of this call, or of one that it repeats.
-  const mvccpb::KeyValue* const entry = Found(answer, 1);
+  const pb::KeyValue* const entry = Found(answer, 1);
   if (entry != nullptr && entry->value() == bytes) {
     return {};
   }
@@ -216,7 +216,7 @@ Status EtcdLog::EraseAbandonedParts(uint64_t epoch, std::string_view id) {
   pb::RangeResponse now;
   LogCheckpoint kept{.id = std::string(id)};
   Status s = client_->Range(present, deadline, &now);
-  const mvccpb::KeyValue* const kv = s.ok() && now.kvs_size() != 0 ? &now.kvs(0) : nullptr;
+  const pb::KeyValue* const kv = s.ok() && now.kvs_size() != 0 ? &now.kvs(0) : nullptr;
   if (kv != nullptr) s = ReadCheckpoint(kv->key(), kv->value(), &kept);
   if (!s.ok()) {
     return s;
@@ -278,7 +278,7 @@ Status EtcdLog::CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint
   pb::TxnResponse answer;
   bool made = false;
   Status s = Guarded(epoch, &txn, deadline, &answer, &made);
-  const mvccpb::KeyValue* const found = made || !s.ok() ? nullptr : Found(answer, 1);
+  const pb::KeyValue* const found = made || !s.ok() ? nullptr : Found(answer, 1);
   if (s.ok() && !made && (found == nullptr || found->value() != text)) {
     s = Status::IOError("another checkpoint was committed at the same time");
   }
@@ -293,12 +293,12 @@ Status EtcdLog::ReadCheckpointPart(std::string_view id, uint64_t index, std::str
   if (Status s = client_->Txn(txn, client_->NewDeadline(), &answer); !s.ok()) {
     return s;
   }
-  if (const mvccpb::KeyValue* part = Found(answer, 0)) {
+  if (const pb::KeyValue* part = Found(answer, 0)) {
     *bytes = part->value();
     return {};
   }
   LogCheckpoint present;
-  if (const mvccpb::KeyValue* kv = Found(answer, 1)) {
+  if (const pb::KeyValue* kv = Found(answer, 1)) {
     if (Status s = ReadCheckpoint(kv->key(), kv->value(), &present); !s.ok()) {
       return s;
     }

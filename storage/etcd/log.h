@@ -75,12 +75,12 @@ class EtcdLog final : public ReplicatedLog {
   // The condition that `epoch` is the owner's, and the reading of the owner if not.
   void AddGuard(uint64_t epoch, pb::TxnRequest* txn) const;
   // NotOwner, naming the owner that a failed transaction has read; Ok: it is the one of `epoch`.
-  Status CheckOwner(uint64_t epoch, const mvccpb::KeyValue* owner) const;
+  Status CheckOwner(uint64_t epoch, const pb::KeyValue* owner) const;
 
   // Revokes what earlier attempts of `name` may have left.
   Status RevokeAttempts(std::string_view name, Deadline deadline) WQ_EXCLUDES(mu_);
   Status TakeOwnership(std::string_view name, int64_t lease, Deadline deadline, LogLease* owned);
-  Status LockedBy(const mvccpb::KeyValue& owner) const;
+  Status LockedBy(const pb::KeyValue& owner) const;
 
   // One attempt at State; *again: etcd compacted the revision in between.
   Status TryState(Deadline deadline, LogState* state, bool* again);

@@ -34,7 +34,7 @@ Status EtcdLog::Claim(std::string* uuid) {
   if (Status s = client_->Txn(txn, client_->NewDeadline(), &answer); !s.ok()) {
     return s;
   }
-  const mvccpb::KeyValue* const store = answer.succeeded() ? nullptr : Found(answer, 0);
+  const pb::KeyValue* const store = answer.succeeded() ? nullptr : Found(answer, 0);
   return store == nullptr ? Status::Ok() : ReadName(store->key(), store->value(), uuid);
 }
 
@@ -94,7 +94,7 @@ Status EtcdLog::TryState(Deadline deadline, LogState* state, bool* again) {
 }
 
 Status EtcdLog::ReadState(const pb::TxnResponse& answer, LogState* state) const {
-  if (const mvccpb::KeyValue* store = Found(answer, 0)) {
+  if (const pb::KeyValue* store = Found(answer, 0)) {
     if (Status s = ReadName(store->key(), store->value(), &state->store_uuid); !s.ok()) {
       return s;
     }
@@ -105,11 +105,11 @@ Status EtcdLog::ReadState(const pb::TxnResponse& answer, LogState* state) const 
   if (!s.ok()) {
     return s;
   }
-  if (const mvccpb::KeyValue* kv = Found(answer, 4)) {
+  if (const pb::KeyValue* kv = Found(answer, 4)) {
     state->checkpoint.emplace();
     s = ReadCheckpoint(kv->key(), kv->value(), &*state->checkpoint);
   }
-  for (const mvccpb::KeyValue& kv : answer.responses(5).response_range().kvs()) {
+  for (const pb::KeyValue& kv : answer.responses(5).response_range().kvs()) {
     LogReplica& replica = state->replicas.emplace_back();
     if (s.ok()) s = keys_.ReadReplicaKey(kv.key(), &replica.name);
     if (s.ok()) s = ReadReplica(kv.key(), kv.value(), &replica);
@@ -141,10 +141,10 @@ Status EtcdLog::Destroy(bool force) {
   if (Status s = client_->Txn(txn, deadline, &answer); !s.ok() || answer.succeeded()) {
     return s;
   }
-  if (const mvccpb::KeyValue* owner = Found(answer, 0)) {
+  if (const pb::KeyValue* owner = Found(answer, 0)) {
     return LockedBy(*owner);
   }
-  if (const mvccpb::KeyValue* replica = force ? nullptr : Found(answer, 1)) {
+  if (const pb::KeyValue* replica = force ? nullptr : Found(answer, 1)) {
     std::string name;
     Status s = keys_.ReadReplicaKey(replica->key(), &name);
     return !s.ok() ? s : Status::Locked("the log has replicas, " + EscapeKey(name) + " among them");
@@ -154,7 +154,7 @@ Status EtcdLog::Destroy(bool force) {
                              : Status::IOError("a store was made while the log was to be deleted");
 }
 
-Status EtcdLog::LockedBy(const mvccpb::KeyValue& owner) const {
+Status EtcdLog::LockedBy(const pb::KeyValue& owner) const {
   LogOwner read;
   if (Status s = ReadOwner(&owner, &read); !s.ok()) {
     return s;
@@ -228,7 +228,7 @@ Status EtcdLog::TakeOwnership(std::string_view name, int64_t lease, Deadline dea
   if (Status s = client_->Txn(txn, deadline, &answer); !s.ok()) {
     return s;
   }
-  const mvccpb::KeyValue* const owner = answer.succeeded() ? nullptr : Found(answer, 0);
+  const pb::KeyValue* const owner = answer.succeeded() ? nullptr : Found(answer, 0);
   if (owner != nullptr && owner->lease() != lease) {
     return LockedBy(*owner);
   }

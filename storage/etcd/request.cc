@@ -85,7 +85,7 @@ void DeleteAll(KeyRange keys, pb::RequestOp* op) {
   range->set_range_end(std::move(keys.end));
 }
 
-const mvccpb::KeyValue* Found(const pb::TxnResponse& answer, int index) {
+const pb::KeyValue* Found(const pb::TxnResponse& answer, int index) {
   if (index >= answer.responses_size() ||
       answer.responses(index).response_range().kvs_size() == 0) {
     return nullptr;

@@ -36,6 +36,6 @@ void Delete(std::string key, pb::RequestOp* op);
 void DeleteAll(KeyRange keys, pb::RequestOp* op);
 
 // The key that the operation `index` of the answer, a Get, has read; nullptr: it does not exist.
-const mvccpb::KeyValue* Found(const pb::TxnResponse& answer, int index);
+const pb::KeyValue* Found(const pb::TxnResponse& answer, int index);
 
 }  // namespace wq::etcd

@@ -1,8 +1,9 @@
 #include "tests/etcd/rpc.h"
+#include "tests/support/wait.h"
 
-#include <etcd/etcdserverpb/rpc.grpc.pb.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+#include "storage/etcd/etcd.grpc.pb.h"
 
 namespace wq {
 namespace {
@@ -14,7 +15,7 @@ std::shared_ptr<grpc::Channel> ChannelTo(const std::string& endpoint) {
 }
 
 void SetDeadline(grpc::ClientContext* context) {
-  context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  context->set_deadline(std::chrono::system_clock::now() + support::kPatience);
   context->set_wait_for_ready(true);
 }
 
@@ -94,7 +95,7 @@ std::string MakeEtcdUsers(const std::string& endpoint, const std::string& root_p
     SetDeadline(&context);
     pb::AuthRoleGrantPermissionRequest request;
     request.set_name("wq");
-    request.mutable_perm()->set_permtype(authpb::Permission::READWRITE);
+    request.mutable_perm()->set_permtype(pb::Permission::READWRITE);
     request.mutable_perm()->set_key("/wq/");
     request.mutable_perm()->set_range_end("/wq0");
     pb::AuthRoleGrantPermissionResponse answer;
