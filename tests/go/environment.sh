@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # source environment.sh BUILD_DIR: installs the libraries of the build in BUILD_DIR/go, and sets the
 # variables by which Go finds them. Go uses no network.
-command -v go >/dev/null || { echo "$0: go is missing; on Debian: golang-go" >&2; exit 1; }
+command -v go >/dev/null || { echo "$0: skipped: go is missing; on Debian: golang-go" >&2; exit 77; }
 
 prefix=$1/go/installed
 for component in runtime dev; do
@@ -9,7 +9,7 @@ for component in runtime dev; do
 done
 libraries=$(dirname -- "$(find "$prefix" -name libwq.so.0)")
 export LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig
-export GOCACHE=$1/go/cache GOPATH=$1/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false'
+export GOPATH=$1/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false -trimpath'
 # Go's cache ignores changes of C headers, but not of flags.
 headers=$(find "$prefix/include" -type f -name '*.h' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
 export CGO_CFLAGS="-O2 -g -DWQ_HEADERS=${headers%% *}"

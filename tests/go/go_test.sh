@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # go_test.sh MODE BUILD_DIR: tests the Go package of bindings/go with the libraries of the build as
 # `cmake --install` installs them. It uses no network: the package needs only the standard library.
-#   lint        gofmt and vet
+#   test        gofmt, vet and the tests, without the deep ones: those that -short leaves out
 #   race        all tests, with the race detector
 #   static      all tests, statically linked
 #   empty-root  a statically linked program, in a root directory that has nothing else
@@ -57,7 +57,7 @@ without_cgo() {
   export CGO_ENABLED=0 CC=false PKG_CONFIG=false
   unset PKG_CONFIG_PATH LD_LIBRARY_PATH
   go vet ./...
-  go test -count=1 -timeout 120s ./...
+  go test -count=1 -timeout 1200s ./...
   go build -o "$scratch/readme" ./examples/readme
   ! said=$(cd "$scratch" && ./readme 2>&1) || fail 'a store was opened'
   grep -q 'built without cgo: use wq.Dial' <<<"$said" || fail "it says: $said"
@@ -79,13 +79,14 @@ bench() {
 
 cd "$module"
 case $mode in
-  lint)
+  test)
     unformatted=$(gofmt -l .)
     [[ -z $unformatted ]] || { echo "go_test: gofmt would change: $unformatted" >&2; exit 1; }
     go vet ./...
+    go test -short -count=1 -timeout 1200s ./...
     ;;
-  race) go test -race -count=1 -timeout 120s ./... ;;
-  static) go test -tags wq_static,netgo,osusergo -count=1 -timeout 120s ./... ;;
+  race) go test -race -count=1 -timeout 1200s ./... ;;
+  static) go test -tags wq_static,netgo,osusergo -count=1 -timeout 1200s ./... ;;
   empty-root) empty_root ;;
   without-cgo) without_cgo ;;
   bench) bench ;;
