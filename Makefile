@@ -1,20 +1,23 @@
 # The commands of this tree. They are defined in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test demo torture coverage install package bench bench-long bench-peers \
+.PHONY: help deps build test check demo torture coverage install package bench bench-long bench-peers \
 	lint format asan tsan arm64 pictures clean
 
 help:     ## print this list
 	@sed -n 's/^\([a-z0-9-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-deps:     ## install what is missing (apt-get)
-	@tools/dev/deps.sh all
+deps:     ## install what is missing for all commands (apt-get)
+	@tools/dev/deps.sh check
 
 build:    ## build wqctl in Release: build/wqctl
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wqctl
 
-test:     ## build, and run all checks: tests, mutants, sanitizers, lint
+test:     ## build, and run the tests that every change must pass; FORCE=1: unchanged ones, too
 	@tools/dev/test.sh
+
+check:    ## run what is deep or slow: sanitizers, mutants, lint, packages, kills; STEP=name: one step
+	@tools/dev/check.sh $(STEP)
 
 demo:     ## build, then reconcile every header of this machine under SIGKILL
 	@tools/dev/deps.sh build
@@ -22,7 +25,7 @@ demo:     ## build, then reconcile every header of this machine under SIGKILL
 	@examples/demo/demo.sh build/wqctl
 
 torture:  ## long runs of the kill, power, fault and corruption tests, for HOURS=h (1)
-	@tools/dev/deps.sh all
+	@tools/dev/deps.sh check
 	@tools/dev/build.sh release
 	@TORTURE_PARTS="$(TORTURE_PARTS)" tools/dev/torture.sh $(HOURS)
 
@@ -51,25 +54,25 @@ install:  ## install the libraries, headers, Go and Python packages and wqctl be
 	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
 package:  ## Debian packages in build/packages/: libwq0, libwq-dev, those for Go and Python, wqctl
-	@tools/dev/deps.sh build
+	@tools/dev/deps.sh package
 	@tools/dev/build.sh release wq_installed
 	@cpack --config build/CPackConfig.cmake
 
 lint:     ## check formatting and shell scripts; run clang-tidy, clang's thread-safety analysis, mypy
-	@tools/dev/deps.sh all
+	@tools/dev/deps.sh check
 	@tools/dev/lint.sh --tests
 
 format:   ## format the C++ sources in place
-	@tools/dev/deps.sh all
+	@tools/dev/deps.sh check
 	@tools/dev/sources.sh | xargs clang-format -i
 
 asan:     ## run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@tools/dev/deps.sh all
-	@tools/dev/run_tests.sh asan
+	@tools/dev/deps.sh check
+	@tools/dev/sanitize.sh asan
 
 tsan:     ## run the concurrent tests with ThreadSanitizer
-	@tools/dev/deps.sh all
-	@tools/dev/run_tests.sh tsan
+	@tools/dev/deps.sh check
+	@tools/dev/sanitize.sh tsan
 
 arm64:    ## cross-build the library and its tests for arm64, and run them under qemu
 	@tools/dev/deps.sh arm64

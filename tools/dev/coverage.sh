@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 
 dir=build-coverage
 if [[ ${RUN:-1} != 0 ]]; then
-  tools/dev/build.sh coverage
+  tools/dev/build.sh coverage all deep
   find "$dir" -name '*.gcda' -delete
   ctest --preset coverage -j "$(nproc)" | tee "$dir/tested.log" | tail -n 30
 fi

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# deps.sh build|all|etcd|bench|coverage|arm64|pictures: installs the Debian packages that are missing.
+# deps.sh build|test|check|package|etcd|bench|coverage|arm64|pictures: installs the Debian packages that are
+# missing.
 #   build     for `make build` and `make demo`
-#   all       build, and for the tests and the lint
+#   test      build, and for `make test`
+#   check     test, and for `make check`
+#   package   build, and for `make package`
 #   etcd      build, and the members of etcd that `make bench` measures
 #   bench     build, and the peers that `make bench-peers` measures. (The packages also start them
 #             as services. The benchmark does not use these: it starts its own.)
@@ -11,29 +14,32 @@
 # If nothing is missing, it only runs dpkg-query once.
 set -euo pipefail
 
-# googletest and bats are listed because the one CMake configuration includes the tests; they are
-# small.
+# googletest is listed because the one CMake configuration includes the tests.
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libxxhash-dev libzstd-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
-  nlohmann-json3-dev libboost-dev libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto
-  golang-etcd-server-dev libgtest-dev libgmock-dev bats jq curl dpkg-dev file)
-# chromium shows the page of wqctl report and the live page in tests, and nodejs drives it for the
-# latter; without them these tests report that they are skipped. etcd-server and prometheus start
-# services, on the ports 2379 and 9090, which the tests do not use: they start their own. The tools
-# of file systems make those that a test of the process log mounts, if it may.
-all=("${build[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
-  lintian chromium nodejs python3-grpcio python3-protobuf mypy openssl python3-yaml
-  etcd-server etcd-client prometheus e2fsprogs xfsprogs btrfs-progs)
+  nlohmann-json3-dev libboost-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto libgtest-dev
+  libgmock-dev bats jq)
+# etcd-server starts a service on the port 2379, which the tests do not use: they start their own.
+test=("${build[@]}" curl openssl etcd-server python3-grpcio python3-protobuf)
+command -v go >/dev/null || test+=(golang-go)  # Any of the last years will do.
+# prometheus starts a service on the port 9090, which the tests do not use, either. chromium shows the
+# page and the page of wqctl report, and nodejs drives it. The tools of file systems make those that
+# tests mount, if they may.
+check=("${test[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less man-db
+  lintian chromium nodejs mypy python3-yaml etcd-client prometheus e2fsprogs xfsprogs btrfs-progs
+  libcpp-httplib-dev dpkg-dev file)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
-  all) wanted=("${all[@]}") ;;
+  test) wanted=("${test[@]}") ;;
+  check) wanted=("${check[@]}") ;;
+  package) wanted=("${build[@]}" dpkg-dev file) ;;
   etcd) wanted=("${build[@]}" etcd-server) ;;
   bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
   coverage) wanted=("${build[@]}" gcovr) ;;
   arm64) wanted=("${build[@]}" crossbuild-essential-arm64 qemu-user-static) ;;
   pictures) wanted=(graphviz) ;;
-  *) echo "usage: deps.sh build|all|etcd|bench|coverage|arm64|pictures" >&2; exit 2 ;;
+  *) echo "usage: deps.sh build|test|check|package|etcd|bench|coverage|arm64|pictures" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then
