@@ -168,6 +168,7 @@ END
   [ "$(wqctl inspect -o json --now 2026-01-31T12:00:00Z | jq '.queues[0].ages[1].count')" = 2 ]
 }
 has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
+has_process_log() { contains "$(wqctl inspect)" "process log 8.0 MiB"; }
 
 @test "an owner that was killed did not close the store" {
   store_with
@@ -179,7 +180,7 @@ has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
   start work work -q q --follow -- sleep 1000
   until_ok has_owner
   [ "$(wqctl inspect -o json | jq .store.owner_closed)" = false ]
-  contains "$(wqctl inspect)" "process log 8.0 MiB"
+  until_ok has_process_log  # The owner makes it once the store is open.
   kill -9 "$PID"
   wait "$PID" || true
   contains "$(wqctl inspect)" "process log 8.0 MiB"
