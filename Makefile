@@ -26,7 +26,7 @@ demo:     ## build, then reconcile every header of this machine under SIGKILL
 
 torture:  ## long runs of the kill, power, fault and corruption tests, for HOURS=h (1)
 	@tools/dev/deps.sh check
-	@tools/dev/build.sh release
+	@tools/dev/build.sh release all deep
 	@TORTURE_PARTS="$(TORTURE_PARTS)" tools/dev/torture.sh $(HOURS)
 
 coverage: ## measure which lines and branches of the library the tests run

@@ -324,7 +324,7 @@ Files Mix(const std::vector<Files>& generations, const Files& other, std::mt1993
   return files;
 }
 
-// WQ_REPAIR_SECONDS: how long; without it a few dozen cases. WQ_CORRUPTION_SEED: which.
+// WQ_REPAIR_SECONDS: how long; without it a few dozen cases. WQ_SEED: which.
 TEST_F(RepairTest, AnyMixOfOldAndNewFilesIsRepaired) {
   const uint64_t seed = support::Seed();
   const auto end = std::chrono::steady_clock::now() +

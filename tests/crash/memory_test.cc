@@ -1,7 +1,7 @@
 // An owner that runs out of memory: at worst it ends as by kill -9, so nothing that was
 // acknowledged is lost.
 //
-// WQ_MEMORY_SEED is the seed; WQ_MEMORY_ROUNDS the number of processes.
+// WQ_SEED is the seed; WQ_MEMORY_ROUNDS the number of processes.
 
 #include <sys/wait.h>
 

@@ -2,7 +2,7 @@
 // is killed, stopped or wiped, nothing that was acknowledged is lost, and no two owners hand out
 // keys at once.
 //
-// WQ_FAILOVER_SEED: of the faults. WQ_FAILOVERS: how many changes of the owner; default: 8.
+// WQ_SEED: of the faults. WQ_FAILOVERS: how many changes of the owner; default: 8.
 // WQ_FAILOVER_LEASE_MS: default: 2000.
 
 #include <signal.h>

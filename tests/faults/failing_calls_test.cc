@@ -9,7 +9,7 @@
 // In a few more cases the fault is in the middle of a life, where there certainly are changes to
 // recover.
 //
-// WQ_FAULT_SEED is the seed. WQ_FAULT_EVERY is the distance between the calls that fail: 1 makes
+// WQ_SEED is the seed. WQ_FAULT_EVERY is the distance between the calls that fail: 1 makes
 // every call fail; without it about WQ_FAULT_TRIES (24) calls fail.
 
 #include <signal.h>

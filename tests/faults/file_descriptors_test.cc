@@ -1,7 +1,7 @@
 // An owner that runs out of file descriptors: calls return NotDurable, the process does not end,
 // and the store recovers when descriptors are free again. Nothing acknowledged is lost.
 //
-//   WQ_FAULT_SEED is the seed; WQ_DESCRIPTOR_ROUNDS the number of times that descriptors run out.
+//   WQ_SEED is the seed; WQ_DESCRIPTOR_ROUNDS the number of times that descriptors run out.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>

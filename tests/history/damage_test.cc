@@ -1,4 +1,4 @@
-// Histories that are torn, damaged, of a killed process, or on a disk that fails. WQ_HISTORY_SEED
+// Histories that are torn, damaged, of a killed process, or on a disk that fails. WQ_SEED
 // is the seed.
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // The events and blocks of a history as bytes: what was appended is what is read, and no bytes make
-// a reader fail. WQ_HISTORY_SEED is the seed.
+// a reader fail. WQ_SEED is the seed.
 
 #include <random>
 #include <string>

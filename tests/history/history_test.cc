@@ -1,4 +1,4 @@
-// The history of a store against the calls that were made: by hand, and at random. WQ_HISTORY_SEED
+// The history of a store against the calls that were made: by hand, and at random. WQ_SEED
 // is the seed of the random calls; a failing run prints its own.
 
 #include <atomic>

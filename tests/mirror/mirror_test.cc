@@ -1,7 +1,7 @@
 // Tests the mirror example as a user runs it: a process that is killed at random under a storm of
 // file changes, and whose target must be equal to its source in the end.
 //
-// WQ_MIRROR_SEED sets the seed (a run prints its own), WQ_MIRROR_KILLS the number of kills.
+// WQ_SEED sets the seed (a run prints its own), WQ_MIRROR_KILLS the number of kills.
 
 #include <fcntl.h>
 #include <linux/fs.h>

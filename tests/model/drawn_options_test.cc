@@ -1,6 +1,6 @@
 // As ModelTest, with options that are drawn: any of them may meet any other.
 //
-// WQ_MODEL_SEED picks the seed of the first draw, WQ_MODEL_DRAWS how many follow on it.
+// WQ_SEED picks the seed of the first draw, WQ_MODEL_DRAWS how many follow on it.
 
 #include <chrono>
 #include <cstdint>

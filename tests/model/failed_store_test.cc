@@ -2,7 +2,7 @@
 // records are those of the instant of the failure; after recovery they are those of the other
 // queue's disk.
 //
-// WQ_FAILED_STORE_SEED picks the seed (a failing run prints its own), WQ_FAILED_STORE_CALLS how
+// WQ_SEED picks the seed (a failing run prints its own), WQ_FAILED_STORE_CALLS how
 // many calls.
 
 #include <functional>

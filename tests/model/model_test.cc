@@ -1,7 +1,7 @@
 // Compares the queue with the model: both get the same calls, and the results and the states must
 // be equal.
 //
-// WQ_MODEL_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls.
+// WQ_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls.
 
 #include <array>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Random schedules of replicas of one store, without threads and without time.
 //
-// WQ_SIM_SEED picks the seed (each run prints its own), WQ_SIM_SCHEDULES how many schedules run. A
+// WQ_SEED picks the seed (each run prints its own), WQ_SIM_SCHEDULES how many schedules run. A
 // failing run prints what replays its schedule alone.
 #include <gtest/gtest.h>
 

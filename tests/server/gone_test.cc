@@ -168,7 +168,7 @@ TEST_F(GoneTest, GroupErrorsThatNobodyAwaitsShutNobodyOutOverHttp) {
   }
   // Until the server has seen that they are gone.
   HttpClient client(http);
-  const auto deadline = steady_clock::now() + support::kPatience;
+  const auto deadline = support::PatienceEnds();
   int status = 0;
   do {
     status = client.Post(path, R"({"queue": "none"})").status;

@@ -2,7 +2,7 @@
 // or runs without a kill. Memory, descriptors, log, tables and LOG are sampled while it runs, and
 // must stay bounded.
 //
-// WQ_SOAK_SECONDS is the time that each test takes (4). WQ_SOAK_SEED is the seed.
+// WQ_SOAK_SECONDS is the time that each test takes (4). WQ_SEED is the seed.
 
 #include <signal.h>
 #include <sys/wait.h>

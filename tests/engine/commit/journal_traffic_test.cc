@@ -1,7 +1,7 @@
 // Batches of drawn sizes from many threads, through a journal with drawn buffers, at drawn levels:
 // each of them reaches the storage once, in the order of their Append, and no call fails.
 //
-// WQ_JOURNAL_SEED is the seed, WQ_JOURNAL_ROUNDS the number of rounds. The order of the threads is
+// WQ_SEED is the seed, WQ_JOURNAL_ROUNDS the number of rounds. The order of the threads is
 // the machine's: repeat a run that does not fail at once.
 #include <sched.h>
 

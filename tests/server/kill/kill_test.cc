@@ -2,7 +2,7 @@
 // or several at once, and started again; the server one time in four while it still opens its
 // store. Then all keys are processed, and Judge checks the events of all processes.
 //
-// WQ_SERVER_KILL_SEED is the seed (a run prints its own), WQ_SERVER_KILLS the number of kills.
+// WQ_SEED is the seed (a run prints its own), WQ_SERVER_KILLS the number of kills.
 #include <signal.h>
 #include <sys/wait.h>
 

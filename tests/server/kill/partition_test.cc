@@ -1,7 +1,7 @@
 // Workers that are cut off from the server while their connections stay open: a proxy between them
 // holds the bytes of both directions back, passes them on later, or closes the connection.
 //
-// WQ_PARTITION_SEED is the seed (a run prints its own), WQ_PARTITION_EVENTS the number of times
+// WQ_SEED is the seed (a run prints its own), WQ_PARTITION_EVENTS the number of times
 // that a connection is cut off.
 #include <fcntl.h>
 #include <poll.h>
