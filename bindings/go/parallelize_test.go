@@ -33,8 +33,11 @@ func TestPiecesEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done atomic.Int32
 	ParallelizeUntil(ctx, 2, 1000, func(piece int) {
-		if done.Add(1) == 10 {
+		switch n := done.Add(1); {
+		case n == 10:
 			cancel()
+		case n > 10: // Begun by the other worker before the end of the context.
+			<-ctx.Done()
 		}
 	}, WithChunkSize(7))
 	if n := done.Load(); n < 10 || n > 11 {
