@@ -23,6 +23,8 @@
 namespace wq::support {
 namespace {
 
+constexpr int kBackgroundJobs = 2;  // What RocksDB runs at once.
+
 // The parameter is StoreOptions::process_log_bytes.
 class FullDiskTest : public ::testing::TestWithParam<size_t> {
  protected:
@@ -91,10 +93,17 @@ TEST_P(FullDiskTest, AFileSystemThatFillsAndEmptiesTenTimes) {
       EXPECT_TRUE(early.ok() || early.code() == StatusCode::kNotDurable) << early.ToString();
       EXPECT_EQ(store.store()->Health().code(), early.code());
       small.MakeRoom();
-      EXPECT_TRUE(store.store()->Recover().ok());
+      const Status recovered = store.store()->Recover();
+      EXPECT_TRUE(recovered.ok()) << recovered.ToString();
+      // A flush or compaction that ran while the disk was full may tell of it only now.
+      int late = 0;
       for (int i = 0; i < 100; ++i) {
-        EXPECT_NE(call(), kNotDurable);
+        if (call() == kNotDurable) {
+          EXPECT_TRUE(store.store()->Recover().ok());
+          ++late;
+        }
       }
+      EXPECT_LE(late, kBackgroundJobs);
     }
     EXPECT_TRUE(store.store()->Close().ok());
     life.calls.push_back({.queue = 0, .call = {.op = Op::kFlush}});

@@ -55,42 +55,57 @@ for suite in "${suites[@]}"; do
   hashes[$suite]=$(while IFS=$'\t' read -r of program; do
     [[ $of != "$suite" || ! -f $program ]] || echo "$program"
   done <build/programs | hash_of "$suite")
-  if [[ -z ${CI:-} && -z ${FORCE:-} && -e $known/$suite && $(<"$known/$suite") == "${hashes[$suite]}" ]]; then
-    count=$(jq --arg suite "$suite." '[.tests[].name | select(startswith($suite))] | length' build/tests.json)
-    skipped=$((skipped + count))
-    echo "$suite: $count tests are skipped: all that they depend on is as in their last good run"
+  last=() # The hash of the last good run, and how many tests it had.
+  [[ ! -e $known/$suite ]] || read -ra last <"$known/$suite"
+  if [[ -z ${CI:-} && -z ${FORCE:-} && ${last[0]:-} == "${hashes[$suite]}" ]]; then
+    skipped=$((skipped + last[1]))
+    echo "$suite: ${last[1]} tests are skipped: all that they depend on is as in their last good run"
   else
     run+=("$suite")
     rm -f "$known/$suite"
   fi
 done
 
-results=build/tests.xml
-failed=()
+export RESULTS=$PWD/build/results  # See gtest.sh.
+rm -rf "$RESULTS"
+mkdir "$RESULTS"
 if ((${#run[@]})); then
-  rm -f build/Testing/Temporary/LastTestsFailed.log "$results"
+  rm -f build/tests.xml
   "${tests[@]}" --tests-regex "^($(IFS='|' && echo "${run[*]}"))\\." --parallel "$(nproc)" --progress \
-    --output-on-failure --output-junit "$PWD/$results" || true
-  [[ -s $results ]] || { echo 'run_tests.sh: ctest wrote no results' >&2; exit 2; }
-  [[ ! -e build/Testing/Temporary/LastTestsFailed.log ]] ||
-    mapfile -t failed < <(cut -d: -f2- build/Testing/Temporary/LastTestsFailed.log)
+    --output-on-failure --output-junit "$PWD/build/tests.xml" || true
+  [[ -s build/tests.xml ]] || { echo 'run_tests.sh: ctest wrote no results' >&2; exit 2; }
 fi
-count() { # count ATTRIBUTE: of the results
-  [[ ! -e $results || ${#run[@]} == 0 ]] && { echo 0; return; }
-  grep -m 1 -oE "\\b$1=\"[0-9]+\"" "$results" | grep -oE '[0-9]+'
+
+# A line for each test of ctest that ran: its name, and how it ended.
+results() {
+  ((${#run[@]} == 0)) || sed -nE 's/.*<testcase name="([^"]*)".* status="([a-z]*)".*/\1 \2/p' build/tests.xml
 }
-idle=$(($(count skipped) + $(count disabled)))
-passed=$(($(count tests) - ${#failed[@]} - idle))
+passed=0 idle=0 failed=()
+declare -A counts=() bad=()
+while read -r name status; do
+  suite=${name%%.*} of_binary=$RESULTS/${name#*.}
+  if [[ -e $of_binary ]]; then
+    read -r good _ _ _ idle_here _ <"$of_binary"
+    mapfile -t -O "${#failed[@]}" failed < <(tail -n +2 "$of_binary")
+  else
+    good=0 idle_here=0
+    case $status in
+      run) good=1 ;;
+      fail) failed+=("ctest --preset release -R '^${name//./\\.}\$'") ;;
+      *) idle_here=1 ;;
+    esac
+  fi
+  [[ $status != fail ]] || bad[$suite]=1
+  passed=$((passed + good)) idle=$((idle + idle_here))
+  counts[$suite]=$((${counts[$suite]:-0} + good + idle_here))
+done < <(results)
 for suite in "${run[@]}"; do
-  printf '%s\n' "${failed[@]}" | grep -q "^$suite\\." || echo "${hashes[$suite]}" >"$known/$suite"
+  [[ -n ${bad[$suite]:-} ]] || echo "${hashes[$suite]} ${counts[$suite]}" >"$known/$suite"
 done
 
 if ((${#failed[@]})); then
-  echo
-  echo 'Failed; the command behind each runs it alone:'
-  for name in "${failed[@]}"; do
-    printf '  %s    ctest --preset release -R %q\n' "$name" "^${name//./\\.}\$"
-  done
+  printf '\nFailed; each of these commands runs one alone:\n'
+  printf '  %s\n' "${failed[@]}"
 fi
 echo "$passed passed, ${#failed[@]} failed, $((skipped + idle)) skipped"
-((${#failed[@]} == 0 && passed + skipped > 0))
+((${#failed[@]} == 0 && ${#bad[@]} == 0 && passed + skipped > 0))
