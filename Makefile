@@ -36,12 +36,12 @@ coverage: ## measure which lines and branches of the library the tests run
 bench:    ## measure the speed, beside bare RocksDB, bare etcd and a queue in memory
 	@tools/dev/deps.sh etcd
 	@tools/dev/build.sh release wqbench wq_installed
-	@tests/bench/go_bench.sh build
+	@tools/bench/go_bench.sh build
 
 bench-long: ## the same, with 100 million life cycles of a key, and ten minutes of them replicated
 	@tools/dev/deps.sh etcd
 	@tools/dev/build.sh release wqbench wq_installed
-	@tests/bench/go_bench.sh build --long
+	@tools/bench/go_bench.sh build --long
 
 bench-peers: ## measure wq beside beanstalkd and redis-server, which this installs
 	@tools/dev/deps.sh bench

@@ -6,7 +6,7 @@
 #   static      all tests, statically linked
 #   empty-root  a statically linked program, in a root directory that has nothing else
 #   without-cgo vet and the tests of remote queues, without cgo and without libwq
-#   bench       the benchmarks, as tests/bench/go_bench.sh runs them, with few keys
+#   bench       the benchmarks, as tools/bench/go_bench.sh runs them, with few keys
 #   pages       the code that README.md and the package's comment show
 # Exit status 77: skipped; the output says why.
 set -euo pipefail

@@ -36,14 +36,14 @@ rule_small_folders() {
 # etcd's are protobuf's.
 rule_rocksdb_and_protobuf_in_storage_sources_only() {
   all_sources |
-    grep -zvE '^(storage|tests/storage)/.*\.cc$|^tests/(bench/floor|bench/served/add_stream|fuzz/service_fuzz|support/watched_disk)\.cc$|^(server|tests/server|storage/etcd|tests/etcd)/' |
+    grep -zvE '^(storage|tests/storage)/.*\.cc$|^(tools/bench/(floor|served/add_stream)|tests/(fuzz/service_fuzz|support/watched_disk))\.cc$|^(server|tests/server|storage/etcd|tests/etcd)/' |
     violations 'only storage/**.cc includes RocksDB or protobuf records' \
       "$(include 'rocksdb/|google/protobuf/|[^>"]*\.pb\.h')"
 }
 
-# These headers cost more than a second per translation unit. The benchmark is a tool, too.
+# These headers cost more than a second per translation unit.
 rule_command_line_libraries_in_tools_only() {
-  all_sources | grep -zvE '^tools/|^tests/bench/main\.cc$' |
+  all_sources | grep -zv '^tools/' |
     violations 'only tools/ includes spdlog or CLI11' "$(include 'spdlog/|CLI/')"
 }
 
@@ -58,9 +58,10 @@ layers=(include/wq base storage storage/directory storage/process_log storage/hi
   tools/wqctl/signals tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/process tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
   tools/wqctl)
 
-# includes FOLDER...: "file:line folder included-file" for each include of a file of this tree.
+# includes FOLDER...: "file:line folder included-file" for each include of a file of this tree. The
+# benchmark measures what is below the library, too, so it includes anything.
 includes() {
-  sources "$@" | xargs -0r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]*/[^"]*"' | grep -v '"absl/' |
+  sources "$@" | { grep -zv '^tools/bench/' || true; } | xargs -0r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]*/[^"]*"' | grep -v '"absl/' |
     sed -E 's|^(([^:]*)/[^:/]*:[0-9]*):[^"]*"(.*)"|\1 \2 \3|; s| wq/([^ ]*)$| include/wq/\1|' || true
 }
 
@@ -109,7 +110,7 @@ rule_no_cycles_between_files() {
 rule_a_target_for_each_folder() {
   sources base storage engine server bindings tools | tr '\0' '\n' | sed -n 's|/[^/]*\.cc$||p' | sort -u |
     while IFS= read -r folder; do
-      [[ -e $folder/CMakeLists.txt || -e $folder/../CMakeLists.txt && $folder == tools/wqctl/* ]] || find "$folder" -maxdepth 1 -name '*.cc' -printf '%p:1: no target for its folder\n'
+      [[ -e $folder/CMakeLists.txt || -e $folder/../CMakeLists.txt && $folder == tools/* ]] || find "$folder" -maxdepth 1 -name '*.cc' -printf '%p:1: no target for its folder\n'
     done
 }
 
@@ -117,7 +118,7 @@ rule_a_target_for_each_folder() {
 # inherits, and the processes that run commands handle their own.
 rule_signals_of_wqctl_in_one_place() {
   sources tools |
-    { grep -zv -e '^tools/wqctl/signals/stop_signals\.' -e '^tools/wqctl/process/' \
+    { grep -zv -e '^tools/bench/' -e '^tools/wqctl/signals/stop_signals\.' -e '^tools/wqctl/process/' \
       -e '^tools/wqctl/main\.cc$' -e '^tools/wqctl/cli/pager\.cc$' || true; } |
     violations 'handles a signal: signals/stop_signals.h does' \
       '\<(sigaction|signalfd|pthread_sigmask|sigprocmask|alarm|std::signal)[[:space:]]*\('
@@ -134,7 +135,7 @@ rule_no_sleep_in_tests() {
 # The same verdict every time: one seed, one way to wait, and no assertion about real time. Not in the
 # folders that only make check runs.
 rule_tests_leave_nothing_to_chance() {
-  sources tests | grep -zvE '^tests/(bench|failover|server/kill|soak|mirror)/' >"$build/house.quick"
+  sources tests | grep -zvE '^tests/(failover|server/kill|soak|mirror)/' >"$build/house.quick"
   violations 'draw from support::Seed()' '\<random_device\>' <"$build/house.quick"
   violations 'does not spin: support::Eventually waits' 'this_thread::yield' <"$build/house.quick"
   violations 'asserts elapsed time' '(EXPECT|ASSERT)_L[TE]\(.*(clock::now\(\)|[Ee]lapsed)' <"$build/house.quick"

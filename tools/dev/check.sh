@@ -31,13 +31,13 @@ files_of() { # files_of STEP
     asan | tsan) echo "$library tools tests" ;;
     mutants) echo "$library tests" ;;
     packages) echo "$product docs README.md tests/package examples/readme" ;;
-    go) echo "$library tools bindings/go tests/go tests/bench" ;;
+    go) echo "$library tools bindings/go tests/go tools/bench" ;;
     page) echo "$library tools tests/page tests/support" ;;
     prometheus) echo "$library tools packaging tests/prometheus" ;;
     docs) echo "$product README.md docs tests/docs bindings/go/README.md" ;;
     wqctl) echo "$library tools tests/wqctl" ;;
     examples) echo "$library examples tests/mirror tests/support" ;;
-    bench) echo "$library tests/bench" ;;
+    bench) echo "$library tools/bench" ;;
     *) echo "$library tests" ;;
   esac
 }

@@ -1,0 +1,66 @@
+// Server and Connection: a peer's program on loopback, and one client of it.
+//
+//   Server server("/usr/bin/beanstalkd", [&](uint16_t port) { return arguments; });
+//   Connection connection(server.port());
+//   connection.Send("put 0 0 60 1\r\nk\r\n");
+//   std::string reply = connection.ReadLine();      // "INSERTED 1"
+//
+// A failure ends the process; its parent then kills the server (see Child::Group).
+// Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/bench/process.h"
+
+namespace wq::bench {
+
+// A server on a free port. The destructor kills it.
+class Server {
+ public:
+  using Arguments = std::function<std::vector<std::string>(uint16_t port)>;
+  // Blocks until the server accepts connections.
+  Server(const std::string& program, const Arguments& arguments);
+
+  uint16_t port() const { return port_; }
+
+ private:
+  const uint16_t port_;
+  Child child_;
+};
+
+// A port of loopback that was free: it was bound and closed again.
+uint16_t FreePort();
+
+// The path of `program`, by PATH or in the directories of system programs. If it is not installed,
+// ends the process with a message that says what installs it.
+std::string FindProgram(const std::string& program,
+                        const std::string& installed_by = "`make bench-peers`");
+
+// A connection by a protocol of lines that end in CR LF, as of both peers and of HTTP.
+class Connection {
+ public:
+  explicit Connection(uint16_t port);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void Send(std::string_view bytes);
+  std::string ReadLine();               // Without the CR LF. Blocks.
+  std::string ReadBytes(size_t count);  // Blocks.
+  size_t Skip();  // Reads what has come, and returns its bytes. Blocks until some have.
+  int socket() const { return socket_; }
+
+ private:
+  void Receive();  // Appends to read_.
+
+  const int socket_;
+  std::string read_;  // Bytes from the socket; those before at_ were returned.
+  size_t at_ = 0;
+};
+
+}  // namespace wq::bench
