@@ -33,26 +33,6 @@ load helpers
   [ "$(dumped_keys)" = '[a,b] ++ init add {} "x" # a=b %s --store -q - -- ' ]
 }
 
-@test "bad lines are named by number, the rest is added, exit 1" {
-  store_with
-  { echo good; echo; head -c 5000 /dev/zero | tr '\0' x; echo; echo fine; } > keys
-  run -1 --separate-stderr wqctl add -q q - < keys
-  [ "$output" = "added 2, deduplicated 0, refused 2" ]
-  contains "$stderr" "line 2: the key is empty"
-  contains "$stderr" "line 3: the key has 5000 bytes, more than the limit of 4096: \"xxxx"
-  [ "$(wc -l <<< "$stderr")" = 2 ]
-  [ "$(dumped_keys)" = "good fine " ]
-}
-
-@test "the limit itself is fine, one byte more is not" {
-  store_with
-  head -c 4096 /dev/zero | tr '\0' x | wqctl add -q q -
-  head -c 4097 /dev/zero | tr '\0' y > long
-  run -1 wqctl add -q q - < long
-  run -1 wqctl add -q q "$(cat long)"
-  [ "$(queue_count pending)" = 1 ]
-}
-
 @test "a line of many megabytes is refused with its length" {
   store_with
   { head -c 30000000 /dev/zero | tr '\0' x; echo; echo after; } > keys
@@ -60,21 +40,6 @@ load helpers
   contains "$stderr" "line 1: the key has 30000000 bytes"
   [ "${#stderr}" -lt 300 ]
   [ "$(dumped_keys)" = "after " ]
-}
-
-@test "keys are bytes: carriage return, quotes, invalid UTF-8, escape sequences" {
-  store_with
-  printf 'cr\r\n"quo\\ted"\n\377\376\n\033[31mred\n\342\200\256rtl\n' > keys
-  wqctl add -q q - < keys
-  run -0 wqctl ls -q q -o jsonl
-  [ "$(jq -r '.key // .key_base64' <<< "$output" | sed -n 1p)" = $'cr\r' ]
-  [ "$(jq -r '.key // .key_base64' <<< "$output" | sed -n 2p)" = '"quo\ted"' ]
-  [ "$(jq -r '.key_base64 | select(.)' <<< "$output" | base64 -d | od -An -tx1)" = " ff fe" ]
-  run -0 wqctl dump -q q -o table
-  contains "$output" 'cr\x0d'
-  contains "$output" '\x1b[31mred'
-  contains "$output" '\u{202e}rtl'
-  [[ "$output" != *$'\e'* ]]
 }
 
 @test "-0 reads NUL-separated keys, which may hold a newline" {
@@ -87,27 +52,6 @@ load helpers
   run -1 --separate-stderr wqctl add -q q -0 < keys
   contains "$stderr" "record 2: the key is empty"
   [ "$(queue_count pending)" = 7 ]
-}
-
-@test "wrong words: exit 2" {
-  store_with
-  run -2 wqctl add -q q
-  run -2 wqctl add -q q - -
-  run -2 wqctl add -q q -x
-  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
-}
-
-@test "a failing read of stdin: exit 1" {
-  store_with
-  run -1 --separate-stderr wqctl add -q q - < /
-  contains "$stderr" "cannot read standard input: Is a directory"
-}
-
-@test "data that cannot be written: exit 1, and the keys are added" {
-  store_with
-  run -1 --separate-stderr bash -c '"$WQCTL" add -q q a > /dev/full'
-  contains "$stderr" "No space left on device"
-  [ "$(dumped_keys)" = "a " ]
 }
 
 @test "lanes: fast before slow, and a second add moves a key" {
@@ -146,21 +90,6 @@ load helpers
   wait "$PID"
 }
 delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
-
-@test "bad lanes, priorities and groups: exit 2" {
-  store_with
-  for priority in fast 2147483648 -2147483649 1.5 '' 0x7 +1; do
-    run -2 --separate-stderr wqctl add -q q --priority "$priority" k
-    contains "$stderr" "32-bit integer"
-  done
-  run -2 --separate-stderr wqctl add -q q --lane fast --priority 0 k
-  contains "$stderr" "excludes"
-  run -2 --separate-stderr wqctl add -q q --group '' k
-  contains "$stderr" "group"
-  run -2 --separate-stderr wqctl add -q q --group "$(printf 'x%.0s' {1..1025})" k
-  contains "$stderr" "1024 bytes"
-  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
-}
 
 @test "--group: kept with the key, through a delay and a crash, and never replaced" {
   store_with
@@ -300,4 +229,19 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   run -1 bash -c 'ulimit -f 20; seq 10000 | "$WQCTL" add -q q -'
   contains "$output" "File too large"
   [[ $(dumped_keys) == "kept "* ]]
+}
+
+@test "a closed standard descriptor is an empty one, and never a file of the store" {
+  store_with a
+  "$WQCTL" dump -q q <&- >&- 2>&- || true
+  "$WQCTL" add -q q b <&- >&- 2>&- || true
+  run -0 bash -c '"$WQCTL" add -q q c - <&-'
+  [ "$output" = "added 1, deduplicated 0" ]
+  [ "$(dumped_keys)" = "a b c " ]
+  # The process is begun anew, and keeps its name.
+  "$WQCTL" work -q q --follow -- sh -c 'echo said; cat; echo "$1" >>done' _ <&- >&- 2>err 3>&- &
+  PID=$!
+  STARTED=$PID
+  until_ok grep -qx c done
+  [ "$(cat "/proc/$PID/comm")" = "$(basename "$WQCTL")" ]
 }

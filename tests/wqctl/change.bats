@@ -95,13 +95,6 @@ load helpers
   [ "$output" = "removed 1" ]
 }
 
-@test "keys are bytes, and behind -- any word is one" {
-  store_with $'two\nlines' $'\377' '[a,b]' -dash - --
-  run -0 wqctl rm -q q --yes $'two\nlines' $'\377' '[a,b]' -- -dash - --
-  [ "$output" = "removed 6" ]
-  [ -z "$(wqctl ls -o jsonl)" ]
-}
-
 @test "-o json" {
   store_with a
   run -3 --separate-stderr wqctl rm -q q --dry-run -o json a nope
@@ -134,21 +127,6 @@ load helpers
   [ -z "$(wqctl ls -o jsonl)" ]
 }
 
-@test "off a terminal without --yes: exit 2 says what to give, and nothing changes" {
-  store_with a
-  wqctl add -q q --after 1h b
-  local words
-  for words in "rm -q q a" "cancel-delay -q q b" "forget -q q --all" \
-    "quarantine release -q q --all" "quarantine drop -q q b"; do
-    # shellcheck disable=SC2086
-    run -2 --separate-stderr wqctl $words < /dev/null
-    contains "$stderr" "--yes"
-    contains "$stderr" "--dry-run"
-    [ -z "$output" ]
-  done
-  [ "$(dumped_keys)" = "a b " ]
-}
-
 @test "on a terminal it asks, and only a yes is a yes" {
   store_with a b c d e f g
   local answer
@@ -178,34 +156,6 @@ load helpers
   [[ "$output" != *"[y/N]"* ]]
 }
 
-@test "wrong words: exit 2" {
-  store_with a
-  run -2 wqctl rm -q q --yes
-  run -2 wqctl rm -q q --yes --
-  run -2 wqctl rm --yes a
-  run -2 wqctl rm -q q --yes --all a
-  run -2 wqctl cancel-delay -q q --yes --all a
-  run -2 wqctl forget -q q --yes --all a
-  run -2 wqctl forget -q q --yes
-  run -2 wqctl rm -q q --yes -o xml a
-  run -2 --separate-stderr wqctl rm -q q --yes -
-  contains "$stderr" 'behind "--"'
-  [ "$(dumped_keys)" = "a " ]
-}
-
-@test "a missing queue: exit 3, and none is made" {
-  store_with
-  local verb
-  for verb in rm cancel-delay forget "quarantine release" "quarantine drop"; do
-    # shellcheck disable=SC2086
-    run -3 --separate-stderr wqctl $verb -q nope --yes k
-    contains "$stderr" "nope"
-    # shellcheck disable=SC2086
-    run -3 wqctl $verb -q nope --dry-run k
-  done
-  [ "$(wqctl inspect -o json | jq '.queues | length')" = 0 ]
-}
-
 @test "beside a living owner that serves no socket: exit 4, --dry-run works and changes not one byte" {
   store_with a b
   mkdir "$WQ_STORE/control.sock"  # So the owner cannot serve it.
@@ -231,13 +181,6 @@ load helpers
   kill -TERM "$PID"
   wait "$PID"
   kill "$feeder" 2>/dev/null || true
-}
-
-@test "data that cannot be written: exit 1, and the change is made" {
-  store_with a
-  run -1 --separate-stderr bash -c '"$WQCTL" rm -q q --yes a > /dev/full'
-  contains "$stderr" "No space left on device"
-  [ -z "$(wqctl ls -o jsonl)" ]
 }
 
 @test "changes survive kill -9 of the next owner" {

@@ -90,8 +90,3 @@ load helpers
   run -1 wqctl --store "$WQ_STORE/below" init
   run -1 wqctl --store /proc/nothing/store init
 }
-
-@test "data that cannot be written is an error" {
-  run -1 --separate-stderr bash -c '"$WQCTL" init > /dev/full'
-  contains "$stderr" "No space left on device"
-}

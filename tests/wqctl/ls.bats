@@ -72,35 +72,3 @@ names() { wqctl ls -o name "$@" | tr '\n' ' '; }
   [ "$(wqctl ls -o name -0 | od -An -c | tr -d ' ')" = 'a\0b\0' ]
   [ "$(wqctl ls --hex -o json | jq -r '.[0].key_hex')" = 61 ]
 }
-
-@test "wrong filters: exit 2 names them" {
-  store_with a
-  for words in "--state done" "--lane blue" "--match (" "--match [z-a]" "--older-than 5" \
-    "--failures-over -1" "--limit x" "--sort-by name" "--hex --prefix 7" "--now yesterday" "-0" \
-    "--now 2026-13-01T00:00:00Z" "--times sometimes"; do
-    # shellcheck disable=SC2086
-    run -2 wqctl ls $words
-  done
-}
-
-@test "did you mean" {
-  store_with a
-  wqctl add -q controllers k
-  run -3 --separate-stderr wqctl ls -q contrlolers
-  contains "$stderr" 'no queue "contrlolers"; did you mean "controllers"?'
-  run -3 --separate-stderr wqctl inspect -q zzzzzz
-  [[ "$stderr" != *"did you mean"* ]]
-  run -2 --separate-stderr wqctl inspcet
-  contains "$stderr" 'unknown verb "inspcet"; did you mean "inspect"?'
-  run -2 --separate-stderr wqctl quarantine sl
-  contains "$stderr" 'did you mean "quarantine ls"?'
-}
-
-@test "a closed pipe ends ls at once" {
-  store_with
-  seq 200000 | wqctl add -q q -
-  for format in table wide jsonl json yaml name; do
-    run -0 --separate-stderr bash -c "set -o pipefail; \"\$WQCTL\" ls -o $format | head -1 >/dev/null"
-    [ -z "$stderr" ]
-  done
-}

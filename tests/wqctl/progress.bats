@@ -175,14 +175,8 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
   contains "$output" $'\033[1mQUEUE'
 }
 
-@test "wrong values, and the place of the options" {
+@test "a wrong value of the variable" {
   store_with a
-  run -2 wqctl --color=blue ls
-  contains "$output" '--color: "blue" is not one of: auto, always or never'
-  run -2 wqctl --progress=1 ls
-  contains "$output" '--progress: "1" is not one of'
   WQ_PROGRESS=1 run -2 wqctl ls
   contains "$output" 'WQ_PROGRESS: "1" is not one of: auto always never'
-  run -2 wqctl ls --progress=never
-  contains "$output" '"--progress" goes before the verb: wqctl --progress … ls'
 }

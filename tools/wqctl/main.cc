@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <variant>
 #include <vector>
 
 #include "tools/wqctl/parse.h"
@@ -57,8 +56,6 @@ int main(int argc, char** argv) {
   // A store is accessible to its user only, whatever mode the user's other files have.
   const mode_t user_umask = umask(077);
 
-  const auto parsed =
-      wqctl::ParseCommandLine(std::vector<std::string>(argv + (argc > 0), argv + argc), user_umask);
-  if (const int* code = std::get_if<int>(&parsed)) return *code;
-  return std::get<wqctl::Command>(parsed)();
+  return wqctl::RunCommandLine(std::vector<std::string>(argv + (argc > 0), argv + argc),
+                               user_umask);
 }

@@ -248,4 +248,10 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
   }
 }
 
+int RunCommandLine(const Words& words, mode_t user_umask) {
+  const auto parsed = ParseCommandLine(words, user_umask);
+  if (const int* code = std::get_if<int>(&parsed)) return *code;
+  return std::get<Command>(parsed)();
+}
+
 }  // namespace wqctl

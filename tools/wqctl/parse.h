@@ -17,4 +17,8 @@ namespace wqctl {
 std::variant<Command, int> ParseCommandLine(const std::vector<std::string>& words,
                                             mode_t user_umask);
 
+// Parses and executes: the whole of wqctl, but for what main does to its process. Returns the exit
+// code. `words` do not include the program's name.
+int RunCommandLine(const std::vector<std::string>& words, mode_t user_umask);
+
 }  // namespace wqctl
