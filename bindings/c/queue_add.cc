@@ -1,5 +1,6 @@
 // The C interface: calls that add keys to a queue.
 
+#include "base/mutant.h"
 #include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/queue_call.h"
@@ -60,7 +61,9 @@ void WriteResult(const wq::BatchResult& result, wq_batch_result* out) {
                                 .added = result.added,
                                 .deduplicated = result.deduplicated,
                                 .held = result.held,
-                                .refused = result.refused.size(),
+                                .refused = WQ_MUTANT(refused_count_is_capacity)
+                                               ? out->refused_capacity
+                                               : result.refused.size(),
                                 .refused_keys = out->refused_keys,
                                 .refused_capacity = out->refused_capacity};
   wq::c::WriteSized(written, out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/mutant.h"
 #include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/queue_call.h"
@@ -143,7 +144,7 @@ wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t list_size,
     Status status;
     for (const std::string_view key : keys) {
       status = q.Done(key);
-      if (status.code() == StatusCode::kNotProcessing) {
+      if (status.code() == StatusCode::kNotProcessing && !WQ_MUTANT(done_batch_stops)) {
         first = refused++ == 0 ? std::move(status) : std::move(first);
         status = {};
       } else if (!status.ok() && status.code() != StatusCode::kNotDurable) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "server/http/http_api.h"
 
 namespace wq {
@@ -41,7 +42,7 @@ class Events::ListenerStream final : public HttpStream {
     if (bytes->empty()) {
       return Next::kNothing;
     }
-    if (!may_go_on_()) {
+    if (!may_go_on_() && !WQ_MUTANT(stream_outlives_session)) {
       bytes->clear();
       return Next::kEnd;
     }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "server/net/token_file.h"
 
 namespace wq {
@@ -83,7 +84,8 @@ CallGuard::Role PageSessions::RoleOf(std::string_view cookies) const {
   CallGuard::Role role = CallGuard::Role::kNone;
   const MutexLock lock(mu_);
   for (const Session& session : sessions_) {
-    if (IsOneOf(session.id, ids) && session.begun_us > oldest_us) {
+    if (IsOneOf(session.id, ids) &&
+        (session.begun_us > oldest_us || WQ_MUTANT(old_session_is_taken))) {
       role = std::max(role, session.role);
     }
   }
@@ -93,7 +95,9 @@ CallGuard::Role PageSessions::RoleOf(std::string_view cookies) const {
 void PageSessions::End(std::string_view cookies) {
   const std::vector<std::string_view> ids = IdsIn(cookies);
   const MutexLock lock(mu_);
-  sessions_.remove_if([&ids](const Session& session) { return IsOneOf(session.id, ids); });
+  sessions_.remove_if([&ids](const Session& session) {
+    return IsOneOf(session.id, ids) && !WQ_MUTANT(logged_out_session_goes_on);
+  });
 }
 
 void PageSessions::EndAll() {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/mutant.h"
 #include "base/names.h"
 #include "server/api/convert.h"
 #include "server/api/store_access.h"
@@ -162,7 +163,7 @@ void StoredStore::ReadOverview(const std::string& queue, v1::GetOverviewResponse
     const MutexLock lock(mu_);
     *response = overview_;
   }
-  if (!queue.empty()) {
+  if (!queue.empty() && !WQ_MUTANT(overview_has_other_queues)) {
     auto* const rows = response->mutable_queues();
     rows->erase(std::remove_if(rows->begin(), rows->end(),
                                [&queue](const auto& row) { return row.name() != queue; }),

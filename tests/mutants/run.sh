@@ -12,8 +12,11 @@ self=tests/mutants/run.sh
 build='build-mutants'
 logs=$PWD/$build/caught
 
-# BINARY FILTER [NAME=VALUE...]: few rounds and fixed seeds; the fastest first.
+# BINARY FILTER [NAME=VALUE...], or a file of tests/wqctl: few rounds and fixed seeds; the fastest
+# first.
 parts=(
+  'wqctl_tests *'
+  'c/c_tests *'
   'storage_tests ProcessLog*:SingleStep*:ReplicatedStorage*:LocalReplica*:Checkpoint*'
   'replication_tests SimulationTest* WQ_SEED=1 WQ_SIM_SCHEDULES=4000'
   'model_tests Rules/ModelTest* WQ_SEED=1 WQ_MODEL_CALLS=40000'
@@ -23,8 +26,9 @@ parts=(
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_SEED=1 WQ_CORRUPTION_CASES=300'
   'faults_tests Kinds/* WQ_SEED=1 WQ_FAULT_EVERY=18'
-  'server_tests WorkTest*'
+  'server_tests WorkTest*:Page*:Events*:ViewServer*'
   'server_kill_tests *Kill*:PartitionTest.A* WQ_SEED=1 WQ_SERVER_KILLS=60'
+  'work.bats'
   'soak_tests * WQ_SEED=1 WQ_SOAK_SECONDS=2'
 )
 
@@ -32,6 +36,10 @@ parts=(
 run_part() {
   local words
   read -ra words <<<"$1"
+  if [[ $1 == *.bats ]]; then
+    WQCTL=$PWD/$build/wqctl timeout 200 bats "tests/wqctl/$1" >"$2" 2>&1
+    return
+  fi
   timeout 200 env "${words[@]:2}" "$build/tests/${words[0]}" --gtest_filter="${words[1]}" \
     --gtest_fail_fast --gtest_color=no >"$2" 2>&1
 }
@@ -39,7 +47,8 @@ run_part() {
 # failed_test LOG: the first test that failed, or else the test that was running.
 failed_test() {
   local name
-  name=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).*/\1/p' "$1" | head -n 1)
+  name=$(sed -nE 's/^(\[  FAILED  \]|not ok [0-9]+) (.*)/\2/p' "$1" | head -n 1)
+  name=${name%%, where*} name=${name% (*)}
   [[ -n $name ]] ||
     name="$(sed -n 's/^\[ RUN      \] //p' "$1" | tail -n 1), which ended the process"
   printf '%s' "$name"
@@ -50,7 +59,7 @@ failed_test() {
 try() {
   local mutant=$1 part log caught=() number=0
   for part in "${parts[@]}"; do
-    log=$logs/${mutant:-none}.$((++number)).${part%% *}.log
+    log=$logs/${mutant:-none}.$((++number)).log
     WQ_MUTANT=$mutant run_part "$part" "$log" && continue
     caught+=("${part%% *}/$(failed_test "$log")")
     [[ -n ${ALL:-} ]] || break
@@ -75,14 +84,18 @@ fi
 
 targets=()
 for part in "${parts[@]}"; do
-  [[ " ${targets[*]-} " == *" ${part%% *} "* ]] || targets+=("${part%% *}")
+  target=${part%% *}
+  [[ $target != *.bats ]] || target=wqctl
+  target=${target##*/}
+  [[ " ${targets[*]-} " == *" $target "* ]] || targets+=("$target")
 done
 tools/dev/build.sh mutants "${targets[@]}"
 rm -rf "$logs"
 mkdir -p "$logs"
 
 mapfile -t mutants < <(
-  grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine server storage --include='*.cc' --include='*.h' |
+  grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine server storage bindings tools \
+    --include='*.cc' --include='*.h' |
     sed 's/WQ_MUTANT(\(.*\))/\1/' | sort -u
 )
 if [[ -n ${MUTANTS:-} ]]; then

@@ -65,6 +65,7 @@ TEST_F(ViewServerTest, ShowsAClosedStoreAndChangesNoByte) {
   EXPECT_EQ(overview["health"]["code"], "CODE_OK");
   EXPECT_EQ(overview["pid"], "0");
   EXPECT_NE(overview["read_at_us"], "0");
+  EXPECT_TRUE(Call("Browse/GetOverview", R"({"queue": "other"})")["queues"].empty());
   const Json found = Call("Browse/Search", R"({"queue": "pods"})");
   ASSERT_EQ(found["keys"].size(), 2U);
   EXPECT_EQ(found["keys"][0]["key"], "YQ==");

@@ -29,7 +29,7 @@ files_of() { # files_of STEP
     seeds) echo "$product tests examples docs README.md" ;;
     lint | plain) echo "$product tests examples .clang-format .clang-tidy" ;;
     asan | tsan) echo "$library tools tests" ;;
-    mutants) echo "$library tests" ;;
+    mutants) echo "$library tools tests" ;;
     packages) echo "$product docs README.md tests/package examples/readme" ;;
     go) echo "$library tools bindings/go tests/go tools/bench" ;;
     page) echo "$library tools tests/page tests/support" ;;

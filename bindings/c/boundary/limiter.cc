@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "bindings/c/boundary/arguments.h"
 #include "bindings/c/boundary/call.h"
 
@@ -45,7 +46,9 @@ class DelayOfCall final : public Limiter {
 
   microseconds When(std::string_view key, uint64_t failures, Time now) override {
     const int64_t* const delay_us = ThisThread().retry_delay_us;
-    return delay_us != nullptr ? microseconds(*delay_us) : inner_->When(key, failures, now);
+    return delay_us != nullptr && !WQ_MUTANT(delay_of_call_is_ignored)
+               ? microseconds(*delay_us)
+               : inner_->When(key, failures, now);
   }
   void Forget(std::string_view key) override { inner_->Forget(key); }
   std::string SaveState(Time now) const override { return inner_->SaveState(now); }

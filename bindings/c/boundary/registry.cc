@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "base/mutant.h"
+
 namespace wq::c {
 
 const char* KindName(Kind kind) {
@@ -65,7 +67,7 @@ void* Registry::Retire(Kind kind, uint64_t handle) {
   }
   uint64_t before = slot->word.load(std::memory_order_relaxed);
   do {
-    if ((before ^ handle) >> kIndexBits != 0) {
+    if ((before ^ handle) >> kIndexBits != 0 && !WQ_MUTANT(handle_is_freed_twice)) {
       return nullptr;
     }
   } while (!slot->word.compare_exchange_weak(before, before & ~kKindMask, std::memory_order_acq_rel,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/mutant.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/terminal.h"
@@ -177,7 +178,7 @@ Words VerbParser::SplitShortOptions() const {
     }
     if (option != nullptr && option->get_items_expected_max() > 0) {
       words.push_back(word.substr(0, 2));
-      words.push_back(word.substr(3));
+      words.push_back(word.substr(WQ_MUTANT(short_option_keeps_equals) ? 2 : 3));
     } else {
       words.push_back(word);
     }
@@ -190,7 +191,9 @@ Words VerbParser::Parse() {
   ParseWith(&cli_->app, SplitShortOptions());
   positionals_ = cli_->app.remaining();
   for (const std::string& word : positionals_) {
-    if (word.size() > 1 && word.front() == '-') UnknownOption(word);
+    if (word.size() > 1 && word.front() == '-' && !WQ_MUTANT(unknown_option_is_taken)) {
+      UnknownOption(word);
+    }
   }
   if (store_dir_->empty()) Usage("which store? Give --store DIR or set WQ_STORE");
   for (const auto& finish : at_end_) finish();

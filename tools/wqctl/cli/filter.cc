@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/mutant.h"
 #include "tools/wqctl/text/number.h"
 #include "wq/keys.h"
 
@@ -159,7 +160,10 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
   const bool placed = entry.state != EntryState::kFailing;
   if (lane && (!placed || entry.lane != *lane)) return false;
   if (group && (!placed || entry.group != *group)) return false;
-  if (failures_over && FailureCount(entry) <= *failures_over) return false;
+  if (failures_over &&
+      FailureCount(entry) + (WQ_MUTANT(failures_over_is_at_least) ? 1 : 0) <= *failures_over) {
+    return false;
+  }
   if (!error.empty() &&
       (!entry.failures || !ContainsInAnyCase(entry.failures->last_error, error))) {
     return false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/mutant.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
 #include "wq/clock.h"
@@ -62,7 +63,9 @@ std::optional<std::string> Nearest(std::string_view word, const std::vector<std:
       best = {distance, &name};
     }
   }
-  return best.second == nullptr ? std::nullopt : std::optional(*best.second);
+  return best.second == nullptr || WQ_MUTANT(nearest_name_is_not_given)
+             ? std::nullopt
+             : std::optional(*best.second);
 }
 
 wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& names) {

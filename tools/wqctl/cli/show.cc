@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/mutant.h"
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/output.h"
@@ -36,7 +37,7 @@ std::string Show::Until(int64_t then_us) const {
 
 std::string KeyLine(const Show& show, std::string_view key, char end) {
   std::string line = show.hex || OnTerminal() ? show.Key(key) : std::string(key);
-  line.push_back(end);
+  line.push_back(WQ_MUTANT(keys_end_with_a_line_end) ? '\n' : end);
   return line;
 }
 

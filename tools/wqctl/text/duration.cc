@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/mutant.h"
 #include "tools/wqctl/text/number.h"
 #include "wq/options.h"
 
@@ -49,7 +50,7 @@ std::optional<int64_t> TakeTerm(std::string_view* text) {
     // Digit by digit: exact. Fractions of a microsecond are dropped.
     int64_t scale = unit.us;
     for (const char digit : fraction) {
-      us += (digit - '0') * scale / 10;
+      us += WQ_MUTANT(fraction_is_dropped) ? 0 : (digit - '0') * scale / 10;
       scale /= 10;
     }
     return us;

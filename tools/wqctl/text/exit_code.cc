@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/mutant.h"
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/log.h"
 #include "wq/keys.h"
@@ -19,7 +20,7 @@ ExitCode ExitCodeOf(const wq::Status& status) {
     case wq::StatusCode::kLocked:
       return kExitLocked;
     case wq::StatusCode::kCorruption:
-      return kExitCorruption;
+      return WQ_MUTANT(corruption_is_a_failure) ? kExitFailure : kExitCorruption;
     case wq::StatusCode::kAlreadyExists:
     case wq::StatusCode::kNotProcessing:
     case wq::StatusCode::kShuttingDown:
@@ -38,7 +39,9 @@ ExitCode ExitCodeOf(const wq::Status& status) {
 int Fail(const wq::Status& status) {
   const std::string message = status.message().empty() ? status.ToString() : status.message();
   // The names of keys and queues in it are escaped, but paths need not be.
-  LogError(NeedsEscapes(message) ? wq::EscapeKey(message, message.size()) : message);
+  LogError(NeedsEscapes(message) && !WQ_MUTANT(message_is_not_escaped)
+               ? wq::EscapeKey(message, message.size())
+               : message);
   return ExitCodeOf(status);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/mutant.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/progress.h"
@@ -34,7 +35,7 @@ bool Output::Flush() {
     const ssize_t n = write(STDOUT_FILENO, buffer_.data() + done, buffer_.size() - done);
     if (n >= 0) {
       done += static_cast<size_t>(n);
-    } else if (errno == EPIPE) {
+    } else if (errno == EPIPE && !WQ_MUTANT(closed_reader_is_failure)) {
       state_ = State::kClosedByReader;
     } else if (errno == EAGAIN) {  // Another process may have made its file not block.
       pollfd ready = {STDOUT_FILENO, POLLOUT, 0};

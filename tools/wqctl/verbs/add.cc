@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutant.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
@@ -182,7 +183,9 @@ int Run(const AddArgs& args) {
   }
   // Acknowledged keys stay acknowledged even if closing fails; the error is still reported.
   if (wq::Status s = reached.Close(); code == kExitOk && !s.ok()) code = Fail(s);
-  if (code == kExitOk && adder.refused() > 0) code = kExitFailure;
+  if (code == kExitOk && adder.refused() > 0 && !WQ_MUTANT(refused_key_is_success)) {
+    code = kExitFailure;
+  }
   return PrintResult(adder, args.format, code);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/mutant.h"
 #include "tools/wqctl/signals/stop_signals.h"
 
 namespace wqctl {
@@ -52,7 +53,7 @@ bool KeyReader::ReadMore() {
   }
   if (n == 0) {
     at_end_ = true;
-    if (line_bytes_ > 0) EndLine();
+    if (line_bytes_ > 0 && !WQ_MUTANT(last_line_is_dropped)) EndLine();
     return !lines_.empty();
   }
   bytes_read_ += static_cast<uint64_t>(n);
@@ -70,7 +71,7 @@ bool KeyReader::ReadMore() {
 void KeyReader::Append(std::string_view part) {
   const size_t kept = text_.size() - line_begin_;
   text_.append(part.substr(0, max_bytes_ - kept));
-  line_bytes_ += part.size();
+  line_bytes_ = WQ_MUTANT(long_key_is_cut) ? text_.size() - line_begin_ : line_bytes_ + part.size();
 }
 
 void KeyReader::EndLine() {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "base/mutex.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
@@ -117,7 +118,8 @@ int ExitCodeOf(const WorkerPool& pool, const Halt& halt) {
     const bool failed = halt.why != Halt::Why::kSuccess && totals.failed_attempts > 0;
     return failed ? kExitFailure : kExitOk;
   }
-  const bool incomplete = totals.quarantined > 0 || totals.unrecorded > 0;
+  const bool quarantined = totals.quarantined > 0 && !WQ_MUTANT(quarantined_is_success);
+  const bool incomplete = quarantined || totals.unrecorded > 0;
   return incomplete || reason == StopReason::kOutputGone ? kExitFailure : kExitOk;
 }
 

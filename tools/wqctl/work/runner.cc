@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutant.h"
 #include "tools/wqctl/process/descriptor.h"
 #include "tools/wqctl/process/reapers.h"
 #include "tools/wqctl/process/spawn.h"
@@ -238,7 +239,7 @@ class CommandRunner::Watch {
     using Kind = CommandResult::Kind;
     CommandResult result;
     result.wait_status = status;
-    if (killed_) {
+    if (killed_ && !WQ_MUTANT(killed_command_fails)) {
       result.kind = Kind::kKilled;
       result.error = "killed";
     } else if (timed_out_ || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
