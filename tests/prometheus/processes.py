@@ -1,4 +1,4 @@
-"""Processes for tests: a `wqctl work`, and one that owns a store and serves its metrics.
+"""Processes for tests: a `wqctl work` that owns a store and serves its metrics.
 
     with Owner(wqctl, folder, ["-q", "pods"], ["true"]) as owner:
         wait_until(lambda: "wq_paused" in owner.metrics(), "metrics")
@@ -50,22 +50,30 @@ def end(process):
         process.wait()
 
 
-class Work:
-    """A `wqctl work --follow` with --http. Lifetime: to the end of the with, or `end`."""
+class Owner:
+    """A `wqctl work --follow` with --http, of a new store. It serves when it is constructed.
+    Lifetime: to the end of the with."""
 
-    def __init__(self, wqctl, folder, name, options, command):
+    def __init__(self, wqctl, folder, options, command):
         self._wqctl = wqctl
-        self._messages = os.path.join(folder, f"{name}.err")
+        self._messages = os.path.join(folder, "owner.err")
         # The settings of the user have no effect.
         self._env = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_CONFIG_HOME": folder,
-                     "WQ_STORE": os.path.join(folder, name)}
-        self._arguments = [wqctl, "work", "--follow", "--grace", "1s", *options, "--", *command]
+                     "WQ_STORE": os.path.join(folder, "owner")}
+        self._arguments = [wqctl, "work", "--follow", "--grace", "1s", "--http", "127.0.0.1:0",
+                           *options, "--", *command]
         self._folder = folder
-        self._process = None
+        self.run("init")
+        self._process = self._start()
+        try:
+            self.address = f"127.0.0.1:{wait_until(self.port, 'the port of the owner')}"
+        except BaseException:
+            end(self._process)
+            raise
 
-    def start(self):
+    def _start(self):
         with open(self._messages, "wb") as messages:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 self._arguments, cwd=self._folder, env=self._env, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=messages)
 
@@ -73,11 +81,7 @@ class Work:
         return self
 
     def __exit__(self, *_):
-        self.end()
-
-    def end(self):
-        if self._process is not None:
-            end(self._process)
+        end(self._process)
 
     def port(self):
         """The port of its metrics; nothing as long as it serves none."""
@@ -94,20 +98,6 @@ class Work:
         """Runs wqctl with the store."""
         subprocess.run([self._wqctl, *arguments], env=self._env, check=True, timeout=DEADLINE_S,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-
-
-class Owner(Work):
-    """Of a new store that is not replicated. It serves when it is constructed."""
-
-    def __init__(self, wqctl, folder, options, command):
-        super().__init__(wqctl, folder, "owner", ["--http", "127.0.0.1:0", *options], command)
-        self.run("init")
-        self.start()
-        try:
-            self.address = f"127.0.0.1:{wait_until(self.port, 'the port of the owner')}"
-        except BaseException:
-            self.end()
-            raise
 
     def metrics(self):
         return get(f"http://{self.address}/metrics")

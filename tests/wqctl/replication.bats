@@ -178,3 +178,25 @@ bad_url() { # bad_url URL WHAT
   run -1 --separate-stderr wqctl replication status etcd://127.0.0.1:1/wq/test
   contains "$stderr" '127.0.0.1:1'
 }
+
+@test "work as an owner without etcd: its commands end, their keys stay, and it goes on with etcd" {
+  start_etcd
+  store_with key
+  wqctl replication init "$WQ_STORE" "$LOG" --replica one
+  start one work -q q --replicate "$LOG" --replica one --lease 2 --grace 100ms -- \
+    sh -c 'echo "$1" >>ran; exec sleep 100' _
+  one=$PID
+  until_ok test -s ran
+  kill -STOP "$ETCD_PID"
+  until_ok grep -q 'does not own the store any more' one.err
+  until_ok grep -q 'the grace period is over' one.err
+  kill -CONT "$ETCD_PID"
+  until_ok ran_again
+  [ "$(sort -u ran)" = key ]
+  contains "$(cat one.err)" 'this process owns the store now'
+  kill -TERM "$one"
+  code=0
+  wait "$one" || code=$?
+  [ "$code" = 1 ]  # A command was killed.
+}
+ran_again() { [ "$(wc -l <ran)" -ge 2 ]; }
