@@ -20,13 +20,6 @@ load helpers
   [ "$output" = "added 0, deduplicated 0" ]
 }
 
-@test "-o json" {
-  store_with
-  run -1 --separate-stderr wqctl add -q q -o json a a ''
-  [ "$(jq -c . <<< "$output")" = \
-    '{"added":1,"deduplicated":1,"held":0,"refused":1}' ]
-}
-
 @test "words that mean something elsewhere are keys like any other" {
   store_with
   wqctl add -q q '[a,b]' '++' init add '{}' '"x"' '#' 'a=b' '%s' -- --store -q - --

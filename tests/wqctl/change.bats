@@ -95,14 +95,6 @@ load helpers
   [ "$output" = "removed 1" ]
 }
 
-@test "-o json" {
-  store_with a
-  run -3 --separate-stderr wqctl rm -q q --dry-run -o json a nope
-  [ "$(jq -c . <<< "$output")" = '{"removed":1,"not_found":1,"dry_run":true}' ]
-  run -3 --separate-stderr wqctl rm -q q --yes -o json a nope
-  [ "$(jq -c . <<< "$output")" = '{"removed":1,"not_found":1,"dry_run":false}' ]
-}
-
 @test "--dry-run shows what would be done, and changes not one byte" {
   store_with a b
   wqctl add -q q --after 1h later
@@ -181,14 +173,4 @@ load helpers
   kill -TERM "$PID"
   wait "$PID"
   kill "$feeder" 2>/dev/null || true
-}
-
-@test "changes survive kill -9 of the next owner" {
-  store_with a b
-  wqctl rm -q q --yes a
-  start work work -q q -- sh -c 'echo > started; sleep 1000' _
-  until_ok test -s started
-  kill -9 "$PID"
-  wait "$PID" || true
-  [ "$(dumped_keys)" = "b " ]
 }

@@ -269,22 +269,6 @@ has_process_log() { contains "$(wqctl inspect)" "process log 8.0 MiB"; }
 }
 lines_done() { [ "$(queue_count pending)" -lt 2 ]; }
 
-@test "inspect and dump after kill -9: right, and not one byte changes" {
-  store_with a b
-  mkfifo gate
-  start work work -q q -- sh -c 'echo > started; read -r _ < gate' _
-  until_ok test -s started
-  kill -9 "$PID"
-  wait "$PID" || true
-  local before
-  before=$(fingerprint)
-  [ "$(dumped_keys)" = "a b " ]
-  [ "$(wqctl inspect -o json | jq -c "[.store.owner_pid == $PID, .store.owner_alive]")" = '[true,false]' ]
-  wqctl inspect
-  wqctl dump -o table
-  [ "$(fingerprint)" = "$before" ]
-}
-
 @test "a store that may not be written can be inspected" {
   store_with a
   chmod -R a-w "$WQ_STORE"

@@ -77,6 +77,8 @@ TEST_F(FormatsTest, OfEveryVerb) {
        "delete -q q --all --dry-run,cancel-delay -q q --all --dry-run,"
        "requeue -q q --all --dry-run,forget -q q --all --dry-run",
        0);
+  EXPECT_EQ(Run(Split("rm -q q --dry-run -o jsonl a nope")).out,
+            "{\"removed\":1,\"not_found\":1,\"dry_run\":true}\n");
   for (const VerbAbout& verb : AboutVerbs()) {
     const OptionAbout* const output = verb.Find("--output");
     if (output == nullptr || output->Choices().empty() || verb.name == "replication status")
