@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # package_test.sh installed|source|debian BUILD_DIR: builds the programs of the README outside the
 # tree, as a user does, and runs them.
-#   installed  against the files of `cmake --install` in an empty prefix, by CMake, pkg-config and Go
+#   installed  against the files of `cmake --install` in an empty prefix, by CMake and pkg-config
 #   source     with wq's sources in the build of the user
-#   debian     against the packages of `make package`, which are installed and removed
+#   debian     against the packages of `make package`, which are installed and removed: in every way
 set -euo pipefail
 
 mode=${1:?usage: package_test.sh installed|source|debian BUILD_DIR}
@@ -93,6 +93,16 @@ except wq.Unavailable as error:
     { echo 'package_test: the Python package does not work' >&2; exit 1; }
 }
 
+# The C program of the README, which finds wq.pc in $1. The shared library needs no other development
+# files, so no other .pc file, either.
+c_by_pkg_config() {
+  # shellcheck disable=SC2046 # The output of pkg-config is several words.
+  quiet cc -std=c99 -Wall -Wextra -Werror "$example/main.c" -o by_pkg_config \
+    $(PKG_CONFIG_LIBDIR=$1 pkg-config --cflags --libs wq)
+  needs by_pkg_config yes
+  run by_pkg_config
+}
+
 # Consumers that find wq below $1.
 consume() {
   local prefix=$1 pc
@@ -110,12 +120,7 @@ consume() {
   needs cxx_static/consumer no
   run cxx_static/consumer
 
-  # The shared library needs no other development files, so no other .pc file, either.
-  # shellcheck disable=SC2046 # The output of pkg-config is several words.
-  quiet cc -std=c99 -Wall -Wextra -Werror "$example/main.c" -o by_pkg_config \
-    $(PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs wq)
-  needs by_pkg_config yes
-  run by_pkg_config
+  c_by_pkg_config "$pc"
   # shellcheck disable=SC2046
   quiet cc -std=c99 "$example/main.c" -o static_by_pkg_config \
     $(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs wq-static)
@@ -160,12 +165,16 @@ shares() {
 }
 
 installed() {
+  local options=(-DCMAKE_PREFIX_PATH="$scratch/prefix")
   quiet cmake --install "$build" --prefix "$scratch/prefix"
-  consume "$scratch/prefix"
-  if command -v clang++ >/dev/null; then  # Which has not built the library.
-    build_consumer clang cxx_consumer -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER=clang++
-    run clang/consumer
-  fi
+  export LD_LIBRARY_PATH
+  LD_LIBRARY_PATH=$(dirname -- "$(find "$scratch/prefix" -name libwq.so.0)")
+  # A compiler that has not built the library.
+  ! command -v clang++ >/dev/null || options+=(-DCMAKE_CXX_COMPILER=clang++)
+  build_consumer cxx cxx_consumer "${options[@]}"
+  needs cxx/consumer yes
+  run cxx/consumer
+  c_by_pkg_config "$(dirname -- "$(find "$scratch/prefix" -name wq.pc)")"
   # Nothing else is installed.
   (cd prefix && find . -type f -o -type l) | sort >files
   if grep -vE '^\./(include/wq/|lib[^ ]*/(libwq(_server|_prometheus|_etcd)?\.(a|so)|cmake/wq/|pkgconfig/wq(-[a-z]+)?\.pc|python3/dist-packages/wq/)|lib/systemd/system/wqctl@\.service$|bin/wqctl$|share/)' files; then
