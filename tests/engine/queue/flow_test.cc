@@ -16,7 +16,6 @@ namespace wq {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class FlowTest : public QueueTest {
@@ -59,20 +58,6 @@ TEST_F(FlowTest, AFullQueueRefusesAKeyMoreAndTakesTheOthers) {
   EXPECT_EQ(queue_->Counts().full, 2u);
   EXPECT_TRUE(queue_->Remove("b").ok());
   EXPECT_TRUE(queue_->Add("d").ok());
-}
-
-TEST_F(FlowTest, ABatchListsTheKeysForWhichThereIsNoRoom) {
-  Bound(2, WhenFull::kRefuse);
-  const std::vector<std::string_view> keys = {"a", "b", "c", "a", "", "d"};
-  BatchResult result;
-  EXPECT_TRUE(queue_->AddBatch(keys, {}, &result).ok());
-  EXPECT_EQ(result.added, 2u);
-  EXPECT_EQ(result.deduplicated, 1u);
-  ASSERT_EQ(result.refused.size(), 3u);
-  EXPECT_EQ(result.refused[0].first, 2u);
-  EXPECT_EQ(result.refused[0].second.code(), StatusCode::kFull);
-  EXPECT_EQ(result.refused[1].second.code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(result.refused[2].first, 5u);
 }
 
 // A producer that was just served waits behind those that wait already.
@@ -198,27 +183,6 @@ TEST_F(FlowTest, AShutDownEndsTheWaitForRoom) {
   EXPECT_EQ(Get(), "a");
 }
 
-TEST_F(FlowTest, AKeyMoreFallsToTheSlowLane) {
-  Bound(1, WhenFull::kToSlowLane);
-  Add("a");
-  Add("b");
-  Add("c");
-  EXPECT_THAT(queue_->Counts().lanes,
-              ElementsAre(std::pair(kSlowLane, 2u), std::pair(kFastLane, 1u)));
-  EXPECT_EQ(queue_->Counts().full, 2u);
-}
-
-TEST_F(FlowTest, AHeldKeyOfTheQuarantineIsNoKeyMore) {
-  Bound(1, WhenFull::kRefuse);
-  ASSERT_TRUE(queue_->Quarantine("bad").ok());
-  Add("a");
-  AddOutcome outcome = AddOutcome::kAdded;
-  EXPECT_TRUE(queue_->Add("bad", {}, &outcome).ok());
-  EXPECT_EQ(outcome, AddOutcome::kHeld);
-  EXPECT_TRUE(queue_->Release("bad").ok()) << "a release is never refused";
-  EXPECT_EQ(queue_->Len(), 2u);
-}
-
 // --- Debounced Adds ---
 
 TEST_F(FlowTest, AQueueGathersAddsUnlessTheCallSaysOtherwise) {
@@ -288,22 +252,6 @@ TEST_F(FlowTest, AKeyThatHoldsUpADrainIsTold) {
 }
 
 // --- Resyncs ---
-
-TEST_F(FlowTest, AKeyIsResyncedAfterEachPeriodAndAfterAReopening) {
-  queue_options_.resync = {1h, 0};
-  CloseAndOpen();
-  ASSERT_TRUE(queue_->Add("a").ok());
-  for (int i = 0; i < 3; ++i) {
-    std::string key;
-    ASSERT_TRUE(queue_->GetFor(support::kPatience, &key).ok());
-    EXPECT_EQ(key, "a");
-    ASSERT_TRUE(queue_->Done(key).ok());
-    EXPECT_EQ(queue_->GetFor(0s, &key).code(), StatusCode::kTimedOut);
-    EXPECT_EQ(queue_->Counts().resyncs, 1u);
-    CloseAndOpen();
-    clock_.Advance(1h);
-  }
-}
 
 TEST_F(FlowTest, AResyncOfItsOwnNeedsNoOption) {
   ASSERT_TRUE(queue_->AddAfter("a", 1h, {.delay_mode = DelayMode::kResync}).ok());

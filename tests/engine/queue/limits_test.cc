@@ -18,9 +18,7 @@ namespace wq {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Pair;
 
 class QueueLimitsTest : public QueueTest {
  protected:
@@ -33,11 +31,6 @@ class QueueLimitsTest : public QueueTest {
     for (const std::string& key : keys) {
       ASSERT_TRUE(queue_->Add(key, {.group = key.substr(0, 1)}).ok());
     }
-  }
-  GroupStatus StatusOf(std::string_view group) {
-    GroupStatus status;
-    EXPECT_TRUE(queue_->GetLimits(group, &status).ok());
-    return status;
   }
 };
 
@@ -126,20 +119,6 @@ TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyOfAGroupWhoseLimitIsRaised) {
   EXPECT_EQ(waits.get(), "a2");
 }
 
-TEST_F(QueueLimitsTest, ABatchOfHandOutsKeepsTheLimits) {
-  Limit({.rate = {.per_second = 1, .burst = 2}}, {.max_processing = 3});
-  AddKeys({"a1", "a2", "a3", "b1", "b2"});
-  std::vector<HeldKey> keys;
-  EXPECT_TRUE(queue_->TryGet(10, &keys).ok());
-  ASSERT_EQ(keys.size(), 3u);
-  EXPECT_EQ(keys[2].key, "b1");
-  EXPECT_EQ(StatusOf("").processing, 3u);
-  EXPECT_TRUE(StatusOf("").held_back);
-  EXPECT_TRUE(StatusOf("a").held_back);
-  EXPECT_EQ(StatusOf("a").next_in, std::optional(1'000'000us));
-  EXPECT_FALSE(StatusOf("b").held_back);
-}
-
 TEST_F(QueueLimitsTest, ADrainWaitsForKeysThatLimitsHoldBack) {
   Limit({.max_processing = 1, .rate = {.per_second = 0.01}});
   AddKeys({"a1", "a2"});
@@ -154,24 +133,6 @@ TEST_F(QueueLimitsTest, ADrainWaitsForKeysThatLimitsHoldBack) {
   const Status drained = drain.get();
   EXPECT_TRUE(drained.ok()) << drained.ToString();
   EXPECT_EQ(Get(), "ShuttingDown");
-}
-
-TEST_F(QueueLimitsTest, LimitsAndTheWaitForATokenAreKeptOverARestart) {
-  EXPECT_TRUE(queue_->SetLimits("a", GroupLimits{.rate = {.per_second = 0.01}}).ok());
-  EXPECT_TRUE(queue_->SetLimits("", GroupLimits{.max_processing = 9}).ok());
-  AddKeys({"a1", "a2"});
-  EXPECT_EQ(Get(), "a1");
-  EXPECT_TRUE(queue_->Done("a1").ok());
-  clock_.Advance(40s);
-  CloseAndOpen();
-  EXPECT_EQ(Get(), "TimedOut");
-  EXPECT_EQ(StatusOf("a").next_in, std::optional(60'000'000us));
-  EXPECT_THAT(queue_->Limits(), ElementsAre(Pair("", GroupLimits{.max_processing = 9}),
-                                            Pair("a", GroupLimits{.rate = {.per_second = 0.01}})));
-  clock_.Advance(60s);
-  EXPECT_EQ(Get(), "a2");
-  EXPECT_TRUE(queue_->SetLimits("a", std::nullopt).ok());
-  EXPECT_FALSE(StatusOf("a").own_limits);
 }
 
 // After the writer has fallen asleep, only a hand-out itself can wake it. So there are many rounds.

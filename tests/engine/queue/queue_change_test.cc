@@ -1,5 +1,4 @@
-// Changes of keys, cursors and the pause, by the calls of a queue. For the transitions themselves
-// see quarantine_test.cc.
+// Cursors and pauses, by the calls of a queue.
 
 #include <future>
 #include <string>
@@ -16,18 +15,6 @@ using std::chrono::microseconds;
 using std::chrono::seconds;
 
 using QueueChangeTest = QueueTest;
-
-// --- Keys ---
-
-TEST_F(QueueChangeTest, MissingKeysAreNotFound) {
-  EXPECT_EQ(queue_->Remove("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->CancelDelay("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->EndDelay("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->Release("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->Drop("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->Delete("x").code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->Quarantine("", "why").code(), StatusCode::kInvalidArgument);
-}
 
 // --- Cursors ---
 

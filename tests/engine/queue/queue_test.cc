@@ -26,13 +26,6 @@ using ::testing::HasSubstr;
 
 // --- Arguments ---
 
-TEST_F(QueueTest, RefusesAnEmptyKey) {
-  EXPECT_EQ(queue_->Add("").code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->AddAfter("", seconds(1)).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->AddRateLimited("").code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->Len(), 0U);
-}
-
 TEST_F(QueueTest, RefusesAKeyAboveTheLimitAndNamesIt) {
   EXPECT_TRUE(queue_->Add(std::string(4096, 'k')).ok());
   const Status s = queue_->Add("\x1b[2J" + std::string(4096, 'k'));
@@ -58,13 +51,6 @@ TEST_F(QueueTest, RefusesALaneThatTheOrderDoesNotHave) {
   EXPECT_EQ(queue_->NumRequeues("a"), 0U);
 }
 
-TEST_F(QueueTest, RefusesDoneOfAKeyThatNoWorkerHolds) {
-  Add("a");
-  EXPECT_EQ(queue_->Done("a").code(), StatusCode::kNotProcessing);
-  EXPECT_EQ(queue_->Done("b").code(), StatusCode::kNotProcessing);
-  EXPECT_EQ(queue_->Len(), 1U);
-}
-
 TEST_F(QueueTest, ANegativeDelayIsAnAddAndAHugeOneIsCut) {
   EXPECT_TRUE(queue_->AddAfter("now", microseconds::min()).ok());
   EXPECT_EQ(Get(), "now");
@@ -80,19 +66,6 @@ TEST_F(QueueTest, AnOversizedGroupIsRefused) {
 }
 
 // --- AddBatch ---
-
-TEST_F(QueueTest, AddBatchAddsTheValidKeysAndListsTheOthers) {
-  Add("b");
-  const std::vector<std::string_view> keys = {"a", "", "b", "a", "c"};
-  BatchResult result;
-  ASSERT_TRUE(queue_->AddBatch(keys, {}, &result).ok());
-  EXPECT_EQ(result.added, 2U);
-  EXPECT_EQ(result.deduplicated, 2U);
-  ASSERT_EQ(result.refused.size(), 1U);
-  EXPECT_EQ(result.refused[0].first, 1U);
-  EXPECT_EQ(result.refused[0].second.code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->Len(), 3U);
-}
 
 TEST_F(QueueTest, AddBatchOfManyKeysSyncsOnce) {
   std::vector<std::string> keys;
@@ -237,14 +210,6 @@ TEST_F(QueueTest, TheTimerFiresDelaysFromBeforeTheStart) {
   auto key = GetInBackground();
   clock_.Advance(hours(1));
   EXPECT_EQ(key.get(), "a");
-}
-
-TEST_F(QueueTest, ManyDueKeysAreAllCounted) {
-  for (int i = 0; i < 1000; ++i) {
-    ASSERT_TRUE(queue_->AddAfter("key-" + std::to_string(i), seconds(1)).ok());
-  }
-  clock_.Advance(seconds(1));
-  EXPECT_EQ(queue_->Len(), 1000U);
 }
 
 TEST_F(QueueTest, DelaysRunOnTheSystemClockToo) {

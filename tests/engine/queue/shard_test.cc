@@ -65,47 +65,22 @@ TEST(ShardOf, IsStable) {
 
 class ShardStateTest : public ::testing::Test, public StateFixture {
  protected:
-  ShardStateTest() { Reopen({.order = Order::kTwoLanes, .shards = 4}); }
-  static uint16_t Shard(std::string_view group) { return ShardOf(group, 4); }
+  ShardStateTest() { Reopen({.shards = 4}); }
 };
 
-TEST_F(ShardStateTest, OneKeyOfAShardAtATime) {
+// The number by which the queue knows that a Get of the shard may succeed now.
+TEST_F(ShardStateTest, AKeyThatIsGivenBackReadiesItsShardIfAKeyIsQueuedThere) {
+  const uint16_t shard = ShardOf("g", 4);
   Add("a", {}, "g");
   Add("b", {}, "g");
-  EXPECT_EQ(Get(Shard("g")), "a");
-  EXPECT_EQ(Get(Shard("g")), "");
-  EXPECT_EQ(Counts(), "1 queued, 1 processing");
-  Done("a");
-  EXPECT_EQ(Get(Shard("g")), "b");
-}
-
-TEST_F(ShardStateTest, AGroupStaysInOrderWhenTheNumberOfShardsChanges) {
-  for (int i = 0; i < 100; ++i) {
-    Add("k" + std::to_string(i), i % 3 == 0 ? kSlowLane : kFastLane, "g" + std::to_string(i % 7));
+  for (const bool quarantined : {false, true}) {
+    EXPECT_EQ(Get(shard), "a");
+    Do([&](QueueState& s) { return quarantined ? (s.Quarantine("a", "", now), 0) : 0; });
+    const uint64_t readied = state().readied();
+    EXPECT_TRUE(Do([](QueueState& s) { return s.PutBack("a"); }));
+    EXPECT_GT(state().readied(), readied);
   }
-  for (const uint32_t shards : {9U, 1U, 0U, 3U}) {
-    Reopen({.order = Order::kTwoLanes, .shards = shards});
-    EXPECT_EQ(Counts(), "100 queued");
-    std::map<std::string, std::vector<std::string>> by_group;
-    state().ForEachQueued([&by_group](const Item& item) {
-      by_group[std::string(item.group_name()) + LaneName(item.lane)].emplace_back(item.key());
-      return true;
-    });
-    EXPECT_EQ(by_group.size(), 14U) << shards;
-    for (const auto& [group, keys] : by_group) {
-      EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
-        return std::stoi(a.substr(1)) < std::stoi(b.substr(1));
-      })) << group;
-    }
-  }
-}
-
-TEST_F(ShardStateTest, AKeyThatWasProcessingAtACrashIsFirstInItsShard) {
-  Add("a", {}, "g");
-  Add("b", {}, "g");
-  Get(Shard("g"));
-  Crash();
-  EXPECT_EQ(Get(Shard("g")), "a");
+  EXPECT_EQ(Get(shard), "b");
 }
 
 // --- Workers ---

@@ -1,4 +1,4 @@
-// Timer alone: its construction. The rest is in delay_test.cc and restore_test.cc.
+// Timer alone: its construction. The rest is in queue_test.cc and restore_test.cc.
 
 #include "engine/queue/timer.h"
 

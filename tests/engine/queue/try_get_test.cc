@@ -28,18 +28,6 @@ class TryGetTest : public QueueTest {
   std::vector<HeldKey> keys_;
 };
 
-TEST_F(TryGetTest, HandsOutAtMostTheLimitInOrderAndNeverWaits) {
-  EXPECT_EQ(TryGet(5), "TimedOut");
-  for (const char* key : {"a", "b", "c"}) {
-    Add(key);
-  }
-  EXPECT_EQ(TryGet(0), "TimedOut");
-  EXPECT_EQ(TryGet(2), "a b ");
-  EXPECT_EQ(TryGet(2), "c ");
-  EXPECT_EQ(TryGet(2), "TimedOut");
-  EXPECT_EQ(queue_->Counts().processing, 3U);
-}
-
 TEST_F(TryGetTest, TakesManyKeysInOrder) {
   std::string all;
   for (int i = 0; i < 1000; ++i) {
@@ -87,12 +75,6 @@ TEST_F(TryGetTest, FiresAllThatIsDueFirst) {
   EXPECT_EQ(keys_.size(), kMany);
 }
 
-TEST_F(TryGetTest, APausedQueueHandsOutNothing) {
-  Add("a");
-  ASSERT_TRUE(queue_->Pause().ok());
-  EXPECT_EQ(TryGet(1), "TimedOut");
-}
-
 TEST_F(TryGetTest, AShutDownQueueHandsOutTheRest) {
   Add("a");
   Add("b");
@@ -127,25 +109,6 @@ TEST_F(TryGetTest, AStoppedQueueHandsOutNothing) {
   EXPECT_EQ(TryGet(1), "ShuttingDown");
 }
 
-TEST_F(TryGetTest, AQueueWithShardsHandsOutToWorkersOneKeyOfEachShard) {
-  queue_options_.shards = 2;
-  CloseAndOpen(queue_options_);
-  for (int i = 0; i < 20; ++i) {
-    Add("k" + std::to_string(i));
-  }
-  EXPECT_EQ(TryGet(9), "InvalidArgument");
-  std::unique_ptr<Worker> worker;
-  ASSERT_TRUE(queue_->Join(&worker).ok());
-  ASSERT_TRUE(worker->TryGet(9, &keys_).ok());
-  EXPECT_EQ(keys_.size(), 2U);
-  EXPECT_EQ(worker->TryGet(9, &keys_).code(), StatusCode::kTimedOut);
-  ASSERT_TRUE(queue_->PutBack(keys_[0].key).ok());
-  std::vector<HeldKey> again;
-  ASSERT_TRUE(worker->TryGet(9, &again).ok());
-  ASSERT_EQ(again.size(), 1U);
-  EXPECT_EQ(again[0].key, keys_[0].key);
-}
-
 // --- PutBack ---
 
 TEST_F(TryGetTest, PutBackWakesAWaitingGet) {
@@ -160,19 +123,6 @@ TEST_F(TryGetTest, PutBackOfAKeyThatIsNotHeldNamesIt) {
   const Status s = queue_->PutBack("a\n");
   EXPECT_EQ(s.code(), StatusCode::kNotProcessing);
   EXPECT_EQ(s.message(), "no worker holds key 'a\\n'");
-}
-
-TEST_F(TryGetTest, PutBackIsNoDoneAndNoAdd) {
-  Add("a");
-  Get();
-  const QueueCounts before = queue_->Counts();
-  ASSERT_TRUE(queue_->PutBack("a").ok());
-  const QueueCounts after = queue_->Counts();
-  EXPECT_EQ(after.queued, 1U);
-  EXPECT_EQ(after.processing, 0U);
-  EXPECT_EQ(after.adds, before.adds);
-  EXPECT_EQ(after.dones, before.dones);
-  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
 }
 
 TEST_F(TryGetTest, PutBackWritesNothing) {

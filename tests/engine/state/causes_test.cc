@@ -1,4 +1,4 @@
-// Why keys need work: merging, the limits, and what is kept over a crash.
+// Why keys need work: the bounds of what is kept, and what is refused.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,43 +13,15 @@ namespace wq {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr const char* kTrace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-
-std::vector<std::string> Reasons(const Causes& causes) {
-  std::vector<std::string> reasons;
-  for (const Cause& cause : causes.list) {
-    reasons.push_back(cause.reason);
-  }
-  return reasons;
-}
 
 class CausesTest : public ::testing::Test, protected StateFixture {
  protected:
   void AddFor(std::string_view key, std::string_view reason) {
     Do([&](QueueState& state) { return state.Add(key, {.reason = reason}, now.wall_us).outcome; });
   }
-  void AddAfterFor(std::string_view key, int64_t delay_us, std::string_view reason) {
-    Do([&](QueueState& state) {
-      return state.AddAfter(key, delay_us, {.reason = reason}, now).outcome;
-    });
-  }
-  std::vector<std::string> ReasonsOf(std::string_view key) {
-    Causes causes;
-    EXPECT_TRUE(state().CausesOf(key, &causes)) << key;
-    return Reasons(causes);
-  }
 };
-
-TEST_F(CausesTest, AKeyHasTheCausesOfAllItsAdds) {
-  AddFor("a", "created");
-  AddFor("a", "changed");
-  AddFor("a", "created");
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created", "changed"));
-  Add("b");
-  EXPECT_THAT(ReasonsOf("b"), IsEmpty());
-}
 
 TEST_F(CausesTest, AnAddWithoutANewCauseWritesNothing) {
   AddFor("a", "created");
@@ -57,91 +29,6 @@ TEST_F(CausesTest, AnAddWithoutANewCauseWritesNothing) {
   EXPECT_FALSE(HasMutations());
   state().Add("a", {.reason = "changed"}, now.wall_us);
   EXPECT_TRUE(HasMutations());
-}
-
-TEST_F(CausesTest, ACauseSinceTheHandOutIsOfTheNextOne) {
-  AddFor("a", "created");
-  EXPECT_EQ(Get(), "a");
-  AddFor("a", "changed");
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created"));
-  EXPECT_TRUE(Done("a"));
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("changed"));
-  EXPECT_EQ(Get(), "a");
-  EXPECT_TRUE(Done("a"));
-  Causes causes;
-  EXPECT_FALSE(state().CausesOf("a", &causes));
-}
-
-TEST_F(CausesTest, AfterACrashThereIsOneHandOutForAllCauses) {
-  AddFor("a", "created");
-  Get();
-  AddFor("a", "changed");
-  AddAfterFor("b", kSecond, "later");
-  Crash();
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created", "changed"));
-  EXPECT_THAT(ReasonsOf("b"), ElementsAre("later"));
-}
-
-TEST_F(CausesTest, TheRetryOfAFailureHasTheCausesOfTheAttempt) {
-  AddFor("a", "created");
-  Get();
-  Fail("a", kSecond);
-  EXPECT_TRUE(Done("a"));
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created"));
-  Crash();
-  Advance(kSecond);
-  EXPECT_EQ(Get(), "a");
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created"));
-  Fail("a", 0);
-  EXPECT_TRUE(Done("a"));
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created"));
-}
-
-TEST_F(CausesTest, AKeyThatIsGivenBackKeepsItsCauses) {
-  AddFor("a", "created");
-  Get();
-  AddFor("a", "changed");
-  EXPECT_TRUE(Do([](QueueState& state) { return state.PutBack("a"); }));
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created", "changed"));
-}
-
-TEST_F(CausesTest, ADelayBringsItsCausesToTheAddThatItBecomes) {
-  AddAfterFor("a", kSecond, "later");
-  AddAfterFor("a", 2 * kSecond, "much later");  // The earlier delay stays, with both.
-  AddAfterFor("a", kSecond / 2, "soon");
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("later", "much later", "soon"));
-  Crash();
-  Advance(kSecond);
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("later", "much later", "soon"));
-}
-
-TEST_F(CausesTest, WhatEndsTheNeedEndsTheCauses) {
-  AddFor("removed", "x");
-  AddFor("deleted", "x");
-  AddAfterFor("deleted", kSecond, "y");
-  AddAfterFor("cancelled", kSecond, "x");
-  AddFor("quarantined", "x");
-  Do([&](QueueState& state) {
-    state.Quarantine("quarantined", "by hand", now);
-    return true;
-  });
-  EXPECT_TRUE(Do([](QueueState& state) { return state.Remove("removed"); }));
-  EXPECT_TRUE(Do([](QueueState& state) { return state.Delete("deleted"); }));
-  EXPECT_TRUE(Do([](QueueState& state) { return state.CancelDelay("cancelled"); }));
-  EXPECT_TRUE(Do([&](QueueState& state) { return state.Release("quarantined", 0, now); }));
-  for (const char* key : {"removed", "deleted", "cancelled", "quarantined"}) {
-    Add(key);
-    EXPECT_THAT(ReasonsOf(key), IsEmpty()) << key;
-  }
-}
-
-TEST_F(CausesTest, AnAddThatIsCancelledWhileTheKeyIsHeldIsForgottenOnDiskToo) {
-  AddFor("a", "created");
-  Get();
-  AddFor("a", "changed");
-  EXPECT_TRUE(Do([](QueueState& state) { return state.Remove("a"); }));
-  Crash();
-  EXPECT_THAT(ReasonsOf("a"), ElementsAre("created"));
 }
 
 TEST_F(CausesTest, CausesAreBoundedAndTheRestIsCounted) {

@@ -1,5 +1,4 @@
-// Limits on hand-outs: of a group's keys that are processing, of rates, and shares by weight. The
-// simulations measure what include/wq/options.h promises.
+// Limits on hand-outs: simulations of what include/wq/options.h promises of rates and shares.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/engine/state/state_fixture.h"
@@ -20,19 +18,9 @@ namespace wq {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
-using ::testing::Pair;
 
 class LimitsTest : public ::testing::Test, public StateFixture {
  protected:
-  // The groups with limits that were set.
-  std::vector<std::string> OwnGroups() {
-    std::vector<std::string> names;
-    for (const auto& [name, _] : state().own_groups()) {
-      names.emplace_back(name);
-    }
-    return names;
-  }
   // "a1" is of group "a"; a key without a digit is of none.
   void AddKeys(const std::vector<std::string>& keys, std::optional<Lane> lane = {}) {
     for (const std::string& key : keys) {
@@ -47,32 +35,7 @@ class LimitsTest : public ::testing::Test, public StateFixture {
     }
     return keys;
   }
-  size_t HeldBack() const { return const_cast<LimitsTest*>(this)->state().Counts().held_back; }
-  // The groups with a row on disk.
-  std::vector<std::string> Rows() {
-    std::vector<std::string> groups;
-    const Status s = storage::ScanLimits(storage(), kId, [&](const storage::LimitsRecord& r) {
-      groups.emplace_back(r.group);
-      return true;
-    });
-    EXPECT_TRUE(s.ok()) << s.ToString();
-    return groups;
-  }
 };
-
-// --- Keys that are processing ---
-
-TEST_F(LimitsTest, TheNextKeyOfAnotherGroupPassesAGroupAtItsLimit) {
-  Reopen({.group_limits = {.max_processing = 1}});
-  AddKeys({"a1", "a2", "b1", "x", "y"});
-  EXPECT_EQ(TakeMany(5), "a1 b1 x y -");
-  EXPECT_EQ(HeldBack(), 1u);
-  AddKeys({"b2"});
-  EXPECT_TRUE(Done("b1"));
-  EXPECT_TRUE(Done("a1"));
-  EXPECT_EQ(TakeMany(3), "a2 b2 -") << "a2 was first, and has kept its place";
-  EXPECT_EQ(HeldBack(), 0u);
-}
 
 TEST_F(LimitsTest, TheFirstLimitsOfAGroupProlongNoStarvation) {
   Reopen({.order = Order::kTwoLanes, .starvation_bound = 3});
@@ -90,176 +53,6 @@ TEST_F(LimitsTest, ABucketThatIsFullAfterTheEndOfTheClockIsNoNewBurst) {
   EXPECT_EQ(TakeMany(2), "a1 -");
   Crash();
   EXPECT_EQ(Take(), "");
-}
-
-TEST_F(LimitsTest, AGroupThatIsHeldBackHoldsBackNoLowerLane) {
-  Reopen({.order = Order::kTwoLanes, .group_limits = {.max_processing = 1}});
-  AddKeys({"a1", "a2"});
-  AddKeys({"b1", "a3"}, kSlowLane);
-  EXPECT_EQ(TakeMany(3), "a1 b1 -");
-  Done("a1");
-  EXPECT_EQ(TakeMany(2), "a2 -");
-}
-
-TEST_F(LimitsTest, TheQueueHasALimitOfItsOwn) {
-  Reopen({.limits = {.max_processing = 2}});
-  AddKeys({"a1", "a2", "x"});
-  EXPECT_EQ(TakeMany(3), "a1 a2 -");
-  EXPECT_EQ(HeldBack(), 1u);
-  Done("a2");
-  EXPECT_EQ(TakeMany(2), "x -");
-}
-
-TEST_F(LimitsTest, AKeyThatIsPutBackMakesRoom) {
-  Reopen({.group_limits = {.max_processing = 1}});
-  AddKeys({"a1", "a2"});
-  EXPECT_EQ(TakeMany(2), "a1 -");
-  EXPECT_TRUE(Do([](QueueState& s) { return s.PutBack("a1"); }));
-  EXPECT_EQ(TakeMany(2), "a1 -");
-}
-
-TEST_F(LimitsTest, KeysThatWereProcessingCountNoMoreAfterACrash) {
-  Reopen({.group_limits = {.max_processing = 1}});
-  AddKeys({"a1", "a2"});
-  EXPECT_EQ(TakeMany(1), "a1");
-  Crash();
-  EXPECT_EQ(TakeMany(2), "a1 -");
-}
-
-TEST_F(LimitsTest, AShardedQueueHasBoth) {
-  Reopen({.group_limits = {.max_processing = 1}, .shards = 1});
-  AddKeys({"a1", "b1"});
-  EXPECT_EQ(TakeMany(2), "a1 -") << "of one shard one key is processing";
-  Done("a1");
-  EXPECT_EQ(TakeMany(1), "b1");
-}
-
-// --- Rates ---
-
-TEST_F(LimitsTest, ARateHoldsAGroupBackUntilItsBucketHasAToken) {
-  Reopen({.group_limits = {.rate = {.per_second = 2, .burst = 2}}});
-  AddKeys({"a1", "a2", "a3", "a4", "b1"});
-  EXPECT_EQ(TakeMany(4), "a1 a2 b1 -");
-  EXPECT_EQ(HeldBack(), 2u);
-  EXPECT_EQ(state().StatusOf("a", now.steady_us).next_in, std::optional(500'000us));
-  Advance(499'999);
-  EXPECT_EQ(TakeMany(1), "-");
-  Advance(1);
-  EXPECT_EQ(TakeMany(2), "a3 -");
-  Advance(kSecond / 2);
-  EXPECT_EQ(TakeMany(1), "a4");
-}
-
-TEST_F(LimitsTest, TheWaitForATokenSurvivesACrash) {
-  Reopen({.group_limits = {.rate = {.per_second = 0.1}}});
-  AddKeys({"a1", "a2"});
-  EXPECT_EQ(TakeMany(1), "a1");
-  Done("a1");
-  Advance(4 * kSecond);
-  Crash();
-  EXPECT_EQ(TakeMany(1), "-");
-  Advance(6 * kSecond - 1);
-  EXPECT_EQ(TakeMany(1), "-");
-  Advance(1);
-  EXPECT_EQ(TakeMany(1), "a2");
-}
-
-TEST_F(LimitsTest, AClockThatWasSetBackCostsAtMostABucket) {
-  Reopen({.group_limits = {.rate = {.per_second = 0.1, .burst = 2}}});
-  AddKeys({"a1", "a2", "a3"});
-  EXPECT_EQ(TakeMany(3), "a1 a2 -");
-  now.wall_us -= 3600 * kSecond;
-  Crash();
-  Advance(10 * kSecond - 1);
-  EXPECT_EQ(TakeMany(1), "-");
-  Advance(1);
-  EXPECT_EQ(TakeMany(1), "a1");
-}
-
-TEST_F(LimitsTest, NothingIsKeptOfAGroupWhoseBucketIsFull) {
-  Reopen({.group_limits = {.rate = {.per_second = 1, .burst = 3}}});
-  AddKeys({"a1", "b1"});
-  EXPECT_EQ(TakeMany(2), "a1 b1");
-  Done("a1");
-  EXPECT_THAT(Rows(), ElementsAre("a", "b"));
-  Advance(kSecond);
-  EXPECT_THAT(Rows(), ElementsAre());
-  EXPECT_EQ(state().NextDue(), std::nullopt);
-  EXPECT_EQ(state().StatusOf("b", now.steady_us).processing, 1u) << "a worker holds its key";
-}
-
-TEST_F(LimitsTest, ABucketThatHasFilledMeanwhileIsForgottenAtARestart) {
-  Reopen({.group_limits = {.rate = {.per_second = 1}}});
-  AddKeys({"a1"});
-  EXPECT_EQ(TakeMany(1), "a1");
-  now.wall_us += kSecond;
-  Crash();
-  EXPECT_THAT(Rows(), ElementsAre());
-  EXPECT_EQ(TakeMany(1), "a1");
-}
-
-// --- Limits that are set while the queue runs ---
-
-TEST_F(LimitsTest, LimitsAreSetAndKept) {
-  AddKeys({"a1", "a2", "a3", "b1", "b2"});
-  EXPECT_EQ(TakeMany(1), "a1");
-  SetLimits("a", GroupLimits{.max_processing = 2});
-  EXPECT_EQ(TakeMany(4), "a2 b1 b2 -") << "a1 counts, though it was handed out before";
-  EXPECT_THAT(OwnGroups(), ElementsAre("a"));
-  Crash();
-  EXPECT_THAT(OwnGroups(), ElementsAre("a"));
-  EXPECT_EQ(TakeMany(5), "a1 a2 b1 b2 -");
-  SetLimits("a", GroupLimits{.max_processing = 3});
-  EXPECT_EQ(TakeMany(2), "a3 -");
-  SetLimits("a", std::nullopt);
-  EXPECT_THAT(OwnGroups(), ElementsAre());
-  EXPECT_THAT(Rows(), ElementsAre());
-}
-
-TEST_F(LimitsTest, LimitsThatBoundNothingCountNoKeyTwice) {
-  AddKeys({"a1", "a2"});
-  EXPECT_EQ(TakeMany(1), "a1");
-  SetLimits("a", GroupLimits{.weight = 3});
-  SetLimits("a", GroupLimits{.max_processing = 1});
-  EXPECT_EQ(state().StatusOf("a", now.steady_us).processing, 1u);
-  Done("a1");
-  EXPECT_EQ(TakeMany(1), "a2");
-}
-
-TEST_F(LimitsTest, FewerThanAreHeldIsNoError) {
-  Reopen({.group_limits = {.max_processing = 3}});
-  AddKeys({"a1", "a2", "a3", "a4"});
-  EXPECT_EQ(TakeMany(3), "a1 a2 a3");
-  SetLimits("a", GroupLimits{.max_processing = 1});
-  Done("a1");
-  Done("a2");
-  EXPECT_EQ(TakeMany(1), "-");
-  Done("a3");
-  EXPECT_EQ(TakeMany(1), "a4");
-}
-
-TEST_F(LimitsTest, AnotherRateKeepsHowManyTokensAreMissing) {
-  SetLimits("a", GroupLimits{.rate = {.per_second = 1, .burst = 4}});
-  AddKeys({"a1", "a2", "a3", "a4", "a5"});
-  EXPECT_EQ(TakeMany(4), "a1 a2 a3 a4");
-  SetLimits("a", GroupLimits{.rate = {.per_second = 10, .burst = 4}});
-  EXPECT_EQ(TakeMany(1), "-");
-  Advance(kSecond / 10);
-  EXPECT_EQ(TakeMany(1), "a5");
-  SetLimits("a", GroupLimits{});
-  AddKeys({"a6", "a7", "a8", "a9"});
-  EXPECT_EQ(TakeMany(4), "a6 a7 a8 a9");
-}
-
-TEST_F(LimitsTest, TheLimitsOfTheQueueAreSetByNoName) {
-  AddKeys({"a1", "x"});
-  SetLimits("", GroupLimits{.max_processing = 1});
-  EXPECT_EQ(TakeMany(2), "a1 -");
-  Crash();
-  EXPECT_EQ(TakeMany(2), "a1 -");
-  SetLimits("", std::nullopt);
-  EXPECT_EQ(TakeMany(1), "x");
-  EXPECT_THAT(Rows(), ElementsAre());
 }
 
 TEST_F(LimitsTest, TheOrderStaysWhenTheFirstLimitIsSet) {
@@ -280,27 +73,6 @@ TEST_F(LimitsTest, TheOrderStaysWhenTheFirstLimitIsSet) {
   EXPECT_EQ(after, before);
 }
 
-// --- Shares ---
-
-TEST_F(LimitsTest, GroupsTakeTurnsWithinEachLane) {
-  Reopen({.order = Order::kFair, .lanes = {-1}});
-  AddKeys({"a1", "a2", "a3", "b1"}, -1);
-  AddKeys({"c1", "c2", "d1"});
-  EXPECT_EQ(TakeMany(8), "c1 d1 c2 a1 b1 a2 a3 -");
-}
-
-TEST_F(LimitsTest, AKeyIsListedWhereItWillBeHandedOut) {
-  Reopen({.order = Order::kFair});
-  SetLimits("a", GroupLimits{.weight = 3});
-  AddKeys({"b1", "b2", "b3", "a1", "a2", "a3", "a4", "c1"});
-  std::string listed;
-  state().ForEachQueued([&](const Item& item) {
-    listed += (listed.empty() ? "" : " ") + std::string(item.key());
-    return true;
-  });
-  EXPECT_EQ(TakeMany(8), listed);
-}
-
 // --- Simulations ---
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -308,61 +80,6 @@ constexpr int kLimitSteps = 20'000;  // Each takes fifty times as long.
 #else
 constexpr int kLimitSteps = 100'000;
 #endif
-
-TEST_F(LimitsTest, NeverMoreThanTheLimitAndNeverLessThanPossible) {
-  const uint64_t seed = support::Seed();
-  std::cout << "replay with WQ_SEED=" << seed << "\n";
-  std::mt19937_64 random(seed);
-  const auto below = [&random](uint64_t n) { return random() % n; };
-  Reopen({.order = Order::kTwoLanes, .group_limits = {.max_processing = 2}});
-  std::map<std::string, uint32_t> limits;
-  std::map<std::string, uint32_t> processing;
-  std::map<std::string, std::string> group_of;
-  std::deque<std::string> held;
-  for (int i = 0; i < 20; ++i) {
-    limits["g" + std::to_string(i)] = 2;
-  }
-  for (int step = 0; step < kLimitSteps; ++step) {
-    const std::string group = "g" + std::to_string(below(limits.size()));
-    const std::string key = "k" + std::to_string(below(500));
-    switch (below(8)) {
-      case 0:
-      case 1:
-      case 2:
-        Add(key, below(2) == 0 ? kFastLane : kSlowLane, group);
-        break;
-      case 3:
-        if (below(50) == 0) {
-          limits[group] = 1 + static_cast<uint32_t>(below(5));
-          SetLimits(group, GroupLimits{.max_processing = limits[group]});
-        }
-        break;
-      case 4:
-        if (!held.empty()) {
-          --processing[group_of[held.front()]];
-          ASSERT_TRUE(Done(held.front()));
-          held.pop_front();
-        }
-        break;
-      default: {
-        const std::string taken = Take();
-        if (!taken.empty()) {
-          const std::string of(state().Find(taken)->group_name());
-          group_of[taken] = of;
-          held.push_back(taken);
-          ASSERT_LE(++processing[of], limits[of]) << "step " << step;
-          break;
-        }
-        state().ForEachQueued([&](const Item& item) {
-          const std::string of(item.group_name());
-          EXPECT_GE(processing[of], limits[of]) << item.key() << " could be handed out";
-          return true;
-        });
-      }
-    }
-  }
-  EXPECT_GT(held.size(), 0u);
-}
 
 TEST_F(LimitsTest, TheRateIsExactOverTenPeriods) {
   for (const double per_second : {0.3, 7.0, 300.0, 11'111.0}) {

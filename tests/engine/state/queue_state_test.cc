@@ -1,18 +1,18 @@
-// The transitions of one key and of lanes, and the same after a crash.
+// What neither the scenarios nor the model reach: times and lanes at the ends of their ranges, long
+// errors, many sequences, positions in the journal, and the options of orders.
 
 #include "engine/state/queue_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/order/order.h"
 #include "tests/engine/state/state_fixture.h"
 
 namespace wq {
 namespace {
 
 class QueueStateTest : public ::testing::Test, public StateFixture {};
-
-// --- The table of wq/queue.h, row by row ---
 
 TEST_F(QueueStateTest, ADelayHasBegunAtTheBeginOfTheClockAtTheEarliest) {
   now.wall_us = INT64_MIN;
@@ -26,80 +26,50 @@ TEST_F(QueueStateTest, ADelayHasBegunAtTheBeginOfTheClockAtTheEarliest) {
   EXPECT_EQ(state().Find("b")->delay->added_at_us, INT64_MIN);
 }
 
-TEST_F(QueueStateTest, AddOfACleanKeyQueuesIt) {
-  EXPECT_EQ(Add("a"), AddOutcome::kAdded);
-  EXPECT_EQ(Counts(), "1 queued");
-  EXPECT_EQ(Disk(), "a");
-}
-
-TEST_F(QueueStateTest, AddOfAQueuedKeyIsDeduplicated) {
-  Add("a");
-  Add("b");
-  EXPECT_EQ(Add("a"), AddOutcome::kDeduplicated);
-  EXPECT_EQ(Counts(), "2 queued");
-  EXPECT_EQ(Get(), "a");  // The second Add has not moved it.
-}
-
-TEST_F(QueueStateTest, AddWhileProcessingMarksTheKeyDirtyAndQueuesItAtDone) {
-  Add("a");
-  EXPECT_EQ(Get(), "a");
-  EXPECT_FALSE(state().AddedAgain("a"));
-  EXPECT_EQ(Add("a"), AddOutcome::kAdded);
-  EXPECT_TRUE(state().AddedAgain("a"));
-  EXPECT_EQ(Counts(), "1 processing");
-  EXPECT_EQ(Get(), "");  // Never to two workers at once.
-  EXPECT_TRUE(Done("a"));
-  EXPECT_EQ(Counts(), "1 queued");
-  EXPECT_EQ(Disk(), "a");
-}
-
-TEST_F(QueueStateTest, CollapseWhileProcessing) {
-  Add("a");
-  Get();
-  EXPECT_EQ(Add("a"), AddOutcome::kAdded);
-  EXPECT_EQ(Add("a"), AddOutcome::kDeduplicated);
-  EXPECT_EQ(Add("a"), AddOutcome::kDeduplicated);
-  Done("a");
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "");
-}
-
-TEST_F(QueueStateTest, DoneOfAProcessingKeyCleansItFromMemoryAndDisk) {
-  Add("a");
-  Get();
-  EXPECT_EQ(Disk(), "a");  // On disk exactly while dirty or processing.
-  EXPECT_TRUE(Done("a"));
-  EXPECT_EQ(Counts(), "clean");
-  EXPECT_EQ(Disk(), "");
-}
-
-TEST_F(QueueStateTest, DoneOfADirtyKeyGoesToTheBack) {
-  Add("a");
-  Add("b");
-  Get();
-  Add("a");
-  Done("a");
-  EXPECT_EQ(Disk(), "b a");
-  EXPECT_EQ(Get(), "b");
-  EXPECT_EQ(Get(), "a");
-}
-
-TEST_F(QueueStateTest, DoneOfAKeyThatIsNotProcessingChangesNothing) {
-  Add("queued");
-  EXPECT_FALSE(Done("clean"));
-  EXPECT_FALSE(Done("queued"));
-  EXPECT_EQ(Counts(), "1 queued");
-  Get();
-  EXPECT_TRUE(Done("queued"));
-  EXPECT_FALSE(Done("queued"));  // The second Done changes no count.
-  EXPECT_EQ(Counts(), "clean");
-}
-
-TEST_F(QueueStateTest, HandsOutInTheOrderOfAdds) {
-  for (const char* key : {"c", "a", "b"}) {
-    Add(key);
+TEST_F(QueueStateTest, FireDueKeepsToItsLimit) {
+  for (int i = 0; i < 10; ++i) {
+    AddAfter("k" + std::to_string(i), i + 1);
   }
-  EXPECT_EQ(GetMany(3), "cab");
+  now.steady_us += kSecond;
+  EXPECT_EQ(state().FireDue(now, 4), 4U);
+  EXPECT_EQ(state().FireDue(now, 100), 6U);
+}
+
+TEST_F(QueueStateTest, ADelayKeepsItsInstantOverACrashOfTheMachine) {
+  AddAfter("a", 5 * kSecond);
+  now.wall_us += 2 * kSecond;  // While the process was down; the steady clock restarts.
+  now.steady_us = 17;
+  Crash();
+  EXPECT_EQ(Advance(3 * kSecond - 1), 0U);
+  EXPECT_EQ(Advance(1), 1U);
+}
+
+TEST_F(QueueStateTest, TheLongestDelayDoesNotOverflow) {
+  AddAfter("a", kMaxDelay.count());
+  EXPECT_EQ(Advance(1000), 0U);
+  Crash();
+  EXPECT_EQ(Counts(), "1 delayed");
+}
+
+TEST_F(QueueStateTest, RecoveryAcceptsAnyReadyAt) {
+  storage::MutationBatch batch;
+  storage::PutDelayed(7, {.key = "past", .ready_at_us = INT64_MIN, .delay_us = 1}, &batch);
+  storage::PutDelayed(7, {.key = "future", .ready_at_us = INT64_MAX, .delay_us = kSecond}, &batch);
+  ASSERT_TRUE(storage().Write(batch, false).ok());
+  Crash();
+  EXPECT_EQ(Advance(0), 1U);
+  EXPECT_EQ(Get(), "past");
+  EXPECT_EQ(Advance(kSecond), 1U);
+  EXPECT_EQ(Get(), "future");
+}
+
+TEST_F(QueueStateTest, ALongErrorIsCutBetweenCharacters) {
+  const std::string error(kMaxErrorBytes - 1, 'x');
+  Fail("a", kSecond, error + "\xc3\xa4 and more");
+  storage::FailureRecord record;
+  std::string buffer;
+  ASSERT_TRUE(storage::GetFailures(storage(), 7, "a", &buffer, &record).ok());
+  EXPECT_EQ(record.last_error, error);
 }
 
 TEST_F(QueueStateTest, KeysAreBytes) {
@@ -111,32 +81,6 @@ TEST_F(QueueStateTest, KeysAreBytes) {
   EXPECT_EQ(Get(), with_nul);
   EXPECT_EQ(Get(), "a");
   EXPECT_EQ(Get(), "\xff\xfe");
-}
-
-// --- Crashes ---
-
-TEST_F(QueueStateTest, ProcessingComesBackBeforeWhatWasQueuedBehindIt) {
-  for (const char* key : {"a", "b", "c"}) {
-    Add(key);
-  }
-  Get();
-  Get();
-  Done("a");
-  Crash();
-  EXPECT_EQ(Counts(), "2 queued");
-  EXPECT_EQ(Get(), "b");
-  EXPECT_EQ(Get(), "c");
-}
-
-TEST_F(QueueStateTest, ProcessingAndDirtyComesBackOnce) {
-  Add("a");
-  Get();
-  Add("a");
-  Crash();
-  EXPECT_EQ(Counts(), "1 queued");
-  EXPECT_EQ(Get(), "a");
-  Done("a");
-  EXPECT_EQ(Disk(), "");
 }
 
 TEST_F(QueueStateTest, OrderSurvivesACrashOverManyBlocksOfSequences) {
@@ -151,143 +95,6 @@ TEST_F(QueueStateTest, OrderSurvivesACrashOverManyBlocksOfSequences) {
   }
 }
 
-TEST_F(QueueStateTest, SequencesAreNotReusedAfterACrash) {
-  Add("a");
-  Get();
-  Done("a");
-  Crash();
-  Add("b");
-  uint64_t sequence = 0;
-  ASSERT_TRUE(storage::ScanPending(storage(), 7, [&](const storage::PendingRecord& r) {
-                sequence = r.sequence;
-                return true;
-              }).ok());
-  EXPECT_GT(sequence, 1U);
-}
-
-TEST_F(QueueStateTest, RecoveryTwiceIsRecoveryOnce) {
-  Add("a", kSlowLane);
-  Add("b");
-  AddAfter("c", 5 * kSecond);
-  Fail("d", 9 * kSecond);
-  const std::string before = Disk();
-  Crash();
-  Crash();
-  EXPECT_EQ(Disk(), before);
-}
-
-TEST_F(QueueStateTest, RecoveryRefusesAKeyThatIsPendingTwice) {
-  Add("a");
-  storage::MutationBatch batch;
-  storage::PutPending(7, {.key = "a", .lane = kSlowLane, .sequence = 2}, &batch);
-  ASSERT_TRUE(storage().Write(batch, false).ok());
-  QueueState fresh(7, {.order = Order::kTwoLanes}, nullptr);
-  const Status s = RestoreQueue(storage(), 7, now, &fresh);
-  EXPECT_EQ(s.code(), StatusCode::kCorruption);
-  EXPECT_THAT(s.message(), ::testing::HasSubstr("'a'"));
-}
-
-TEST_F(QueueStateTest, RecoveryRefusesASequenceAboveTheHighWaterMark) {
-  Add("a");
-  storage::MutationBatch batch;
-  storage::PutPending(7, {.key = "b", .sequence = uint64_t{1} << 40}, &batch);
-  ASSERT_TRUE(storage().Write(batch, false).ok());
-  QueueState fresh(7, {}, nullptr);
-  EXPECT_EQ(RestoreQueue(storage(), 7, now, &fresh).code(), StatusCode::kCorruption);
-}
-
-// --- Two lanes ---
-
-TEST_F(QueueStateTest, TheFastLaneIsServedFirst) {
-  Add("s1", kSlowLane);
-  Add("f1", kFastLane);
-  Add("s2", kSlowLane);
-  Add("f2");
-  EXPECT_EQ(Disk(), "f1 f2 slow:s1 slow:s2");
-  EXPECT_EQ(GetMany(4), "f1f2s1s2");
-}
-
-TEST_F(QueueStateTest, TouchMovesAQueuedKeyToTheBackOfTheLaneOfItsLatestAdd) {
-  Add("a", kSlowLane);
-  Add("b", kSlowLane);
-  Add("c", kFastLane);
-  EXPECT_EQ(Add("a", kFastLane), AddOutcome::kDeduplicated);
-  EXPECT_EQ(Disk(), "c a slow:b");
-  Add("c", kSlowLane);
-  EXPECT_EQ(Disk(), "a slow:b slow:c");
-  EXPECT_EQ(GetMany(3), "abc");
-}
-
-TEST_F(QueueStateTest, AddToTheSameLaneKeepsThePlace) {
-  Add("a", kSlowLane);
-  Add("b", kSlowLane);
-  Add("a", kSlowLane);
-  EXPECT_EQ(Disk(), "slow:a slow:b");
-}
-
-TEST_F(QueueStateTest, AddWithoutALaneKeepsTheLane) {
-  Add("a", kSlowLane);
-  Add("a");
-  EXPECT_EQ(Disk(), "slow:a");
-  Get();
-  Add("a");
-  Done("a");
-  EXPECT_EQ(Disk(), "slow:a");
-}
-
-TEST_F(QueueStateTest, TheLatestLaneIsRememberedWhileProcessing) {
-  Add("a", kSlowLane);
-  Get();
-  Add("a", kFastLane);
-  EXPECT_EQ(Disk(), "a");  // The lane that it has after a crash.
-  Add("a", kSlowLane);
-  Add("a", kFastLane);
-  Add("b", kFastLane);
-  Done("a");
-  EXPECT_EQ(Disk(), "b a");
-}
-
-TEST_F(QueueStateTest, ARequeueKeepsTheLane) {
-  Add("a", kSlowLane);
-  Get();
-  Fail("a", kSecond);
-  Done("a");
-  EXPECT_EQ(Disk(), "delayed:slow:a@1s failing:a=1");
-  Crash();
-  Advance(kSecond);
-  EXPECT_EQ(Disk(), "slow:a failing:a=1");
-}
-
-TEST_F(QueueStateTest, AFiringDelayNeverPutsAKeyIntoALowerLane) {
-  AddAfter("a", kSecond, kSlowLane);
-  Add("a", kFastLane);
-  Advance(kSecond);
-  EXPECT_EQ(Disk(), "a");
-  AddAfter("b", kSecond, kFastLane);
-  Add("b", kSlowLane);
-  Advance(kSecond);
-  EXPECT_EQ(Disk(), "a b");
-}
-
-TEST_F(QueueStateTest, LanesSurviveACrash) {
-  Add("s1", kSlowLane);
-  Add("f1");
-  Add("s2", kSlowLane);
-  EXPECT_EQ(Get(), "f1");
-  Crash();
-  EXPECT_EQ(GetMany(3), "f1s1s2");
-}
-
-TEST_F(QueueStateTest, AnOrderWithoutTheLaneTakesItsKeysAtTheBack) {
-  Add("s1", kSlowLane);
-  Add("f1");
-  Add("s2", kSlowLane);
-  Reopen({.order = Order::kFifo});
-  EXPECT_EQ(Disk(), "f1 s1 s2");
-  Crash();
-  EXPECT_EQ(GetMany(3), "f1s1s2");
-}
-
 TEST_F(QueueStateTest, CountsNameTheLanes) {
   Add("s1", kSlowLane);
   Add("s2", kSlowLane);
@@ -295,8 +102,6 @@ TEST_F(QueueStateTest, CountsNameTheLanes) {
   EXPECT_THAT(state().Counts().lanes,
               ::testing::ElementsAre(::testing::Pair(kSlowLane, 2), ::testing::Pair(kFastLane, 1)));
 }
-
-// --- Positions ---
 
 TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndHasThePositionOfTheFirst) {
   storage::MutationBatch batch;
@@ -309,6 +114,27 @@ TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndHasThePositionOfTheFirst)
   state.Get(0);
   EXPECT_EQ(state.Add("a", {}, 0).position, 41U);  // Processing: its record is unchanged.
   EXPECT_TRUE(batch.empty());
+}
+
+TEST_F(QueueStateTest, ListedLanesHaveNoOther) {
+  Reopen({.order = Order::kLanes, .lanes = {5, 5}});
+  EXPECT_TRUE(state().HasLane(5));
+  EXPECT_TRUE(state().HasLane(kFastLane));
+  EXPECT_FALSE(state().HasLane(6));
+}
+
+TEST_F(QueueStateTest, AgingOfFarLanesDoesNotOverflow) {
+  Reopen({.order = Order::kPriorities, .aging = kMaxDelay});
+  Add("min", INT32_MIN);
+  Advance(3600 * kSecond);
+  Add("max", INT32_MAX);
+  EXPECT_EQ(Get(), "max");
+}
+
+TEST(CheckOrder, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(CheckOrder({}), nullptr);
+  EXPECT_NE(CheckOrder({.order = static_cast<Order>(99)}), nullptr);
+  EXPECT_NE(CheckOrder({.order = Order::kTwoLanes, .starvation_bound = 1}), nullptr);
 }
 
 }  // namespace

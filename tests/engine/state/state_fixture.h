@@ -50,10 +50,6 @@ class StateFixture {
     Commit();
     return outcome;
   }
-  void Forget(std::string_view key) {
-    state_->Forget(key);
-    Commit();
-  }
   // "": nothing is queued.
   std::string Get(uint32_t shard = 0) {
     const Item* item = state_->Get(shard);
@@ -69,14 +65,6 @@ class StateFixture {
   void SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) {
     state_->SetLimits(group, limits, now);
     Commit();
-  }
-  // The next `n` keys in one string.
-  std::string GetMany(int n) {
-    std::string keys;
-    for (int i = 0; i < n; ++i) {
-      keys += Get();
-    }
-    return keys;
   }
   bool Done(std::string_view key) {
     const bool done = state_->Done(key);
@@ -164,6 +152,27 @@ class StateFixture {
     });
     EXPECT_TRUE(s.ok()) << s.ToString();
     return out.str();
+  }
+
+  // How many records the disk has not, or with another value, or beside those of memory.
+  size_t RowsThatDiffer() {
+    storage::MutationBatch rows;
+    state_->AppendImage(&rows);
+    size_t different = 0;
+    size_t in_memory = 0;
+    rows.ForEach([&](const storage::Mutation& row) {
+      std::string value;
+      const Status s = storage_.Get(row.family, row.key, &value);
+      different += s.ok() && value == row.value ? 0 : 1;
+      ++in_memory;
+    });
+    size_t on_disk = 0;
+    for (int family = 0; family < storage::kFamilyCount; ++family) {
+      const Status s = storage_.Scan(static_cast<storage::Family>(family), "", "",
+                                     [&on_disk](auto, auto) { return ++on_disk != 0; });
+      EXPECT_TRUE(s.ok()) << s.ToString();
+    }
+    return different + (on_disk - in_memory);
   }
 
   storage::MemoryStorage& storage() { return storage_; }
