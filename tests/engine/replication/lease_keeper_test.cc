@@ -79,20 +79,6 @@ TEST_F(LeaseKeeperTest, AnAnswerThatComesLateExtendsTheFenceFromTheTimeOfItsRequ
   EXPECT_LE(fence_->until_us(), sent_us + Us(kLease) - Us(kMargin));
 }
 
-TEST_F(LeaseKeeperTest, WithoutAnswersTheFenceHoldsUntilItsTime) {
-  std::atomic<int> requests{0};
-  log_->SetHook([&requests](std::string_view call) {
-    requests += call == "Renew" ? 1 : 0;
-    return FaultyLog::Fault::kBefore;
-  });
-  const std::unique_ptr<LeaseKeeper> keeper = Keep();
-  ASSERT_TRUE(Eventually([&] { return requests >= 3; }));
-  EXPECT_TRUE(fence_->Holds());
-  EXPECT_EQ(keeper->Problem().code(), StatusCode::kIOError);
-  keeper->Stop();
-  EXPECT_EQ(Lost(), 0);
-}
-
 TEST_F(LeaseKeeperTest, WithoutAnswersTheFenceEndsAtItsTime) {
   log_->Cut(true);
   fence_->ExtendTo(Clock::System()->SteadyUs() + Us(50ms));
@@ -117,15 +103,6 @@ TEST_F(LeaseKeeperTest, TheEndOfTheLeaseDropsTheFenceAtOnce) {
   const std::unique_ptr<LeaseKeeper> keeper = Keep();
   ASSERT_TRUE(Eventually([&] { return Lost() > 0; }));
   EXPECT_FALSE(fence_->Holds());
-}
-
-TEST_F(LeaseKeeperTest, ALostAnswerIsAskedForAgain) {
-  log_->FailNext(2, FaultyLog::Fault::kAfter);
-  const int64_t before_us = fence_->until_us();
-  const std::unique_ptr<LeaseKeeper> keeper = Keep();
-  ASSERT_TRUE(Eventually([&] { return fence_->until_us() > before_us; }));
-  EXPECT_TRUE(fence_->Holds());
-  EXPECT_EQ(Lost(), 0);
 }
 
 // The system's clock, on which all threads but that of the test can be made to stand.

@@ -43,20 +43,6 @@ TEST_F(ReplicaTest, TheOwnerHandsOverToTheReplicaThatIsPromoted) {
   EXPECT_TRUE(Eventually([&] { return a->IsOwner() || b->IsOwner(); }));
 }
 
-TEST_F(ReplicaTest, APromotedReplicaThatIsNotThereDelaysTheNextOwnerByALease) {
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> a = OpenOwner("a", &queue);
-  StoreOptions options = Options("b");
-  options.replication->lease = 300ms;  // What it waits for. Whether it keeps it does not matter.
-  const std::unique_ptr<Store> b = OpenWith("b", options);
-  AwaitCaughtUp(b.get());
-  const uint64_t epoch = a->Epoch();
-  ASSERT_TRUE(log_->SetSuccessor("nobody").ok());
-  EXPECT_TRUE(Eventually([&] { return std::max(a->Epoch(), b->Epoch()) > epoch; }));
-  LogState state;
-  EXPECT_TRUE(Eventually([&] { return log_->State(&state).ok() && state.successor.empty(); }));
-}
-
 // Resigned at once, an owner may have come and gone before the last one looks at the log again.
 TEST_F(ReplicaTest, HandoversInARowNeverTakeALease) {
   constexpr uint64_t kHandovers = 300;
@@ -84,21 +70,6 @@ TEST_F(ReplicaTest, HandoversInARowNeverTakeALease) {
   }
   for (const auto& store : stores) static_cast<void>(store->Close());
   for (std::thread& thread : threads) thread.join();
-}
-
-TEST_F(ReplicaTest, AnOwnershipThatCouldNotBeginIsNotALeaseWithoutAnOwner) {
-  const auto link = std::make_shared<support::FaultyLog>(log_);
-  std::atomic<int> refusals{1};
-  link->SetHook([&](std::string_view call) {
-    return call == "CommitCheckpoint" && refusals-- > 0 ? support::FaultyLog::Fault::kQuota
-                                                        : support::FaultyLog::Fault::kNone;
-  });
-  log_ = link;
-  StoreOptions options = Options("a");
-  options.replication->lease = 1h;
-  const std::unique_ptr<Store> store = OpenWith("a", options);
-  EXPECT_TRUE(store->WaitForLeadership(support::kPatience).ok());
-  EXPECT_LT(refusals, 0);
 }
 
 TEST_F(ReplicaTest, AnOwnershipThatHasEndedKeepsNoFileOpen) {
@@ -130,17 +101,6 @@ TEST_F(ReplicaTest, AnOwnershipThatHasEndedKeepsNoFileOpen) {
 class FirstOpeningTest : public ReplicatedStoreFixture {
  protected:
   FirstOpeningTest() { log_ = link_; }
-  // One opening of `dir`, of which the call `call` fails.
-  Status OpenWithFault(const std::string& dir, std::string_view call,
-                       support::FaultyLog::Fault fault) {
-    link_->SetHook([=](std::string_view called) {
-      return called == call ? fault : support::FaultyLog::Fault::kNone;
-    });
-    std::unique_ptr<Store> store;
-    Status s = Store::Open(Options("a"), Dir(dir), &store);
-    link_->SetHook([](std::string_view) { return support::FaultyLog::Fault::kNone; });
-    return s;
-  }
   // The log can be used: by this replica, and then by a fresh one.
   void ExpectUsable(const std::string& dir) {
     Queue* queue = nullptr;
@@ -159,22 +119,6 @@ class FirstOpeningTest : public ReplicatedStoreFixture {
   const std::shared_ptr<support::FaultyLog> link_ =
       std::make_shared<support::FaultyLog>(MakeMemoryLog());
 };
-
-TEST_F(FirstOpeningTest, WithoutTheParentDirectoryLeavesTheLogAsItIs) {
-  EXPECT_EQ(OpenWithFault("missing/a", "", {}).code(), StatusCode::kIOError);
-  LogState state;
-  ASSERT_TRUE(log_->State(&state).ok());
-  EXPECT_EQ(state.store_uuid, "");
-  ExpectUsable("a");
-}
-
-TEST_F(FirstOpeningTest, ThatFailsBeforeOrAfterTheClaimIsContinuedByTheNext) {
-  using Fault = support::FaultyLog::Fault;
-  EXPECT_EQ(OpenWithFault("a", "Claim", Fault::kBefore).code(), StatusCode::kIOError);
-  EXPECT_EQ(OpenWithFault("a", "Claim", Fault::kAfter).code(), StatusCode::kIOError);
-  EXPECT_EQ(OpenWithFault("a", "State", Fault::kBefore).code(), StatusCode::kIOError);
-  ExpectUsable("a");
-}
 
 // The state at the kill is what a call that does not return leaves: the copy is taken there.
 TEST_F(FirstOpeningTest, ThatIsKilledAtAnyCallIsContinuedByTheNext) {
@@ -197,31 +141,10 @@ TEST_F(FirstOpeningTest, ThatIsKilledAtAnyCallIsContinuedByTheNext) {
   }
 }
 
-// Of two that open at once, one claims the log between the other's two steps.
-TEST_F(FirstOpeningTest, OfALogThatBecameAnotherStoresMakesAReplicaOfThat) {
-  EXPECT_EQ(OpenWithFault("b", "Claim", support::FaultyLog::Fault::kBefore).code(),
-            StatusCode::kIOError);
-  const std::unique_ptr<Store> a = Open("a");
-  ASSERT_TRUE(a->WaitForLeadership(support::kPatience).ok());
-  const std::unique_ptr<Store> b = Open("b");
-  EXPECT_EQ(b->uuid(), a->uuid());
-  AwaitCaughtUp(b.get());
-}
-
-TEST_F(FirstOpeningTest, ThatWasGivenUpIsForgottenByAnOrdinaryOne) {
-  EXPECT_EQ(OpenWithFault("a", "Claim", support::FaultyLog::Fault::kAfter).code(),
-            StatusCode::kIOError);
-  std::unique_ptr<Store> plain;
-  ASSERT_TRUE(Store::Open({.create_if_missing = true}, Dir("a"), &plain).ok());
-  EXPECT_FALSE(std::filesystem::exists(Dir("a") + "/CLAIM"));
-  ASSERT_TRUE(plain->Close().ok());
-  std::unique_ptr<Store> store;
-  EXPECT_EQ(Store::Open(Options("a"), Dir("a"), &store).code(), StatusCode::kInvalidArgument);
-}
-
 TEST_F(FirstOpeningTest, WhoseDirectoryIsLostIsNamedWithTheWayOut) {
-  EXPECT_EQ(OpenWithFault("a", "Claim", support::FaultyLog::Fault::kAfter).code(),
-            StatusCode::kIOError);
+  link_->FailNext(1, support::FaultyLog::Fault::kAfter);
+  std::unique_ptr<Store> none;
+  EXPECT_EQ(Store::Open(Options("a"), Dir("a"), &none).code(), StatusCode::kIOError);
   std::filesystem::remove_all(Dir("a"));
   {
     const std::unique_ptr<Store> b = Open("b");
@@ -230,36 +153,6 @@ TEST_F(FirstOpeningTest, WhoseDirectoryIsLostIsNamedWithTheWayOut) {
   }
   ASSERT_TRUE(log_->Destroy(false).ok());
   ExpectUsable("a");
-}
-
-TEST_F(ReplicaTest, ALogOfAnotherStoreIsNotFollowed) {
-  Queue* queue = nullptr;
-  std::unique_ptr<Store> a = OpenOwner("a", &queue);
-  ASSERT_TRUE(queue->Add("of a", {.durability = Durability::kReplicated}).ok());
-  ASSERT_TRUE(a->Close().ok());
-  log_ = MakeMemoryLog();  // As a wrong prefix.
-  const std::unique_ptr<Store> other = OpenOwner("b", &queue);
-  ASSERT_TRUE(queue->Add("of b", {.durability = Durability::kReplicated}).ok());
-  a = Open("a");
-  EXPECT_TRUE(Eventually([&] { return !a->Health().ok(); }));
-  EXPECT_THAT(a->Health().message(), HasSubstr(other->uuid()));
-  EXPECT_THAT(a->Health().message(), HasSubstr(a->uuid()));
-  ASSERT_TRUE(other->Close().ok());
-  EXPECT_EQ(a->WaitForLeadership(300ms).code(), StatusCode::kTimedOut);
-}
-
-TEST_F(ReplicaTest, ALogThatHasLostEntriesIsNotFollowed) {
-  Queue* queue = nullptr;
-  std::unique_ptr<Store> a = OpenOwner("a", &queue);
-  ASSERT_TRUE(queue->Add("key", {.durability = Durability::kReplicated}).ok());
-  std::string uuid = a->uuid();
-  ASSERT_TRUE(a->Close().ok());
-  log_ = MakeMemoryLog();  // As an etcd that was restored from before the first entry.
-  ASSERT_TRUE(log_->Claim(&uuid).ok());
-  a = Open("a");
-  EXPECT_TRUE(Eventually([&] { return a->Health().code() == StatusCode::kCorruption; }));
-  EXPECT_THAT(a->Health().message(), HasSubstr("older state"));
-  EXPECT_FALSE(a->IsOwner());
 }
 
 TEST_F(ReplicaTest, OneThatIsNoCandidateOnlyFollows) {

@@ -1,10 +1,9 @@
-// Stores that are replicas of one log in memory: takeover, fencing, seeding, and what survives.
+// Stores that are replicas of one log in memory: how a store uses what the simulation of
+// tests/replication checks.
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
-#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -14,14 +13,12 @@
 
 #include <gmock/gmock.h>
 
-#include "storage/replication/memory_log.h"
 #include "tests/engine/replication/replicated_fixture.h"
 #include "tests/support/faulty_log.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
-#include "wq/store_view.h"
 
 namespace wq {
 namespace {
@@ -104,8 +101,14 @@ TEST_F(ReplicatedStoreTest, AQueueOfAnEndedOwnershipReturnsNotOwnerForGood) {
   const std::unique_ptr<Store> store = OpenOwner("a", &queue);
   ASSERT_TRUE(queue->Add("key").ok());
   const uint64_t epoch = store->Epoch();
-  ASSERT_TRUE(store->Resign().ok());
   std::string key;
+  ASSERT_TRUE(queue->Get(&key).ok());
+  std::future<StatusCode> waiting = std::async(std::launch::async, [queue] {
+    std::string none;
+    return queue->Get(&none).code();
+  });
+  ASSERT_TRUE(store->Resign().ok());
+  EXPECT_EQ(waiting.get(), StatusCode::kNotOwner);
   EXPECT_EQ(queue->Get(&key).code(), StatusCode::kNotOwner);
   EXPECT_EQ(queue->Add("other").code(), StatusCode::kNotOwner);
   EXPECT_EQ(queue->Done("key").code(), StatusCode::kNotOwner);
@@ -115,35 +118,6 @@ TEST_F(ReplicatedStoreTest, AQueueOfAnEndedOwnershipReturnsNotOwnerForGood) {
   EXPECT_GT(store->Epoch(), epoch);
   EXPECT_EQ(queue->Add("other").code(), StatusCode::kNotOwner);
   EXPECT_THAT(Drain(again), ElementsAre("key"));
-}
-
-TEST_F(ReplicatedStoreTest, ABlockedGetReturnsNotOwnerWhenTheOwnershipEnds) {
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
-  std::atomic<StatusCode> code{StatusCode::kOk};
-  std::thread getter([&, queue] {
-    std::string key;
-    code = queue->Get(&key).code();
-  });
-  ASSERT_TRUE(store->Resign().ok());
-  getter.join();
-  EXPECT_EQ(code, StatusCode::kNotOwner);
-}
-
-TEST_F(ReplicatedStoreTest, AFreshReplicaBeginsFromTheCheckpoint) {
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
-  for (int i = 0; i < 5000; ++i) {
-    ASSERT_TRUE(queue->Add("key-" + std::to_string(i), {.durability = Durability::kAsync}).ok());
-  }
-  ASSERT_TRUE(queue->Flush(Durability::kReplicated).ok());
-  const std::unique_ptr<Store> replica = Open("b");
-  AwaitCaughtUp(replica.get());
-  ASSERT_TRUE(owner->Resign().ok());
-  Queue* next = nullptr;
-  Lead(replica.get(), &next);
-  EXPECT_EQ(next->Len(), 5000U);
-  EXPECT_EQ(replica->uuid(), owner->uuid());
 }
 
 // Without one a replica could not go on from what the owner has had replicated.
@@ -229,18 +203,6 @@ TEST_F(ReplicatedStoreTest, AStoreThatExistsBecomesTheFirstReplica) {
   EXPECT_THAT(Drain(next), ElementsAre("old"));
 }
 
-TEST_F(ReplicatedStoreTest, AnotherStoreIsRefusedAsAReplica) {
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
-  std::unique_ptr<Store> plain;
-  ASSERT_TRUE(Store::Open({.create_if_missing = true}, Dir("b"), &plain).ok());
-  ASSERT_TRUE(plain->Close().ok());
-  std::unique_ptr<Store> replica;
-  const Status s = Store::Open(Options("b"), Dir("b"), &replica);
-  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(s.message(), HasSubstr(Dir("b")));
-}
-
 TEST_F(ReplicatedStoreTest, AReplicaIsNotOpenedAsAnOrdinaryStoreUntilItIsDetached) {
   {
     Queue* queue = nullptr;
@@ -282,44 +244,6 @@ TEST_F(ReplicatedStoreTest, ReplicatedIsInvalidWithoutReplication) {
   EXPECT_EQ(store->Epoch(), 1U);
 }
 
-TEST_F(ReplicatedStoreTest, TheReplicaIsEqualToTheOwnerEntryByEntry) {
-  Queue* queue = nullptr;
-  // No retry becomes ready between the two views.
-  const QueueOptions options = {.limiter = std::make_shared<ItemExponentialFailure>(1h, 1000h)};
-  const std::unique_ptr<Store> owner = OpenOwner("a", &queue, options);
-  const std::unique_ptr<Store> replica = Open("b");
-  for (int i = 0; i < 3000; ++i) {
-    const std::string key = "key-" + std::to_string(i);
-    ASSERT_TRUE(queue->Add(key, {.durability = Durability::kAsync}).ok());
-    if (i % 3 == 0) {
-      EXPECT_TRUE(queue->AddAfter(key + "-later", 1h).ok());
-    }
-    if (i % 5 == 0) {
-      EXPECT_TRUE(queue->AddRateLimited(key + "-failing", "error").ok());
-    }
-  }
-  ASSERT_TRUE(queue->Flush(Durability::kReplicated).ok());
-  AwaitCaughtUp(replica.get());
-  std::unique_ptr<StoreView> a;
-  std::unique_ptr<StoreView> b;
-  ASSERT_TRUE(StoreView::Open(Dir("a"), &a).ok());
-  ASSERT_TRUE(StoreView::Open(Dir("b"), &b).ok());
-  ASSERT_TRUE(b->info().replica.has_value());
-  EXPECT_EQ(b->info().replica->sequence, replica->Replica().applied);
-  std::vector<std::string> left;
-  std::vector<std::string> right;
-  const auto collect = [](std::vector<std::string>* into) {
-    return [into](const Entry& entry) {
-      into->push_back(entry.key);
-      return true;
-    };
-  };
-  ASSERT_TRUE(a->ForEachEntry("pods", collect(&left)).ok());
-  ASSERT_TRUE(b->ForEachEntry("pods", collect(&right)).ok());
-  EXPECT_EQ(left.size(), 4600U);
-  EXPECT_EQ(left, right);
-}
-
 TEST_F(ReplicatedStoreTest, LeadershipIsReportedAtItsBeginAndItsEnd) {
   std::mutex mu;
   std::vector<std::string> seen;
@@ -335,155 +259,52 @@ TEST_F(ReplicatedStoreTest, LeadershipIsReportedAtItsBeginAndItsEnd) {
   EXPECT_THAT(seen, ElementsAre("owner", "lost: the ownership has ended: resigned"));
 }
 
-TEST_F(ReplicatedStoreTest, TheStoreKnowsOfAnOwnershipThatIsReported) {
-  const std::unique_ptr<Store> first = Open("first");
-  ASSERT_TRUE(first->WaitForLeadership(20s).ok());
-  Store* second = nullptr;
-  std::mutex opened;
-  bool owner = false;
-  ReplicaState state;
-  StoreOptions options = Options("second");
-  options.replication->on_leadership = [&](const Leadership& leadership) {
-    const std::lock_guard lock(opened);
-    if (leadership.owner) {
-      owner = second->IsOwner();
-      state = second->Replica();
-    }
-  };
-  std::unique_ptr<Store> store;
-  {
-    const std::lock_guard lock(opened);
-    store = OpenWith("second", options);
-    second = store.get();
-  }
-  ASSERT_TRUE(first->Resign().ok());
-  ASSERT_TRUE(second->WaitForLeadership(20s).ok());
-  ASSERT_TRUE(second->Close().ok());
-  EXPECT_TRUE(owner);
-  EXPECT_TRUE(state.owner);
-  EXPECT_EQ(state.epoch, 2U);
-  EXPECT_EQ(state.owner_name, "second");
-}
-
 // --- What kProcess has acknowledged, and the log did not get ---
-
-// A log whose Append can be made to fail as if etcd were away.
-class CutLog final : public ReplicatedLog {
- public:
-  std::string Name() const override { return log_.Name(); }
-  Status Claim(std::string* uuid) override { return log_.Claim(uuid); }
-  Status State(LogState* state) override { return log_.State(state); }
-  std::vector<LogMember> Members() override { return log_.Members(); }
-  Status Destroy(bool force) override { return log_.Destroy(force); }
-  Status Acquire(std::string_view name, std::chrono::milliseconds lease, LogLease* owned) override {
-    return log_.Acquire(name, lease, owned);
-  }
-  Status Renew(LogLease* owned) override { return log_.Renew(owned); }
-  Status Release(const LogLease& owned) override { return log_.Release(owned); }
-  Status SetSuccessor(std::string_view name) override { return log_.SetSuccessor(name); }
-  Status Append(uint64_t epoch, LogSequence sequence, std::string_view bytes) override {
-    if (cut_) return Status::IOError("cut");
-    return log_.Append(epoch, sequence, bytes);
-  }
-  Status EraseFrom(uint64_t epoch, LogSequence sequence) override {
-    return log_.EraseFrom(epoch, sequence);
-  }
-  Status Truncate(uint64_t epoch, LogSequence sequence) override {
-    return log_.Truncate(epoch, sequence);
-  }
-  Status Read(LogSequence sequence, size_t max_bytes, std::vector<LogEntry>* entries) override {
-    return log_.Read(sequence, max_bytes, entries);
-  }
-  std::unique_ptr<LogFollower> Follow(LogSequence sequence) override {
-    return log_.Follow(sequence);
-  }
-  Status PutCheckpointPart(uint64_t epoch, std::string_view id, uint64_t index,
-                           std::string_view bytes) override {
-    return log_.PutCheckpointPart(epoch, id, index, bytes);
-  }
-  Status CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint) override {
-    return log_.CommitCheckpoint(epoch, checkpoint);
-  }
-  Status ReadCheckpointPart(std::string_view id, uint64_t index, std::string* bytes) override {
-    return log_.ReadCheckpointPart(id, index, bytes);
-  }
-  Status PutReplica(const LogReplica& replica) override { return log_.PutReplica(replica); }
-  Status RemoveReplica(std::string_view name) override { return log_.RemoveReplica(name); }
-
-  void Cut(bool cut) { cut_ = cut; }
-
- private:
-  storage::MemoryLog log_;
-  std::atomic<bool> cut_{false};
-};
 
 class AheadTest : public ReplicatedStoreFixture {
  protected:
   AheadTest() {
-    log_ = cut_log_;
-    lease_ =
-        std::chrono::seconds(3);  // Of an owner that was killed: the next one waits for its end.
-    write_timeout_ = std::chrono::milliseconds(300);
+    log_ = link_;
+    lease_ = 3s;  // Of an owner that was killed: the next one waits for its end.
+    write_timeout_ = 300ms;
   }
 
-  // What a kill would leave of the owner's directory, with a key that only the process log has.
-  void LeaveAhead() {
-    Queue* queue = nullptr;
-    const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
-    ASSERT_TRUE(queue->Add("in the log", {.durability = Durability::kReplicated}).ok());
-    cut_log_->Cut(true);
-    ASSERT_TRUE(queue->Add("ahead", {.durability = Durability::kProcess}).ok());
-    std::filesystem::copy(Dir("a"), Dir("killed"), std::filesystem::copy_options::recursive);
-  }
-  // The process that was killed comes back.
-  std::unique_ptr<Store> OpenKilled(Queue** queue) {
-    cut_log_->Cut(false);
-    std::unique_ptr<Store> store = OpenWith("killed", Options("a"));
-    Lead(store.get(), queue);
-    return store;
+  // As if etcd took no entries, but kept the lease.
+  void CutAppends(bool cut) {
+    using Fault = support::FaultyLog::Fault;
+    link_->SetHook([cut](std::string_view call) {
+      return cut && call == "Append" ? Fault::kBefore : Fault::kNone;
+    });
   }
 
-  const std::shared_ptr<CutLog> cut_log_ = std::make_shared<CutLog>();
+  const std::shared_ptr<support::FaultyLog> link_ = std::make_shared<support::FaultyLog>(log_);
 };
 
 TEST_F(AheadTest, ComesBackAfterAKillIfNobodyElseHasOwned) {
-  LeaveAhead();
   Queue* queue = nullptr;
-  const std::unique_ptr<Store> store = OpenKilled(&queue);
-  EXPECT_THAT(Drain(queue), ElementsAre("in the log", "ahead"));
-}
-
-TEST_F(AheadTest, IsVoidAfterAKillIfAnotherReplicaHasOwned) {
-  LeaveAhead();
-  cut_log_->Cut(false);
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> other = OpenOwner("b", &queue);
-  ASSERT_TRUE(queue->Add("of b", {.durability = Durability::kReplicated}).ok());
-  ASSERT_TRUE(other->Close().ok());
-  const std::unique_ptr<Store> store = OpenKilled(&queue);
-  EXPECT_THAT(Drain(queue), ElementsAre("in the log", "of b"));
-}
-
-TEST_F(AheadTest, ComesBackToTheSameProcessThatCouldNotHandItOver) {
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
-  cut_log_->Cut(true);
-  ASSERT_TRUE(queue->Add("ahead", {.durability = Durability::kProcess}).ok());
-  EXPECT_FALSE(store->Resign().ok());
-  cut_log_->Cut(false);
+  {
+    const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
+    ASSERT_TRUE(queue->Add("in the log", {.durability = Durability::kReplicated}).ok());
+    CutAppends(true);
+    ASSERT_TRUE(queue->Add("ahead", {.durability = Durability::kProcess}).ok());
+    // What a kill would leave.
+    std::filesystem::copy(Dir("a"), Dir("killed"), std::filesystem::copy_options::recursive);
+  }
+  CutAppends(false);
+  const std::unique_ptr<Store> store = OpenWith("killed", Options("a"));
   Lead(store.get(), &queue);
-  EXPECT_THAT(Drain(queue), ElementsAre("ahead"));
+  EXPECT_THAT(Drain(queue), ElementsAre("in the log", "ahead"));
 }
 
 TEST_F(AheadTest, ACallAtReplicatedIsNotDurableUntilTheLogWorksAgain) {
   Queue* queue = nullptr;
   const std::unique_ptr<Store> store = OpenOwner("a", &queue);
-  cut_log_->Cut(true);
+  CutAppends(true);
   const AddOptions replicated = {.durability = Durability::kReplicated};
   EXPECT_EQ(queue->Add("one", replicated).code(), StatusCode::kNotDurable);
   EXPECT_EQ(store->Health().code(), StatusCode::kNotDurable);
   EXPECT_EQ(queue->Add("two", replicated).code(), StatusCode::kNotDurable);
-  cut_log_->Cut(false);
+  CutAppends(false);
   EXPECT_TRUE(Eventually([&] { return store->Health().ok(); }));
   EXPECT_TRUE(queue->Add("three", replicated).ok());
   const std::unique_ptr<Store> replica = Open("b");
