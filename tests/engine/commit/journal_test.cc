@@ -144,14 +144,6 @@ TEST(Journal, LazyAppendsAreInTheNextWrite) {
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{3, true}}));
 }
 
-TEST(Journal, LazyAppendsAreWrittenAfterTheInterval) {
-  GatedStorage storage;
-  Journal journal(&storage, {.flush_interval = std::chrono::milliseconds(1)});
-  journal.Append(Put("a"), Durability::kAsync);
-  journal.WakeWriter();
-  storage.AwaitCalls(1);
-}
-
 TEST(Journal, MuchThatIsOpenIsWrittenBeforeTheInterval) {
   GatedStorage storage;
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1), .max_batch_bytes = 1024});
@@ -426,37 +418,6 @@ TEST(Journal, EveryFollowerIsWokenWithManyThreadsAndAFullPipeline) {
   EXPECT_TRUE(journal.Stop().ok());
 }
 
-TEST(Journal, KeepsTheOrderOfAppendsFromManyThreads) {
-  auto disk = std::make_shared<storage::MemoryDisk>();
-  storage::MemoryStorage storage(disk);
-  Journal journal(&storage, {});
-  std::mutex order_mu;  // Represents a queue's lock.
-  uint64_t next = 0;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 500; ++i) {
-        Position p = 0;
-        {
-          const std::lock_guard lock(order_mu);
-          MutationBatch batch;
-          batch.Put(Family::kDirty, "last", std::to_string(++next));
-          p = journal.Append(batch, static_cast<Durability>(i % 3));
-          ASSERT_EQ(p, next);
-        }
-        ASSERT_TRUE(journal.Wait(p, static_cast<Durability>((i + t) % 3)).ok());
-      }
-    });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  ASSERT_TRUE(journal.Stop().ok());
-  std::string value;
-  ASSERT_TRUE(storage.Get(Family::kDirty, "last", &value).ok());
-  EXPECT_EQ(value, std::to_string(next));
-}
-
 // A storage with a process log of 4 KiB.
 class LoggedStorage final : public storage::Storage {
  public:
@@ -505,21 +466,6 @@ class LoggedStorage final : public storage::Storage {
   std::vector<storage::LogPosition> positions_;
 };
 
-TEST(JournalLog, ACallAtProcessReturnsWithoutAWrite) {
-  LoggedStorage storage;
-  storage.gate().Shut();
-  {
-    Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
-    for (int i = 0; i < 10; ++i) {
-      const Position position = journal.Append(Put(std::to_string(i)), Durability::kProcess);
-      EXPECT_TRUE(journal.Wait(position, Durability::kProcess).ok());
-    }
-    EXPECT_TRUE(storage.gate().calls().empty());
-    storage.gate().Open();
-  }
-  EXPECT_EQ(storage.positions(), std::vector<storage::LogPosition>{storage.process_log()->end()});
-}
-
 // A kill during the write needs what is in the log: its space must not be used for later records.
 TEST(JournalLog, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
   LoggedStorage storage;
@@ -538,27 +484,6 @@ TEST(JournalLog, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
   EXPECT_TRUE(journal.Flush(Durability::kPower).ok());
   EXPECT_EQ(storage.process_log()->Used(), 0U);
   EXPECT_EQ(storage.positions().front(), end);
-}
-
-// What does not fit the log is acknowledged by a write, and nothing behind it is in the log before
-// that write: it would be behind a gap.
-TEST(JournalLog, ABatchThatDoesNotFitWaitsForAWrite) {
-  LoggedStorage storage;
-  Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
-  MutationBatch large;
-  large.Put(Family::kDirty, "large", std::string(3000, 'v'));
-  Position position = journal.Append(large, Durability::kProcess);
-  const storage::LogPosition before = storage.process_log()->end();
-  EXPECT_EQ(before, 0U);
-  const Position behind = journal.Append(Put("behind"), Durability::kProcess);
-  EXPECT_EQ(storage.process_log()->end(), before);
-  EXPECT_TRUE(journal.Wait(position, Durability::kProcess).ok());
-  EXPECT_TRUE(journal.Wait(behind, Durability::kProcess).ok());
-  EXPECT_EQ(storage.gate().calls().size(), 1U);
-  position = journal.Append(Put("later"), Durability::kProcess);
-  EXPECT_GT(storage.process_log()->end(), before);
-  EXPECT_TRUE(journal.Wait(position, Durability::kProcess).ok());
-  EXPECT_EQ(storage.gate().calls().size(), 1U);
 }
 
 // A put and its erase that cancel each other are in the log, and no call has to write anything for

@@ -140,19 +140,6 @@ TEST(OpenBatch, CopiedBatchesAreWrittenBehindThoseInTheLog) {
   EXPECT_EQ(Written(&logged.open()), "+a -a +b");
 }
 
-TEST(OpenBatch, CopiedBatchesMoveToTheLog) {
-  LoggedBatch logged;
-  const Position a = logged.Copy(PutOf("a"));
-  logged.Copy(PutOf("b"));
-  EXPECT_EQ(logged.open().MoveToLog(&logged.log()), a + 1);
-  EXPECT_EQ(logged.open().bytes(), 0U);
-  logged.Append(PutOf("c"), {.is_new = true});
-  EXPECT_EQ(Written(&logged.open()), "+a +b +c");
-  size_t records = 0;
-  logged.log().Read(0, logged.log().end(), [&](std::string_view) { ++records; });
-  EXPECT_EQ(records, 3U);
-}
-
 // A write is in flight; one batch goes to the log, the next ones do not fit; the write ends.
 TEST(OpenBatch, CopiedBatchesMoveToTheLogBehindThoseThatAreThere) {
   LoggedBatch logged;

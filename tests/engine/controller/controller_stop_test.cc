@@ -279,27 +279,5 @@ TEST_F(ControllerStopTest, WorkersGoOnWhenTheStoreFails) {
   EXPECT_EQ(queue_->Counts().delayed, 2U);
 }
 
-TEST_F(ControllerStopTest, AKeyThatCannotBeRequeuedIsNotLost) {
-  Add("a");
-  Start([this](const ReconcileContext&) -> Result {
-    EXPECT_TRUE(store_->Close().ok());
-    return Status::IOError("fails");
-  });
-  EXPECT_TRUE(support::Eventually([&] { return controller_->Counters().left != 0; }));
-  Reopen();
-  EXPECT_EQ(Get(), "a");
-}
-
-TEST_F(ControllerStopTest, AHeldKeyAboveAShrunkLimitIsRequeued) {
-  Add("a long one");
-  QueueOptions options = queue_options_;
-  options.max_key_bytes = 4;
-  CloseAndOpen(options);
-  Start([](const ReconcileContext&) -> Result { return Status::IOError("fails"); });
-  EXPECT_TRUE(support::Eventually([&] { return queue_->NumRequeues("a long one") != 0; }));
-  Reopen();
-  EXPECT_EQ(queue_->Counts().queued + queue_->Counts().delayed, 1U);
-}
-
 }  // namespace
 }  // namespace wq

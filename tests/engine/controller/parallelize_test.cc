@@ -78,22 +78,6 @@ TEST(ParallelizeUntil, NeverMoreThreadsThanChunksOrWorkers) {
   EXPECT_LE(threads(3, 1000, 1).size(), 3U);
 }
 
-TEST(ParallelizeUntil, OneWorkerTakesThePiecesInOrder) {
-  std::vector<size_t> order;
-  EXPECT_TRUE(ParallelizeUntil(
-                  kNeverStops, 1, 5, [&](size_t i) { order.push_back(i); }, 2)
-                  .ok());
-  EXPECT_THAT(order, ElementsAre(0, 1, 2, 3, 4));
-}
-
-TEST(ParallelizeUntil, AChunkOfAnySizeIsExact) {
-  std::atomic<int> runs = 0;
-  EXPECT_TRUE(ParallelizeUntil(
-                  kNeverStops, 4, 10, [&](size_t) { ++runs; }, SIZE_MAX)
-                  .ok());
-  EXPECT_EQ(runs, 10);
-}
-
 TEST(ParallelizeUntil, RunsNothingIfStoppedBefore) {
   std::stop_source stop;
   stop.request_stop();

@@ -103,18 +103,6 @@ TEST_F(StoreViewTest, AKeyQuarantinedWhileAWorkerHeldItHasTwoEntries) {
   EXPECT_THAT(Found("a"), both);
 }
 
-TEST_F(StoreViewTest, EntriesHaveTheirGroup) {
-  PendingOf("ns1", "a", 1);
-  PendingOf("", "b", 2);
-  Delayed("c", 300, kFastLane, "ns2");
-  Failing("d", 1);
-  View();
-  EXPECT_THAT(Entries(), ElementsAre("pending a/ns1 0 #1", "pending b 0 #2",
-                                     "delayed c/ns2 0 @300+50", "failing d x1 (why)"));
-  EXPECT_THAT(Found("a"), ElementsAre("pending a/ns1 0 #1"));
-  EXPECT_THAT(Found("c"), ElementsAre("delayed c/ns2 0 @300+50"));
-}
-
 TEST_F(StoreViewTest, QuarantinedAndFailingKeysCanBeVisitedAlone) {
   Pending("a", 1);
   Failing("a", 2);

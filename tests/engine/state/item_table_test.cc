@@ -15,16 +15,6 @@ namespace {
 
 constexpr size_t kMany = 200'000;
 
-TEST(ItemTable, FindsWhatWasInserted) {
-  ItemTable table;
-  Item* a = table.FindOrInsert("a");
-  EXPECT_EQ(table.FindOrInsert("a"), a);
-  EXPECT_EQ(table.Find("a"), a);
-  EXPECT_EQ(table.Find("b"), nullptr);
-  table.Erase(a);
-  EXPECT_EQ(table.Find("a"), nullptr);
-}
-
 // Items of similar length share a pool; the item of a long key has its own allocation.
 TEST(ItemTable, KeepsKeysOfEveryLengthApart) {
   ItemTable table;

@@ -21,11 +21,5 @@ TEST(SequenceSet, HoldsEachSequenceOnce) {
   }
 }
 
-TEST(SequenceSet, InAscendingOrder) {
-  SequenceSet set;
-  for (uint64_t sequence = 0; sequence < 1000; ++sequence) EXPECT_TRUE(set.Insert(sequence));
-  for (uint64_t sequence = 0; sequence < 1000; ++sequence) EXPECT_FALSE(set.Insert(sequence));
-}
-
 }  // namespace
 }  // namespace wq

@@ -79,16 +79,6 @@ TEST_F(DeleteQueueTest, LeavesNothingOfTheQueueAndTheOtherQueuesUnchanged) {
   EXPECT_EQ(Get(), "stays");
 }
 
-TEST_F(DeleteQueueTest, AQueueOfTheSameNameBeginsEmpty) {
-  ASSERT_TRUE(store_->DeleteQueue("doomed").ok());
-  Queue* made = nullptr;
-  ASSERT_TRUE(store_->OpenQueue("doomed", {}, &made).ok());
-  EXPECT_EQ(made->Len(), 0U);
-  EXPECT_FALSE(made->Counts().paused);
-  EXPECT_TRUE(made->Cursors().empty());
-  EXPECT_TRUE(made->Add("new").ok());
-}
-
 TEST_F(DeleteQueueTest, RefusesAQueueThatIsOpenMissingOrHasNoName) {
   const Status open = store_->DeleteQueue("q");
   EXPECT_EQ(open.code(), StatusCode::kLocked);

@@ -48,10 +48,6 @@ class FailedStoreTest : public QueueTest {
       disk.apply_failed = false;
     });
   }
-  auto Families() {
-    const MutexLock lock(disk_->mu);
-    return disk_->state.families;
-  }
   // Closes without another write, as a kill would, and opens the store from the disk.
   void Crash() {
     FailWrites();
@@ -62,31 +58,6 @@ class FailedStoreTest : public QueueTest {
 };
 
 StatusCode Code(const Status& status) { return status.code(); }
-
-TEST_F(FailedStoreTest, WhatWasDoneWhileFailedIsOnTheDiskAfterwards) {
-  Add("before");
-  ASSERT_EQ(Get(), "before");
-  FailWrites();
-  EXPECT_EQ(Code(queue_->Add("a", {.lane = kSlowLane})), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(queue_->AddAfter("later", std::chrono::seconds(5))), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(queue_->AddRateLimited("failing", "no route")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(queue_->Quarantine("bad")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(queue_->SetCursor("source", "17")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(queue_->Done("before")), StatusCode::kNotDurable);
-  DiskIsBack();
-  ASSERT_TRUE(store_->Recover().ok());
-  EXPECT_TRUE(store_->Health().ok());
-  EXPECT_TRUE(queue_->Add("after").ok());
-  Crash();
-  const QueueCounts counts = queue_->Counts();
-  EXPECT_EQ(counts.queued, 2U);
-  EXPECT_EQ(counts.delayed, 2U);
-  EXPECT_EQ(counts.failing, 1U);
-  EXPECT_EQ(counts.quarantined, 1U);
-  EXPECT_EQ(queue_->Cursors().at("source"), "17");
-  EXPECT_EQ(Get(), "after");
-  EXPECT_EQ(Get(), "a");
-}
 
 TEST_F(FailedStoreTest, WhatWasAddedAtAsyncIsOnTheDiskAfterTheRecovery) {
   OpenWith({}, milliseconds(1));
@@ -106,22 +77,6 @@ TEST_F(FailedStoreTest, WhatWasAddedAtAsyncIsOnTheDiskAfterTheRecovery) {
   EXPECT_EQ(Get(), "TimedOut");
 }
 
-TEST_F(FailedStoreTest, AWholeBatchIsAddedMeanwhile) {
-  FailWrites();
-  std::vector<std::string> keys;
-  for (int i = 0; i < 5000; ++i) {
-    keys.push_back(std::to_string(i));
-  }
-  const std::vector<std::string_view> views(keys.begin(), keys.end());
-  BatchResult result;
-  EXPECT_EQ(Code(queue_->AddBatch(views, {}, &result)), StatusCode::kNotDurable);
-  EXPECT_EQ(result.added, keys.size());
-  EXPECT_EQ(queue_->Len(), keys.size());
-  DiskIsBack();
-  ASSERT_TRUE(store_->Recover().ok());
-  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), keys.size());
-}
-
 TEST_F(FailedStoreTest, AnUntouchedRecordIsNotWrittenAgain) {
   for (int i = 0; i < 100; ++i) {
     Add(std::to_string(i));
@@ -133,21 +88,6 @@ TEST_F(FailedStoreTest, AnUntouchedRecordIsNotWrittenAgain) {
   ASSERT_TRUE(store_->Recover().ok());
   EXPECT_EQ(Syncs(), syncs + 1);  // One batch, synced.
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 101U);
-}
-
-TEST_F(FailedStoreTest, TheUnknownOutcomeOfTheFailedWriteDoesNotMatter) {
-  Add("held");
-  ASSERT_EQ(Get(), "held");
-  OnDisk([](auto& disk) {
-    disk.fail_after = 0;
-    disk.apply_failed = true;
-  });
-  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
-  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 2U);  // The failed write was applied.
-  EXPECT_EQ(Code(queue_->Remove("a")), StatusCode::kNotDurable);
-  DiskIsBack();
-  ASSERT_TRUE(store_->Recover().ok());
-  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 1U);
 }
 
 TEST_F(FailedStoreTest, ASequenceIsNotHandedOutTwice) {
@@ -163,24 +103,6 @@ TEST_F(FailedStoreTest, ASequenceIsNotHandedOutTwice) {
   std::vector<QueuedKey> keys = queue_->List(20'001, 10);
   ASSERT_EQ(keys.size(), 1U);
   EXPECT_EQ(keys[0].key, "last");
-}
-
-TEST_F(FailedStoreTest, AnAttemptThatFailsChangesNothing) {
-  Add("a");
-  const auto before = Families();
-  FailWrites();
-  EXPECT_EQ(Code(queue_->Add("b")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(store_->Recover()),
-            StatusCode::kNotDurable);  // The write of the difference fails.
-  OnDisk([](auto& disk) { disk.fail_reopen = true; });
-  EXPECT_EQ(Code(store_->Recover()), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(queue_->Add("c")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(queue_->Flush()), StatusCode::kNotDurable);
-  EXPECT_EQ(Families(), before);
-  DiskIsBack();
-  EXPECT_TRUE(store_->Recover().ok());
-  EXPECT_TRUE(queue_->Flush().ok());
-  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 3U);
 }
 
 TEST_F(FailedStoreTest, HealthHasTheCauseTheTimeAndTheAttempts) {

@@ -44,12 +44,6 @@ class TokensTest : public QueueTest {
   }
 };
 
-TEST_F(TokensTest, BeginAtOneAndFollowOneAnother) {
-  EXPECT_EQ(Reserve(store_.get()), 1U);
-  EXPECT_EQ(Reserve(store_.get(), 100), 2U);
-  EXPECT_EQ(Reserve(store_.get()), 102U);
-}
-
 TEST_F(TokensTest, NoTokensAndMoreThanAreLeftAreRefused) {
   uint64_t first = 77;
   EXPECT_EQ(store_->ReserveTokens(0, &first).code(), StatusCode::kInvalidArgument);
@@ -91,16 +85,6 @@ TEST_F(TokensTest, TheRecoveryOfAFailedStoreWritesThoseOfTheFailedWrite) {
   FailWrites();
   uint64_t first = kNone;
   EXPECT_EQ(store_->ReserveTokens(10, &first).code(), StatusCode::kNotDurable);
-  DiskWorks();
-  ASSERT_TRUE(store_->Recover().ok());
-  Crash();
-  EXPECT_EQ(Reserve(store_.get()), 11U);
-}
-
-TEST_F(TokensTest, TheRecoveryOfAFailedStoreKeepsTheTokens) {
-  EXPECT_EQ(Reserve(store_.get(), 10), 1U);
-  FailWrites();
-  EXPECT_EQ(queue_->Add("a").code(), StatusCode::kNotDurable);
   DiskWorks();
   ASSERT_TRUE(store_->Recover().ok());
   Crash();
