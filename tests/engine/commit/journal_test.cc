@@ -39,7 +39,19 @@ class GatedStorage final : public storage::Storage {
   Status Scan(Family, std::string_view, std::string_view, const Visitor&) const override {
     return {};
   }
-  Status Write(MutationBatch& batch, bool sync) override { return Record({batch.count(), sync}); }
+  Status Write(MutationBatch& batch, bool sync) override {
+    storage::ProcessLogRecord record;
+    batch.ForEach([&record](const storage::Mutation& mutation) {
+      if (mutation.key == "process-log") {
+        EXPECT_TRUE(storage::DecodeProcessLog(mutation.value, &record));
+      }
+    });
+    {
+      const std::lock_guard lock(mu_);
+      positions_.push_back(record.position);
+    }
+    return Record({batch.count(), sync});
+  }
   Status Sync() override { return Record({0, true}); }
   Status Reopen() override { return {}; }
   Status Close() override { return {}; }
@@ -78,6 +90,11 @@ class GatedStorage final : public storage::Storage {
     const std::lock_guard lock(mu_);
     return calls_;
   }
+  // Of each write: how far it comes in the process log; 0: it does not say.
+  std::vector<storage::LogPosition> positions() {
+    const std::lock_guard lock(mu_);
+    return positions_;
+  }
   void FailNext(Status status) {
     const std::lock_guard lock(mu_);
     fail_ = std::move(status);
@@ -99,6 +116,7 @@ class GatedStorage final : public storage::Storage {
   bool open_ = true;
   Status fail_;
   std::vector<Call> calls_;
+  std::vector<storage::LogPosition> positions_;
 };
 
 // With these options the background thread writes no lazy appends.
@@ -418,58 +436,11 @@ TEST(Journal, EveryFollowerIsWokenWithManyThreadsAndAFullPipeline) {
   EXPECT_TRUE(journal.Stop().ok());
 }
 
-// A storage with a process log of 4 KiB.
-class LoggedStorage final : public storage::Storage {
- public:
-  LoggedStorage() {
-    const Status made = storage::ProcessLog::Create(
-        dir_.path(), {.store_uuid = "u", .boot_id = BootId(), .number = 1, .capacity = 4096},
-        &log_);
-    EXPECT_TRUE(made.ok()) << made.ToString();
-  }
-  Status Get(Family family, std::string_view key, std::string* value) const override {
-    return gated_.Get(family, key, value);
-  }
-  Status Scan(Family, std::string_view, std::string_view, const Visitor&) const override {
-    return {};
-  }
-  Status Write(MutationBatch& batch, bool sync) override {
-    {
-      const std::lock_guard lock(mu_);
-      positions_.push_back(0);
-      batch.ForEach([this](const storage::Mutation& mutation) {
-        storage::ProcessLogRecord record;
-        if (mutation.key == "process-log" && storage::DecodeProcessLog(mutation.value, &record)) {
-          positions_.back() = record.position;
-        }
-      });
-    }
-    return gated_.Write(batch, sync);
-  }
-  Status Sync() override { return gated_.Sync(); }
-  Status Reopen() override { return {}; }
-  Status Close() override { return {}; }
-  storage::ProcessLog* process_log() override { return log_.get(); }
-
-  GatedStorage& gate() { return gated_; }
-  // Of each write: the position in its batch; 0: none.
-  std::vector<storage::LogPosition> positions() {
-    const std::lock_guard lock(mu_);
-    return positions_;
-  }
-
- private:
-  support::ScratchDirectory dir_;
-  std::unique_ptr<storage::ProcessLog> log_;
-  GatedStorage gated_;
-  std::mutex mu_;
-  std::vector<storage::LogPosition> positions_;
-};
-
 // A kill during the write needs what is in the log: its space must not be used for later records.
-TEST(JournalLog, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
-  LoggedStorage storage;
-  storage.gate().Shut();
+TEST(Journal, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
+  GatedStorage storage;
+  storage.MakeLog(4096);
+  storage.Shut();
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
   Position position = 0;
   // The last of these fills a half, so that the background thread writes.
@@ -478,9 +449,9 @@ TEST(JournalLog, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
     ASSERT_TRUE(journal.Wait(position, Durability::kProcess).ok());
   }
   const storage::LogPosition end = storage.process_log()->end();
-  storage.gate().AwaitCalls(1);
+  storage.AwaitCalls(1);
   EXPECT_EQ(storage.process_log()->Used(), end);
-  storage.gate().Open();
+  storage.Open();
   EXPECT_TRUE(journal.Flush(Durability::kPower).ok());
   EXPECT_EQ(storage.process_log()->Used(), 0U);
   EXPECT_EQ(storage.positions().front(), end);
@@ -488,8 +459,9 @@ TEST(JournalLog, SpaceIsReleasedWhenTheWriteHasEndedAndNotBefore) {
 
 // A put and its erase that cancel each other are in the log, and no call has to write anything for
 // them. But a log that is in the database up to its end is removed when the store is closed.
-TEST(JournalLog, AfterStopTheDatabaseReachesTheEndOfTheLog) {
-  LoggedStorage storage;
+TEST(Journal, AfterStopTheDatabaseReachesTheEndOfTheLog) {
+  GatedStorage storage;
+  storage.MakeLog(4096);
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
   const Position put = journal.Append(Put("a"), Durability::kAsync, {.is_new = true});
   MutationBatch erase;

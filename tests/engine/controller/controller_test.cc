@@ -24,20 +24,43 @@ using ::testing::ElementsAre;
 
 // --- Results ---
 
-TEST_F(ControllerTest, SuccessForgetsTheFailures) {
-  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
-  ReconcileOnce(Status::Ok());
-  EXPECT_EQ(Counted(), "1 success");
-  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
-}
-
-TEST_F(ControllerTest, AnErrorIsRetriedLater) {
-  ReconcileOnce(Status::IOError("no route"));
-  EXPECT_EQ(Counted(), "1 error");
-  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
-  EXPECT_EQ(Get(), "TimedOut");
-  clock_.Advance(seconds(1));
-  EXPECT_EQ(Get(), "a");
+// Of a key that has failed once. The limiter's next delay is two seconds.
+TEST_F(ControllerTest, EachResultDoesWhatTheTableSays) {
+  const Status bad = Status::InvalidArgument("bad spec");
+  const struct {
+    Result result;
+    const char* counted;
+    uint64_t failures;
+    const char* then;
+    TerminalErrorPolicy policy = TerminalErrorPolicy::kQuarantine;
+  } cases[] = {
+      {Status::Ok(), "1 success", 0, ""},
+      {Status::IOError("no route"), "1 error", 2, "in 2 s"},
+      {Result::Requeue(), "1 requeue", 2, "in 2 s"},
+      {Result::RequeueAfter(seconds(7)), "1 requeue_after", 0, "in 7 s"},
+      {Result::RequeueAfter(seconds(0)), "1 success", 0, ""},
+      {Result::RequeueAfter(seconds(-1)), "1 success", 0, ""},
+      {Result::TerminalError(bad), "1 error, 1 terminal", 1, "bad spec"},
+      {Result::TerminalError(bad), "1 error, 1 terminal", 0, "", TerminalErrorPolicy::kDrop},
+      {Result::TerminalError(Status::Ok()), "1 success", 0, ""},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(&c - cases);
+    ASSERT_TRUE(queue_->AddRateLimited("a").ok());
+    ASSERT_TRUE(queue_->CancelDelay("a").ok());
+    ReconcileOnce(c.result, {.terminal_errors = c.policy});
+    EXPECT_EQ(Counted(), c.counted);
+    EXPECT_EQ(queue_->NumRequeues("a"), c.failures);
+    std::string then;
+    static_cast<void>(queue_->Inspect("a", [&then](const KeyInfo& key) {
+      EXPECT_FALSE(key.queued || key.processing);
+      then = key.quarantined ? std::string(key.last_error)
+             : key.delayed   ? "in " + std::to_string(key.delay_us / 1'000'000) + " s"
+                             : "";
+    }));
+    EXPECT_EQ(then, c.then);
+    static_cast<void>(queue_->Delete("a"));
+  }
 }
 
 TEST_F(ControllerTest, TheTextOfAnErrorIsKept) {
@@ -48,57 +71,6 @@ TEST_F(ControllerTest, TheTextOfAnErrorIsKept) {
   ReconcileOnce(Status::IOError("no route"));  // Above max_requeues.
   ASSERT_EQ(queue_->Quarantined().size(), 1U);
   EXPECT_EQ(queue_->Quarantined()[0].last_error, "no route");
-}
-
-TEST_F(ControllerTest, RequeueAfterForgetsAndDelays) {
-  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
-  ASSERT_TRUE(queue_->CancelDelay("a").ok());
-  ReconcileOnce(Result::RequeueAfter(seconds(7)));
-  EXPECT_EQ(Counted(), "1 requeue_after");
-  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
-  clock_.Advance(milliseconds(6999));
-  EXPECT_EQ(Get(), "TimedOut");
-  clock_.Advance(milliseconds(1));
-  EXPECT_EQ(Get(), "a");
-}
-
-TEST_F(ControllerTest, RequeueAfterNothingIsSuccess) {
-  ReconcileOnce(Result::RequeueAfter(seconds(0)));
-  EXPECT_EQ(Counted(), "1 success");
-  ReconcileOnce(Result::RequeueAfter(seconds(-1)));
-  EXPECT_EQ(Counted(), "1 success");
-  EXPECT_EQ(queue_->Counts().delayed, 0U);
-}
-
-TEST_F(ControllerTest, RequeueCountsAFailure) {
-  ReconcileOnce(Result::Requeue());
-  EXPECT_EQ(Counted(), "1 requeue");
-  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
-  EXPECT_EQ(queue_->Counts().delayed, 1U);
-}
-
-TEST_F(ControllerTest, ATerminalErrorIsQuarantined) {
-  ReconcileOnce(Result::TerminalError(Status::InvalidArgument("bad spec")));
-  EXPECT_EQ(Counted(), "1 error, 1 terminal");
-  ASSERT_EQ(queue_->Quarantined().size(), 1U);
-  EXPECT_EQ(queue_->Quarantined()[0].last_error, "bad spec");
-  EXPECT_EQ(queue_->Counts().delayed + queue_->Len(), 0U);
-}
-
-TEST_F(ControllerTest, ATerminalErrorIsDroppedIfAskedFor) {
-  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
-  ASSERT_TRUE(queue_->CancelDelay("a").ok());
-  ReconcileOnce(Result::TerminalError(Status::InvalidArgument("bad spec")),
-                {.terminal_errors = TerminalErrorPolicy::kDrop});
-  EXPECT_EQ(Counted(), "1 error, 1 terminal");
-  EXPECT_EQ(queue_->NumRequeues("a"), 0U);
-  const QueueCounts counts = queue_->Counts();
-  EXPECT_EQ(counts.queued + counts.delayed + counts.quarantined + counts.failing, 0U);
-}
-
-TEST_F(ControllerTest, ATerminalErrorThatIsOkIsSuccess) {
-  ReconcileOnce(Result::TerminalError(Status::Ok()));
-  EXPECT_EQ(Counted(), "1 success");
 }
 
 TEST_F(ControllerTest, AnExceptionIsAnErrorWithItsText) {

@@ -34,27 +34,6 @@ class SnapshotTest : public testing::Test {
   Queue* queue_ = nullptr;
 };
 
-TEST_F(SnapshotTest, ARestoredStoreIsAnotherOneAndGoesOn) {
-  ASSERT_EQ(queue_->Add("key-0").ToString(), "Ok");
-  SnapshotInfo taken;
-  ASSERT_EQ(CreateSnapshot(root_ / "store", root_ / "kept", {}, &taken).ToString(), "Ok");
-  ASSERT_EQ(queue_->Add("key-1").ToString(), "Ok");
-
-  SnapshotInfo from;
-  const std::string into = root_ / "new";
-  ASSERT_EQ(RestoreSnapshot(root_ / "kept", into, {}, &from).ToString(), "Ok");
-  EXPECT_EQ(from.path, taken.path);
-  std::unique_ptr<Store> restored;
-  ASSERT_EQ(Store::Open({}, into, &restored).ToString(), "Ok");
-  EXPECT_NE(restored->uuid(), store_->uuid());
-  Queue* queue = nullptr;
-  ASSERT_EQ(restored->OpenQueue("q", {}, &queue).ToString(), "Ok");
-  EXPECT_EQ(queue->Len(), 1U);
-  EXPECT_EQ(queue->Add("key-2").ToString(), "Ok");
-  std::unique_ptr<Store> none;
-  EXPECT_EQ(Store::Open({}, taken.path, &none).code(), StatusCode::kNotSupported);
-}
-
 TEST_F(SnapshotTest, ACancelledOneLeavesNothing) {
   SnapshotInfo taken;
   EXPECT_EQ(

@@ -5,11 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,20 +48,14 @@ inline std::string Render(const Entry& entry) {
 class StoreViewTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(OpenOwner(true).ok());
+    ASSERT_TRUE(
+        storage::OpenStorage(dir_, {.create_if_missing = true, .now_us = 1'000}, &owner_).ok());
     QueueExists("pods", kPods);
   }
 
   void TearDown() override {
     view_.reset();
     owner_.reset();
-  }
-
-  Status OpenOwner(bool create) {
-    storage::OpenOptions options;
-    options.create_if_missing = create;
-    options.now_us = 1'000;
-    return storage::OpenStorage(dir_, options, &owner_);
   }
 
   void QueueExists(const std::string& name, storage::QueueId id) {
@@ -153,17 +142,6 @@ class StoreViewTest : public testing::Test {
     const Status s = view_->Summarize("pods", options, &summary);
     EXPECT_TRUE(s.ok()) << s.ToString();
     return summary;
-  }
-
-  // Every file's bytes.
-  std::map<std::string, std::string> Files() const {
-    std::map<std::string, std::string> files;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(dir_)) {
-      if (!file.is_regular_file()) continue;
-      std::ifstream in(file.path(), std::ios::binary);
-      files[file.path()] = std::string(std::istreambuf_iterator<char>(in), {});
-    }
-    return files;
   }
 
   const support::ScratchDirectory root_;

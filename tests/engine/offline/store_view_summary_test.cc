@@ -9,14 +9,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-std::vector<std::string> Top(const QueueSummary& summary) {
-  std::vector<std::string> top;
-  for (const GroupDepth& group : summary.groups.top) {
-    top.push_back(group.group + "=" + std::to_string(group.pending));
-  }
-  return top;
-}
-
 TEST_F(StoreViewTest, SummaryCountsAndFindsTheOldest) {
   Pending("a", 1, kFastLane, 9'000);
   Pending("b", 2, kFastLane, 3'000);  // Not the first in the order (it was moved), but the oldest.
@@ -34,15 +26,6 @@ TEST_F(StoreViewTest, SummaryCountsAndFindsTheOldest) {
   EXPECT_EQ(summary.oldest_added_at_us, 3'000);
   EXPECT_EQ(summary.next_ready_at_us, 600);
   EXPECT_THAT(summary.top_failing, IsEmpty());
-}
-
-TEST_F(StoreViewTest, SummaryOfAnEmptyQueue) {
-  View();
-  const QueueSummary summary = Summary();
-  EXPECT_EQ(summary.pending + summary.delayed + summary.failing, 0U);
-  EXPECT_THAT(summary.lanes, IsEmpty());
-  EXPECT_EQ(summary.oldest_added_at_us, std::nullopt);
-  EXPECT_EQ(summary.next_ready_at_us, std::nullopt);
 }
 
 TEST_F(StoreViewTest, TopFailingAreTheHighestCountsThenTheSmallestKeys) {
@@ -95,16 +78,6 @@ TEST_F(StoreViewTest, DelaysAreCountedByWhatWasAskedForAndByWhatIsLeft) {
   EXPECT_THAT(summary.due.counts, ElementsAre(2, 1, 0, 1, 0, 0, 0, 0, 1));
 }
 
-TEST_F(StoreViewTest, SummaryCountsTheQuarantinedApart) {
-  Failing("a", 1);
-  Quarantined("b", 9, 700);
-  Quarantined("c", 8, 800);
-  View();
-  EXPECT_EQ(Summary().failing, 1U);
-  EXPECT_EQ(Summary().quarantined, 2U);
-  EXPECT_EQ(Summary().top_failing.size(), 1U);
-}
-
 TEST_F(StoreViewTest, SummaryShowsAPause) {
   View();
   EXPECT_FALSE(Summary().paused);
@@ -148,21 +121,6 @@ TEST_F(StoreViewTest, ShardsAreShown) {
   std::vector<Entry> found;
   ASSERT_TRUE(view_->Find("pods", "a", &found).ok());
   EXPECT_EQ(found.at(0).shard, 2395U);
-}
-
-TEST_F(StoreViewTest, TopGroupsAreTheDeepestThenTheSmallestNames) {
-  uint64_t sequence = 0;
-  for (const char* group : {"b", "a", "c", "", "c", "", "", "d"}) {
-    ++sequence;
-    PendingOf(group, "k" + std::to_string(sequence), sequence);
-  }
-  Delayed("k9", 300, kFastLane, "later");  // Not pending.
-  View();
-  const QueueSummary summary = Summary({.top_groups = 3});
-  EXPECT_EQ(summary.groups.count, 4U);
-  EXPECT_EQ(summary.groups.max_error, 0U);
-  EXPECT_THAT(Top(summary), ElementsAre("c=2", "a=1", "b=1"));
-  EXPECT_THAT(Top(Summary({.top_groups = 0})), IsEmpty());
 }
 
 TEST_F(StoreViewTest, AsManyGroupsAsTheBoundAreExact) {

@@ -1,5 +1,10 @@
 #include "wq/store_view.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
 #include "tests/engine/offline/store_view_fixture.h"
 
 namespace wq {
@@ -79,19 +84,6 @@ TEST_F(StoreViewTest, AKeyBothPendingAndDelayedHasTwoEntries) {
   const auto both = ElementsAre("pending a 0 #4 x1 (why)", "delayed a 0 @100+50 x1 (why)");
   EXPECT_THAT(Entries(), both);
   EXPECT_THAT(Found("a"), both);
-}
-
-TEST_F(StoreViewTest, AQuarantinedKeyComesLastWithAllThatIsKept) {
-  Pending("a", 1);
-  Failing("f", 2);
-  Quarantined("z", 4, 800, kSlowLane, "ns");
-  Quarantined("b", 0, 700);  // Without failures: by QuarantineKey.
-  View();
-  EXPECT_THAT(Entries(),
-              ElementsAre("pending a 0 #1", "failing f x2 (why)", "quarantined b 0 @700 x0 (worst)",
-                          "quarantined z/ns -100 @800 x4 (worst)"));
-  EXPECT_THAT(Found("z"), ElementsAre("quarantined z/ns -100 @800 x4 (worst)"));
-  EXPECT_THAT(Found("b"), ElementsAre("quarantined b 0 @700 x0 (worst)"));
 }
 
 TEST_F(StoreViewTest, AKeyQuarantinedWhileAWorkerHeldItHasTwoEntries) {
@@ -243,15 +235,6 @@ TEST_F(StoreViewTest, AQueueWithoutAStateOfItsOwn) {
   EXPECT_EQ(view_->Info("missing", &info).code(), StatusCode::kNotFound);
 }
 
-TEST_F(StoreViewTest, KeysAreBytes) {
-  const std::string key("\0\xFF\n\"", 4);
-  Pending(key, 1);
-  Failing(key, 1, "\xFF");
-  View();
-  EXPECT_THAT(Found(key), ElementsAre("pending " + key + " 0 #1 x1 (\xFF)"));
-  EXPECT_EQ(Entries(), Found(key));
-}
-
 // More keys than are in memory at a time: the walk takes several scans.
 TEST_F(StoreViewTest, ManyFailingOnlyKeysAreEachVisitedOnceInOrder) {
   const std::string padding(2'000, 'x');
@@ -291,33 +274,6 @@ TEST_F(StoreViewTest, SeesTheInstantOfOpening) {
   EXPECT_THAT(Entries(), ElementsAre("pending a 0 #1"));
   ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
   EXPECT_THAT(Entries(), ElementsAre("pending a 0 #1", "pending b 0 #2"));
-}
-
-TEST_F(StoreViewTest, ChangesNotOneByteBesideAnOwner) {
-  Pending("a", 1);
-  Delayed("b", 100);
-  Failing("a", 1);
-  ASSERT_TRUE(owner_->Write(batch_, true).ok());
-  batch_.Clear();
-  const auto before = Files();
-  ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
-  Entries();
-  Found("a");
-  Summary();
-  view_.reset();
-  EXPECT_EQ(Files(), before);
-}
-
-TEST_F(StoreViewTest, ChangesNotOneByteOfAClosedStore) {
-  Pending("a", 1);
-  ASSERT_TRUE(owner_->Write(batch_, true).ok());
-  ASSERT_TRUE(owner_->Close().ok());
-  owner_.reset();
-  const auto before = Files();
-  ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
-  EXPECT_THAT(Entries(), ElementsAre("pending a 0 #1"));
-  view_.reset();
-  EXPECT_EQ(Files(), before);
 }
 
 }  // namespace

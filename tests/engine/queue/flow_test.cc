@@ -95,18 +95,6 @@ TEST_F(FlowTest, AddsThatWaitForRoomAreMadeInTurn) {
   }
 }
 
-TEST_F(FlowTest, AnAddWaitsUntilThereIsRoom) {
-  Bound(1, WhenFull::kWait);
-  Add("a");
-  EXPECT_EQ(Get(), "a");
-  std::future<Status> added = AddInBackground("b");
-  AwaitFull(1);
-  EXPECT_EQ(queue_->Len(), 0u);
-  EXPECT_TRUE(queue_->Done("a").ok());
-  EXPECT_TRUE(added.get().ok());
-  EXPECT_EQ(Get(), "b");
-}
-
 TEST_F(FlowTest, AnAddWaitsForNoLongerThanItSays) {
   Bound(1, WhenFull::kWait);
   Add("a");

@@ -186,16 +186,6 @@ TEST_F(QueueTest, EveryWaiterGetsAKey) {
 
 // --- Delays ---
 
-TEST_F(QueueTest, EveryReadingFindsADueKeyQueued) {
-  ASSERT_TRUE(queue_->AddAfter("a", seconds(5)).ok());
-  clock_.Advance(seconds(5) - microseconds(1));
-  EXPECT_EQ(queue_->Len(), 0U);
-  EXPECT_EQ(Get(), "TimedOut");
-  clock_.Advance(microseconds(1));
-  EXPECT_EQ(queue_->Len(), 1U);
-  EXPECT_EQ(Get(), "a");
-}
-
 TEST_F(QueueTest, TheTimerWakesABlockedGet) {
   auto key = GetInBackground();
   ASSERT_TRUE(queue_->AddAfter("late", hours(2)).ok());

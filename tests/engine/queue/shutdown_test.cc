@@ -40,20 +40,6 @@ TEST_F(QueueTest, ShutDownRefusesAddsAndHandsOutWhatIsQueued) {
   EXPECT_EQ(Get(), "TimedOut");
 }
 
-TEST_F(QueueTest, AWorkerMayStillRequeueTheKeyThatItHolds) {
-  CloseAndOpen({.limiter = std::make_shared<ItemExponentialFailure>(seconds(0), seconds(0))});
-  Add("a");
-  ASSERT_EQ(Get(), "a");
-  queue_->ShutDown();
-  ASSERT_TRUE(queue_->AddRateLimited("a", "interrupted").ok());
-  ASSERT_TRUE(queue_->Done("a").ok());
-  EXPECT_EQ(Get(), "ShuttingDown");
-  CloseAndOpen();
-  clock_.Advance(seconds(1));
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(queue_->NumRequeues("a"), 1U);
-}
-
 TEST_F(QueueTest, AWorkerMayStillAddTheKeyThatItHoldsWithoutADelay) {
   Add("a");
   Add("b");

@@ -103,12 +103,6 @@ TEST_F(TryGetTest, TheLastKeysOfAShutDownQueueEndTheGetsThatWait) {
   EXPECT_EQ(waiting.get(), StatusCode::kShuttingDown);
 }
 
-TEST_F(TryGetTest, AStoppedQueueHandsOutNothing) {
-  Add("a");
-  queue_->Stop();
-  EXPECT_EQ(TryGet(1), "ShuttingDown");
-}
-
 // --- PutBack ---
 
 TEST_F(TryGetTest, PutBackWakesAWaitingGet) {

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "engine/state/item_table.h"
-#include "engine/state/queue_state.h"
 #include "tests/support/environment.h"
 
 namespace wq {
@@ -127,48 +126,6 @@ TEST(DelayHeap, MayEndWithEntriesThatWereDueAndCancelled) {
   delays.Cancel(kManyDelays - 1);
   delays.Cancel(kManyDelays - 10);
   EXPECT_EQ(delays.heap().size(), kManyDelays / 2 - 2);
-}
-
-// --- The queue ---
-
-TEST(DelayHeap, KeysThatAreDueTogetherAreQueuedInOrderAndMayBeCancelledBefore) {
-  QueueState state(1, {.add_cancels_delay = true}, nullptr);
-  const auto key = [](size_t i) { return "key-" + std::to_string(100'000 + i); };
-  for (size_t i = 0; i < kManyDelays; ++i) {
-    const auto delay_us = static_cast<int64_t>(1 + i * 7919 % kManyDelays);
-    state.AddAfter(key(i), delay_us, {}, {.steady_us = 0, .wall_us = 0});
-  }
-  const Time due{.steady_us = 2 * kManyDelays, .wall_us = 2 * kManyDelays};
-  std::vector<std::string> by_time(kManyDelays);
-  for (size_t i = 0; i < kManyDelays; ++i) {
-    by_time[i * 7919 % kManyDelays] = key(i);
-  }
-  for (size_t i = 0; i < 10; ++i) {
-    ASSERT_EQ(state.FireDue(due, 100), 100U);
-  }
-  // Of the keys that are due and not queued yet, one is cancelled, one is added, and the delay of
-  // one is ended.
-  EXPECT_TRUE(state.CancelDelay(by_time[5000]));
-  EXPECT_EQ(state.Add(by_time[6000], {}, 0).outcome, AddOutcome::kAdded);
-  EXPECT_TRUE(state.EndDelay(by_time[7000], due));
-  EXPECT_EQ(state.Counts().delayed, kManyDelays - 1003);
-  EXPECT_EQ(state.FireDue(due, kManyDelays), kManyDelays - 1003);
-  EXPECT_FALSE(state.NextDue().has_value());
-
-  std::vector<std::string> should(by_time.begin(), by_time.begin() + 1000);
-  should.push_back(by_time[6000]);
-  should.push_back(by_time[7000]);
-  for (size_t i = 1000; i < kManyDelays; ++i) {
-    if (i != 5000 && i != 6000 && i != 7000) {
-      should.push_back(by_time[i]);
-    }
-  }
-  std::vector<std::string> queued;
-  state.ForEachQueued([&queued](const Item& item) {
-    queued.emplace_back(item.key());
-    return true;
-  });
-  EXPECT_EQ(queued, should);
 }
 
 }  // namespace

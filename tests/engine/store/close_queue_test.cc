@@ -183,27 +183,6 @@ TEST_F(CloseQueueTest, AListingEndsWhereItsQueueIsClosed) {
   }
 }
 
-TEST_F(CloseQueueTest, AWaitingGetEnds) {
-  auto waiting = GetInBackground();
-  CloseQueue();
-  EXPECT_EQ(waiting.get(), "ShuttingDown");
-}
-
-TEST_F(CloseQueueTest, OtherQueuesGoOn) {
-  Queue* other = nullptr;
-  ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
-  Add("a");
-  CloseQueue();
-  for (const char* key : {"x", "y"}) {
-    ASSERT_TRUE(other->Add(key).ok());
-  }
-  OpenQueueAgain();
-  Add("b");
-  EXPECT_EQ(other->Len(), 2U);
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "b");
-}
-
 TEST_F(CloseQueueTest, ItIsNotClosedBeforeItsChangesAreWritten) {
   FailWrites();
   EXPECT_EQ(queue_->Add("a").code(), StatusCode::kNotDurable);
