@@ -55,7 +55,7 @@ layers=(include/wq base storage storage/directory storage/process_log storage/hi
   engine/controller server/errors server/api server/series server/browse server/work server/service server/view server/net server/rpc server/http server/page
   server/client server
   server/prometheus bindings/c/boundary bindings/c bindings/c/etcd
-  tools/wqctl/signals tools/wqctl/text tools/wqctl/cli tools/wqctl/report tools/wqctl/replication tools/wqctl/watch tools/wqctl/process tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
+  tools/wqctl/signals tools/wqctl/text tools/wqctl/cli tools/wqctl/replication tools/wqctl/watch tools/wqctl/process tools/wqctl/work tools/wqctl/serve tools/wqctl/verbs
   tools/wqctl)
 
 # includes FOLDER...: "file:line folder included-file" for each include of a file of this tree. The

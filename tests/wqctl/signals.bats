@@ -13,7 +13,7 @@ words_of() {
     init) WORDS=(init) ;;
     add) WORDS=(add -q q new) ;;
     work) WORDS=(work -q q --follow -- true) ;;
-    serve | ui | watch | top | inspect | report | ls | dump | errors | man) WORDS=("$1") ;;
+    serve | ui | watch | top | inspect | ls | dump | errors | man) WORDS=("$1") ;;
     workers) WORDS=(workers --watch) ;;
     history) WORDS=(history -q q a) ;;
     diff) WORDS=(diff "$WQ_STORE" other) ;;

@@ -38,7 +38,6 @@ constexpr Verb kVerbs[] = {
     {"workers", ParseWorkers, "show which workers hold which keys, and since when"},
     {"inspect", ParseInspect, "show the queues, or everything known about one key"},
     {"history", ParseHistory, "show the last events of a key"},
-    {"report", ParseReport, "write the queues as an HTML page with charts"},
     {"ls", ParseLs, "list entries, by many filters"},
     {"errors", ParseErrors, "group the keys that fail by their last errors"},
     {"dump", ParseDump, "print the contents of a store, for load"},

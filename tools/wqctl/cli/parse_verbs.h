@@ -18,7 +18,6 @@ Command ParseUi(const Input& input);     // serve/ui.cc
 Command ParseWorkers(const Input& input);
 Command ParseInspect(const Input& input);
 Command ParseHistory(const Input& input);
-Command ParseReport(const Input& input);  // report/report.cc
 Command ParseLs(const Input& input);
 Command ParseErrors(const Input& input);
 Command ParseDump(const Input& input);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tools/wqctl/report/store_text.h"
+#include "tools/wqctl/cli/store_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/json_fields.h"
 #include "tools/wqctl/text/table.h"

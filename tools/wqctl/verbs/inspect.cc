@@ -9,7 +9,7 @@
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/show.h"
-#include "tools/wqctl/report/store_text.h"
+#include "tools/wqctl/cli/store_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"

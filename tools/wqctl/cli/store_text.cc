@@ -1,4 +1,4 @@
-#include "tools/wqctl/report/store_text.h"
+#include "tools/wqctl/cli/store_text.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,7 +13,6 @@
 #include <string>
 #include <utility>
 
-#include "tools/wqctl/report/bars.h"
 #include "tools/wqctl/text/duration.h"
 #include "wq/keys.h"
 
@@ -34,6 +33,58 @@ std::string Padded(std::string text, size_t columns) {
 
 std::string RightAligned(const std::string& text, size_t columns) {
   return std::string(columns > text.size() ? columns - text.size() : 0, ' ') + text;
+}
+
+struct Bar {
+  std::string label;
+  uint64_t count = 0;
+};
+using Bars = std::vector<Bar>;
+
+// "10ms", "6h".
+std::string BoundText(int64_t us) {
+  const std::chrono::microseconds bound{us};
+  return bound < std::chrono::seconds{1} ? FormatDuration(bound) : FormatAge(bound);
+}
+
+// A bar for each bound, labelled `up_to` and the bound, and a bar for values above all bounds.
+template <size_t N>
+Bars TimeBars(const wq::Histogram<int64_t, N>& histogram, const std::array<int64_t, N>& bounds,
+              const std::string& up_to, const std::string& above) {
+  Bars bars;
+  for (size_t i = 0; i < N; ++i) {
+    const std::string bound = BoundText(bounds[i]);
+    bars.push_back({up_to + bound, histogram.counts[i]});
+  }
+  bars.push_back({above, histogram.counts.back()});
+  return bars;
+}
+
+Bars AgeBars(const wq::QueueSummary& queue) {
+  return TimeBars(queue.ages, wq::kAgeBoundsUs, "up to ", "longer");
+}
+
+Bars DueBars(const wq::QueueSummary& queue) {
+  Bars bars = TimeBars(queue.due, wq::kDueBoundsUs, "within ", "later");
+  bars.front().label = "now";
+  return bars;
+}
+
+Bars DelayBars(const wq::QueueSummary& queue) {
+  return TimeBars(queue.delays, wq::kDelayBoundsUs, "up to ", "longer");
+}
+
+Bars FailureBars(const wq::QueueSummary& queue) {
+  Bars bars;
+  uint64_t from = 1;
+  for (size_t i = 0; i < wq::kFailureBounds.size(); ++i) {
+    const uint64_t to = wq::kFailureBounds[i];
+    bars.push_back({(from == to ? "" : std::to_string(from) + " to ") + std::to_string(to),
+                    queue.failure_counts.counts[i]});
+    from = to + 1;
+  }
+  bars.push_back({"more", queue.failure_counts.counts.back()});
+  return bars;
 }
 
 // Prints the bars from the first to the last that is not 0.
@@ -78,6 +129,32 @@ std::string LanesText(const wq::QueueSummary& queue) {
 
 void Line(const std::string& label, const std::string& text, Output* out) {
   out->Write("  " + Padded(label, kLabelColumns) + text + "\n");
+}
+
+std::string PauseText(const wq::QueueSummary& queue, const Show& show) {
+  if (!queue.PausedAt(show.now_us)) return "no";
+  if (!queue.paused_until_us) return "yes, until resume";
+  return "yes, resumes " + show.Until(*queue.paused_until_us);
+}
+
+std::string OwnerText(const wq::StoreInfo& store) {
+  if (store.owner_pid == 0) return "none yet";
+  const std::string pid = "pid " + std::to_string(store.owner_pid);
+  if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
+  if (store.owner_alive) return pid + ", running";
+  if (store.owner_closed) return pid + ", closed it cleanly";
+  return pid + ", is gone and did not close it";
+}
+
+std::string FilesText(const wq::StoreInfo& store) {
+  std::string text = "log " + FormatBytes(store.wal_bytes);
+  if (store.process_log_bytes > 0) {
+    text += ", process log " + FormatBytes(store.process_log_bytes);
+  }
+  for (const auto& [family, bytes] : store.family_bytes) {
+    if (bytes > 0) text.append(", ").append(family).append(" ").append(FormatBytes(bytes));
+  }
+  return text;
 }
 
 std::string CountAnd(uint64_t count, const std::string& more) {
@@ -184,32 +261,6 @@ std::string FormatBytes(uint64_t bytes) {
   std::array<char, 32> text{};
   const int n = std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
   return {text.data(), static_cast<size_t>(n)};
-}
-
-std::string PauseText(const wq::QueueSummary& queue, const Show& show) {
-  if (!queue.PausedAt(show.now_us)) return "no";
-  if (!queue.paused_until_us) return "yes, until resume";
-  return "yes, resumes " + show.Until(*queue.paused_until_us);
-}
-
-std::string OwnerText(const wq::StoreInfo& store) {
-  if (store.owner_pid == 0) return "none yet";
-  const std::string pid = "pid " + std::to_string(store.owner_pid);
-  if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
-  if (store.owner_alive) return pid + ", running";
-  if (store.owner_closed) return pid + ", closed it cleanly";
-  return pid + ", is gone and did not close it";
-}
-
-std::string FilesText(const wq::StoreInfo& store) {
-  std::string text = "log " + FormatBytes(store.wal_bytes);
-  if (store.process_log_bytes > 0) {
-    text += ", process log " + FormatBytes(store.process_log_bytes);
-  }
-  for (const auto& [family, bytes] : store.family_bytes) {
-    if (bytes > 0) text.append(", ").append(family).append(" ").append(FormatBytes(bytes));
-  }
-  return text;
 }
 
 void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,

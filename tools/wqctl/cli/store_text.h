@@ -22,9 +22,4 @@ void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSumma
 // "12.1 MiB".
 std::string FormatBytes(uint64_t bytes);
 
-// Parts of the text that report shows, too.
-std::string PauseText(const wq::QueueSummary& queue, const Show& show);
-std::string OwnerText(const wq::StoreInfo& store);
-std::string FilesText(const wq::StoreInfo& store);
-
 }  // namespace wqctl
