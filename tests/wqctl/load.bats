@@ -39,7 +39,7 @@ ugly_store() {
   wqctl --store B add -q q new
 }
 
-@test "causes are dumped and loaded, and a difference is seen" {
+@test "causes are dumped and loaded" {
   store_with
   wqctl add -q q --reason 'node "a" drained' \
     --traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 a
@@ -54,15 +54,12 @@ ugly_store() {
   wqctl --store copy load old
   wqctl --store copy dump > new
   diff old new
-  run -0 wqctl diff "$WQ_STORE" copy
-  wqctl --store copy add -q q --reason more b
-  run -1 wqctl diff "$WQ_STORE" copy
   sed 's/"- later/"x later/' old > wrong
   run -1 --separate-stderr wqctl --store third load wrong
   [[ $stderr == *'"causes" is not a list of causes'* ]]
 }
 
-@test "a debounced delay and a resync stay what they are, and a difference is seen" {
+@test "a debounced delay and a resync stay what they are" {
   store_with
   wqctl add -q q --debounce 10m --max-wait 2h gathered
   wqctl add -q q --after 1h --delay-mode resync again
@@ -79,10 +76,6 @@ ugly_store() {
   wqctl --store copy inspect -q q plain | grep -q 'delay  *1h$'
   wqctl --store copy inspect -q q gathered | grep -q 'delay  *10m, debounced$'
   wqctl inspect -q q again | grep -q 'delay .*, until its resync$'
-  sed 's/"debounced":true,//' old > other
-  wqctl --store third load other
-  run -1 wqctl diff "$WQ_STORE" third
-  [[ $output == *gathered* && $output != *again* ]]
   sed 's/"debounced":true/&,"resync":true/' old > wrong
   run -1 --separate-stderr wqctl --store fourth load wrong
   [[ $stderr == *"it is both debounced and a resync; nothing was loaded" ]]
@@ -147,8 +140,6 @@ limited() {
     run -1 --separate-stderr wqctl --store B load cut
     contains "$stderr" "the dump was cut short after $((n - 1)) records: it has no end"
     contains "$stderr" "nothing was loaded"
-    run -1 --separate-stderr wqctl diff cut whole
-    contains "$stderr" "cut: the dump was cut short"
   done
   [ "$(wqctl --store B inspect -o name 2>/dev/null | wc -l)" = 0 ]
   sed 3d whole > cut

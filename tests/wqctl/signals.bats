@@ -16,7 +16,6 @@ words_of() {
     serve | ui | watch | top | inspect | ls | dump | errors | man) WORDS=("$1") ;;
     workers) WORDS=(workers --watch) ;;
     history) WORDS=(history -q q a) ;;
-    diff) WORDS=(diff "$WQ_STORE" other) ;;
     load) WORDS=(load --replace other.jsonl) ;;
     verify) WORDS=(verify -o json) ;;
     repair) WORDS=(repair --into new -o json) ;;

@@ -41,7 +41,6 @@ constexpr Verb kVerbs[] = {
     {"ls", ParseLs, "list entries, by many filters"},
     {"errors", ParseErrors, "group the keys that fail by their last errors"},
     {"dump", ParseDump, "print the contents of a store, for load"},
-    {"diff", ParseDiff, "show how the keys differ between two stores or dumps"},
     {"load", ParseLoad, "write the output of dump into a store"},
     {"watch", ParseWatch, "show the queues as they change"},
     {"top", ParseTop, "as watch, with more of the keys that fail most"},
@@ -80,7 +79,7 @@ constexpr Verb kVerbs[] = {
 
 // Verbs whose output may be long.
 constexpr std::string_view kPagedVerbs[] = {"inspect",   "ls",         "errors",        "dump",
-                                            "diff",      "verify",     "quarantine ls", "limits ls",
+                                            "verify",     "quarantine ls", "limits ls",
                                             "cursor ls", "snapshot ls"};
 
 constexpr std::string_view kAboutStore = R"(

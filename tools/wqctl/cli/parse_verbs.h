@@ -21,7 +21,6 @@ Command ParseHistory(const Input& input);
 Command ParseLs(const Input& input);
 Command ParseErrors(const Input& input);
 Command ParseDump(const Input& input);
-Command ParseDiff(const Input& input);
 Command ParseLoad(const Input& input);
 Command ParseWatch(const Input& input);  // watch/watch.cc
 Command ParseTop(const Input& input);    // watch/watch.cc

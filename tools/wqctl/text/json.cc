@@ -236,31 +236,6 @@ void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
   *out += json.dump();
 }
 
-void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
-                       std::string* out) {
-  const auto entries = [](const std::vector<wq::Entry>& list) {
-    Json json = Json::array();
-    for (const wq::Entry& entry : list) SetState(entry, &json.emplace_back());
-    return json;
-  };
-  Json json;
-  json["change"] = changes;
-  json["queue"] = diff.queue;
-  SetBytes("key", diff.key, &json);
-  json["before"] = entries(diff.before);
-  json["after"] = entries(diff.after);
-  out->append(json.dump());
-}
-
-void AppendOtherDiffJson(const std::string& change, const OtherPart& part, std::string* out) {
-  Json json;
-  json["change"] = {change};
-  json["queue"] = part.queue;
-  if (part.kind == OtherPart::Kind::kCursor) json["cursor"] = part.name;
-  if (part.kind == OtherPart::Kind::kLimits) SetBytes("group", part.name, &json);
-  out->append(json.dump());
-}
-
 void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
                       std::string* out) {
   out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());

@@ -9,11 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "server/errors/error_groups.h"
-#include "wq/entry_diff.h"
 #include "wq/history.h"
 #include "wq/import.h"
 #include "wq/live_store.h"
@@ -62,25 +60,6 @@ std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& foun
 std::string HistoryKindName(wq::HistoryKind kind);  // "handed_out".
 void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out);
 void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out);
-
-// {"change": […], "queue": …, "key": …, "before": […], "after": […]} on one line.
-void AppendKeyDiffJson(const wq::KeyDiff& diff, const std::vector<std::string>& changes,
-                       std::string* out);
-// What else than keys can differ: a queue itself, a cursor, or the limits of a group.
-struct OtherPart {
-  enum class Kind : uint8_t { kQueue, kCursor, kLimits };
-
-  std::string queue;
-  Kind kind = Kind::kQueue;
-  std::string name = {};  // Of the cursor or group.
-
-  friend bool operator==(const OtherPart&, const OtherPart&) = default;
-  friend bool operator<(const OtherPart& a, const OtherPart& b) {
-    return std::tie(a.queue, a.kind, a.name) < std::tie(b.queue, b.kind, b.name);
-  }
-};
-// {"change": […], "queue": …}; also `cursor` for a cursor, `group` for limits.
-void AppendOtherDiffJson(const std::string& change, const OtherPart& part, std::string* out);
 
 // {"queue": …, "group": …, "max_processing": …, "per_second": …, "burst": …, "weight": …,
 // "own_limits": …, "processing": …, "held_back": …, "next_in_seconds": …} on one line, without a

@@ -31,8 +31,7 @@ DIR already has. The snapshot is verified before it gets its name. Prints its pa
 Examples:
   wqctl snapshot create /var/backups/pods
   wqctl snapshot create --name before-upgrade /var/backups/pods
-  snapshot=$(wqctl snapshot create /var/backups/pods) && wqctl --store "$snapshot" inspect
-  wqctl diff /var/backups/pods/before-upgrade "$WQ_STORE")";
+  snapshot=$(wqctl snapshot create /var/backups/pods) && wqctl --store "$snapshot" inspect)";
 
 constexpr const char* kSnapshotLsExamples =
     R"(Oldest first. LINKED is the part of SIZE in tables that the store or other snapshots
