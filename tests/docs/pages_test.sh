@@ -30,8 +30,8 @@ complain() {
 
 mkdir "$scratch/bin"
 ln -s "$wqctl" "$scratch/bin/wqctl"
-export PATH=$scratch/bin:$PATH PAGER=cat MANPAGER=cat TMPDIR=$scratch XDG_CONFIG_HOME=$scratch
-unset WQ_STORE WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PAGER
+export PATH=$scratch/bin:$PATH MANPAGER=cat TMPDIR=$scratch XDG_CONFIG_HOME=$scratch
+unset WQ_STORE WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR
 
 # Starts an etcd of one member; $LOG is a log in it.
 start_etcd() {

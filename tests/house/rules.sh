@@ -114,12 +114,12 @@ rule_a_target_for_each_folder() {
     done
 }
 
-# How a verb ends by a signal is decided in one place. main.cc and pager.cc set what a new process
+# How a verb ends by a signal is decided in one place. main.cc sets what a new process
 # inherits, and the processes that run commands handle their own.
 rule_signals_of_wqctl_in_one_place() {
   sources tools |
     { grep -zv -e '^tools/bench/' -e '^tools/wqctl/signals/stop_signals\.' -e '^tools/wqctl/process/' \
-      -e '^tools/wqctl/main\.cc$' -e '^tools/wqctl/cli/pager\.cc$' || true; } |
+      -e '^tools/wqctl/main\.cc$' || true; } |
     violations 'handles a signal: signals/stop_signals.h does' \
       '\<(sigaction|signalfd|pthread_sigmask|sigprocmask|alarm|std::signal)[[:space:]]*\('
 }

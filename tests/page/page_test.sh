@@ -10,7 +10,7 @@ export WQCTL
 cache=${2:?}
 pattern=${3:-}
 here=$(dirname -- "$(realpath -- "$0")")
-unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PROGRESS WQ_PAGER WQ_STORE
+unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PROGRESS WQ_STORE
 
 for program in chromium node; do
   command -v "$program" >/dev/null || { echo "skipped: no $program" >&2; exit 77; }

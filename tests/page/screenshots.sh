@@ -5,7 +5,7 @@ set -euo pipefail
 
 WQCTL=$(realpath -- "${1:?usage: screenshots.sh WQCTL}")
 export WQCTL
-unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PROGRESS WQ_PAGER WQ_STORE
+unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PROGRESS WQ_STORE
 here=$(dirname -- "$(realpath -- "$0")")
 mkdir -p "$here/../../docs/ui"
 node "$here/pictures.mjs" "$here/../../docs/ui"

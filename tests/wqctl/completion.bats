@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Completion in each shell, the manual page, settings and the pager.
+# Completion in each shell, the manual page, and settings.
 load helpers
 
 # complete_bash WORD...: what bash offers for the last word, sorted, on one line.
@@ -100,7 +100,7 @@ complete_bash() {
   }
   contains "$(offered '')" 'add cancel-delay '
   [ "$(offered quarantine '')" = 'drop ls release ' ]
-  [ "$(offered ls -o '')" = 'json jsonl name table text wide yaml ' ]
+  [ "$(offered ls -o '')" = 'json jsonl name table text wide ' ]
   [ "$(offered ls -q '')" = 'q ' ]
   [ "$(offered --store '')" = 'files ' ]
   contains "$(offered add -)" '--durability --group '
@@ -213,29 +213,10 @@ at_terminal() {
   return "$code"
 }
 
-@test "a pager for long listings on a terminal, and nowhere else" {
-  store_with a b
-  export WQ_PAGER="sed 's/^/paged /'"
-  run -0 at_terminal ls -o name
-  contains "$output" $'paged a\npaged b'
-  run -0 wqctl ls -o name
-  [ "$output" = $'a\nb' ]
-  run -0 at_terminal --no-pager ls -o name
-  contains "$output" $'a\nb'
-  [[ "$output" != *paged* ]]
-  # The command's exit code, not the pager's; a pager that ends early is no error.
-  run -3 at_terminal ls -q none
-  WQ_PAGER='head -1; exit 7' run -0 at_terminal ls
-  WQ_PAGER='cat' run -0 at_terminal ls -o name
-  unset WQ_PAGER
-  PAGER="sed 's/^/mine /'" run -0 at_terminal ls -o name
-  contains "$output" 'mine a'
-}
-
-@test "behind a pager a terminal is a terminal: ugly keys are harmless, a width is a width" {
+@test "on a terminal ugly keys are harmless" {
   store_with
   printf 'x\033[31m\0' | wqctl add -q q -0 - >/dev/null
-  WQ_PAGER='tee' run -0 at_terminal ls -o name
+  run -0 at_terminal ls -o name
   contains "$output" 'x\x1b[31m'
   [[ "$output" != *$'\033'* ]]
 }

@@ -7,9 +7,9 @@ setup() {
   DIR=$(mktemp -d)
   export WQ_STORE=$DIR/store
   # The user's own settings must not affect the tests.
-  unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PROGRESS WQ_PAGER NO_COLOR
+  unset WQ_CONFIG WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PROGRESS NO_COLOR
   unset WQ_REPLICATE WQ_REPLICA WQ_LEASE "${!WQ_ETCD_@}"
-  export XDG_CONFIG_HOME=$DIR/no-settings PAGER=cat TERM=xterm
+  export XDG_CONFIG_HOME=$DIR/no-settings TERM=xterm
   cd "$DIR" || exit 1
 }
 

@@ -17,8 +17,6 @@ kinds() { wqctl history -q q "$@" -o name | tr '\n' ' '; }
   [ "$(jq -c 'map(.kind)' <<<"$output")" = '["failed","quarantined"]' ]
   run -0 wqctl history -q q bad -o jsonl
   [ "$(jq -r 'select(.kind == "failed") | .error' <<<"${lines[1]}")" != '' ]
-  run -0 wqctl history -q q bad -o yaml
-  contains "$output" 'kind: "failed"'
 }
 
 @test "through an owner that serves, at once, and after its kill" {

@@ -48,7 +48,6 @@ failure_recorded() {
   [[ "$output" != *$'\n'q\ * ]]
   contains "$(wqctl inspect -o wide)" NAMESPACES
   [ "$(wqctl inspect -o name | tr '\n' ' ')" = "f q r " ]
-  [ "$(wqctl inspect -o yaml | grep '^  - name')" = $'  - name: "f"\n  - name: "q"\n  - name: "r"' ]
 }
 
 @test "inspect of an empty store" {

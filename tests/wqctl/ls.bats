@@ -65,10 +65,7 @@ names() { wqctl ls -o name "$@" | tr '\n' ' '; }
   [[ "${lines[1]}" =~ \ 20[0-9-]+T[0-9:.]+Z\  ]]
   run -0 wqctl ls -o wide
   contains "${lines[0]}" SEQUENCE
-  run -0 wqctl ls -o yaml --state pending
-  [ "${lines[0]}" = '- queue: "q"' ]
-  [ "${lines[1]}" = '  key: "a"' ]
-  [ "$(wqctl ls -o yaml --state failing)" = "[]" ]
+  [ "$(wqctl ls -o json --state failing)" = "[]" ]
   [ "$(wqctl ls -o name -0 | od -An -c | tr -d ' ')" = 'a\0b\0' ]
   [ "$(wqctl ls --hex -o json | jq -r '.[0].key_hex')" = 61 ]
 }

@@ -121,7 +121,7 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
 
 @test "data on the terminal are not mixed with progress" {
   many
-  run -0 at_screen "$W --no-pager --progress=always dump"
+  run -0 at_screen "$W --progress=always dump"
   lacks "${output#*\{}" 'dump: '
 }
 

@@ -32,8 +32,6 @@ start_holders() {
   [ "${#lines[@]}" = 2 ]
   run -0 wqctl workers -o name
   [ "${lines[0]}" = "wqctl work, process $OTHER" ]
-  run -0 wqctl workers -o yaml
-  contains "$output" 'queue: "q"'
 }
 
 @test "workers --watch repeats until a signal" {

@@ -205,7 +205,7 @@ std::string BashText(const std::vector<VerbAbout>& verbs) {
     case $family in
 )sh" + FamilyCases(verbs, "word='", "'", false) +
          "      *) word='" + Joined(NextWords(verbs, "", false), " ") +
-         R"sh( --store --no-pager --color --progress --help --version' ;;
+         R"sh( --store --color --progress --help --version' ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
   fi
@@ -248,7 +248,7 @@ std::string ZshText(const std::vector<VerbAbout>& verbs) {
     case $family in
 )sh" + FamilyCases(verbs, "reply=(", ")", true) +
          "      *) reply=(" + Joined(NextWords(verbs, "", true), " ") +
-         R"sh( '--store:the directory of the store' '--no-pager:no pager' )sh"
+         R"sh( '--store:the directory of the store' )sh"
          R"sh('--color:colours' '--progress:a line about progress' )sh"
          R"sh('--help:help' '--version:version') ;;
     esac
@@ -326,7 +326,6 @@ end
 complete -c wqctl -n '__wqctl_at ""' -f
 complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)')sh"
     R"sh( -d 'The directory of the store'
-complete -c wqctl -n '__wqctl_at ""' -l no-pager -d 'Do not show long listings by a pager'
 complete -c wqctl -n '__wqctl_at ""' -l color -x -a 'auto always never' -d 'Colours'
 complete -c wqctl -n '__wqctl_at ""' -l progress -x -a 'auto always never' -d 'Progress on stderr'
 complete -c wqctl -n '__wqctl_at ""' -l version -d 'The version'

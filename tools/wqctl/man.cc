@@ -39,9 +39,6 @@ process that owns the store. Data goes to standard output, messages to standard 
 .BI \-\-store " DIR"
 The store's directory.
 .TP
-.B \-\-no\-pager
-Do not show long listings by a pager.
-.TP
 .BR \-\-color " auto|always|never"
 Colours. The default is auto: on a terminal, unless
 .B NO_COLOR

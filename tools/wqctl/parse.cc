@@ -9,7 +9,6 @@
 
 #include "tools/wqctl/cli/about.h"
 #include "tools/wqctl/cli/cli.h"
-#include "tools/wqctl/cli/pager.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/settings.h"
@@ -76,11 +75,6 @@ constexpr Verb kVerbs[] = {
     {"completion", ParseCompletion, "print the completion script of a shell"},
     {"man", ParseMan, "print the manual page"},
 };
-
-// Verbs whose output may be long.
-constexpr std::string_view kPagedVerbs[] = {"inspect",   "ls",         "errors",        "dump",
-                                            "verify",     "quarantine ls", "limits ls",
-                                            "cursor ls", "snapshot ls"};
 
 constexpr std::string_view kAboutStore = R"(
 DIR is also taken from the environment variable WQ_STORE, or from the settings file
@@ -157,22 +151,14 @@ void AddSetting(const VerbAbout& verb, const std::string& option,
   words->insert(words->begin(), {option, *value});
 }
 
-Command ParseKnown(const Verb& verb, const Settings& settings, bool no_pager, Input input) {
+Command ParseKnown(const Verb& verb, const Settings& settings, Input input) {
   const VerbAbout about = AboutOf(verb);
   AddSetting(about, "--output", settings.output, &input.words);
   AddSetting(about, "--times", settings.times, &input.words);
   for (const auto& [option, value] : settings.others) {
     if (about.Find(option) != nullptr) input.words.insert(input.words.begin(), {option, value});
   }
-  Command command = verb.parse(input);
-  const bool paged =
-      std::find(std::begin(kPagedVerbs), std::end(kPagedVerbs), verb.name) != std::end(kPagedVerbs);
-  if (paged && !no_pager) {
-    if (std::optional<std::string> pager = ChoosePager(settings.pager)) {
-      return Paged{std::move(command), *std::move(pager)};
-    }
-  }
-  return command;
+  return verb.parse(input);
 }
 
 void SetTerminalUse(const RootOptions& root, const Settings& settings) {
@@ -184,12 +170,12 @@ void SetTerminalUse(const RootOptions& root, const Settings& settings) {
 }
 
 // `words`: the verb and the words after it.
-Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input input) {
+Command ParseVerb(Words words, const Settings& settings, Input input) {
   if (words.empty()) Usage("which verb?", VerbList({}));
   std::string name = TakeFirst(&words);
   if (name == "help") {  // "help VERB" is "VERB --help".
     words.emplace_back("--help");
-    return ParseVerb(std::move(words), settings, no_pager, std::move(input));
+    return ParseVerb(std::move(words), settings, std::move(input));
   }
   if (name.starts_with('-')) Usage("unknown option \"" + name + "\"");
   std::string family;
@@ -202,7 +188,7 @@ Command ParseVerb(Words words, const Settings& settings, bool no_pager, Input in
   for (const Verb& verb : kVerbs) {
     if (verb.name != name) continue;
     input.verb = name;
-    return ParseKnown(verb, settings, no_pager, std::move(input));
+    return ParseKnown(verb, settings, std::move(input));
   }
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
@@ -233,7 +219,7 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
     const Settings settings = ReadSettings();
     SetTerminalUse(root, settings);
     input.store_dir = root.store_dir.empty() ? settings.store : root.store_dir;
-    return ParseVerb(std::move(rest), settings, root.no_pager, std::move(input));
+    return ParseVerb(std::move(rest), settings, std::move(input));
   } catch (const Help& help) {
     Output out;
     out.Write(help.text);

@@ -149,7 +149,7 @@ void VerbParser::UnknownOption(const std::string& word) const {
   std::vector<std::string> names;
   for (const OptionAbout& option : About().options) names.push_back(option.names.back());
   const std::string name = word.substr(0, word.find('='));
-  if (name == "--color" || name == "--progress" || name == "--no-pager") {
+  if (name == "--color" || name == "--progress") {
     Usage("\"" + name + "\" goes before the verb: wqctl " + name + " … " + input_.verb);
   }
   const std::optional<std::string> meant = Nearest(name, names);
@@ -234,7 +234,6 @@ Words ParseRoot(Words words, const std::string& footer, RootOptions* options) {
   root.footer(footer);
   root.prefix_command();  // The verb and what follows it remain.
   AddStore(&root, &options->store_dir);
-  root.add_flag("--no-pager", options->no_pager, "Do not show long listings by a pager");
   AddWhen(&root, "--color", "Colours; auto: on a terminal, unless NO_COLOR is set",
           &options->color);
   AddWhen(&root, "--progress", "A line about progress on stderr; auto: on a terminal",

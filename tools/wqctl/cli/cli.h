@@ -186,7 +186,6 @@ void AddLane(VerbParser* parser, const std::string& description, Target* target)
 
 struct RootOptions {
   std::string store_dir;  // Unchanged without --store.
-  bool no_pager = false;
   std::optional<std::string> color;     // auto, always or never.
   std::optional<std::string> progress;  // Likewise.
 };

@@ -23,14 +23,13 @@ struct SettingKind {
   const char* description;
 };
 
-constexpr std::array<SettingKind, 14> kSettings = {{
+constexpr std::array<SettingKind, 13> kSettings = {{
     {"store", "WQ_STORE", "", "the store's directory"},
-    {"output", "WQ_OUTPUT", "|text|table|wide|json|jsonl|yaml|name|",
+    {"output", "WQ_OUTPUT", "|text|table|wide|json|jsonl|name|",
      "the format, for verbs that know it"},
     {"times", "WQ_TIMES", "|relative|absolute|", "how tables show times"},
     {"color", "WQ_COLOR", "|auto|always|never|", "auto: on a terminal, unless NO_COLOR is set"},
     {"progress", "WQ_PROGRESS", "|auto|always|never|", "auto: on a terminal, after a second"},
-    {"pager", "WQ_PAGER", "", "shows long listings on a terminal; cat: none; else PAGER, less"},
     // Each of these is an option of the same name.
     {"replicate", "WQ_REPLICATE", "", "the log of a replicated store, etcd://HOST:PORT/PREFIX"},
     {"replica", "WQ_REPLICA", "", "the name of this replica"},
@@ -42,7 +41,7 @@ constexpr std::array<SettingKind, 14> kSettings = {{
     {"etcd-password-file", "WQ_ETCD_PASSWORD_FILE", "", "the file of its password"},
 }};
 
-constexpr size_t kFirstOption = 6;  // Of kSettings: from here on each is an option.
+constexpr size_t kFirstOption = 5;  // Of kSettings: from here on each is an option.
 
 std::string Trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
@@ -132,7 +131,6 @@ Settings ReadSettings() {
                        .times = values[2],
                        .color = values[3],
                        .progress = values[4],
-                       .pager = values[5],
                        .others = {}};
   for (size_t i = kFirstOption; i < kSettings.size(); ++i) {
     if (values[i]) {

@@ -19,7 +19,6 @@ struct Settings {
   std::optional<std::string> times;     // times, WQ_TIMES: relative or absolute.
   std::optional<std::string> color;     // color, WQ_COLOR: auto, always or never.
   std::optional<std::string> progress;  // progress, WQ_PROGRESS: auto, always or never.
-  std::optional<std::string> pager;     // pager, WQ_PAGER: a shell command; "" or cat: none.
   // Options, such as "--replicate", with their values: for the verbs that have the option.
   std::vector<std::pair<std::string, std::string>> others;
 };

@@ -245,10 +245,6 @@ size_t Columns() {
   }
   winsize size = {};
   if (columns == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
-  // Behind a pager stdout is a pipe.
-  if (columns == 0 && OnTerminal() && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
-    columns = size.ws_col;
-  }
   return columns == 0 ? kDefaultColumns : std::clamp<size_t>(columns, 40, kMaxColumns);
 }
 

@@ -10,9 +10,9 @@
 #include "tools/wqctl/replication/status.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/format.h"
+#include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
-#include "tools/wqctl/text/yaml.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 
@@ -53,7 +53,7 @@ Examples:
   wqctl promote etcd://10.0.0.1:2379/wq/pods node-2
   wqctl promote node-2 --timeout 5s)";
 
-constexpr std::array kStatusFormats = {Format::kTable, Format::kJson, Format::kYaml};
+constexpr std::array kStatusFormats = {Format::kTable, Format::kJson};
 
 // --- status ---
 

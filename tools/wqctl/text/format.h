@@ -7,19 +7,17 @@
 
 namespace wqctl {
 
-enum class Format : uint8_t { kText, kTable, kWide, kJson, kJsonl, kYaml, kName };
+enum class Format : uint8_t { kText, kTable, kWide, kJson, kJsonl, kName };
 
 constexpr const char* FormatName(Format format) {
-  constexpr std::array kNames = {"text", "table", "wide", "json", "jsonl", "yaml", "name"};
+  constexpr std::array kNames = {"text", "table", "wide", "json", "jsonl", "name"};
   return kNames[static_cast<size_t>(format)];
 }
 
 // A verb without a text or a wide table of its own prints its table for these.
 inline constexpr std::array kListingFormats = {Format::kText, Format::kTable, Format::kWide,
-                                               Format::kJson, Format::kJsonl, Format::kYaml,
-                                               Format::kName};
-inline constexpr std::array kOutcomeFormats = {Format::kText, Format::kJson, Format::kJsonl,
-                                               Format::kYaml};
+                                               Format::kJson, Format::kJsonl, Format::kName};
+inline constexpr std::array kOutcomeFormats = {Format::kText, Format::kJson, Format::kJsonl};
 
 constexpr bool IsTable(Format format) {
   return format == Format::kText || format == Format::kTable || format == Format::kWide;

@@ -223,6 +223,10 @@ std::string HistoryKindName(wq::HistoryKind kind) {
   return kNames[index < kNames.size() ? index : 0];
 }
 
+std::string InFormat(Format format, std::string_view json) {
+  return format == Format::kJsonl ? Json::parse(json).dump() + "\n" : std::string(json);
+}
+
 void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
   Json json;
   json["at"] = FormatTime(event.at_us);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/errors/error_groups.h"
+#include "tools/wqctl/text/format.h"
 #include "wq/history.h"
 #include "wq/import.h"
 #include "wq/live_store.h"
@@ -51,6 +52,9 @@ std::string SummaryLines(const std::vector<wq::QueueSummary>& queues, int64_t no
 // {"store": {…}, "key": …, "entries": [{…}]}, indented.
 std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
                     const std::vector<QueueEntries>& found);
+
+// `json` on one line for kJsonl, otherwise as it is. REQUIRES: it is valid JSON with a line end.
+std::string InFormat(Format format, std::string_view json);
 
 // One entry of that on each line, with the key.
 std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& found);

@@ -1,4 +1,4 @@
-// Listing: rows as a table, as one JSON array, as one JSON object a line, as one YAML list, or as
+// Listing: rows as a table, as one JSON array, as one JSON object a line, or as
 // one name a line.
 //
 //   Listing listing(format, {"QUEUE", "KEY"}, &out);
@@ -16,7 +16,6 @@
 #include "tools/wqctl/text/format.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/table.h"
-#include "tools/wqctl/text/yaml.h"
 
 namespace wqctl {
 
@@ -35,7 +34,6 @@ class Listing {
     line_.clear();
     if (format_ == Format::kJson) line_ = first ? "[\n" : ",\n";
     append_json(&line_);
-    if (format_ == Format::kYaml) line_ = YamlOfJson("[" + line_ + "]");
     if (format_ == Format::kJsonl) line_.push_back('\n');
     return out_->Write(line_);
   }
@@ -47,8 +45,6 @@ class Listing {
       if (complete || !first_) table_.Finish();
     } else if (format_ == Format::kJson && complete) {
       out_->Write(first_ ? "[]\n" : "\n]\n");
-    } else if (format_ == Format::kYaml && complete && first_) {
-      out_->Write("[]\n");
     }
   }
 

@@ -24,10 +24,7 @@ bool TermUnderstandsEscapes() {
 
 }  // namespace
 
-bool OnTerminal() {
-  static const bool on_terminal = isatty(STDOUT_FILENO) == 1;
-  return on_terminal;
-}
+bool OnTerminal() { return isatty(STDOUT_FILENO) == 1; }
 
 std::optional<When> ParseWhen(std::string_view text) {
   if (text == "auto") return When::kAuto;
@@ -40,8 +37,7 @@ void SetColour(When when) { colour = when; }
 
 bool WantsColour(int fd) {
   if (colour != When::kAuto) return colour == When::kAlways;
-  const bool on_terminal = fd == STDOUT_FILENO ? OnTerminal() : isatty(fd) == 1;
-  return on_terminal && TermUnderstandsEscapes() && EnvironmentOf("NO_COLOR").empty();
+  return isatty(fd) == 1 && TermUnderstandsEscapes() && EnvironmentOf("NO_COLOR").empty();
 }
 
 bool IsScreen(int fd) { return isatty(fd) == 1 && TermUnderstandsEscapes(); }

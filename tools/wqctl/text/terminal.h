@@ -24,11 +24,10 @@ inline constexpr std::string_view kPlain = "\x1b[0m";
 
 // Before any thread is started, and before the first message.
 void SetColour(When when);
-// kAuto: if `fd` is a terminal that understands escapes, and NO_COLOR is not set. For stdout, also
-// if a pager shows it on a terminal.
+// kAuto: if `fd` is a terminal that understands escapes, and NO_COLOR is not set.
 bool WantsColour(int fd);
 
-// Whether stdout is a terminal, or a pager that shows it on a terminal. The first call decides.
+// Whether stdout is a terminal.
 bool OnTerminal();
 
 // Whether `fd` is a terminal that understands escapes: TERM is set, and is not "dumb".

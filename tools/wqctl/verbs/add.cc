@@ -17,7 +17,6 @@
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "tools/wqctl/verbs/reach.h"
 #include "wq/keys.h"

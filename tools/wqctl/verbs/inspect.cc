@@ -15,7 +15,6 @@
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/table.h"
-#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/entry_row.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"

@@ -22,7 +22,6 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/confirm.h"
 #include "tools/wqctl/verbs/reach.h"
 #include "tools/wqctl/verbs/steps.h"

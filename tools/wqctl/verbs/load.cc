@@ -16,7 +16,6 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/key_reader.h"
 #include "wq/import.h"
 #include "wq/keys.h"

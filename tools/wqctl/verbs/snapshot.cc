@@ -12,7 +12,6 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/text/yaml.h"
 #include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/snapshot.h"

@@ -163,7 +163,6 @@ int Watch(WorkersArgs args, const wq::LiveStore& live, const StopSignals& signal
     if (wq::Status s = ReadWorkers(args, live, &workers); !s.ok()) return Fail(s);
     args.show.now_us = wq::Clock::System()->WallUs();
     if (clears) out->Write("\x1b[H\x1b[2J");
-    if (args.format == Format::kYaml) out->Write("---\n");
     if (!Print(args, workers, out)) break;
   } while (WaitForNext(signals));
   return kExitOk;

@@ -81,7 +81,6 @@ class Screen {
 
 // Each sample is a document of its own.
 bool ShowListing(Format format, const Sample& sample, Output* out) {
-  if (format == Format::kYaml) out->Write("---\n");
   Listing listing(format, {}, out);
   for (const QueueSample& queue : sample.queues) {
     listing.Row([&](std::string* json) { AppendSampleJson(sample, queue, json); },
