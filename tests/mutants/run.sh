@@ -25,7 +25,7 @@ parts=(
   'crash_tests *Kill* WQ_SEED=2 WQ_KILL_ROUNDS=30'
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_SEED=1 WQ_CORRUPTION_CASES=300'
-  'faults_tests Kinds/* WQ_SEED=1 WQ_FAULT_EVERY=18'
+  'faults_tests Kinds/*-*WithoutMemory* WQ_SEED=1 WQ_FAULT_EVERY=18'
   'server_tests WorkTest*:Page*:Events*:ViewServer*'
   'server_kill_tests *Kill*:PartitionTest.A* WQ_SEED=1 WQ_SERVER_KILLS=60'
   'work.bats'

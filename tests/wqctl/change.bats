@@ -132,7 +132,7 @@ load helpers
   contains "$output" 'Remove "a", "b", "c", "d", "e" and 2 more of queue "q"? [y/N]'
   contains "$output" "removed 7"
   give_up x y
-  run -0 on_terminal Y quarantine release -q q --all
+  run -0 on_terminal Y release -q q --all
   contains "$output" 'Release all 2 keys in quarantine of queue "q"? [y/N]'
   wqctl rm -q q --yes x y
   fail_once z
@@ -162,7 +162,7 @@ load helpers
   contains "$stderr" "$PID"
   run -0 wqctl rm -q q --dry-run b
   [ "$output" = $'would remove "b"\nto be removed 1' ]
-  run -0 wqctl quarantine drop -q q --all --dry-run
+  run -0 wqctl drop -q q --all --dry-run
   [ "$output" = "to be dropped 0" ]
   [ "$(fingerprint)" = "$before" ]
   kill -CONT "$PID"

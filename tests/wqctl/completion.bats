@@ -35,7 +35,7 @@ complete_bash() {
   mkdir -p dir-one
   touch dir-file
   [ "$(complete_bash --store dir-)" = 'dir-one ' ]
-  [ "$(complete_bash --store x quarantine ls --ti)" = '--times ' ]
+  [ "$(complete_bash --store x ls --ti)" = '--times ' ]
   [ "$(complete_bash load dir-)" = 'dir-file dir-one ' ]
   [ "$(complete_bash work -q q -- dir-f)" = 'dir-file ' ]
 }
@@ -48,7 +48,7 @@ complete_bash() {
   [ "$(complete_bash inspect -q q a)" = 'a\ b ' ]
   [ "$(complete_bash delete -q other '')" = 'default/other ' ]
   [ "$(complete_bash delete --queue = other '')" = 'default/other ' ]
-  [ "$(complete_bash quarantine release -q other --yes '')" = 'default/other ' ]
+  [ "$(complete_bash release -q other --yes '')" = 'default/other ' ]
   [ "$(complete_bash rm -q q -- default/web-1 default/web-2)" = 'default/web-2 ' ]
   [ "$(complete_bash inspect default/)" = 'default/other default/web-1 default/web-2 ' ]
   [ "$(unset WQ_STORE && complete_bash --store store inspect -q other d)" = 'default/other ' ]

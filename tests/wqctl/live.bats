@@ -43,8 +43,8 @@ requeue -q q --yes delayed nothing
 requeue -q q --yes --all
 forget -q q --yes a
 forget -q sick --yes bad
-quarantine release -q sick --yes bad nothing
-quarantine drop -q sick --yes --all
+release -q sick --yes bad nothing
+drop -q sick --yes --all
 pause -q q --for 2h --yes
 resume -q q --yes
 resume -q q --yes
@@ -145,7 +145,7 @@ contents() {
     [ "$output" = 'requeued 1' ]
     run -0 wqctl cancel-delay -q q --yes --prefix nothing
     [ "$output" = 'cancelled 0' ]
-    run -0 wqctl quarantine release -q sick --yes --failures-over 0 --limit 1 --sort-by key
+    run -0 wqctl release -q sick --yes --failures-over 0 --limit 1 --sort-by key
     [ "$output" = 'released 1' ]
     run -0 wqctl rm -q q --yes --hex 61
     [ "$output" = 'removed 1' ]

@@ -33,7 +33,7 @@ names() { wqctl ls -o name "$@" | tr '\n' ' '; }
   [ "$(names --sort-by age -q q --state pending)" = "web-1 web-22 db web-slow " ]
   [ "$(names --sort-by failures --limit 2)" = "failing bad " ]
   [ "$(names --limit 0)" = "" ]
-  [ "$(wqctl quarantine ls --match a -o name)" = bad ]
+  [ "$(wqctl ls --state quarantined --match a -o name)" = bad ]
   [ "$(wqctl dump --state quarantined | jq -r .key)" = bad ]
 }
 

@@ -7,32 +7,17 @@ load helpers
   give_up b a
   wqctl add -q r other
   run -1 wqctl work -q r --max-requeues 1 --base-delay 1ms -- sh -c 'exit 3' _
-  run -0 --separate-stderr wqctl quarantine ls
-  [[ "${lines[0]}" =~ ^QUEUE\ +KEY\ +LANE\ +GROUP\ +QUARANTINED\ AT\ +FAILURES\ +LAST\ ERROR$ ]]
-  [[ "${lines[1]}" =~ ^q\ +a\ +fast\ +-\ .*\ 1\ +no\ a\ \[exit\ status\ 1\]$ ]]
-  [[ "${lines[3]}" =~ ^q\ +placed\ +5\ +ns\ .*\ 1\ +no\ placed\ \[exit\ status\ 1\]$ ]]
-  [[ "${lines[4]}" =~ ^r\ +other\ +fast\ +-\ .*\ 2\ +exit\ status\ 3$ ]]
-  [ "$(wqctl quarantine ls -o json | jq -c 'map(.queue + "/" + .key)')" = \
+  [ "$(wqctl ls --state quarantined -o json | jq -c 'map(.queue + "/" + .key)')" = \
     '["q/a","q/b","q/placed","r/other"]' ]
-  [ "$(wqctl quarantine ls -q r -o jsonl | jq -c '[.state, .lane, .failures, .last_error]')" = \
+  [ "$(wqctl ls --state quarantined -q r -o jsonl | jq -c '[.state, .lane, .failures, .last_error]')" = \
     '["quarantined","fast",2,"exit status 3"]' ]
-  run -3 --separate-stderr wqctl quarantine ls -q nope
-  [ -z "$output" ]
-  run -2 wqctl quarantine ls -o xml
-}
-
-@test "ls of nothing" {
-  store_with a
-  run -0 wqctl quarantine ls
-  [ "${#lines[@]}" = 1 ]
-  [ "$(wqctl quarantine ls -o json)" = "[]" ]
 }
 
 @test "release: pending again in its lane and group, its failures forgotten" {
   store_with
   wqctl add -q q --priority 5 --group ns k
   give_up other
-  run -0 wqctl quarantine release -q q --yes k
+  run -0 wqctl release -q q --yes k
   [ "$output" = "released 1" ]
   [ "$(wqctl inspect -q q k -o json | jq -c '.entries | map([.state,.lane,.group,.failures])')" = \
     '[["pending","5","ns",0]]' ]
@@ -44,7 +29,7 @@ load helpers
 @test "drop: nothing of the key is left, and it can be added anew" {
   store_with
   give_up k
-  run -0 wqctl quarantine drop -q q --yes k
+  run -0 wqctl drop -q q --yes k
   [ "$output" = "dropped 1" ]
   [ -z "$(wqctl ls -o jsonl)" ]
   run -0 wqctl add -q q k
@@ -56,25 +41,25 @@ load helpers
   wqctl pause -q q --yes
   wqctl resume -q q --yes
   give_up a b
-  run -0 wqctl quarantine drop -q q --all --dry-run
+  run -0 wqctl drop -q q --all --dry-run
   [ "$output" = $'would drop "a"\nwould drop "b"\nwould drop "pending"\nto be dropped 3' ]
-  run -0 wqctl quarantine release -q q --dry-run a
+  run -0 wqctl release -q q --dry-run a
   [ "$output" = $'would release "a"\nto be released 1' ]
   [ "$(queue_count quarantined)" = 3 ]
-  run -0 wqctl quarantine release -q q --all --yes
+  run -0 wqctl release -q q --all --yes
   [ "$output" = "released 3" ]
   [ "$(queue_count quarantined)$(queue_count pending)" = 03 ]
-  run -0 wqctl quarantine drop -q q --all --yes
+  run -0 wqctl drop -q q --all --yes
   [ "$output" = "dropped 0" ]
 }
 
 @test "release at a rate: one after the other, over restarts" {
   store_with
   give_up a b c
-  run -2 --separate-stderr wqctl quarantine release -q q --all --yes --rate never
+  run -2 --separate-stderr wqctl release -q q --all --yes --rate never
   contains "$stderr" "a rate such as 10/s"
-  run -2 wqctl quarantine drop -q q --all --yes --rate 1/s
-  run -0 wqctl quarantine release -q q --all --yes --rate 1/h
+  run -2 wqctl drop -q q --all --yes --rate 1/s
+  run -0 wqctl release -q q --all --yes --rate 1/h
   [ "$output" = "released 3" ]
   [ "$(queue_count quarantined)$(queue_count pending)$(queue_count delayed)" = 012 ]
   readies=$(wqctl ls -q q --state delayed -o jsonl | jq -r '.ready_at | sub("\\.[0-9]+Z$"; "Z") | fromdate')
@@ -86,11 +71,11 @@ load helpers
   store_with
   give_up a
   wqctl add -q q pending
-  run -3 --separate-stderr wqctl quarantine release -q q --yes pending a
+  run -3 --separate-stderr wqctl release -q q --yes pending a
   [ "$output" = "released 1, not found 1" ]
   contains "$stderr" 'key "pending" is not in quarantine in queue "q"'
-  run -3 wqctl quarantine drop -q q --yes a
-  run -3 wqctl quarantine drop -q q --dry-run a
+  run -3 wqctl drop -q q --yes a
+  run -3 wqctl drop -q q --dry-run a
 }
 
 @test "a key in quarantine is not pending, delayed or failing for the other verbs" {
@@ -110,7 +95,7 @@ load helpers
   until_ok given_up
   kill -9 "$PID"
   wait "$PID" || true
-  [ "$(wqctl quarantine ls -o jsonl | jq -c '[.key, .failures, .last_error]')" = '["bad",1,"no [exit status 1]"]' ]
+  [ "$(wqctl ls --state quarantined -o jsonl | jq -c '[.key, .failures, .last_error]')" = '["bad",1,"no [exit status 1]"]' ]
   run -0 --separate-stderr wqctl work -q q -- echo
   [ -z "$output" ]
 }

@@ -13,9 +13,8 @@ words_of() {
     init) WORDS=(init) ;;
     add) WORDS=(add -q q new) ;;
     work) WORDS=(work -q q --follow -- true) ;;
-    serve | ui | watch | top | inspect | ls | dump | errors | man) WORDS=("$1") ;;
+    serve | ui | watch | inspect | ls | dump | errors | man) WORDS=("$1") ;;
     workers) WORDS=(workers --watch) ;;
-    history) WORDS=(history -q q a) ;;
     load) WORDS=(load --replace other.jsonl) ;;
     verify) WORDS=(verify -o json) ;;
     repair) WORDS=(repair --into new -o json) ;;
@@ -23,16 +22,9 @@ words_of() {
     "snapshot ls") WORDS=(snapshot ls snapshots) ;;
     "snapshot verify") WORDS=(snapshot verify snapshots -o json) ;;
     "snapshot restore") WORDS=(snapshot restore snapshots --into new) ;;
-    rm | delete | cancel-delay | requeue | forget | "quarantine release" | "quarantine drop")
-      # shellcheck disable=SC2206 # Two words.
-      WORDS=($1 -q q --all --yes) ;;
-    "quarantine ls" | "cursor ls" | "limits ls")
-      # shellcheck disable=SC2206
-      WORDS=($1 -o json) ;;
-    "cursor get") WORDS=(cursor get -q q offset) ;;
+    rm | delete | cancel-delay | requeue | forget | release | drop)
+      WORDS=("$1" -q q --all --yes) ;;
     pause | resume) WORDS=("$1" -q q --yes) ;;
-    "limits set") WORDS=(limits set -q q --group g --max-processing 1 --yes) ;;
-    "limits reset") WORDS=(limits reset -q q --group g --yes) ;;
     "queue delete") WORDS=(queue delete -q q --yes) ;;
     "replication status" | "replication destroy" | "replication forget" | "replication seed" | \
       "replication init" | "replication remove" | promote)
@@ -51,7 +43,6 @@ some_store() {
   store_with a b
   give_up sick
   wqctl add -q q --after 3h later >/dev/null
-  wqctl limits set -q q --group g --max-processing 3 --yes >/dev/null
   "$(dirname "$WQCTL")"/tests/set_cursor "$WQ_STORE" q offset 1
   wqctl snapshot create snapshots >/dev/null
   wqctl --store other add -q q b c >/dev/null 2>&1 || {
@@ -122,7 +113,7 @@ nothing_half() {
       number=$(kill -l "$signal")
       case $verb:$CODE in
         *:$((128 + number))) ;;
-        work:0 | serve:0 | ui:0 | watch:0 | top:0 | workers:*) ;;
+        work:0 | serve:0 | ui:0 | watch:0 | workers:*) ;;
         # It had ended before.
         *:[0-7]) ;;
         *) echo "SIG$signal: $verb: $CODE: $(cat err)"; return 1 ;;
@@ -184,7 +175,7 @@ loading() { wqctl inspect -o json | jq -e '.queues | map(.name) | index("q~loadi
   until_ok test -S "$WQ_STORE/control.sock"
   local owner=$PID words
   kill -STOP "$owner"
-  for words in "watch" "workers --watch" "history -q q a" "add -q q b" "rm -q q --yes a"; do
+  for words in "watch" "workers --watch" "inspect --history -q q a" "add -q q b" "rm -q q --yes a"; do
     CURRENT=$words
     # shellcheck disable=SC2086
     env --default-signal=INT "$WQCTL" $words >out 2>err 3>&- &

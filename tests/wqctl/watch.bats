@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# watch and top: in a pipe, at a terminal, beside an owner and without one.
+# watch: in a pipe, at a terminal, beside an owner and without one.
 load helpers
 
 # watch_on_terminal COLUMNS ROWS SECONDS ARG...: what wqctl writes to a terminal of that size.
@@ -80,12 +80,12 @@ watch_on_terminal() {
   export NO_COLOR=1
   local columns
   for columns in 1 10 40 80 200; do
-    run -0 watch_on_terminal "$columns" 8 top --count 1
+    run -0 watch_on_terminal "$columns" 8 watch --keys 20 --count 1
     [ "${#lines[@]}" -le 7 ]
     [[ "$output" != *$'\x1b[31m'* ]]
     run -1 env LC_ALL=C.UTF-8 grep -E ".{$((columns + 1)),}" < <(tr -d '\r' <<<"$output")
   done
-  run -0 watch_on_terminal 200 8 top --count 1
+  run -0 watch_on_terminal 200 8 watch --keys 20 --count 1
   contains "$output" 'a-queue-of-a-very-long-…'
   run -0 watch_on_terminal 40 24 watch --count 1
   contains "$output" PENDING
@@ -119,6 +119,6 @@ watch_on_terminal() {
   run -2 wqctl watch --count 0
   run -2 wqctl watch --keys x
   run -2 wqctl watch -o xml
-  run -2 wqctl top extra
+  run -2 wqctl watch extra
   run -1 bash -c '"$WQCTL" watch --count 1 > /dev/full'
 }

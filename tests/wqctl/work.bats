@@ -67,7 +67,7 @@ blocking() {
   contains "$stderr" "succeeded 1, failed attempts 3, quarantined 1, remaining 0"
   contains "$stderr" "in quarantine"
   [ "$(queue_count pending)$(queue_count delayed)$(queue_count failing)" = 000 ]
-  [ "$(wqctl quarantine ls -o jsonl | jq -c '[.failures, .last_error]')" = \
+  [ "$(wqctl ls --state quarantined -o jsonl | jq -c '[.failures, .last_error]')" = \
     '[3,"why: b\u001b[31mad [exit status 9]"]' ]
   run -0 wqctl work -q q -- touch never
   [ ! -e never ]
@@ -211,7 +211,7 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   printf -v words '%q ' "$WQCTL" work -q q --max-requeues 0 -- sh -c 'echo said; read -r _ </dev/tty' _
   run -1 timeout -s KILL 30 env SHELL=/bin/bash script -qec "stty tostop; $words" /dev/null </dev/null
   contains "$output" said
-  contains "$(wqctl quarantine ls -o jsonl | jq -r .last_error)" /dev/tty
+  contains "$(wqctl ls --state quarantined -o jsonl | jq -r .last_error)" /dev/tty
 }
 
 @test "SIGTERM: the running command finishes and counts, the rest stays, exit 0" {

@@ -75,7 +75,7 @@ END
   [ "$code" = 1 ]
   [ "$(wc -c < work.out)" = 500000 ]
   [ "$(grep -c '^e*$' work.err)" = 5000 ]
-  wqctl quarantine ls -o jsonl | jq -e '.last_error == "the reason [exit status 1]"'
+  wqctl ls --state quarantined -o jsonl | jq -e '.last_error == "the reason [exit status 1]"'
 }
 
 # --- A lack of resources ---

@@ -15,11 +15,10 @@ if [[ -n $source && ! $source -ef . ]]; then
   rm -f -- "$dir/build.ninja"
 fi
 
-# ninja configures anew after a change of a CMakeLists.txt, but not after a change of the presets.
+# ninja configures anew after a change of a CMakeLists.txt, but not after a change of the presets,
+# which may also have one variable less.
 if [[ ! -e $dir/build.ninja || CMakePresets.json -nt $dir/build.ninja ]]; then
-  fresh=()
-  [[ -e $dir/build.ninja ]] || fresh=(--fresh)  # Perhaps left by another generator.
-  cmake --preset "$preset" "${fresh[@]}"
+  cmake --preset "$preset" --fresh
   touch "$dir/build.ninja"
 fi
 

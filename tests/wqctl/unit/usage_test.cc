@@ -53,7 +53,7 @@ TEST_F(UsageTest, WrongWords) {
 2 add -q q --debounce 1h a => --debounce and --max-wait need each other
 2 add -q q --debounce 2h --max-wait 1h a => --max-wait is shorter than --debounce
 2 add -q q --debounce 1h --max-wait 1h --after 1h a => excludes
-2 add -q q -o xml k => "xml" is not an output format: text, json, jsonl
+2 add -q q -o xml k => "xml" is not an output format: text, json or jsonl
 2 add -q q -o table k => "table" is not an output format
 2 work -q q -j 1025 -- true => "1025" is not
 2 work -q q -j x -- true => "x" is not
@@ -61,7 +61,7 @@ TEST_F(UsageTest, WrongWords) {
 2 work -q q => which command?
 2 work -q q -- => which command?
 2 work -q q true => unexpected argument "true"
-2 ls -o=xml => "xml" is not an output format: text, table, wide, json, jsonl
+2 ls -o=xml => "xml" is not an output format: text, table, wide, json, jsonl or name
 2 ls -0 => --null goes with -o name
 2 ls -0=name => unknown option "-=name"
 2 ls --state done => "done" is not a list of states

@@ -185,7 +185,7 @@ void AddLane(VerbParser* parser, const std::string& description, Target* target)
 }
 
 struct RootOptions {
-  std::string store_dir;  // Unchanged without --store.
+  std::string store_dir;                // Unchanged without --store.
   std::optional<std::string> color;     // auto, always or never.
   std::optional<std::string> progress;  // Likewise.
 };

@@ -17,30 +17,22 @@ Command ParseServe(const Input& input);  // serve/serve.cc
 Command ParseUi(const Input& input);     // serve/ui.cc
 Command ParseWorkers(const Input& input);
 Command ParseInspect(const Input& input);
-Command ParseHistory(const Input& input);
 Command ParseLs(const Input& input);
 Command ParseErrors(const Input& input);
 Command ParseDump(const Input& input);
 Command ParseLoad(const Input& input);
 Command ParseWatch(const Input& input);  // watch/watch.cc
-Command ParseTop(const Input& input);    // watch/watch.cc
 Command ParseVerify(const Input& input);
 Command ParseRepair(const Input& input);
 Command ParseSnapshotCreate(const Input& input);
 Command ParseSnapshotLs(const Input& input);
 Command ParseSnapshotVerify(const Input& input);
 Command ParseSnapshotRestore(const Input& input);
-// rm, delete, cancel-delay, requeue, forget, quarantine release and drop: Input::verb decides.
+// rm, delete, cancel-delay, requeue, forget, release, drop: Input::verb decides.
 Command ParseKeyChange(const Input& input);
-Command ParseQuarantineLs(const Input& input);  // ls.cc
 Command ParsePause(const Input& input);
 Command ParseResume(const Input& input);  // pause.cc
-Command ParseLimitsLs(const Input& input);
-Command ParseLimitsSet(const Input& input);
-Command ParseLimitsReset(const Input& input);
 Command ParseQueueDelete(const Input& input);
-Command ParseCursorLs(const Input& input);
-Command ParseCursorGet(const Input& input);
 // replication/replication.cc and replicas.cc
 Command ParseReplicationStatus(const Input& input);
 Command ParseReplicationInit(const Input& input);

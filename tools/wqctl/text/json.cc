@@ -240,27 +240,6 @@ void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
   *out += json.dump();
 }
 
-void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
-                      std::string* out) {
-  out->append(Json({{"queue", queue}, {"name", name}, {"bytes", bytes}}).dump());
-}
-
-void AppendLimitsJson(std::string_view queue, std::string_view group, const wq::GroupStatus& status,
-                      bool live, std::string* out) {
-  Json json;
-  SetBytes("queue", queue, &json);
-  SetBytes("group", group, &json);
-  json["max_processing"] = status.limits.max_processing;
-  json["per_second"] = status.limits.rate.per_second;
-  json["burst"] = status.limits.rate.burst;
-  json["weight"] = status.limits.weight;
-  json["own_limits"] = status.own_limits;
-  json["processing"] = live ? Json(status.processing) : Json();
-  json["held_back"] = live ? Json(status.held_back) : Json();
-  json["next_in_seconds"] = status.next_in ? Json(Seconds(status.next_in->count())) : Json();
-  out->append(json.dump());
-}
-
 void AppendFindingJson(const wq::Finding& finding, std::string* out) {
   out->append(Json({{"where", finding.where}, {"what", finding.what}}).dump());
 }

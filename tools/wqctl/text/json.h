@@ -65,16 +65,6 @@ std::string HistoryKindName(wq::HistoryKind kind);  // "handed_out".
 void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out);
 void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out);
 
-// {"queue": …, "group": …, "max_processing": …, "per_second": …, "burst": …, "weight": …,
-// "own_limits": …, "processing": …, "held_back": …, "next_in_seconds": …} on one line, without a
-// line end, appended to `out`. The last three are null unless `live`.
-void AppendLimitsJson(std::string_view queue, std::string_view group, const wq::GroupStatus& status,
-                      bool live, std::string* out);
-
-// {"queue": …, "name": …, "bytes": …} on one line, without a line end, appended to `out`.
-void AppendCursorJson(std::string_view queue, std::string_view name, uint64_t bytes,
-                      std::string* out);
-
 // {"queue": …, "error": …, "keys": …, "quarantined": …, "failures": …, "first_at": …, "last_at": …,
 // "examples": [{"key": …, "error": …}]} on one line, without a line end, appended to `out`.
 void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out);

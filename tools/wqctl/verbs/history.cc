@@ -1,16 +1,14 @@
-// wqctl history: the last events of a key. Changes nothing.
+#include "tools/wqctl/verbs/history.h"
+
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "tools/wqctl/cli/parse_verbs.h"
-#include "tools/wqctl/cli/show.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/listing.h"
 #include "tools/wqctl/text/log.h"
-#include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
 #include "wq/history.h"
 #include "wq/keys.h"
@@ -19,28 +17,8 @@
 namespace wqctl {
 namespace {
 
-constexpr const char* kHistoryExamples =
-    R"(The events that the store's owner has recorded (wqctl serve and wqctl work:
---history-bytes), the oldest first. Works through a process that serves the store,
-beside one that does not, and after a crash; then the last second may be missing.
-TOOK is the time since the key was handed out. deduplicated 3: three Adds in a row found
-the key queued already.
-
-Examples:
-  wqctl history -q pods default/web-1
-  wqctl history -q pods --limit 1000 -o jsonl default/web-1 | jq 'select(.kind == "failed")')";
-
-struct HistoryArgs {
-  std::string store_dir;
-  std::string queue;
-  std::string key;
-  uint32_t limit = 100;
-  Format format = Format::kTable;
-  Show show;
-};
-
 // From the process that serves the store, or from the files.
-wq::Status Read(const HistoryArgs& args, wq::KeyHistory* history) {
+wq::Status Read(const KeyHistoryArgs& args, wq::KeyHistory* history) {
   std::unique_ptr<wq::LiveStore> live;
   if (wq::LiveStore::Connect(args.store_dir, &live).ok()) {
     wq::Status s = live->History(args.queue, args.key, args.limit, history);
@@ -49,7 +27,7 @@ wq::Status Read(const HistoryArgs& args, wq::KeyHistory* history) {
   return wq::ReadHistory(args.store_dir, args.queue, args.key, args.limit, history);
 }
 
-void Warn(const HistoryArgs& args, const wq::KeyHistory& history) {
+void Warn(const KeyHistoryArgs& args, const wq::KeyHistory& history) {
   if (history.lost > 0) {
     LogWarning(std::to_string(history.lost) + " events of queue \"" + wq::EscapeKey(args.queue) +
                "\" were not recorded since " + FormatTime(history.since_us) +
@@ -60,7 +38,7 @@ void Warn(const HistoryArgs& args, const wq::KeyHistory& history) {
   }
 }
 
-std::vector<std::string> CellsOf(const HistoryArgs& args, const wq::HistoryEvent& event) {
+std::vector<std::string> CellsOf(const KeyHistoryArgs& args, const wq::HistoryEvent& event) {
   const auto duration = [](int64_t us) {
     return us == 0 ? "-" : FormatDuration(std::chrono::microseconds(us));
   };
@@ -74,7 +52,9 @@ std::vector<std::string> CellsOf(const HistoryArgs& args, const wq::HistoryEvent
           event.error.empty() ? "-" : wq::EscapeKey(event.error)};
 }
 
-int Run(const HistoryArgs& args) {
+}  // namespace
+
+int ShowHistory(const KeyHistoryArgs& args) {
   wq::KeyHistory history;
   if (wq::Status s = Read(args, &history); !s.ok()) return Fail(s);
   Warn(args, history);
@@ -95,23 +75,6 @@ int Run(const HistoryArgs& args) {
   }
   listing.End(true);
   return out.Finish(kExitOk);
-}
-
-}  // namespace
-
-Command ParseHistory(const Input& input) {
-  HistoryArgs args;
-  VerbParser parser(input, {"Shows the last events of a key.", " KEY", kHistoryExamples},
-                    &args.store_dir);
-  AddQueue(&parser, &args.queue);
-  AddParsed(&parser, "--limit", "N", "The last N events; default 100", "a number from 1 to 10000",
-            ParseNumber<uint32_t, 1, wq::kMaxHistoryEvents>, &args.limit);
-  AddTimeOptions(&parser, &args.show);
-  AddFormat(&parser, kListingFormats, &args.format);
-  const Words words = parser.Parse();
-  if (words.size() != 1) Usage("history takes one KEY");
-  args.key = words.front();
-  return args;
 }
 
 }  // namespace wqctl

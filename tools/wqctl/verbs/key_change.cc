@@ -1,4 +1,4 @@
-// wqctl rm, delete, cancel-delay, requeue, forget, quarantine release, quarantine drop: one change,
+// wqctl rm, delete, cancel-delay, requeue, forget, release, drop: one change,
 // made to each of some keys.
 #include <algorithm>
 #include <array>
@@ -96,26 +96,26 @@ Examples:
                StatesOf({State::kPending, State::kDelayed, State::kFailing}),
                "forget the failures of", "forgotten", "not failing", "failing keys",
                "Clears the failures of keys.",
-               R"(Keys in quarantine are not changed: see wqctl quarantine.
+               R"(Keys in quarantine are not changed: see wqctl release.
 
 Examples:
   wqctl forget -q pods default/web-1
   wqctl forget -q pods --all --yes)"},
     ChangeVerb{
-        "quarantine release", wq::KeyChange::kRelease, StatesOf({State::kQuarantined}), "release",
+        "release", wq::KeyChange::kRelease, StatesOf({State::kQuarantined}), "release",
         "released", "not in quarantine", "keys in quarantine",
         "Makes keys in quarantine pending again, with their failures forgotten.",
         R"(The keys become pending, in their former lanes. With --rate one after the other: until
 its turn a key is delayed, and stays so when its owner restarts.
 
 Examples:
-  wqctl quarantine release -q pods default/web-1
-  wqctl quarantine release -q pods --all --rate 10/s --yes)"},
-    ChangeVerb{"quarantine drop", wq::KeyChange::kDrop, StatesOf({State::kQuarantined}), "drop",
+  wqctl release -q pods default/web-1
+  wqctl release -q pods --all --rate 10/s --yes)"},
+    ChangeVerb{"drop", wq::KeyChange::kDrop, StatesOf({State::kQuarantined}), "drop",
                "dropped", "not in quarantine", "keys in quarantine", "Removes keys in quarantine.",
                R"(Examples:
-  wqctl quarantine drop -q pods default/web-1
-  wqctl quarantine drop -q pods --all --dry-run)"},
+  wqctl drop -q pods default/web-1
+  wqctl drop -q pods --all --dry-run)"},
 };
 
 struct KeyChangeArgs : ChangeArgs {

@@ -108,7 +108,7 @@ void LogSummary(const WorkerPool::Totals& totals, const std::optional<wq::QueueC
           std::to_string(totals.quarantined) + ", remaining " +
           (counts ? std::to_string(remaining) : "unknown"));
   if (stopped && remaining > 0) LogInfo("the remaining keys stay in the store for the next run");
-  if (totals.quarantined > 0) LogInfo("for keys in quarantine see wqctl quarantine ls");
+  if (totals.quarantined > 0) LogInfo("for keys in quarantine see wqctl ls --state quarantined");
 }
 
 int ExitCodeOf(const WorkerPool& pool, const Halt& halt) {

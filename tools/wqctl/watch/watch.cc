@@ -25,8 +25,6 @@ namespace wqctl {
 namespace {
 
 constexpr auto kLeastInterval = std::chrono::milliseconds{100};
-constexpr size_t kKeysOfWatch = 5;
-constexpr size_t kKeysOfTop = 20;
 constexpr size_t kWidthOfPipe = 80;
 
 struct WatchArgs {
@@ -35,7 +33,7 @@ struct WatchArgs {
   std::chrono::microseconds interval = std::chrono::seconds{1};
   std::optional<uint64_t> count;  // Unset: until a signal.
   std::optional<Format> format;   // Unset: a table on a terminal, else jsonl.
-  size_t keys = kKeysOfWatch;
+  size_t keys = 5;
 };
 
 // Prints screens: on a terminal each replaces the one before, otherwise it follows.
@@ -125,34 +123,26 @@ with exit code 0.
 Examples:
   wqctl watch
   wqctl watch -q pods --interval 5s
-  wqctl top -q pods
+  wqctl watch -q pods --keys 20
   wqctl watch -q pods --count 60 -o jsonl | jq .pending)";
 
-Command Parse(const Input& input, const char* description, size_t keys) {
+}  // namespace
+
+Command ParseWatch(const Input& input) {
   WatchArgs args;
-  args.keys = keys;
-  VerbParser parser(input, {description, "", kWatchExamples}, &args.store_dir);
+  VerbParser parser(input, {"Shows the queues as they change.", "", kWatchExamples},
+                    &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
   AddDuration(&parser, "--interval", "The time between two samples; default 1s", &args.interval);
   AddParsed(&parser, "--count", "N", "End after N samples", "a number above 0",
             ParseNumber<uint64_t, 1>, &args.count);
   AddParsed(&parser, "--keys", "N",
-            "Show the N keys of each queue that failed most; default " + std::to_string(keys),
+            "Show the N keys of each queue that failed most; default " + std::to_string(args.keys),
             "a number above 0", ParseNumber<size_t, 1>, &args.keys);
   AddFormat(&parser, kListingFormats, &args.format, "Output format; default: table on a terminal");
   parser.ParseWithoutArguments();
   if (args.interval < kLeastInterval) Usage("--interval must be 100ms or more");
   return args;
-}
-
-}  // namespace
-
-Command ParseWatch(const Input& input) {
-  return Parse(input, "Shows the queues as they change.", kKeysOfWatch);
-}
-
-Command ParseTop(const Input& input) {
-  return Parse(input, "Shows the queues as they change, and the keys that fail most.", kKeysOfTop);
 }
 
 }  // namespace wqctl

@@ -6,7 +6,7 @@
 // It has the shape of client-go's workqueue example: a producer, workers, and a handleErr that
 // retries a key five times. Durability needs no further code: the producer's cursor records that
 // the tree was walked, and a key that keeps failing is in quarantine, with its error
-// (`wqctl quarantine ls`).
+// (`wqctl ls --state quarantined`).
 package main
 
 import (
