@@ -19,8 +19,8 @@ complete_bash() {
   wqctl completion bash >completion.bash
   contains "$(complete_bash '')" 'add cancel-delay '
   [ "$(complete_bash ins)" = 'inspect ' ]
-  [ "$(complete_bash qua)" = 'quarantine ' ]
-  [ "$(complete_bash quarantine '')" = 'drop ls release ' ]
+  [ "$(complete_bash sn)" = 'snapshot ' ]
+  [ "$(complete_bash snapshot '')" = 'create ls restore ' ]
   [ "$(complete_bash snapshot r)" = 'restore ' ]
   [ "$(complete_bash add --dur)" = '--durability ' ]
   [ "$(complete_bash add --durability '')" = 'async power process replicated ' ]
@@ -99,7 +99,7 @@ complete_bash() {
       _wqctl' _ "$@" | sort | tr '\n' ' '
   }
   contains "$(offered '')" 'add cancel-delay '
-  [ "$(offered quarantine '')" = 'drop ls release ' ]
+  [ "$(offered snapshot '')" = 'create ls restore ' ]
   [ "$(offered ls -o '')" = 'json jsonl name table text wide ' ]
   [ "$(offered ls -q '')" = 'q ' ]
   [ "$(offered --store '')" = 'files ' ]
@@ -125,7 +125,7 @@ complete_bash() {
       -c "source wqctl.fish; complete -C '$1'" | cut -f1 | sort | tr '\n' ' '
   }
   contains "$(offered 'wqctl ')" 'add cancel-delay '
-  [ "$(offered 'wqctl quarantine ')" = 'drop ls release ' ]
+  [ "$(offered 'wqctl snapshot ')" = 'create ls restore ' ]
   [ "$(offered 'wqctl ls -o j')" = 'json jsonl ' ]
   [ "$(offered 'wqctl ls -q ')" = 'q ' ]
   contains "$(offered 'wqctl add --d')" '--durability '

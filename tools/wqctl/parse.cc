@@ -45,7 +45,6 @@ constexpr Verb kVerbs[] = {
     {"repair", ParseRepair, "save the readable records of a damaged store into a new one"},
     {"snapshot create", ParseSnapshotCreate, "copy a store as it is now, also beside its owner"},
     {"snapshot ls", ParseSnapshotLs, "list snapshots"},
-    {"snapshot verify", ParseSnapshotVerify, "check snapshots, without changing them"},
     {"snapshot restore", ParseSnapshotRestore, "make a store of a snapshot"},
     {"rm", ParseKeyChange, "remove pending keys"},
     {"delete", ParseKeyChange, "delete keys in whatever state they are"},

@@ -21,7 +21,7 @@ TEST_F(UsageTest, WrongWords) {
 2 frobnicate => unknown verb "frobnicate"
 2 help frobnicate => unknown verb "frobnicate"
 2 inspct => unknown verb "inspct"; did you mean "inspect"?
-2 snapshot => which verb? One of snapshot create, snapshot ls, snapshot verify
+2 snapshot => which verb? One of snapshot create, snapshot ls, snapshot restore
 2 snapshot frobnicate => unknown verb "snapshot frobnicate"
 2 snapshot lst => did you mean "snapshot ls"?
 2 --frobnicate init => unknown option "--frobnicate"

@@ -26,7 +26,6 @@ Command ParseVerify(const Input& input);
 Command ParseRepair(const Input& input);
 Command ParseSnapshotCreate(const Input& input);
 Command ParseSnapshotLs(const Input& input);
-Command ParseSnapshotVerify(const Input& input);
 Command ParseSnapshotRestore(const Input& input);
 // rm, delete, cancel-delay, requeue, forget, release, drop: Input::verb decides.
 Command ParseKeyChange(const Input& input);

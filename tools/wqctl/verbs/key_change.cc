@@ -102,8 +102,8 @@ Examples:
   wqctl forget -q pods default/web-1
   wqctl forget -q pods --all --yes)"},
     ChangeVerb{
-        "release", wq::KeyChange::kRelease, StatesOf({State::kQuarantined}), "release",
-        "released", "not in quarantine", "keys in quarantine",
+        "release", wq::KeyChange::kRelease, StatesOf({State::kQuarantined}), "release", "released",
+        "not in quarantine", "keys in quarantine",
         "Makes keys in quarantine pending again, with their failures forgotten.",
         R"(The keys become pending, in their former lanes. With --rate one after the other: until
 its turn a key is delayed, and stays so when its owner restarts.
@@ -111,8 +111,8 @@ its turn a key is delayed, and stays so when its owner restarts.
 Examples:
   wqctl release -q pods default/web-1
   wqctl release -q pods --all --rate 10/s --yes)"},
-    ChangeVerb{"drop", wq::KeyChange::kDrop, StatesOf({State::kQuarantined}), "drop",
-               "dropped", "not in quarantine", "keys in quarantine", "Removes keys in quarantine.",
+    ChangeVerb{"drop", wq::KeyChange::kDrop, StatesOf({State::kQuarantined}), "drop", "dropped",
+               "not in quarantine", "keys in quarantine", "Removes keys in quarantine.",
                R"(Examples:
   wqctl drop -q pods default/web-1
   wqctl drop -q pods --all --dry-run)"},

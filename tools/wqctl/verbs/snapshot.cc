@@ -1,4 +1,4 @@
-// wqctl snapshot create, ls, verify and restore: copies of a store as of one instant.
+// wqctl snapshot create, ls and restore: copies of a store as of one instant.
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,14 +40,6 @@ Examples:
   wqctl snapshot ls /var/backups/pods
   wqctl snapshot ls /var/backups/pods -o name | head -n -7 | xargs -d '\n' rm -r --)";
 
-constexpr const char* kSnapshotVerifyExamples =
-    R"(DIR is one snapshot, or a directory of snapshots, which are all checked. Prints each
-finding on a line, and continues. Exit code 0 without findings, 5 otherwise.
-
-Examples:
-  wqctl snapshot verify /var/backups/pods
-  wqctl snapshot verify /var/backups/pods/20261121T142317.123456Z -o json)";
-
 constexpr const char* kRestoreExamples =
     R"(DIR is one snapshot, or a directory of snapshots, of which the latest is restored. NEW must
 not exist, or be an empty directory. The snapshot is copied and verified before the store
@@ -68,11 +60,6 @@ struct SnapshotCreateArgs {
 struct SnapshotLsArgs {
   std::string dir;
   Show show;
-  Format format = Format::kTable;
-};
-
-struct SnapshotVerifyArgs {
-  std::string dir;
   Format format = Format::kTable;
 };
 
@@ -121,39 +108,6 @@ int Run(const SnapshotLsArgs& args) {
   }
   listing.End(true);
   return out.Finish(kExitOk);
-}
-
-int Run(const SnapshotVerifyArgs& args) {
-  const InterruptScope interrupts;
-  std::vector<wq::SnapshotInfo> all;
-  if (wq::Status s = wq::ListSnapshots(args.dir, &all); !s.ok()) return Fail(s);
-  Output out;
-  Listing listing(args.format, {"SNAPSHOT", "WHERE", "WHAT"}, &out);
-  uint64_t rows = 0;
-  size_t damaged = 0;
-  ProgressLine progress({.name = "snapshot verify"});
-  for (const wq::SnapshotInfo& snapshot : all) {
-    if (Interrupted()) break;
-    wq::VerifyReport report;
-    const std::string step = "snapshot verify " + wq::EscapeKey(snapshot.name);
-    const wq::VerifyOptions options = {.progress = StepsOf(step, &progress)};
-    wq::Status s = wq::Verify(snapshot.path, options, &report);
-    if (!s.ok()) return out.Finish(Fail(s));
-    rows += report.rows;
-    damaged += report.ok() ? 0 : 1;
-    for (const wq::Finding& finding : report.findings) {
-      listing.Row([&](std::string* json) { AppendFindingJson(finding, json); },
-                  [&] {
-                    return std::vector<std::string>{wq::EscapeKey(snapshot.name), finding.where,
-                                                    finding.what};
-                  },
-                  [&] { return snapshot.path + ": " + finding.where + "\n"; });
-    }
-  }
-  listing.End(!IsTable(args.format) || damaged > 0);
-  LogInfo("checked " + std::to_string(rows) + " rows of " + std::to_string(all.size()) +
-          " snapshots; damaged: " + std::to_string(damaged));
-  return out.Finish(damaged == 0 ? kExitOk : kExitCorruption);
 }
 
 int Run(const SnapshotRestoreArgs& args) {
@@ -207,17 +161,6 @@ Command ParseSnapshotLs(const Input& input) {
   SnapshotLsArgs args;
   VerbParser parser(input, {"Lists the snapshots in DIR.", " DIR", kSnapshotLsExamples}, nullptr);
   AddTimeOptions(&parser, &args.show);
-  AddFormat(&parser, kListingFormats, &args.format);
-  args.dir = OneDirectory(&parser);
-  return args;
-}
-
-Command ParseSnapshotVerify(const Input& input) {
-  SnapshotVerifyArgs args;
-  VerbParser parser(
-      input,
-      {"Checks the snapshots in DIR, without changing them.", " DIR", kSnapshotVerifyExamples},
-      nullptr);
   AddFormat(&parser, kListingFormats, &args.format);
   args.dir = OneDirectory(&parser);
   return args;
