@@ -129,9 +129,6 @@ func (q *remoteQueue) addKeys(request any, patient bool) (BatchResult, error) {
 	var response remote.AddResponse
 	var result BatchResult
 	err := q.call("Queue/Add", request, &response, patient)
-	if err == nil {
-		err = fromRemote(response.Error.Err())
-	}
 	if err != nil && codeOf(err) != NotDurable {
 		return result, err
 	}

@@ -11,6 +11,7 @@ digest in the end, and no old digest overwrites a newer one.
 
 import fcntl
 import hashlib
+import itertools
 import logging
 import os
 import sys
@@ -66,8 +67,12 @@ def main():
     logging.basicConfig(format="%(asctime)s %(message)s")
     with wq.Client(store) as client:
         names = (entry.name for entry in os.scandir(os.fsencode(source)) if entry.is_file())
-        added = client.add_stream(QUEUE, names, durability="process", create=True)
-        print(f"added {added.added}, queued before {added.deduplicated}", flush=True)
+        added = deduplicated = 0
+        while batch := list(itertools.islice(names, 1000)):
+            result = client.add(QUEUE, batch, durability="process", create=True)
+            added += result.added
+            deduplicated += result.deduplicated
+        print(f"added {added}, queued before {deduplicated}", flush=True)
 
         @client.worker(QUEUE, concurrency=4, key_limit=600)
         def reconcile(job):

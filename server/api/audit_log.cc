@@ -15,7 +15,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/check.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 
@@ -269,45 +268,13 @@ Status AuditLog::AuditCall(const Method& method, const Caller& caller, const Mes
   return s;
 }
 
-// Each request of the stream has the lines of a call.
-class AuditLog::AuditedStream final : public Stream {
- public:
-  AuditedStream(AuditLog* log, const Method* method, Caller caller, std::unique_ptr<Stream> stream)
-      : log_(log), method_(method), caller_(std::move(caller)), stream_(std::move(stream)) {}
-
-  Status Receive(const Message& request) override {
-    return log_->AuditCall(*method_, caller_, request, nullptr,
-                           [&] { return stream_->Receive(request); });
-  }
-  void ReceivedAll() override { stream_->ReceivedAll(); }
-  bool MayWait(const Message& request) const override { return stream_->MayWait(request); }
-  bool WantsMore() const override { return stream_->WantsMore(); }
-  Next Take(Message* response, Status* end) override { return stream_->Take(response, end); }
-  void Close() override { stream_->Close(); }
-
- private:
-  AuditLog* const log_;
-  const Method* const method_;
-  const Caller caller_;
-  const std::unique_ptr<Stream> stream_;
-};
-
 void AuditLog::Audit(MethodTable* table) {
   table->ForEach([this](Method* method) {
     if (method->audited == Method::Audited::kNo) {
       return;
     }
-    WQ_CHECK(method->open == nullptr || method->audited == Method::Audited::kBefore,
-             "a stream has no line after it");
     method->may_wait = [](const Message&) { return true; };  // For the file.
     // `method` stays where it is in the table.
-    if (method->open != nullptr) {
-      method->open = [this, method, open = std::move(method->open)](const Caller& caller,
-                                                                    StreamCarrier* carrier) {
-        return std::make_unique<AuditedStream>(this, method, caller, open(caller, carrier));
-      };
-      return;
-    }
     method->call = [this, method, call = std::move(method->call)](
                        const Caller& caller, const Message& request, Message* response) {
       return AuditCall(*method, caller, request, response,

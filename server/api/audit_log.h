@@ -12,8 +12,8 @@
 // The first one ends behind the request. A client that has shown a token has "token", the token's
 // file, behind its role. Keys, and the bytes of a filter, are escaped as in messages, and only the
 // first kMaxAuditedKeys of a call are in its lines. A call that failed has its status and "message"
-// instead of "response". An Add, and each request of a stream of Adds, has the first line alone,
-// and the second if it failed as a whole. A call that changes nothing (a dry run, no keys) has a
+// instead of "response". An Add has the first line alone, and the second if it failed as a
+// whole. A call that changes nothing (a dry run, no keys) has a
 // line only if it failed, the second. Each opening of the file has a line, too.
 //
 // A call is made only when its first line is in the file: so there is no change without a line. If
@@ -55,7 +55,6 @@ class AuditLog {
   void NoteWrongTokens(const std::string& host, uint64_t count) WQ_EXCLUDES(mu_);
 
  private:
-  class AuditedStream;
   struct File {
     std::string path;
     FileDescriptor fd{-1};

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -153,52 +152,6 @@ Status ListKeys(StoreAccess* access, const v1::ListRequest& request, v1::ListRes
   }
 }
 
-// Queue.AddStream: a response for each request. A request that fails does not end the stream.
-class AddStream final : public Stream {
- public:
-  AddStream(StoreAccess* access, StreamCarrier* carrier) : access_(access), carrier_(carrier) {}
-
-  Status Receive(const Message& request) override {
-    v1::AddResponse response;
-    const Status s = AddKeys(access_, static_cast<const v1::AddRequest&>(request), &response);
-    if (!s.ok()) {
-      ToError(s, response.mutable_error());
-    }
-    const MutexLock lock(mu_);
-    responses_.push_back(std::move(response));
-    carrier_->Wake();
-    return {};
-  }
-  void ReceivedAll() override {
-    const MutexLock lock(mu_);
-    received_all_ = true;
-    carrier_->Wake();
-  }
-  bool WantsMore() const override {
-    const MutexLock lock(mu_);
-    return responses_.size() < kMaxUnsent;
-  }
-  Next Take(Message* response, Status* end) override {
-    const MutexLock lock(mu_);
-    if (!responses_.empty()) {
-      *static_cast<v1::AddResponse*>(response) = std::move(responses_.front());
-      responses_.pop_front();
-      return Next::kMessage;
-    }
-    *end = Status::Ok();
-    return received_all_ ? Next::kEnd : Next::kNothing;
-  }
-  void Close() override {}
-
- private:
-  static constexpr size_t kMaxUnsent = 16;
-  StoreAccess* const access_;
-  StreamCarrier* const carrier_;
-  mutable Mutex mu_;
-  std::deque<v1::AddResponse> responses_ WQ_GUARDED_BY(mu_);
-  bool received_all_ WQ_GUARDED_BY(mu_) = false;
-};
-
 class WatchStream final : public Stream {
  public:
   WatchStream(StoreAccess* access, Watcher* watcher, StreamCarrier* carrier)
@@ -269,23 +222,14 @@ Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
 }
 
 void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table) {
-  const auto add_waits = [access](const v1::AddRequest& request) {
-    return MayWait(*access, request.queue(), request.keys_size(), request.durability());
-  };
   Method add = Unary<v1::AddRequest, v1::AddResponse>(
       kQueueService, "Add",
       [access](const auto& request, auto* response) { return AddKeys(access, request, response); },
-      add_waits);
+      [access](const v1::AddRequest& request) {
+        return MayWait(*access, request.queue(), request.keys_size(), request.durability());
+      });
   add.audited = Method::Audited::kBefore;
   table->Add(std::move(add));
-  Method add_stream = Streaming<v1::AddRequest, v1::AddResponse>(
-      kQueueService, "AddStream",
-      [access](const Caller&, StreamCarrier* carrier) {
-        return std::make_unique<AddStream>(access, carrier);
-      },
-      add_waits);
-  add_stream.audited = Method::Audited::kBefore;
-  table->Add(std::move(add_stream));
   Method remove = Unary<v1::RemoveRequest, v1::ChangeResponse>(
       kQueueService, "Remove",
       [access](const auto& request, auto* response) {

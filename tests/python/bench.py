@@ -29,10 +29,11 @@ class Countdown:
             self._stop()
 
 
-def add_stream(store, keys):
-    """Client.add_stream."""
+def add(store, keys):
+    """Client.add of 1000 keys at a time."""
     with wq.Client(store) as client:
-        client.add_stream("other", (b"%d" % n for n in range(keys)), create=True)
+        for first in range(0, keys, 1000):
+            client.add("other", [b"%d" % n for n in range(first, first + 1000)], create=True)
 
 
 def threads(store, keys, **options):
@@ -76,7 +77,7 @@ def measure(keys, body, **options):
 def main():
     """Measures all."""
     keys = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
-    measure(10 * keys, add_stream)
+    measure(10 * keys, add)
     measure(keys // 5, threads)
     measure(keys, threads, concurrency=8)
     measure(keys, threads, concurrency=8, prefetch=64)

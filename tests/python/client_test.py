@@ -69,40 +69,6 @@ class Calls:
         self.assertEqual((refused.index, refused.key), (1, b""))
         self.assertIsInstance(refused.error, wq.InvalidArgument)
 
-    def test_a_stream_of_adds_returns_the_sum_of_its_batches(self):
-        client = self.serve_pods()
-        keys = ("" if n == 1234 else f"k{n % 2000}" for n in range(2500))
-        result = client.add_stream("pods", keys, batch=7, create=True)
-        self.assertEqual((result.added, result.deduplicated), (1999, 500))
-        self.assertEqual([(key.index, key.key) for key in result.refused], [(1234, b"")])
-        self.assertEqual(client.counts("pods").queued, 1999)
-
-    def test_an_empty_stream_of_adds_adds_nothing(self):
-        self.assertEqual(self.serve_pods().add_stream("pods", [], create=True), wq.AddResult())
-
-    @support.needs_fake
-    def test_a_stream_of_adds_ends_at_the_first_batch_that_fails(self):
-        client = self.serve_pods()
-        failed = types_pb2.Error(code=types_pb2.CODE_NOT_DURABLE, message="the disk is full")
-        self.server.add_errors.extend([None, None, failed])
-        with self.assertRaisesRegex(wq.NotDurable, "after 20 keys: the disk is full"):
-            client.add_stream("pods", (str(n) for n in range(1000)), batch=10, create=True)
-
-    def test_a_stream_of_adds_to_a_missing_queue_is_refused(self):
-        client = self.serve_pods()
-        with self.assertRaises(wq.NotFound):
-            client.add_stream("none", (str(n) for n in range(1000)), batch=10)
-
-    def test_an_exception_of_the_keys_iterator_is_raised(self):
-        client = self.serve_pods()
-
-        def keys():
-            yield "a"
-            raise ZeroDivisionError
-
-        with self.assertRaises(ZeroDivisionError):
-            client.add_stream("pods", keys(), create=True)
-
     def test_a_missing_queue_is_not_found(self):
         client = self.serve_pods()
         with self.assertRaises(wq.NotFound) as caught:
@@ -112,14 +78,14 @@ class Calls:
 
     def test_lists_more_keys_than_one_call_returns(self):
         client = self.serve_pods()
-        client.add_stream("pods", (f"{n:04}" for n in range(2345)), create=True)
+        client.add("pods", [f"{n:04}" for n in range(2345)], create=True)
         listed = client.list("pods", offset=3, limit=10_000)
         self.assertEqual([int(each.key) for each in listed], list(range(3, 2345)))
         self.assertEqual(len(client.list("pods", limit=1001)), 1001)
 
     def test_lists_keys_beyond_what_the_server_skips(self):
         client = self.serve_pods()
-        client.add_stream("pods", (f"{n:05}" for n in range(12_345)), create=True)
+        client.add("pods", [f"{n:05}" for n in range(12_345)], create=True)
         listed = client.list("pods", limit=100_000)
         self.assertEqual([int(each.key) for each in listed], list(range(12_345)))
         listed = client.list("pods", offset=11_000, limit=1100)
@@ -293,8 +259,6 @@ class Calls:
         client = self.serve_pods()
         with self.assertRaisesRegex(wq.InvalidArgument, "'forever'"):
             client.add("pods", "a", durability="forever")
-        with self.assertRaisesRegex(wq.InvalidArgument, "batch 0"):
-            client.add_stream("pods", "a", batch=0)
 
 
 class SyncCalls(Calls, support.Case):
@@ -314,15 +278,6 @@ class AioCalls(Calls, support.Case):
 
         blocking = support.Blocking(make)
         return blocking
-
-    def test_a_stream_of_adds_reads_an_asynchronous_iterator(self):
-        client = self.serve_pods()
-
-        async def keys():
-            for n in range(25):
-                yield str(n)
-
-        self.assertEqual(client.add_stream("pods", keys(), batch=10, create=True).added, 25)
 
 
 class Errors(unittest.TestCase):

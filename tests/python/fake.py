@@ -144,7 +144,6 @@ class FakeServer(
         self.requests = []  # Each WorkRequest that has come, with its session.
         self.metadata = []
         self.refusals = collections.deque()  # Of the next answers: an Error each.
-        self.add_errors = collections.deque()  # Of the next Adds of streams: Error or None each.
         self.not_owner = 0  # So many of the next workers find a replica of the store.
         self.hold_results = False  # Answers get no result while this is set.
         self.silence_limit_us = 30_000_000
@@ -237,16 +236,6 @@ class FakeServer(
         self.metadata.append(dict(context.invocation_metadata()))
         with self.changed:
             return self._add(request, self._find(request.queue, context, request.create))
-
-    def AddStream(self, requests, context):
-        for request in requests:
-            with self.changed:
-                error = self.add_errors.popleft() if self.add_errors else None
-                if error is not None:
-                    yield queue_pb2.AddResponse(error=error)
-                    continue
-                response = self._add(request, self._find(request.queue, context, request.create))
-            yield response
 
     def _change(self, each, kind, keys):
         response = queue_pb2.ChangeResponse()

@@ -27,14 +27,6 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-class SilentStream final : public Stream {
- public:
-  Status Receive(const Message&) override { return {}; }
-  void ReceivedAll() override {}
-  Next Take(Message*, Status*) override { return Next::kNothing; }
-  void Close() override {}
-};
-
 class AuditLogTest : public testing::Test {
  protected:
   AuditLogTest() {
@@ -57,11 +49,6 @@ class AuditLogTest : public testing::Test {
         "wq.v1.Queue", "Add", [this](const auto&, auto*) { return result_; });
     add.audited = Method::Audited::kBefore;
     table_.Add(std::move(add));
-    Method add_stream = Streaming<v1::AddRequest, v1::AddResponse>(
-        "wq.v1.Queue", "AddStream",
-        [](const Caller&, StreamCarrier*) { return std::make_unique<SilentStream>(); });
-    add_stream.audited = Method::Audited::kBefore;
-    table_.Add(std::move(add_stream));
     table_.Add(Unary<v1::FlushRequest, v1::FlushResponse>(
         "wq.v1.Admin", "Flush", [](const auto&, auto*) { return Status::Ok(); }));
     log_.Audit(&table_);
@@ -154,19 +141,6 @@ TEST_F(AuditLogTest, AnAddHasOneLineUnlessItFailed) {
   EXPECT_EQ(lines[2]["request"]["keys"], json({"b"}));
   EXPECT_FALSE(lines[2].contains("status"));
   EXPECT_EQ(lines[3]["status"], "NotFound");
-}
-
-TEST_F(AuditLogTest, EachRequestOfAStreamOfAddsHasALine) {
-  ASSERT_TRUE(log_.Open(path_).ok());
-  const std::unique_ptr<Stream> stream =
-      table_.Find("/wq.v1.Queue/AddStream")->open({.peer = "unix:7"}, nullptr);
-  ASSERT_TRUE(stream->Receive(AddOf("a")).ok());
-  ASSERT_TRUE(stream->Receive(AddOf("b")).ok());
-  const std::vector<json> lines = AllLines(path_);
-  ASSERT_EQ(lines.size(), 3U);
-  EXPECT_EQ(lines[2]["call"], "Queue.AddStream");
-  EXPECT_EQ(lines[2]["request"]["keys"], json({"b"}));
-  stream->Close();
 }
 
 // Whoever guesses tokens while the disk is full must not lock the operators out.

@@ -31,31 +31,6 @@ class StreamsTest : public testing::Test, protected ServerFixture {
   grpc::ClientContext context_;
 };
 
-TEST_F(StreamsTest, AddStreamAnswersEachRequestInOrderAndSurvivesABadOne) {
-  const auto stream = queue_->AddStream(&context_);
-  for (int i = 0; i < 100; ++i) {
-    v1::AddRequest request;
-    request.set_queue(i == 50 ? "nope" : "pods");
-    request.add_keys("key-" + std::to_string(i));
-    if (i == 70) {
-      request.add_keys("");
-    }
-    ASSERT_TRUE(stream->Write(request));
-  }
-  stream->WritesDone();
-  v1::AddResponse response;
-  int responses = 0;
-  for (; stream->Read(&response); ++responses) {
-    EXPECT_EQ(response.added(), responses == 50 ? 0U : 1U) << responses;
-    EXPECT_EQ(response.has_error(), responses == 50) << responses;
-    EXPECT_EQ(response.refused_size(), responses == 70 ? 1 : 0) << responses;
-    response.Clear();
-  }
-  EXPECT_TRUE(stream->Finish().ok());
-  EXPECT_EQ(responses, 100);
-  EXPECT_EQ(pods_->Len(), 99U);
-}
-
 TEST_F(StreamsTest, WatchSendsTheCountersAtOnceAndEachChange) {
   v1::WatchRequest request;
   request.set_queue("pods");

@@ -9,15 +9,12 @@ import socket
 import sys
 import threading
 import time
-from collections import deque
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import (
     Any,
     Callable,
-    Deque,
     Dict,
-    Iterable,
     Iterator,
     List,
     Optional,
@@ -44,8 +41,6 @@ from wq._types import (
 )
 from wq._worker import AnyHandler, Handler, Worker
 from wq.v1 import admin_pb2, admin_pb2_grpc, queue_pb2, queue_pb2_grpc, work_pb2, work_pb2_grpc
-
-_STREAM_WINDOW = 16  # Batches of add_stream without a response.
 
 # Python runs the handler of a signal in the main thread only, and a signal does not interrupt the
 # main thread if another one takes it, or if it comes right before the main thread begins to wait.
@@ -161,68 +156,6 @@ class Client:
             queue, values, delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
         )
         return _types.add_result(self._call(self._queue.Add, request), values)
-
-    def add_stream(
-        self,
-        queue: str,
-        keys: Iterable[_types.Key],
-        *,
-        batch: int = 1000,
-        delay: _types.Duration = 0,
-        lane: Optional[int] = None,
-        group: Optional[_types.Key] = None,
-        durability: Optional[str] = None,
-        create: bool = False,
-        reason: str = "",
-        traceparent: str = "",
-        delay_mode: str = "earliest",
-        debounce: Optional[Tuple[_types.Duration, _types.Duration]] = None,
-    ) -> AddResult:
-        """Adds many keys, in batches that follow one another without a pause. Returns the sum.
-
-        `keys` is iterated by the calling thread; a batch is sent when it is full, or 1 MiB. The
-        first batch that fails as a whole ends the call with its error, which says how many keys
-        were acknowledged before; up to 16 batches behind it may have been added, too.
-        """
-        requests: "queues.SimpleQueue[Optional[queue_pb2.AddRequest]]" = queues.SimpleQueue()
-        collected = _types.Batch(batch)
-        total = _types.AddSum()
-        under_way: Deque[List[bytes]] = deque()
-        first = _types.add_request(
-            queue, [], delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
-        )
-        call = self._queue.AddStream(iter(requests.get, None), metadata=self._address.metadata())
-
-        def send() -> None:
-            request = queue_pb2.AddRequest()
-            request.CopyFrom(first)
-            values = collected.take()
-            request.keys.extend(values)
-            requests.put(request)
-            under_way.append(values)
-
-        def receive() -> None:
-            response = next(call, None)
-            if response is None:
-                raise errors.Unavailable("the server ended the stream")
-            total.add(response, under_way.popleft())
-
-        try:
-            for key in keys:
-                if collected.add(key):
-                    send()
-                    if len(under_way) >= _STREAM_WINDOW:
-                        receive()
-            if collected.keys:
-                send()
-            while under_way:
-                receive()
-            return total.result()
-        except grpc.RpcError as error:
-            raise errors.of_rpc(error) from None
-        finally:
-            requests.put(None)
-            call.cancel()  # Without effect after the last response.
 
     def remove(
         self, queue: str, keys: _types.Keys, *, durability: Optional[str] = None

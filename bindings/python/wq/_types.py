@@ -260,55 +260,6 @@ def add_result(response: queue_pb2.AddResponse, keys: List[bytes], first: int = 
     return AddResult(response.added, response.deduplicated, response.held, refused)
 
 
-class AddSum:
-    """The sum of the results of a stream of adds."""
-
-    def __init__(self) -> None:
-        self._added = self._deduplicated = self._held = self._keys = 0
-        self._refused: List[RefusedKey] = []
-
-    def add(self, response: queue_pb2.AddResponse, keys: List[bytes]) -> None:
-        """Adds the next response. Raises the error of a request that failed as a whole."""
-        if response.HasField("error"):
-            error = errors.of_message(response.error)
-            raise errors.make(error.code, f"after {self._keys} keys: {error.message}")
-        result = add_result(response, keys, self._keys)
-        self._keys += len(keys)
-        self._added += result.added
-        self._deduplicated += result.deduplicated
-        self._held += result.held
-        self._refused += result.refused
-
-    def result(self) -> AddResult:
-        """The sum."""
-        return AddResult(self._added, self._deduplicated, self._held, tuple(self._refused))
-
-
-class Batch:
-    """Collects keys into batches of at most `most` keys and about 1 MiB (a message has 4 MiB)."""
-
-    _MAX_BYTES = 1 << 20
-
-    def __init__(self, most: int) -> None:
-        if most < 1:
-            raise errors.InvalidArgument(f"batch {most}: must be at least 1")
-        self._most = most
-        self.keys: List[bytes] = []
-        self._bytes = 0
-
-    def add(self, key: Key) -> bool:
-        """Adds a key; True if the batch is full."""
-        value = key_bytes(key)
-        self.keys.append(value)
-        self._bytes += len(value) + 4
-        return len(self.keys) >= self._most or self._bytes >= self._MAX_BYTES
-
-    def take(self) -> List[bytes]:
-        """The batch; begins the next."""
-        keys, self.keys, self._bytes = self.keys, [], 0
-        return keys
-
-
 def change_result(response: queue_pb2.ChangeResponse, keys: List[bytes]) -> ChangeResult:
     """The result of a change of `keys`."""
     return ChangeResult(response.done, tuple(keys[index] for index in response.absent))

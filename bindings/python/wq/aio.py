@@ -18,18 +18,14 @@ import asyncio
 import functools
 import signal
 import threading
-from collections import deque
 from dataclasses import dataclass
 from types import TracebackType
 from typing import (
     Any,
-    AsyncIterable,
     AsyncIterator,
     Awaitable,
     Callable,
-    Deque,
     Dict,
-    Iterable,
     List,
     Optional,
     Tuple,
@@ -42,7 +38,7 @@ import grpc
 import grpc.aio
 
 from wq import _address, _types, errors, outcomes
-from wq._client import _STREAM_WINDOW, default_name
+from wq._client import default_name
 from wq._state import (
     FINISH,
     KEYS_IN_USE,
@@ -537,64 +533,6 @@ class Client:
         )
         return _types.add_result(await self._call(self._queue.Add, request), values)
 
-    async def add_stream(
-        self,
-        queue: str,
-        keys: Union[Iterable[_types.Key], AsyncIterable[_types.Key]],
-        *,
-        batch: int = 1000,
-        delay: _types.Duration = 0,
-        lane: Optional[int] = None,
-        group: Optional[_types.Key] = None,
-        durability: Optional[str] = None,
-        create: bool = False,
-        reason: str = "",
-        traceparent: str = "",
-        delay_mode: str = "earliest",
-        debounce: Optional[Tuple[_types.Duration, _types.Duration]] = None,
-    ) -> AddResult:
-        """See wq.Client.add_stream."""
-        collected = _types.Batch(batch)
-        total = _types.AddSum()
-        under_way: Deque[List[bytes]] = deque()
-        first = _types.add_request(
-            queue, [], delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
-        )
-        call = self._queue.AddStream(metadata=self._address.metadata())
-
-        async def send() -> None:
-            request = queue_pb2.AddRequest()
-            request.CopyFrom(first)
-            values = collected.take()
-            request.keys.extend(values)
-            under_way.append(values)
-            await call.write(request)
-
-        async def receive() -> None:
-            response = await call.read()
-            if response is grpc.aio.EOF:
-                raise errors.Unavailable("the server ended the stream")
-            total.add(response, under_way.popleft())
-
-        try:
-            async for key in _each(keys):
-                if collected.add(key):
-                    await send()
-                    if len(under_way) >= _STREAM_WINDOW:
-                        await receive()
-            if collected.keys:
-                await send()
-            await call.done_writing()
-            while under_way:
-                await receive()
-            return total.result()
-        except grpc.aio.AioRpcError as error:
-            raise errors.of_rpc(error) from None
-        except asyncio.InvalidStateError:  # A write after the call has failed.
-            raise errors.of_rpc(await _Ended.of(call)) from None
-        finally:
-            call.cancel()
-
     async def remove(
         self, queue: str, keys: _types.Keys, *, durability: Optional[str] = None
     ) -> ChangeResult:
@@ -899,35 +837,3 @@ class Session:
         trace: Optional[TracebackType],
     ) -> None:
         await self.close()
-
-
-class _Ended:
-    """The status of an ended call, with the methods of a grpc.RpcError."""
-
-    def __init__(self, code: Any, details: str, metadata: Any) -> None:
-        self._values = (code, details, metadata)
-
-    @classmethod
-    async def of(cls, call: Any) -> "_Ended":
-        """Awaits the end of the call."""
-        return cls(await call.code(), await call.details(), await call.trailing_metadata())
-
-    def code(self) -> Any:
-        return self._values[0]
-
-    def details(self) -> str:
-        return str(self._values[1])
-
-    def trailing_metadata(self) -> Any:
-        return self._values[2]
-
-
-async def _each(
-    keys: Union[Iterable[_types.Key], AsyncIterable[_types.Key]]
-) -> AsyncIterator[_types.Key]:
-    if isinstance(keys, AsyncIterable):
-        async for key in keys:
-            yield key
-    else:
-        for key in keys:
-            yield key

@@ -93,8 +93,8 @@ TEST(RpcConnection, TcpClientsAreServed) {
   const Listener listener(f.server.get(), false);
   EXPECT_TRUE(AddOnce(ConnectTo(listener.target())).ok());
   grpc::ClientContext context;
-  const auto stub = v1::Queue::NewStub(ConnectTo(listener.target()));
-  const auto stream = stub->AddStream(&context);
+  const auto stub = v1::Work::NewStub(ConnectTo(listener.target()));
+  const auto stream = stub->Work(&context);
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_TRUE(f.last_peer().starts_with("ipv4:127.0.0.1:")) << f.last_peer();
@@ -118,8 +118,8 @@ TEST(RpcConnection, TcpClientsNeedTheToken) {
   ASSERT_NE(code, refused.GetServerTrailingMetadata().end());
   EXPECT_EQ(std::string(code->second.data(), code->second.size()), "Unauthenticated");
   grpc::ClientContext context;
-  const auto stub = v1::Queue::NewStub(channel);
-  const auto stream = stub->AddStream(&context);
+  const auto stub = v1::Work::NewStub(channel);
+  const auto stream = stub->Work(&context);
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(f.census.opened(), 0);
 }

@@ -1,5 +1,5 @@
 // A server of small methods, and clients of it in this process. The methods use the messages of
-// wq.v1, but have no queue: Add counts the keys, AddStream does so for each message, Remove waits
+// wq.v1, but have no queue: Add counts the keys, Work the answers of each message, Remove waits
 // at a gate.
 #pragma once
 
@@ -100,9 +100,9 @@ class Census {
   int closed_ WQ_GUARDED_BY(mu_) = 0;
 };
 
-// Answers each AddRequest with its number of keys, at most `limit` answers ahead of the client. The
-// queue "bad" is an error, "gate" waits at the gate, and the answer to "big" has 100 kB. Checks the
-// carrier's order of calls.
+// Answers each WorkRequest with a result for each of its answers, at most `limit` messages ahead of
+// the client. The queue "bad" is an error, "gate" waits at the gate, and the response to "big" has
+// 100 kB. Checks the carrier's order of calls.
 class EchoStream : public Stream {
  public:
   EchoStream(StreamCarrier* carrier, Census* census, Gate* gate, size_t limit)
@@ -114,24 +114,27 @@ class EchoStream : public Stream {
   Status Receive(const Message& request) override {
     EXPECT_FALSE(receiving_.exchange(true)) << "two calls of Receive at once";
     EXPECT_FALSE(closed_);
-    const auto& add = static_cast<const v1::AddRequest&>(request);
-    if (add.queue() == "bad") {
+    const auto& work = static_cast<const v1::WorkRequest&>(request);
+    const std::string& queue = work.hello().queue();
+    if (queue == "bad") {
       receiving_ = false;
       return Status::NotFound("there is no queue bad");
     }
-    if (add.queue() == "gate") {
+    if (queue == "gate") {
       gate_->Pass();
     }
-    v1::AddResponse answer;
-    answer.set_added(static_cast<uint64_t>(add.keys_size()));
-    if (add.queue() == "big") {
-      answer.mutable_error()->set_message(std::string(100'000, 'x'));
+    v1::WorkResponse response;
+    for (int i = 0; i < work.answers_size(); ++i) {
+      response.add_results();
+    }
+    if (queue == "big") {
+      response.mutable_welcome()->set_session(std::string(100'000, 'x'));
     }
     {
       const MutexLock lock(mu_);
       EXPECT_FALSE(received_all_);
-      answers_.push_back(std::move(answer));
-      EXPECT_LE(answers_.size(), limit_) << "a message was read though WantsMore was false";
+      responses_.push_back(std::move(response));
+      EXPECT_LE(responses_.size(), limit_) << "a message was read though WantsMore was false";
     }
     receiving_ = false;
     carrier_->Wake();
@@ -152,7 +155,7 @@ class EchoStream : public Stream {
   bool WantsMore() const override {
     const MutexLock lock(mu_);
     EXPECT_FALSE(closed_);
-    return answers_.size() < limit_;
+    return responses_.size() < limit_;
   }
   Next Take(Message* response, Status* /*end*/) override {
     EXPECT_FALSE(taking_.exchange(true)) << "two calls of Take at once";
@@ -160,9 +163,9 @@ class EchoStream : public Stream {
     Next next = Next::kNothing;
     {
       const MutexLock lock(mu_);
-      if (!answers_.empty()) {
-        static_cast<v1::AddResponse*>(response)->Swap(&answers_.front());
-        answers_.pop_front();
+      if (!responses_.empty()) {
+        static_cast<v1::WorkResponse*>(response)->Swap(&responses_.front());
+        responses_.pop_front();
         next = Next::kMessage;
       } else if (received_all_) {
         next = Next::kEnd;
@@ -187,7 +190,7 @@ class EchoStream : public Stream {
   std::atomic<bool> taking_ = false;
   std::atomic<bool> closed_ = false;
   mutable Mutex mu_;
-  std::deque<v1::AddResponse> answers_ WQ_GUARDED_BY(mu_);
+  std::deque<v1::WorkResponse> responses_ WQ_GUARDED_BY(mu_);
   bool received_all_ WQ_GUARDED_BY(mu_) = false;
 };
 
@@ -210,19 +213,19 @@ class RpcFixture {
           return Status::Ok();
         },
         [](const v1::RemoveRequest&) { return true; }));
-    Method add_stream = MakeMethod("wq.v1.Queue", "AddStream", v1::AddRequest::default_instance(),
-                                   v1::AddResponse::default_instance());
-    add_stream.open = [this](const Caller& caller, StreamCarrier* carrier) {
+    Method work = MakeMethod("wq.v1.Work", "Work", v1::WorkRequest::default_instance(),
+                             v1::WorkResponse::default_instance());
+    work.open = [this](const Caller& caller, StreamCarrier* carrier) {
       {
         const MutexLock lock(mu_);
         last_peer_ = caller.peer;
       }
-      return std::make_unique<EchoStream>(carrier, &census, &gate, answers_ahead);
+      return std::make_unique<EchoStream>(carrier, &census, &gate, responses_ahead);
     };
-    add_stream.may_wait = [](const Message& request) {
-      return static_cast<const v1::AddRequest&>(request).durability() == v1::DURABILITY_POWER;
+    work.may_wait = [](const Message& request) {
+      return static_cast<const v1::WorkRequest&>(request).hello().create();
     };
-    methods.Add(std::move(add_stream));
+    methods.Add(std::move(work));
   }
   ~RpcFixture() {
     gate.Open();
@@ -253,6 +256,7 @@ class RpcFixture {
     return grpc::CreateCustomInsecureChannelFromFd("wq", fd, arguments);
   }
   std::unique_ptr<v1::Queue::Stub> Stub() const { return v1::Queue::NewStub(Connect()); }
+  std::unique_ptr<v1::Work::Stub> WorkStub() const { return v1::Work::NewStub(Connect()); }
 
   std::string last_peer() {
     const MutexLock lock(mu_);
@@ -262,7 +266,7 @@ class RpcFixture {
   MethodTable methods;
   Gate gate;
   Census census;
-  size_t answers_ahead = 4;
+  size_t responses_ahead = 4;
   std::unique_ptr<RpcServer> server;
 
  private:

@@ -106,7 +106,7 @@ TEST(RpcHealth, CheckReportsEachService) {
       EXPECT_EQ(response.status(),
                 now ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING);
     }
-    for (const std::string service : {"wq.v1", "wq.v1.Queu", "wq.v1.Work"}) {
+    for (const std::string service : {"wq.v1", "wq.v1.Queu", "wq.v1.Admin"}) {
       HealthCheckResponse response;
       EXPECT_EQ(check(service, &response).error_code(), grpc::StatusCode::NOT_FOUND) << service;
     }
@@ -213,10 +213,11 @@ TEST_F(RpcReflection, ListsTheServices) {
   ServerReflectionRequest request;
   request.set_list_services("");
   const ServerReflectionResponse response = Ask(request);
-  ASSERT_EQ(response.list_services_response().service_size(), 2);
+  ASSERT_EQ(response.list_services_response().service_size(), 3);
   EXPECT_EQ(response.list_services_response().service(0).name(),
             "grpc.reflection.v1alpha.ServerReflection");
   EXPECT_EQ(response.list_services_response().service(1).name(), "wq.v1.Queue");
+  EXPECT_EQ(response.list_services_response().service(2).name(), "wq.v1.Work");
 }
 
 TEST_F(RpcReflection, SendsFilesWithTheirImports) {
@@ -237,7 +238,7 @@ TEST_F(RpcReflection, WhatIsNotServedIsNotFound) {
   const auto code = [&] { return Ask(request).error_response().error_code(); };
   request.set_file_by_filename("nonsense.proto");
   EXPECT_EQ(code(), grpc::StatusCode::NOT_FOUND);
-  request.set_file_by_filename("wq/v1/work.proto");  // Of a service that the table does not have.
+  request.set_file_by_filename("wq/v1/admin.proto");  // Of a service that the table does not have.
   EXPECT_EQ(code(), grpc::StatusCode::NOT_FOUND);
   request.set_file_containing_symbol("wq.v1.Nonsense");
   EXPECT_EQ(code(), grpc::StatusCode::NOT_FOUND);

@@ -16,14 +16,14 @@
 namespace wq {
 namespace {
 
-using EchoClient = grpc::ClientReaderWriter<v1::AddRequest, v1::AddResponse>;
+using EchoClient = grpc::ClientReaderWriter<v1::WorkRequest, v1::WorkResponse>;
 
-v1::AddRequest Keys(int count, bool wait = false, const std::string& queue = "pods") {
-  v1::AddRequest request;
-  request.set_queue(queue);
-  request.set_durability(wait ? v1::DURABILITY_POWER : v1::DURABILITY_ASYNC);
+v1::WorkRequest Answers(int count, bool wait = false, const std::string& queue = "pods") {
+  v1::WorkRequest request;
+  request.mutable_hello()->set_queue(queue);
+  request.mutable_hello()->set_create(wait);
   for (int i = 0; i < count; ++i) {
-    request.add_keys("key");
+    request.add_answers();
   }
   return request;
 }
@@ -39,19 +39,19 @@ TEST(RpcStream, EachMessageIsAnsweredInOrder) {
   for (const int threads : {1, 4}) {
     RpcFixture f;
     f.Open({.threads = threads});
-    const auto stub = f.Stub();
+    const auto stub = f.WorkStub();
     grpc::ClientContext context;
-    const auto stream = stub->AddStream(&context);
+    const auto stream = stub->Work(&context);
     std::thread writer([&] {
       for (int i = 0; i < 1000; ++i) {
-        ASSERT_TRUE(stream->Write(Keys(i % 7, i % 3 == 0)));
+        ASSERT_TRUE(stream->Write(Answers(i % 7, i % 3 == 0)));
       }
       stream->WritesDone();
     });
-    v1::AddResponse response;
+    v1::WorkResponse response;
     for (int i = 0; i < 1000; ++i) {
       ASSERT_TRUE(stream->Read(&response));
-      ASSERT_EQ(response.added(), static_cast<uint64_t>(i % 7));
+      ASSERT_EQ(response.results_size(), i % 7);
     }
     EXPECT_FALSE(stream->Read(&response));
     writer.join();
@@ -64,12 +64,12 @@ TEST(RpcStream, EachMessageIsAnsweredInOrder) {
 TEST(RpcStream, AClientNamesItsProcess) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   for (const auto& [pid, peer] : {std::pair("4711", "unix:4711"), std::pair("47x", "unix"),
                                   std::pair("12345678901", "unix")}) {
     grpc::ClientContext context;
     context.AddMetadata(kPidMetadata, pid);
-    const auto stream = stub->AddStream(&context);
+    const auto stream = stub->Work(&context);
     stream->WritesDone();
     EXPECT_TRUE(stream->Finish().ok());
     EXPECT_EQ(f.last_peer(), peer);
@@ -79,11 +79,11 @@ TEST(RpcStream, AClientNamesItsProcess) {
 TEST(RpcStream, AnErrorOfReceiveEndsTheStream) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   grpc::ClientContext context;
-  const auto stream = stub->AddStream(&context);
-  EXPECT_TRUE(stream->Write(Keys(1, false, "bad")));
-  v1::AddResponse response;
+  const auto stream = stub->Work(&context);
+  EXPECT_TRUE(stream->Write(Answers(1, false, "bad")));
+  v1::WorkResponse response;
   EXPECT_FALSE(stream->Read(&response));
   const grpc::Status status = stream->Finish();
   EXPECT_EQ(FromGrpc(status, WqCode(context)).ToString(), "NotFound: there is no queue bad");
@@ -94,8 +94,7 @@ TEST(RpcStream, AnErrorOfReceiveEndsTheStream) {
 // would not return.
 class AsyncEcho {
  public:
-  explicit AsyncEcho(v1::Queue::Stub* stub)
-      : stream_(stub->PrepareAsyncAddStream(&context, &queue_)) {
+  explicit AsyncEcho(v1::Work::Stub* stub) : stream_(stub->PrepareAsyncWork(&context, &queue_)) {
     stream_->StartCall(Tag(1));
     EXPECT_EQ(Next(), 1);
   }
@@ -109,11 +108,11 @@ class AsyncEcho {
   }
   // False: the connection has not taken the message for some time, or not at all. On a slow machine
   // it may only be late: then a test has written less, and expects nothing that is not so.
-  bool Write(const v1::AddRequest& request) {
+  bool Write(const v1::WorkRequest& request) {
     stream_->Write(request, Tag(2));
     return Next(std::chrono::milliseconds(500)) == 2;
   }
-  bool Read(v1::AddResponse* response) {
+  bool Read(v1::WorkResponse* response) {
     stream_->Read(response, Tag(3));
     for (;;) {
       switch (Next()) {
@@ -143,22 +142,22 @@ class AsyncEcho {
   }
 
   grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::AddRequest, v1::AddResponse>> stream_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::WorkRequest, v1::WorkResponse>> stream_;
 };
 
-v1::AddRequest BigKeys() {
-  v1::AddRequest request = Keys(1, false, "big");
-  request.add_keys(std::string(100'000, 'x'));
+v1::WorkRequest BigMessage() {
+  v1::WorkRequest request = Answers(2, false, "big");
+  request.mutable_hello()->set_name(std::string(100'000, 'x'));
   return request;
 }
 
 TEST(RpcStream, AClientThatDoesNotReadIsNotRead) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   AsyncEcho client(stub.get());
   int written = 0;
-  while (written < 1000 && client.Write(BigKeys())) {
+  while (written < 1000 && client.Write(BigMessage())) {
     ++written;
   }
   ASSERT_LT(written, 100) << "the server reads on";
@@ -166,19 +165,19 @@ TEST(RpcStream, AClientThatDoesNotReadIsNotRead) {
   EXPECT_LT(f.census.received(), 50);
   // When the client reads, all are answered.
   for (int i = 0; i < written + 1; ++i) {
-    v1::AddResponse response;
+    v1::WorkResponse response;
     ASSERT_TRUE(client.Read(&response)) << i;
-    EXPECT_EQ(response.added(), 2u);
+    EXPECT_EQ(response.results_size(), 2);
   }
 }
 
 TEST(RpcStream, AClientThatDoesNotReadCanBeCutOff) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   {
     AsyncEcho client(stub.get());
-    while (client.Write(BigKeys())) {
+    while (client.Write(BigMessage())) {
     }
   }
   f.census.AwaitClosed(1);
@@ -187,9 +186,9 @@ TEST(RpcStream, AClientThatDoesNotReadCanBeCutOff) {
 TEST(RpcStream, CloseEndsAStreamWhoseClientDoesNotRead) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   AsyncEcho client(stub.get());
-  while (client.Write(BigKeys())) {
+  while (client.Write(BigMessage())) {
   }
   f.server->Close(std::chrono::milliseconds(50));
   EXPECT_EQ(f.census.closed(), 1);
@@ -200,9 +199,9 @@ TEST(RpcStream, CloseEndsAStreamWhoseClientDoesNotRead) {
 TEST(RpcStream, ACancelledStreamIsClosedBeforeItsFirstMessage) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   grpc::ClientContext context;
-  const auto stream = stub->AddStream(&context);
+  const auto stream = stub->Work(&context);
   f.census.AwaitOpened(1);
   context.TryCancel();
   f.census.AwaitClosed(1);
@@ -212,10 +211,10 @@ TEST(RpcStream, ACancelledStreamIsClosedBeforeItsFirstMessage) {
 TEST(RpcStream, ACancelledStreamIsClosedAfterReceiveHasReturned) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   grpc::ClientContext context;
-  const auto stream = stub->AddStream(&context);
-  EXPECT_TRUE(stream->Write(Keys(1, true, "gate")));
+  const auto stream = stub->Work(&context);
+  EXPECT_TRUE(stream->Write(Answers(1, true, "gate")));
   f.gate.AwaitWaiting(1);
   context.TryCancel();
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
@@ -227,10 +226,10 @@ TEST(RpcStream, ACancelledStreamIsClosedAfterReceiveHasReturned) {
 TEST(RpcStream, AStreamIsClosedAtItsDeadline) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
-  const auto stream = stub->AddStream(&context);
+  const auto stream = stub->Work(&context);
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   f.census.AwaitClosed(f.census.opened());
 }
@@ -240,9 +239,9 @@ TEST(RpcStream, AStreamIsClosedWhenItsConnectionBreaks) {
   f.Open();
   grpc::ClientContext context;
   auto channel = f.Connect();
-  auto stub = v1::Queue::NewStub(channel);
-  auto stream = stub->AddStream(&context);
-  EXPECT_TRUE(stream->Write(Keys(1)));
+  auto stub = v1::Work::NewStub(channel);
+  auto stream = stub->Work(&context);
+  EXPECT_TRUE(stream->Write(Answers(1)));
   f.census.AwaitReceived(1);
   shutdown(f.last_client_fd(), SHUT_RDWR);
   f.census.AwaitClosed(1);
@@ -250,7 +249,7 @@ TEST(RpcStream, AStreamIsClosedWhenItsConnectionBreaks) {
 }
 
 // Opens a stream and ends it in one of many ways.
-void PlayStream(v1::Queue::Stub* stub, std::mt19937* random) {
+void PlayStream(v1::Work::Stub* stub, std::mt19937* random) {
   const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(*random); };
   grpc::ClientContext context;
   if (below(8) == 0) {
@@ -259,14 +258,14 @@ void PlayStream(v1::Queue::Stub* stub, std::mt19937* random) {
   if (below(8) == 0) {
     context.TryCancel();
   }
-  const auto stream = stub->AddStream(&context);
+  const auto stream = stub->Work(&context);
   const int writes = below(10);
   int reads = 0;
   for (int i = 0; i < writes; ++i) {
-    if (!stream->Write(Keys(below(3), below(2) == 0, below(40) == 0 ? "bad" : "pods"))) {
+    if (!stream->Write(Answers(below(3), below(2) == 0, below(40) == 0 ? "bad" : "pods"))) {
       break;
     }
-    v1::AddResponse response;
+    v1::WorkResponse response;
     while (reads <= i && below(3) > 0 && stream->Read(&response)) {
       ++reads;
     }
@@ -276,7 +275,7 @@ void PlayStream(v1::Queue::Stub* stub, std::mt19937* random) {
   } else {
     stream->WritesDone();
   }
-  v1::AddResponse response;
+  v1::WorkResponse response;
   while (stream->Read(&response)) {
   }
   (void)stream->Finish();
@@ -292,7 +291,7 @@ TEST(RpcStream, StreamsThatEndAtRandomAreAllClosed) {
     for (uint32_t i = 0; i < 8; ++i) {
       clients.emplace_back([&f, seed, i] {
         std::mt19937 random(seed + i);
-        const auto stub = f.Stub();
+        const auto stub = f.WorkStub();
         for (int j = 0; j < 50; ++j) {
           PlayStream(stub.get(), &random);
         }
@@ -319,12 +318,12 @@ std::future<grpc::Status> CallRemove(v1::Queue::Stub* stub) {
 TEST(RpcClose, StreamsEndWithItsStatus) {
   RpcFixture f;
   f.Open();
-  const auto stub = f.Stub();
+  const auto stub = f.WorkStub();
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<EchoClient>> streams;
   for (int i = 0; i < 10; ++i) {
     contexts.push_back(std::make_unique<grpc::ClientContext>());
-    streams.push_back(stub->AddStream(contexts.back().get()));
+    streams.push_back(stub->Work(contexts.back().get()));
   }
   f.census.AwaitOpened(10);
   f.server->Close(support::kPatience);
@@ -342,7 +341,8 @@ TEST(RpcClose, RunningCallsReturn) {
   const auto stub = f.Stub();
   std::future<grpc::Status> call = CallRemove(stub.get());
   grpc::ClientContext context;
-  const auto stream = stub->AddStream(&context);
+  const auto workers = f.WorkStub();
+  const auto stream = workers->Work(&context);
   f.gate.AwaitWaiting(1);
   f.census.AwaitOpened(1);
   auto closing = std::async(std::launch::async, [&] { f.server->Close(support::kPatience); });

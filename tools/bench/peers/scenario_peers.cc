@@ -12,15 +12,13 @@ namespace wq::bench {
 namespace {
 
 constexpr size_t kInFlight = 100;
-constexpr const char* kOneKey = ", one key a request";
 
 constexpr const char* kNotComparable =
     "Differences: a peer is a server, as \"wq server\" is. Each of its calls crosses a socket and\n"
     "two switches of process; a call of \"wq\", the library, does not. So \"1 client\" measures\n"
     "the socket as much as the queue, and \"100 in flight\" rather the queue. Peers are reached\n"
-    "over TCP on loopback, the server of wq over its unix socket: put by 1 client is AddStream\n"
-    "with one key in flight, 100 in flight is Add of 100 keys (or AddStream with 100 requests of\n"
-    "one key), take is a worker of capacity 100.\n"
+    "over TCP on loopback, the server of wq over its unix socket: put by 1 client is Add of one\n"
+    "key, 100 in flight is Add of 100 keys, take is a worker of capacity 100.\n"
     "Neither peer deduplicates keys: a key that is put twice is stored twice. beanstalkd is\n"
     "measured with -b; -f 50 syncs its file every 50 ms, -f 0 at each write. Redis is measured\n"
     "with an append file, synced every second or at each write; its take is LMOVE and LREM, so\n"
@@ -42,8 +40,7 @@ constexpr std::array<Level, 2> kLevels = {{
 struct Puts {
   Puts(const Settings& settings, Durability durability)
       : single(Count(settings.keys, durability, 20, 500), settings.seed),
-        pipelined(Count(settings.keys, durability, 5, 50), settings.seed, single.size()),
-        streamed(single.size(), settings.seed, single.size() + pipelined.size()) {}
+        pipelined(Count(settings.keys, durability, 5, 50), settings.seed, single.size()) {}
 
   static size_t Count(size_t keys, Durability durability, size_t process_part, size_t power_part) {
     return std::max<size_t>(keys / (durability == Durability::kPower ? power_part : process_part),
@@ -52,7 +49,6 @@ struct Puts {
 
   const Keys single;
   const Keys pipelined;
-  const Keys streamed;  // Of the server of wq: 100 requests of one key at a time.
 };
 
 std::string PutFigure(const std::string& name, size_t in_flight) {
@@ -132,17 +128,13 @@ void MeasureServer(Bench& bench, const Puts& puts, Durability durability, const 
   const ServedStore served(bench.settings(), dir, durability);
   const std::unique_ptr<LiveStore> client = served.Connect();
   const Stopwatch single;
-  AddByStream(served, puts.single, durability, 1, 1);
+  AddUnary(*client, puts.single, durability, 1);
   bench.Note(PutFigure(name, 1), kPerSecond, Rate(puts.single.size(), single.Seconds()));
   const Stopwatch pipelined;
   AddUnary(*client, puts.pipelined, durability, kInFlight);
   bench.Note(PutFigure(name, kInFlight), kPerSecond,
              Rate(puts.pipelined.size(), pipelined.Seconds()));
-  const Stopwatch streamed;
-  AddByStream(served, puts.streamed, durability, 1, kInFlight);
-  bench.Note(PutFigure(name, kInFlight) + kOneKey, kPerSecond,
-             Rate(puts.streamed.size(), streamed.Seconds()));
-  const size_t keys = puts.single.size() + puts.pipelined.size() + puts.streamed.size();
+  const size_t keys = puts.single.size() + puts.pipelined.size();
   RequireOnDisk(dir, {.pending = keys}, "after the puts");
   if (durability == Durability::kPower) {
     return;
@@ -167,7 +159,6 @@ void CompareServer(Bench& bench, const Level& level) {
     for (const size_t in_flight : {size_t{1}, kInFlight}) {
       want(PutFigure(name, in_flight), peer, PutFigure(peer, in_flight), bound);
     }
-    want(PutFigure(name, kInFlight) + kOneKey, peer, PutFigure(peer, kInFlight), {});
     if (level.sync == PeerSync::kSoon) {
       want(TakeFigure(name, kInFlight), peer, TakeFigure(peer, kInFlight), bound);
     }

@@ -24,8 +24,6 @@ namespace wq::bench {
 namespace {
 
 constexpr size_t kServedBatch = 1000;
-constexpr size_t kBatchesInFlight = 4;
-constexpr size_t kSinglesInFlight = 100;
 constexpr uint32_t kWorkCapacity = 100;
 constexpr size_t kIdleWorkers = 1000;
 constexpr std::string_view kNoiseQueue = "noise";
@@ -60,7 +58,7 @@ double TimeServedAdds(const Settings& settings, const Keys& keys, Durability dur
   const ServedStore served(settings, dir, durability);
   const std::unique_ptr<LiveStore> client = served.Connect();
   const Stopwatch watch;
-  add(served, *client);
+  add(*client);
   const double seconds = watch.Seconds();
   RequireOnDisk(dir, {.pending = keys.size()}, "after Adds through the server");
   return seconds;
@@ -77,62 +75,32 @@ void MeasureBatches(Bench& bench, Durability durability) {
         note("library AddBatch", TimeLibraryBatches(keys, durability, dir));
       },
       [&](const std::string& dir) {
-        note("server Add", TimeServedAdds(bench.settings(), keys, durability, dir,
-                                          [&](const ServedStore&, const LiveStore& client) {
-                                            AddUnary(client, keys, durability, kServedBatch);
-                                          }));
-      },
-      [&](const std::string& dir) {
-        note("server AddStream", TimeServedAdds(bench.settings(), keys, durability, dir,
-                                                [&](const ServedStore& served, const LiveStore&) {
-                                                  AddByStream(served, keys, durability,
-                                                              kServedBatch, kBatchesInFlight);
-                                                }));
+        note("server Add",
+             TimeServedAdds(bench.settings(), keys, durability, dir, [&](const LiveStore& client) {
+               AddUnary(client, keys, durability, kServedBatch);
+             }));
       },
   });
-  for (const std::string way : {"Add", "AddStream"}) {
-    const std::string what = "server: " + way + " of 1000 keys, " + DurabilityName(durability);
-    const std::string figure = AddFigure("server " + way, durability);
-    bench.Want({.what = what, .figure = figure, .bound = 300'000});
-    bench.Want({.what = what,
-                .figure = figure,
-                .against = AddFigure("library AddBatch", durability),
-                .compared_with = "AddBatch of the library",
-                .bound = 0.5});
-  }
+  const std::string what = std::string("server: Add of 1000 keys, ") + DurabilityName(durability);
+  const std::string figure = AddFigure("server Add", durability);
+  bench.Want({.what = what, .figure = figure, .bound = 300'000});
+  bench.Want({.what = what,
+              .figure = figure,
+              .against = AddFigure("library AddBatch", durability),
+              .compared_with = "AddBatch of the library",
+              .bound = 0.5});
 }
 
 void MeasureSingles(Bench& bench) {
   const Keys keys(std::max<size_t>(bench.settings().keys / 50, 1), bench.settings().seed);
-  const auto subject = [&](const std::string& figure, size_t in_flight) {
-    return [&bench, &keys, figure, in_flight](const std::string& dir) {
-      const double seconds =
-          TimeServedAdds(bench.settings(), keys, Durability::kProcess, dir,
-                         [&](const ServedStore& served, const LiveStore& client) {
-                           if (in_flight == 0) {
-                             AddUnary(client, keys, Durability::kProcess, 1);
-                           } else {
-                             AddByStream(served, keys, Durability::kProcess, 1, in_flight);
-                           }
-                         });
-      bench.Note(figure, kPerSecond, Rate(keys.size(), seconds));
-    };
-  };
-  const std::vector<std::pair<std::string, size_t>> ways = {
-      {"server: Add of one key, kProcess", 0},
-      {"server: AddStream of one key, kProcess", 1},
-      {"server: AddStream of one key, 100 in flight, kProcess", kSinglesInFlight}};
-  std::vector<Bench::Subject> subjects;
-  for (const auto& [figure, in_flight] : ways) {
-    subjects.emplace_back(subject(figure, in_flight));
-  }
-  bench.Alternate(subjects);
-  for (size_t i = 1; i < ways.size(); ++i) {
-    bench.Want({.what = ways[i].first,
-                .figure = ways[i].first,
-                .against = ways[0].first,
-                .compared_with = "Add of one key"});
-  }
+  const std::string figure = "server: Add of one key, kProcess";
+  bench.Alternate({[&](const std::string& dir) {
+    const double seconds = TimeServedAdds(
+        bench.settings(), keys, Durability::kProcess, dir,
+        [&](const LiveStore& client) { AddUnary(client, keys, Durability::kProcess, 1); });
+    bench.Note(figure, kPerSecond, Rate(keys.size(), seconds));
+  }});
+  bench.Want({.what = figure, .figure = figure});
 }
 
 // --- Workers ---

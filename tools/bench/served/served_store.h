@@ -46,11 +46,6 @@ class ServedStore {
 // Adds all keys by unary calls of `batch_size` keys each. Each key must be new.
 void AddUnary(const LiveStore& client, const Keys& keys, Durability durability, size_t batch_size);
 
-// Adds all keys by Queue.AddStream: `in_flight` requests of `batch_size` keys each, then their
-// answers. Each key must be new.
-void AddByStream(const ServedStore& served, const Keys& keys, Durability durability,
-                 size_t batch_size, size_t in_flight);
-
 // Is the only worker of the queue, and answers `count` keys with done as they are assigned.
 // `capacity`: how many keys it holds at a time.
 void WorkAll(const LiveStore& client, size_t count, uint32_t capacity);

@@ -71,7 +71,6 @@ type AddResponse struct {
 		Index Uint64        `json:"index"`
 		Error *MessageError `json:"error"`
 	} `json:"refused"`
-	Error *MessageError `json:"error"`
 }
 
 type QueueRequest struct {
