@@ -27,7 +27,6 @@
 #include "server/series/sampler.h"
 #include "server/service/overview.h"
 #include "server/service/services.h"
-#include "server/service/watcher.h"
 #include "server/work/work_hub.h"
 #include "wq/keys.h"
 #include "wq/queue.h"
@@ -152,7 +151,6 @@ struct Server::Impl {
   const ServerOptions options;
   StoreAccess access;
   WorkHub hub;
-  Watcher watcher;
   const std::unique_ptr<KeySources> keys;
   SearchTurns searches;
   AuditLog audit;
@@ -243,7 +241,7 @@ void Server::Impl::MakePage() {
 }
 
 void Server::Impl::AddMethods() {
-  AddQueueService(&access, &watcher, &methods);
+  AddQueueService(&access, &methods);
   AddWorkService(&hub, &methods);
   AddAdminService(&access, &hub, options.snapshot_dir, &methods);
   AddOverviewService([this](const std::string& queue,
@@ -370,9 +368,6 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
   if (Status s = hub.Start(); !s.ok()) {
     return s;
   }
-  if (Status s = watcher.Start(); !s.ok()) {
-    return s;
-  }
   if (page != nullptr) {
     if (Status s = sampler->Start(); !s.ok()) {
       return s;
@@ -419,7 +414,6 @@ void Server::Impl::Close() {
     RemoveFile(file);
   }
   hub.Close();
-  watcher.Close();
   if (page != nullptr) {
     page->Close();
     sampler->Close();

@@ -152,49 +152,6 @@ Status ListKeys(StoreAccess* access, const v1::ListRequest& request, v1::ListRes
   }
 }
 
-class WatchStream final : public Stream {
- public:
-  WatchStream(StoreAccess* access, Watcher* watcher, StreamCarrier* carrier)
-      : access_(access), watcher_(watcher), carrier_(carrier) {}
-
-  Status Receive(const Message& message) override {
-    const auto& request = static_cast<const v1::WatchRequest&>(message);
-    Queue* queue = nullptr;
-    if (Status s = access_->Find(request.queue(), false, &queue); !s.ok()) {
-      return s;
-    }
-    auto watch = std::make_shared<Watcher::Watch>(
-        queue,
-        [access = access_, queue, name = request.queue()] {
-          return access->FindOpen(name) == queue;
-        },
-        carrier_);
-    watcher_->Add(watch);
-    const MutexLock lock(mu_);
-    watch_ = std::move(watch);
-    carrier_->Wake();
-    return {};
-  }
-  void ReceivedAll() override {}
-  Next Take(Message* response, Status* end) override {
-    const MutexLock lock(mu_);
-    return watch_ == nullptr ? Next::kNothing
-                             : watch_->Take(static_cast<v1::QueueCounts*>(response), end);
-  }
-  void Close() override {
-    if (watch_ != nullptr) {
-      watcher_->Remove(watch_);
-    }
-  }
-
- private:
-  StoreAccess* const access_;
-  Watcher* const watcher_;
-  StreamCarrier* const carrier_;
-  Mutex mu_;
-  std::shared_ptr<Watcher::Watch> watch_;  // Set once, under mu_.
-};
-
 }  // namespace
 
 Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
@@ -221,7 +178,7 @@ Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
   return s;
 }
 
-void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table) {
+void AddQueueService(StoreAccess* access, MethodTable* table) {
   Method add = Unary<v1::AddRequest, v1::AddResponse>(
       kQueueService, "Add",
       [access](const auto& request, auto* response) { return AddKeys(access, request, response); },
@@ -252,12 +209,6 @@ void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table) 
       kQueueService, "List",
       [access](const auto& request, auto* response) { return ListKeys(access, request, response); },
       [](const v1::ListRequest&) { return true; }));
-  table->Add(Streaming<v1::WatchRequest, v1::QueueCounts>(
-      kQueueService, "Watch",
-      [access, watcher](const Caller&, StreamCarrier* carrier) {
-        return std::make_unique<WatchStream>(access, watcher, carrier);
-      },
-      [](const v1::WatchRequest&) { return true; }));
 }
 
 }  // namespace wq

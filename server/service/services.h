@@ -14,7 +14,6 @@
 #include "server/api/store_access.h"
 #include "server/browse/key_sources.h"
 #include "server/browse/search_turns.h"
-#include "server/service/watcher.h"
 #include "server/work/work_hub.h"
 #include "wq/history.h"
 #include "wq/queue_access.h"
@@ -25,7 +24,7 @@ namespace wq {
 
 inline constexpr std::string_view kBrowseService = "wq.v1.Browse";
 
-void AddQueueService(StoreAccess* access, Watcher* watcher, MethodTable* table);
+void AddQueueService(StoreAccess* access, MethodTable* table);
 void AddWorkService(WorkHub* hub, MethodTable* table);
 // `read` is as Store::History.
 using HistoryReader = std::function<Status(std::string_view queue, std::string_view key,

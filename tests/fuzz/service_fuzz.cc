@@ -25,7 +25,6 @@
 #include "server/http/http_api.h"
 #include "server/http/http_loop.h"
 #include "server/service/services.h"
-#include "server/service/watcher.h"
 #include "server/work/work_hub.h"
 #include "wq/clock.h"
 #include "wq/queue.h"
@@ -68,7 +67,7 @@ class Services {
     Queue* queue = nullptr;
     WQ_CHECK(store_->OpenQueue("own", {.order = Order::kPriorities}, &queue).ok(), "no queue");
     hub_ = std::make_unique<WorkHub>(access_.get(), WorkHub::Options{.max_workers = kMaxStreams});
-    AddQueueService(access_.get(), &watcher_, &methods_);
+    AddQueueService(access_.get(), &methods_);
     AddWorkService(hub_.get(), &methods_);
     AddAdminService(access_.get(), hub_.get(), "", &methods_);
     AddApi(methods_, CallGuard::Client::kControlSocket, nullptr, &http_);
@@ -77,7 +76,6 @@ class Services {
   ~Services() {
     while (!streams_.empty()) CloseStream(streams_.size() - 1);
     hub_->Close();
-    watcher_.Close();
     hub_ = nullptr;
   }
   Services(const Services&) = delete;
@@ -316,7 +314,6 @@ class Services {
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreAccess> access_;
   std::unique_ptr<WorkHub> hub_;  // Not started: its thread would make the run depend on time.
-  Watcher watcher_;
   MethodTable methods_;
   Http http_{{.not_found = NoSuchMethod,
               .max_request_bytes = 65536,

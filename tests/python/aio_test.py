@@ -53,12 +53,12 @@ class AioCase(unittest.IsolatedAsyncioTestCase, support.Case):
     async def counts(self, condition):
         """Waits until the counters are as wanted."""
 
-        async def watch():
-            async for counts in self.pods.watch("pods"):
-                if condition(counts):
-                    return counts
+        async def poll():
+            while not condition(counts := await self.pods.counts("pods")):
+                await asyncio.sleep(0.01)
+            return counts
 
-        return await asyncio.wait_for(watch(), support.WAIT)
+        return await asyncio.wait_for(poll(), support.WAIT)
 
     async def until(self, condition, what):
         """Waits for a condition of the fake server."""

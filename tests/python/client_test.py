@@ -1,6 +1,5 @@
 """The calls of wq.Client and wq.aio.Client: the same cases for both."""
 
-import contextlib
 import datetime
 import os
 import pathlib
@@ -141,16 +140,6 @@ class Calls:
                 client.set_limits("pods", bad, group="g")
         with self.assertRaises(wq.NotFound):
             client.limits("nope")
-
-    def test_watch_sends_the_counters_at_once_and_after_a_change(self):
-        client = self.serve_pods()
-        client.add("pods", "a", create=True)
-        with contextlib.closing(client.watch("pods")) as watch:
-            self.assertEqual(next(watch).queued, 1)
-            client.add("pods", "b")
-            self.assertEqual(next(watch).queued, 2)
-        with self.assertRaises(wq.NotFound):
-            next(client.watch("none"))
 
     def test_reads_the_store_and_deletes_a_queue(self):
         client = self.serve_pods()

@@ -278,22 +278,6 @@ class FakeServer(
                     )
         return response
 
-    def Watch(self, request, context):
-        context.add_callback(self._notify)
-        last = None
-        while context.is_active():
-            with self.changed:
-                counts = self._find(request.queue, context).counts()
-                if counts == last:
-                    self.changed.wait()
-                    continue
-            last = counts
-            yield counts
-
-    def _notify(self):
-        with self.changed:
-            self.changed.notify_all()
-
     # --- Work ---
 
     def Work(self, requests, context):

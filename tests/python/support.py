@@ -5,7 +5,6 @@ one: `$WQ_SERVER --store DIR serve`. Cases that make the server misbehave are ma
 """
 
 import asyncio
-import contextlib
 import faulthandler
 import logging
 import os
@@ -14,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 import wq
@@ -139,16 +139,12 @@ class Run:
 
 def wait_for_counts(client, queue, condition):
     """Waits until the counters of a queue are as wanted, by any server."""
-    timer = threading.Timer(WAIT, client.close)
-    timer.start()
-    try:
-        with contextlib.closing(client.watch(queue)) as watch:
-            for counts in watch:
-                if condition(counts):
-                    return counts
-    finally:
-        timer.cancel()
-    raise AssertionError(f"not in {WAIT} s")
+    deadline = time.monotonic() + WAIT
+    while not condition(counts := client.counts(queue)):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not in {WAIT} s: {counts}")
+        time.sleep(0.01)
+    return counts
 
 
 class Blocking:
@@ -171,17 +167,6 @@ class Blocking:
     def wait(self, coroutine):
         """The result of a coroutine on the client's loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(WAIT)
-
-    def watch(self, queue):
-        """A generator."""
-        watch = self._client.watch(queue)
-        try:
-            while True:
-                yield self.wait(watch.__anext__())
-        except StopAsyncIteration:
-            pass
-        finally:
-            self.wait(watch.aclose())
 
     def close(self):
         """Ends the loop, too."""

@@ -416,17 +416,6 @@ TEST_F(HostileTest, AWorkerThatDoesNotReadLosesItsShards) {
   ASSERT_TRUE(worker.ReadAssigned(8));
 }
 
-TEST_F(HostileTest, AWatcherThatDoesNotReadDisturbsNoOther) {
-  const auto stub = v1::Queue::NewStub(Channel());
-  grpc::ClientContext context;
-  v1::WatchRequest request;
-  request.set_queue("pods");
-  const auto watch = stub->Watch(&context, request);
-  AddKeys(pods_, 2000);
-  ExpectServed();
-  context.TryCancel();
-}
-
 TEST_F(HostileTest, AThousandStreamsOnOneConnection) {
   constexpr size_t kStreams = 1000;
   const auto channel = Channel();

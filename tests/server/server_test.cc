@@ -267,7 +267,8 @@ TEST_F(ServerTest, TheServicesAreServedOverTcp) {
 
 TEST_F(ServerTest, OfManyConnectionsThoseWithoutACallGiveWay) {
   Serve({.control_socket = true, .max_http_connections = 8});
-  const std::string watch = PostOf("/wq.v1.Queue/Watch", R"({"queue": "pods"})");
+  const std::string work =
+      PostOf("/wq.v1.Work/Work", R"({"hello": {"queue": "pods", "name": "w", "capacity": 1}})");
   const FileDescriptor silent = ConnectUnix();
   SendAll(silent.get(), "GET /hea", Soon());
   const FileDescriptor idle = ConnectUnix();
@@ -277,13 +278,13 @@ TEST_F(ServerTest, OfManyConnectionsThoseWithoutACallGiveWay) {
   std::vector<FileDescriptor> streams;
   for (int i = 0; i < 8; ++i) {
     streams.push_back(ConnectUnix());
-    SendAll(streams.back().get(), watch, Soon());
+    SendAll(streams.back().get(), work, Soon());
     ASSERT_EQ(ReceiveSome(streams.back().get(), begin, sizeof begin, Soon()), 12);
     EXPECT_EQ(std::string(begin, sizeof begin), "HTTP/1.1 200");
   }
   EXPECT_EQ(ReadAll(silent.get()), "");
   EXPECT_THAT(ReadAll(idle.get()), Not(HasSubstr("TIMEOUT")));
-  const std::string refused = Say(ConnectUnix(), watch);
+  const std::string refused = Say(ConnectUnix(), work);
   EXPECT_EQ(StatusOf(refused), 503);
   EXPECT_THAT(refused, HasSubstr("too many connections"));
   for (const char* path : {"/healthz", "/readyz"}) {

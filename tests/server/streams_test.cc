@@ -31,38 +31,6 @@ class StreamsTest : public testing::Test, protected ServerFixture {
   grpc::ClientContext context_;
 };
 
-TEST_F(StreamsTest, WatchSendsTheCountersAtOnceAndEachChange) {
-  v1::WatchRequest request;
-  request.set_queue("pods");
-  const auto stream = queue_->Watch(&context_, request);
-  v1::QueueCounts counts;
-  ASSERT_TRUE(stream->Read(&counts));
-  EXPECT_EQ(counts.queued(), 0U);
-  ASSERT_TRUE(pods_->Add("a", {.lane = 3}).ok());
-  counts.Clear();
-  ASSERT_TRUE(stream->Read(&counts));
-  EXPECT_EQ(counts.queued(), 1U);
-  EXPECT_EQ(counts.lanes().at(3), 1U);
-  ASSERT_TRUE(pods_->Remove("a").ok());
-  counts.Clear();
-  ASSERT_TRUE(stream->Read(&counts));
-  EXPECT_EQ(counts.queued(), 0U);
-  server_->Close();
-  EXPECT_FALSE(stream->Read(&counts));
-  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
-}
-
-TEST_F(StreamsTest, AWatchOfAMissingQueueIsRefusedByName) {
-  v1::WatchRequest request;
-  request.set_queue("nope");
-  const auto stream = queue_->Watch(&context_, request);
-  v1::QueueCounts counts;
-  EXPECT_FALSE(stream->Read(&counts));
-  const grpc::Status status = stream->Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_THAT(status.error_message(), testing::HasSubstr("nope"));
-}
-
 TEST_F(StreamsTest, ListAndSnapshot) {
   for (int i = 0; i < 30; ++i) {
     ASSERT_TRUE(pods_->Add("key-" + std::to_string(i)).ok());

@@ -172,21 +172,6 @@ class Client:
         request = queue_pb2.CountsRequest(queue=queue)
         return _types.counts_of(self._call(self._queue.Counts, request))
 
-    def watch(self, queue: str) -> Iterator[Counts]:
-        """The counters at once, and again when they have changed: at most every 100 ms.
-
-        Blocks between them, without a limit. Closing the iterator ends the call.
-        """
-        request = queue_pb2.WatchRequest(queue=queue)
-        call = self._queue.Watch(request, metadata=self._address.metadata())
-        try:
-            for counts in call:
-                yield _types.counts_of(counts)
-        except grpc.RpcError as error:
-            raise errors.of_rpc(error) from None
-        finally:
-            call.cancel()
-
     def list(
         self, queue: str, *, quarantined: bool = False, offset: int = 0, limit: int = 1000
     ) -> Tuple[ListedKey, ...]:

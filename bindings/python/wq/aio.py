@@ -547,18 +547,6 @@ class Client:
         request = queue_pb2.CountsRequest(queue=queue)
         return _types.counts_of(await self._call(self._queue.Counts, request))
 
-    async def watch(self, queue: str) -> AsyncIterator[Counts]:
-        """See wq.Client.watch."""
-        request = queue_pb2.WatchRequest(queue=queue)
-        call = self._queue.Watch(request, metadata=self._address.metadata())
-        try:
-            async for counts in call:
-                yield _types.counts_of(counts)
-        except grpc.aio.AioRpcError as error:
-            raise errors.of_rpc(error) from None
-        finally:
-            call.cancel()
-
     async def list(
         self, queue: str, *, quarantined: bool = False, offset: int = 0, limit: int = 1000
     ) -> Tuple[ListedKey, ...]:

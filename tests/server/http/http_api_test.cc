@@ -102,10 +102,14 @@ class HttpApiTest : public ::testing::Test {
           response->add_keys()->set_key(std::string("\xff\0z", 3));
           return Status::Ok();
         }));
-    AddStreamMethod("wq.v1.Queue", "Watch", v1::WatchRequest::default_instance(),
-                    v1::QueueCounts::default_instance());
-    AddStreamMethod("wq.v1.Work", "Work", v1::WorkRequest::default_instance(),
-                    v1::WorkResponse::default_instance());
+    Method follow;
+    follow.path = kFollow;
+    follow.request = &v1::CountsRequest::default_instance();
+    follow.response = &v1::QueueCounts::default_instance();
+    follow.server_streams = true;
+    AddScripted(std::move(follow));
+    AddScripted(MakeMethod("wq.v1.Work", "Work", v1::WorkRequest::default_instance(),
+                           v1::WorkResponse::default_instance()));
     Method upload;
     upload.path = "/wq.v1.Queue/Upload";
     upload.request = &v1::AddRequest::default_instance();
@@ -115,13 +119,11 @@ class HttpApiTest : public ::testing::Test {
     methods_.Add(upload);
     Make({});
   }
-  void AddStreamMethod(const char* service, const char* name, const Message& request,
-                       const Message& response) {
-    Method method = MakeMethod(service, name, request, response);
+  void AddScripted(Method method) {
     method.open = [this](const Caller& caller, StreamCarrier* carrier) {
       return std::make_unique<ScriptedStream>(&script_, caller, carrier);
     };
-    methods_.Add(method);
+    methods_.Add(std::move(method));
   }
   void Make(const CallGuard::Asked& guard, milliseconds io_timeout = hours(1)) {
     http_ = std::make_unique<Http>(Http::Options{.not_found = NoSuchMethod,
@@ -143,7 +145,7 @@ class HttpApiTest : public ::testing::Test {
   }
 
   static constexpr const char* kAdd = "/wq.v1.Queue/Add";
-  static constexpr const char* kWatch = "/wq.v1.Queue/Watch";
+  static constexpr const char* kFollow = "/wq.v1.Queue/Follow";
   static constexpr const char* kWork = "/wq.v1.Work/Work";
   MethodTable methods_;
   std::unique_ptr<Http> http_;
@@ -277,7 +279,7 @@ TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
                                    Status::Unauthenticated("a wrong token")};
   });
   HttpClient client(*http_);
-  for (const char* path : {kAdd, kWatch, kWork}) {
+  for (const char* path : {kAdd, kFollow, kWork}) {
     for (const char* headers : {"", "Authorization: Bearer x\r\n"}) {
       const ReceivedReply reply = client.Post(path, R"({"queue":"pods"})", headers);
       EXPECT_EQ(reply.status, 401);
@@ -307,7 +309,7 @@ TEST_F(HttpApiTest, AForbiddenCallIsNotMade) {
 
 TEST_F(HttpApiTest, AServersStreamIsLinesUntilItsEnd) {
   HttpClient client(*http_);
-  const ReceivedReply reply = client.Post(kWatch, R"({"queue": "pods"})");
+  const ReceivedReply reply = client.Post(kFollow, R"({"queue": "pods"})");
   EXPECT_EQ(reply.status, 200);
   EXPECT_THAT(reply.head, HasSubstr("Content-Type: application/x-ndjson\r\n"));
   for (uint64_t queued = 0; queued < 3; ++queued) {
@@ -327,20 +329,20 @@ TEST_F(HttpApiTest, AServersStreamIsLinesUntilItsEnd) {
 TEST_F(HttpApiTest, AStreamThatFailsAtOnceHasAnHttpStatus) {
   HttpClient client(*http_);
   script_.receive = Status::NotFound("no queue");
-  EXPECT_EQ(client.Post(kWatch, "{}").status, 404);
+  EXPECT_EQ(client.Post(kFollow, "{}").status, 404);
   script_.receive = {};
   script_.ended = true;
   script_.end = Status::ShuttingDown("later");
-  const ReceivedReply reply = client.Post(kWatch, "{}");
+  const ReceivedReply reply = client.Post(kFollow, "{}");
   EXPECT_EQ(reply.status, 503);
   EXPECT_EQ(reply.body, "{\"code\":\"ShuttingDown\",\"message\":\"later\"}\n");
-  EXPECT_EQ(client.Post(kWatch, R"({"kueue": ""})").status, 400);
+  EXPECT_EQ(client.Post(kFollow, R"({"kueue": ""})").status, 400);
   EXPECT_THAT(calls(), ElementsAre("Receive ", "Close", "Receive ", "ReceivedAll", "Close"));
 }
 
 TEST_F(HttpApiTest, AStreamThatFailsLaterEndsWithAnErrorLine) {
   HttpClient client(*http_);
-  EXPECT_EQ(client.Post(kWatch, "{}").status, 200);
+  EXPECT_EQ(client.Post(kFollow, "{}").status, 200);
   Push([](StreamScript* script) {
     script->ended = true;
     script->end = Status::ShuttingDown("the queue is closing");
@@ -370,7 +372,7 @@ TEST_F(HttpApiTest, AClientThatDoesNotReadGetsNoMoreMessages) {
     script_.counts.emplace_back();
   }
   HttpClient client(*http_);
-  EXPECT_EQ(client.Post(kWatch, "{}").status, 200);
+  EXPECT_EQ(client.Post(kFollow, "{}").status, 200);
   client.Join();
   EXPECT_LT(script_.taken, 1'000'000U);  // A socket holds far less.
   EXPECT_EQ(calls().back(), "Close");
