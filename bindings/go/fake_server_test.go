@@ -170,13 +170,13 @@ func (f *fakeServer) answer(method string, decode func(any)) (any, *fakeError) {
 			Queued: remote.Uint64(len(q.queued)), Processing: remote.Uint64(len(q.held)),
 			Delayed: remote.Uint64(len(q.delays)), Quarantined: remote.Uint64(len(q.bad)),
 			Dones: remote.Uint64(q.dones)}, nil
-	case "Queue/List":
-		var m remote.ListRequest
+	case "Browse/Search":
+		var m remote.SearchRequest
 		decode(&m)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return f.queues[m.Queue].list(m), nil
-	case "Admin/Change", "Queue/Remove":
+		return f.queues[m.Queue].search(m), nil
+	case "Admin/Change":
 		var m remote.ChangeRequest
 		decode(&m)
 		f.mu.Lock()
@@ -320,9 +320,9 @@ func (q *fakeQueue) delay(f *fakeServer, key string, d time.Duration) {
 	})
 }
 
-func (q *fakeQueue) list(m remote.ListRequest) any {
+func (q *fakeQueue) search(m remote.SearchRequest) any {
 	keys := []map[string]any{}
-	if m.State == "QUARANTINED" {
+	if m.Filter.States[0] == "KEY_STATE_QUARANTINED" {
 		for key, why := range q.bad {
 			keys = append(keys, map[string]any{"key": []byte(key), "last_error": why,
 				"failures": fmt.Sprint(q.failures[key])})
@@ -382,7 +382,7 @@ func (q *fakeQueue) change(m remote.ChangeRequest) any {
 				q.delays[key].Stop()
 				delete(q.delays, key)
 			}
-		case "": // Remove.
+		case "REMOVE":
 			applies = q.dirty[key]
 			delete(q.dirty, key)
 			for j, queued := range q.queued {

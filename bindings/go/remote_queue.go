@@ -336,11 +336,7 @@ func (q *remoteQueue) change(key string, what change) error {
 		}
 		return nil
 	case changeRemove:
-		var response remote.ChangeResponse
-		q.worker.Flush()
-		err := q.call("Queue/Remove", remote.RemoveRequest{Queue: q.name, Keys: [][]byte{[]byte(key)},
-			Durability: q.durability(DefaultDurability)}, &response, false)
-		return absent(key, response, err)
+		return q.changeKey(key, remote.ChangeRequest{Kind: "REMOVE"}, false)
 	}
 	kinds := map[change]string{changeCancelDelay: "CANCEL_DELAY", changeRelease: "RELEASE",
 		changeDrop: "DROP", changeDelete: "DELETE", changeEndDelay: "REQUEUE"}
@@ -409,68 +405,55 @@ func (q *remoteQueue) quarantineHeld(key, reason string) error {
 	return q.done(key)
 }
 
-// maxListed is the most that List of the service returns, and maxOffset the most that it skips.
-const (
-	maxListed = 1000
-	maxOffset = 9000
-)
+// maxFound is the most that a search of the service returns.
+const maxFound = 1000
 
-// listKeys calls visit with the listed keys from offset on, at most limit.
-func (q *remoteQueue) listKeys(
-	state string, offset, limit int, visit func(*remote.ListResponse)) error {
+// search calls visit with the keys in a state, at most limit.
+func (q *remoteQueue) search(state, sort string, limit int, visit func(remote.KeyRow)) error {
 	q.worker.Flush()
-	request := remote.ListRequest{Queue: q.name, State: state}
-	skip := 0 // Of the keys that the service returns.
-	if offset > maxOffset {
-		skip, offset = offset-maxOffset, maxOffset
-	}
+	request := remote.SearchRequest{Queue: q.name, Sort: sort, Limit: maxFound,
+		Filter: remote.KeyFilter{States: []string{state}}}
 	for limit > 0 {
-		n := maxListed
-		if skip < maxListed && limit < maxListed-skip {
-			n = limit + skip
+		if limit < maxFound {
+			request.Limit = uint32(limit)
 		}
-		request.Offset, request.Limit = remote.Uint64(offset), remote.Uint64(n)
-		var response remote.ListResponse
-		if err := q.call("Queue/List", request, &response, false); err != nil {
+		var response remote.SearchResponse
+		if err := q.call("Browse/Search", request, &response, false); err != nil {
 			return err
 		}
-		listed := len(response.Keys)
-		skipped := skip
-		if skipped > listed {
-			skipped = listed
+		for _, row := range response.Keys {
+			visit(row)
 		}
-		response.Keys = response.Keys[skipped:]
-		visit(&response)
-		if listed < n {
+		if len(response.Next) == 0 {
 			return nil
 		}
-		skip -= skipped
-		limit -= listed - skipped
+		limit -= len(response.Keys)
 		request.Page = response.Next
-		if len(response.Next) == 0 { // A server before pages.
-			offset += listed
-		}
 	}
 	return nil
 }
 
 func (q *remoteQueue) list(offset, limit int) ([]QueuedKey, error) {
+	if limit > math.MaxInt-offset {
+		limit = math.MaxInt - offset
+	}
 	var keys []QueuedKey
-	err := q.listKeys("QUEUED", offset, limit, func(r *remote.ListResponse) {
-		for _, k := range r.Keys {
-			keys = append(keys, QueuedKey{Key: string(k.Key), Lane: Lane(k.Lane), Group: string(k.Group)})
+	skip := offset
+	err := q.search("KEY_STATE_QUEUED", "ADDED", offset+limit, func(k remote.KeyRow) {
+		if skip > 0 {
+			skip--
+			return
 		}
+		keys = append(keys, QueuedKey{Key: string(k.Key), Lane: Lane(k.Lane), Group: string(k.Group)})
 	})
 	return keys, err
 }
 
 func (q *remoteQueue) quarantined() ([]QuarantinedKey, error) {
 	var keys []QuarantinedKey
-	err := q.listKeys("QUARANTINED", 0, math.MaxInt, func(r *remote.ListResponse) {
-		for _, k := range r.Keys {
-			keys = append(keys, QuarantinedKey{Key: string(k.Key), Failures: uint64(k.Failures),
-				LastError: k.LastError, Quarantined: time.UnixMicro(int64(k.QuarantinedAtUs))})
-		}
+	err := q.search("KEY_STATE_QUARANTINED", "KEY", math.MaxInt, func(k remote.KeyRow) {
+		keys = append(keys, QuarantinedKey{Key: string(k.Key), Failures: uint64(k.Failures),
+			LastError: k.LastError, Quarantined: time.UnixMicro(int64(k.QuarantinedAtUs))})
 	})
 	return keys, err
 }

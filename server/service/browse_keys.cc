@@ -1,4 +1,4 @@
-// The calls of Browse that read keys: Search, GetKey, CountBy, GroupErrors.
+// The calls of Browse that read keys: Search, GetKey, GroupErrors.
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,6 @@
 
 #include "server/api/convert.h"
 #include "server/browse/error_cache.h"
-#include "server/browse/key_counts.h"
 #include "server/browse/key_row.h"
 #include "server/browse/key_search.h"
 #include "server/errors/error_groups.h"
@@ -31,12 +30,11 @@ void AddReading(MethodTable* table, std::string_view name,
                                               [](const Request&) { return true; }));
 }
 
-// Scans the queue with a `Reading` (KeySearch, …) of the request, when it is this search's turn.
-template <typename Reading, typename Request, typename Response>
-Status ScanOnce(const BrowseAccess& browse, const Caller& caller, const Request& request,
-                Response* response) {
-  Reading reading;
-  if (Status s = reading.Begin(request); !s.ok()) {
+// Scans the queue when it is this search's turn.
+Status ScanOnce(const BrowseAccess& browse, const Caller& caller, const v1::SearchRequest& request,
+                v1::SearchResponse* response) {
+  KeySearch search;
+  if (Status s = search.Begin(request); !s.ok()) {
     return s;
   }
   const SearchTurn turn(browse.turns, caller);
@@ -48,21 +46,21 @@ Status ScanOnce(const BrowseAccess& browse, const Caller& caller, const Request&
     return s;
   }
   if (Status s = ScanFor(caller, *keys,
-                         [&reading](const KeyInfo& key) {
-                           reading.Visit(key);
+                         [&search](const KeyInfo& key) {
+                           search.Visit(key);
                            return true;
                          });
       !s.ok()) {
     return s;
   }
-  reading.End(response);
+  search.End(response);
   return {};
 }
 
 Status Search(const BrowseAccess& browse, const Caller& caller, const v1::SearchRequest& request,
               v1::SearchResponse* response) {
   const auto begin = std::chrono::steady_clock::now();
-  Status s = ScanOnce<KeySearch>(browse, caller, request, response);
+  Status s = ScanOnce(browse, caller, request, response);
   const auto took = std::chrono::steady_clock::now() - begin;
   response->set_took_us(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   return s;
@@ -215,10 +213,6 @@ void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table) {
   AddReading<v1::GetKeyRequest, v1::GetKeyResponse>(
       table, "GetKey", [browse](const Caller& caller, const auto& request, auto* response) {
         return GetKey(browse, caller, request, response);
-      });
-  AddReading<v1::CountByRequest, v1::CountByResponse>(
-      table, "CountBy", [browse](const Caller& caller, const auto& request, auto* response) {
-        return ScanOnce<KeyCounts>(browse, caller, request, response);
       });
   AddReading<v1::GroupErrorsRequest, v1::GroupErrorsResponse>(
       table, "GroupErrors",

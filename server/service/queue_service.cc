@@ -16,8 +16,6 @@ namespace wq {
 namespace {
 
 constexpr std::string_view kQueueService = "wq.v1.Queue";
-constexpr uint64_t kMaxListed = 1000;
-constexpr uint64_t kMaxOffset = 9000;
 // A request of more keys does not run on a thread that other calls need.
 constexpr int kManyKeys = 4096;
 constexpr int kMaxKeys = 100'000;
@@ -76,16 +74,6 @@ Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddRespon
   return s;
 }
 
-Status RemoveKeys(StoreAccess* access, const v1::RemoveRequest& request,
-                  v1::ChangeResponse* response) {
-  v1::ChangeRequest change;
-  change.set_queue(request.queue());
-  change.set_kind(v1::ChangeRequest::REMOVE);
-  *change.mutable_keys() = request.keys();
-  change.set_durability(request.durability());
-  return ChangeKeys(access, change, response);
-}
-
 Status ReadCounts(StoreAccess* access, const v1::CountsRequest& request,
                   v1::QueueCounts* response) {
   Queue* queue = nullptr;
@@ -94,62 +82,6 @@ Status ReadCounts(StoreAccess* access, const v1::CountsRequest& request,
   }
   ToCounts(queue->Counts(), queue->IsShuttingDown(), response);
   return {};
-}
-
-Status ListQueued(const Queue& queue, const v1::ListRequest& request, size_t limit,
-                  v1::ListResponse* response) {
-  std::vector<QueuedKey> keys;
-  std::string page = request.page();
-  const size_t offset = page.empty() ? request.offset() : 0;
-  if (Status s = queue.ListPage(offset, limit, &page, &keys); !s.ok()) {
-    return s;
-  }
-  for (QueuedKey& key : keys) {
-    v1::ListResponse::Key* const listed = response->add_keys();
-    listed->set_key(std::move(key.key));
-    listed->set_lane(key.lane);
-    listed->set_group(std::move(key.group));
-  }
-  response->set_next(std::move(page));
-  return {};
-}
-
-void ListQuarantined(const Queue& queue, const v1::ListRequest& request, size_t limit,
-                     v1::ListResponse* response) {
-  const size_t offset = request.page().empty() ? request.offset() : 0;
-  const std::vector<QuarantinedKey> keys = queue.Quarantined(request.page(), offset, limit);
-  for (const QuarantinedKey& key : keys) {
-    v1::ListResponse::Key* const listed = response->add_keys();
-    listed->set_key(key.key);
-    listed->set_failures(key.failures);
-    listed->set_last_error(ToUtf8(key.last_error));
-    listed->set_quarantined_at_us(key.quarantined_at_us);
-  }
-  if (keys.size() == limit) {
-    response->set_next(keys.back().key);
-  }
-}
-
-Status ListKeys(StoreAccess* access, const v1::ListRequest& request, v1::ListResponse* response) {
-  Queue* queue = nullptr;
-  if (request.offset() > kMaxOffset) {
-    return Status::InvalidArgument(
-        "offset is more than " + std::to_string(kMaxOffset) +
-        ": go through the pages by page and next, or search with Browse.Search");
-  }
-  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
-    return s;
-  }
-  const uint64_t limit = request.limit() == 0 ? kMaxListed : std::min(request.limit(), kMaxListed);
-  switch (request.state()) {
-    case v1::ListRequest::QUEUED:
-      return ListQueued(*queue, request, limit, response);
-    case v1::ListRequest::QUARANTINED:
-      ListQuarantined(*queue, request, limit, response);
-      return {};
-    default:
-      return Status::InvalidArgument("there is no state " + std::to_string(request.state()));
-  }
 }
 
 }  // namespace
@@ -187,16 +119,6 @@ void AddQueueService(StoreAccess* access, MethodTable* table) {
       });
   add.audited = Method::Audited::kBefore;
   table->Add(std::move(add));
-  Method remove = Unary<v1::RemoveRequest, v1::ChangeResponse>(
-      kQueueService, "Remove",
-      [access](const auto& request, auto* response) {
-        return RemoveKeys(access, request, response);
-      },
-      [access](const v1::RemoveRequest& request) {
-        return MayWait(*access, request.queue(), request.keys_size(), request.durability());
-      });
-  remove.audited = Method::Audited::kBeforeAndAfter;
-  table->Add(std::move(remove));
   table->Add(Unary<v1::CountsRequest, v1::QueueCounts>(
       kQueueService, "Counts",
       [access](const auto& request, auto* response) {
@@ -205,10 +127,6 @@ void AddQueueService(StoreAccess* access, MethodTable* table) {
       [access](const v1::CountsRequest& request) {
         return access->FindOpen(request.queue()) == nullptr;
       }));
-  table->Add(Unary<v1::ListRequest, v1::ListResponse>(
-      kQueueService, "List",
-      [access](const auto& request, auto* response) { return ListKeys(access, request, response); },
-      [](const v1::ListRequest&) { return true; }));
 }
 
 }  // namespace wq

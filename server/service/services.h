@@ -50,12 +50,12 @@ struct BrowseAccess {
   StoreAccess* access = nullptr;
   WorkHub* hub = nullptr;
 };
-// Search, GetKey, CountBy, GroupErrors.
+// Search, GetKey, GroupErrors.
 void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table);
 // Admin.ChangeMatching. All of `browse` is set.
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table);
 
-// Admin.Change, and what Queue.Remove does.
+// Admin.Change.
 Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
                   v1::ChangeResponse* response);
 

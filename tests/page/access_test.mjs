@@ -72,7 +72,7 @@ test("a request of another origin is refused, and no GET changes anything", asyn
   }
   const { status } = await own.post("/wq.v1.Queue/Add", request, { Origin: own.url });
   assert.equal(status, 200);
-  await own.call("Queue/Remove", request);
+  await own.call("Admin/Change", { ...request, kind: "REMOVE" });
   const got = await fetch(own.url + "/wq.v1.Queue/Add?queue=pods");
   assert.notEqual(got.status, 200);
   const { reply } = await own.post("/ui/logout", {});

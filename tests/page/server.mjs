@@ -123,7 +123,7 @@ export function load(server, queue) {
     while (running) {
       const keys = [...Array(100)].map((_, i) => base64(`load/${rounds % 7}/${i}`));
       await server.call("Queue/Add", { queue, keys, create: true });
-      await server.call("Queue/Remove", { queue, keys });
+      await server.call("Admin/Change", { queue, kind: "REMOVE", keys });
       rounds += 1;
     }
   })();

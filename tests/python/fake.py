@@ -19,6 +19,8 @@ import grpc
 from wq.v1 import (
     admin_pb2,
     admin_pb2_grpc,
+    browse_pb2,
+    browse_pb2_grpc,
     queue_pb2,
     queue_pb2_grpc,
     types_pb2,
@@ -128,7 +130,10 @@ class Session:
 
 
 class FakeServer(
-    queue_pb2_grpc.QueueServicer, work_pb2_grpc.WorkServicer, admin_pb2_grpc.AdminServicer
+    queue_pb2_grpc.QueueServicer,
+    work_pb2_grpc.WorkServicer,
+    admin_pb2_grpc.AdminServicer,
+    browse_pb2_grpc.BrowseServicer,
 ):
     """Thread-safe. `start` listens at DIRECTORY/control.sock."""
 
@@ -161,6 +166,7 @@ class FakeServer(
         queue_pb2_grpc.add_QueueServicer_to_server(self, self._server)
         work_pb2_grpc.add_WorkServicer_to_server(self, self._server)
         admin_pb2_grpc.add_AdminServicer_to_server(self, self._server)
+        browse_pb2_grpc.add_BrowseServicer_to_server(self, self._server)
         # The directory's path may be longer than a socket's.
         self._directory_fd = os.open(self.directory, os.O_PATH | os.O_DIRECTORY)
         with contextlib.suppress(FileNotFoundError):
@@ -238,7 +244,7 @@ class FakeServer(
             return self._add(request, self._find(request.queue, context, request.create))
 
     def _change(self, each, kind, keys):
-        response = queue_pb2.ChangeResponse()
+        response = admin_pb2.ChangeResponse()
         places = {"REMOVE": each.queued, "RELEASE": each.quarantine, "CANCEL_DELAY": each.delayed}
         for index, key in enumerate(keys):
             place = places[kind]
@@ -252,30 +258,29 @@ class FakeServer(
         self._pump()
         return response
 
-    def Remove(self, request, context):
-        with self.changed:
-            return self._change(self._find(request.queue, context), "REMOVE", request.keys)
-
     def Counts(self, request, context):
         with self.changed:
             return self._find(request.queue, context).counts()
 
-    def List(self, request, context):
-        limit = request.limit or 1000
-        response = queue_pb2.ListResponse()
+    def Search(self, request, context):
+        begin = int(request.page or b"0")
+        end = begin + (request.limit or 100)
+        response = browse_pb2.SearchResponse()
         with self.changed:
             each = self._find(request.queue, context)
-            if request.state == queue_pb2.ListRequest.QUEUED:
-                for key in list(each.queued)[request.offset :][:limit]:
-                    response.keys.add(key=key)
-            else:
-                for key in sorted(each.quarantine)[request.offset :][:limit]:
-                    response.keys.add(
-                        key=key,
-                        failures=each.failures[key],
-                        last_error=each.quarantine[key],
-                        quarantined_at_us=1_700_000_000_000_000,
-                    )
+            (state,) = request.filter.states
+            keys = list(each.queued)
+            if state == browse_pb2.KEY_STATE_QUARANTINED:
+                keys = sorted(each.quarantine)
+            for key in keys[begin:end]:
+                response.keys.add(
+                    key=key,
+                    failures=each.failures[key],
+                    last_error=each.quarantine.get(key, ""),
+                    quarantined_at_us=1_700_000_000_000_000 if key in each.quarantine else 0,
+                )
+            if end < len(keys):
+                response.next = b"%d" % end
         return response
 
     # --- Work ---

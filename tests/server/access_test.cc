@@ -374,7 +374,8 @@ TEST_F(LiveTest, TheProtocolIsPlain) {
   Serve();
   EXPECT_THAT(Post("/wq.v1.Queue/Add", R"({"queue": "pods", "keys": ["YQ==", "/w=="]})"),
               HasSubstr(R"("added":"2")"));
-  EXPECT_THAT(Post("/wq.v1.Queue/Remove", R"({"queue": "pods", "keys": ["YQ==", "eA=="]})"),
+  EXPECT_THAT(Post("/wq.v1.Admin/Change",
+                   R"({"queue": "pods", "kind": "REMOVE", "keys": ["YQ==", "eA=="]})"),
               HasSubstr(R"({"done":"1","absent":["1"]})"));
   EXPECT_THAT(Post("/wq.v1.Admin/Resume", R"({"queue": "pods"})"),
               HasSubstr(R"({"was_paused":false})"));

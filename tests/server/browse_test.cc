@@ -37,20 +37,6 @@ class BrowseTest : public BrowseFixture {
     set(&filter);
     return Matching(filter);
   }
-  std::string CountBy(v1::CountByRequest request) const {
-    request.set_queue("pods");
-    grpc::ClientContext context;
-    v1::CountByResponse response;
-    const grpc::Status s = browse_->CountBy(&context, request, &response);
-    std::string text = s.error_message();
-    for (const v1::CountByResponse::Row& row : response.rows()) {
-      text += "'" + EscapeKey(row.name()) + "' " + std::to_string(row.keys()) + "/" +
-              std::to_string(row.queued()) + "/" + std::to_string(row.delayed()) + "/" +
-              std::to_string(row.failing()) + "/" + std::to_string(row.quarantined()) + " ";
-    }
-    return text + "others " + std::to_string(response.others()) + " of " +
-           std::to_string(response.names());
-  }
 };
 
 TEST_F(BrowseTest, AnEmptyFilterMatchesEveryKeyOfAnyBytes) {
@@ -172,19 +158,6 @@ TEST_F(BrowseTest, TheWorkerThatHoldsAKey) {
   EXPECT_EQ(held.attempt(), 1U);
   EXPECT_THAT(held.key().states(), ElementsAre(v1::KEY_STATE_PROCESSING));
   EXPECT_EQ(GetKey("c/1").worker(), "");
-}
-
-TEST_F(BrowseTest, CountsByLaneAndGroup) {
-  v1::CountByRequest request;
-  EXPECT_EQ(CountBy(request), "'0' 7/3/3/2/1 '5' 1/1/0/0/0 others 0 of 2");
-  request.set_by(v1::CountByRequest::GROUP);
-  EXPECT_EQ(CountBy(request), "'' 5/1/3/2/1 'red' 2/2/0/0/0 'g\\xff' 1/1/0/0/0 others 0 of 3");
-  request.set_limit(1);
-  EXPECT_EQ(CountBy(request), "'' 5/1/3/2/1 others 3 of 3");
-  request.mutable_filter()->set_prefix("a/");
-  EXPECT_EQ(CountBy(request), "'red' 2/2/0/0/0 others 0 of 1");
-  request.set_by(static_cast<v1::CountByRequest::By>(9));
-  EXPECT_THAT(CountBy(request), HasSubstr("by: "));
 }
 
 TEST_F(BrowseTest, ErrorsAreGrouped) {

@@ -106,10 +106,6 @@ TEST_F(GoneTest, ASearchOfAClientThatIsGoneEnds) {
   search.set_queue("endless");
   EXPECT_EQ(CallOfGone<v1::SearchResponse>("/wq.v1.Browse/Search", search).code(),
             StatusCode::kShuttingDown);
-  v1::CountByRequest count;
-  count.set_queue("endless");
-  EXPECT_EQ(CallOfGone<v1::CountByResponse>("/wq.v1.Browse/CountBy", count).code(),
-            StatusCode::kShuttingDown);
   EXPECT_EQ(
       CallOfGone<v1::GroupErrorsResponse>("/wq.v1.Browse/GroupErrors", v1::GroupErrorsRequest())
           .code(),

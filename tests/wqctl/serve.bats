@@ -203,7 +203,7 @@ END
   contains "$(cat answer)" "the token is a viewer's, who may only read"
   contains "$(cat answer)" NotSupported
   [ "$(call first Queue/Add "$add")" = 200 ]
-  [ "$(call second Queue/List '{"queue": "q"}')" = 200 ]
+  [ "$(call second Browse/Search '{"queue": "q"}')" = 200 ]
   contains "$(cat answer)" YQ==
   [ "$(call second Admin/DeleteQueue '{"queue": "q"}')" = 403 ]
   [ "$(call second Work/Work '{"hello": {"queue": "q", "capacity": 1}}')" = 403 ]

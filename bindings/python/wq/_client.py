@@ -40,7 +40,15 @@ from wq._types import (
     WorkerInfo,
 )
 from wq._worker import AnyHandler, Handler, Worker
-from wq.v1 import admin_pb2, admin_pb2_grpc, queue_pb2, queue_pb2_grpc, work_pb2, work_pb2_grpc
+from wq.v1 import (
+    admin_pb2,
+    admin_pb2_grpc,
+    browse_pb2_grpc,
+    queue_pb2,
+    queue_pb2_grpc,
+    work_pb2,
+    work_pb2_grpc,
+)
 
 # Python runs the handler of a signal in the main thread only, and a signal does not interrupt the
 # main thread if another one takes it, or if it comes right before the main thread begins to wait.
@@ -97,6 +105,7 @@ class Client:
         self._queue: Any = queue_pb2_grpc.QueueStub(channel)
         self._work: Any = work_pb2_grpc.WorkStub(channel)
         self._admin: Any = admin_pb2_grpc.AdminStub(channel)
+        self._browse: Any = browse_pb2_grpc.BrowseStub(channel)
         self._definitions: List[_Definition] = []
         # What `run` waits for: a signal's number, a worker that has ended, or None from `stop`.
         self._events: "queues.SimpleQueue[Union[int, Worker, None]]" = queues.SimpleQueue()
@@ -162,10 +171,7 @@ class Client:
     ) -> ChangeResult:
         """Removes queued keys; of keys that are processing, cancels the add since they were handed
         out."""
-        values = _types.keys_list(keys)
-        value = _types.durability_value(durability)
-        request = queue_pb2.RemoveRequest(queue=queue, keys=values, durability=value)
-        return _types.change_result(self._call(self._queue.Remove, request), values)
+        return self.change(queue, "remove", keys, durability=durability)
 
     def counts(self, queue: str) -> Counts:
         """The counters of a queue."""
@@ -173,13 +179,13 @@ class Client:
         return _types.counts_of(self._call(self._queue.Counts, request))
 
     def list(
-        self, queue: str, *, quarantined: bool = False, offset: int = 0, limit: int = 1000
+        self, queue: str, *, quarantined: bool = False, limit: int = 1000
     ) -> Tuple[ListedKey, ...]:
-        """The queued keys in the order in which they would be handed out, or the quarantined keys
-        by key. More than 1000 take several calls, so they are not of one instant."""
-        listing = _types.Listing(queue, quarantined, offset, limit)
+        """The queued keys, the oldest first, or the quarantined keys by key. A call returns at most
+        1000, so more are not of one instant."""
+        listing = _types.Listing(queue, quarantined, limit)
         while (request := listing.request()) is not None:
-            listing.add(self._call(self._queue.List, request))
+            listing.add(self._call(self._browse.Search, request))
         return tuple(listing.found)
 
     # --- Administration ---

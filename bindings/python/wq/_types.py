@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from wq import errors
-from wq.v1 import admin_pb2, queue_pb2, types_pb2
+from wq.v1 import admin_pb2, browse_pb2, queue_pb2, types_pb2
 
 Key = Union[bytes, str]  # A str is encoded as UTF-8.
 Keys = Union[Key, Iterable[Key]]
@@ -260,7 +260,7 @@ def add_result(response: queue_pb2.AddResponse, keys: List[bytes], first: int = 
     return AddResult(response.added, response.deduplicated, response.held, refused)
 
 
-def change_result(response: queue_pb2.ChangeResponse, keys: List[bytes]) -> ChangeResult:
+def change_result(response: admin_pb2.ChangeResponse, keys: List[bytes]) -> ChangeResult:
     """The result of a change of `keys`."""
     return ChangeResult(response.done, tuple(keys[index] for index in response.absent))
 
@@ -336,45 +336,37 @@ def group_status(status: types_pb2.GroupStatus) -> GroupStatus:
     return GroupStatus(limits, status.own_limits, status.processing, status.held_back, next_in)
 
 
-def listed_key(key: queue_pb2.ListResponse.Key) -> ListedKey:
+def listed_key(key: browse_pb2.KeyRow) -> ListedKey:
     """A message's ListedKey."""
     at = time_of(key.quarantined_at_us) if key.quarantined_at_us else None
     return ListedKey(key.key, key.lane, key.group, key.failures, key.last_error, at)
 
 
 class Listing:
-    """The requests of a list of keys, one after the other: a part has at most 1000 keys, and only
-    the first one may leave out up to 9000."""
+    """The requests of a list of keys, one after the other: each returns at most 1000."""
 
     MAX_LISTED = 1000
-    MAX_OFFSET = 9000
 
-    def __init__(self, queue: str, quarantined: bool, offset: int, limit: int) -> None:
-        state = queue_pb2.ListRequest.QUARANTINED if quarantined else queue_pb2.ListRequest.QUEUED
-        offset = max(0, offset)
-        self._skip = max(0, offset - self.MAX_OFFSET)  # Of the keys that the server returns.
+    def __init__(self, queue: str, quarantined: bool, limit: int) -> None:
         self._left = limit
-        self._request = queue_pb2.ListRequest(queue=queue, state=state, offset=offset - self._skip)
+        state = browse_pb2.KEY_STATE_QUARANTINED if quarantined else browse_pb2.KEY_STATE_QUEUED
+        sort = browse_pb2.SearchRequest.KEY if quarantined else browse_pb2.SearchRequest.ADDED
+        self._request = browse_pb2.SearchRequest(queue=queue, sort=sort)
+        self._request.filter.states.append(state)
         self.found: List[ListedKey] = []
 
-    def request(self) -> Optional[queue_pb2.ListRequest]:
+    def request(self) -> Optional[browse_pb2.SearchRequest]:
         """The next request; None: this was the last one."""
         if self._left <= 0:
             return None
-        self._request.limit = min(self._left + self._skip, self.MAX_LISTED)
+        self._request.limit = min(self._left, self.MAX_LISTED)
         return self._request
 
-    def add(self, response: queue_pb2.ListResponse) -> None:
+    def add(self, response: browse_pb2.SearchResponse) -> None:
         """Takes the response to the request."""
-        skipped = min(self._skip, len(response.keys))
-        self.found += (listed_key(key) for key in response.keys[skipped:])
-        self._skip -= skipped
-        self._left -= len(response.keys) - skipped
-        if len(response.keys) < self._request.limit:
-            self._left = 0
+        self.found += map(listed_key, response.keys)
+        self._left = self._left - len(response.keys) if response.next else 0
         self._request.page = response.next
-        if not response.next:  # A server before pages.
-            self._request.offset += len(response.keys)
 
 
 def worker_info(worker: admin_pb2.Worker) -> WorkerInfo:

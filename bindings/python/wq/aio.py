@@ -63,7 +63,15 @@ from wq._types import (
     StoreInfo,
     WorkerInfo,
 )
-from wq.v1 import admin_pb2, admin_pb2_grpc, queue_pb2, queue_pb2_grpc, work_pb2, work_pb2_grpc
+from wq.v1 import (
+    admin_pb2,
+    admin_pb2_grpc,
+    browse_pb2_grpc,
+    queue_pb2,
+    queue_pb2_grpc,
+    work_pb2,
+    work_pb2_grpc,
+)
 
 __all__ = ["Client", "Handler", "Job", "Session"]
 
@@ -481,6 +489,7 @@ class Client:
         self._queue: Any = queue_pb2_grpc.QueueStub(channel)
         self._work: Any = work_pb2_grpc.WorkStub(channel)
         self._admin: Any = admin_pb2_grpc.AdminStub(channel)
+        self._browse: Any = browse_pb2_grpc.BrowseStub(channel)
         self._definitions: List[_Definition] = []
         # What `run` waits for: a worker that has ended, or None from `stop`.
         self._events: "asyncio.Queue[Optional[_Worker]]" = asyncio.Queue()
@@ -537,10 +546,7 @@ class Client:
         self, queue: str, keys: _types.Keys, *, durability: Optional[str] = None
     ) -> ChangeResult:
         """See wq.Client.remove."""
-        values = _types.keys_list(keys)
-        value = _types.durability_value(durability)
-        request = queue_pb2.RemoveRequest(queue=queue, keys=values, durability=value)
-        return _types.change_result(await self._call(self._queue.Remove, request), values)
+        return await self.change(queue, "remove", keys, durability=durability)
 
     async def counts(self, queue: str) -> Counts:
         """See wq.Client.counts."""
@@ -548,12 +554,12 @@ class Client:
         return _types.counts_of(await self._call(self._queue.Counts, request))
 
     async def list(
-        self, queue: str, *, quarantined: bool = False, offset: int = 0, limit: int = 1000
+        self, queue: str, *, quarantined: bool = False, limit: int = 1000
     ) -> Tuple[ListedKey, ...]:
         """See wq.Client.list."""
-        listing = _types.Listing(queue, quarantined, offset, limit)
+        listing = _types.Listing(queue, quarantined, limit)
         while (request := listing.request()) is not None:
-            listing.add(await self._call(self._queue.List, request))
+            listing.add(await self._call(self._browse.Search, request))
         return tuple(listing.found)
 
     # --- Administration ---

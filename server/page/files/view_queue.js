@@ -1,18 +1,13 @@
-// One queue: its counts now, its rates over time, what it has by lane, group and shard, its
-// workers.
+// One queue: its counts now, its rates over time, its limits and its workers.
 import { admin, browse } from "./api.js";
 import { chart, measured } from "./chart.js";
 import { confirm } from "./dialogs.js";
-import { h, heading, link, newId, row, say, setText, table } from "./dom.js";
+import { h, heading, newId, say, setText } from "./dom.js";
 import { limitsOn } from "./limits.js";
-import { age, count, escapeText, grouped, keyText, laneName, number, parseDuration,
-  rate, seconds, stateNames } from "./text.js";
+import { age, count, escapeText, grouped, number, parseDuration, rate, seconds, stateNames }
+  from "./text.js";
 import { findingsOf, stateOf } from "./view_overview.js";
 import { workersOf } from "./workers.js";
-
-const columns = (by) => [{ name: by }, { name: "keys", class: "n" },
-  ...stateNames.map((name) => ({ name, class: "n" }))];
-const byNames = ["lane", "group", "shard"];
 
 function tiles(name) {
   const all = stateNames.map((state) => {
@@ -105,45 +100,6 @@ function chartsOf(data) {
   ];
 }
 
-// The table by lane, group or shard.
-function countsBy(name, page) {
-  const box = h("div");
-  let by = "lane";
-  const buttons = byNames.map((one) => h("button", { "data-by": one, onclick: () =>
-    page.go({ ...page.params, by: one === "lane" ? undefined : one }) }, one));
-  const nameOf = (text) => (by === "lane" ? laneName(text) : by === "group"
-    ? text || "(no group)" : text);
-  const filterOf = (raw, text) => (by === "group" ? text === "" ? { nogroup: "1" } : { group: text }
-    : { [by]: raw });
-  async function refresh(wanted = by) {
-    by = byNames.includes(wanted) ? wanted : "lane";
-    for (const button of buttons) button.setAttribute("aria-pressed", button.dataset.by === by);
-    const asked = by;
-    try {
-      const { rows = [], others, names } = await browse("CountBy", { queue: name,
-        by: by.toUpperCase(), limit: 20 });
-      if (asked !== by) return;
-      const list = table(`Keys by ${by}`, columns(by), { class: "counts" });
-      list.body.append(...rows.map((counts) => {
-        const text = keyText(counts.name ?? "");
-        return row(columns(by), [link({ view: "keys", queue: name, ...filterOf(text, text) },
-          nameOf(text)), grouped(counts.keys),
-            ...stateNames.map((state) => grouped(counts[state]))]);
-      }));
-      const more = number(others) > 0 ? h("p", { class: "note" }, `${count(others, "key")} have ${
-        grouped(number(names) - rows.length)} other names.`) : "";
-      box.replaceChildren(rows.length > 0 ? list.element : h("p", { class: "note" },
-        by === "shard" ? "The queue has no shards, or no keys." : "The queue has no keys."), more);
-    } catch (error) {
-      box.replaceChildren(h("p", { class: "problem" }, error.message));
-    }
-  }
-  const element = h("section", {}, h("h2", {}, "Keys by lane, group and shard"), h("div", { class: "line" },
-    h("div", { class: "words", role: "group", "aria-label": "Count by" }, buttons),
-    h("button", { onclick: () => refresh() }, "Read again")), box);
-  return { element, refresh };
-}
-
 export function open(root, params, page) {
   const name = params.queue ?? page.queues[0] ?? "";
   const state = h("p", { class: "note", id: "state" });
@@ -152,14 +108,13 @@ export function open(root, params, page) {
   const pause = pauseForm(page, name);
   const workers = workersOf(name, page);
   const limits = limitsOn(name, page);
-  const by = countsBy(name, page);
   const figures = h("div", { class: "charts" });
   const ranges = ["hour", "day"].map((range) => h("button", { "data-range": range, onclick: () =>
     page.go({ ...page.params, range: range === "hour" ? undefined : range }) }, range));
   root.append(heading("Queue " + escapeText(name)), state, pause.element, numbers.element, findings,
     h("section", {}, h("div", { class: "line" }, h("h2", {}, "Over time"),
       h("div", { class: "words", role: "group", "aria-label": "Range" }, ranges)), figures),
-    by.element, limits.element, workers.element);
+    limits.element, workers.element);
   let closed = false;
   let timer = 0;
   let range = "hour";
@@ -188,7 +143,6 @@ export function open(root, params, page) {
       button.setAttribute("aria-pressed", button.dataset.range === range);
     }
     charts();
-    by.refresh(given.by);
   }
 
   function live(response) {
@@ -218,10 +172,7 @@ export function open(root, params, page) {
   limits.refresh();
   if (page.overview) live(page.overview);
   return { title: "Queue " + escapeText(name), update, live,
-    refresh() {
-      charts();
-      by.refresh();
-    },
+    refresh: charts,
     close() {
       closed = true;
       clearTimeout(timer);

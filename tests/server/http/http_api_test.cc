@@ -14,7 +14,7 @@
 
 #include "base/mutex.h"
 #include "tests/server/http/http_client.h"
-#include "wq/v1/admin.pb.h"
+#include "wq/v1/browse.pb.h"
 #include "wq/v1/queue.pb.h"
 #include "wq/v1/work.pb.h"
 
@@ -97,8 +97,8 @@ class HttpApiTest : public ::testing::Test {
           response->set_added(static_cast<uint64_t>(request.keys_size()));
           return error_;
         }));
-    methods_.Add(Unary<v1::ListRequest, v1::ListResponse>(
-        "wq.v1.Queue", "List", [](const v1::ListRequest&, v1::ListResponse* response) {
+    methods_.Add(Unary<v1::SearchRequest, v1::SearchResponse>(
+        "wq.v1.Browse", "Search", [](const v1::SearchRequest&, v1::SearchResponse* response) {
           response->add_keys()->set_key(std::string("\xff\0z", 3));
           return Status::Ok();
         }));
@@ -179,7 +179,7 @@ TEST_F(HttpApiTest, BothSpellingsOfAFieldAreAccepted) {
 
 TEST_F(HttpApiTest, KeysOfAnyBytesAreBase64) {
   HttpClient client(*http_);
-  EXPECT_THAT(client.Post("/wq.v1.Queue/List", "{}").body, HasSubstr("\"key\":\"/wB6\""));
+  EXPECT_THAT(client.Post("/wq.v1.Browse/Search", "{}").body, HasSubstr("\"key\":\"/wB6\""));
 }
 
 TEST_F(HttpApiTest, AnUnknownFieldIsNamed) {

@@ -1,5 +1,5 @@
 // A server of small methods, and clients of it in this process. The methods use the messages of
-// wq.v1, but have no queue: Add counts the keys, Work the answers of each message, Remove waits
+// wq.v1, but have no queue: Add counts the keys, Work the answers of each message, Counts waits
 // at a gate.
 #pragma once
 
@@ -206,13 +206,13 @@ class RpcFixture {
  public:
   RpcFixture() {
     methods.Add(Unary<v1::AddRequest, v1::AddResponse>("wq.v1.Queue", "Add", EchoAdd));
-    methods.Add(Unary<v1::RemoveRequest, v1::ChangeResponse>(
-        "wq.v1.Queue", "Remove",
-        [this](const v1::RemoveRequest&, v1::ChangeResponse*) {
+    methods.Add(Unary<v1::CountsRequest, v1::QueueCounts>(
+        "wq.v1.Queue", "Counts",
+        [this](const v1::CountsRequest&, v1::QueueCounts*) {
           gate.Pass();
           return Status::Ok();
         },
-        [](const v1::RemoveRequest&) { return true; }));
+        [](const v1::CountsRequest&) { return true; }));
     Method work = MakeMethod("wq.v1.Work", "Work", v1::WorkRequest::default_instance(),
                              v1::WorkResponse::default_instance());
     work.open = [this](const Caller& caller, StreamCarrier* carrier) {

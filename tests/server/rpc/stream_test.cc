@@ -307,11 +307,11 @@ TEST(RpcStream, StreamsThatEndAtRandomAreAllClosed) {
 // --- Close ---
 
 // A call that waits at the gate.
-std::future<grpc::Status> CallRemove(v1::Queue::Stub* stub) {
+std::future<grpc::Status> CallCounts(v1::Queue::Stub* stub) {
   return std::async(std::launch::async, [stub] {
     grpc::ClientContext context;
-    v1::ChangeResponse response;
-    return stub->Remove(&context, v1::RemoveRequest(), &response);
+    v1::QueueCounts response;
+    return stub->Counts(&context, v1::CountsRequest(), &response);
   });
 }
 
@@ -339,7 +339,7 @@ TEST(RpcClose, RunningCallsReturn) {
   RpcFixture f;
   f.Open();
   const auto stub = f.Stub();
-  std::future<grpc::Status> call = CallRemove(stub.get());
+  std::future<grpc::Status> call = CallCounts(stub.get());
   grpc::ClientContext context;
   const auto workers = f.WorkStub();
   const auto stream = workers->Work(&context);
@@ -357,7 +357,7 @@ TEST(RpcClose, CallsThatDoNotReturnInTimeAreCancelled) {
   RpcFixture f;
   f.Open();
   const auto stub = f.Stub();
-  std::future<grpc::Status> call = CallRemove(stub.get());
+  std::future<grpc::Status> call = CallCounts(stub.get());
   f.gate.AwaitWaiting(1);
   auto closing = std::async(std::launch::async, [&] { f.server->Close({}); });
   EXPECT_EQ(call.get().error_code(), grpc::StatusCode::UNAVAILABLE);

@@ -122,8 +122,8 @@ TEST(RpcUnary, CallsThatWaitDoNotDelayOthers) {
   for (int i = 0; i < 12; ++i) {  // More than there are threads for.
     waiting.emplace_back([&] {
       grpc::ClientContext context;
-      v1::ChangeResponse response;
-      EXPECT_TRUE(stub->Remove(&context, v1::RemoveRequest(), &response).ok());
+      v1::QueueCounts response;
+      EXPECT_TRUE(stub->Counts(&context, v1::CountsRequest(), &response).ok());
     });
   }
   f.gate.AwaitWaiting(8);
@@ -142,18 +142,18 @@ TEST(RpcUnary, CallsThatWaitHaveSoManyBytesAtMost) {
   RpcFixture f;
   f.Open({.max_waiting_calls = 1, .max_waiting_bytes = 1500});
   const auto stub = f.Stub();
-  const auto remove = [&stub](v1::ChangeResponse* response) {
-    v1::RemoveRequest request;
-    request.add_keys(std::string(1000, 'x'));
+  const auto counts = [&stub](v1::QueueCounts* response) {
+    v1::CountsRequest request;
+    request.set_queue(std::string(1000, 'x'));
     grpc::ClientContext context;
-    return stub->Remove(&context, request, response);
+    return stub->Counts(&context, request, response);
   };
   // One runs, one waits for it, and the others are refused at once.
   std::atomic<int> refused = 0;
   std::vector<std::thread> clients;
   const auto call = [&] {
-    v1::ChangeResponse response;
-    if (const grpc::Status s = remove(&response); !s.ok()) {
+    v1::QueueCounts response;
+    if (const grpc::Status s = counts(&response); !s.ok()) {
       EXPECT_EQ(s.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
       EXPECT_EQ(s.error_message(), "too many calls wait for the disk");
       if (++refused == 3) {
@@ -179,15 +179,15 @@ TEST(RpcUnary, ACallThatIsCancelledBeforeItRunsIsNotMade) {
   const auto stub = f.Stub();
   std::thread first([&] {
     grpc::ClientContext context;
-    v1::ChangeResponse response;
-    EXPECT_TRUE(stub->Remove(&context, v1::RemoveRequest(), &response).ok());
+    v1::QueueCounts response;
+    EXPECT_TRUE(stub->Counts(&context, v1::CountsRequest(), &response).ok());
   });
   f.gate.AwaitWaiting(1);
   {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
-    v1::ChangeResponse response;
-    EXPECT_EQ(stub->Remove(&context, v1::RemoveRequest(), &response).error_code(),
+    v1::QueueCounts response;
+    EXPECT_EQ(stub->Counts(&context, v1::CountsRequest(), &response).error_code(),
               grpc::StatusCode::DEADLINE_EXCEEDED);
   }
   // The server's thread has handled the cancellation before it answers this.

@@ -93,30 +93,30 @@ type QueueCounts struct {
 	Resyncs     Uint64 `json:"resyncs"`
 }
 
-type ListRequest struct {
-	Queue  string `json:"queue"`
-	State  string `json:"state"`
-	Offset Uint64 `json:"offset"`
-	Limit  Uint64 `json:"limit"`
-	Page   []byte `json:"page,omitempty"`
+type KeyFilter struct {
+	States []string `json:"states"`
 }
 
-type ListResponse struct {
-	Keys []struct {
-		Key             []byte `json:"key"`
-		Lane            int32  `json:"lane"`
-		Group           []byte `json:"group"`
-		Failures        Uint64 `json:"failures"`
-		LastError       string `json:"last_error"`
-		QuarantinedAtUs Int64  `json:"quarantined_at_us"`
-	} `json:"keys"`
-	Next []byte `json:"next"`
+type SearchRequest struct {
+	Queue  string    `json:"queue"`
+	Filter KeyFilter `json:"filter"`
+	Sort   string    `json:"sort"`
+	Limit  uint32    `json:"limit"`
+	Page   []byte    `json:"page,omitempty"`
 }
 
-type RemoveRequest struct {
-	Queue      string   `json:"queue"`
-	Keys       [][]byte `json:"keys"`
-	Durability string   `json:"durability,omitempty"`
+type KeyRow struct {
+	Key             []byte `json:"key"`
+	Lane            int32  `json:"lane"`
+	Group           []byte `json:"group"`
+	Failures        Uint64 `json:"failures"`
+	LastError       string `json:"last_error"`
+	QuarantinedAtUs Int64  `json:"quarantined_at_us"`
+}
+
+type SearchResponse struct {
+	Keys []KeyRow `json:"keys"`
+	Next []byte   `json:"next"`
 }
 
 type ChangeRequest struct {

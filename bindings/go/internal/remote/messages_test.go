@@ -58,7 +58,7 @@ var goTypes = map[string]string{
 	"sint32": "int32", "optional sint32": "*int32", "int64": "remote.Int64",
 	"optional int64": "*remote.Int64", "uint64": "remote.Uint64",
 	"repeated uint64": "[]remote.Uint64", "Durability": "string", "Code": "string",
-	"DelayMode": "string", "Kind": "string", "State": "string"}
+	"DelayMode": "string", "Kind": "string", "Sort": "string"}
 
 func TestTheMessagesHaveTheFieldsOfTheProto(t *testing.T) {
 	fields := protoFields(t)
@@ -66,15 +66,14 @@ func TestTheMessagesHaveTheFieldsOfTheProto(t *testing.T) {
 		"Error": MessageError{}, "AddRequest": AddRequest{}, "AddResponse": AddResponse{},
 		"CountsRequest": QueueRequest{}, "ResumeRequest": QueueRequest{},
 		"DeleteQueueRequest": QueueRequest{}, "QueueCounts": QueueCounts{},
-		"ListRequest": ListRequest{}, "ListResponse": ListResponse{},
-		"RemoveRequest": RemoveRequest{}, "ChangeRequest": ChangeRequest{},
+		"KeyFilter": KeyFilter{}, "SearchRequest": SearchRequest{}, "KeyRow": KeyRow{},
+		"SearchResponse": SearchResponse{}, "ChangeRequest": ChangeRequest{},
 		"ChangeResponse": ChangeResponse{}, "PauseRequest": PauseRequest{},
 		"FlushRequest": FlushRequest{}, "GetStoreResponse": GetStoreResponse{},
 		"WorkRequest": WorkRequest{}, "Hello": Hello{}, "Answer": Answer{}, "Failed": Failed{},
 		"RequeueAfter": RequeueAfter{}, "WorkResponse": WorkResponse{}, "Welcome": Welcome{},
 		"Assignment": Assignment{}, "AnswerResult": AnswerResult{}, "AddedAgain": AddedAgain{},
 		"Lost": Lost{}, "SendRequest": SendRequest{},
-		"Key":        reflect.New(reflect.TypeOf(ListResponse{}.Keys).Elem()).Elem().Interface(),
 		"RefusedKey": reflect.New(reflect.TypeOf(AddResponse{}.Refused).Elem()).Elem().Interface(),
 		"StoreQueue": reflect.New(reflect.TypeOf(GetStoreResponse{}.Queues).Elem()).Elem().Interface(),
 	} {
