@@ -141,8 +141,8 @@ struct Server::Impl {
   void AddMethods();
   void AddReadings(Http* http, CallGuard::Client client, const CallGuard::Asked& asked);
   Status Listen(std::vector<Listener>* listeners);
-  Status ListenTcp(FileDescriptor fd, const std::string& address, bool any_address,
-                   ListenerKind kind, int* bound, std::vector<Listener>* listeners);
+  static Status ListenTcp(const std::string& address, bool any_address, ListenerKind kind,
+                          int* bound, std::vector<Listener>* listeners);
   Status Start(std::vector<Listener> listeners);
   void Serve(FileDescriptor fd, ListenerKind kind);
   void Close();
@@ -162,10 +162,6 @@ struct Server::Impl {
   Overview overview;
   std::unique_ptr<Page> page;        // nullptr: it is not served.
   std::unique_ptr<Sampler> sampler;  // With the page.
-  // The passed sockets, until they are listeners.
-  FileDescriptor passed_control{options.control_fd};
-  FileDescriptor passed_address{options.address_fd};
-  FileDescriptor passed_http{options.http_fd};
   SocketFile file;
   ino_t inode = 0;  // Of the socket file that this server has created; 0: none.
   int port = 0;
@@ -179,8 +175,7 @@ struct Server::Impl {
 };
 
 Status Server::Impl::Check() const {
-  if (!options.control_socket && options.control_fd < 0 && options.address.empty() &&
-      options.address_fd < 0 && options.http_address.empty() && options.http_fd < 0) {
+  if (!options.control_socket && options.address.empty() && options.http_address.empty()) {
     return Status::InvalidArgument("none of control_socket, address and http_address is set");
   }
   if (options.control_socket && store->dir().empty()) {
@@ -193,7 +188,7 @@ Status Server::Impl::Check() const {
   if (options.tls_any_client && !Tls()) {
     return Status::InvalidArgument("tls_any_client needs TLS");
   }
-  if (options.page && options.http_address.empty() && options.http_fd < 0) {
+  if (options.page && options.http_address.empty()) {
     return Status::InvalidArgument("the page needs http_address");
   }
   if (options.page && options.http_any_address && options.token_file.empty()) {
@@ -301,15 +296,13 @@ void Server::Impl::AddReadings(Http* http, CallGuard::Client client,
   }
 }
 
-Status Server::Impl::ListenTcp(FileDescriptor fd, const std::string& address, bool any_address,
-                               ListenerKind kind, int* bound, std::vector<Listener>* listeners) {
-  if (fd.valid()) {
-    if (Status s = CheckTcpListener(fd.get(), any_address, bound); !s.ok()) {
-      return s;
-    }
-  } else if (address.empty()) {
+Status Server::Impl::ListenTcp(const std::string& address, bool any_address, ListenerKind kind,
+                               int* bound, std::vector<Listener>* listeners) {
+  if (address.empty()) {
     return {};
-  } else if (Status s = ListenOnTcp(address, any_address, &fd, bound); !s.ok()) {
+  }
+  FileDescriptor fd(-1);
+  if (Status s = ListenOnTcp(address, any_address, &fd, bound); !s.ok()) {
     return s;
   }
   listeners->push_back({std::move(fd), kind});
@@ -317,21 +310,17 @@ Status Server::Impl::ListenTcp(FileDescriptor fd, const std::string& address, bo
 }
 
 Status Server::Impl::Listen(std::vector<Listener>* listeners) {
-  if (Status s = ListenTcp(std::move(passed_address), options.address, Protected(),
+  if (Status s = ListenTcp(options.address, Protected(),
                            Tls() ? ListenerKind::kTls : ListenerKind::kTcp, &port, listeners);
       !s.ok()) {
     return Protected() || s.code() != StatusCode::kInvalidArgument
                ? s
                : Status::InvalidArgument(s.message() + kUnprotected);
   }
-  if (Status s = ListenTcp(std::move(passed_http), options.http_address, options.http_any_address,
-                           ListenerKind::kWeb, &http_port, listeners);
+  if (Status s = ListenTcp(options.http_address, options.http_any_address, ListenerKind::kWeb,
+                           &http_port, listeners);
       !s.ok()) {
     return s;
-  }
-  if (passed_control.valid()) {
-    listeners->push_back({std::move(passed_control), ListenerKind::kControl});
-    return {};
   }
   if (!options.control_socket) {
     return {};

@@ -123,14 +123,6 @@ struct ServerOptions {
   // program uses no Queue* but those that it gets from the store when it needs them. Default: off.
   bool delete_any_queue = false;
 
-  // Sockets that listen already, in place of DIR/control.sock, `address` and `http_address`, as
-  // systemd passes them. The server owns them. The options above say what they serve: without a
-  // token and certificates of clients, `address_fd` must be bound to a loopback address.
-  // Default: -1, none.
-  int control_fd = -1;
-  int address_fd = -1;
-  int http_fd = -1;
-
   // Bounds the workers of all queues. Default: 4096.
   size_t max_workers = 4096;
   // A worker that holds keys and sends nothing for this long loses them, unless it asks for another

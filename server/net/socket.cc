@@ -200,25 +200,6 @@ Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* li
   return Status::Ok();
 }
 
-Status CheckTcpListener(int fd, bool any_address, int* port) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return IOErrorOf("cannot use", "a passed socket", errno);
-  }
-  *port = 0;
-  if (address.ss_family == AF_UNIX) {
-    return Status::InvalidArgument("a passed socket is a unix socket where TCP is served");
-  }
-  if (!any_address && !IsLoopback(address)) {
-    return Status::InvalidArgument(
-        "a passed socket is not bound to an address of this machine "
-        "alone");
-  }
-  *port = PortOf(address);
-  return Status::Ok();
-}
-
 bool PeerMayUse(int fd) {
   ucred peer = {};
   socklen_t size = sizeof(peer);

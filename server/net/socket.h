@@ -37,10 +37,6 @@ void RemoveFile(const SocketFile& file);
 // every other IPv4 address, or IPv6 address in brackets. *port is the port that was bound.
 // InvalidArgument: any other text.
 Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port);
-// Checks a passed listener in the same way. InvalidArgument: it is bound to another address, or is
-// a unix socket.
-Status CheckTcpListener(int fd, bool any_address, int* port);
-
 // Whether this is an address that ListenOnTcp accepts without `any_address`, or no address.
 bool IsLoopbackAddress(const std::string& text);
 

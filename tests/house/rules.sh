@@ -88,7 +88,7 @@ rule_only_the_interface_of_storage() {
 rule_users_of_the_public_headers() {
   includes server tools bindings | awk '
     $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\// && $3 !~ /^base\/mut(ex|ant)\.h$/ &&
-      $3 !~ /^server\/(net\/(socket_activation|systemd_notify|secret_file)|errors\/error_(form|groups))\.h$/) {
+      $3 !~ /^server\/(net\/(systemd_notify|secret_file)|errors\/error_(form|groups))\.h$/) {
       print $1 ": use include/wq" }'
   sources examples | violations 'an example includes what users do not have' \
     "$(include '(base|engine|storage|server|tools|tests|bindings)/')"

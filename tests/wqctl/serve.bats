@@ -462,26 +462,6 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   wait "$SERVER"
 }
 
-@test "sockets that systemd passes: named, and by their kind" {
-  command -v systemd-socket-activate || skip 'systemd-socket-activate is not installed'
-  wqctl init
-  local free
-  free=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-  systemd-socket-activate -l "$WQ_STORE/control.sock" -l "127.0.0.1:$free" --fdname=control:address \
-    "$WQCTL" --store "$WQ_STORE" serve 2> serve.err 3>&- &
-  SERVER=$!
-  STARTED="${STARTED:-} $SERVER"
-  until_ok test -S "$WQ_STORE/control.sock"
-  run -0 curl -s "http://127.0.0.1:$free/healthz"  # Starts the daemon.
-  [ "$output" = ok ]
-  contains "$(cat serve.err)" "a passed control socket, address port $free"
-  run -0 --separate-stderr wqctl add -q q a
-  [ -z "$stderr" ]
-  kill -TERM "$SERVER"
-  wait "$SERVER"
-  [ -S "$WQ_STORE/control.sock" ]  # It is systemd's.
-}
-
 @test "an idle server does not wake up" {
   serve --create
   run -0 wqctl add -q q a

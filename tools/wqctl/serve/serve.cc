@@ -1,10 +1,7 @@
 // wqctl serve: a daemon that owns a store and serves it to other processes.
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +18,6 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "server/net/socket_activation.h"
 #include "server/net/systemd_notify.h"
 #include "tools/wqctl/cli/drain.h"
 #include "tools/wqctl/cli/open_queue.h"
@@ -57,8 +53,7 @@ SIGHUP reads FILE and the token files again. A queue that is open keeps its opti
 an address, a certificate's name or a socket is changed by a restart only.
 SIGTERM and SIGINT: no key is assigned any more, and workers have --grace to answer
 those that they hold; a second signal ends at once. The rest stays in the store.
-As a service of systemd it reports READY=1, and takes sockets named control, address
-and http, or unnamed: the first TCP socket is the address, the second is http.
+As a service of systemd it reports READY=1.
 
 With --replicate the store is one of several replicas, on machines of their own: run
 serve on each of them. It serves while it owns the store; meanwhile the others follow it,
@@ -98,34 +93,6 @@ wq::Status ReadConfig(const ServeArgs& args, ServeConfig* config) {
   return {};
 }
 
-bool IsUnix(int fd) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  return getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
-         address.ss_family == AF_UNIX;
-}
-
-// Gives each passed socket its role. InvalidArgument: two have the same, or more than three.
-wq::Status UsePassedSockets(wq::ServerOptions* options) {
-  std::vector<wq::PassedSocket> sockets;
-  if (wq::Status s = wq::TakePassedSockets(&sockets); !s.ok()) return s;
-  for (wq::PassedSocket& socket : sockets) {
-    int* role = nullptr;
-    if (socket.name == "control" || IsUnix(socket.fd.get())) {
-      role = &options->control_fd;
-    } else if (socket.name == "http" || (socket.name != "address" && options->address_fd >= 0)) {
-      role = &options->http_fd;
-    } else {
-      role = &options->address_fd;
-    }
-    if (*role >= 0) {
-      return wq::Status::InvalidArgument("a second passed socket for the same use: " + socket.name);
-    }
-    *role = socket.fd.Release();
-  }
-  return {};
-}
-
 class EventFd {
  public:
   EventFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -152,7 +119,6 @@ class Daemon {
   std::string Summary() const;
   wq::Status AwaitOwnership(const StopSignals& signals);
   wq::Status OpenService();
-  int PassedFd(int fd) const;
   bool ServesPage() const WQ_REQUIRES(mu_);
   End AwaitEnd(const StopSignals& signals);
   wq::Status Stop(const StopSignals& signals);
@@ -166,7 +132,6 @@ class Daemon {
   const std::shared_ptr<wq::PrometheusProvider> metrics_ = wq::MakePrometheusProvider();
   mutable wq::Mutex mu_;
   ServeConfig config_ WQ_GUARDED_BY(mu_);
-  wq::ServerOptions passed_;  // Its descriptors.
   bool replicated_ = false;
   const EventFd lost_;  // Readable: an ownership has ended.
   OwnershipEnd ownership_end_;
@@ -176,8 +141,6 @@ class Daemon {
 };
 
 wq::Status Daemon::Open(const StopSignals& signals) {
-  // Before the first thread: it changes the environment.
-  if (wq::Status s = UsePassedSockets(&passed_); !s.ok()) return s;
   const StopGuard guard(signals, StopGuard::During::kOpening);
   {
     const wq::MutexLock lock(mu_);
@@ -253,14 +216,9 @@ wq::Status Daemon::OpenQueue(std::string_view name, bool create, wq::Queue** que
   return store_->OpenQueue(name, options, queue);
 }
 
-// For a server, which closes it. The next ownership's server gets it, too.
-int Daemon::PassedFd(int fd) const {
-  return replicated_ && fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : fd;
-}
-
 // Other machines get the page only with a token, and the metrics in any case.
 bool Daemon::ServesPage() const {
-  if (!config_.page.value_or(true) || (config_.http.empty() && passed_.http_fd < 0)) return false;
+  if (!config_.page.value_or(true) || config_.http.empty()) return false;
   return !config_.http_any_address.value_or(false) || !config_.token_file.empty();
 }
 
@@ -301,9 +259,6 @@ wq::Status Daemon::OpenServer() {
     return OpenQueue(name, create, queue);
   };
   options.delete_any_queue = true;
-  options.control_fd = PassedFd(passed_.control_fd);
-  options.address_fd = PassedFd(passed_.address_fd);
-  options.http_fd = PassedFd(passed_.http_fd);
   return wq::Server::Open(store_.get(), options, &server_);
 }
 
@@ -312,8 +267,7 @@ std::string Daemon::Summary() const {
   const size_t queues = store_->QueueNames().size();
   std::string text = "serving " + wq::EscapeKey(args_.store_dir, 4096) + ": " +
                      std::to_string(queues) + (queues == 1 ? " queue, " : " queues, ") +
-                     (server_->socket_path().empty() ? "a passed control socket"
-                                                     : wq::EscapeKey(server_->socket_path(), 4096));
+                     wq::EscapeKey(server_->socket_path(), 4096);
   const wq::MutexLock lock(mu_);
   if (server_->port() != 0) {
     text += ", address port " + std::to_string(server_->port());
