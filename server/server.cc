@@ -238,7 +238,7 @@ void Server::Impl::MakePage() {
 void Server::Impl::AddMethods() {
   AddQueueService(&access, &methods);
   AddWorkService(&hub, &methods);
-  AddAdminService(&access, &hub, options.snapshot_dir, &methods);
+  AddAdminService(&access, &hub, &methods);
   AddOverviewService([this](const std::string& queue,
                             v1::GetOverviewResponse* response) { overview.Read(queue, response); },
                      [this](const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) {

@@ -87,11 +87,6 @@ struct ServerOptions {
   // for each host; with audit_log the line is there instead. Must not block. Default: nullptr.
   std::function<void(const std::string& line)> warn = nullptr;
 
-  // Where clients over TCP may have snapshots made: this directory of this machine, and those below
-  // it. Clients on the control socket, who are this process's user or root, may name any. Default:
-  // empty, nowhere.
-  std::string snapshot_dir = {};
-
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.
   // Port 0: any free port, see Server::http_port. Default: empty, no HTTP.
   std::string http_address = {};

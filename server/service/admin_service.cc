@@ -1,11 +1,8 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "server/api/convert.h"
@@ -101,46 +98,18 @@ Status Delete(StoreAccess* access, WorkHub* hub, const std::string& name) {
   return s;
 }
 
-// A client on the control socket is this process's user or root, and could copy the store itself.
-Status CheckSnapshotDirectory(const Caller& caller, const std::string& directory,
-                              const std::string& snapshot_dir) {
-  if (caller.peer.starts_with("unix")) {
-    return {};
-  }
-  if (snapshot_dir.empty()) {
-    return Status::NotSupported(
-        "over the network this server makes no snapshots: give it a snapshot directory, or ask "
-        "on its control socket");
-  }
-  std::error_code error;
-  const auto real = std::filesystem::weakly_canonical(directory, error);
-  const auto allowed =
-      error ? std::filesystem::path() : std::filesystem::weakly_canonical(snapshot_dir, error);
-  if (error) {
-    return Status::IOError("cannot resolve the directory \"" + EscapeKey(directory) +
-                           "\": " + error.message());
-  }
-  const auto [end, ignored] =
-      std::mismatch(allowed.begin(), allowed.end(), real.begin(), real.end());
-  if (end != allowed.end()) {
-    return Status::NotSupported("the directory \"" + EscapeKey(directory) +
-                                "\" is not below the snapshot directory \"" +
-                                EscapeKey(snapshot_dir) + "\"");
-  }
-  return {};
-}
-
-Status Snapshot(const StoreAccess& access, const Caller& caller, const std::string& snapshot_dir,
+Status Snapshot(const StoreAccess& access, const Caller& caller,
                 const v1::CreateSnapshotRequest& request, v1::CreateSnapshotResponse* response) {
+  // A client on the control socket is this process's user or root, and could copy the store itself.
+  if (!caller.peer.starts_with("unix")) {
+    return Status::NotSupported("snapshots are made on the server's machine, by wqctl snapshot");
+  }
   if (access.store().dir().empty()) {
     return Status::NotSupported("a store in memory has no files to copy");
   }
   if (!request.directory().starts_with('/')) {
     return Status::InvalidArgument("the directory \"" + EscapeKey(request.directory()) +
                                    "\" is not an absolute path");
-  }
-  if (Status s = CheckSnapshotDirectory(caller, request.directory(), snapshot_dir); !s.ok()) {
-    return s;
   }
   SnapshotInfo info;
   Status s =
@@ -155,8 +124,7 @@ Status Snapshot(const StoreAccess& access, const Caller& caller, const std::stri
 
 }  // namespace
 
-void AddAdminService(StoreAccess* access, WorkHub* hub, std::string snapshot_dir,
-                     MethodTable* table) {
+void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
   AddWaiting<v1::GetStoreRequest, v1::GetStoreResponse>(
       table, "GetStore",
       [access](const auto&, auto* response) { return ReadStore(*access, response); });
@@ -186,9 +154,8 @@ void AddAdminService(StoreAccess* access, WorkHub* hub, std::string snapshot_dir
       [access, hub](const auto& request, auto*) { return Delete(access, hub, request.queue()); });
   Method snapshot = UnaryOfCaller<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
       kAdminService, "CreateSnapshot",
-      [access, snapshot_dir = std::move(snapshot_dir)](const Caller& caller, const auto& request,
-                                                       auto* response) {
-        return Snapshot(*access, caller, snapshot_dir, request, response);
+      [access](const Caller& caller, const auto& request, auto* response) {
+        return Snapshot(*access, caller, request, response);
       },
       [](const v1::CreateSnapshotRequest&) { return true; });
   snapshot.audited = Method::Audited::kBeforeAndAfter;

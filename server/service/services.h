@@ -35,9 +35,7 @@ using LimitsReader =
     std::function<Status(const std::string& queue, const std::vector<std::string>& groups,
                          std::map<std::string, GroupStatus>* limits)>;
 void AddLimitsService(LimitsReader read, MethodTable* table);  // Admin.GetLimits.
-// `snapshot_dir`: of ServerOptions.
-void AddAdminService(StoreAccess* access, WorkHub* hub, std::string snapshot_dir,
-                     MethodTable* table);
+void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
 // Browse.GetOverview and Browse.GetSeries. Both readers may block.
 using OverviewReader = std::function<void(const std::string& queue, v1::GetOverviewResponse*)>;
 using SeriesReader = std::function<Status(const v1::GetSeriesRequest&, v1::GetSeriesResponse*)>;

@@ -69,7 +69,7 @@ class Services {
     hub_ = std::make_unique<WorkHub>(access_.get(), WorkHub::Options{.max_workers = kMaxStreams});
     AddQueueService(access_.get(), &methods_);
     AddWorkService(hub_.get(), &methods_);
-    AddAdminService(access_.get(), hub_.get(), "", &methods_);
+    AddAdminService(access_.get(), hub_.get(), &methods_);
     AddApi(methods_, CallGuard::Client::kControlSocket, nullptr, &http_);
     for (const auto& [_, method] : methods_.all()) calls_.push_back(&method);
   }

@@ -248,7 +248,6 @@ wq::Status Daemon::OpenServer() {
                .read_only = config_.read_only.value_or(false),
                .audit_log = config_.audit_log,
                .warn = LogWarning,
-               .snapshot_dir = config_.snapshot_dir,
                .http_address = config_.http,
                .http_any_address = config_.http_any_address.value_or(false),
                .page = ServesPage()};
@@ -418,8 +417,6 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
        &options->viewer_token_file);
   text("--audit-log", "FILE", "Append to FILE who has changed what; without it nothing is changed",
        &options->audit_log);
-  text("--snapshot-dir", "DIR", "Let clients over TCP make snapshots in DIR and below it",
-       &options->snapshot_dir);
   text("--http", "HOST:PORT",
        "Serve the live page, /metrics, /healthz and /readyz on loopback; port 0: any",
        &options->http);

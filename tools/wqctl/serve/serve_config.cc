@@ -108,7 +108,6 @@ Setters SettersOf(ServeConfig* config) {
           {"token-file", Text(&config->token_file)},
           {"viewer-token-file", Text(&config->viewer_token_file)},
           {"audit-log", Text(&config->audit_log)},
-          {"snapshot-dir", Text(&config->snapshot_dir)},
           {"read-only", YesNo(&config->read_only)},
           {"http", Text(&config->http)},
           {"http-any-address", YesNo(&config->http_any_address)},

@@ -77,7 +77,6 @@ struct ServeConfig {
   std::string token_file;
   std::string viewer_token_file;
   std::string audit_log;
-  std::string snapshot_dir;
   std::optional<bool> read_only;
   std::string http;
   std::optional<bool> http_any_address;
