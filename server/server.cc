@@ -8,7 +8,7 @@
 
 #include "base/mutex.h"
 #include "base/names.h"
-#include "server/api/audit_log.h"
+#include "server/api/change_log.h"
 #include "server/api/method.h"
 #include "server/api/store_access.h"
 #include "server/browse/key_sources.h"
@@ -125,11 +125,8 @@ struct Server::Impl {
     return [this](const CallGuard::Request& request) { return guard.Ask(request); };
   }
 
-  // In the audit log, if there is one.
   void ReportWrongToken(const WrongTokens::Report& report) {
-    if (!options.audit_log.empty()) {
-      audit.NoteWrongTokens(report.host, report.count);
-    } else if (options.warn != nullptr) {
+    if (options.warn != nullptr) {
       options.warn("a wrong token of " + report.host + ": " + std::to_string(report.count) +
                    " since the last such line");
     }
@@ -153,7 +150,6 @@ struct Server::Impl {
   WorkHub hub;
   const std::unique_ptr<KeySources> keys;
   SearchTurns searches;
-  AuditLog audit;
   MethodTable methods;
   CallGuard guard;
   Http control;
@@ -207,11 +203,6 @@ Status Server::Impl::Open() {
   if (Status s = guard.Load(); !s.ok()) {
     return s;
   }
-  if (!options.audit_log.empty()) {
-    if (Status s = audit.Open(options.audit_log); !s.ok()) {
-      return s;
-    }
-  }
   AddMethods();
   std::vector<Listener> listeners;
   if (Status s = Listen(&listeners); !s.ok()) {
@@ -264,8 +255,8 @@ void Server::Impl::AddMethods() {
       &methods);
   AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
   AddReflection(&methods);
-  if (!options.audit_log.empty()) {
-    audit.Audit(&methods);
+  if (options.log_change != nullptr) {
+    LogChanges(options.log_change, &methods);
   }
   AddApi(methods, CallGuard::Client::kControlSocket, AskGuard(), &control);
   AddApi(methods, CallGuard::Client::kTcp, AskGuard(), &tcp);
@@ -444,9 +435,7 @@ Status Server::Reload() {
   if (impl_->page != nullptr) {
     impl_->page->EndSessions();
   }
-  Status s = impl_->guard.Load();
-  return s.ok() && !impl_->options.audit_log.empty() ? impl_->audit.Open(impl_->options.audit_log)
-                                                     : s;
+  return impl_->guard.Load();
 }
 
 void Server::Close() { impl_->Close(); }

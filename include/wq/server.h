@@ -77,14 +77,13 @@ struct ServerOptions {
   // Refuses every call that changes something, on every listener. Default: off.
   bool read_only = false;
 
-  // A file to which each call that changes something is appended as lines of JSON: when, from
-  // where, with which token, what, and with which result. These are the calls of Admin, without
-  // Flush, and of Queue; not the work. The file has mode 0600; Reload opens it anew. While it
-  // cannot be written, Open fails, and such calls are refused. Default: empty, none.
-  std::string audit_log = {};
+  // Called with a line, without its end, after each call that changes something: from where, with
+  // which role and token, what, and with which result. These are the calls of Admin, without Flush,
+  // and Queue.Add; not the work. Several threads call it. Must not block. Default: nullptr.
+  std::function<void(const std::string& line)> log_change = nullptr;
 
   // Called with a line for people, without its end: a wrong token was shown, at most once a minute
-  // for each host; with audit_log the line is there instead. Must not block. Default: nullptr.
+  // for each host. Must not block. Default: nullptr.
   std::function<void(const std::string& line)> warn = nullptr;
 
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.
@@ -165,8 +164,8 @@ class Server {
   // earlier assignments, so that the worker can fence its writes as workers in other processes do.
   // NotDurable: see Store::ReserveTokens. Blocks: for a write, once in 2^32 tokens.
   Status TakeToken(uint64_t* token);
-  // Reads the token files again, and opens the audit log anew. Ends the log-ins of the page. After
-  // an error the token of that file, or the log, is as before.
+  // Reads the token files again. Ends the log-ins of the page. After an error the token of that
+  // file is as before.
   Status Reload();
   // Removes the socket's file and ends all connections: the keys of workers are given back to their
   // queues. Idempotent. Blocks: until the running calls have returned.

@@ -86,10 +86,6 @@ struct Method {
   bool server_streams = false;
   // Whether it may change anything: its rpc does not say NO_SIDE_EFFECTS.
   bool changes = true;
-  // Which lines an AuditLog has of a call: none; one before it is made, and one after it if it
-  // failed; or one before and one after.
-  enum class Audited : uint8_t { kNo, kBefore, kBeforeAndAfter };
-  Audited audited = Audited::kNo;
 
   // Without streams on either side. Blocks: if may_wait says so.
   std::function<Status(const Caller& caller, const Message& request, Message* response)> call;

@@ -21,12 +21,8 @@ constexpr std::string_view kAdminService = "wq.v1.Admin";
 template <typename Request, typename Response>
 void AddWaiting(MethodTable* table, std::string_view name,
                 std::function<Status(const Request&, Response*)> call) {
-  Method method = Unary<Request, Response>(kAdminService, name, std::move(call),
-                                           [](const Request&) { return true; });
-  if (method.changes && name != "Flush") {  // It changes no queue.
-    method.audited = Method::Audited::kBeforeAndAfter;
-  }
-  table->Add(std::move(method));
+  table->Add(Unary<Request, Response>(kAdminService, name, std::move(call),
+                                      [](const Request&) { return true; }));
 }
 
 Status ReadStore(const StoreAccess& access, v1::GetStoreResponse* response) {
@@ -152,14 +148,12 @@ void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
   AddWaiting<v1::DeleteQueueRequest, v1::DeleteQueueResponse>(
       table, "DeleteQueue",
       [access, hub](const auto& request, auto*) { return Delete(access, hub, request.queue()); });
-  Method snapshot = UnaryOfCaller<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
+  table->Add(UnaryOfCaller<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
       kAdminService, "CreateSnapshot",
       [access](const Caller& caller, const auto& request, auto* response) {
         return Snapshot(*access, caller, request, response);
       },
-      [](const v1::CreateSnapshotRequest&) { return true; });
-  snapshot.audited = Method::Audited::kBeforeAndAfter;
-  table->Add(std::move(snapshot));
+      [](const v1::CreateSnapshotRequest&) { return true; }));
 }
 
 }  // namespace wq

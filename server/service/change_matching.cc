@@ -175,14 +175,12 @@ Status ChangeMatching(const BrowseAccess& browse, const Caller& caller, const Re
 }  // namespace
 
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table) {
-  Method method = UnaryOfCaller<Request, v1::ChangeMatchingResponse>(
+  table->Add(UnaryOfCaller<Request, v1::ChangeMatchingResponse>(
       "wq.v1.Admin", "ChangeMatching",
       [browse](const Caller& caller, const auto& request, auto* response) {
         return ChangeMatching(browse, caller, request, response);
       },
-      [](const Request&) { return true; });
-  method.audited = Method::Audited::kBeforeAndAfter;
-  table->Add(std::move(method));
+      [](const Request&) { return true; }));
 }
 
 }  // namespace wq

@@ -111,14 +111,12 @@ Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
 }
 
 void AddQueueService(StoreAccess* access, MethodTable* table) {
-  Method add = Unary<v1::AddRequest, v1::AddResponse>(
+  table->Add(Unary<v1::AddRequest, v1::AddResponse>(
       kQueueService, "Add",
       [access](const auto& request, auto* response) { return AddKeys(access, request, response); },
       [access](const v1::AddRequest& request) {
         return MayWait(*access, request.queue(), request.keys_size(), request.durability());
-      });
-  add.audited = Method::Audited::kBefore;
-  table->Add(std::move(add));
+      }));
   table->Add(Unary<v1::CountsRequest, v1::QueueCounts>(
       kQueueService, "Counts",
       [access](const auto& request, auto* response) {

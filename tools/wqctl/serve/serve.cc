@@ -246,11 +246,11 @@ wq::Status Daemon::OpenServer() {
                .token_file = config_.token_file,
                .viewer_token_file = config_.viewer_token_file,
                .read_only = config_.read_only.value_or(false),
-               .audit_log = config_.audit_log,
                .warn = LogWarning,
                .http_address = config_.http,
                .http_any_address = config_.http_any_address.value_or(false),
                .page = ServesPage()};
+    if (config_.log_changes.value_or(false)) options.log_change = LogInfo;
     SetServeLimits(config_, &options);
   }
   options.metrics = [metrics = metrics_] { return wq::PrometheusText(*metrics); };
@@ -415,8 +415,6 @@ void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
   text("--token-file", "FILE", "Calls over TCP must have the token in FILE", &options->token_file);
   text("--viewer-token-file", "FILE", "Calls over TCP with the token in FILE may read only",
        &options->viewer_token_file);
-  text("--audit-log", "FILE", "Append to FILE who has changed what; without it nothing is changed",
-       &options->audit_log);
   text("--http", "HOST:PORT",
        "Serve the live page, /metrics, /healthz and /readyz on loopback; port 0: any",
        &options->http);
@@ -451,6 +449,7 @@ Command ParseServe(const Input& input) {
   bool http_any_address = false;
   bool no_page = false;
   bool read_only = false;
+  bool log_changes = false;
   bool create = false;
   bool no_create_queues = false;
   parser.Flag("--tls-any-client",
@@ -461,6 +460,7 @@ Command ParseServe(const Input& input) {
               &http_any_address);
   parser.Flag("--no-page", "Serve no page at --http", &no_page);
   parser.Flag("--read-only", "Refuse every call that changes something", &read_only);
+  parser.Flag("--log-changes", "Log a line for each call that changes something", &log_changes);
   parser.Text("--config", "FILE",
               "Read options, and those of queues, from FILE; -FILE: if it exists",
               &args.config_file);
@@ -478,6 +478,7 @@ Command ParseServe(const Input& input) {
   if (http_any_address) args.options.http_any_address = true;
   if (no_page) args.options.page = false;
   if (read_only) args.options.read_only = true;
+  if (log_changes) args.options.log_changes = true;
   if (create) args.options.create = true;
   if (no_create_queues) args.options.create_queues = false;
   return args;

@@ -107,7 +107,7 @@ Setters SettersOf(ServeConfig* config) {
           {"tls-any-client", YesNo(&config->tls_any_client)},
           {"token-file", Text(&config->token_file)},
           {"viewer-token-file", Text(&config->viewer_token_file)},
-          {"audit-log", Text(&config->audit_log)},
+          {"log-changes", YesNo(&config->log_changes)},
           {"read-only", YesNo(&config->read_only)},
           {"http", Text(&config->http)},
           {"http-any-address", YesNo(&config->http_any_address)},

@@ -76,7 +76,7 @@ struct ServeConfig {
   std::optional<bool> tls_any_client;
   std::string token_file;
   std::string viewer_token_file;
-  std::string audit_log;
+  std::optional<bool> log_changes;
   std::optional<bool> read_only;
   std::string http;
   std::optional<bool> http_any_address;
