@@ -59,11 +59,11 @@ HttpReply Readiness(const Store& store) {
   return {.body = "ok\n"};
 }
 
-std::string GuardMetrics(CallGuard& guard) {
+std::string GuardMetrics(const CallGuard& guard) {
   return "# HELP wq_server_wrong_tokens_total Calls and log-ins with a wrong token\n"
          "# TYPE wq_server_wrong_tokens_total counter\n"
          "wq_server_wrong_tokens_total " +
-         std::to_string(guard.wrong_tokens()->total()) + "\n";
+         std::to_string(guard.wrong_tokens()) + "\n";
 }
 
 HttpReply NotServedHere(const std::string& request) {
@@ -80,11 +80,10 @@ struct Server::Impl {
         hub(&access,
             {.max_workers = options.max_workers, .silence_limit = options.worker_silence_limit}),
         keys(ServedKeys(&access)),
-        guard(
-            {.token_file = options.token_file,
-             .viewer_token_file = options.viewer_token_file,
-             .read_only = options.read_only,
-             .report_wrong_token = [this](const WrongTokens::Report& r) { ReportWrongToken(r); }}),
+        guard({.token_file = options.token_file,
+               .viewer_token_file = options.viewer_token_file,
+               .read_only = options.read_only,
+               .warn = options.warn}),
         control(HttpOptions(false, NoSuchMethod)),
         tcp(HttpOptions(!Protected(), NoSuchMethod)),
         web(WebOptions()),
@@ -123,13 +122,6 @@ struct Server::Impl {
   }
   CallGuard::Asked AskGuard() {
     return [this](const CallGuard::Request& request) { return guard.Ask(request); };
-  }
-
-  void ReportWrongToken(const WrongTokens::Report& report) {
-    if (options.warn != nullptr) {
-      options.warn("a wrong token of " + report.host + ": " + std::to_string(report.count) +
-                   " since the last such line");
-    }
   }
 
   Status Open();

@@ -82,8 +82,8 @@ struct ServerOptions {
   // and Queue.Add; not the work. Several threads call it. Must not block. Default: nullptr.
   std::function<void(const std::string& line)> log_change = nullptr;
 
-  // Called with a line for people, without its end: a wrong token was shown, at most once a minute
-  // for each host. Must not block. Default: nullptr.
+  // Called with a line for people, without its end: a wrong token was shown, at most once a minute.
+  // Must not block. Default: nullptr.
   std::function<void(const std::string& line)> warn = nullptr;
 
   // Serves HTTP at "HOST:PORT"; HOST is localhost, 127.x.y.z or [::1], or as http_any_address says.

@@ -61,10 +61,22 @@ CallGuard::Answer CallGuard::Ask(const Request& request) {
   if (role == Role::kNone) {
     answer.why = std::move(why);
     if (!request.authorization.empty()) {
-      wrong_tokens_.Note(request.peer);
+      NoteWrongToken(request.peer);
     }
   }
   return answer;
+}
+
+void CallGuard::NoteWrongToken(std::string_view peer) {
+  constexpr int64_t kMinuteUs = 60'000'000;
+  const uint64_t count = ++wrong_tokens_;
+  const int64_t now_us = options_.clock->SteadyUs();
+  int64_t next_us = next_warning_us_;
+  if (options_.warn != nullptr && now_us >= next_us &&
+      next_warning_us_.compare_exchange_strong(next_us, now_us + kMinuteUs)) {
+    options_.warn("a wrong token of " + std::string(peer) + "; " + std::to_string(count) +
+                  " so far");
+  }
 }
 
 std::string_view RoleName(CallGuard::Role role) {

@@ -16,6 +16,7 @@
 // With read_only nobody may make a call that changes something. Threading: thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,7 +24,6 @@
 #include <utility>
 
 #include "server/net/token_file.h"
-#include "server/net/wrong_tokens.h"
 #include "wq/clock.h"
 #include "wq/status.h"
 
@@ -35,13 +35,11 @@ class CallGuard {
     std::string token_file = {};         // Empty: clients by TCP need no token.
     std::string viewer_token_file = {};  // Empty: there are no viewers.
     bool read_only = false;
-    // See WrongTokens.
     const Clock* clock = Clock::System();
-    std::function<void(const WrongTokens::Report& report)> report_wrong_token = nullptr;
+    // Called with a line for people at a wrong token, at most once a minute. Must not block.
+    std::function<void(const std::string& line)> warn = nullptr;
   };
-  explicit CallGuard(Options options)
-      : options_(std::move(options)),
-        wrong_tokens_({.clock = options_.clock, .report = options_.report_wrong_token}) {}
+  explicit CallGuard(Options options) : options_(std::move(options)) {}
 
   // Reads the files, and again if called again. InvalidArgument: viewer_token_file without
   // token_file, or as TokenFile::Load. After an error the token of that file is as before.
@@ -67,7 +65,7 @@ class CallGuard {
     Client client;
     std::string_view authorization;  // The header, or "".
     bool changes;                    // Of the Method.
-    std::string_view peer;           // See WrongTokens.
+    std::string_view peer;           // See PeerName.
   };
   // A wrong token is noted.
   Answer Ask(const Request& request);
@@ -75,8 +73,9 @@ class CallGuard {
   // unless null: of kNone.
   Role RoleOf(Client client, std::string_view authorization, Status* why = nullptr) const;
   Answer Judge(Client client, Role role, bool changes) const;
-  // Of wrong tokens that clients show in other ways.
-  WrongTokens* wrong_tokens() { return &wrong_tokens_; }
+  // Counts a wrong token, and warns; also for one that a client shows in another way.
+  void NoteWrongToken(std::string_view peer);
+  uint64_t wrong_tokens() const { return wrong_tokens_; }
   // For what carries calls; nullptr: every client may make every call.
   using Asked = std::function<Answer(const Request& request)>;
 
@@ -84,7 +83,8 @@ class CallGuard {
   const Options options_;
   TokenFile token_;
   TokenFile viewer_token_;
-  WrongTokens wrong_tokens_;
+  std::atomic<uint64_t> wrong_tokens_ = 0;
+  std::atomic<int64_t> next_warning_us_ = INT64_MIN;
 };
 
 // "operator", "viewer" or "none".

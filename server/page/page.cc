@@ -81,7 +81,7 @@ HttpReply Page::LogIn(const HttpRequest& request) {
   }
   const CallGuard::Role role = options_.guard->RoleOf(CallGuard::Client::kTcp, "Bearer " + token);
   if (role == CallGuard::Role::kNone) {
-    options_.guard->wrong_tokens()->Note(request.peer);
+    options_.guard->NoteWrongToken(request.peer);
     return ErrorReply(Status::Unauthenticated("the token is wrong"));
   }
   HttpReply reply = SessionReply(role);

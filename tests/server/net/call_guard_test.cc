@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/environment.h"
+#include "wq/clock.h"
 
 namespace wq {
 namespace {
@@ -101,6 +104,29 @@ TEST_F(CallGuardTest, ViewersWithoutOperatorsAreRefused) {
   const Status s = guard.Load();
   EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(s.message().find("/viewer"), std::string::npos) << s.message();
+}
+
+TEST_F(CallGuardTest, WrongTokensAreCountedAndWarnedOfOnceAMinute) {
+  ManualClock clock;
+  std::vector<std::string> warnings;
+  CallGuard guard({.token_file = Secret("token", "first"),
+                   .clock = &clock,
+                   .warn = [&](const std::string& line) { warnings.push_back(line); }});
+  ASSERT_TRUE(guard.Load().ok());
+  const auto guess = [&] { guard.Ask({Client::kTcp, "Bearer x", false, "ipv4:192.0.2.7:4711"}); };
+  guard.Ask({Client::kTcp, "", false, "ipv4:192.0.2.7:4711"});  // None is not a wrong one.
+  for (int i = 0; i < 1000; ++i) {
+    guess();
+  }
+  EXPECT_EQ(warnings, std::vector<std::string>{"a wrong token of ipv4:192.0.2.7:4711; 1 so far"});
+  clock.Advance(std::chrono::seconds(59));
+  guess();
+  EXPECT_EQ(warnings.size(), 1U);
+  clock.Advance(std::chrono::seconds(1));
+  guess();
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings[1], "a wrong token of ipv4:192.0.2.7:4711; 1002 so far");
+  EXPECT_EQ(guard.wrong_tokens(), 1002U);
 }
 
 }  // namespace
