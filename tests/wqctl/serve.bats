@@ -250,10 +250,6 @@ END
   run -2 --separate-stderr timeout -s KILL 20 "$WQCTL" serve --address 127.0.0.1:0 \
     --tls-cert fifo --tls-key fifo
   contains "$stderr" 'fifo is no regular file'
-  wqctl add -q q a
-  run -1 --separate-stderr timeout -s KILL 20 "$WQCTL" work -q q --joblog fifo -- true
-  contains "$stderr" 'job log "fifo": No such device or address'
-  [ "$(wqctl ls -q q -o name)" = a ]
 }
 
 @test "serve --read-only: the control socket takes no change" {

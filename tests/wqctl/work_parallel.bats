@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What wqctl work shares with GNU parallel: -j, --halt, --joblog, the output of several commands.
+# What wqctl work shares with GNU parallel: -j, several queues, the output of several commands.
 load helpers
 
 # A command that reports that it runs, and continues when the gate is opened.
@@ -164,27 +164,6 @@ END
 
 # --- What the command gets ---
 
-@test "{#} is the number of the command, {%} its slot; with one of them no key is appended" {
-  store_with a b
-  run -0 --separate-stderr wqctl work -q q -- echo '{#}' '{%}'
-  [ "$output" = $'1 1\n2 1' ]
-  wqctl add -q q a b
-  run -0 --separate-stderr wqctl work -q q -- echo '{#}-{}-{%}' '{' '}' '{x}'
-  [ "$output" = $'1-a-1 { } {x}\n2-b-1 { } {x}' ]
-}
-
-@test "slots are distinct among the commands that run at once" {
-  store_with a b c
-  blocking
-  start work work -q q -j 3 -- ./block '{%}'
-  until_ok lines 3 started
-  [ "$(sort started | tr -d '\n')" = 123 ]
-  exec 9<> gate
-  printf 'x\nx\nx\n' >&9
-  wait "$PID"
-  exec 9>&-
-}
-
 @test "WQ_REASONS and TRACEPARENT say why the key needs work, and the retry has them too" {
   store_with
   trace=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
@@ -232,9 +211,9 @@ owner changed; $trace" ]
   [ "$output" = $' 61 0a 62 01 ff 01\n0\n 6e 00 6c\n0' ]
 }
 
-# --- -j, --rate, --dry-run ---
+# --- -j, --dry-run ---
 
-@test "-j: +N, -N and N% count from the CPUs, 0 is as many as possible" {
+@test "-j 0 is as many as possible" {
   store_with a b c
   blocking
   start work work -q q -j 0 -- ./block
@@ -243,42 +222,9 @@ owner changed; $trace" ]
   printf 'x\nx\nx\n' >&9
   wait "$PID"
   exec 9>&-
-  wqctl add -q q a b c
-  run -0 wqctl work -q q -j +1 -- true
-  wqctl add -q q a b c
-  run -0 wqctl work -q q -j -100 -- true
-  wqctl add -q q a b c
-  run -0 wqctl work -q q -j 50% -- true
-  for bad in 1025 x 5x +x % 0% -- ''; do
+  for bad in 1025 x 5x -1 +1 50% -- ''; do
     run -2 wqctl work -q q -j "$bad" -- true
   done
-}
-
-@test "--rate: one command per interval" {
-  store_with a b c d e
-  run -0 --separate-stderr wqctl work -q q -j 5 --rate 20/s -- sh -c 'date +%s%N' _
-  # Four intervals of 50 ms; the first and the last command may begin late, not early.
-  local first last
-  first=$(sort -n <<< "$output" | head -1)
-  last=$(sort -n <<< "$output" | tail -1)
-  [ $((last - first)) -ge 150000000 ]
-  for bad in 0 -1 x 1/x 1e3 inf nan ''; do
-    run -2 wqctl work -q q --rate "$bad" -- true
-  done
-}
-
-@test "--rate: SIGTERM ends the wait for the next start" {
-  store_with a b
-  start work work -q q --rate 1/h -- touch
-  until_ok test -e a
-  kill -TERM "$PID"
-  wait "$PID"
-  [ "$(dumped_keys)" = "b " ]
-}
-
-@test "--rate: the run ends with its last command, not at the next start" {
-  store_with a
-  run -0 timeout 60 "$WQCTL" work -q q --rate 1/h -- true
 }
 
 @test "--dry-run prints the commands in order, quoted, and changes nothing" {
@@ -289,116 +235,17 @@ owner changed; $trace" ]
   wqctl add -q q --lane 5 first
   local before
   before=$(fingerprint)
-  run -0 wqctl work -q q --dry-run -- sh -c 'echo "$1" {#}' _ '{}'
+  run -0 wqctl work -q q --dry-run -- sh -c 'echo "$1"' _ '{}'
   [ "$before" = "$(fingerprint)" ]
-  [ "${lines[0]}" = "sh -c 'echo \"\$1\" 1' _ first" ]
-  [ "${lines[1]}" = "sh -c 'echo \"\$1\" 2' _ 'a b'" ]
-  [ "${lines[2]}" = "sh -c 'echo \"\$1\" 3' _ 'it'\\''s'" ]
-  [ "${lines[4]}" = "sh -c 'echo \"\$1\" 5' _ \$'two\\nlines'" ]
-  [ "${lines[5]}" = "sh -c 'echo \"\$1\" 6' _ later" ]
+  [ "${lines[0]}" = "sh -c 'echo \"\$1\"' _ first" ]
+  [ "${lines[1]}" = "sh -c 'echo \"\$1\"' _ 'a b'" ]
+  [ "${lines[2]}" = "sh -c 'echo \"\$1\"' _ 'it'\\''s'" ]
+  [ "${lines[4]}" = "sh -c 'echo \"\$1\"' _ \$'two\\nlines'" ]
+  [ "${lines[5]}" = "sh -c 'echo \"\$1\"' _ later" ]
   # The printed words are those that a shell would run.
   run -0 bash -c "$(wqctl work -q q --dry-run -- printf '%s.' | head -4)"
   [ "$output" = "first.a b.it's.plain." ]
   run -3 wqctl work -q none --dry-run -- true
-}
-
-# --- --halt, --joblog ---
-
-@test "--halt soon,fail=N: no new command, exit 1, the rest stays" {
-  store_with a b c
-  run -1 --separate-stderr wqctl work -q q --base-delay 1h --max-delay 1h --halt soon,fail=2 -- false
-  contains "$stderr" "--halt: no new key is begun"
-  contains "$stderr" "failed attempts 2, quarantined 0, remaining 3"
-  [ "$(wqctl ls -q q --state pending -o name)" = c ]
-}
-
-@test "--halt soon waits for running commands, whatever --grace says" {
-  store_with a slow
-  mkfifo gate
-  start work work -q q -j 2 --grace 0 --halt soon,done=1 -- \
-    sh -c 'if [ "$1" = slow ]; then echo > started; read -r _ < gate; echo > finished
-           else until [ -e started ]; do :; done; fi' _
-  until_ok grep -q -e --halt work.err
-  echo > gate
-  wait "$PID"
-  [ -e finished ]
-  contains "$(cat work.err)" "succeeded 2"
-}
-
-@test "--halt now kills the running commands; their keys stay pending" {
-  store_with a slow
-  start work work -q q -j 2 --halt now,success=1 -- \
-    sh -c 'if [ "$1" = slow ]; then echo > started; exec sleep 1000
-           else until [ -e started ]; do :; done; fi' _
-  wait "$PID"
-  contains "$(cat work.err)" "succeeded 1"
-  [ "$(dumped_keys)" = "slow " ]
-  [ "$(queue_count failing)" = 0 ]
-}
-
-@test "--halt with a percentage counts from the keys at the start; done without a failure is exit 0" {
-  store_with a b c d
-  run -0 --separate-stderr wqctl work -q q --halt soon,done=50% -- true
-  contains "$stderr" "succeeded 2, failed attempts 0, quarantined 0, remaining 2"
-  run -2 --separate-stderr wqctl work -q q --follow --halt soon,done=50% -- true
-  contains "$stderr" "not with --follow"
-  for bad in soon later,fail=1 soon,fail soon,fail=0 soon,fail=x soon,fail=101% now,lost=1 3; do
-    run -2 wqctl work -q q --halt "$bad" -- true
-  done
-}
-
-@test "--joblog: the columns of GNU parallel, a line for each command" {
-  store_with ok 'a b' die slow
-  wqctl work -q q --group --max-requeues 0 --timeout 10s --joblog log -- \
-    sh -c 'case $1 in ok) echo hello;; "a b") exit 7;; die) kill -KILL $$;; esac' _ || true
-  [ "$(head -1 log)" = "$(printf 'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand')" ]
-  [ "$(wc -l < log)" = 5 ]
-  [ "$(awk -F'\t' 'NR > 1 { print $1 $2, $5, $6, $7, $8 }' log)" = \
-    $'1: 0 6 0 0\n2: 0 0 7 0\n3: 0 0 0 9\n4: 0 0 0 0' ]
-  [[ "$(sed -n 3p log)" == *" _ 'a b'" ]]
-  awk -F'\t' 'NR > 1 && ($3 !~ /^[0-9]+\.[0-9][0-9][0-9]$/ || $4 !~ /^ *[0-9]+\.[0-9][0-9][0-9]$/) { exit 1 }' log
-  # A new run replaces the log, and "+" continues it.
-  wqctl add -q q x
-  wqctl work -q q --joblog log -- true
-  [ "$(wc -l < log)" = 2 ]
-  wqctl add -q q x
-  wqctl work -q q --joblog +log -- true
-  [ "$(wc -l < log)" = 3 ]
-  [ "$(grep -c ^Seq log)" = 1 ]
-}
-
-@test "--joblog: a run that does not begin leaves the log as it is" {
-  store_with a
-  echo kept > log
-  run -3 wqctl work -q typo --joblog log -- true
-  [ "$(cat log)" = kept ]
-}
-
-@test "--joblog: a command that ends well after its time is -1, since it counts as failed" {
-  store_with a
-  run -1 wqctl work -q q --max-requeues 0 --timeout 50ms --joblog log -- \
-    sh -c 'trap "exit 0" TERM; while :; do sleep 0.01; done'
-  [ "$(tail -1 log | cut -f 7)" = -1 ]
-}
-
-@test "--halt now prints the outputs of the commands that have ended" {
-  store_with a b c
-  run -1 --separate-stderr wqctl work -q q -j 3 -k --halt now,fail=1 --max-requeues 0 -- sh -c '
-    case $1 in
-      a) echo first; touch a_ran; while :; do sleep 0.01; done ;;
-      b) echo second; touch b_ran ;;
-      c) until [ -e a_ran ] && [ -e b_ran ]; do sleep 0.01; done; echo third; exit 1 ;;
-    esac' _
-  contains "$output" second
-}
-
-@test "--joblog: a file that cannot be written is an error that names it, and no key is begun" {
-  store_with a
-  run -1 --separate-stderr wqctl work -q q --joblog no/such/log -- touch
-  contains "$stderr" 'job log "no/such/log": No such file'
-  [ ! -e a ]
-  run -1 --separate-stderr wqctl work -q q --joblog /dev/full -- touch
-  contains "$stderr" 'job log "/dev/full": No space left'
 }
 
 # --- The output of several commands ---
@@ -426,40 +273,12 @@ END
   [ "$output" = "$a"$'\n'"$b" ] || [ "$output" = "$b"$'\n'"$a" ]
 }
 
-@test "--line-buffer: lines arrive while the command runs, and are whole" {
-  store_with a b
-  two_pieces
-  run -0 --separate-stderr wqctl work -q q -j 2 --line-buffer -- ./pieces
-  [ "$(sort <<< "$output")" = $'a-1\na-2\na-3\na-4\na-5\nb-1\nb-2\nb-3\nb-4\nb-5' ]
-  wqctl add -q q k
-  mkfifo gate
-  start live work -q q --line-buffer -- sh -c 'echo early; read -r _ < gate; echo late' _
-  until_ok grep -q early live.out
-  echo > gate
-  wait "$PID"
-  [ "$(cat live.out)" = $'early\nlate' ]
-}
-
 @test "--group: stderr is grouped too, and not lost as the last error" {
   store_with a
   run -1 --separate-stderr wqctl work -q q --group --max-requeues 0 -- \
     sh -c 'echo out; echo err >&2; exit 3' _
   [ "$output" = out ]
   contains "$stderr" $'err\nwqctl: error: quarantined "a" after 1 failure: err [exit status 3]'
-}
-
-@test "--keep-order prints in the order of the beginnings, and a command that is killed holds up nothing" {
-  store_with a b c
-  # The later a command began, the earlier it ends.
-  run -0 --separate-stderr wqctl work -q q -j 3 -k -- \
-    sh -c 'case $1 in a) n=b;; b) n=c;; c) n=;; esac
-           until [ -z "$n" ] || [ -e "ended-$n" ]; do :; done; echo "$1"; : > "ended-$1"' _
-  [ "$output" = $'a\nb\nc' ]
-  wqctl add -q q a b
-  run -0 --separate-stderr wqctl work -q q -j 2 -k --timeout 10ms --base-delay 0 -- \
-    sh -c '[ "$WQ_ATTEMPT$1" != 1a ] || exec sleep 1000; echo "$1"' _
-  contains "$output" a
-  contains "$output" b
 }
 
 @test "--tag: each line begins with the key and a tab, stderr's too" {
@@ -475,8 +294,7 @@ END
   run -0 --separate-stderr wqctl work -q q -j 2 -u -- sh -c "readlink /proc/self/fd/1" _
   [ "$(sort -u <<< "$output" | wc -l)" = 1 ]
   run -2 wqctl work -q q -u --tag -- true
-  run -2 wqctl work -q q -u -k -- true
-  run -2 wqctl work -q q --group --line-buffer -- true
+  run -2 wqctl work -q q --group -u -- true
 }
 
 @test "a large output is grouped as a whole, and is not kept in memory" {
@@ -504,7 +322,7 @@ END
 }
 
 @test "the measurement of docs/wqctl.md runs" {
-  run -0 "$BATS_TEST_DIRNAME/../bench/work_bench.sh" "$WQCTL" 5
+  run -0 "$BATS_TEST_DIRNAME/../../tools/bench/work_bench.sh" "$WQCTL" 5
   [[ "${lines[0]}" =~ ^wqctl\ work\ .*\ commands/s\ .*\ CPU$ ]]
   [[ "$output" == *$'\nxargs '* ]]
 }

@@ -196,24 +196,6 @@ test_drained() { [ "$(queue_count pending)" = 0 ] && [ "$(queue_count delayed)" 
   wait "$owner"
 }
 
-@test "--rate holds no key while it waits: another worker gets it" {
-  store_with
-  start owner work -q idle --follow -- true
-  local owner=$PID
-  until_ok test -S "$WQ_STORE/control.sock"
-  wqctl add -q q 1
-  start slow work -q q --follow --rate 1/h -- sh -c 'echo "$1" >> slow.done' _
-  local slow=$PID
-  until_ok grep -qx 1 slow.done
-  wqctl add -q q 2 3
-  run -0 wqctl work -q q -- sh -c 'echo "$1" >> fast.done' _
-  [ "$(cat slow.done)" = 1 ]
-  [ "$(keys_of fast.done | tr '\n' ' ')" = '2 3 ' ]
-  kill -TERM "$slow" "$owner"
-  wait "$slow"
-  wait "$owner"
-}
-
 @test "a queue that is paused during the run ends a wqctl work without --follow" {
   store_with a b
   gated

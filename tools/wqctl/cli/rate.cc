@@ -21,8 +21,7 @@ bool TakeSuffix(std::string_view suffix, std::string_view* text) {
   return true;
 }
 
-}  // namespace
-
+// The number per second, whatever its range.
 std::optional<double> ParsePerSecond(std::string_view text) {
   double seconds = 1;
   if (TakeSuffix("/m", &text)) {
@@ -38,6 +37,8 @@ std::optional<double> ParsePerSecond(std::string_view text) {
   if (error != std::errc() || stop != end) return std::nullopt;
   return number / seconds;
 }
+
+}  // namespace
 
 std::optional<double> ParseHandOutRate(std::string_view text) {
   const std::optional<double> per_second = ParsePerSecond(text);

@@ -9,10 +9,7 @@
 
 namespace wqctl {
 
-// The number per second. nullopt: `text` is no such rate. Its range is not checked.
-std::optional<double> ParsePerSecond(std::string_view text);
-
-// As ParsePerSecond; nullopt also if it is not from wq::kMinRate to wq::kMaxRate.
+// The number per second. nullopt: `text` is no such rate, or not from wq::kMinRate to wq::kMaxRate.
 std::optional<double> ParseHandOutRate(std::string_view text);
 inline constexpr const char* kHandOutRateTexts =
     "a rate such as 10/s, 0.5, 100/m or 1000/h, of at most a million per second";

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,7 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/work/dry_run.h"
-#include "tools/wqctl/work/job_log.h"
 #include "tools/wqctl/work/key_source.h"
-#include "tools/wqctl/work/limits.h"
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
@@ -42,10 +41,12 @@ namespace {
 constexpr auto kOpenTime = std::chrono::seconds{2};
 constexpr int kOpenRetryMs = 20;
 
+// More commands are never run at once.
+constexpr int kMaxWorkers = 1024;
+
 constexpr const char* kWorkExamples =
-    R"(CMD runs once for each key, without a shell. In its words "{}" becomes the key,
-"{#}" the number of the command and "{%}" its slot, from 1 to -j; if there is none
-of them, the key is appended. The environment has WQ_KEY, WQ_QUEUE, WQ_ATTEMPT
+    R"(CMD runs once for each key, without a shell. In its words "{}" becomes the key; if
+there is none, the key is appended. The environment has WQ_KEY, WQ_QUEUE, WQ_ATTEMPT
 and WQ_TOKEN, a number that grows with every attempt: a store that keeps the last
 one that it has seen can refuse the writes of an earlier attempt that still runs.
 Exit status 0 of CMD is success; anything else is a failure, and the key is tried
@@ -55,17 +56,15 @@ end it early: no new key is begun, running commands get --grace to finish, the r
 stays in the store. A stdout that has no reader any more ends it too, with exit code 1.
 A command that is ended, or whose wqctl is killed, ends with all that it has started,
 before its key is handed out again.
-Any number of wqctl work can share a store, and other verbs can change it during the
-run: the first one owns the store and serves it to the others, and when it ends,
-one of the others takes over. See wqctl workers.
+Any number of wqctl work can share a store: the first one owns it and serves it to the
+others, and when it ends, one of the others takes over. See wqctl workers.
 With --replicate the store is one of several replicas, on machines of their own: run the
 same command on each of them. It works while it owns the store, and waits otherwise.
-One command at a time has the stdout of wqctl. Of several, the output of each is
-printed when it has ended (--group); see --line-buffer and --ungroup.
+Options for etcd: --etcd-ca, --etcd-cert and --etcd-key FILE for TLS; --etcd-user USER
+and --etcd-password-file FILE to log in.
 
 Examples:
-  wqctl work -q files -j 4 -- sha256sum {}
-  wqctl work -q files -j +1 --tag --joblog log -- sha256sum {}
+  wqctl work -q files -j 4 --tag -- sha256sum {}
   wqctl work -q pods --max-requeues 5 --timeout 30s -- ./reconcile
   wqctl work -q pods --replicate etcd://10.0.0.1:2379/wq/pods --follow -- ./reconcile
   wqctl work -q files -- sh -c 'gzip -k "$1"' _ {})";
@@ -74,13 +73,10 @@ struct WorkArgs {
   std::string store_dir;
   std::vector<std::string> queues;   // Not empty; each once.
   std::vector<std::string> command;  // Not empty.
-  Workers workers;
-  Rate rate;
-  Halt halt;
+  int workers = 1;
   OutputOptions output;
   bool key_on_stdin = false;
   bool dry_run = false;
-  std::string job_log;  // Empty: none.
   std::optional<uint64_t> max_requeues;
   std::optional<std::chrono::microseconds> base_delay;
   std::optional<std::chrono::microseconds> max_delay;
@@ -111,16 +107,11 @@ void LogSummary(const WorkerPool::Totals& totals, const std::optional<wq::QueueC
   if (totals.quarantined > 0) LogInfo("for keys in quarantine see wqctl ls --state quarantined");
 }
 
-int ExitCodeOf(const WorkerPool& pool, const Halt& halt) {
+int ExitCodeOf(const WorkerPool& pool) {
   const WorkerPool::Totals totals = pool.totals();
-  const StopReason reason = pool.stop_reason();
-  if (reason == StopReason::kHaltSoon || reason == StopReason::kHaltNow) {
-    const bool failed = halt.why != Halt::Why::kSuccess && totals.failed_attempts > 0;
-    return failed ? kExitFailure : kExitOk;
-  }
   const bool quarantined = totals.quarantined > 0 && !WQ_MUTANT(quarantined_is_success);
   const bool incomplete = quarantined || totals.unrecorded > 0;
-  return incomplete || reason == StopReason::kOutputGone ? kExitFailure : kExitOk;
+  return incomplete || pool.stop_reason() == StopReason::kOutputGone ? kExitFailure : kExitOk;
 }
 
 // The source of the present ownership, for calls from other threads. Thread-safe.
@@ -148,9 +139,7 @@ class CurrentSource {
 struct RunParts {
   RunParts(const WorkArgs& args, std::optional<wq::Replication> replication,
            StopSignals* stop_signals, Reapers* command_reapers)
-      : workers(args.workers.CountFor(UsableCpus())),
-        command(args.command, !args.key_on_stdin),
-        signals(*stop_signals),
+      : signals(*stop_signals),
         reapers(*command_reapers),
         store({.dir = args.store_dir,
                .queues = args.queues,
@@ -158,7 +147,7 @@ struct RunParts {
                .max_requeues = args.max_requeues,
                .base_delay = args.base_delay,
                .max_delay = args.max_delay,
-               .workers = workers,
+               .workers = args.workers,
                .http_address = args.http_address,
                .http_any_address = args.http_any_address,
                .history = args.history,
@@ -178,12 +167,9 @@ struct RunParts {
     return replication;
   }
 
-  const int workers;
-  const CommandLine command;
   StopSignals& signals;
   Reapers& reapers;
   StatusLine status_line;
-  std::unique_ptr<JobLog> job_log;
   CurrentSource source;
   OwnershipEnd ownership_end;
   WorkStore store;
@@ -195,8 +181,7 @@ struct RunParts {
 struct Shift {
   Shift(const WorkArgs& args, RunParts* run)
       : printer(args.output, &run->status_line),
-        source({.workers = run->workers,
-                .start_interval = args.rate.interval,
+        source({.workers = args.workers,
                 .follow = args.follow,
                 .reopen = [run](WorkQueues* queues,
                                 bool* again) { return run->store.Open(queues, again); }}),
@@ -219,15 +204,10 @@ struct Shift {
 // *lost: the ownership has ended, and no signal has.
 int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
   if (shift->source.queues().empty()) return kExitOk;  // All are paused.
-  const std::optional<wq::QueueCounts> counts = SumOf(shift->source.queues());
-  const WorkerOptions options{
-      .workers = run->workers, .halt = args.halt, .keys_at_start = counts ? Remaining(*counts) : 0};
-  WorkerPool pool(options, {.runner = *shift->runner,
-                            .command = run->command,
-                            .source = shift->source,
-                            .printer = shift->printer,
-                            .status_line = run->status_line,
-                            .job_log = run->job_log.get()});
+  WorkerPool pool(args.workers, {.runner = *shift->runner,
+                                 .source = shift->source,
+                                 .printer = shift->printer,
+                                 .status_line = run->status_line});
   Supervisor supervisor({.grace = args.grace, .report_wait = !args.follow}, &run->signals,
                         *shift->runner, &shift->printer, &run->status_line, &pool);
   // Before a worker may wait for a key. If the ownership has ended already, the first TryGet says
@@ -247,7 +227,7 @@ int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
              reason != StopReason::kNone);
   if (!pool.error().ok()) return Fail(pool.error());
   *lost = reason == StopReason::kNotOwner && !supervisor.signalled();
-  return ExitCodeOf(pool, args.halt);
+  return ExitCodeOf(pool);
 }
 
 // Opens the queues. The owner of the store may just have started, or be about to end: then tries
@@ -298,10 +278,6 @@ int WorkForOneOwnership(const WorkArgs& args, RunParts* run, bool* lost) {
     LogInfo("stopped; this process did not own the store");
     return kExitOk;
   }
-  if (!args.job_log.empty() && run->job_log == nullptr) {  // Not before: it empties the file.
-    s = JobLog::Open(args.job_log, args.command_umask, &run->job_log);
-    if (!s.ok()) return Fail(s);
-  }
   return WorkOn(args, run, &shift, lost);
 }
 
@@ -351,60 +327,43 @@ void AddRetryOptions(VerbParser* parser, WorkArgs* args) {
   AddDuration(parser, "--grace",
               "How long running commands may continue after SIGTERM or SIGINT; default 30s",
               &args->grace);
-  AddParsed(parser, "--halt", "WHEN[,WHY=N]",
-            "End the run early: soon or now; at N or N% fail, success or done; default: never",
-            "never, or soon or now with fail=N, success=N or done=N, such as soon,fail=10%",
-            ParseHalt, &args->halt);
 }
 
 // The flags of AddOutputOptions.
 struct OutputFlags {
   bool group = false;
-  bool line_buffer = false;
   bool ungroup = false;
 };
 
 void FinishOutputOptions(const OutputFlags& flags, WorkArgs* args) {
   OutputOptions& output = args->output;
-  if (int{flags.group} + int{flags.line_buffer} + int{flags.ungroup} > 1) {
-    Usage("only one of --group, --line-buffer and --ungroup");
-  }
-  if (flags.ungroup && (output.tag || output.keep_order)) {
-    Usage("--ungroup leaves the output to the commands: not with --tag or --keep-order");
+  if (flags.group && flags.ungroup) Usage("only one of --group and --ungroup");
+  if (flags.ungroup && output.tag) {
+    Usage("--ungroup leaves the output to the commands: not with --tag");
   }
   // With one command at a time nothing can be mixed.
-  const bool one = args->workers.CountFor(UsableCpus()) == 1 && !output.tag && !output.keep_order;
-  if (flags.line_buffer) {
-    output.mode = OutputMode::kLineBuffer;
-  } else if (flags.ungroup || (one && !flags.group)) {
-    output.mode = OutputMode::kUngroup;
-  } else {
-    output.mode = OutputMode::kGroup;
-  }
+  const bool one = args->workers == 1 && !output.tag && !flags.group;
+  output.mode = flags.ungroup || one ? OutputMode::kUngroup : OutputMode::kGroup;
 }
 
 void AddOutputOptions(VerbParser* parser, WorkArgs* args, OutputFlags* flags) {
   parser->Flag("--group",
                "Print the output of a command when it has ended; the default for several at once",
                &flags->group);
-  parser->Flag("--line-buffer", "Print each line of a command when it is complete",
-               &flags->line_buffer);
   parser->Flag("-u,--ungroup",
                "Commands write to the stdout of wqctl; the default for one at a time",
                &flags->ungroup);
-  parser->Flag("-k,--keep-order", "Print outputs in the order in which the commands began",
-               &args->output.keep_order);
   parser->Flag("--tag", "Begin each line of output with the key and a tab", &args->output.tag);
-  parser->Text("--joblog", "FILE",
-               "Write a line to FILE for each command that ends; +FILE: append to it",
-               &args->job_log);
   parser->AtEnd([flags, args] { FinishOutputOptions(*flags, args); });
 }
 
-void CheckWorkArgs(WorkArgs* args) {
-  if (args->halt.percent && args->follow) {
-    Usage("--halt with a percentage needs an end of the keys: not with --follow");
-  }
+// "0": as many as possible.
+std::optional<int> ParseWorkers(std::string_view text) {
+  const std::optional<int> number = ParseNumber<int, 0, kMaxWorkers>(text);
+  return number == 0 ? kMaxWorkers : number;
+}
+
+void KeepDistinctQueues(WorkArgs* args) {
   std::vector<std::string> distinct;
   for (const std::string& queue : args->queues) {
     if (std::find(distinct.begin(), distinct.end(), queue) == distinct.end()) {
@@ -425,10 +384,8 @@ Command ParseWork(const Input& input) {
   parser.RequiredTexts("-q,--queue", "NAME", "The queue; several: their keys in turn",
                        &args.queues);
   AddParsed(&parser, "-j,--workers", "N",
-            "How many commands run at once; +N and N%: by the CPUs; 0: many; default 1",
-            "a number from 0 to 1024, +N, -N or N%", ParseWorkers, &args.workers);
-  AddParsed(&parser, "--rate", "N[/s|/m|/h]", "Begin at most N commands per second, minute or hour",
-            "a rate such as 10, 0.5, 100/m or 1000/h", ParseRate, &args.rate);
+            "How many commands run at once; 0: as many as possible; default 1",
+            "a number from 0 to 1024", ParseWorkers, &args.workers);
   AddRetryOptions(&parser, &args);
   OutputFlags output_flags;
   AddOutputOptions(&parser, &args, &output_flags);
@@ -446,6 +403,10 @@ Command ParseWork(const Input& input) {
   AddHistoryOptions(&parser, &args.history);
   AddDurability(&parser, &args.durability);
   AddLogOptions(&parser, &args.log, true);
+  for (const char* option :
+       {"--etcd-ca", "--etcd-cert", "--etcd-key", "--etcd-user", "--etcd-password-file"}) {
+    parser.OmitFromHelp(option);  // The text below the options names them on a line.
+  }
   parser.Flag("--follow",
               "Keep waiting when no key is left, or the queue is paused or does not exist yet",
               &args.follow);
@@ -453,7 +414,7 @@ Command ParseWork(const Input& input) {
   if (args.http_any_address && args.http_address.empty()) {
     Usage("--http-any-address goes with --http");
   }
-  CheckWorkArgs(&args);
+  KeepDistinctQueues(&args);
   if (wq::Status s = CheckLogArgs(args.log); !s.ok()) Usage(s.message());
   if (!parser.positionals().empty()) Unexpected(parser.positionals().front());
   if (!input.behind || input.behind->empty()) Usage("which command? Give it behind \"--\"");

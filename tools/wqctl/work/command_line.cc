@@ -1,7 +1,6 @@
 #include "tools/wqctl/work/command_line.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -11,45 +10,22 @@ namespace wqctl {
 namespace {
 
 constexpr std::string_view kKeyMark = "{}";
-constexpr std::array<std::string_view, 3> kMarks = {kKeyMark, "{#}", "{%}"};
 
 // Bytes that no shell changes.
 constexpr std::string_view kPlainPunctuation = "@%+=:,./-_";
 
-bool HasMark(std::string_view word) {
-  return std::any_of(kMarks.begin(), kMarks.end(),
-                     [word](std::string_view mark) { return word.find(mark) != word.npos; });
-}
+bool HasMark(const std::string& word) { return word.find(kKeyMark) != std::string::npos; }
 
 bool AnyHasMark(const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(), HasMark);
 }
 
-bool AnyHasKeyMark(const std::vector<std::string>& words) {
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return word.find(kKeyMark) != std::string::npos;
-  });
-}
-
-std::string Fill(std::string_view word, const Job& job) {
-  std::string result;
-  while (!word.empty()) {
-    size_t length = 1;
-    if (word.starts_with("{}")) {
-      result.append(job.key);
-      length = 2;
-    } else if (word.starts_with("{#}")) {
-      result.append(std::to_string(job.sequence));
-      length = 3;
-    } else if (word.starts_with("{%}")) {
-      result.append(std::to_string(job.slot));
-      length = 3;
-    } else {
-      result.push_back(word.front());
-    }
-    word.remove_prefix(length);
+std::string Fill(std::string word, const std::string& key) {
+  for (size_t at = word.find(kKeyMark); at != std::string::npos;
+       at = word.find(kKeyMark, at + key.size())) {
+    word.replace(at, kKeyMark.size(), key);
   }
-  return result;
+  return word;
 }
 
 bool IsPlain(char c) {
@@ -97,14 +73,14 @@ std::string Quote(const std::string& word) {
 CommandLine::CommandLine(std::vector<std::string> words, bool append_key)
     : words_(std::move(words)),
       append_key_(append_key && !AnyHasMark(words_)),
-      uses_key_(append_key_ || AnyHasKeyMark(words_)),
+      uses_key_(append_key_ || AnyHasMark(words_)),
       program_varies_(HasMark(words_.front())) {}
 
-std::vector<std::string> CommandLine::ArgvFor(const Job& job) const {
+std::vector<std::string> CommandLine::ArgvFor(const std::string& key) const {
   std::vector<std::string> argv;
   argv.reserve(words_.size() + 1);
-  for (const std::string& word : words_) argv.push_back(Fill(word, job));
-  if (append_key_) argv.push_back(job.key);
+  for (const std::string& word : words_) argv.push_back(Fill(word, key));
+  if (append_key_) argv.push_back(key);
   return argv;
 }
 

@@ -1,16 +1,13 @@
-// CommandLine: the user's command, with places for a job's key and numbers.
+// CommandLine: the user's command, with places for a job's key.
 //
 //   CommandLine line({"sh", "-c", "gzip -k \"$1\"", "_", "{}"}, /*append_key=*/true);
-//   Words argv = line.ArgvFor(job);
+//   std::vector<std::string> argv = line.ArgvFor(key);
 //
-// Within a word "{}" becomes the key, "{#}" the job's sequence number, "{%}" its slot. If no word
-// has one of them, the key is appended. Immutable.
+// Within a word "{}" becomes the key. If no word has it, the key is appended. Immutable.
 #pragma once
 
 #include <string>
 #include <vector>
-
-#include "tools/wqctl/work/job.h"
 
 namespace wqctl {
 
@@ -21,7 +18,7 @@ class CommandLine {
 
   const std::string& program() const { return words_.front(); }
   bool program_varies() const { return program_varies_; }  // Each job has its own program.
-  std::vector<std::string> ArgvFor(const Job& job) const;
+  std::vector<std::string> ArgvFor(const std::string& key) const;
   // A key with a NUL byte cannot be in an argument.
   bool UsesKey() const { return uses_key_; }
 

@@ -18,16 +18,12 @@ int DryRun(const std::string& store_dir, const std::vector<std::string>& queues,
   wq::EntryStates states(wq::EntryState::kPending);
   states.Add(wq::EntryState::kDelayed);
   Output out;
-  Job job;
-  job.slot = 1;
   for (const std::string& queue : queues) {
     if (!std::binary_search(names.begin(), names.end(), queue)) {
       return out.Finish(Fail(NoSuchQueue(queue, names)));
     }
     wq::Status s = view->ForEachEntry(queue, states, [&](const wq::Entry& entry) {
-      job.key = entry.key;
-      ++job.sequence;
-      return out.Write(ShellText(command.ArgvFor(job)) + "\n");
+      return out.Write(ShellText(command.ArgvFor(entry.key)) + "\n");
     });
     if (!s.ok()) return out.Finish(Fail(s));
   }

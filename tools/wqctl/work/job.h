@@ -15,8 +15,6 @@ struct Job {
   std::string key;
   uint64_t token = 0;     // Of the assignment.
   uint64_t failures = 0;  // Before this attempt.
-  uint64_t sequence = 0;  // 1 for the first job of the run; each attempt is a job.
-  int slot = 0;           // From 1; unique among the jobs that run at the same time.
   uint64_t attempt = 0;   // 1 plus the key's failures.
   wq::Causes causes;      // Of the Adds since the hand-out before.
 };

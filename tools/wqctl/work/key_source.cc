@@ -19,10 +19,7 @@ constexpr auto kReopenTime = std::chrono::seconds{60};
 }  // namespace
 
 KeySource::KeySource(const KeySourceOptions& options)
-    : options_(options),
-      slots_(static_cast<size_t>(options.workers)),
-      limit_(options.workers),
-      limit_changed_(Clock::now()) {}
+    : options_(options), limit_(options.workers), limit_changed_(Clock::now()) {}
 
 void KeySource::SetQueues(WorkQueues queues) {  // NOLINT(performance-unnecessary-value-param)
   // The former queues end outside the lock: they wait for their callbacks, which call Wake.
@@ -57,9 +54,7 @@ bool KeySource::TakeNext(Job* job) {
       changes = changes_;
     }
     if (!options_.follow && Idle() && Drained()) return false;
-    bool has_room = false;
-    if (!WaitForRoom(changes, &has_room)) return false;
-    if (!has_room) continue;
+    if (!WaitForRoom()) return false;
     wq::Status s = TakeKey(job);
     if (s.ok()) return Admit(job);
     if (s.code() == wq::StatusCode::kTimedOut) {
@@ -99,20 +94,11 @@ bool KeySource::Reopen() {
   }
 }
 
-// Waits until one more command may run, and until the rate allows its start. *has_room is false if
-// there was a change before that: the last key may be done. False: stopped.
-bool KeySource::WaitForRoom(uint64_t changes, bool* has_room) {
+// Waits until one more command may run. False: stopped.
+bool KeySource::WaitForRoom() {
   const wq::MutexLock lock(mu_);
-  while (!stopped_) {
-    if (busy_ >= limit_) {
-      changed_.Wait(mu_);
-      continue;
-    }
-    *has_room = Clock::now() >= next_start_;
-    if (*has_room || changes_ != changes) return true;
-    changed_.WaitUntil(mu_, next_start_);
-  }
-  return false;
+  while (!stopped_ && busy_ >= limit_) changed_.Wait(mu_);
+  return !stopped_;
 }
 
 // TimedOut: no queue has a key now. Another status: as WorkQueue::TryGet.
@@ -170,11 +156,8 @@ bool KeySource::Drained() const {
 bool KeySource::Admit(Job* job) {
   job->queue_name = job->queue->name();
   job->attempt = job->failures + 1;
-  next_start_ = std::max(next_start_, Clock::now()) + options_.start_interval;
   const wq::MutexLock lock(mu_);
   if (stopped_) return false;
-  job->sequence = ++last_sequence_;
-  job->slot = TakeSlot();
   ++busy_;
   return true;
 }
@@ -189,15 +172,8 @@ bool KeySource::WaitForEarlierJob(const Job& job) {
       changed_.Wait(mu_);
     }
   }
-  EndJob(job);
+  EndJob();
   return false;
-}
-
-// The smallest slot that is free.
-int KeySource::TakeSlot() {
-  const auto slot = std::find(slots_.begin(), slots_.end(), false);
-  *slot = true;
-  return static_cast<int>(slot - slots_.begin()) + 1;
 }
 
 void KeySource::End(const Job& job) {
@@ -205,12 +181,11 @@ void KeySource::End(const Job& job) {
     const wq::MutexLock lock(mu_);
     running_.erase({job.queue_name, job.key});
   }
-  EndJob(job);
+  EndJob();
 }
 
-void KeySource::EndJob(const Job& job) {
+void KeySource::EndJob() {
   const wq::MutexLock lock(mu_);
-  slots_[static_cast<size_t>(job.slot) - 1] = false;
   --busy_;
   ++changes_;
   retries_ = std::min(retries_ + 1, waiting_);

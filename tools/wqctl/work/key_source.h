@@ -7,10 +7,9 @@
 //     source.End(job);
 //   }
 //
-// Keys are taken from the queues in turn, and one thread at a time takes one. So sequence numbers
-// follow the order in which keys are handed out, and a thread that waits for the rate or for room
-// holds no key. A key is never handed out while an earlier job of it runs: such a job is left when
-// the process that served the store has ended and its keys were queued again.
+// Keys are taken from the queues in turn, and one thread at a time takes one. A thread that waits
+// for room holds no key. A key is never handed out while an earlier job of it runs: such a job is
+// left when the process that served the store has ended and its keys were queued again.
 // Wake, End and Stop end every wait. Only a run that ends by itself polls, while it has nothing to
 // do: other processes may process the last keys, and their ends are not reported.
 // Thread-safe. Lifetime: longer than the store that calls Wake; Clear before that ends.
@@ -34,9 +33,8 @@
 namespace wqctl {
 
 struct KeySourceOptions {
-  int workers = 1;                              // Also the number of slots.
-  std::chrono::microseconds start_interval{0};  // From one start to the next; 0: none.
-  bool follow = false;                          // Not drained when no key is left.
+  int workers = 1;
+  bool follow = false;  // Not drained when no key is left.
   // Opens the queues anew, after the process that served them has ended. *again: it may succeed
   // later. Called by one thread at a time.
   std::function<wq::Status(WorkQueues* queues, bool* again)> reopen;
@@ -77,8 +75,8 @@ class KeySource {
 
   bool TakeTurn(Job* job) WQ_EXCLUDES(turn_mu_);
   bool TakeNext(Job* job) WQ_REQUIRES(turn_mu_);
-  void EndJob(const Job& job);
-  bool WaitForRoom(uint64_t changes, bool* has_room) WQ_REQUIRES(turn_mu_);
+  void EndJob();
+  bool WaitForRoom() WQ_REQUIRES(turn_mu_);
   wq::Status TakeKey(Job* job) WQ_REQUIRES(turn_mu_);
   bool WaitForKey(uint64_t changes);
   bool Drained() const;
@@ -87,14 +85,11 @@ class KeySource {
   bool Admit(Job* job) WQ_REQUIRES(turn_mu_);
   bool WaitForEarlierJob(const Job& job) WQ_EXCLUDES(turn_mu_);
   bool EndWith(wq::Status error);
-  int TakeSlot() WQ_REQUIRES(mu_);
 
   const KeySourceOptions options_;
 
   wq::Mutex turn_mu_;  // Held by the thread that takes the next key; before mu_.
   size_t next_queue_ WQ_GUARDED_BY(turn_mu_) = 0;
-  uint64_t last_sequence_ WQ_GUARDED_BY(turn_mu_) = 0;
-  Clock::time_point next_start_ WQ_GUARDED_BY(turn_mu_) = Clock::time_point::min();
 
   mutable wq::Mutex mu_;
   wq::CondVar changed_;
@@ -104,10 +99,9 @@ class KeySource {
   // The queue and key of each job that runs.
   std::set<std::pair<std::string, std::string>> running_ WQ_GUARDED_BY(mu_);
   uint64_t changes_ WQ_GUARDED_BY(mu_) = 0;  // Calls of Wake and End.
-  std::vector<bool> slots_ WQ_GUARDED_BY(mu_);
-  int busy_ WQ_GUARDED_BY(mu_) = 0;     // Jobs that have not ended.
-  int waiting_ WQ_GUARDED_BY(mu_) = 0;  // Of those, the ones that wait for resources.
-  int retries_ WQ_GUARDED_BY(mu_) = 0;  // Of those, the ones that End lets retry.
+  int busy_ WQ_GUARDED_BY(mu_) = 0;          // Jobs that have not ended.
+  int waiting_ WQ_GUARDED_BY(mu_) = 0;       // Of those, the ones that wait for resources.
+  int retries_ WQ_GUARDED_BY(mu_) = 0;       // Of those, the ones that End lets retry.
   // So many jobs may be busy: less than `workers` after a lack of resources, then one more each
   // second.
   int limit_ WQ_GUARDED_BY(mu_);

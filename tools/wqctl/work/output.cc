@@ -70,13 +70,6 @@ void TextBuffer::Drain(const std::function<void(std::string_view)>& take) {
   text_.clear();
 }
 
-void TextBuffer::DrainLines(const std::function<void(std::string_view)>& take) {
-  const size_t end = text_.rfind('\n');
-  if (file_ >= 0 || end == std::string::npos) return;
-  take(std::string_view(text_).substr(0, end + 1));
-  text_.erase(0, end + 1);
-}
-
 OutputPrinter::OutputPrinter(const OutputOptions& options, StatusLine* status_line)
     : options_(options),
       status_line_(*status_line),
@@ -92,38 +85,11 @@ int OutputPrinter::error() const {
 
 void OutputPrinter::Cancel() const { eventfd_write(cancel_fd_, 1); }
 
-bool OutputPrinter::HasTurn(uint64_t sequence) const {
-  return !options_.keep_order || sequence == next_;
-}
-
-void OutputPrinter::Skip(uint64_t sequence) { Finish(sequence, nullptr); }
-
-void OutputPrinter::PrintLines(uint64_t sequence, JobText* text) {
+bool OutputPrinter::Print(JobText* text) {
   const wq::MutexLock lock(mu_);
-  if (!HasTurn(sequence)) return;
-  text->out.DrainLines([&](std::string_view lines) WQ_REQUIRES(mu_) { PrintOut(lines, text); });
-  text->err.DrainLines([&](std::string_view lines) WQ_REQUIRES(mu_) { PrintErr(lines, text); });
-}
-
-bool OutputPrinter::Finish(uint64_t sequence, std::unique_ptr<JobText> text) {
-  const wq::MutexLock lock(mu_);
-  if (!HasTurn(sequence)) {
-    waiting_.emplace(sequence, std::move(text));
-    return error_ == 0;
-  }
-  if (text != nullptr) PrintAll(text.get());
-  if (!options_.keep_order) return error_ == 0;
-  ++next_;
-  for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_;
-       first = waiting_.erase(first), ++next_) {
-    if (first->second != nullptr) PrintAll(first->second.get());
-  }
-  return error_ == 0;
-}
-
-void OutputPrinter::PrintAll(JobText* text) {
   text->out.Drain([&](std::string_view piece) WQ_REQUIRES(mu_) { PrintOut(piece, text); });
   text->err.Drain([&](std::string_view piece) WQ_REQUIRES(mu_) { PrintErr(piece, text); });
+  return error_ == 0;
 }
 
 void OutputPrinter::PrintOut(std::string_view text, JobText* job) {
@@ -155,28 +121,18 @@ void OutputPrinter::WriteStdout(std::string_view text) {
   }
 }
 
-JobOutput::JobOutput(OutputPrinter* printer, const Job& job)
-    : printer_(*printer), sequence_(job.sequence), text_(std::make_unique<JobText>()) {
-  if (printer->options().tag) text_->tag = wq::EscapeKey(job.key, job.key.size()) + "\t";
+JobOutput::JobOutput(OutputPrinter* printer, const std::string& key) : printer_(*printer) {
+  if (printer->options().tag) text_.tag = wq::EscapeKey(key, key.size()) + "\t";
 }
 
-void JobOutput::OnStdout(std::string_view text) {
-  stdout_bytes_ += text.size();
-  text_->out.Append(text);
-  if (printer_.options().mode == OutputMode::kLineBuffer) {
-    printer_.PrintLines(sequence_, text_.get());
-  }
-}
+void JobOutput::OnStdout(std::string_view text) { text_.out.Append(text); }
 
 void JobOutput::OnStderr(std::string_view text) {
   if (printer_.options().mode == OutputMode::kUngroup) return printer_.status_line_.Write(text);
-  text_->err.Append(text);
-  if (printer_.options().mode == OutputMode::kLineBuffer) {
-    printer_.PrintLines(sequence_, text_.get());
-  }
+  text_.err.Append(text);
 }
 
-bool JobOutput::Finish() { return printer_.Finish(sequence_, std::move(text_)); }
+bool JobOutput::Finish() { return printer_.Print(&text_); }
 
 bool StdoutIsGone() {
   pollfd fd{STDOUT_FILENO, 0, 0};

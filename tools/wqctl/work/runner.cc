@@ -23,7 +23,6 @@
 #include "tools/wqctl/process/spawn.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
-#include "wq/clock.h"
 #include "wq/options.h"
 
 namespace wqctl {
@@ -238,7 +237,6 @@ class CommandRunner::Watch {
   CommandResult ResultOf(int status) {
     using Kind = CommandResult::Kind;
     CommandResult result;
-    result.wait_status = status;
     if (killed_ && !WQ_MUTANT(killed_command_fails)) {
       result.kind = Kind::kKilled;
       result.error = "killed";
@@ -304,7 +302,7 @@ void CommandRunner::KillAll() const { eventfd_write(kill_fd_, 1); }
 int CommandRunner::Start(const Job& job, Child* child) const {
   SpawnRequest request{
       .path = path_,
-      .argv = line_.ArgvFor(job),
+      .argv = line_.ArgvFor(job.key),
       .environment = EnvironmentFor(job),
       .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT", "WQ_TOKEN", "WQ_REASONS", "TRACEPARENT"},
       .stdin_fd = null_fd_,
@@ -346,18 +344,15 @@ CommandResult CommandRunner::NotStarted(int error) const {
   // A program that is being written can be run soon.
   if (IsLackOfResources(error) || error == ETXTBSY) result.kind = Kind::kNoResources;
   result.error = "cannot run the command: " + ErrnoText(error);
-  result.wait_status = W_EXITCODE(error == ENOENT ? 127 : 126, 0);
   return result;
 }
 
 CommandResult CommandRunner::Run(const Job& job, JobOutput* output) const {
-  const int64_t started_at_us = wq::Clock::System()->WallUs();
   const Clock::time_point started = Clock::now();
   CommandResult result;
   if (line_.UsesKey() && job.key.find('\0') != job.key.npos) {
     result.kind = CommandResult::Kind::kFailed;
     result.error = "the key has a NUL byte, which no argument of a command can hold";
-    result.wait_status = W_EXITCODE(126, 0);
   } else {
     Child child;
     if (const int error = Start(job, &child); error != 0) {
@@ -369,7 +364,6 @@ CommandResult CommandRunner::Run(const Job& job, JobOutput* output) const {
     }
     reapers_.Return(std::move(child.reaper));
   }
-  result.started_at_us = started_at_us;
   result.ran_for = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);
   return result;
 }

@@ -2,7 +2,7 @@
 //
 //   std::unique_ptr<CommandRunner> runner;
 //   int error = CommandRunner::Create(options, &reapers, &runner);   // ENOENT: no such command
-//   JobOutput output(&printer, job);
+//   JobOutput output(&printer, job.key);
 //   CommandResult result = runner->Run(job, &output);         // blocks until it has ended
 //
 // A command runs below a reaper (reapers.h). Its stdin is empty or holds the key, its stdout is
@@ -48,8 +48,6 @@ struct CommandResult {
   // The last line of its stderr and how it ended: "no route [exit status 1]". Empty for success.
   std::string error;
   bool timed_out = false;
-  int wait_status = 0;  // As waitpid reports it; 126 or 127 exited, as in a shell, if not started.
-  int64_t started_at_us = 0;  // Since 1970-01-01T00:00:00Z.
   std::chrono::microseconds ran_for{0};
 };
 

@@ -76,11 +76,6 @@ void Supervisor::OnSignal(int signal) {
 void Supervisor::OnStop() {
   stop_seen_ = true;
   switch (pool_.stop_reason()) {
-    case StopReason::kHaltNow:
-      return KillAll("--halt");
-    case StopReason::kHaltSoon:
-      status_line_.Show("");
-      return LogInfo("--halt: no new key is begun; running commands end by themselves");
     case StopReason::kOutputGone:
       status_line_.Show("");
       LogError("cannot write to standard output" +

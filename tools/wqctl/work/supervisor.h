@@ -1,5 +1,5 @@
 // Supervisor: waits for the end of the workers, and stops or kills them: at a signal, when stdout
-// is gone, at --halt, and when the grace period is over.
+// is gone, and when the grace period is over.
 //
 // Thread-compatible.
 #pragma once

@@ -37,18 +37,18 @@ std::optional<wq::QueueCounts> SumOf(const WorkQueues& queues) {
   return sum;
 }
 
-WorkerPool::WorkerPool(const WorkerOptions& options, const WorkerContext& context)
-    : options_(options), context_(context), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+WorkerPool::WorkerPool(int workers, const WorkerContext& context)
+    : workers_(workers), context_(context), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 WorkerPool::~WorkerPool() { close(event_fd_); }
 
 wq::Status WorkerPool::Start() {
-  running_threads_ = options_.workers;
-  for (int i = 0; i < options_.workers; ++i) {
+  running_threads_ = workers_;
+  for (int i = 0; i < workers_; ++i) {
     try {
       threads_.emplace_back([this] { RunWorker(); });
     } catch (const std::system_error& error) {
-      running_threads_ -= options_.workers - i;
+      running_threads_ -= workers_ - i;
       const std::string text = std::string("cannot start a thread: ") + error.what();
       if (i == 0) return wq::Status::IOError(text);
       LogWarning(text + "; at most " + std::to_string(i) + " commands run at once");
@@ -137,17 +137,9 @@ void WorkerPool::Process(const Job& job) {
 }
 
 WorkerPool::Recorded WorkerPool::RunAndRecord(const Job& job, CommandResult* result) {
-  JobOutput output(&context_.printer, job);
-  if (!RunUntilStarted(job, &output, result)) {
-    context_.printer.Skip(job.sequence);
-    return Recorded::kNothing;
-  }
+  JobOutput output(&context_.printer, job.key);
+  if (!RunUntilStarted(job, &output, result)) return Recorded::kNothing;
   const bool printed = output.Finish();
-  if (context_.job_log != nullptr && result->kind != CommandResult::Kind::kCannotRun) {
-    wq::Status s = context_.job_log->Add(job, *result, output.stdout_bytes(),
-                                         ShellText(context_.command.ArgvFor(job)));
-    if (!s.ok()) StopFor(s);
-  }
   // A command may have failed because of our stdout, and its output may be lost.
   const bool failed = result->kind == CommandResult::Kind::kFailed;
   if (!printed || (failed && StdoutIsGone())) {
@@ -163,7 +155,6 @@ WorkerPool::Recorded WorkerPool::RunAndRecord(const Job& job, CommandResult* res
   } else if (!s.ok()) {
     StopFor(s);
   }
-  HaltIfReached();
   return recorded;
 }
 
@@ -226,11 +217,6 @@ void WorkerPool::WarnOfResources(const std::string& error) {
   if (warned_of_resources_.exchange(true)) return;
   context_.status_line.Show("");
   LogWarning(error + ": running fewer commands at once; no failure is counted");
-}
-
-void WorkerPool::HaltIfReached() {
-  if (!options_.halt.Reached(succeeded_, failed_attempts_, options_.keys_at_start)) return;
-  Stop(options_.halt.when == Halt::When::kNow ? StopReason::kHaltNow : StopReason::kHaltSoon);
 }
 
 void WorkerPool::StopFor(const wq::Status& error) {

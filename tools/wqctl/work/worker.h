@@ -1,6 +1,6 @@
 // WorkerPool: threads that get keys, run the command for each, and record the outcome.
 //
-//   WorkerPool pool(options, context);
+//   WorkerPool pool(workers, context);
 //   pool.Start();
 //   while (!pool.AllEnded()) … poll(pool.event_fd()) …
 //   pool.Join();
@@ -32,10 +32,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "tools/wqctl/work/command_line.h"
-#include "tools/wqctl/work/job_log.h"
 #include "tools/wqctl/work/key_source.h"
-#include "tools/wqctl/work/limits.h"
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
 #include "tools/wqctl/work/status_line.h"
@@ -45,20 +42,12 @@
 
 namespace wqctl {
 
-struct WorkerOptions {
-  int workers = 1;
-  Halt halt;
-  uint64_t keys_at_start = 0;  // For a halt at a percentage.
-};
-
 // What the workers use. All of it outlives the pool.
 struct WorkerContext {
   const CommandRunner& runner;
-  const CommandLine& command;
   KeySource& source;
   OutputPrinter& printer;
   StatusLine& status_line;
-  JobLog* job_log;  // Null: none.
 };
 
 // The sum of what the queues have queued, processing and delayed. nullopt: a queue does not report
@@ -66,15 +55,7 @@ struct WorkerContext {
 std::optional<wq::QueueCounts> SumOf(const WorkQueues& queues);
 
 // Why no further key is begun though some may be left.
-enum class StopReason : uint8_t {
-  kNone,
-  kSignal,
-  kError,
-  kOutputGone,
-  kHaltSoon,
-  kHaltNow,
-  kNotOwner
-};
+enum class StopReason : uint8_t { kNone, kSignal, kError, kOutputGone, kNotOwner };
 
 class WorkerPool {
  public:
@@ -86,12 +67,12 @@ class WorkerPool {
     uint64_t unrecorded = 0;
   };
 
-  WorkerPool(const WorkerOptions& options, const WorkerContext& context);
+  WorkerPool(int workers, const WorkerContext& context);
   ~WorkerPool();  // REQUIRES: not started, or joined.
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // IOError: not even one thread can be started. Fewer than options.workers is a warning.
+  // IOError: not even one thread can be started. Fewer than `workers` is a warning.
   wq::Status Start();
   void Join();
 
@@ -124,11 +105,10 @@ class WorkerPool {
   wq::Status RecordFailure(const Job& job, const std::string& error, Recorded* recorded);
   void WarnOfLostOutcome(const Job& job, const wq::Status& why);
   void WarnOfResources(const std::string& error);
-  void HaltIfReached();
   void StopFor(const wq::Status& error);
   void Notify() const;
 
-  const WorkerOptions options_;
+  const int workers_;
   const WorkerContext context_;
   const int event_fd_;
   std::atomic<int> running_threads_{0};
