@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "bindings/c/boundary/bytes.h"
-#include "bindings/c/boundary/entry.h"
 #include "bindings/c/queue_call.h"
 #include "wq/queue.h"
 #include "wq/wq.h"
@@ -56,8 +55,16 @@ wq_code wq_queue_erase_cursor(wq_queue queue, const char* name, wq_error* error)
 
 wq_code wq_queue_cursors(wq_queue queue, wq_visit_cursor visit, void* arg, wq_error* error) {
   return QueueCall(queue, error, [&](const Queue& q) -> Status {
-    return visit == nullptr ? wq::c::NullArgument("visit")
-                            : wq::c::VisitCursors(q.Cursors(), visit, arg);
+    if (visit == nullptr) {
+      return wq::c::NullArgument("visit");
+    }
+    const wq::c::CallbackScope scope;
+    for (const auto& [name, value] : q.Cursors()) {
+      if (visit(arg, name.c_str(), value.data(), value.size()) == 0) {
+        break;
+      }
+    }
+    return {};
   });
 }
 

@@ -1,7 +1,6 @@
 package wq
 
-// This file has the functions that C calls: OnHealth, OnLeadership, OnStuck, and the visits of
-// entries.
+// This file has the functions that C calls: OnHealth, OnLeadership and OnStuck.
 
 // #include <stdlib.h>
 // #include <wq/wq.h>
@@ -87,14 +86,4 @@ func wqgoLeadership(handle unsafe.Pointer, change *C.wq_leadership) {
 func wqgoStuck(handle unsafe.Pointer, key *C.char, size C.size_t, heldUs C.int64_t) {
 	(*cgo.Handle)(handle).Value().(func(string, time.Duration))(
 		C.GoStringN(key, C.int(size)), time.Duration(heldUs)*time.Microsecond)
-}
-
-// wqgoEntries passes a list of entries to the sink; 0: the visit ends.
-//
-//export wqgoEntries
-func wqgoEntries(handle C.uintptr_t, list *C.char, size C.size_t) C.int32_t {
-	if cgo.Handle(handle).Value().(*sink).take(C.GoStringN(list, C.int(size))) {
-		return 1
-	}
-	return 0
 }

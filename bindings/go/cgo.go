@@ -213,24 +213,6 @@ func readKeys(body func(list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, e
 	return splitKeys(text, 8), nil
 }
 
-// withNameAndKeys is readKeys for a call that takes a name.
-func withNameAndKeys(
-	name string,
-	body func(name *C.char, list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
-	var keys []string
-	var err error
-	invalid := withName(name, func(name *C.char, _ *C.wq_error) C.wq_code {
-		keys, err = readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-			return body(name, list, e)
-		})
-		return C.WQ_OK
-	})
-	if invalid != nil {
-		return nil, invalid
-	}
-	return keys, err
-}
-
 // readBytes returns the bytes that the call writes.
 func readBytes(body func(bytes *C.wq_bytes, e *C.wq_error) C.wq_code) (string, error) {
 	r := buffers.Get().(*buffer)

@@ -61,14 +61,6 @@ func TestLimitsAreSetReadAndSurvive(t *testing.T) {
 		t.Fatalf("%+v", limits)
 	}
 	must(t, store.Close())
-	view, err := OpenView(dir + "/s")
-	must(t, err)
-	limits, err = view.Limits(q.name)
-	must(t, err)
-	must(t, view.Close())
-	if !reflect.DeepEqual(limits, want) {
-		t.Fatalf("%+v", limits)
-	}
 }
 
 func TestARateHoldsAGroupBack(t *testing.T) {

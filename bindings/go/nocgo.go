@@ -5,7 +5,7 @@ package wq
 import "context"
 
 // This file represents what needs the library in a build without cgo, so that a program of both
-// kinds compiles. The readers of stores (OpenView), snapshots, metrics and ManualClock are absent.
+// kinds compiles. Metrics and ManualClock are absent.
 
 // errNoCgo is the error of all calls about a Store.
 var errNoCgo = newError(NotSupported, "built without cgo: use wq.Dial")

@@ -19,11 +19,11 @@
 //
 // The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h,
 // wq/c/queue.h, wq/c/limits.h (what bounds hand-outs), wq/c/controller.h (workers that reconcile),
-// wq/c/parallelize.h (a loop run by several threads), wq/c/view.h (reading a store beside its
-// owner), wq/c/snapshot.h, wq/c/import.h, wq/c/diff.h and wq/c/verify.h (stores as a whole),
-// wq/c/replicated_log.h. wq/c/etcd.h is of a library of its own.
+// wq/c/parallelize.h (a loop run by several threads), wq/c/replicated_log.h. wq/c/etcd.h is of a
+// library of its own.
 // The calls are those of wq/queue.h, wq/store.h and wq/controller.h, which describe them in full.
-// This is what differs in C:
+// What C lacks, the tool wqctl does for programs, too, with -o json: reading a store beside its
+// owner, snapshots, loading, checks. This is what differs in C:
 //
 // Calls. Each returns a code; WQ_OK is 0. The last parameter is a wq_error, or NULL: it is written
 // only when the call fails, so success costs nothing. Every argument is checked. No call throws a
@@ -53,16 +53,10 @@
 // IWYU pragma: begin_exports
 #include "wq/c/base.h"
 #include "wq/c/controller.h"
-#include "wq/c/diff.h"
-#include "wq/c/entry.h"
-#include "wq/c/import.h"
 #include "wq/c/limits.h"
 #include "wq/c/options.h"
 #include "wq/c/parallelize.h"
 #include "wq/c/queue.h"
 #include "wq/c/replicated_log.h"
-#include "wq/c/snapshot.h"
 #include "wq/c/store.h"
-#include "wq/c/verify.h"
-#include "wq/c/view.h"
 // IWYU pragma: end_exports

@@ -25,7 +25,8 @@ static wq_code done(wq_queue queue, const char* key) {
   return wq_queue_done(queue, key, strlen(key), &error);
 }
 
-void note(char* text, const char* bytes, size_t size) {
+// Appends the bytes to the text, behind a space.
+static void note(char* text, const char* bytes, size_t size) {
   size_t length = strlen(text);
   if (length > 0) {
     text[length++] = ' ';
@@ -196,7 +197,7 @@ static int32_t note_quarantined(void* text, const wq_quarantined_key* key) {
   note(text, key->last_error, key->last_error_size);
   return 1;
 }
-int32_t note_cursor(void* text, const char* name, const char* value, size_t value_size) {
+static int32_t note_cursor(void* text, const char* name, const char* value, size_t value_size) {
   note(text, name, strlen(name));
   note(text, value, value_size);
   return 1;
@@ -235,7 +236,7 @@ static int32_t note_queued(void* text, const wq_queued_key* key) {
   note(text, key->key, key->key_size);
   return 1;
 }
-int32_t note_lane(void* text, int32_t lane, size_t queued) {
+static int32_t note_lane(void* text, int32_t lane, size_t queued) {
   char shown[40];
   snprintf(shown, sizeof shown, "%d:%u", (int)lane, (unsigned)queued);
   note(text, shown, strlen(shown));
@@ -425,14 +426,12 @@ int main(int argc, char** argv) {
   OK(wq_store_health(store, &error));
   OK(wq_store_process_log_status(store, &error));
   OK(wq_store_recover(store, &error));
-  views(argv[1]);
   controllers(store);
   priorities(store);
   shutting_down(store, queue);
   metrics_and_limiters();
   clocks();
   pieces();
-  whole_stores(argv[1]);
   wq_bytes_free(&bytes);
   return 0;
 }

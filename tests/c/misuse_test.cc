@@ -124,16 +124,17 @@ TEST_F(MisuseTest, NullIsRefusedByEveryCall) {
   EXPECT_EQ(wq_store_open_in_memory(nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
 }
 
-TEST_F(MisuseTest, NullIsRefusedByStoresAndViews) {
+TEST_F(MisuseTest, NullIsRefusedByStoresAndBytes) {
   wq_queue queue = WQ_NO_QUEUE;
   EXPECT_EQ(wq_store_open_queue(store_, nullptr, nullptr, &queue, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_open_queue(store_, "q", nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_store_find_queue(store_, nullptr, &queue, nullptr), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_store_find_queue(store_, "q", nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_delete_queue(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_queue_names(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_uuid(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_dir(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_read_gauges(store_, nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(wq_view_open(nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_keys_append(nullptr, "k", 1, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_keys_next(nullptr, 0, nullptr, nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_escape_key("k", 1, 0, nullptr, nullptr), WQ_INVALID_ARGUMENT);
@@ -168,8 +169,6 @@ TEST_F(MisuseTest, AnInvalidHandleIsRefusedByEveryCall) {
               WQ_BAD_HANDLE);
     EXPECT_EQ(wq_worker_shards({bad}, &shard, 1, &count, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_worker_leave({bad}, &error_), WQ_BAD_HANDLE);
-    EXPECT_EQ(wq_view_queue_names({bad}, &bytes_, &error_), WQ_BAD_HANDLE);
-    EXPECT_EQ(wq_view_free({bad}, &error_), WQ_BAD_HANDLE);
   }
   for (const uint64_t bad : {uint64_t{0}, freed.handle, store_.handle}) {
     EXPECT_EQ(wq_store_health({bad}, &error_), WQ_BAD_HANDLE);

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "tests/c/c_fixture.h"
 #include "tests/support/environment.h"
+#include "wq/store_view.h"
 
 namespace wq::c {
 namespace {
@@ -17,14 +19,10 @@ class ProcessLogCTest : public CTest {
     wq_code code = wq_store_open((scratch_ / "store").c_str(), &options, &store, &error_);
     if (code == WQ_OK) {
       code = wq_store_process_log_status(store, &error_);
-      wq_view view = WQ_NO_VIEW;
-      wq_store_info info{};
-      info.size = sizeof info;
-      EXPECT_EQ(wq_view_open((scratch_ / "store").c_str(), &view, nullptr), WQ_OK);
-      EXPECT_EQ(wq_view_info(view, &info, nullptr), WQ_OK);
-      EXPECT_EQ(wq_view_free(view, nullptr), WQ_OK);
+      std::unique_ptr<StoreView> view;
+      EXPECT_TRUE(StoreView::Open(scratch_ / "store", &view).ok());
+      bytes_on_disk_ = view->info().process_log_bytes;
       EXPECT_EQ(wq_store_free(store, nullptr), WQ_OK);
-      bytes_on_disk_ = info.process_log_bytes;
     }
     return code;
   }

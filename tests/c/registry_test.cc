@@ -48,7 +48,7 @@ TEST(Registry, NumbersThatAreNoHandlesAreRefused) {
   Registry& registry = Registry::Instance();
   for (const uint64_t number : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}, uint64_t{1} << 56,
                                 (uint64_t{2} << 56) | 0xffffff, uint64_t{0x7fffffffe000}}) {
-    for (const Kind kind : {Kind::kStore, Kind::kQueue, Kind::kWorker, Kind::kView}) {
+    for (const Kind kind : {Kind::kStore, Kind::kQueue, Kind::kWorker}) {
       EXPECT_EQ(registry.Pin(kind, number), nullptr) << number;
       EXPECT_EQ(registry.Retire(kind, number), nullptr) << number;
     }

@@ -1,6 +1,5 @@
 // The objects of the handles of stores, queues, workers and controllers. An object lives from its
-// Register to its Release in the Registry; a thread that has it pinned may use it. (Views,
-// importers and diffs: turn.h.)
+// Register to its Release in the Registry; a thread that has it pinned may use it.
 // Threading: thread-safe, as the calls of the C++ interface are.
 #pragma once
 

@@ -16,14 +16,8 @@ const char* KindName(Kind kind) {
       return "queue";
     case Kind::kWorker:
       return "worker";
-    case Kind::kView:
-      return "view";
     case Kind::kController:
       return "controller";
-    case Kind::kImporter:
-      return "importer";
-    case Kind::kDiff:
-      return "diff";
   }
   return "nothing";
 }

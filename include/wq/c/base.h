@@ -55,17 +55,12 @@ typedef struct wq_queue {
 typedef struct wq_worker {
   uint64_t handle;
 } wq_worker;
-typedef struct wq_view {
-  uint64_t handle;
-} wq_view;
 
 #define WQ_NO_STORE \
   { 0 }
 #define WQ_NO_QUEUE \
   { 0 }
 #define WQ_NO_WORKER \
-  { 0 }
-#define WQ_NO_VIEW \
   { 0 }
 
 // Bytes that a call returns. Begin with WQ_NO_BYTES, use it for any number of calls (its memory is
@@ -94,7 +89,7 @@ WQ_EXPORT wq_code wq_keys_append(wq_bytes* list, const char* key, size_t size, w
 WQ_EXPORT wq_code wq_keys_next(const char* list, size_t list_size, size_t* offset, const char** key,
                                size_t* size, wq_error* error);
 
-// Visits a cursor of a queue or a view; returns 0 to stop.
+// Visits a cursor of a queue; returns 0 to stop.
 typedef int32_t (*wq_visit_cursor)(void* arg, const char* name, const char* value,
                                    size_t value_size);
 
