@@ -16,6 +16,7 @@ using wq::StatusCode;
 using wq::c::Call;
 using wq::c::KeyCall;
 using wq::c::kKeyHeader;
+using wq::c::Pinned;
 using wq::c::QueueCall;
 using wq::c::QueueObject;
 using wq::c::StoreObject;
@@ -46,6 +47,32 @@ Status TakeOne(QueueObject& queue, int64_t timeout_us, wq_bytes* key, const Get&
     return s;
   }
   wq::c::Assign(taken, key);
+  return {};
+}
+
+// Retires the worker's handle, which is not pinned. Its store is, so that it is not freed.
+Status Leave(uint64_t handle) {
+  uint64_t store_handle = 0;
+  {
+    const Pinned<WorkerObject> worker(handle);
+    if (worker.get() == nullptr) {
+      return wq::c::BadHandle(WorkerObject::kKind, handle);
+    }
+    store_handle = worker.get()->store->handle;
+  }
+  const Pinned<StoreObject> store(store_handle);
+  bool busy = false;
+  wq::c::Registry& registry = wq::c::Registry::Instance();
+  const std::unique_ptr<WorkerObject> worker(
+      store.get() == nullptr
+          ? nullptr
+          : static_cast<WorkerObject*>(registry.RetireIdle(WorkerObject::kKind, handle, &busy)));
+  if (worker == nullptr) {
+    return busy ? Status::InvalidArgument("a call of the worker is under way")
+                : wq::c::BadHandle(WorkerObject::kKind, handle);
+  }
+  store.get()->workers.Erase(handle);
+  registry.Release(handle);
   return {};
 }
 
@@ -226,21 +253,7 @@ wq_code wq_worker_shards(wq_worker worker, uint32_t* shards, size_t capacity, si
 }
 
 wq_code wq_worker_leave(wq_worker worker, wq_error* error) {
-  return wq::c::Enter(error, [worker] {
-    return wq::c::WithStoreOf<WorkerObject>(worker.handle, [worker](StoreObject& store) {
-      bool busy = false;
-      wq::c::Registry& registry = wq::c::Registry::Instance();
-      const std::unique_ptr<WorkerObject> object(static_cast<WorkerObject*>(
-          registry.RetireIdle(WorkerObject::kKind, worker.handle, &busy)));
-      if (object == nullptr) {
-        return busy ? Status::InvalidArgument("a call of the worker is under way")
-                    : wq::c::BadHandle(WorkerObject::kKind, worker.handle);
-      }
-      store.workers.Erase(worker.handle);
-      registry.Release(worker.handle);
-      return Status::Ok();
-    });
-  });
+  return wq::c::Enter(error, [worker] { return Leave(worker.handle); });
 }
 
 }  // extern "C"

@@ -9,7 +9,6 @@
 #include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/objects.h"
 #include "bindings/c/boundary/options.h"
-#include "bindings/c/controller.h"
 #include "wq/wq.h"
 
 namespace {
@@ -60,15 +59,13 @@ std::vector<std::unique_ptr<T>> RetireAll(const wq::c::HandleList& handles) {
 Status EndStore(uint64_t handle, StoreObject* object) {
   Registry& registry = Registry::Instance();
   const std::unique_ptr<StoreObject> owned(object);
-  wq::c::EndControllers(object);  // While their results can still be recorded.
   // Blocked calls return, and running calls end. After that no queue can be opened. After the
-  // queues are retired no worker can join, and no controller can be started.
+  // queues are retired no worker can join.
   Status status = object->store->Close();
   registry.WaitUnpinned(handle);
   registry.Release(handle);
   const auto queues = RetireAll<QueueObject>(object->queues);
   const auto closed_queues = RetireAll<QueueObject>(object->closed_queues);
-  wq::c::EndControllers(object);
   RetireAll<WorkerObject>(object->workers).clear();
   object->store.reset();  // Before what its queues borrow.
   return status;

@@ -426,12 +426,10 @@ int main(int argc, char** argv) {
   OK(wq_store_health(store, &error));
   OK(wq_store_process_log_status(store, &error));
   OK(wq_store_recover(store, &error));
-  controllers(store);
   priorities(store);
   shutting_down(store, queue);
   metrics_and_limiters();
   clocks();
-  pieces();
   wq_bytes_free(&bytes);
   return 0;
 }

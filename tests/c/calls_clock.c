@@ -1,4 +1,4 @@
-// Part of calls: a clock of the caller, and the loop over pieces.
+// Part of calls: a clock of the caller.
 
 #include <stdint.h>
 
@@ -48,29 +48,4 @@ void clocks(void) {
   OK(wq_store_free(store, &error));
   EXPECT(inside == WQ_INVALID_ARGUMENT);
   wq_bytes_free(&bytes);
-}
-
-static int32_t mark(void* arg, size_t piece) {
-  ++((char*)arg)[piece];
-  return 1;
-}
-static int32_t mark_up_to_two(void* arg, size_t piece) {
-  ++((char*)arg)[piece];
-  return piece < 2;
-}
-
-void pieces(void) {
-  enum { kPieces = 100 };
-  char marks[kPieces] = {0};
-  size_t i = 0;
-  OK(wq_parallelize_until(3, kPieces, 7, mark, marks, &error));
-  for (i = 0; i < kPieces; ++i) {
-    EXPECT(marks[i] == 1);
-  }
-  OK(wq_parallelize_until(3, 0, 0, mark, NULL, &error));
-  EXPECT(wq_parallelize_until(1, kPieces, 0, mark_up_to_two, marks, &error) == WQ_SHUTTING_DOWN);
-  EXPECT(marks[2] == 2 && marks[3] == 1);
-  EXPECT(wq_parallelize_until(1, 3, 0, mark_up_to_two, marks, &error) == WQ_SHUTTING_DOWN);
-  EXPECT(wq_parallelize_until(0, 3, 0, mark, marks, &error) == WQ_INVALID_ARGUMENT);
-  EXPECT(wq_parallelize_until(1, 3, 0, NULL, marks, &error) == WQ_INVALID_ARGUMENT);
 }

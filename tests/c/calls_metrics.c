@@ -14,16 +14,6 @@ static void add_to(void* arg, void* to, uint64_t count) {
   }
 }
 static void observe(void* arg, void* to, double value) { EXPECT(arg != to && value >= 0); }
-static void do_nothing(void* arg, const wq_reconcile* call, wq_reconcile_result* result) {
-  EXPECT(arg == NULL && call != NULL && result != NULL);
-}
-static void note_workers(void* arg, const wq_metric* metric, const wq_label* labels, size_t count,
-                         double value) {
-  if (strcmp(metric->name, "controller_runtime_max_concurrent_reconciles") == 0) {
-    EXPECT(count == 1 && strcmp(labels[0].value, "ours") == 0 && value == 3);
-    ++*(int*)arg;
-  }
-}
 static void note_depth(void* arg, const wq_metric* metric, const wq_label* labels, size_t count,
                        double value) {
   EXPECT(metric->kind == WQ_GAUGE && labels != NULL && count > 0);
@@ -46,10 +36,6 @@ void metrics_and_limiters(void) {
   wq_store store = WQ_NO_STORE;
   wq_queue queue = WQ_NO_QUEUE;
   wq_bytes bytes = WQ_NO_BYTES;
-  wq_controller controller = WQ_NO_CONTROLLER;
-  wq_controller_options options_of_controller = {
-      .size = sizeof options_of_controller, .reconcile = do_nothing, .workers = 3};
-  int seen = 0;
   both[0] = &fast;
   both[1] = &bucket;
   limiter.limiters = both;
@@ -62,10 +48,6 @@ void metrics_and_limiters(void) {
   EXPECT(adds == 2);
   OK(wq_store_read_gauges(store, note_depth, &depth, &error));
   EXPECT(depth == 2);
-  options_of_controller.metrics_name = "ours";
-  OK(wq_controller_start(queue, &options_of_controller, &controller, &error));
-  OK(wq_store_read_gauges(store, note_workers, &seen, &error));
-  EXPECT(seen == 1);
   OK(wq_store_free(store, &error));
   wq_bytes_free(&bytes);
 }

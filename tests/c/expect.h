@@ -19,6 +19,4 @@ extern wq_error error;  // Of the last call that failed.
 #define OK(call) EXPECT((call) == WQ_OK)
 
 void metrics_and_limiters(void);
-void controllers(wq_store store);
 void clocks(void);
-void pieces(void);

@@ -5,9 +5,10 @@
 namespace wq::c {
 Status BadHandle(Kind kind, uint64_t handle) {
   const std::string name = KindName(kind);
-  return MakeStatus(WQ_BAD_HANDLE, handle == 0 ? "the " + name + " is none (its handle is 0)"
-                                               : "handle " + std::to_string(handle) + " is no " +
-                                                     name + ", or it was freed");
+  return {static_cast<StatusCode>(WQ_BAD_HANDLE),
+          handle == 0
+              ? "the " + name + " is none (its handle is 0)"
+              : "handle " + std::to_string(handle) + " is no " + name + ", or it was freed"};
 }
 
 wq_code ReportFork(wq_error* error) noexcept {

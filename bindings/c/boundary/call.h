@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "bindings/c/boundary/fork.h"
 #include "bindings/c/boundary/registry.h"
@@ -23,10 +22,6 @@
 
 namespace wq::c {
 
-// The codes that only the C interface has, as statuses.
-inline Status MakeStatus(wq_code code, std::string message) {
-  return {static_cast<StatusCode>(code), std::move(message)};
-}
 Status BadHandle(Kind kind, uint64_t handle);
 
 // Write the error to `error` (may be null).

@@ -1,6 +1,5 @@
-// The objects of the handles of stores, queues, workers and controllers. An object lives from its
-// Register to its Release in the Registry; a thread that has it pinned may use it.
-// Threading: thread-safe, as the calls of the C++ interface are.
+// The objects of the handles of stores, queues and workers. An object lives from its Register to
+// its Release in the Registry; a thread that has it pinned may use it.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +11,8 @@
 #include "bindings/c/boundary/call.h"
 #include "bindings/c/boundary/clock.h"
 #include "bindings/c/boundary/metrics.h"
-#include "bindings/c/boundary/observer.h"
 #include "bindings/c/boundary/readiness.h"
 #include "bindings/c/boundary/registry.h"
-#include "wq/controller.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -65,7 +62,6 @@ struct StoreObject {
   HandleList queues;         // Those that were not closed.
   HandleList closed_queues;  // Their handles stay valid.
   HandleList workers;        // Those that have not left.
-  HandleList controllers;    // Those that were not freed.
 };
 
 struct QueueObject {
@@ -82,28 +78,5 @@ struct WorkerObject {
   QueueObject* queue = nullptr;
   std::unique_ptr<Worker> worker;
 };
-
-struct ControllerObject {
-  static constexpr Kind kKind = Kind::kController;
-  StoreObject* store = nullptr;  // Lives longer.
-  std::unique_ptr<CallbackObserver> observer;
-  std::unique_ptr<Controller> controller;  // Borrows the observer.
-};
-
-// Calls `body(store)` with the store of a worker or controller pinned, so that the store is not
-// freed during the call. The worker or controller itself is not pinned, so `body` can retire it.
-template <typename T, typename Body>
-Status WithStoreOf(uint64_t handle, const Body& body) {
-  uint64_t store_handle = 0;
-  {
-    const Pinned<T> object(handle);
-    if (object.get() == nullptr) {
-      return BadHandle(T::kKind, handle);
-    }
-    store_handle = object.get()->store->handle;
-  }
-  const Pinned<StoreObject> store(store_handle);
-  return store.get() == nullptr ? BadHandle(T::kKind, handle) : body(*store.get());
-}
 
 }  // namespace wq::c

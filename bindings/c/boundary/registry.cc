@@ -16,8 +16,6 @@ const char* KindName(Kind kind) {
       return "queue";
     case Kind::kWorker:
       return "worker";
-    case Kind::kController:
-      return "controller";
   }
   return "nothing";
 }
