@@ -1,6 +1,6 @@
 package wq
 
-// This file has the calls of operators: cancelling, quarantine, limits, pausing and stopping; a
+// This file has the calls of operators: cancelling, quarantine, pausing and stopping; a
 // queue's counters, its order, its quarantine and its cursors.
 
 import (
@@ -70,32 +70,6 @@ func (q *Queue[T]) IsQuarantined(item T) (bool, error) {
 	})
 	return quarantined, err
 }
-
-// SetLimits sets what bounds the hand-outs of the group's items, or of all items of the queue if
-// the group is empty, from now on and over restarts; nil: QueueOptions count again. Items that
-// workers hold beyond a new bound stay with them. InvalidArgument: the limits are out of range, or
-// the group is longer than 1024 bytes.
-func (q *Queue[T]) SetLimits(group string, limits *GroupLimits) error {
-	return q.backend.setLimits(group, limits)
-}
-
-// GroupStatus is what bounds the hand-outs of a group's items now.
-type GroupStatus struct {
-	Limits     GroupLimits   // Those in force.
-	OwnLimits  bool          // They were set by SetLimits; otherwise they are of QueueOptions.
-	Processing int           // Items that workers hold. 0 while the queue has no limits.
-	HeldBack   bool          // No item of it may be handed out now.
-	NextIn     time.Duration // If a rate holds it back: for so long; otherwise 0.
-}
-
-// GroupStatus returns what bounds the group, or the queue if the group is empty. Any group has one.
-func (q *Queue[T]) GroupStatus(group string) (GroupStatus, error) {
-	return q.backend.groupStatus(group)
-}
-
-// Limits returns the limits that were set by SetLimits, by group; those of the queue have the empty
-// name.
-func (q *Queue[T]) Limits() (map[string]GroupLimits, error) { return q.backend.limits() }
 
 // Pause makes the queue hand out nothing until Resume, or for the duration if it is more than 0;
 // across restarts too.

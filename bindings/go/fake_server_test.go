@@ -36,7 +36,6 @@ type fakeServer struct {
 }
 
 type fakeQueue struct {
-	limits   map[string]remote.GroupStatus
 	name     string
 	queued   []string
 	lanes    map[string]int32
@@ -187,20 +186,6 @@ func (f *fakeServer) answer(method string, decode func(any)) (any, *fakeError) {
 		}
 		f.note(what, m.Keys)
 		return f.queues[m.Queue].change(m), nil
-	case "Admin/SetLimits":
-		var m remote.SetLimitsRequest
-		decode(&m)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.note(method, [][]byte{m.Group})
-		f.queues[m.Queue].setLimits(m)
-		return struct{}{}, nil
-	case "Admin/GetLimits":
-		var m remote.GetLimitsRequest
-		decode(&m)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return f.queues[m.Queue].getLimits(m), nil
 	case "Admin/GetStore":
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -333,40 +318,6 @@ func (q *fakeQueue) search(m remote.SearchRequest) any {
 		}
 	}
 	return map[string]any{"keys": keys}
-}
-
-func (q *fakeQueue) setLimits(m remote.SetLimitsRequest) {
-	if m.Limits == nil {
-		delete(q.limits, string(m.Group))
-		return
-	}
-	if q.limits == nil {
-		q.limits = map[string]remote.GroupStatus{}
-	}
-	q.limits[string(m.Group)] = remote.GroupStatus{Group: m.Group, Limits: *m.Limits,
-		OwnLimits: true, Processing: 1, HeldBack: true, NextInUs: 1500}
-}
-
-// getLimits returns one group at a time if all are asked for.
-func (q *fakeQueue) getLimits(m remote.GetLimitsRequest) (r remote.GetLimitsResponse) {
-	for _, group := range m.Groups {
-		r.Groups = append(r.Groups, q.limits[string(group)])
-	}
-	if len(m.Groups) > 0 {
-		return r
-	}
-	var names []string
-	for name := range q.limits {
-		if m.After == nil || name > string(*m.After) {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	if len(names) > 0 {
-		r.Groups = append(r.Groups, q.limits[names[0]])
-		r.More = len(names) > 1
-	}
-	return r
 }
 
 func (q *fakeQueue) change(m remote.ChangeRequest) any {

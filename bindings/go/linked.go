@@ -8,7 +8,6 @@ import "C"
 
 import (
 	"context"
-	"math"
 	"runtime"
 	"time"
 )
@@ -337,59 +336,6 @@ func (q *linkedQueue) quarantined() ([]QuarantinedKey, error) {
 	return keys, nil
 }
 
-func (q *linkedQueue) setLimits(group string, limits *GroupLimits) error {
-	var a arena
-	defer a.free()
-	own, err := limits.toC("limits", &a)
-	if err != nil {
-		return err
-	}
-	return q.keyCall(group, func(h C.wq_queue, group *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_set_limits(h, group, size, own, e)
-	})
-}
-
-func (q *linkedQueue) groupStatus(group string) (GroupStatus, error) {
-	l := C.wq_group_limits{size: C.sizeof_wq_group_limits}
-	s := C.wq_group_status{size: C.sizeof_wq_group_status}
-	err := q.keyCall(group, func(h C.wq_queue, group *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_get_limits(h, group, size, &l, &s, e)
-	})
-	if err != nil {
-		return GroupStatus{}, err
-	}
-	status := GroupStatus{
-		Limits: GroupLimits{MaxProcessing: int(l.max_processing), PerSecond: float64(l.per_second),
-			Burst: int(l.burst), Weight: int(l.weight)},
-		OwnLimits: s.own_limits != 0, Processing: int(s.processing), HeldBack: s.held_back != 0}
-	if s.next_in_us > 0 {
-		status.NextIn = time.Duration(s.next_in_us) * time.Microsecond
-	}
-	return status, nil
-}
-
-func (q *linkedQueue) limits() (map[string]GroupLimits, error) {
-	parts, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_limits(q.handle, list, e)
-	})
-	runtime.KeepAlive(q.store)
-	if err != nil {
-		return nil, err
-	}
-	return limitsByGroup(parts), nil
-}
-
-// limitsByGroup makes a map of the groups and limits that visits.h wrote.
-func limitsByGroup(parts []string) map[string]GroupLimits {
-	limits := make(map[string]GroupLimits, len(parts)/2)
-	for ; len(parts) > 0; parts = parts[2:] {
-		of := func(i int) int64 { return number(parts[1][8*i:]) }
-		limits[parts[0]] = GroupLimits{MaxProcessing: int(of(0)), Burst: int(of(1)),
-			Weight: int(of(2)), PerSecond: math.Float64frombits(uint64(of(3)))}
-	}
-	return limits
-}
-
 func (q *linkedQueue) setCursor(name, value string) error {
 	defer runtime.KeepAlive(q.store)
 	defer runtime.KeepAlive(value)
@@ -449,7 +395,7 @@ func (q *linkedQueue) call(body func(h C.wq_queue, e *C.wq_error) C.wq_code) err
 	return err
 }
 
-// keyCall makes a call about one key, or one group.
+// keyCall makes a call about one key.
 func (q *linkedQueue) keyCall(key string,
 	body func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code) error {
 	data, size := bytesOf(key)

@@ -179,27 +179,16 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	return out, nil
 }
 
-// toC converts limits; nil stays nil. `name` is for the message.
-func (l *GroupLimits) toC(name string, a *arena) (*C.wq_group_limits, error) {
-	if l == nil {
-		return nil, nil
+// toC converts limits; `name` is for the message.
+func (l GroupLimits) toC(name string, a *arena) (*C.wq_group_limits, error) {
+	if l.MaxProcessing < 0 || uint64(l.MaxProcessing) > math.MaxUint32 ||
+		l.Burst < 0 || uint64(l.Burst) > math.MaxUint32 {
+		return nil, newError(InvalidArgument, name+" is out of range")
 	}
 	out := (*C.wq_group_limits)(a.zeroed(1, C.sizeof_wq_group_limits))
-	out.size = C.sizeof_wq_group_limits
-	out.per_second = C.double(l.PerSecond)
-	for _, n := range []struct {
-		name string
-		from int
-		to   *C.uint32_t
-	}{
-		{"MaxProcessing", l.MaxProcessing, &out.max_processing},
-		{"Burst", l.Burst, &out.burst}, {"Weight", l.Weight, &out.weight},
-	} {
-		if n.from < 0 || uint64(n.from) > math.MaxUint32 {
-			return nil, newError(InvalidArgument, name+"."+n.name+" is out of range")
-		}
-		*n.to = C.uint32_t(n.from)
-	}
+	*out = C.wq_group_limits{
+		size: C.sizeof_wq_group_limits, per_second: C.double(l.PerSecond),
+		burst: C.uint32_t(l.Burst), max_processing: C.uint32_t(l.MaxProcessing)}
 	return out, nil
 }
 

@@ -25,7 +25,7 @@ const (
 	TwoLanes   Order = 1 // FastLane before SlowLane.
 	Lanes      Order = 2 // FastLane and QueueOptions.Lanes, the highest first.
 	Priorities Order = 3 // Every int32 is a lane.
-	Fair       Order = 4 // As Lanes; in a lane the groups take turns, by their weights.
+	Fair       Order = 4 // As Lanes; in a lane the groups take turns.
 )
 
 // Lane is a key's lane, or priority: keys of higher lanes are handed out first.
@@ -155,15 +155,14 @@ type Resync struct {
 // MaxWait after the first. Quiet 0: Adds are not gathered.
 type Debounce struct{ Quiet, MaxWait time.Duration }
 
-// GroupLimits bounds the hand-outs of one group's items, or of a queue's: see QueueOptions, and
-// Queue.SetLimits. The zero value bounds nothing.
+// GroupLimits bounds the hand-outs of the items of one group, or of a queue: see QueueOptions. The
+// zero value bounds nothing.
 type GroupLimits struct {
 	MaxProcessing int // How many of them workers hold at a time; 0: no bound.
 	// PerSecond and Burst are a token bucket: it holds Burst tokens, gets PerSecond of them, and a
 	// hand-out takes one.
 	PerSecond float64 // 1e-6 to 1e6; 0: no bound.
 	Burst     int     // 1 to 1 000 000; 0: 1.
-	Weight    int     // The group's share under Order Fair: 1 to 1000; 0: 1.
 }
 
 // RateLimiter is the shape of client-go's workqueue.TypedRateLimiter.
@@ -222,11 +221,10 @@ type QueueOptions[T comparable] struct {
 	// OnStuck is called when an item was held for StuckAfter, once for each time that it is handed
 	// out. It must be short, and must not close the store.
 	OnStuck func(item T, held time.Duration)
-	// GroupLimits bounds the items of each group that has no limits of its own (SetLimits), and
-	// Limits all items of the queue. An item whose group is at its limits waits in its place, and
-	// the next one is handed out.
+	// GroupLimits bounds the items of each group, and Limits all items of the queue. An item whose
+	// group is at its limits waits in its place, and the next one is handed out.
 	GroupLimits GroupLimits
-	Limits      GroupLimits // Its Weight is of no use.
+	Limits      GroupLimits
 	// StopOnShutDown makes ShutDown and ShutDownWithDrain stop the queue as Stop does: Get reports
 	// shutdown at once, and what is queued stays in the store, as in controller-runtime's priority
 	// queue. Otherwise the workers first process what is queued, as in client-go.

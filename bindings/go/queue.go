@@ -79,9 +79,6 @@ type backend interface {
 	counts() (Counts, error)
 	list(offset, limit int) ([]QueuedKey, error)
 	positionOf(key string) (int, error)
-	setLimits(group string, limits *GroupLimits) error
-	groupStatus(group string) (GroupStatus, error)
-	limits() (map[string]GroupLimits, error)
 	setCursor(name, value string) error
 	cursor(name string) (string, error)
 	eraseCursor(name string) error

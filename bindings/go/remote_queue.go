@@ -514,66 +514,6 @@ func (q *remoteQueue) len() (int, error) {
 	return c.Queued, err
 }
 
-func (q *remoteQueue) setLimits(group string, limits *GroupLimits) error {
-	request := remote.SetLimitsRequest{Queue: q.name, Group: []byte(group)}
-	if limits != nil {
-		request.Limits = &remote.GroupLimits{
-			MaxProcessing: limits.MaxProcessing, Weight: limits.Weight}
-		if limits.PerSecond != 0 || limits.Burst != 0 {
-			request.Limits.Rate = &remote.Rate{PerSecond: limits.PerSecond, Burst: limits.Burst}
-		}
-	}
-	q.worker.Flush()
-	return q.call("Admin/SetLimits", request, &struct{}{}, false)
-}
-
-func (q *remoteQueue) groupStatus(group string) (GroupStatus, error) {
-	var response remote.GetLimitsResponse
-	q.worker.Flush()
-	err := q.call("Admin/GetLimits",
-		remote.GetLimitsRequest{Queue: q.name, Groups: [][]byte{[]byte(group)}}, &response, false)
-	if err == nil && len(response.Groups) != 1 {
-		err = newError(IOError, "the server's answer has not one group")
-	}
-	if err != nil {
-		return GroupStatus{}, err
-	}
-	s := response.Groups[0]
-	return GroupStatus{Limits: limitsOf(s.Limits), OwnLimits: s.OwnLimits, HeldBack: s.HeldBack,
-		Processing: int(s.Processing), NextIn: time.Duration(s.NextInUs) * time.Microsecond}, nil
-}
-
-func limitsOf(l remote.GroupLimits) GroupLimits {
-	limits := GroupLimits{MaxProcessing: l.MaxProcessing, Burst: 1, Weight: l.Weight}
-	if l.Rate != nil {
-		limits.PerSecond, limits.Burst = l.Rate.PerSecond, l.Rate.Burst
-	}
-	return limits
-}
-
-func (q *remoteQueue) limits() (map[string]GroupLimits, error) {
-	limits := map[string]GroupLimits{}
-	request := remote.GetLimitsRequest{Queue: q.name}
-	q.worker.Flush()
-	for {
-		var response remote.GetLimitsResponse
-		if err := q.call("Admin/GetLimits", request, &response, false); err != nil {
-			return nil, err
-		}
-		for _, s := range response.Groups {
-			if s.OwnLimits {
-				limits[string(s.Group)] = limitsOf(s.Limits)
-			}
-		}
-		if !response.More || len(response.Groups) == 0 {
-			return limits, nil
-		}
-		// Not nil, which JSON would have as null: the queue itself is the empty group.
-		after := append([]byte{}, response.Groups[len(response.Groups)-1].Group...)
-		request.After = &after
-	}
-}
-
 // unsupported is the error of a method that the service does not have.
 func unsupported(what string) error {
 	return newError(NotSupported, what+": a remote queue does not have it")

@@ -669,30 +669,6 @@ func TestARemoteControllersQueueHasThePrioritiesOfItsOwner(t *testing.T) {
 	wantCalls(t, f, "Queue/Add a,b", "requeue a", "failed b: ")
 }
 
-func TestLimitsOfARemoteQueue(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
-	ofA := GroupLimits{MaxProcessing: 2, PerSecond: 0.5, Burst: 3, Weight: 4}
-	must(t, q.SetLimits("a", &ofA))
-	must(t, q.SetLimits("b", &GroupLimits{Weight: 2}))
-	must(t, q.SetLimits("", &GroupLimits{PerSecond: 7, Burst: 1, Weight: 1}))
-	must(t, q.SetLimits("b", nil))
-	limits, err := q.Limits()
-	must(t, err)
-	want := map[string]GroupLimits{"a": ofA, "": {PerSecond: 7, Burst: 1, Weight: 1}}
-	if !reflect.DeepEqual(limits, want) {
-		t.Fatalf("%+v", limits)
-	}
-	status, err := q.GroupStatus("a")
-	must(t, err)
-	if status != (GroupStatus{Limits: ofA, OwnLimits: true, Processing: 1, HeldBack: true,
-		NextIn: 1500 * time.Microsecond}) {
-		t.Fatalf("%+v", status)
-	}
-	wantCalls(t, f, "Admin/SetLimits a", "Admin/SetLimits b", "Admin/SetLimits ",
-		"Admin/SetLimits b")
-}
-
 func TestARemoteQueueReleasesLater(t *testing.T) {
 	f, dir := onFake(t)
 	q := openRemote(t, dir)

@@ -30,16 +30,6 @@ static inline int32_t wqgo_visit_cursor(void* arg, const char* name, const char*
   return 1;
 }
 
-// Writes (group, numbers).
-static inline int32_t wqgo_visit_limits(void* arg, const char* group, size_t group_size,
-                                        const wq_group_limits* limits) {
-  int64_t numbers[] = {limits->max_processing, limits->burst, limits->weight, 0};
-  memcpy(&numbers[3], &limits->per_second, sizeof limits->per_second);
-  wqgo_put((wqgo_visits*)arg, group, group_size);
-  wqgo_put((wqgo_visits*)arg, (const char*)numbers, sizeof numbers);
-  return 1;
-}
-
 static inline int32_t wqgo_visit_cause(void* arg, const char* reason, const char* trace_parent) {
   wqgo_put((wqgo_visits*)arg, reason, strlen(reason));
   wqgo_put((wqgo_visits*)arg, trace_parent, strlen(trace_parent));
@@ -91,12 +81,6 @@ static inline wq_code wqgo_causes(wq_queue queue, _GoString_ key, wq_bytes* list
 static inline wq_code wqgo_cursors(wq_queue queue, wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
   return wqgo_end(wq_queue_cursors(queue, wqgo_visit_cursor, &visits, error), &visits, error);
-}
-
-// Writes (group, numbers) of each group whose limits were set.
-static inline wq_code wqgo_limits(wq_queue queue, wq_bytes* list, wq_error* error) {
-  wqgo_visits visits = wqgo_begin(list);
-  return wqgo_end(wq_queue_limits(queue, wqgo_visit_limits, &visits, error), &visits, error);
 }
 
 // Writes (key, last error, failures, quarantined at) of each quarantined key.

@@ -18,8 +18,7 @@
 //   wq_store_free(store, &error);
 //
 // The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h,
-// wq/c/queue.h, wq/c/limits.h (what bounds hand-outs), wq/c/replicated_log.h. wq/c/etcd.h is of a
-// library of its own.
+// wq/c/queue.h, wq/c/replicated_log.h. wq/c/etcd.h is of a library of its own.
 // The calls are those of wq/queue.h and wq/store.h, which describe them in full.
 // What C lacks, the tool wqctl does for programs, too, with -o json: reading a store beside its
 // owner, snapshots, loading, checks. This is what differs in C:
@@ -51,7 +50,6 @@
 
 // IWYU pragma: begin_exports
 #include "wq/c/base.h"
-#include "wq/c/limits.h"
 #include "wq/c/options.h"
 #include "wq/c/queue.h"
 #include "wq/c/replicated_log.h"

@@ -24,9 +24,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
   static int fd = -1;
   static wq_counts counts{};
   static wq_worker worker = WQ_NO_WORKER;
-  static wq_group_limits limits{};
   counts.size = sizeof counts;
-  limits.size = good ? sizeof limits : 0;
   const char* const k = good ? "k" : nullptr;
   wq_bytes* const out = good ? &bytes : nullptr;
   const auto lane = good ? [](void*, int32_t, size_t) { return 1; } : wq_visit_lane(nullptr);
@@ -36,8 +34,6 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       good ? [](void*, const wq_quarantined_key*) { return 1; } : wq_visit_quarantined(nullptr);
   const auto cursor =
       good ? [](void*, const char*, const char*, size_t) { return 1; } : wq_visit_cursor(nullptr);
-  const auto limit = good ? [](void*, const char*, size_t, const wq_group_limits*) { return 1; }
-                          : wq_visit_limits(nullptr);
   const auto cause =
       good ? [](void*, const char*, const char*) { return 1; } : wq_visit_cause(nullptr);
   return {
@@ -81,11 +77,6 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_get_cursor(q, k, out, nullptr); },
       [=](wq_queue q) { return wq_queue_get_cursor(q, "c", out, nullptr); },
       [=](wq_queue q) { return wq_queue_erase_cursor(q, k, nullptr); },
-      [=](wq_queue q) { return wq_queue_set_limits(q, k, 1, nullptr, nullptr); },
-      [=](wq_queue q) { return wq_queue_set_limits(q, "g", 1, &limits, nullptr); },
-      [=](wq_queue q) { return wq_queue_get_limits(q, k, 1, nullptr, nullptr, nullptr); },
-      [=](wq_queue q) { return wq_queue_get_limits(q, "g", 1, &limits, nullptr, nullptr); },
-      [=](wq_queue q) { return wq_queue_limits(q, limit, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_len(q, good ? &size : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_counts(q, good ? &counts : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_lanes(q, lane, nullptr, nullptr); },

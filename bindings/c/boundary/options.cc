@@ -7,7 +7,6 @@
 #include "bindings/c/boundary/arguments.h"
 #include "bindings/c/boundary/call.h"
 #include "bindings/c/boundary/limiter.h"
-#include "bindings/c/boundary/limits.h"
 #include "bindings/c/boundary/replicated_log.h"
 
 namespace wq::c {
@@ -61,6 +60,17 @@ Status ToEnums(const wq_queue_options& in, QueueOptions* out) {
     return s;
   }
   out->durability = durability.value_or(out->durability);
+  return {};
+}
+
+// NULL: none. InvalidArgument, with the name `what`: a size that is wrong.
+Status ToLimits(const char* what, const wq_group_limits* in, GroupLimits* out) {
+  wq_group_limits limits;
+  if (Status s = ReadSized(what, in, &limits); !s.ok()) {
+    return s;
+  }
+  out->max_processing = limits.max_processing;
+  out->rate = {.per_second = limits.per_second, .burst = limits.burst == 0 ? 1 : limits.burst};
   return {};
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "wq/c/base.h"
-#include "wq/c/limits.h"
 #include "wq/c/replicated_log.h"
 
 #ifdef __cplusplus
@@ -32,7 +31,7 @@ enum {
   WQ_ORDER_TWO_LANES = 1,   // WQ_FAST_LANE and WQ_SLOW_LANE.
   WQ_ORDER_LANES = 2,       // wq_queue_options.lanes.
   WQ_ORDER_PRIORITIES = 3,  // Every 32-bit integer is a lane.
-  WQ_ORDER_FAIR = 4         // As WQ_ORDER_LANES; in a lane groups take turns, by their weights.
+  WQ_ORDER_FAIR = 4         // As WQ_ORDER_LANES; in a lane groups take turns.
 };
 
 enum { WQ_FAST_LANE = 0, WQ_SLOW_LANE = -100 };
@@ -182,6 +181,14 @@ typedef struct wq_store_options {
   const wq_replication* replication;  // NULL: the store is on this machine only.
 } wq_store_options;
 
+// What bounds hand-outs: see GroupLimits in wq/options.h.
+typedef struct wq_group_limits {
+  size_t size;
+  double per_second;        // Hand-outs, at most: 1e-6 to 1e6. 0: no bound.
+  uint32_t burst;           // Beyond this rate so many at once: 1 to 1 000 000. 0: 1.
+  uint32_t max_processing;  // Keys that workers hold at a time, at most. 0: no bound.
+} wq_group_limits;
+
 typedef struct wq_queue_options {
   size_t size;
   int32_t must_exist;  // WQ_NOT_FOUND if the queue does not exist, instead of creating it.
@@ -228,8 +235,7 @@ typedef struct wq_queue_options {
   void (*stuck)(void* arg, const char* key, size_t key_size, int64_t held_us);
   void* stuck_arg;
 
-  // What bounds the keys of each group that has no limits of its own (wq_queue_set_limits), and
-  // what bounds all keys of the queue. NULL: nothing.
+  // What bounds the keys of each group, and all keys of the queue. NULL: nothing.
   const wq_group_limits* group_limits;
   const wq_group_limits* limits;
 

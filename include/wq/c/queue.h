@@ -21,7 +21,6 @@
 #pragma once
 
 #include "wq/c/base.h"
-#include "wq/c/limits.h"
 #include "wq/c/options.h"
 
 #ifdef __cplusplus
@@ -158,28 +157,6 @@ WQ_EXPORT wq_code wq_queue_drop(wq_queue queue, const char* key, size_t key_size
 // *quarantined is 1 or 0.
 WQ_EXPORT wq_code wq_queue_is_quarantined(wq_queue queue, const char* key, size_t key_size,
                                           int32_t* quarantined, wq_error* error);
-
-// --- Limits: of a group or, if `group` is empty (NULL, 0), of all keys of the queue ---
-
-// Sets what bounds the hand-outs, from now on and over restarts; NULL: the options of the queue
-// count again. WQ_INVALID_ARGUMENT: the limits are out of range, or the group is too long.
-WQ_EXPORT wq_code wq_queue_set_limits(wq_queue queue, const char* group, size_t group_size,
-                                      const wq_group_limits* limits, wq_error* error);
-
-typedef struct wq_group_status {
-  size_t size;
-  size_t processing;   // Keys that workers hold. 0 while the queue has no limits.
-  int32_t own_limits;  // 1: the limits were set by wq_queue_set_limits; 0: they are the options'.
-  int32_t held_back;   // 1: no key may be handed out now.
-  int64_t next_in_us;  // If a rate holds them back: for so long; otherwise -1.
-} wq_group_status;
-// Reads the limits in force, and what they do now; WQ_OK for any group. Each output may be NULL.
-WQ_EXPORT wq_code wq_queue_get_limits(wq_queue queue, const char* group, size_t group_size,
-                                      wq_group_limits* limits, wq_group_status* status,
-                                      wq_error* error);
-// The limits that were set by wq_queue_set_limits, sorted by group.
-WQ_EXPORT wq_code wq_queue_limits(wq_queue queue, wq_visit_limits visit, void* arg,
-                                  wq_error* error);
 
 // --- Cursors: names are C strings, 1 to 64 of [A-Za-z0-9._-] ---
 

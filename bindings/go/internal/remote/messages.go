@@ -132,43 +132,6 @@ type ChangeResponse struct {
 	Absent []Uint64 `json:"absent"`
 }
 
-type Rate struct {
-	PerSecond float64 `json:"per_second"`
-	Burst     int     `json:"burst"`
-}
-
-type GroupLimits struct {
-	MaxProcessing int   `json:"max_processing"`
-	Rate          *Rate `json:"rate,omitempty"`
-	Weight        int   `json:"weight"`
-}
-
-type GroupStatus struct {
-	Group      []byte      `json:"group"`
-	Limits     GroupLimits `json:"limits"`
-	OwnLimits  bool        `json:"own_limits"`
-	Processing Uint64      `json:"processing"`
-	HeldBack   bool        `json:"held_back"`
-	NextInUs   Int64       `json:"next_in_us"`
-}
-
-type SetLimitsRequest struct {
-	Queue  string       `json:"queue"`
-	Group  []byte       `json:"group,omitempty"`
-	Limits *GroupLimits `json:"limits,omitempty"`
-}
-
-type GetLimitsRequest struct {
-	Queue  string   `json:"queue"`
-	Groups [][]byte `json:"groups,omitempty"`
-	After  *[]byte  `json:"after,omitempty"`
-}
-
-type GetLimitsResponse struct {
-	Groups []GroupStatus `json:"groups"`
-	More   bool          `json:"more"`
-}
-
 type PauseRequest struct {
 	Queue string `json:"queue"`
 	ForUs *Int64 `json:"for_us,omitempty"`
