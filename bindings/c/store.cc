@@ -208,8 +208,6 @@ wq_code wq_store_recover(wq_store store, wq_error* error) {
   });
 }
 
-wq_code wq_store_mend(wq_store store, wq_error* error) { return wq_store_recover(store, error); }
-
 wq_code wq_store_clock_changed(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) -> Status {
     if (s.clock == nullptr) {
@@ -238,16 +236,10 @@ wq_code wq_store_dir(wq_store store, wq_bytes* dir, wq_error* error) {
   });
 }
 
-wq_code wq_store_read_gauges(wq_store store, wq_visit_gauge visit, void* arg, wq_error* error) {
+wq_code wq_store_metrics(wq_store store, wq_bytes* text, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
-    if (visit == nullptr) {
-      return wq::c::NullArgument("visit");
-    }
-    if (s.metrics == nullptr) {
-      return Status::InvalidArgument("the store was opened without metrics");
-    }
-    s.metrics->ReadGauges(visit, arg);
-    return {};
+    return s.metrics == nullptr ? Status::InvalidArgument("the store was opened without metrics")
+                                : wq::c::AssignChecked("text", s.metrics->Text(), text);
   });
 }
 

@@ -2,7 +2,7 @@ package wq
 
 // This file has the clock for tests.
 
-// #include "metrics.h"
+// #include "clock.h"
 import "C"
 
 import (

@@ -31,7 +31,7 @@
 // NewPriorityQueue. Those methods return no error. Queue.Err and Queue.Errors report their
 // failures, and Store.Health reports the store's own state. Other calls return errors, and offer
 // what client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context;
-// metrics (Store.Metrics).
+// metrics (Store.WriteMetrics).
 //
 // The states of a key, the durability levels and what a crash leaves are specified in wq/queue.h
 // and wq/options.h of the C++ interface.

@@ -1,200 +1,78 @@
 package wq
 
-// This file reads a store's metrics, and reports them to metrics providers.
+// This file writes a store's metrics, and reports them to metrics providers.
 
-// #include "metrics.h"
+// #include <wq/wq.h>
 import "C"
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"math"
-	"runtime"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// MetricKind is the kind of a series.
-type MetricKind int32
-
-const (
-	Counter   MetricKind = C.WQ_COUNTER
-	Gauge     MetricKind = C.WQ_GAUGE
-	Histogram MetricKind = C.WQ_HISTOGRAM
-)
-
-// String returns Prometheus's name of the kind.
-func (k MetricKind) String() string {
-	switch k {
-	case Counter:
-		return "counter"
-	case Histogram:
-		return "histogram"
-	}
-	return "gauge"
-}
-
-// Label is one label of a series. No label is ever a key of a queue.
-type Label struct{ Name, Value string }
-
-// Metric is the present value of one series. Its name is client-go's or controller-runtime's: see
-// docs/metrics.md.
-type Metric struct {
-	Name   string
-	Help   string
-	Kind   MetricKind
-	Labels []Label
-	Value  float64 // Of a counter, since the store was opened, or of a gauge.
-
-	// Of a histogram. Counts[i] counts the values up to Bounds[i] that are above the bound before;
-	// the last count is of the values above all bounds.
-	Bounds []float64
-	Counts []uint64
-	Sum    float64
-
-	recent []float64 // Of a histogram, for a MetricsProvider: the values since the last report.
-}
-
-// collector adds up a store's metrics in C's memory.
-type collector struct {
-	mu sync.RWMutex
-	c  *C.wqgo_metrics // Nil: no metrics, or the store is closed. Under mu.
-}
-
-// free frees the metrics. REQUIRES: C makes no further call.
-func (m *collector) free() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.c != nil {
-		C.wqgo_metrics_free(m.c)
-		m.c = nil
-	}
-}
-
-// Metrics returns all series of the store and its queues. Gauges are read now; the other series
-// were added up in C, so that measuring makes no call into Go. InvalidArgument: the store was
-// opened without StoreOptions.Metrics.
-func (s *Store) Metrics() ([]Metric, error) {
-	defer runtime.KeepAlive(s)
-	return s.readMetrics(false)
-}
-
-// readMetrics returns all series. With take, histograms have their recent values, and a store that
-// has just been closed has no gauges.
-func (s *openStore) readMetrics(take bool) ([]Metric, error) {
-	if !s.measured {
-		return nil, newError(InvalidArgument, "the store was opened without Metrics")
-	}
-	s.metrics.mu.RLock()
-	defer s.metrics.mu.RUnlock()
-	if s.metrics.c == nil {
-		return nil, closedError()
-	}
-	parts, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_read_metrics(s.handle, s.metrics.c, toInt(take), list, e)
-	})
-	var all []Metric
-	for len(parts) > 0 {
-		var m Metric
-		m, parts = parseMetric(parts)
-		all = append(all, m)
-	}
-	return all, err
-}
-
-// parseMetric reads a series that metrics.h wrote, and returns the remaining parts.
-func parseMetric(parts []string) (Metric, []string) {
-	m := Metric{Name: parts[0], Help: parts[1], Kind: MetricKind(number(parts[2]))}
-	labels := int(number(parts[3]))
-	for parts = parts[4:]; len(m.Labels) < labels; parts = parts[2:] {
-		m.Labels = append(m.Labels, Label{parts[0], parts[1]})
-	}
-	if m.Kind != Histogram {
-		m.Value = float(parts[0])
-		return m, parts[1:]
-	}
-	m.Sum = float(parts[0])
-	for parts = parts[1:]; ; parts = parts[2:] {
-		m.Counts = append(m.Counts, uint64(number(parts[0])))
-		if parts[1] == "" {
-			for values := parts[2]; len(values) >= 8; values = values[8:] {
-				m.recent = append(m.recent, float(values))
-			}
-			return m, parts[3:]
-		}
-		m.Bounds = append(m.Bounds, float(parts[1]))
-	}
-}
-
-func float(bytes string) float64 { return math.Float64frombits(uint64(number(bytes))) }
-
-// WriteMetrics writes all series in the text format that a Prometheus server reads (version 0.0.4):
+// WriteMetrics writes all series of the store and its queues in the text format that a Prometheus
+// server reads (version 0.0.4). Their names are client-go's or controller-runtime's: see
+// docs/metrics.md. No label is ever a key of a queue. InvalidArgument: the store was opened without
+// StoreOptions.Metrics.
 //
 //	http.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
 //		store.WriteMetrics(w)
 //	})
 func (s *Store) WriteMetrics(to io.Writer) error {
-	all, err := s.Metrics()
+	text, err := s.metricsText()
 	if err != nil {
 		return err
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	w := bufio.NewWriter(to)
-	for i, m := range all {
-		if i == 0 || all[i-1].Name != m.Name {
-			fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n",
-				m.Name, helpEscapes.Replace(m.Help), m.Name, m.Kind)
+	_, err = io.WriteString(to, text)
+	return err
+}
+
+func (s *openStore) metricsText() (string, error) {
+	return readBytes(func(text *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wq_store_metrics(s.handle, text, e)
+	})
+}
+
+// sample is one line of the metrics' text.
+type sample struct {
+	name  string
+	queue string // The label `name`; "": there is none.
+	le    string // The bound of a histogram's bucket; "": it is none.
+	value float64
+}
+
+// parseSamples returns the samples of client-go's metrics, whose labels need no escapes.
+func parseSamples(text string) []sample {
+	var all []sample
+	for _, line := range strings.Split(text, "\n") {
+		open, end := strings.IndexByte(line, '{'), strings.LastIndex(line, "} ")
+		if !strings.HasPrefix(line, "workqueue_") || open < 0 || end < open {
+			continue
 		}
-		m.write(w)
-	}
-	return w.Flush()
-}
-
-func (m Metric) write(w io.Writer) {
-	if m.Kind != Histogram {
-		fmt.Fprintf(w, "%s%s %s\n", m.Name, labelText(m.Labels), numberText(m.Value))
-		return
-	}
-	var count uint64
-	for i, n := range m.Counts {
-		count += n
-		bound := "+Inf"
-		if i < len(m.Bounds) {
-			bound = numberText(m.Bounds[i])
+		s := sample{name: line[:open]}
+		for _, label := range strings.Split(line[open+1:end], ",") {
+			switch name, value, _ := strings.Cut(label, "="); name {
+			case "name":
+				s.queue = strings.Trim(value, `"`)
+			case "le":
+				s.le = strings.Trim(value, `"`)
+			}
 		}
-		below := append(append([]Label(nil), m.Labels...), Label{"le", bound})
-		fmt.Fprintf(w, "%s_bucket%s %d\n", m.Name, labelText(below), count)
+		s.value, _ = strconv.ParseFloat(line[end+2:], 64)
+		all = append(all, s)
 	}
-	fmt.Fprintf(w, "%s_sum%s %s\n", m.Name, labelText(m.Labels), numberText(m.Sum))
-	fmt.Fprintf(w, "%s_count%s %d\n", m.Name, labelText(m.Labels), count)
+	return all
 }
-
-var (
-	helpEscapes  = strings.NewReplacer("\\", `\\`, "\n", `\n`)
-	valueEscapes = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
-)
-
-func labelText(labels []Label) string {
-	if len(labels) == 0 {
-		return ""
-	}
-	parts := make([]string, 0, len(labels))
-	for _, l := range labels {
-		parts = append(parts, l.Name+`="`+valueEscapes.Replace(l.Value)+`"`)
-	}
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func numberText(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // reportPeriod is the time between two reports. client-go updates its gauges as often.
 const reportPeriod = 500 * time.Millisecond
 
-// reporter reports the metrics that were added up in C: calls of queues do not wait for a provider.
+// reporter reports the metrics that the library has added up: calls of queues do not wait for a
+// provider.
 type reporter struct {
 	provider MetricsProvider
 
@@ -213,6 +91,73 @@ type queueReport struct {
 	longest    SettableGaugeMetric
 
 	added, retried, queued float64
+	waits, works           histogram
+}
+
+// histogram is the state of a histogram. counts[i] is the number of values up to bounds[i], whose
+// last one is infinite.
+type histogram struct {
+	bounds, counts []float64
+	sum            float64
+}
+
+// add adds a sample. REQUIRES: its name is that of the histogram with a suffix.
+func (h *histogram) add(s sample) {
+	switch {
+	case strings.HasSuffix(s.name, "_bucket"):
+		bound, _ := strconv.ParseFloat(s.le, 64)
+		h.bounds, h.counts = append(h.bounds, bound), append(h.counts, s.value)
+	case strings.HasSuffix(s.name, "_sum"):
+		h.sum = s.value
+	}
+}
+
+// observe reports the values that `now` has more than h, which becomes what was reported. The text
+// of the metrics has their number in each bucket, and their sum: so each is reported as a value of
+// its bucket, all at the same part of the way between the bounds of theirs, such that the sum is
+// right, too.
+func (h *histogram) observe(now histogram, to HistogramMetric) {
+	numbers := make([]float64, len(now.counts))
+	below, width := 0.0, 0.0 // The sums of the lower bounds of all values, and of their buckets.
+	for i := range numbers {
+		numbers[i] = now.counts[i]
+		if i < len(h.counts) {
+			numbers[i] -= h.counts[i]
+		}
+	}
+	for i := len(numbers) - 1; i > 0; i-- {
+		numbers[i] -= numbers[i-1]
+	}
+	for i, n := range numbers {
+		lower, upper := now.bucket(i)
+		below += n * lower
+		width += n * (upper - lower)
+	}
+	if width == 0 {
+		return // There are none.
+	}
+	part := math.Min(math.Max((now.sum-h.sum-below)/width, 0), 1)
+	for i, n := range numbers {
+		lower, upper := now.bucket(i)
+		value := lower + part*(upper-lower)
+		for ; n > 0; n-- {
+			to.Observe(value)
+			h.sum += value
+		}
+	}
+	h.bounds, h.counts = now.bounds, now.counts
+}
+
+// bucket returns the bounds of a bucket. Above the last finite bound values are taken to be at most
+// ten times of it.
+func (h *histogram) bucket(i int) (lower, upper float64) {
+	if i > 0 {
+		lower = h.bounds[i-1]
+	}
+	if upper = h.bounds[i]; math.IsInf(upper, 1) {
+		upper = 10 * lower
+	}
+	return lower, upper
 }
 
 // newReporter returns nil without a provider.
@@ -245,54 +190,49 @@ func (r *reporter) begin(name string) {
 }
 
 // report passes on the present values. The gauges of a queue that is not open are 0. REQUIRES: mu.
-func (r *reporter) report(all []Metric) {
-	type gauges struct{ queued, unfinished, longest float64 }
-	now := map[*queueReport]gauges{}
-	for _, q := range r.queues {
-		now[q] = gauges{}
+func (r *reporter) report(all []sample) {
+	type values struct {
+		queued, unfinished, longest float64
+		waits, works                histogram
 	}
-	for _, m := range all {
-		q := r.queues[queueLabel(m)]
+	now := map[*queueReport]*values{}
+	for _, q := range r.queues {
+		now[q] = &values{}
+	}
+	for _, s := range all {
+		q := r.queues[s.queue]
 		if q == nil { // A metric of the store.
 			continue
 		}
-		g := now[q]
-		switch m.Name {
+		switch v := now[q]; s.name {
 		case "workqueue_adds_total":
-			add(m.Value-q.added, q.adds, q.adds.Inc, nil)
-			q.added = m.Value
+			add(s.value-q.added, q.adds, q.adds.Inc, nil)
+			q.added = s.value
 		case "workqueue_retries_total":
-			add(m.Value-q.retried, q.retries, q.retries.Inc, nil)
-			q.retried = m.Value
-		case "workqueue_queue_duration_seconds":
-			observe(q.latency, m.recent)
-		case "workqueue_work_duration_seconds":
-			observe(q.worked, m.recent)
+			add(s.value-q.retried, q.retries, q.retries.Inc, nil)
+			q.retried = s.value
 		case "workqueue_depth":
-			g.queued += m.Value // One series for each lane.
+			v.queued += s.value // One series for each lane.
 		case "workqueue_unfinished_work_seconds":
-			g.unfinished = m.Value
+			v.unfinished = s.value
 		case "workqueue_longest_running_processor_seconds":
-			g.longest = m.Value
-		}
-		now[q] = g
-	}
-	for q, g := range now {
-		add(g.queued-q.queued, q.depth, q.depth.Inc, q.depth.Dec)
-		q.queued = g.queued
-		q.unfinished.Set(g.unfinished)
-		q.longest.Set(g.longest)
-	}
-}
-
-// queueLabel returns the value of the label `name`; "" if the series has none.
-func queueLabel(m Metric) string {
-	for _, l := range m.Labels {
-		if l.Name == "name" {
-			return l.Value
+			v.longest = s.value
+		default:
+			if strings.HasPrefix(s.name, "workqueue_queue_duration_seconds") {
+				v.waits.add(s)
+			} else if strings.HasPrefix(s.name, "workqueue_work_duration_seconds") {
+				v.works.add(s)
+			}
 		}
 	}
-	return ""
+	for q, v := range now {
+		add(v.queued-q.queued, q.depth, q.depth.Inc, q.depth.Dec)
+		q.queued = v.queued
+		q.unfinished.Set(v.unfinished)
+		q.longest.Set(v.longest)
+		q.waits.observe(v.waits, q.latency)
+		q.works.observe(v.works, q.worked)
+	}
 }
 
 // add adds a whole number to a metric.
@@ -309,12 +249,6 @@ func add(by float64, metric any, inc, dec func()) {
 	}
 	for ; by < 0; by++ {
 		dec()
-	}
-}
-
-func observe(metric HistogramMetric, values []float64) {
-	for _, v := range values {
-		metric.Observe(v)
 	}
 }
 
@@ -340,7 +274,7 @@ func (s *openStore) report() {
 	}
 	s.reporter.mu.Lock() // Before reading, so that reports are in order.
 	defer s.reporter.mu.Unlock()
-	if all, err := s.readMetrics(true); err == nil {
-		s.reporter.report(all)
+	if text, err := s.metricsText(); err == nil {
+		s.reporter.report(parseSamples(text))
 	}
 }

@@ -54,7 +54,7 @@ type StoreOptions struct {
 	// recovered, with nil. The next attempt waits until it returns. It must call neither Close nor
 	// Recover.
 	OnHealth func(err error)
-	Metrics  bool // Measures the metrics of Store.Metrics and Store.WriteMetrics.
+	Metrics  bool // Measures what Store.WriteMetrics writes.
 	// MetricsProvider receives the metrics of every queue, under the queue's name, within about
 	// half a second. It implies Metrics. A provider of client-go: ProviderOf.
 	MetricsProvider MetricsProvider

@@ -3,7 +3,7 @@ package wq
 // This file opens, closes and checks stores.
 
 // #include "border.h"
-// #include "metrics.h"
+// #include "clock.h"
 import "C"
 
 import (
@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-	"unsafe"
 )
 
 // Store is a directory that holds named queues, and that this process owns.
@@ -25,8 +24,6 @@ type openStore struct {
 	handle   C.wq_store
 	listener listener
 	leaders  leaders
-	measured bool
-	metrics  collector
 	reporter *reporter     // Nil: no MetricsProvider.
 	logger   Logger        // May be nil.
 	clock    *ManualClock  // Nil: the machine's clocks.
@@ -93,10 +90,7 @@ func open(options StoreOptions,
 	s := &Store{&openStore{
 		clock: clock, ended: make(chan struct{}),
 		listener: newListener(logHealth(options.Logger, options.OnHealth)),
-		measured: options.Metrics || options.MetricsProvider != nil,
 		reporter: newReporter(options.MetricsProvider), logger: options.Logger}}
-	installed := (*C.wqgo_installed)(C.calloc(1, C.sizeof_wqgo_installed))
-	defer C.free(unsafe.Pointer(installed))
 	s.listener.install(&o)
 	if r := options.Replication; r != nil {
 		if o.replication, err = r.toC(&a); err != nil {
@@ -107,12 +101,10 @@ func open(options StoreOptions,
 		s.leaders.listener = listenBy(logLeadership(options.Logger, s.leaders.notify, r.OnLeadership))
 		s.leaders.listener.installLeadership(o.replication)
 	}
-	if s.measured {
-		s.metrics.c = C.wqgo_metrics_new(toInt(s.reporter != nil))
-		C.wqgo_install_metrics(&o, installed, s.metrics.c)
-	}
 	if s.clock != nil {
-		C.wqgo_install_clock(&o, installed, s.clock.c)
+		clock := (*C.wq_clock)(a.zeroed(1, C.sizeof_wq_clock))
+		C.wqgo_install_clock(clock, s.clock.c)
+		o.clock = clock
 	}
 	if err := body(&o, &s.handle); err != nil {
 		s.free()
@@ -148,13 +140,14 @@ func (s *openStore) close() error {
 	if s.closed {
 		return s.closedWith
 	}
-	err := call(func(e *C.wq_error) C.wq_code { return C.wq_store_free(s.handle, e) })
+	err := call(func(e *C.wq_error) C.wq_code { return C.wq_store_close(s.handle, e) })
 	if code := codeOf(err); code == InvalidArgument || code == Forked {
 		return err // Refused: it would wait for OnHealth, its caller; or a fork does not own the store.
 	}
 	s.closed, s.closedWith = true, err
 	close(s.ended)
-	s.report()
+	s.report() // With what was counted until the close.
+	C.wq_store_free(s.handle, nil)
 	s.free()
 	if s.clock != nil {
 		s.clock.forget(s.handle)
@@ -174,7 +167,6 @@ func (s *openStore) free() {
 		l.free()
 	}
 	s.listeners = nil
-	s.metrics.free()
 }
 
 // keep frees the listener when the store is closed.

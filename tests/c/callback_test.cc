@@ -21,42 +21,11 @@ class CallbackTest : public CTest {
   wq_queue_options options_{};
 };
 
-TEST_F(CallbackTest, ALimiterOfTheCallerGetsTheQueuesCount) {
-  struct Asked {
-    std::string key;
-    uint64_t failures = 99;
-    int forgotten = 0;
-  } asked;
-  wq_limiter limiter{};
-  limiter.size = sizeof limiter;
-  limiter.kind = WQ_LIMITER_CALLBACK;
-  limiter.arg = &asked;
-  limiter.when = [](void* arg, const char* key, size_t size, uint64_t failures) {
-    static_cast<Asked*>(arg)->key.assign(key, size);
-    static_cast<Asked*>(arg)->failures = failures;
-    return int64_t{0};
-  };
-  limiter.forget = [](void* arg, const char*, size_t) { ++static_cast<Asked*>(arg)->forgotten; };
-  options_.limiter = &limiter;
-  OpenQueue(&options_);
-  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, "no", 2, nullptr, nullptr, &error_), WQ_OK);
-  EXPECT_EQ(asked.key, "k");
-  EXPECT_EQ(asked.failures, 0u);
-  EXPECT_EQ(Get(), "k");
-  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, "no", 2, nullptr, nullptr, &error_), WQ_OK);
-  EXPECT_EQ(asked.failures, 1u);
-  EXPECT_EQ(wq_queue_forget(queue_, "k", 1, &error_), WQ_OK);
-  EXPECT_EQ(asked.forgotten, 1);
-}
-
 TEST_F(CallbackTest, ACallWithItsOwnDelayCallsNoLimiter) {
   wq_limiter limiter{};
   limiter.size = sizeof limiter;
-  limiter.kind = WQ_LIMITER_CALLBACK;
-  limiter.when = [](void*, const char*, size_t, uint64_t) -> int64_t {
-    ADD_FAILURE() << "asked";
-    return 0;
-  };
+  limiter.kind = WQ_LIMITER_ITEM_EXPONENTIAL;
+  limiter.base_us = limiter.max_us = 3'600'000'000;
   options_.limiter = &limiter;
   OpenQueue(&options_);
   wq_add_options add{};
@@ -70,42 +39,14 @@ TEST_F(CallbackTest, ACallWithItsOwnDelayCallsNoLimiter) {
   EXPECT_EQ(requeues, 1u);
 }
 
-TEST_F(CallbackTest, ALimiterMayNotCallTheLibrary) {
-  struct Arg {
-    wq_queue* queue;
-    wq_code code = WQ_OK;
-  } arg{&queue_};
-  wq_limiter limiter{};
-  limiter.size = sizeof limiter;
-  limiter.kind = WQ_LIMITER_CALLBACK;
-  limiter.arg = &arg;
-  limiter.when = [](void* a, const char*, size_t, uint64_t) {
-    auto* const asked = static_cast<Arg*>(a);
-    asked->code =
-        wq_queue_add_rate_limited(*asked->queue, "x", 1, nullptr, 0, nullptr, nullptr, nullptr);
-    return int64_t{0};
-  };
-  options_.limiter = &limiter;
-  OpenQueue(&options_);
-  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, nullptr, 0, nullptr, nullptr, &error_),
-            WQ_OK);
-  EXPECT_EQ(arg.code, WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(Add("x"), WQ_OK);  // Outside the limiter calls succeed.
-}
-
 TEST_F(CallbackTest, AnExceptionOfACallbackDoesNotReachTheCaller) {
-  wq_limiter limiter{};
-  limiter.size = sizeof limiter;
-  limiter.kind = WQ_LIMITER_CALLBACK;
-  limiter.when = [](void*, const char*, size_t, uint64_t) -> int64_t {
+  const auto visit = [](void*, const wq_queued_key*) -> int32_t {
     throw std::runtime_error("from a callback");
   };
-  options_.limiter = &limiter;
-  OpenQueue(&options_);
-  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, nullptr, 0, nullptr, nullptr, &error_),
-            WQ_INTERNAL);
+  OpenQueue();
+  ASSERT_EQ(Add("k"), WQ_OK);
+  EXPECT_EQ(wq_queue_list(queue_, 0, 1, visit, nullptr, &error_), WQ_INTERNAL);
   EXPECT_STREQ(error_.message, "from a callback");
-  EXPECT_EQ(Add("k"), WQ_OK);
   EXPECT_EQ(Get(), "k");
 }
 

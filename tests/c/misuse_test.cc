@@ -125,7 +125,7 @@ TEST_F(MisuseTest, NullIsRefusedByStoresAndBytes) {
   EXPECT_EQ(wq_store_queue_names(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_uuid(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_dir(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(wq_store_read_gauges(store_, nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_store_metrics(store_, &bytes_, nullptr), WQ_INVALID_ARGUMENT);  // It has none.
   EXPECT_EQ(wq_keys_append(nullptr, "k", 1, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_keys_next(nullptr, 0, nullptr, nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_escape_key("k", 1, 0, nullptr, nullptr), WQ_INVALID_ARGUMENT);
@@ -242,9 +242,7 @@ TEST_F(MisuseTest, AMalformedLimiterIsRefused) {
   options.size = sizeof options;
   options.limiter = &limiter;
   const auto open = [&] { return wq_store_open_queue(store_, "q", &options, &queue_, &error_); };
-  limiter.kind = 8;
-  EXPECT_EQ(open(), WQ_INVALID_ARGUMENT);
-  limiter.kind = WQ_LIMITER_CALLBACK;
+  limiter.kind = WQ_LIMITER_CONTROLLER + 1;
   EXPECT_EQ(open(), WQ_INVALID_ARGUMENT);
   limiter.kind = WQ_LIMITER_MAX_OF;
   EXPECT_EQ(open(), WQ_INVALID_ARGUMENT);

@@ -17,7 +17,7 @@ wq_code ReportFork(wq_error* error) noexcept {
 }
 
 wq_code ReportSecluded(wq_error* error) noexcept {
-  return Fail(error, WQ_INVALID_ARGUMENT, "a limiter or a clock must not call the library");
+  return Fail(error, WQ_INVALID_ARGUMENT, "a clock must not call the library");
 }
 
 Thread& ThisThread() {

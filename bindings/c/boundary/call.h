@@ -43,7 +43,7 @@ class CallbackScope {
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 };
-// A callback that runs under locks of the library, and so may call nothing: a limiter, a clock.
+// A callback that runs under locks of the library, and so may call nothing: a clock.
 class SecludedScope {
  public:
   SecludedScope() { ++ThisThread().secluded; }

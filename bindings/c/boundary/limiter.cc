@@ -16,29 +16,6 @@ using std::chrono::microseconds;
 constexpr size_t kMaxLimiters = 64;
 constexpr int kMaxDepth = 8;
 
-// Calls the caller's functions.
-class CallbackLimiter final : public Limiter {
- public:
-  explicit CallbackLimiter(const wq_limiter& options)
-      : when_(options.when), forget_(options.forget), arg_(options.arg) {}
-
-  microseconds When(std::string_view key, uint64_t failures, Time /*now*/) override {
-    const SecludedScope scope;
-    return microseconds(when_(arg_, key.data(), key.size(), failures));
-  }
-  void Forget(std::string_view key) override {
-    if (forget_ != nullptr) {
-      const SecludedScope scope;
-      forget_(arg_, key.data(), key.size());
-    }
-  }
-
- private:
-  int64_t (*const when_)(void* arg, const char* key, size_t key_size, uint64_t failures);
-  void (*const forget_)(void* arg, const char* key, size_t key_size);
-  void* const arg_;
-};
-
 // The delay of the call if it has one, else that of another limiter.
 class DelayOfCall final : public Limiter {
  public:
@@ -126,12 +103,6 @@ Status Build(const wq_limiter* tree, int depth, std::shared_ptr<Limiter>* limite
       return BuildOfInner(node, depth, limiter);
     case WQ_LIMITER_CONTROLLER:
       *limiter = DefaultControllerLimiter();
-      return {};
-    case WQ_LIMITER_CALLBACK:
-      if (node.when == nullptr) {
-        return NullArgument("limiter.when");
-      }
-      *limiter = std::make_shared<CallbackLimiter>(node);
       return {};
     default:
       return Status::InvalidArgument("limiter.kind is " + std::to_string(node.kind));

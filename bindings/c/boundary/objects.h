@@ -55,9 +55,9 @@ class HandleList {
 
 struct StoreObject {
   static constexpr Kind kKind = Kind::kStore;
-  uint64_t handle = 0;                        // Its own.
-  std::shared_ptr<CallbackProvider> metrics;  // Null: none.
-  std::unique_ptr<CallbackClock> clock;       // Null: the machine's.
+  uint64_t handle = 0;                   // Its own.
+  std::shared_ptr<TextMetrics> metrics;  // Null: none.
+  std::unique_ptr<CallbackClock> clock;  // Null: the machine's.
   std::unique_ptr<Store> store;
   HandleList queues;         // Those that were not closed.
   HandleList closed_queues;  // Their handles stay valid.

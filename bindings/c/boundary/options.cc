@@ -156,7 +156,7 @@ Status ToReplication(const wq_replication* in, std::optional<Replication>* out) 
 }  // namespace
 
 Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
-                      std::shared_ptr<CallbackProvider>* metrics,
+                      std::shared_ptr<TextMetrics>* metrics,
                       std::unique_ptr<CallbackClock>* clock) {
   wq_store_options options;
   if (Status s = ReadSized("options", in, &options); !s.ok()) {
@@ -184,9 +184,7 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
   if (Status s = ToReplication(options.replication, &out->replication); !s.ok()) {
     return s;
   }
-  if (Status s = CallbackProvider::Make(options.metrics, metrics); !s.ok()) {
-    return s;
-  }
+  *metrics = options.metrics != 0 ? std::make_shared<TextMetrics>() : nullptr;
   out->metrics = *metrics;
   if (Status s = CallbackClock::Make(options.clock, clock); !s.ok()) {
     return s;

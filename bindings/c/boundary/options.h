@@ -15,8 +15,7 @@ namespace wq::c {
 
 // `metrics` and `clock` become null if the options have none; `out` borrows the clock.
 Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
-                      std::shared_ptr<CallbackProvider>* metrics,
-                      std::unique_ptr<CallbackClock>* clock);
+                      std::shared_ptr<TextMetrics>* metrics, std::unique_ptr<CallbackClock>* clock);
 Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
                       std::unique_ptr<Readiness>* readiness);
 

@@ -1,4 +1,4 @@
-// Options of the C interface: stores, queues, calls, limiters, metrics. 0 is always the default.
+// Options of the C interface: stores, queues, calls, limiters. 0 is always the default.
 // Begin with wq/wq.h; wq/options.h describes the cost of each option.
 //
 //   wq_queue_options options = {.size = sizeof options, .order = WQ_ORDER_TWO_LANES};
@@ -58,9 +58,11 @@ enum {
   WQ_LIMITER_BUCKET = 3,            // Tokens for all keys: `rate` a second, `burst` at once.
   WQ_LIMITER_MAX_OF = 4,            // The longest delay of `limiters`.
   WQ_LIMITER_MAX_WAIT = 5,          // The delay of the only limiter in `limiters`, at most max_us.
-  WQ_LIMITER_CONTROLLER = 6,        // client-go's: MAX_OF(DEFAULT, BUCKET of 10 and 100).
-  WQ_LIMITER_CALLBACK = 7           // `when`.
+  WQ_LIMITER_CONTROLLER = 6         // client-go's: MAX_OF(DEFAULT, BUCKET of 10 and 100).
 };
+
+// How long a failed key is delayed. The queue keeps the counts of failures and the tokens, durably.
+// A limiter of the caller's own computes the delay of each call: wq_add_options.retry_delay_us.
 
 typedef struct wq_limiter {
   size_t size;
@@ -72,47 +74,7 @@ typedef struct wq_limiter {
   int64_t burst;
   const struct wq_limiter* const* limiters;  // At most 64, and 8 deep.
   size_t limiter_count;
-
-  // Returns the delay in microseconds for one more failure of a key that has failed `failures`
-  // times before. (The queue keeps the count, durably.) One call at a time for each queue; it must
-  // not call the library: WQ_INVALID_ARGUMENT.
-  int64_t (*when)(void* arg, const char* key, size_t key_size, uint64_t failures);
-  // The key has succeeded. May be NULL.
-  void (*forget)(void* arg, const char* key, size_t key_size);
-  void* arg;
 } wq_limiter;
-
-// --- Metrics ---
-
-enum { WQ_COUNTER = 0, WQ_GAUGE = 1, WQ_HISTOGRAM = 2 };
-
-// One metric, and one label of a series. All strings end with a NUL. See docs/metrics.md.
-typedef struct wq_metric {
-  const char* name;
-  const char* help;
-  int32_t kind;
-  // Of histograms: the upper bounds of the buckets, ascending; a last bucket without a bound is
-  // implied.
-  const double* bounds;
-  size_t bound_count;
-  int32_t largest;  // Of gauges: of two readings of one series take the larger, not the sum.
-} wq_metric;
-typedef struct wq_label {
-  const char* name;
-  const char* value;
-} wq_label;
-
-// Receives counters and histograms at each event. Gauges are read: wq_store_read_gauges. Called by
-// many threads concurrently.
-typedef struct wq_metrics {
-  size_t size;
-  void* arg;
-  // Returns a value that represents the series with these labels in `add` and `observe`; the same
-  // value for the same labels. Called when a store or a queue is opened.
-  void* (*series)(void* arg, const wq_metric* metric, const wq_label* labels, size_t label_count);
-  void (*add)(void* arg, void* series, uint64_t count);
-  void (*observe)(void* arg, void* series, double value);
-} wq_metrics;
 
 // --- Clocks ---
 
@@ -164,7 +126,7 @@ typedef struct wq_store_options {
   uint64_t max_wal_bytes;       // 0: 64 MiB.
   uint64_t write_buffer_bytes;  // 0: 24 MiB.
   uint64_t max_batch_bytes;     // 0: 8 MiB.
-  const wq_metrics* metrics;    // NULL: nothing is measured.
+  int32_t metrics;              // Measure what wq_store_metrics returns.
   // The delay before a failed store is opened anew: min at first, doubled each time, at most max.
   uint32_t recovery_backoff_min_ms;  // 0: 100.
   uint32_t recovery_backoff_max_ms;  // 0: 30 000.

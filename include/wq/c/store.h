@@ -63,8 +63,6 @@ WQ_EXPORT wq_code wq_store_process_log_status(wq_store store, wq_error* error);
 // Tries at once to make a failed store durable again. WQ_OK: it is healthy. Blocks: for one
 // attempt.
 WQ_EXPORT wq_code wq_store_recover(wq_store store, wq_error* error);
-// The former name of wq_store_recover: WQ_0.1 keeps every symbol.
-WQ_EXPORT wq_code wq_store_mend(wq_store store, wq_error* error);
 
 // The time of the caller's clock has jumped: threads that wait for an instant read the clock again.
 // WQ_INVALID_ARGUMENT: the store was opened without wq_store_options.clock.
@@ -113,12 +111,10 @@ typedef struct wq_replica_state {
 // *state: `size` is set by the caller. A store that is not replicated: the state of an owner.
 WQ_EXPORT wq_code wq_store_replica(wq_store store, wq_replica_state* state, wq_error* error);
 
-// Calls `visit` with the present value of every gauge of the store and its open queues.
+// All metrics of the store and its queues, in the text format that a Prometheus server reads
+// (version 0.0.4); docs/metrics.md lists them. After wq_store_close without the gauges.
 // WQ_INVALID_ARGUMENT: the store was opened without wq_store_options.metrics.
-typedef void (*wq_visit_gauge)(void* arg, const wq_metric* metric, const wq_label* labels,
-                               size_t label_count, double value);
-WQ_EXPORT wq_code wq_store_read_gauges(wq_store store, wq_visit_gauge visit, void* arg,
-                                       wq_error* error);
+WQ_EXPORT wq_code wq_store_metrics(wq_store store, wq_bytes* text, wq_error* error);
 
 #ifdef __cplusplus
 }
