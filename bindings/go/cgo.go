@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"encoding/binary"
-	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -147,16 +146,36 @@ func (l *keyList) add(
 // buffer receives the results of a call, in C's memory, which is reused.
 type buffer struct{ c *C.wqgo_buffer }
 
-var buffers = sync.Pool{New: func() any {
-	r := &buffer{c: (*C.wqgo_buffer)(C.calloc(1, C.sizeof_wqgo_buffer))}
-	runtime.SetFinalizer(r, func(r *buffer) {
-		C.wq_bytes_free(&r.c.bytes)
-		C.free(unsafe.Pointer(r.c))
-	})
-	return r
-}}
+// freeBuffers has the buffers that no call uses, at most as many as there were calls at a time.
+var freeBuffers struct {
+	mu   sync.Mutex
+	list []buffer
+}
 
-func (r *buffer) text() string { return C.GoStringN(r.c.bytes.data, C.int(r.c.bytes.size)) }
+const keptBytes = 64 << 10 // Of a buffer that no call uses.
+
+func takeBuffer() buffer {
+	freeBuffers.mu.Lock()
+	defer freeBuffers.mu.Unlock()
+	last := len(freeBuffers.list) - 1
+	if last < 0 {
+		return buffer{(*C.wqgo_buffer)(C.calloc(1, C.sizeof_wqgo_buffer))}
+	}
+	r := freeBuffers.list[last]
+	freeBuffers.list = freeBuffers.list[:last]
+	return r
+}
+
+func (r buffer) giveBack() {
+	if r.c.bytes.capacity > keptBytes {
+		C.wq_bytes_free(&r.c.bytes)
+	}
+	freeBuffers.mu.Lock()
+	defer freeBuffers.mu.Unlock()
+	freeBuffers.list = append(freeBuffers.list, r)
+}
+
+func (r buffer) text() string { return C.GoStringN(r.c.bytes.data, C.int(r.c.bytes.size)) }
 
 // takeOne takes the next key without waiting, and its lane if the source has lanes. code is
 // TimedOut, and err nil, if no key is queued.
@@ -169,8 +188,8 @@ func takeOne(from C.wqgo_source) (key string, lane Lane, code Code, err error) {
 		}
 		return keys[0], Lane(lanes[0]), code, err
 	}
-	r := buffers.Get().(*buffer)
-	defer buffers.Put(r)
+	r := takeBuffer()
+	defer r.giveBack()
 	result := C.wqgo_get(from, r.c)
 	switch result.code {
 	case C.WQ_OK:
@@ -186,8 +205,8 @@ func takeOne(from C.wqgo_source) (key string, lane Lane, code Code, err error) {
 // or has room for max.
 func takeMany(
 	from C.wqgo_source, lanes []C.int32_t, max int) (keys []string, code Code, err error) {
-	r := buffers.Get().(*buffer)
-	defer buffers.Put(r)
+	r := takeBuffer()
+	defer r.giveBack()
 	var result C.wqgo_result
 	if lanes == nil {
 		result = C.wqgo_get_batch(from, C.size_t(max), r.c)
@@ -215,8 +234,8 @@ func readKeys(body func(list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, e
 
 // readBytes returns the bytes that the call writes.
 func readBytes(body func(bytes *C.wq_bytes, e *C.wq_error) C.wq_code) (string, error) {
-	r := buffers.Get().(*buffer)
-	defer buffers.Put(r)
+	r := takeBuffer()
+	defer r.giveBack()
 	if err := call(func(e *C.wq_error) C.wq_code { return body(&r.c.bytes, e) }); err != nil {
 		return "", err
 	}

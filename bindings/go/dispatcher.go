@@ -19,8 +19,7 @@ import (
 // A poll is a call into the queue that does not block. A poll that finds no key makes the queue
 // notify (readiness). Invariant: while a Get waits and no goroutine polls, a notification is due.
 //
-// A queue has one dispatcher; with shards, each of its workers has one. It refers neither to the
-// Store nor to the Worker, so that it keeps neither reachable.
+// A queue has one dispatcher; with shards, each of its workers has one.
 type dispatcher struct {
 	from C.wqgo_source
 
@@ -242,8 +241,7 @@ func (d *dispatcher) getBatch(ctx context.Context, max int) ([]string, error) {
 }
 
 // readiness receives a queue's notifications from a descriptor that Go's poller watches, and passes
-// each to all dispatchers. It does not refer to the Store, so that its goroutine keeps no store
-// reachable.
+// each to all dispatchers.
 type readiness struct {
 	file *os.File // Readable after a notification.
 

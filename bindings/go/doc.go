@@ -41,9 +41,9 @@
 // that changes a queue holds a thread while it waits for the disk; a batch needs one wait for many
 // items.
 //
-// Lifetime. A queue lives as long as its Store, and keeps the Store reachable. An unreachable Store
-// is closed by the garbage collector; Close closes it at a time of the caller's choice and returns
-// the error. Queue.Close closes one queue, which can then be opened again.
+// Lifetime. A Store and a Client live until Close, a Worker until Leave: the garbage collector
+// closes none of them. A queue lives as long as its Store; Queue.Close closes it earlier, so that
+// it can be opened again.
 //
 // The package links with libwq.so by pkg-config; with the build tag wq_static the program needs no
 // shared library. The build tag wq_etcd links etcd's client, which StoreOptions.Replication needs.

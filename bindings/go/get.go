@@ -5,7 +5,6 @@ package wq
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 )
 
@@ -132,7 +131,7 @@ func (q *Queue[T]) Token(item T) (uint64, error) {
 //		q.Done(item)
 //	}
 //
-// Any goroutine may make the calls; one that waits holds no thread. An unreachable Worker leaves.
+// Any goroutine may make the calls; one that waits holds no thread.
 type Worker[T comparable] struct {
 	queue  *Queue[T]
 	source workerBackend
@@ -146,16 +145,15 @@ type workerBackend interface {
 	leave() error // Called once.
 }
 
-// Join makes a worker of a queue with QueueOptions.Shards. InvalidArgument: the queue has no
-// shards. NotSupported: the queue is remote; the server gives shards to its Gets.
+// Join makes a worker of a queue with QueueOptions.Shards, which keeps its shards until Leave.
+// InvalidArgument: the queue has no shards. NotSupported: the queue is remote; the server gives
+// shards to its Gets.
 func (q *Queue[T]) Join() (*Worker[T], error) {
 	source, err := q.backend.join()
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker[T]{queue: q, source: source}
-	runtime.SetFinalizer(w, func(w *Worker[T]) { go w.Leave() })
-	return w, nil
+	return &Worker[T]{queue: q, source: source}, nil
 }
 
 // Get waits for the next item of the worker's shards as Queue.Get does. shutdown: also after Leave.
@@ -182,7 +180,6 @@ func (w *Worker[T]) leftError(err error) error {
 	if codeOf(err) == ShuttingDown && w.left.Load() {
 		err = newError(ShuttingDown, "the worker has left")
 	}
-	runtime.KeepAlive(w)
 	return err
 }
 
@@ -198,6 +195,5 @@ func (w *Worker[T]) Leave() error {
 	if w.left.Swap(true) {
 		return nil
 	}
-	runtime.SetFinalizer(w, nil)
 	return w.source.leave()
 }

@@ -14,7 +14,7 @@ import (
 
 // linkedQueue is a queue of a store that this process owns.
 type linkedQueue struct {
-	store      *Store // Keeps the store reachable.
+	store      *Store
 	handle     C.wq_queue
 	waits      bool // Adds are joined: see addBatcher.
 	readiness  *readiness
@@ -53,7 +53,6 @@ func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 		C.wqgo_source{queue: q.handle, has_lanes: toInt(request.options.Order == Priorities)})
 	s.watch(q.readiness)
 	s.reporter.begin(name)
-	runtime.KeepAlive(s)
 	return q, nil
 }
 
@@ -81,14 +80,10 @@ func (q *linkedQueue) close() error {
 }
 
 func (q *linkedQueue) add(key string) error {
-	var err error
 	if q.waits {
-		err = q.addBatcher.add(q.handle, key)
-	} else {
-		err = errorOf(C.wqgo_add(q.handle, key))
+		return q.addBatcher.add(q.handle, key)
 	}
-	runtime.KeepAlive(q.store)
-	return err
+	return errorOf(C.wqgo_add(q.handle, key))
 }
 
 func (q *linkedQueue) addWith(key string, call addCall) (Outcome, error) {
@@ -108,7 +103,6 @@ func (q *linkedQueue) addWith(key string, call addCall) (Outcome, error) {
 	r := C.wqgo_add_with(q.handle, key, C.wqgo_how(call.how),
 		C.int64_t(microseconds(call.options.After)), failure, o, call.group,
 		call.options.Reason, call.options.TraceParent)
-	runtime.KeepAlive(q.store)
 	return Outcome(r.outcome), errorOf(r)
 }
 
@@ -118,7 +112,6 @@ func (q *linkedQueue) addBatch(
 	list := newKeyList(keys)
 	defer keyLists.Put(list)
 	batch, refused := list.add(q.handle, options, group)
-	runtime.KeepAlive(q.store)
 	err := errorOf(batch.result)
 	if err != nil && codeOf(err) != NotDurable {
 		return result, err
@@ -141,15 +134,11 @@ func (q *linkedQueue) len() (int, error) {
 }
 
 func (q *linkedQueue) get(ctx context.Context) (string, Lane, error) {
-	key, lane, err := q.dispatcher.get(ctx)
-	runtime.KeepAlive(q.store)
-	return key, lane, err
+	return q.dispatcher.get(ctx)
 }
 
 func (q *linkedQueue) getBatch(ctx context.Context, max int) ([]string, error) {
-	keys, err := q.dispatcher.getBatch(ctx, max)
-	runtime.KeepAlive(q.store)
-	return keys, err
+	return q.dispatcher.getBatch(ctx, max)
 }
 
 func (q *linkedQueue) waitingGets() int { return int(q.dispatcher.count.Load()) }
@@ -159,15 +148,11 @@ func (q *linkedQueue) done(key string) error { return q.change(key, changeDone) 
 func (q *linkedQueue) doneBatch(keys []string) error {
 	list := newKeyList(keys)
 	defer keyLists.Put(list)
-	r := C.wqgo_done_batch(q.handle, list.first(), list.size())
-	runtime.KeepAlive(q.store)
-	return errorOf(r)
+	return errorOf(C.wqgo_done_batch(q.handle, list.first(), list.size()))
 }
 
 func (q *linkedQueue) change(key string, what change) error {
-	r := C.wqgo_change_key(q.handle, key, C.wqgo_change(what))
-	runtime.KeepAlive(q.store)
-	return errorOf(r)
+	return errorOf(C.wqgo_change_key(q.handle, key, C.wqgo_change(what)))
 }
 
 func (q *linkedQueue) releaseAfter(key string, delay time.Duration) error {
@@ -189,7 +174,6 @@ func (q *linkedQueue) causes(key string) (Causes, error) {
 	parts, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wqgo_causes(q.handle, key, list, &leftOut, e)
 	})
-	runtime.KeepAlive(q.store)
 	causes := Causes{LeftOut: int(leftOut)}
 	for ; len(parts) > 0; parts = parts[2:] {
 		causes.List = append(causes.List, Cause{Reason: parts[0], TraceParent: parts[1]})
@@ -300,7 +284,6 @@ func (q *linkedQueue) list(offset, limit int) ([]QueuedKey, error) {
 	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wqgo_list(q.handle, C.size_t(offset), C.size_t(limit), list, e)
 	})
-	runtime.KeepAlive(q.store)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +306,6 @@ func (q *linkedQueue) quarantined() ([]QuarantinedKey, error) {
 	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wqgo_quarantined(q.handle, list, e)
 	})
-	runtime.KeepAlive(q.store)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +319,6 @@ func (q *linkedQueue) quarantined() ([]QuarantinedKey, error) {
 }
 
 func (q *linkedQueue) setCursor(name, value string) error {
-	defer runtime.KeepAlive(q.store)
 	defer runtime.KeepAlive(value)
 	data, size := bytesOf(value)
 	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
@@ -346,7 +327,6 @@ func (q *linkedQueue) setCursor(name, value string) error {
 }
 
 func (q *linkedQueue) cursor(name string) (string, error) {
-	defer runtime.KeepAlive(q.store)
 	var value string
 	var err error
 	invalid := withName(name, func(name *C.char, _ *C.wq_error) C.wq_code {
@@ -362,7 +342,6 @@ func (q *linkedQueue) cursor(name string) (string, error) {
 }
 
 func (q *linkedQueue) eraseCursor(name string) error {
-	defer runtime.KeepAlive(q.store)
 	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
 		return C.wq_queue_erase_cursor(q.handle, name, e)
 	})
@@ -372,7 +351,6 @@ func (q *linkedQueue) cursors() (map[string]string, error) {
 	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wqgo_cursors(q.handle, list, e)
 	})
-	runtime.KeepAlive(q.store)
 	if err != nil {
 		return nil, err
 	}
@@ -390,9 +368,7 @@ func pairs(entries []string) map[string]string {
 
 // call makes a call about the queue.
 func (q *linkedQueue) call(body func(h C.wq_queue, e *C.wq_error) C.wq_code) error {
-	err := call(func(e *C.wq_error) C.wq_code { return body(q.handle, e) })
-	runtime.KeepAlive(q.store)
-	return err
+	return call(func(e *C.wq_error) C.wq_code { return body(q.handle, e) })
 }
 
 // keyCall makes a call about one key.
@@ -422,15 +398,11 @@ func (q *linkedQueue) join() (workerBackend, error) {
 }
 
 func (w linkedWorker) get(ctx context.Context) (string, Lane, error) {
-	key, lane, err := w.own.get(ctx)
-	runtime.KeepAlive(w.store)
-	return key, lane, err
+	return w.own.get(ctx)
 }
 
 func (w linkedWorker) getBatch(ctx context.Context, max int) ([]string, error) {
-	keys, err := w.own.getBatch(ctx, max)
-	runtime.KeepAlive(w.store)
-	return keys, err
+	return w.own.getBatch(ctx, max)
 }
 
 func (w linkedWorker) waitingGets() int { return int(w.own.count.Load()) }

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"math"
-	"runtime"
 	"time"
 	"unsafe"
 
@@ -80,11 +79,8 @@ func (r *Replication) toC(a *arena) (*C.wq_replication, error) {
 // ReplicatedLog is a log by which the replicas of a store follow its owner: Replication.Log.
 type ReplicatedLog struct{ c *C.wq_replicated_log }
 
-func newReplicatedLog(c *C.wq_replicated_log) *ReplicatedLog {
-	l := &ReplicatedLog{c}
-	runtime.SetFinalizer(l, func(l *ReplicatedLog) { C.wq_replicated_log_free(l.c) })
-	return l
-}
+// Close frees the log. It may be called while stores use the log, and once.
+func (l *ReplicatedLog) Close() { C.wq_replicated_log_free(l.c) }
 
 // NewMemoryLog returns a log in this process's memory, for tests: it survives the stores that use
 // it.
@@ -93,7 +89,7 @@ func NewMemoryLog() (*ReplicatedLog, error) {
 	if err := call(func(e *C.wq_error) C.wq_code { return C.wq_memory_log_new(&c, e) }); err != nil {
 		return nil, err
 	}
-	return newReplicatedLog(c), nil
+	return &ReplicatedLog{c}, nil
 }
 
 // openLog returns Log, or opens that of etcd; nil if the store is not replicated.
@@ -116,7 +112,7 @@ func (r *Replication) openLog() (*ReplicatedLog, error) {
 	if code != 0 {
 		return nil, newError(Code(code), message)
 	}
-	return newReplicatedLog((*C.wq_replicated_log)(log)), nil
+	return &ReplicatedLog{(*C.wq_replicated_log)(log)}, nil
 }
 
 func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, error) {

@@ -31,7 +31,7 @@ func (s *Store) WriteMetrics(to io.Writer) error {
 	return err
 }
 
-func (s *openStore) metricsText() (string, error) {
+func (s *Store) metricsText() (string, error) {
 	return readBytes(func(text *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wq_store_metrics(s.handle, text, e)
 	})
@@ -252,9 +252,8 @@ func add(by float64, metric any, inc, dec func()) {
 	}
 }
 
-// reportMetrics reports until the store is closed. It does not refer to the Store, so that it does
-// not keep it reachable.
-func (s *openStore) reportMetrics() {
+// reportMetrics reports until the store is closed.
+func (s *Store) reportMetrics() {
 	ticker := time.NewTicker(reportPeriod)
 	defer ticker.Stop()
 	for {
@@ -268,7 +267,7 @@ func (s *openStore) reportMetrics() {
 }
 
 // report reports once; for the last time when the store has been closed.
-func (s *openStore) report() {
+func (s *Store) report() {
 	if s.reporter == nil {
 		return
 	}

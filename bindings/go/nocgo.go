@@ -5,7 +5,7 @@ package wq
 import "context"
 
 // This file represents what needs the library in a build without cgo, so that a program of both
-// kinds compiles. Metrics and ManualClock are absent.
+// kinds compiles. Metrics and NewManualClock are absent.
 
 // errNoCgo is the error of all calls about a Store.
 var errNoCgo = newError(NotSupported, "built without cgo: use wq.Dial")
@@ -42,6 +42,12 @@ func (s *Store) Replica() (ReplicaState, error)              { return ReplicaSta
 
 // ReplicatedLog needs cgo: without it there is none.
 type ReplicatedLog struct{}
+
+// Close has no effect.
+func (l *ReplicatedLog) Close() {}
+
+// ManualClock needs cgo: without it there is none.
+type ManualClock struct{}
 
 // NewMemoryLog returns NotSupported: it needs cgo.
 func NewMemoryLog() (*ReplicatedLog, error) { return nil, errNoCgo }

@@ -58,10 +58,8 @@ type StoreOptions struct {
 	// MetricsProvider receives the metrics of every queue, under the queue's name, within about
 	// half a second. It implies Metrics. A provider of client-go: ProviderOf.
 	MetricsProvider MetricsProvider
-	Logger          Logger // Logs failures that no call returns. Nil: they are not logged.
-	// Clock is for tests: a ManualClock, or a fake clock of another library. Nil: the machine's
-	// clocks.
-	Clock Clock
+	Logger          Logger       // Logs failures that no call returns. Nil: they are not logged.
+	Clock           *ManualClock // For tests. Nil: the machine's clocks.
 	// Replication makes the store one of several replicas. Nil: it is on this machine only.
 	Replication *Replication
 }
@@ -277,15 +275,6 @@ func microseconds(d time.Duration) int64 {
 		us++
 	}
 	return us
-}
-
-// Clock is a source of time for tests: a ManualClock, or the fake clock of another library, such as
-// k8s.io/utils/clock/testing. A store follows such a clock soon after each step of at least 1 µs;
-// steps back are ignored. A clock that runs by itself is refused.
-type Clock interface {
-	Now() time.Time
-	// After returns a channel that receives when the duration has passed.
-	After(d time.Duration) <-chan time.Time
 }
 
 // Backoff decides how long a failed key is delayed, by its failure count. The count is durable, so

@@ -33,6 +33,7 @@ func waitForLeadership(t *testing.T, store *Store) {
 func TestTheNextOwnerHasWhatTheFormerOneHasAdded(t *testing.T) {
 	log, err := NewMemoryLog()
 	must(t, err)
+	t.Cleanup(log.Close)
 	changes := make(chan Leadership, 100)
 	first := openReplica(t, log, "first", changes)
 	waitForLeadership(t, first)
@@ -92,6 +93,7 @@ func TestTheNextOwnerHasWhatTheFormerOneHasAdded(t *testing.T) {
 func TestAWaitForTheOwnershipEndsWithTheStore(t *testing.T) {
 	log, err := NewMemoryLog()
 	must(t, err)
+	t.Cleanup(log.Close)
 	store, err := Open(t.TempDir()+"/store", StoreOptions{CreateIfMissing: true,
 		Replication: &Replication{Log: log, Name: "follower", NeverOwner: true}})
 	must(t, err)
@@ -143,6 +145,7 @@ func TestAStoreOnOneMachineRefusesReplicated(t *testing.T) {
 func TestBadOptionsOfReplicationAreNamed(t *testing.T) {
 	log, err := NewMemoryLog()
 	must(t, err)
+	t.Cleanup(log.Close)
 	for want, options := range map[string]Replication{
 		"Replication.Lease":          {Log: log, Name: "r", Lease: -1},
 		"Replication.WriteTimeout":   {Log: log, Name: "r", WriteTimeout: 1 << 62},

@@ -8,25 +8,18 @@ import "C"
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"time"
 )
 
 // Store is a directory that holds named queues, and that this process owns.
 type Store struct {
-	*openStore
-}
-
-// openStore is the state of a Store. It does not refer to the Store, so that the garbage collector
-// can find the Store unreachable.
-type openStore struct {
 	handle   C.wq_store
 	listener listener
 	leaders  leaders
 	reporter *reporter     // Nil: no MetricsProvider.
 	logger   Logger        // May be nil.
-	clock    *ManualClock  // Nil: the machine's clocks.
+	clock    *storeClock   // Nil: the machine's clocks.
 	ended    chan struct{} // Closed when the store is.
 
 	mu         sync.Mutex
@@ -82,15 +75,13 @@ func open(options StoreOptions,
 	if err != nil {
 		return nil, err
 	}
-	defer runtime.KeepAlive(log)
-	clock, follow, err := manualClock(options.Clock)
-	if err != nil {
-		return nil, err
+	if log != nil && log != options.Replication.Log {
+		defer log.Close() // The store keeps what it needs of it.
 	}
-	s := &Store{&openStore{
-		clock: clock, ended: make(chan struct{}),
+	s := &Store{
+		ended:    make(chan struct{}),
 		listener: newListener(logHealth(options.Logger, options.OnHealth)),
-		reporter: newReporter(options.MetricsProvider), logger: options.Logger}}
+		reporter: newReporter(options.MetricsProvider), logger: options.Logger}
 	s.listener.install(&o)
 	if r := options.Replication; r != nil {
 		if o.replication, err = r.toC(&a); err != nil {
@@ -101,40 +92,27 @@ func open(options StoreOptions,
 		s.leaders.listener = listenBy(logLeadership(options.Logger, s.leaders.notify, r.OnLeadership))
 		s.leaders.listener.installLeadership(o.replication)
 	}
-	if s.clock != nil {
-		clock := (*C.wq_clock)(a.zeroed(1, C.sizeof_wq_clock))
-		C.wqgo_install_clock(clock, s.clock.c)
-		o.clock = clock
+	if options.Clock != nil {
+		s.clock = options.Clock.begin()
+		o.clock = (*C.wq_clock)(a.zeroed(1, C.sizeof_wq_clock))
+		C.wqgo_install_clock(o.clock, s.clock.c)
 	}
 	if err := body(&o, &s.handle); err != nil {
 		s.free()
 		return nil, err
 	}
-	if s.clock != nil {
-		s.clock.watch(s.handle)
-	}
-	if follow != nil {
-		go s.clock.follow(follow, s.ended)
-	}
+	s.clock.opened(s.handle)
 	if s.reporter != nil {
-		go s.openStore.reportMetrics()
+		go s.reportMetrics()
 	}
-	runtime.SetFinalizer(s, func(s *Store) {
-		open := s.openStore
-		go open.close() // In a goroutine: it waits for the disk, and other finalizers must not.
-	})
 	return s, nil
 }
 
-// Close stops every queue (waiting Gets return), makes everything durable and closes the files.
+// Close stops every queue (waiting Gets return), makes everything durable and closes the files. A
+// Store that is not closed keeps its files, its threads and its memory until the process ends.
 // Later calls of the store and of its queues fail with ShuttingDown; a second Close returns the
 // same error. Blocks: for one flush, and until running calls have returned.
 func (s *Store) Close() error {
-	runtime.SetFinalizer(s, nil)
-	return s.close()
-}
-
-func (s *openStore) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -149,9 +127,6 @@ func (s *openStore) close() error {
 	s.report() // With what was counted until the close.
 	C.wq_store_free(s.handle, nil)
 	s.free()
-	if s.clock != nil {
-		s.clock.forget(s.handle)
-	}
 	for _, r := range s.queues {
 		r.close()
 	}
@@ -160,17 +135,18 @@ func (s *openStore) close() error {
 }
 
 // free frees what C uses. REQUIRES: C makes no further call.
-func (s *openStore) free() {
+func (s *Store) free() {
 	s.listener.free()
 	s.leaders.listener.free()
 	for _, l := range s.listeners {
 		l.free()
 	}
 	s.listeners = nil
+	s.clock.end()
 }
 
 // keep frees the listener when the store is closed.
-func (s *openStore) keep(l listener) {
+func (s *Store) keep(l listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -181,7 +157,7 @@ func (s *openStore) keep(l listener) {
 }
 
 // watch makes Close end the queue's Gets.
-func (s *openStore) watch(r *readiness) {
+func (s *Store) watch(r *readiness) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -192,7 +168,7 @@ func (s *openStore) watch(r *readiness) {
 }
 
 // unwatch ends the queue's Gets. Idempotent.
-func (s *openStore) unwatch(r *readiness) {
+func (s *Store) unwatch(r *readiness) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, open := range s.queues {
@@ -204,18 +180,15 @@ func (s *openStore) unwatch(r *readiness) {
 	}
 }
 
-// call makes a call about the store, and keeps the store alive until it returns.
+// call makes a call about the store.
 func (s *Store) call(body func(s C.wq_store, e *C.wq_error) C.wq_code) error {
-	err := call(func(e *C.wq_error) C.wq_code { return body(s.handle, e) })
-	runtime.KeepAlive(s)
-	return err
+	return call(func(e *C.wq_error) C.wq_code { return body(s.handle, e) })
 }
 
 // DeleteQueue deletes the queue of this name with all that it has: items in every state, cursors,
 // pause. A crash leaves the whole queue or none of it. NotFound: it does not exist. Locked: it is
 // open; see Queue.Close. Blocks: for reading its records, and for writes.
 func (s *Store) DeleteQueue(name string) error {
-	defer runtime.KeepAlive(s)
 	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
 		return C.wq_store_delete_queue(s.handle, name, e)
 	})
@@ -257,7 +230,6 @@ func (s *Store) Recover() error {
 
 // QueueNames returns the names of all queues, open or not, sorted.
 func (s *Store) QueueNames() ([]string, error) {
-	defer runtime.KeepAlive(s)
 	return readKeys(func(names *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wq_store_queue_names(s.handle, names, e)
 	})
@@ -265,7 +237,6 @@ func (s *Store) QueueNames() ([]string, error) {
 
 // UUID returns the store's UUID, which never changes.
 func (s *Store) UUID() (string, error) {
-	defer runtime.KeepAlive(s)
 	return readBytes(func(uuid *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wq_store_uuid(s.handle, uuid, e)
 	})
@@ -273,7 +244,6 @@ func (s *Store) UUID() (string, error) {
 
 // Dir returns the store's directory; "" for a store in memory.
 func (s *Store) Dir() (string, error) {
-	defer runtime.KeepAlive(s)
 	return readBytes(func(dir *C.wq_bytes, e *C.wq_error) C.wq_code {
 		return C.wq_store_dir(s.handle, dir, e)
 	})

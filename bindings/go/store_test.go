@@ -131,39 +131,6 @@ func descriptors(t *testing.T) int {
 	return len(open)
 }
 
-func TestAnUnreachableStoreIsClosed(t *testing.T) {
-	dir := t.TempDir() + "/store"
-	goroutines := runtime.NumGoroutine()
-	func() {
-		store := diskStore(t, dir)
-		q := openQueue(t, store, QueueOptions[string]{})
-		q.Add("a")
-	}()
-	var store *Store
-	eventually(t, "its lock is gone", func() bool {
-		runtime.GC()
-		var err error
-		store, err = Open(dir, StoreOptions{})
-		return err == nil
-	})
-	q := openQueue(t, store, QueueOptions[string]{MustExist: true})
-	wantNext(t, q, "a")
-	must(t, store.Close())
-	eventually(t, "its goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
-}
-
-func TestAQueueKeepsItsStore(t *testing.T) {
-	q := func() *Queue[string] {
-		return openQueue(t, diskStore(t, t.TempDir()+"/store"), QueueOptions[string]{})
-	}()
-	for i := 0; i < 5; i++ {
-		runtime.GC()
-	}
-	q.Add("a")
-	must(t, q.Err())
-	must(t, q.backend.(*linkedQueue).store.Close())
-}
-
 func TestOpeningAndClosingLeavesNothing(t *testing.T) {
 	dir := t.TempDir() + "/store"
 	cycle := func() {

@@ -110,19 +110,6 @@ func TestAWorkerThatWaitsGetsTheShardsOfOneThatLeaves(t *testing.T) {
 	must(t, q.Err())
 }
 
-func TestAnUnreachableWorkerLeaves(t *testing.T) {
-	q := shardedQueue(t, 2)
-	w := join(t, q)
-	func() { join(t, q) }()
-	if n := shardsOf(t, w); n[0] != 1 {
-		t.Fatal(n)
-	}
-	eventually(t, "its shard is given away", func() bool {
-		runtime.GC()
-		return shardsOf(t, w)[0] == 2
-	})
-}
-
 func TestShardsNeedWorkersAndWorkersNeedShards(t *testing.T) {
 	wantCode(t, second(memoryQueue(t).Join()), InvalidArgument)
 	q := shardedQueue(t, 2)

@@ -4,7 +4,6 @@
 #   test        gofmt, vet and the tests, without the deep ones: those that -short leaves out
 #   race        all tests, with the race detector
 #   static      all tests, statically linked
-#   empty-root  a statically linked program, in a root directory that has nothing else
 #   without-cgo vet and the tests of remote queues, without cgo and without libwq
 #   bench       the benchmarks, as tools/bench/go_bench.sh runs them, with few keys
 #   pages       the code that README.md and the package's comment show
@@ -24,28 +23,6 @@ source "$here/environment.sh" "$build"
 fail() {
   echo "go_test: $*" >&2
   exit 1
-}
-
-empty_root() {
-  local root as_root=()
-  root=$(mktemp -d)
-  # shellcheck disable=SC2064  # The directory of now.
-  trap "rm -rf -- '$root'" EXIT
-  if ((EUID != 0)); then
-    as_root=(unshare --map-root-user)
-    "${as_root[@]}" true 2>/dev/null || {
-      echo 'go_test: skipped: not root, and there are no user namespaces, so no chroot' >&2
-      exit 77
-    }
-  fi
-  go build -tags wq_static,netgo,osusergo -o "$root/readme" ./examples/readme
-  ! readelf -lW "$root/readme" | grep -q INTERP || fail 'the program has an interpreter'
-  # The second run opens the store of the first.
-  for _ in 1 2; do
-    [[ $("${as_root[@]}" chroot "$root" /readme) == 'reconciling default/pod-1' ]] ||
-      fail 'the program does something else in an empty root'
-  done
-  [[ $(ls "$root") == $'pods.wq\nreadme' ]] || fail "the root has $(ls "$root")"
 }
 
 # Neither a C compiler nor libwq is needed, and a linked store is an error that names the way out.
@@ -87,7 +64,6 @@ case $mode in
     ;;
   race) go test -race -count=1 -timeout 1200s ./... ;;
   static) go test -tags wq_static,netgo,osusergo -count=1 -timeout 1200s ./... ;;
-  empty-root) empty_root ;;
   without-cgo) without_cgo ;;
   bench) bench ;;
   pages) "$here/pages/pages.sh" "$module" "$build/go/pages" ;;
