@@ -205,8 +205,7 @@ func ownersOption(request openRequest) string {
 		{"RetryPlace", o.RetryPlace != RetryAtBack}, {"RetryLane", o.RetryLane != nil},
 		{"MaxPending", o.MaxPending != 0}, {"WhenFull", o.WhenFull != WaitForRoom},
 		{"QuarantineAge", o.QuarantineAge != 0}, {"QuarantineKeys", o.QuarantineKeys != 0},
-		{"Resync", o.Resync != Resync{}}, {"CountReasons", o.CountReasons != 0},
-		{"StuckAfter", o.StuckAfter != 0}, {"OnStuck", request.onStuck != nil},
+		{"Resync", o.Resync != Resync{}}, {"StuckAfter", o.StuckAfter != 0}, {"OnStuck", request.onStuck != nil},
 		{"GroupLimits", o.GroupLimits != GroupLimits{}}, {"Limits", o.Limits != GroupLimits{}},
 	} {
 		if option.set {

@@ -161,10 +161,6 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	out.stuck_after_us = C.int64_t(microseconds(o.StuckAfter))
 	out.resync_period_us = C.int64_t(microseconds(o.Resync.Period))
 	out.resync_jitter = C.double(o.Resync.Jitter)
-	if o.CountReasons < 0 || o.CountReasons > math.MaxUint16 {
-		return nil, newError(InvalidArgument, "CountReasons is out of range")
-	}
-	out.count_reasons = C.uint32_t(o.CountReasons)
 	var err error
 	if out.group_limits, err = o.GroupLimits.toC("GroupLimits", a); err != nil {
 		return nil, err

@@ -214,8 +214,6 @@ type QueueOptions[T comparable] struct {
 	QuarantineKeys int           // Drops the longest in quarantine beyond so many; 0: never.
 	StuckAfter     time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
 	Resync         Resync        // Adds each item again from time to time; docs/flow-control.md.
-	// CountReasons is for how many reasons the metric wq_adds_by_reason_total has a series; 0: none.
-	CountReasons int
 	// OnStuck is called when an item was held for StuckAfter, once for each time that it is handed
 	// out. It must be short, and must not close the store.
 	OnStuck func(item T, held time.Duration)
@@ -240,8 +238,7 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		Debounce: o.Debounce, Aging: o.Aging, RetryPlace: o.RetryPlace, RetryLane: o.RetryLane,
 		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
 		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter, Resync: o.Resync,
-		CountReasons: o.CountReasons,
-		GroupLimits:  o.GroupLimits, Limits: o.Limits}
+		GroupLimits: o.GroupLimits, Limits: o.Limits}
 }
 
 // AddOptions are the options of AddWith and AddBatch; the zero value is Add.

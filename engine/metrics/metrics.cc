@@ -79,9 +79,6 @@ constexpr Metric kFull{
     .kind = MetricKind::kCounter,
     .name = "wq_full_adds_total",
     .help = "Adds that found the queue full: they waited, were refused, or fell to the slow lane"};
-constexpr Metric kAddsByReason{.kind = MetricKind::kCounter,
-                               .name = "wq_adds_by_reason_total",
-                               .help = "Adds that gave this reason, also deduplicated ones"};
 constexpr Metric kLimiterDelay{.kind = MetricKind::kHistogram,
                                .name = "wq_limiter_delay_seconds",
                                .help = "How long in seconds the limiter delays a failed key",
@@ -172,8 +169,6 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       name_{{"name", queue}},
       name_controller_{{"controller", queue}, {"name", queue}},
       one_lane_(options.order == Order::kFifo || options.order == Order::kFair),
-      count_reasons_(options.count_reasons),
-      other_reasons_(count_reasons_ > 0 ? ReasonCounter("other") : nullptr),
       adds_(provider_->Counter(kAdds, name_controller_)),
       retries_(provider_->Counter(kRetries, name_controller_)),
       queued_(provider_->Histogram(kQueueDuration, name_controller_)),
@@ -192,36 +187,6 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       }
     }
   }
-}
-
-std::shared_ptr<CounterMetric> QueueMetrics::ReasonCounter(std::string_view reason) const {
-  MetricLabels labels = name_;
-  labels.emplace_back("reason", reason);
-  return provider_->Counter(kAddsByReason, labels);
-}
-
-void QueueMetrics::CountReason(std::string_view reason, uint64_t adds) {
-  if (count_reasons_ == 0 || reason.empty() || adds == 0) {
-    return;
-  }
-  std::shared_ptr<CounterMetric> counter = FindReason(reason);
-  if (counter == nullptr) {
-    counter = ReasonCounter(reason);
-    const MutexLock lock(mu_);
-    reasons_.insert_or_assign(std::string(reason), counter);
-  }
-  counter->Add(adds);
-}
-
-std::shared_ptr<CounterMetric> QueueMetrics::FindReason(std::string_view reason) {
-  const MutexLock lock(mu_);
-  if (const auto found = reasons_.find(reason); found != reasons_.end()) {
-    return found->second;
-  }
-  if (reasons_.size() >= count_reasons_) {
-    return other_reasons_;
-  }
-  return reasons_.emplace(reason, nullptr).first->second;
 }
 
 void QueueMetrics::ObserveQueued(int64_t us) {

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,8 +61,6 @@ class QueueMetrics {
   void CountAdds(uint64_t adds) { adds_->Add(adds); }
   void CountRetry() { retries_->Add(1); }
   void CountFull(uint64_t adds) { full_->Add(adds); }
-  // Nothing without QueueOptions::count_reasons, or if the reason is empty.
-  void CountReason(std::string_view reason, uint64_t adds) WQ_EXCLUDES(mu_);
   void ObserveLimiterDelay(int64_t us);
   void ObserveQueued(int64_t us);
   void ObserveWorked(int64_t us);
@@ -73,10 +70,6 @@ class QueueMetrics {
   void Hide() { shown_.Reset(); }
 
  private:
-  // Calls the provider.
-  std::shared_ptr<CounterMetric> ReasonCounter(std::string_view reason) const WQ_EXCLUDES(mu_);
-  // The counter of the reason. Null: it is one of the first, and its counter is still to be made.
-  std::shared_ptr<CounterMetric> FindReason(std::string_view reason) WQ_EXCLUDES(mu_);
   void Emit(const QueueReading& reading, const MetricSink& sink) WQ_EXCLUDES(mu_);
   void EmitDepth(const QueueCounts& counts, const MetricSink& sink) WQ_EXCLUDES(mu_);
 
@@ -84,8 +77,6 @@ class QueueMetrics {
   const MetricLabels name_;             // Of wq_*.
   const MetricLabels name_controller_;  // Of workqueue_*.
   const bool one_lane_;
-  const size_t count_reasons_;
-  const std::shared_ptr<CounterMetric> other_reasons_;  // Null without any.
   const std::shared_ptr<CounterMetric> adds_;
   const std::shared_ptr<CounterMetric> retries_;
   const std::shared_ptr<HistogramMetric> queued_;
@@ -98,9 +89,6 @@ class QueueMetrics {
   Mutex mu_;
   // The lanes that have their own series, at most kMaxPriorities - 1. A lane is never removed.
   std::set<Lane> lanes_ WQ_GUARDED_BY(mu_);
-  // The first count_reasons_ reasons. All others are counted by other_reasons_. Null: its counter
-  // is being made.
-  std::map<std::string, std::shared_ptr<CounterMetric>, std::less<>> reasons_ WQ_GUARDED_BY(mu_);
 
   MetricRegistration shown_;  // Last: a reading uses all of the above.
 };

@@ -108,10 +108,6 @@ Status CheckQueueOptions(const QueueOptions& options) {
     return Status::InvalidArgument("shards is " + std::to_string(options.shards) +
                                    ", above the limit of " + std::to_string(kMaxShards));
   }
-  if (options.count_reasons > kMaxCountedReasons) {
-    return Status::InvalidArgument("count_reasons is " + std::to_string(options.count_reasons) +
-                                   ", above the limit of " + std::to_string(kMaxCountedReasons));
-  }
   if (const char* wrong = CheckOrder(options); wrong != nullptr) {
     return Status::InvalidArgument(wrong);
   }

@@ -101,7 +101,6 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
     }
     effects = impl_->EndTransition(added.position, durability);
   }
-  impl_->CountReason(options);
   return impl_->EndCall(std::move(effects), durability);
 }
 
@@ -239,7 +238,6 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
     }
   }
   full.Count(call.full);
-  impl_->CountReason(options, call.result->added + call.result->deduplicated + call.result->held);
   Status written = impl_->EndCall({.position = call.last},
                                   options.durability.value_or(impl_->options.durability));
   return refused.ok() ? written : refused;
@@ -319,7 +317,6 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
     return s;
   }
   impl_->CountRetry();
-  impl_->CountReason(options);
   return impl_->EndCall(std::move(effects), options.durability.value_or(impl_->options.durability));
 }
 
@@ -372,7 +369,6 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
     }
   }
   // No lock is held while the disk is waited for: one write serves many failures.
-  impl_->CountReason(options);
   impl_->CountRetry();
   return impl_->EndCall(std::move(effects), options.durability.value_or(impl_->options.durability));
 }

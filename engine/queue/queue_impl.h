@@ -229,12 +229,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   template <typename Transition>
   Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome, Effects* effects,
                  const Transition& transition) WQ_EXCLUDES(mu);
-  // Adds of this call that were not refused.
-  void CountReason(const AddOptions& add, uint64_t adds = 1) const {
-    if (metrics != nullptr && !add.reason.empty()) {
-      metrics->CountReason(add.reason, adds);
-    }
-  }
   void CountRetry() {
     if (metrics != nullptr) {
       metrics->CountRetry();

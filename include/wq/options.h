@@ -389,11 +389,6 @@ struct QueueOptions {
   // queued key is a reminder for later, as in client-go.
   bool merge_delays = false;
 
-  // Counts Adds by their reason (AddOptions::reason), in the metric wq_adds_by_reason_total, which
-  // has a series for each of the first `count_reasons` distinct ones since the opening, and one for
-  // all others. At most kMaxCountedReasons. Default: 0, no series.
-  uint32_t count_reasons = 0;
-
   // Tells of a key that a worker has held for this long, once for each hand-out: calls on_stuck,
   // and counts the key in QueueCounts::stuck until its Done. Nothing else happens to the key.
   // Default: 0, no key counts as stuck.
@@ -416,7 +411,6 @@ struct QueueOptions {
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
 inline constexpr size_t kMaxGroupBytes = 1024;  // A longer group is InvalidArgument.
 inline constexpr uint32_t kMaxShards = 65535;
-inline constexpr uint32_t kMaxCountedReasons = 1000;
 inline constexpr size_t kMaxCursorBytes = size_t{64} << 10;
 
 // Longer error texts are cut to this many bytes, on a UTF-8 boundary.

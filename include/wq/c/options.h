@@ -205,9 +205,6 @@ typedef struct wq_queue_options {
   // differs by up to the part resync_jitter, 0 to 0.5.
   int64_t resync_period_us;
   double resync_jitter;
-
-  // The metric of Adds by their reasons has a series for so many reasons; 0: none. At most 1000.
-  uint32_t count_reasons;
 } wq_queue_options;
 
 typedef struct wq_add_options {

@@ -281,40 +281,19 @@ TEST_F(MetricsTest, GaugesBeyondClientGos) {
   EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
 }
 
-TEST_F(MetricsTest, AddsAreCountedByTheirFirstReasons) {
-  QueueOptions options = queue_options_;
-  options.count_reasons = 2;
-  OpenMeasured(options);
-  EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
-  EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
-  EXPECT_TRUE(queue_->Add("a").ok());
-  const std::vector<std::string_view> keys = {"b", "", "c"};  // One is refused.
-  EXPECT_TRUE(queue_->AddBatch(keys, {.reason = "listed"}).ok());
-  EXPECT_TRUE(queue_->AddAfter("d", std::chrono::hours(1), {.reason = "created"}).ok());
-  EXPECT_TRUE(queue_->Add("e", {.reason = "third"}).ok());
-  EXPECT_TRUE(queue_->Add("e", {.reason = "fourth"}).ok());
-  EXPECT_EQ(provider_->Count("wq_adds_by_reason_total{name=q,reason=created}"), 3u);
-  EXPECT_EQ(provider_->Count("wq_adds_by_reason_total{name=q,reason=listed}"), 2u);
-  EXPECT_EQ(provider_->Count("wq_adds_by_reason_total{name=q,reason=other}"), 2u);
-}
-
 TEST_F(MetricsTest, NoCallOfTheProviderHoldsUpACollection) {
-  QueueOptions options = queue_options_;
-  options.count_reasons = 1;
-  OpenMeasured(options);
+  OpenMeasured(queue_options_);
   std::vector<std::future<void>> collections;
   provider_->on_push = [&](const std::string& series) {
     collections.push_back(std::async(std::launch::async, [this] { provider_->Scrape(); }));
     EXPECT_EQ(collections.back().wait_for(support::kPatience), std::future_status::ready) << series;
   };
-  EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
-  EXPECT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
-  EXPECT_TRUE(queue_->Add("a", {.reason = "second"}).ok());
+  EXPECT_TRUE(queue_->Add("a").ok());
+  EXPECT_TRUE(queue_->AddRateLimited("a").ok());
   EXPECT_EQ(Get(), "a");
   Done("a");
   provider_->on_push = nullptr;
   EXPECT_GE(collections.size(), 5U);
-  EXPECT_EQ(provider_->Count("wq_adds_by_reason_total{name=q,reason=created}"), 2u);
 }
 
 TEST_F(MetricsTest, FullAddsAndStuckKeysAreCountedAndLimiterDelaysObserved) {

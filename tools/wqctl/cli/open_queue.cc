@@ -9,7 +9,6 @@ wq::QueueOptions ToolQueueOptions() {
   wq::QueueOptions options;
   options.order = wq::Order::kPriorities;
   options.re_add = wq::ReAdd::kSetsLane;
-  options.count_reasons = 20;
   return options;
 }
 

@@ -170,7 +170,6 @@ Setters SettersOf(QueueConfig* queue) {
           {"quarantine-age", Parsed(ParseDuration, &queue->quarantine_age)},
           {"quarantine-keys", Parsed(ParseNumber<uint64_t>, &queue->quarantine_keys)},
           {"stuck-after", Parsed(ParseDuration, &queue->stuck_after)},
-          {"count-reasons", Parsed(ParseNumber<uint32_t>, &queue->count_reasons)},
           {"resync", Parsed(ParseDuration, &queue->resync)},
           {"resync-jitter", Parsed(ParseJitter, &queue->resync_jitter)},
           {"max-processing", Parsed(ParseNumber<uint32_t>, &queue->max_processing)},
@@ -274,7 +273,6 @@ wq::QueueOptions QueueConfig::Options() const {
   options.quarantine_age = quarantine_age.value_or(options.quarantine_age);
   options.quarantine_keys = quarantine_keys.value_or(options.quarantine_keys);
   options.stuck_after = stuck_after.value_or(options.stuck_after);
-  options.count_reasons = count_reasons.value_or(options.count_reasons);
   options.resync.period = resync.value_or(options.resync.period);
   options.resync.jitter = resync_jitter.value_or(options.resync.jitter);
   options.limits = {.max_processing = max_processing.value_or(0),

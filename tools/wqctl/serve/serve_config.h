@@ -52,7 +52,6 @@ struct QueueConfig {
   std::optional<std::chrono::microseconds> quarantine_age;
   std::optional<uint64_t> quarantine_keys;
   std::optional<std::chrono::microseconds> stuck_after;
-  std::optional<uint32_t> count_reasons;
   std::optional<std::chrono::microseconds> resync;
   std::optional<double> resync_jitter;
   // Of QueueOptions::limits and group_limits; rates are per second.
