@@ -201,7 +201,7 @@ func ownersOption(request openRequest) string {
 		{"Shards", o.Shards != 0}, {"MaxRequeues", o.MaxRequeues != 0},
 		{"AddReleasesQuarantined", o.AddReleasesQuarantined},
 		{"AddCancelsDelay", o.AddCancelsDelay}, {"MaxKeyBytes", o.MaxKeyBytes != 0},
-		{"Debounce", o.Debounce != Debounce{}}, {"Aging", o.Aging != 0},
+		{"Debounce", o.Debounce != Debounce{}},
 		{"RetryPlace", o.RetryPlace != RetryAtBack}, {"RetryLane", o.RetryLane != nil},
 		{"MaxPending", o.MaxPending != 0}, {"WhenFull", o.WhenFull != WaitForRoom},
 		{"QuarantineAge", o.QuarantineAge != 0}, {"QuarantineKeys", o.QuarantineKeys != 0},

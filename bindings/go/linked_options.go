@@ -148,7 +148,6 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	}
 	out.debounce_quiet_us = C.int64_t(microseconds(o.Debounce.Quiet))
 	out.debounce_max_wait_us = C.int64_t(microseconds(o.Debounce.MaxWait))
-	out.aging_us = C.int64_t(microseconds(o.Aging))
 	out.retry_place = C.int32_t(o.RetryPlace)
 	if o.RetryLane != nil {
 		out.has_retry_lane = 1

@@ -205,7 +205,6 @@ type QueueOptions[T comparable] struct {
 	MaxKeyBytes            int        // 0: 4096.
 	// The following are flow control; docs/flow-control.md describes them.
 	Debounce       Debounce      // Of the queue's Adds.
-	Aging          time.Duration // A queued item counts as a lane higher for each Aging; 0: never.
 	RetryPlace     RetryPlace
 	RetryLane      *Lane         // Of RetryInLane. Nil: SlowLane.
 	MaxPending     int           // Bounds the queued and held items; 0: no bound.
@@ -235,7 +234,7 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		MergeDelays: o.MergeDelays, Shards: o.Shards, MaxRequeues: o.MaxRequeues,
 		AddReleasesQuarantined: o.AddReleasesQuarantined, AddCancelsDelay: o.AddCancelsDelay,
 		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown,
-		Debounce: o.Debounce, Aging: o.Aging, RetryPlace: o.RetryPlace, RetryLane: o.RetryLane,
+		Debounce: o.Debounce, RetryPlace: o.RetryPlace, RetryLane: o.RetryLane,
 		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
 		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter, Resync: o.Resync,
 		GroupLimits: o.GroupLimits, Limits: o.Limits}

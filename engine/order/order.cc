@@ -17,9 +17,6 @@ const char* CheckOrder(const QueueOptions& options) {
     case Order::kLanes:
     case Order::kPriorities:
     case Order::kFair:
-      if (options.aging.count() > 0 && options.starvation_bound > 0) {
-        return "aging and a starvation bound exclude each other";
-      }
       return options.starvation_bound == 1 ? "a starvation bound of 1 never serves the highest lane"
                                            : nullptr;
   }
@@ -33,7 +30,6 @@ OrderRules RulesOf(const QueueOptions& options) {
       .any_lane = options.order == Order::kPriorities,
       .re_add = options.re_add,
       .starvation_bound = options.starvation_bound,
-      .aging_us = options.aging.count(),
       .groups = {.fair = options.order == Order::kFair, .weight = options.group_limits.weight}};
   if (options.order == Order::kTwoLanes) {
     rules.lanes.push_back(kSlowLane);
@@ -225,35 +221,9 @@ typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::NextLane() {
   return oldest;
 }
 
-// The lane whose first item is the highest after its wait has raised it; end() if all are empty. As
-// time raises all items alike, the result does not depend on the present time.
-template <typename Items>
-typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::NextByAge() {
-  auto next = lanes_.end();
-  for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
-    if (lane->second.front() == nullptr) {
-      continue;
-    }
-    if (next == lanes_.end()) {
-      next = lane;
-      continue;
-    }
-    const int64_t lanes_below = int64_t{next->first} - lane->first;
-    int64_t needed_us = 0;
-    int64_t older_us = 0;
-    if (!__builtin_mul_overflow(lanes_below, rules_.aging_us, &needed_us) &&
-        !__builtin_sub_overflow(next->second.front()->added_at_us,
-                                lane->second.front()->added_at_us, &older_us) &&
-        older_us >= needed_us) {
-      next = lane;
-    }
-  }
-  return next;
-}
-
 template <typename Items>
 Item* LaneOrder<Items>::Pop() {
-  const auto lane = rules_.aging_us > 0 ? NextByAge() : NextLane();
+  const auto lane = NextLane();
   if (lane == lanes_.end()) {
     return nullptr;
   }

@@ -85,7 +85,6 @@ struct OrderRules {
   bool any_lane = false;  // Every integer is a lane; `lanes` is ignored.
   ReAdd re_add = ReAdd::kSetsLane;
   uint32_t starvation_bound = 0;
-  int64_t aging_us = 0;
   GroupLane::Config groups = {};
 };
 
@@ -131,7 +130,6 @@ class LaneOrder final : public OrderPolicy {
   typename Lanes::iterator Make(Lane lane);
   Items& ItemsOf(const Item& item);
   typename Lanes::iterator NextLane();
-  typename Lanes::iterator NextByAge();
   void Settle(typename Lanes::iterator lane);
   // To be called before the item is removed.
   void LeaveWalks(const Item& item);

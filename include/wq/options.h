@@ -292,12 +292,6 @@ struct QueueOptions {
   // and is InvalidArgument. Default: 0; higher lanes are served strictly first.
   uint32_t starvation_bound = 0;
 
-  // Prevents starvation in another way: a queued key counts as one lane higher for each `aging`
-  // that it has waited, by the wall clock; equal ones are served by age. The slow lane of kTwoLanes
-  // is 100 lanes below the fast one. At most one of starvation_bound and aging may be set. Default:
-  // 0, keys do not age.
-  std::chrono::microseconds aging{0};
-
   // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair,
   // group_limits and shards. Called outside the queue's locks, at the Add or Quarantine that makes
   // a key known; the group is kept with the key from then on, on disk too. AddOptions::group takes

@@ -162,8 +162,8 @@ TEST_F(FlowCTest, BadOptionsAreRefused) {
   bad.when_full = -1;
   EXPECT_EQ(refused(bad), "options.when_full is -1");
   bad = options_;
-  bad.aging_us = -1;
-  EXPECT_EQ(refused(bad), "aging is -1 us");
+  bad.stuck_after_us = -1;
+  EXPECT_EQ(refused(bad), "stuck_after is -1 us");
 }
 
 }  // namespace

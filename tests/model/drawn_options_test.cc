@@ -56,9 +56,7 @@ class OptionsDraw {
     has_slow_lane_ = options_.order == Order::kTwoLanes || options_.order == Order::kPriorities ||
                      (!options_.lanes.empty() && options_.lanes.back() == kSlowLane);
     options_.re_add = static_cast<ReAdd>(Below(2));
-    const uint64_t starvation = Below(4);
-    options_.starvation_bound = starvation == 0 ? 2 + static_cast<uint32_t>(Below(3)) : 0;
-    options_.aging = starvation == 1 ? Time(3000) : milliseconds(0);
+    options_.starvation_bound = OneIn(4) ? 2 + static_cast<uint32_t>(Below(3)) : 0;
   }
   GroupLimits SomeLimits(uint64_t most) {
     GroupLimits limits{.weight = 1 + static_cast<uint32_t>(Below(3))};

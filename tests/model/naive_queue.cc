@@ -591,9 +591,6 @@ NaiveQueue::Entry* NaiveQueue::Next(uint32_t shard) {
   if (fronts.empty()) {
     return nullptr;
   }
-  if (options_.aging.count() > 0) {
-    return NextByAge(fronts);
-  }
   if (options_.starvation_bound > 0 && fronts.size() > 1) {
     if (++passed_[shard] >= options_.starvation_bound) {
       passed_[shard] = 0;
@@ -605,21 +602,6 @@ NaiveQueue::Entry* NaiveQueue::Next(uint32_t shard) {
     passed_[shard] = 0;
   }
   return fronts.front();
-}
-
-// A key counts as one lane higher for each `aging` since its Add. Equal ones: the lower lane, whose
-// key is older.
-NaiveQueue::Entry* NaiveQueue::NextByAge(const std::vector<Entry*>& fronts) const {
-  Entry* next = nullptr;
-  const auto begin_us = [this](const Entry& entry) {
-    return entry.second.added_at_us - int64_t{entry.second.lane} * options_.aging.count();
-  };
-  for (Entry* const front : fronts) {
-    if (next == nullptr || begin_us(*front) <= begin_us(*next)) {
-      next = front;
-    }
-  }
-  return next;
 }
 
 std::string NaiveQueue::Get(uint32_t shard) {

@@ -157,7 +157,6 @@ class NaiveQueue final : public Subject {
   void Dequeue(const std::string& name);
   uint32_t ShardOf(const std::string& name) const;
   Entry* Next(uint32_t shard);
-  Entry* NextByAge(const std::vector<Entry*>& fronts) const;
   Entry* Front(uint32_t shard, Lane lane);
   Entry* Oldest(uint32_t shard, const std::function<bool(const Key&)>& matches);
   LaneTime& TimeOf(uint32_t shard, Lane lane) { return lane_times_[{shard, lane}]; }

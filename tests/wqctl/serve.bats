@@ -110,7 +110,7 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   printf '%s\n' '[queue q]' 'order = two-lanes' 'debounce = 1h' 'debounce-max-wait = 2h' \
     '[queue full]' 'order = two-lanes' 'max-pending = 1' 'when-full = wait' 'stuck-after = 1h' \
     'retry-place = lane' 'retry-lane = slow' 'quarantine-age = 1h' 'quarantine-keys = 5' \
-    '[queue aged]' 'aging = 1s' '[queue again]' 'resync = 200ms' 'resync-jitter = 0' > config
+    '[queue again]' 'resync = 200ms' 'resync-jitter = 0' > config
   serve --create --config config
   wqctl add -q q a >/dev/null
   [ "$(queue_count delayed)" = 1 ]

@@ -82,7 +82,6 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
   }
   out->debounce = {std::chrono::microseconds(in.debounce_quiet_us),
                    std::chrono::microseconds(in.debounce_max_wait_us)};
-  out->aging = std::chrono::microseconds(in.aging_us);
   out->retry_lane = in.has_retry_lane != 0 ? in.retry_lane : out->retry_lane;
   out->max_pending = in.max_pending;
   out->quarantine_age = std::chrono::microseconds(in.quarantine_age_us);

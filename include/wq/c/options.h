@@ -183,7 +183,6 @@ typedef struct wq_queue_options {
   // Flow control: docs/flow-control.md, and the options of these names in wq/options.h. 0: none.
   int64_t debounce_quiet_us;
   int64_t debounce_max_wait_us;
-  int64_t aging_us;
   int32_t retry_place;
   int32_t has_retry_lane;  // If 0: WQ_SLOW_LANE.
   int32_t retry_lane;

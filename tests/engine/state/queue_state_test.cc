@@ -123,14 +123,6 @@ TEST_F(QueueStateTest, ListedLanesHaveNoOther) {
   EXPECT_FALSE(state().HasLane(6));
 }
 
-TEST_F(QueueStateTest, AgingOfFarLanesDoesNotOverflow) {
-  Reopen({.order = Order::kPriorities, .aging = kMaxDelay});
-  Add("min", INT32_MIN);
-  Advance(3600 * kSecond);
-  Add("max", INT32_MAX);
-  EXPECT_EQ(Get(), "max");
-}
-
 TEST(CheckOrder, RefusesWhatMakesNoSense) {
   EXPECT_EQ(CheckOrder({}), nullptr);
   EXPECT_NE(CheckOrder({.order = static_cast<Order>(99)}), nullptr);

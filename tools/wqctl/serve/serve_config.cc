@@ -156,7 +156,6 @@ Setters SettersOf(QueueConfig* queue) {
           {"max-key-bytes", Parsed(ParseNumber<uint64_t, 1>, &queue->max_key_bytes)},
           {"debounce", Parsed(ParseDuration, &queue->debounce)},
           {"debounce-max-wait", Parsed(ParseDuration, &queue->debounce_max_wait)},
-          {"aging", Parsed(ParseDuration, &queue->aging)},
           {"retry-place", Choice<wq::RetryPlace>({{"back", wq::RetryPlace::kBack},
                                                   {"by-age", wq::RetryPlace::kByAge},
                                                   {"lane", wq::RetryPlace::kLane}},
@@ -265,7 +264,6 @@ wq::QueueOptions QueueConfig::Options() const {
   options.max_key_bytes = max_key_bytes.value_or(options.max_key_bytes);
   options.debounce.quiet = debounce.value_or(options.debounce.quiet);
   options.debounce.max_wait = debounce_max_wait.value_or(options.debounce.quiet);
-  options.aging = aging.value_or(options.aging);
   options.retry_place = retry_place.value_or(options.retry_place);
   options.retry_lane = retry_lane.value_or(options.retry_lane);
   options.max_pending = max_pending.value_or(options.max_pending);

@@ -44,7 +44,6 @@ struct QueueConfig {
   std::optional<uint64_t> max_key_bytes;
   std::optional<std::chrono::microseconds> debounce;
   std::optional<std::chrono::microseconds> debounce_max_wait;
-  std::optional<std::chrono::microseconds> aging;
   std::optional<wq::RetryPlace> retry_place;
   std::optional<wq::Lane> retry_lane;
   std::optional<uint64_t> max_pending;
