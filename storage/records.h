@@ -110,7 +110,6 @@ struct FailureRecord {
   int64_t first_at_us = 0;
   int64_t last_at_us = 0;
   std::string_view last_error = {};
-  uint64_t sequence = 0;  // That the key is queued with when it is tried again; 0: the next one.
 };
 
 // A key that is not handed out: it failed too often, or a caller quarantined it.

@@ -58,9 +58,7 @@ Status DecodeFailures(Family family, std::string_view record_key, std::string_vi
 
 Status Decode(std::string_view record_key, std::string_view value, pb::FailureRecord* message,
               FailureRecord* record) {
-  Status status = DecodeFailures(Family::kFailures, record_key, value, message, record);
-  record->sequence = message->sequence();
-  return status;
+  return DecodeFailures(Family::kFailures, record_key, value, message, record);
 }
 
 Status Decode(std::string_view record_key, std::string_view value, pb::QuarantineRecord* message,

@@ -208,7 +208,6 @@ void EraseDelayed(QueueId queue, int64_t ready_at_us, std::string_view key, Muta
 void PutFailures(QueueId queue, const FailureRecord& record, MutationBatch* batch) {
   thread_local pb::FailureRecord message;
   FillFailures(record, &message);
-  message.set_sequence(record.sequence);
   PutLarge(Family::kFailures, {NamedPrefix(queue).view(), record.key}, message, batch);
 }
 

@@ -202,7 +202,6 @@ func ownersOption(request openRequest) string {
 		{"AddReleasesQuarantined", o.AddReleasesQuarantined},
 		{"AddCancelsDelay", o.AddCancelsDelay}, {"MaxKeyBytes", o.MaxKeyBytes != 0},
 		{"Debounce", o.Debounce != Debounce{}},
-		{"RetryPlace", o.RetryPlace != RetryAtBack}, {"RetryLane", o.RetryLane != nil},
 		{"MaxPending", o.MaxPending != 0}, {"WhenFull", o.WhenFull != WaitForRoom},
 		{"QuarantineAge", o.QuarantineAge != 0}, {"QuarantineKeys", o.QuarantineKeys != 0},
 		{"Resync", o.Resync != Resync{}}, {"StuckAfter", o.StuckAfter != 0}, {"OnStuck", request.onStuck != nil},

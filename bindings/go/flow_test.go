@@ -99,19 +99,11 @@ func TestAStuckItemIsReported(t *testing.T) {
 	q.Done(item)
 }
 
-func TestQuarantineAndRetriesAreBounded(t *testing.T) {
-	fast := FastLane
-	q := openQueue(t, memoryStore(t), QueueOptions[string]{Order: TwoLanes, QuarantineKeys: 1,
-		RetryPlace: RetryInLane, RetryLane: &fast, Backoff: Exponential(0, time.Second)})
+func TestQuarantineIsBounded(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{QuarantineKeys: 1})
 	must(t, q.Quarantine("a", errors.New("why")))
 	must(t, q.Quarantine("b", errors.New("why")))
 	if kept, err := q.Quarantined(); err != nil || len(kept) != 1 || kept[0].Key != "b" {
 		t.Fatalf("%+v, %v", kept, err)
 	}
-	must(t, q.AddWithLane("c", SlowLane))
-	item, _ := q.Get()
-	q.AddRateLimited(item)
-	q.Done(item)
-	must(t, q.AddWithLane("d", SlowLane))
-	wantNext(t, q, "c")
 }

@@ -148,11 +148,6 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	}
 	out.debounce_quiet_us = C.int64_t(microseconds(o.Debounce.Quiet))
 	out.debounce_max_wait_us = C.int64_t(microseconds(o.Debounce.MaxWait))
-	out.retry_place = C.int32_t(o.RetryPlace)
-	if o.RetryLane != nil {
-		out.has_retry_lane = 1
-		out.retry_lane = C.int32_t(*o.RetryLane)
-	}
 	out.max_pending = C.uint64_t(o.MaxPending)
 	out.when_full = C.int32_t(o.WhenFull)
 	out.quarantine_age_us = C.int64_t(microseconds(o.QuarantineAge))
@@ -252,9 +247,6 @@ var (
 	_ = [1]struct{}{}[C.WQ_DELAY_LATEST-int(Latest)]
 	_ = [1]struct{}{}[C.WQ_DELAY_REPLACE-int(Replace)]
 	_ = [1]struct{}{}[C.WQ_DELAY_RESYNC-int(ResyncLater)]
-	_ = [1]struct{}{}[C.WQ_RETRY_BACK-int(RetryAtBack)]
-	_ = [1]struct{}{}[C.WQ_RETRY_BY_AGE-int(RetryByAge)]
-	_ = [1]struct{}{}[C.WQ_RETRY_LANE-int(RetryInLane)]
 	_ = [1]struct{}{}[C.WQ_WHEN_FULL_WAIT-int(WaitForRoom)]
 	_ = [1]struct{}{}[C.WQ_WHEN_FULL_REFUSE-int(RefuseAdds)]
 	_ = [1]struct{}{}[C.WQ_WHEN_FULL_SLOW_LANE-int(FillSlowLane)]

@@ -124,15 +124,6 @@ const (
 	ResyncLater DelayMode = 3
 )
 
-// RetryPlace is where an item is queued that has failed, when its delay is over.
-type RetryPlace int32
-
-const (
-	RetryAtBack RetryPlace = 0
-	RetryByAge  RetryPlace = 1 // Before the items that were queued behind it before it failed.
-	RetryInLane RetryPlace = 2 // At the back of QueueOptions.RetryLane.
-)
-
 // WhenFull is what an Add does in a full queue.
 type WhenFull int32
 
@@ -205,8 +196,6 @@ type QueueOptions[T comparable] struct {
 	MaxKeyBytes            int        // 0: 4096.
 	// The following are flow control; docs/flow-control.md describes them.
 	Debounce       Debounce      // Of the queue's Adds.
-	RetryPlace     RetryPlace
-	RetryLane      *Lane         // Of RetryInLane. Nil: SlowLane.
 	MaxPending     int           // Bounds the queued and held items; 0: no bound.
 	WhenFull       WhenFull      // With MaxPending.
 	QuarantineAge  time.Duration // Drops items that are in quarantine for so long; 0: never.
@@ -234,7 +223,7 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		MergeDelays: o.MergeDelays, Shards: o.Shards, MaxRequeues: o.MaxRequeues,
 		AddReleasesQuarantined: o.AddReleasesQuarantined, AddCancelsDelay: o.AddCancelsDelay,
 		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown,
-		Debounce: o.Debounce, RetryPlace: o.RetryPlace, RetryLane: o.RetryLane,
+		Debounce: o.Debounce,
 		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
 		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter, Resync: o.Resync,
 		GroupLimits: o.GroupLimits, Limits: o.Limits}

@@ -116,32 +116,22 @@ void GroupLane::PushBack(Item* item) {
   }
 }
 
-void GroupLane::Insert(Item* item) {
-  GroupTurn* const turn = TurnOf(*item);
-  Unrank(turn);
-  InsertItem(turn, item);
-}
-
 void GroupLane::PutBack(Item* item) {
   GroupTurn* const turn = TurnOf(*item);
   Unrank(turn);
   turn->time = ranked_.empty() ? time_ : std::min(time_, std::get<0>(*ranked_.begin()));
   turn->since = -++last_;
-  InsertItem(turn, item);
+  LeaveAge(turn);
+  turn->items.PutBack(item);
+  EnterAge(turn);
+  ++size_;
+  Rerank(turn);
 }
 
 void GroupLane::Remove(Item* item) {
   GroupTurn* const turn = TurnOf(*item);
   Unrank(turn);
   Take(turn, item);
-}
-
-void GroupLane::InsertItem(GroupTurn* turn, Item* item) {
-  LeaveAge(turn);
-  turn->items.Insert(item);
-  EnterAge(turn);
-  ++size_;
-  Rerank(turn);
 }
 
 void GroupLane::Take(GroupTurn* turn, Item* item) {

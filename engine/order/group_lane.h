@@ -8,7 +8,7 @@
 // goes on there at the latest. So with equal weights this is round robin (stride scheduling:
 // Waldspurger and Weihl, 1995).
 //
-// All calls are O(log groups) at most, and Insert as that of ItemList. Thread-compatible: guarded
+// All calls are O(log groups) at most, and PutBack as that of ItemList. Thread-compatible: guarded
 // by its queue's lock.
 #pragma once
 
@@ -56,8 +56,7 @@ class GroupLane {
   size_t size() const { return size_; }
   size_t open_size() const { return open_; }  // Without those of closed groups.
   void PushBack(Item* item);
-  void Insert(Item* item);
-  void PutBack(Item* item);  // As Insert; if the groups take turns, its group is next.
+  void PutBack(Item* item);  // If the groups take turns, its group is next.
   void Remove(Item* item);
   void PopFront();  // REQUIRES: front() is not nullptr.
 
@@ -83,7 +82,6 @@ class GroupLane {
   void LeaveAge(GroupTurn* turn);
   void EnterAge(GroupTurn* turn);
   // Of a turn that is not ranked.
-  void InsertItem(GroupTurn* turn, Item* item);
   void Take(GroupTurn* turn, Item* item);
 
   const Config config_;

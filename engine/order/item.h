@@ -50,10 +50,7 @@ using DelayPointer = Slabs<DelayEntry>::Pointer;
 struct FailureEntry {
   bool quarantined = false;
   Lane lane = kFastLane;  // If quarantined: the lane after Release.
-  union {
-    uint64_t sequence = 0;      // Unless quarantined: of its place by age; 0: none.
-    int64_t quarantined_at_us;  // If quarantined: wall time.
-  };
+  int64_t quarantined_at_us = 0;  // If quarantined: wall time.
   uint64_t count = 0;
   int64_t first_at_us = 0;
   int64_t last_at_us = 0;

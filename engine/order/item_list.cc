@@ -14,7 +14,7 @@ void ItemList::PushBack(Item* item) {
   ++size_;
 }
 
-void ItemList::Insert(Item* item) {
+void ItemList::PutBack(Item* item) {
   if (back_ == nullptr || IsOlder()(back_, item) || WQ_MUTANT(put_back_at_the_end)) {
     PushBack(item);
     return;

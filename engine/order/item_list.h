@@ -20,8 +20,7 @@ class ItemList {
   // REQUIRES: its sequence is greater than those of all items.
   void PushBack(Item* item);
   // O(1) if the item is then the first or the last of those in the list, otherwise O(log items).
-  void Insert(Item* item);
-  void PutBack(Item* item) { Insert(item); }
+  void PutBack(Item* item);
   void Remove(Item* item);
   void PopFront() { Remove(front()); }
 

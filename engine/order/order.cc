@@ -170,12 +170,6 @@ void LaneOrder<Items>::Push(Item* item) {
 }
 
 template <typename Items>
-void LaneOrder<Items>::Insert(Item* item) {
-  ItemsOf(*item).Insert(item);
-  ++len_;
-}
-
-template <typename Items>
 void LaneOrder<Items>::PutBack(Item* item) {
   ItemsOf(*item).PutBack(item);
   ++len_;

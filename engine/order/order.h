@@ -1,7 +1,7 @@
 // OrderPolicy: the order in which a queue hands out its keys. It holds the queued items.
 //
 // Push, Pop and Remove are O(1) in the number of items (not in that of lanes), and O(log
-// groups) in an order by group. Of an item that was inserted they may be O(log items).
+// groups) in an order by group. Of an item that was put back they may be O(log items).
 // Thread-compatible: guarded by its queue's lock.
 #pragma once
 
@@ -50,11 +50,9 @@ class OrderPolicy {
   // Puts the item at the back of its lane. REQUIRES: HasLane(item->lane); the item is not in the
   // order.
   virtual void Push(Item* item) = 0;
-  // Puts the item into its lane, by its sequence: before the items that were queued behind it.
-  // REQUIRES: as Push. Costs O(1) if the item is the first or the last of its lane then, otherwise
-  // O(log items).
-  virtual void Insert(Item* item) = 0;
-  // Makes as if the item, which was popped, had not been: at least as Insert.
+  // Makes as if the item, which was popped, had not been: it is in its lane by its sequence, before
+  // the items that were queued behind it. REQUIRES: as Push. Costs O(1) if the item is the first or
+  // the last of its lane then, otherwise O(log items).
   virtual void PutBack(Item* item) = 0;
   // Removes and returns the item to hand out next; nullptr: there is none, or all are of groups
   // that are closed.
@@ -110,7 +108,6 @@ class LaneOrder final : public OrderPolicy {
 
   bool HasLane(Lane lane) const override;
   void Push(Item* item) override;
-  void Insert(Item* item) override;
   void PutBack(Item* item) override;
   Item* Pop() override;
   void Remove(Item* item) override;

@@ -85,11 +85,6 @@ Status CheckFlow(const QueueOptions& options) {
   if (Status s = CheckResync(options.resync); !s.ok()) {
     return s;
   }
-  if (options.retry_place == RetryPlace::kLane) {
-    if (Status s = CheckHasLane("retry_place", options.retry_lane, options); !s.ok()) {
-      return s;
-    }
-  }
   const bool needs_slow = options.max_pending > 0 && options.when_full == WhenFull::kToSlowLane;
   return needs_slow ? CheckHasLane("when_full", kSlowLane, options) : Status::Ok();
 }

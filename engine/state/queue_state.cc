@@ -23,8 +23,6 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       re_add_(options.re_add),
       max_requeues_(options.max_requeues),
       quarantined_add_(options.quarantined_add),
-      retry_place_(options.retry_place),
-      retry_lane_(options.retry_lane),
       quarantine_age_us_(options.quarantine_age.count()),
       quarantine_keys_(options.quarantine_keys),
       stuck_after_us_(options.stuck_after.count()),
@@ -108,18 +106,12 @@ QueueState::Added QueueState::MarkDirty(Item* item, Lane lane, int64_t wall_us, 
   WQ_CHECK(false, "a key in no state");
 }
 
-// Makes the item kQueued, at the back of the lane, with a new sequence; or in the lane, with the
-// sequence that it had before it failed.
+// Makes the item kQueued, at the back of the lane, with a new sequence.
 void QueueState::Enqueue(Item* item, Lane lane) {
   item->lane = lane;
   item->state = KeyState::kQueued;
-  if (item->failures != nullptr && !item->quarantined() && item->failures->sequence != 0) {
-    item->sequence = item->failures->sequence;
-    OrderOf(*item).Insert(item);
-  } else {
-    item->sequence = NextSequence();
-    OrderOf(*item).Push(item);
-  }
+  item->sequence = NextSequence();
+  OrderOf(*item).Push(item);
   ++queued_;
   ++readied_;
 }

@@ -384,8 +384,6 @@ class QueueState {
   const ReAdd re_add_;
   const uint64_t max_requeues_;  // 0: no limit.
   const QuarantinedAdd quarantined_add_;
-  const RetryPlace retry_place_;
-  const Lane retry_lane_;
   const int64_t quarantine_age_us_;  // 0: no limit.
   const size_t quarantine_keys_;     // 0: no limit.
   const int64_t stuck_after_us_;     // 0: never.

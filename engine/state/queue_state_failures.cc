@@ -31,14 +31,8 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   }
   Wanted retry = wanted;
   retry.delay_mode = DelayMode::kEarliest;
-  if (retry_place_ == RetryPlace::kLane && !retry.lane.has_value()) {
-    retry.lane = retry_lane_;
-  }
   SettleGroup(item, retry.group);
   FailureEntry* entry = Failures(item);
-  if (retry_place_ == RetryPlace::kByAge && item->state != KeyState::kClean) {
-    entry->sequence = item->sequence;
-  }
   entry->first_at_us = entry->count == 0 ? now.wall_us : entry->first_at_us;
   entry->last_at_us = now.wall_us;
   entry->last_error = CutUtf8(failure.error, kMaxErrorBytes);

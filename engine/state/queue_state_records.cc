@@ -14,8 +14,7 @@ void PutFailuresOf(storage::QueueId id, const Item& item, storage::MutationBatch
                                       .count = item.failures->count,
                                       .first_at_us = item.failures->first_at_us,
                                       .last_at_us = item.failures->last_at_us,
-                                      .last_error = item.failures->last_error,
-                                      .sequence = item.quarantined() ? 0 : item.failures->sequence};
+                                      .last_error = item.failures->last_error};
   if (item.quarantined()) {
     storage::PutQuarantine(id,
                            {.failures = record,

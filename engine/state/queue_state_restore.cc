@@ -201,9 +201,6 @@ Status QueueState::RestoreFailures(const storage::FailureRecord& record) {
   entry->first_at_us = record.first_at_us;
   entry->last_at_us = record.last_at_us;
   entry->last_error = record.last_error;
-  if (retry_place_ == RetryPlace::kByAge && record.sequence < sequence_high_water_) {
-    entry->sequence = record.sequence;
-  }
   return {};
 }
 

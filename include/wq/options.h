@@ -130,13 +130,6 @@ struct GroupLimits {
 };
 inline constexpr uint32_t kMaxWeight = 1000;
 
-// Where a key is queued that has failed, when its delay is over.
-enum class RetryPlace : uint8_t {
-  kBack = 0,   // At the back of its lane, as a key that is added then.
-  kByAge = 1,  // In its lane, before the keys that were queued behind it before it failed.
-  kLane = 2,   // At the back of QueueOptions::retry_lane.
-};
-
 // What the Add of a key does that would be one more pending key of a full queue.
 enum class WhenFull : uint8_t {
   kWait = 0,        // Waits until there is room: see AddOptions::wait_for_room.
@@ -325,13 +318,6 @@ struct QueueOptions {
 
   // Drops the keys that are longest in quarantine when there are more than this. Default: 0, never.
   size_t quarantine_keys = 0;
-
-  // Where a key is queued when the delay of AddRateLimited is over, unless that call names a lane.
-  // Default: kBack.
-  RetryPlace retry_place = RetryPlace::kBack;
-
-  // The lane of RetryPlace::kLane, which the order must have. Default: kSlowLane.
-  Lane retry_lane = kSlowLane;
 
   // Gathers the Adds of a key: it is not queued at once, but delayed until `quiet` has passed since
   // its last Add, at most until `max_wait` has passed since its first. So a burst of events is one

@@ -123,30 +123,13 @@ TEST_F(FlowCTest, AStuckKeyIsReported) {
   EXPECT_EQ(Counts().stuck, 1u);
 }
 
-TEST_F(FlowCTest, RetriesHaveTheirPlaceAndQuarantineItsBound) {
-  options_.order = WQ_ORDER_TWO_LANES;
-  options_.retry_place = WQ_RETRY_LANE;
-  options_.has_retry_lane = 1;
-  options_.retry_lane = WQ_FAST_LANE;
+TEST_F(FlowCTest, QuarantineHasABound) {
   options_.quarantine_keys = 1;
   OpenQueue(&options_);
   for (const char* key : {"a", "b"}) {
     EXPECT_EQ(wq_queue_quarantine(queue_, key, 1, "why", 3, &error_), WQ_OK);
   }
   EXPECT_EQ(Counts().quarantined, 1u);
-  wq_add_options slow{};
-  slow.size = sizeof slow;
-  slow.has_lane = 1;
-  slow.lane = WQ_SLOW_LANE;
-  EXPECT_EQ(AddWith("c", slow), WQ_OK);
-  EXPECT_EQ(Get(), "c");
-  wq_add_options now{};
-  now.size = sizeof now;
-  now.has_retry_delay = 1;
-  EXPECT_EQ(wq_queue_add_rate_limited(queue_, "c", 1, "", 0, &now, nullptr, &error_), WQ_OK);
-  EXPECT_EQ(wq_queue_done(queue_, "c", 1, &error_), WQ_OK);
-  EXPECT_EQ(AddWith("d", slow), WQ_OK);
-  EXPECT_EQ(Get(), "c") << "it was tried again in the fast lane";
 }
 
 TEST_F(FlowCTest, BadOptionsAreRefused) {
@@ -156,9 +139,6 @@ TEST_F(FlowCTest, BadOptionsAreRefused) {
     return std::string(error_.message);
   };
   wq_queue_options bad = options_;
-  bad.retry_place = 3;
-  EXPECT_EQ(refused(bad), "options.retry_place is 3");
-  bad = options_;
   bad.when_full = -1;
   EXPECT_EQ(refused(bad), "options.when_full is -1");
   bad = options_;

@@ -8,7 +8,7 @@ namespace {
 
 // Whether the options need a lane of the order.
 bool NeedsLanes(const QueueOptions& options) {
-  return options.retry_place == RetryPlace::kLane || options.when_full == WhenFull::kToSlowLane;
+  return options.when_full == WhenFull::kToSlowLane;
 }
 
 }  // namespace

@@ -73,8 +73,6 @@ class OptionsDraw {
     options_.quarantined_add = static_cast<QuarantinedAdd>(Below(2));
     options_.quarantine_age = OneIn(3) ? Time(5000) : milliseconds(0);
     options_.quarantine_keys = OneIn(3) ? 1 + Below(4) : 0;
-    options_.retry_place = static_cast<RetryPlace>(Below(3));
-    options_.retry_lane = has_slow_lane_ ? kSlowLane : kFastLane;
   }
   void Times() {
     if (OneIn(3)) {

@@ -314,20 +314,13 @@ std::string NaiveQueue::AddRateLimited(const Call& call) {
   }
   SettleGroup(call.key, call.group);
   ++key.failures;
-  if (options_.retry_place == RetryPlace::kByAge && (key.queued || key.processing)) {
-    key.retry_place = key.place;
-  }
   if (options_.max_requeues > 0 && key.failures > options_.max_requeues) {
     const std::string settled = key.group;
     Quarantine(&key);
     key.group = settled;
     return "held";
   }
-  Call retry = call;
-  if (options_.retry_place == RetryPlace::kLane && !call.lane) {
-    retry.lane = options_.retry_lane;
-  }
-  return call.delay_us <= 0 ? AddKey(retry) : DelayKey(retry);
+  return call.delay_us <= 0 ? AddKey(call) : DelayKey(call);
 }
 
 // A known key keeps its group.
@@ -347,7 +340,6 @@ std::string NaiveQueue::Change(const Call& call) {
       stands_on_ = key.failures > 0 && !key.quarantined ? calls_ : 0;
       if (!key.quarantined) {
         key.failures = 0;
-        key.retry_place.reset();
       }
       return "ok";
     case Op::kRemove:
@@ -462,7 +454,6 @@ void NaiveQueue::Quarantine(Key* key) {
   }
   ForgetReasons(key);
   key->quarantined = true;
-  key->retry_place.reset();
   key->quarantined_at_us = wall_us_;
   key->quarantined_since_us = steady_us_;
   key->quarantine_place = ++last_place_;
@@ -497,7 +488,6 @@ void NaiveQueue::DropLongest(const std::function<bool(const Key&, size_t)>& too_
 void NaiveQueue::Release(Key* key) {
   key->quarantined = false;
   key->failures = 0;
-  key->retry_place.reset();
 }
 
 // --- Handing out ---
@@ -514,8 +504,7 @@ void NaiveQueue::Enqueue(const std::string& name, Lane lane) {
   Key& key = keys_[name];
   key.queued = true;
   key.lane = lane;
-  key.place = key.retry_place.value_or(last_place_ + 1);
-  last_place_ = std::max(last_place_, key.place);
+  key.place = ++last_place_;
   Write(&key);
   TakeTurn(name);
 }

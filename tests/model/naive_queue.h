@@ -71,7 +71,6 @@ class NaiveQueue final : public Subject {
     uint64_t place = 0;  // Larger for a key that was queued later.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
-    std::optional<uint64_t> retry_place = std::nullopt;  // Under RetryPlace::kByAge.
     uint64_t written = 0;                                // The call that wrote its pending record.
     int64_t added_at_us = 0;                             // Wall time.
     int64_t stored_at_us = 0;                            // As in that record.

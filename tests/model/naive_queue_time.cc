@@ -144,8 +144,7 @@ void NaiveQueue::MoveToLanes(const std::vector<const Entry*>& pending) {
     Key& key = keys_[entry->first];
     if (!HasLane(key.lane)) {
       key.lane = kFastLane;
-      key.place = key.retry_place.value_or(last_place_ + 1);
-      last_place_ = std::max(last_place_, key.place);
+      key.place = ++last_place_;
       TakeTurn(entry->first);
     }
   }

@@ -117,6 +117,16 @@ TEST_F(RecordsTest, FailuresComeBack) {
   }
 }
 
+// It was where the key was queued when it was tried again.
+TEST_F(RecordsTest, TheFifthFieldOfFailuresIsSkipped) {
+  batch_.Put(Family::kFailures, QueueKeyPrefix(kQueue) + "k", "\x08\x02\x28\x07");
+  Apply();
+  std::string buffer;
+  FailureRecord record;
+  ASSERT_OK(GetFailures(storage_, kQueue, "k", &buffer, &record));
+  EXPECT_EQ(record.count, 2U);
+}
+
 TEST_F(RecordsTest, AShorterErrorLeavesNothingOfALongerOne) {
   PutFailures(kQueue, {"k", 1, 1, 1, "a long error text"}, &batch_);
   PutFailures(kQueue, {"k", 2, 1, 2, ""}, &batch_);

@@ -48,7 +48,6 @@ inline std::vector<QueueRules> AllPolicies() {
        {.order = Order::kTwoLanes,
         .max_requeues = 2,
         .quarantine_keys = 3,
-        .retry_place = RetryPlace::kByAge,
         .debounce = {std::chrono::seconds(1), std::chrono::seconds(3)},
         .max_pending = 4,
         .when_full = WhenFull::kRefuse}},

@@ -75,14 +75,8 @@ Status ToLimits(const char* what, const wq_group_limits* in, GroupLimits* out) {
 }
 
 Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
-  if (Status s =
-          ToEnum("options.retry_place", in.retry_place, RetryPlace::kLane, &out->retry_place);
-      !s.ok()) {
-    return s;
-  }
   out->debounce = {std::chrono::microseconds(in.debounce_quiet_us),
                    std::chrono::microseconds(in.debounce_max_wait_us)};
-  out->retry_lane = in.has_retry_lane != 0 ? in.retry_lane : out->retry_lane;
   out->max_pending = in.max_pending;
   out->quarantine_age = std::chrono::microseconds(in.quarantine_age_us);
   out->quarantine_keys = in.quarantine_keys;

@@ -43,9 +43,6 @@ enum { WQ_QUARANTINED_ADD_HOLDS = 0, WQ_QUARANTINED_ADD_RELEASES = 1 };
 // that of this call. WQ_DELAY_RESYNC: this call's is a resync, which replaces only a resync, and
 // which any other delay replaces; see docs/flow-control.md.
 enum { WQ_DELAY_EARLIEST = 0, WQ_DELAY_LATEST = 1, WQ_DELAY_REPLACE = 2, WQ_DELAY_RESYNC = 3 };
-// Where a key is queued that has failed: at the back of its lane, in its lane by its age, at the
-// back of retry_lane.
-enum { WQ_RETRY_BACK = 0, WQ_RETRY_BY_AGE = 1, WQ_RETRY_LANE = 2 };
 // What an Add does in a full queue: waits for room, returns WQ_FULL, adds to the slow lane.
 enum { WQ_WHEN_FULL_WAIT = 0, WQ_WHEN_FULL_REFUSE = 1, WQ_WHEN_FULL_SLOW_LANE = 2 };
 
@@ -183,9 +180,6 @@ typedef struct wq_queue_options {
   // Flow control: docs/flow-control.md, and the options of these names in wq/options.h. 0: none.
   int64_t debounce_quiet_us;
   int64_t debounce_max_wait_us;
-  int32_t retry_place;
-  int32_t has_retry_lane;  // If 0: WQ_SLOW_LANE.
-  int32_t retry_lane;
   int32_t when_full;
   uint64_t max_pending;
   int64_t quarantine_age_us;

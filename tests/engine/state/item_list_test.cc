@@ -1,4 +1,4 @@
-// ItemList: the order of what is pushed and inserted, and the costs of inserting in no order.
+// ItemList: the order of what is pushed and put back, and the costs of putting back in no order.
 
 #include "engine/order/item_list.h"
 
@@ -42,7 +42,7 @@ class ItemListTest : public ::testing::Test {
   int keys_ = 0;
 };
 
-TEST_F(ItemListTest, IsAscendingWhateverIsInsertedAndRemoved) {
+TEST_F(ItemListTest, IsAscendingWhateverIsPutBackAndRemoved) {
   const uint64_t seed = support::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
@@ -58,7 +58,7 @@ TEST_F(ItemListTest, IsAscendingWhateverIsInsertedAndRemoved) {
     } else if (kind == 2 && !popped.empty()) {
       Item* const item = popped[random() % popped.size()];
       std::erase(popped, item);
-      list_.Insert(item);
+      list_.PutBack(item);
       model.emplace(item->sequence, item);
     } else {
       const auto found = model.lower_bound(random() % next);
@@ -86,7 +86,7 @@ TEST_F(ItemListTest, IsAscendingWhateverIsInsertedAndRemoved) {
 // An import could give two keys one sequence.
 TEST_F(ItemListTest, KeepsItemsOfOneSequence) {
   for (const uint64_t sequence : std::vector<uint64_t>{1, 9, 5, 5, 5}) {
-    list_.Insert(Make(sequence));
+    list_.PutBack(Make(sequence));
   }
   EXPECT_EQ(Sequences(), (std::vector<uint64_t>{1, 5, 5, 5, 9}));
   for (const uint64_t sequence : std::vector<uint64_t>{1, 5, 5, 5, 9}) {
@@ -97,7 +97,7 @@ TEST_F(ItemListTest, KeepsItemsOfOneSequence) {
   EXPECT_EQ(list_.front(), nullptr);
 }
 
-TEST_F(ItemListTest, ManyItemsAreInsertedInAnyOrder) {
+TEST_F(ItemListTest, ManyItemsArePutBackInAnyOrder) {
   std::mt19937_64 random(1);
   std::vector<uint64_t> sequences;
   for (uint64_t i = 1; i <= 100'000; ++i) {
@@ -105,7 +105,7 @@ TEST_F(ItemListTest, ManyItemsAreInsertedInAnyOrder) {
   }
   std::shuffle(sequences.begin(), sequences.end(), random);
   for (const uint64_t sequence : sequences) {
-    list_.Insert(Make(sequence));
+    list_.PutBack(Make(sequence));
   }
   for (uint64_t i = 1; i <= sequences.size(); ++i) {
     ASSERT_EQ(list_.front()->sequence, i);

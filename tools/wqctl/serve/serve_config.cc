@@ -156,11 +156,6 @@ Setters SettersOf(QueueConfig* queue) {
           {"max-key-bytes", Parsed(ParseNumber<uint64_t, 1>, &queue->max_key_bytes)},
           {"debounce", Parsed(ParseDuration, &queue->debounce)},
           {"debounce-max-wait", Parsed(ParseDuration, &queue->debounce_max_wait)},
-          {"retry-place", Choice<wq::RetryPlace>({{"back", wq::RetryPlace::kBack},
-                                                  {"by-age", wq::RetryPlace::kByAge},
-                                                  {"lane", wq::RetryPlace::kLane}},
-                                                 &queue->retry_place)},
-          {"retry-lane", Parsed(wq::ParseLane, &queue->retry_lane)},
           {"max-pending", Parsed(ParseNumber<uint64_t>, &queue->max_pending)},
           {"when-full", Choice<wq::WhenFull>({{"wait", wq::WhenFull::kWait},
                                               {"refuse", wq::WhenFull::kRefuse},
@@ -264,8 +259,6 @@ wq::QueueOptions QueueConfig::Options() const {
   options.max_key_bytes = max_key_bytes.value_or(options.max_key_bytes);
   options.debounce.quiet = debounce.value_or(options.debounce.quiet);
   options.debounce.max_wait = debounce_max_wait.value_or(options.debounce.quiet);
-  options.retry_place = retry_place.value_or(options.retry_place);
-  options.retry_lane = retry_lane.value_or(options.retry_lane);
   options.max_pending = max_pending.value_or(options.max_pending);
   options.when_full = when_full.value_or(options.when_full);
   options.quarantine_age = quarantine_age.value_or(options.quarantine_age);

@@ -44,8 +44,6 @@ struct QueueConfig {
   std::optional<uint64_t> max_key_bytes;
   std::optional<std::chrono::microseconds> debounce;
   std::optional<std::chrono::microseconds> debounce_max_wait;
-  std::optional<wq::RetryPlace> retry_place;
-  std::optional<wq::Lane> retry_lane;
   std::optional<uint64_t> max_pending;
   std::optional<wq::WhenFull> when_full;
   std::optional<std::chrono::microseconds> quarantine_age;
