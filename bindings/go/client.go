@@ -203,7 +203,6 @@ func ownersOption(request openRequest) string {
 		{"AddCancelsDelay", o.AddCancelsDelay}, {"MaxKeyBytes", o.MaxKeyBytes != 0},
 		{"Debounce", o.Debounce != Debounce{}},
 		{"MaxPending", o.MaxPending != 0}, {"WhenFull", o.WhenFull != WaitForRoom},
-		{"QuarantineAge", o.QuarantineAge != 0}, {"QuarantineKeys", o.QuarantineKeys != 0},
 		{"Resync", o.Resync != Resync{}}, {"StuckAfter", o.StuckAfter != 0}, {"OnStuck", request.onStuck != nil},
 		{"GroupLimits", o.GroupLimits != GroupLimits{}}, {"Limits", o.Limits != GroupLimits{}},
 	} {

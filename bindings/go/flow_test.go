@@ -98,12 +98,3 @@ func TestAStuckItemIsReported(t *testing.T) {
 	}
 	q.Done(item)
 }
-
-func TestQuarantineIsBounded(t *testing.T) {
-	q := openQueue(t, memoryStore(t), QueueOptions[string]{QuarantineKeys: 1})
-	must(t, q.Quarantine("a", errors.New("why")))
-	must(t, q.Quarantine("b", errors.New("why")))
-	if kept, err := q.Quarantined(); err != nil || len(kept) != 1 || kept[0].Key != "b" {
-		t.Fatalf("%+v, %v", kept, err)
-	}
-}

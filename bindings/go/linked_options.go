@@ -143,15 +143,13 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	out.add_cancels_delay = toInt(o.AddCancelsDelay)
 	out.merge_delays = toInt(o.MergeDelays)
 	out.max_key_bytes = C.size_t(o.MaxKeyBytes)
-	if o.MaxPending < 0 || o.QuarantineKeys < 0 {
-		return nil, newError(InvalidArgument, "MaxPending or QuarantineKeys is out of range")
+	if o.MaxPending < 0 {
+		return nil, newError(InvalidArgument, "MaxPending is out of range")
 	}
 	out.debounce_quiet_us = C.int64_t(microseconds(o.Debounce.Quiet))
 	out.debounce_max_wait_us = C.int64_t(microseconds(o.Debounce.MaxWait))
 	out.max_pending = C.uint64_t(o.MaxPending)
 	out.when_full = C.int32_t(o.WhenFull)
-	out.quarantine_age_us = C.int64_t(microseconds(o.QuarantineAge))
-	out.quarantine_keys = C.uint64_t(o.QuarantineKeys)
 	out.stuck_after_us = C.int64_t(microseconds(o.StuckAfter))
 	out.resync_period_us = C.int64_t(microseconds(o.Resync.Period))
 	out.resync_jitter = C.double(o.Resync.Jitter)

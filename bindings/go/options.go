@@ -198,8 +198,6 @@ type QueueOptions[T comparable] struct {
 	Debounce       Debounce      // Of the queue's Adds.
 	MaxPending     int           // Bounds the queued and held items; 0: no bound.
 	WhenFull       WhenFull      // With MaxPending.
-	QuarantineAge  time.Duration // Drops items that are in quarantine for so long; 0: never.
-	QuarantineKeys int           // Drops the longest in quarantine beyond so many; 0: never.
 	StuckAfter     time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
 	Resync         Resync        // Adds each item again from time to time; docs/flow-control.md.
 	// OnStuck is called when an item was held for StuckAfter, once for each time that it is handed
@@ -224,8 +222,8 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		AddReleasesQuarantined: o.AddReleasesQuarantined, AddCancelsDelay: o.AddCancelsDelay,
 		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown,
 		Debounce: o.Debounce,
-		MaxPending: o.MaxPending, WhenFull: o.WhenFull, QuarantineAge: o.QuarantineAge,
-		QuarantineKeys: o.QuarantineKeys, StuckAfter: o.StuckAfter, Resync: o.Resync,
+		MaxPending: o.MaxPending, WhenFull: o.WhenFull,
+		StuckAfter: o.StuckAfter, Resync: o.Resync,
 		GroupLimits: o.GroupLimits, Limits: o.Limits}
 }
 

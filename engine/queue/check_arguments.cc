@@ -73,9 +73,6 @@ Status CheckFlow(const QueueOptions& options) {
   if (Status s = CheckRanges("group_limits", options.group_limits); !s.ok()) {
     return s;
   }
-  if (Status s = CheckDuration("quarantine_age", options.quarantine_age); !s.ok()) {
-    return s;
-  }
   if (Status s = CheckDuration("stuck_after", options.stuck_after); !s.ok()) {
     return s;
   }

@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kPlacesAhead = 16;
 constexpr size_t kItemsAhead = 8;
 
-Status Restore(const storage::QuarantineRecord& record, Time now, QueueState* state) {
-  return state->RestoreQuarantine(record, now);
+Status Restore(const storage::QuarantineRecord& record, Time /*now*/, QueueState* state) {
+  return state->RestoreQuarantine(record);
 }
 Status Restore(const storage::PendingRecord& record, Time /*now*/, QueueState* state) {
   return state->RestorePending(record);

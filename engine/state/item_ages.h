@@ -18,9 +18,6 @@ namespace wq {
 
 class ItemAges {
  public:
-  bool empty() const { return places_.empty(); }
-  size_t size() const { return places_.size(); }
-
   // REQUIRES: the item is not in.
   void Insert(Item* item, int64_t since_us) {
     const Place place{.since_us = since_us, .serial = ++last_serial_, .item = item};
@@ -35,11 +32,6 @@ class ItemAges {
       places_.erase(it);
     }
   }
-  void Clear() { *this = {}; }
-
-  // The oldest item. REQUIRES: not empty.
-  Item* Oldest() const { return by_age_.begin()->item; }
-  int64_t OldestSinceUs() const { return by_age_.begin()->since_us; }
 
   // Since when the oldest item is in that Pass has not passed; nullopt: it has passed all.
   std::optional<int64_t> NextSinceUs() const {

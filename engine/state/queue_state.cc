@@ -23,11 +23,8 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       re_add_(options.re_add),
       max_requeues_(options.max_requeues),
       quarantined_add_(options.quarantined_add),
-      quarantine_age_us_(options.quarantine_age.count()),
-      quarantine_keys_(options.quarantine_keys),
       stuck_after_us_(options.stuck_after.count()),
       resync_(options.resync),
-      watches_(quarantine_age_us_ > 0 || stuck_after_us_ > 0),
       batch_(batch),
       items_(seen),
       limits_(options.limits, options.group_limits),
@@ -296,7 +293,6 @@ bool QueueState::Delete(std::string_view key) noexcept {
   }
   if (item->failures != nullptr) {
     EraseFailures(*item);
-    retained_.Erase(item);
     if (item->quarantined()) {
       by_key_.erase(item);
     } else {

@@ -148,14 +148,13 @@ class QueueState {
   void Resume() noexcept;
 
   // Does what is due at now.steady_us: ends the pause, makes the keys dirty whose delays have
-  // ended, in the order of their due times, drops those that are too long in quarantine, and finds
-  // those that are stuck. Returns how many of these it did, at most `limit`, and none more once the
-  // keys have `max_bytes`.
+  // ended, in the order of their due times, and finds those that are stuck. Returns how many of
+  // these it did, at most `limit`, and no more delays once their keys have `max_bytes`.
   size_t FireDue(Time now, size_t limit, size_t max_bytes = SIZE_MAX) noexcept;
   // The steady time at which something is due next; nullopt: never.
   std::optional<int64_t> NextDue() const {
     const bool none =
-        delays_.empty() && resyncs_.empty() && !paused_ && !watches_ && !limits_.rated();
+        delays_.empty() && resyncs_.empty() && !paused_ && stuck_after_us_ == 0 && !limits_.rated();
     return none ? std::nullopt : FirstDue();
   }
   // From now on only keys become stuck, and limits let keys go.
@@ -265,7 +264,7 @@ class QueueState {
 
   Status RestoreState(const storage::QueueStateRecord& record, Time now);
   Status RestoreLimits(const storage::LimitsRecord& record, Time now);
-  Status RestoreQuarantine(const storage::QuarantineRecord& record, Time now);
+  Status RestoreQuarantine(const storage::QuarantineRecord& record);
   // REQUIRES: in the order of storage::ScanPending.
   Status RestorePending(const storage::PendingRecord& record);
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
@@ -279,9 +278,8 @@ class QueueState {
 
  private:
   std::optional<int64_t> FirstDue() const;
-  // Each for one key; returns its bytes. 0: for none.
+  // For one key; returns its bytes. 0: for none.
   size_t FireStuck(int64_t steady_us);
-  size_t DropExpired(int64_t steady_us);
 
   // Transitions of one item. `lane` is the lane that the item gets.
   // `put`: the item's record is to be put again, if it has one.
@@ -334,9 +332,6 @@ class QueueState {
   size_t FireResyncs(Time now, size_t limit, size_t max_bytes, size_t* bytes);
   void QuarantineItem(Item* item, Time now);
   void ReleaseItem(Item* item);
-  void DropItem(Item* item);
-  void Retain(Item* item, Time now);
-  void DropSurplus();
   FailureEntry* Failures(Item* item);
   void SettleGroup(Item* item, std::string_view name);
   void DropIfIdle(Item* item);
@@ -384,11 +379,8 @@ class QueueState {
   const ReAdd re_add_;
   const uint64_t max_requeues_;  // 0: no limit.
   const QuarantinedAdd quarantined_add_;
-  const int64_t quarantine_age_us_;  // 0: no limit.
-  const size_t quarantine_keys_;     // 0: no limit.
-  const int64_t stuck_after_us_;     // 0: never.
+  const int64_t stuck_after_us_;  // 0: never.
   const Resync resync_;
-  const bool watches_;  // Something may be due beside a delay and the end of a pause.
   storage::MutationBatch* const batch_;
   HistoryBuffer* history_ = nullptr;
 
@@ -404,7 +396,6 @@ class QueueState {
   DelayHeap resyncs_;       // which are here.
   ResyncGate resync_gate_;
   ItemAges held_;          // Items that are processing, if keys can become stuck.
-  ItemAges retained_;      // Items that are quarantined, if they are not kept for ever.
   size_t queued_ = 0;      // Items that are kQueued.
   size_t processing_ = 0;  // Items that are kProcessing or kProcessingDirty.
   size_t failing_ = 0;     // Items with a FailureEntry that is not quarantined.

@@ -97,40 +97,10 @@ void QueueState::QuarantineItem(Item* item, Time now) {
   item->failures->quarantined_at_us = now.wall_us;
   item->failures->lane = lane;
   PutFailures(*item);
-  Retain(item, now);
-  DropSurplus();
-}
-
-// Of an item that is quarantined: notes since when.
-void QueueState::Retain(Item* item, Time now) {
-  if (quarantine_age_us_ == 0 && quarantine_keys_ == 0) {
-    return;
-  }
-  // At least 0: the clock may have been set back.
-  int64_t age_us = 0;
-  if (__builtin_sub_overflow(now.wall_us, item->failures->quarantined_at_us, &age_us)) {
-    age_us = kMaxDelay.count();
-  }
-  retained_.Insert(item, now.steady_us - std::clamp<int64_t>(age_us, 0, kMaxDelay.count()));
-}
-
-// Drops the items that are longest in quarantine, while there are too many.
-void QueueState::DropSurplus() {
-  while (quarantine_keys_ > 0 && retained_.size() > quarantine_keys_) {
-    DropItem(retained_.Oldest());
-  }
-}
-
-// Drops an item that is quarantined.
-void QueueState::DropItem(Item* item) {
-  Record(HistoryKind::kRemoved, item->key());
-  ReleaseItem(item);
-  DropIfIdle(item);
 }
 
 void QueueState::ReleaseItem(Item* item) {
   EraseFailures(*item);
-  retained_.Erase(item);
   item->failures.reset();
   by_key_.erase(item);
 }
@@ -157,7 +127,9 @@ bool QueueState::Drop(std::string_view key) noexcept {
   if (item == nullptr || !item->quarantined()) {
     return false;
   }
-  DropItem(item);
+  Record(HistoryKind::kRemoved, key);
+  ReleaseItem(item);
+  DropIfIdle(item);
   return true;
 }
 

@@ -93,7 +93,7 @@ Status QueueState::RestoreLimits(const storage::LimitsRecord& record, Time now) 
   return {};
 }
 
-Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record, Time now) {
+Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
   const std::string_view key = record.failures.key;
   if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
     return Contradiction(key, broken);
@@ -112,7 +112,6 @@ Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record, Ti
   item->failures->last_at_us = record.failures.last_at_us;
   item->failures->last_error = record.failures.last_error;
   by_key_.insert(by_key_.end(), item);  // The records come in the order of their keys.
-  Retain(item, now);
   return {};
 }
 
@@ -230,7 +229,6 @@ void QueueState::FinishRestore() {
   }
   displaced_.clear();
   restored_sequences_ = {};
-  DropSurplus();
   if (sharded_ && shards_on_disk_ != shards_) {
     shards_on_disk_ = shards_;
     PutState();

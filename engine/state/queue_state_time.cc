@@ -251,8 +251,7 @@ size_t QueueState::FireDue(Time now, size_t limit, size_t max_bytes) noexcept {
     ++fired;
   }
   while (fired < limit && bytes < max_bytes) {
-    size_t key_bytes = DropExpired(now.steady_us);
-    key_bytes = key_bytes > 0 ? key_bytes : FireStuck(now.steady_us);
+    const size_t key_bytes = FireStuck(now.steady_us);
     if (key_bytes == 0) {
       break;
     }
@@ -260,18 +259,6 @@ size_t QueueState::FireDue(Time now, size_t limit, size_t max_bytes) noexcept {
     ++fired;
   }
   return fired;
-}
-
-// Drops the item that is longest in quarantine, if it is there for too long.
-size_t QueueState::DropExpired(int64_t steady_us) {
-  if (delays_stopped_ || quarantine_age_us_ == 0 || retained_.empty() ||
-      retained_.OldestSinceUs() + quarantine_age_us_ > steady_us) {
-    return 0;
-  }
-  Item* const item = retained_.Oldest();
-  const size_t key_bytes = item->key_bytes;
-  DropItem(item);
-  return key_bytes;
 }
 
 size_t QueueState::FireStuck(int64_t steady_us) {
@@ -297,9 +284,6 @@ std::optional<int64_t> QueueState::FirstDue() const {
     }
     if (paused_ && paused_until_us_ != 0) {
       due_us = std::min(due_us, pause_due_us_);
-    }
-    if (quarantine_age_us_ > 0 && !retained_.empty()) {
-      due_us = std::min(due_us, retained_.OldestSinceUs() + quarantine_age_us_);
     }
   }
   if (const std::optional<int64_t> since_us = held_.NextSinceUs(); since_us.has_value()) {

@@ -313,12 +313,6 @@ struct QueueOptions {
   // What the Add of a quarantined key does. Default: kHold.
   QuarantinedAdd quarantined_add = QuarantinedAdd::kHold;
 
-  // Drops keys that have been in quarantine for this long, by the wall clock. Default: 0, never.
-  std::chrono::microseconds quarantine_age{0};
-
-  // Drops the keys that are longest in quarantine when there are more than this. Default: 0, never.
-  size_t quarantine_keys = 0;
-
   // Gathers the Adds of a key: it is not queued at once, but delayed until `quiet` has passed since
   // its last Add, at most until `max_wait` has passed since its first. So a burst of events is one
   // hand-out, and a key that never comes to rest is handed out all the same. The delay is kept over

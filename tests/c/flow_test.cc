@@ -123,15 +123,6 @@ TEST_F(FlowCTest, AStuckKeyIsReported) {
   EXPECT_EQ(Counts().stuck, 1u);
 }
 
-TEST_F(FlowCTest, QuarantineHasABound) {
-  options_.quarantine_keys = 1;
-  OpenQueue(&options_);
-  for (const char* key : {"a", "b"}) {
-    EXPECT_EQ(wq_queue_quarantine(queue_, key, 1, "why", 3, &error_), WQ_OK);
-  }
-  EXPECT_EQ(Counts().quarantined, 1u);
-}
-
 TEST_F(FlowCTest, BadOptionsAreRefused) {
   const auto refused = [this](const wq_queue_options& options) {
     wq_queue queue = WQ_NO_QUEUE;

@@ -71,8 +71,6 @@ class OptionsDraw {
   void Failures() {
     options_.max_requeues = OneIn(2) ? 1 + Below(3) : 0;
     options_.quarantined_add = static_cast<QuarantinedAdd>(Below(2));
-    options_.quarantine_age = OneIn(3) ? Time(5000) : milliseconds(0);
-    options_.quarantine_keys = OneIn(3) ? 1 + Below(4) : 0;
   }
   void Times() {
     if (OneIn(3)) {

@@ -72,7 +72,6 @@ std::vector<Rules> AllRules() {
         .quarantined_add = QuarantinedAdd::kRelease,
         .max_pending = 3,
         .when_full = WhenFull::kToSlowLane}},
-      {"Retention", {.max_requeues = 1, .quarantine_age = 4s, .quarantine_keys = 3}},
       {"Limits",
        {.order = Order::kTwoLanes,
         .group_limits = {.max_processing = 1},

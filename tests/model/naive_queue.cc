@@ -454,35 +454,8 @@ void NaiveQueue::Quarantine(Key* key) {
   }
   ForgetReasons(key);
   key->quarantined = true;
-  key->quarantined_at_us = wall_us_;
-  key->quarantined_since_us = steady_us_;
-  key->quarantine_place = ++last_place_;
   key->lane = key->stored_lane = lane;
   stands_on_ = calls_;
-  DropLongest([this](const Key&, size_t keys) {
-    return options_.quarantine_keys > 0 && keys > options_.quarantine_keys;
-  });
-}
-
-// Drops the key that is longest in quarantine, as long as that is too long.
-void NaiveQueue::DropLongest(const std::function<bool(const Key&, size_t)>& too_long) {
-  const auto since = [](const Key& key) {
-    return std::pair(key.quarantined_since_us, key.quarantine_place);
-  };
-  for (;;) {
-    size_t keys = 0;
-    Key* longest = nullptr;
-    for (auto& [_, key] : keys_) {
-      keys += key.quarantined ? 1 : 0;
-      if (key.quarantined && (longest == nullptr || since(key) < since(*longest))) {
-        longest = &key;
-      }
-    }
-    if (longest == nullptr || !too_long(*longest, keys)) {
-      return;
-    }
-    Release(longest);
-  }
 }
 
 void NaiveQueue::Release(Key* key) {

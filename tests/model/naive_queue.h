@@ -71,13 +71,10 @@ class NaiveQueue final : public Subject {
     uint64_t place = 0;  // Larger for a key that was queued later.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
-    uint64_t written = 0;                                // The call that wrote its pending record.
-    int64_t added_at_us = 0;                             // Wall time.
-    int64_t stored_at_us = 0;                            // As in that record.
-    int64_t held_since_us = 0;                           // Steady time.
-    int64_t quarantined_at_us = 0;                       // Wall time.
-    int64_t quarantined_since_us = 0;                    // Steady time.
-    uint64_t quarantine_place = 0;                       // The order of equal times.
+    uint64_t written = 0;       // The call that wrote its pending record.
+    int64_t added_at_us = 0;    // Wall time.
+    int64_t stored_at_us = 0;   // As in that record.
+    int64_t held_since_us = 0;  // Steady time.
     // Of the Adds since the hand-out, of the hand-out that a worker holds, and of the delay.
     std::vector<std::string> reasons = {};
     std::vector<std::string> held_reasons = {};
@@ -135,7 +132,6 @@ class NaiveQueue final : public Subject {
   std::string Remove(Key* key);
   std::string Delete(Key* key);
   void Quarantine(Key* key);
-  void DropLongest(const std::function<bool(const Key&, size_t)>& too_long);
   bool IsStuck(const Key& key) const;
   void Release(Key* key);
   void RecoverDelay(Delay* delay) const;

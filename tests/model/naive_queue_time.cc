@@ -29,10 +29,6 @@ void NaiveQueue::Fire() {
   }
   FireResyncs();
   WakeGroups();
-  DropLongest([this](const Key& key, size_t) {
-    const int64_t age_us = options_.quarantine_age.count();
-    return age_us > 0 && key.quarantined_since_us + age_us <= steady_us_;
-  });
 }
 
 bool NaiveQueue::IsStuck(const Key& key) const {
@@ -79,9 +75,6 @@ void NaiveQueue::Recover() {
     key.added_at_us = key.stored_at_us;
     if (key.quarantined) {
       key.lane = HasLane(key.stored_lane) ? key.stored_lane : kFastLane;
-      key.quarantine_place = ++last_place_;
-      key.quarantined_since_us =
-          steady_us_ - std::max<int64_t>(0, wall_us_ - key.quarantined_at_us);
     }
     if (key.delay) {
       key.delay->written = 0;

@@ -47,7 +47,6 @@ inline std::vector<QueueRules> AllPolicies() {
       {"flow",
        {.order = Order::kTwoLanes,
         .max_requeues = 2,
-        .quarantine_keys = 3,
         .debounce = {std::chrono::seconds(1), std::chrono::seconds(3)},
         .max_pending = 4,
         .when_full = WhenFull::kRefuse}},

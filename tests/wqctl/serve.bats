@@ -109,7 +109,6 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
 @test "the file of --config sets flow control" {
   printf '%s\n' '[queue q]' 'order = two-lanes' 'debounce = 1h' 'debounce-max-wait = 2h' \
     '[queue full]' 'order = two-lanes' 'max-pending = 1' 'when-full = wait' 'stuck-after = 1h' \
-    'quarantine-age = 1h' 'quarantine-keys = 5' \
     '[queue again]' 'resync = 200ms' 'resync-jitter = 0' > config
   serve --create --config config
   wqctl add -q q a >/dev/null

@@ -78,8 +78,6 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
   out->debounce = {std::chrono::microseconds(in.debounce_quiet_us),
                    std::chrono::microseconds(in.debounce_max_wait_us)};
   out->max_pending = in.max_pending;
-  out->quarantine_age = std::chrono::microseconds(in.quarantine_age_us);
-  out->quarantine_keys = in.quarantine_keys;
   out->stuck_after = std::chrono::microseconds(in.stuck_after_us);
   out->resync = {std::chrono::microseconds(in.resync_period_us), in.resync_jitter};
   if (Status s = ToLimits("options.group_limits", in.group_limits, &out->group_limits); !s.ok()) {

@@ -182,8 +182,6 @@ typedef struct wq_queue_options {
   int64_t debounce_max_wait_us;
   int32_t when_full;
   uint64_t max_pending;
-  int64_t quarantine_age_us;
-  uint64_t quarantine_keys;
   int64_t stuck_after_us;
   // Called for a key that has been held for stuck_after_us, once for each hand-out, with the same
   // rules as `ready`. The bytes of the key are borrowed for the call. NULL: no call.

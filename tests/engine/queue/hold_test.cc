@@ -165,7 +165,7 @@ class LongKeysHoldTest : public QueueTest {
   static constexpr milliseconds kMostHeldByChanges = 2 * kMostHeld;
 
   LongKeysHoldTest() {
-    CloseAndOpen({.quarantine_age = std::chrono::hours(1), .max_key_bytes = kMaxKeyBytes});
+    CloseAndOpen({.max_key_bytes = kMaxKeyBytes});
     for (size_t i = 0; i < kLongKeys; ++i) {
       keys_.push_back(std::to_string(1000 + i) + std::string(kMaxKeyBytes - 4, 'k'));
     }
@@ -233,19 +233,6 @@ TEST_F(LongKeysHoldTest, OfDelaysThatEnd) {
         remove();
         delay();
       });
-}
-
-TEST_F(LongKeysHoldTest, OfAQuarantineThatEnds) {
-  const auto quarantine = [this] {
-    EachKey([this](const auto& key) { return queue_->Quarantine(key); });
-  };
-  quarantine();
-  ExpectShortHolds(
-      [this] {
-        clock_.Advance(std::chrono::hours(2));
-        EXPECT_EQ(queue_->Counts().quarantined, 0U);
-      },
-      quarantine);
 }
 
 // Two keys of one shard are never taken together, and the worker serves thousands of them.

@@ -161,8 +161,6 @@ Setters SettersOf(QueueConfig* queue) {
                                               {"refuse", wq::WhenFull::kRefuse},
                                               {"slow-lane", wq::WhenFull::kToSlowLane}},
                                              &queue->when_full)},
-          {"quarantine-age", Parsed(ParseDuration, &queue->quarantine_age)},
-          {"quarantine-keys", Parsed(ParseNumber<uint64_t>, &queue->quarantine_keys)},
           {"stuck-after", Parsed(ParseDuration, &queue->stuck_after)},
           {"resync", Parsed(ParseDuration, &queue->resync)},
           {"resync-jitter", Parsed(ParseJitter, &queue->resync_jitter)},
@@ -261,8 +259,6 @@ wq::QueueOptions QueueConfig::Options() const {
   options.debounce.max_wait = debounce_max_wait.value_or(options.debounce.quiet);
   options.max_pending = max_pending.value_or(options.max_pending);
   options.when_full = when_full.value_or(options.when_full);
-  options.quarantine_age = quarantine_age.value_or(options.quarantine_age);
-  options.quarantine_keys = quarantine_keys.value_or(options.quarantine_keys);
   options.stuck_after = stuck_after.value_or(options.stuck_after);
   options.resync.period = resync.value_or(options.resync.period);
   options.resync.jitter = resync_jitter.value_or(options.resync.jitter);

@@ -46,8 +46,6 @@ struct QueueConfig {
   std::optional<std::chrono::microseconds> debounce_max_wait;
   std::optional<uint64_t> max_pending;
   std::optional<wq::WhenFull> when_full;
-  std::optional<std::chrono::microseconds> quarantine_age;
-  std::optional<uint64_t> quarantine_keys;
   std::optional<std::chrono::microseconds> stuck_after;
   std::optional<std::chrono::microseconds> resync;
   std::optional<double> resync_jitter;
