@@ -1,22 +1,20 @@
 package wq
 
-// This file has the functions that C calls: OnHealth, OnLeadership and OnStuck.
+// This file has the functions that C calls: OnHealth and OnLeadership.
 
 // #include <stdlib.h>
 // #include <wq/wq.h>
 // extern void wqgoHealth(void* handle, wq_code code, char* message);
 // extern void wqgoLeadership(void* handle, wq_leadership* change);
-// extern void wqgoStuck(void* handle, char* key, size_t key_size, int64_t held_us);
 import "C"
 
 import (
 	"runtime/cgo"
-	"time"
 	"unsafe"
 )
 
 // listener holds a function that C calls: StoreOptions.OnHealth, or what Replication.OnLeadership
-// or QueueOptions.OnStuck is called by. Its memory is C's, because C keeps its address.
+// is called by. Its memory is C's, because C keeps its address.
 type listener struct{ handle *cgo.Handle }
 
 func listenBy(function any) listener {
@@ -46,12 +44,6 @@ func (l listener) installLeadership(options *C.wq_replication) {
 	options.leadership_arg = unsafe.Pointer(l.handle)
 }
 
-// installStuck sets the listener, of a func(string, time.Duration), in the options.
-func (l listener) installStuck(options *C.wq_queue_options) {
-	options.stuck = (*[0]byte)(C.wqgoStuck)
-	options.stuck_arg = unsafe.Pointer(l.handle)
-}
-
 // free frees the listener. REQUIRES: C makes no further call.
 func (l listener) free() {
 	if l.handle != nil {
@@ -78,12 +70,4 @@ func wqgoHealth(handle unsafe.Pointer, code C.wq_code, message *C.char) {
 func wqgoLeadership(handle unsafe.Pointer, change *C.wq_leadership) {
 	(*cgo.Handle)(handle).Value().(func(Leadership))(Leadership{
 		Owner: change.owner != 0, Epoch: uint64(change.epoch), Why: C.GoString(change.why)})
-}
-
-// wqgoStuck reports a key that is held for long.
-//
-//export wqgoStuck
-func wqgoStuck(handle unsafe.Pointer, key *C.char, size C.size_t, heldUs C.int64_t) {
-	(*cgo.Handle)(handle).Value().(func(string, time.Duration))(
-		C.GoStringN(key, C.int(size)), time.Duration(heldUs)*time.Microsecond)
 }

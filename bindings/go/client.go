@@ -203,7 +203,7 @@ func ownersOption(request openRequest) string {
 		{"AddCancelsDelay", o.AddCancelsDelay}, {"MaxKeyBytes", o.MaxKeyBytes != 0},
 		{"Debounce", o.Debounce != Debounce{}},
 		{"MaxPending", o.MaxPending != 0}, {"WhenFull", o.WhenFull != WaitForRoom},
-		{"Resync", o.Resync != Resync{}}, {"StuckAfter", o.StuckAfter != 0}, {"OnStuck", request.onStuck != nil},
+		{"Resync", o.Resync != Resync{}}, {"StuckAfter", o.StuckAfter != 0},
 		{"GroupLimits", o.GroupLimits != GroupLimits{}}, {"Limits", o.Limits != GroupLimits{}},
 	} {
 		if option.set {

@@ -34,11 +34,6 @@ func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if request.onStuck != nil {
-		listener := listenBy(request.onStuck)
-		listener.installStuck(o)
-		s.keep(listener)
-	}
 	err = withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
 		return C.wq_store_open_queue(s.handle, name, o, &q.handle, e)
 	})

@@ -200,9 +200,6 @@ type QueueOptions[T comparable] struct {
 	WhenFull       WhenFull      // With MaxPending.
 	StuckAfter     time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
 	Resync         Resync        // Adds each item again from time to time; docs/flow-control.md.
-	// OnStuck is called when an item was held for StuckAfter, once for each time that it is handed
-	// out. It must be short, and must not close the store.
-	OnStuck func(item T, held time.Duration)
 	// GroupLimits bounds the items of each group, and Limits all items of the queue. An item whose
 	// group is at its limits waits in its place, and the next one is handed out.
 	GroupLimits GroupLimits
@@ -213,7 +210,7 @@ type QueueOptions[T comparable] struct {
 	StopOnShutDown bool
 }
 
-// untyped returns the options without Codec, Limiter, GroupOf and OnStuck.
+// untyped returns the options without Codec, Limiter and GroupOf.
 func (o QueueOptions[T]) untyped() QueueOptions[string] {
 	return QueueOptions[string]{
 		Backoff: o.Backoff, MustExist: o.MustExist, Order: o.Order, Lanes: o.Lanes,

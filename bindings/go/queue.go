@@ -32,8 +32,7 @@ type Opener interface {
 
 // openRequest is what the opening of a queue needs.
 type openRequest struct {
-	options    QueueOptions[string]                 // Without Codec, Limiter, GroupOf and OnStuck.
-	onStuck    func(key string, held time.Duration) // May be nil.
+	options    QueueOptions[string] // Without Codec, Limiter and GroupOf.
 	hasLimiter bool
 	// Order, ReAddRaisesLane and MergeDelays are the constructor's, not the caller's: a remote queue
 	// has those of its owner.
@@ -134,24 +133,12 @@ func newQueue[T comparable](
 	}
 	var err error
 	q.backend, err = store.openQueue(name, openRequest{
-		options: options.untyped(), onStuck: q.stuckCaller(options.OnStuck),
-		hasLimiter: options.Limiter != nil, controllers: controllers, failures: q.failures})
+		options: options.untyped(), hasLimiter: options.Limiter != nil,
+		controllers: controllers, failures: q.failures})
 	if err != nil {
 		return nil, err
 	}
 	return q, nil
-}
-
-// stuckCaller returns nil for nil.
-func (q *Queue[T]) stuckCaller(onStuck func(T, time.Duration)) func(string, time.Duration) {
-	if onStuck == nil {
-		return nil
-	}
-	return func(key string, held time.Duration) {
-		if item, err := q.codec.Decode(key); err == nil { // Otherwise no worker holds an item.
-			onStuck(item, held)
-		}
-	}
 }
 
 // Close stops the queue (waiting Gets return) and writes its changes, so that the store can open it

@@ -24,7 +24,6 @@ type Store struct {
 
 	mu         sync.Mutex
 	queues     []*readiness // Of the open queues.
-	listeners  []listener   // Of all OnStuck.
 	closed     bool
 	closedWith error
 }
@@ -138,22 +137,7 @@ func (s *Store) Close() error {
 func (s *Store) free() {
 	s.listener.free()
 	s.leaders.listener.free()
-	for _, l := range s.listeners {
-		l.free()
-	}
-	s.listeners = nil
 	s.clock.end()
-}
-
-// keep frees the listener when the store is closed.
-func (s *Store) keep(l listener) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		l.free() // No queue is opened with it.
-		return
-	}
-	s.listeners = append(s.listeners, l)
 }
 
 // watch makes Close end the queue's Gets.

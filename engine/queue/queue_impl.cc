@@ -217,9 +217,6 @@ Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
   if (effects.arm_us != Timer::kNever) {
     timer->Arm(this, effects.arm_us);
   }
-  if (effects.stuck) {
-    TellStuck();
-  }
   if (metrics != nullptr && effects.adds > 0) {
     metrics->CountAdds(effects.adds);
   }
@@ -227,21 +224,6 @@ Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
     durability = Durability::kAsync;
   }
   return journal == nullptr ? Status::Ok() : journal->Wait(effects.position, durability);
-}
-
-void Queue::Impl::TellStuck() {
-  std::vector<std::pair<std::string, int64_t>> keys;
-  {
-    const MutexLock lock(mu);
-    if (own_state != nullptr) {
-      keys = own_state->TakeStuck();
-    }
-  }
-  for (const auto& [key, held_us] : keys) {
-    if (options.on_stuck != nullptr) {
-      options.on_stuck({.queue = name, .key = key, .held = std::chrono::microseconds(held_us)});
-    }
-  }
 }
 
 // --- Delays ---
@@ -261,7 +243,6 @@ Queue::Impl::Effects Queue::Impl::FireDueStep() {
   state->FireDue(now, kFireLimit, kFireBytes);
   Effects effects = EndTransition(0, Durability::kAsync);
   effects.fired = true;
-  effects.stuck = state->HasStuck();
   return effects;
 }
 

@@ -73,7 +73,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
           durability(of.durability),
           when_full(of.when_full),
           group_of(of.group_of),
-          on_stuck(of.on_stuck),
           on_ready(of.on_ready) {}
 
     size_t max_pending;
@@ -84,7 +83,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     Durability durability;
     WhenFull when_full;
     std::function<std::string(std::string_view key)> group_of;
-    std::function<void(const StuckKey&)> on_stuck;
     std::function<void()> on_ready;
   };
 
@@ -98,7 +96,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     bool fired = false;    // FireDueStep has done something.
     bool ready = false;    // A Get that found nothing may find something now: see on_ready.
     bool drained = false;  // A waiting ShutDownWithDrain may return.
-    bool stuck = false;    // Keys have become stuck: see QueueState::TakeStuck.
     uint64_t adds = 0;     // For the metrics.
     // Whether a transition whose result no call waits for has left something to be done.
     bool Any() const {
@@ -116,7 +113,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // Sets effects->arm_us if something is due before the timer fires.
   void ArmTimer(Effects* effects) WQ_REQUIRES(mu);
   Status EndCall(Effects&& effects, Durability durability) WQ_EXCLUDES(mu);
-  void TellStuck() WQ_EXCLUDES(mu);
   // EndCall after firing delays. A fired key is on disk as delayed until its change is written, so
   // it cannot be lost, and the caller gets no error.
   void EndFiring(Effects&& effects) WQ_EXCLUDES(mu) {

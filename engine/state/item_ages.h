@@ -19,8 +19,8 @@ namespace wq {
 class ItemAges {
  public:
   // REQUIRES: the item is not in.
-  void Insert(Item* item, int64_t since_us) {
-    const Place place{.since_us = since_us, .serial = ++last_serial_, .item = item};
+  void Insert(const Item* item, int64_t since_us) {
+    const Place place{.since_us = since_us, .serial = ++last_serial_};
     places_.emplace(item, place);
     by_age_.insert(place);
   }
@@ -39,10 +39,9 @@ class ItemAges {
     return next == by_age_.end() ? std::nullopt : std::optional<int64_t>(next->since_us);
   }
   // Passes that item: it stays in. REQUIRES: there is one.
-  Item* Pass() {
+  void Pass() {
     last_passed_ = *by_age_.upper_bound(last_passed_);
     ++passed_;
-    return last_passed_.item;
   }
   size_t passed() const { return passed_; }  // Of those that are in.
 
@@ -50,7 +49,6 @@ class ItemAges {
   struct Place {
     int64_t since_us = INT64_MIN;
     uint64_t serial = 0;  // The order of equal times.
-    Item* item = nullptr;
 
     friend bool operator<(const Place& a, const Place& b) {
       return std::pair(a.since_us, a.serial) < std::pair(b.since_us, b.serial);

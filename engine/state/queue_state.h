@@ -161,9 +161,6 @@ class QueueState {
   void StopDelays() { delays_stopped_ = true; }
   // As NextDue, of the delays alone, without resyncs.
   std::optional<int64_t> NextDelayDue() const;
-  // The keys that have become stuck since the last call, and for how long they were held then.
-  bool HasStuck() const { return !told_.empty(); }
-  std::vector<std::pair<std::string, int64_t>> TakeStuck() { return std::exchange(told_, {}); }
 
   // --- The journal ---
 
@@ -278,8 +275,7 @@ class QueueState {
 
  private:
   std::optional<int64_t> FirstDue() const;
-  // For one key; returns its bytes. 0: for none.
-  size_t FireStuck(int64_t steady_us);
+  bool FireStuck(int64_t steady_us);  // Counts one key. False: there is none to count.
 
   // Transitions of one item. `lane` is the lane that the item gets.
   // `put`: the item's record is to be put again, if it has one.
@@ -413,7 +409,6 @@ class QueueState {
   uint64_t failures_ = 0;
   uint64_t full_ = 0;
   bool delays_stopped_ = false;
-  std::vector<std::pair<std::string, int64_t>> told_;  // See TakeStuck.
   std::map<std::string, std::string, std::less<>> cursors_;
 
   uint64_t next_sequence_ = 1;

@@ -250,25 +250,19 @@ size_t QueueState::FireDue(Time now, size_t limit, size_t max_bytes) noexcept {
     EndWait(group, now);
     ++fired;
   }
-  while (fired < limit && bytes < max_bytes) {
-    const size_t key_bytes = FireStuck(now.steady_us);
-    if (key_bytes == 0) {
-      break;
-    }
-    bytes += key_bytes;
+  while (fired < limit && FireStuck(now.steady_us)) {
     ++fired;
   }
   return fired;
 }
 
-size_t QueueState::FireStuck(int64_t steady_us) {
+bool QueueState::FireStuck(int64_t steady_us) {
   const std::optional<int64_t> since_us = held_.NextSinceUs();
   if (!since_us.has_value() || *since_us + stuck_after_us_ > steady_us) {
-    return 0;
+    return false;
   }
-  const Item* const item = held_.Pass();
-  told_.emplace_back(item->key(), steady_us - *since_us);
-  return item->key_bytes;
+  held_.Pass();
+  return true;
 }
 
 std::optional<int64_t> QueueState::NextDelayDue() const {

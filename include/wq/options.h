@@ -137,13 +137,6 @@ enum class WhenFull : uint8_t {
   kToSlowLane = 2,  // Adds the key to kSlowLane, beyond the bound.
 };
 
-// A key that a worker holds for long: see QueueOptions::stuck_after. Borrowed for the call.
-struct StuckKey {
-  std::string_view queue = {};
-  std::string_view key = {};
-  std::chrono::microseconds held{0};  // Since it was handed out.
-};
-
 // A change of ownership: see Replication::on_leadership.
 struct Leadership {
   bool owner = false;    // Whether this process owns the store now.
@@ -363,14 +356,9 @@ struct QueueOptions {
   // queued key is a reminder for later, as in client-go.
   bool merge_delays = false;
 
-  // Tells of a key that a worker has held for this long, once for each hand-out: calls on_stuck,
-  // and counts the key in QueueCounts::stuck until its Done. Nothing else happens to the key.
-  // Default: 0, no key counts as stuck.
+  // Counts a key that a worker has held for this long in QueueCounts::stuck, until its Done.
+  // Nothing else happens to the key. Default: 0, no key counts as stuck.
   std::chrono::microseconds stuck_after{0};
-
-  // Called for each key that becomes stuck, with the same rules as on_ready; it must be short.
-  // Default: nullptr, no call.
-  std::function<void(const StuckKey&)> on_stuck = nullptr;
 
   // For event loops, and schedulers of other languages, that take keys without a thread that blocks
   // in Get. Called after every change by which a Get that found nothing may now return a key, or

@@ -256,8 +256,8 @@ rule_queue_options_are_the_same_everywhere() {
   [[ -e include/wq/options.h ]] || return 0
   for door in bindings/c/boundary/options.cc bindings/go/linked_options.go tools/wqctl/serve/serve_config.cc; do
     case $door in
-      tools/*) not_here='create_if_missing group_of on_stuck on_ready' ;;
-      bindings/go/*) not_here='group_of on_ready on_stuck' ;;  # It has functions of its own.
+      tools/*) not_here='create_if_missing group_of on_ready' ;;
+      bindings/go/*) not_here='group_of on_ready' ;;  # It has functions of its own.
       *) not_here='group_of on_ready' ;;
     esac
     while IFS= read -r field; do

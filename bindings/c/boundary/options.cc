@@ -91,12 +91,6 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
 
 void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
                  std::unique_ptr<Readiness>* readiness) {
-  if (in.stuck != nullptr) {
-    out->on_stuck = [stuck = in.stuck, arg = in.stuck_arg](const StuckKey& key) {
-      const CallbackScope scope;
-      stuck(arg, key.key.data(), key.key.size(), key.held.count());
-    };
-  }
   if (in.group_of != nullptr) {
     out->group_of = [group_of = in.group_of, arg = in.group_arg](std::string_view key) {
       std::array<char, kMaxGroupBytes> group{};

@@ -183,10 +183,6 @@ typedef struct wq_queue_options {
   int32_t when_full;
   uint64_t max_pending;
   int64_t stuck_after_us;
-  // Called for a key that has been held for stuck_after_us, once for each hand-out, with the same
-  // rules as `ready`. The bytes of the key are borrowed for the call. NULL: no call.
-  void (*stuck)(void* arg, const char* key, size_t key_size, int64_t held_us);
-  void* stuck_arg;
 
   // What bounds the keys of each group, and all keys of the queue. NULL: nothing.
   const wq_group_limits* group_limits;
