@@ -140,7 +140,6 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	out.quarantined_add = toInt(o.AddReleasesQuarantined)
 	out.max_requeues = C.uint64_t(o.MaxRequeues)
 	out.durability = C.int32_t(o.Durability)
-	out.add_cancels_delay = toInt(o.AddCancelsDelay)
 	out.merge_delays = toInt(o.MergeDelays)
 	out.max_key_bytes = C.size_t(o.MaxKeyBytes)
 	if o.MaxPending < 0 {
@@ -242,7 +241,6 @@ var (
 	_ = [1]struct{}{}[C.WQ_POWER-int(Power)]
 	_ = [1]struct{}{}[C.WQ_REPLICATED-int(Replicated)]
 	_ = [1]struct{}{}[C.WQ_DELAY_EARLIEST-int(Earliest)]
-	_ = [1]struct{}{}[C.WQ_DELAY_LATEST-int(Latest)]
 	_ = [1]struct{}{}[C.WQ_DELAY_REPLACE-int(Replace)]
 	_ = [1]struct{}{}[C.WQ_DELAY_RESYNC-int(ResyncLater)]
 	_ = [1]struct{}{}[C.WQ_WHEN_FULL_WAIT-int(WaitForRoom)]

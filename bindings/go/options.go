@@ -118,10 +118,9 @@ type DelayMode int32
 
 const (
 	Earliest DelayMode = 0 // The earlier one, as in client-go.
-	Latest   DelayMode = 1
-	Replace  DelayMode = 2 // That of this call.
+	Replace  DelayMode = 1 // That of this call.
 	// This call's is a resync: it replaces a resync only, and any other delay replaces it.
-	ResyncLater DelayMode = 3
+	ResyncLater DelayMode = 2
 )
 
 // WhenFull is what an Add does in a full queue.
@@ -191,7 +190,6 @@ type QueueOptions[T comparable] struct {
 	// AddReleasesQuarantined makes an Add of a quarantined key release it; otherwise Outcome is
 	// Held.
 	AddReleasesQuarantined bool
-	AddCancelsDelay        bool       // An Add of a delayed key cancels its delay.
 	Durability             Durability // Of calls that name none.
 	MaxKeyBytes            int        // 0: 4096.
 	// The following are flow control; docs/flow-control.md describes them.
@@ -216,12 +214,10 @@ func (o QueueOptions[T]) untyped() QueueOptions[string] {
 		Backoff: o.Backoff, MustExist: o.MustExist, Order: o.Order, Lanes: o.Lanes,
 		ReAddRaisesLane: o.ReAddRaisesLane, StarvationBound: o.StarvationBound,
 		MergeDelays: o.MergeDelays, Shards: o.Shards, MaxRequeues: o.MaxRequeues,
-		AddReleasesQuarantined: o.AddReleasesQuarantined, AddCancelsDelay: o.AddCancelsDelay,
-		Durability: o.Durability, MaxKeyBytes: o.MaxKeyBytes, StopOnShutDown: o.StopOnShutDown,
-		Debounce: o.Debounce,
-		MaxPending: o.MaxPending, WhenFull: o.WhenFull,
-		StuckAfter: o.StuckAfter, Resync: o.Resync,
-		GroupLimits: o.GroupLimits, Limits: o.Limits}
+		AddReleasesQuarantined: o.AddReleasesQuarantined, Durability: o.Durability,
+		MaxKeyBytes: o.MaxKeyBytes, Debounce: o.Debounce, MaxPending: o.MaxPending,
+		WhenFull: o.WhenFull, StuckAfter: o.StuckAfter, Resync: o.Resync,
+		StopOnShutDown: o.StopOnShutDown, GroupLimits: o.GroupLimits, Limits: o.Limits}
 }
 
 // AddOptions are the options of AddWith and AddBatch; the zero value is Add.

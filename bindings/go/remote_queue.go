@@ -102,8 +102,7 @@ func (q *remoteQueue) addRequest(keys []string, group string, o AddOptions) remo
 	}
 	if o.DelayMode != Earliest {
 		r.DelayMode = map[DelayMode]string{
-			Latest: "DELAY_MODE_LATEST", Replace: "DELAY_MODE_REPLACE",
-			ResyncLater: "DELAY_MODE_RESYNC"}[o.DelayMode]
+			Replace: "DELAY_MODE_REPLACE", ResyncLater: "DELAY_MODE_RESYNC"}[o.DelayMode]
 	}
 	if o.Debounce != nil {
 		r.Debounce = &remote.Debounce{QuietUs: remote.Int64(microseconds(o.Debounce.Quiet)),

@@ -18,7 +18,6 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       rules_(RulesOf(options)),
       shards_(std::max<uint32_t>(1, options.shards)),
       merge_delays_(options.merge_delays),
-      add_cancels_delay_(options.add_cancels_delay || options.merge_delays),
       sharded_(options.shards > 0),
       re_add_(options.re_add),
       max_requeues_(options.max_requeues),
@@ -61,7 +60,7 @@ QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t 
                                       bool failed) {
   const Lane lane = WantedLane(*item, wanted);
   const bool put = MergeWanted(item, &ItemCauses::dirty, wanted, failed);
-  const bool takes_delay = add_cancels_delay_ && item->delay != nullptr;
+  const bool takes_delay = merge_delays_ && item->delay != nullptr;
   const bool put_too = takes_delay && TakeDelay(item);
   return RecordAdd(item->key(), MarkDirty(item, lane, wall_us, put || put_too), wanted.reason);
 }

@@ -370,7 +370,6 @@ class QueueState {
   const OrderRules rules_;
   const uint32_t shards_;  // At least 1.
   const bool merge_delays_;
-  const bool add_cancels_delay_;  // On if merge_delays_ is.
   const bool sharded_;
   const ReAdd re_add_;
   const uint64_t max_requeues_;  // 0: no limit.

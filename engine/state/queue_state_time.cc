@@ -93,9 +93,7 @@ std::optional<int64_t> QueueState::NewEnd(const DelayEntry& entry, const DelayBy
   if (mode == DelayMode::kResync) {
     return std::nullopt;
   }
-  const bool stays = mode == DelayMode::kEarliest ? entry.due_us <= due_us
-                     : mode == DelayMode::kLatest ? entry.due_us >= due_us
-                                                  : entry.due_us == due_us;
+  const bool stays = mode == DelayMode::kEarliest ? entry.due_us <= due_us : entry.due_us == due_us;
   return stays != WQ_MUTANT(latest_wins) ? std::nullopt : std::optional(due_us);
 }
 

@@ -27,7 +27,7 @@ int main() {
   if (s.ok()) s = controller.Start();
   for (int i = 0; i < 3 && s.ok(); ++i) {
     // By default the earliest end would count: a minute after the first renewal.
-    s = leases->AddAfter("node-1", 1min, {.delay_mode = wq::DelayMode::kLatest});
+    s = leases->AddAfter("node-1", 1min, {.delay_mode = wq::DelayMode::kReplace});
     clock.Advance(40s);
     std::cout << "renewed, " << leases->Counts().delayed << " check is due later\n";
   }

@@ -80,11 +80,10 @@ enum class QuarantinedAdd : uint8_t {
 // Which end counts if AddAfter finds a delay of the key.
 enum class DelayMode : uint8_t {
   kEarliest = 0,  // The earlier one, as in client-go: a delay is a reminder that comes in time.
-  kLatest = 1,    // The later one.
-  kReplace = 2,   // That of this call.
+  kReplace = 1,   // That of this call.
   // This call's is a resync: see QueueOptions::resync. It replaces a resync only, and any other
   // delay replaces it.
-  kResync = 3,
+  kResync = 2,
 };
 
 // Reconciles each key again from time to time: see QueueOptions::resync.
@@ -345,15 +344,11 @@ struct QueueOptions {
   // ItemExponentialFailure(5 ms, 1000 s).
   std::shared_ptr<Limiter> limiter = nullptr;
 
-  // Makes the Add of a delayed key cancel its delay too. Default: off, because controllers use
-  // AddAfter as a reminder that an Add in between must not cancel.
-  bool add_cancels_delay = false;
-
   // Merges the Adds of a key into one hand-out at the earliest of their times, as in
-  // controller-runtime: an Add of a delayed key cancels its delay (see add_cancels_delay), and
-  // AddAfter or AddRateLimited of a dirty key is an Add. A held key may be delayed; if the process
-  // dies, it is queued again and keeps the delay as well. Default: off, because an AddAfter of a
-  // queued key is a reminder for later, as in client-go.
+  // controller-runtime: an Add of a delayed key cancels its delay, and AddAfter or AddRateLimited
+  // of a dirty key is an Add. A held key may be delayed; if the process dies, it is queued again
+  // and keeps the delay as well. Default: off, because an AddAfter is a reminder for later, as in
+  // client-go, which an Add in between must not cancel.
   bool merge_delays = false;
 
   // Counts a key that a worker has held for this long in QueueCounts::stuck, until its Done.

@@ -56,7 +56,7 @@ TEST_F(FlowCTest, AKeyIsResyncedByTheQueueOrByTheCall) {
   EXPECT_EQ(wq_queue_add_after(queue_, "b", 1, INT64_C(3600000000), &resync, nullptr, &error_),
             WQ_OK);
   EXPECT_GE(Counts().resyncs, 1u);
-  resync.delay_mode = 4;
+  resync.delay_mode = 3;
   EXPECT_EQ(wq_queue_add_after(queue_, "b", 1, 1, &resync, nullptr, &error_), WQ_INVALID_ARGUMENT);
 }
 
@@ -74,10 +74,10 @@ TEST_F(FlowCTest, ALaterDelayReplacesAnEarlierOne) {
   EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, INT64_C(7200000000), &replace, &outcome, &error_),
             WQ_OK);
   EXPECT_EQ(outcome, WQ_ADDED);
-  replace.delay_mode = 4;
+  replace.delay_mode = 3;
   EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, INT64_C(7200000000), &replace, &outcome, &error_),
             WQ_INVALID_ARGUMENT);
-  EXPECT_STREQ(error_.message, "options.delay_mode is 4");
+  EXPECT_STREQ(error_.message, "options.delay_mode is 3");
 }
 
 TEST_F(FlowCTest, AFullQueueRefusesOrWaitsOrUsesTheSlowLane) {

@@ -112,7 +112,6 @@ class Caller {
     options.quarantined_add = in_.Byte() % 3;
     options.max_requeues = in_.Byte() % 4;
     options.durability = in_.Byte() % 5;
-    options.add_cancels_delay = in_.Byte() % 2;
     options.max_key_bytes = in_.Number();
     options.limiter = in_.Byte() % 2 == 0 ? nullptr : &limiter;
     options.merge_delays = in_.Byte() % 2;

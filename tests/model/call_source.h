@@ -201,7 +201,7 @@ class CallSource {
                        .weight = 1 + static_cast<uint32_t>(Below(3))};
   }
   DelayMode Mode() {  // Mostly the default.
-    return static_cast<DelayMode>(Below(2) == 0 ? Below(4) : 0);
+    return static_cast<DelayMode>(Below(2) == 0 ? Below(3) : 0);
   }
   int64_t Delay() { return static_cast<int64_t>(Below(5 * kSecond)) - kSecond / 2; }
 

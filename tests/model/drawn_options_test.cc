@@ -80,7 +80,6 @@ class OptionsDraw {
     if (OneIn(3)) {
       options_.resync = {.period = Time(4000), .jitter = static_cast<double>(Below(3)) / 4};
     }
-    options_.add_cancels_delay = OneIn(3);
     options_.merge_delays = OneIn(3);
     options_.stuck_after = OneIn(4) ? Time(3000) : milliseconds(0);
   }

@@ -51,7 +51,6 @@ std::vector<Rules> AllRules() {
         .starvation_bound = 2,
         .max_requeues = 1,
         .quarantined_add = QuarantinedAdd::kRelease}},
-      {"AddCancelsDelay", {.order = Order::kTwoLanes, .add_cancels_delay = true}},
       {"MergeDelays", {.order = Order::kTwoLanes, .max_requeues = 3, .merge_delays = true}},
       {"PrioritiesMergeDelays",
        {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},

@@ -189,7 +189,7 @@ std::string NaiveQueue::AddKey(const Call& call) {
   Key& key = keys_[call.key];
   const Lane wanted = WantedLane(key, call.lane);
   bool changed = Merge(ReasonsOf(call, key), &key.reasons);
-  const bool cancels = key.delay && (options_.add_cancels_delay || options_.merge_delays);
+  const bool cancels = key.delay && options_.merge_delays;
   if (cancels) {
     key.delay.reset();
     changed = Merge(std::exchange(key.delay_reasons, {}), &key.reasons) || changed;
@@ -271,7 +271,6 @@ std::string NaiveQueue::DelayKey(const Call& call) {
     } else {
       stays = resync                              ? true
               : call.mode == DelayMode::kEarliest ? old_us <= due_us
-              : call.mode == DelayMode::kLatest   ? old_us >= due_us
                                                   : old_us == due_us;
     }
   }

@@ -32,7 +32,7 @@ class Calls:
         client = self.serve_pods()
         client.add("pods", "a", delay=3600, create=True)
         self.assertEqual(client.add("pods", "a", delay=7200).deduplicated, 1)
-        self.assertEqual(client.add("pods", "a", delay=7200, delay_mode="latest").added, 1)
+        self.assertEqual(client.add("pods", "a", delay=7200, delay_mode="replace").added, 1)
         self.assertEqual(client.add("pods", "a", delay=60, delay_mode="replace").added, 1)
         self.assertEqual(client.add("pods", "a", delay=60, delay_mode="resync").deduplicated, 1)
         with self.assertRaisesRegex(wq.InvalidArgument, "delay_mode 'first'"):

@@ -67,7 +67,6 @@ class FakeQueue:
             request.debounce.quiet_us > 0
             or {
                 types_pb2.DELAY_MODE_EARLIEST: old <= new,
-                types_pb2.DELAY_MODE_LATEST: old >= new,
                 types_pb2.DELAY_MODE_REPLACE: old == new,
                 types_pb2.DELAY_MODE_RESYNC: True,
             }[request.delay_mode]

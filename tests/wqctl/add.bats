@@ -129,16 +129,12 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
   [ "$(queue_count delayed)" = 2 ]
 }
 
-@test "--delay-mode: the later instant wins, or the latest add" {
+@test "--delay-mode: the latest add wins, or a resync gives way" {
   wqctl init
   wqctl add -q q --after 1h a >/dev/null
   run -0 wqctl add -q q --after 2h a
   [ "$output" = "added 0, deduplicated 1" ]
-  run -0 wqctl add -q q --after 2h --delay-mode latest a
-  [ "$output" = "added 1, deduplicated 0" ]
-  run -0 wqctl add -q q --after 1m --delay-mode latest a
-  [ "$output" = "added 0, deduplicated 1" ]
-  run -0 wqctl add -q q --after 1m --delay-mode replace a
+  run -0 wqctl add -q q --after 2h --delay-mode replace a
   [ "$output" = "added 1, deduplicated 0" ]
   run -0 wqctl add -q q --after 1m --delay-mode resync a
   [ "$output" = "added 0, deduplicated 1" ]

@@ -69,7 +69,7 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
 
 @test "a section of the file sets what another Add of a key does, and how long a key may be" {
   printf '%s\n' '[queue q]' 'quarantined-add = release' 're-add = raises-lane' \
-    'add-cancels-delay = yes' 'max-key-bytes = 5' 'max-requeues = 1' 'base-delay = 1ms' \
+    'merge-delays = yes' 'max-key-bytes = 5' 'max-requeues = 1' 'base-delay = 1ms' \
     '[queue other]' 'max-requeues = 1' 'base-delay = 1ms' > config
   serve --create --config config
   for queue in q other; do

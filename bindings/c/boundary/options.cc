@@ -193,7 +193,6 @@ Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
   out->starvation_bound = options.starvation_bound;
   out->shards = options.shards;
   out->max_requeues = options.max_requeues;
-  out->add_cancels_delay = options.add_cancels_delay != 0;
   out->merge_delays = options.merge_delays != 0;
   if (Status s = ToFlow(options, out); !s.ok()) {
     return s;

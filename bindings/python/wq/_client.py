@@ -155,7 +155,7 @@ class Client:
         a kill of the server) or "power"; None is the queue's own. `create` makes a missing queue,
         if the server permits that. `reason` and `traceparent` (W3C Trace Context) say why; the
         worker has them: see Job.causes. `delay_mode` says which end counts for a key that is
-        delayed already: "earliest", "latest" or "replace" (that of this call); "resync": this call's delay
+        delayed already: "earliest" or "replace" (that of this call); "resync": this call's delay
         is a resync, which replaces no other kind and is replaced by any. `debounce` is
         (quiet, max_wait) in seconds: the keys are due when no add has come for `quiet`, at the
         latest `max_wait` after the first; None is the queue's own. A key that is refused does not raise: see AddResult.refused.

@@ -22,7 +22,6 @@ _DURABILITY = {
 }
 _DELAY_MODE = {
     "earliest": types_pb2.DELAY_MODE_EARLIEST,
-    "latest": types_pb2.DELAY_MODE_LATEST,
     "replace": types_pb2.DELAY_MODE_REPLACE,
     "resync": types_pb2.DELAY_MODE_RESYNC,
 }
@@ -59,12 +58,12 @@ def durability_value(name: Optional[str]) -> Any:
 
 
 def delay_mode_value(name: str) -> Any:
-    """The enum's value of "earliest", "latest", "replace" or "resync"."""
+    """The enum's value of "earliest", "replace" or "resync"."""
     try:
         return _DELAY_MODE[name]
     except KeyError:
         raise errors.InvalidArgument(
-            f'delay_mode {name!r} is none of "earliest", "latest", "replace", "resync"'
+            f'delay_mode {name!r} is none of "earliest", "replace", "resync"'
         ) from None
 
 

@@ -39,10 +39,10 @@ enum { WQ_FAST_LANE = 0, WQ_SLOW_LANE = -100 };
 enum { WQ_RE_ADD_SETS_LANE = 0, WQ_RE_ADD_RAISES_LANE = 1 };
 enum { WQ_QUARANTINED_ADD_HOLDS = 0, WQ_QUARANTINED_ADD_RELEASES = 1 };
 
-// Which end counts if wq_queue_add_after finds a delay of the key: the earlier one, the later one,
-// that of this call. WQ_DELAY_RESYNC: this call's is a resync, which replaces only a resync, and
-// which any other delay replaces; see docs/flow-control.md.
-enum { WQ_DELAY_EARLIEST = 0, WQ_DELAY_LATEST = 1, WQ_DELAY_REPLACE = 2, WQ_DELAY_RESYNC = 3 };
+// Which end counts if wq_queue_add_after finds a delay of the key: the earlier one, that of this
+// call. WQ_DELAY_RESYNC: this call's is a resync, which replaces only a resync, and which any other
+// delay replaces; see docs/flow-control.md.
+enum { WQ_DELAY_EARLIEST = 0, WQ_DELAY_REPLACE = 1, WQ_DELAY_RESYNC = 2 };
 // What an Add does in a full queue: waits for room, returns WQ_FULL, adds to the slow lane.
 enum { WQ_WHEN_FULL_WAIT = 0, WQ_WHEN_FULL_REFUSE = 1, WQ_WHEN_FULL_SLOW_LANE = 2 };
 
@@ -160,7 +160,6 @@ typedef struct wq_queue_options {
   int32_t quarantined_add;
   uint64_t max_requeues;  // 0: never quarantined.
   int32_t durability;     // The default for calls.
-  int32_t add_cancels_delay;
   size_t max_key_bytes;  // 0: 4096.
   const wq_limiter* limiter;
 

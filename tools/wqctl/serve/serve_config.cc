@@ -152,7 +152,6 @@ Setters SettersOf(QueueConfig* queue) {
                                         {"raises-lane", wq::ReAdd::kRaisesLane}},
                                        &queue->re_add)},
           {"quarantined-add", QuarantinedAddName(&queue->quarantined_add)},
-          {"add-cancels-delay", YesNo(&queue->add_cancels_delay)},
           {"max-key-bytes", Parsed(ParseNumber<uint64_t, 1>, &queue->max_key_bytes)},
           {"debounce", Parsed(ParseDuration, &queue->debounce)},
           {"debounce-max-wait", Parsed(ParseDuration, &queue->debounce_max_wait)},
@@ -253,7 +252,6 @@ wq::QueueOptions QueueConfig::Options() const {
   options.merge_delays = merge_delays.value_or(options.merge_delays);
   options.re_add = re_add.value_or(options.re_add);
   options.quarantined_add = quarantined_add.value_or(options.quarantined_add);
-  options.add_cancels_delay = add_cancels_delay.value_or(options.add_cancels_delay);
   options.max_key_bytes = max_key_bytes.value_or(options.max_key_bytes);
   options.debounce.quiet = debounce.value_or(options.debounce.quiet);
   options.debounce.max_wait = debounce_max_wait.value_or(options.debounce.quiet);

@@ -40,7 +40,6 @@ struct QueueConfig {
   std::optional<bool> merge_delays;
   std::optional<wq::ReAdd> re_add;
   std::optional<wq::QuarantinedAdd> quarantined_add;
-  std::optional<bool> add_cancels_delay;
   std::optional<uint64_t> max_key_bytes;
   std::optional<std::chrono::microseconds> debounce;
   std::optional<std::chrono::microseconds> debounce_max_wait;

@@ -202,7 +202,6 @@ void AddTimes(VerbParser* parser, AddArgs* args) {
                            "earliest is the default; resync: the delay is a resync",
                            "a delay mode: ",
                            {{"earliest", wq::DelayMode::kEarliest},
-                            {"latest", wq::DelayMode::kLatest},
                             {"replace", wq::DelayMode::kReplace},
                             {"resync", wq::DelayMode::kResync}},
                            &args->delay_mode);
