@@ -245,7 +245,6 @@ var (
 	_ = [1]struct{}{}[C.WQ_DELAY_RESYNC-int(ResyncLater)]
 	_ = [1]struct{}{}[C.WQ_WHEN_FULL_WAIT-int(WaitForRoom)]
 	_ = [1]struct{}{}[C.WQ_WHEN_FULL_REFUSE-int(RefuseAdds)]
-	_ = [1]struct{}{}[C.WQ_WHEN_FULL_SLOW_LANE-int(FillSlowLane)]
 	_ = [1]struct{}{}[C.WQ_ADDED-int(Added)]
 	_ = [1]struct{}{}[C.WQ_DEDUPLICATED-int(Deduplicated)]
 	_ = [1]struct{}{}[C.WQ_HELD-int(Held)]

@@ -127,9 +127,8 @@ const (
 type WhenFull int32
 
 const (
-	WaitForRoom  WhenFull = 0 // For as long as AddOptions.WaitForRoom says.
-	RefuseAdds   WhenFull = 1 // It fails with Full.
-	FillSlowLane WhenFull = 2 // It adds to SlowLane, beyond the bound.
+	WaitForRoom WhenFull = 0 // For as long as AddOptions.WaitForRoom says.
+	RefuseAdds  WhenFull = 1 // It fails with Full.
 )
 
 // Resync reconciles each item again when Period has passed since its last Done. Period 0: no item.
@@ -193,11 +192,11 @@ type QueueOptions[T comparable] struct {
 	Durability             Durability // Of calls that name none.
 	MaxKeyBytes            int        // 0: 4096.
 	// The following are flow control; docs/flow-control.md describes them.
-	Debounce       Debounce      // Of the queue's Adds.
-	MaxPending     int           // Bounds the queued and held items; 0: no bound.
-	WhenFull       WhenFull      // With MaxPending.
-	StuckAfter     time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
-	Resync         Resync        // Adds each item again from time to time; docs/flow-control.md.
+	Debounce   Debounce      // Of the queue's Adds.
+	MaxPending int           // Bounds the queued and held items; 0: no bound.
+	WhenFull   WhenFull      // With MaxPending.
+	StuckAfter time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
+	Resync     Resync        // Adds each item again from time to time; docs/flow-control.md.
 	// GroupLimits bounds the items of each group, and Limits all items of the queue. An item whose
 	// group is at its limits waits in its place, and the next one is handed out.
 	GroupLimits GroupLimits

@@ -75,10 +75,9 @@ constexpr Metric kStuck{.kind = MetricKind::kGauge,
 constexpr Metric kHeldBack{.kind = MetricKind::kGauge,
                            .name = "wq_held_back",
                            .help = "Keys that are ready, but held back by limits on hand-outs"};
-constexpr Metric kFull{
-    .kind = MetricKind::kCounter,
-    .name = "wq_full_adds_total",
-    .help = "Adds that found the queue full: they waited, were refused, or fell to the slow lane"};
+constexpr Metric kFull{.kind = MetricKind::kCounter,
+                       .name = "wq_full_adds_total",
+                       .help = "Adds that found the queue full: they waited, or were refused"};
 constexpr Metric kLimiterDelay{.kind = MetricKind::kHistogram,
                                .name = "wq_limiter_delay_seconds",
                                .help = "How long in seconds the limiter delays a failed key",

@@ -49,7 +49,7 @@ using DelayPointer = Slabs<DelayEntry>::Pointer;
 // quarantined.
 struct FailureEntry {
   bool quarantined = false;
-  Lane lane = kFastLane;  // If quarantined: the lane after Release.
+  Lane lane = kFastLane;          // If quarantined: the lane after Release.
   int64_t quarantined_at_us = 0;  // If quarantined: wall time.
   uint64_t count = 0;
   int64_t first_at_us = 0;

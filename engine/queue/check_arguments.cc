@@ -22,15 +22,6 @@ Status CheckDuration(std::string_view what, std::chrono::microseconds duration) 
   return {};
 }
 
-// An option needs the lane.
-Status CheckHasLane(std::string_view option, Lane lane, const QueueOptions& options) {
-  if (!MakeOrder(RulesOf(options), false)->HasLane(lane)) {
-    return Status::InvalidArgument(std::string(option) + " needs lane " + LaneName(lane) +
-                                   ", which the order does not have");
-  }
-  return {};
-}
-
 Status CheckGroup(std::string_view group) {
   if (group.size() > kMaxGroupBytes) {
     return Status::InvalidArgument("the group is " + std::to_string(group.size()) +
@@ -79,11 +70,7 @@ Status CheckFlow(const QueueOptions& options) {
   if (Status s = CheckDebounce(options.debounce); !s.ok()) {
     return s;
   }
-  if (Status s = CheckResync(options.resync); !s.ok()) {
-    return s;
-  }
-  const bool needs_slow = options.max_pending > 0 && options.when_full == WhenFull::kToSlowLane;
-  return needs_slow ? CheckHasLane("when_full", kSlowLane, options) : Status::Ok();
+  return CheckResync(options.resync);
 }
 
 }  // namespace

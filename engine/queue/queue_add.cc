@@ -87,15 +87,14 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
     if (Status s = impl_->CheckAdd(options); !s.ok()) {
       return s;
     }
-    QueueState::Wanted wanted = Impl::WantedOf(options, group);
     if (!impl_->HasRoom(key, options)) {
       full.Count();
-      if (Status s = impl_->AwaitRoom(key, options, Impl::RoomDeadline(options), &wanted);
-          !s.ok()) {
+      if (Status s = impl_->AwaitRoom(key, options, Impl::RoomDeadline(options)); !s.ok()) {
         return s;
       }
     }
-    const QueueState::Added added = impl_->AddOne(hashed, options, wanted, now);
+    const QueueState::Added added =
+        impl_->AddOne(hashed, options, Impl::WantedOf(options, group), now);
     if (outcome != nullptr) {
       *outcome = added.outcome;
     }
@@ -114,12 +113,8 @@ QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& ad
 // --- In a full queue ---
 
 Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
-                              GetterQueue::Deadline deadline, QueueState::Wanted* wanted) {
+                              GetterQueue::Deadline deadline) {
   state->CountFull();
-  if (options.when_full == WhenFull::kToSlowLane) {
-    wanted->lane = kSlowLane;
-    return {};
-  }
   const bool waits = options.when_full == WhenFull::kWait;
   bool waited = false;
   for (bool in_time = waits; !HasRoom(key, add, waited); waited = true) {
@@ -194,14 +189,12 @@ Status Queue::Impl::AddKeys(Batch* call, Time now) {
       call->result->refused.emplace_back(i, std::move(s));
       continue;
     }
-    QueueState::Wanted wanted = WantedOf(
-        call->options, call->groups.empty() ? std::string_view() : call->groups[i - call->begin]);
     if (!HasRoom(call->keys[i], call->options)) {
       if (options.when_full == WhenFull::kWait && i > first) {
         return {};  // What is added already must not wait for the room of another key.
       }
       ++call->full;
-      Status s = AwaitRoom(call->keys[i], call->options, call->room_deadline, &wanted);
+      Status s = AwaitRoom(call->keys[i], call->options, call->room_deadline);
       if (s.code() == StatusCode::kFull) {
         call->result->refused.emplace_back(i, std::move(s));
         continue;
@@ -210,7 +203,10 @@ Status Queue::Impl::AddKeys(Batch* call, Time now) {
         return s;
       }
     }
-    const QueueState::Added added = AddOne(call->keys[i], call->options, wanted, now);
+    const std::string_view group =
+        call->groups.empty() ? std::string_view() : call->groups[i - call->begin];
+    const QueueState::Added added =
+        AddOne(call->keys[i], call->options, WantedOf(call->options, group), now);
     Count(added.outcome, call->result);
     call->last = std::max(call->last, added.position);
   }

@@ -186,11 +186,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
            (state->pending() < options.max_pending && (waited || !adders.busy())) ||
            DebounceOf(add).quiet.count() > 0 || !state->WouldBePending(key);
   }
-  // Does what QueueOptions::when_full says, for an Add without room: waits until `deadline`,
-  // refuses it, or sets its lane. Full, ShuttingDown: the Add is refused. REQUIRES: the batch is
-  // empty if it waits.
-  Status AwaitRoom(std::string_view key, const AddOptions& add, GetterQueue::Deadline deadline,
-                   QueueState::Wanted* wanted) WQ_REQUIRES(mu);
+  // Does what QueueOptions::when_full says, for an Add without room: waits until `deadline`, or
+  // refuses it. Full, ShuttingDown: the Add is refused. REQUIRES: the batch is empty if it waits.
+  Status AwaitRoom(std::string_view key, const AddOptions& add, GetterQueue::Deadline deadline)
+      WQ_REQUIRES(mu);
   static GetterQueue::Deadline RoomDeadline(const AddOptions& add) {
     return add.wait_for_room.has_value() ? After(*add.wait_for_room) : std::nullopt;
   }

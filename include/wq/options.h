@@ -131,9 +131,8 @@ inline constexpr uint32_t kMaxWeight = 1000;
 
 // What the Add of a key does that would be one more pending key of a full queue.
 enum class WhenFull : uint8_t {
-  kWait = 0,        // Waits until there is room: see AddOptions::wait_for_room.
-  kRefuse = 1,      // Returns Full.
-  kToSlowLane = 2,  // Adds the key to kSlowLane, beyond the bound.
+  kWait = 0,    // Waits until there is room: see AddOptions::wait_for_room.
+  kRefuse = 1,  // Returns Full.
 };
 
 // A change of ownership: see Replication::on_leadership.
@@ -329,8 +328,7 @@ struct QueueOptions {
   // of a pending key, a delay that ends, a retry, a release. Default: 0, no bound.
   size_t max_pending = 0;
 
-  // What an Add does that would exceed max_pending. kToSlowLane needs an order that has kSlowLane.
-  // Default: kWait.
+  // What an Add does that would exceed max_pending. Default: kWait.
   WhenFull when_full = WhenFull::kWait;
 
   // The durability of calls that name none. Default: kProcess.

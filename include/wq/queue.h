@@ -80,7 +80,7 @@ struct QueueCounts {
   uint64_t adds = 0;   // A key became dirty: Adds, delays that ended, releases; not deduplicated.
   uint64_t dones = 0;  // A worker was done with a key.
   uint64_t failures = 0;  // AddRateLimited counted a failure.
-  uint64_t full = 0;  // An Add found the queue full: it waited, was refused, or fell to kSlowLane.
+  uint64_t full = 0;      // An Add found the queue full: it waited, or was refused.
 };
 
 // What bounds the hand-outs of a group's keys now: see Queue::SetLimits.

@@ -80,8 +80,7 @@ TEST_F(FlowCTest, ALaterDelayReplacesAnEarlierOne) {
   EXPECT_STREQ(error_.message, "options.delay_mode is 3");
 }
 
-TEST_F(FlowCTest, AFullQueueRefusesOrWaitsOrUsesTheSlowLane) {
-  options_.order = WQ_ORDER_TWO_LANES;
+TEST_F(FlowCTest, AFullQueueRefusesOrWaits) {
   options_.max_pending = 1;
   OpenQueue(&options_);
   EXPECT_EQ(wq_queue_add(queue_, "a", 1, nullptr, nullptr, &error_), WQ_OK);
@@ -91,12 +90,10 @@ TEST_F(FlowCTest, AFullQueueRefusesOrWaitsOrUsesTheSlowLane) {
   EXPECT_EQ(AddWith("b", soon), WQ_FULL);
   EXPECT_EQ(Counts().full, 1u);
   EXPECT_EQ(wq_queue_close(queue_, &error_), WQ_OK);
-  options_.when_full = WQ_WHEN_FULL_SLOW_LANE;
+  options_.when_full = WQ_WHEN_FULL_REFUSE;
   OpenQueue(&options_);
-  EXPECT_EQ(AddWith("a", soon), WQ_OK);  // The queue was in memory only.
-  EXPECT_EQ(AddWith("b", soon), WQ_OK);
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(wq_queue_add(queue_, "a", 1, nullptr, nullptr, &error_), WQ_OK);  // It was in memory.
+  EXPECT_EQ(wq_queue_add(queue_, "b", 1, nullptr, nullptr, &error_), WQ_FULL);
 }
 
 TEST_F(FlowCTest, AStuckKeyIsCounted) {

@@ -4,20 +4,12 @@
 #include <cstddef>
 
 namespace wq::model {
-namespace {
-
-// Whether the options need a lane of the order.
-bool NeedsLanes(const QueueOptions& options) {
-  return options.when_full == WhenFull::kToSlowLane;
-}
-
-}  // namespace
 
 QueueOptions OptionsOf(const QueueOptions& first, Reopening reopening) {
   QueueOptions options = first;
   if (reopening == Reopening::kOtherShards) {
     options.shards = first.shards == 0 ? 2 : 2 * first.shards - 1;
-  } else if (reopening == Reopening::kFewerLanes && !NeedsLanes(first)) {
+  } else if (reopening == Reopening::kFewerLanes) {
     if (first.order == Order::kPriorities) {
       options.order = Order::kTwoLanes;
     } else if (first.order == Order::kTwoLanes) {

@@ -38,7 +38,7 @@ class OptionsDraw {
     options_.shards = OneIn(3) ? 1 + static_cast<uint32_t>(Below(3)) : 0;
     if (OneIn(4)) {
       options_.max_pending = 1 + Below(6);
-      options_.when_full = has_slow_lane_ && OneIn(2) ? WhenFull::kToSlowLane : WhenFull::kRefuse;
+      options_.when_full = WhenFull::kRefuse;
     }
     return options_;
   }
@@ -53,8 +53,6 @@ class OptionsDraw {
     if (options_.order == Order::kLanes || (options_.order == Order::kFair && OneIn(2))) {
       options_.lanes = OneIn(2) ? std::vector<Lane>{2, 1, -1, -2} : std::vector<Lane>{1, kSlowLane};
     }
-    has_slow_lane_ = options_.order == Order::kTwoLanes || options_.order == Order::kPriorities ||
-                     (!options_.lanes.empty() && options_.lanes.back() == kSlowLane);
     options_.re_add = static_cast<ReAdd>(Below(2));
     options_.starvation_bound = OneIn(4) ? 2 + static_cast<uint32_t>(Below(3)) : 0;
   }
@@ -86,7 +84,6 @@ class OptionsDraw {
 
   std::mt19937_64* const random_;
   QueueOptions options_;
-  bool has_slow_lane_ = false;
 };
 
 // What all draws have done.

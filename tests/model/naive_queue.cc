@@ -96,16 +96,7 @@ std::string NaiveQueue::Add(const Call& call) {
     return AddDebounced(call);
   }
   if (IsFull(call.key)) {
-    if (options_.when_full == WhenFull::kRefuse) {
-      return "Full";
-    }
-    Call slow = call;
-    slow.lane = kSlowLane;
-    if (key.quarantined) {
-      Release(&key);
-    }
-    SettleGroup(call.key, call.group);
-    return AddKey(slow);
+    return "Full";
   }
   if (key.quarantined) {
     if (options_.quarantined_add == QuarantinedAdd::kHold) {

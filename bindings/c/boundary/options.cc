@@ -86,7 +86,7 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
   if (Status s = ToLimits("options.limits", in.limits, &out->limits); !s.ok()) {
     return s;
   }
-  return ToEnum("options.when_full", in.when_full, WhenFull::kToSlowLane, &out->when_full);
+  return ToEnum("options.when_full", in.when_full, WhenFull::kRefuse, &out->when_full);
 }
 
 void ToCallbacks(const wq_queue_options& in, QueueOptions* out,

@@ -43,8 +43,8 @@ enum { WQ_QUARANTINED_ADD_HOLDS = 0, WQ_QUARANTINED_ADD_RELEASES = 1 };
 // call. WQ_DELAY_RESYNC: this call's is a resync, which replaces only a resync, and which any other
 // delay replaces; see docs/flow-control.md.
 enum { WQ_DELAY_EARLIEST = 0, WQ_DELAY_REPLACE = 1, WQ_DELAY_RESYNC = 2 };
-// What an Add does in a full queue: waits for room, returns WQ_FULL, adds to the slow lane.
-enum { WQ_WHEN_FULL_WAIT = 0, WQ_WHEN_FULL_REFUSE = 1, WQ_WHEN_FULL_SLOW_LANE = 2 };
+// What an Add does in a full queue: waits for room, or returns WQ_FULL.
+enum { WQ_WHEN_FULL_WAIT = 0, WQ_WHEN_FULL_REFUSE = 1 };
 
 // --- Limiters ---
 
@@ -160,7 +160,7 @@ typedef struct wq_queue_options {
   int32_t quarantined_add;
   uint64_t max_requeues;  // 0: never quarantined.
   int32_t durability;     // The default for calls.
-  size_t max_key_bytes;  // 0: 4096.
+  size_t max_key_bytes;   // 0: 4096.
   const wq_limiter* limiter;
 
   // Writes the group of a key to `group` and returns its size; at most `capacity` bytes are used.

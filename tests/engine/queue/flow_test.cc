@@ -241,8 +241,6 @@ TEST_F(FlowTest, BadOptionsAreRefusedByName) {
   EXPECT_THAT(refused({.debounce = {2s, 1s}}), HasSubstr("a longest wait of 1000000 us"));
   EXPECT_THAT(refused({.resync = {999us}}), HasSubstr("resync has a period of 999 us"));
   EXPECT_THAT(refused({.resync = {1s, 0.6}}), HasSubstr("a jitter of 0.6"));
-  EXPECT_THAT(refused({.max_pending = 1, .when_full = WhenFull::kToSlowLane}),
-              HasSubstr("when_full needs lane slow"));
   EXPECT_THAT(queue_->Add("a", {.debounce = Debounce{-1us, 1s}}).message(),
               HasSubstr("a quiet time of -1 us"));
 }
