@@ -1,7 +1,7 @@
 # The commands of this tree. They are defined in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test check demo torture coverage install package bench bench-long bench-peers \
-	lint format asan tsan arm64 pictures clean
+.PHONY: help deps build test check demo torture coverage install package bench bench-long \
+	lint format asan tsan pictures clean
 
 help:     ## print this list
 	@sed -n 's/^\([a-z0-9-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -43,17 +43,12 @@ bench-long: ## the same, with 100 million life cycles of a key, and ten minutes 
 	@tools/dev/build.sh release wqbench wq_installed
 	@tools/bench/go_bench.sh build --long
 
-bench-peers: ## measure wq beside beanstalkd and redis-server, which this installs
-	@tools/dev/deps.sh bench
-	@tools/dev/build.sh release wqbench
-	@build/wqbench --scenario peers
-
 install:  ## install the libraries, headers, Go and Python packages and wqctl below PREFIX=dir (/usr/local)
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wq_installed
 	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
-package:  ## Debian packages in build/packages/: libwq0, libwq-dev, those for Go and Python, wqctl
+package:  ## Debian packages in build/packages/: libwq0, libwq-dev, python3-wq, wqctl
 	@tools/dev/deps.sh package
 	@tools/dev/build.sh release wq_installed
 	@cpack --config build/CPackConfig.cmake
@@ -73,10 +68,6 @@ asan:     ## run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 tsan:     ## run the concurrent tests with ThreadSanitizer
 	@tools/dev/deps.sh check
 	@tools/dev/sanitize.sh tsan
-
-arm64:    ## cross-build the library and its tests for arm64, and run them under qemu
-	@tools/dev/deps.sh arm64
-	@tools/dev/arm64.sh
 
 pictures: ## draw docs/pictures/*.svg anew from their sources
 	@tools/dev/deps.sh pictures

@@ -1,6 +1,5 @@
-# `make package`: five Debian packages by CPack: libwq0 to run programs, libwq-dev to build them,
-# golang-example-wq-dev to build programs in Go, python3-wq for clients in Python, and wqctl, the
-# tool.
+# `make package`: four Debian packages by CPack: libwq0 to run programs, libwq-dev to build them in
+# C++, C and Go, python3-wq for clients in Python, and wqctl, the tool.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wq)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -10,7 +9,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "durable, deduplicating work queue")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime dev go)
+set(CPACK_COMPONENTS_ALL runtime dev)
 if(TARGET wq_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
@@ -29,21 +28,13 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # Of whichever has a library, whic
 # dpkg runs ldconfig by this trigger.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers)
 
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, static libraries, files for CMake and pkg-config, documents.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, static libraries, the Go package, files for CMake and pkg-config, documents.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libwq-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
 # For programs that link libwq.a; wq::prometheus; wq::server, wq::etcd. libwq.so needs none of them.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "librocksdb-dev, libprotobuf-dev, libabsl-dev, libzstd-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "prometheus-cpp-dev, libgrpc++-dev, libre2-dev")
-
-# A separate package, with Debian's name for the import path: it is the same for all architectures,
-# and C programs do not need it.
-set(CPACK_COMPONENT_GO_DESCRIPTION "The Go package example.org/wq, as sources in /usr/share/gocode.")
-set(CPACK_DEBIAN_GO_PACKAGE_NAME golang-example-wq-dev)
-set(CPACK_DEBIAN_GO_PACKAGE_SECTION golang)
-set(CPACK_DEBIAN_GO_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_GO_PACKAGE_DEPENDS "libwq-dev (= ${PROJECT_VERSION}), pkg-config")
 
 # It talks to a server, so it needs none of the libraries.
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The Python package wq: a client of wq's server, also for asyncio.")

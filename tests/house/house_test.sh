@@ -23,7 +23,7 @@ fail() {
 clean_tree() {
   rm -rf "$scratch/tree"
   mkdir -p "$scratch/tree"/{include/wq,base,storage/check,engine/queue,tools/wqctl,docs,tests/engine,tests/storage} \
-    "$scratch/tree"/{examples/readme,examples/flow,examples/tracing,bindings/go/examples/readme,build}
+    "$scratch/tree"/{examples/readme,examples/flow,bindings/go/examples/readme,build}
   cd "$scratch/tree"
   build=$PWD/build
   printf '// A queue.\n#pragma once\n#include "wq/status.h"\n' >include/wq/queue.h
@@ -36,7 +36,6 @@ clean_tree() {
   printf 'int main() {}\n' >examples/readme/main.cc
   printf 'int main(void) {}\n' >examples/readme/main.c
   printf 'int main() {}\n' >examples/flow/full.cc
-  printf 'int main() {}\n' >examples/tracing/main.cc
   # shellcheck disable=SC2016
   printf 'Text.\n```cpp\nint main() {}\n```\n' >docs/flow-control.md
   # shellcheck disable=SC2016

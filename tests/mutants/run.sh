@@ -29,7 +29,7 @@ parts=(
   'server_tests WorkTest*:Page*:Events*:ViewServer*'
   'server_kill_tests *Kill*:PartitionTest.A* WQ_SEED=1 WQ_SERVER_KILLS=60'
   'work.bats'
-  'soak_tests * WQ_SEED=1 WQ_SOAK_SECONDS=2'
+  'crash_tests SoakTest.* WQ_SEED=1 WQ_SOAK_SECONDS=2'
 )
 
 # run_part PART LOG: runs the part's tests; 0 if they pass.

@@ -201,8 +201,7 @@ debian() {
   quiet cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages"
   command -v lintian >/dev/null || { echo 'package_test: there is no lintian' >&2; exit 1; }
   lintian --allow-root --fail-on error packages/*.deb >&2
-  packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/golang-example-wq-dev_*_all.deb
-    packages/python3-wq_*_all.deb packages/wqctl_*.deb)
+  packages=(packages/libwq0_*.deb packages/libwq-dev_*.deb packages/python3-wq_*_all.deb packages/wqctl_*.deb)
   if ((EUID == 0)); then
     mkdir -p "$root/var/lib/dpkg"/{info,updates,triggers}
     touch "$root/var/lib/dpkg"/{status,available}
@@ -221,7 +220,7 @@ debian() {
   # Packages of programs that are linked with libwq.so can determine that they depend on it.
   dpkg-deb -I packages/libwq0_*.deb shlibs | grep -q '^libwq 0 libwq0 '
   if ((EUID == 0)); then
-    quiet "${dpkg[@]}" -r golang-example-wq-dev python3-wq libwq-dev libwq0 wqctl
+    quiet "${dpkg[@]}" -r python3-wq libwq-dev libwq0 wqctl
     if find "$root" -path "$root/var" -prune -o -type f -print | grep .; then
       echo 'package_test: that is left after the removal' >&2
       exit 1

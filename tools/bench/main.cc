@@ -39,10 +39,10 @@ const Scenario* FindScenario(const std::string& name) {
   return nullptr;
 }
 
-std::vector<std::string> ScenarioNames(bool by_default) {
+std::vector<std::string> ScenarioNames() {
   std::vector<std::string> names;
   for (const Scenario& scenario : kScenarios) {
-    if (scenario.help != nullptr && (scenario.by_default || !by_default)) {
+    if (scenario.help != nullptr) {
       names.emplace_back(scenario.name);
     }
   }
@@ -51,7 +51,7 @@ std::vector<std::string> ScenarioNames(bool by_default) {
 
 std::string Footer() {
   std::string text = "Scenarios:\n";
-  for (const std::string& name : ScenarioNames(false)) {
+  for (const std::string& name : ScenarioNames()) {
     text += "  " + name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') +
             FindScenario(name)->help + "\n";
   }
@@ -68,7 +68,7 @@ void Describe(CLI::App& app, Args* args) {
                                                                   {"process", Durability::kProcess},
                                                                   {"power", Durability::kPower}};
   Settings& settings = args->settings;
-  app.add_option("--scenario", args->scenarios, "The scenarios to run (default: all but peers)")
+  app.add_option("--scenario", args->scenarios, "The scenarios to run (default: all)")
       ->type_name("NAME...")
       ->delimiter(',')
       ->check(
@@ -128,7 +128,7 @@ int RunAll(Args args, const std::vector<std::string>& words) {
   const FreshDirectory fresh(args.dir);
   args.settings.dir = fresh.path();
   if (args.scenarios.empty()) {
-    args.scenarios = ScenarioNames(true);
+    args.scenarios = ScenarioNames();
   }
   std::vector<nlohmann::json> outcomes;
   for (const std::string& scenario : args.scenarios) {

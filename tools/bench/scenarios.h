@@ -54,14 +54,11 @@ void ReplicatedFillChild(Bench& bench);
 void ReplicatedNextChild(Bench& bench);
 // replication/lives.cc
 void ReplicatedLivesChild(Bench& bench);
-// peers/scenario_peers.cc
-void Peers(Bench& bench);
 
 struct Scenario {
   const char* name;
   const char* help;  // Null: not listed; another scenario, or a test, starts it.
   void (*run)(Bench& bench);
-  bool by_default = true;
 };
 
 inline constexpr Scenario kScenarios[] = {
@@ -90,7 +87,6 @@ inline constexpr Scenario kScenarios[] = {
     {"idle", "wake-ups of a queue with nothing to do; opening an empty store", Idle},
     {"server", "Adds, workers and 1000 idle connections through the control socket", Serving},
     {"replication", "a store whose log three members of etcd keep, beside bare etcd", Replicated},
-    {"peers", "beanstalkd and redis-server beside wq; not by default", Peers, false},
     {"ack-floor-child", nullptr, AckFloorChild},
     {"ack-wq-child", nullptr, AckQueueChild},
     {"ack-lost", nullptr, AckLost},

@@ -41,7 +41,7 @@ files_of() { # files_of STEP
     *) echo "$library tests" ;;
   esac
 }
-steps=(lint plain docs wqctl examples go page prometheus packages engine etcd failover server soak fuzz bench seeds
+steps=(lint plain docs wqctl examples go page prometheus packages engine etcd failover server fuzz bench seeds
   asan tsan mutants)
 run_lint() { tools/dev/lint.sh --tests; }
 run_plain() { tools/dev/build.sh dev all deep; }  # Each source by itself, with the library's checks.
@@ -55,7 +55,7 @@ run_tsan() { tools/dev/sanitize.sh tsan; }
 run_mutants() { tests/mutants/run.sh; }
 run_wqctl() { JOBS=2 deep wqctl; }
 run_packages() { deep package; }
-run_engine() { deep engine faults history replication storage; }
+run_engine() { deep crash engine faults history replication storage; }
 run_server() { deep server_kill server http rpc; }
 run_examples() { deep examples mirror; }
 run_step() {  # run_step STEP: the step's own function, or the deep tests of its name

@@ -1,15 +1,12 @@
 #!/usr/bin/env bash
-# deps.sh build|test|check|package|etcd|bench|coverage|arm64|pictures: installs the Debian packages that are
+# deps.sh build|test|check|package|etcd|coverage|pictures: installs the Debian packages that are
 # missing.
 #   build     for `make build` and `make demo`
 #   test      build, and for `make test`
 #   check     test, and for `make check`
 #   package   build, and for `make package`
 #   etcd      build, and the members of etcd that `make bench` measures
-#   bench     build, and the peers that `make bench-peers` measures. (The packages also start them
-#             as services. The benchmark does not use these: it starts its own.)
 #   coverage  build, and gcovr
-#   arm64     build, the cross compiler and qemu
 #   pictures  graphviz
 # If nothing is missing, it only runs dpkg-query once.
 set -euo pipefail
@@ -23,11 +20,11 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
 test=("${build[@]}" man-db curl openssl etcd-server python3-grpcio python3-protobuf)
 command -v go >/dev/null || test+=(golang-go)  # Any of the last years will do.
 # prometheus starts a service on the port 9090, which the tests do not use, either. chromium shows the
-# page and the page of wqctl report, and nodejs drives it. The tools of file systems make those that
+# page, and nodejs drives it. The tools of file systems make those that
 # tests mount, if they may.
 check=("${test[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less
   lintian chromium nodejs mypy python3-yaml etcd-client prometheus e2fsprogs xfsprogs btrfs-progs
-  libcpp-httplib-dev dpkg-dev file)
+  dpkg-dev file)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;
@@ -35,11 +32,9 @@ case "${1:-}" in
   check) wanted=("${check[@]}") ;;
   package) wanted=("${build[@]}" dpkg-dev file) ;;
   etcd) wanted=("${build[@]}" etcd-server) ;;
-  bench) wanted=("${build[@]}" beanstalkd redis-server) ;;
   coverage) wanted=("${build[@]}" gcovr) ;;
-  arm64) wanted=("${build[@]}" crossbuild-essential-arm64 qemu-user-static) ;;
   pictures) wanted=(graphviz) ;;
-  *) echo "usage: deps.sh build|test|check|package|etcd|bench|coverage|arm64|pictures" >&2; exit 2 ;;
+  *) echo "usage: deps.sh build|test|check|package|etcd|coverage|pictures" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

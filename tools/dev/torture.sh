@@ -33,7 +33,7 @@ torture_model() {
     WQ_MODEL_DRAWS=$(upto 1000 "$2" 5) gtest model_tests --gtest_filter='Rules/*:Drawn*'
 }
 torture_kill() {
-  WQ_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests
+  WQ_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests --gtest_filter=-SoakTest.*
 }
 torture_server() {
   WQ_SEED=$1 WQ_SERVER_KILLS=${WQ_SERVER_KILLS:-$(upto 2000 "$2" 4)} \
@@ -51,7 +51,7 @@ torture_faults() {
   if (($2 >= 3000 && $1 % 4 == 0)); then every=1 tries=0; fi  # Every call.
   WQ_SEED=$1 WQ_FAULT_EVERY=$every WQ_CALL_TRIES=$tries gtest faults_tests
 }
-torture_soak() { WQ_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest soak_tests; }
+torture_soak() { WQ_SEED=$1 WQ_SOAK_SECONDS=$((($2 + 1) / 2)) gtest crash_tests --gtest_filter='SoakTest.*'; }
 torture_threads() {
   WQ_SEED=$1 WQ_STRESS_ROUNDS=$(upto 300 "$2" 2) \
     gtest engine_tests --gtest_filter='*Concurrency*'

@@ -6,8 +6,8 @@
 
 #include "storage/etcd/client.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/peers/server.h"
 #include "tools/bench/replication/replicas.h"
+#include "tools/bench/served/program.h"
 
 namespace wq::bench {
 namespace {

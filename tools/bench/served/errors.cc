@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "tools/bench/bench.h"
-#include "tools/bench/peers/server.h"
+#include "tools/bench/served/program.h"
 #include "tools/bench/subjects.h"
 #include "wq/limiter.h"
 #include "wq/server.h"

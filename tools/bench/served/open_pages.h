@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "tools/bench/peers/server.h"
+#include "tools/bench/served/program.h"
 
 namespace wq::bench {
 

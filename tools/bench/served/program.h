@@ -1,9 +1,9 @@
-// Server and Connection: a peer's program on loopback, and one client of it.
+// Server and Connection: another program on loopback, and one client of it.
 //
-//   Server server("/usr/bin/beanstalkd", [&](uint16_t port) { return arguments; });
+//   Server server("/usr/bin/etcd", [&](uint16_t port) { return arguments; });
 //   Connection connection(server.port());
-//   connection.Send("put 0 0 60 1\r\nk\r\n");
-//   std::string reply = connection.ReadLine();      // "INSERTED 1"
+//   connection.Send("GET / HTTP/1.1\r\n\r\n");
+//   std::string reply = connection.ReadLine();
 //
 // A failure ends the process; its parent then kills the server (see Child::Group).
 // Thread-compatible.
@@ -38,10 +38,9 @@ uint16_t FreePort();
 
 // The path of `program`, by PATH or in the directories of system programs. If it is not installed,
 // ends the process with a message that says what installs it.
-std::string FindProgram(const std::string& program,
-                        const std::string& installed_by = "`make bench-peers`");
+std::string FindProgram(const std::string& program, const std::string& installed_by);
 
-// A connection by a protocol of lines that end in CR LF, as of both peers and of HTTP.
+// A connection by a protocol of lines that end in CR LF, such as HTTP.
 class Connection {
  public:
   explicit Connection(uint16_t port);

@@ -1,4 +1,4 @@
-#include "tools/bench/peers/server.h"
+#include "tools/bench/served/program.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
