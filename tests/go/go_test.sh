@@ -46,7 +46,7 @@ bench() {
   scratch=$(mktemp -d)
   # shellcheck disable=SC2064  # The directory of now.
   trap "rm -rf -- '$scratch'" EXIT
-  "$here/../bench/go_bench.sh" "$build" --scenario bindings --keys 1000 --rounds 1 \
+  "$here/../../tools/bench/go_bench.sh" "$build" --scenario bindings --keys 1000 --rounds 1 \
     --dir "$scratch" -o json >"$scratch.json"
   rows=$(jq '[.scenarios[].rows[] | select(.what | contains("through Go"))] | length' "$scratch.json")
   rm -- "$scratch.json"
