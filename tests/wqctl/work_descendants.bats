@@ -36,13 +36,12 @@ SH
 # The second command began, when all members had ended.
 ran_again_alone() { [ -e again ] && [ ! -e alive ]; }
 
-# stop_reapers PID: stops the processes between wqctl work and its commands, $REAPERS.
-stop_reapers() {
-  find_reapers "$1"
-  STARTED+=" $REAPERS $(tr '\n' ' ' < members)"
-  kill -STOP $REAPERS
+# stop_reaper PID: stops the process beside wqctl work, $REAPER.
+stop_reaper() {
+  REAPER=$(pgrep -x wq-reaper -P "$1")
+  STARTED+=" $REAPER $(tr '\n' ' ' < members)"
+  kill -STOP "$REAPER"
 }
-find_reapers() { REAPERS=$(pgrep -x wq-reaper -P "$(pgrep -x wq-reaper -P "$1")"); }
 
 gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
 owned() { [ "$(owner_alive)" = true ]; }
@@ -55,13 +54,13 @@ log_has() { grep -qF "$2" "$1.err"; }
   family
   start work work -q q -- ./family
   until_ok test -e ready
-  stop_reapers "$PID"
+  stop_reaper "$PID"
   kill -9 "$PID"
   wait "$PID" || true
   owned
   start next work -q q -- ./family
   [ ! -e again ]
-  kill -CONT $REAPERS
+  kill -CONT "$REAPER"
   wait "$PID"
   ran_again_alone
 }
@@ -75,14 +74,14 @@ log_has() { grep -qF "$2" "$1.err"; }
   until_ok owned
   start other work -q q -- ./family
   until_ok test -e ready
-  stop_reapers "$PID"
+  stop_reaper "$PID"
   kill -9 "$PID"
   wait "$PID" || true
   start next work -q q -- ./family
   until_ok log_has next 'owns the store: working for it'
   [ "$(wqctl workers -o json | jq '[.[] | select(.held_count > 0)] | length')" = 1 ]
   [ ! -e again ]
-  kill -CONT $REAPERS
+  kill -CONT "$REAPER"
   wait "$PID"
   ran_again_alone
   kill -TERM "$owner"
@@ -125,25 +124,32 @@ log_has() { grep -qF "$2" "$1.err"; }
 }
 test_drained() { [ "$(queue_count pending)" = 0 ]; }
 
-@test "a reaper that is killed ends its command, which counts as killed; the run goes on" {
-  store_with k
-  start work work -q q -- sh -c '[ ! -e first ] || exit 0; echo $$ > first; exec sleep 1000' _
-  until_ok test -s first
-  find_reapers "$PID"
-  kill -9 $REAPERS
-  wait "$PID"
-  gone "$(cat first)"
-  contains "$(cat work.err)" 'succeeded 1, failed attempts 1'
+@test "a timeout ends the daemons of its command only, whatever their session and environment" {
+  store_with late done
+  cat > daemon <<'SH'
+#!/bin/sh
+# Starts an orphan in a session of its own, without environment. Its pid is in the first argument.
+mkfifo "$1.fifo"
+(setsid env -i sh -c 'echo $$ > "$1"; exec sleep 1000' _ "$1.fifo" >/dev/null 2>&1 3>&- &)
+cat "$1.fifo" > "$1.pid"
+SH
+  chmod +x daemon
+  run -1 --separate-stderr wqctl work -q q -j 2 --timeout 1s --max-requeues 0 -- \
+    sh -c './daemon "$1"; [ "$1" = done ] || while :; do sleep 1000; done' _
+  contains "$stderr" 'succeeded 1, failed attempts 1'
+  STARTED+=" $(cat late.pid done.pid)"
+  gone "$(cat late.pid)"
+  kill -0 "$(cat done.pid)"
 }
 
-@test "without the process that makes reapers the run ends, and no failure is counted" {
+@test "without the reaper the command that runs goes on, no other is begun, and no failure is counted" {
   store_with a b
-  # A command that leaves a process behind ends its reaper, and so the next one needs another.
-  start work work -q q --max-requeues 0 -- \
-    sh -c 'kill -9 "$(ps -o ppid= "$PPID")"; sleep 1000 >/dev/null 2>&1 & echo $! > left' _
+  start work work -q q --max-requeues 0 -- sh -c 'reaper=$(pgrep -x wq-reaper -P "$PPID")
+    kill -9 "$reaper"
+    until grep -q "^State:.*Z" "/proc/$reaper/status"; do :; done'
   wait "$PID" || [ $? = 1 ]
-  kill "$(cat left)"
   contains "$(cat work.err)" 'cannot run the command: No such process'
+  contains "$(cat work.err)" 'succeeded 1, failed attempts 0'
   [ "$(dumped_keys)" = "b " ]
   [ "$(queue_count failing)" = 0 ]
 }

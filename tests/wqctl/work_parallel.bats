@@ -67,7 +67,7 @@ END
   start work work -q q --group --max-requeues 0 -- ./fill
   echo "$PID" > gate
   until_ok test -s pid
-  ended() { ! kill -0 "$(cat pid)"; }
+  ended() { grep -q '^State:.*Z' "/proc/$(cat pid)/status"; }
   until_ok ended
   kill -CONT "$PID"
   local code=0

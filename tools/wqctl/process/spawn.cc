@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 // glibc's name for clone(2) that ThreadSanitizer does not intercept: its interceptor assumes that
 // the child has memory of its own.
@@ -39,7 +40,6 @@ struct ChildPlan {
   int error_fd;  // Receives the errno of a failed call; closed by a successful exec.
   const sigset_t* signal_mask;
   mode_t umask;
-  pid_t parent;
 };
 
 // Runs in the child. Only async-signal-safe calls. All signals are blocked, so no handler of ours
@@ -48,10 +48,9 @@ struct ChildPlan {
 __attribute__((no_sanitize("address", "thread", "undefined"))) int RunChild(void* argument) {
   const ChildPlan& plan = *static_cast<const ChildPlan*>(argument);
   // With setpgid alone the child would be in the terminal's background, and be stopped for good
-  // when it uses the terminal. If the parent died before prctl, no signal would kill this child:
-  // getppid checks that.
-  const bool ready = setsid() >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-                     getppid() == plan.parent && dup2(plan.stdin_fd, STDIN_FILENO) >= 0 &&
+  // when it uses the terminal.
+  const bool ready = setsid() >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 &&
+                     dup2(plan.stdin_fd, STDIN_FILENO) >= 0 &&
                      dup2(plan.stdout_fd, STDOUT_FILENO) >= 0 &&
                      dup2(plan.stderr_fd, STDERR_FILENO) >= 0;
   if (ready) {
@@ -72,12 +71,12 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int RunChild(void
 }
 
 // As vfork, with a stack of its own. Returns 0 or an errno.
-int StartChild(ChildPlan* plan, pid_t* pid) {
+int StartChild(ChildPlan* plan, pid_t* pid, int* pid_fd) {
   const std::unique_ptr<std::byte[]> stack(new std::byte[kChildStackBytes]);
-  constexpr int kFlags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+  constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
   std::byte* top = stack.get() + kChildStackBytes;
   top -= reinterpret_cast<uintptr_t>(top) % 16;
-  *pid = __clone(RunChild, top, kFlags, plan);
+  *pid = __clone(RunChild, top, kFlags, plan, pid_fd);
   return *pid < 0 ? errno : 0;
 }
 
@@ -118,7 +117,7 @@ int ErrorOfChild(int error_fd) {
 
 }  // namespace
 
-int Spawn(const SpawnRequest& request, pid_t* pid) {
+int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
   const std::vector<char*> argv = PointersTo(request.argv);
   const std::vector<char*> envp = EnvironmentWith(request.environment, request.unset);
   int error_pipe[2];
@@ -136,14 +135,15 @@ int Spawn(const SpawnRequest& request, pid_t* pid) {
                  .stderr_fd = request.stderr_fd,
                  .error_fd = error_pipe[1],
                  .signal_mask = &request.signal_mask,
-                 .umask = request.umask,
-                 .parent = getpid()};
-  int error = StartChild(&plan, pid);
+                 .umask = request.umask};
+  int error = StartChild(&plan, pid, pid_fd);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(error_pipe[1]);
-  if (error == 0) {
-    error = ErrorOfChild(error_pipe[0]);
-    if (error != 0) waitpid(*pid, nullptr, 0);
+  if (error != 0) {
+    *pid_fd = -1;
+  } else if (error = ErrorOfChild(error_pipe[0]); error != 0) {
+    waitpid(*pid, nullptr, 0);
+    close(std::exchange(*pid_fd, -1));
   }
   close(error_pipe[0]);
   return error;

@@ -1,6 +1,7 @@
 // Spawn: starts a program by clone, as vfork does, and execve.
 //
-// Not posix_spawn: the child must ask to be killed with its parent (PR_SET_PDEATHSIG). Thread-safe.
+// Not posix_spawn: the child must become a subreaper, and its pidfd be known before it runs.
+// Thread-safe.
 #pragma once
 
 #include <signal.h>
@@ -25,10 +26,11 @@ struct SpawnRequest {
 };
 
 // The child leads its own session, so that Ctrl-C at the terminal does not reach it and the
-// terminal cannot stop it. The kernel kills it when the calling thread ends, and thus when this
-// process is killed. Returns 0 and the pid; or the errno of the failed call: then there is no
-// child.
-int Spawn(const SpawnRequest& request, pid_t* pid);
+// terminal cannot stop it. It adopts the orphans among its descendants (PR_SET_CHILD_SUBREAPER), as
+// the first process of a container does: so all that it starts is below it while it runs. Returns
+// 0, the pid, and a pidfd, which *pid_fd has before the child runs; or the errno of the failed
+// call: then there is no child, and *pid_fd is -1.
+int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd);
 
 // Finds `name` as a shell does: in PATH, unless it has a slash. Returns 0, or ENOENT or EACCES.
 int FindProgram(const std::string& name, std::string* path);

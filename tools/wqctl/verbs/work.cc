@@ -16,7 +16,7 @@
 #include "base/mutex.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
-#include "tools/wqctl/process/reapers.h"
+#include "tools/wqctl/process/reaper.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/signals/stop_signals.h"
@@ -40,9 +40,6 @@ namespace {
 // How long to wait for a process that owns the store to serve it, or to end.
 constexpr auto kOpenTime = std::chrono::seconds{2};
 constexpr int kOpenRetryMs = 20;
-
-// More commands are never run at once.
-constexpr int kMaxWorkers = 1024;
 
 constexpr const char* kWorkExamples =
     R"(CMD runs once for each key, without a shell. In its words "{}" becomes the key; if
@@ -138,9 +135,9 @@ class CurrentSource {
 // The parts of a run, in the order in which they are made.
 struct RunParts {
   RunParts(const WorkArgs& args, std::optional<wq::Replication> replication,
-           StopSignals* stop_signals, Reapers* command_reapers)
+           StopSignals* stop_signals, Reaper* command_reaper)
       : signals(*stop_signals),
-        reapers(*command_reapers),
+        reaper(*command_reaper),
         store({.dir = args.store_dir,
                .queues = args.queues,
                .follow = args.follow,
@@ -168,7 +165,7 @@ struct RunParts {
   }
 
   StopSignals& signals;
-  Reapers& reapers;
+  Reaper& reaper;
   StatusLine status_line;
   CurrentSource source;
   OwnershipEnd ownership_end;
@@ -252,7 +249,7 @@ wq::Status MakeRunner(const WorkArgs& args, RunParts* run, std::unique_ptr<Comma
                                .timeout = args.timeout,
                                .signal_mask = run->signals.mask_before(),
                                .umask = args.command_umask};
-  const int error = CommandRunner::Create(command, &run->reapers, runner);
+  const int error = CommandRunner::Create(command, &run->reaper, runner);
   return error == 0 ? wq::Status::Ok()
                     : wq::Status::IOError("cannot run \"" + wq::EscapeKey(args.command.front()) +
                                           "\": " + ErrnoText(error));
@@ -300,8 +297,8 @@ int Run(const WorkArgs& args) {
     return DryRun(args.store_dir, args.queues, CommandLine(args.command, !args.key_on_stdin));
   }
   // Before anything is opened, and before the first thread.
-  Reapers reapers;
-  if (const int error = reapers.Start(); error != 0) {
+  Reaper reaper;
+  if (const int error = reaper.Start(); error != 0) {
     return Fail(
         wq::Status::IOError("cannot start a process for the commands: " + ErrnoText(error)));
   }
@@ -309,7 +306,7 @@ int Run(const WorkArgs& args) {
   if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed: " + ErrnoText(errno)));
   std::optional<wq::Replication> replication;
   if (wq::Status s = ReplicationOf(args.log, &replication); !s.ok()) return Fail(s);
-  RunParts run(args, std::move(replication), &signals, &reapers);
+  RunParts run(args, std::move(replication), &signals, &reaper);
   return WorkInStore(args, &run);
 }
 
@@ -359,8 +356,8 @@ void AddOutputOptions(VerbParser* parser, WorkArgs* args, OutputFlags* flags) {
 
 // "0": as many as possible.
 std::optional<int> ParseWorkers(std::string_view text) {
-  const std::optional<int> number = ParseNumber<int, 0, kMaxWorkers>(text);
-  return number == 0 ? kMaxWorkers : number;
+  const std::optional<int> number = ParseNumber<int, 0, Reaper::kMaxCommands>(text);
+  return number == 0 ? Reaper::kMaxCommands : number;
 }
 
 void KeepDistinctQueues(WorkArgs* args) {

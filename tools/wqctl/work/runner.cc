@@ -19,7 +19,7 @@
 
 #include "base/mutant.h"
 #include "tools/wqctl/process/descriptor.h"
-#include "tools/wqctl/process/reapers.h"
+#include "tools/wqctl/process/reaper.h"
 #include "tools/wqctl/process/spawn.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
@@ -151,7 +151,9 @@ std::vector<std::string> EnvironmentFor(const Job& job) {
 }  // namespace
 
 struct CommandRunner::Child {
-  std::unique_ptr<ReaperHandle> reaper;
+  explicit Child(Reaper* reaper) : command(reaper) {}
+
+  RunningCommand command;
   Descriptor out;  // -1: the command has our stdout.
   Descriptor err;
 };
@@ -159,8 +161,8 @@ struct CommandRunner::Child {
 // One running command: reads its output, waits for its end, and kills it at a timeout or KillAll.
 class CommandRunner::Watch {
  public:
-  Watch(const CommandOptions& options, int kill_fd, const Child& child, JobOutput* output)
-      : options_(options), kill_fd_(kill_fd), child_(child), output_(*output) {
+  Watch(const CommandOptions& options, int kill_fd, Child* child, JobOutput* output)
+      : options_(options), kill_fd_(kill_fd), child_(*child), output_(*output) {
     if (options.timeout.count() > 0) deadline_ = Clock::now() + options.timeout;
   }
 
@@ -180,23 +182,19 @@ class CommandRunner::Watch {
  private:
   // Returns the wait status.
   int PollUntilEnd() {
-    const std::array<pollfd, 2> reaper = child_.reaper->fds();
-    std::array<pollfd, 5> fds = {reaper[0], reaper[1], pollfd{kill_fd_, POLLIN, 0},
-                                 pollfd{child_.err.get(), POLLIN, 0},
+    std::array<pollfd, 4> fds = {pollfd{child_.command.fd(), POLLIN, 0},
+                                 pollfd{kill_fd_, POLLIN, 0}, pollfd{child_.err.get(), POLLIN, 0},
                                  pollfd{child_.out.get(), POLLIN, 0}};
-    int status = 0;
     while (true) {
       const int ready =
           poll(fds.data(), fds.size(), deadline_ ? MillisecondsUntil(*deadline_) : -1);
-      if (ready > 0 && fds[3].revents != 0 && !ReadStderr()) fds[3].fd = -1;
-      if (ready > 0 && fds[4].revents != 0 && !ReadStdout()) fds[4].fd = -1;
-      if (ready > 0 && (fds[0].revents | fds[1].revents) != 0 && child_.reaper->TakeEnd(&status)) {
-        return status;
-      }
-      if (ready > 0 && fds[2].revents != 0) {
+      if (ready > 0 && fds[2].revents != 0 && !ReadStderr()) fds[2].fd = -1;
+      if (ready > 0 && fds[3].revents != 0 && !ReadStdout()) fds[3].fd = -1;
+      if (ready > 0 && fds[0].revents != 0) return child_.command.Collect();
+      if (ready > 0 && fds[1].revents != 0) {
         killed_ = true;
-        child_.reaper->Kill();
-        fds[2].fd = -1;
+        child_.command.Kill();
+        fds[1].fd = -1;
       }
       if (deadline_ && Clock::now() >= *deadline_) AtDeadline();
     }
@@ -204,12 +202,12 @@ class CommandRunner::Watch {
 
   void AtDeadline() {
     if (timed_out_) {
-      child_.reaper->Kill();
+      child_.command.Kill();
       deadline_.reset();
       return;
     }
     timed_out_ = true;
-    child_.reaper->Terminate();
+    child_.command.Terminate();
     deadline_ = Clock::now() + kTermGrace;
   }
 
@@ -257,7 +255,7 @@ class CommandRunner::Watch {
 
   const CommandOptions& options_;
   const int kill_fd_;
-  const Child& child_;
+  Child& child_;
   JobOutput& output_;
   std::optional<Clock::time_point> deadline_;  // Of SIGTERM, then of SIGKILL.
   bool timed_out_ = false;
@@ -265,10 +263,10 @@ class CommandRunner::Watch {
   LastLine last_line_;
 };
 
-CommandRunner::CommandRunner(CommandOptions options, Reapers* reapers, int null_fd, int kill_fd)
+CommandRunner::CommandRunner(CommandOptions options, Reaper* reaper, int null_fd, int kill_fd)
     : options_(std::move(options)),
       line_(options_.command, !options_.key_on_stdin),
-      reapers_(*reapers),
+      reaper_(*reaper),
       null_fd_(null_fd),
       kill_fd_(kill_fd) {}
 
@@ -277,7 +275,7 @@ CommandRunner::~CommandRunner() {
   close(kill_fd_);
 }
 
-int CommandRunner::Create(CommandOptions options, Reapers* reapers,
+int CommandRunner::Create(CommandOptions options, Reaper* reaper,
                           std::unique_ptr<CommandRunner>* runner) {
   const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null_fd < 0) return errno;
@@ -288,7 +286,7 @@ int CommandRunner::Create(CommandOptions options, Reapers* reapers,
     return error;
   }
   std::unique_ptr<CommandRunner> made(
-      new CommandRunner(std::move(options), reapers, null_fd, kill_fd));
+      new CommandRunner(std::move(options), reaper, null_fd, kill_fd));
   if (!made->line_.program_varies()) {
     const int error = FindProgram(made->line_.program(), &made->path_);
     if (error != 0) return error;
@@ -315,7 +313,6 @@ int CommandRunner::Start(const Job& job, Child* child) const {
       return error;
     }
   }
-  if (const int error = reapers_.Take(&child->reaper); error != 0) return error;
   struct {  // The command's.
     Descriptor stdin_end;
     Descriptor stdout_end;
@@ -333,7 +330,7 @@ int CommandRunner::Start(const Job& job, Child* child) const {
   }
   const int newest = std::max(pipes.stderr_end.get(), pipes.stdout_end.get());
   if (running_ > 0 && !LeavesDescriptors(newest)) return EMFILE;
-  return child->reaper->Begin(request);
+  return child->command.Start(request);
 }
 
 CommandResult CommandRunner::NotStarted(int error) const {
@@ -354,15 +351,14 @@ CommandResult CommandRunner::Run(const Job& job, JobOutput* output) const {
     result.kind = CommandResult::Kind::kFailed;
     result.error = "the key has a NUL byte, which no argument of a command can hold";
   } else {
-    Child child;
+    Child child(&reaper_);
     if (const int error = Start(job, &child); error != 0) {
       result = NotStarted(error);
     } else {
       ++running_;
-      result = Watch(options_, kill_fd_, child, output).Wait();
+      result = Watch(options_, kill_fd_, &child, output).Wait();
       --running_;
     }
-    reapers_.Return(std::move(child.reaper));
   }
   result.ran_for = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);
   return result;

@@ -1,12 +1,12 @@
 // CommandRunner: runs the user's command for one job and waits for its end.
 //
 //   std::unique_ptr<CommandRunner> runner;
-//   int error = CommandRunner::Create(options, &reapers, &runner);   // ENOENT: no such command
+//   int error = CommandRunner::Create(options, &reaper, &runner);   // ENOENT: no such command
 //   JobOutput output(&printer, job.key);
 //   CommandResult result = runner->Run(job, &output);         // blocks until it has ended
 //
-// A command runs below a reaper (reapers.h). Its stdin is empty or holds the key, its stdout is
-// ours or `output`, and its stderr is `output`. Its environment has WQ_KEY, WQ_QUEUE,
+// A reaper watches over the commands (reaper.h). The stdin of a command is empty or holds the key,
+// its stdout is ours or `output`, and its stderr is `output`. Its environment has WQ_KEY, WQ_QUEUE,
 // WQ_ATTEMPT, WQ_TOKEN, and if the key has any WQ_REASONS and TRACEPARENT. Thread-safe.
 #pragma once
 
@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/wqctl/process/reapers.h"
+#include "tools/wqctl/process/reaper.h"
 #include "tools/wqctl/work/command_line.h"
 #include "tools/wqctl/work/job.h"
 #include "tools/wqctl/work/output.h"
@@ -55,9 +55,8 @@ class CommandRunner {
  public:
   // REQUIRES: options.command is not empty.
   // Returns 0, or an errno: ENOENT, EACCES for a program that cannot be run.
-  // `reapers` must outlive the runner.
-  static int Create(CommandOptions options, Reapers* reapers,
-                    std::unique_ptr<CommandRunner>* runner);
+  // `reaper` must outlive the runner.
+  static int Create(CommandOptions options, Reaper* reaper, std::unique_ptr<CommandRunner>* runner);
   ~CommandRunner();
   CommandRunner(const CommandRunner&) = delete;
   CommandRunner& operator=(const CommandRunner&) = delete;
@@ -71,13 +70,13 @@ class CommandRunner {
   struct Child;
   class Watch;
 
-  CommandRunner(CommandOptions options, Reapers* reapers, int null_fd, int kill_fd);
+  CommandRunner(CommandOptions options, Reaper* reaper, int null_fd, int kill_fd);
   int Start(const Job& job, Child* child) const;
   CommandResult NotStarted(int error) const;
 
   const CommandOptions options_;
   const CommandLine line_;
-  Reapers& reapers_;
+  Reaper& reaper_;
   std::string path_;  // Of the program, unless it varies.
   const int null_fd_;
   const int kill_fd_;  // An eventfd that stays readable after KillAll.
