@@ -75,9 +75,9 @@ int Run(const LsArgs& args) {
 
 Command ParseLs(const Input& input) {
   LsArgs args;
-  VerbParser parser(
-      input, {"Lists entries, in the order in which keys are handed out.", "", kLsExamples},
-      &args.store_dir);
+  VerbParser parser(input,
+                    {"Lists entries, in the order in which keys are handed out.", "", kLsExamples},
+                    &args.store_dir);
   AddOnlyQueue(&parser, &args.queue);
   AddFilterOptions(&parser, &args.filter, &args.show.hex);
   AddTimeOptions(&parser, &args.show);
