@@ -73,7 +73,8 @@ waits() {
   read -r call first _ <"/proc/$PID/syscall" || return 0
   [ "$first" = 0x1 ] && [[ $call == @(1|20) ]] && return 0  # write, writev.
   # SigBlk has SIGTERM: see StopSignals.
-  (((0x$(sed -n 's/^SigBlk:\t//p' "/proc/$PID/status") >> 14) & 1)) && [ "$call" = 7 ]
+  (((0x$(sed -n 's/^SigBlk:\t//p' "/proc/$PID/status") >> 14) & 1)) &&
+    [[ $call == @(7|219) ]]  # poll, restart_syscall.
 }
 
 # ends SIGNAL: sends it; the process must end in three seconds. $CODE.
