@@ -57,7 +57,7 @@ for suite in "${suites[@]}"; do
   done <build/programs | hash_of "$suite")
   last=() # The hash of the last good run, and how many tests it had.
   [[ ! -e $known/$suite ]] || read -ra last <"$known/$suite"
-  if [[ -z ${CI:-} && -z ${FORCE:-} && ${last[0]:-} == "${hashes[$suite]}" ]]; then
+  if [[ -z ${CI:-} && -z ${FORCE:-} && ${#last[@]} == 2 && ${last[0]} == "${hashes[$suite]}" ]]; then
     skipped=$((skipped + last[1]))
     echo "$suite: ${last[1]} tests are skipped: all that they depend on is as in their last good run"
   else
