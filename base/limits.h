@@ -11,8 +11,4 @@ inline bool InRange(const Rate& rate) {
   return (rate.per_second == 0 || bounds) && rate.burst >= 1 && rate.burst <= kMaxBurst;
 }
 
-inline bool InRange(const GroupLimits& limits) {
-  return InRange(limits.rate) && limits.weight >= 1 && limits.weight <= kMaxWeight;
-}
-
 }  // namespace wq

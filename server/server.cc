@@ -232,14 +232,6 @@ void Server::Impl::AddMethods() {
       .sources = keys.get(), .turns = &searches, .access = &access, .hub = &hub};
   AddBrowseKeys(browse, &methods);
   AddChangeMatching(browse, &methods);
-  AddLimitsService(
-      [this](const std::string& name, const std::vector<std::string>& groups,
-             std::map<std::string, GroupStatus>* limits) {
-        Queue* queue = nullptr;
-        Status s = access.Find(name, false, &queue);
-        return s.ok() ? AccessTo(queue)->GetLimits(groups, limits) : s;
-      },
-      &methods);
   AddHistoryService(
       [this](std::string_view queue, std::string_view key, size_t limit, KeyHistory* history) {
         return store->History(queue, key, limit, history);

@@ -1,6 +1,5 @@
 #include "wq/server.h"
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,12 +77,6 @@ void ViewServer::Impl::AddMethods() {
       },
       [this](const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) {
         return store.ReadSeries(request, response);
-      },
-      &methods);
-  AddLimitsService(
-      [this](const std::string& queue, const std::vector<std::string>& groups,
-             std::map<std::string, GroupStatus>* limits) {
-        return store.ReadLimits(queue, groups, limits);
       },
       &methods);
   AddHistoryService(

@@ -44,8 +44,7 @@ void Put(const Mutation& row, MutationBatch* batch) { batch->Put(row.family, row
 }  // namespace
 
 Part RecordsOfQueue(QueueId queue) {
-  const std::string limits = LimitsKeyPrefix(queue);
-  Part part = {{Family::kDefault, limits, PrefixEnd(limits)}};
+  Part part;
   const std::string prefix = QueueKeyPrefix(queue);
   for (const Family family : {Family::kDirty, Family::kLanes, Family::kDelayed, Family::kFailures,
                               Family::kQuarantine, Family::kCursors}) {
@@ -57,7 +56,7 @@ Part RecordsOfQueue(QueueId queue) {
 Part PartOfQueue(QueueId queue) {
   Part part = RecordsOfQueue(queue);
   const std::string state = StateKey(queue);
-  part.insert(part.begin() + 1, {Family::kDefault, state, PrefixEnd(state)});
+  part.insert(part.begin(), {Family::kDefault, state, PrefixEnd(state)});
   return part;
 }
 

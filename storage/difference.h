@@ -27,7 +27,7 @@ struct Range {
 // Sorted by family, then begin; ranges do not overlap.
 using Part = std::vector<Range>;
 
-Part RecordsOfQueue(QueueId queue);  // Its keys, cursors and limits.
+Part RecordsOfQueue(QueueId queue);  // Its keys and cursors.
 Part PartOfQueue(QueueId queue);     // These and its state; not its QueueRecord.
 Part PartOfStoreRecords();           // The QueueRecord of every queue, and the TokensRecord.
 

@@ -76,13 +76,6 @@ struct QueueStateRecord {
   uint32_t shards = 0;          // Of the last opening that had any.
 };
 
-// What bounds the hand-outs of a group's keys, or of all keys of a queue.
-struct LimitsRecord {
-  std::string_view group = {};                       // Empty: the queue.
-  std::optional<GroupLimits> limits = std::nullopt;  // nullopt: those of the queue's options.
-  int64_t bucket_at_us = 0;  // When the token bucket is full again, wall time; 0: it is.
-};
-
 struct PendingRecord {
   std::string_view key = {};
   Lane lane = kFastLane;
@@ -139,9 +132,6 @@ void EraseReplication(MutationBatch* batch);
 bool IsOfCopy(Family family, std::string_view key);
 void PutQueue(const QueueRecord& record, MutationBatch* batch);
 void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch* batch);
-
-void PutLimits(QueueId queue, const LimitsRecord& record, MutationBatch* batch);
-void EraseLimits(QueueId queue, std::string_view group, MutationBatch* batch);
 
 void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch);
 // Erases the record that PutPending wrote with this lane, sequence and key.
@@ -212,9 +202,6 @@ Status ScanFailures(const Reader& reader, QueueId queue,
 // By key.
 Status ScanQuarantine(const Reader& reader, QueueId queue,
                       const std::function<bool(const QuarantineRecord&)>& visit);
-// By group.
-Status ScanLimits(const Reader& reader, QueueId queue,
-                  const std::function<bool(const LimitsRecord&)>& visit);
 // By name.
 Status ScanCursors(const Reader& reader, QueueId queue,
                    const std::function<bool(const CursorRecord&)>& visit);

@@ -264,29 +264,6 @@ Status ScanCursors(const Reader& reader, QueueId queue,
                      });
 }
 
-Status ScanLimits(const Reader& reader, QueueId queue,
-                  const std::function<bool(const LimitsRecord&)>& visit) {
-  const std::string begin = LimitsKeyPrefix(queue);
-  return ScanDecoded(reader, Family::kDefault, begin, PrefixEnd(begin),
-                     [&](std::string_view key, std::string_view value, bool* go_on) {
-                       pb::LimitsRecord message;
-                       if (!Parse(value, &message)) {
-                         return BadRecord(Family::kDefault, key, kBadValue);
-                       }
-                       LimitsRecord record{.group = key.substr(begin.size()),
-                                           .limits = std::nullopt,
-                                           .bucket_at_us = message.bucket_at_us()};
-                       if (message.has_limits()) {
-                         const pb::LimitsRecord::Limits& limits = message.limits();
-                         record.limits = {.max_processing = limits.max_processing(),
-                                          .rate = {limits.per_second(), limits.burst()},
-                                          .weight = limits.weight()};
-                       }
-                       *go_on = visit(record);
-                       return Status::Ok();
-                     });
-}
-
 Causes DecodeCauses(std::string_view bytes) {
   Causes causes;
   pb::Causes message;

@@ -166,23 +166,6 @@ void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch*
   PutLarge(Family::kDefault, {kStatePrefix, KeyPrefix(queue).view()}, message, batch);
 }
 
-void PutLimits(QueueId queue, const LimitsRecord& record, MutationBatch* batch) {
-  pb::LimitsRecord message;
-  if (record.limits.has_value()) {
-    pb::LimitsRecord::Limits* const limits = message.mutable_limits();
-    limits->set_max_processing(record.limits->max_processing);
-    limits->set_per_second(record.limits->rate.per_second);
-    limits->set_burst(record.limits->rate.burst);
-    limits->set_weight(record.limits->weight);
-  }
-  message.set_bucket_at_us(record.bucket_at_us);
-  PutLarge(Family::kDefault, {LimitsKeyPrefix(queue), record.group}, message, batch);
-}
-
-void EraseLimits(QueueId queue, std::string_view group, MutationBatch* batch) {
-  batch->Erase(Family::kDefault, MutationBatch::JoinedKey{LimitsKeyPrefix(queue), group});
-}
-
 void PutPending(QueueId queue, const PendingRecord& record, MutationBatch* batch) {
   PutMaybeSmall<pb::PendingRecord>(PendingFamily(record.lane),
                                    PendingPrefix(queue, record.lane, record.sequence), record,

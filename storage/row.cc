@@ -57,6 +57,7 @@ RowRule Row::Check() const {
     case Kind::kProcessLog:
     case Kind::kReplication:
     case Kind::kAhead:
+    case Kind::kRemoved:
       return RowRule::kNone;
     case Kind::kTokens:
       return CheckRow(tokens_);
@@ -64,8 +65,6 @@ RowRule Row::Check() const {
       return CheckRow(queue_record_);
     case Kind::kQueueState:
       return CheckRow(queue_state_);
-    case Kind::kLimits:
-      return CheckRow(limits_);
     case Kind::kPending:
       return CheckRow(pending_);
     case Kind::kDelayed:
@@ -118,13 +117,9 @@ Status Row::DecodeDefault(std::string_view key, const Reader& row) {
     if (status.ok()) queue_state_.limiter_state = Keep(value);
     return status;
   }
-  if (key.starts_with(kLimitsPrefix) && key.size() >= kLimitsPrefix.size() + kQueuePrefixBytes) {
-    kind_ = Kind::kLimits;
-    queue_ = ReadBig32(key.substr(kLimitsPrefix.size()));
-    return ScanLimits(row, queue_, [this](const LimitsRecord& record) {
-      limits_ = record;
-      return true;
-    });
+  if (key.starts_with(kRemovedPrefix)) {
+    kind_ = Kind::kRemoved;
+    return Status::Ok();
   }
   return BadRecord(Family::kDefault, key, "nothing has this key");
 }

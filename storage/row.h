@@ -25,9 +25,9 @@ class Row {
     kTokens,
     kReplication,
     kAhead,
+    kRemoved,  // Of an earlier version: to be left out.
     kQueue,
     kQueueState,
-    kLimits,
     kPending,
     kDelayed,
     kFailures,
@@ -52,7 +52,6 @@ class Row {
   const TokensRecord& tokens() const { return tokens_; }
   const QueueRecord& queue_record() const { return queue_record_; }
   const QueueStateRecord& queue_state() const { return queue_state_; }
-  const LimitsRecord& limits() const { return limits_; }
   const PendingRecord& pending() const { return pending_; }
   const DelayedRecord& delayed() const { return delayed_; }
   const FailureRecord& failures() const { return failures_; }
@@ -77,7 +76,6 @@ class Row {
   AheadRecord ahead_;
   QueueRecord queue_record_;
   QueueStateRecord queue_state_;
-  LimitsRecord limits_;
   PendingRecord pending_;
   DelayedRecord delayed_;
   FailureRecord failures_;

@@ -1,6 +1,5 @@
 #include "storage/row_rules.h"
 
-#include "base/limits.h"
 #include "base/names.h"
 #include "storage/queue_records.h"
 #include "wq/keys.h"
@@ -40,8 +39,6 @@ std::string_view TextOf(RowRule rule) {
       return "has too many shards";
     case RowRule::kLimiterStateTooLong:
       return "has a limiter state that is too long";
-    case RowRule::kLimitsRange:
-      return "has limits that are out of range";
     case RowRule::kPendingTwice:
       return "is pending twice";
     case RowRule::kDelayedTwice:
@@ -86,12 +83,6 @@ RowRule CheckRow(const QueueStateRecord& record) {
   if (record.shards > kMaxShards) return RowRule::kShards;
   return record.limiter_state.size() > kMaxLimiterStateBytes ? RowRule::kLimiterStateTooLong
                                                              : RowRule::kNone;
-}
-
-RowRule CheckRow(const LimitsRecord& record) {
-  if (record.group.size() > kMaxGroupBytes) return RowRule::kGroupTooLong;
-  const bool in_range = !record.limits.has_value() || InRange(*record.limits);
-  return in_range ? RowRule::kNone : RowRule::kLimitsRange;
 }
 
 RowRule CheckRow(const PendingRecord& record) {

@@ -13,8 +13,7 @@
 //
 //   rule                      opening     verify   repair                             import
 //   kKeyTooLong               Corruption  finding  drops the row                      refuses
-//   kGroupTooLong             Corruption  finding  keeps the row, clears the group;   refuses
-//                                                    drops a row of limits
+//   kGroupTooLong             Corruption  finding  keeps the row, clears the group    refuses
 //   kErrorTooLong             Corruption  finding  keeps the row, cuts the text       refuses
 //   kDelayRange               Corruption  finding  keeps the row; the longest delay   refuses
 //   kSequenceRange            Corruption  finding  gives the key a new sequence       refuses
@@ -32,7 +31,6 @@
 //   kNoTokens                 Corruption  finding  drops the row; writes another one  -
 //   kShards,                  Corruption  finding  keeps the row, clears the field    refuses
 //     kLimiterStateTooLong
-//   kLimitsRange              Corruption  finding  drops the row                      refuses
 //   kQueueName, kNoQueueId    Corruption  finding  drops the row                      refuses
 //   kQueueIdTwice             Corruption  finding  drops the second name              Corruption
 //   kStateOfNoQueue,          unchecked   finding  names the queue "recovered-<id>"   -
@@ -71,7 +69,6 @@ enum class RowRule : uint8_t {
   kNoTokens,
   kShards,
   kLimiterStateTooLong,
-  kLimitsRange,
   // Of the rows of one key.
   kPendingTwice,
   kDelayedTwice,
@@ -104,7 +101,6 @@ std::string DescribeKey(std::string_view key, RowRule rule);
 RowRule CheckRow(const TokensRecord& record);
 RowRule CheckRow(const QueueRecord& record);
 RowRule CheckRow(const QueueStateRecord& record);
-RowRule CheckRow(const LimitsRecord& record);
 RowRule CheckRow(const PendingRecord& record);
 RowRule CheckRow(const DelayedRecord& record);
 RowRule CheckRow(const FailureRecord& record);

@@ -12,6 +12,7 @@
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/boundary/replicated_log.h"
 #include "bindings/c/boundary/report.h"
+#include "wq/internal/memory_log.h"
 #include "wq/store.h"
 #include "wq/wq.h"
 

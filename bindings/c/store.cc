@@ -64,9 +64,14 @@ Status EndStore(uint64_t handle, StoreObject* object) {
   Status status = object->store->Close();
   registry.WaitUnpinned(handle);
   registry.Release(handle);
-  const auto queues = RetireAll<QueueObject>(object->queues);
-  const auto closed_queues = RetireAll<QueueObject>(object->closed_queues);
+  auto queues = RetireAll<QueueObject>(object->queues);
+  auto closed_queues = RetireAll<QueueObject>(object->closed_queues);
   RetireAll<WorkerObject>(object->workers).clear();
+  for (const auto* const all : {&queues, &closed_queues}) {
+    for (const auto& queue : *all) {
+      queue->readiness.reset();
+    }
+  }
   object->store.reset();  // Before what its queues borrow.
   return status;
 }
@@ -136,6 +141,7 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
     if (Status failed = s.store->OpenQueue(name, queue_options, &object->queue); !failed.ok()) {
       return failed;
     }
+    object->readiness->Of(object->queue);
     object->store = &s;
     object->max_key_bytes = queue_options.max_key_bytes;
     queue->handle = s.queues.Insert(object);

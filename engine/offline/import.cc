@@ -1,4 +1,4 @@
-#include "wq/import.h"
+#include "wq/internal/import.h"
 
 #include <algorithm>
 #include <map>
@@ -267,21 +267,6 @@ Status Importer::SetCursor(std::string_view queue, std::string_view name, std::s
   ++impl_->counts.cursors;
   if (impl_->storage != nullptr) {
     storage::PutCursor(target->id, {.name = name, .value = value}, &impl_->batch);
-  }
-  return impl_->WriteIfLarge();
-}
-
-Status Importer::SetLimits(std::string_view queue, std::string_view group,
-                           const GroupLimits& limits) {
-  if (Status s = CheckImportedLimits(group, limits); !s.ok()) return s;
-  Impl::Target* target = nullptr;
-  if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
-  if (!impl_->rows.AddLimits(target->id, group)) {
-    return Status::InvalidArgument("group '" + EscapeKey(group) + "' has limits twice");
-  }
-  ++impl_->counts.limits;
-  if (impl_->storage != nullptr) {
-    storage::PutLimits(target->id, {.group = group, .limits = limits}, &impl_->batch);
   }
   return impl_->WriteIfLarge();
 }

@@ -95,8 +95,4 @@ Status CheckImportedCursor(std::string_view name, std::string_view value) {
   return Refuse("cursor", name, CheckRow(storage::CursorRecord{.name = name, .value = value}));
 }
 
-Status CheckImportedLimits(std::string_view group, const GroupLimits& limits) {
-  return Refuse("group", group, CheckRow(storage::LimitsRecord{.group = group, .limits = limits}));
-}
-
 }  // namespace wq

@@ -10,7 +10,7 @@
 
 namespace wq {
 
-// InvalidArgument, naming the key, queue, cursor or group, if no queue could have this.
+// InvalidArgument, naming the key, queue or cursor, if no queue could have this.
 Status CheckImported(const QueueInfo& info);
 // REQUIRES for a delayed entry: CompleteDelay was called.
 Status CheckImported(const Entry& entry);
@@ -18,6 +18,5 @@ Status CheckImported(const Entry& entry);
 // delay begins now, and lasts until its end. Without them an opening would end it early.
 void CompleteDelay(int64_t now_us, Entry* entry);
 Status CheckImportedCursor(std::string_view name, std::string_view value);
-Status CheckImportedLimits(std::string_view group, const GroupLimits& limits);
 
 }  // namespace wq

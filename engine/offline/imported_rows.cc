@@ -13,9 +13,8 @@ using storage::RowRule;
 
 namespace {
 
-// The names of cursors and groups are not keys: other places than any RowPlace.
+// The names of cursors are not keys: another place than any RowPlace.
 constexpr int kCursorPlace = -1;
-constexpr int kLimitsPlace = -2;
 
 uint64_t HashOf(QueueId queue, int place, std::string_view name) {
   return absl::HashOf(queue, place, name);
@@ -77,10 +76,6 @@ Status ImportedRows::AddRow(QueueId queue, RowPlace place, std::string_view key)
 
 bool ImportedRows::AddCursor(QueueId queue, std::string_view name) {
   return hashes_.insert(HashOf(queue, kCursorPlace, name)).second;
-}
-
-bool ImportedRows::AddLimits(QueueId queue, std::string_view group) {
-  return hashes_.insert(HashOf(queue, kLimitsPlace, group)).second;
 }
 
 }  // namespace wq

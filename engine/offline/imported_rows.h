@@ -34,8 +34,6 @@ class ImportedRows {
   Status Add(storage::QueueId queue, const Entry& entry, uint64_t sequence);
   // False: the queue has a cursor of this name already.
   bool AddCursor(storage::QueueId queue, std::string_view name);
-  // False: the group has limits already.
-  bool AddLimits(storage::QueueId queue, std::string_view group);
 
  private:
   Status AddRow(storage::QueueId queue, storage::RowPlace place, std::string_view key);

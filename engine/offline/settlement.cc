@@ -108,7 +108,6 @@ class Settlement {
   void SettleKeys();
   bool KeepQueue(const Row& row);
   bool KeepState(const Row& row);
-  bool KeepLimits(const Row& row);
   bool KeepPending(const Row& row, const Place& place);
   bool KeepDelayed(const Row& row);
   bool KeepFailures(const Row& row);
@@ -129,8 +128,7 @@ class Settlement {
 };
 
 bool IsOfQueue(const Row& row, Family family) {
-  return family != Family::kDefault || row.kind() == Row::Kind::kQueueState ||
-         row.kind() == Row::Kind::kLimits;
+  return family != Family::kDefault || row.kind() == Row::Kind::kQueueState;
 }
 
 template <typename Keep>
@@ -182,6 +180,7 @@ void Settlement::Put(const MutationBatch& batch) {
 
 bool Settlement::KeepQueue(const Row& row) {
   if (row.kind() == Row::Kind::kStore) return false;  // The new store has a record of its own.
+  if (row.kind() == Row::Kind::kRemoved) return false;
   if (row.kind() != Row::Kind::kQueue) return true;
   const std::string& name = row.queue_record().name;
   if (storage::IsOfImport(name)) {
@@ -205,13 +204,6 @@ bool Settlement::KeepState(const Row& row) {
   return true;
 }
 
-bool Settlement::KeepLimits(const Row& row) {
-  if (row.kind() != Row::Kind::kLimits) return true;
-  if (of_imports_.contains(row.queue())) return false;
-  QueueOf(row.queue());
-  return true;
-}
-
 void Settlement::SettleQueues() {
   ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepQueue(row); });
   // An import's name that was erased may be salvaged, beside the name that followed it.
@@ -223,7 +215,6 @@ void Settlement::SettleQueues() {
     return true;
   });
   ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepState(row); });
-  ForEach(Family::kDefault, [this](const Row& row, const Place&) { return KeepLimits(row); });
 }
 
 bool Settlement::KeepPending(const Row& row, const Place& place) {

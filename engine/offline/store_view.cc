@@ -258,15 +258,4 @@ Status StoreView::Cursors(std::string_view queue,
       }));
 }
 
-Status StoreView::Limits(std::string_view queue, std::map<std::string, GroupLimits>* limits) const {
-  QueueId id = 0;
-  if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
-  limits->clear();
-  return impl_->Result(
-      storage::ScanLimits(*impl_->reader, id, [limits](const storage::LimitsRecord& record) {
-        if (record.limits.has_value()) limits->emplace(record.group, *record.limits);
-        return true;
-      }));
-}
-
 }  // namespace wq

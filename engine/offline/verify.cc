@@ -47,7 +47,6 @@ class RowsCheck {
   StepProgress* const step_;
   std::map<QueueId, std::string> names_;
   std::map<QueueId, uint64_t> high_waters_;
-  std::map<QueueId, uint64_t> limits_;  // How many rows of limits each has.
   std::map<std::string, RowCounts> counts_;
 };
 
@@ -65,9 +64,6 @@ void RowsCheck::Run() {
     if (!names_.contains(id)) {
       findings_->Add("queue id " + std::to_string(id), TextOf(RowRule::kStateOfNoQueue));
     }
-  }
-  for (const auto& [id, rows] : limits_) {
-    if (!names_.contains(id)) AddRowsOfNoQueue(Family::kDefault, rows);
   }
   for (int family = 1; family < storage::kFamilyCount; ++family) {
     FindUnknownQueues(static_cast<Family>(family));
@@ -99,8 +95,6 @@ void RowsCheck::TakeDefault(const Row& row) {
     }
   } else if (row.kind() == Row::Kind::kQueueState) {
     high_waters_[row.queue()] = row.queue_state().sequence_high_water;
-  } else if (row.kind() == Row::Kind::kLimits) {
-    ++limits_[row.queue()];
   }
 }
 

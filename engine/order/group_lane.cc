@@ -2,17 +2,7 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace wq {
-namespace {
-
-// The time that an item of a group of weight 1 takes. The share of a group of weight w is exact to
-// w / 65536 of itself (1.5 % for the largest, 1000). A million items a second of one group of
-// weight 1 count for nine years.
-constexpr uint64_t kStride = uint64_t{1} << 16;
-
-}  // namespace
 
 GroupLane::~GroupLane() {
   for (auto& [_, turn] : turns_) {
@@ -30,14 +20,8 @@ void GroupLane::Unlink(GroupTurn* turn) {
   }
 }
 
-uint64_t GroupLane::Stride(const Group* group) const {
-  const uint32_t weight = group == nullptr ? 1 : group->WeightOr(config_.weight);
-  return WQ_MUTANT(equal_weights) ? kStride : kStride / weight;
-}
-
 GroupLane::Rank GroupLane::RankOf(GroupTurn* turn) const {
-  return config_.fair ? Rank(turn->time, turn->since, turn)
-                      : Rank(turn->items.front()->sequence, 0, turn);
+  return fair_ ? Rank(turn->time, turn->since, turn) : Rank(turn->items.front()->sequence, 0, turn);
 }
 
 GroupTurn* GroupLane::TurnOf(const Item& item) {
@@ -46,7 +30,7 @@ GroupTurn* GroupLane::TurnOf(const Item& item) {
     turn = std::make_unique<GroupTurn>();
     turn->group = item.group;
     turn->lane = this;
-    turn->time = time_ + Stride(item.group);
+    turn->time = time_ + 1;
     turn->since = ++last_;
     if (item.group != nullptr) {
       turn->next = item.group->turns;
@@ -71,13 +55,13 @@ void GroupLane::Unrank(GroupTurn* turn) {
 
 // Before and after a change of the turn's first item.
 void GroupLane::LeaveAge(GroupTurn* turn) {
-  if (config_.fair && turn->items.size() > 0) {
+  if (fair_ && turn->items.size() > 0) {
     by_age_.erase({turn->items.front()->sequence, turn});
   }
 }
 
 void GroupLane::EnterAge(GroupTurn* turn) {
-  if (config_.fair) {
+  if (fair_) {
     by_age_.emplace(turn->items.front()->sequence, turn);
   }
 }
@@ -151,7 +135,7 @@ void GroupLane::PopFront() {
   GroupTurn* const turn = std::get<GroupTurn*>(*ranked_.begin());
   Unrank(turn);
   time_ = std::max(time_, turn->time);
-  turn->time += Stride(turn->group);
+  ++turn->time;
   turn->since = ++last_;
   Take(turn, turn->items.front());
 }
@@ -166,7 +150,7 @@ void GroupLane::ForEachFront(const std::function<void(const Item&)>& visit) cons
     note(by_age_.begin()->second);
   }
   for (const Ranks* const ranks : {&ranked_, &closed_}) {
-    if (!config_.fair && !ranks->empty()) {
+    if (!fair_ && !ranks->empty()) {
       note(std::get<GroupTurn*>(*ranks->begin()));
     }
   }
@@ -192,7 +176,7 @@ void GroupLane::Walk::SetNext(Begun* group, uint64_t time, int64_t since) {
   const Item* const item = group->items.Next();
   group->next = {time, since, item};
   if (item != nullptr) {
-    if (!lane_->config_.fair) {
+    if (!lane_->fair_) {
       group->next = {item->sequence, 0, item};
     }
     round_.insert(group->next);
@@ -204,7 +188,7 @@ const Item* GroupLane::Walk::BeginGroup(GroupTurn* turn, Rank* from) {
   Begun& group =
       begun_.try_emplace(turn->group, Begun{ItemList::Walk(turn->items), {}}).first->second;
   const Item* const item = group.items.Next();
-  SetNext(&group, std::get<0>(*from) + lane_->Stride(turn->group), ++last_);
+  SetNext(&group, std::get<0>(*from) + 1, ++last_);
   return item;
 }
 
@@ -229,8 +213,7 @@ const Item* GroupLane::Walk::Next() {
   }
   round_.erase(round_.begin());
   const Item* const item = std::get<const Item*>(next);
-  SetNext(&begun_.find(item->group)->second, std::get<0>(next) + lane_->Stride(item->group),
-          ++last_);
+  SetNext(&begun_.find(item->group)->second, std::get<0>(next) + 1, ++last_);
   return item;
 }
 

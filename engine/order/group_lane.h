@@ -2,11 +2,10 @@
 // Among the groups that are open (Group::closed), those that came first are first, or they take
 // turns.
 //
-// Turns: each group has a time, which grows by 1 / weight with each of its items that is popped.
-// The group with the least time is next, and of equal ones the one that waits longest. A group that
-// comes begins at the time of the last group that was popped plus 1 / weight; one that was closed
-// goes on there at the latest. So with equal weights this is round robin (stride scheduling:
-// Waldspurger and Weihl, 1995).
+// Turns: each group has a time, which grows by 1 with each of its items that is popped. The group
+// with the least time is next, and of equal ones the one that waits longest. A group that comes
+// begins at the time of the last group that was popped plus 1; one that was closed goes on there at
+// the latest. So this is round robin.
 //
 // All calls are O(log groups) at most, and PutBack as that of ItemList. Thread-compatible: guarded
 // by its queue's lock.
@@ -40,11 +39,8 @@ struct GroupTurn {
 
 class GroupLane {
  public:
-  struct Config {
-    bool fair = false;    // The groups take turns.
-    uint32_t weight = 1;  // Of a group that has none of its own.
-  };
-  explicit GroupLane(const Config& config) : config_(config) {}
+  // `fair`: the groups take turns.
+  explicit GroupLane(bool fair) : fair_(fair) {}
   ~GroupLane();
   GroupLane(const GroupLane&) = delete;
   GroupLane& operator=(const GroupLane&) = delete;
@@ -73,7 +69,6 @@ class GroupLane {
   // Its first part: the time, or the sequence of the first item.
   using Rank = std::tuple<uint64_t, int64_t, GroupTurn*>;
   Rank RankOf(GroupTurn* turn) const;
-  uint64_t Stride(const Group* group) const;
   GroupTurn* TurnOf(const Item& item);
   static void Unlink(GroupTurn* turn);
   // Before and after a change of what RankOf reads, or of the group.
@@ -84,7 +79,7 @@ class GroupLane {
   // Of a turn that is not ranked.
   void Take(GroupTurn* turn, Item* item);
 
-  const Config config_;
+  const bool fair_;
   absl::flat_hash_map<const Group*, std::unique_ptr<GroupTurn>> turns_;  // With items.
   using Ranks = absl::btree_set<Rank>;
   Ranks ranked_;  // The turns of open groups.

@@ -6,41 +6,19 @@
 namespace wq {
 namespace {
 
-bool IsFull(const GroupFlow& flow) {
-  const uint32_t most = flow.limits.max_processing;
+bool IsFull(const GroupFlow& flow, uint32_t most) {
   return most > 0 && flow.processing >= most + (WQ_MUTANT(one_too_many) ? 1 : 0);
 }
 
 }  // namespace
 
-HandOutLimits::HandOutLimits(const GroupLimits& of_queue, const GroupLimits& of_groups)
-    : of_queue_(of_queue), of_groups_(of_groups) {
-  NoteLimits(&all_, of_queue);
-  NoteLimits(nullptr, of_groups);
-}
-
-void HandOutLimits::NoteLimits(const Group* group, const GroupLimits& limits) {
-  if (Bounds(limits)) {
-    any_ = true;
-    rated_ = rated_ || limits.rate.per_second > 0;
-    by_group_ = by_group_ || !IsAll(group);
-  }
-}
-
-// REQUIRES: the group has a flow.
-void HandOutLimits::SetOwn(Group* group, bool own) {
-  group->flow->own = own;
-  if (own) {
-    own_groups_.emplace(group->name, group);
-  } else {
-    own_groups_.erase(group->name);
-  }
+HandOutLimits::HandOutLimits(const GroupLimits& of_queue, const GroupLimits& of_groups) {
+  Set(of_queue, of_groups);
 }
 
 GroupFlow& HandOutLimits::FlowOf(Group* group) {
   if (group->flow == nullptr) {
     group->flow = std::make_unique<GroupFlow>();
-    group->flow->limits = Others(group);
   }
   return *group->flow;
 }
@@ -59,8 +37,8 @@ void HandOutLimits::WakeAt(Group* group, int64_t steady_us) {
 // Finds whether the group is closed, and when it is to be woken.
 void HandOutLimits::Settle(Group* group, int64_t now_us) {
   GroupFlow& flow = *group->flow;
-  const GroupLimits& limits = flow.limits;
-  flow.full = IsFull(flow);
+  const GroupLimits& limits = LimitsOf(group);
+  flow.full = IsFull(flow, limits.max_processing);
   flow.out_of_tokens = false;
   int64_t wake_us = 0;
   if (limits.rate.per_second > 0) {
@@ -71,48 +49,41 @@ void HandOutLimits::Settle(Group* group, int64_t now_us) {
   WakeAt(group, wake_us > now_us ? wake_us : 0);
 }
 
-bool HandOutLimits::Begin(Group* group, Time now) {
+void HandOutLimits::Begin(Group* group, Time now) {
   GroupFlow& flow = FlowOf(group);
-  const GroupLimits& limits = flow.limits;
+  const GroupLimits& limits = LimitsOf(group);
   ++flow.processing;
   if (limits.rate.per_second == 0) {
-    flow.full = IsFull(flow);
-    return false;
+    flow.full = IsFull(flow, limits.max_processing);
+    return;
   }
   flow.bucket.Take(limits.rate, now.steady_us, std::exchange(flow.waited, false));
   Settle(group, now.steady_us);
-  return true;
 }
 
 void HandOutLimits::End(Group* group) {
   GroupFlow& flow = *group->flow;
   WQ_CHECK(flow.processing > 0, "a group without a processing key");
   --flow.processing;
-  flow.full = IsFull(flow);
+  flow.full = IsFull(flow, LimitsOf(group).max_processing);
 }
 
 void HandOutLimits::Adopt(Group* group) { ++FlowOf(group).processing; }
 
-void HandOutLimits::Set(Group* group, const std::optional<GroupLimits>& limits, Time now) {
-  GroupFlow& flow = FlowOf(group);
-  const GroupLimits wanted = limits.value_or(Others(group));
-  NoteLimits(group, wanted);
-  SetOwn(group, limits.has_value());
-  flow.bucket.Change(flow.limits.rate, wanted.rate, now.steady_us);
-  flow.limits = wanted;
-  flow.waited = false;
-  Settle(group, now.steady_us);
+void HandOutLimits::Set(const GroupLimits& of_queue, const GroupLimits& of_groups) {
+  of_queue_ = of_queue;
+  of_groups_ = of_groups;
+  for (const GroupLimits* const limits : {&of_queue_, &of_groups_}) {
+    any_ = any_ || Bounds(*limits);
+    rated_ = rated_ || limits->rate.per_second > 0;
+  }
+  by_group_ = by_group_ || Bounds(of_groups_);
 }
 
-void HandOutLimits::Restore(Group* group, const std::optional<GroupLimits>& limits,
-                            int64_t full_at_us, Time now) {
+void HandOutLimits::SettleAfter(Group* group, const Rate& before, Time now) {
   GroupFlow& flow = FlowOf(group);
-  SetOwn(group, limits.has_value());
-  flow.limits = limits.value_or(Others(group));
-  NoteLimits(group, flow.limits);
-  if (flow.limits.rate.per_second > 0 && !WQ_MUTANT(bucket_forgotten)) {
-    flow.bucket.SetFullAtUs(full_at_us, flow.limits.rate, now.steady_us);
-  }
+  flow.bucket.Change(before, LimitsOf(group).rate, now.steady_us);
+  flow.waited = false;
   Settle(group, now.steady_us);
 }
 

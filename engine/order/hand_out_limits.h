@@ -3,17 +3,16 @@
 //
 // A group is closed while as many of its keys are processing as its limits allow, or until its
 // bucket has a token. It is woken twice: when there is a token again, and when its bucket is full;
-// from then on the bucket is nothing to know.
+// from then on the bucket is nothing to know. The buckets are memory: a restart begins with full
+// ones.
 //
 // Pure. Thread-compatible: guarded by its queue's lock.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <utility>
 
-#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "engine/order/item.h"
 #include "wq/clock.h"
@@ -23,12 +22,12 @@ namespace wq {
 
 class HandOutLimits {
  public:
-  // The limits of the queue, and of each group that has none of its own. REQUIRES: InRange.
+  // The limits of the queue, and of each group. REQUIRES: InRange.
   HandOutLimits(const GroupLimits& of_queue, const GroupLimits& of_groups);
   HandOutLimits(const HandOutLimits&) = delete;
   HandOutLimits& operator=(const HandOutLimits&) = delete;
 
-  // Whether the limits may close a group. A weight does not.
+  // Whether the limits may close a group.
   static bool Bounds(const GroupLimits& limits) {
     return limits.max_processing > 0 || limits.rate.per_second > 0;
   }
@@ -38,32 +37,29 @@ class HandOutLimits {
   bool IsAll(const Group* group) const { return group == &all_; }
 
   // Whether there are limits that bound something. Otherwise the calls below are not needed, until
-  // Set or Restore.
+  // Set.
   bool any() const { return any_; }
   // Whether there is a rate, so that Begin and Wake need the time.
   bool rated() const { return rated_; }
   // Whether a group may be closed. Then the order must be by group.
   bool by_group() const { return by_group_; }
 
-  // A key of the group was handed out. Returns whether its bucket has changed.
-  bool Begin(Group* group, Time now);
+  // A key of the group was handed out.
+  void Begin(Group* group, Time now);
   // A key of the group is no longer processing.
   void End(Group* group);
   // A key of the group is processing that was handed out when there were no limits.
   void Adopt(Group* group);
 
-  // Sets the group's own limits; nullopt: it has none of its own any more.
-  void Set(Group* group, const std::optional<GroupLimits>& limits, Time now);
-  // The same for what a row says. `full_at_us`: when the bucket is full, steady time.
-  void Restore(Group* group, const std::optional<GroupLimits>& limits, int64_t full_at_us,
-               Time now);
-  const GroupLimits& LimitsOf(const Group& group) const {
-    return group.flow == nullptr ? Others(&group) : group.flow->limits;
+  // From now on these limits count. SettleAfter is then to be called for all(), and for each group
+  // that has a flow.
+  void Set(const GroupLimits& of_queue, const GroupLimits& of_groups);
+  // `before`: the rate that counted for the group until Set.
+  void SettleAfter(Group* group, const Rate& before, Time now);
+  const GroupLimits& LimitsOf(const Group* group) const {
+    return IsAll(group) ? of_queue_ : of_groups_;
   }
   const GroupLimits& of_groups() const { return of_groups_; }
-  // Those that have limits of their own, by name; that of all() is empty.
-  using OwnGroups = absl::btree_map<std::string_view, const Group*>;
-  const OwnGroups& own_groups() const { return own_groups_; }
 
   // When a group is to be woken next; nullopt: never.
   std::optional<int64_t> NextWakeUs() const;
@@ -74,27 +70,20 @@ class HandOutLimits {
   // All groups are gone.
   void Clear() {
     waiting_.clear();
-    own_groups_.clear();
     all_.flow = nullptr;
   }
 
  private:
   GroupFlow& FlowOf(Group* group);
-  const GroupLimits& Others(const Group* group) const {
-    return IsAll(group) ? of_queue_ : of_groups_;
-  }
-  void SetOwn(Group* group, bool own);
-  void NoteLimits(const Group* group, const GroupLimits& limits);
   void Settle(Group* group, int64_t now_us);
   void WakeAt(Group* group, int64_t steady_us);
 
-  const GroupLimits of_queue_;
-  const GroupLimits of_groups_;
+  GroupLimits of_queue_;
+  GroupLimits of_groups_;
   bool any_ = false;
   bool rated_ = false;
   bool by_group_ = false;
   Group all_;
-  OwnGroups own_groups_;                                 // The names are views of Group::name.
   absl::btree_set<std::pair<int64_t, Group*>> waiting_;  // By GroupFlow::wakes_at_us.
 };
 

@@ -61,14 +61,11 @@ struct GroupTurn;
 
 // The limits of a group in a queue that has some. See HandOutLimits.
 struct GroupFlow {
-  GroupLimits limits;  // Those in force.
-  bool own = false;    // They are not those of the queue's options.
-  bool full = false;   // As many keys are processing as may be.
+  bool full = false;  // As many keys are processing as may be.
   bool out_of_tokens = false;
   bool waited = false;      // Keys have waited for the token that is there.
   uint32_t processing = 0;  // Items that point to the group.
   TokenBucket bucket;
-  int64_t bucket_at_us = 0;  // Wall time: when it is full, as on disk.
   int64_t wakes_at_us = 0;  // Steady time: its place among those that HandOutLimits wakes; 0: none.
 };
 
@@ -77,14 +74,11 @@ struct Group {
   std::string name;
   size_t items = 0;            // How many items point here.
   GroupTurn* turns = nullptr;  // Of its queued items: a list, by lane, if the order is by group.
-  std::unique_ptr<GroupFlow> flow;  // Null: nothing was handed out or set yet.
+  std::unique_ptr<GroupFlow> flow;  // Null: nothing was handed out yet.
 
-  bool used() const {
-    return items > 0 || (flow != nullptr && (flow->own || flow->wakes_at_us != 0));
-  }
+  bool used() const { return items > 0 || (flow != nullptr && flow->wakes_at_us != 0); }
   // Whether none of its keys may be handed out now.
   bool closed() const { return flow != nullptr && (flow->full || flow->out_of_tokens); }
-  uint32_t WeightOr(uint32_t other) const { return flow == nullptr ? other : flow->limits.weight; }
 };
 
 struct Item {

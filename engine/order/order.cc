@@ -25,12 +25,11 @@ const char* CheckOrder(const QueueOptions& options) {
 
 OrderRules RulesOf(const QueueOptions& options) {
   WQ_CHECK(CheckOrder(options) == nullptr, "the order options were not checked");
-  OrderRules rules{
-      .lanes = {kFastLane},
-      .any_lane = options.order == Order::kPriorities,
-      .re_add = options.re_add,
-      .starvation_bound = options.starvation_bound,
-      .groups = {.fair = options.order == Order::kFair, .weight = options.group_limits.weight}};
+  OrderRules rules{.lanes = {kFastLane},
+                   .any_lane = options.order == Order::kPriorities,
+                   .re_add = options.re_add,
+                   .starvation_bound = options.starvation_bound,
+                   .fair = options.order == Order::kFair};
   if (options.order == Order::kTwoLanes) {
     rules.lanes.push_back(kSlowLane);
   } else if (options.order == Order::kLanes || options.order == Order::kFair) {
@@ -40,7 +39,7 @@ OrderRules RulesOf(const QueueOptions& options) {
 }
 
 std::unique_ptr<OrderPolicy> MakeOrder(const OrderRules& rules, bool by_group) {
-  if (by_group || rules.groups.fair) {
+  if (by_group || rules.fair) {
     return std::make_unique<LaneOrder<GroupLane>>(rules);
   }
   return std::make_unique<LaneOrder<ItemList>>(rules);
@@ -145,7 +144,7 @@ LaneOrder<Items>::LaneOrder(const OrderRules& rules) : rules_(rules) {
 template <typename Items>
 typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::Make(Lane lane) {
   if constexpr (std::is_same_v<Items, GroupLane>) {
-    return lanes_.try_emplace(lane, rules_.groups).first;
+    return lanes_.try_emplace(lane, rules_.fair).first;
   } else {
     return lanes_.try_emplace(lane).first;
   }

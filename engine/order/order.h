@@ -83,7 +83,7 @@ struct OrderRules {
   bool any_lane = false;  // Every integer is a lane; `lanes` is ignored.
   ReAdd re_add = ReAdd::kSetsLane;
   uint32_t starvation_bound = 0;
-  GroupLane::Config groups = {};
+  bool fair = false;  // The groups of a lane take turns.
 };
 
 // The error in the options for the order; nullptr: they are valid.

@@ -18,11 +18,6 @@ class TokenBucket {
     return Up(full_at_us_ - (rate.burst - 1) * PeriodUs(rate));
   }
   int64_t FullAtUs() const { return Up(full_at_us_); }
-  // At most a whole bucket is missing.
-  void SetFullAtUs(int64_t full_at_us, const Rate& rate, int64_t now_us) {
-    const double empty_us = static_cast<double>(now_us) + rate.burst * PeriodUs(rate);
-    full_at_us_ = std::min(static_cast<double>(full_at_us), empty_us);
-  }
   // Takes a token. `waited`: for a token that was waited for and is taken late, up to a period of
   // the lateness is made up, so that late timers and workers do not lower the rate.
   void Take(const Rate& rate, int64_t now_us, bool waited) {

@@ -33,16 +33,12 @@ Status CheckGroup(std::string_view group) {
 
 // `what` is for the message.
 Status CheckRanges(const std::string& what, const GroupLimits& limits) {
-  if (InRange(limits)) {
+  if (InRange(limits.rate)) {
     return {};
   }
-  if (!InRange(limits.rate)) {
-    return Status::InvalidArgument(what + " have a rate of " +
-                                   std::to_string(limits.rate.per_second) + " a second and " +
-                                   std::to_string(limits.rate.burst) + " at once");
-  }
-  return Status::InvalidArgument(what + " have a weight of " + std::to_string(limits.weight) +
-                                 ", not 1 to " + std::to_string(kMaxWeight));
+  return Status::InvalidArgument(what + " have a rate of " +
+                                 std::to_string(limits.rate.per_second) + " a second and " +
+                                 std::to_string(limits.rate.burst) + " at once");
 }
 
 Status CheckResync(const Resync& resync) {
@@ -58,10 +54,7 @@ Status CheckResync(const Resync& resync) {
 }
 
 Status CheckFlow(const QueueOptions& options) {
-  if (Status s = CheckRanges("limits", options.limits); !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckRanges("group_limits", options.group_limits); !s.ok()) {
+  if (Status s = CheckLimits(options.limits, options.group_limits); !s.ok()) {
     return s;
   }
   if (Status s = CheckDuration("stuck_after", options.stuck_after); !s.ok()) {
@@ -131,13 +124,9 @@ Status CheckDebounce(const Debounce& debounce) {
   return {};
 }
 
-Status CheckLimits(std::string_view group, const GroupLimits& limits) {
-  if (Status s = CheckGroup(group); !s.ok()) {
-    return s;
-  }
-  return CheckRanges(group.empty() ? "the limits of the queue"
-                                   : "the limits of group '" + EscapeKey(group, kShownBytes) + "'",
-                     limits);
+Status CheckLimits(const GroupLimits& of_queue, const GroupLimits& of_groups) {
+  Status s = CheckRanges("limits", of_queue);
+  return s.ok() ? CheckRanges("group_limits", of_groups) : s;
 }
 
 Status CheckCursor(std::string_view name, std::string_view value) {

@@ -22,7 +22,7 @@ Status CheckKey(std::string_view key, size_t max_bytes);
 Status CheckAddOptions(const AddOptions& options, bool has_lane, std::string_view queue);
 // 0 <= quiet <= max_wait <= kMaxDelay.
 Status CheckDebounce(const Debounce& debounce);
-Status CheckLimits(std::string_view group, const GroupLimits& limits);
+Status CheckLimits(const GroupLimits& of_queue, const GroupLimits& of_groups);
 Status CheckCursor(std::string_view name, std::string_view value);
 // Only kRelease has a delay and a rate, and they are in range.
 Status CheckPace(KeyChange change, const ChangeOptions& options);

@@ -3,24 +3,12 @@
 #include <algorithm>
 
 #include "engine/queue/check_arguments.h"
+#include "engine/queue/queue_impl.h"
+#include "wq/internal/set_limits.h"
 #include "wq/limiter.h"
 
 namespace wq {
 namespace {
-
-// Makes one change to one key. NotFound: the key is not in a state that the change is for. `delay`
-// is of kRelease.
-Status ChangeKey(Queue* queue, KeyChange change, std::string_view key,
-                 std::chrono::microseconds delay) {
-  // Queue::Forget returns Ok for a key without failures. The check and the Forget are separate
-  // calls: a failure that is counted between them is cleared, as if the Forget were later.
-  if (change == KeyChange::kForget && (queue->NumRequeues(key) == 0 || queue->IsQuarantined(key))) {
-    return Status::NotFound("no failures");
-  }
-  // One Flush for all keys.
-  return change == KeyChange::kRelease ? queue->ReleaseAfter(key, delay, Durability::kAsync)
-                                       : queue->Change(change, key, Durability::kAsync);
-}
 
 size_t& CountOf(AddOutcome outcome, BatchResult* result) {
   if (outcome == AddOutcome::kHeld) {
@@ -28,6 +16,8 @@ size_t& CountOf(AddOutcome outcome, BatchResult* result) {
   }
   return outcome == AddOutcome::kAdded ? result->added : result->deduplicated;
 }
+
+}  // namespace
 
 class DirectAccess final : public QueueAccess {
  public:
@@ -57,7 +47,7 @@ class DirectAccess final : public QueueAccess {
     }
     queue_->Len();  // Fires what is due, so that the result does not depend on the timer.
     for (size_t i = 0; i < keys.size(); ++i) {
-      Status s = ChangeKey(queue_, change, keys[i], ReleaseDelay(options, result->done));
+      Status s = ChangeKey(change, keys[i], ReleaseDelay(options, result->done));
       if (s.ok()) {
         ++result->done;
       } else if (s.code() == StatusCode::kNotFound) {
@@ -76,38 +66,24 @@ class DirectAccess final : public QueueAccess {
     *was_paused = queue_->Counts().paused;
     return queue_->Resume();
   }
-  Status SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) override {
-    return queue_->SetLimits(group, limits);
-  }
-  Status GetLimits(std::span<const std::string> groups,
-                   std::map<std::string, GroupStatus>* limits) override {
-    limits->clear();
-    for (const std::string& group : groups) {
-      if (Status s = queue_->GetLimits(group, &(*limits)[group]); !s.ok()) {
-        return s;
-      }
-    }
-    return groups.empty() ? GetAllLimits(limits) : Status::Ok();
-  }
   Status Flush(Durability durability) override { return queue_->Flush(durability); }
 
+  static Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& of_groups) {
+    return queue->impl_->SetLimits(of_queue, of_groups);
+  }
+
  private:
-  Status GetAllLimits(std::map<std::string, GroupStatus>* limits) {
-    for (const auto& [group, _] : queue_->Limits()) {
-      GroupStatus status;
-      if (Status s = queue_->GetLimits(group, &status); !s.ok()) {
-        return s;
-      }
-      if (status.own_limits) {  // Unless they have just been ended.
-        limits->emplace(group, status);
-      }
+  // Makes one change to one key. NotFound: the key is not in a state that the change is for.
+  // `delay` is of kRelease.
+  Status ChangeKey(KeyChange change, std::string_view key, std::chrono::microseconds delay) {
+    // Queue::Forget returns Ok for a key without failures. The check and the Forget are separate
+    // calls: a failure that is counted between them is cleared, as if the Forget were later.
+    if (change == KeyChange::kForget &&
+        (queue_->NumRequeues(key) == 0 || queue_->IsQuarantined(key))) {
+      return Status::NotFound("no failures");
     }
-    GroupStatus all;
-    Status s = queue_->GetLimits("", &all);
-    if (s.ok() && all.limits != GroupLimits()) {
-      limits->emplace("", all);
-    }
-    return s;
+    // One Flush for all keys.
+    return queue_->impl_->ChangeKey(change, key, delay, Durability::kAsync);
   }
 
   // A Queue has no batch of delayed keys. One Flush at the end costs less than a wait for each key.
@@ -131,8 +107,6 @@ class DirectAccess final : public QueueAccess {
   Queue* const queue_;
 };
 
-}  // namespace
-
 QueueAccess::~QueueAccess() = default;
 
 std::chrono::microseconds ReleaseDelay(const ChangeOptions& options, uint64_t released) {
@@ -150,6 +124,10 @@ std::chrono::microseconds ReleaseDelay(const ChangeOptions& options, uint64_t re
 
 std::unique_ptr<QueueAccess> AccessTo(Queue* queue) {
   return std::make_unique<DirectAccess>(queue);
+}
+
+Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& of_groups) {
+  return DirectAccess::SetLimits(queue, of_queue, of_groups);
 }
 
 }  // namespace wq

@@ -12,8 +12,11 @@ namespace wq {
 
 namespace {
 
-// `now` is set for what puts the key into the queue.
-Status MakeChange(QueueState* state, KeyChange change, std::string_view key, Time now) {
+constexpr std::chrono::microseconds kNoDelay{0};
+
+// `delay_us` is of kRelease. `now` is set for what puts the key into the queue.
+Status MakeChange(QueueState* state, KeyChange change, std::string_view key, int64_t delay_us,
+                  Time now) {
   switch (change) {
     case KeyChange::kRemove:
       return state->Remove(key) ? Status::Ok() : NoSuch("not queued", key);
@@ -25,7 +28,7 @@ Status MakeChange(QueueState* state, KeyChange change, std::string_view key, Tim
       state->Forget(key);
       return {};
     case KeyChange::kRelease:
-      return state->Release(key, 0, now) ? Status::Ok() : NoSuch("not quarantined", key);
+      return state->Release(key, delay_us, now) ? Status::Ok() : NoSuch("not quarantined", key);
     case KeyChange::kDrop:
       return state->Drop(key) ? Status::Ok() : NoSuch("not quarantined", key);
     case KeyChange::kDelete:
@@ -60,71 +63,56 @@ Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transit
 
 // --- Keys ---
 
-Status Queue::Change(KeyChange change, std::string_view key, Durability durability) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {  // Before the limiter, which may take locks.
+Status Queue::Impl::ChangeKey(KeyChange change, std::string_view key,
+                              std::chrono::microseconds delay, Durability durability) {
+  if (Status s = CheckProcess(); !s.ok()) {  // Before the limiter, which may take locks.
     return s;
   }
-  if (Status s = impl_->CheckDurability(durability); !s.ok()) {
+  if (Status s = CheckDurability(durability); !s.ok()) {
     return s;
   }
   if (change == KeyChange::kForget || change == KeyChange::kDelete) {
-    impl_->limiter->Forget(key);
+    limiter->Forget(key);
   }
   const bool adds = change == KeyChange::kRequeue || change == KeyChange::kRelease;
-  const Time now = adds ? impl_->clock->Now() : Time();
-  return impl_->Change(
-      adds ? RefusedAfter::kShutDown : RefusedAfter::kClose,
-      [&](QueueState& state) { return MakeChange(&state, change, key, now); }, durability);
-}
-
-Status Queue::Remove(std::string_view key) {
-  return Change(KeyChange::kRemove, key, impl_->options.durability);
-}
-
-Status Queue::CancelDelay(std::string_view key) {
-  return Change(KeyChange::kCancelDelay, key, impl_->options.durability);
-}
-
-Status Queue::EndDelay(std::string_view key) {
-  return Change(KeyChange::kRequeue, key, impl_->options.durability);
-}
-
-Status Queue::Forget(std::string_view key) {
-  return Change(KeyChange::kForget, key, impl_->options.durability);
-}
-
-Status Queue::Delete(std::string_view key) {
-  return Change(KeyChange::kDelete, key, impl_->options.durability);
-}
-
-Status Queue::Release(std::string_view key) {
-  return Change(KeyChange::kRelease, key, impl_->options.durability);
-}
-
-Status Queue::ReleaseAfter(std::string_view key, std::chrono::microseconds delay) {
-  return ReleaseAfter(key, delay, impl_->options.durability);
-}
-
-Status Queue::ReleaseAfter(std::string_view key, std::chrono::microseconds delay,
-                           Durability durability) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
-    return s;
-  }
-  if (Status s = impl_->CheckDurability(durability); !s.ok()) {
-    return s;
-  }
   const int64_t delay_us = std::min(delay, kMaxDelay).count();
-  const Time now = impl_->clock->Now();
-  return impl_->Change(
-      RefusedAfter::kShutDown,
-      [&](QueueState& state) {
-        return state.Release(key, delay_us, now) ? Status::Ok() : NoSuch("not quarantined", key);
-      },
+  const Time now = adds ? clock->Now() : Time();
+  return Change(
+      adds ? RefusedAfter::kShutDown : RefusedAfter::kClose,
+      [&](QueueState& state) { return MakeChange(&state, change, key, delay_us, now); },
       durability);
 }
 
+Status Queue::Remove(std::string_view key) {
+  return impl_->ChangeKey(KeyChange::kRemove, key, kNoDelay, impl_->options.durability);
+}
+
+Status Queue::CancelDelay(std::string_view key) {
+  return impl_->ChangeKey(KeyChange::kCancelDelay, key, kNoDelay, impl_->options.durability);
+}
+
+Status Queue::EndDelay(std::string_view key) {
+  return impl_->ChangeKey(KeyChange::kRequeue, key, kNoDelay, impl_->options.durability);
+}
+
+Status Queue::Forget(std::string_view key) {
+  return impl_->ChangeKey(KeyChange::kForget, key, kNoDelay, impl_->options.durability);
+}
+
+Status Queue::Delete(std::string_view key) {
+  return impl_->ChangeKey(KeyChange::kDelete, key, kNoDelay, impl_->options.durability);
+}
+
+Status Queue::Release(std::string_view key) {
+  return impl_->ChangeKey(KeyChange::kRelease, key, kNoDelay, impl_->options.durability);
+}
+
+Status Queue::ReleaseAfter(std::string_view key, std::chrono::microseconds delay) {
+  return impl_->ChangeKey(KeyChange::kRelease, key, delay, impl_->options.durability);
+}
+
 Status Queue::Drop(std::string_view key) {
-  return Change(KeyChange::kDrop, key, impl_->options.durability);
+  return impl_->ChangeKey(KeyChange::kDrop, key, kNoDelay, impl_->options.durability);
 }
 
 // --- Quarantine ---
@@ -147,16 +135,16 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
 
 // --- Limits ---
 
-Status Queue::SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) {
-  if (Status s = CheckLimits(group, limits.value_or(GroupLimits())); !s.ok()) {
+Status Queue::Impl::SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups) {
+  if (Status s = CheckLimits(of_queue, of_groups); !s.ok()) {
     return s;
   }
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+  if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
-  const Time now = impl_->clock->Now();
-  return impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
-    state.SetLimits(group, limits, now);
+  const Time now = clock->Now();
+  return Change(RefusedAfter::kClose, [&](QueueState& state) {
+    state.SetLimits(of_queue, of_groups, now);
     return Status::Ok();
   });
 }

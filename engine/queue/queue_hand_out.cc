@@ -142,7 +142,7 @@ void Queue::Impl::EndHandOut(Effects* effects) {
 
 void Queue::Impl::WakeGetters(GetterQueue::Woken woken) const {
   woken.Notify();
-  CallOnReady();
+  listeners.Call();
 }
 
 // --- TryGet ---

@@ -209,7 +209,7 @@ void Queue::Impl::ArmTimer(Effects* effects) {
 Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
   effects.woken.Notify();
   if (effects.ready) {
-    CallOnReady();
+    listeners.Call();
   }
   if (effects.drained) {
     drain_cv.NotifyAll();

@@ -72,8 +72,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
           shards(of.shards),
           durability(of.durability),
           when_full(of.when_full),
-          group_of(of.group_of),
-          on_ready(of.on_ready) {}
+          group_of(of.group_of) {}
 
     size_t max_pending;
     uint64_t max_requeues;
@@ -83,7 +82,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     Durability durability;
     WhenFull when_full;
     std::function<std::string(std::string_view key)> group_of;
-    std::function<void()> on_ready;
   };
 
   // --- Both ends of a call (queue_impl.cc) ---
@@ -94,7 +92,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     GetterQueue::Woken woken = {};  // Waiting Gets and Adds, to be notified.
     int64_t arm_us = Timer::kNever;
     bool fired = false;    // FireDueStep has done something.
-    bool ready = false;    // A Get that found nothing may find something now: see on_ready.
+    bool ready = false;    // A Get that found nothing may find something now: see ListenReady.
     bool drained = false;  // A waiting ShutDownWithDrain may return.
     uint64_t adds = 0;     // For the metrics.
     // Whether a transition whose result no call waits for has left something to be done.
@@ -285,6 +283,11 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   template <typename Transition>
   Status Change(RefusedAfter refused_after, const Transition& transition,
                 std::optional<Durability> durability = std::nullopt) WQ_EXCLUDES(mu);
+  // The changes of QueueAccess to one key. `delay` is of kRelease.
+  Status ChangeKey(KeyChange change, std::string_view key, std::chrono::microseconds delay,
+                   Durability durability) WQ_EXCLUDES(mu);
+  // From now on these limits count, in place of those of the options.
+  Status SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups) WQ_EXCLUDES(mu);
 
   // --- Readings (queue_read.cc) ---
 
@@ -328,12 +331,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   bool Drained() const WQ_REQUIRES(mu) {
     return Empty() && state->processing() == 0 && !freed_undrained;
   }
-  void CallOnReady() const WQ_EXCLUDES(mu) {
-    if (options.on_ready != nullptr) {
-      options.on_ready();
-    }
-    listeners.Call();
-  }
 
   const ProcessMark process;
   const std::string name;
@@ -353,7 +350,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   PlacesSeen places_seen;  // Of the state, for Prefetch.
 
-  ReadyListeners listeners;  // Beside options.on_ready.
+  ReadyListeners listeners;
 
   mutable Mutex mu{HoldWatch::Current()};
   GetterQueue getters WQ_GUARDED_BY(mu){GetterQueue::First::kNewest};  // Gets that wait.

@@ -233,8 +233,6 @@ Status Queue::PositionOf(std::string_view key, size_t* position, size_t max_coun
   return {};
 }
 
-std::vector<QuarantinedKey> Queue::Quarantined() const { return Quarantined({}, 0, SIZE_MAX); }
-
 std::vector<QuarantinedKey> Queue::Quarantined(std::string_view after, size_t offset,
                                                size_t limit) const {
   constexpr size_t kSkipSteps = 4096;  // They read no item.
@@ -274,25 +272,6 @@ std::vector<QuarantinedKey> Queue::Quarantined(std::string_view after, size_t of
     piece.clear();
   }
   return keys;
-}
-
-std::map<std::string, GroupLimits> Queue::Limits() const {
-  std::map<std::string, GroupLimits> limits;
-  std::vector<std::pair<std::string, GroupLimits>> piece;
-  piece.reserve(kPieceSteps);
-  do {
-    piece.clear();
-    {
-      const MutexLock lock(impl_->mu);
-      const HandOutLimits::OwnGroups& groups = impl_->state->own_groups();
-      auto it = limits.empty() ? groups.begin() : groups.upper_bound(limits.rbegin()->first);
-      for (; it != groups.end() && piece.size() < kPieceSteps; ++it) {
-        piece.emplace_back(it->first, it->second->flow->limits);
-      }
-    }
-    limits.insert(piece.begin(), piece.end());
-  } while (piece.size() == kPieceSteps);
-  return limits;
 }
 
 std::map<std::string, std::string> Queue::Cursors() const {

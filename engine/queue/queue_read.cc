@@ -35,10 +35,6 @@ std::optional<int64_t> Queue::OldestAddedAtUs() const {
   return impl_->state->OldestAddedAtUs();
 }
 
-int64_t Queue::PausedUntilUs() const {
-  return impl_->Read([](const QueueState& state) { return state.paused_until_us(); });
-}
-
 // --- One key ---
 
 uint64_t Queue::NumRequeues(std::string_view key) const {
@@ -60,21 +56,6 @@ Status Queue::CausesOf(std::string_view key, Causes* causes) const {
 bool Queue::IsQuarantined(std::string_view key) const {
   const MutexLock lock(impl_->mu);
   return impl_->state->IsQuarantined(key);
-}
-
-// --- Limits ---
-
-Status Queue::GetLimits(std::string_view group, GroupStatus* status) const {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckLimits(group, {}); !s.ok()) {
-    return s;
-  }
-  *status = impl_->Read([this, group](const QueueState& state) {
-    return state.StatusOf(group, impl_->clock->SteadyUs());
-  });
-  return {};
 }
 
 // --- Cursors ---

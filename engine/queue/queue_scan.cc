@@ -1,10 +1,7 @@
 // The readings of a Queue that show all it knows of a key, or of every key.
 
-#include <algorithm>
-
 #include "engine/queue/key_copies.h"
 #include "engine/queue/queue_impl.h"
-#include "wq/limiter.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -50,26 +47,6 @@ Status Queue::Inspect(std::string_view key,
     return true;
   });
   return {};
-}
-
-NextFailure Queue::PeekFailure(std::string_view key) const {
-  uint64_t failures = 0;
-  {
-    const MutexLock lock(impl_->mu);
-    if (impl_->state->IsQuarantined(key)) {
-      return {};
-    }
-    failures = impl_->state->NumRequeues(key);
-  }
-  const uint64_t max = impl_->options.max_requeues;
-  if (max > 0 && failures >= max) {
-    return {.delay = {}, .quarantines = true};
-  }
-  const auto delay = impl_->limiter->Peek(key, failures, impl_->clock->Now());
-  return {.delay = delay.has_value()
-                       ? std::optional(std::clamp(*delay, std::chrono::microseconds(0), kMaxDelay))
-                       : std::nullopt,
-          .quarantines = false};
 }
 
 }  // namespace wq

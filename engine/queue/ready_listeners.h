@@ -1,5 +1,4 @@
-// ReadyListeners: the functions that are called when keys of a queue become ready, beside
-// QueueOptions::on_ready.
+// ReadyListeners: the functions that are called when keys of a queue become ready.
 //
 //   const uint64_t id = listeners.Add([] { … });
 //   listeners.Call();        // Any thread, without the queue's lock.

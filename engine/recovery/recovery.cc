@@ -59,14 +59,6 @@ Status RestoreQueue(const storage::Reader& reader, storage::QueueId id, Time now
   if (!status.ok()) {
     return status;
   }
-  Status restored;
-  status = storage::ScanLimits(reader, id, [&](const storage::LimitsRecord& record) {
-    restored = state->RestoreLimits(record, now);
-    return restored.ok();
-  });
-  if (!status.ok() || !restored.ok()) {
-    return status.ok() ? restored : status;
-  }
   ReadAhead ahead(reader, id);
   ReadAhead::Chunk chunk;
   while (status.ok() && ahead.Next(&chunk)) {

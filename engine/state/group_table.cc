@@ -42,6 +42,10 @@ void GroupTable::DropIfUnused(Group* group) {
   }
 }
 
+void GroupTable::DropUnused() {
+  absl::erase_if(groups_, [](const auto& group) { return !group.second->used(); });
+}
+
 uint16_t ShardOf(std::string_view group_or_key, uint32_t shards) {
   return static_cast<uint16_t>(XXH3_64bits(group_or_key.data(), group_or_key.size()) % shards);
 }

@@ -17,10 +17,11 @@ class GroupTable {
   Group* Find(std::string_view name) const;  // nullptr: there is none.
   Group* FindOrInsert(std::string_view name);
   void DropIfUnused(Group* group);
+  void DropUnused();
   template <typename Visit>
-  void ForEach(const Visit& visit) const {
+  void ForEach(const Visit& visit) {
     for (const auto& [_, group] : groups_) {
-      visit(*group);
+      visit(group.get());
     }
   }
 

@@ -23,12 +23,8 @@ Limiter::~Limiter() = default;
 ItemExponentialFailure::ItemExponentialFailure(microseconds base, microseconds max)
     : base_(AtLeastZero(base)), max_(AtLeastZero(max)) {}
 
-microseconds ItemExponentialFailure::When(std::string_view key, uint64_t failures, Time now) {
-  return *Peek(key, failures, now);
-}
-
-std::optional<microseconds> ItemExponentialFailure::Peek(std::string_view /*key*/,
-                                                         uint64_t failures, Time /*now*/) const {
+microseconds ItemExponentialFailure::When(std::string_view /*key*/, uint64_t failures,
+                                          Time /*now*/) {
   // base * 2^failures is above max if base > max >> failures. A shift of 63 makes any max 0.
   const auto shift = static_cast<int>(std::min<uint64_t>(failures, 63));
   if (base_.count() > (max_.count() >> shift)) {
@@ -42,12 +38,7 @@ std::optional<microseconds> ItemExponentialFailure::Peek(std::string_view /*key*
 ItemFastSlow::ItemFastSlow(microseconds fast, microseconds slow, uint64_t max_fast_attempts)
     : fast_(AtLeastZero(fast)), slow_(AtLeastZero(slow)), max_fast_attempts_(max_fast_attempts) {}
 
-microseconds ItemFastSlow::When(std::string_view key, uint64_t failures, Time now) {
-  return *Peek(key, failures, now);
-}
-
-std::optional<microseconds> ItemFastSlow::Peek(std::string_view /*key*/, uint64_t failures,
-                                               Time /*now*/) const {
+microseconds ItemFastSlow::When(std::string_view /*key*/, uint64_t failures, Time /*now*/) {
   return failures < max_fast_attempts_ ? fast_ : slow_;  // This failure is number failures + 1.
 }
 
@@ -124,18 +115,6 @@ microseconds MaxOf::When(std::string_view key, uint64_t failures, Time now) {
   return longest;
 }
 
-std::optional<microseconds> MaxOf::Peek(std::string_view key, uint64_t failures, Time now) const {
-  microseconds longest(0);
-  for (const auto& limiter : limiters_) {
-    const std::optional<microseconds> delay = limiter->Peek(key, failures, now);
-    if (!delay.has_value()) {
-      return std::nullopt;
-    }
-    longest = std::max(longest, *delay);
-  }
-  return longest;
-}
-
 void MaxOf::Forget(std::string_view key) {
   for (const auto& limiter : limiters_) {
     limiter->Forget(key);
@@ -182,12 +161,6 @@ WithMaxWait::WithMaxWait(std::shared_ptr<Limiter> inner, microseconds max)
 
 microseconds WithMaxWait::When(std::string_view key, uint64_t failures, Time now) {
   return std::min(inner_->When(key, failures, now), max_);
-}
-
-std::optional<microseconds> WithMaxWait::Peek(std::string_view key, uint64_t failures,
-                                              Time now) const {
-  const std::optional<microseconds> delay = inner_->Peek(key, failures, now);
-  return delay.has_value() ? std::optional(std::min(*delay, max_)) : std::nullopt;
 }
 
 void WithMaxWait::Forget(std::string_view key) { inner_->Forget(key); }

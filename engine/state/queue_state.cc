@@ -27,7 +27,7 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
       batch_(batch),
       items_(seen),
       limits_(options.limits, options.group_limits),
-      by_group_(limits_.by_group() || rules_.groups.fair) {
+      by_group_(limits_.by_group() || rules_.fair) {
   MakeOrders();
 }
 

@@ -111,7 +111,7 @@ class QueueState {
 
   // Hands out the next key of `shard`: it becomes processing. nullptr: no key of the shard is
   // queued, one is processing, the queue is paused, or limits hold all keys back. `shard` is 0 in a
-  // queue without shards. `now` is of use only if NeedsTime(). Appends nothing but token buckets.
+  // queue without shards. `now` is of use only if NeedsTime(). Appends nothing.
   const Item* Get(uint32_t shard, Time now = {}) noexcept;
   bool NeedsTime() const { return stuck_after_us_ > 0 || limits_.rated(); }
   // Whether Done needs the time: it may set a resync.
@@ -138,10 +138,9 @@ class QueueState {
   void SetCursor(std::string_view name, std::string_view value) noexcept;
   bool EraseCursor(std::string_view name) noexcept;  // False: there is no such cursor.
 
-  // Sets the limits of the group, or of the queue if `name` is empty; nullopt: those of the
-  // options count again. The first limits of a group cost O(keys) if the queue had none.
-  void SetLimits(std::string_view name, const std::optional<GroupLimits>& limits,
-                 Time now) noexcept;
+  // From now on these limits count, of the queue and of each group. O(groups), and O(keys) if the
+  // queue had no limits.
+  void SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups, Time now) noexcept;
 
   // Until Resume, or for `duration_us` if it is set.
   void Pause(std::optional<int64_t> duration_us, Time now) noexcept;
@@ -209,9 +208,6 @@ class QueueState {
   // ended.
   uint64_t adds() const { return adds_; }
   QueueCounts Counts() const;
-  GroupStatus StatusOf(std::string_view name, int64_t steady_us) const;  // As SetLimits.
-  // Those that were set, by group; see HandOutLimits.
-  const HandOutLimits::OwnGroups& own_groups() const { return limits_.own_groups(); }
   // When the oldest among the first keys of all lanes was added, wall time. nullopt: no key is
   // queued.
   std::optional<int64_t> OldestAddedAtUs() const;
@@ -260,7 +256,6 @@ class QueueState {
   // records.
 
   Status RestoreState(const storage::QueueStateRecord& record, Time now);
-  Status RestoreLimits(const storage::LimitsRecord& record, Time now);
   Status RestoreQuarantine(const storage::QuarantineRecord& record);
   // REQUIRES: in the order of storage::ScanPending.
   Status RestorePending(const storage::PendingRecord& record);
@@ -347,7 +342,7 @@ class QueueState {
   void OrderByGroup();
   void BeginTurn(const Item& item, Time now);
   void EndTurn(const Item& item);
-  void EndWait(Group* group, Time now);
+  void EndWait(Group* group);
   size_t HeldBack() const;
   OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
@@ -356,8 +351,6 @@ class QueueState {
   storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry, std::string* causes) const;
   // Append mutations to batch_; without effect in a queue that is in memory only.
   void PutState();
-  storage::LimitsRecord LimitsRecordOf(const Group& group) const;
-  void PutLimits(Group* group, Time now);  // Or erases them, if there is nothing to keep.
   void PutPending(Item* item);
   void ErasePending(const Item& item, Lane lane, uint64_t sequence);
   void RewritePending(Item* item, Lane old_lane, uint64_t old_sequence);

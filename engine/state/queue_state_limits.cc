@@ -29,13 +29,9 @@ void QueueState::OrderByGroup() {
 
 // The item was handed out.
 void QueueState::BeginTurn(const Item& item, Time now) {
-  if (limits_.Begin(limits_.all(), now)) {
-    PutLimits(limits_.all(), now);
-  }
+  limits_.Begin(limits_.all(), now);
   if (item.group != nullptr) {
-    if (limits_.Begin(item.group, now)) {
-      PutLimits(item.group, now);
-    }
+    limits_.Begin(item.group, now);
     if (item.group->closed()) {
       SettleTurns(*item.group);
     }
@@ -61,11 +57,7 @@ void QueueState::EndTurn(const Item& item) {
 }
 
 // HandOutLimits has woken the group.
-void QueueState::EndWait(Group* group, Time now) {
-  const bool is_full = group->flow->wakes_at_us == 0;
-  if (is_full && !group->flow->own) {
-    PutLimits(group, now);
-  }
+void QueueState::EndWait(Group* group) {
   SettleTurns(*group);
   if (group->flow->waited) {
     ++readied_;
@@ -75,10 +67,13 @@ void QueueState::EndWait(Group* group, Time now) {
   }
 }
 
-void QueueState::SetLimits(std::string_view name, const std::optional<GroupLimits>& limits,
+void QueueState::SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups,
                            Time now) noexcept {
-  const bool first = !limits_.any() && limits.has_value() && HandOutLimits::Bounds(*limits);
-  if (first && processing_ > 0) {
+  const bool had_any = limits_.any();
+  const Rate before_of_queue = limits_.LimitsOf(limits_.all()).rate;
+  const Rate before_of_groups = limits_.of_groups().rate;
+  limits_.Set(of_queue, of_groups);
+  if (!had_any && limits_.any()) {
     items_.ForEach([this](const Item& item) {
       if (item.processing()) {
         limits_.Adopt(limits_.all());
@@ -88,34 +83,16 @@ void QueueState::SetLimits(std::string_view name, const std::optional<GroupLimit
       }
     });
   }
-  Group* const group = name.empty() ? limits_.all() : groups_.FindOrInsert(name);
-  limits_.Set(group, limits, now);
   OrderByGroup();
-  PutLimits(group, now);
-  SettleTurns(*group);
-  readied_ += queued_;
-  if (!limits_.IsAll(group)) {
-    groups_.DropIfUnused(group);
-  }
-}
-
-GroupStatus QueueState::StatusOf(std::string_view name, int64_t steady_us) const {
-  const Group* const group = name.empty() ? limits_.all() : groups_.Find(name);
-  GroupStatus status;
-  if (group == nullptr) {
-    status.limits = limits_.of_groups();
-    return status;
-  }
-  status.limits = limits_.LimitsOf(*group);
-  if (const GroupFlow* const flow = group->flow.get(); flow != nullptr) {
-    status.own_limits = flow->own;
-    status.processing = flow->processing;
-    status.held_back = group->closed();
-    if (flow->out_of_tokens) {
-      status.next_in = std::chrono::microseconds(flow->wakes_at_us - steady_us);
+  limits_.SettleAfter(limits_.all(), before_of_queue, now);
+  groups_.ForEach([&](Group* group) {
+    if (group->flow != nullptr) {
+      limits_.SettleAfter(group, before_of_groups, now);
+      SettleTurns(*group);
     }
-  }
-  return status;
+  });
+  groups_.DropUnused();
+  readied_ += queued_;
 }
 
 size_t QueueState::Open() const {

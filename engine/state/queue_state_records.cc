@@ -69,23 +69,8 @@ storage::DelayedRecord QueueState::DelayedRecordOf(const DelayEntry& entry,
           .resync = entry.resync};
 }
 
-storage::LimitsRecord QueueState::LimitsRecordOf(const Group& group) const {
-  storage::LimitsRecord record{.group = group.name, .bucket_at_us = group.flow->bucket_at_us};
-  if (group.flow->own) {
-    record.limits = group.flow->limits;
-  }
-  return record;
-}
-
 void QueueState::AppendImage(storage::MutationBatch* batch) const {
   storage::PutQueueState(id_, StateRecord(), batch);
-  const auto put_limits = [this, batch](const Group& group) {
-    if (group.flow != nullptr && (group.flow->own || group.flow->bucket_at_us != 0)) {
-      storage::PutLimits(id_, LimitsRecordOf(group), batch);
-    }
-  };
-  put_limits(*limits_.all());
-  groups_.ForEach(put_limits);
   std::string causes;
   items_.ForEach([this, batch, &causes](const Item& item) {
     if (item.state != KeyState::kClean) {
@@ -128,20 +113,6 @@ uint64_t QueueState::NextSequence() {
 void QueueState::PutState() {
   if (batch_ != nullptr) {
     storage::PutQueueState(id_, StateRecord(), batch_);
-  }
-}
-
-void QueueState::PutLimits(Group* group, Time now) {
-  GroupFlow& flow = *group->flow;
-  const int64_t left_us = flow.wakes_at_us == 0 ? 0 : flow.bucket.FullAtUs() - now.steady_us;
-  flow.bucket_at_us = left_us == 0 ? 0 : Later(now.wall_us, left_us);
-  if (batch_ == nullptr) {
-    return;
-  }
-  if (flow.own || flow.bucket_at_us != 0) {
-    storage::PutLimits(id_, LimitsRecordOf(*group), batch_);
-  } else {
-    storage::EraseLimits(id_, group->name, batch_);
   }
 }
 

@@ -77,22 +77,6 @@ Status QueueState::RestoreState(const storage::QueueStateRecord& record, Time no
   return {};
 }
 
-Status QueueState::RestoreLimits(const storage::LimitsRecord& record, Time now) {
-  if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
-    return Status::Corruption("group '" + EscapeKey(record.group) + "' " +
-                              std::string(TextOf(broken)));
-  }
-  Group* const group = record.group.empty() ? limits_.all() : groups_.FindOrInsert(record.group);
-  const int64_t left_us = TimeLeft(record.bucket_at_us, now.wall_us, kMaxDelay.count());
-  limits_.Restore(group, record.limits, now.steady_us + left_us, now);
-  group->flow->bucket_at_us = record.bucket_at_us;
-  OrderByGroup();
-  if (group->flow->wakes_at_us == 0) {
-    EndWait(group, now);
-  }
-  return {};
-}
-
 Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
   const std::string_view key = record.failures.key;
   if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {

@@ -245,7 +245,7 @@ size_t QueueState::FireDue(Time now, size_t limit, size_t max_bytes) noexcept {
     if (group == nullptr) {
       break;
     }
-    EndWait(group, now);
+    EndWait(group);
     ++fired;
   }
   while (fired < limit && FireStuck(now.steady_us)) {

@@ -341,7 +341,7 @@ Status Store::Impl::Opened::Close(const Status& ended) {
       open.push_back(queue.get());
     }
   }
-  for (Queue* queue : open) {  // Outside mu: on_ready may call the store.
+  for (Queue* queue : open) {  // Outside mu: listeners may call the store.
     queue->impl_->Close();
     queue->impl_->HideGauges();
   }

@@ -114,7 +114,7 @@ Status Store::CloseQueue(Queue* queue) {
   if (Status s = impl_->Current(&opened); !s.ok()) {
     return s;
   }
-  queue->impl_->Close();  // Outside mu: on_ready may call the store.
+  queue->impl_->Close();  // Outside mu: listeners may call the store.
   if (opened->recorder != nullptr) {
     opened->recorder->Remove(queue->impl_.get());
   }

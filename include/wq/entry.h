@@ -1,5 +1,4 @@
-// Entry: one key of a queue in one state, as it is stored. StoreView shows entries, an Importer
-// writes them, and EntryDiff compares them.
+// Entry: one key of a queue in one state, as it is stored. StoreView shows entries.
 //
 //   view->ForEachEntry("pods", wq::EntryStates(wq::EntryState::kPending), [](const wq::Entry& e) {
 //     std::cout << wq::EscapeKey(e.key) << " " << wq::LaneName(e.lane) << "\n";

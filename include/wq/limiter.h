@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,14 +42,6 @@ class Limiter {
   virtual std::string SaveState(Time /*now*/) const { return {}; }
   // Restores a saved state: once, before any When. Ignores bytes that it cannot read.
   virtual void RestoreState(std::string_view /*state*/, Time /*now*/) {}
-
-  // Returns what When would, without counting as a call of it; for showing it. nullopt: not known,
-  // as the delay depends on more than the key and its failures. May be called at the same time as
-  // When.
-  virtual std::optional<std::chrono::microseconds> Peek(std::string_view /*key*/,
-                                                        uint64_t /*failures*/, Time /*now*/) const {
-    return std::nullopt;
-  }
 };
 
 inline constexpr size_t kMaxLimiterStateBytes = 4096;
@@ -61,8 +52,6 @@ class ItemExponentialFailure final : public Limiter {
   // Negative arguments count as 0.
   ItemExponentialFailure(std::chrono::microseconds base, std::chrono::microseconds max);
   std::chrono::microseconds When(std::string_view key, uint64_t failures, Time now) override;
-  std::optional<std::chrono::microseconds> Peek(std::string_view key, uint64_t failures,
-                                                Time now) const override;
 
  private:
   const std::chrono::microseconds base_;
@@ -75,8 +64,6 @@ class ItemFastSlow final : public Limiter {
   ItemFastSlow(std::chrono::microseconds fast, std::chrono::microseconds slow,
                uint64_t max_fast_attempts);
   std::chrono::microseconds When(std::string_view key, uint64_t failures, Time now) override;
-  std::optional<std::chrono::microseconds> Peek(std::string_view key, uint64_t failures,
-                                                Time now) const override;
 
  private:
   const std::chrono::microseconds fast_;
@@ -115,8 +102,6 @@ class MaxOf final : public Limiter {
   void Forget(std::string_view key) override;
   std::string SaveState(Time now) const override;
   void RestoreState(std::string_view state, Time now) override;
-  std::optional<std::chrono::microseconds> Peek(std::string_view key, uint64_t failures,
-                                                Time now) const override;
 
  private:
   const std::vector<std::shared_ptr<Limiter>> limiters_;
@@ -131,8 +116,6 @@ class WithMaxWait final : public Limiter {
   void Forget(std::string_view key) override;
   std::string SaveState(Time now) const override;
   void RestoreState(std::string_view state, Time now) override;
-  std::optional<std::chrono::microseconds> Peek(std::string_view key, uint64_t failures,
-                                                Time now) const override;
 
  private:
   const std::shared_ptr<Limiter> inner_;

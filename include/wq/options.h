@@ -61,7 +61,7 @@ enum class Order : uint8_t {
   kTwoLanes = 1,    // kFastLane and kSlowLane.
   kLanes = 2,       // QueueOptions::lanes.
   kPriorities = 3,  // Every 32-bit integer is a lane.
-  kFair = 4,        // As kLanes; within a lane the groups take turns, by their weights.
+  kFair = 4,        // As kLanes; within a lane the groups take turns.
 };
 
 // What another Add of a key that waits (it is dirty or delayed) does to its lane. The first Add of
@@ -121,13 +121,9 @@ inline constexpr uint32_t kMaxBurst = 1'000'000;
 struct GroupLimits {
   uint32_t max_processing = 0;  // How many of them workers hold at a time. 0: no bound.
   Rate rate = {};               // Of their hand-outs.
-  // Under Order::kFair: while groups wait in one lane, they are handed out in proportion to their
-  // weights. 1 to kMaxWeight.
-  uint32_t weight = 1;
 
   friend bool operator==(const GroupLimits&, const GroupLimits&) = default;
 };
-inline constexpr uint32_t kMaxWeight = 1000;
 
 // What the Add of a key does that would be one more pending key of a full queue.
 enum class WhenFull : uint8_t {
@@ -283,14 +279,13 @@ struct QueueOptions {
   // for shards. Default: nullptr, no groups.
   std::function<std::string(std::string_view key)> group_of = nullptr;
 
-  // What bounds the keys of each group that has no limits of its own (Queue::SetLimits). A key
-  // whose group is at its limits waits in its place, and costs a Get nothing: the next key that may
-  // be is handed out. Keys without a group have no group's limits. Each hand-out of a group with a
-  // rate is written to the store behind the call, so a restart is no new burst. Default: none.
+  // What bounds the keys of each group. A key whose group is at its limits waits in its place, and
+  // costs a Get nothing: the next key that may be is handed out. Keys without a group have no
+  // group's limits. The tokens of a rate are not stored, so a restart is a new burst. Default:
+  // none.
   GroupLimits group_limits = {};
 
-  // What bounds all keys of the queue, with and without a group. Its weight is of no use. Default:
-  // none.
+  // What bounds all keys of the queue, with and without a group. Default: none.
   GroupLimits limits = {};
 
   // Spreads keys over this many shards by their group (xxh3 of its bytes, modulo shards). At most
@@ -352,15 +347,6 @@ struct QueueOptions {
   // Counts a key that a worker has held for this long in QueueCounts::stuck, until its Done.
   // Nothing else happens to the key. Default: 0, no key counts as stuck.
   std::chrono::microseconds stuck_after{0};
-
-  // For event loops, and schedulers of other languages, that take keys without a thread that blocks
-  // in Get. Called after every change by which a Get that found nothing may now return a key, or
-  // ShuttingDown: keys became ready, shards moved to another worker, the queue shuts down. So after
-  // a GetFor(0) that timed out, repeat it when on_ready is called next, and not before. Another Get
-  // may take the key first: then the repeated GetFor(0) times out again. Called by the thread that
-  // made the change, or by the store's timer: outside all locks, by several threads at once. It
-  // must be short, and must neither throw nor close the store. Default: nullptr, no call.
-  std::function<void()> on_ready = nullptr;
 };
 
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;

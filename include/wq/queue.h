@@ -73,23 +73,17 @@ struct QueueCounts {
   size_t quarantined = 0;
   size_t resyncs = 0;            // Of those delayed: QueueOptions::resync.
   size_t stuck = 0;              // Held for longer than QueueOptions::stuck_after.
-  size_t held_back = 0;          // Queued, but may not be handed out now: see SetLimits.
+  size_t held_back = 0;          // Queued, but may not be handed out now, by the queue's limits.
   std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are omitted.
   bool paused = false;
+  // When the pause ends by itself, wall time in microseconds; 0: the queue is not paused, or until
+  // Resume.
+  int64_t paused_until_us = 0;
   // Totals since the queue was opened; their differences are rates.
   uint64_t adds = 0;   // A key became dirty: Adds, delays that ended, releases; not deduplicated.
   uint64_t dones = 0;  // A worker was done with a key.
   uint64_t failures = 0;  // AddRateLimited counted a failure.
   uint64_t full = 0;      // An Add found the queue full: it waited, or was refused.
-};
-
-// What bounds the hand-outs of a group's keys now: see Queue::SetLimits.
-struct GroupStatus {
-  GroupLimits limits = {};  // Those in force.
-  bool own_limits = false;  // They were set by SetLimits; otherwise they are of the options.
-  size_t processing = 0;    // Keys that workers hold. 0 while the queue has no limits.
-  bool held_back = false;   // No key of it may be handed out now.
-  std::optional<std::chrono::microseconds> next_in;  // If a rate holds it back: for so long.
 };
 
 // A queued key with its lane and group.
@@ -146,17 +140,8 @@ struct KeyInfo {
 // Returns false to stop. The bytes of the key's information are borrowed for the call.
 using KeyVisitor = std::function<bool(const KeyInfo&)>;
 
-// What one more failure of a key would do: see Queue::PeekFailure.
-struct NextFailure {
-  // Until the retry. Unset: not known, as the limiter depends on more than the key, or there is no
-  // retry.
-  std::optional<std::chrono::microseconds> delay;
-  bool quarantines = false;  // The failure puts the key into quarantine.
-};
-
 class ReadyListener;
 class Worker;
-enum class KeyChange : uint8_t;  // See queue_access.h.
 
 class Queue {
  public:
@@ -221,10 +206,6 @@ class Queue {
   // Clears the failure count of `key`. A worker still has to call Done. Ok also if the count is 0.
   Status Forget(std::string_view key);
 
-  // Makes a change (Remove, CancelDelay, EndDelay, Forget, Release, Drop or Delete) as durable as
-  // asked for, in place of the queue's durability. So many changes need one wait: Flush.
-  Status Change(KeyChange change, std::string_view key, Durability durability);
-
   // Returns how often `key` has failed since its last Forget; survives restarts.
   uint64_t NumRequeues(std::string_view key) const;
 
@@ -274,9 +255,14 @@ class Queue {
   // delayed.
   Status CausesOf(std::string_view key, Causes* causes) const;
 
-  // Calls `on_ready` as QueueOptions::on_ready is called, with the same rules, until the returned
-  // object is destroyed. A key that was ready before this call is not reported: call TryGet after
-  // it. Any number of listeners.
+  // For event loops, and schedulers of other languages, that take keys without a thread that blocks
+  // in Get. Calls `on_ready` after every change by which a Get that found nothing may now return a
+  // key, or ShuttingDown, until the returned object is destroyed: keys became ready, shards moved
+  // to another worker, the queue shuts down. A key that was ready before this call is not reported,
+  // so call TryGet after it; and after a TryGet that timed out, repeat it at the next call, and not
+  // before. Another Get may take the key first: then the repeated TryGet times out again. Called by
+  // the thread that made the change, or by the store's timer: outside all locks, by several threads
+  // at once. It must be short, and must neither throw nor close the store. Any number of listeners.
   std::unique_ptr<ReadyListener> ListenReady(std::function<void()> on_ready);
 
   // --- Shards ---
@@ -294,31 +280,16 @@ class Queue {
   // Adds a quarantined key again and clears its failures. NotFound: it is not quarantined.
   Status Release(std::string_view key);
   // As Release, but the key is delayed for so long before it is added, at most kMaxDelay. 0 or
-  // less: Release. So many keys can be released one after the other: see ChangeOptions.
+  // less: Release.
   Status ReleaseAfter(std::string_view key, std::chrono::microseconds delay);
-  Status ReleaseAfter(std::string_view key, std::chrono::microseconds delay, Durability durability);
   // Deletes a quarantined key and its failures. NotFound: it is not quarantined.
   Status Drop(std::string_view key);
   bool IsQuarantined(std::string_view key) const;
-  // Returns the quarantined keys, sorted by key. Costs O(log of them), and the lock is taken for a
-  // few keys at a time, as by List.
-  std::vector<QuarantinedKey> Quarantined() const;
-  // Those behind the key `after`, without the first `offset`, at most `limit`. So keys can be paged
-  // through, by the last one of the page before, while others come and go.
-  std::vector<QuarantinedKey> Quarantined(std::string_view after, size_t offset,
-                                          size_t limit) const;
-
-  // --- Limits ---
-
-  // Sets what bounds the hand-outs of the group's keys, or of all keys of the queue if `group` is
-  // empty, from now on and over restarts; nullopt: QueueOptions count again. Keys that workers hold
-  // beyond a new bound stay with them. A call is O(keys) if the queue had no limits of a group.
-  // InvalidArgument: the limits are out of range, or the group is too long.
-  Status SetLimits(std::string_view group, const std::optional<GroupLimits>& limits);
-  // What bounds the group, or the queue, now; Ok for any group.
-  Status GetLimits(std::string_view group, GroupStatus* status) const;
-  // The limits that were set, by group; those of the queue have the empty name.
-  std::map<std::string, GroupLimits> Limits() const;
+  // Returns the quarantined keys behind the key `after`, sorted by key, without the first `offset`,
+  // at most `limit`. So keys can be paged through, by the last one of the page before, while others
+  // come and go. Costs O(log of them), and the lock is taken for a few keys at a time, as by List.
+  std::vector<QuarantinedKey> Quarantined(std::string_view after = {}, size_t offset = 0,
+                                          size_t limit = SIZE_MAX) const;
 
   // --- Cursors ---
 
@@ -349,9 +320,6 @@ class Queue {
   // When the key was added that has been queued longest, wall time in microseconds; nullopt: none
   // is queued. Fires nothing that is due, so it never waits for the disk.
   std::optional<int64_t> OldestAddedAtUs() const;
-  // When the pause ends by itself, wall time in microseconds; 0: the queue is not paused, or until
-  // Resume.
-  int64_t PausedUntilUs() const;
   // Returns the queued keys in the order in which they would be handed out, from `offset`, at most
   // `limit`. (Starvation bounds are not predicted.) The queue goes on meanwhile, as during Scan. A
   // key that stays in its place during the whole call is returned; one that comes, goes or moves
@@ -375,8 +343,6 @@ class Queue {
   Status Scan(const KeyVisitor& visit) const;
   // Calls `visit` with one key. NotFound: the queue has nothing of it.
   Status Inspect(std::string_view key, const std::function<void(const KeyInfo&)>& visit) const;
-  // What one more failure of `key` would do now. Asks Limiter::Peek.
-  NextFailure PeekFailure(std::string_view key) const;
 
   // --- Shutting down ---
 
@@ -409,6 +375,7 @@ class Queue {
 
  private:
   friend class ReadyListener;
+  friend class DirectAccess;  // Of queue_access.h.
   friend class Store;
   explicit Queue(std::unique_ptr<Impl> rep);
   std::unique_ptr<Impl> impl_;

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,12 +83,6 @@ class QueueAccess {
   // Pauses and resumes as Queue's calls do.
   virtual Status Pause(std::optional<std::chrono::microseconds> duration) = 0;
   virtual Status Resume(bool* was_paused) = 0;
-  // Sets limits, or ends them, as Queue::SetLimits does.
-  virtual Status SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) = 0;
-  // Reads the limits of these groups, as Queue::GetLimits does. Without groups: of the whole queue,
-  // which has the empty name, if anything bounds it; and of each group whose limits were set.
-  virtual Status GetLimits(std::span<const std::string> groups,
-                           std::map<std::string, GroupStatus>* limits) = 0;
   // Makes everything that was done on the store before this call, by any caller, as durable as
   // asked for.
   virtual Status Flush(Durability durability) = 0;

@@ -192,9 +192,4 @@ class ReplicatedLog {
   virtual Status RemoveReplica(std::string_view name) = 0;
 };
 
-// A log in this process's memory, for tests and simulations: it survives the stores that use it,
-// and nothing else. Leases run on `clock` (nullptr: Clock::System()).
-class Clock;
-std::shared_ptr<ReplicatedLog> MakeMemoryLog(Clock* clock = nullptr);
-
 }  // namespace wq

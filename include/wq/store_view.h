@@ -115,10 +115,6 @@ class StoreView {
   // Reads all cursors of the queue with their bytes. Memory: theirs.
   Status Cursors(std::string_view queue, std::map<std::string, std::string>* cursors) const;
 
-  // Reads the limits that were set by Queue::SetLimits, by group, and those of
-  // Queue::SetLimits as the rate of the empty group. Memory: theirs.
-  Status Limits(std::string_view queue, std::map<std::string, GroupLimits>* limits) const;
-
   struct Impl;
 
  private:

@@ -25,8 +25,8 @@
 
 namespace wq {
 
-// How far a call is that reads or writes a whole store: Verify; Repair, CreateSnapshot,
-// RestoreSnapshot and EntryDiff::Run have it, too.
+// How far a call is that reads or writes a whole store: Verify; Repair, CreateSnapshot
+// and RestoreSnapshot have it, too.
 struct Progress {
   enum class Unit : uint8_t { kBytes, kRecords, kNone };  // kNone: the step is not counted.
 

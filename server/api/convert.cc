@@ -3,7 +3,6 @@
 #include <google/protobuf/repeated_field.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -129,45 +128,6 @@ void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutt
     counts->lanes[lane] = keys;
   }
   *shutting_down = message.shutting_down();
-}
-
-void ToLimits(const GroupLimits& limits, v1::GroupLimits* message) {
-  message->set_max_processing(limits.max_processing);
-  message->set_weight(limits.weight);
-  if (limits.rate != Rate()) {
-    message->mutable_rate()->set_per_second(limits.rate.per_second);
-    message->mutable_rate()->set_burst(limits.rate.burst);
-  }
-}
-
-GroupLimits FromLimits(const v1::GroupLimits& message) {
-  const v1::Rate& rate = message.rate();
-  return {.max_processing = message.max_processing(),
-          .rate = {.per_second = rate.per_second(), .burst = std::max(rate.burst(), 1U)},
-          .weight = std::max(message.weight(), 1U)};
-}
-
-void ToStatus(std::string_view group, const GroupStatus& status, v1::GroupStatus* message) {
-  message->set_group(std::string(group));
-  ToLimits(status.limits, message->mutable_limits());
-  message->set_own_limits(status.own_limits);
-  message->set_processing(status.processing);
-  message->set_held_back(status.held_back);
-  if (status.next_in.has_value()) {
-    message->set_next_in_us(status.next_in->count());
-  }
-}
-
-GroupStatus FromStatus(const v1::GroupStatus& message) {
-  GroupStatus status{.limits = FromLimits(message.limits()),
-                     .own_limits = message.own_limits(),
-                     .processing = message.processing(),
-                     .held_back = message.held_back(),
-                     .next_in = {}};
-  if (message.has_next_in_us()) {
-    status.next_in = std::chrono::microseconds(message.next_in_us());
-  }
-  return status;
 }
 
 void ToBatch(const BatchResult& result, v1::AddResponse* message) {

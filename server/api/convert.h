@@ -32,12 +32,6 @@ v1::ChangeRequest::Kind ToKind(KeyChange change);
 void ToCounts(const QueueCounts& counts, bool shutting_down, v1::QueueCounts* message);
 void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutting_down);
 
-// A burst and a weight of 0 in a message are 1.
-void ToLimits(const GroupLimits& limits, v1::GroupLimits* message);
-GroupLimits FromLimits(const v1::GroupLimits& message);
-void ToStatus(std::string_view group, const GroupStatus& status, v1::GroupStatus* message);
-GroupStatus FromStatus(const v1::GroupStatus& message);
-
 void ToBatch(const BatchResult& result, v1::AddResponse* message);
 void FromBatch(const v1::AddResponse& message, BatchResult* result);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -20,7 +19,6 @@ namespace {
 // The limits of one request: far below what a server accepts.
 constexpr size_t kMaxKeysPerRequest = 4096;
 constexpr size_t kMaxKeyBytesPerRequest = size_t{1} << 20;
-constexpr size_t kGroupsPerRequest = 1000;
 
 // The number of keys that fit into one request, from the first one on: at least one, unless there
 // is none.
@@ -156,33 +154,6 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     return s;
   }
 
-  Status SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) override {
-    v1::SetLimitsRequest message;
-    message.set_queue(queue_);
-    message.set_group(std::string(group));
-    if (limits.has_value()) {
-      ToLimits(*limits, message.mutable_limits());
-    }
-    v1::SetLimitsResponse answer;
-    return connection_->Call<v1::Admin>(&v1::Admin::Stub::SetLimits, message, &answer);
-  }
-
-  Status GetLimits(std::span<const std::string> groups,
-                   std::map<std::string, GroupStatus>* limits) override {
-    limits->clear();
-    v1::GetLimitsRequest message;
-    message.set_queue(queue_);
-    for (size_t begin = 0; begin == 0 || begin < groups.size(); begin += kGroupsPerRequest) {
-      const auto part =
-          groups.subspan(begin).first(std::min(kGroupsPerRequest, groups.size() - begin));
-      message.mutable_groups()->Assign(part.begin(), part.end());
-      if (Status s = GetAllPages(&message, limits); !s.ok()) {
-        return s;
-      }
-    }
-    return {};
-  }
-
   Status Flush(Durability durability) override {
     v1::FlushRequest message;
     message.set_durability(ToDurability(durability));
@@ -191,25 +162,6 @@ class LiveStore::RemoteAccess final : public QueueAccess {
   }
 
  private:
-  Status GetAllPages(v1::GetLimitsRequest* message, std::map<std::string, GroupStatus>* limits) {
-    for (;;) {
-      v1::GetLimitsResponse answer;
-      Status s = connection_->Call<v1::Admin>(&v1::Admin::Stub::GetLimits, *message, &answer);
-      for (const v1::GroupStatus& group : answer.groups()) {
-        limits->insert_or_assign(group.group(), FromStatus(group));
-      }
-      if (!s.ok() || !answer.more()) {
-        return s;
-      }
-      const bool first = !message->has_after();
-      if (answer.groups().empty() ||
-          (!first && answer.groups().rbegin()->group() <= message->after())) {
-        return BadAnswer();
-      }
-      message->set_after(answer.groups().rbegin()->group());
-    }
-  }
-
   const std::shared_ptr<const Connection> connection_;
   const std::string queue_;
   const bool create_;

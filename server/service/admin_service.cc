@@ -63,16 +63,6 @@ Status ResumeQueue(StoreAccess* access, const v1::ResumeRequest& request,
   return s;
 }
 
-Status SetLimits(StoreAccess* access, const v1::SetLimitsRequest& request) {
-  Queue* queue = nullptr;
-  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
-    return s;
-  }
-  return queue->SetLimits(request.group(), request.has_limits()
-                                               ? std::optional(FromLimits(request.limits()))
-                                               : std::nullopt);
-}
-
 Status FlushStore(const StoreAccess& access, const v1::FlushRequest& request) {
   std::optional<Durability> durability;
   if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
@@ -139,9 +129,6 @@ void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
                                                     [access](const auto& request, auto* response) {
                                                       return ResumeQueue(access, request, response);
                                                     });
-  AddWaiting<v1::SetLimitsRequest, v1::SetLimitsResponse>(
-      table, "SetLimits",
-      [access](const auto& request, auto*) { return SetLimits(access, request); });
   AddWaiting<v1::FlushRequest, v1::FlushResponse>(
       table, "Flush",
       [access](const auto& request, auto*) { return FlushStore(*access, request); });

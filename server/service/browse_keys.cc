@@ -74,11 +74,6 @@ void DescribeLive(Queue* queue, WorkHub* hub, const std::string& key,
     response->set_position(position);
   }
   hub->FindHolder(queue, key, response);
-  const NextFailure next = queue->PeekFailure(key);
-  if (next.delay.has_value()) {
-    response->set_next_delay_us(next.delay->count());
-  }
-  response->set_next_quarantines(next.quarantines);
   response->set_queue_paused(queue->Counts().paused);
   Causes causes;
   if (queue->CausesOf(key, &causes).ok()) {

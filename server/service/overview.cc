@@ -117,7 +117,7 @@ void Overview::Read(const std::string& queue, v1::GetOverviewResponse* response)
     row->set_open(true);
     ToCounts(counts, open->IsShuttingDown(), row->mutable_counts());
     row->set_oldest_added_at_us(open->OldestAddedAtUs().value_or(0));
-    row->set_paused_until_us(open->PausedUntilUs());
+    row->set_paused_until_us(counts.paused_until_us);
     const Rates::PerSecond rates = rates_.Measure(name, now.steady_us, TotalsOf(counts));
     row->set_adds_per_second(rates.adds);
     row->set_dones_per_second(rates.dones);

@@ -5,10 +5,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/api/method.h"
 #include "server/api/store_access.h"
@@ -30,11 +28,6 @@ void AddWorkService(WorkHub* hub, MethodTable* table);
 using HistoryReader = std::function<Status(std::string_view queue, std::string_view key,
                                            size_t limit, KeyHistory* history)>;
 void AddHistoryService(HistoryReader read, MethodTable* table);  // Browse.GetHistory.
-// `read` is as QueueAccess::GetLimits. Blocks: for opening the queue.
-using LimitsReader =
-    std::function<Status(const std::string& queue, const std::vector<std::string>& groups,
-                         std::map<std::string, GroupStatus>* limits)>;
-void AddLimitsService(LimitsReader read, MethodTable* table);  // Admin.GetLimits.
 void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
 // Browse.GetOverview and Browse.GetSeries. Both readers may block.
 using OverviewReader = std::function<void(const std::string& queue, v1::GetOverviewResponse*)>;

@@ -171,29 +171,6 @@ void StoredStore::ReadOverview(const std::string& queue, v1::GetOverviewResponse
   }
 }
 
-Status StoredStore::ReadLimits(const std::string& queue, const std::vector<std::string>& groups,
-                               std::map<std::string, GroupStatus>* limits) const {
-  std::shared_ptr<const StoreView> view;
-  if (Status s = View(&view); !s.ok()) {
-    return s;
-  }
-  std::map<std::string, GroupLimits> set;
-  if (Status s = view->Limits(queue, &set); !s.ok()) {
-    return s;
-  }
-  limits->clear();
-  for (const std::string& group : groups) {
-    (*limits)[group] = {};
-  }
-  for (const auto& [group, own] : set) {
-    if (groups.empty() || limits->contains(group)) {
-      (*limits)[group] = {
-          .limits = own, .own_limits = true, .processing = 0, .held_back = false, .next_in = {}};
-    }
-  }
-  return {};
-}
-
 Status StoredStore::ReadSeries(const v1::GetSeriesRequest& request,
                                v1::GetSeriesResponse* response) const {
   std::shared_ptr<const StoreView> view;

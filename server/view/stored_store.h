@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,10 +51,6 @@ class StoredStore final : public KeySources {
   // What the last server of the store has measured. NotFound: there is no such queue.
   Status ReadSeries(const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) const
       WQ_EXCLUDES(mu_);
-  // As QueueAccess::GetLimits, of limits that were set: the queue's options are not in the store,
-  // nor what workers hold.
-  Status ReadLimits(const std::string& queue, const std::vector<std::string>& groups,
-                    std::map<std::string, GroupStatus>* limits) const WQ_EXCLUDES(mu_);
 
  private:
   // A reading that takes time, and when it is to be made anew.

@@ -1,6 +1,7 @@
 #include "storage/database/owner_database.h"
 
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "storage/check/open_check.h"
 #include "storage/process_log/format.h"
 #include "storage/process_log/read_process_log.h"
+#include "storage/record_keys.h"
 #include "storage/records.h"
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/log_room.h"
@@ -141,6 +143,7 @@ Status OwnerDatabase::BeginLog(const Format& found) {
   if (status.ok()) status = GetProcessLog(*this, &last);
   if (status.ok()) status = logs.AppendUnwritten(last, uuid_, &batch);
   if (status.ok()) status = KeepAhead(&batch);
+  if (status.ok()) status = AppendRemoved(&batch);
   if (!status.ok()) return status;
   const ProcessLogHeader header = {
       .store_uuid = uuid_,
@@ -151,7 +154,7 @@ Status OwnerDatabase::BeginLog(const Format& found) {
   log_status_ = header.capacity > 0 ? ProcessLog::Create(dir_, header, &log_)
                                     : Status::NotFound("process_log_bytes is 0");
   const bool made = log_ != nullptr;
-  if (!made && last.number == 0) return status;
+  if (!made && last.number == 0) return batch.empty() ? status : Write(batch, /*sync=*/true);
   if (found.version < kFormatVersion) {
     status = WriteFormat(dir_, {kFormatVersion, uuid_});
     if (!status.ok()) return status;
@@ -160,6 +163,21 @@ Status OwnerDatabase::BeginLog(const Format& found) {
   // Before the last log is removed.
   status = Write(batch, /*sync=*/last.InUse());
   if (status.ok()) RemoveOldLogs();
+  return status;
+}
+
+// Removes what an earlier version has written, with a line in the info log.
+Status OwnerDatabase::AppendRemoved(MutationBatch* batch) const {
+  size_t rows = 0;
+  Status status = Scan(Family::kDefault, kRemovedPrefix, PrefixEnd(kRemovedPrefix),
+                       [&](std::string_view key, std::string_view) {
+                         batch->Erase(Family::kDefault, key);
+                         return ++rows > 0;
+                       });
+  if (rows > 0) {
+    rocksdb::Warn(db_->GetDBOptions().info_log,
+                  "dropped %zu limits of groups, which are options of a queue now", rows);
+  }
   return status;
 }
 

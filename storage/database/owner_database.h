@@ -70,6 +70,7 @@ class OwnerDatabase final : public Storage {
   Status BeginLog(const Format& found);
   // Of a replica: *unwritten becomes the record of what it was, to be kept aside.
   Status KeepAhead(MutationBatch* unwritten) const;
+  Status AppendRemoved(MutationBatch* batch) const;
   // Notes that the database has all of the log.
   Status EndLog();
   // Removes the files of logs other than the present one. A failure leaves files of no use.

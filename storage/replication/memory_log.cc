@@ -8,6 +8,7 @@
 #include "base/mutant.h"
 #include "base/mutex.h"
 #include "wq/clock.h"
+#include "wq/internal/memory_log.h"
 
 namespace wq::storage {
 namespace {

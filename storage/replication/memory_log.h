@@ -24,6 +24,7 @@
 
 #include <memory>
 
+#include "wq/clock.h"
 #include "wq/replicated_log.h"
 
 namespace wq::storage {

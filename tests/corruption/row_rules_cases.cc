@@ -331,46 +331,12 @@ std::vector<Case> CasesOfQueues() {
        [](auto* b) { PutQueueState(2, {.sequence_high_water = 5}, b); }},
       {"rows of no queue", RowRule::kRowsOfNoQueue, kIsUnchecked,
        [](auto* b) { PutPending(2, {.key = "a", .sequence = 5}, b); }},
-      {"limits of no queue", RowRule::kRowsOfNoQueue, kIsUnchecked,
-       [](auto* b) { PutLimits(2, {.group = "g", .limits = GroupLimits()}, b); }},
-  };
-}
-
-std::vector<Case> CasesOfLimits() {
-  using enum Opening;
-  const auto set = [](std::string group, GroupLimits limits) {
-    return [=](Importer* importer) { return importer->SetLimits("pods", group, limits); };
-  };
-  constexpr GroupLimits kWeightless = {.weight = 0};
-  constexpr GroupLimits kTooFast = {.rate = {2 * kMaxRate, 1}};
-  return {
-      {"group of limits",
-       RowRule::kGroupTooLong,
-       kRefuses,
-       [](auto* b) { PutLimits(1, {.group = kLongGroup, .limits = GroupLimits()}, b); },
-       {},
-       set(kLongGroup, {})},
-      {"limits of a group",
-       RowRule::kLimitsRange,
-       kRefuses,
-       [=](auto* b) {
-         PutLimits(1, {.group = "g", .limits = kWeightless}, b);
-         PutPending(1, {.key = "a", .sequence = 5, .group = "g"}, b);
-       },
-       {"a"},
-       set("g", kWeightless)},
-      {"rate of a queue",
-       RowRule::kLimitsRange,
-       kRefuses,
-       [=](auto* b) { PutLimits(1, {.limits = kTooFast, .bucket_at_us = 5}, b); },
-       {},
-       set("", kTooFast)},
   };
 }
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases = CasesOfOneRow();
-  for (const auto& more : {CasesOfOneKey(), CasesOfQueues(), CasesOfLimits()}) {
+  for (const auto& more : {CasesOfOneKey(), CasesOfQueues()}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   return cases;

@@ -8,7 +8,7 @@
 #include "storage/row_rules.h"
 #include "storage/storage.h"
 #include "wq/entry.h"
-#include "wq/import.h"
+#include "wq/internal/import.h"
 #include "wq/status.h"
 
 namespace wq::storage {
@@ -30,7 +30,6 @@ struct Case {
 std::vector<Case> CasesOfOneRow();
 std::vector<Case> CasesOfOneKey();
 std::vector<Case> CasesOfQueues();
-std::vector<Case> CasesOfLimits();
 std::vector<Case> AllCases();
 
 Entry EntryOf(const std::string& key, EntryState state, uint64_t sequence = 0);

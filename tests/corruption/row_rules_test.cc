@@ -1,7 +1,6 @@
 // Opening, verify, repair and import agree on the rows that break a rule.
 #include <gmock/gmock.h>
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "storage/records.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
-#include "wq/import.h"
+#include "wq/internal/import.h"
 #include "wq/queue.h"
 #include "wq/repair.h"
 #include "wq/store.h"
@@ -113,7 +112,6 @@ void RowRulesTest::Check(const std::vector<Case>& cases) {
 TEST_F(RowRulesTest, AllAgreeOnOneRow) { Check(CasesOfOneRow()); }
 TEST_F(RowRulesTest, AllAgreeOnTheRowsOfOneKey) { Check(CasesOfOneKey()); }
 TEST_F(RowRulesTest, AllAgreeOnQueues) { Check(CasesOfQueues()); }
-TEST_F(RowRulesTest, AllAgreeOnLimits) { Check(CasesOfLimits()); }
 
 TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
   std::set<RowRule> rules;
@@ -128,39 +126,22 @@ TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
   EXPECT_EQ(DescribeKey("a\n", RowRule::kPendingTwice), "key 'a\\n' is pending twice");
 }
 
-TEST_F(RowRulesTest, ARepairKeepsLimitsThatBreakNoRule) {
-  MakeStore({"", RowRule::kLimitsRange, Opening::kIsUnchecked, [](auto* b) {
-               PutLimits(1, {.group = "good", .limits = GroupLimits{.weight = 2}}, b);
-               PutLimits(1, {.group = "bad", .limits = GroupLimits{.weight = 0}}, b);
-               PutLimits(1, {.limits = GroupLimits{.rate = {0.5, 3}}, .bucket_at_us = 5}, b);
-               PutLimits(2, {.group = "lost", .limits = GroupLimits{.weight = 3}}, b);
-               PutLimits(2, {.group = "lost too", .bucket_at_us = 5}, b);
-               PutLimits(3, {.group = "of an import", .limits = GroupLimits()}, b);
-               PutQueue({"new~loading", 3, 1}, b);
+TEST_F(RowRulesTest, ARepairLeavesOutRowsOfAnEarlierVersion) {
+  MakeStore({"", RowRule::kNone, Opening::kIsUnchecked, [](auto* b) {
+               b->Put(Family::kDefault, std::string("limits/\0\0\0\1g", 12), "\xff");
              }});
-  EXPECT_THAT(Found(store_), HasSubstr("family default: 2 rows of no queue\n"));
-  EXPECT_THAT(Repaired(), HasSubstr("queue recovered-2: rows of no queue: it has a new name\n"));
-  std::unique_ptr<StoreView> view;
-  ASSERT_OK(StoreView::Open(into_, &view));
-  EXPECT_EQ(view->QueueNames(), (std::vector<std::string>{"pods", "recovered-2"}));
-  std::map<std::string, GroupLimits> limits;
-  ASSERT_OK(view->Limits("pods", &limits));
-  EXPECT_EQ(limits, (std::map<std::string, GroupLimits>{{"good", {.weight = 2}},
-                                                        {"", {.rate = {0.5, 3}}}}));
-  ASSERT_OK(view->Limits("recovered-2", &limits));
-  EXPECT_EQ(limits, (std::map<std::string, GroupLimits>{{"lost", {.weight = 3}}}));
+  EXPECT_THAT(Repaired(), Not(HasSubstr("limits")));
 }
 
 // The name of a queue with this id would make a store that cannot be opened.
 TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
   MakeStore({"", RowRule::kRowsOfNoQueue, Opening::kIsUnchecked, [](auto* b) {
                PutQueueState(0, {.sequence_high_water = 9}, b);
-               PutLimits(0, {.group = "g", .limits = GroupLimits{.weight = 3}}, b);
                PutPending(0, {.key = "a", .sequence = 5}, b);
                PutDelayed(0, {.key = "b", .ready_at_us = 5, .delay_us = 1}, b);
                PutPending(1, {.key = "kept", .sequence = 5}, b);
              }});
-  EXPECT_EQ(Repaired(), "queue id 0: 4 rows of no queue\n");
+  EXPECT_EQ(Repaired(), "queue id 0: 3 rows of no queue\n");
   EXPECT_EQ(Found(into_), "");
   EXPECT_OK(Opened(into_));
   std::unique_ptr<StoreView> view;

@@ -25,7 +25,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/failing_disk.h"
 #include "wq/clock.h"
-#include "wq/import.h"
+#include "wq/internal/import.h"
 #include "wq/queue.h"
 #include "wq/repair.h"
 #include "wq/snapshot.h"

@@ -256,9 +256,9 @@ rule_queue_options_are_the_same_everywhere() {
   [[ -e include/wq/options.h ]] || return 0
   for door in bindings/c/boundary/options.cc bindings/go/linked_options.go tools/wqctl/serve/serve_config.cc; do
     case $door in
-      tools/*) not_here='create_if_missing group_of on_ready' ;;
-      bindings/go/*) not_here='group_of on_ready' ;;  # It has functions of its own.
-      *) not_here='group_of on_ready' ;;
+      tools/*) not_here='create_if_missing group_of' ;;
+      bindings/go/*) not_here='group_of' ;;  # It has a function of its own.
+      *) not_here='group_of' ;;
     esac
     while IFS= read -r field; do
       [[ " $not_here " == *" $field "* ]] || grep -qE "(->|\.)$field(_|\b)" "$door" ||

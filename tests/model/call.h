@@ -35,7 +35,7 @@ enum class Op : uint8_t {
   kFlush,      // At `durability`.
   kPutBack,
   kTryGet,       // As many as `limit`.
-  kSetLimits,    // Of the group `group`, or of the queue.
+  kSetLimits,    // `limits` of each group, and `limits_of_queue`.
   kAddBatch,     // Of `keys`.
   kReopen,       // Closes the queue, and opens it with the options `reopening`.
   kDeleteQueue,  // Closes the queue, deletes it, and makes it anew.
@@ -55,12 +55,13 @@ struct Call {
   std::string key = {};
   std::optional<Lane> lane = std::nullopt;
   int64_t delay_us = 0;
-  std::string group = {};                               // Of the adding calls.
-  std::string reason = {};                              // Of the adding calls.
-  DelayMode mode = DelayMode::kEarliest;                // Of kAddAfter.
-  uint32_t shard = 0;                                   // Of kGet and kTryGet.
-  uint64_t limit = 0;                                   // Of kTryGet.
-  std::optional<GroupLimits> limits = std::nullopt;     // Of kSetLimits.
+  std::string group = {};                 // Of the adding calls.
+  std::string reason = {};                // Of the adding calls.
+  DelayMode mode = DelayMode::kEarliest;  // Of kAddAfter.
+  uint32_t shard = 0;                     // Of kGet and kTryGet.
+  uint64_t limit = 0;                     // Of kTryGet.
+  GroupLimits limits = {};                // Of kSetLimits.
+  GroupLimits limits_of_queue = {};
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
   std::vector<std::string> keys = {};                   // Of kAddBatch.
   Reopening reopening = Reopening::kAsIs;               // Of kReopen.
@@ -95,10 +96,11 @@ struct Call {
     if (op == Op::kTryGet) {
       text += " limit=" + std::to_string(limit);
     }
-    if (limits.has_value()) {
-      text += " limits=" + std::to_string(limits->max_processing) + "," +
-              std::to_string(limits->rate.per_second) + "," + std::to_string(limits->rate.burst) +
-              "," + std::to_string(limits->weight);
+    if (op == Op::kSetLimits) {
+      for (const GroupLimits& of : {limits, limits_of_queue}) {
+        text += " limits=" + std::to_string(of.max_processing) + "," +
+                std::to_string(of.rate.per_second) + "," + std::to_string(of.rate.burst);
+      }
     }
     if (delay_us != 0) {
       text += " us=" + std::to_string(delay_us);

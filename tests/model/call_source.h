@@ -67,9 +67,8 @@ class CallSource {
       return {.op = Op::kAdvance, .delay_us = static_cast<int64_t>(Below(3 * kSecond))};
     }
     if (pick < 902 && sets_limits_) {
-      return {.op = Op::kSetLimits,
-              .group = Below(4) == 0 ? "" : "g" + std::to_string(Below(5)),
-              .limits = Limits()};
+      GroupLimits of_groups = Limits();
+      return {.op = Op::kSetLimits, .limits = of_groups, .limits_of_queue = Limits()};
     }
     if (pick < 904) {
       return {.op = Op::kSetWall, .delay_us = Below(2) == 0 ? kDay : -kDay};
@@ -191,14 +190,13 @@ class CallSource {
   }
   std::string Group() { return Below(3) == 0 ? "" : "g" + std::to_string(Below(5)); }
   std::string Reason() { return Below(3) == 0 ? "r" + std::to_string(Below(3)) : ""; }
-  std::optional<GroupLimits> Limits() {
+  GroupLimits Limits() {
     if (Below(3) == 0) {
-      return std::nullopt;
+      return {};
     }
     return GroupLimits{.max_processing = static_cast<uint32_t>(Below(4)),
                        .rate = {.per_second = static_cast<double>(Below(4) / 2),
-                                .burst = 1 + static_cast<uint32_t>(Below(2))},
-                       .weight = 1 + static_cast<uint32_t>(Below(3))};
+                                .burst = 1 + static_cast<uint32_t>(Below(2))}};
   }
   DelayMode Mode() {  // Mostly the default.
     return static_cast<DelayMode>(Below(2) == 0 ? Below(3) : 0);

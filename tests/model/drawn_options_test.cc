@@ -57,7 +57,7 @@ class OptionsDraw {
     options_.starvation_bound = OneIn(4) ? 2 + static_cast<uint32_t>(Below(3)) : 0;
   }
   GroupLimits SomeLimits(uint64_t most) {
-    GroupLimits limits{.weight = 1 + static_cast<uint32_t>(Below(3))};
+    GroupLimits limits;
     limits.max_processing = OneIn(2) ? 1 + static_cast<uint32_t>(Below(most)) : 0;
     limits.rate = {.per_second = OneIn(2) ? 1.0 : 0, .burst = 1 + static_cast<uint32_t>(Below(4))};
     return limits;

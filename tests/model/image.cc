@@ -62,23 +62,10 @@ std::string Image::ToString() const {
   for (const auto& [name, value] : cursors) {
     text += " " + name + "=" + value;
   }
-  text += limits.empty() ? "" : " | limits";
-  for (const auto& [group, value] : limits) {
-    text += " " + group + "=" + value;
-  }
   if (paused) {
     text += " | paused " + std::to_string(paused_until_us);
   }
   return text + (limiter_state.empty() ? "" : " | limiter " + limiter_state);
-}
-
-std::string LimitsText(const std::optional<GroupLimits>& limits, int64_t bucket_at_us) {
-  std::string text =
-      limits.has_value()
-          ? std::to_string(limits->max_processing) + "," + std::to_string(limits->rate.per_second) +
-                "," + std::to_string(limits->rate.burst) + "," + std::to_string(limits->weight)
-          : "none";
-  return text + "@" + std::to_string(bucket_at_us);
 }
 
 Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image) {
@@ -112,12 +99,6 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
   if (s.ok()) {
     s = storage::ScanCursors(reader, queue, [&](const storage::CursorRecord& r) {
       image->cursors.emplace(r.name, r.value);
-      return true;
-    });
-  }
-  if (s.ok()) {
-    s = storage::ScanLimits(reader, queue, [&](const storage::LimitsRecord& r) {
-      image->limits.emplace(r.group, LimitsText(r.limits, r.bucket_at_us));
       return true;
     });
   }

@@ -47,7 +47,6 @@ struct Image {
   std::map<std::string, uint64_t> failing;
   std::map<std::string, Quarantined> quarantined;
   std::map<std::string, std::string> cursors;
-  std::map<std::string, std::string> limits;  // By group; "" is the queue. See LimitsText.
   bool paused = false;
   int64_t paused_until_us = 0;
   std::string limiter_state;
@@ -60,9 +59,6 @@ struct Image {
   // "| pending a@0/ b@-100/g | delayed ..."
   std::string ToString() const;
 };
-
-// What a record of limits says, as text.
-std::string LimitsText(const std::optional<GroupLimits>& limits, int64_t bucket_at_us);
 
 // Corruption: a record cannot be parsed.
 Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* image);

@@ -80,8 +80,7 @@ std::string NaiveQueue::DoCall(const Call& call) {
       stands_on_ = calls_;
       return "ok";
     case Op::kSetLimits:
-      stands_on_ = calls_;
-      Reopen([&] { SetLimits(call.group, call.limits); });
+      Reopen([&] { SetLimits(call.limits_of_queue, call.limits); });
       return "ok";
     default:
       return Change(call);
@@ -478,7 +477,7 @@ void NaiveQueue::TakeTurn(const std::string& name) {
   const TurnKey turn = {ShardOf(name), key.lane, key.group};
   if (!turns_.contains(turn)) {
     LaneTime& lane = TimeOf(ShardOf(name), key.lane);
-    turns_[turn] = {lane.time + Stride(key.group), ++lane.last};
+    turns_[turn] = {lane.time + 1, ++lane.last};
   }
 }
 
@@ -573,7 +572,7 @@ std::string NaiveQueue::Get(uint32_t shard) {
   LaneTime& lane = TimeOf(shard, key.lane);
   Turn& turn = turns_[{shard, key.lane, key.group}];
   lane.time = std::max(lane.time, turn.time);
-  turn = {turn.time + Stride(key.group), ++lane.last};
+  turn = {turn.time + 1, ++lane.last};
   Dequeue(next->first);
   key.processing = true;
   key.held_since_us = steady_us_;

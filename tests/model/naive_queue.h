@@ -91,10 +91,8 @@ class NaiveQueue final : public Subject {
 
   // What bounds a group, or the queue: its name is "".
   struct Flow {
-    std::optional<GroupLimits> own = std::nullopt;
-    int64_t full_at_us = 0;    // Steady time: when the bucket is full.
-    int64_t bucket_at_us = 0;  // As in its record.
-    bool waited = false;       // Keys waited for the token that is there.
+    int64_t full_at_us = 0;  // Steady time: when the bucket is full.
+    bool waited = false;     // Keys waited for the token that is there.
   };
   // The turn of a group in a lane.
   struct Turn {
@@ -155,7 +153,6 @@ class NaiveQueue final : public Subject {
   Entry* Front(uint32_t shard, Lane lane);
   Entry* Oldest(uint32_t shard, const std::function<bool(const Key&)>& matches);
   LaneTime& TimeOf(uint32_t shard, Lane lane) { return lane_times_[{shard, lane}]; }
-  uint64_t Stride(const std::string& group) const;
 
   GroupLimits LimitsOf(const std::string& group) const;
   static int64_t Period(const Rate& rate);
@@ -163,8 +160,7 @@ class NaiveQueue final : public Subject {
   bool Closed(const std::string& group) const;
   bool GroupClosed(const std::string& group) const { return !group.empty() && Closed(group); }
   void TakeToken(const std::string& group);
-  void SetLimits(const std::string& group, const std::optional<GroupLimits>& limits);
-  void RecoverFlow(const std::string& group, Flow* flow);
+  void SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups);
   void WakeGroups();
   void ForgetGroups();
   void Reopen(const std::function<void()>& change);
@@ -172,6 +168,8 @@ class NaiveQueue final : public Subject {
 
   QueueOptions first_options_;
   QueueOptions options_;
+  GroupLimits of_queue_ = options_.limits;  // Those in force.
+  GroupLimits of_groups_ = options_.group_limits;
   std::map<std::string, Key> keys_;
   std::map<std::string, std::string> cursors_;
   std::map<TurnKey, Turn> turns_;  // Of the groups with queued keys, by shard and lane.

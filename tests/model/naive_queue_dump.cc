@@ -63,11 +63,6 @@ Image NaiveQueue::OnDisk() const {
   }
   image.CountAges();
   image.cursors = cursors_;
-  for (const auto& [group, flow] : flows_) {
-    if (flow.own || flow.bucket_at_us != 0) {
-      image.limits[group] = LimitsText(flow.own, flow.bucket_at_us);
-    }
-  }
   image.paused = paused_;
   image.paused_until_us = paused_ ? pause_ends_us_.value_or(0) : 0;
   image.limiter_state = limiter_calls_ == 0 ? "" : std::to_string(limiter_calls_);

@@ -9,17 +9,11 @@
 namespace wq::model {
 
 GroupLimits NaiveQueue::LimitsOf(const std::string& group) const {
-  const auto flow = flows_.find(group);
-  const GroupLimits& others = group.empty() ? options_.limits : options_.group_limits;
-  return flow == flows_.end() ? others : flow->second.own.value_or(others);
+  return group.empty() ? of_queue_ : of_groups_;
 }
 
 // Rates of the model have whole periods.
 int64_t NaiveQueue::Period(const Rate& rate) { return static_cast<int64_t>(1e6 / rate.per_second); }
-
-uint64_t NaiveQueue::Stride(const std::string& group) const {
-  return (uint64_t{1} << 16) / (group.empty() ? 1 : LimitsOf(group).weight);
-}
 
 bool NaiveQueue::OutOfTokens(const std::string& group) const {
   const auto flow = flows_.find(group);
@@ -48,26 +42,27 @@ void NaiveQueue::TakeToken(const std::string& group) {
   const int64_t from_us = steady_us_ - (flow.waited ? Period(rate) : 0);
   flow.waited = false;
   flow.full_at_us = std::max(flow.full_at_us, from_us) + Period(rate);
-  // A token that was late is made up: then the bucket may be full at once.
-  flow.bucket_at_us = flow.full_at_us > steady_us_ ? wall_us_ + (flow.full_at_us - steady_us_) : 0;
 }
 
-void NaiveQueue::SetLimits(const std::string& group, const std::optional<GroupLimits>& limits) {
-  Flow& flow = flows_[group];
-  const Rate from = LimitsOf(group).rate;
-  flow.own = limits;
-  const Rate to = LimitsOf(group).rate;
-  flow.waited = false;
-  if (from.per_second == 0 || to.per_second == 0) {
-    flow.full_at_us = 0;
-  } else {
+void NaiveQueue::SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups) {
+  const Rate from_of_queue = of_queue_.rate;
+  const Rate from_of_groups = of_groups_.rate;
+  of_queue_ = of_queue;
+  of_groups_ = of_groups;
+  for (auto& [group, flow] : flows_) {
+    const Rate& from = group.empty() ? from_of_queue : from_of_groups;
+    const Rate to = LimitsOf(group).rate;
+    flow.waited = false;
+    if (from.per_second == 0 || to.per_second == 0) {
+      flow.full_at_us = 0;
+      continue;
+    }
     const int64_t missing_us = std::max<int64_t>(0, flow.full_at_us - steady_us_) / Period(from);
     const int64_t rest_us = std::max<int64_t>(0, flow.full_at_us - steady_us_) % Period(from);
     flow.full_at_us =
         steady_us_ + std::min(missing_us * Period(to) + rest_us * Period(to) / Period(from),
                               int64_t{to.burst} * Period(to));
   }
-  flow.bucket_at_us = flow.full_at_us > steady_us_ ? wall_us_ + flow.full_at_us - steady_us_ : 0;
 }
 
 // What the passing of time does to the buckets.
@@ -90,9 +85,6 @@ void NaiveQueue::WakeGroups() {
         }
       }
     }
-    if (flow.full_at_us <= steady_us_ && !flow.own) {
-      flow.bucket_at_us = 0;
-    }
   }
   fired_us_ = steady_us_;
 }
@@ -101,25 +93,11 @@ void NaiveQueue::WakeGroups() {
 void NaiveQueue::ForgetGroups() {
   std::erase_if(flows_, [this](const auto& flow) {
     const auto& [name, state] = flow;
-    const bool kept = name.empty() || state.own || state.full_at_us > steady_us_;
+    const bool kept = name.empty() || state.full_at_us > steady_us_;
     return !kept && std::none_of(keys_.begin(), keys_.end(), [&name = name](const Entry& entry) {
       return entry.second.Known() && entry.second.group == name;
     });
   });
-}
-
-// What a restart finds in the record.
-void NaiveQueue::RecoverFlow(const std::string& group, Flow* flow) {
-  const Rate rate = LimitsOf(group).rate;
-  flow->waited = false;
-  flow->full_at_us = 0;
-  if (rate.per_second > 0 && flow->bucket_at_us != 0) {
-    flow->full_at_us = std::min(steady_us_ + flow->bucket_at_us - wall_us_,
-                                steady_us_ + int64_t{rate.burst} * Period(rate));
-  }
-  if (flow->full_at_us <= steady_us_ && !flow->own) {
-    flow->bucket_at_us = 0;
-  }
 }
 
 // Makes the change. Groups that it opens have not fallen behind while they were closed.

@@ -101,9 +101,9 @@ void NaiveQueue::Recover() {
   next_round_us_ = 0;
   earned_us_ = steady_us_;
   fired_us_ = steady_us_;  // No token is waited for.
-  for (auto& [group, flow] : flows_) {
-    RecoverFlow(group, &flow);
-  }
+  flows_.clear();
+  of_queue_ = options_.limits;
+  of_groups_ = options_.group_limits;
   const std::vector<const Entry*> pending = Pending();
   for (const Entry* entry : pending) {
     if (HasLane(entry->second.lane)) {

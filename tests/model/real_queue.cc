@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "storage/records.h"
 #include "tests/model/image.h"
+#include "wq/internal/set_limits.h"
 #include "wq/limiter.h"
 
 namespace wq::model {
@@ -163,7 +164,7 @@ std::string RealQueue::Do(const Call& call) {
     case Op::kResume:
       return ResultOf(queue_->Resume());
     case Op::kSetLimits:
-      return ResultOf(queue_->SetLimits(call.group, call.limits));
+      return ResultOf(SetLimits(queue_, call.limits_of_queue, call.limits));
     case Op::kSetCursor:
       return ResultOf(queue_->SetCursor("c", call.key));
     case Op::kFlush:

@@ -85,7 +85,7 @@ std::string StateQueue::Do(const Call& call) {
       break;
     }
     case Op::kSetLimits:
-      state_->SetLimits(call.group, call.limits, now_);
+      state_->SetLimits(call.limits_of_queue, call.limits, now_);
       break;
     default:
       WQ_CHECK(false, "a call that this subject does not know");

@@ -4,10 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "wq/clock.h"
@@ -70,14 +68,6 @@ class NoAccess final : public wq::QueueAccess {
   }
   wq::Status Pause(std::optional<std::chrono::microseconds> /*duration*/) override { return {}; }
   wq::Status Resume(bool* /*was_paused*/) override { return {}; }
-  wq::Status SetLimits(std::string_view /*group*/,
-                       const std::optional<wq::GroupLimits>& /*limits*/) override {
-    return {};
-  }
-  wq::Status GetLimits(std::span<const std::string> /*groups*/,
-                       std::map<std::string, wq::GroupStatus>* /*limits*/) override {
-    return {};
-  }
   wq::Status Flush(wq::Durability /*durability*/) override { return {}; }
 };
 

@@ -120,36 +120,6 @@ test("all that match: a dry run says how many, then they are changed", async () 
   assert.ok(world.load.rounds() > before, "the load went on");
 });
 
-test("limits of a group and of the queue: set, shown, reset", async () => {
-  await show("view=queue&queue=pods");
-  const shown = `${one(".limiting")}.innerText`;
-  await page.until(`${shown}.includes("No limits are set.")`);
-  await page.click(one(".limiting summary"));
-  const group = "<b>tenant</b>\\xff";
-  await page.fill(one("#limits-group"), group);
-  await page.fill(one("#limits-most"), "2");
-  await page.fill(one("#limits-rate"), "30/m");
-  await page.fill(one("#limits-burst"), "5");
-  await page.fill(one("#limits-weight"), "3");
-  await act("limit",
-    /Limit group <b>tenant<\/b>\\xff of queue pods\?\s+at most 2 processing; 30\/m/,
-    /^The limits of group <b>tenant<\/b>\\xff of queue pods are set/);
-  await page.until(`[...document.querySelectorAll(".limits tbody td")].map((td) => td.innerText)
-    .join("|") === ${JSON.stringify(`${group}|2|30/m|5|3|0|`)}`);
-  await page.fill(one("#limits-group"), "");
-  await page.click(action("limit"));
-  await page.until(`${one("#status")}.textContent === "A weight needs a group."`);
-  for (const name of ["rate", "burst", "weight"]) await page.fill(one(`#limits-${name}`), "");
-  await page.fill(one("#limits-most"), "1000");
-  await act("limit", /Limit queue pods\?/, /^The limits of queue pods are set/);
-  await page.until(`${shown}.includes("(the whole queue)")`);
-  await act("reset-limits", /Reset the limits of queue pods\?/,
-    /^The limits of queue pods are reset/);
-  await page.fill(one("#limits-group"), group);
-  await act("reset-limits", /Reset the limits of group/, /^The limits of group/);
-  await page.until(`${shown}.includes("No limits are set.")`);
-});
-
 test("pause, resume, pause for a time", async () => {
   await show("view=queue&queue=pods");
   const paused = async () => (await server.call("Queue/Counts", { queue: "pods" })).paused;

@@ -108,31 +108,6 @@ class Calls:
         self.assertTrue(client.resume("pods"))
         self.assertFalse(client.resume("pods"))
 
-    def test_sets_and_reads_limits(self):
-        client = self.serve_pods()
-        client.add("pods", "a", group="g", create=True)
-        self.assertEqual(client.limits("pods"), {})
-        limits = wq.Limits(max_processing=2, per_second=0.5, burst=3, weight=4)
-        client.set_limits("pods", limits, group="g")
-        client.set_limits("pods", wq.Limits(max_processing=9))
-        client.set_limits("pods", wq.Limits(per_second=2), group=b"\xff")
-        read = client.limits("pods")
-        self.assertEqual(list(read), [b"", b"g", b"\xff"])
-        self.assertEqual(read[b"g"], wq.GroupStatus(limits, True, 0, False, None))
-        self.assertEqual(read[b""].limits, wq.Limits(max_processing=9))
-        self.assertEqual(read[b"\xff"].limits, wq.Limits(per_second=2))
-        client.set_limits("pods", None, group="g")
-        self.assertEqual(client.limits("pods", ["g", "x"]).keys(), {b"g", b"x"})
-        self.assertFalse(client.limits("pods", "g")[b"g"].own_limits)
-        self.assertEqual(client.limits("pods", []), {})
-        self.assertEqual(list(client.limits("pods")), [b"", b"\xff"])
-        self.assertEqual(client.counts("pods").held_back, 0)
-        for bad in (wq.Limits(weight=1001), wq.Limits(max_processing=-1), wq.Limits(burst=0)):
-            with self.assertRaises(wq.InvalidArgument):
-                client.set_limits("pods", bad, group="g")
-        with self.assertRaises(wq.NotFound):
-            client.limits("nope")
-
     def test_reads_the_store_and_deletes_a_queue(self):
         client = self.serve_pods()
         client.add("pods", "a", create=True)

@@ -57,7 +57,6 @@ class FakeQueue:
         self.causes = {}  # key -> the cause of its last Add that had one.
         self.quarantine = {}
         self.paused = False
-        self.limits = {}  # group -> types_pb2.GroupLimits; they bound nothing here.
         self.adds = self.dones = self.failed = 0
 
     def delay(self, key, request):
@@ -151,7 +150,6 @@ class FakeServer(
         self.not_owner = 0  # So many of the next workers find a replica of the store.
         self.hold_results = False  # Answers get no result while this is set.
         self.silence_limit_us = 30_000_000
-        self.limits_in_answer = 2  # 1000 in the server.
         self._server = None
         self._directory_fd = -1
 
@@ -458,33 +456,6 @@ class FakeServer(
             was, each.paused = each.paused, False
             self._pump()
         return admin_pb2.ResumeResponse(was_paused=was)
-
-    def SetLimits(self, request, context):
-        with self.changed:
-            limits = self._find(request.queue, context).limits
-            if not request.HasField("limits"):
-                limits.pop(request.group, None)
-            elif request.limits.weight > 1000:
-                fail(context, "InvalidArgument", f"a weight of {request.limits.weight}")
-            else:
-                limits[request.group] = request.limits
-        return admin_pb2.SetLimitsResponse()
-
-    def GetLimits(self, request, context):
-        response = admin_pb2.GetLimitsResponse()
-        with self.changed:
-            limits = self._find(request.queue, context).limits
-            names = sorted(set(request.groups) or limits)
-            if request.HasField("after"):
-                names = [name for name in names if name > request.after]
-            if not request.groups:
-                response.more = len(names) > self.limits_in_answer
-                names = names[: self.limits_in_answer]
-            for name in names:
-                response.groups.add(
-                    group=name, limits=limits.get(name), own_limits=name in limits, processing=0
-                )
-        return response
 
     def Flush(self, request, context):
         fail(context, "NotDurable", "the disk is full")

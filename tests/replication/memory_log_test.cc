@@ -10,6 +10,7 @@
 #include "tests/replication/log_contract.h"
 #include "tests/support/faulty_log.h"
 #include "wq/clock.h"
+#include "wq/internal/memory_log.h"
 
 namespace wq::replication {
 namespace {

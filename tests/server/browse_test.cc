@@ -127,15 +127,11 @@ TEST_F(BrowseTest, OneKeyWithAllThatIsKnown) {
   const v1::GetKeyResponse second = GetKey("a/2");
   EXPECT_EQ(second.position(), 1U);  // a/1 is in a higher lane.
   EXPECT_EQ(second.key().group(), "red");
-  EXPECT_EQ(second.next_delay_us(), microseconds(hours(1)).count());
-  EXPECT_FALSE(second.next_quarantines());
   const v1::GetKeyResponse failing = GetKey("b/3");
   EXPECT_FALSE(failing.has_position());
   EXPECT_EQ(failing.key().failures(), 2U);
   EXPECT_EQ(failing.key().last_error(), "dial 10.0.0.8:443: no route");
-  EXPECT_EQ(failing.next_delay_us(), microseconds(hours(4)).count());
   EXPECT_EQ(failing.key().ready_at_us() - failing.key().added_at_us(), failing.key().delay_us());
-  EXPECT_FALSE(GetKey("c/1").has_next_delay_us());
   ASSERT_TRUE(pods_->Pause().ok());
   EXPECT_TRUE(GetKey(kHostile).queue_paused());
   EXPECT_EQ(GetKey(kHostile).key().key(), kHostile);

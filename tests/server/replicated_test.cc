@@ -10,6 +10,7 @@
 
 #include "tests/support/environment.h"
 #include "tests/support/wait.h"
+#include "wq/internal/memory_log.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 #include "wq/queue.h"

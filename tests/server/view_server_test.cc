@@ -55,7 +55,6 @@ class ViewServerTest : public testing::Test, protected ServerFixture {
 TEST_F(ViewServerTest, ShowsAClosedStoreAndChangesNoByte) {
   ASSERT_TRUE(pods_->Add("a").ok());
   ASSERT_TRUE(pods_->Quarantine("b", "no disk 7").ok());
-  ASSERT_TRUE(pods_->SetLimits("g", GroupLimits{.max_processing = 2}).ok());
   ASSERT_TRUE(store_->Close().ok());
   const std::map<std::string, std::string> before = Files();
   View();
@@ -74,10 +73,6 @@ TEST_F(ViewServerTest, ShowsAClosedStoreAndChangesNoByte) {
   EXPECT_EQ(Call("Browse/GroupErrors", "{}")["groups"][0]["form"], "no disk <n>");
   EXPECT_EQ(Call("Browse/GetSeries", R"({"queue": "pods"})")["queued"][0], -1);
   EXPECT_TRUE(Call("Admin/ListWorkers", "{}")["workers"].empty());
-  const Json limits = Call("Admin/GetLimits", R"({"queue": "pods"})");
-  ASSERT_EQ(limits["groups"].size(), 1U);
-  EXPECT_EQ(limits["groups"][0]["limits"]["max_processing"], 2);
-  EXPECT_EQ(Call("Admin/GetLimits", R"({"queue": "none"})")["code"], "NotFound");
   EXPECT_EQ(Call("Browse/GetHistory", R"({"queue": "pods", "key": "YQ=="})")["code"],
             "NotSupported");
   EXPECT_EQ(Call("Browse/Search", R"({"queue": "none"})")["code"], "NotFound");

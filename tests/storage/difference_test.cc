@@ -6,11 +6,10 @@
 namespace wq::storage {
 namespace {
 
-// The queue's own rows, three of one name each.
+// The queue's own rows, two of one name each.
 void PutRows(QueueId queue, std::string_view name, std::string_view value, MutationBatch* batch) {
   PutFailures(queue, {.key = name, .count = 1, .last_error = value}, batch);
   PutCursor(queue, {.name = name, .value = value}, batch);
-  PutLimits(queue, {.group = name, .bucket_at_us = static_cast<int64_t>(value.size())}, batch);
 }
 
 std::string Cursors(const Reader& reader, QueueId queue) {
@@ -59,7 +58,7 @@ TEST_F(DifferenceTest, ChangesReplacesAndErases) {
   PutRows(7, "c", "newer", &rows_);
   PutRows(7, "e", "newer", &rows_);
   ASSERT_OK(AppendDifference(storage_, PartOfQueue(7), rows_, &difference_));
-  EXPECT_EQ(difference_.count(), 3U * 5);  // a and d erased; 0, c and e put; b unchanged.
+  EXPECT_EQ(difference_.count(), 2U * 5);  // a and d erased; 0, c and e put; b unchanged.
   Write(difference_);
   EXPECT_EQ(Cursors(storage_, 7), "0=newer b=old c=newer e=newer ");
 }
@@ -74,7 +73,7 @@ TEST_F(DifferenceTest, OtherQueuesAreNotTouched) {
   Write(old);
   ASSERT_OK(AppendDifference(storage_, PartOfQueue(7), rows_, &difference_));
   ASSERT_OK(AppendDifference(storage_, PartOfQueue(255), rows_, &difference_));
-  EXPECT_EQ(difference_.count(), 2U * 4);  // The names of the queues are no part of them.
+  EXPECT_EQ(difference_.count(), 2U * 3);  // The names of the queues are no part of them.
   Write(difference_);
   for (const QueueId queue : {6U, 8U, 256U}) {
     EXPECT_EQ(Cursors(storage_, queue), "x=old ");

@@ -99,17 +99,6 @@ TEST_F(FormatTest, QueueState) {
             "8080f9c0c1c48203");
 }
 
-TEST_F(FormatTest, Limits) {
-  PutLimits(1, {"ns", GroupLimits{3, {0.5, 10}, 2}, kAddedAt}, &batch_);
-  EXPECT_EQ(Bytes(),
-            "+default 6c696d6974732f000000016e73 "
-            "0a0f080311000000000000e03f180a2002108080f9c0c1c48203");
-  PutLimits(1, {"", std::nullopt, kAddedAt}, &batch_);
-  EXPECT_EQ(Bytes(), "+default 6c696d6974732f00000001 108080f9c0c1c48203");
-  EraseLimits(1, "ns", &batch_);
-  EXPECT_EQ(Bytes(), "-default 6c696d6974732f000000016e73");
-}
-
 TEST_F(FormatTest, PendingOfTheDefaultLane) {
   PutPending(1, {"ns/a", kFastLane, 8193, kAddedAt, {}}, &batch_);
   EXPECT_EQ(Bytes(), "+dirty 0000000100000000000000016e732f61 088140108080f9c0c1c48203");

@@ -14,7 +14,6 @@ TEST_F(QueueRecordsTest, ErasesAllOfOneQueue) {
   for (const QueueId queue : {kQueue - 1, kQueue, kQueue + 1}) {
     for (int i = 0; i < (queue == kQueue ? kMany : 3); ++i) {
       batch_.Put(Family::kCursors, QueueKeyPrefix(queue) + std::to_string(i), "");
-      PutLimits(queue, {.group = std::to_string(i)}, &batch_);
     }
     batch_.Put(Family::kDirty, QueueKeyPrefix(queue) + "key", "");
     Apply();
@@ -31,13 +30,11 @@ TEST_F(QueueRecordsTest, ErasesAllOfOneQueue) {
                             PrefixEnd(QueueKeyPrefix(queue)),
                             [&left](auto, auto) { return ++left > 0; }));
     EXPECT_EQ(left, 3);
-    ASSERT_OK(ScanLimits(storage_, queue, [&left](auto) { return --left >= 0; }));
-    EXPECT_EQ(left, 0);
   }
 }
 
-TEST_F(QueueRecordsTest, LimitsAreRecords) {
-  PutLimits(kQueue, {.bucket_at_us = 5}, &batch_);
+TEST_F(QueueRecordsTest, TheStateIsNoneOfThem) {
+  batch_.Put(Family::kCursors, QueueKeyPrefix(kQueue) + "c", "");
   PutQueueState(kQueue, {.sequence_high_water = 5}, &batch_);
   Apply();
   bool none = true;

@@ -222,35 +222,6 @@ TEST_F(RecordsTest, CursorsComeBackByName) {
   EXPECT_EQ(scan(2), all);
 }
 
-TEST_F(RecordsTest, LimitsComeBackByGroup) {
-  constexpr GroupLimits kLimits = {.max_processing = 3, .rate = {0.5, 10}, .weight = 2};
-  for (const std::string& group : kOddGroups) {
-    PutLimits(kQueue, {group, kLimits, 5}, &batch_);
-  }
-  PutLimits(kQueue, {"full", GroupLimits(), 0}, &batch_);
-  PutLimits(kQueue, {"of the options", std::nullopt, kMax}, &batch_);
-  PutLimits(kQueue, {"gone", kLimits, 5}, &batch_);
-  EraseLimits(kQueue, "gone", &batch_);
-  PutLimits(kQueue + 1, {"other", kLimits, 5}, &batch_);
-  Apply();
-  std::vector<std::string> groups;
-  EXPECT_OK(ScanLimits(storage_, kQueue, [&](const LimitsRecord& record) {
-    groups.emplace_back(record.group);
-    if (record.group == "of the options") {
-      EXPECT_EQ(record.limits, std::nullopt);
-      EXPECT_EQ(record.bucket_at_us, kMax);
-    } else {
-      const bool full = record.group == "full";
-      EXPECT_EQ(record.limits, full ? GroupLimits() : kLimits) << record.group;
-      EXPECT_EQ(record.bucket_at_us, full ? 0 : 5);
-    }
-    return groups.size() < 6;
-  }));
-  const std::vector<std::string> some = {"",  std::string(1, '\0'), "full",
-                                         "g", kOddGroups.back(),    std::string("nul\0\xff", 5)};
-  EXPECT_EQ(groups, some) << "stopped before the last one";
-}
-
 TEST_F(RecordsTest, DamageIsCorruptionThatNamesTheRecord) {
   const auto expect_corrupt = [&](Family family, const std::string& key, std::string_view value,
                                   const std::string& message) {
@@ -298,10 +269,6 @@ TEST_F(RecordsTest, DamageIsCorruptionThatNamesTheRecord) {
   expect_corrupt(Family::kQuarantine, queue + "k", "\x3a\x05g", "cannot be decoded");
   expect_corrupt(Family::kCursors, queue, "value", "cursors, record 0x00000007: its key is too");
   expect_corrupt(Family::kDefault, "queue/q", "\x08", "default, record 0x71756575652f71");
-  batch_.Put(Family::kDefault, LimitsKeyPrefix(kQueue) + "g", "\x08");
-  Apply();
-  EXPECT_STATUS(kCorruption, "default, record 0x6c696d6974732f0000000767: its value cannot",
-                ScanLimits(storage_, kQueue, [](const LimitsRecord&) { return true; }));
 }
 
 TEST_F(RecordsTest, DamageIsCorruptionForALookUpToo) {

@@ -1,8 +1,6 @@
 // Rows that cannot be decoded or break a rule by themselves. For sound rows see records_test.cc.
 #include "storage/row.h"
 
-#include <limits>
-#include <optional>
 #include <string>
 
 #include "storage/check/field_reader.h"
@@ -77,37 +75,9 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
   EXPECT_OK(DecodeOne());  // Quarantine() needs no failure.
 }
 
-TEST_F(RowTest, LimitsAreInTheirRange) {
-  using Limits = std::optional<GroupLimits>;
-  const GroupLimits highest = {UINT32_MAX, {kMaxRate, kMaxBurst}, kMaxWeight};
-  for (const Limits& limits :
-       {Limits(), Limits(GroupLimits()), Limits(highest), Limits({.rate = {kMinRate, 1}})}) {
-    for (const std::string& group : kOddGroups) {
-      PutLimits(kQueue, {group, limits, 5}, &batch_);
-      EXPECT_OK(DecodeOne());
-      EXPECT_EQ(row_.kind(), Row::Kind::kLimits);
-      EXPECT_EQ(row_.queue(), kQueue);
-      EXPECT_EQ(row_.key(), "");
-      EXPECT_EQ(row_.limits().limits, limits);
-      EXPECT_EQ(row_.limits().bucket_at_us, 5);
-    }
-  }
-  constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
-  for (const GroupLimits& limits :
-       {GroupLimits{.rate = {-1, 1}}, GroupLimits{.rate = {kNoNumber, 1}},
-        GroupLimits{.rate = {kMinRate / 2, 1}}, GroupLimits{.rate = {kMaxRate * 2, 1}},
-        GroupLimits{.rate = {0, 0}}, GroupLimits{.rate = {1, kMaxBurst + 1}},
-        GroupLimits{.weight = 0}, GroupLimits{.weight = kMaxWeight + 1}}) {
-    PutLimits(kQueue, {"g", limits, 5}, &batch_);
-    EXPECT_STATUS(kCorruption, "limits that are out of range", DecodeOne());
-    EXPECT_EQ(row_.broken(), RowRule::kLimitsRange);
-  }
-  PutLimits(kQueue, {std::string(kMaxGroupBytes + 1, 'g')}, &batch_);
-  EXPECT_STATUS(kCorruption, "a group that is too long", DecodeOne());
-  const std::string key = LimitsKeyPrefix(kQueue);
-  EXPECT_STATUS(kCorruption, "cannot be decoded", row_.Decode(Family::kDefault, key, "\xff"));
-  EXPECT_STATUS(kCorruption, "nothing has this key",
-                row_.Decode(Family::kDefault, key.substr(0, key.size() - 1), ""));
+TEST_F(RowTest, ARowOfAnEarlierVersionIsNotDecoded) {
+  EXPECT_OK(row_.Decode(Family::kDefault, std::string(kRemovedPrefix) + "\x01", "\xff"));
+  EXPECT_EQ(row_.kind(), Row::Kind::kRemoved);
 }
 
 TEST(FieldReader, WhatIsCutOffIsNoGood) {

@@ -53,7 +53,7 @@ inline std::vector<QueueRules> AllPolicies() {
       {"limits",
        {.order = Order::kFair,
         .lanes = {2, 1, -1, -2},
-        .group_limits = {.max_processing = 2, .rate = {.per_second = 1, .burst = 2}, .weight = 2}}},
+        .group_limits = {.max_processing = 2, .rate = {.per_second = 1, .burst = 2}}}},
   };
 }
 

@@ -410,7 +410,7 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   printf '[queue a]\nmax-requeues = 2\n[queue b]\n' > config
   kill -HUP "$SERVER"
   until_ok log_has 'SIGHUP: read the configuration again'
-  log_has 'the options of queue "a" change at a restart'
+  log_has 'the other options of queue "a" than its limits change at a restart'
   [ "$(wqctl inspect -o name | tr '\n' ' ')" = 'a b ' ]
   echo wrong > config
   kill -HUP "$SERVER"
@@ -460,4 +460,24 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   sed -i '/^Documentation=/d' wqctl@test.service
   run -0 systemd-analyze verify --man=no ./wqctl@test.service
   [ -z "$output" ]
+}
+
+@test "SIGHUP gives open queues the limits of the file" {
+  printf '[queue a]\nmax-processing = 1\n' > config
+  serve --create --config config
+  wqctl add -q a x y z
+  held_back() {
+    curl -s --unix-socket "$WQ_STORE/control.sock" -H 'Content-Type: application/json' \
+      -d '{"queue": "a"}' http://localhost/wq.v1.Queue/Counts |
+      jq -e --arg n "$1" '.held_back == $n' >/dev/null
+  }
+  "$WQCTL" work -q a -j3 -- sh -c 'until test -e go; do sleep 0.05; done' 2>work.err &
+  until_ok held_back 2
+  printf '[queue a]\nmax-processing = 2\n' > config
+  kill -HUP "$SERVER"
+  until_ok held_back 1
+  run -1 log_has 'change at a restart'
+  touch go
+  wait $!
+  stop
 }

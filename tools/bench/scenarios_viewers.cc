@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "base/hold_watch.h"
 #include "tools/bench/scenarios.h"
 #include "tools/bench/subjects.h"
-#include "wq/queue_access.h"
 
 namespace wq::bench {
 namespace {
@@ -51,14 +49,10 @@ void ReadOnce(Queue* queue, size_t kind, std::string* page) {
     case 6:  // As the page's events and the metrics do.
       queue->Counts();
       queue->OldestAddedAtUs();
-      queue->PausedUntilUs();
       break;
-    default: {
-      std::map<std::string, GroupStatus> limits;
-      Require(AccessTo(queue)->GetLimits({}, &limits), "GetLimits");
+    default:
       queue->Cursors();
       break;
-    }
   }
 }
 

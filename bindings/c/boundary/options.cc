@@ -100,7 +100,6 @@ void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
     };
   }
   *readiness = std::make_unique<Readiness>(in.ready, in.ready_arg);
-  out->on_ready = [borrowed = readiness->get()] { borrowed->Notify(); };
 }
 
 Status ToReplication(const wq_replication* in, std::optional<Replication>* out) {

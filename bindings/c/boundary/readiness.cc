@@ -21,12 +21,30 @@ Status SystemError(const char* what) {
 }  // namespace
 
 Readiness::~Readiness() {
+  {
+    const MutexLock lock(mu_);
+    listener_.reset();  // Blocks until no Notify is under way.
+  }
   if (fd_ >= 0) {
     ::close(fd_);
   }
 }
 
-void Readiness::NotifyNow() noexcept {
+void Readiness::Request() {
+  if (!listens_.load(std::memory_order_acquire)) {
+    const MutexLock lock(mu_);
+    if (listener_ == nullptr) {
+      listener_ = queue_->ListenReady([this] { Notify(); });
+      listens_.store(true, std::memory_order_release);
+    }
+  }
+  requested_.store(true);
+}
+
+void Readiness::Notify() noexcept {
+  if (!requested_.load(std::memory_order_relaxed) || !requested_.exchange(false)) {
+    return;
+  }
   if (callback_ != nullptr) {
     const CallbackScope scope;
     callback_(arg_);

@@ -32,8 +32,6 @@ from wq._types import (
     AddResult,
     ChangeResult,
     Counts,
-    GroupStatus,
-    Limits,
     ListedKey,
     Snapshot,
     StoreInfo,
@@ -243,33 +241,6 @@ class Client:
         """Ends a pause. Returns whether the queue was paused."""
         response = self._call(self._admin.Resume, admin_pb2.ResumeRequest(queue=queue))
         return bool(response.was_paused)
-
-    def set_limits(
-        self, queue: str, limits: Optional[Limits], group: _types.Key = b""
-    ) -> None:
-        """Bounds the hand-outs of a group's keys, or of all keys of the queue, from now on and over
-        restarts. Replaces all limits that were set; None ends them, and those of the queue's
-        options count again. Raises InvalidArgument if they are out of range."""
-        request = _types.set_limits_request(queue, group, limits)
-        self._call(self._admin.SetLimits, request)
-
-    def limits(
-        self, queue: str, groups: Optional[_types.Keys] = None
-    ) -> Dict[bytes, GroupStatus]:
-        """The limits of these groups, at most 1000; by default of every group whose limits were
-        set, and of the queue, by the name b"", if anything bounds it."""
-        request = admin_pb2.GetLimitsRequest(queue=queue)
-        if groups is not None:
-            request.groups.extend(_types.keys_list(groups))
-            if not request.groups:
-                return {}
-        found: Dict[bytes, GroupStatus] = {}
-        while True:
-            response = self._call(self._admin.GetLimits, request)
-            found.update((each.group, _types.group_status(each)) for each in response.groups)
-            if not response.more or not response.groups:
-                return found
-            request.after = response.groups[-1].group
 
     def flush(self, durability: str = "power") -> None:
         """Waits until everything that was done on the store before is as durable as asked for."""

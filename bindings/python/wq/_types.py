@@ -134,29 +134,6 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What bounds the hand-outs of a group's keys, or of a queue's. A bound of 0 is none. `burst`
-    keys are handed out at once after a time without hand-outs. The weight is a group's share in a
-    queue with fair order."""
-
-    max_processing: int = 0  # How many of the keys workers hold at a time.
-    per_second: float = 0.0
-    burst: int = 1
-    weight: int = 1
-
-
-@dataclass(frozen=True)
-class GroupStatus:
-    """The limits of a group, or of a queue, and how it is bounded by them now."""
-
-    limits: Limits  # Those in force.
-    own_limits: bool  # They were set by set_limits; otherwise the queue's options have them.
-    processing: int  # Keys that workers hold. 0 while the queue has no limits.
-    held_back: bool  # No key of it may be handed out now.
-    next_in: Optional[float]  # If a rate holds it back: for so many seconds.
-
-
-@dataclass(frozen=True)
 class ListedKey:
     """A queued key (lane, group), or a quarantined key (the other fields)."""
 
@@ -302,37 +279,6 @@ def counts_of(response: types_pb2.QueueCounts) -> Counts:
         held_back=response.held_back,
         resyncs=response.resyncs,
     )
-
-
-def set_limits_request(
-    queue: str, group: Key, limits: Optional[Limits]
-) -> admin_pb2.SetLimitsRequest:
-    """The request of set_limits."""
-    request = admin_pb2.SetLimitsRequest(queue=queue, group=key_bytes(group))
-    if limits is not None:
-        try:
-            request.limits.max_processing = limits.max_processing
-            request.limits.rate.per_second = limits.per_second
-            request.limits.rate.burst = limits.burst
-            request.limits.weight = limits.weight
-        except ValueError as error:
-            raise errors.InvalidArgument(f"{limits}: {error}") from None
-        if limits.burst == 0 or limits.weight == 0:
-            raise errors.InvalidArgument(f"{limits}: a burst and a weight are at least 1")
-    return request
-
-
-def group_status(status: types_pb2.GroupStatus) -> GroupStatus:
-    """A message's GroupStatus."""
-    given = status.limits
-    limits = Limits(
-        given.max_processing,
-        given.rate.per_second,
-        max(given.rate.burst, 1),
-        max(given.weight, 1),
-    )
-    next_in = status.next_in_us / 1e6 if status.HasField("next_in_us") else None
-    return GroupStatus(limits, status.own_limits, status.processing, status.held_back, next_in)
 
 
 def listed_key(key: browse_pb2.KeyRow) -> ListedKey:

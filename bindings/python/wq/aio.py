@@ -56,8 +56,6 @@ from wq._types import (
     AddResult,
     ChangeResult,
     Counts,
-    GroupStatus,
-    Limits,
     ListedKey,
     Snapshot,
     StoreInfo,
@@ -615,30 +613,6 @@ class Client:
         """See wq.Client.resume."""
         response = await self._call(self._admin.Resume, admin_pb2.ResumeRequest(queue=queue))
         return bool(response.was_paused)
-
-    async def set_limits(
-        self, queue: str, limits: Optional[Limits], group: _types.Key = b""
-    ) -> None:
-        """See wq.Client.set_limits."""
-        request = _types.set_limits_request(queue, group, limits)
-        await self._call(self._admin.SetLimits, request)
-
-    async def limits(
-        self, queue: str, groups: Optional[_types.Keys] = None
-    ) -> Dict[bytes, GroupStatus]:
-        """See wq.Client.limits."""
-        request = admin_pb2.GetLimitsRequest(queue=queue)
-        if groups is not None:
-            request.groups.extend(_types.keys_list(groups))
-            if not request.groups:
-                return {}
-        found: Dict[bytes, GroupStatus] = {}
-        while True:
-            response = await self._call(self._admin.GetLimits, request)
-            found.update((each.group, _types.group_status(each)) for each in response.groups)
-            if not response.more or not response.groups:
-                return found
-            request.after = response.groups[-1].group
 
     async def flush(self, durability: str = "power") -> None:
         """See wq.Client.flush."""

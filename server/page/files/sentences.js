@@ -45,12 +45,6 @@ function failing(row, now) {
   return `It has failed ${count(times, "time")}${first}${last}.`;
 }
 
-function nextFailure(reply) {
-  if (reply.next_quarantines) return "One more failure puts it into quarantine.";
-  if (reply.next_delay_us === undefined) return null;
-  return `After one more failure it is tried again after ${duration(number(reply.next_delay_us))}.`;
-}
-
 export function sentencesOf(reply, now) {
   const row = reply.key ?? {};
   const all = [];
@@ -62,9 +56,6 @@ export function sentencesOf(reply, now) {
     const since = number(row.quarantined_at_us) > 0
       ? `, for ${age(now - number(row.quarantined_at_us))}` : "";
     all.push(`It is in quarantine${since}: it is not handed out until it is released.`);
-  } else {
-    const next = (row.states ?? []).length > 0 ? nextFailure(reply) : null;
-    if (next) all.push(next);
   }
   if ((row.states ?? []).length === 0) {
     all.push("The queue has nothing of this key: it was done, or it was never added.");

@@ -1,9 +1,8 @@
-// One queue: its counts now, its rates over time, its limits and its workers.
+// One queue: its counts now, its rates over time and its workers.
 import { admin, browse } from "./api.js";
 import { chart, measured } from "./chart.js";
 import { confirm } from "./dialogs.js";
 import { h, heading, newId, say, setText } from "./dom.js";
-import { limitsOn } from "./limits.js";
 import { age, count, escapeText, grouped, number, parseDuration, rate, seconds, stateNames }
   from "./text.js";
 import { findingsOf, stateOf } from "./view_overview.js";
@@ -107,14 +106,13 @@ export function open(root, params, page) {
   const numbers = tiles(name);
   const pause = pauseForm(page, name);
   const workers = workersOf(name, page);
-  const limits = limitsOn(name, page);
   const figures = h("div", { class: "charts" });
   const ranges = ["hour", "day"].map((range) => h("button", { "data-range": range, onclick: () =>
     page.go({ ...page.params, range: range === "hour" ? undefined : range }) }, range));
   root.append(heading("Queue " + escapeText(name)), state, pause.element, numbers.element, findings,
     h("section", {}, h("div", { class: "line" }, h("h2", {}, "Over time"),
       h("div", { class: "words", role: "group", "aria-label": "Range" }, ranges)), figures),
-    limits.element, workers.element);
+    workers.element);
   let closed = false;
   let timer = 0;
   let range = "hour";
@@ -162,14 +160,12 @@ export function open(root, params, page) {
     if (Date.now() - asked > 2000) {
       asked = Date.now();
       workers.refresh();
-      limits.refresh();
     }
     return undefined;
   }
 
   update(params);
   workers.refresh();
-  limits.refresh();
   if (page.overview) live(page.overview);
   return { title: "Queue " + escapeText(name), update, live,
     refresh: charts,

@@ -7,6 +7,7 @@
 
 #include "wq/c/etcd.h"
 #include "wq/etcd_log.h"
+#include "wq/internal/memory_log.h"
 
 namespace wq {
 namespace {

@@ -1,5 +1,5 @@
 // Importer: whole queues, all or none, and no rows that an opening refuses.
-#include "wq/import.h"
+#include "wq/internal/import.h"
 
 #include <gmock/gmock.h>
 
@@ -169,40 +169,7 @@ TEST_F(ImportTest, RefusesWhatContradicts) {
     Refused("without failures", "g", State::kFailing);
     EXPECT_EQ(importer_->SetQueue(InfoOf("a b")).code(), StatusCode::kInvalidArgument);
     EXPECT_EQ(importer_->SetCursor("pods", "", "x").code(), StatusCode::kInvalidArgument);
-    EXPECT_EQ(importer_->SetLimits("pods", "g", {.weight = 0}).code(),
-              StatusCode::kInvalidArgument);
-    ASSERT_TRUE(importer_->SetLimits("pods", "g", {}).ok());
-    ASSERT_TRUE(importer_->SetCursor("pods", "g", "x").ok()) << "another name than the group";
-    const Status twice = importer_->SetLimits("pods", "g", {.weight = 2});
-    EXPECT_EQ(twice.code(), StatusCode::kInvalidArgument);
-    EXPECT_THAT(twice.message(), HasSubstr("group 'g' has limits twice"));
   }
-}
-
-TEST_F(ImportTest, LimitsAreOfAGroupOrOfTheQueue) {
-  const std::string bytes("\0\xFF", 2);
-  constexpr GroupLimits kSet = {.max_processing = 3, .rate = {0.5, 10}, .weight = 2};
-  constexpr GroupLimits kRate = {.rate = {7, 1}};
-  Open();
-  ASSERT_TRUE(importer_->SetLimits("pods", bytes, kSet).ok());  // The first call of its queue.
-  ASSERT_TRUE(importer_->SetLimits("pods", "", kRate).ok());
-  ASSERT_TRUE(importer_->SetLimits("other", bytes, {}).ok());
-  EXPECT_EQ(importer_->counts().limits, 3U);
-  EXPECT_EQ(importer_->counts().queues, 2U);
-  Finish();
-  std::unique_ptr<StoreView> view;
-  ASSERT_TRUE(StoreView::Open(dir_, &view).ok());
-  std::map<std::string, GroupLimits> limits;
-  ASSERT_TRUE(view->Limits("pods", &limits).ok());
-  EXPECT_THAT(limits, ElementsAre(testing::Pair("", kRate), testing::Pair(bytes, kSet)));
-  Open();
-  EXPECT_EQ(Add("a", EntryState::kPending).code(), StatusCode::kAlreadyExists);
-  Open({.replace = true});
-  Added("a", EntryState::kPending);
-  Finish();
-  ASSERT_TRUE(StoreView::Open(dir_, &view).ok());
-  ASSERT_TRUE(view->Limits("pods", &limits).ok());
-  EXPECT_THAT(limits, IsEmpty()) << "those of the replaced queue";
 }
 
 TEST_F(ImportTest, ADryRunMakesNothing) {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tests/support/environment.h"
-#include "wq/entry_diff.h"
 #include "wq/queue.h"
 #include "wq/repair.h"
 #include "wq/snapshot.h"
@@ -133,22 +132,6 @@ TEST_F(ProgressTest, OfACopyThatIsCancelled) {
   EXPECT_EQ(CreateSnapshot(store_, root_ / "snapshots", options, &taken).code(),
             StatusCode::kIOError);
   EXPECT_THAT(recorder_.names(), ElementsAre("copying files"));
-}
-
-TEST_F(ProgressTest, OfADiff) {
-  EntryDiff diff({.progress = recorder_.callback()});
-  Entry entry;
-  for (uint64_t n = 0; n < kKeysStored; ++n) {
-    entry.key = std::to_string(n);
-    ASSERT_EQ(diff.Add(EntryDiff::Side::kBefore, "q", entry).ToString(), "Ok");
-    ASSERT_EQ(diff.Add(EntryDiff::Side::kAfter, "q", entry).ToString(), "Ok");
-  }
-  EXPECT_THAT(recorder_.names(), ElementsAre());
-  ASSERT_EQ(diff.Run([](const KeyDiff&) { return true; }).ToString(), "Ok");
-  ASSERT_THAT(recorder_.names(), ElementsAre("comparing"));
-  EXPECT_EQ(recorder_[0].total, 2 * kKeysStored);
-  EXPECT_EQ(recorder_[0].done, 2 * kKeysStored);
-  EXPECT_GE(recorder_[0].reports, 2 * kKeysStored / 1000);
 }
 
 }  // namespace

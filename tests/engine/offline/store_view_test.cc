@@ -137,21 +137,6 @@ TEST_F(StoreViewTest, CursorsComeWithTheirBytes) {
   EXPECT_EQ(view_->Cursors("nope", &cursors).code(), StatusCode::kNotFound);
 }
 
-TEST_F(StoreViewTest, LimitsAreThoseThatWereSet) {
-  const std::string bytes("\0\xFF\n", 3);
-  constexpr GroupLimits kSet = {.max_processing = 3, .rate = {0.5, 10}, .weight = 2};
-  constexpr GroupLimits kRate = {.rate = {7, 1}};
-  storage::PutLimits(7, {.limits = kRate}, &batch_);
-  storage::PutLimits(7, {.group = bytes, .limits = kSet, .bucket_at_us = 5}, &batch_);
-  storage::PutLimits(7, {.group = "of the options", .bucket_at_us = 5}, &batch_);
-  storage::PutLimits(8, {.group = "of another queue", .limits = kSet}, &batch_);
-  View();
-  std::map<std::string, GroupLimits> limits = {{"stale", {}}};
-  ASSERT_TRUE(view_->Limits("pods", &limits).ok());
-  EXPECT_THAT(limits, ElementsAre(testing::Pair("", kRate), testing::Pair(bytes, kSet)));
-  EXPECT_EQ(view_->Limits("nope", &limits).code(), StatusCode::kNotFound);
-}
-
 TEST_F(StoreViewTest, AVisitorStopsTheWalkAnywhere) {
   Pending("p", 1);
   Delayed("d", 100);

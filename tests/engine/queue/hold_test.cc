@@ -68,9 +68,6 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
     for (size_t i = 0; i < kHoldQuarantined; ++i) {
       ASSERT_TRUE(queue_->Quarantine("default/bad-" + std::to_string(i), error).ok());
     }
-    for (size_t i = 0; i < GetParam().groups; i += 2) {
-      ASSERT_TRUE(queue_->SetLimits("group " + std::to_string(i), GroupLimits{.weight = 2}).ok());
-    }
     for (int i = 0; i < 2000; ++i) {
       ASSERT_TRUE(queue_->SetCursor("cursor-" + std::to_string(i), std::string(1000, 'c')).ok());
     }
@@ -83,7 +80,6 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
         {"Len", [this] { EXPECT_EQ(queue_->Len(), kHoldQueued); }},
         {"Counts", [this] { EXPECT_EQ(queue_->Counts().quarantined, kHoldQuarantined); }},
         {"OldestAddedAtUs", [this] { EXPECT_TRUE(queue_->OldestAddedAtUs().has_value()); }},
-        {"PausedUntilUs", [this] { EXPECT_EQ(queue_->PausedUntilUs(), 0); }},
         {"List", [this] { EXPECT_EQ(queue_->List(0, 1).size(), 1U); }},
         {"List with an offset", [this] { EXPECT_EQ(queue_->List(9000, 1000).size(), 1000U); }},
         {"List of all", [this] { EXPECT_EQ(queue_->List(0, SIZE_MAX).size(), kHoldQueued); }},
@@ -101,7 +97,6 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
          }},
         {"Inspect",
          [this, last] { EXPECT_TRUE(queue_->Inspect(last, [](const KeyInfo&) {}).ok()); }},
-        {"PeekFailure", [this, last] { queue_->PeekFailure(last); }},
         {"NumRequeues", [this, last] { queue_->NumRequeues(last); }},
         {"AddedAgain", [this, last] { queue_->AddedAgain(last); }},
         {"CausesOf",
@@ -112,12 +107,6 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
         {"IsQuarantined", [this, last] { EXPECT_FALSE(queue_->IsQuarantined(last)); }},
         {"Quarantined", [this] { EXPECT_EQ(queue_->Quarantined().size(), kHoldQuarantined); }},
         {"Quarantined, one", [this] { EXPECT_EQ(queue_->Quarantined({}, 40'000, 1).size(), 1U); }},
-        {"Limits", [this] { EXPECT_EQ(queue_->Limits().size(), (GetParam().groups + 1) / 2); }},
-        {"GetLimits",
-         [this] {
-           std::map<std::string, GroupStatus> limits;
-           EXPECT_TRUE(AccessTo(queue_)->GetLimits({}, &limits).ok());
-         }},
         {"Cursors", [this] { EXPECT_EQ(queue_->Cursors().size(), 2000U); }},
     };
   }

@@ -13,6 +13,7 @@
 
 #include "tests/engine/queue/queue_fixture.h"
 #include "tests/support/wait.h"
+#include "wq/internal/set_limits.h"
 
 namespace wq {
 namespace {
@@ -115,7 +116,7 @@ TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyOfAGroupWhoseLimitIsRaised) {
   AddKeys({"a1", "a2"});
   EXPECT_EQ(Get(), "a1");
   std::future<std::string> waits = GetInBackground();
-  EXPECT_TRUE(queue_->SetLimits("a", GroupLimits{.max_processing = 2}).ok());
+  EXPECT_TRUE(SetLimits(queue_, {}, {.max_processing = 2}).ok());
   EXPECT_EQ(waits.get(), "a2");
 }
 
@@ -133,37 +134,6 @@ TEST_F(QueueLimitsTest, ADrainWaitsForKeysThatLimitsHoldBack) {
   const Status drained = drain.get();
   EXPECT_TRUE(drained.ok()) << drained.ToString();
   EXPECT_EQ(Get(), "ShuttingDown");
-}
-
-// After the writer has fallen asleep, only a hand-out itself can wake it. So there are many rounds.
-TEST_F(QueueLimitsTest, AHandOutUnderARateIsWrittenThoughNoOtherCallFollows) {
-  constexpr int kRounds = 50;
-  queue_options_.limits = {.rate = {.per_second = 1e-3, .burst = kRounds}};
-  ASSERT_TRUE(store_->Close().ok());
-  StoreOptions options;
-  options.clock = &clock_;
-  options.flush_interval = 0ms;
-  ASSERT_TRUE(
-      Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
-          .ok());
-  ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
-  const auto writes = [this] {
-    const MutexLock lock(disk_->mu);
-    return disk_->state.writes;
-  };
-  for (int i = 0; i < kRounds; ++i) {
-    AddKeys({"a" + std::to_string(i)});
-  }
-  std::vector<HeldKey> keys;
-  for (int i = 0; i < kRounds; ++i) {
-    const uint64_t before = writes();
-    if (i % 2 == 0) {
-      ASSERT_EQ(Get(), "a" + std::to_string(i));
-    } else {
-      ASSERT_TRUE(queue_->TryGet(1, &keys).ok());
-    }
-    ASSERT_TRUE(support::Eventually([&] { return writes() > before; })) << "hand-out " << i;
-  }
 }
 
 TEST_F(QueueLimitsTest, AKeyThatWasPutIntoQuarantineBeforeAnyAddHasItsGroup) {
@@ -184,22 +154,18 @@ TEST_F(QueueLimitsTest, AKeyThatWasPutIntoQuarantineBeforeAnyAddHasItsGroup) {
 }
 
 TEST_F(QueueLimitsTest, LimitsThatAreOutOfRangeAreRefusedByName) {
-  const auto refusal = [this](std::string_view group, const GroupLimits& limits) {
-    const Status s = queue_->SetLimits(group, limits);
+  const auto refusal = [this](const GroupLimits& of_queue, const GroupLimits& of_groups) {
+    const Status s = SetLimits(queue_, of_queue, of_groups);
     EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
     return s.message();
   };
-  EXPECT_THAT(refusal("a", {.rate = {.per_second = -1}}),
-              HasSubstr("the limits of group 'a' have a rate of -1.000000 a second"));
-  EXPECT_THAT(refusal("a", {.rate = {.per_second = std::numeric_limits<double>::quiet_NaN()}}),
+  EXPECT_THAT(refusal({}, {.rate = {.per_second = -1}}),
+              HasSubstr("group_limits have a rate of -1.000000 a second"));
+  EXPECT_THAT(refusal({}, {.rate = {.per_second = std::numeric_limits<double>::quiet_NaN()}}),
               HasSubstr("nan"));
-  EXPECT_THAT(refusal("", {.rate = {.per_second = 1, .burst = 0}}),
-              HasSubstr("the limits of the queue have a rate of 1.000000 a second and 0 at once"));
-  EXPECT_THAT(refusal("a", {.weight = 0}), HasSubstr("weight of 0, not 1 to 1000"));
-  EXPECT_THAT(refusal(std::string(2000, 'g'), {}), HasSubstr("the group is 2000 bytes long"));
+  EXPECT_THAT(refusal({.rate = {.per_second = 1, .burst = 0}}, {}),
+              HasSubstr("limits have a rate of 1.000000 a second and 0 at once"));
   Queue* other = nullptr;
-  EXPECT_EQ(store_->OpenQueue("other", {.group_limits = {.weight = 1001}}, &other).code(),
-            StatusCode::kInvalidArgument);
   EXPECT_EQ(store_->OpenQueue("other", {.limits = {.rate = {.burst = 0}}}, &other).code(),
             StatusCode::kInvalidArgument);
 }

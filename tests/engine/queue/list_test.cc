@@ -101,7 +101,8 @@ TEST_P(ListTest, IsTheOrderOfTheHandOuts) {
 // What stays is on exactly one page, in the order in which it is queued, whatever goes between two
 // pages: the last key of a page, too.
 TEST_P(ListTest, KeysThatStayAreListedOnceWhileOthersGo) {
-  if (GetParam().options.order == Order::kFair || GetParam().options.group_limits.weight > 1) {
+  if (GetParam().options.order == Order::kFair ||
+      GetParam().options.group_limits.max_processing > 1) {
     GTEST_SKIP() << "such a page is found by its number";
   }
   AddKeys(2000);
@@ -171,9 +172,9 @@ INSTANTIATE_TEST_SUITE_P(
                       ListCase{"Priorities", {.order = Order::kPriorities}},
                       ListCase{"Shards", {.order = Order::kTwoLanes, .shards = 4}},
                       ListCase{"Fair", {.order = Order::kFair, .lanes = {kSlowLane}}},
-                      ListCase{"GroupLimits",
-                               {.order = Order::kTwoLanes,
-                                .group_limits = {.max_processing = 1000, .weight = 2}}}),
+                      ListCase{
+                          "GroupLimits",
+                          {.order = Order::kTwoLanes, .group_limits = {.max_processing = 1000}}}),
     [](const auto& info) { return info.param.name; });
 
 class ListingTest : public QueueTest {};
@@ -205,26 +206,21 @@ TEST_F(ListingTest, QuarantinedKeysByPage) {
   EXPECT_EQ(queue_->Counts().quarantined, 2U);
 }
 
-TEST_F(ListingTest, ManyQuarantinedKeysLimitsAndCursors) {
+TEST_F(ListingTest, ManyQuarantinedKeysAndCursors) {
   std::vector<std::string> names;
   for (int i = 10'000; i < 20'000; ++i) {
     names.push_back(std::to_string(i));
     ASSERT_TRUE(queue_->Quarantine(names.back(), std::string(900, 'e')).ok());
   }
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_TRUE(queue_->SetLimits(names[i], GroupLimits{.max_processing = 3}).ok());
     ASSERT_TRUE(queue_->SetCursor(names[i], std::string(i, 'c')).ok());
   }
-  ASSERT_TRUE(queue_->SetLimits("", GroupLimits{.max_processing = 9}).ok());
-  ASSERT_TRUE(queue_->SetLimits(names[7], std::nullopt).ok());
   std::vector<std::string> keys;
   for (const QuarantinedKey& key : queue_->Quarantined()) {
     keys.push_back(key.key);
   }
   EXPECT_EQ(keys, names);
   EXPECT_THAT(queue_->Quarantined({}, 9995, 100), SizeIs(5));
-  EXPECT_THAT(queue_->Limits(), SizeIs(1000));
-  EXPECT_EQ(queue_->Limits().at("").max_processing, 9U);
   const std::map<std::string, std::string> cursors = queue_->Cursors();
   ASSERT_THAT(cursors, SizeIs(1000));
   EXPECT_THAT(cursors.at(names[999]), SizeIs(999));

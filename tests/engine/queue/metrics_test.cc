@@ -318,8 +318,8 @@ TEST_F(MetricsTest, FullAddsAndStuckKeysAreCountedAndLimiterDelaysObserved) {
 }
 
 TEST_F(MetricsTest, KeysThatLimitsHoldBack) {
+  queue_options_.group_limits = {.max_processing = 1};
   OpenMeasured(queue_options_);
-  ASSERT_TRUE(queue_->SetLimits("g", GroupLimits{.max_processing = 1}).ok());
   for (const std::string_view key : {"a", "b", "c"}) {
     ASSERT_TRUE(queue_->Add(key, {.group = "g"}).ok());
   }

@@ -1,10 +1,13 @@
-// QueueOptions::on_ready: called after every change by which another Get may succeed or end.
+// Queue::ListenReady: its function is called after every change by which another Get may succeed or
+// end.
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/queue/queue_fixture.h"
@@ -17,17 +20,24 @@ using std::chrono::microseconds;
 class ReadyTest : public QueueTest {
  protected:
   ReadyTest() {
-    QueueOptions options = queue_options_;
-    options.on_ready = [this] { ++calls_; };
-    CloseAndOpen(options);
-    calls_ = 0;
+    Listen([this] { ++calls_; });
   }
-  ~ReadyTest() override { store_.reset(); }  // Close calls on_ready.
+  ~ReadyTest() override { listener_.reset(); }  // Before the store.
+
+  void Listen(std::function<void()> on_ready) {
+    listener_ = queue_->ListenReady(std::move(on_ready));
+  }
+  void Open(const QueueOptions& options) {
+    listener_.reset();
+    CloseAndOpen(options);
+    Listen([this] { ++calls_; });
+  }
 
   // The number of calls since the last Calls().
   int Calls() { return calls_.exchange(0); }
 
   std::atomic<int> calls_{0};
+  std::unique_ptr<ReadyListener> listener_;
 };
 
 TEST_F(ReadyTest, IsCalledForAnAddButNotForADuplicate) {
@@ -81,10 +91,7 @@ TEST_F(ReadyTest, IsCalledForAShutdownAndForTheLastKeyThen) {
 }
 
 TEST_F(ReadyTest, MayCallTheQueue) {
-  QueueOptions options = queue_options_;
-  queue_ = nullptr;
-  options.on_ready = [this] { calls_ = queue_ == nullptr ? 0 : static_cast<int>(queue_->Len()); };
-  CloseAndOpen(options);
+  Listen([this] { calls_ = static_cast<int>(queue_->Len()); });
   Add("a");
   Add("b");
   EXPECT_EQ(Calls(), 2);
@@ -93,7 +100,7 @@ TEST_F(ReadyTest, MayCallTheQueue) {
 TEST_F(ReadyTest, IsCalledWhenShardsChangeHands) {
   QueueOptions options = queue_options_;
   options.shards = 2;
-  CloseAndOpen(options);
+  Open(options);
   Calls();
   std::unique_ptr<Worker> worker;
   ASSERT_TRUE(queue_->Join(&worker).ok());
@@ -102,9 +109,9 @@ TEST_F(ReadyTest, IsCalledWhenShardsChangeHands) {
   EXPECT_EQ(Calls(), 1);
 }
 
-// --- ListenReady ---
+// --- Several listeners ---
 
-TEST_F(ReadyTest, AListenerIsCalledLikeOnReadyUntilItIsDestroyed) {
+TEST_F(ReadyTest, EachListenerIsCalledUntilItIsDestroyed) {
   std::atomic<int> first = 0;
   std::atomic<int> second = 0;
   auto one = queue_->ListenReady([&first] { ++first; });
@@ -123,7 +130,7 @@ TEST_F(ReadyTest, AListenerIsCalledLikeOnReadyUntilItIsDestroyed) {
   two.reset();
   queue_->Stop();
   EXPECT_EQ(second, 4);
-  EXPECT_EQ(Calls(), 5);  // on_ready is called beside them.
+  EXPECT_EQ(Calls(), 5);  // Beside them.
 }
 
 TEST_F(ReadyTest, AListenerMayUseTheQueueAndRemoveAnother) {

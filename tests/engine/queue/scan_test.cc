@@ -1,4 +1,4 @@
-// Queue::Scan, Inspect and PeekFailure.
+// Queue::Scan and Inspect.
 #include <atomic>
 #include <map>
 #include <random>
@@ -180,20 +180,6 @@ TEST_F(ScanTest, KeysThatStayAreVisitedOnceWhileOthersComeAndGo) {
   }
 }
 
-TEST_F(ScanTest, SaysWhatOneMoreFailureDoes) {
-  EXPECT_EQ(queue_->PeekFailure("k").delay, microseconds(seconds(5)));
-  ASSERT_TRUE(queue_->AddRateLimited("k").ok());
-  EXPECT_EQ(queue_->PeekFailure("k").delay, microseconds(seconds(60)));
-  EXPECT_FALSE(queue_->PeekFailure("k").quarantines);
-  ASSERT_TRUE(queue_->AddRateLimited("k").ok());
-  EXPECT_TRUE(queue_->PeekFailure("k").quarantines);
-  EXPECT_EQ(queue_->PeekFailure("k").delay, std::nullopt);
-  AddOutcome outcome = AddOutcome::kAdded;
-  ASSERT_TRUE(queue_->AddRateLimited("k", {}, {}, &outcome).ok());
-  EXPECT_EQ(outcome, AddOutcome::kHeld);
-  EXPECT_FALSE(queue_->PeekFailure("k").quarantines);  // It is there already.
-}
-
 TEST_F(ScanTest, CountsBeforeAKeyUpToALimit) {
   for (int i = 0; i < 10; ++i) {
     Add(std::to_string(i));
@@ -207,18 +193,18 @@ TEST_F(ScanTest, CountsBeforeAKeyUpToALimit) {
 
 TEST_F(ScanTest, TheOldestKeyAndTheEndOfAPause) {
   EXPECT_EQ(queue_->OldestAddedAtUs(), std::nullopt);
-  EXPECT_EQ(queue_->PausedUntilUs(), 0);
+  EXPECT_EQ(queue_->Counts().paused_until_us, 0);
   const int64_t first_us = clock_.WallUs();
   Add("a");
   clock_.Advance(seconds(3));
   Add("b");
   EXPECT_EQ(queue_->OldestAddedAtUs(), first_us);
   ASSERT_TRUE(queue_->Pause(seconds(10)).ok());
-  EXPECT_EQ(queue_->PausedUntilUs(), clock_.WallUs() + microseconds(seconds(10)).count());
+  EXPECT_EQ(queue_->Counts().paused_until_us, clock_.WallUs() + microseconds(seconds(10)).count());
   clock_.Advance(seconds(10));
-  EXPECT_EQ(queue_->PausedUntilUs(), 0);
+  EXPECT_EQ(queue_->Counts().paused_until_us, 0);
   ASSERT_TRUE(queue_->Pause().ok());
-  EXPECT_EQ(queue_->PausedUntilUs(), 0);
+  EXPECT_EQ(queue_->Counts().paused_until_us, 0);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "tests/engine/queue/metrics_fixture.h"
 #include "tests/engine/replication/replicated_fixture.h"
 #include "tests/support/faulty_log.h"
+#include "wq/internal/memory_log.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
 

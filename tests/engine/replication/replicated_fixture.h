@@ -13,6 +13,7 @@
 
 #include "tests/support/environment.h"
 #include "tests/support/wait.h"
+#include "wq/internal/memory_log.h"
 #include "wq/queue.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"

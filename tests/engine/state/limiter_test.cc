@@ -189,21 +189,5 @@ TEST(DefaultControllerLimiter, IsExponentialAndABucket) {
   EXPECT_EQ(limiter->When("key", 0, At(0)), milliseconds(100));  // The burst of 100 is over.
 }
 
-TEST(LimiterPeek, IsTheNextDelayWhereItDependsOnTheKeyAlone) {
-  const auto exponential =
-      std::make_shared<ItemExponentialFailure>(microseconds(5), microseconds(1000));
-  const auto steps = std::make_shared<ItemFastSlow>(microseconds(1), microseconds(700), 2);
-  const MaxOf longest({exponential, steps});
-  const WithMaxWait bounded(exponential, microseconds(30));
-  for (uint64_t failures = 0; failures < 12; ++failures) {
-    const microseconds wait = exponential->When("k", failures, {});
-    EXPECT_EQ(exponential->Peek("k", failures, {}), wait);
-    EXPECT_EQ(longest.Peek("k", failures, {}), std::max(wait, steps->When("k", failures, {})));
-    EXPECT_EQ(bounded.Peek("k", failures, {}), std::min(wait, microseconds(30)));
-  }
-  EXPECT_EQ(Bucket(1, 1).Peek("k", 0, {}), std::nullopt);
-  EXPECT_EQ(DefaultControllerLimiter()->Peek("k", 0, {}), std::nullopt);
-}
-
 }  // namespace
 }  // namespace wq

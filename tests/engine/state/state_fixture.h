@@ -62,8 +62,8 @@ class StateFixture {
     Commit();
     return item == nullptr ? "" : std::string(item->key());
   }
-  void SetLimits(std::string_view group, const std::optional<GroupLimits>& limits) {
-    state_->SetLimits(group, limits, now);
+  void SetLimits(const GroupLimits& of_groups) {
+    state_->SetLimits({}, of_groups, now);
     Commit();
   }
   bool Done(std::string_view key) {

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "wq/internal/set_limits.h"
 
 namespace wq {
 namespace {
@@ -103,7 +104,7 @@ TEST_F(CloseQueueTest, EveryCallOfAClosedQueueAnswersBesideItsClosing) {
         for (const Status& s :
              {queue->AddBatch(keys), queue->AddAfter(key, hours(1)), queue->AddRateLimited(key),
               queue->Forget(key), queue->Quarantine("q"), queue->SetCursor("c", key),
-              queue->SetLimits("g", GroupLimits{.max_processing = 1}), queue->Resume()}) {
+              SetLimits(queue, {}, {.max_processing = 1}), queue->Resume()}) {
           EXPECT_TRUE(s.ok() || s.code() == kClosed) << s.ToString();
         }
         if (added.code() == kClosed) {
@@ -122,11 +123,9 @@ TEST_F(CloseQueueTest, EveryCallOfAClosedQueueAnswersBesideItsClosing) {
         EXPECT_TRUE(queue->ListenReady([] {}) != nullptr);
         EXPECT_EQ(queue->Add(std::string(5000, 'k')).code(), StatusCode::kInvalidArgument);
         EXPECT_LE(queue->List(0, 3).size(), 3U);
-        EXPECT_LE(queue->Limits().size(), 1U);
         EXPECT_LE(queue->Cursors().size(), 1U);
         EXPECT_LE(queue->Quarantined().size(), 1U);
         queue->Counts();
-        queue->PeekFailure("a");
       }
     });
     auto getter = std::async(std::launch::async, [queue] {

@@ -33,20 +33,6 @@ class DeleteQueueTest : public QueueTest {
     ASSERT_TRUE(doomed->SetCursor("cursor", "value").ok());
     ASSERT_TRUE(doomed->Pause().ok());
     ASSERT_TRUE(store_->Flush().ok());
-    PutLimits();
-  }
-  // Of "doomed", of which each opening reads what is on the disk.
-  void PutLimits() {
-    storage::MemoryStorage disk(disk_);
-    storage::MutationBatch batch;
-    const Status s = storage::ScanQueues(disk, [&](const storage::QueueRecord& record) {
-      if (record.name != "doomed") return true;
-      storage::PutLimits(record.id, {.limits = GroupLimits{.rate = {5, 1}}}, &batch);
-      storage::PutLimits(record.id, {.group = "g", .limits = GroupLimits{.weight = 2}}, &batch);
-      return false;
-    });
-    ASSERT_TRUE(s.ok() && batch.count() == 2);
-    ASSERT_TRUE(disk.Write(batch, false).ok());
   }
   void FailAfter(uint64_t writes) {
     const MutexLock lock(disk_->mu);

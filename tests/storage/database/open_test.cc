@@ -364,6 +364,21 @@ TEST_F(OpenTest, ACleanCloseLeavesNothingToReplay) {
   EXPECT_STATUS(kShuttingDown, "closed", Put(storage_.get(), Family::kDirty, "k", "v"));
 }
 
+TEST_F(OpenTest, RowsOfAnEarlierVersionAreRemovedWithALineInTheLog) {
+  MakeStore();
+  MutationBatch batch;
+  const std::string key("limits/\0\0\0\1g", 12);
+  batch.Put(Family::kDefault, key, "\x0a");
+  ASSERT_OK(Open());
+  ASSERT_OK(storage_->Write(batch, true));
+  ASSERT_OK(storage_->Close());
+  storage_.reset();
+  ASSERT_OK(Open());
+  std::string value;
+  EXPECT_EQ(storage_->Get(Family::kDefault, key, &value).code(), StatusCode::kNotFound);
+  EXPECT_NE(ReadFile(store_ + "/LOG").find("dropped 1 limits of groups"), std::string::npos);
+}
+
 TEST_F(OpenTest, FilesStayBoundedOverManyOpenings) {
   MakeStore();
   for (int i = 0; i < 12; ++i) {

@@ -30,6 +30,7 @@
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
+#include "wq/internal/set_limits.h"
 #include "wq/keys.h"
 #include "wq/prometheus.h"
 #include "wq/queue.h"
@@ -49,8 +50,9 @@ FILE of --config has lines "name = value" with the names of these options, and s
 "[queue NAME]" with order, lanes, starvation-bound, shards, max-requeues, base-delay,
 max-delay, durability, merge-delays and those of flow control (docs/flow-control.md);
 "[queue *]" is for all other queues.
-SIGHUP reads FILE and the token files again. A queue that is open keeps its options, and
-an address, a certificate's name or a socket is changed by a restart only.
+SIGHUP reads FILE and the token files again. A queue that is open takes its limits from
+FILE and keeps its other options, and an address, a certificate's name or a socket is
+changed by a restart only.
 SIGTERM and SIGINT: no key is assigned any more, and workers have --grace to answer
 those that they hold; a second signal ends at once. The rest stays in the store.
 As a service of systemd it reports READY=1.
@@ -127,6 +129,7 @@ class Daemon {
   wq::Status OpenQueue(std::string_view name, bool create, wq::Queue** queue);
   wq::Status OpenServer();
   void Reload();
+  wq::Status ReloadQueue(const std::string& name, const ServeConfig& read) WQ_REQUIRES(mu_);
 
   const ServeArgs& args_;
   const std::shared_ptr<wq::PrometheusProvider> metrics_ = wq::MakePrometheusProvider();
@@ -348,6 +351,21 @@ wq::Status Daemon::Stop(const StopSignals& signals) {
   return ResignAndClose(store_.get());
 }
 
+// The queue, if it is open, takes its limits from what was read.
+wq::Status Daemon::ReloadQueue(const std::string& name, const ServeConfig& read) {
+  wq::Queue* const queue = store_->FindQueue(name);
+  const QueueConfig now = read.Of(name);
+  QueueConfig before = config_.Of(name);
+  if (queue == nullptr || now == before) return {};
+  before.TakeLimits(now);
+  if (now != before) {
+    LogWarning("the other options of queue \"" + wq::EscapeKey(name) +
+               "\" than its limits change at a restart");
+  }
+  const wq::QueueOptions options = now.Options();
+  return wq::SetLimits(queue, options.limits, options.group_limits);
+}
+
 void Daemon::Reload() {
   WarnIfFailed(wq::Notify(wq::NotifyReloading()));
   ServeConfig read;
@@ -356,8 +374,7 @@ void Daemon::Reload() {
     {
       const wq::MutexLock lock(mu_);
       for (const auto& name : store_->QueueNames()) {
-        if (read.Of(name) == config_.Of(name) || store_->FindQueue(name) == nullptr) continue;
-        LogWarning("the options of queue \"" + wq::EscapeKey(name) + "\" change at a restart");
+        if (s.ok()) s = ReloadQueue(name, read);
       }
       // What the server was opened with stays.
       config_.queues = std::move(read.queues);

@@ -167,8 +167,7 @@ Setters SettersOf(QueueConfig* queue) {
           {"burst", Parsed(ParseNumber<uint32_t, 1>, &queue->burst)},
           {"group-max-processing", Parsed(ParseNumber<uint32_t>, &queue->group_max_processing)},
           {"group-rate", Parsed(ParseHandOutRate, &queue->group_rate)},
-          {"group-burst", Parsed(ParseNumber<uint32_t, 1>, &queue->group_burst)},
-          {"group-weight", Parsed(ParseNumber<uint32_t, 1>, &queue->group_weight)}};
+          {"group-burst", Parsed(ParseNumber<uint32_t, 1>, &queue->group_burst)}};
 }
 
 class ConfigReader {
@@ -263,14 +262,22 @@ wq::QueueOptions QueueConfig::Options() const {
                     .rate = {.per_second = rate.value_or(0), .burst = burst.value_or(1)}};
   options.group_limits = {
       .max_processing = group_max_processing.value_or(0),
-      .rate = {.per_second = group_rate.value_or(0), .burst = group_burst.value_or(1)},
-      .weight = group_weight.value_or(1)};
+      .rate = {.per_second = group_rate.value_or(0), .burst = group_burst.value_or(1)}};
   if (base_delay || max_delay) {
     options.limiter = std::make_shared<wq::ItemExponentialFailure>(
         base_delay.value_or(std::chrono::milliseconds{5}),
         max_delay.value_or(std::chrono::seconds{1000}));
   }
   return options;
+}
+
+void QueueConfig::TakeLimits(const QueueConfig& from) {
+  max_processing = from.max_processing;
+  rate = from.rate;
+  burst = from.burst;
+  group_max_processing = from.group_max_processing;
+  group_rate = from.group_rate;
+  group_burst = from.group_burst;
 }
 
 QueueConfig ServeConfig::Of(std::string_view queue) const {

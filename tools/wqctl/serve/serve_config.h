@@ -55,9 +55,9 @@ struct QueueConfig {
   std::optional<uint32_t> group_max_processing;
   std::optional<double> group_rate;
   std::optional<uint32_t> group_burst;
-  std::optional<uint32_t> group_weight;
 
   wq::QueueOptions Options() const;
+  void TakeLimits(const QueueConfig& from);
   bool operator==(const QueueConfig&) const = default;
 };
 

@@ -83,16 +83,6 @@ void CursorFields(Io& io, Cursor& cursor) {
   io.Bytes("value", cursor.value);
 }
 
-template <typename Io, typename Limits>
-void LimitsFields(Io& io, Limits& limits) {
-  io.Text("queue", limits.queue);
-  io.Bytes("group", limits.group);
-  io.Number("max_processing", limits.limits.max_processing);
-  io.Real("per_second", limits.limits.rate.per_second);
-  io.Number("burst", limits.limits.rate.burst);
-  io.Number("weight", limits.limits.weight);
-}
-
 // The fields besides the queue and the key. `failures` are entry.failures, or zeros.
 template <typename Io, typename Entry, typename Failures>
 void EntryFields(Io& io, Entry& entry, Failures& failures) {
@@ -125,7 +115,6 @@ class Writer {
   void Text(const char* name, const std::string& text) { json_[name] = text; }
   void Bool(const char* name, bool value, bool present = true) { Set(name, value, present); }
   void Number(const char* name, uint64_t value, bool present = true) { Set(name, value, present); }
-  void Real(const char* name, double value) { json_[name] = value; }
   void Derived(const char* name, const std::optional<uint32_t>& value, bool present) {
     if (value) Set(name, *value, present);
   }
@@ -231,13 +220,6 @@ class Reader {
       const bool fits = number != nullptr && *number <= std::numeric_limits<T>::max();
       if (fits) target = static_cast<T>(*number);
       return fits;
-    });
-  }
-  void Real(std::string_view name, double& target) {
-    TakeBy(name, "a number from 0 on", [&target](const Value& value) {
-      const std::optional<double> number = RealOf(value);
-      if (number) target = *number;
-      return number.has_value();
     });
   }
   // A value that is computed from other fields and the queue's options. Only its type is checked.
@@ -357,13 +339,6 @@ void ReadBegin(Reader* reader, DumpBegin* begin) {
   }
 }
 
-DumpedLimits ReadLimits(Reader* reader) {
-  DumpedLimits dumped;
-  reader->RequireBytes("group");
-  LimitsFields(*reader, dumped);
-  return dumped;
-}
-
 }  // namespace
 
 void SetState(const wq::Entry& entry, Json* json) {
@@ -383,13 +358,6 @@ void AppendDumpLine(const DumpedCursor& cursor, std::string* out) {
   Json json = {{"record", "cursor"}};
   Writer writer(&json);
   CursorFields(writer, cursor);
-  out->append(json.dump());
-}
-
-void AppendDumpLine(const DumpedLimits& limits, std::string* out) {
-  Json json = {{"record", "limits"}};
-  Writer writer(&json);
-  LimitsFields(writer, limits);
   out->append(json.dump());
 }
 
@@ -439,7 +407,8 @@ bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error
   } else if (kind == "cursor") {
     CursorFields(reader, record->emplace<DumpedCursor>());
   } else if (kind == "limits") {
-    *record = ReadLimits(&reader);
+    record->emplace<DumpedLimits>();
+    object.fields().clear();
   } else if (kind == "entry") {
     *record = ReadEntry(&reader);
   } else {

@@ -33,11 +33,8 @@ struct DumpedCursor {
   std::string name;
   std::string value;
 };
-struct DumpedLimits {
-  std::string queue;
-  std::string group;  // Empty: those of the queue.
-  wq::GroupLimits limits;
-};
+// Limits of a group, which a dump of an earlier version has: nothing is read of them.
+struct DumpedLimits {};
 // A whole dump is between these two.
 struct DumpBegin {
   uint64_t version = 1;  // Of the records.
@@ -51,7 +48,6 @@ using DumpRecord =
 // Without a line end.
 void AppendDumpLine(const wq::QueueInfo& info, std::string* out);
 void AppendDumpLine(const DumpedCursor& cursor, std::string* out);
-void AppendDumpLine(const DumpedLimits& limits, std::string* out);
 void AppendDumpLine(const DumpBegin& begin, std::string* out);
 void AppendDumpLine(const DumpEnd& end, std::string* out);
 // With `hex` the key is written as "key_hex".

@@ -140,7 +140,6 @@ std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not
 
 std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run) {
   Json json = {{"queues", counts.queues}, {"entries", counts.entries}, {"cursors", counts.cursors}};
-  if (counts.limits != 0) json["limits"] = counts.limits;
   json["dry_run"] = dry_run;
   return Indented(json);
 }

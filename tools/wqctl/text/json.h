@@ -14,7 +14,7 @@
 #include "server/errors/error_groups.h"
 #include "tools/wqctl/text/format.h"
 #include "wq/history.h"
-#include "wq/import.h"
+#include "wq/internal/import.h"
 #include "wq/live_store.h"
 #include "wq/repair.h"
 #include "wq/snapshot.h"

@@ -27,9 +27,9 @@ namespace {
 
 constexpr const char* kDumpExamples =
     R"(Between a record of its begin and one of its end, which says how many there are, for each
-queue: its own record, its cursors, the limits that were set for its groups, its
-entries: pending entries in hand-out order, then delayed entries by the time when they are
-ready, then keys with only failures, then quarantined keys. wqctl load reads the output.
+queue: its own record, its cursors, its entries: pending entries in hand-out order,
+then delayed entries by the time when they are ready, then keys with only failures, then
+quarantined keys. wqctl load reads the output.
 With a filter, in a table, and with -o name: entries only. Works beside a living owner and
 after a crash, and changes nothing.
 
@@ -71,7 +71,7 @@ void PrintRecord(const Record& record, Listing* listing) {
                [] { return std::vector<std::string>{}; }, [] { return std::string(); });
 }
 
-// Prints the queue's own record, its cursors and its limits. Adds their number to *records.
+// Prints the queue's own record and its cursors. Adds their number to *records.
 wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing,
                      uint64_t* records) {
   wq::QueueInfo info;
@@ -82,12 +82,7 @@ wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing
   for (const auto& [cursor, value] : cursors) {
     PrintRecord(DumpedCursor{name, cursor, value}, listing);
   }
-  std::map<std::string, wq::GroupLimits> groups;
-  if (wq::Status s = view.Limits(name, &groups); !s.ok()) return s;
-  for (const auto& [group, limits] : groups) {
-    PrintRecord(DumpedLimits{name, group, limits}, listing);
-  }
-  *records += 1 + cursors.size() + groups.size();
+  *records += 1 + cursors.size();
   return wq::Status::Ok();
 }
 

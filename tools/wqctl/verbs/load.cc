@@ -17,7 +17,7 @@
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/verbs/key_reader.h"
-#include "wq/import.h"
+#include "wq/internal/import.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -65,9 +65,7 @@ struct ImportRecord {
   wq::Status operator()(const DumpedCursor& cursor) const {
     return importer->SetCursor(cursor.queue, cursor.name, cursor.value);
   }
-  wq::Status operator()(const DumpedLimits& dumped) const {
-    return importer->SetLimits(dumped.queue, dumped.group, dumped.limits);
-  }
+  wq::Status operator()(const DumpedLimits&) const { return {}; }
   wq::Status operator()(const DumpBegin&) const { return {}; }
   wq::Status operator()(const DumpEnd&) const { return {}; }
   wq::Status operator()(const DumpedEntry& dumped) const {
@@ -80,7 +78,7 @@ int FailLine(const KeyReader::Line& line, const std::string& why, int code) {
   return code;
 }
 
-int LoadLine(const KeyReader::Line& line, DumpFrame* frame, wq::Importer* importer) {
+int LoadLine(const KeyReader::Line& line, DumpFrame* frame, bool* warned, wq::Importer* importer) {
   if (line.bytes == 0) return kExitOk;  // An empty line, as between concatenated dumps.
   std::string error;
   if (line.bytes > kMaxDumpLineBytes) {
@@ -90,6 +88,9 @@ int LoadLine(const KeyReader::Line& line, DumpFrame* frame, wq::Importer* import
   DumpRecord record;
   if (!ParseDumpLine(line.text, &record, &error) || !frame->Take(record, &error)) {
     return FailLine(line, error, kExitFailure);
+  }
+  if (std::holds_alternative<DumpedLimits>(record) && !std::exchange(*warned, true)) {
+    LogWarning("the dump has limits of groups: they are options of a queue now, and left out");
   }
   wq::Status s = std::visit(ImportRecord{importer}, record);
   if (s.ok()) return kExitOk;
@@ -109,9 +110,10 @@ int FailInterrupted(const wq::ImportCounts& counts) {
 int LoadAll(int fd, wq::Importer* importer, ProgressLine* progress) {
   KeyReader reader(fd, '\n', kMaxDumpLineBytes);
   DumpFrame frame;
+  bool warned = false;  // Of what is left out.
   while (reader.ReadMore()) {
     for (const KeyReader::Line& line : reader.lines()) {
-      if (const int code = LoadLine(line, &frame, importer); code != kExitOk) return code;
+      if (const int code = LoadLine(line, &frame, &warned, importer); code != kExitOk) return code;
       progress->Add();
     }
     progress->Read(reader.bytes_read(), reader.bytes_in_file());
@@ -135,8 +137,7 @@ int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
   } else {
     out.Write((args.options.dry_run ? "to be loaded: queues " : "loaded queues ") +
               std::to_string(counts.queues) + ", entries " + std::to_string(counts.entries) +
-              ", cursors " + std::to_string(counts.cursors) +
-              (counts.limits == 0 ? "" : ", limits " + std::to_string(counts.limits)) + "\n");
+              ", cursors " + std::to_string(counts.cursors) + "\n");
   }
   return out.Finish(kExitOk);
 }

@@ -18,11 +18,12 @@ constexpr auto kLastAnswers = std::chrono::seconds(5);
 class LocalQueue final : public WorkQueue {
  public:
   LocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues, TokenTaker take_token,
-             std::shared_ptr<wq::ControllerObserver> observer)
+             std::shared_ptr<wq::ControllerObserver> observer, std::function<void()> on_ready)
       : WorkQueue(queue->name(), std::move(observer)),
         queue_(*queue),
         no_requeues_(max_requeues == 0U),
-        take_token_(std::move(take_token)) {}
+        take_token_(std::move(take_token)),
+        listener_(queue->ListenReady(std::move(on_ready))) {}
 
   void Want(bool /*wanted*/) override {}
 
@@ -62,6 +63,7 @@ class LocalQueue final : public WorkQueue {
   wq::Queue& queue_;
   const bool no_requeues_;
   const TokenTaker take_token_;
+  const std::unique_ptr<wq::ReadyListener> listener_;
 };
 
 // The capacity of the stream is the number of keys in process here, and one more while a key is
@@ -189,9 +191,10 @@ class RemoteQueue final : public WorkQueue {
 
 std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
                                           TokenTaker take_token,
-                                          std::shared_ptr<wq::ControllerObserver> observer) {
+                                          std::shared_ptr<wq::ControllerObserver> observer,
+                                          std::function<void()> on_ready) {
   return std::make_shared<LocalQueue>(queue, max_requeues, std::move(take_token),
-                                      std::move(observer));
+                                      std::move(observer), std::move(on_ready));
 }
 
 wq::Status OpenRemoteQueue(std::shared_ptr<const wq::LiveStore> store,

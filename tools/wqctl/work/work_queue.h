@@ -80,9 +80,11 @@ using TokenTaker = std::function<wq::Status(uint64_t* token)>;
 
 // A queue of a store that this process owns. `queue` is borrowed. With `max_requeues` 0 the first
 // failure quarantines a key; the queue itself enforces every other limit. `observer` may be null.
+// `on_ready`: as Queue::ListenReady calls it.
 std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
                                           TokenTaker take_token,
-                                          std::shared_ptr<wq::ControllerObserver> observer);
+                                          std::shared_ptr<wq::ControllerObserver> observer,
+                                          std::function<void()> on_ready);
 
 struct RemoteQueueOptions {
   std::string name;

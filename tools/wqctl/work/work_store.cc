@@ -76,7 +76,7 @@ wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
     if (!MayBegin(name, queue->Counts())) continue;
     opened.push_back(MakeLocalQueue(
         queue, options_.max_requeues, [this](uint64_t* token) { return TakeToken(token); },
-        ObserverOf(name)));
+        ObserverOf(name), options_.on_ready));
   }
   wq::Status s = Serve();
   if (s.ok()) *queues = std::move(opened);
@@ -93,7 +93,6 @@ wq::Status WorkStore::OpenQueue(const std::string& name, wq::Queue** queue) {
       options_.base_delay.value_or(std::chrono::milliseconds{5}),
       options_.max_delay.value_or(std::chrono::seconds{1000}));
   queue_options.durability = options_.durability;
-  queue_options.on_ready = options_.on_ready;
   wq::Status s = store_->OpenQueue(name, queue_options, queue);
   if (s.code() == wq::StatusCode::kNotFound && options_.follow) {
     LogInfo("queue \"" + wq::EscapeKey(name) + "\" does not exist yet: creating it");

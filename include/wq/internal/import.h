@@ -1,4 +1,5 @@
 // Importer: writes whole queues, as a dump contains them, into a store: all of them or none.
+// Internal to wqctl load: this header is not installed.
 //
 //   std::unique_ptr<wq::Importer> importer;
 //   wq::Status s = wq::Importer::Open({}, "/var/lib/pods", &importer);
@@ -37,7 +38,6 @@ struct ImportCounts {
   uint64_t queues = 0;
   uint64_t entries = 0;
   uint64_t cursors = 0;
-  uint64_t limits = 0;
 };
 
 class Importer {
@@ -50,7 +50,7 @@ class Importer {
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
 
-  // The next four calls name a queue, in any order; each may be the first of its queue. After an
+  // The next three calls name a queue, in any order; each may be the first of its queue. After an
   // error the import is over.
   //   InvalidArgument  what no queue could hold, by itself or beside the earlier entries: a key
   //                    that is pending twice, a delayed key in quarantine. The message gives the
@@ -61,9 +61,6 @@ class Importer {
   // time is now, and it is not paused.
   Status SetQueue(const QueueInfo& info);
   Status SetCursor(std::string_view queue, std::string_view name, std::string_view value);
-  // Sets the limits of a group, as Queue::SetLimits; at most once per group. Of the empty
-  // group: the rate of the queue, as Queue::SetLimits.
-  Status SetLimits(std::string_view queue, std::string_view group, const GroupLimits& limits);
   // Adds an entry. Failures belong to the key, so all entries of a key should have the same.
   // `shard` is ignored. A pending entry of sequence 0 is placed after the entries that were added
   // before it. A high-water mark that is too low for the imported entries is raised.
