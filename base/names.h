@@ -22,6 +22,5 @@ Status CheckName(std::string_view what, std::string_view name);
 inline constexpr const char* kControlSocketFile = "control.sock";
 
 // The measurements of the live page (server/series/): another such file.
-inline constexpr const char* kSeriesFile = "page.series";
 
 }  // namespace wq

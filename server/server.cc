@@ -24,7 +24,7 @@
 #include "server/rpc/reflection.h"
 #include "server/rpc/rpc_server.h"
 #include "server/rpc/tls.h"
-#include "server/series/sampler.h"
+#include "server/series/paced_thread.h"
 #include "server/service/overview.h"
 #include "server/service/services.h"
 #include "server/work/work_hub.h"
@@ -148,8 +148,8 @@ struct Server::Impl {
   Http tcp;
   Http web;
   Overview overview;
-  std::unique_ptr<Page> page;        // nullptr: it is not served.
-  std::unique_ptr<Sampler> sampler;  // With the page.
+  std::unique_ptr<Page> page;           // nullptr: it is not served.
+  std::optional<PacedThread> sampling;  // Of the series: with the page.
   SocketFile file;
   ino_t inode = 0;  // Of the socket file that this server has created; 0: none.
   int port = 0;
@@ -211,11 +211,11 @@ void Server::Impl::MakePage() {
       .overview = [this](const std::string& queue, v1::GetOverviewResponse* response) {
         overview.Read(queue, response);
       }});
-  sampler = std::make_unique<Sampler>(
-      Sampler::Options{.clock = Clock::System(), .directory = store->dir(), .read = [this] {
-                         return overview.Measure();
-                       }});
-  overview.UseSeries(&sampler->series());
+  sampling.emplace(Clock::System(), [this] {
+    overview.Measure();
+    const Time now = Clock::System()->Now();
+    return now.steady_us + Series::kStepUs - now.wall_us % Series::kStepUs;
+  });
 }
 
 void Server::Impl::AddMethods() {
@@ -333,7 +333,7 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
     return s;
   }
   if (page != nullptr) {
-    if (Status s = sampler->Start(); !s.ok()) {
+    if (Status s = sampling->Start(); !s.ok()) {
       return s;
     }
     if (Status s = page->Start(); !s.ok()) {
@@ -380,7 +380,7 @@ void Server::Impl::Close() {
   hub.Close();
   if (page != nullptr) {
     page->Close();
-    sampler->Close();
+    sampling->Close();
   }
   if (rpc != nullptr) {
     rpc->Close(kCloseGrace);

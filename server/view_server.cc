@@ -75,8 +75,8 @@ void ViewServer::Impl::AddMethods() {
       [this](const std::string& queue, v1::GetOverviewResponse* response) {
         store.ReadOverview(queue, response);
       },
-      [this](const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) {
-        return store.ReadSeries(request, response);
+      [](const v1::GetSeriesRequest&, v1::GetSeriesResponse*) {
+        return Status::NotSupported("only an owner that serves the page keeps series");
       },
       &methods);
   AddHistoryService(

@@ -42,7 +42,8 @@ void AddPoint(const Point& point, v1::GetSeriesResponse* response) {
 
 }  // namespace
 
-Series::Samples Overview::Measure() {
+void Overview::Measure() {
+  measures_ = true;
   const Store& store = options_.access->store();
   const Time now = options_.clock->Now();
   Series::Samples samples;
@@ -62,32 +63,21 @@ Series::Samples Overview::Measure() {
                          .totals = TotalsOf(counts)};
     rates_.Measure(name, now.steady_us, sample->totals);
   }
-  return samples;
+  series_.Add(now, samples);
 }
 
 Status Overview::ReadSeries(const v1::GetSeriesRequest& request,
                             v1::GetSeriesResponse* response) const {
-  if (series_ == nullptr) {
+  if (!measures_) {
     return Status::NotSupported("this server serves no page, and keeps no series");
   }
   const Store& store = options_.access->store();
   if (Status s = CheckQueueExists(store.QueueNames(), request.queue()); !s.ok()) {
     return s;
   }
-  return ReadSeriesOf(*series_, request, options_.clock->WallUs(), response);
-}
-
-Status ReadSeriesOf(const Series& series, const v1::GetSeriesRequest& request, int64_t now_us,
-                    v1::GetSeriesResponse* response) {
-  if (!v1::GetSeriesRequest::Range_IsValid(request.range())) {
-    return Status::InvalidArgument("unknown range");
-  }
-  const Series::Reading reading = series.Read(
-      request.queue(),
-      request.range() == v1::GetSeriesRequest::DAY ? Series::Range::kDay : Series::Range::kHour,
-      now_us);
+  const Series::Reading reading = series_.Read(request.queue(), options_.clock->WallUs());
   response->set_end_us(reading.end_us);
-  response->set_step_us(reading.step_us);
+  response->set_step_us(Series::kStepUs);
   for (const Point& point : reading.points) {
     AddPoint(point, response);
   }

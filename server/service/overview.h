@@ -6,6 +6,7 @@
 // Threading: thread-safe. Lifetime: borrows what it is made of.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "server/api/store_access.h"
@@ -27,10 +28,9 @@ class Overview {
   };
   explicit Overview(const Options& options) : options_(options) {}
 
-  // The series that GetSeries reads. Called before the first ReadSeries; nullptr: there are none.
-  void UseSeries(const Series* series) { series_ = series; }
-  // What the sampler measures.
-  Series::Samples Measure();
+  // Adds a point to the series of each queue. To be called every Series::kStepUs; if it never is,
+  // there are no series.
+  void Measure();
 
   // All queues if `queue` is empty; otherwise that one, or none if there is no such queue.
   void Read(const std::string& queue, v1::GetOverviewResponse* response);
@@ -39,12 +39,9 @@ class Overview {
 
  private:
   const Options options_;
-  const Series* series_ = nullptr;
+  std::atomic<bool> measures_{false};
+  Series series_;
   Rates rates_;
 };
-
-// The answer of GetSeries from `series`. InvalidArgument: an unknown range.
-Status ReadSeriesOf(const Series& series, const v1::GetSeriesRequest& request, int64_t now_us,
-                    v1::GetSeriesResponse* response);
 
 }  // namespace wq

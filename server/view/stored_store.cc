@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/files.h"
 #include "base/mutant.h"
-#include "base/names.h"
 #include "server/api/convert.h"
 #include "server/api/store_access.h"
-#include "server/series/sampler.h"
-#include "server/series/series.h"
 #include "server/service/findings.h"
 #include "server/service/overview.h"
 #include "wq/queue_summary.h"
@@ -169,23 +165,6 @@ void StoredStore::ReadOverview(const std::string& queue, v1::GetOverviewResponse
                                [&queue](const auto& row) { return row.name() != queue; }),
                 rows->end());
   }
-}
-
-Status StoredStore::ReadSeries(const v1::GetSeriesRequest& request,
-                               v1::GetSeriesResponse* response) const {
-  std::shared_ptr<const StoreView> view;
-  if (Status s = View(&view); !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckQueueExists(view->QueueNames(), request.queue()); !s.ok()) {
-    return s;
-  }
-  Series series;
-  std::string bytes;
-  if (ReadSmallFile(directory_ + "/" + kSeriesFile, kMaxSeriesBytes, &bytes).ok()) {
-    static_cast<void>(series.FromBytes(bytes));  // Of another version: nothing is measured then.
-  }
-  return ReadSeriesOf(series, request, clock_->WallUs(), response);
 }
 
 }  // namespace wq

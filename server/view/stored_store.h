@@ -48,9 +48,6 @@ class StoredStore final : public KeySources {
   // All queues if `queue` is empty. Blocks: to count all keys, if nothing was counted yet, or if no
   // other call is counting; otherwise the counts may be older.
   void ReadOverview(const std::string& queue, v1::GetOverviewResponse* response) WQ_EXCLUDES(mu_);
-  // What the last server of the store has measured. NotFound: there is no such queue.
-  Status ReadSeries(const v1::GetSeriesRequest& request, v1::GetSeriesResponse* response) const
-      WQ_EXCLUDES(mu_);
 
  private:
   // A reading that takes time, and when it is to be made anew.

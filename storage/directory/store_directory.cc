@@ -106,7 +106,7 @@ bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,
         kSnapshotFile, kClaimFile, "CLAIM.tmp", kUnfinishedFile, kUnfinishedProcessLog,
-        kHistoryDirectory, kSeriesFile, "page.series.tmp", "lost+found"}) {
+        kHistoryDirectory, "page.series", "page.series.tmp", "lost+found"}) {
     if (name == known) return true;
   }
   return name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") ||

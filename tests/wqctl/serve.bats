@@ -304,15 +304,6 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   [ "$(jq -r '.queues[0].name + " " + .queues[0].counts.queued' answer)" = 'q 1' ]
   [ "$(get /ui/session -H 'Origin: http://evil.example')" = 403 ]
   stop
-  [ -s "$WQ_STORE/page.series" ]
-  run -0 wqctl verify
-  printf 'no series' > "$WQ_STORE/page.series"
-  run -0 wqctl verify
-  serve --http 127.0.0.1:0
-  [ "$(get /ui/)" = 200 ]
-  stop
-  run -0 wqctl snapshot create copies
-  run -0 wqctl verify --store "$output"
 }
 
 @test "serve has room for fifty open pages, whatever the soft limit of descriptors is" {
@@ -342,7 +333,6 @@ END
   [ "$(get /wq.v1.Admin/GetStore -H 'Content-Type: application/json' -d '{}')" = 404 ]
   run -1 log_has page
   stop
-  [ ! -e "$WQ_STORE/page.series" ]
   printf '%s\n' 'page = no' 'http = 127.0.0.1:0' > config
   serve --config config
   [ "$(get /ui/)" = 404 ]

@@ -107,40 +107,26 @@ export function open(root, params, page) {
   const pause = pauseForm(page, name);
   const workers = workersOf(name, page);
   const figures = h("div", { class: "charts" });
-  const ranges = ["hour", "day"].map((range) => h("button", { "data-range": range, onclick: () =>
-    page.go({ ...page.params, range: range === "hour" ? undefined : range }) }, range));
   root.append(heading("Queue " + escapeText(name)), state, pause.element, numbers.element, findings,
-    h("section", {}, h("div", { class: "line" }, h("h2", {}, "Over time"),
-      h("div", { class: "words", role: "group", "aria-label": "Range" }, ranges)), figures),
+    h("section", {}, h("h2", {}, "The last hour"), figures),
     workers.element);
   let closed = false;
   let timer = 0;
-  let range = "hour";
   let asked = 0;
   let lastFindings = "";
 
   async function charts() {
     clearTimeout(timer);
-    timer = setTimeout(charts, range === "hour" ? 10000 : 60000);
-    const wanted = range;
+    timer = setTimeout(charts, 10000);
     try {
-      const data = measured(await browse("GetSeries",
-        { queue: name, range: wanted.toUpperCase() }));
-      if (!closed && wanted === range) figures.replaceChildren(...chartsOf(data));
+      const data = measured(await browse("GetSeries", { queue: name }));
+      if (!closed) figures.replaceChildren(...chartsOf(data));
     } catch (error) {
       if (!closed) {
         figures.replaceChildren(h("p", { class: "note" }, error.code === "NotSupported"
           ? "Only an owner knows its rates." : `They were not read: ${error.message}`));
       }
     }
-  }
-
-  function update(given) {
-    range = given.range === "day" ? "day" : "hour";
-    for (const button of ranges) {
-      button.setAttribute("aria-pressed", button.dataset.range === range);
-    }
-    charts();
   }
 
   function live(response) {
@@ -164,10 +150,10 @@ export function open(root, params, page) {
     return undefined;
   }
 
-  update(params);
+  charts();
   workers.refresh();
   if (page.overview) live(page.overview);
-  return { title: "Queue " + escapeText(name), update, live,
+  return { title: "Queue " + escapeText(name), live,
     refresh: charts,
     close() {
       closed = true;

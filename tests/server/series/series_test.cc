@@ -1,7 +1,8 @@
-// The counters of queues over an hour and a day, and their file.
+// The counters of queues over an hour.
 
 #include "server/series/series.h"
 
+#include <chrono>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -14,9 +15,8 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
-using Range = Series::Range;
 
-constexpr size_t kPoints = QueueSeries::kPoints;
+constexpr size_t kPoints = Series::kPoints;
 constexpr float kNone = kNotMeasured;
 
 class SeriesTest : public ::testing::Test {
@@ -36,8 +36,8 @@ class SeriesTest : public ::testing::Test {
       Add(sample_);
     }
   }
-  Series::Reading Read(Range range, const std::string& queue = "pods") const {
-    return series_.Read(queue, range, clock_.WallUs());
+  Series::Reading Read(const std::string& queue = "pods") const {
+    return series_.Read(queue, clock_.WallUs());
   }
   static size_t Measured(const Series::Reading& reading, SeriesField field = SeriesField::kQueued) {
     size_t count = 0;
@@ -60,7 +60,7 @@ TEST_F(SeriesTest, APointHasLevelsAndRates) {
        .quarantined = 5,
        .oldest_age_seconds = 6.5,
        .totals = {.adds = 100, .dones = 200, .failures = 300}});
-  const Point first = Read(Range::kHour).points.back();
+  const Point first = Read().points.back();
   EXPECT_EQ(first[SeriesField::kQueued], 1);
   EXPECT_EQ(first[SeriesField::kProcessing], 2);
   EXPECT_EQ(first[SeriesField::kDelayed], 3);
@@ -70,7 +70,7 @@ TEST_F(SeriesTest, APointHasLevelsAndRates) {
   EXPECT_EQ(first[SeriesField::kAdds], kNone);  // One reading has no rate.
   clock_.Advance(seconds(10));
   Add({.totals = {.adds = 110, .dones = 225, .failures = 301}});
-  const Point second = Read(Range::kHour).points.back();
+  const Point second = Read().points.back();
   EXPECT_FLOAT_EQ(second[SeriesField::kAdds], 1);
   EXPECT_FLOAT_EQ(second[SeriesField::kDones], 2.5);
   EXPECT_FLOAT_EQ(second[SeriesField::kFailures], 0.1F);
@@ -80,74 +80,58 @@ TEST_F(SeriesTest, AQueueThatWasOpenedAgainHasNoRateFirst) {
   Flow(5, seconds(30));
   clock_.Advance(seconds(10));
   Add({});
-  EXPECT_EQ(Read(Range::kHour).points.back()[SeriesField::kAdds], kNone);
-  EXPECT_EQ(Read(Range::kHour).points.back()[SeriesField::kQueued], 0);
+  EXPECT_EQ(Read().points.back()[SeriesField::kAdds], kNone);
+  EXPECT_EQ(Read().points.back()[SeriesField::kQueued], 0);
   clock_.Advance(seconds(10));
   Add({});
-  EXPECT_EQ(Read(Range::kHour).points.back()[SeriesField::kAdds], 0);
+  EXPECT_EQ(Read().points.back()[SeriesField::kAdds], 0);
 }
 
 TEST_F(SeriesTest, MeanTimesFollowLittlesLaw) {
   Flow(10, hours(1));
-  const Series::Reading hour = Read(Range::kHour);
+  const Series::Reading hour = Read();
   EXPECT_DOUBLE_EQ(hour.queue_seconds.back(), 5);
   EXPECT_DOUBLE_EQ(hour.work_seconds.back(), 2);
-  const Series::Reading day = Read(Range::kDay);
-  EXPECT_NEAR(day.queue_seconds.back(), 5, 1e-6);
-  EXPECT_NEAR(day.work_seconds.back(), 2, 1e-6);
   Flow(0, seconds(10));  // Nothing is handed out: no key has a time.
-  EXPECT_EQ(Read(Range::kHour).queue_seconds.back(), kNone);
+  EXPECT_EQ(Read().queue_seconds.back(), kNone);
 }
 
 TEST_F(SeriesTest, KeysThatWereTakenAndAreHeldWereHandedOut) {
   Add({.queued = 30});
   clock_.Advance(seconds(10));
   Add({.queued = 10, .processing = 20});
-  const Series::Reading hour = Read(Range::kHour);
+  const Series::Reading hour = Read();
   EXPECT_FLOAT_EQ(hour.points.back()[SeriesField::kHandOuts], 2);
   EXPECT_DOUBLE_EQ(hour.queue_seconds.back(), 10);  // 20 keys on average, 2 a second.
 }
 
-TEST_F(SeriesTest, ADayIsKept) {
-  Flow(10, hours(25));
-  const Series::Reading hour = Read(Range::kHour);
-  EXPECT_EQ(hour.step_us, 10'000'000);
+TEST_F(SeriesTest, AnHourIsKept) {
+  Flow(10, hours(2));
+  const Series::Reading hour = Read();
   EXPECT_EQ(hour.points.size(), kPoints);
   EXPECT_EQ(Measured(hour), kPoints);
   EXPECT_EQ(hour.end_us, clock_.WallUs() / 10'000'000 * 10'000'000);
-  const Series::Reading day = Read(Range::kDay);
-  EXPECT_EQ(day.step_us, 240'000'000);
-  EXPECT_EQ(day.points.size(), kPoints);
-  EXPECT_EQ(Measured(day), kPoints);
-  EXPECT_LE(day.end_us, clock_.WallUs());
-  EXPECT_GT(day.end_us, clock_.WallUs() - 240'000'000);
-  for (const Point& point : day.points) {
-    EXPECT_FLOAT_EQ(point[SeriesField::kQueued], 50);
+  for (const Point& point : hour.points) {
+    EXPECT_EQ(point[SeriesField::kQueued], 50);
     EXPECT_FLOAT_EQ(point[SeriesField::kDones], 10);
   }
 }
 
-TEST_F(SeriesTest, APointOfTheDayIsTheMeanOfItsMinutesAndItsGreatestAge) {
-  while (clock_.WallUs() / 10'000'000 % 24 != 0) {  // To the end of a point.
-    clock_.Advance(seconds(10));
-  }
-  for (int i = 1; i <= 24; ++i) {
-    clock_.Advance(seconds(10));
-    Add({.queued = static_cast<uint64_t>(i), .oldest_age_seconds = i == 7 ? 99.0 : 1.0});
-  }
-  const Point point = Read(Range::kDay).points.back();
-  EXPECT_FLOAT_EQ(point[SeriesField::kQueued], 12.5);
-  EXPECT_FLOAT_EQ(point[SeriesField::kOldestAge], 99);
+TEST_F(SeriesTest, AStepHasOnePoint) {
+  Flow(10, seconds(20));
+  clock_.Advance(seconds(1));
+  Add({.queued = 9});
+  EXPECT_EQ(Read().points.back()[SeriesField::kQueued], 50);
 }
 
 TEST_F(SeriesTest, ATimeWithoutMeasuringIsAGap) {
   Flow(10, hours(1));
   clock_.Advance(std::chrono::minutes(10));
-  const Series::Reading before = Read(Range::kHour);
+  const Series::Reading before = Read();
   EXPECT_EQ(before.points.back()[SeriesField::kQueued], kNone);
   EXPECT_EQ(Measured(before), kPoints - 60);
   Flow(10, seconds(10));
-  const Series::Reading hour = Read(Range::kHour);
+  const Series::Reading hour = Read();
   EXPECT_EQ(Measured(hour), kPoints - 60);
   EXPECT_EQ(hour.points[kPoints - 2][SeriesField::kQueued], kNone);
   EXPECT_EQ(hour.points[kPoints - 61][SeriesField::kQueued], kNone);
@@ -157,7 +141,7 @@ TEST_F(SeriesTest, ATimeWithoutMeasuringIsAGap) {
 TEST_F(SeriesTest, APointThatIsAboutToBeMeasuredIsNoGap) {
   Flow(10, hours(1));
   clock_.Advance(seconds(9));
-  EXPECT_EQ(Read(Range::kHour).points.back()[SeriesField::kQueued], 50);
+  EXPECT_EQ(Read().points.back()[SeriesField::kQueued], 50);
 }
 
 TEST_F(SeriesTest, WhenTheWallClockIsSetBackTheLaterPointsGo) {
@@ -166,29 +150,29 @@ TEST_F(SeriesTest, WhenTheWallClockIsSetBackTheLaterPointsGo) {
   clock_.SetWall(wall_us - 100'000'000);
   Flow(10, seconds(10));
   clock_.SetWall(wall_us);
-  const Series::Reading hour = Read(Range::kHour);
+  const Series::Reading hour = Read();
   EXPECT_EQ(hour.points[kPoints - 10][SeriesField::kQueued], 50);
   for (size_t i = kPoints - 9; i < kPoints; ++i) {
     EXPECT_EQ(hour.points[i][SeriesField::kQueued], kNone) << i;
   }
   clock_.SetWall(wall_us - 1'000'000'000'000);  // Longer than all that is kept.
   Flow(10, seconds(10));
-  EXPECT_EQ(Measured(Read(Range::kHour)), 1U);
+  EXPECT_EQ(Measured(Read()), 1U);
 }
 
 TEST_F(SeriesTest, QueuesAreKeptApartAndForgottenWithTheirQueue) {
   series_.Add(
       clock_.Now(),
       {{"a", QueueSample{.queued = 1}}, {"b", QueueSample{.queued = 2}}, {"closed", std::nullopt}});
-  EXPECT_EQ(Read(Range::kHour, "a").points.back()[SeriesField::kQueued], 1);
-  EXPECT_EQ(Read(Range::kHour, "b").points.back()[SeriesField::kQueued], 2);
-  EXPECT_EQ(Measured(Read(Range::kHour, "closed")), 0U);
+  EXPECT_EQ(Read("a").points.back()[SeriesField::kQueued], 1);
+  EXPECT_EQ(Read("b").points.back()[SeriesField::kQueued], 2);
+  EXPECT_EQ(Measured(Read("closed")), 0U);
   clock_.Advance(seconds(10));
   series_.Add(clock_.Now(), {{"a", std::nullopt}});
-  EXPECT_EQ(Measured(Read(Range::kHour, "a")), 1U);
-  EXPECT_EQ(Measured(Read(Range::kHour, "b")), 0U);
+  EXPECT_EQ(Measured(Read("a")), 1U);
+  EXPECT_EQ(Measured(Read("b")), 0U);
   series_.Add(clock_.Now(), {});
-  EXPECT_EQ(Measured(Read(Range::kHour, "a")), 1U);
+  EXPECT_EQ(Measured(Read("a")), 1U);
 }
 
 TEST_F(SeriesTest, TheNumberOfQueuesIsBounded) {
@@ -197,53 +181,8 @@ TEST_F(SeriesTest, TheNumberOfQueuesIsBounded) {
     samples["q" + std::to_string(10'000 + i)] = QueueSample{.queued = 3};
   }
   series_.Add(clock_.Now(), samples);
-  EXPECT_EQ(Measured(Read(Range::kHour, "q10999")), 1U);
-  EXPECT_EQ(Measured(Read(Range::kHour, "q11000")), 0U);
-  EXPECT_LT(series_.ToBytes().size(), size_t{40} << 20);
-}
-
-// --- The file ---
-
-TEST_F(SeriesTest, ARestartKeepsWhatWasMeasured) {
-  Flow(10, hours(2));
-  Add({.queued = 4}, "pods");
-  const std::string bytes = series_.ToBytes();
-  Series again;
-  ASSERT_TRUE(again.FromBytes(bytes).ok());
-  EXPECT_EQ(again.ToBytes(), bytes);
-  for (const Range range : {Range::kHour, Range::kDay}) {
-    EXPECT_EQ(again.Read("pods", range, clock_.WallUs()).points, Read(range).points);
-  }
-  // The first rate after a restart is not measured.
-  clock_.Advance(seconds(10));
-  again.Add(clock_.Now(), {{"pods", QueueSample{.queued = 9}}});
-  const Series::Reading hour = again.Read("pods", Range::kHour, clock_.WallUs());
-  EXPECT_EQ(hour.points.back()[SeriesField::kQueued], 9);
-  EXPECT_EQ(hour.points.back()[SeriesField::kDones], kNone);
-  EXPECT_EQ(hour.points[kPoints - 2][SeriesField::kQueued], 4);
-}
-
-TEST_F(SeriesTest, EmptySeriesHaveAFile) {
-  Series again;
-  EXPECT_TRUE(again.FromBytes(series_.ToBytes()).ok());
-}
-
-TEST_F(SeriesTest, ADamagedFileIsNotRead) {
-  Flow(10, seconds(30));
-  const std::string bytes = series_.ToBytes();
-  Series other;
-  other.Add(clock_.Now(), {{"kept", QueueSample{.queued = 1}}});
-  const std::string before = other.ToBytes();
-  for (size_t size = 0; size < bytes.size(); size += size < 64 ? 1 : 997) {
-    EXPECT_EQ(other.FromBytes(bytes.substr(0, size)).code(), StatusCode::kCorruption) << size;
-  }
-  for (size_t at = 0; at < bytes.size(); at += at < 64 ? 1 : 991) {
-    std::string flipped = bytes;
-    flipped[at] = static_cast<char>(flipped[at] ^ (1 << (at % 8)));
-    EXPECT_EQ(other.FromBytes(flipped).code(), StatusCode::kCorruption) << at;
-  }
-  EXPECT_EQ(other.FromBytes(bytes + "x").code(), StatusCode::kCorruption);
-  EXPECT_EQ(other.ToBytes(), before);
+  EXPECT_EQ(Measured(Read("q10999")), 1U);
+  EXPECT_EQ(Measured(Read("q11000")), 0U);
 }
 
 }  // namespace
