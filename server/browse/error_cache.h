@@ -1,12 +1,11 @@
 // ErrorCache: answers to "which errors are there", used again for a while, since each takes a scan
 // of all keys.
 //
-//   std::shared_ptr<const GroupedErrors> errors;
-//   Status s = cache.Get(queue, [&](GroupedErrors* to) { … }, &errors);
+//   std::shared_ptr<const GroupedErrors> errors = cache.Find(queue);
+//   if (errors == nullptr) errors = cache.Put(queue, …);  // What a scan has found.
 //
 // An answer is used again for ten times as long as it took, at most kMaxAge: so the scans take a
 // tenth of one core, however many pages are open, and the answer for a small queue is always new.
-// Calls for one queue at the same time share one scan.
 //
 // Memory: bounded, as that of kMaxAnswers GroupedErrors. Threading: thread-safe.
 #pragma once
@@ -22,7 +21,6 @@
 
 #include "base/mutex.h"
 #include "server/errors/error_groups.h"
-#include "wq/status.h"
 
 namespace wq {
 
@@ -41,22 +39,23 @@ class ErrorCache {
   explicit ErrorCache(std::function<TimePoint()> now = std::chrono::steady_clock::now)
       : now_(std::move(now)) {}
 
-  // `scan` makes a new answer; it is not called under a lock. An error is not kept: it is that of
-  // the call which has got it. Blocks: for the scan, of this or another call.
-  Status Get(const std::string& queue, const std::function<Status(GroupedErrors*)>& scan,
-             std::shared_ptr<const GroupedErrors>* errors) WQ_EXCLUDES(mu_);
+  TimePoint Now() const { return now_(); }  // For GroupedErrors::begun.
+  // nullptr: there is none, or it was used for long enough.
+  std::shared_ptr<const GroupedErrors> Find(const std::string& queue) WQ_EXCLUDES(mu_);
+  // The last answer, however old; nullptr: there is none.
+  std::shared_ptr<const GroupedErrors> FindOld(const std::string& queue) WQ_EXCLUDES(mu_);
+  // To be called at the end of the scan. Returns the answer.
+  std::shared_ptr<const GroupedErrors> Put(const std::string& queue, GroupedErrors errors)
+      WQ_EXCLUDES(mu_);
 
  private:
   struct Answer {
-    bool scanning = false;
-    std::shared_ptr<const GroupedErrors> errors;  // Null: there is none yet.
+    std::shared_ptr<const GroupedErrors> errors;
     TimePoint good_until;
   };
-  void DropOldest() WQ_REQUIRES(mu_);
 
   const std::function<TimePoint()> now_;
   Mutex mu_;
-  CondVar scanned_;
   std::map<std::string, Answer> answers_ WQ_GUARDED_BY(mu_);  // By queue.
 };
 

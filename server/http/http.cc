@@ -135,8 +135,8 @@ void Http::Get(const std::string& path, Handler handler, HttpRun run) {
   get_[path] = {std::move(handler), run};
 }
 
-void Http::Post(const std::string& path, Handler handler) {
-  post_[path] = {std::move(handler), HttpRun::kThread};
+void Http::Post(const std::string& path, Handler handler, HttpRun run) {
+  post_[path] = {std::move(handler), run};
 }
 
 const Http::Route* Http::Find(std::string_view method, std::string_view path) const {

@@ -68,6 +68,7 @@ struct HttpReply {
 // Where a handler runs.
 enum class HttpRun : uint8_t {
   kThread,   // On a thread of its own: it may wait for the disk.
+  kChange,   // The same, on a thread that no handler of kThread takes.
   kReserve,  // On a thread that no call takes: it blocks for short times only.
   kOnLoop,   // On the loop: it never blocks, and anybody may ask.
 };
@@ -102,7 +103,8 @@ class Http {
   Http& operator=(const Http&) = delete;
 
   void Get(const std::string& path, Handler handler, HttpRun run = HttpRun::kThread);
-  void Post(const std::string& path, Handler handler);  // Accepts application/json only.
+  // Accepts application/json only.
+  void Post(const std::string& path, Handler handler, HttpRun run = HttpRun::kThread);
 
   // For the loop.
   struct Route {

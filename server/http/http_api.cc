@@ -258,7 +258,7 @@ void AddApi(const MethodTable& methods, const HttpGuard& guard, Http* http) {
     auto handler = Guarded(guard, method.changes, [&method = method](const HttpRequest& request) {
       return method.call != nullptr ? AnswerUnary(method, request) : AnswerStream(method, request);
     });
-    http->Post(path, std::move(handler));
+    http->Post(path, std::move(handler), method.changes ? HttpRun::kChange : HttpRun::kThread);
   }
 }
 

@@ -261,7 +261,7 @@ void HttpConnection::Handle() {
   if (route == nullptr) {
     return Answer(http_->NotFound(task->head.method + " " + task->path));
   }
-  if (place_.spare && route->run == HttpRun::kThread) {
+  if (place_.spare && route->run != HttpRun::kReserve && route->run != HttpRun::kOnLoop) {
     return Answer(http_->Refusal(503, "too many connections"));
   }
   if (route->run == HttpRun::kOnLoop) {

@@ -41,7 +41,8 @@ class HttpLoop::Impl final : public HttpConnectionHost {
   explicit Impl(const Options& options)
       : options_(options),
         max_connections_(options.max_connections),
-        executor_(options.max_threads, options.max_waiting_bytes),
+        readings_(options.max_threads, options.max_waiting_bytes),
+        changes_(options.max_threads, options.max_waiting_bytes),
         reserve_(1, options.max_waiting_bytes) {}
 
   Status Start();
@@ -53,7 +54,10 @@ class HttpLoop::Impl final : public HttpConnectionHost {
   asio::io_context& io() override { return io_; }
   std::string& buffer() override { return buffer_; }
   bool Run(HttpRun run, size_t bytes, std::function<void()> job) override {
-    return (run == HttpRun::kReserve ? reserve_ : executor_).Run(bytes, std::move(job));
+    Executor& executor = run == HttpRun::kReserve  ? reserve_
+                         : run == HttpRun::kChange ? changes_
+                                                   : readings_;
+    return executor.Run(bytes, std::move(job));
   }
   bool CountPartial(size_t before, size_t now) override;
   void SetAwaiting(HttpConnection* connection, bool awaiting) override;
@@ -91,7 +95,8 @@ class HttpLoop::Impl final : public HttpConnectionHost {
   std::map<std::string, Connections> newcomers_;  // By peer.
 
   // End first, with their jobs.
-  Executor executor_;
+  Executor readings_;
+  Executor changes_;
   Executor reserve_;
 };
 

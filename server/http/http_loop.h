@@ -9,7 +9,8 @@
 //
 // One thread owns all connections, so a connection costs a descriptor and some memory, and no
 // thread: see HttpConnection. Handlers run on threads of their own, which are started when they are
-// needed, those of HttpRun::kReserve on one that nothing else takes. An idle loop does not wake up.
+// needed, those of HttpRun::kChange and kReserve on some that nothing else takes. An idle loop does
+// not wake up.
 //
 // A connection is a newcomer until one of its requests has reached a handler (but of
 // HttpRun::kOnLoop) and was not answered with 401 or 403. Nobody is shut out by connections that
@@ -38,8 +39,8 @@ class HttpLoop {
     // Bounds the newcomers of one peer, which are those with one address, or one process. Half of
     // max_connections, if that is less.
     size_t max_newcomers = 4000;
-    // Handlers that run at once. Further ones wait, with so many bytes of requests in all; more are
-    // refused with 503.
+    // Handlers of kThread that run at once, and of kChange. Further ones wait, with so many bytes of
+    // requests in all; more are refused with 503.
     int max_threads = 64;
     size_t max_waiting_bytes = size_t{64} << 20;
     // Bounds what was received of requests that are not whole yet, of all connections: bodies come

@@ -294,9 +294,10 @@ void Call::Handle(size_t bytes) {
   };
   const bool may_wait = (method_->may_wait != nullptr && method_->may_wait(*request_)) ||
                         (stream_ != nullptr && stream_->MayWait(*request_));
+  Executor& executor = method_->changes ? host_->changes : host_->readings;
   if (!may_wait) {
     run();
-  } else if (!host_->executor.Run(bytes, run)) {
+  } else if (!executor.Run(bytes, run)) {
     Refuse(Status::TimedOut("too many calls wait for the disk"));
   }
 }

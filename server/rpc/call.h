@@ -49,13 +49,18 @@ class CallHost {
  public:
   CallHost(const MethodTable& methods, CallGuard::Asked guard, int max_waiting_calls,
            size_t max_waiting_bytes)
-      : methods(methods), guard(std::move(guard)), executor(max_waiting_calls, max_waiting_bytes) {}
+      : methods(methods),
+        guard(std::move(guard)),
+        readings(max_waiting_calls, max_waiting_bytes),
+        changes(max_waiting_calls, max_waiting_bytes) {}
 
   const MethodTable& methods;
   const CallGuard::Asked guard;
   grpc::AsyncGenericService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  Executor executor;
+  // Calls that change nothing, and all others: many that read shut out none that changes.
+  Executor readings;
+  Executor changes;
 
   // A thread of the completion queue: reports operations until the queue is shut down.
   void Serve() const;

@@ -9,7 +9,7 @@
 //
 // The server has few threads of its own and does not wake up while no client calls. Calls that may
 // wait for the disk (Method::may_wait) run on further threads, which are started when they are
-// needed.
+// needed, those that change something (Method::changes) on threads that no reading takes.
 //
 // Threading: thread-safe. Lifetime: the methods outlive the server. The destructor closes it. A
 // crash: the server keeps nothing.
@@ -38,8 +38,9 @@ class RpcServer {
     size_t max_message_bytes = size_t{4} << 20;   // Of a client; longer ones are refused.
     size_t max_memory_bytes = size_t{256} << 20;  // Of gRPC's buffers, of all connections.
     int threads = 1;
-    // Calls that wait for the disk at once. Further ones wait for them, with so many bytes of
-    // messages in all; more are refused as TimedOut.
+    // Calls that wait for the disk at once, of those that change something and of those that do
+    // not. Further ones wait for them, with so many bytes of messages in all; more are refused as
+    // TimedOut.
     int max_waiting_calls = 64;
     size_t max_waiting_bytes = size_t{64} << 20;
     CallGuard::Asked guard = nullptr;  // Judges each call, with the metadata "authorization".

@@ -148,14 +148,9 @@ Status GroupQueue(const Caller& caller, const KeySources& sources, const std::st
   });
 }
 
-// Groups the errors of these queues, when it is this search's turn.
+// Groups the errors of these queues.
 Status GroupQueues(const BrowseAccess& browse, const Caller& caller,
                    const std::vector<std::string>& queues, GroupedErrors* errors) {
-  const SearchTurn turn(browse.turns, caller);
-  if (!turn.status().ok()) {
-    return turn.status();
-  }
-  errors->begun = std::chrono::steady_clock::now();
   ErrorGroups groups;
   for (const std::string& queue : queues) {
     if (Status s = GroupQueue(caller, *browse.sources, queue, &groups); !s.ok()) {
@@ -167,7 +162,34 @@ Status GroupQueues(const BrowseAccess& browse, const Caller& caller,
   return {};
 }
 
-// If the client of the call that scans is gone, one of those that wait for its answer scans next.
+// Calls at the same time take turns, so those that wait find the answer of the first. One that is
+// refused a turn gets an old answer, if there is one.
+Status FindErrors(const BrowseAccess& browse, const Caller& caller, ErrorCache* cache,
+                  const std::string& queue, const std::vector<std::string>& queues,
+                  std::shared_ptr<const GroupedErrors>* errors) {
+  if (*errors = cache->Find(queue); *errors != nullptr) {
+    return {};
+  }
+  const SearchTurn turn(browse.turns, caller);
+  if (turn.status().code() == StatusCode::kTimedOut) {
+    *errors = cache->FindOld(queue);
+    return *errors != nullptr ? Status::Ok() : turn.status();
+  }
+  if (!turn.status().ok()) {
+    return turn.status();
+  }
+  if (*errors = cache->Find(queue); *errors != nullptr) {
+    return {};
+  }
+  GroupedErrors found;
+  found.begun = cache->Now();
+  Status s = GroupQueues(browse, caller, queues, &found);
+  if (s.ok()) {
+    *errors = cache->Put(queue, std::move(found));
+  }
+  return s;
+}
+
 Status GroupErrors(const BrowseAccess& browse, const Caller& caller, ErrorCache* cache,
                    const v1::GroupErrorsRequest& request, v1::GroupErrorsResponse* response) {
   std::vector<std::string> queues{request.queue()};
@@ -178,8 +200,7 @@ Status GroupErrors(const BrowseAccess& browse, const Caller& caller, ErrorCache*
     return s;  // Also if there is an answer of the time before the queue was deleted.
   }
   std::shared_ptr<const GroupedErrors> errors;
-  const auto scan = [&](GroupedErrors* to) { return GroupQueues(browse, caller, queues, to); };
-  if (Status s = cache->Get(request.queue(), scan, &errors); !s.ok()) {
+  if (Status s = FindErrors(browse, caller, cache, request.queue(), queues, &errors); !s.ok()) {
     return s;
   }
   const size_t limit = request.limit() == 0 ? kDefaultGroups : request.limit();

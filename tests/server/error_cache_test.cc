@@ -1,13 +1,9 @@
-// ErrorCache: one scan for calls at the same time, and how long its answer is used again.
+// ErrorCache: how long an answer is used again, and how many are kept.
 
 #include "server/browse/error_cache.h"
 
-#include <atomic>
 #include <chrono>
-#include <future>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,24 +15,21 @@ using std::chrono::seconds;
 
 class ErrorCacheTest : public ::testing::Test {
  protected:
-  // A scan that takes so long and finds as many groups as there were scans.
-  Status Scan(milliseconds took, GroupedErrors* errors) {
-    now_ms_ += took.count();
-    errors->groups.resize(++scans_);
-    return status_;
-  }
-  // The number of groups; 0: an error.
+  // The number of groups, which is that of scans when it was made; a scan takes so long.
   size_t Get(const std::string& queue, milliseconds took) {
-    std::shared_ptr<const GroupedErrors> errors;
-    const Status s = cache_.Get(
-        queue, [&](GroupedErrors* to) { return Scan(took, to); }, &errors);
-    return s.ok() ? errors->groups.size() : 0;
+    if (const auto errors = cache_.Find(queue); errors != nullptr) {
+      return errors->groups.size();
+    }
+    GroupedErrors errors;
+    errors.begun = cache_.Now();
+    now_ms_ += took.count();
+    errors.groups.resize(++scans_);
+    return cache_.Put(queue, std::move(errors))->groups.size();
   }
 
-  std::atomic<int64_t> now_ms_ = 1'000'000;
-  std::atomic<size_t> scans_ = 0;
-  Status status_;
-  ErrorCache cache_{[this] { return ErrorCache::TimePoint(milliseconds(now_ms_.load())); }};
+  int64_t now_ms_ = 1'000'000;
+  size_t scans_ = 0;
+  ErrorCache cache_{[this] { return ErrorCache::TimePoint(milliseconds(now_ms_)); }};
 };
 
 TEST_F(ErrorCacheTest, AnAnswerIsUsedTenTimesAsLongAsItTook) {
@@ -53,36 +46,13 @@ TEST_F(ErrorCacheTest, AnAnswerIsUsedTenTimesAsLongAsItTook) {
   EXPECT_EQ(Get("pods", seconds(1)), 5U) << "a minute at most";
 }
 
-TEST_F(ErrorCacheTest, AnErrorIsNotKept) {
-  status_ = Status::TimedOut("busy");
-  EXPECT_EQ(Get("pods", seconds(2)), 0U);
-  status_ = Status::Ok();
-  EXPECT_EQ(Get("pods", seconds(2)), 2U);
-}
-
-TEST_F(ErrorCacheTest, CallsAtTheSameTimeShareAScan) {
-  std::promise<void> begun;
-  std::promise<void> end;
-  std::vector<std::future<size_t>> calls;
-  const auto get = [&] {
-    std::shared_ptr<const GroupedErrors> errors;
-    const auto scan = [&](GroupedErrors* to) {
-      begun.set_value();
-      end.get_future().wait();
-      return Scan(seconds(1), to);
-    };
-    EXPECT_TRUE(cache_.Get("pods", scan, &errors).ok());
-    return errors->groups.size();
-  };
-  calls.push_back(std::async(std::launch::async, get));
-  begun.get_future().wait();
-  for (int i = 0; i < 30; ++i) {
-    calls.push_back(std::async(std::launch::async, get));
-  }
-  end.set_value();
-  for (std::future<size_t>& call : calls) {
-    EXPECT_EQ(call.get(), 1U);  // A second scan would also have set `begun` again, and thrown.
-  }
+TEST_F(ErrorCacheTest, AnOldAnswerIsKept) {
+  EXPECT_EQ(cache_.FindOld("pods"), nullptr);
+  Get("pods", seconds(2));
+  now_ms_ += 3'600'000;
+  EXPECT_EQ(cache_.Find("pods"), nullptr);
+  ASSERT_NE(cache_.FindOld("pods"), nullptr);
+  EXPECT_EQ(cache_.FindOld("pods")->groups.size(), 1U);
 }
 
 TEST_F(ErrorCacheTest, KeepsFewAnswers) {

@@ -3,10 +3,12 @@
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
 #include <list>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -119,6 +121,30 @@ TEST_F(GoneTest, AClientThatIsGoneLeavesItsPlaceInTheRow) {
     const SearchTurn next(&turns_, {.peer = "x", .gone = [] { return true; }});
     EXPECT_EQ(next.status().code(), StatusCode::kShuttingDown);
   }
+}
+
+TEST_F(GoneTest, FewCallsAwaitTheErrorsAndLeaveWithTheirClients) {
+  const SearchTurn first(&turns_, {.peer = "x"});
+  const Method* const method = methods_.Find("/wq.v1.Browse/GroupErrors");
+  constexpr size_t kCalls = 100;
+  std::atomic<bool> gone = false;
+  std::atomic<size_t> refused = 0;
+  std::atomic<size_t> left = 0;
+  std::vector<std::thread> viewers;
+  for (size_t i = 0; i < kCalls; ++i) {
+    viewers.emplace_back([&] {
+      v1::GroupErrorsResponse response;
+      const Status s = method->call({.peer = "x", .gone = [&] { return gone.load(); }},
+                                    v1::GroupErrorsRequest(), &response);
+      ++(s.code() == StatusCode::kTimedOut ? refused : left);
+    });
+  }
+  EXPECT_TRUE(support::Eventually([&] { return refused == kCalls - SearchTurns::kMaxWaiting; }));
+  gone = true;
+  for (std::thread& viewer : viewers) {
+    viewer.join();
+  }
+  EXPECT_EQ(left, SearchTurns::kMaxWaiting);
 }
 
 TEST_F(GoneTest, ABulkChangeOfAClientThatIsGoneEnds) {

@@ -68,6 +68,9 @@ class HttpLoopTest : public ::testing::Test {
     http_->Get(
         "/readyz", [](const HttpRequest&) { return HttpReply{.body = "ok"}; }, HttpRun::kReserve);
     http_->Get("/call", [](const HttpRequest&) { return HttpReply{.body = "called"}; });
+    http_->Get(
+        "/change", [](const HttpRequest&) { return HttpReply{.body = "changed"}; },
+        HttpRun::kChange);
     http_->Get("/secret", [](const HttpRequest&) { return HttpReply{.status = 401}; });
     http_->Get("/large",
                [](const HttpRequest&) { return HttpReply{.body = std::string(10'000'000, 'x')}; });
@@ -241,7 +244,7 @@ TEST_F(HttpLoopTest, HealthHasSparePlaces) {
   }
 }
 
-TEST_F(HttpLoopTest, HealthIsAnsweredWhileAllThreadsAreTaken) {
+TEST_F(HttpLoopTest, HealthAndChangesAreAnsweredWhileReadingsTakeAllThreads) {
   Open(hours(1), {.max_threads = 2, .max_waiting_bytes = 1});
   const FileDescriptor first = Connect("GET /wait HTTP/1.1\r\n\r\n");
   AwaitWaiting(1);  // Only now: the second one has no other to wait for.
@@ -250,6 +253,7 @@ TEST_F(HttpLoopTest, HealthIsAnsweredWhileAllThreadsAreTaken) {
   const FileDescriptor third = Connect(kCall);  // It waits for a thread.
   EXPECT_THAT(Ask(kHealth), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(Ask("GET /readyz HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Ask("GET /change HTTP/1.1\r\n\r\n"), HasSubstr("changed"));
   EXPECT_THAT(Ask(kCall), HasSubstr("too many calls wait"));
   Release();
   EXPECT_THAT(ReadUntil(first, "waited"), StartsWith("HTTP/1.1 200"));

@@ -205,7 +205,9 @@ inline Status EchoAdd(const v1::AddRequest& request, v1::AddResponse* response) 
 class RpcFixture {
  public:
   RpcFixture() {
-    methods.Add(Unary<v1::AddRequest, v1::AddResponse>("wq.v1.Queue", "Add", EchoAdd));
+    methods.Add(Unary<v1::AddRequest, v1::AddResponse>(
+        "wq.v1.Queue", "Add", EchoAdd,
+        [](const v1::AddRequest& request) { return request.queue() == "disk"; }));
     methods.Add(Unary<v1::CountsRequest, v1::QueueCounts>(
         "wq.v1.Queue", "Counts",
         [this](const v1::CountsRequest&, v1::QueueCounts*) {
