@@ -313,10 +313,12 @@ Status Server::Impl::Listen(std::vector<Listener>* listeners) {
 }
 
 Status Server::Impl::Start(std::vector<Listener> listeners) {
-  RpcServer::Options rpc_options{.methods = &methods,
-                                 .max_message_bytes = options.max_request_bytes,
-                                 .guard = AskGuard(),
-                                 .tls = nullptr};
+  RpcServer::Options rpc_options{
+      .methods = &methods,
+      .max_message_bytes = options.max_request_bytes,
+      .guard = AskGuard(),
+      .accepted = [this](std::string_view peer) { acceptor->SetKnown(peer); },
+      .tls = nullptr};
   if (Tls()) {
     if (Status s = MakeTlsCredentials({.certificate_file = options.tls_certificate_file,
                                        .key_file = options.tls_key_file,
@@ -350,7 +352,8 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
        .http = [this](FileDescriptor fd, ListenerKind kind) { Serve(std::move(fd), kind); },
        .max_grpc = options.max_connections,
        .max_http = options.max_http_connections,
-       .io_timeout = options.io_timeout},
+       .io_timeout = options.io_timeout,
+       .newcomer_timeout = options.newcomer_timeout},
       &acceptor);
   if (s.ok()) {
     loop->Limit(acceptor->max_http());

@@ -142,6 +142,9 @@ struct ServerOptions {
   // Bounds the time from the connection to the first bytes, and over HTTP to the last byte of the
   // request, and again the time for the bytes of the answer. Default: 10 s.
   std::chrono::milliseconds io_timeout{10'000};
+  // A gRPC connection over TCP from which no call was accepted ends after this time, or earlier if
+  // there are too many connections. Default: 30 s.
+  std::chrono::milliseconds newcomer_timeout{30'000};
 };
 
 class Server {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,6 +25,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "server/net/socket.h"
 
 namespace wq {
@@ -58,6 +60,8 @@ Protocol Peek(int fd) {
   return seen.size() == kHttp2.size() ? Protocol::kHttp2 : Protocol::kUnknown;
 }
 
+std::string_view PortOf(std::string_view peer) { return peer.substr(peer.rfind(':') + 1); }
+
 void SetTcpOptions(int fd) {
   const auto set = [fd](int level, int name, int value) {
     setsockopt(fd, level, name, &value, sizeof(value));
@@ -85,6 +89,7 @@ class Acceptor::Impl {
   size_t grpc_connections() const { return grpc_count_; }
   size_t max_grpc() const { return max_grpc_; }
   size_t max_http() const { return max_http_; }
+  void SetKnown(std::string_view port) WQ_EXCLUDES(mu_);
 
  private:
   struct Pending {
@@ -96,6 +101,10 @@ class Acceptor::Impl {
     ListenerKind kind;
     std::string address;  // Of the peer; empty: it is not bounded.
   };
+  struct Newcomer {
+    std::string port;  // Of the peer.
+    std::chrono::steady_clock::time_point deadline;
+  };
   static size_t IndexOf(ListenerKind kind) { return static_cast<size_t>(kind); }
 
   void SetLimits();
@@ -104,10 +113,15 @@ class Acceptor::Impl {
   void Classify(FileDescriptor fd, ListenerKind kind);
   void AddPending(FileDescriptor fd, ListenerKind kind);
   void HandlePending(size_t kind, uint64_t id, uint32_t events);
-  void CloseExpired();
-  int MillisecondsLeft() const;
+  void CloseExpired() WQ_EXCLUDES(mu_);
+  int MillisecondsLeft() WQ_EXCLUDES(mu_);
   void BeginGrpc(FileDescriptor fd, ListenerKind kind);
-  void EndGrpc(const Grpc& connection);
+  bool HasRoom(ListenerKind kind, const std::string& address) const;
+  // False: there is none. An empty address is any.
+  bool EndOldestNewcomer(ListenerKind kind, const std::string& address) WQ_EXCLUDES(mu_);
+  // Both end the connection, and forget it.
+  void ShutDownGrpc(uint64_t id) WQ_EXCLUDES(mu_);
+  void EndGrpc(uint64_t id) WQ_EXCLUDES(mu_);
   void HandleEvent(uint64_t id, uint32_t events);
   bool Watch(int fd, uint32_t events, uint64_t id) const {
     epoll_event event = {.events = events, .data = {.u64 = id}};
@@ -125,6 +139,12 @@ class Acceptor::Impl {
   std::thread thread_;
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> grpc_count_ = 0;
+
+  // gRPC writes addresses in a form of its own, so a newcomer is known by its peer's port.
+  Mutex mu_;
+  std::map<uint64_t, Newcomer> newcomers_ WQ_GUARDED_BY(mu_);  // The oldest first.
+  std::unordered_multimap<std::string, uint64_t> newcomer_of_port_ WQ_GUARDED_BY(mu_);
+  std::atomic<bool> has_newcomers_ = false;
 
   // Used by the thread only, and after its end. An id is used once, so that an event of a
   // connection that was closed while handling an earlier event finds nothing. Listeners have the
@@ -204,10 +224,7 @@ void Acceptor::Impl::HandleEvent(uint64_t id, uint32_t events) {
       return HandlePending(kind, id, events);
     }
   }
-  if (const auto it = grpc_.find(id); it != grpc_.end()) {  // EPOLLHUP or EPOLLERR.
-    EndGrpc(it->second);
-    grpc_.erase(it);
-  }
+  EndGrpc(id);  // EPOLLHUP or EPOLLERR.
 }
 
 void Acceptor::Impl::AcceptFrom(const Listener& listener) {
@@ -288,13 +305,32 @@ void Acceptor::Impl::CloseExpired() {
       pending.erase(pending.begin());
     }
   }
+  std::vector<uint64_t> expired;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [id, newcomer] : newcomers_) {
+      if (newcomer.deadline > now) {
+        break;
+      }
+      expired.push_back(id);
+    }
+  }
+  for (const uint64_t id : expired) {
+    ShutDownGrpc(id);
+  }
 }
 
-int Acceptor::Impl::MillisecondsLeft() const {
+int Acceptor::Impl::MillisecondsLeft() {
   auto first = std::chrono::steady_clock::time_point::max();
   for (const std::map<uint64_t, Pending>& pending : pending_) {
     if (!pending.empty()) {
       first = std::min(first, pending.begin()->second.deadline);
+    }
+  }
+  {
+    const MutexLock lock(mu_);
+    if (!newcomers_.empty()) {
+      first = std::min(first, newcomers_.begin()->second.deadline);
     }
   }
   if (first == std::chrono::steady_clock::time_point::max()) {
@@ -305,31 +341,88 @@ int Acceptor::Impl::MillisecondsLeft() const {
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 3'600'000));
 }
 
+bool Acceptor::Impl::HasRoom(ListenerKind kind, const std::string& address) const {
+  const std::map<std::string, size_t>& of_address = grpc_of_address_[IndexOf(kind)];
+  const auto same = of_address.find(address);
+  return grpc_of_kind_[IndexOf(kind)] < max_grpc_ &&
+         (same == of_address.end() || same->second < std::max<size_t>(1, max_grpc_ / 4 * 3));
+}
+
 void Acceptor::Impl::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
   const auto& handle = kind == ListenerKind::kTls ? options_.grpc_tls : options_.grpc;
-  if (handle == nullptr || grpc_of_kind_[IndexOf(kind)] >= max_grpc_) {
+  if (handle == nullptr) {
     return;
   }
-  const std::string address = kind == ListenerKind::kControl ? "" : PeerAddress(PeerName(fd.get()));
-  std::map<std::string, size_t>& of_address = grpc_of_address_[IndexOf(kind)];
-  const auto same = of_address.find(address);
-  if (same != of_address.end() && same->second >= std::max<size_t>(1, max_grpc_ / 4 * 3)) {
-    return;
+  const bool bounded = kind != ListenerKind::kControl;
+  const std::string name = PeerName(fd.get());
+  const std::string address = bounded ? PeerAddress(name) : "";
+  if (!HasRoom(kind, address)) {
+    const bool of_kind = grpc_of_kind_[IndexOf(kind)] >= max_grpc_;
+    if (!EndOldestNewcomer(kind, of_kind ? "" : address) || !HasRoom(kind, address)) {
+      return;
+    }
   }
   FileDescriptor duplicate(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   if (!duplicate.valid() || !Watch(duplicate.get(), 0, ++next_id_)) {
     return;
   }
   grpc_.emplace(next_id_, Grpc{std::move(duplicate), kind, address});
-  if (!address.empty()) {
-    ++of_address[address];
+  if (bounded) {
+    ++grpc_of_address_[IndexOf(kind)][address];
+    std::string port(PortOf(name));
+    const MutexLock lock(mu_);
+    newcomer_of_port_.emplace(port, next_id_);
+    newcomers_.emplace(next_id_, Newcomer{std::move(port), std::chrono::steady_clock::now() +
+                                                               options_.newcomer_timeout});
+    has_newcomers_ = true;
   }
   ++grpc_of_kind_[IndexOf(kind)];
   ++grpc_count_;
   handle(std::move(fd));
 }
 
-void Acceptor::Impl::EndGrpc(const Grpc& connection) {
+void Acceptor::Impl::SetKnown(std::string_view port) {
+  if (!has_newcomers_) {
+    return;
+  }
+  const MutexLock lock(mu_);
+  const auto [begin, end] = newcomer_of_port_.equal_range(std::string(port));
+  for (auto it = begin; it != end; ++it) {
+    newcomers_.erase(it->second);
+  }
+  newcomer_of_port_.erase(begin, end);
+  has_newcomers_ = !newcomers_.empty();
+}
+
+bool Acceptor::Impl::EndOldestNewcomer(ListenerKind kind, const std::string& address) {
+  std::optional<uint64_t> oldest;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [id, newcomer] : newcomers_) {
+      const Grpc& connection = grpc_.at(id);
+      if (connection.kind == kind && (address.empty() || connection.address == address)) {
+        oldest = id;
+        break;
+      }
+    }
+  }
+  if (oldest) {
+    ShutDownGrpc(*oldest);
+  }
+  return oldest.has_value();
+}
+
+void Acceptor::Impl::ShutDownGrpc(uint64_t id) {
+  shutdown(grpc_.at(id).fd.get(), SHUT_RDWR);
+  EndGrpc(id);
+}
+
+void Acceptor::Impl::EndGrpc(uint64_t id) {
+  const auto found = grpc_.find(id);
+  if (found == grpc_.end()) {
+    return;
+  }
+  const Grpc& connection = found->second;
   Unwatch(connection.fd.get());
   --grpc_of_kind_[IndexOf(connection.kind)];
   --grpc_count_;
@@ -338,6 +431,17 @@ void Acceptor::Impl::EndGrpc(const Grpc& connection) {
   if (same != of_address.end() && --same->second == 0) {
     of_address.erase(same);
   }
+  grpc_.erase(found);
+  const MutexLock lock(mu_);
+  const auto newcomer = newcomers_.find(id);
+  if (newcomer == newcomers_.end()) {
+    return;
+  }
+  auto [it, end] = newcomer_of_port_.equal_range(newcomer->second.port);
+  it = std::find_if(it, end, [id](const auto& one) { return one.second == id; });
+  newcomer_of_port_.erase(it);
+  newcomers_.erase(newcomer);
+  has_newcomers_ = !newcomers_.empty();
 }
 
 void Acceptor::Impl::Stop() {
@@ -367,17 +471,17 @@ Acceptor::~Acceptor() { Close(); }
 
 Status Acceptor::Open(Options options, std::unique_ptr<Acceptor>* acceptor) {
   acceptor->reset();
-  auto impl = std::make_unique<Impl>(std::move(options));
-  if (Status s = impl->Start(); !s.ok()) {
-    impl->Close();
-    return s;
+  acceptor->reset(new Acceptor(std::make_unique<Impl>(std::move(options))));
+  Status s = (*acceptor)->impl_->Start();
+  if (!s.ok()) {
+    acceptor->reset();
   }
-  acceptor->reset(new Acceptor(std::move(impl)));
-  return {};
+  return s;
 }
 
 void Acceptor::Stop() { impl_->Stop(); }
 void Acceptor::Close() { impl_->Close(); }
+void Acceptor::SetKnown(std::string_view peer) { impl_->SetKnown(PortOf(peer)); }
 size_t Acceptor::grpc_connections() const { return impl_->grpc_connections(); }
 size_t Acceptor::max_grpc() const { return impl_->max_grpc(); }
 size_t Acceptor::max_http() const { return impl_->max_http(); }

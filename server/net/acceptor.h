@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
@@ -51,15 +52,19 @@ class Acceptor {
     // those of another. A gRPC connection costs two descriptors, as it has a duplicate. Both
     // numbers are lowered so that all connections together use at most half of RLIMIT_NOFILE (HTTP
     // at most a quarter), and the store has the rest.
-    // One address has at most three quarters of the gRPC connections of a kind, but for kControl:
-    // so sockets that say nothing, which gRPC closes after 10 s, leave some to others.
+    // One address has at most three quarters of the gRPC connections of a kind, but for kControl.
+    // A connection beyond a bound ends the oldest newcomer in its place, if there is one: see
+    // newcomer_timeout.
     size_t max_grpc = 10'000;
     size_t max_http = 10'000;
     // The time for the first bytes of a plaintext connection. While many connections are silent,
     // the oldest are closed earlier.
     std::chrono::milliseconds io_timeout{10'000};
+    // A gRPC connection, but of kControl, is a newcomer until SetKnown. It ends after this time.
+    std::chrono::milliseconds newcomer_timeout{30'000};
   };
 
+  // The functions may use *acceptor.
   // IOError: no thread or descriptor is left, or a descriptor of `listeners` is invalid.
   static Status Open(Options options, std::unique_ptr<Acceptor>* acceptor);
   ~Acceptor();  // Closes.
@@ -71,6 +76,9 @@ class Acceptor {
   // Also shuts down the gRPC connections. Stop and Close are idempotent, and called by one thread
   // at a time.
   void Close();
+
+  // A call of this peer ("ipv4:127.0.0.1:4711") was accepted. Never blocks.
+  void SetKnown(std::string_view peer);
 
   // For tests and metrics: the gRPC connections that are open.
   size_t grpc_connections() const;

@@ -198,6 +198,9 @@ void Call::OnArrived(bool ok) {
     const Status unknown = Status::NotSupported("there is no method " + context_.method());
     Finish(ToGrpc(unknown), unknown.code());
   } else {
+    if (host_->accepted != nullptr && !context_.peer().starts_with("unix")) {
+      host_->accepted(context_.peer());
+    }
     if (method_->open != nullptr) {
       OpenStream();
     } else {

@@ -47,15 +47,18 @@ struct Tag {
 // What the calls of a server share.
 class CallHost {
  public:
-  CallHost(const MethodTable& methods, CallGuard::Asked guard, int max_waiting_calls,
+  CallHost(const MethodTable& methods, CallGuard::Asked guard,
+           std::function<void(std::string_view)> accepted, int max_waiting_calls,
            size_t max_waiting_bytes)
       : methods(methods),
         guard(std::move(guard)),
+        accepted(std::move(accepted)),
         readings(max_waiting_calls, max_waiting_bytes),
         changes(max_waiting_calls, max_waiting_bytes) {}
 
   const MethodTable& methods;
   const CallGuard::Asked guard;
+  const std::function<void(std::string_view peer)> accepted;
   grpc::AsyncGenericService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   // Calls that change nothing, and all others: many that read shut out none that changes.

@@ -53,7 +53,7 @@ void SetOptions(const RpcServer::Options& options, grpc::ServerBuilder* builder)
 class RpcServer::Impl {
  public:
   explicit Impl(Options options)
-      : host_(*options.methods, options.guard, options.max_waiting_calls,
+      : host_(*options.methods, options.guard, options.accepted, options.max_waiting_calls,
               options.max_waiting_bytes),
         options_(std::move(options)) {}
   Impl(const Impl&) = delete;

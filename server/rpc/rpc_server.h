@@ -44,6 +44,8 @@ class RpcServer {
     int max_waiting_calls = 64;
     size_t max_waiting_bytes = size_t{64} << 20;
     CallGuard::Asked guard = nullptr;  // Judges each call, with the metadata "authorization".
+    // A call of this peer over TCP was accepted. Called by the server's threads; must not block.
+    std::function<void(std::string_view peer)> accepted = nullptr;
     std::shared_ptr<grpc::ServerCredentials> tls =
         nullptr;  // For HandleTls. nullptr: it is not called.
   };

@@ -60,7 +60,7 @@ class DescriptorLimit {
 };
 
 // Serves a unix socket and a TCP socket of each other kind. gRPC connections are greeted with
-// "grpc\n", and closed when a test says so; HTTP connections are greeted with "http\n", and the
+// "grpc\n", count as known, and are closed when a test says so; HTTP connections are greeted with "http\n", and the
 // last ones stay open.
 class AcceptorTest : public ::testing::Test {
  protected:
@@ -84,6 +84,9 @@ class AcceptorTest : public ::testing::Test {
   }
 
   void Keep(FileDescriptor fd, const char* greeting) {
+    if (calls_) {
+      acceptor_->SetKnown(PeerName(fd.get()));
+    }
     const MutexLock lock(mu_);
     grpc_.push_back(std::move(fd));
     SendAll(grpc_.back().get(), greeting, ServerFixture::Soon());
@@ -148,6 +151,7 @@ class AcceptorTest : public ::testing::Test {
   std::vector<FileDescriptor> grpc_ WQ_GUARDED_BY(mu_);
   std::deque<FileDescriptor> http_ WQ_GUARDED_BY(mu_);  // The last ones.
   std::unique_ptr<Acceptor> acceptor_;
+  std::atomic<bool> calls_ = true;  // New gRPC connections make a call at once.
 };
 
 TEST_F(AcceptorTest, TheFirstFourBytesDecide) {
@@ -254,6 +258,40 @@ TEST_F(AcceptorTest, OneAddressLeavesGrpcConnectionsToOthers) {
     EXPECT_EQ(Line(Connect(ListenerKind::kControl, kPreface)), "grpc\n");
   }
   EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "grpc\n");
+}
+
+TEST_F(AcceptorTest, AConnectionOverALimitEndsTheOldestNewcomer) {
+  Serve({.max_grpc = 4});
+  std::vector<FileDescriptor> some;
+  for (int i = 0; i < 3; ++i) {
+    calls_ = i == 0;
+    some.push_back(Connect(ListenerKind::kTcp, kPreface));
+    ASSERT_EQ(Line(some.back()), "grpc\n");
+  }
+  EXPECT_EQ(Line(Connect(ListenerKind::kTls)), "tls\n");
+  some.push_back(Connect(ListenerKind::kTcp, kPreface));  // Of this address three are too many.
+  EXPECT_EQ(Line(some.back()), "grpc\n");
+  EXPECT_EQ(ServerFixture::ReadAll(some[1].get()), "");
+  for (int i = 0; i < 2; ++i) {
+    some.push_back(Connect(ListenerKind::kTcp, kPreface, "127.0.0.2"));
+    EXPECT_EQ(Line(some.back()), "grpc\n");
+  }
+  EXPECT_EQ(ServerFixture::ReadAll(some[2].get()), "");
+  EXPECT_EQ(acceptor_->grpc_connections(), 5U);
+  char c = 0;
+  EXPECT_EQ(recv(some[0].get(), &c, 1, MSG_DONTWAIT), -1) << "it has made a call";
+}
+
+TEST_F(AcceptorTest, ANewcomerEndsAfterItsTime) {
+  Serve({.newcomer_timeout = milliseconds(50)});
+  const FileDescriptor control = Connect(ListenerKind::kControl, kPreface);
+  const FileDescriptor known = Connect(ListenerKind::kTcp, kPreface);
+  ASSERT_EQ(Line(control) + Line(known), "grpc\ngrpc\n");
+  calls_ = false;
+  for (const ListenerKind kind : {ListenerKind::kTcp, ListenerKind::kTls}) {
+    EXPECT_NE(ServerFixture::ReadAll(Connect(kind, kPreface).get()), "");
+  }
+  EXPECT_EQ(acceptor_->grpc_connections(), 2U) << "the others are older";
 }
 
 TEST_F(AcceptorTest, ThousandRoundsLeaveNoDescriptorAndNoCount) {

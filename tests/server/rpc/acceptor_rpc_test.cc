@@ -32,8 +32,13 @@ class AcceptorRpcTest : public ::testing::Test {
           return Status::Ok();
         }));
     AddApi(methods_, CallGuard::Client::kControlSocket, nullptr, &http_);
-    ASSERT_TRUE(RpcServer::Open({.methods = &methods_}, &rpc_).ok());
+    ASSERT_TRUE(
+        RpcServer::Open({.methods = &methods_,
+                         .accepted = [this](std::string_view peer) { acceptor_->SetKnown(peer); }},
+                        &rpc_)
+            .ok());
     Acceptor::Options options;
+    options.newcomer_timeout = std::chrono::milliseconds(200);
     options.grpc = [this](FileDescriptor fd) { rpc_->HandlePlaintext(fd.Release()); };
     ASSERT_TRUE(HttpLoop::Open({}, &loop_).ok());
     options.http = [this](FileDescriptor fd, ListenerKind) { loop_->Serve(std::move(fd), &http_); };
@@ -42,11 +47,17 @@ class AcceptorRpcTest : public ::testing::Test {
     ASSERT_TRUE(ListenOnFile(file_, &fd).ok());
     options.listeners.push_back({std::move(fd), ListenerKind::kControl});
     fd = FileDescriptor(-1);
-    int port = 0;
-    ASSERT_TRUE(ListenOnTcp("127.0.0.1:0", false, &fd, &port).ok());
-    options.listeners.push_back({std::move(fd), ListenerKind::kTcp});
+    addresses_ = {"unix:" + (dir_ / "control.sock")};
+    for (const std::string host : {"127.0.0.1", "[::1]"}) {
+      int port = 0;
+      FileDescriptor tcp(-1);
+      if (Status s = ListenOnTcp(host + ":0", false, &tcp, &port); s.ok()) {  // Or it has no IPv6.
+        options.listeners.push_back({std::move(tcp), ListenerKind::kTcp});
+        addresses_.push_back(host + ":" + std::to_string(port));
+      }
+    }
+    ASSERT_GE(addresses_.size(), 2U);
     ASSERT_TRUE(Acceptor::Open(std::move(options), &acceptor_).ok());
-    addresses_ = {"unix:" + (dir_ / "control.sock"), "127.0.0.1:" + std::to_string(port)};
   }
   void TearDown() override {
     acceptor_->Stop();
@@ -115,6 +126,19 @@ TEST_F(AcceptorRpcTest, TheEndOfAGrpcConnectionIsCounted) {
       }
       AwaitNoConnection();
     }
+  }
+}
+
+TEST_F(AcceptorRpcTest, AConnectionWithACallOutlivesOneWithout) {
+  for (const std::string& address : addresses_) {
+    const std::shared_ptr<grpc::Channel> caller = Channel(address);
+    ASSERT_EQ(Add(caller), 1U);
+    const std::shared_ptr<grpc::Channel> silent = Channel(addresses_[1]);
+    const auto soon = std::chrono::system_clock::now() + support::kPatience;
+    ASSERT_TRUE(silent->WaitForConnected(soon));
+    silent->WaitForStateChange(GRPC_CHANNEL_READY, soon);
+    EXPECT_EQ(silent->GetState(false), GRPC_CHANNEL_IDLE) << address;
+    EXPECT_EQ(caller->GetState(false), GRPC_CHANNEL_READY) << address;
   }
 }
 

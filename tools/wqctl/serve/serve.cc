@@ -234,6 +234,10 @@ void SetServeLimits(const ServeConfig& config, wq::ServerOptions* options) {
   if (config.io_timeout) {
     options->io_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(*config.io_timeout);
   }
+  if (config.newcomer_timeout) {
+    options->newcomer_timeout =
+        std::chrono::duration_cast<std::chrono::milliseconds>(*config.newcomer_timeout);
+  }
 }
 
 wq::Status Daemon::OpenServer() {
@@ -453,6 +457,9 @@ void AddLimitOptions(VerbParser* parser, ServeConfig* options) {
   AddParsed(parser, "--io-timeout", "DURATION",
             "How long a client may take for a request, and again for its answer; default 10s",
             "a duration from 100ms to 1h", ParseIoTimeout, &options->io_timeout);
+  AddParsed(parser, "--newcomer-timeout", "DURATION",
+            "When a gRPC connection without an accepted call ends; default 30s",
+            "a duration from 100ms to 1h", ParseIoTimeout, &options->newcomer_timeout);
 }
 
 }  // namespace

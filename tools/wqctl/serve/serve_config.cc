@@ -120,6 +120,7 @@ Setters SettersOf(ServeConfig* config) {
           {"max-http-connections", Parsed(ParseNumber<uint32_t, 1>, &config->max_http_connections)},
           {"max-newcomers", Parsed(ParseNumber<uint32_t, 1>, &config->max_newcomers)},
           {"io-timeout", Parsed(ParseIoTimeout, &config->io_timeout)},
+          {"newcomer-timeout", Parsed(ParseIoTimeout, &config->newcomer_timeout)},
           {"history-bytes", Parsed(ParseHistoryBytes, &config->history.bytes)},
           {"history-age", Parsed(ParseHistoryAge, &config->history.age)},
           {"durability", DurabilityName(&config->durability)},

@@ -82,6 +82,7 @@ struct ServeConfig {
   std::optional<uint32_t> max_http_connections;
   std::optional<uint32_t> max_newcomers;
   std::optional<std::chrono::microseconds> io_timeout;
+  std::optional<std::chrono::microseconds> newcomer_timeout;
   HistoryArgs history;
   LogArgs log;
   std::optional<wq::Durability> durability;   // Of queues whose section does not say it.
