@@ -19,6 +19,8 @@ nlohmann::ordered_json ErrorObject(const Status& status) {
   return {{"code", StatusCodeName(status.code())}, {"message", status.message()}};
 }
 
+constexpr size_t kShownBytes = 300;  // Of what a message repeats.
+
 // Bytes that are not UTF-8 are replaced.
 std::string ToText(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -75,8 +77,12 @@ Status FromJson(const std::string& json, Message* message) {
   if (parsed.ok()) {
     return {};
   }
+  std::string why(parsed.message());  // It repeats what it does not know, however long that is.
+  if (why.size() > kShownBytes) {
+    why = why.substr(0, kShownBytes) + "…";
+  }
   return Status::InvalidArgument("the body is no JSON of " + message->GetDescriptor()->full_name() +
-                                 ": " + std::string(parsed.message()));
+                                 ": " + why);
 }
 
 Caller CallerOf(const HttpRequest& request) {

@@ -213,7 +213,7 @@ TEST_F(HttpApiTest, ABodyThatIsNoJsonIsRefused) {
        {std::string(), std::string("{"), std::string("[]"), std::string("null x"), std::string("5"),
         std::string("{\"queue\": \"\xff\xfe\"}"), std::string("\0\0\0", 3),
         std::string(R"({"queue": "\ud800"})"), std::string(R"({"queue": "a"} {})"), deep, nested,
-        R"({"keys":)" + deep + "}"}) {
+        R"({"keys":)" + deep + "}", R"({")" + std::string(600'000, 'x') + R"(": 1})"}) {
     const ReceivedReply reply = Add(body);
     EXPECT_EQ(reply.status, 400) << body.substr(0, 50) << " " << reply.body;
     EXPECT_THAT(reply.body, HasSubstr("the body is no JSON of wq.v1.AddRequest: "));
