@@ -100,7 +100,7 @@ void MeasureSingles(Bench& bench) {
         [&](const LiveStore& client) { AddUnary(client, keys, Durability::kProcess, 1); });
     bench.Note(figure, kPerSecond, Rate(keys.size(), seconds));
   }});
-  bench.Want({.what = figure, .figure = figure});
+  bench.Want({.what = figure, .figure = figure, .bound = 5'000});
 }
 
 // --- Workers ---
