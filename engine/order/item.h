@@ -101,7 +101,8 @@ struct Item {
   Lane lane = kFastLane;
   uint32_t hash = 0;  // Of the key, by ItemTable.
   uint32_t key_bytes : 24 = 0;
-  KeyState state : 5 = KeyState::kClean;
+  KeyState state : 2 = KeyState::kClean;
+  uint32_t deaths : 3 = 0;     // See QueueState::PutBackDead.
   bool unstamped : 1 = false;  // A transition that is not stamped yet has put the record.
   bool deleted : 1 = false;    // While it was held: Done sets no resync.
   bool caused : 1 = false;     // The item is in the CauseTable.

@@ -4,6 +4,7 @@
 
 #include "engine/queue/check_arguments.h"
 #include "engine/queue/queue_impl.h"
+#include "wq/internal/put_back_dead.h"
 #include "wq/internal/set_limits.h"
 #include "wq/limiter.h"
 
@@ -68,6 +69,9 @@ class DirectAccess final : public QueueAccess {
   }
   Status Flush(Durability durability) override { return queue_->Flush(durability); }
 
+  static Status PutBackDead(Queue* queue, std::string_view key) {
+    return queue->impl_->PutBackDead(key);
+  }
   static Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& of_groups) {
     return queue->impl_->SetLimits(of_queue, of_groups);
   }
@@ -128,6 +132,10 @@ std::unique_ptr<QueueAccess> AccessTo(Queue* queue) {
 
 Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& of_groups) {
   return DirectAccess::SetLimits(queue, of_queue, of_groups);
+}
+
+Status PutBackDead(Queue* queue, std::string_view key) {
+  return DirectAccess::PutBackDead(queue, key);
 }
 
 }  // namespace wq

@@ -325,48 +325,79 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
 //   - Forget, Release, Drop of the same key: its count begins at 1 then, but its delay is the one
 //     for the earlier count.
 // A call that the first hold refuses does not reach the limiter, and so takes no token of a bucket.
-Status Queue::AddRateLimited(std::string_view key, std::string_view error,
-                             const AddOptions& options, AddOutcome* outcome) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+template <typename Transition>
+Status Queue::Impl::CountFailure(std::string_view key, std::string_view error,
+                                 const AddOptions& add, AddOutcome* outcome,
+                                 const Transition& transition) {
+  if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
-  Impl::Effects effects;
+  Effects effects;
   {
-    const MutexLock limiter_lock(impl_->limiter_mu);
+    const MutexLock limiter_lock(limiter_mu);
     uint64_t failures = 0;
     {
-      const MutexLock lock(impl_->mu);
-      if (Status s = impl_->CheckRequeue(key, options); !s.ok()) {
+      const MutexLock lock(mu);
+      if (Status s = CheckRequeue(key, add); !s.ok()) {
         return s;
       }
-      failures = impl_->state->NumRequeues(key);
+      failures = state->NumRequeues(key);
     }
-    const Time now = impl_->clock->Now();
+    const Time now = clock->Now();
     const std::chrono::microseconds delay =
-        std::min(impl_->limiter->When(key, failures, now), options.max_delay.value_or(kMaxDelay));
-    const std::string limiter_state =
-        impl_->limiter->SaveState(now).substr(0, kMaxLimiterStateBytes);
-    if (impl_->metrics != nullptr) {
-      impl_->metrics->ObserveLimiterDelay(delay.count());
+        std::min(limiter->When(key, failures, now), add.max_delay.value_or(kMaxDelay));
+    const std::string limiter_state = limiter->SaveState(now).substr(0, kMaxLimiterStateBytes);
+    if (metrics != nullptr) {
+      metrics->ObserveLimiterDelay(delay.count());
     }
-    if (Status s = impl_->Requeue(
-            key, options, outcome, &effects,
-            [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {
-              // After ShutDown the key must stay in the store and not be handed out.
-              const int64_t least_us = stopping ? 1 : 0;
-              const QueueState::Failure failure{
-                  .delay_us = std::clamp<int64_t>(delay.count(), least_us, kMaxDelay.count()),
-                  .error = error,
-                  .limiter_state = limiter_state};
-              return state.AddRateLimited(key, failure, wanted, now);
-            });
+    if (Status s = Requeue(key, add, outcome, &effects,
+                           [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {
+                             // After ShutDown the key must stay in the store and not be handed out.
+                             const int64_t least_us = stopping ? 1 : 0;
+                             const QueueState::Failure failure{
+                                 .delay_us = std::clamp<int64_t>(delay.count(), least_us,
+                                                                 kMaxDelay.count()),
+                                 .error = error,
+                                 .limiter_state = limiter_state};
+                             return transition(state, failure, wanted, now);
+                           });
         !s.ok()) {
       return s;
     }
   }
   // No lock is held while the disk is waited for: one write serves many failures.
-  impl_->CountRetry();
-  return impl_->EndCall(std::move(effects), options.durability.value_or(impl_->options.durability));
+  CountRetry();
+  return EndCall(std::move(effects), add.durability.value_or(options.durability));
+}
+
+Status Queue::AddRateLimited(std::string_view key, std::string_view error,
+                             const AddOptions& options, AddOutcome* outcome) {
+  return impl_->CountFailure(
+      key, error, options, outcome,
+      [key](QueueState& state, const QueueState::Failure& failure, const QueueState::Wanted& wanted,
+            Time now) { return state.AddRateLimited(key, failure, wanted, now); });
+}
+
+Status Queue::Impl::PutBackDead(std::string_view key) {
+  if (Status s = CheckProcess(); !s.ok()) {
+    return s;
+  }
+  bool fails = false;
+  {
+    const MutexLock lock(mu);
+    fails = state->DeathFails(key);
+  }
+  if (!fails) {
+    return PutBack(key, /*dead=*/true);
+  }
+  return CountFailure(key, "its worker ended while it held the key", {}, nullptr,
+                      [this, key](QueueState& state_of, const QueueState::Failure& failure,
+                                  const QueueState::Wanted& wanted, Time now) WQ_UNCHECKED {
+                        if (metrics != nullptr) {
+                          static_cast<void>(times.End(key, 0));
+                        }
+                        return state_of.FailDead(key, failure, wanted, now);
+                      });
 }
 
 }  // namespace wq

@@ -253,26 +253,28 @@ Status Queue::Done(std::string_view key) {
   return impl_->EndCall(std::move(effects), Durability::kAsync);
 }
 
-Status Queue::PutBack(std::string_view key) {
-  if (Status s = impl_->CheckProcess(); !s.ok()) {
+Status Queue::PutBack(std::string_view key) { return impl_->PutBack(key, /*dead=*/false); }
+
+Status Queue::Impl::PutBack(std::string_view key, bool dead) {
+  if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
-  Impl::Effects effects;
+  Effects effects;
   {
-    const MutexLock lock(impl_->mu);
-    if (impl_->closed) {
-      return impl_->RefuseAdd();
+    const MutexLock lock(mu);
+    if (closed) {
+      return RefuseAdd();
     }
-    if (!impl_->state->PutBack(key)) {
-      return impl_->NotHeld(key);
+    if (!(dead ? state->PutBackDead(key) : state->PutBack(key))) {
+      return NotHeld(key);
     }
-    if (impl_->metrics != nullptr) {
+    if (metrics != nullptr) {
       // Not observed as work: the worker has not finished it.
-      static_cast<void>(impl_->times.End(key, 0));
+      static_cast<void>(times.End(key, 0));
     }
-    effects = impl_->EndTransition(0, Durability::kAsync);
+    effects = EndTransition(0, Durability::kAsync);
   }
-  return impl_->EndCall(std::move(effects), Durability::kAsync);
+  return EndCall(std::move(effects), Durability::kAsync);
 }
 
 // --- Listeners ---

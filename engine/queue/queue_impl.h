@@ -222,11 +222,19 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   template <typename Transition>
   Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome, Effects* effects,
                  const Transition& transition) WQ_EXCLUDES(mu);
+  // AddRateLimited, by `transition(state, failure, wanted, now)`.
+  template <typename Transition>
+  Status CountFailure(std::string_view key, std::string_view error, const AddOptions& add,
+                      AddOutcome* outcome, const Transition& transition) WQ_EXCLUDES(mu);
   void CountRetry() {
     if (metrics != nullptr) {
       metrics->CountRetry();
     }
   }
+
+  // See put_back_dead.h. `dead`: PutBack after the end of a worker that counts no failure.
+  Status PutBackDead(std::string_view key) WQ_EXCLUDES(mu);
+  Status PutBack(std::string_view key, bool dead) WQ_EXCLUDES(mu);
 
   // --- Handing out (queue_hand_out.cc) ---
 

@@ -117,6 +117,7 @@ void QueueState::Unqueue(Item* item) {
   OrderOf(*item).Remove(item);
   --queued_;
   item->state = KeyState::kClean;
+  item->deaths = 0;
   ErasePending(*item, item->lane, item->sequence);
   ClearDirtyCauses(item);
 }
@@ -179,6 +180,7 @@ bool QueueState::Done(std::string_view key, Time now) noexcept {
     return false;
   }
   Record(HistoryKind::kDone, key);
+  item->deaths = 0;
   const bool deleted = item->deleted;
   EndProcessing(item);
   ++dones_;
@@ -217,6 +219,7 @@ void QueueState::EndProcessing(Item* item) {
 // Makes an item kClean that no worker holds any more.
 void QueueState::Clean(Item* item) {
   item->state = KeyState::kClean;
+  item->deaths = 0;
   if (!WQ_MUTANT(done_stays_on_disk)) {
     ErasePending(*item, item->lane, item->sequence);
   }
@@ -231,7 +234,12 @@ bool QueueState::PutBack(std::string_view key) noexcept {
   if (item == nullptr || !item->processing()) {
     return false;
   }
-  Record(HistoryKind::kGivenBack, key);
+  PutBackItem(item, /*behind=*/false);
+  return true;
+}
+
+void QueueState::PutBackItem(Item* item, bool behind) {
+  Record(HistoryKind::kGivenBack, item->key());
   EndProcessing(item);
   ItemCauses* const causes = causes_.Find(*item);
   if (causes != nullptr) {  // Those of the hand-out were first. The record has both.
@@ -239,22 +247,36 @@ bool QueueState::PutBack(std::string_view key) noexcept {
     MergeCauses(since, &causes->dirty);
   }
   if (item->quarantined()) {
-    Clean(item);
-    return true;
+    return Clean(item);
   }
   const Lane old_lane = item->lane;
+  const uint64_t old_sequence = item->sequence;
   bool put = item->state == KeyState::kProcessingDirty;
   if (merge_delays_ && item->delay != nullptr) {
     item->lane = WantedLane(*item, {});
     put = TakeDelay(item) || put;
   }
-  if (put || item->lane != old_lane) {
-    RewritePending(item, old_lane, item->sequence);
+  if (behind) {
+    Enqueue(item, item->lane);
+  } else {
+    item->state = KeyState::kQueued;
+    OrderOf(*item).PutBack(item);
+    ++queued_;
+    ++readied_;
   }
-  item->state = KeyState::kQueued;
-  OrderOf(*item).PutBack(item);
-  ++queued_;
-  ++readied_;
+  if (put || behind || item->lane != old_lane) {
+    RewritePending(item, old_lane, old_sequence);
+  }
+}
+
+bool QueueState::PutBackDead(std::string_view key) noexcept {
+  Item* item = items_.Find(key);
+  if (item == nullptr || !item->processing()) {
+    return false;
+  }
+  const bool behind = item->deaths > 0 && !WQ_MUTANT(crasher_comes_first);
+  ++item->deaths;
+  PutBackItem(item, behind);
   return true;
 }
 

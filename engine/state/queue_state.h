@@ -106,6 +106,11 @@ class QueueState {
   // times.
   Added AddRateLimited(std::string_view key, const Failure& failure, const Wanted& wanted,
                        Time now) noexcept;
+  // Whether the next death of its worker counts a failure: each third one in a row does.
+  bool DeathFails(std::string_view key) const;
+  // Counts that failure, and ends the processing of the key. REQUIRES: DeathFails(key).
+  Added FailDead(std::string_view key, const Failure& failure, const Wanted& wanted,
+                 Time now) noexcept;
   // Does not change the failures of a quarantined key: see Release.
   void Forget(std::string_view key) noexcept;
 
@@ -120,9 +125,13 @@ class QueueState {
   // These need a key in the state on the right. Otherwise they return false and change nothing.
   bool Done(std::string_view key, Time now = {}) noexcept;  // Processing.
   bool PutBack(std::string_view key) noexcept;              // Processing.
-  bool Remove(std::string_view key) noexcept;               // Dirty.
-  bool CancelDelay(std::string_view key) noexcept;          // Delayed.
-  bool EndDelay(std::string_view key, Time now) noexcept;   // Delayed.
+  // PutBack of a key whose worker has died. From the second death in a row on, the key comes back
+  // behind what waits in its lane. A row ends with Done, with Remove, with a quarantine, and with
+  // this memory. REQUIRES: not DeathFails(key).
+  bool PutBackDead(std::string_view key) noexcept;         // Processing.
+  bool Remove(std::string_view key) noexcept;              // Dirty.
+  bool CancelDelay(std::string_view key) noexcept;         // Delayed.
+  bool EndDelay(std::string_view key, Time now) noexcept;  // Delayed.
   // `delay_us` > 0: the key is delayed for so long, at most kMaxDelay, before it is dirty.
   bool Release(std::string_view key, int64_t delay_us, Time now) noexcept;  // Quarantined.
   bool Drop(std::string_view key) noexcept;                                 // Quarantined.
@@ -322,6 +331,8 @@ class QueueState {
   // As FireDue. Adds the bytes of the keys to *bytes.
   size_t FireResyncs(Time now, size_t limit, size_t max_bytes, size_t* bytes);
   void QuarantineItem(Item* item, Time now);
+  // `behind`: the item comes back behind what waits in its lane.
+  void PutBackItem(Item* item, bool behind);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);
   void SettleGroup(Item* item, std::string_view name);

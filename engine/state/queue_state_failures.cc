@@ -51,6 +51,22 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
              : Delay(item, {.delay_us = failure.delay_us, .failed = true}, retry, now);
 }
 
+// Deaths beyond the third are counted as the fourth and fifth, so that the count is bounded.
+bool QueueState::DeathFails(std::string_view key) const {
+  const Item* const item = items_.Find(key);
+  return item != nullptr && item->processing() && !item->quarantined() &&
+         (item->deaths == 2 || item->deaths == 5);
+}
+
+QueueState::Added QueueState::FailDead(std::string_view key, const Failure& failure,
+                                       const Wanted& wanted, Time now) noexcept {
+  const Added added = AddRateLimited(key, failure, wanted, now);
+  Done(key, now);
+  Item* const item = items_.Find(key);  // It has failed, so it is there.
+  item->deaths = item->quarantined() ? 0 : 3;
+  return added;
+}
+
 void QueueState::Forget(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || item->failures == nullptr || item->quarantined()) {

@@ -79,7 +79,8 @@ TEST_F(EtcdTest, ALostMajorityIsNamed) {
   do {
     s = log_->Append(owned_.epoch, 2, BytesOf(2));
     ASSERT_EQ(s.code(), StatusCode::kIOError) << s.ToString();
-  } while (s.message().find("has no leader") == std::string::npos && steady_clock::now() < deadline);
+  } while (s.message().find("has no leader") == std::string::npos &&
+           steady_clock::now() < deadline);
   EXPECT_THAT(s.message(), HasSubstr(etcd_->endpoint(left) + ": it has no leader"));
   const std::vector<LogMember> members = log_->Members();
   EXPECT_TRUE(members.at(left).reachable);

@@ -34,6 +34,7 @@ enum class Op : uint8_t {
   kSetCursor,  // Named "c", to the key.
   kFlush,      // At `durability`.
   kPutBack,
+  kPutBackDead,  // With `delay_us` if it counts a failure.
   kTryGet,       // As many as `limit`.
   kSetLimits,    // `limits` of each group, and `limits_of_queue`.
   kAddBatch,     // Of `keys`.
@@ -68,11 +69,11 @@ struct Call {
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
-        "Add",        "AddAfter",   "AddRateLimited", "Forget", "Get",         "Done",
-        "Advance",    "SetWall",    "Crash",          "Remove", "CancelDelay", "EndDelay",
-        "Quarantine", "Release",    "Drop",           "Delete", "Pause",       "Resume",
-        "SetCursor",  "Flush",      "PutBack",        "TryGet", "SetLimits",   "AddBatch",
-        "Reopen",     "DeleteQueue"};
+        "Add",        "AddAfter", "AddRateLimited", "Forget",      "Get",         "Done",
+        "Advance",    "SetWall",  "Crash",          "Remove",      "CancelDelay", "EndDelay",
+        "Quarantine", "Release",  "Drop",           "Delete",      "Pause",       "Resume",
+        "SetCursor",  "Flush",    "PutBack",        "PutBackDead", "TryGet",      "SetLimits",
+        "AddBatch",   "Reopen",   "DeleteQueue"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + support::Packed(key);
     for (const std::string& one : keys) {

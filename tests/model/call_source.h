@@ -51,7 +51,11 @@ class CallSource {
                         : Call{.op = Op::kTryGet, .shard = shard, .limit = Below(4)};
     }
     if (pick < 700) {
-      return {.op = pick < 650 ? Op::kDone : Op::kPutBack, .key = Key()};
+      return {.op = pick < 640   ? Op::kDone
+                    : pick < 670 ? Op::kPutBack
+                                 : Op::kPutBackDead,
+              .key = Key(),
+              .delay_us = pick < 670 ? 0 : Delay()};
     }
     if (pick < 840) {
       const Op op = pick < 770 ? Op::kAddAfter : Op::kAddRateLimited;

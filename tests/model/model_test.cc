@@ -211,6 +211,7 @@ TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
           {.op = Op::kDone, .key = "a"},
           {.op = Op::kDone, .key = "b"},
           {.op = Op::kPutBack, .key = "a"},
+          {.op = Op::kPutBackDead, .key = "a", .delay_us = kSecond},
           {.op = Op::kAddAfter, .key = "a", .lane = kSlowLane, .delay_us = kSecond},
           {.op = Op::kAddRateLimited, .key = "b", .delay_us = kSecond},
           {.op = Op::kAdvance, .delay_us = kSecond},

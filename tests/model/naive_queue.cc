@@ -25,6 +25,9 @@ std::string NaiveQueue::Do(const Call& call) {
   ++calls_;
   stands_on_ = 0;
   std::string result = DoCall(call);
+  for (auto& [name, key] : keys_) {
+    key.deaths = key.Known() || key.failures > 0 ? key.deaths : 0;
+  }
   ForgetGroups();
   return result;
 }
@@ -57,6 +60,8 @@ std::string NaiveQueue::DoCall(const Call& call) {
       return Done(call.key);
     case Op::kPutBack:
       return PutBack(call.key);
+    case Op::kPutBackDead:
+      return PutBackDead(call);
     case Op::kAdvance:
       steady_us_ += call.delay_us;
       wall_us_ += call.delay_us;
@@ -409,6 +414,7 @@ std::string NaiveQueue::Remove(Key* key) {
     }
   }
   key->reasons.clear();
+  key->deaths = 0;
   stands_on_ = calls_;
   return "ok";
 }
@@ -590,6 +596,7 @@ std::string NaiveQueue::Done(const std::string& name) {
     return "NotProcessing";
   }
   Reopen([&key] { key.processing = false; });
+  key.deaths = 0;
   key.held_reasons.clear();
   const bool deleted = std::exchange(key.deleted, false);
   if (std::exchange(key.again, false)) {
@@ -620,7 +627,7 @@ std::string NaiveQueue::TryGet(uint32_t shard, uint64_t limit) {
 }
 
 // The key keeps its place, and its group is served next.
-std::string NaiveQueue::PutBack(const std::string& name) {
+std::string NaiveQueue::PutBack(const std::string& name, bool behind) {
   Key& key = keys_[name];
   if (!key.processing) {
     return "NotProcessing";
@@ -643,6 +650,11 @@ std::string NaiveQueue::PutBack(const std::string& name) {
         Merge(std::exchange(key.delay_reasons, {}), &key.reasons) || rewritten || key.lane != lane;
   }
   if (key.quarantined) {
+    key.deaths = 0;
+    return "ok";
+  }
+  if (behind) {
+    Enqueue(name, key.lane);
     return "ok";
   }
   if (rewritten) {
@@ -660,6 +672,24 @@ std::string NaiveQueue::PutBack(const std::string& name) {
     }
   }
   turns_[{shard, key.lane, key.group}] = {first, -++times.last};
+  return "ok";
+}
+
+// Each third death in a row is a failure; from the second on the key is behind the others.
+std::string NaiveQueue::PutBackDead(const Call& call) {
+  Key& key = keys_[call.key];
+  if (!key.processing || key.quarantined) {
+    return PutBack(call.key);
+  }
+  const uint64_t deaths = ++key.deaths;
+  if (deaths % 3 != 0) {
+    return PutBack(call.key, deaths > 1);
+  }
+  Call failure = call;
+  failure.op = Op::kAddRateLimited;
+  AddRateLimited(failure);
+  Done(call.key);
+  key.deaths = key.quarantined ? 0 : deaths;
   return "ok";
 }
 

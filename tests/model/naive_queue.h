@@ -71,6 +71,7 @@ class NaiveQueue final : public Subject {
     uint64_t place = 0;  // Larger for a key that was queued later.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
+    uint64_t deaths = 0;        // Of its workers, in a row.
     uint64_t written = 0;       // The call that wrote its pending record.
     int64_t added_at_us = 0;    // Wall time.
     int64_t stored_at_us = 0;   // As in that record.
@@ -126,7 +127,8 @@ class NaiveQueue final : public Subject {
   std::string Get(uint32_t shard);
   std::string TryGet(uint32_t shard, uint64_t limit);
   std::string Done(const std::string& name);
-  std::string PutBack(const std::string& name);
+  std::string PutBack(const std::string& name, bool behind = false);
+  std::string PutBackDead(const Call& call);
   std::string Remove(Key* key);
   std::string Delete(Key* key);
   void Quarantine(Key* key);

@@ -65,6 +65,7 @@ void NaiveQueue::Recover() {
   for (auto& [name, key] : keys_) {
     key.queued = (key.queued || key.processing) && !key.quarantined;
     key.processing = key.again = key.deleted = false;
+    key.deaths = 0;
     const std::vector<std::string> since = std::exchange(key.reasons, {});
     key.reasons = std::exchange(key.held_reasons, {});
     Merge(since, &key.reasons);

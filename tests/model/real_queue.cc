@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "storage/records.h"
 #include "tests/model/image.h"
+#include "wq/internal/put_back_dead.h"
 #include "wq/internal/set_limits.h"
 #include "wq/limiter.h"
 
@@ -137,6 +138,9 @@ std::string RealQueue::Do(const Call& call) {
       return ResultOf(queue_->Done(call.key));
     case Op::kPutBack:
       return ResultOf(queue_->PutBack(call.key));
+    case Op::kPutBackDead:
+      limiter_->delay = std::chrono::microseconds(call.delay_us);
+      return ResultOf(PutBackDead(queue_, call.key));
     case Op::kAdvance:
       clock_->Advance(std::chrono::microseconds(call.delay_us));
       static_cast<void>(queue_->Len());  // Fires what is due.

@@ -72,6 +72,17 @@ std::string StateQueue::Do(const Call& call) {
     case Op::kPutBack:
       result = state_->PutBack(call.key) ? "ok" : "NotProcessing";
       break;
+    case Op::kPutBackDead:
+      if (state_->DeathFails(call.key)) {
+        state_->FailDead(call.key,
+                         {.delay_us = call.delay_us,
+                          .error = "error",
+                          .limiter_state = std::to_string(++limiter_calls_)},
+                         {}, now_);
+      } else {
+        result = state_->PutBackDead(call.key) ? "ok" : "NotProcessing";
+      }
+      break;
     case Op::kAdvance:
       now_.steady_us += call.delay_us;
       now_.wall_us += call.delay_us;

@@ -9,6 +9,7 @@
 //   add KEY, after KEY DELAY, gather KEY (a debounced Add), fail KEY DELAY: `added`, `deduplicated`
 //     or `held`. They take lane=, group=, why= and mode=replace or mode=resync.
 //   get [N]: N keys, one by default; drain: all that are handed out.
+//   dies KEY...: its worker has died: `yes`, or `fails` with delay=, or `no`.
 //   done, back, remove, cancel, end, release, drop, delete KEY...: `yes`, or `no` if the key is in
 //     another state; quarantine and forget have no result. A release takes delay=.
 //   pause [DURATION], resume.
@@ -106,6 +107,15 @@ const Scenario kScenarios[] = {
     {"WhatWasQuarantinedStaysThereWhatWasDeletedIsQueued", kPlain,
      "add a; add b; get 2: a b; quarantine a; fail b 1; delete b; back a b: yes yes;"
      "counts: 1 queued, 1 quarantined; disk: b quarantined:a=0"},
+    {"AKeyWhoseWorkersDieComesBackBehindTheOthersAndFails", kTwoRetries,
+     "add a; add b; get: a; dies a: yes; disk: a b; get: a; dies a: yes; crash; get: b; done b;"
+     "get: a; dies a a: yes no; get: a; dies a: yes; get: a;"
+     "dies a delay=1: fails; failures a: 1; pass 1: 1; add d; get: a; dies a: yes; get 2: d a;"
+     "dies a: yes; get: a; dies a delay=1: fails; pass 1: 1; get: a; dies a: yes; get: a;"
+     "dies a: yes; get: a; dies a: fails; counts: 1 processing, 1 quarantined"},
+    {"ADoneEndsTheRowOfDeaths", kPlain,
+     "add a; add b; get: a; dies a; get: a; done a; add a; get: b; get: a; add c; dies a; get: a;"
+     "back a; get: a; quarantine a; dies a; release a; get: c; get: a; dies a; get: a"},
     {"AFairOrderServesTheGroupOfAKeyThatIsGivenBackNext", kFairly,
      "add a1 group=a; add a2 group=a; add b1 group=b; add c1 group=c; get 3: a1 b1 c1;"
      "back c1 b1 a1; drain: a1 b1 c1 a2"},
@@ -371,6 +381,12 @@ class ScenarioTest : public ::testing::TestWithParam<Scenario>, public StateFixt
     const std::map<std::string, std::function<std::string(QueueState&, const std::string&)>> verbs =
         {{"done", [&](auto& s, auto& key) { return yes(s.Done(key, now)); }},
          {"back", [&](auto& s, auto& key) { return yes(s.PutBack(key)); }},
+         {"dies",
+          [&](auto& s, auto& key) {
+            if (!s.DeathFails(key)) return yes(s.PutBackDead(key));
+            s.FailDead(key, {.delay_us = delay_us, .error = "dead"}, {}, now);
+            return std::string("fails");
+          }},
          {"remove", [&](auto& s, auto& key) { return yes(s.Remove(key)); }},
          {"cancel", [&](auto& s, auto& key) { return yes(s.CancelDelay(key)); }},
          {"end", [&](auto& s, auto& key) { return yes(s.EndDelay(key, now)); }},
