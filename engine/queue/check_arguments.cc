@@ -36,9 +36,8 @@ Status CheckRanges(const std::string& what, const GroupLimits& limits) {
   if (InRange(limits.rate)) {
     return {};
   }
-  return Status::InvalidArgument(what + " have a rate of " +
-                                 std::to_string(limits.rate.per_second) + " a second and " +
-                                 std::to_string(limits.rate.burst) + " at once");
+  return Status::InvalidArgument(what + " have a rate of " + NumberText(limits.rate.per_second) +
+                                 " a second and " + std::to_string(limits.rate.burst) + " at once");
 }
 
 Status CheckResync(const Resync& resync) {
@@ -47,7 +46,7 @@ Status CheckResync(const Resync& resync) {
                                    std::to_string(resync.period.count()) + " us");
   }
   if (!(resync.jitter >= 0 && resync.jitter <= 0.5)) {
-    return Status::InvalidArgument("resync has a jitter of " + std::to_string(resync.jitter) +
+    return Status::InvalidArgument("resync has a jitter of " + NumberText(resync.jitter) +
                                    ", not 0 to 0.5");
   }
   return {};
@@ -150,7 +149,7 @@ Status CheckPace(KeyChange change, const ChangeOptions& options) {
                                    std::to_string(options.delay.count()) + " us");
   }
   if (options.per_second != 0 && !InRange(Rate{.per_second = options.per_second})) {
-    return Status::InvalidArgument("a release has a rate of " + std::to_string(options.per_second) +
+    return Status::InvalidArgument("a release has a rate of " + NumberText(options.per_second) +
                                    " a second");
   }
   return {};

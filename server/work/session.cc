@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/mutant.h"
 #include "server/api/convert.h"
 #include "wq/clock.h"
@@ -45,9 +46,7 @@ Status CheckRequest(const v1::WorkRequest& request) {
 }
 
 std::string Seconds(std::chrono::microseconds time) {
-  std::string text = std::to_string(static_cast<double>(time.count()) / 1e6);
-  text.erase(text.find_last_not_of('0') + 1);
-  return (text.ends_with('.') ? text.substr(0, text.size() - 1) : text) + " s";
+  return NumberText(static_cast<double>(time.count()) / 1e6) + " s";
 }
 
 // Moves messages from `from` to `to` until *room bytes are used.

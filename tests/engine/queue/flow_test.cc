@@ -240,7 +240,7 @@ TEST_F(FlowTest, BadOptionsAreRefusedByName) {
   EXPECT_THAT(refused({.stuck_after = kMaxDelay + 1us}), HasSubstr("stuck_after is "));
   EXPECT_THAT(refused({.debounce = {2s, 1s}}), HasSubstr("a longest wait of 1000000 us"));
   EXPECT_THAT(refused({.resync = {999us}}), HasSubstr("resync has a period of 999 us"));
-  EXPECT_THAT(refused({.resync = {1s, 0.6}}), HasSubstr("a jitter of 0.6"));
+  EXPECT_THAT(refused({.resync = {1s, 0.6}}), HasSubstr("a jitter of 0.6,"));
   EXPECT_THAT(queue_->Add("a", {.debounce = Debounce{-1us, 1s}}).message(),
               HasSubstr("a quiet time of -1 us"));
 }

@@ -160,11 +160,11 @@ TEST_F(QueueLimitsTest, LimitsThatAreOutOfRangeAreRefusedByName) {
     return s.message();
   };
   EXPECT_THAT(refusal({}, {.rate = {.per_second = -1}}),
-              HasSubstr("group_limits have a rate of -1.000000 a second"));
+              HasSubstr("group_limits have a rate of -1 a second"));
   EXPECT_THAT(refusal({}, {.rate = {.per_second = std::numeric_limits<double>::quiet_NaN()}}),
               HasSubstr("nan"));
   EXPECT_THAT(refusal({.rate = {.per_second = 1, .burst = 0}}, {}),
-              HasSubstr("limits have a rate of 1.000000 a second and 0 at once"));
+              HasSubstr("limits have a rate of 1 a second and 0 at once"));
   Queue* other = nullptr;
   EXPECT_EQ(store_->OpenQueue("other", {.limits = {.rate = {.burst = 0}}}, &other).code(),
             StatusCode::kInvalidArgument);
