@@ -1,6 +1,7 @@
 #include "base/causes.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "wq/keys.h"
 #include "wq/status.h"
@@ -67,6 +68,7 @@ bool MergeCause(std::string_view reason, std::string_view trace_parent, Causes* 
     causes->list.push_back({std::string(reason), std::string(trace_parent)});
     return true;
   }
+  if (causes->left_out == std::numeric_limits<uint64_t>::max()) return false;
   ++causes->left_out;
   return true;
 }

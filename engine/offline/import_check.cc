@@ -1,6 +1,7 @@
 #include "engine/offline/import_check.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/names.h"
@@ -40,6 +41,16 @@ RowRule CheckFields(const Entry& entry) {
   return entry.state == EntryState::kQuarantined
              ? CheckRow(storage::QuarantineRecord{.failures = failures})
              : CheckRow(failures);
+}
+
+// A queue counts no further than this.
+constexpr uint64_t kMaxFailures = std::numeric_limits<int64_t>::max();
+
+Status CheckFailures(const Entry& entry) {
+  if (!entry.failures || entry.failures->count <= kMaxFailures) return {};
+  return Status::InvalidArgument("key '" + EscapeKey(entry.key) + "' has " +
+                                 std::to_string(entry.failures->count) + " failures, more than " +
+                                 std::to_string(kMaxFailures));
 }
 
 // Such a delay would end before its ready time, as one that was begun by another clock does: see
@@ -84,6 +95,7 @@ Status CheckImported(const Entry& entry) {
     if (Status s = CheckCause(cause.reason, cause.trace_parent); !s.ok()) return s;
   }
   if (Status s = Refuse("key", entry.key, CheckFields(entry)); !s.ok()) return s;
+  if (Status s = CheckFailures(entry); !s.ok()) return s;
   if (!EndsEarly(entry)) return {};
   return Status::InvalidArgument("key '" + EscapeKey(entry.key) +
                                  "' is ready after its delay has ended: ready_at is later than "

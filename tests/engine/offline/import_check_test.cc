@@ -55,6 +55,15 @@ TEST(ImportCheck, WhatNoQueueHoldsIsRefused) {
               e->failures->last_error.assign(kMaxErrorBytes + 1, 'e');
             }),
             "a last error that is too long");
+  const auto failed = [](Entry* e, EntryState state, uint64_t count) {
+    e->state = state;
+    e->failures.emplace().count = count;
+  };
+  for (const EntryState state : {EntryState::kPending, EntryState::kQuarantined}) {
+    EXPECT_TRUE(with([&](Entry* e) { failed(e, state, INT64_MAX); }).ok());
+    ExpectBad(with([&](Entry* e) { failed(e, state, UINT64_MAX); }),
+              "has 18446744073709551615 failures, more than 9223372036854775807");
+  }
   EXPECT_TRUE(with([](Entry* e) {
                 e->state = EntryState::kQuarantined;
                 e->failures.emplace();

@@ -52,6 +52,13 @@ TEST_F(CausesTest, CausesAreBoundedAndTheRestIsCounted) {
   EXPECT_EQ(causes.left_out, 20 - kMaxCauses);
 }
 
+TEST(CauseBytesTest, TheCountOfTheRestStaysAtItsBound) {
+  Causes causes{.list = std::vector<Cause>(kMaxCauses), .left_out = UINT64_MAX - 1};
+  EXPECT_TRUE(MergeCause("one more", "", &causes));
+  EXPECT_FALSE(MergeCause("another one", "", &causes));
+  EXPECT_EQ(causes.left_out, UINT64_MAX);
+}
+
 TEST_F(CausesTest, TheSameReasonInTwoTracesIsTwoCauses) {
   for (const char* trace : {kTrace, "", kTrace}) {
     Do([&](QueueState& state) {

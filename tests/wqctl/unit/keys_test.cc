@@ -139,6 +139,37 @@ TEST_F(KeysTest, CopiedAndShown) {
   EXPECT_THAT(Run({"inspect", "new\nline", "-o", "json"}).out, HasSubstr(R"("key": "new\nline")"));
 }
 
+TEST_F(KeysTest, TheGreatestNumbersAreLoadedAgain) {
+  const std::string first = "\"@-9223372036854775808\"", last = "\"@9223372036854775807\"";
+  const std::string failures = R"("failures":9223372036854775807,"first_failure_at":)" + first +
+                               R"(,"last_failure_at":)" + last;
+  std::ofstream("lines")
+      << R"({"record":"queue","queue":"q","sequence_high_water":4611686018427387904,)"
+      << R"("created_at":)" << first << R"(,"paused":true,"paused_until":)" << last << "}\n"
+      << R"({"queue":"q","key":"a","state":"pending","sequence":4611686018427387903,"added_at":)"
+      << last << R"(,"lane":"-2147483648","causes":"+18446744073709551615",)" << failures << "}\n"
+      << R"({"queue":"q","key":"b","state":"delayed","ready_at":)" << first << R"(,"added_at":)"
+      << first << R"(,"delay_seconds":3155760000.0,"lane":"2147483647"})"
+      << "\n"
+      << R"({"queue":"q","key":"c","state":"quarantined","quarantined_at":)" << last << ","
+      << failures << "}\n"
+      << R"({"queue":"q","key":"d","state":"failing",)" << failures << "}\n";
+  Out("load lines");
+  Out("verify");
+  const std::string dump = Out("dump");
+  EXPECT_EQ(std::count(dump.begin(), dump.end(), '\n'), 7);
+  const Ran again = Run(Split("--store copy load"), dump);
+  EXPECT_EQ(again.code, 0) << again.err;
+  Out("--store copy verify");
+  EXPECT_EQ(Out("--store copy dump"), dump);
+  const Ran refused =
+      Run(Split("--store copy load"), R"({"queue":"r","key":"k","state":"failing","failures":)"
+                                      "9223372036854775808}");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err,
+              HasSubstr("'k' has 9223372036854775808 failures, more than 9223372036854775807"));
+}
+
 TEST_F(KeysTest, RefusedByNumber) {
   const Ran ran = Run(Split("add -q q -"), "good\n\n" + std::string(5000, 'x') + "\nfine");
   EXPECT_EQ(ran.code, 1);
