@@ -176,8 +176,9 @@ void AddFormat(VerbParser* parser, const std::array<Format, kCount>& allowed, Ta
 template <typename Target>
 void AddDuration(VerbParser* parser, const std::string& name, const std::string& description,
                  Target* target) {
-  AddParsed(parser, name, "DURATION", description, "a duration such as 500ms, 1.5s or 1h30m",
-            ParseDuration, target);
+  AddParsed(parser, name, "DURATION", description,
+            "a duration such as 500ms, 1.5s or 1h30m, of at most 100 years (36525d)", ParseDuration,
+            target);
 }
 
 template <typename Target>
