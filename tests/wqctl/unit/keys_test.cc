@@ -91,6 +91,22 @@ TEST_F(KeysTest, AsArgumentsAndFromStdin) {
   EXPECT_EQ(Out("ls -o name -0"), input + '\0');
 }
 
+TEST_F(KeysTest, AddedInHexadecimal) {
+  std::string lines;
+  for (const std::string& hex : hex_) lines += hex + "\n";
+  EXPECT_EQ(Run(Behind("add -q q --hex", hex_)).code, 0);
+  EXPECT_EQ(Out("ls -q q --hex -o name"), lines);
+  EXPECT_EQ(Run(Split("add -q r --hex -"), lines).code, 0);
+  EXPECT_EQ(Out("ls -q r -o name -0"), Joined(keys_));
+  Expect(2, "add -q q --hex 0", "\"0\" is not hexadecimal");
+  const Ran ran = Run(Split("add -q s --hex -"), "6b\n6\n\n" + std::string(8194, '6') + "\n6c");
+  EXPECT_EQ(ran.out, "added 2, deduplicated 0, refused 3\n");
+  EXPECT_THAT(ran.err, HasSubstr("line 2: \"6\" is not hexadecimal\n"));
+  EXPECT_THAT(ran.err, HasSubstr("line 3: the key is empty\n"));
+  EXPECT_THAT(ran.err, HasSubstr("line 4: the key has 4097 bytes, more than the limit of 4096"));
+  EXPECT_EQ(Out("ls -q s -o name"), "k\nl\n");
+}
+
 TEST_F(KeysTest, EveryChange) {
   std::ofstream lines("lines");
   for (const std::string& hex : hex_) {

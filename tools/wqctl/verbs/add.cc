@@ -11,6 +11,7 @@
 
 #include "base/mutant.h"
 #include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"
@@ -47,6 +48,7 @@ struct AddArgs {
   std::vector<std::string> keys;
   bool from_stdin = false;
   char delimiter = '\n';
+  bool hex = false;  // Keys of stdin are in hexadecimal; those of `keys` are bytes already.
   std::optional<wq::Lane> lane;
   std::optional<std::string> group;
   std::string reason;
@@ -83,6 +85,25 @@ class Adder {
       if (wq::Status s = AddChunk(where, chunk); !s.ok()) return s;
     }
     return wq::Status::Ok();
+  }
+
+  // The same of keys in hexadecimal.
+  wq::Status AddHex(std::string_view where, std::span<const KeyReader::Line> lines) {
+    std::vector<std::string> keys;
+    std::vector<KeyReader::Line> decoded;
+    keys.reserve(lines.size());
+    for (const KeyReader::Line& line : lines) {
+      std::optional<std::string> key = FromHex(line.text);
+      if (line.bytes > line.text.size()) {  // It was cut.
+        decoded.push_back({line.number, line.text, line.bytes / 2});
+      } else if (!key) {
+        Refuse(where, line, "\"" + wq::EscapeKey(line.text, 40) + "\" is not hexadecimal");
+      } else {
+        keys.push_back(*std::move(key));
+        decoded.push_back({line.number, keys.back(), keys.back().size()});
+      }
+    }
+    return Add(where, decoded);
   }
 
   uint64_t added() const { return added_; }
@@ -137,12 +158,14 @@ int AddFromArguments(const std::vector<std::string>& keys, Adder* adder) {
   return s.ok() ? kExitOk : Fail(s);
 }
 
-int AddFromStdin(char delimiter, size_t max_key_bytes, Adder* adder) {
+int AddFromStdin(const AddArgs& args, size_t max_key_bytes, Adder* adder) {
   ProgressLine progress({.name = "add", .unit = "keys"});
-  KeyReader reader(STDIN_FILENO, delimiter, max_key_bytes);
-  const std::string_view where = delimiter == '\0' ? "record" : "line";
+  KeyReader reader(STDIN_FILENO, args.delimiter, args.hex ? 2 * max_key_bytes : max_key_bytes);
+  const std::string_view where = args.delimiter == '\0' ? "record" : "line";
   while (reader.ReadMore()) {
-    if (wq::Status s = adder->Add(where, reader.lines()); !s.ok()) return Fail(s);
+    wq::Status s =
+        args.hex ? adder->AddHex(where, reader.lines()) : adder->Add(where, reader.lines());
+    if (!s.ok()) return Fail(s);
     progress.Add(reader.lines().size());
     progress.Read(reader.bytes_read(), reader.bytes_in_file());
   }
@@ -175,7 +198,7 @@ int Run(const AddArgs& args) {
   Adder adder(args, max_key_bytes, reached.access.get());
   int code = AddFromArguments(args.keys, &adder);
   if (code == kExitOk && args.from_stdin) {
-    code = AddFromStdin(args.delimiter, max_key_bytes, &adder);
+    code = AddFromStdin(args, max_key_bytes, &adder);
   }
   if (wq::Status s = reached.access->Flush(args.durability); code == kExitOk && !s.ok()) {
     code = Fail(s);
@@ -268,6 +291,7 @@ Command ParseAdd(const Input& input) {
                              {"replicated", wq::Durability::kReplicated}},
                             &args.durability);
   parser.Flag("-0,--null", "Read NUL-separated keys from standard input", &null_separated);
+  parser.Flag("--hex", "Keys in hexadecimal", &args.hex);
   AddFormat(&parser, kOutcomeFormats, &args.format);
   args.keys = parser.Parse();
   CheckTimes(args);
@@ -281,6 +305,9 @@ Command ParseAdd(const Input& input) {
   args.from_stdin = null_separated || dashes == 1;
   args.delimiter = null_separated ? '\0' : '\n';
   if (args.keys.empty() && !args.from_stdin) Usage("which keys? Give KEY... or \"-\"");
+  if (args.hex) {
+    for (std::string& key : args.keys) key = KeyOfHex(key);
+  }
   return args;
 }
 
