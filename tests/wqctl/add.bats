@@ -220,15 +220,23 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   [[ $(dumped_keys) == "kept "* ]]
 }
 
-@test "a closed standard descriptor is an empty one, and never a file of the store" {
+@test "a closed standard descriptor is said so, and never a file of the store" {
   store_with a
-  "$WQCTL" dump -q q <&- >&- 2>&- || true
+  "$WQCTL" dump -q q <&- >&- 2>&- || [ $? = 1 ]
   "$WQCTL" add -q q b <&- >&- 2>&- || true
-  run -0 bash -c '"$WQCTL" add -q q c - <&-'
-  [ "$output" = "added 1, deduplicated 0" ]
+  for words in "dump" "ls" "work -q q -- echo" "work -q q -j 2 -- echo"; do
+    # shellcheck disable=SC2086
+    run -1 bash -c '"$WQCTL" $1 >&-' _ "$words"
+    contains "$output" "cannot write to standard output"
+  done
+  for words in "add -q q -" "load -"; do
+    run -2 bash -c '"$WQCTL" $1 <&-' _ "$words"
+    contains "$output" "standard input is closed"
+  done
+  wqctl add -q q c
   [ "$(dumped_keys)" = "a b c " ]
   # The process is begun anew, and keeps its name.
-  "$WQCTL" work -q q --follow -- sh -c 'echo said; cat; echo "$1" >>done' _ <&- >&- 2>err 3>&- &
+  "$WQCTL" work -q q --follow -- sh -c 'echo said; cat; echo "$1" >>done' _ <&- >/dev/null 2>err 3>&- &
   PID=$!
   STARTED=$PID
   until_ok grep -qx c done

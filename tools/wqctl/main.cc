@@ -21,19 +21,23 @@ bool OpenedHere(int fd) {
 }
 
 // If stdin, stdout or stderr were closed, the next opened file would get its number, and messages
-// would be written into the store. A library opens one before main, and may use it: if it got such
-// a number, this program is begun anew, with all three open.
+// would be written into the store. So each gets a file; that of stdin cannot be read and that of
+// stdout not be written, so that nobody takes it for an empty input or a successful output. A
+// library opens one before main, and may use it: if it got such a number, this program is begun
+// anew, with all three open.
 bool OpenStandardDescriptors(char** argv) {
-  int null_fd = 0;
-  do {
-    null_fd = open("/dev/null", O_RDWR);
-  } while (null_fd >= 0 && null_fd <= STDERR_FILENO);
-  if (null_fd < 0) return false;
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   bool anew = false;
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (OpenedHere(fd)) anew = dup2(null_fd, fd) >= 0;
+    const bool opened_here = OpenedHere(fd);
+    if (!opened_here && fcntl(fd, F_GETFD) >= 0) continue;
+    const int null_fd = open("/dev/null", kModes[fd]);  // The lowest free number: perhaps fd.
+    if (null_fd < 0) return false;
+    if (opened_here) {
+      anew = dup2(null_fd, fd) >= 0;
+      close(null_fd);
+    }
   }
-  close(null_fd);
   if (anew) {
     std::error_code error;  // Not the link itself: it would give the process its name.
     execv(std::filesystem::read_symlink("/proc/self/exe", error).c_str(), argv);

@@ -172,5 +172,27 @@ TEST_F(StreamsTest, AFullDiskAndADirectoryAsStdin) {
   close(full);
 }
 
+// main opens files of these modes in the place of closed descriptors.
+TEST_F(StreamsTest, ClosedStandardDescriptors) {
+  Out("add -q q a");
+  const int not_written = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int not_read = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  for (const char* line :
+       {"dump", "dump -o json", "ls", "ls -o name", "inspect", "errors", "help",
+        "work -q q -- true", "work -q q -j 2 -- true", "work -q q --dry-run -- true"}) {
+    const Ran ran = Run(Split(line), "", -1, not_written);
+    EXPECT_EQ(ran.code, 1) << line;
+    EXPECT_THAT(ran.err, HasSubstr("cannot write to standard output")) << line;
+  }
+  for (const char* line : {"add -q q -", "add -q q b -", "add -q q -0", "load", "load -"}) {
+    const Ran ran = Run(Split(line), "", not_read);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr("standard input is closed")) << line;
+  }
+  EXPECT_EQ(Out("ls -o name"), "a\n");  // Nothing was handed out, and nothing added.
+  close(not_read);
+  close(not_written);
+}
+
 }  // namespace
 }  // namespace wqctl

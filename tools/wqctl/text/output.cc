@@ -1,5 +1,6 @@
 #include "tools/wqctl/text/output.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -54,6 +55,11 @@ int Output::Finish(int exit_code) {
   if (state_ != State::kFailed) return exit_code;
   LogError("cannot write to standard output: " + ErrnoText(error_));
   return exit_code == kExitOk ? kExitFailure : exit_code;
+}
+
+bool StdoutIsClosed() {
+  const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
 }
 
 }  // namespace wqctl

@@ -38,4 +38,7 @@ class Output {
   std::string buffer_;
 };
 
+// Whether stdout cannot be written at all: it was closed when this process was started.
+bool StdoutIsClosed();
+
 }  // namespace wqctl

@@ -305,6 +305,7 @@ Command ParseAdd(const Input& input) {
   args.from_stdin = null_separated || dashes == 1;
   args.delimiter = null_separated ? '\0' : '\n';
   if (args.keys.empty() && !args.from_stdin) Usage("which keys? Give KEY... or \"-\"");
+  if (args.from_stdin) RequireStdin();
   if (args.hex) {
     for (std::string& key : args.keys) key = KeyOfHex(key);
   }

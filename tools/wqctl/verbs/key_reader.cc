@@ -1,5 +1,6 @@
 #include "tools/wqctl/verbs/key_reader.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 
 #include "base/mutant.h"
+#include "tools/wqctl/cli/cli.h"
 #include "tools/wqctl/signals/stop_signals.h"
 
 namespace wqctl {
@@ -78,6 +80,11 @@ void KeyReader::EndLine() {
   lines_.push_back({++lines_read_, std::string_view(text_).substr(line_begin_), line_bytes_});
   line_begin_ = text_.size();
   line_bytes_ = 0;
+}
+
+void RequireStdin() {
+  const int flags = fcntl(STDIN_FILENO, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) Usage("standard input is closed");
 }
 
 }  // namespace wqctl

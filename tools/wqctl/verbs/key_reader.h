@@ -60,4 +60,8 @@ class KeyReader {
   int error_ = 0;
 };
 
+// For a verb that reads stdin, while its command line is read. Throws UsageError: stdin was closed
+// when this process was started.
+void RequireStdin();
+
 }  // namespace wqctl

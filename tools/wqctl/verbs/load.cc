@@ -182,6 +182,7 @@ Command ParseLoad(const Input& input) {
   Words files = parser.Parse();
   if (files.size() > 1) Usage("one FILE can be loaded at a time");
   if (!files.empty()) args.file = std::move(files.front());
+  if (args.file == "-") RequireStdin();
   return args;
 }
 

@@ -23,6 +23,7 @@
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
+#include "tools/wqctl/text/output.h"
 #include "tools/wqctl/work/dry_run.h"
 #include "tools/wqctl/work/key_source.h"
 #include "tools/wqctl/work/output.h"
@@ -295,6 +296,10 @@ int WorkInStore(const WorkArgs& args, RunParts* run) {
 int Run(const WorkArgs& args) {
   if (args.dry_run) {
     return DryRun(args.store_dir, args.queues, CommandLine(args.command, !args.key_on_stdin));
+  }
+  // Before anything is handed out: what the commands print would be lost.
+  if (StdoutIsClosed()) {
+    return Fail(wq::Status::IOError("cannot write to standard output: it is closed"));
   }
   // Before anything is opened, and before the first thread.
   Reaper reaper;
