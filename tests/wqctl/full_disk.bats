@@ -114,3 +114,52 @@ only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | t
   leave 300
   run -0 wqctl --store full/new init
 }
+
+# The owner of the store is the run itself, or another process.
+@test "work on a disk that is full for a time waits for the store, and then works on" {
+  for owner in itself work serve; do
+    small 4150k
+    rm -f began ended gate
+    mkfifo gate
+    exec 9<>gate
+    export WQ_STORE=full/s
+    wqctl init >/dev/null
+    wqctl add -q q a b c >/dev/null
+    wqctl add -q other k >/dev/null
+    case $owner in
+      work) start owner work -q other --follow -- true ;;
+      serve) start owner serve ;;
+    esac
+    OWNER=$PID
+    [ "$owner" = itself ] || until_ok test -S full/s/control.sock
+    # The first key fails once, the others succeed.
+    start work work -q q --base-delay 1ms -- \
+      sh -c 'touch began; read -r _ <gate; echo "$1" >>ended; [ "$(wc -l <ended)" != 1 ]' _
+    until_ok test -e began
+    leave 0
+    # What is written may have room in the last page of a file.
+    until_ok full_store
+    echo >&9
+    until_ok grep -q "the store has failed; no new key is begun" work.err
+    printf '\n\n\n' >&9
+    [ "$(cat ended)" = a ]
+    rm full/ballast
+    wait "$PID"
+    [ "$(sort ended | tr '\n' ' ')" = "a a b c " ]
+    [ "$(grep -c "the store has failed" work.err)" = 1 ]
+    contains "$(cat work.err)" "the store has recovered"
+    contains "$(cat work.err)" "succeeded 3, failed attempts 1, quarantined 0, remaining 0"
+    if [ "$owner" != itself ]; then
+      kill "$OWNER"
+      wait "$OWNER"
+    fi
+    run -0 wqctl verify
+    [ "$(queue_count pending)$(queue_count delayed)$(queue_count failing)" = 000 ]
+    exec 9>&-
+    umount full
+  done
+}
+full_store() {
+  ADDED=$((ADDED + 1))
+  ! seq -f "$(printf '%03000d' "$ADDED") %.0f" 300 | wqctl add -q other -
+}

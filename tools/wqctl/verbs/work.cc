@@ -112,6 +112,18 @@ int ExitCodeOf(const WorkerPool& pool) {
   return incomplete || pool.stop_reason() == StopReason::kOutputGone ? kExitFailure : kExitOk;
 }
 
+void LogHealth(const wq::Status& health, StatusLine* status_line) {
+  status_line->Show("");
+  if (health.ok()) {
+    LogInfo("the store has recovered, and has all outcomes");
+  } else {
+    LogWarning(
+        "the store has failed; no new key is begun until it has recovered, which it does by "
+        "itself when it can be written again: " +
+        wq::EscapeKey(health.message(), 4096));
+  }
+}
+
 // The source of the present ownership, for calls from other threads. Thread-safe.
 class CurrentSource {
  public:
@@ -182,7 +194,8 @@ struct Shift {
         source({.workers = args.workers,
                 .follow = args.follow,
                 .reopen = [run](WorkQueues* queues,
-                                bool* again) { return run->store.Open(queues, again); }}),
+                                bool* again) { return run->store.Open(queues, again); },
+                .on_health = [run](const wq::Status& s) { LogHealth(s, &run->status_line); }}),
         current(run->source) {
     current.Set(&source);
   }

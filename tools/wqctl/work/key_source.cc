@@ -15,6 +15,8 @@ constexpr auto kDrainedCheck = std::chrono::milliseconds{100};
 constexpr auto kFirstBackoff = std::chrono::milliseconds{10};
 constexpr auto kLongestBackoff = std::chrono::milliseconds{500};
 constexpr auto kReopenTime = std::chrono::seconds{60};
+// Between two looks at a store that has failed.
+constexpr auto kHealthCheck = std::chrono::milliseconds{200};
 
 }  // namespace
 
@@ -53,12 +55,18 @@ bool KeySource::TakeNext(Job* job) {
       const wq::MutexLock lock(mu_);
       changes = changes_;
     }
-    if (!options_.follow && Idle() && Drained()) return false;
-    if (!WaitForRoom()) return false;
+    if (!WaitForRoom() || !AwaitStore()) return false;
+    if (!options_.follow && Idle() && Drained()) {
+      if (Health().code() != wq::StatusCode::kNotDurable) return false;
+      WaitForStore();
+      continue;
+    }
     wq::Status s = TakeKey(job);
     if (s.ok()) return Admit(job);
     if (s.code() == wq::StatusCode::kTimedOut) {
       if (!WaitForKey(changes)) return false;
+    } else if (s.code() == wq::StatusCode::kNotDurable) {
+      WaitForStore();
     } else if (s.code() != wq::StatusCode::kShuttingDown) {
       return EndWith(std::move(s));
     } else if (!Reopen()) {
@@ -86,11 +94,9 @@ bool KeySource::Reopen() {
       return true;
     }
     if (stopped()) return false;
-    if (!again || Clock::now() >= give_up) return EndWith(std::move(s));
-    const Clock::time_point next = Clock::now() + backoff;
-    const wq::MutexLock lock(mu_);
-    while (!stopped_ && Clock::now() < next) changed_.WaitUntil(mu_, next);
-    if (stopped_) return false;
+    const bool failed = s.code() == wq::StatusCode::kNotDurable;
+    if (!again || (Clock::now() >= give_up && !failed)) return EndWith(std::move(s));
+    if (!WaitUnlessStopped(backoff)) return false;
   }
 }
 
@@ -150,6 +156,44 @@ bool KeySource::Drained() const {
     return queue->Counts(&counts).ok() &&
            (counts.paused ? 0 : counts.queued + counts.delayed) + counts.processing == 0;
   });
+}
+
+// NotDurable: the store has failed. Any other status: it has not, or cannot be asked; then the next
+// TryGet reports the end of the queue.
+wq::Status KeySource::Health() const {
+  const WorkQueues queues = this->queues();
+  // All are of one store.
+  return queues.empty() ? wq::Status::Ok() : queues.front()->Health();
+}
+
+void KeySource::WaitForStore() {
+  const wq::MutexLock lock(mu_);
+  store_failed_ = true;
+}
+
+// Waits until the store has not failed. False: stopped.
+bool KeySource::AwaitStore() {
+  {
+    const wq::MutexLock lock(mu_);
+    if (!store_failed_) return true;
+    store_failed_ = false;
+  }
+  bool reported = false;
+  while (true) {
+    wq::Status health = Health();
+    const bool failed = health.code() == wq::StatusCode::kNotDurable;
+    if (reported != failed) options_.on_health(health);
+    if (!failed) return true;
+    reported = true;
+    if (!WaitUnlessStopped(kHealthCheck)) return false;
+  }
+}
+
+bool KeySource::WaitUnlessStopped(std::chrono::milliseconds time) {
+  const Clock::time_point end = Clock::now() + time;
+  const wq::MutexLock lock(mu_);
+  while (!stopped_ && Clock::now() < end) changed_.WaitUntil(mu_, end);
+  return !stopped_;
 }
 
 // False when stopped: the caller ends without Done, so the key stays pending.

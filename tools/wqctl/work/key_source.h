@@ -12,6 +12,9 @@
 // left when the process that served the store has ended and its keys were queued again.
 // Wake, End and Stop end every wait. Only a run that ends by itself polls, while it has nothing to
 // do: other processes may process the last keys, and their ends are not reported.
+//
+// A store that has failed (WorkQueue::Health) is waited for: until it has recovered no key is
+// handed out, and the run does not end by itself.
 // Thread-safe. Lifetime: longer than the store that calls Wake; Clear before that ends.
 #pragma once
 
@@ -38,6 +41,9 @@ struct KeySourceOptions {
   // Opens the queues anew, after the process that served them has ended. *again: it may succeed
   // later. Called by one thread at a time.
   std::function<wq::Status(WorkQueues* queues, bool* again)> reopen;
+  // The store is waited for, with NotDurable; and with Ok: it has recovered. Called by one thread
+  // at a time.
+  std::function<void(const wq::Status& health)> on_health;
 };
 
 class KeySource {
@@ -64,6 +70,9 @@ class KeySource {
   // when stopped.
   bool WaitForResources();
 
+  // An outcome was recorded with NotDurable.
+  void WaitForStore();
+
   // Next hands out nothing more. Returns the number of jobs that have not ended.
   int Stop();
   bool stopped() const;
@@ -80,6 +89,9 @@ class KeySource {
   wq::Status TakeKey(Job* job) WQ_REQUIRES(turn_mu_);
   bool WaitForKey(uint64_t changes);
   bool Drained() const;
+  wq::Status Health() const;
+  bool AwaitStore() WQ_REQUIRES(turn_mu_);
+  bool WaitUnlessStopped(std::chrono::milliseconds time);
   bool Idle() const;
   bool Reopen() WQ_REQUIRES(turn_mu_);
   bool Admit(Job* job) WQ_REQUIRES(turn_mu_);
@@ -98,10 +110,11 @@ class KeySource {
   bool stopped_ WQ_GUARDED_BY(mu_) = false;
   // The queue and key of each job that runs.
   std::set<std::pair<std::string, std::string>> running_ WQ_GUARDED_BY(mu_);
-  uint64_t changes_ WQ_GUARDED_BY(mu_) = 0;  // Calls of Wake and End.
-  int busy_ WQ_GUARDED_BY(mu_) = 0;          // Jobs that have not ended.
-  int waiting_ WQ_GUARDED_BY(mu_) = 0;       // Of those, the ones that wait for resources.
-  int retries_ WQ_GUARDED_BY(mu_) = 0;       // Of those, the ones that End lets retry.
+  uint64_t changes_ WQ_GUARDED_BY(mu_) = 0;       // Calls of Wake and End.
+  bool store_failed_ WQ_GUARDED_BY(mu_) = false;  // WaitForStore was called.
+  int busy_ WQ_GUARDED_BY(mu_) = 0;               // Jobs that have not ended.
+  int waiting_ WQ_GUARDED_BY(mu_) = 0;            // Of those, the ones that wait for resources.
+  int retries_ WQ_GUARDED_BY(mu_) = 0;            // Of those, the ones that End lets retry.
   // So many jobs may be busy: less than `workers` after a lack of resources, then one more each
   // second.
   int limit_ WQ_GUARDED_BY(mu_);

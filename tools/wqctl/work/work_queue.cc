@@ -17,13 +17,13 @@ constexpr auto kLastAnswers = std::chrono::seconds(5);
 
 class LocalQueue final : public WorkQueue {
  public:
-  LocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues, TokenTaker take_token,
-             std::shared_ptr<wq::ControllerObserver> observer, std::function<void()> on_ready)
-      : WorkQueue(queue->name(), std::move(observer)),
+  LocalQueue(wq::Queue* queue, LocalQueueOptions options)
+      : WorkQueue(queue->name(), std::move(options.observer)),
         queue_(*queue),
-        no_requeues_(max_requeues == 0U),
-        take_token_(std::move(take_token)),
-        listener_(queue->ListenReady(std::move(on_ready))) {}
+        no_requeues_(options.max_requeues == 0U),
+        take_token_(std::move(options.take_token)),
+        health_(std::move(options.health)),
+        listener_(queue->ListenReady(std::move(options.on_ready))) {}
 
   void Want(bool /*wanted*/) override {}
 
@@ -34,7 +34,10 @@ class LocalQueue final : public WorkQueue {
     key->failures = queue_.NumRequeues(key->key);
     // It is processing, so it is found.
     static_cast<void>(queue_.CausesOf(key->key, &key->causes));
-    return take_token_(&key->token);
+    if (s = take_token_(&key->token); s.code() == wq::StatusCode::kNotDurable) {
+      static_cast<void>(queue_.PutBack(key->key));  // It is held, so it is found.
+    }
+    return s;
   }
 
   wq::Status Counts(wq::QueueCounts* counts) const override {
@@ -42,27 +45,35 @@ class LocalQueue final : public WorkQueue {
     return {};
   }
 
+  wq::Status Health() const override { return health_(); }
+
   wq::Status Succeed(const TakenKey& key) override {
-    if (wq::Status s = queue_.Forget(key.key); !s.ok()) return s;
-    return queue_.Done(key.key);
+    wq::Status s = queue_.Forget(key.key);
+    return Applied(s) ? End(key, s) : s;
   }
 
   wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) override {
     wq::AddOutcome outcome = wq::AddOutcome::kAdded;
-    if (wq::Status s = queue_.AddRateLimited(key.key, error, {}, &outcome); !s.ok()) return s;
-    if (no_requeues_) {
-      // Cancels the delay. After a kill before this call, the key's next failure quarantines it.
-      if (wq::Status s = queue_.Quarantine(key.key); !s.ok()) return s;
-    }
+    wq::Status s = queue_.AddRateLimited(key.key, error, {}, &outcome);
+    // Cancels the delay. After a kill before this call, the key's next failure quarantines it.
+    if (Applied(s) && no_requeues_) s = queue_.Quarantine(key.key);
+    if (!Applied(s)) return s;
     failed->quarantined = outcome == wq::AddOutcome::kHeld || no_requeues_;
     failed->failures = queue_.NumRequeues(key.key);
-    return queue_.Done(key.key);
+    return End(key, s);
   }
 
  private:
+  // Returns the error of Done, or else `recorded`.
+  wq::Status End(const TakenKey& key, const wq::Status& recorded) {
+    wq::Status s = queue_.Done(key.key);
+    return s.ok() ? recorded : s;
+  }
+
   wq::Queue& queue_;
   const bool no_requeues_;
   const TokenTaker take_token_;
+  const std::function<wq::Status()> health_;
   const std::unique_ptr<wq::ReadyListener> listener_;
 };
 
@@ -130,6 +141,12 @@ class RemoteQueue final : public WorkQueue {
     return {};
   }
 
+  wq::Status Health() const override {
+    wq::LiveInfo info;
+    wq::Status s = store_->Read(&info);
+    return s.ok() ? info.health : s;
+  }
+
   wq::Status Succeed(const TakenKey& key) override {
     return Answer(key, wq::WorkAnswer::Done(), nullptr);
   }
@@ -171,7 +188,7 @@ class RemoteQueue final : public WorkQueue {
       worker = worker_.get();
     }
     wq::Status s = worker->Answer(key.token, answer, outcome);
-    if (s.ok()) return s;
+    if (Applied(s)) return s;
     const wq::MutexLock lock(mu_);
     given_up_ = given_up_ || (ending_ && s.code() == wq::StatusCode::kIOError);
     return given_up_ || worker->ended() ? wq::Status::NotProcessing(s.message()) : s;
@@ -189,12 +206,8 @@ class RemoteQueue final : public WorkQueue {
 
 }  // namespace
 
-std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
-                                          TokenTaker take_token,
-                                          std::shared_ptr<wq::ControllerObserver> observer,
-                                          std::function<void()> on_ready) {
-  return std::make_shared<LocalQueue>(queue, max_requeues, std::move(take_token),
-                                      std::move(observer), std::move(on_ready));
+std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, LocalQueueOptions options) {
+  return std::make_shared<LocalQueue>(queue, std::move(options));
 }
 
 wq::Status OpenRemoteQueue(std::shared_ptr<const wq::LiveStore> store,

@@ -31,6 +31,11 @@ struct TakenKey {
   wq::Causes causes;      // Of the Adds since the hand-out before.
 };
 
+// Whether a status of the outcome of an attempt says that it is recorded.
+inline bool Applied(const wq::Status& s) {
+  return s.ok() || s.code() == wq::StatusCode::kNotDurable;
+}
+
 // What became of a failed key.
 struct FailedKey {
   uint64_t failures = 0;
@@ -52,12 +57,17 @@ class WorkQueue {
   virtual void EndSoon() {}
   // Takes a key. TimedOut: there is none now. ShuttingDown: the process that serves the queue has
   // ended, or has ended the stream; the queue has to be opened anew. NotOwner: this process does
-  // not own the replicated store any more. Never blocks.
+  // not own the replicated store any more. NotDurable: see Health. Never blocks.
   virtual wq::Status TryGet(TakenKey* key) = 0;
   virtual wq::Status Counts(wq::QueueCounts* counts) const = 0;
+  // NotDurable: a write to the store has failed, with the reason; what is recorded is only in the
+  // memory of its owner, until the store has recovered. See Store::Health. Another error: the owner
+  // does not answer.
+  virtual wq::Status Health() const = 0;
 
   // Record the outcome of an attempt. NotProcessing: the process that served the queue has ended,
   // or has assigned the key to another worker; nothing is recorded. NotOwner: as TryGet.
+  // NotDurable: it is recorded, see Health.
   virtual wq::Status Succeed(const TakenKey& key) = 0;
   virtual wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) = 0;
 
@@ -78,13 +88,17 @@ using WorkQueues = std::vector<std::shared_ptr<WorkQueue>>;
 // Takes the token of the next assignment.
 using TokenTaker = std::function<wq::Status(uint64_t* token)>;
 
-// A queue of a store that this process owns. `queue` is borrowed. With `max_requeues` 0 the first
-// failure quarantines a key; the queue itself enforces every other limit. `observer` may be null.
-// `on_ready`: as Queue::ListenReady calls it.
-std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, std::optional<uint64_t> max_requeues,
-                                          TokenTaker take_token,
-                                          std::shared_ptr<wq::ControllerObserver> observer,
-                                          std::function<void()> on_ready);
+struct LocalQueueOptions {
+  // With 0 the first failure quarantines a key; the queue itself enforces every other limit.
+  std::optional<uint64_t> max_requeues;
+  TokenTaker take_token;
+  std::function<wq::Status()> health;                // As Store::Health.
+  std::shared_ptr<wq::ControllerObserver> observer;  // May be null.
+  std::function<void()> on_ready;                    // As Queue::ListenReady calls it.
+};
+
+// A queue of a store that this process owns. `queue` is borrowed.
+std::shared_ptr<WorkQueue> MakeLocalQueue(wq::Queue* queue, LocalQueueOptions options);
 
 struct RemoteQueueOptions {
   std::string name;

@@ -74,9 +74,12 @@ wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
       return options_.replication ? s : ExplainMissing(options_.dir, name, s);
     }
     if (!MayBegin(name, queue->Counts())) continue;
-    opened.push_back(MakeLocalQueue(
-        queue, options_.max_requeues, [this](uint64_t* token) { return TakeToken(token); },
-        ObserverOf(name), options_.on_ready));
+    opened.push_back(
+        MakeLocalQueue(queue, {.max_requeues = options_.max_requeues,
+                               .take_token = [this](uint64_t* token) { return TakeToken(token); },
+                               .health = [this] { return Health(); },
+                               .observer = ObserverOf(name),
+                               .on_ready = options_.on_ready}));
   }
   wq::Status s = Serve();
   if (s.ok()) *queues = std::move(opened);
@@ -137,6 +140,12 @@ wq::Status WorkStore::TakeToken(uint64_t* token) {
   return control_ != nullptr ? control_->TakeToken(token) : store_->ReserveTokens(1, token);
 }
 
+// Store::Health does not know of a write that is still to come: the last outcome's.
+wq::Status WorkStore::Health() const {
+  if (wq::Status s = store_->Flush(); s.code() != wq::StatusCode::kNotDurable) return s;
+  return store_->Health();
+}
+
 wq::Status WorkStore::Attach(WorkQueues* queues, bool* again) {
   wq::LiveInfo info;
   wq::Status s = live_->Read(&info);
@@ -153,7 +162,7 @@ wq::Status WorkStore::Attach(WorkQueues* queues, bool* again) {
                         &queue);
     // It ends, or its queues do.
     *again = s.code() == wq::StatusCode::kIOError || s.code() == wq::StatusCode::kShuttingDown ||
-             s.code() == wq::StatusCode::kTimedOut;
+             s.code() == wq::StatusCode::kTimedOut || s.code() == wq::StatusCode::kNotDurable;
     if (!s.ok()) return ExplainMissing(options_.dir, name, s);
     wq::QueueCounts counts;
     s = queue->Counts(&counts);

@@ -76,6 +76,7 @@ class WorkStore {
   wq::Status Serve();
   wq::Status Attach(WorkQueues* queues, bool* again);
   wq::Status TakeToken(uint64_t* token);
+  wq::Status Health() const;
   bool MayBegin(const std::string& name, const wq::QueueCounts& counts) const;
 
   const WorkStoreOptions options_;

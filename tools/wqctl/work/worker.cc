@@ -152,6 +152,8 @@ WorkerPool::Recorded WorkerPool::RunAndRecord(const Job& job, CommandResult* res
       s.code() == wq::StatusCode::kNotProcessing || s.code() == wq::StatusCode::kNotOwner) {
     WarnOfLostOutcome(job, s);
     if (s.code() == wq::StatusCode::kNotOwner) StopFor(s);
+  } else if (s.code() == wq::StatusCode::kNotDurable) {
+    context_.source.WaitForStore();
   } else if (!s.ok()) {
     StopFor(s);
   }
@@ -171,10 +173,7 @@ bool WorkerPool::RunUntilStarted(const Job& job, JobOutput* output, CommandResul
 wq::Status WorkerPool::Record(const Job& job, const CommandResult& result, Recorded* recorded) {
   switch (result.kind) {
     case CommandResult::Kind::kSucceeded:
-      if (wq::Status s = job.queue->Succeed(TakenOf(job)); !s.ok()) return s;
-      ++succeeded_;
-      *recorded = Recorded::kOutcome;
-      return wq::Status::Ok();
+      return RecordSuccess(job, recorded);
     case CommandResult::Kind::kFailed:
       return RecordFailure(job, result.error, recorded);
     case CommandResult::Kind::kKilled:
@@ -188,10 +187,18 @@ wq::Status WorkerPool::Record(const Job& job, const CommandResult& result, Recor
   return wq::Status::Ok();
 }
 
+wq::Status WorkerPool::RecordSuccess(const Job& job, Recorded* recorded) {
+  wq::Status s = job.queue->Succeed(TakenOf(job));
+  if (!Applied(s)) return s;
+  ++succeeded_;
+  *recorded = Recorded::kOutcome;
+  return s;
+}
+
 wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, Recorded* recorded) {
   FailedKey failed;
   wq::Status s = job.queue->Fail(TakenOf(job), error, &failed);
-  if (!s.ok()) return s;
+  if (!Applied(s)) return s;
   ++failed_attempts_;
   *recorded = failed.quarantined ? Recorded::kQuarantined : Recorded::kOutcome;
   if (failed.quarantined) {

@@ -20,6 +20,9 @@
 //
 // A queue's observer, if it has one, receives each attempt; see docs/metrics.md.
 //
+// A store that has failed (NotDurable) has the outcome in memory: it counts, and the next key waits
+// until the store has recovered.
+//
 // The workers end when the key source is drained or stopped, or after an error of the store.
 // Threading: Start, Join and the destructor belong to one thread; the rest is thread-safe.
 #pragma once
@@ -102,6 +105,7 @@ class WorkerPool {
   Recorded RunAndRecord(const Job& job, CommandResult* result);
   bool RunUntilStarted(const Job& job, JobOutput* output, CommandResult* result);
   wq::Status Record(const Job& job, const CommandResult& result, Recorded* recorded);
+  wq::Status RecordSuccess(const Job& job, Recorded* recorded);
   wq::Status RecordFailure(const Job& job, const std::string& error, Recorded* recorded);
   void WarnOfLostOutcome(const Job& job, const wq::Status& why);
   void WarnOfResources(const std::string& error);

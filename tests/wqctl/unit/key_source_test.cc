@@ -1,0 +1,104 @@
+// A run on a store that fails for a time: it begins nothing, ends by a signal only, and loses no
+// key.
+
+#include "tools/wqctl/work/key_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wq/store.h"
+
+namespace wqctl {
+namespace {
+
+class KeySourceTest : public ::testing::Test {
+ protected:
+  KeySourceTest() {
+    EXPECT_TRUE(wq::Store::OpenInMemory({}, &store_).ok());
+    EXPECT_TRUE(store_->OpenQueue("q", {}, &queue_).ok());
+    for (const char* key : {"a", "b"}) EXPECT_TRUE(queue_->Add(key).ok());
+    LocalQueueOptions options;
+    options.take_token = [this](uint64_t* token) {
+      *token = 1;
+      return take_token_;
+    };
+    options.health = [this] { return Next(); };
+    options.on_ready = [] {};
+    source_.SetQueues({MakeLocalQueue(queue_, std::move(options))});
+  }
+  ~KeySourceTest() override { source_.Clear(); }
+
+  // The statuses of health_ in turn; the last one stays.
+  wq::Status Next() {
+    wq::Status s = health_.front();
+    if (health_.size() > 1) health_.erase(health_.begin());
+    if (s.ok()) take_token_ = {};
+    return s;
+  }
+
+  const wq::Status failed_ = wq::Status::NotDurable("no space");
+  std::unique_ptr<wq::Store> store_;
+  wq::Queue* queue_ = nullptr;
+  wq::Status take_token_;
+  std::vector<wq::Status> health_ = {{}};
+  std::vector<std::string> said_;
+  bool stop_ = false;  // As soon as the store is waited for.
+  KeySource source_{{.reopen = {}, .on_health = [this](const wq::Status& s) {
+                       said_.push_back(s.ToString());
+                       if (stop_) source_.Stop();
+                     }}};
+};
+
+TEST_F(KeySourceTest, AFailedStoreIsWaitedForAndSaidOnce) {
+  health_ = {failed_, failed_, failed_, {}};
+  source_.WaitForStore();
+  Job job;
+  ASSERT_TRUE(source_.Next(&job));
+  EXPECT_EQ(job.key, "a");
+  EXPECT_THAT(said_, ::testing::ElementsAre("NotDurable: no space", "Ok"));
+  source_.WaitForStore();  // It has recovered before anyone looked.
+  source_.End(job);
+  ASSERT_TRUE(source_.Next(&job));
+  EXPECT_EQ(said_.size(), 2U);
+}
+
+TEST_F(KeySourceTest, AStopEndsTheWait) {
+  stop_ = true;
+  health_ = {failed_};
+  source_.WaitForStore();
+  Job job;
+  EXPECT_FALSE(source_.Next(&job));
+  EXPECT_EQ(queue_->Counts().queued, 2U);
+}
+
+TEST_F(KeySourceTest, AKeyWithoutATokenIsGivenBack) {
+  take_token_ = failed_;
+  health_ = {failed_, {}};
+  Job job;
+  ASSERT_TRUE(source_.Next(&job));
+  EXPECT_EQ(job.key, "a") << "it has kept its place";
+  EXPECT_EQ(queue_->Counts().processing, 1U);
+}
+
+TEST_F(KeySourceTest, NoRunEndsByItselfWhileItsStoreHasFailed) {
+  health_ = {failed_, failed_, {}};
+  Job job;
+  for (const char* key : {"a", "b"}) {
+    ASSERT_TRUE(source_.Next(&job));
+    TakenKey taken;
+    taken.key = key;
+    EXPECT_TRUE(job.queue->Succeed(taken).ok());
+    source_.End(job);
+  }
+  EXPECT_FALSE(source_.Next(&job));
+  EXPECT_EQ(said_.size(), 2U);
+  EXPECT_TRUE(source_.error().ok());
+}
+
+}  // namespace
+}  // namespace wqctl
