@@ -143,13 +143,18 @@ SH
 }
 
 @test "without the reaper the command that runs goes on, no other is begun, and no failure is counted" {
-  store_with a b
-  start work work -q q --max-requeues 0 -- sh -c 'reaper=$(pgrep -x wq-reaper -P "$PPID")
-    kill -9 "$reaper"
-    until grep -q "^State:.*Z" "/proc/$reaper/status"; do :; done'
-  wait "$PID" || [ $? = 1 ]
-  contains "$(cat work.err)" 'cannot run the command: No such process'
-  contains "$(cat work.err)" 'succeeded 1, failed attempts 0'
-  [ "$(dumped_keys)" = "b " ]
-  [ "$(queue_count failing)" = 0 ]
+  printf '#!/bin/sh\n%s\n%s\n%s\n' 'reaper=$(pgrep -x wq-reaper -P "$PPID")' 'kill -9 "$reaper"' \
+    'until grep -q "^State:.*Z" "/proc/$reaper/status"; do :; done' >end-reaper
+  chmod +x end-reaper
+  local command
+  for command in ./end-reaper '{}'; do  # By itself, and as the program that the key names.
+    rm -rf store
+    store_with ./end-reaper true
+    start work work -q q --max-requeues 0 -- "$command"
+    wait "$PID" || [ $? = 1 ]
+    contains "$(cat work.err)" 'cannot run the command: No such process'
+    contains "$(cat work.err)" 'succeeded 1, failed attempts 0'
+    [ "$(dumped_keys)" = "true " ]
+    [ "$(queue_count failing)" = 0 ]
+  done
 }

@@ -117,6 +117,34 @@ END
   contains "$stderr" "succeeded 40, failed attempts 0, quarantined 0, remaining 0"
 }
 
+@test "an environment without room for any key: exit 1; without room for one: its failure" {
+  wqctl init
+  { seq 10; printf '%04000d\n' 0; } | wqctl add -q q -
+  # crowded BYTES: with so large an environment. The first command lowers wqctl's limit for
+  # arguments and environment, a quarter of its stack, to 128 KiB.
+  crowded() {
+    run -1 --separate-stderr env -i "PATH=$PATH" "WQ_STORE=$WQ_STORE" "BIG=$(printf "%0$1d" 0)" \
+      "$WQCTL" work -q q --max-requeues 0 -- sh -c 'prlimit --pid $PPID --stack=524288' _
+  }
+  crowded 131000
+  contains "$stderr" "cannot run the command: Argument list too long"
+  contains "$stderr" "succeeded 1, failed attempts 0, quarantined 0, remaining 10"
+  crowded 124000
+  contains "$stderr" "succeeded 9, failed attempts 1, quarantined 1, remaining 0"
+}
+
+@test "a lack of processes that does not end: exit 1, and no failure is counted" {
+  [ "$(id -u)" = 0 ] || skip "only root can take another identity"
+  store_with a b c
+  local user=$((1000000 + $$))
+  chown -R $user "$DIR"
+  # The first command takes wqctl the right to start another one.
+  run -1 --separate-stderr setpriv --reuid $user --regid $user --clear-groups \
+    "$WQCTL" work -q q --max-requeues 0 -- sh -c 'prlimit --pid $PPID --nproc=1' _
+  contains "$stderr" "cannot run the command: Resource temporarily unavailable"
+  contains "$stderr" "succeeded 1, failed attempts 0, quarantined 0, remaining 2"
+}
+
 # --- A queue that does not exist yet; several queues ---
 
 @test "--follow creates a queue that does not exist yet, and works on what is added" {

@@ -36,6 +36,9 @@ constexpr size_t kChunkBytes = size_t{4} << 10;
 // So many descriptors are left to the store, which opens and closes files all the time.
 constexpr rlim_t kDescriptorsOfStore = 8;
 
+// How long a lack of resources may last while no command runs: then waiting for one is no use.
+constexpr auto kLongestLack = std::chrono::seconds{3};
+
 // Between SIGTERM and SIGKILL for a command that has timed out.
 constexpr auto kTermGrace = std::chrono::seconds{2};
 
@@ -297,17 +300,20 @@ int CommandRunner::Create(CommandOptions options, Reaper* reaper,
 
 void CommandRunner::KillAll() const { eventfd_write(kill_fd_, 1); }
 
+SpawnRequest CommandRunner::RequestFor(const Job& job) const {
+  return {.path = path_,
+          .argv = line_.ArgvFor(job.key),
+          .environment = EnvironmentFor(job),
+          .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT", "WQ_TOKEN", "WQ_REASONS", "TRACEPARENT"},
+          .stdin_fd = null_fd_,
+          .stdout_fd = STDOUT_FILENO,
+          .stderr_fd = STDERR_FILENO,
+          .signal_mask = options_.signal_mask,
+          .umask = options_.umask};
+}
+
 int CommandRunner::Start(const Job& job, Child* child) const {
-  SpawnRequest request{
-      .path = path_,
-      .argv = line_.ArgvFor(job.key),
-      .environment = EnvironmentFor(job),
-      .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT", "WQ_TOKEN", "WQ_REASONS", "TRACEPARENT"},
-      .stdin_fd = null_fd_,
-      .stdout_fd = STDOUT_FILENO,
-      .stderr_fd = -1,
-      .signal_mask = options_.signal_mask,
-      .umask = options_.umask};
+  SpawnRequest request = RequestFor(job);
   if (line_.program_varies()) {
     if (const int error = FindProgram(request.argv.front(), &request.path); error != 0) {
       return error;
@@ -333,14 +339,52 @@ int CommandRunner::Start(const Job& job, Child* child) const {
   return child->command.Start(request);
 }
 
-CommandResult CommandRunner::NotStarted(int error) const {
+// Whether our environment leaves no room for the command of an empty key. The kernel looks at the
+// size of the arguments before it finds that an empty program cannot be run.
+bool CommandRunner::IsTooLongWithoutKey(const Job& job) const {
+  Job empty = job;
+  empty.key.clear();
+  empty.causes = {};
+  SpawnRequest request = RequestFor(empty);
+  const Descriptor program(memfd_create("nothing", MFD_CLOEXEC));
+  request.path = "/proc/self/fd/" + std::to_string(program.get());
+  pid_t pid = -1;
+  int pid_fd = -1;
+  return Spawn(request, &pid, &pid_fd) == E2BIG;
+}
+
+// Whether a lack of resources has lasted while no command ran.
+bool CommandRunner::NothingStarts() const {
+  const Clock::time_point now = Clock::now();
+  const wq::MutexLock lock(mu_);
+  if (running_ > 0) {
+    stuck_since_.reset();
+    return false;
+  }
+  if (!stuck_since_) stuck_since_ = now;
+  return now - *stuck_since_ >= kLongestLack;
+}
+
+void CommandRunner::ForgetLack() const {
+  const wq::MutexLock lock(mu_);
+  stuck_since_.reset();
+}
+
+CommandResult CommandRunner::NotStarted(const Job& job, int error) const {
   using Kind = CommandResult::Kind;
-  const bool is_of_key = line_.program_varies() || error == E2BIG;
   CommandResult result;
-  result.kind = is_of_key ? Kind::kFailed : Kind::kCannotRun;
-  // A program that is being written can be run soon.
-  if (IsLackOfResources(error) || error == ETXTBSY) result.kind = Kind::kNoResources;
   result.error = "cannot run the command: " + ErrnoText(error);
+  if (IsLackOfResources(error)) {
+    result.kind = NothingStarts() ? Kind::kCannotRun : Kind::kNoResources;
+  } else if (error == ETXTBSY) {
+    result.kind = Kind::kNoResources;  // A program that is being written can be run soon.
+  } else if (error == E2BIG) {
+    result.kind = IsTooLongWithoutKey(job) ? Kind::kCannotRun : Kind::kFailed;
+  } else {
+    // ESRCH is the reaper's end, whatever the program.
+    const bool is_of_key = line_.program_varies() && error != ESRCH;
+    result.kind = is_of_key ? Kind::kFailed : Kind::kCannotRun;
+  }
   return result;
 }
 
@@ -353,9 +397,10 @@ CommandResult CommandRunner::Run(const Job& job, JobOutput* output) const {
   } else {
     Child child(&reaper_);
     if (const int error = Start(job, &child); error != 0) {
-      result = NotStarted(error);
+      result = NotStarted(job, error);
     } else {
       ++running_;
+      ForgetLack();
       result = Watch(options_, kill_fd_, &child, output).Wait();
       --running_;
     }

@@ -17,10 +17,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "tools/wqctl/process/reaper.h"
+#include "tools/wqctl/process/spawn.h"
 #include "tools/wqctl/work/command_line.h"
 #include "tools/wqctl/work/job.h"
 #include "tools/wqctl/work/output.h"
@@ -40,7 +43,8 @@ struct CommandResult {
   enum class Kind : uint8_t {
     kSucceeded,
     kFailed,
-    kCannotRun,    // The program is missing or not executable, for every key.
+    kCannotRun,    // No key's command can be started: the program is missing or not executable, the
+                   // environment leaves no room for arguments, or kNoResources does not end.
     kKilled,       // By KillAll.
     kNoResources,  // Not started: out of descriptors, processes or memory. Nothing was printed.
   };
@@ -71,8 +75,12 @@ class CommandRunner {
   class Watch;
 
   CommandRunner(CommandOptions options, Reaper* reaper, int null_fd, int kill_fd);
+  SpawnRequest RequestFor(const Job& job) const;
   int Start(const Job& job, Child* child) const;
-  CommandResult NotStarted(int error) const;
+  bool IsTooLongWithoutKey(const Job& job) const;
+  CommandResult NotStarted(const Job& job, int error) const;
+  bool NothingStarts() const;
+  void ForgetLack() const;
 
   const CommandOptions options_;
   const CommandLine line_;
@@ -81,6 +89,9 @@ class CommandRunner {
   const int null_fd_;
   const int kill_fd_;  // An eventfd that stays readable after KillAll.
   mutable std::atomic<int> running_{0};
+  mutable wq::Mutex mu_;
+  // The first lack of resources since a command was started or ran.
+  mutable std::optional<std::chrono::steady_clock::time_point> stuck_since_ WQ_GUARDED_BY(mu_);
 };
 
 }  // namespace wqctl

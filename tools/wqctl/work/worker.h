@@ -12,7 +12,7 @@
 //                                       stderr
 //   killed by us    any                 nothing: the key stays pending in the store
 //   stdout is gone  any                 nothing, and all workers stop
-//   cannot be run   any                 nothing, and all workers stop
+//   cannot be run   any                 nothing, and all workers stop: no key's command can
 //   no resources    any                 nothing; it is started again when there is room
 //
 // If the process that served the queue has ended since the command began, the outcome is lost: the
