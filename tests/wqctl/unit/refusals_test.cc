@@ -1,5 +1,12 @@
 // What every verb says to a store or a queue that it cannot use.
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <map>
 
@@ -122,6 +129,33 @@ TEST_F(RefusalsTest, WithoutPermission) {
     EXPECT_TRUE(fs::is_empty("closed"));
   }
   chmod("store", 0700);
+}
+
+// From now on the kernel refuses the system call to this process, as an old one does.
+void Refuse(uint32_t call) {
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program = {std::size(filter), filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    _exit(99);
+  }
+}
+
+TEST_F(RefusalsTest, WorkWhereTheKernelRefusesACall) {
+  Out("init");
+  Out("add -q q k");
+  const auto work = [](uint32_t call) {
+    Refuse(call);
+    _exit(RunCommandLine({"work", "-q", "q", "--", "true"}, 022));
+  };
+  EXPECT_EXIT(work(SYS_pidfd_open), ::testing::ExitedWithCode(1),
+              "^wqctl: error: no command can be watched over: pidfd_open: Function not implemented;"
+              " see \"What work needs\" in docs/wqctl.md\n$");
+  EXPECT_EXIT(work(SYS_clone), ::testing::ExitedWithCode(1), "over: clone: Function not impl");
+  EXPECT_EQ(Out("ls -o name"), "k\n");
 }
 
 }  // namespace

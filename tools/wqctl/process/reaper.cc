@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tools/wqctl/process/descriptor.h"
@@ -78,12 +79,20 @@ void AwaitEnd(int pid_fd) {
   _exit(0);
 }
 
+wq::Status Refused(const std::string& call, int error) {
+  std::string text = "no command can be watched over: ";
+  text.append(call).append(": ").append(std::generic_category().message(error));
+  if (IsLackOfResources(error)) return wq::Status::IOError(std::move(text));
+  return wq::Status::NotSupported(
+      std::move(text.append("; see \"What work needs\" in docs/wqctl.md")));
+}
+
 }  // namespace
 
-int Reaper::Start() {
+wq::Status Reaper::Start() {
   void* const memory =
       mmap(nullptr, kPlacesBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return errno;
+  if (memory == MAP_FAILED) return Refused("mmap", errno);
   places_ = static_cast<int*>(memory);
   std::fill_n(places_, kMaxCommands, -1);
   {
@@ -91,7 +100,7 @@ int Reaper::Start() {
     for (int i = kMaxCommands; i > 0; --i) free_.push_back(places_ + i - 1);
   }
   own_fd_ = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
-  if (own_fd_ < 0) return errno;
+  if (own_fd_ < 0) return Refused("pidfd_open", errno);
   // Whoever has started this process may have it ignore SIGCHLD: then the kernel would not tell how
   // a command has ended.
   struct sigaction normal = {};
@@ -100,9 +109,10 @@ int Reaper::Start() {
   // fork(2), but the child shares our table of descriptors.
   pid_ = static_cast<pid_t>(
       syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, nullptr, &pid_fd_, nullptr, nullptr));
-  if (pid_ < 0) return errno;
+  if (pid_ < 0) return Refused("clone", errno);
   if (pid_ == 0) RunReaper(own_fd_, places_);
-  return 0;
+  // An old kernel does not know the flag, and makes no pidfd.
+  return pid_fd_ < 0 ? Refused("clone with CLONE_PIDFD", ENOSYS) : wq::Status::Ok();
 }
 
 Reaper::~Reaper() {

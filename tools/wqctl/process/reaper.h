@@ -3,9 +3,9 @@
 // before.
 //
 //   Reaper reaper;
-//   int error = reaper.Start();
+//   wq::Status s = reaper.Start();
 //   RunningCommand command(&reaper);
-//   error = command.Start(request);
+//   int error = command.Start(request);
 //   poll(command.fd()) …                  // Readable when the command has ended.
 //   int wait_status = command.Collect();
 //
@@ -26,6 +26,7 @@
 #include "base/mutex.h"
 #include "tools/wqctl/process/family.h"
 #include "tools/wqctl/process/spawn.h"
+#include "wq/status.h"
 
 namespace wqctl {
 
@@ -39,8 +40,10 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Returns 0 or an errno. REQUIRES: this process has one thread, and no store or connection.
-  int Start();
+  // NotSupported: the kernel, or a filter of system calls, refuses one that is needed; the message
+  // names it. IOError: a lack of resources. REQUIRES: this process has one thread, and no store or
+  // connection.
+  wq::Status Start();
 
  private:
   friend class RunningCommand;

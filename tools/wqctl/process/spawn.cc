@@ -149,6 +149,10 @@ int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
   return error;
 }
 
+bool IsLackOfResources(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+}
+
 int FindProgram(const std::string& name, std::string* path) {
   const auto executable = [](const std::string& candidate) {
     struct stat info = {};

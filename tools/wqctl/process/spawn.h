@@ -32,6 +32,9 @@ struct SpawnRequest {
 // call: then there is no child, and *pid_fd is -1.
 int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd);
 
+// Whether such an error is one of descriptors, processes or memory, and may pass.
+bool IsLackOfResources(int error);
+
 // Finds `name` as a shell does: in PATH, unless it has a slash. Returns 0, or ENOENT or EACCES.
 int FindProgram(const std::string& name, std::string* path);
 

@@ -316,10 +316,7 @@ int Run(const WorkArgs& args) {
   }
   // Before anything is opened, and before the first thread.
   Reaper reaper;
-  if (const int error = reaper.Start(); error != 0) {
-    return Fail(
-        wq::Status::IOError("cannot start a process for the commands: " + ErrnoText(error)));
-  }
+  if (wq::Status s = reaper.Start(); !s.ok()) return Fail(s);
   StopSignals signals;
   if (signals.fd() < 0) return Fail(wq::Status::IOError("signalfd failed: " + ErrnoText(errno)));
   std::optional<wq::Replication> replication;

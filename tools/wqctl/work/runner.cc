@@ -123,10 +123,6 @@ size_t BytesIn(int fd) {
   return fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<size_t>(bytes) : 0;
 }
 
-bool IsLackOfResources(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
-}
-
 // New descriptors get the lowest free number, so a high number says that few are left.
 bool LeavesDescriptors(int newest) {
   rlimit limit = {};
