@@ -158,3 +158,59 @@ SH
     [ "$(queue_count failing)" = 0 ]
   done
 }
+
+# first KIND ARG...: wqctl in the background, as process 1 of a container, or as a subreaper that has
+# begun as another program, which left a child. $PID; $SHOWN is what can be waited for.
+first() {
+  if [ "$1" = container ]; then
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "NOT TESTED: no PID namespace here"
+    unshare --pid --fork --mount-proc "$WQCTL" "${@:2}" >first.out 2>first.err 3>&- &
+    SHOWN=$!
+    until_ok pgrep -P "$SHOWN" -x wqctl
+    PID=$(pgrep -P "$SHOWN" -x wqctl)
+  else
+    python3 -c 'import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+left = "(until [ -e go ]; do sleep 0.1; done >/dev/null 2>&1 &)"
+subprocess.Popen(["sh", "-c", left]).wait()
+subprocess.Popen(["true"])
+os.execv(sys.argv[1], sys.argv[1:])' "$WQCTL" "${@:2}" >first.out 2>first.err 3>&- &
+    SHOWN=$!
+    PID=$SHOWN
+  fi
+  STARTED+=" $PID"
+}
+# has_children NAME NUMBER: so many children of the process have such a name.
+has_children() { [ "$(ps --ppid "$PID" -o comm= | grep -c "$1")" = "$2" ]; }
+
+@test "process 1 and a subreaper wait for what commands leave, and every outcome counts" {
+  for kind in container subreaper; do
+    rm -rf store go
+    wqctl init
+    seq 60 | wqctl add -q q -
+    # Each command leaves a process that ends at once, and one that ends later.
+    first $kind work -q q -j 4 --follow --max-requeues 0 -- sh -c '
+      (true &)
+      (until [ -e go ]; do sleep 0.1; done >/dev/null 2>&1 &)
+      exit $(($1 % 2))' _
+    until_ok grep -q "quarantined.*after 1 failure" first.err
+    until_ok pending 0
+    until_ok has_children defunct 0
+    touch go
+    until_ok has_children . 1  # wq-reaper.
+    kill -TERM "$PID"
+    wait "$SHOWN" || [ $? = 1 ]
+    contains "$(cat first.err)" "succeeded 30, failed attempts 30, quarantined 30, remaining 0"
+  done
+}
+pending() { [ "$(queue_count pending)" = "$1" ]; }
+
+@test "serve as a subreaper waits for its orphans" {
+  store_with
+  first subreaper serve
+  until_ok owned
+  until_ok has_children . 1
+  has_children defunct 0
+  touch go
+  until_ok has_children . 0
+}

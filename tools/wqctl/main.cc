@@ -1,6 +1,7 @@
 // wqctl: a store and its queues from the shell. Reference: docs/wqctl.md.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -53,9 +54,11 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   // A limit on the size of files is then reported as EFBIG, and the store as not durable.
   std::signal(SIGXFSZ, SIG_IGN);
-  // If it is ignored, waitpid does not report how a child ended: the outcome of every command would
-  // be lost.
-  std::signal(SIGCHLD, SIG_DFL);
+  // As process 1 of a container this process gets orphans, which nobody else waits for: then the
+  // kernel forgets them when they end. Only work waits for children, and sees to orphans itself.
+  std::signal(SIGCHLD, SIG_IGN);
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
 
   // A store is accessible to its user only, whatever mode the user's other files have.
   const mode_t user_umask = umask(077);

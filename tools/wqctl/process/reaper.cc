@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -79,6 +80,25 @@ void AwaitEnd(int pid_fd) {
   _exit(0);
 }
 
+// Between two looks at a child that is not waited for here.
+constexpr int kOrphanIntervalMs = 10;
+
+// Whether the orphans among the descendants of this process become its children.
+bool GetsOrphans() {
+  int subreaper = 0;
+  return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &subreaper) == 0 && subreaper != 0);
+}
+
+// The process of a pidfd if it is a child that has ended and nobody has waited for; otherwise 0.
+// *error: an errno.
+pid_t ZombieOf(int pid_fd, int* error) {
+  siginfo_t info = {};
+  *error = waitid(P_PIDFD, static_cast<id_t>(pid_fd), &info, WEXITED | WNOHANG | WNOWAIT) == 0
+               ? 0
+               : errno;
+  return *error == 0 ? info.si_pid : 0;
+}
+
 wq::Status Refused(const std::string& call, int error) {
   std::string text = "no command can be watched over: ";
   text.append(call).append(": ").append(std::generic_category().message(error));
@@ -101,8 +121,7 @@ wq::Status Reaper::Start() {
   }
   own_fd_ = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
   if (own_fd_ < 0) return Refused("pidfd_open", errno);
-  // Whoever has started this process may have it ignore SIGCHLD: then the kernel would not tell how
-  // a command has ended.
+  // If SIGCHLD is ignored, the kernel does not tell how a command has ended.
   struct sigaction normal = {};
   normal.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &normal, nullptr);
@@ -112,13 +131,64 @@ wq::Status Reaper::Start() {
   if (pid_ < 0) return Refused("clone", errno);
   if (pid_ == 0) RunReaper(own_fd_, places_);
   // An old kernel does not know the flag, and makes no pidfd.
-  return pid_fd_ < 0 ? Refused("clone with CLONE_PIDFD", ENOSYS) : wq::Status::Ok();
+  if (pid_fd_ < 0) return Refused("clone with CLONE_PIDFD", ENOSYS);
+  int unknown_kind = 0;
+  ZombieOf(pid_fd_, &unknown_kind);
+  return GetsOrphans() && unknown_kind == 0 ? StartCollecting() : wq::Status::Ok();
+}
+
+// No signal is for the thread.
+wq::Status Reaper::StartCollecting() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  wq::Status s;
+  try {
+    orphans_ = std::thread([this] { CollectOrphans(); });
+  } catch (const std::system_error& error) {
+    s = Refused("pthread_create", error.code().value());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return s;
+}
+
+// The end of a command is for Collect: its place has the pidfd before the command runs, until
+// Collect has waited.
+void Reaper::CollectOrphans() const {
+  while (true) {
+    siginfo_t info = {};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) != 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    if (IsCommand(info.si_pid)) {
+      poll(nullptr, 0, kOrphanIntervalMs);
+      continue;
+    }
+    waitpid(info.si_pid, nullptr, WNOHANG);
+    if (info.si_pid == pid_) return;
+  }
+}
+
+bool Reaper::IsCommand(pid_t pid) const {
+  return std::any_of(places_, places_ + kMaxCommands, [pid](int& place) {
+    const int pid_fd = std::atomic_ref(place).load();
+    int error = 0;
+    return pid_fd >= 0 && ZombieOf(pid_fd, &error) == pid;
+  });
 }
 
 Reaper::~Reaper() {
   if (pid_ > 0) {
-    kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    // By the pidfd: another process may have the number by now.
+    if (orphans_.joinable()) {
+      syscall(SYS_pidfd_send_signal, pid_fd_, SIGKILL, nullptr, 0);
+      orphans_.join();
+    } else {
+      kill(pid_, SIGKILL);
+      while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+      }
     }
     close(pid_fd_);
   }
@@ -161,11 +231,12 @@ void RunningCommand::Kill() {
 
 int RunningCommand::Collect() {
   if (told_to_end_) told_to_end_->Kill();
-  const int pid_fd = std::exchange(*place_, -1);  // First: the number of its process is free soon.
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  close(pid_fd);
+  // Then: until here CollectOrphans must know it. The pidfd of a process that was waited for names
+  // no other one.
+  close(std::atomic_ref(*place_).exchange(-1));
   return status;
 }
 

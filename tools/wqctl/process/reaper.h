@@ -16,11 +16,16 @@
 // writes the pidfd of a command there before the command runs.
 //
 // If the reaper is killed, commands run on, and none is started any more.
+//
+// What a command leaves behind becomes a child of this process if that is the first one of a
+// container, or a subreaper. Then a thread waits for the end of such children, so that none stays a
+// zombie, until the reaper ends.
 #pragma once
 
 #include <sys/types.h>
 
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/mutex.h"
@@ -47,6 +52,9 @@ class Reaper {
 
  private:
   friend class RunningCommand;
+  wq::Status StartCollecting();
+  void CollectOrphans() const;
+  bool IsCommand(pid_t pid) const;
   int* TakePlace();  // Null: the reaper was killed.
   void ReturnPlace(int* place);
 
@@ -54,6 +62,7 @@ class Reaper {
   int pid_fd_ = -1;
   int own_fd_ = -1;        // A pidfd of this process, for the reaper.
   int* places_ = nullptr;  // The shared memory: the pidfd of a command, or -1.
+  std::thread orphans_;    // Runs CollectOrphans, and waits for the reaper too.
   wq::Mutex mu_;
   std::vector<int*> free_ WQ_GUARDED_BY(mu_);
 };
