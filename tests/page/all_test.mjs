@@ -1,4 +1,5 @@
 // All tests of the page, in one process: they share a browser and a server.
+import "./text_test.mjs";
 import "./views_test.mjs";
 import "./hostile_test.mjs";
 import "./looks_test.mjs";

@@ -15,7 +15,7 @@ function requestOf(queue, keys, lane, group, after) {
   if (group !== "") request.group = toBase64(bytesOf(group));
   if (after.trim() !== "") {
     const delay = parseDuration(after);
-    if (delay === null) throw new Error("A delay is written as 90s, 5m or 1h30m.");
+    if (delay === null) throw new Error("A delay is such as 90s, 5m or 1h30m, at most 100 years.");
     request.delay_us = String(delay);
   }
   return request;

@@ -34,7 +34,7 @@ export function filterOf(params) {
     filter.shard = Number(params.shard);
   }
   if (params.failures) {
-    if (!/^\d{1,15}$/.test(params.failures)) throw new Error("Failures are a whole number.");
+    if (!/^\d{1,19}$/.test(params.failures)) throw new Error("Failures are a whole number.");
     filter.min_failures = params.failures;
   }
   if (params.error) filter.error = params.error;

@@ -145,15 +145,16 @@ export function seconds(value) {
     : `${Math.round(value * 1e6)}us`;
 }
 
-// Microseconds; null: it is not a duration such as 1h30m.
+// Microseconds; null: it is not a duration such as 1h30m, or is longer than 100 years.
 export function parseDuration(text) {
   const wanted = text.replaceAll(" ", "");
+  if (wanted === "0") return 0;
   if (!/^(\d+(\.\d+)?(d|h|ms|us|m|s))+$/.test(wanted)) return null;
   let total = 0;
   for (const [, n, , unit] of wanted.matchAll(/(\d+(\.\d+)?)(d|h|ms|us|m|s)/g)) {
     total += Number(n) * units.find(([name]) => name === unit)[1];
   }
-  return total <= 36500 * 86400e6 ? Math.round(total) : null;
+  return total <= 36525 * 86400e6 ? Math.round(total) : null;
 }
 
 const unitSeconds = { s: 1, m: 60, h: 3600 };
@@ -182,7 +183,8 @@ export function parseLane(text) {
   const wanted = text.trim();
   if (wanted === "fast") return 0;
   if (wanted === "slow") return -100;
-  return /^-?\d{1,10}$/.test(wanted) && Math.abs(Number(wanted)) < 2 ** 31 ? Number(wanted) : null;
+  const lane = /^-?\d{1,10}$/.test(wanted) ? Number(wanted) : NaN;
+  return lane >= -(2 ** 31) && lane < 2 ** 31 ? lane : null;
 }
 
 export const stateNames = ["queued", "processing", "delayed", "failing", "quarantined"];
