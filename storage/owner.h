@@ -25,7 +25,8 @@ namespace wq::storage {
 
 class OwnerLock {
  public:
-  // Locked: another process (or another opening in this one) owns it; the message names its pid.
+  // Locked: another process (or another opening in this one) owns it; the message names it as
+  // DescribeOwner does.
   static Status Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lock);
   ~OwnerLock();
   OwnerLock(const OwnerLock&) = delete;
@@ -66,5 +67,10 @@ struct OwnerInfo {
   bool closed = false;  // Whether that owner has closed the store.
 };
 OwnerInfo ReadOwner(const std::string& dir);
+
+// An owner that holds the lock, for a message: "process 4711". The pid in OWNER is the owner's own,
+// so it is "a process of another PID namespace" if no process that can be seen here has the file
+// open. "another process": OWNER has no pid yet. Blocks: reads /proc.
+std::string DescribeOwner(const std::string& dir);
 
 }  // namespace wq::storage

@@ -69,10 +69,8 @@ Status CheckDirectories(const std::string& dir, const std::string& into,
   if (lstat(into.c_str(), &info) == 0)
     return Status::AlreadyExists("there is " + into + " already");
   if (Status s = storage::CheckOutsideStores(into); !s.ok()) return s;
-  const storage::OwnerInfo owner = storage::ReadOwner(dir);
-  if (!owner.alive) return Status::Ok();
-  return Status::Locked(dir + " is owned by process " + std::to_string(owner.pid) +
-                        "; stop it before");
+  if (!storage::ReadOwner(dir).alive) return Status::Ok();
+  return Status::Locked(dir + " is owned by " + storage::DescribeOwner(dir) + "; stop it before");
 }
 
 // REQUIRES: neither has a slash at its end.

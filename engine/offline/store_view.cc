@@ -143,6 +143,7 @@ Status StoreView::OpenStore(const std::string& dir, std::unique_ptr<StoreView>* 
 }
 
 const StoreInfo& StoreView::info() const { return impl_->info; }
+std::string StoreView::DescribeOwner() const { return storage::DescribeOwner(impl_->info.dir); }
 
 std::vector<std::string> StoreView::QueueNames() const {
   std::vector<std::string> names;

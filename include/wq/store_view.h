@@ -74,6 +74,9 @@ class StoreView {
   StoreView& operator=(const StoreView&) = delete;
 
   const StoreInfo& info() const;
+  // An owner that is alive, for a message: "process 4711", or "a process of another PID namespace"
+  // if this process cannot see it.
+  std::string DescribeOwner() const;
   std::vector<std::string> QueueNames() const;  // Sorted.
 
   // Counts what the queue holds, reading all of it. NotFound: the queue does not exist.

@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/file_calls.h"
@@ -56,10 +58,45 @@ int64_t BootNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-Status LockedBy(const std::string& dir, pid_t pid) {
+enum class Sight : uint8_t { kHasItOpen, kHasNot, kHidden };
+
+// Whether the process of a directory in /proc has the file open. kHidden: it is another user's.
+Sight LookAt(const std::string& process, const struct stat& file) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(process + "/fd", error), end; !error && it != end;
+       it.increment(error)) {
+    struct stat open = {};
+    if (stat(it->path().c_str(), &open) == 0 && open.st_dev == file.st_dev &&
+        open.st_ino == file.st_ino) {
+      return Sight::kHasItOpen;
+    }
+  }
+  return error == std::errc::permission_denied ? Sight::kHidden : Sight::kHasNot;
+}
+
+// The pid of a process that has the file open; empty: none that can be seen.
+std::string FindOpener(const struct stat& file) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename();
+    const bool is_process = name.front() >= '1' && name.front() <= '9';
+    if (is_process && LookAt(it->path(), file) == Sight::kHasItOpen) return name;
+  }
+  return {};
+}
+
+std::string Describe(const std::string& path, pid_t pid) {
   // Between the owner's lock and its write of the pid, OWNER has no pid.
-  return Status::Locked(dir + " is owned by " +
-                        (pid != 0 ? "process " + std::to_string(pid) : "another process"));
+  if (pid == 0) return "another process";
+  const std::string named = "process " + std::to_string(pid);
+  struct stat file = {};
+  if (stat(path.c_str(), &file) != 0 || access("/proc/self/fd", F_OK) != 0) return named;
+  const Sight sight = LookAt("/proc/" + std::to_string(pid), file);
+  if (sight == Sight::kHasItOpen) return named;
+  const std::string other = FindOpener(file);
+  if (!other.empty()) return "process " + other;
+  return sight == Sight::kHidden ? named : "a process of another PID namespace";
 }
 
 }  // namespace
@@ -76,7 +113,11 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
     std::unique_ptr<OwnerLock> owner(new OwnerLock(fd, path));
     struct flock whole = WholeFile(F_WRLCK);
     if (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
-      if (errno == EAGAIN || errno == EACCES) return LockedBy(dir, ReadPid(fd));
+      if (errno == EAGAIN || errno == EACCES) {
+        const pid_t pid = ReadPid(fd);
+        owner.reset();  // This process has not the file open either.
+        return Status::Locked(dir + " is owned by " + Describe(path, pid));
+      }
       return IOErrorOf("cannot lock", path, errno);
     }
     if (!IsStillAt(fd, path)) continue;
@@ -156,6 +197,10 @@ OwnerInfo ReadOwner(const std::string& dir) {
   info.alive = fcntl(file.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
   info.pid = ReadPid(file.get(), &info.closed);
   return info;
+}
+
+std::string DescribeOwner(const std::string& dir) {
+  return Describe(dir + kOwnerFile, ReadOwner(dir).pid);
 }
 
 }  // namespace wq::storage

@@ -35,7 +35,7 @@ Status ReadSteadily(const std::string& dir, const std::function<Status()>& read,
     Status outcome = read();
     if (counts(outcome, before, FilesState::Of(dir))) return outcome;
   }
-  return Status::IOError(dir + ": its owner, process " + std::to_string(ReadOwner(dir).pid) +
+  return Status::IOError(dir + ": its owner, " + DescribeOwner(dir) +
                          ", is too busy for a steady view; try again");
 }
 

@@ -471,3 +471,26 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   wait $!
   stop
 }
+
+@test "an owner in another PID namespace is not named by a number that is another one's here" {
+  unshare --pid --fork --mount-proc true 2>/dev/null || skip "NOT TESTED: no PID namespace here"
+  # Process 1 of a namespace of its own.
+  apart() { unshare --pid --fork --mount-proc "$WQCTL" "$@"; }
+  store_with a
+  wqctl dump >dump
+  unshare --pid --fork --mount-proc "$WQCTL" serve >owner.out 2>owner.err 3>&- &
+  until_ok pgrep -P $! -x wqctl
+  OWNER=$(pgrep -P $! -x wqctl)
+  STARTED="${STARTED:-} $OWNER"
+  until_ok test -S store/control.sock
+  rm store/control.sock
+  [ "$(cat store/OWNER)" = 1 ]
+  for words in "serve" "load dump" "repair --into new" "add -q q k" "pause -q q --yes" "workers"; do
+    # shellcheck disable=SC2086
+    run -4 --separate-stderr apart $words
+    contains "$stderr" "owned by a process of another PID namespace"
+  done
+  # From here the owner can be seen, with another number.
+  run -4 --separate-stderr wqctl load dump
+  contains "$stderr" "is owned by process $OWNER"
+}

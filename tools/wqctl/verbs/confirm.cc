@@ -29,9 +29,7 @@ wq::Status MakeQuestion(const ChangeArgs& args, const Question& question, std::s
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = ViewQueue(args, &view); !s.ok()) return s;
-  if (view->info().owner_alive) {
-    if (wq::Status s = CheckOwnerServes(args.store_dir, view->info().owner_pid); !s.ok()) return s;
-  }
+  if (wq::Status s = CheckOwnerServes(*view); !s.ok()) return s;
   return question(*view, text);
 }
 

@@ -73,10 +73,7 @@ wq::Status DeleteQueue(const QueueDeleteArgs& args) {
 }
 
 wq::Status AskToDelete(const QueueDeleteArgs& args, const wq::StoreView& view, std::string* text) {
-  if (view.info().owner_alive) {
-    wq::Status s = CheckOwnerServes(args.store_dir, view.info().owner_pid);
-    if (!s.ok()) return s;
-  }
+  if (wq::Status s = CheckOwnerServes(view); !s.ok()) return s;
   wq::Status s = Describe(args, view, text);
   if (s.ok()) text->replace(0, 1, "D").append("?");
   return s;

@@ -67,12 +67,12 @@ wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
   }
 }
 
-wq::Status CheckOwnerServes(const std::string& store_dir, int64_t owner_pid) {
+wq::Status CheckOwnerServes(const wq::StoreView& view) {
+  if (!view.info().owner_alive) return {};
   std::unique_ptr<wq::LiveStore> live;
-  wq::Status s = wq::LiveStore::Connect(store_dir, &live);
+  wq::Status s = wq::LiveStore::Connect(view.info().dir, &live);
   if (s.code() != wq::StatusCode::kNotFound) return s;
-  return wq::Status::Locked("the store is owned by process " + std::to_string(owner_pid) +
-                            kServesNothing);
+  return wq::Status::Locked("the store is owned by " + view.DescribeOwner() + kServesNothing);
 }
 
 }  // namespace wqctl

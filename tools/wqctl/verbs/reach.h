@@ -15,6 +15,7 @@
 #include "wq/options.h"
 #include "wq/queue_access.h"
 #include "wq/store.h"
+#include "wq/store_view.h"
 
 namespace wqctl {
 
@@ -37,6 +38,6 @@ wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
                       const ReachOptions& options, ReachedQueue* reached);
 
 // Ok if the store can be changed through its owner. Otherwise Locked.
-wq::Status CheckOwnerServes(const std::string& store_dir, int64_t owner_pid);
+wq::Status CheckOwnerServes(const wq::StoreView& view);
 
 }  // namespace wqctl

@@ -78,8 +78,7 @@ wq::Status Connect(const WorkersArgs& args, std::unique_ptr<wq::LiveStore>* live
                                 wq::EscapeKey(args.store_dir, 4096) +
                                 ": it has no workers; see wqctl serve and wqctl work");
   }
-  return wq::Status::Locked("the store is owned by process " +
-                            std::to_string(view->info().owner_pid) + kServesNothing);
+  return wq::Status::Locked("the store is owned by " + view->DescribeOwner() + kServesNothing);
 }
 
 wq::Status ReadWorkers(const WorkersArgs& args, const wq::LiveStore& live,
