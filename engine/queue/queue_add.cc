@@ -266,9 +266,8 @@ Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutc
       if (Status s = CheckRequeue(key, add); !s.ok()) {
         return s;
       }
-      // A known key keeps its group; group_of is not called. A quarantined key may be released here
-      // and then gets its group anew.
-      if (has_group || (state->Knows(key) && !state->IsQuarantined(key))) {
+      // A known key keeps its group; group_of is not called.
+      if (has_group || state->Knows(key)) {
         const QueueState::Added added = transition(*state, WantedOf(add, group), shutting_down);
         if (outcome != nullptr) {
           *outcome = added.outcome;

@@ -49,7 +49,7 @@ void QueueState::EndWalks() {
 QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
                                   int64_t wall_us) noexcept {
   Item* item = items_.FindOrInsert(key);
-  if (item->quarantined() && HoldOrRelease(item)) {
+  if (Holds(*item)) {
     return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);
@@ -59,6 +59,7 @@ QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
 QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t wall_us,
                                       bool failed) {
   const Lane lane = WantedLane(*item, wanted);
+  EndQuarantine(item);
   const bool put = MergeWanted(item, &ItemCauses::dirty, wanted, failed);
   const bool takes_delay = merge_delays_ && item->delay != nullptr;
   const bool put_too = takes_delay && TakeDelay(item);
@@ -68,7 +69,8 @@ QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t 
 // The lane for an Add of the item. With ReAdd::kRaisesLane not below that of its delay; for a dirty
 // item, Touch compares it with the present lane.
 Lane QueueState::WantedLane(const Item& item, const Wanted& wanted) const {
-  const Lane lane = wanted.lane.value_or(item.present_lane());
+  const Lane present = item.quarantined() ? item.failures->lane : item.present_lane();
+  const Lane lane = wanted.lane.value_or(present);
   const bool raises = re_add_ == ReAdd::kRaisesLane && item.delayed();
   return raises ? std::max(lane, item.delay->lane) : lane;
 }

@@ -310,7 +310,6 @@ class QueueState {
   static int64_t Later(int64_t us, int64_t by_us);
   // The same for us - by_us, with the smallest time.
   static int64_t Earlier(int64_t us, int64_t by_us);
-  bool HoldOrRelease(Item* item);
   void DropDelay(Item* item);
   // Drops the delay; its causes become those of the next hand-out. As MergeWanted, returns whether
   // the record that has them is to be put again.
@@ -333,6 +332,11 @@ class QueueState {
   void QuarantineItem(Item* item, Time now);
   // `behind`: the item comes back behind what waits in its lane.
   void PutBackItem(Item* item, bool behind);
+  // Whether an Add leaves the item in quarantine. Otherwise the Add ends the quarantine.
+  bool Holds(const Item& item) const {
+    return item.quarantined() && quarantined_add_ == QuarantinedAdd::kHold;
+  }
+  void EndQuarantine(Item* item);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);
   void SettleGroup(Item* item, std::string_view name);

@@ -115,6 +115,14 @@ void QueueState::QuarantineItem(Item* item, Time now) {
   PutFailures(*item);
 }
 
+// Of an Add that the quarantine does not hold. After the group and the lane of the item are settled.
+void QueueState::EndQuarantine(Item* item) {
+  if (item->quarantined()) {
+    ReleaseItem(item);
+    Record(HistoryKind::kReleased, item->key());
+  }
+}
+
 void QueueState::ReleaseItem(Item* item) {
   EraseFailures(*item);
   item->failures.reset();

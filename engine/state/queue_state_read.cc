@@ -36,8 +36,7 @@ bool QueueState::WouldBePending(std::string_view key) const {
   if (item == nullptr) {
     return true;
   }
-  return item->state == KeyState::kClean &&
-         !(item->quarantined() && quarantined_add_ == QuarantinedAdd::kHold);
+  return item->state == KeyState::kClean && !Holds(*item);
 }
 
 QueueCounts QueueState::Counts() const {

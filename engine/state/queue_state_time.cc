@@ -25,23 +25,13 @@ int64_t QueueState::Earlier(int64_t us, int64_t by_us) {
 
 // --- Delays ---
 
-// An Add of a quarantined item: whether it stays in quarantine; otherwise it is released.
-bool QueueState::HoldOrRelease(Item* item) {
-  if (quarantined_add_ == QuarantinedAdd::kHold) {
-    return true;
-  }
-  ReleaseItem(item);
-  Record(HistoryKind::kReleased, item->key());
-  return false;
-}
-
 QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, const Wanted& wanted,
                                        Time now) noexcept {
   if (delay_us <= 0) {
     return Add(key, wanted, now.wall_us);
   }
   Item* item = items_.FindOrInsert(key);
-  if (item->quarantined() && HoldOrRelease(item)) {
+  if (Holds(*item)) {
     return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);
@@ -61,7 +51,7 @@ QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce&
   if (item->dirty()) {
     return AddItem(item, wanted, now.wall_us);
   }
-  if (item->quarantined() && HoldOrRelease(item)) {
+  if (Holds(*item)) {
     return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);
@@ -107,6 +97,7 @@ QueueState::Added QueueState::Delay(Item* item, DelayBy by, const Wanted& wanted
   }
   const Lane lane = resync ? wanted.lane.value_or(ResyncLane()) : WantedLane(*item, wanted);
   const bool put = MergeWanted(item, &ItemCauses::delayed, wanted, by.failed);
+  EndQuarantine(item);
   DelayEntry* const entry = item->delay.get();
   DelayEntry delay{.due_us = now.steady_us + by.delay_us,
                    .delay_us = by.delay_us,

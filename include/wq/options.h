@@ -398,8 +398,8 @@ inline constexpr size_t kMaxReasonBytes = 256;
 Status CheckCause(std::string_view reason, std::string_view trace_parent);
 
 struct AddOptions {
-  // The lane to add the key to. Default: the lane that the key has already (queued, delayed, or
-  // held by a worker), else kFastLane. So a requeue keeps its lane.
+  // The lane to add the key to. Default: the lane that the key has already (queued, delayed, held
+  // by a worker or in quarantine), else kFastLane. So a requeue keeps its lane.
   std::optional<Lane> lane = std::nullopt;
 
   // The durability of this call. Default: the queue's.

@@ -94,41 +94,53 @@ std::string NaiveQueue::DoCall(const Call& call) {
 
 // --- Adding ---
 
-std::string NaiveQueue::Add(const Call& call) {
-  Key& key = keys_[call.key];
+std::string NaiveQueue::Add(Call call) {
   if (options_.debounce.quiet.count() > 0 && call.op == Op::kAdd) {
     return AddDebounced(call);
   }
   if (IsFull(call.key)) {
     return "Full";
   }
-  if (key.quarantined) {
-    if (options_.quarantined_add == QuarantinedAdd::kHold) {
-      return "held";
-    }
-    Release(&key);
+  if (HoldsInQuarantine(&call)) {
+    return "held";
   }
   SettleGroup(call.key, call.group);
   return AddKey(call);
 }
 
-bool NaiveQueue::IsFull(const std::string& name) const {
-  const Key& key = keys_.at(name);
+// Whether the key of the Add stays in quarantine. Otherwise it leaves it, with the group and the
+// lane that it has.
+bool NaiveQueue::HoldsInQuarantine(Call* add) {
+  Key& key = keys_[add->key];
+  if (!key.quarantined) {
+    return false;
+  }
+  if (options_.quarantined_add == QuarantinedAdd::kHold) {
+    return true;
+  }
+  add->group = key.group;
+  const bool resync = add->op == Op::kAddAfter && add->mode == DelayMode::kResync;
+  if (!add->lane && !(resync && add->delay_us > 0)) {
+    add->lane = key.lane;
+  }
+  Release(&key);
+  return false;
+}
+
+bool NaiveQueue::IsFull(const std::string& name) {
+  const Key& key = keys_[name];
   const bool held = key.quarantined && options_.quarantined_add == QuarantinedAdd::kHold;
   return options_.max_pending > 0 && Pending().size() >= options_.max_pending && !key.queued &&
          !key.processing && !held;
 }
 
-std::string NaiveQueue::AddDebounced(const Call& call) {
+std::string NaiveQueue::AddDebounced(Call call) {
   Key& key = keys_[call.key];
   if (key.Dirty()) {
     return AddKey(call);
   }
-  if (key.quarantined) {
-    if (options_.quarantined_add == QuarantinedAdd::kHold) {
-      return "held";
-    }
-    Release(&key);
+  if (HoldsInQuarantine(&call)) {
+    return "held";
   }
   const bool waited = key.Delayed();
   DelayKey(call);
@@ -227,16 +239,12 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane, bool reaso
   return "deduplicated";
 }
 
-std::string NaiveQueue::AddAfter(const Call& call) {
-  Key& key = keys_[call.key];
+std::string NaiveQueue::AddAfter(Call call) {
   if (call.delay_us <= 0) {
     return Add(call);
   }
-  if (key.quarantined) {
-    if (options_.quarantined_add == QuarantinedAdd::kHold) {
-      return "held";
-    }
-    Release(&key);
+  if (HoldsInQuarantine(&call)) {
+    return "held";
   }
   return DelayKey(call);
 }

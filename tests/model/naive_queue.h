@@ -85,7 +85,7 @@ class NaiveQueue final : public Subject {
     bool Delayed() const { return delay && !delay->resync; }
     bool Known() const { return queued || processing || quarantined || delay.has_value(); }
     Lane KnownLane() const {
-      return queued || processing || !Delayed() ? (queued || processing ? lane : 0) : delay->lane;
+      return queued || processing || quarantined ? lane : Delayed() ? delay->lane : 0;
     }
   };
   using Entry = std::pair<const std::string, Key>;
@@ -110,17 +110,18 @@ class NaiveQueue final : public Subject {
   bool Refuses(const Call& call) const;
   bool HasLane(Lane lane) const;
   void MoveToLanes(const std::vector<const Entry*>& pending);
-  std::string Add(const Call& call);
+  std::string Add(Call call);
+  bool HoldsInQuarantine(Call* add);
   Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
   std::string AddKey(const Call& call);
-  std::string AddDebounced(const Call& call);
-  bool IsFull(const std::string& name) const;
+  std::string AddDebounced(Call call);
+  bool IsFull(const std::string& name);
   void Write(Key* key) const;
   std::string MakeDirty(const std::string& name, Lane lane, bool reasons_changed = false);
   static bool Merge(const std::vector<std::string>& more, std::vector<std::string>* reasons);
   static std::vector<std::string> ReasonsOf(const Call& call, const Key& key);
   void ForgetReasons(Key* key);
-  std::string AddAfter(const Call& call);
+  std::string AddAfter(Call call);
   std::string DelayKey(const Call& call);
   std::string AddRateLimited(const Call& call);
   std::string Change(const Call& call);

@@ -54,6 +54,8 @@ const QueueOptions kFairly = {.order = Order::kFair};
 const QueueOptions kGathers = {.debounce = {5s, 20s}};
 const QueueOptions kHourly = {.order = Order::kTwoLanes, .resync = {1h, 0}};
 const QueueOptions kTwoRetries = {.order = Order::kTwoLanes, .max_requeues = 2};
+const QueueOptions kReleasing = {.order = Order::kTwoLanes,
+                                 .quarantined_add = QuarantinedAdd::kRelease};
 const QueueOptions kOneOfEach = {.order = Order::kTwoLanes, .group_limits = {.max_processing = 1}};
 
 const Scenario kScenarios[] = {
@@ -206,6 +208,12 @@ const Scenario kScenarios[] = {
     {"AReleaseAddsTheKeyToItsLaneAndGroupWithoutFailures", kTwoRetries,
      "add a lane=slow group=g; fail a 0; quarantine a; crash; release a a: yes no; disk: slow:a;"
      "group a: g; quarantine a; release a delay=2; crash; disk: delayed:slow:a@2s; group a: g"},
+    {"AnAddThatReleasesAKeyLeavesItInItsLaneAndGroup", kReleasing,
+     "add a lane=slow group=g; quarantine a; add a group=h: added; disk: slow:a; group a: g;"
+     "quarantine a; after a 2: added; disk: delayed:slow:a@2s; group a: g;"
+     "quarantine a; gather a: added; disk: delayed:slow:a@5s; group a: g;"
+     "quarantine a; after a 0; disk: slow:a; quarantine a; crash; add a; disk: slow:a; group a: g;"
+     "quarantine a; add a lane=fast; disk: a; group a: g"},
     {"AQueuedDelayedOrHeldKeyCanBeQuarantined", kPlain,
      "add held; add queued; after delayed 1; get: held; add held; quarantine queued;"
      "quarantine delayed; quarantine held; quarantine unknown;"
