@@ -181,6 +181,41 @@ func TestQuarantineHoldsUntilReleaseOrDrop(t *testing.T) {
 	wantNext(t, q, "a")
 }
 
+// ownCounts is a limiter of the caller's: the failures of each item.
+type ownCounts map[string]int
+
+func (c ownCounts) When(item string) time.Duration {
+	c[item]++
+	return time.Hour
+}
+func (c ownCounts) Forget(item string)          { delete(c, item) }
+func (c ownCounts) NumRequeues(item string) int { return c[item] }
+
+func TestTheLimiterForgetsWhatLeavesTheQuarantine(t *testing.T) {
+	for name, end := range map[string]func(*Queue[string]) error{
+		"Release": func(q *Queue[string]) error { return q.Release("bad") },
+		"ReleaseAfter": func(q *Queue[string]) error {
+			return q.ReleaseAfter("bad", time.Hour)
+		},
+		"Drop":   func(q *Queue[string]) error { return q.Drop("bad") },
+		"Delete": func(q *Queue[string]) error { return q.Delete("bad") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			counts := ownCounts{}
+			q := openQueue(t, memoryStore(t), QueueOptions[string]{Limiter: counts})
+			q.AddRateLimited("bad")
+			q.AddRateLimited("failing")
+			must(t, q.Quarantine("bad", nil))
+			wantCode(t, q.Release("failing"), NotFound)
+			wantCode(t, q.Drop("failing"), NotFound)
+			must(t, end(q))
+			if counts["bad"] != 0 || counts["failing"] != 1 {
+				t.Fatal(counts)
+			}
+		})
+	}
+}
+
 func TestAReleaseMayBeDelayed(t *testing.T) {
 	q := memoryQueue(t)
 	must(t, q.Quarantine("a", nil))

@@ -76,6 +76,9 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   const HashedKey hashed(key);
   impl_->Prefetch(hashed);
   const std::string group = impl_->GroupOf(key, options);
+  if (impl_->options.releases) {
+    impl_->ForgetQuarantined({&key, 1});
+  }
   const Time now = impl_->TimeOfAdd(options);
   Impl::Effects effects;
   FullCount full(impl_->metrics.get());
@@ -132,12 +135,15 @@ Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
 
 // --- In batches ---
 
-void Queue::Impl::BeginStep(Batch* call) const {
+void Queue::Impl::BeginStep(Batch* call) {
   const std::span<const std::string_view> keys = call->keys;
   call->begin = call->end;
   const size_t most = std::min(keys.size(), call->begin + kBatchStep);
   for (size_t bytes = 0; call->end < most && bytes < kBatchStepBytes; ++call->end) {
     bytes += keys[call->end].size();
+  }
+  if (options.releases) {
+    ForgetQuarantined(keys.subspan(call->begin, call->end - call->begin));
   }
   call->groups.clear();
   if (options.group_of != nullptr || call->options.group.has_value()) {
@@ -299,6 +305,9 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
     }
     // After ShutDown a worker may still add the key that it holds. The key must stay in the store
     // and not be handed out, so it is delayed.
+  }
+  if (impl_->options.releases) {
+    impl_->ForgetQuarantined({&key, 1});
   }
   const int64_t delay_us = std::clamp(delay, std::chrono::microseconds(1), kMaxDelay).count();
   const Time now = impl_->clock->Now();

@@ -1,6 +1,8 @@
 // The calls of a Queue that change keys which it has already, its cursors, or its pause.
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "engine/queue/queue_impl.h"
 #include "wq/clock.h"
@@ -74,6 +76,9 @@ Status Queue::Impl::ChangeKey(KeyChange change, std::string_view key,
   if (change == KeyChange::kForget || change == KeyChange::kDelete) {
     limiter->Forget(key);
   }
+  if (change == KeyChange::kRelease || change == KeyChange::kDrop) {
+    ForgetQuarantined({&key, 1});
+  }
   const bool adds = change == KeyChange::kRequeue || change == KeyChange::kRelease;
   const int64_t delay_us = std::min(delay, kMaxDelay).count();
   const Time now = adds ? clock->Now() : Time();
@@ -81,6 +86,18 @@ Status Queue::Impl::ChangeKey(KeyChange change, std::string_view key,
       adds ? RefusedAfter::kShutDown : RefusedAfter::kClose,
       [&](QueueState& state) { return MakeChange(&state, change, key, delay_us, now); },
       durability);
+}
+
+void Queue::Impl::ForgetQuarantined(std::span<const std::string_view> keys) {
+  std::vector<std::string_view> quarantined;
+  {
+    const MutexLock lock(mu);
+    std::copy_if(keys.begin(), keys.end(), std::back_inserter(quarantined),
+                 [from = state](std::string_view key) { return from->IsQuarantined(key); });
+  }
+  for (const std::string_view key : quarantined) {  // The limiter may be the user's code.
+    limiter->Forget(key);
+  }
 }
 
 Status Queue::Remove(std::string_view key) {

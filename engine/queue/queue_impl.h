@@ -72,6 +72,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
           shards(of.shards),
           durability(of.durability),
           when_full(of.when_full),
+          releases(of.quarantined_add == QuarantinedAdd::kRelease),
           group_of(of.group_of) {}
 
     size_t max_pending;
@@ -81,6 +82,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     uint32_t shards;
     Durability durability;
     WhenFull when_full;
+    bool releases;  // An Add of a quarantined key releases it.
     std::function<std::string(std::string_view key)> group_of;
   };
 
@@ -206,8 +208,8 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     size_t end = 0;
     std::vector<std::string> groups = {};  // Of all keys of the step; empty: there are none.
   };
-  // Makes the next keys the step, and calls the user's function for their groups.
-  void BeginStep(Batch* call) const WQ_EXCLUDES(mu);
+  // Makes the next keys the step, and calls the user's code: the limiter, and for their groups.
+  void BeginStep(Batch* call) WQ_EXCLUDES(mu);
   // Adds keys from call->next on, up to the end of the step, under one hold of mu. Ends before a
   // key that has to wait for room, unless it is the first one. Blocks for room, and while too much
   // is open.
@@ -294,6 +296,9 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // The changes of QueueAccess to one key. `delay` is of kRelease.
   Status ChangeKey(KeyChange change, std::string_view key, std::chrono::microseconds delay,
                    Durability durability) WQ_EXCLUDES(mu);
+  // Tells the limiter of those keys that are in quarantine, which the call under way ends. A key
+  // that gets there before the call takes mu is forgotten at the next Forget.
+  void ForgetQuarantined(std::span<const std::string_view> keys) WQ_EXCLUDES(mu);
   // From now on these limits count, in place of those of the options.
   Status SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups) WQ_EXCLUDES(mu);
 

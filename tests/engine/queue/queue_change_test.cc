@@ -1,11 +1,19 @@
-// Cursors and pauses, by the calls of a queue.
+// What ends a quarantine, cursors and pauses, by the calls of a queue.
 
+#include <functional>
 #include <future>
+#include <map>
+#include <memory>
+#include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "wq/limiter.h"
+#include "wq/queue_access.h"
 
 namespace wq {
 namespace {
@@ -15,6 +23,71 @@ using std::chrono::microseconds;
 using std::chrono::seconds;
 
 using QueueChangeTest = QueueTest;
+
+// --- Quarantine ---
+
+struct Ending {
+  const char* name;
+  std::function<Status(Queue*)> call;
+};
+
+void PrintTo(const Ending& ending, std::ostream* out) { *out << ending.name; }
+
+Status ChangeBoth(Queue* queue, KeyChange change) {
+  ChangeResult result;
+  return AccessTo(queue)->Change(change, std::vector<std::string_view>{"bad", "failing"}, {},
+                                 &result);
+}
+
+const Ending kEndings[] = {
+    {"Release", [](Queue* q) { return q->Release("bad"); }},
+    {"ReleaseAfter", [](Queue* q) { return q->ReleaseAfter("bad", seconds(1)); }},
+    {"Drop", [](Queue* q) { return q->Drop("bad"); }},
+    {"Delete", [](Queue* q) { return q->Delete("bad"); }},
+    {"Add", [](Queue* q) { return q->Add("bad"); }},
+    {"AddDebounced",
+     [](Queue* q) {
+       return q->Add("bad", {.debounce = Debounce{seconds(1), seconds(1)}});
+     }},
+    {"AddAfter", [](Queue* q) { return q->AddAfter("bad", seconds(1)); }},
+    {"AddBatch",
+     [](Queue* q) {
+       return q->AddBatch(std::vector<std::string_view>{"other", "bad", "failing"});
+     }},
+    {"ReleaseOfMany", [](Queue* q) { return ChangeBoth(q, KeyChange::kRelease); }},
+    {"DropOfMany", [](Queue* q) { return ChangeBoth(q, KeyChange::kDrop); }},
+};
+
+class EndingTest : public QueueTest, public ::testing::WithParamInterface<Ending> {};
+
+// Counts failures by itself, as client-go's limiters do.
+class OwnCounts final : public Limiter {
+ public:
+  microseconds When(std::string_view key, uint64_t, Time) override {
+    return seconds(int64_t{1} << counts_[std::string(key)]++);
+  }
+  void Forget(std::string_view key) override { counts_.erase(std::string(key)); }
+
+ private:
+  std::map<std::string, int> counts_;
+};
+
+TEST_P(EndingTest, TheLimiterForgetsTheKeyAndNoOther) {
+  const auto limiter = std::make_shared<OwnCounts>();
+  CloseAndOpen({.quarantined_add = QuarantinedAdd::kRelease, .limiter = limiter});
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(queue_->AddRateLimited("bad").ok());
+    ASSERT_TRUE(queue_->AddRateLimited("failing").ok());
+  }
+  ASSERT_TRUE(queue_->Quarantine("bad").ok());
+  EXPECT_EQ(queue_->Release("failing").code(), StatusCode::kNotFound);
+  ASSERT_TRUE(GetParam().call(queue_).ok());
+  EXPECT_EQ(limiter->When("bad", 0, {}), seconds(1));
+  EXPECT_EQ(limiter->When("failing", 0, {}), seconds(64));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, EndingTest, ::testing::ValuesIn(kEndings),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // --- Cursors ---
 
