@@ -74,6 +74,8 @@ struct QueueStateRecord {
   bool paused = false;
   int64_t paused_until_us = 0;  // When a pause ends by itself; 0 if it does not.
   uint32_t shards = 0;          // Of the last opening that had any.
+  int64_t pause_us = 0;         // Of a pause that ends by itself: as requested; 0: not known.
+  int64_t paused_at_us = 0;     // Its begin.
 };
 
 struct PendingRecord {

@@ -196,6 +196,8 @@ Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buf
   record->paused = message.paused();
   record->paused_until_us = message.paused_until_us();
   record->shards = message.shards();
+  record->pause_us = message.pause_us();
+  record->paused_at_us = message.paused_at_us();
   return Status::Ok();
 }
 

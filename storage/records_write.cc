@@ -163,6 +163,8 @@ void PutQueueState(QueueId queue, const QueueStateRecord& record, MutationBatch*
   message.set_paused(record.paused);
   message.set_paused_until_us(record.paused_until_us);
   message.set_shards(record.shards);
+  message.set_pause_us(record.pause_us);
+  message.set_paused_at_us(record.paused_at_us);
   PutLarge(Family::kDefault, {kStatePrefix, KeyPrefix(queue).view()}, message, batch);
 }
 

@@ -300,7 +300,9 @@ Status Importer::Finish() {
          .limiter_state = info.limiter_state,
          .paused = info.paused,
          .paused_until_us = info.paused_until_us,
-         .shards = info.shards},
+         .shards = info.shards,
+         .pause_us = info.pause_us,
+         .paused_at_us = info.paused_at_us},
         &impl_->batch);
   }
   impl_->finished = true;

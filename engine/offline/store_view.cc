@@ -243,6 +243,8 @@ Status StoreView::Info(std::string_view queue, QueueInfo* info) const {
   info->limiter_state = record.limiter_state;
   info->paused = record.paused;
   info->paused_until_us = record.paused_until_us;
+  info->pause_us = record.pause_us;
+  info->paused_at_us = record.paused_at_us;
   info->shards = record.shards;
   return s;
 }

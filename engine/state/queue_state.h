@@ -423,6 +423,8 @@ class QueueState {
   std::string limiter_state_;         // On disk.
   bool paused_ = false;               // On disk.
   int64_t paused_until_us_ = 0;       // On disk, wall time; 0 if the pause does not end by itself.
+  int64_t pause_us_ = 0;              // On disk: its length as requested.
+  int64_t paused_at_us_ = 0;          // On disk, wall time: its begin.
   uint32_t shards_on_disk_ = 0;       // Of the last opening with shards; for readers of the store.
   int64_t pause_due_us_ = 0;  // The same instant in steady time, if paused_until_us_ is not 0.
 

@@ -34,7 +34,9 @@ storage::QueueStateRecord QueueState::StateRecord() const {
           .limiter_state = limiter_state_,
           .paused = paused_,
           .paused_until_us = paused_until_us_,
-          .shards = shards_on_disk_};
+          .shards = shards_on_disk_,
+          .pause_us = pause_us_,
+          .paused_at_us = paused_at_us_};
 }
 
 // The bytes of the causes are put into *causes.

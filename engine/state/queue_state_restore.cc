@@ -48,16 +48,26 @@ int64_t TimeLeft(int64_t at_us, int64_t wall_us, int64_t longest_us) {
   return std::clamp<int64_t>(left_us, -kMaxDelay.count(), longest_us);
 }
 
-// What is left of a delay if the clock says a time before its begin: the clock was set back. The
-// first opening by such a clock begins the whole delay and sets added_at_us to its time. From then
-// on added_at_us is earlier than ready_at_us says, and later openings count from it. (0: an import
-// did not know it.)
-int64_t LeftBySetBackClock(const storage::DelayedRecord& record, int64_t wall_us) {
+struct Left {
+  int64_t us;   // Negative: it has ended already.
+  bool begins;  // It begins now, and the next opening counts from here.
+};
+
+// What is left of a delay, or of a pause, of length_us. It is all if the clock says a time before
+// the begin: the clock was set back. The first opening by such a clock begins it anew and makes its
+// time the begin. From then on the begin is earlier than end_us says, and later openings count from
+// it. (0: an import did not know it.)
+Left LeftOf(int64_t end_us, int64_t length_us, int64_t begun_us, int64_t wall_us) {
+  const int64_t left_us = TimeLeft(end_us, wall_us, kMaxDelay.count());
+  if (left_us <= length_us) {
+    return {left_us, false};
+  }
   int64_t until_us = 0;
-  const bool begun_anew = record.added_at_us != 0 &&
-                          !__builtin_add_overflow(record.added_at_us, record.delay_us, &until_us) &&
-                          until_us < record.ready_at_us && record.added_at_us <= wall_us;
-  return begun_anew ? TimeLeft(until_us, wall_us, record.delay_us) : record.delay_us;
+  const bool begun_anew = begun_us != 0 &&
+                          !__builtin_add_overflow(begun_us, length_us, &until_us) &&
+                          until_us < end_us && begun_us <= wall_us;
+  const int64_t rest_us = begun_anew ? TimeLeft(until_us, wall_us, length_us) : length_us;
+  return {rest_us, rest_us == length_us};
 }
 
 }  // namespace
@@ -72,8 +82,18 @@ Status QueueState::RestoreState(const storage::QueueStateRecord& record, Time no
   limiter_state_ = record.limiter_state;
   shards_on_disk_ = record.shards;
   paused_ = record.paused;
-  paused_until_us_ = record.paused ? record.paused_until_us : 0;
-  pause_due_us_ = now.steady_us + TimeLeft(paused_until_us_, now.wall_us, kMaxDelay.count());
+  if (record.paused && record.paused_until_us != 0) {
+    paused_until_us_ = record.paused_until_us;
+    pause_us_ = record.pause_us;
+    paused_at_us_ = record.paused_at_us;
+    const int64_t length_us = pause_us_ > 0 ? pause_us_ : kMaxDelay.count();
+    const Left left = LeftOf(paused_until_us_, length_us, paused_at_us_, now.wall_us);
+    if (left.begins) {
+      paused_at_us_ = now.wall_us;
+      PutState();
+    }
+    pause_due_us_ = now.steady_us + left.us;
+  }
   return {};
 }
 
@@ -157,16 +177,13 @@ Status QueueState::RestoreDelayed(const storage::DelayedRecord& record, Time now
   if (Causes causes = storage::DecodeCauses(record.causes); !causes.empty()) {
     causes_.FindOrInsert(item)->delayed = std::move(causes);
   }
-  // A negative time is kept, so that overdue keys fire in the order of their ready times.
-  int64_t left_us = TimeLeft(record.ready_at_us, now.wall_us, kMaxDelay.count());
-  if (left_us > record.delay_us) {
-    left_us = LeftBySetBackClock(record, now.wall_us);
-    if (left_us == record.delay_us) {  // It begins now, and the next opening counts from here.
-      entry->added_at_us = now.wall_us;
-      PutDelayed(entry);
-    }
+  const Left left = LeftOf(record.ready_at_us, record.delay_us, record.added_at_us, now.wall_us);
+  if (left.begins) {
+    entry->added_at_us = now.wall_us;
+    PutDelayed(entry);
   }
-  entry->due_us = now.steady_us + left_us;
+  // Also of a time that has passed: overdue keys fire in the order of their ready times.
+  entry->due_us = now.steady_us + left.us;
   PushDelay(entry, now.steady_us);
   return {};
 }

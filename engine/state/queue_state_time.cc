@@ -197,6 +197,8 @@ void QueueState::Pause(std::optional<int64_t> duration_us, Time now) noexcept {
   paused_ = true;
   paused_until_us_ =
       duration_us.has_value() ? std::max<int64_t>(1, Later(now.wall_us, *duration_us)) : 0;
+  pause_us_ = duration_us.value_or(0);
+  paused_at_us_ = duration_us.has_value() ? now.wall_us : 0;
   pause_due_us_ = now.steady_us + duration_us.value_or(0);
   PutState();
 }
@@ -206,7 +208,7 @@ void QueueState::Resume() noexcept {
     return;
   }
   paused_ = false;
-  paused_until_us_ = 0;
+  paused_until_us_ = pause_us_ = paused_at_us_ = 0;
   readied_ += queued_;
   PutState();
 }

@@ -90,6 +90,8 @@ struct QueueInfo {
   // As it is on disk: a pause whose end has passed stays there until the queue is opened.
   bool paused = false;
   int64_t paused_until_us = 0;  // When the pause ends by itself; 0: only by Resume.
+  int64_t pause_us = 0;         // How long that pause was asked to be. 0: not known.
+  int64_t paused_at_us = 0;     // When it began.
   uint32_t shards = 0;          // As in the last opening with shards.
 };
 

@@ -63,7 +63,7 @@ std::string Image::ToString() const {
     text += " " + name + "=" + value;
   }
   if (paused) {
-    text += " | paused " + std::to_string(paused_until_us);
+    text += " | paused " + std::to_string(paused_until_us) + " " + std::to_string(paused_at_us);
   }
   return text + (limiter_state.empty() ? "" : " | limiter " + limiter_state);
 }
@@ -112,6 +112,7 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
   }
   image->paused = own.paused;
   image->paused_until_us = own.paused ? own.paused_until_us : 0;
+  image->paused_at_us = own.paused ? own.paused_at_us : 0;
   image->limiter_state = own.limiter_state;
   return s;
 }

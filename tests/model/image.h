@@ -49,6 +49,7 @@ struct Image {
   std::map<std::string, std::string> cursors;
   bool paused = false;
   int64_t paused_until_us = 0;
+  int64_t paused_at_us = 0;
   std::string limiter_state;
 
   // Replaces the values of `age`, which may be any ascending numbers, by the counts that

@@ -392,6 +392,8 @@ std::string NaiveQueue::Change(const Call& call) {
       pause_ends_us_.reset();
       if (call.delay_us > 0) {
         pause_ends_us_ = wall_us_ + call.delay_us;
+        paused_for_us_ = call.delay_us;
+        paused_at_us_ = wall_us_;
         pause_due_us_ = steady_us_ + call.delay_us;
       }
       return "ok";

@@ -135,6 +135,7 @@ class NaiveQueue final : public Subject {
   void Quarantine(Key* key);
   bool IsStuck(const Key& key) const;
   void Release(Key* key);
+  int64_t LeftOf(int64_t ends_us, int64_t length_us, int64_t* begun_us) const;
   void RecoverDelay(Delay* delay) const;
   int64_t SpreadResync(const std::string& name, int64_t period_us) const;
   Lane ResyncLane() const;
@@ -181,8 +182,10 @@ class NaiveQueue final : public Subject {
   std::map<uint32_t, uint32_t> passed_;  // By shard: see starvation_bound.
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
-  int64_t pause_due_us_ = 0;                             // Steady time.
-  Credit credit_ = 0;                                    // Of resyncs.
+  int64_t paused_for_us_ = 0;
+  int64_t paused_at_us_ = 0;  // As Delay::begun_at_us.
+  int64_t pause_due_us_ = 0;  // Steady time.
+  Credit credit_ = 0;         // Of resyncs.
   int64_t earned_us_ = 0;
   int64_t next_round_us_ = 0;
   uint64_t limiter_calls_ = 0;  // As saved by RealQueue's limiter.

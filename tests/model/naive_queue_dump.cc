@@ -64,7 +64,10 @@ Image NaiveQueue::OnDisk() const {
   image.CountAges();
   image.cursors = cursors_;
   image.paused = paused_;
-  image.paused_until_us = paused_ ? pause_ends_us_.value_or(0) : 0;
+  if (paused_ && pause_ends_us_) {
+    image.paused_until_us = *pause_ends_us_;
+    image.paused_at_us = paused_at_us_;
+  }
   image.limiter_state = limiter_calls_ == 0 ? "" : std::to_string(limiter_calls_);
   return image;
 }

@@ -45,14 +45,22 @@ std::string NaiveQueue::FireOne(const std::string& name) {
   return "ok";
 }
 
+// What is left of a delay, or of the pause.
+int64_t NaiveQueue::LeftOf(int64_t ends_us, int64_t length_us, int64_t* begun_us) const {
+  const int64_t left_us = ends_us - wall_us_;
+  if (left_us <= length_us) {
+    return left_us;
+  }
+  if (*begun_us > wall_us_ || *begun_us + length_us >= ends_us) {  // The clock was set back.
+    *begun_us = wall_us_;
+  }
+  return *begun_us + length_us - wall_us_;
+}
+
 void NaiveQueue::RecoverDelay(Delay* delay) const {
-  int64_t left_us = delay->ready_at_us - wall_us_;
-  if (left_us > delay->delay_us) {  // The clock was set back.
-    const bool again =
-        delay->begun_at_us > wall_us_ || delay->begun_at_us + delay->delay_us >= delay->ready_at_us;
-    if (again) delay->begun_at_us = wall_us_;
-    left_us = delay->begun_at_us + delay->delay_us - wall_us_;
-    if (left_us == delay->delay_us) delay->stored_lane = delay->lane;  // Its record is written.
+  const int64_t left_us = LeftOf(delay->ready_at_us, delay->delay_us, &delay->begun_at_us);
+  if (delay->ready_at_us - wall_us_ > delay->delay_us && left_us == delay->delay_us) {
+    delay->stored_lane = delay->lane;  // Its record is written.
   }
   delay->due_us = steady_us_ + left_us;
 }
@@ -96,7 +104,7 @@ void NaiveQueue::Recover() {
     entry->second.delay->place = ++last_place_;
   }
   if (pause_ends_us_) {
-    pause_due_us_ = steady_us_ + (*pause_ends_us_ - wall_us_);
+    pause_due_us_ = steady_us_ + LeftOf(*pause_ends_us_, paused_for_us_, &paused_at_us_);
   }
   credit_ = 0;
   next_round_us_ = 0;

@@ -93,10 +93,10 @@ TEST_F(FormatTest, Queue) {
 TEST_F(FormatTest, QueueState) {
   PutQueueState(1, {8192, {}, false, 0}, &batch_);
   EXPECT_EQ(Bytes(), "+default 73746174652f00000001 088040");
-  PutQueueState(1, {8192, "5 17", true, kAddedAt}, &batch_);
+  PutQueueState(1, {8192, "5 17", true, kAddedAt, 0, 5'000'000, kAddedAt - 5'000'000}, &batch_);
   EXPECT_EQ(Bytes(),
             "+default 73746174652f00000001 088040120435203137180120"
-            "8080f9c0c1c48203");
+            "8080f9c0c1c4820330c096b10238c0e9c7bec1c48203");
 }
 
 TEST_F(FormatTest, PendingOfTheDefaultLane) {

@@ -40,13 +40,16 @@ TEST_F(RecordsTest, QueueStateComesBack) {
   for (const std::string& limiter_state : limiter_states) {
     for (const bool paused : {true, false}) {
       for (const int64_t until : {kMin, int64_t{0}, kMax}) {
-        PutQueueState(kQueue, {UINT64_MAX, limiter_state, paused, until}, &batch_);
+        PutQueueState(kQueue, {UINT64_MAX, limiter_state, paused, until, 0, until, ~until},
+                      &batch_);
         Apply();
         ASSERT_OK(GetQueueState(storage_, kQueue, &buffer, &state));
         EXPECT_EQ(state.sequence_high_water, UINT64_MAX);
         EXPECT_EQ(state.limiter_state, limiter_state);
         EXPECT_EQ(state.paused, paused);
         EXPECT_EQ(state.paused_until_us, until);
+        EXPECT_EQ(state.pause_us, until);
+        EXPECT_EQ(state.paused_at_us, ~until);
       }
     }
   }
@@ -54,7 +57,7 @@ TEST_F(RecordsTest, QueueStateComesBack) {
 
 TEST_F(RecordsTest, AnEmptyQueueStateLeavesNothingOfAFullOne) {
   std::string buffer;
-  QueueStateRecord state{1, "state", true, 2};
+  QueueStateRecord state{1, "state", true, 2, 3, 4, 5};
   PutQueueState(kQueue, state, &batch_);
   PutQueueState(kQueue, {}, &batch_);
   Apply();
@@ -62,7 +65,7 @@ TEST_F(RecordsTest, AnEmptyQueueStateLeavesNothingOfAFullOne) {
   EXPECT_EQ(state.sequence_high_water, 0U);
   EXPECT_EQ(state.limiter_state, "");
   EXPECT_FALSE(state.paused);
-  EXPECT_EQ(state.paused_until_us, 0);
+  EXPECT_EQ(state.paused_until_us + state.pause_us + state.paused_at_us, 0);
 }
 
 TEST_F(RecordsTest, DelayedComesBackWithItsGroup) {

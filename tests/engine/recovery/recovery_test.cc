@@ -44,6 +44,19 @@ TEST_F(RecoveryTest, AFailedReadIsNotTakenForAnEmptierQueue) {
                               [&](const storage::Reader& reader) { return RecoverFrom(reader); });
 }
 
+TEST_F(RecoveryTest, APauseOfAnOlderVersionEndsAtItsTime) {
+  constexpr int64_t kDayUs = int64_t{86'400} * 1'000'000;
+  MutationBatch batch;
+  storage::PutQueueState(kId, {.paused = true, .paused_until_us = 1000 + kDayUs}, &batch);
+  MutationBatch more;
+  QueueState state(kId, {}, &more);
+  storage::MemoryStorage older(std::make_shared<storage::MemoryDisk>());
+  ASSERT_TRUE(older.Write(batch, false).ok());
+  ASSERT_TRUE(RestoreQueue(older, kId, {.steady_us = 0, .wall_us = 1000}, &state).ok());
+  EXPECT_EQ(state.NextDue(), kDayUs);
+  EXPECT_TRUE(more.empty());
+}
+
 TEST_F(RecoveryTest, ANewQueueHasNoRecords) {
   const storage::MemoryStorage empty(std::make_shared<storage::MemoryDisk>());
   EXPECT_TRUE(RecoverFrom(empty).ok());

@@ -293,6 +293,14 @@ const Scenario kScenarios[] = {
     {"APausedQueueHandsNothingOut", kPlain,
      "add a; pause; get: -; crash; pass 1000000; get: -; resume; crash; get: a; done a;"
      "add b; pause 10; pass 4; crash; pass 5.999999; get: -; pass 0.000001; get: b"},
+    {"AClockSetBackBeginsAPauseAgainOnceOverAllRestarts", kPlain,
+     "add a; pause 3; wall -3600; crash; pass 2: 0; crash; pass 0.999999: 0; crash; get: -;"
+     "pass 0.000001: 1; get: a; pause 3; wall -3600; crash; resume; pause; crash; pass 3600: 0"},
+    {"AClockThatIsRightAgainEndsAPauseAtItsTime", kPlain,
+     "pause 30; wall -3600; crash; pass 2; wall 3600; crash; pass 27.999999: 0; pass 0.000001: 1"},
+    {"SettingTheClockMovesNoPauseOfARunningQueue", kPlain,
+     "pause 5; wall -86400; pass 4.999999: 0; pass 0.000001: 1; pause 5; wall 86400;"
+     "pass 4.999999: 0; pass 0.000001: 1"},
 };
 
 // Runs the steps of one scenario.

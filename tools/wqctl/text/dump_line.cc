@@ -72,6 +72,8 @@ void QueueFields(Io& io, Info& info) {
   io.Number("sequence_high_water", info.sequence_high_water);
   io.Bool("paused", info.paused);
   io.Time("paused_until", info.paused_until_us, info.paused_until_us != 0);
+  io.Time("paused_at", info.paused_at_us, info.pause_us != 0);
+  io.Seconds("pause_seconds", info.pause_us, info.pause_us != 0);
   io.Number("shards", info.shards);
   io.Bytes("limiter_state", info.limiter_state, !info.limiter_state.empty());
 }
