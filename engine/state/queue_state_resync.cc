@@ -71,13 +71,13 @@ size_t QueueState::FireResyncs(Time now, size_t limit, size_t max_bytes, size_t*
       resync_gate_.NextUs(resyncs_.NextDueUs()) > now.steady_us) {
     return 0;
   }
-  while (fired < limit && resync_gate_.IsOpen(now.steady_us)) {
-    if (*bytes >= max_bytes) {
-      return fired;  // The next call goes on with this round.
-    }
+  while (resync_gate_.IsOpen(now.steady_us)) {
     const DelayEntry* const entry = resyncs_.Due(now.steady_us);
     if (entry == nullptr) {
       break;
+    }
+    if (fired >= limit || *bytes >= max_bytes) {
+      return fired;  // The next call goes on with this round.
     }
     resync_gate_.Pass();
     ++fired;

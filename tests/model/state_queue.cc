@@ -30,9 +30,12 @@ void StateQueue::Commit() {
   state_->Stamp(++position_);
 }
 
+// In the smallest pieces.
 void StateQueue::Fire() {
-  state_->FireDue(now_, SIZE_MAX);
-  Commit();
+  while (state_->NextDue().value_or(INT64_MAX) <= now_.steady_us) {
+    state_->FireDue(now_, 1);
+    Commit();
+  }
 }
 
 std::string StateQueue::Do(const Call& call) {

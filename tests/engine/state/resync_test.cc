@@ -88,6 +88,39 @@ TEST_F(ResyncTest, JitterSpreadsThePeriodsEvenlyAndAlwaysTheSame) {
   EXPECT_NEAR(sum / kHour, 1, 0.02);
 }
 
+// A queue fires in pieces of so many keys, until nothing is due.
+TEST_F(ResyncTest, AnyNumberOfKeysKeepsItsPeriodBesideDelaysThatAreDue) {
+  constexpr int kKeys = 3000;
+  constexpr size_t kPiece = 256;
+  constexpr int kPeriods = 11;
+  Reopen({.order = Order::kTwoLanes, .resync = {100ms, 0}});
+  for (int i = 0; i < kKeys; ++i) {
+    Add("k" + std::to_string(i));
+  }
+  for (int i = 0; i < kKeys; ++i) {
+    Reconcile();
+  }
+  std::map<std::string, int> resyncs;
+  const int64_t end_us = now.steady_us + kPeriods * kSecond / 10;
+  while (now.steady_us < end_us) {
+    for (size_t i = 0; i <= kPiece; ++i) {
+      AddAfter("delayed" + std::to_string(i), ResyncGate::kTickUs);
+    }
+    now.steady_us += ResyncGate::kTickUs;
+    now.wall_us += ResyncGate::kTickUs;
+    while (state().NextDue().value_or(INT64_MAX) <= now.steady_us) {
+      Do([this](QueueState& s) { return s.FireDue(now, kPiece); });
+    }
+    for (std::string key = Get(); !key.empty(); key = Get()) {
+      resyncs[key] += key.front() == 'k' ? 1 : 0;
+      EXPECT_TRUE(DoneNow(key));
+    }
+  }
+  for (int i = 0; i < kKeys; ++i) {
+    EXPECT_GE(resyncs["k" + std::to_string(i)], kPeriods - 2) << "key " << i;
+  }
+}
+
 // --- Simulations ---
 
 // Workers take a second for each key. A step is a tick.
