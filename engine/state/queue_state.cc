@@ -61,7 +61,7 @@ QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t 
   const Lane lane = WantedLane(*item, wanted);
   EndQuarantine(item);
   const bool put = MergeWanted(item, &ItemCauses::dirty, wanted, failed);
-  const bool takes_delay = merge_delays_ && item->delay != nullptr;
+  const bool takes_delay = merge_delays_ && item->delayed();
   const bool put_too = takes_delay && TakeDelay(item);
   return RecordAdd(item->key(), MarkDirty(item, lane, wall_us, put || put_too), wanted.reason);
 }
@@ -254,7 +254,7 @@ void QueueState::PutBackItem(Item* item, bool behind) {
   const Lane old_lane = item->lane;
   const uint64_t old_sequence = item->sequence;
   bool put = item->state == KeyState::kProcessingDirty;
-  if (merge_delays_ && item->delay != nullptr) {
+  if (merge_delays_ && item->delayed()) {
     item->lane = WantedLane(*item, {});
     put = TakeDelay(item) || put;
   }

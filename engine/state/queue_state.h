@@ -297,6 +297,10 @@ class QueueState {
     int64_t max_wait_us = 0;  // Not 0: of a debounced Add.
     bool failed = false;      // A worker requeues the key that it holds, whose causes stay.
   };
+  // Whether a delay of the item is an Add. A resync is not: it begins behind the Done.
+  bool MergesDelay(const Item& item, const Wanted& wanted) const {
+    return merge_delays_ && item.dirty() && wanted.delay_mode != DelayMode::kResync;
+  }
   // The item has its group, as at MarkDirty: wanted.group is not read.
   Added Delay(Item* item, DelayBy by, const Wanted& wanted, Time now);
   // When the delay of the item ends with a further one; nullopt: as before.

@@ -35,9 +35,9 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
     return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);
-  const bool dirty = merge_delays_ && item->dirty();
+  const bool merged = MergesDelay(*item, wanted);
   const Added added = Delay(item, {.delay_us = delay_us}, wanted, now);
-  if (!dirty) {  // Otherwise it was an Add, which is recorded.
+  if (!merged) {  // Otherwise it was an Add, which is recorded.
     const bool delayed = added.outcome == AddOutcome::kAdded;
     Record(delayed ? HistoryKind::kDelayed : HistoryKind::kDeduplicated, key,
            delayed ? delay_us : 0, wanted.reason);
@@ -88,7 +88,7 @@ std::optional<int64_t> QueueState::NewEnd(const DelayEntry& entry, const DelayBy
 }
 
 QueueState::Added QueueState::Delay(Item* item, DelayBy by, const Wanted& wanted, Time now) {
-  if (merge_delays_ && item->dirty()) {
+  if (MergesDelay(*item, wanted)) {
     return AddItem(item, wanted, now.wall_us, by.failed);
   }
   const bool resync = wanted.delay_mode == DelayMode::kResync && by.max_wait_us == 0;

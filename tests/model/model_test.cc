@@ -124,7 +124,8 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
   options.max_key_bytes =
       support::DrawOne(&random, std::array<size_t, 4>{64, 4096, 4096, kMaxKeyBytes});
   const support::Buffers buffers = support::Buffers::Draw(&random);
-  CallSource source(options, random(), {.reopens = true, .fewer_lanes = true});
+  CallSource source(options, random(),
+                    {.reopens = true, .fewer_lanes = true});
   NaiveQueue model(options, kStartWallUs);
   MapQueue queue(options, buffers);
   std::deque<std::string> recent;
@@ -239,6 +240,25 @@ TEST(Model, EveryStringOfCallsWithMergedDelaysAndRaisedLanesAgrees) {
           {.op = Op::kAddAfter, .key = "b", .delay_us = kSecond},
           {.op = Op::kAddRateLimited, .key = "a", .delay_us = 0},
           {.op = Op::kAdvance, .delay_us = kSecond},
+          {.op = Op::kCrash},
+      },
+      FromEnvironment("WQ_MODEL_LENGTH", 4));
+}
+
+// So often that several are due in one round.
+TEST(Model, EveryStringOfCallsWithResyncsAgrees) {
+  constexpr int64_t kMs = 1000;
+  TryAllStrings<StateQueue>(
+      {.order = Order::kTwoLanes, .merge_delays = true},
+      {
+          {.op = Op::kAddAfter, .key = "a", .delay_us = kMs, .mode = DelayMode::kResync},
+          {.op = Op::kAddAfter, .key = "b", .delay_us = kMs, .mode = DelayMode::kResync},
+          {.op = Op::kAddAfter, .key = "b", .delay_us = 10 * kMs},
+          {.op = Op::kAdd, .key = "a"},
+          {.op = Op::kGet},
+          {.op = Op::kDone, .key = "a"},
+          {.op = Op::kPutBack, .key = "a"},
+          {.op = Op::kAdvance, .delay_us = 10 * kMs},
           {.op = Op::kCrash},
       },
       FromEnvironment("WQ_MODEL_LENGTH", 4));

@@ -196,7 +196,7 @@ std::string NaiveQueue::AddKey(const Call& call) {
   Key& key = keys_[call.key];
   const Lane wanted = WantedLane(key, call.lane);
   bool changed = Merge(ReasonsOf(call, key), &key.reasons);
-  const bool cancels = key.delay && options_.merge_delays;
+  const bool cancels = key.Delayed() && options_.merge_delays;
   if (cancels) {
     key.delay.reset();
     changed = Merge(std::exchange(key.delay_reasons, {}), &key.reasons) || changed;
@@ -252,7 +252,7 @@ std::string NaiveQueue::AddAfter(Call call) {
 std::string NaiveQueue::DelayKey(const Call& call) {
   Key& key = keys_[call.key];
   SettleGroup(call.key, call.group);
-  if (options_.merge_delays && key.Dirty()) {
+  if (options_.merge_delays && key.Dirty() && call.mode != DelayMode::kResync) {
     return AddKey(call);
   }
   const bool changed = Merge(ReasonsOf(call, key), &key.delay_reasons);
@@ -653,7 +653,7 @@ std::string NaiveQueue::PutBack(const std::string& name, bool behind) {
   if (key.quarantined) {
     key.reasons.clear();
   }
-  if (options_.merge_delays && key.delay) {
+  if (options_.merge_delays && key.Delayed()) {
     key.lane = merged;
     key.delay.reset();
     rewritten =

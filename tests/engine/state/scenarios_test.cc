@@ -156,6 +156,12 @@ const Scenario kScenarios[] = {
      "after a 5; wall 86400; pass 4.999999: 0; pass 0.000001: 1"},
 
     // --- Merged delays ---
+    {"MergedAnAddLeavesAResyncWhichIsDueAPeriodAfterTheDone",
+     {.order = Order::kTwoLanes, .resync = {0s, 0}, .merge_delays = true},
+     "after a 60 mode=resync; pass 30; add a; get; done a; disk: delayed:slow:a@60s;"
+     "add a; after a 60 mode=resync: added; get; pass 10; back a; get; done a;"
+     "disk: delayed:slow:a@60s; add b; after b 60 mode=resync: added; get; pass 10; done b;"
+     "disk: delayed:slow:a@50s delayed:slow:b@60s"},
     {"MergedAnAddCancelsADelay", kMerged,
      "after a 5; add a: added; disk: a; fail b 5; fail b 0; disk: a b failing:b=2"},
     {"MergedADelayOfADirtyKeyIsAnAdd", kMerged,
