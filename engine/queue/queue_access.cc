@@ -11,6 +11,9 @@
 namespace wq {
 namespace {
 
+// Whether the call has changed the queue: at NotDurable in memory. The Flush at the end reports it.
+bool IsApplied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
+
 size_t& CountOf(AddOutcome outcome, BatchResult* result) {
   if (outcome == AddOutcome::kHeld) {
     return result->held;
@@ -49,7 +52,7 @@ class DirectAccess final : public QueueAccess {
     queue_->Len();  // Fires what is due, so that the result does not depend on the timer.
     for (size_t i = 0; i < keys.size(); ++i) {
       Status s = ChangeKey(change, keys[i], ReleaseDelay(options, result->done));
-      if (s.ok()) {
+      if (IsApplied(s)) {
         ++result->done;
       } else if (s.code() == StatusCode::kNotFound) {
         result->absent.push_back(i);
@@ -99,7 +102,7 @@ class DirectAccess final : public QueueAccess {
       Status s = queue_->AddAfter(keys[i], request.delay, options, &outcome);
       if (s.code() == StatusCode::kInvalidArgument) {
         result->refused.emplace_back(i, std::move(s));
-      } else if (!s.ok()) {
+      } else if (!IsApplied(s)) {
         return s;
       } else {
         ++CountOf(outcome, result);

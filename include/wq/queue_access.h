@@ -6,7 +6,8 @@
 //   wq::Status s = pods->Change(wq::KeyChange::kRelease, keys, {}, &result);
 //
 // Threading: thread-compatible. Lifetime: within the queue's. A crash: what a call that returned Ok
-// did is as durable as asked for. After an error a prefix of the keys may have been changed.
+// did is as durable as asked for. After NotDurable all keys were changed, in memory, and the result
+// says how; after another error a prefix of the keys may have been changed.
 // Every call Blocks: for the store's writes.
 #pragma once
 

@@ -21,9 +21,15 @@ QueueOptions OptionsOf(const QueueOptions& first, Reopening reopening) {
   return options;
 }
 
+bool IsOfMany(Op op) {
+  return op == Op::kForget || op == Op::kRemove || op == Op::kCancelDelay || op == Op::kEndDelay ||
+         op == Op::kRelease || op == Op::kDrop || op == Op::kDelete;
+}
+
 std::vector<Call> AddsOf(const Call& batch) {
-  const Call add{.op = Op::kAdd,
+  const Call add{.op = batch.delay_us > 0 ? Op::kAddAfter : Op::kAdd,
                  .lane = batch.lane,
+                 .delay_us = batch.delay_us,
                  .group = batch.group,
                  .reason = batch.reason,
                  .durability = batch.durability};

@@ -64,8 +64,8 @@ struct Call {
   GroupLimits limits = {};                // Of kSetLimits.
   GroupLimits limits_of_queue = {};
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
-  std::vector<std::string> keys = {};                   // Of kAddBatch.
-  Reopening reopening = Reopening::kAsIs;               // Of kReopen.
+  std::vector<std::string> keys = {};      // Of kAddBatch, and of a change to many keys.
+  Reopening reopening = Reopening::kAsIs;  // Of kReopen.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
@@ -116,6 +116,8 @@ struct Call {
   }
 };
 
+// Whether a call of it may have many keys: a QueueAccess::Change.
+bool IsOfMany(Op op);
 // The Adds that a kAddBatch makes, in their order.
 std::vector<Call> AddsOf(const Call& batch);
 // The result of a kAddBatch whose Adds have these results.

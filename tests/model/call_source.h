@@ -25,6 +25,8 @@ class CallSource {
     size_t batch_keys = 10'000;
     bool reopens = false;      // Whether there are kReopen and kDeleteQueue.
     bool fewer_lanes = false;  // Whether kReopen may be kFewerLanes.
+    // Whether there are delayed batches and changes of many keys, which a crash may cut short.
+    bool changes_many = false;
   };
   static constexpr uint64_t kCallsOfADraw = 2000;
 
@@ -125,6 +127,9 @@ class CallSource {
       return add;
     }
     add.op = Op::kAddBatch;
+    if (bounds_.changes_many && Below(3) == 0) {
+      add.delay_us = 1 + static_cast<int64_t>(Below(5 * kSecond));
+    }
     const size_t count = std::min(sizes_->BatchKeys(), std::max<size_t>(1, batch_keys_left_));
     batch_keys_left_ -= std::min(batch_keys_left_, count);
     size_t bytes = 0;
@@ -153,9 +158,14 @@ class CallSource {
                               Op::kResume,  Op::kSetCursor};
     const Op op = kOthers[Below(std::size(kOthers))];
     const bool delays = op == Op::kRelease && Below(2) == 0;
-    return {.op = op,
-            .key = op == Op::kQuarantine ? AnyKey() : Key(),
-            .delay_us = delays ? Delay() : 0};
+    Call change{.op = op,
+                .key = op == Op::kQuarantine ? AnyKey() : Key(),
+                .delay_us = delays ? Delay() : 0};
+    if (bounds_.changes_many && IsOfMany(op) && Below(3) == 0) {
+      change.delay_us = std::max<int64_t>(0, change.delay_us);  // Of many it must not be negative.
+      change.keys = {Key(), Key(), Key()};
+    }
+    return change;
   }
 
   uint64_t Below(uint64_t n) { return random_() % n; }

@@ -88,7 +88,7 @@ class Twins {
         random_(seed),
         // Not fewer lanes: a recovery writes the lanes of memory, a reopening leaves those of rows
         // that it does not move.
-        source_(options, seed, {.batch_keys = 1000, .reopens = true}),
+        source_(options, seed, {.batch_keys = 1000, .reopens = true, .changes_many = true}),
         failing_(options),
         twin_(options) {}
 

@@ -125,7 +125,7 @@ TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
       support::DrawOne(&random, std::array<size_t, 4>{64, 4096, 4096, kMaxKeyBytes});
   const support::Buffers buffers = support::Buffers::Draw(&random);
   CallSource source(options, random(),
-                    {.reopens = true, .fewer_lanes = true});
+                    {.reopens = true, .fewer_lanes = true, .changes_many = true});
   NaiveQueue model(options, kStartWallUs);
   MapQueue queue(options, buffers);
   std::deque<std::string> recent;

@@ -24,7 +24,7 @@ std::string NaiveQueue::Do(const Call& call) {
   }
   ++calls_;
   stands_on_ = 0;
-  std::string result = DoCall(call);
+  std::string result = call.keys.empty() ? DoCall(call) : ChangeMany(call);
   for (auto& [name, key] : keys_) {
     key.deaths = key.Known() || key.failures > 0 ? key.deaths : 0;
   }
@@ -407,6 +407,25 @@ std::string NaiveQueue::Change(const Call& call) {
     default:
       return "?";
   }
+}
+
+std::string NaiveQueue::ChangeMany(const Call& call) {
+  uint64_t done = 0;
+  std::string absent;
+  for (size_t i = 0; i < call.keys.size(); ++i) {
+    Call one = call;
+    one.key = call.keys[i];
+    const Key& key = keys_[one.key];
+    const bool none = call.op == Op::kForget && (key.failures == 0 || key.quarantined);
+    if (!none && Change(one) == "ok") {
+      ++done;
+    } else {
+      absent += " " + std::to_string(i);
+    }
+    ForgetGroups();
+  }
+  stands_on_ = calls_;
+  return std::to_string(done) + " done, absent" + absent;
 }
 
 std::string NaiveQueue::Remove(Key* key) {

@@ -125,6 +125,7 @@ class NaiveQueue final : public Subject {
   std::string DelayKey(const Call& call);
   std::string AddRateLimited(const Call& call);
   std::string Change(const Call& call);
+  std::string ChangeMany(const Call& call);
   std::string Get(uint32_t shard);
   std::string TryGet(uint32_t shard, uint64_t limit);
   std::string Done(const std::string& name);

@@ -1,11 +1,15 @@
 #include "tests/model/real_queue.h"
 
+#include <map>
+#include <vector>
+
 #include "base/check.h"
 #include "storage/records.h"
 #include "tests/model/image.h"
 #include "wq/internal/put_back_dead.h"
 #include "wq/internal/set_limits.h"
 #include "wq/limiter.h"
+#include "wq/queue_access.h"
 
 namespace wq::model {
 namespace {
@@ -76,7 +80,15 @@ std::string RealQueue::TryGet(uint32_t shard, uint64_t limit) {
 std::string RealQueue::AddBatch(const Call& call, const AddOptions& options) {
   const std::vector<std::string_view> keys(call.keys.begin(), call.keys.end());
   BatchResult result;
-  const Status s = queue_->AddBatch(keys, options, &result);
+  AddRequest later{.lane = call.lane,
+                   .delay = std::chrono::microseconds(call.delay_us),
+                   .durability = call.durability.value_or(options_.durability),
+                   .reason = call.reason};
+  if (!call.group.empty()) {
+    later.group = call.group;
+  }
+  const Status s = call.delay_us > 0 ? AccessTo(queue_)->Add(keys, later, &result)
+                                     : queue_->AddBatch(keys, options, &result);
   if (!s.ok()) {
     return ResultOf(s);
   }
@@ -86,6 +98,28 @@ std::string RealQueue::AddBatch(const Call& call, const AddOptions& options) {
   }
   return std::to_string(result.added) + "+" + std::to_string(result.deduplicated) + "+" +
          std::to_string(result.held) + refused;
+}
+
+std::string RealQueue::ChangeMany(const Call& call) {
+  const std::vector<std::string_view> keys(call.keys.begin(), call.keys.end());
+  const std::map<Op, KeyChange> changes = {
+      {Op::kForget, KeyChange::kForget},   {Op::kRemove, KeyChange::kRemove},
+      {Op::kDelete, KeyChange::kDelete},   {Op::kCancelDelay, KeyChange::kCancelDelay},
+      {Op::kRelease, KeyChange::kRelease}, {Op::kEndDelay, KeyChange::kRequeue},
+      {Op::kDrop, KeyChange::kDrop}};
+  ChangeResult result;
+  const Status s = AccessTo(queue_)->Change(
+      changes.at(call.op), keys,
+      {.durability = options_.durability, .delay = std::chrono::microseconds(call.delay_us)},
+      &result);
+  if (!s.ok()) {
+    return ResultOf(s);
+  }
+  std::string text = std::to_string(result.done) + " done, absent";
+  for (const size_t index : result.absent) {
+    text += " " + std::to_string(index);
+  }
+  return text;
 }
 
 std::string RealQueue::Reopen(const Call& call) {
@@ -110,6 +144,9 @@ std::string RealQueue::Do(const Call& call) {
       .delay_mode = call.mode,
       .reason = call.reason};
   AddOutcome outcome = AddOutcome::kAdded;
+  if (IsOfMany(call.op) && !call.keys.empty()) {
+    return ChangeMany(call);
+  }
   switch (call.op) {
     case Op::kAdd: {
       const Status s = queue_->Add(call.key, options, &outcome);

@@ -53,6 +53,7 @@ class RealQueue : public Subject {
   Status Get(uint32_t shard, std::string* key);
   std::string TryGet(uint32_t shard, uint64_t limit);
   std::string AddBatch(const Call& call, const AddOptions& options);
+  std::string ChangeMany(const Call& call);
   std::string Reopen(const Call& call);
 
   const QueueOptions first_options_;
