@@ -1,6 +1,7 @@
 """The workers and sessions of wq.aio.Client."""
 
 import asyncio
+import datetime
 import unittest
 
 import support
@@ -97,6 +98,34 @@ class Outcomes(AioCase):
         stats = self.pods.stats()["pods"]
         self.assertEqual((stats.done, stats.failed), (3, 2))
         self.assertEqual((stats.requeued, stats.given_back), (1, 1))
+
+    async def test_an_answer_that_cannot_be_sent_is_a_failure_of_its_key(self):
+        await self.pods.add("pods", sorted(support.ANSWERS), create=True)
+        failed = asyncio.Queue()
+
+        @self.pods.worker("pods")
+        async def reconcile(job):
+            if job.failures == 0:
+                return support.ANSWERS[job.text][0]()
+            failed.put_nowait((job.text, job.last_error))
+
+        self.quiet()
+        task = self.run_workers(grace=1e15)
+        await self.counts(lambda counts: counts.delayed == 2)
+        number = len(support.ANSWERS) - 2
+        self.check_answers(
+            [await asyncio.wait_for(failed.get(), support.WAIT) for _ in range(number)]
+        )
+        await self.stop(task)
+        with self.assertRaisesRegex(wq.InvalidArgument, "grace inf"):
+            await self.pods.run(grace=float("inf"))
+
+    async def test_limits_of_any_length_keep_the_stream(self):
+        await self.pods.add("pods", "a", create=True)
+        longest = datetime.timedelta.max
+        async with self.pods.work("pods", silence_limit=1e12, key_limit=longest) as session:
+            job = await session.__aiter__().__anext__()
+            self.assertEqual(await job.done(wait=True), wq.Reply(0, False))
 
     async def test_added_again_reports_a_later_add(self):
         await self.pods.add("pods", "a", create=True)

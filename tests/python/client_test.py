@@ -1,10 +1,12 @@
 """The calls of wq.Client and wq.aio.Client: the same cases for both."""
 
+import asyncio
 import datetime
 import os
 import pathlib
 import subprocess
 import unittest
+from unittest import mock
 
 import grpc
 import support
@@ -12,7 +14,7 @@ import support
 import wq
 import wq.aio
 from wq import _types
-from wq.v1 import types_pb2
+from wq.v1 import types_pb2, work_pb2
 
 
 class Calls:
@@ -216,15 +218,67 @@ class Calls:
         with self.assertRaisesRegex(wq.InvalidArgument, "'forever'"):
             client.add("pods", "a", durability="forever")
 
+    def durations(self, client):
+        """(argument, a call with it) of all that take a duration and change no stream."""
+
+        def waited(result):
+            return client.wait(result) if asyncio.iscoroutine(result) else result
+
+        job = self.job(work_pb2.Assignment(key=b"k"), mock.Mock())
+        return [
+            ("delay", lambda d: client.add("pods", "k", delay=d)),
+            ("debounce", lambda d: client.add("pods", "k", debounce=(0, d))),
+            ("duration", lambda d: client.pause("pods", d)),
+            ("timeout", lambda d: self.connect(self.server.directory, timeout=d).counts("pods")),
+            ("silence_limit", lambda d: client.worker("pods", silence_limit=d)),
+            ("key_limit", lambda d: client.worker("pods", key_limit=d)),
+            ("delay", wq.RequeueAfter),
+            # These begin, or answer, if the duration is valid.
+            ("debounce", lambda d: client.add("pods", "k", debounce=(d, 1))),
+            ("silence_limit", lambda d: client.work("pods", silence_limit=d)),
+            ("key_limit", lambda d: client.work("pods", key_limit=d)),
+            ("grace", lambda d: client.run(grace=d)),
+            ("delay", lambda d: waited(job.requeue_after(d))),
+            ("timeout", lambda d: wq.Job(work_pb2.Assignment(), mock.Mock()).wait_lost(d)),
+        ]
+
+    def test_a_wrong_duration_is_named_by_every_call(self):
+        client = self.serve_pods()
+        client.add("pods", "a", create=True)
+        wrong = (-5, -1e-9, float("nan"), float("inf"), datetime.timedelta(-1), "5", -(10**400))
+        for argument, call in self.durations(client):
+            for value in wrong:
+                with self.subTest(argument=argument, value=str(value)[:20]):
+                    with self.assertRaises(wq.InvalidArgument) as caught:
+                        call(value)
+                    self.assertIn(f"{argument} {value!r}: ", caught.exception.message)
+        counts = client.counts("pods")
+        self.assertEqual((counts.adds, counts.delayed, counts.paused), (1, 0, False))
+
+    def test_a_long_duration_is_cut_and_a_timedelta_taken_by_every_call(self):
+        client = self.serve_pods()
+        client.add("pods", "a", create=True)
+        for argument, call in self.durations(client)[:7]:
+            for value in (datetime.timedelta(hours=1), datetime.timedelta.max, 1e15, 10**400):
+                with self.subTest(argument=argument, value=str(value)[:20]):
+                    call(value)
+        century = 36525 * 86_400_000_000
+        for value, us in ((1e15, century), (datetime.timedelta.max, century), (1e-9, 1), (0, 0),
+                          (datetime.timedelta(microseconds=7), 7), (0.1, 100_000)):  # fmt: skip
+            self.assertEqual(wq.RequeueAfter(value).delay_us, us)
+
 
 class SyncCalls(Calls, support.Case):
     """wq.Client."""
 
     make = wq.Client
+    job = wq.Job
 
 
 class AioCalls(Calls, support.Case):
     """wq.aio.Client."""
+
+    job = wq.aio.Job
 
     def make(self, address, **options):
         blocking = None

@@ -5,6 +5,7 @@ one: `$WQ_SERVER --store DIR serve`. Cases that make the server misbehave are ma
 """
 
 import asyncio
+import datetime
 import faulthandler
 import logging
 import os
@@ -22,6 +23,31 @@ from fake import FakeServer
 WAIT = 300.0  # Seconds after which a test fails that waits.
 REAL = os.environ.get("WQ_SERVER")
 needs_fake = unittest.skipIf(REAL, "makes the server misbehave")
+
+
+class Textless:
+    """Has no text."""
+
+    def __str__(self):
+        raise ValueError("no text")
+
+
+class Unmade(wq.RequeueAfter):
+    """Without a delay."""
+
+    def __init__(self):
+        pass
+
+
+# Answers of handlers, and what the errors of their keys have then; None: the key is delayed.
+ANSWERS = {
+    "the longest": (lambda: wq.RequeueAfter(datetime.timedelta.max), None),
+    "long": (lambda: wq.RequeueAfter(1e13), None),
+    "nan": (lambda: wq.RequeueAfter(float("nan")), "delay nan: "),
+    "negative": (lambda: wq.RequeueAfter(-5), "delay -5: "),
+    "no text": (lambda: wq.Quarantine(Textless()), "ValueError: no text"),
+    "no delay": (Unmade, "AttributeError: "),
+}
 
 
 class RealServer:
@@ -89,6 +115,12 @@ class Case(unittest.TestCase):
     def wait(self, event):
         """Waits for a threading.Event."""
         self.assertTrue(event.wait(WAIT), "the event has not happened")
+
+    def check_answers(self, failed):
+        """`failed` has the (key, last error) of those of ANSWERS."""
+        self.assertEqual(len(dict(failed)), len(failed))
+        for key, error in failed:
+            self.assertIn(ANSWERS[key][1], error)
 
     def quiet(self):
         """Checks that something is logged, which this test expects, and keeps it off the output."""
@@ -180,4 +212,9 @@ class Blocking:
 
     def __getattr__(self, name):
         method = getattr(self._client, name)
-        return lambda *arguments, **options: self.wait(method(*arguments, **options))
+
+        def call(*arguments, **options):
+            result = method(*arguments, **options)
+            return self.wait(result) if asyncio.iscoroutine(result) else result
+
+        return call

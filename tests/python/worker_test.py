@@ -1,5 +1,6 @@
 """The workers and sessions of wq.Client."""
 
+import datetime
 import queue
 import threading
 import unittest
@@ -93,6 +94,21 @@ class Outcomes(support.Case):
         self.start(self.pods)
         self.get(errors)
         self.assertIn("not True", self.get(errors))
+
+    def test_an_answer_that_cannot_be_sent_is_a_failure_of_its_key(self):
+        self.pods.add("pods", sorted(support.ANSWERS), create=True)
+        failed = queue.Queue()
+
+        @self.pods.worker("pods")
+        def reconcile(job):
+            if job.failures == 0:
+                return support.ANSWERS[job.text][0]()
+            failed.put((job.text, job.last_error))
+
+        self.quiet()
+        self.start(self.pods)
+        support.wait_for_counts(self.pods, "pods", lambda counts: counts.delayed == 2)
+        self.check_answers([self.get(failed) for _ in range(len(support.ANSWERS) - 2)])
 
     def test_system_exit_of_a_handler_ends_neither_its_thread_nor_the_key(self):
         self.pods.add("pods", "a", create=True)
@@ -200,6 +216,18 @@ class Stopping(support.Case):
         counts = self.pods.counts("pods")
         self.assertEqual((counts.dones, counts.queued, counts.processing), (1, 2, 0))
         self.assertTrue(self.begun.empty())
+
+    def test_a_grace_without_an_end_gives_back_no_key(self):
+        self.pods.add("pods", "a", create=True)
+        self.pods.worker("pods")(self.hold)
+        with self.assertRaisesRegex(wq.InvalidArgument, "grace inf"):
+            self.pods.run(grace=float("inf"))
+        run = self.start(self.pods, grace=1e15)
+        self.get(self.begun)
+        self.pods.stop()
+        self.finish.set()
+        run.join()
+        self.assertEqual(self.pods.counts("pods").dones, 1)
 
     def test_after_the_grace_the_key_is_given_back_and_the_job_is_lost(self):
         self.addCleanup(self.finish.set)
@@ -470,6 +498,11 @@ class Sessions(support.Case):
         self.assertEqual((counts.dones, counts.quarantined, counts.processing), (4, 1, 0))
         self.assertEqual(counts.queued + counts.delayed, 3)
         self.assertTrue(jobs[b"e"].lost)
+
+    def test_limits_of_any_length_keep_the_stream(self):
+        longest = datetime.timedelta.max
+        with self.pods.work("pods", silence_limit=1e12, key_limit=longest) as session:
+            self.assertEqual(next(iter(session)).done(wait=True), wq.Reply(0, False))
 
     def test_close_ends_the_iteration(self):
         session = self.pods.work("pods", capacity=5)

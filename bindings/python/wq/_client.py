@@ -25,7 +25,7 @@ from typing import (
 
 import grpc
 
-from wq import _address, _types, errors
+from wq import _address, _fork, _types, errors
 from wq._state import Stats, hello_of
 from wq._stream import Job, WorkStream
 from wq._types import (
@@ -76,8 +76,16 @@ class Client:
 
     Each call raises wq.Error. Each blocks until the server has answered, at most `timeout` seconds
     (None: no limit; after it TimedOut). No call is repeated: after Unavailable the outcome is
-    unknown. The constructor does not connect. A client must not be used in a forked child: make it
-    after the fork.
+    unknown. The constructor does not connect.
+
+    Every duration is seconds or a timedelta, and cut to 100 years. One that is negative, NaN or
+    infinite is InvalidArgument.
+
+    gRPC does not work in a forked child of a process that has it in use. So once a process has made
+    a client, all calls, and new clients, in its forked children raise NotSupported; closing does
+    nothing there. Fork before the first client is made, or start children with subprocess or
+    multiprocessing's "spawn". A handler may fork if the child ends with os._exit (or exec); a child
+    that comes back from the handler is ended with status 1 and a message.
     """
 
     def __init__(
@@ -89,10 +97,11 @@ class Client:
         tls_ca: Optional[_address.PathLike] = None,
         tls_cert: Optional[_address.PathLike] = None,
         tls_key: Optional[_address.PathLike] = None,
-        timeout: Optional[float] = None,
+        timeout: Optional[_types.Duration] = None,
     ) -> None:
+        self._timeout = _types.seconds("timeout", timeout)
+        _fork.use()
         self._address = _address.resolve(address, token, token_file, tls_ca, tls_cert, tls_key)
-        self._timeout = timeout
         if self._address.credentials is None:
             channel = grpc.insecure_channel(self._address.target, self._address.options)
         else:
@@ -110,6 +119,8 @@ class Client:
 
     def close(self) -> None:
         """Closes the connection. Calls under way fail with Unavailable."""
+        if _fork.forked():
+            return  # The connection is the parent's.
         self._channel.close()
         self._address.close()
 
@@ -125,6 +136,7 @@ class Client:
         self.close()
 
     def _call(self, method: Any, request: Any) -> Any:
+        _fork.check()
         try:
             return method(request, timeout=self._timeout, metadata=self._address.metadata())
         except grpc.RpcError as error:
@@ -234,7 +246,7 @@ class Client:
         """Hands out nothing until `resume`, or for a duration (seconds)."""
         request = admin_pb2.PauseRequest(queue=queue)
         if duration is not None:
-            request.for_us = _types.microseconds(duration)
+            request.for_us = _types.microseconds("duration", duration)
         self._call(self._admin.Pause, request)
 
     def resume(self, queue: str) -> bool:
@@ -336,6 +348,8 @@ class Client:
         NotFound (there is no such queue), NotSupported or Unauthenticated of a worker all workers
         stop, and the error is raised.
         """
+        _fork.check()
+        limit = _types.microseconds("grace", grace) / 1e6
         workers = [
             Worker(self._open_work, d.hello, d.handler, d.concurrency, d.stats, self._events.put)
             for d in self._definitions
@@ -349,7 +363,7 @@ class Client:
             failed = self._wait_for_end(workers)
             for worker in workers:
                 worker.stop()
-            deadline = time.monotonic() + _types.microseconds(grace) / 1e6
+            deadline = time.monotonic() + limit
             for worker in workers:
                 worker.join(deadline)
         finally:
@@ -422,6 +436,7 @@ class Session:
 
     def __iter__(self) -> Iterator[Job]:
         while True:
+            _fork.check()
             item = self._jobs.get()
             if isinstance(item, Job):
                 if self._stream.start(item):
@@ -438,6 +453,8 @@ class Session:
 
     def close(self) -> None:
         """Sends the answers, and gives back the other keys. Blocks: at most 10 s."""
+        if _fork.forked():
+            return  # The stream is the parent's.
         self._closed = True
         self._stream.set_capacity(0)
         self._stream.finish()

@@ -186,12 +186,21 @@ class StreamState(Generic[J]):
         self.stats.assigned += 1
 
     def answer(self, job: J, outcome: object, waiter: Any, durability: Any) -> bool:
-        """Queues the answer of a job. False if it is answered already, or is of a former stream."""
+        """Queues the answer of a job. False if it is answered already, or is of a former stream.
+
+        An outcome that cannot be encoded is a failure of the key, with the error of that.
+        """
         if job._answered or self.held.pop(job.token, None) is None:
             return False
         job._answered = True
-        answer = self._out.answers.add(token=job.token, durability=durability)
-        outcomes.fill(answer, outcome)
+        answer = work_pb2.Answer(token=job.token, durability=durability)
+        try:
+            outcomes.fill(answer, outcome)
+        except Exception as error:
+            log.warning("wq: queue %s: the answer for %r: %s", self.queue, job, error)
+            outcome = error
+            outcomes.fill(answer, outcome)
+        self._out.answers.append(answer)
         self._anything = True
         self._sent[job.token] = (job, outcome, waiter)
         return True
@@ -357,8 +366,8 @@ def hello_of(
         name=name,
         capacity=capacity,
         create=create,
-        silence_limit_us=_types.microseconds(silence_limit or 0),
-        key_limit_us=_types.microseconds(key_limit or 0),
+        silence_limit_us=_types.microseconds("silence_limit", silence_limit or 0),
+        key_limit_us=_types.microseconds("key_limit", key_limit or 0),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, List, Optional
 
 import grpc
 
-from wq import _types, errors, outcomes
+from wq import _fork, _types, errors, outcomes
 from wq._state import FINISH, JobBase, Reply, Stats, StreamState
 from wq.v1 import work_pb2
 
@@ -24,17 +24,19 @@ class Job(JobBase):
         self._stream = stream
         self._event: Optional[threading.Event] = None
 
-    def wait_lost(self, timeout: Optional[float] = None) -> bool:
+    def wait_lost(self, timeout: Optional[_types.Duration] = None) -> bool:
         """Waits until the key is taken away. Returns `lost`. Blocks: at most `timeout` seconds.
 
         A handler that waits between its steps waits here.
         """
+        _fork.check()
+        limit = _types.seconds("timeout", timeout)
         with self._stream.lock:
             if self._event is None:
                 self._event = threading.Event()
             if self.lost:
                 self._event.set()
-        self._event.wait(timeout)
+        self._event.wait(limit)
         return self.lost
 
     def added_again(self) -> bool:
@@ -97,6 +99,7 @@ class WorkStream:
         self._untimed = False  # The writer waits without a heartbeat.
         self._sent_at = time.monotonic()
         self.ended = False
+        _fork.check()
         self._call = open_call(self._requests())
 
     # --- The writer ---
@@ -132,6 +135,7 @@ class WorkStream:
         self, job: Job, outcome: object, wait: bool = False, durability: Optional[str] = None
     ) -> Optional[Reply]:
         """Sends an answer. See Job.done."""
+        _fork.check()
         value = _types.durability_value(durability)
         waiter: Optional["concurrent.futures.Future[Reply]"] = None
         if wait:
@@ -144,6 +148,7 @@ class WorkStream:
 
     def added_again(self, job: Job) -> bool:
         """See Job.added_again."""
+        _fork.check()
         waiter: "concurrent.futures.Future[bool]" = concurrent.futures.Future()
         with self.lock:
             if job.lost or self.ended:
@@ -154,6 +159,7 @@ class WorkStream:
 
     def set_capacity(self, capacity: int) -> None:
         """Changes how many keys are assigned at once."""
+        _fork.check()
         with self.lock:
             self._state.set_capacity(capacity)
             self._changed.notify_all()

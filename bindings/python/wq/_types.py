@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
@@ -12,6 +13,7 @@ from wq.v1 import admin_pb2, browse_pb2, queue_pb2, types_pb2
 Key = Union[bytes, str]  # A str is encoded as UTF-8.
 Keys = Union[Key, Iterable[Key]]
 Duration = Union[int, float, datetime.timedelta]  # A number is seconds.
+_LONGEST = 36525 * 24 * 3600  # Seconds: 100 years, which C++ cuts to, too.
 
 _DURABILITY = {
     None: types_pb2.DURABILITY_UNSPECIFIED,
@@ -40,11 +42,25 @@ def keys_list(keys: Keys) -> List[bytes]:
     return [key_bytes(key) for key in keys]
 
 
-def microseconds(duration: Duration) -> int:
-    """A duration as it is sent. One of less than a microsecond is not 0, which is no delay."""
-    if isinstance(duration, datetime.timedelta):
-        return duration // datetime.timedelta(microseconds=1)
-    return max(round(duration * 1_000_000), 1) if duration > 0 else 0
+def microseconds(name: str, duration: Duration) -> int:
+    """The duration that is the argument `name`, as it is sent: at most 100 years. One of less than
+    a microsecond is not 0, which is no delay. Raises InvalidArgument if it is negative, NaN,
+    infinite or no duration."""
+    timed = isinstance(duration, datetime.timedelta)
+    value: Any = duration.total_seconds() if timed else duration  # type: ignore[union-attr]
+    try:
+        valid = 0 <= value < math.inf
+    except (TypeError, ArithmeticError):
+        valid = False
+    if not valid:
+        raise errors.InvalidArgument(f"{name} {duration!r}: must be seconds or a timedelta, from 0")
+    us: int = round(min(value, _LONGEST) * 1_000_000)
+    return max(us, 1) if value else 0
+
+
+def seconds(name: str, duration: Optional[Duration]) -> Optional[float]:
+    """The same for a wait of this process; None is without a limit."""
+    return None if duration is None else microseconds(name, duration) / 1e6
 
 
 def durability_value(name: Optional[str]) -> Any:
@@ -210,7 +226,7 @@ def add_request(
         queue=queue,
         keys=keys,
         create=create,
-        delay_us=microseconds(delay),
+        delay_us=microseconds("delay", delay),
         durability=durability_value(durability),
     )
     if lane is not None:
@@ -222,8 +238,8 @@ def add_request(
         request.cause.trace_parent = traceparent
     request.delay_mode = delay_mode_value(delay_mode)
     if debounce is not None:
-        request.debounce.quiet_us = microseconds(debounce[0])
-        request.debounce.max_wait_us = microseconds(debounce[1])
+        request.debounce.quiet_us = microseconds("debounce", debounce[0])
+        request.debounce.max_wait_us = microseconds("debounce", debounce[1])
     return request
 
 

@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Any, Callable, List, Optional, Set, TypeVar, Union
 
-from wq import errors, outcomes
+from wq import _fork, errors, outcomes
 from wq._state import KEYS_IN_USE, STOPPED, Backoff, Stats, checked, log
 from wq._stream import Job, WorkStream
 from wq.v1 import work_pb2
@@ -169,6 +169,7 @@ class Worker:
 
     def _run(self, job: Job) -> None:
         outcome = call(self._handler, job, self._hello.queue)
+        _fork.leave()
         try:
             job._stream.answer(job, outcome)
         except errors.NotProcessing:

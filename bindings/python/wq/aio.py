@@ -37,7 +37,7 @@ from typing import (
 import grpc
 import grpc.aio
 
-from wq import _address, _types, errors, outcomes
+from wq import _address, _fork, _types, errors, outcomes
 from wq._client import default_name
 from wq._state import (
     FINISH,
@@ -134,6 +134,8 @@ class _Stream:
         self._closing = False  # The writer ends when it has sent everything.
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()  # All is sent, and every answer has its result.
+        _fork.check()
+        _fork.use_loop(asyncio.get_running_loop())
         self._call = open_call()
 
     # --- The writer ---
@@ -147,6 +149,7 @@ class _Stream:
             while True:
                 due = sent_at + self.state.beat
                 if self.state.pending or (self.state.held and due <= loop.time()):
+                    _fork.leave()
                     sent_at = loop.time()
                     await self._call.write(self.state.take())
                     self._note_idle()
@@ -169,6 +172,7 @@ class _Stream:
         self, job: Job, outcome: object, wait: bool = False, durability: Optional[str] = None
     ) -> Optional[Reply]:
         """Sends an answer."""
+        _fork.check()
         value = _types.durability_value(durability)
         waiter: Optional["asyncio.Future[Reply]"] = None
         if wait:
@@ -187,6 +191,7 @@ class _Stream:
 
     async def added_again(self, job: Job) -> bool:
         """See Job.added_again."""
+        _fork.check()
         if job.lost or self.ended.is_set():
             return True
         waiter: "asyncio.Future[bool]" = asyncio.get_running_loop().create_future()
@@ -433,6 +438,7 @@ class _Worker:
             if not job._answered:
                 log.warning("wq: queue %s: %r failed", self._hello.queue, job, exc_info=True)
             outcome = error
+        _fork.leave()
         self._answer(job, outcome)
 
     def _answer(self, job: Job, outcome: object) -> None:
@@ -473,10 +479,11 @@ class Client:
         tls_ca: Optional[_address.PathLike] = None,
         tls_cert: Optional[_address.PathLike] = None,
         tls_key: Optional[_address.PathLike] = None,
-        timeout: Optional[float] = None,
+        timeout: Optional[_types.Duration] = None,
     ) -> None:
+        self._timeout = _types.seconds("timeout", timeout)
+        _fork.use()
         self._address = _address.resolve(address, token, token_file, tls_ca, tls_cert, tls_key)
-        self._timeout = timeout
         if self._address.credentials is None:
             channel = grpc.aio.insecure_channel(self._address.target, self._address.options)
         else:
@@ -495,6 +502,8 @@ class Client:
 
     async def close(self) -> None:
         """Closes the connection. Calls under way fail with Unavailable."""
+        if _fork.forked():
+            return  # The connection is the parent's.
         await self._channel.close()
         self._address.close()
 
@@ -510,6 +519,7 @@ class Client:
         await self.close()
 
     async def _call(self, method: Any, request: Any) -> Any:
+        _fork.check()
         metadata = self._address.metadata()
         try:
             return await method(request, timeout=self._timeout, metadata=metadata)
@@ -606,7 +616,7 @@ class Client:
         """See wq.Client.pause."""
         request = admin_pb2.PauseRequest(queue=queue)
         if duration is not None:
-            request.for_us = _types.microseconds(duration)
+            request.for_us = _types.microseconds("duration", duration)
         await self._call(self._admin.Pause, request)
 
     async def resume(self, queue: str) -> bool:
@@ -691,6 +701,8 @@ class Client:
     async def run(self, *, grace: _types.Duration = 30.0, signals: bool = True) -> None:
         """See wq.Client.run. Handlers that still run after the grace are cancelled, and waited for.
         If this coroutine is cancelled, they are cancelled without a grace."""
+        _fork.check()
+        limit = _types.microseconds("grace", grace) / 1e6
         self._loop = asyncio.get_running_loop()
         if not self._definitions:
             raise errors.InvalidArgument("there is no worker to run: use Client.worker")
@@ -703,7 +715,7 @@ class Client:
             failed = await self._wait_for_end(workers)
             for worker in workers:
                 worker.stop()
-            deadline = self._loop.time() + _types.microseconds(grace) / 1e6
+            deadline = self._loop.time() + limit
             for worker in workers:
                 await worker.join(deadline)
         except asyncio.CancelledError:
@@ -788,6 +800,8 @@ class Session:
 
     async def close(self) -> None:
         """Sends the answers, and gives back the other keys. At most 10 s."""
+        if _fork.forked():
+            return  # The stream is the parent's.
         self._closed = True
         self._stream.set_capacity(0)
         await self._stream.finish()

@@ -93,7 +93,8 @@ class StoreIOError(Error):
 
 
 class NotSupported(Error):
-    """The server does not have this call, or the store has another format version."""
+    """The server does not have this call, the store has another format version, or this process is a
+    forked child, which cannot use gRPC: see wq.Client."""
 
     code = "NotSupported"
 

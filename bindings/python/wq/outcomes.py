@@ -15,11 +15,12 @@ class Outcome(Exception):
 
 
 class RequeueAfter(Outcome):
-    """The key's failures are forgotten, and it is added again after a delay (seconds)."""
+    """The key's failures are forgotten, and it is added again after a delay (seconds). Raises
+    InvalidArgument: the delay is negative, NaN or infinite."""
 
     def __init__(self, delay: _types.Duration) -> None:
         super().__init__(delay)
-        self.delay_us = _types.microseconds(delay)
+        self.delay_us = _types.microseconds("delay", delay)
 
 
 class Quarantine(Outcome):
