@@ -41,6 +41,15 @@ func TestDelaysGoByTheClock(t *testing.T) {
 	}
 }
 
+func TestNoDelayIsRoundedToNothing(t *testing.T) {
+	clock, q := clockedQueue(t, QueueOptions[string]{})
+	must(t, q.Quarantine("a", nil))
+	must(t, q.ReleaseAfter("a", 500*time.Nanosecond))
+	wantNothing(t, q)
+	clock.Advance(time.Microsecond)
+	wantNext(t, q, "a")
+}
+
 func TestAShortenedDelayEndsOnce(t *testing.T) {
 	clock, q := clockedQueue(t, QueueOptions[string]{})
 	for _, delays := range [][]time.Duration{{50, 70}, {50, 30}} {

@@ -152,7 +152,7 @@ func (q *linkedQueue) change(key string, what change) error {
 
 func (q *linkedQueue) releaseAfter(key string, delay time.Duration) error {
 	return q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_release_after(h, key, size, C.int64_t(delay.Microseconds()), e)
+		return C.wq_queue_release_after(h, key, size, C.int64_t(microseconds(delay)), e)
 	})
 }
 

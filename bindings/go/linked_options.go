@@ -11,7 +11,10 @@ import (
 	"unsafe"
 
 	"example.org/wq/internal/etcd"
+	"example.org/wq/internal/remote"
 )
+
+func microseconds(d time.Duration) int64 { return int64(remote.Microseconds(d)) }
 
 func (o StoreOptions) toC() (C.wq_store_options, error) {
 	var out C.wq_store_options

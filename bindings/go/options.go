@@ -244,15 +244,6 @@ type AddOptions struct {
 // InLane returns a pointer for AddOptions.Lane: AddOptions{Lane: wq.InLane(wq.SlowLane)}.
 func InLane(lane Lane) *Lane { return &lane }
 
-// microseconds rounds up, so that a delay is never shorter than asked for.
-func microseconds(d time.Duration) int64 {
-	us := int64(d / time.Microsecond)
-	if d%time.Microsecond > 0 {
-		us++
-	}
-	return us
-}
-
 // Backoff decides how long a failed key is delayed, by its failure count. The count is durable, so
 // a restart does not shorten the delays.
 type Backoff struct {

@@ -160,7 +160,8 @@ func (q *Queue[T]) Err() error { return q.failures.err() }
 func (q *Queue[T]) Errors() <-chan error { return q.failures.errors() }
 
 // Add marks the item as needing work. Of a remote queue it waits for a server that cannot be
-// reached, until ShutDown.
+// reached, until ShutDown. An item in quarantine stays there, and is not handed out: IsQuarantined
+// tells, AddWith returns Held, and the metric wq_held_adds_total counts such Adds.
 func (q *Queue[T]) Add(item T) {
 	q.failures.report(q.add(item))
 }

@@ -105,8 +105,8 @@ func (q *remoteQueue) addRequest(keys []string, group string, o AddOptions) remo
 			Replace: "DELAY_MODE_REPLACE", ResyncLater: "DELAY_MODE_RESYNC"}[o.DelayMode]
 	}
 	if o.Debounce != nil {
-		r.Debounce = &remote.Debounce{QuietUs: remote.Int64(microseconds(o.Debounce.Quiet)),
-			MaxWaitUs: remote.Int64(microseconds(o.Debounce.MaxWait))}
+		r.Debounce = &remote.Debounce{QuietUs: remote.Microseconds(o.Debounce.Quiet),
+			MaxWaitUs: remote.Microseconds(o.Debounce.MaxWait)}
 	}
 	return r
 }
@@ -345,7 +345,7 @@ func (q *remoteQueue) change(key string, what change) error {
 func (q *remoteQueue) releaseAfter(key string, delay time.Duration) error {
 	change := remote.ChangeRequest{Kind: "RELEASE"}
 	if delay > 0 {
-		change.DelayUs = remote.Int64(delay.Microseconds())
+		change.DelayUs = remote.Microseconds(delay)
 	}
 	return q.changeKey(key, change, false)
 }
@@ -486,7 +486,7 @@ func (q *remoteQueue) flush(durability Durability) error {
 func (q *remoteQueue) pause(duration time.Duration) error {
 	request := remote.PauseRequest{Queue: q.name}
 	if duration > 0 {
-		us := remote.Int64(microseconds(duration))
+		us := remote.Microseconds(duration)
 		request.ForUs = &us
 	}
 	return q.call("Admin/Pause", request, &remote.Empty{}, false)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -172,6 +173,23 @@ func TestARemoteItemIsAddedAfterItsDelay(t *testing.T) {
 		}
 		q.Done("plain")
 		must(t, q.Err())
+	})
+}
+
+func TestTheLongestDelayOfARemoteItemIsDelayed(t *testing.T) {
+	onServers(t, func(t *testing.T, p *proxy) {
+		q := openRemote(t, p.dir)
+		q.Add("a")
+		wantNext(t, q, "a")
+		q.Forget("a")
+		q.AddAfter("a", math.MaxInt64)
+		must(t, q.Finish("a"))
+		q.AddAfter("b", math.MaxInt64)
+		counts, err := q.Counts()
+		must(t, err)
+		if counts.Delayed != 2 || counts.Queued != 0 {
+			t.Fatalf("%+v", counts)
+		}
 	})
 }
 
@@ -674,7 +692,9 @@ func TestARemoteQueueReleasesLater(t *testing.T) {
 	q := openRemote(t, dir)
 	wantCode(t, q.ReleaseAfter("a", time.Hour), NotFound)
 	wantCode(t, q.ReleaseAfter("a", -time.Hour), NotFound)
-	wantCalls(t, f, "Admin/Change RELEASE after 3600000000 a", "Admin/Change RELEASE a")
+	wantCode(t, q.ReleaseAfter("a", 500*time.Nanosecond), NotFound)
+	wantCalls(t, f, "Admin/Change RELEASE after 3600000000 a", "Admin/Change RELEASE a",
+		"Admin/Change RELEASE after 1 a")
 }
 
 func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {

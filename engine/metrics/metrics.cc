@@ -78,6 +78,9 @@ constexpr Metric kHeldBack{.kind = MetricKind::kGauge,
 constexpr Metric kFull{.kind = MetricKind::kCounter,
                        .name = "wq_full_adds_total",
                        .help = "Adds that found the queue full: they waited, or were refused"};
+constexpr Metric kHeldAdds{.kind = MetricKind::kCounter,
+                           .name = "wq_held_adds_total",
+                           .help = "Adds of keys in quarantine, which stayed there"};
 constexpr Metric kLimiterDelay{.kind = MetricKind::kHistogram,
                                .name = "wq_limiter_delay_seconds",
                                .help = "How long in seconds the limiter delays a failed key",
@@ -173,6 +176,7 @@ QueueMetrics::QueueMetrics(std::shared_ptr<MetricsProvider> provider, const std:
       queued_(provider_->Histogram(kQueueDuration, name_controller_)),
       worked_(provider_->Histogram(kWorkDuration, name_controller_)),
       full_(provider_->Counter(kFull, name_)),
+      held_adds_(provider_->Counter(kHeldAdds, name_)),
       limiter_delay_(provider_->Histogram(kLimiterDelay, name_)) {
   const MutexLock lock(mu_);  // Only for the thread-safety analysis.
   lanes_.insert(kFastLane);

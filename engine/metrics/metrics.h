@@ -61,6 +61,7 @@ class QueueMetrics {
   void CountAdds(uint64_t adds) { adds_->Add(adds); }
   void CountRetry() { retries_->Add(1); }
   void CountFull(uint64_t adds) { full_->Add(adds); }
+  void CountHeldAdds(uint64_t adds) { held_adds_->Add(adds); }
   void ObserveLimiterDelay(int64_t us);
   void ObserveQueued(int64_t us);
   void ObserveWorked(int64_t us);
@@ -82,6 +83,7 @@ class QueueMetrics {
   const std::shared_ptr<HistogramMetric> queued_;
   const std::shared_ptr<HistogramMetric> worked_;
   const std::shared_ptr<CounterMetric> full_;
+  const std::shared_ptr<CounterMetric> held_adds_;
   const std::shared_ptr<HistogramMetric> limiter_delay_;
 
   // A provider may hold a lock of its own during a reading, which takes mu_. So it is not called

@@ -183,6 +183,7 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability 
   Effects effects;
   effects.position = AppendBatch(covered_by, awaited);
   effects.adds = state->adds() - std::exchange(adds_seen, state->adds());
+  effects.held_adds = state->held_adds() - std::exchange(held_adds_seen, state->held_adds());
   const uint64_t readied = state->readied() - std::exchange(readied_seen, state->readied());
   effects.ready = readied > 0 || (shutting_down && Empty());
   if ((sharded && readied > 0) || (shutting_down && Empty())) {
@@ -219,6 +220,9 @@ Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
   }
   if (metrics != nullptr && effects.adds > 0) {
     metrics->CountAdds(effects.adds);
+  }
+  if (metrics != nullptr && effects.held_adds > 0) {
+    metrics->CountHeldAdds(effects.held_adds);
   }
   if (WQ_MUTANT(acknowledge_before_write)) {
     durability = Durability::kAsync;

@@ -97,6 +97,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     bool ready = false;    // A Get that found nothing may find something now: see ListenReady.
     bool drained = false;  // A waiting ShutDownWithDrain may return.
     uint64_t adds = 0;     // For the metrics.
+    uint64_t held_adds = 0;
     // Whether a transition whose result no call waits for has left something to be done.
     bool Any() const {
       return position != 0 || fired || ready || drained || !woken.empty() ||
@@ -376,9 +377,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // own_state; after FreeKeys an empty one that all closed queues share and only read. A transition
   // checks for `closed` before.
   QueueState* state WQ_GUARDED_BY(mu);
-  // state.readied() and state.adds() at the last EndTransition.
+  // state.readied(), adds() and held_adds() at the last EndTransition.
   uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;
   uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;
+  uint64_t held_adds_seen WQ_GUARDED_BY(mu) = 0;
   std::unique_ptr<HistoryBuffer> history WQ_GUARDED_BY(mu);  // Null: nothing is recorded.
   ProcessingTimes times WQ_GUARDED_BY(mu);                   // Empty if there are no metrics.
   std::unique_ptr<ShardTable> shards WQ_GUARDED_BY(mu);      // Null: none.

@@ -49,7 +49,7 @@ void QueueState::EndWalks() {
 QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
                                   int64_t wall_us) noexcept {
   Item* item = items_.FindOrInsert(key);
-  if (Holds(*item)) {
+  if (HoldsAdd(*item)) {
     return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);

@@ -216,6 +216,7 @@ class QueueState {
   // How often a key became dirty since then: Adds that were not deduplicated, and delays that
   // ended.
   uint64_t adds() const { return adds_; }
+  uint64_t held_adds() const { return held_adds_; }
   QueueCounts Counts() const;
   // When the oldest among the first keys of all lanes was added, wall time. nullopt: no key is
   // queued.
@@ -340,6 +341,11 @@ class QueueState {
   bool Holds(const Item& item) const {
     return item.quarantined() && quarantined_add_ == QuarantinedAdd::kHold;
   }
+  // The same, of an Add that is made: it is counted.
+  bool HoldsAdd(const Item& item) {
+    held_adds_ += Holds(item) ? 1 : 0;
+    return Holds(item);
+  }
   void EndQuarantine(Item* item);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);
@@ -416,6 +422,7 @@ class QueueState {
   absl::btree_set<const Item*, ByKey> by_key_;
   uint64_t readied_ = 0;
   uint64_t adds_ = 0;
+  uint64_t held_adds_ = 0;  // Adds and failures of quarantined keys, which changed nothing.
   uint64_t dones_ = 0;
   uint64_t failures_ = 0;
   uint64_t full_ = 0;

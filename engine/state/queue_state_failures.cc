@@ -27,6 +27,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   }
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined()) {
+    ++held_adds_;
     return {AddOutcome::kHeld, 0};
   }
   Wanted retry = wanted;

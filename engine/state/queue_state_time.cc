@@ -31,7 +31,7 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
     return Add(key, wanted, now.wall_us);
   }
   Item* item = items_.FindOrInsert(key);
-  if (Holds(*item)) {
+  if (HoldsAdd(*item)) {
     return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);
@@ -51,7 +51,7 @@ QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce&
   if (item->dirty()) {
     return AddItem(item, wanted, now.wall_us);
   }
-  if (Holds(*item)) {
+  if (HoldsAdd(*item)) {
     return {AddOutcome::kHeld, 0};
   }
   SettleGroup(item, wanted.group);

@@ -317,6 +317,23 @@ TEST_F(MetricsTest, FullAddsAndStuckKeysAreCountedAndLimiterDelaysObserved) {
   EXPECT_THAT(provider_->Observed("wq_limiter_delay_seconds{name=q}"), ElementsAre(0.005, 0.01));
 }
 
+TEST_F(MetricsTest, EveryAddThatAQuarantineHoldsIsCounted) {
+  OpenMeasured(queue_options_);
+  EXPECT_TRUE(queue_->Quarantine("a", "bad").ok());
+  const std::vector<std::string_view> keys = {"a", "b", "a"};
+  Add("a");
+  EXPECT_TRUE(queue_->AddBatch(keys).ok());
+  EXPECT_TRUE(queue_->AddAfter("a", std::chrono::hours(1)).ok());
+  AddOptions debounced;
+  debounced.debounce = Debounce{.quiet = std::chrono::hours(1), .max_wait = std::chrono::hours(2)};
+  EXPECT_TRUE(queue_->Add("a", debounced).ok());
+  EXPECT_TRUE(queue_->AddRateLimited("a").ok());
+  EXPECT_EQ(provider_->Count("wq_held_adds_total{name=q}"), 6u);
+  EXPECT_TRUE(queue_->Release("a").ok());
+  Add("a");
+  EXPECT_EQ(provider_->Count("wq_held_adds_total{name=q}"), 6u);
+}
+
 TEST_F(MetricsTest, KeysThatLimitsHoldBack) {
   queue_options_.group_limits = {.max_processing = 1};
   OpenMeasured(queue_options_);

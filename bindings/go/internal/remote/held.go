@@ -171,11 +171,19 @@ func (w *Worker) done(key string, result chan<- error) error {
 	return err
 }
 
-// MicrosecondsUntil rounds up, so that no delay is shorter than asked for.
-func MicrosecondsUntil(at time.Time) Int64 {
-	d := time.Until(at)
-	if d < 0 {
-		return 0
+// Microseconds rounds up, so that no delay is shorter than asked for, and none becomes 0.
+func Microseconds(d time.Duration) Int64 {
+	us := Int64(d / time.Microsecond)
+	if d%time.Microsecond > 0 {
+		us++
 	}
-	return Int64((d + time.Microsecond - 1) / time.Microsecond)
+	return us
+}
+
+// MicrosecondsUntil is 0 of a time that is over.
+func MicrosecondsUntil(at time.Time) Int64 {
+	if d := time.Until(at); d > 0 {
+		return Microseconds(d)
+	}
+	return 0
 }

@@ -65,8 +65,8 @@ func (w *Worker) connect() (connected bool, err error) {
 	}
 	answer, err := w.client.post(ctx, "Work/Work", WorkRequest{Hello: &Hello{
 		Queue: w.options.Queue, Name: w.options.Name, Capacity: capacity,
-		SilenceLimitUs: Int64(w.options.SilenceLimit / time.Microsecond),
-		KeyLimitUs:     Int64(w.options.KeyLimit / time.Microsecond)}}, true)
+		SilenceLimitUs: Microseconds(w.options.SilenceLimit),
+		KeyLimitUs:     Microseconds(w.options.KeyLimit)}}, true)
 	if err != nil {
 		return false, err
 	}
