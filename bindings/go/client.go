@@ -24,7 +24,8 @@ type ClientOptions struct {
 	// takes them away; the Client sends one at a third of it. 0: the server's default, 30 s. At
 	// least 1 s.
 	SilenceLimit time.Duration
-	// KeyLimit is how long an item may be held. The server then takes it away and counts a failure.
+	// KeyLimit is how long an item may be held from its Get on. The server then takes it away and
+	// counts a failure.
 	// 0: no limit.
 	KeyLimit time.Duration
 	Timeout  time.Duration // Of one call; 0: 30 s.

@@ -444,13 +444,16 @@ func (s *fakeSession) giveBack(key string) {
 
 // send handles a further message of a worker. REQUIRES: mu.
 func (f *fakeServer) send(s *fakeSession, m remote.WorkRequest) {
-	if len(m.Answers) == 0 && m.Capacity == nil && len(m.AddedAgain) == 0 {
+	if len(m.Answers) == 0 && m.Capacity == nil && len(m.AddedAgain) == 0 && len(m.Started) == 0 {
 		select {
 		case f.beats <- true:
 		default:
 		}
 	}
 	var reply remote.WorkResponse
+	for _, token := range m.Started {
+		f.note("started "+s.held[uint64(token)], nil)
+	}
 	for _, a := range m.Answers {
 		result := s.settle(f, a)
 		if f.results != nil {

@@ -48,6 +48,17 @@ func TestAnItemThatTheServerTookIsNotHandedOutBeforeDone(t *testing.T) {
 	wantLen(t, q, 0)
 }
 
+func TestTheStartOfAnItemIsToldIfItHasALimit(t *testing.T) {
+	f, dir := onFake(t)
+	client := dial(t, dir, ClientOptions{KeyLimit: time.Hour})
+	q, err := OpenQueue(client, "q", QueueOptions[string]{})
+	must(t, err)
+	q.Add("a")
+	wantNext(t, q, "a")
+	must(t, q.Finish("a"))
+	wantCalls(t, f, "Queue/Add a", "started a", "done a")
+}
+
 func TestARefusedAnswerIsReported(t *testing.T) {
 	f, dir := onFake(t)
 	q := openRemote(t, dir)

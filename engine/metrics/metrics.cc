@@ -133,6 +133,12 @@ MetricsProvider::~MetricsProvider() = default;
 
 // --- ProcessingTimes ---
 
+void ProcessingTimes::Restart(std::string_view key, int64_t now_us) {
+  if (const auto it = begun_us_.find(key); it != begun_us_.end()) {
+    it->second = now_us;
+  }
+}
+
 int64_t ProcessingTimes::End(std::string_view key, int64_t now_us) {
   const auto it = begun_us_.find(key);
   WQ_CHECK(it != begun_us_.end(), "End of a key without a Begin");

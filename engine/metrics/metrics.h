@@ -27,6 +27,8 @@ namespace wq {
 class ProcessingTimes {
  public:
   void Begin(std::string_view key, int64_t now_us) { begun_us_.insert_or_assign(key, now_us); }
+  // From now on, if Begin was called for it.
+  void Restart(std::string_view key, int64_t now_us);
   // How long `key` was processing. REQUIRES: Begin was called for it.
   int64_t End(std::string_view key, int64_t now_us);
 

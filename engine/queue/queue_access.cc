@@ -4,6 +4,7 @@
 
 #include "engine/queue/check_arguments.h"
 #include "engine/queue/queue_impl.h"
+#include "wq/internal/note_started.h"
 #include "wq/internal/put_back_dead.h"
 #include "wq/internal/set_limits.h"
 #include "wq/limiter.h"
@@ -78,6 +79,9 @@ class DirectAccess final : public QueueAccess {
   static Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& of_groups) {
     return queue->impl_->SetLimits(of_queue, of_groups);
   }
+  static void NoteStarted(Queue* queue, std::span<const std::string> keys) {
+    queue->impl_->NoteStarted(keys);
+  }
 
  private:
   // Makes one change to one key. NotFound: the key is not in a state that the change is for.
@@ -139,6 +143,10 @@ Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& o
 
 Status PutBackDead(Queue* queue, std::string_view key) {
   return DirectAccess::PutBackDead(queue, key);
+}
+
+void NoteStarted(Queue* queue, std::span<const std::string> keys) {
+  DirectAccess::NoteStarted(queue, keys);
 }
 
 }  // namespace wq

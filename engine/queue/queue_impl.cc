@@ -141,6 +141,17 @@ void Queue::Impl::NoteWorker(std::span<const HeldKey> keys, std::string_view wor
   }
 }
 
+void Queue::Impl::NoteStarted(std::span<const std::string> keys) {
+  if (metrics == nullptr || !CheckProcess().ok()) {
+    return;
+  }
+  const int64_t now_us = clock->SteadyUs();
+  const MutexLock lock(mu);
+  for (const std::string& key : keys) {
+    times.Restart(key, now_us);
+  }
+}
+
 void Queue::NoteWorker(std::span<const HeldKey> keys, std::string_view name) {
   if (impl_->recorded && !keys.empty() && impl_->CheckProcess().ok()) {
     impl_->NoteWorker(keys, name);

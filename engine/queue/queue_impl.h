@@ -61,6 +61,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   void StartHistory(std::unique_ptr<HistoryBuffer> buffer) WQ_EXCLUDES(mu);
   void TakeHistory(HistoryBytes* bytes) override WQ_EXCLUDES(mu);
   void NoteWorker(std::span<const HeldKey> keys, std::string_view worker) WQ_EXCLUDES(mu);
+  void NoteStarted(std::span<const std::string> keys) WQ_EXCLUDES(mu);
 
   // Of QueueOptions, what calls read beside the state.
   struct Options {

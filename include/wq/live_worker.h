@@ -40,8 +40,9 @@ struct LiveWorkerOptions {
   // The owner takes all keys from a worker that it does not hear for this long; at least 1 s.
   // Default: 30 s.
   std::chrono::microseconds silence_limit{30'000'000};
-  // The owner takes a key from the worker that is not answered for this long, and counts a failure.
-  // Default: 0, no limit.
+  // The owner takes a key from the worker that is not answered this long after Get has returned it,
+  // and counts a failure. One that Get has not returned this long after its assignment is given
+  // back; nothing is counted. Default: 0, no limit.
   std::chrono::microseconds key_limit{0};
   // Called when TryGet may return something else than TimedOut, or a key was lost. By a thread of
   // the worker that holds no lock; must be short. Default: nullptr, no call.

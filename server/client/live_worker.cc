@@ -88,6 +88,7 @@ Status LiveWorker::Impl::Begin(std::string_view queue) {
     hello->set_create(options.create);
     hello->set_silence_limit_us(options.silence_limit.count());
     hello->set_key_limit_us(options.key_limit.count());
+    hello->set_tells_starts(true);
   }
   try {
     writer = std::thread([this] { Write(); });
@@ -223,11 +224,25 @@ void LiveWorker::Impl::Handle(v1::WorkResponse* response) {
         ready = true;
       }
     }
+    if (response->lost_size() > 0) {
+      DropLost();
+    }
     changed.NotifyAll();
   }
   if (ready) {
     NotifyReady();
   }
+}
+
+// Keys that were lost before they were taken are not handed out; the answer frees their places.
+void LiveWorker::Impl::DropLost() {
+  const auto rest = std::stable_partition(assigned.begin(), assigned.end(),
+                                          [this](const AssignedKey& key)
+                                              WQ_REQUIRES(mu) { return !held.at(key.token); });
+  for (auto key = rest; key != assigned.end(); ++key) {
+    Enqueue(key->token, WorkAnswer::GiveBack());
+  }
+  assigned.erase(rest, assigned.end());
 }
 
 // --- The calls ---
@@ -243,6 +258,8 @@ Status LiveWorker::Impl::Take(bool wait, AssignedKey* key) {
   if (!assigned.empty() && !end.has_value()) {
     *key = std::move(assigned.front());
     assigned.pop_front();
+    Unsent()->add_started(key->token);
+    changed.NotifyAll();
     return {};
   }
   return end.has_value() ? *end : Status::TimedOut("no key is assigned");

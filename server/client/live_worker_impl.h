@@ -40,6 +40,7 @@ struct LiveWorker::Impl {
   void Write() WQ_EXCLUDES(mu);  // The writing thread.
   void Handle(v1::WorkResponse* response) WQ_EXCLUDES(mu);
   bool NextMessage(v1::WorkRequest* request) WQ_EXCLUDES(mu);  // Blocks. False: the last was sent.
+  void DropLost() WQ_REQUIRES(mu);
   Status Take(bool wait, AssignedKey* key) WQ_EXCLUDES(mu);
   // The message to add to: the last one, unless it has many answers.
   v1::WorkRequest* Unsent() WQ_REQUIRES(mu);

@@ -7,6 +7,7 @@
 #include "base/mutant.h"
 #include "server/api/convert.h"
 #include "wq/clock.h"
+#include "wq/internal/note_started.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -34,9 +35,10 @@ Status CheckRequest(const v1::WorkRequest& request) {
     return Status::InvalidArgument("hello is for the first message only");
   }
   if (request.answers_size() > int{kMaxCapacity} ||
-      request.added_again_size() > int{kMaxCapacity}) {
+      request.added_again_size() > int{kMaxCapacity} ||
+      request.started_size() > int{kMaxCapacity}) {
     return Status::InvalidArgument("a message has more than " + std::to_string(kMaxCapacity) +
-                                   " answers or questions");
+                                   " answers, questions or starts");
   }
   if (request.capacity() > kMaxCapacity) {
     return Status::InvalidArgument("the capacity is " + std::to_string(request.capacity()) +
@@ -63,17 +65,18 @@ void MoveSome(std::deque<Message>* from, google::protobuf::RepeatedPtrField<Mess
 }  // namespace
 
 Session::Session(WorkerTerms terms, std::string id, Queue* queue, std::unique_ptr<Worker> shards,
-                 std::shared_ptr<GiveBacks> give_backs, StreamCarrier* carrier)
+                 std::shared_ptr<GiveBacks> give_backs, StreamCarrier* carrier, Now now)
     : terms_(std::move(terms)),
       id_(std::move(id)),
       queue_(queue),
       give_backs_(std::move(give_backs)),
       connected_at_us_(WallUs()),
+      now_(now),
       carrier_(carrier),
       shards_(std::move(shards)),
       has_shards_(shards_ != nullptr),
       capacity_(terms_.capacity),
-      last_heard_(Clock::now()),
+      last_heard_(now_()),
       last_heard_us_(connected_at_us_) {}
 
 // --- Assigning ---
@@ -99,7 +102,7 @@ std::shared_ptr<Worker> Session::Shards() const {
 }
 
 std::optional<Session::Clock::time_point> Session::Assign(std::vector<Assigned> keys) {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = now_();
   const int64_t now_us = WallUs();
   {
     const MutexLock lock(mu_);
@@ -121,8 +124,12 @@ std::optional<Session::Clock::time_point> Session::Assign(std::vector<Assigned> 
         held_.emplace_hint(held_.end(), assigned.token,
                            Held{.key = std::move(assigned.key.key),
                                 .attempt = assigned.attempt,
-                                .assigned = now,
+                                .started = !terms_.tells_starts,
+                                .since = now,
                                 .since_us = now_us});
+        if (terms_.key_limit.count() > 0) {
+          limits_.emplace(now, assigned.token);
+        }
       }
       Wake();
       return std::exchange(check_planned_, true) ? std::nullopt : NextLimit();
@@ -162,6 +169,9 @@ Status Session::Receive(const v1::WorkRequest& request) {
       capacity_ = request.capacity();
     }
   }
+  if (request.started_size() > 0) {
+    Start(request);
+  }
   if (request.answers_size() > 0) {
     Answer(request);
   }
@@ -170,8 +180,30 @@ Status Session::Receive(const v1::WorkRequest& request) {
   }
   const MutexLock lock(mu_);
   receiving_ = false;
-  last_heard_ = Clock::now();
+  last_heard_ = now_();
   return {};
+}
+
+void Session::Start(const v1::WorkRequest& request) {
+  const Clock::time_point now = now_();
+  std::vector<std::string> keys;
+  {
+    const MutexLock lock(mu_);
+    for (const uint64_t token : request.started()) {
+      const auto it = held_.find(token);
+      if (it == held_.end() || it->second.started) {
+        continue;
+      }
+      Held& held = it->second;
+      if (limits_.erase({held.since, token}) > 0) {
+        limits_.emplace(now, token);
+      }
+      held.started = true;
+      held.since = now;
+      keys.push_back(held.key);
+    }
+  }
+  NoteStarted(queue_, keys);
 }
 
 // Ends the assignment of the token for an answer. False: there is none to settle; *refusal says why
@@ -184,6 +216,7 @@ bool Session::EndAnswered(uint64_t token, Held* held, std::string* refusal) {
     return false;
   }
   *held = it->second;
+  limits_.erase({held->since, token});
   if (!WQ_MUTANT(old_token_accepted)) {
     held_.erase(it);
   }
@@ -405,6 +438,7 @@ void Session::End(const Status& why) {
     }
     end_ = why;
     held.swap(held_);
+    limits_.clear();
     shards.swap(shards_);
     assignments_.clear();
     Wake();
@@ -437,13 +471,25 @@ std::optional<Session::Clock::time_point> Session::NextLimit() const {
     return std::nullopt;
   }
   const Clock::time_point silent = last_heard_ + terms_.silence_limit;
-  return terms_.key_limit.count() == 0
-             ? silent
-             : std::min(silent, held_.begin()->second.assigned + terms_.key_limit);
+  return limits_.empty() ? silent : std::min(silent, limits_.begin()->first + terms_.key_limit);
+}
+
+Session::Held Session::TakeOverdue(uint64_t* token) {
+  *token = limits_.begin()->second;
+  limits_.erase(limits_.begin());
+  const auto it = held_.find(*token);
+  Held held = std::move(it->second);
+  held_.erase(it);
+  lost_.insert(*token);
+  v1::Lost& message = newly_lost_.emplace_back();
+  message.set_token(*token);
+  message.set_reason((held.started ? "not answered within " : "not started within ") +
+                     Seconds(terms_.key_limit));
+  return held;
 }
 
 std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point now) {
-  std::vector<Held> overdue;
+  HeldMap overdue;
   std::optional<Clock::time_point> next;
   bool silent = false;
   {
@@ -453,15 +499,10 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
     }
     silent =
         !WQ_MUTANT(silence_ignored) && !held_.empty() && last_heard_ + terms_.silence_limit <= now;
-    while (!silent && terms_.key_limit.count() > 0 && !held_.empty() &&
-           held_.begin()->second.assigned + terms_.key_limit <= now) {
-      const auto it = held_.begin();
-      lost_.insert(it->first);
-      v1::Lost& message = newly_lost_.emplace_back();
-      message.set_token(it->first);
-      message.set_reason("not answered within " + Seconds(terms_.key_limit));
-      overdue.push_back(std::move(it->second));
-      held_.erase(it);
+    while (!silent && !limits_.empty() && limits_.begin()->first + terms_.key_limit <= now) {
+      uint64_t token = 0;
+      Held held = TakeOverdue(&token);
+      overdue.emplace(token, std::move(held));
     }
     if (!overdue.empty()) {
       Wake();
@@ -474,13 +515,19 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
                          Seconds(terms_.silence_limit)));
     return std::nullopt;
   }
-  FailOverdue(overdue);
+  EndOverdue(overdue);
   return next;
 }
 
-void Session::FailOverdue(const std::vector<Held>& overdue) const {
-  for (const Held& held : overdue) {
-    // The queue reports its errors by Store::Health; the key stays in the store in any case.
+// The newest first, as in GiveBackAll. The queue reports its errors by Store::Health; a key stays in
+// the store in any case.
+void Session::EndOverdue(const HeldMap& overdue) const {
+  for (auto it = overdue.rbegin(); it != overdue.rend(); ++it) {
+    const Held& held = it->second;
+    if (!held.started) {
+      static_cast<void>(queue_->PutBack(held.key));  // No attempt was made: it is not counted.
+      continue;
+    }
     static_cast<void>(EndHeld(
         held.key, queue_->AddRateLimited(held.key,
                                          "worker '" + EscapeKey(terms_.name) +

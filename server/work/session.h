@@ -14,6 +14,9 @@
 //   lost               refused, place free                -
 //   another            refused                            -
 //
+// The key limit counts from the start of a key. A worker that holds keys ahead of its work tells the
+// starts (WorkerTerms::tells_starts); a key that it does not start in time is given back.
+//
 // Locks: receive_mu_, then mu_. Under mu_ the queue is not called.
 // Threading: thread-safe. Lifetime: shared; the queue outlives it. A crash: the keys are queued
 // again, since the queue had not been told that they are done.
@@ -28,6 +31,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -53,11 +57,13 @@ struct WorkerTerms {
   uint32_t capacity = 1;
   std::chrono::microseconds silence_limit{0};
   std::chrono::microseconds key_limit{0};  // 0: none.
+  bool tells_starts = false;               // Otherwise a key starts when it is assigned.
 };
 
 class Session {
  public:
   using Clock = std::chrono::steady_clock;
+  using Now = Clock::time_point (*)();
 
   // A key that TryGet has handed out, and its token.
   struct Assigned {
@@ -67,9 +73,9 @@ class Session {
   };
 
   // `shards` is null for a queue without shards. `queue` and `carrier` are borrowed; `carrier` is
-  // called until Detach.
+  // called until Detach. `now` is for tests.
   Session(WorkerTerms terms, std::string id, Queue* queue, std::unique_ptr<Worker> shards,
-          std::shared_ptr<GiveBacks> give_backs, StreamCarrier* carrier);
+          std::shared_ptr<GiveBacks> give_backs, StreamCarrier* carrier, Now now = &Clock::now);
 
   const std::string& id() const { return id_; }  // Secret.
   const WorkerTerms& terms() const { return terms_; }
@@ -103,7 +109,8 @@ class Session {
   // The carrier is not called after this has returned.
   void Detach() WQ_EXCLUDES(mu_);
   bool ended() const WQ_EXCLUDES(mu_);
-  // Ends the session if the worker was silent for too long, and takes overdue keys from it. Returns
+  // Ends the session if the worker was silent for too long, and takes overdue keys from it: those
+  // that it has started fail, the others are given back. Returns
   // the time of the next call; nullopt: the next Assign plans it.
   std::optional<Clock::time_point> CheckLimits(Clock::time_point now) WQ_EXCLUDES(mu_);
 
@@ -117,8 +124,9 @@ class Session {
   struct Held {
     std::string key;
     uint64_t attempt = 1;
-    Clock::time_point assigned;
-    int64_t since_us = 0;  // Wall time.
+    bool started = false;
+    Clock::time_point since;  // Its start; before that its assignment.
+    int64_t since_us = 0;     // Wall time.
   };
   using HeldMap = std::map<uint64_t, Held>;  // By token, so the oldest assignment is first.
 
@@ -134,11 +142,14 @@ class Session {
   Status EndHeld(const std::string& key, const Status& change) const;
   Status GiveBack(const std::string& key) const;
   void Answer(const v1::WorkRequest& request) WQ_REQUIRES(receive_mu_) WQ_EXCLUDES(mu_);
+  void Start(const v1::WorkRequest& request) WQ_EXCLUDES(mu_);
   void TellAddedAgain(const v1::WorkRequest& request) WQ_EXCLUDES(mu_);
   std::optional<Clock::time_point> NextLimit() const WQ_REQUIRES(mu_);
   // Settles the answer and sets its result. Returns how durable it has to be made.
   Durability SettleOne(const v1::Answer& answer, const Held& held, v1::AnswerResult* result) const;
-  void FailOverdue(const std::vector<Held>& overdue) const;
+  // Removes the first of limits_ from the worker.
+  Held TakeOverdue(uint64_t* token) WQ_REQUIRES(mu_);
+  void EndOverdue(const HeldMap& overdue) const;
   void GiveBackAll(const HeldMap& held) const;
   void Wake() WQ_REQUIRES(mu_);
 
@@ -147,6 +158,7 @@ class Session {
   Queue* const queue_;
   const std::shared_ptr<GiveBacks> give_backs_;
   const int64_t connected_at_us_;
+  const Now now_;
 
   Mutex receive_mu_;  // One message at a time.
   mutable Mutex mu_;
@@ -156,6 +168,8 @@ class Session {
   const bool has_shards_;
   uint32_t capacity_ WQ_GUARDED_BY(mu_);
   HeldMap held_ WQ_GUARDED_BY(mu_);
+  // (since, token) of all that are held, if there is a key limit.
+  std::set<std::pair<Clock::time_point, uint64_t>> limits_ WQ_GUARDED_BY(mu_);
   std::set<uint64_t> lost_ WQ_GUARDED_BY(mu_);  // Taken from the worker, and not answered yet.
   size_t settling_ WQ_GUARDED_BY(mu_) = 0;      // Answered, and the queue's change is under way.
   bool receiving_ WQ_GUARDED_BY(mu_) = false;   // A message is handled: the worker is not silent.

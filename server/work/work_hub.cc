@@ -184,6 +184,7 @@ Status WorkHub::CheckHello(const v1::Hello& hello, WorkerTerms* terms) const {
     return bad("key_limit_us is negative");
   }
   terms->key_limit = limit(hello.key_limit_us());
+  terms->tells_starts = hello.tells_starts();
   terms->queue = hello.queue();
   terms->name = hello.name();
   terms->capacity = hello.capacity();

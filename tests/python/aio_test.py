@@ -212,6 +212,18 @@ class Faults(AioCase):
         stats = self.pods.stats()["pods"]
         self.assertEqual((stats.lost, stats.refused), (1, 0))
 
+    async def test_the_start_of_each_handler_is_told(self):
+        await self.pods.add("pods", ["a", "b"], create=True)
+        self.pods.worker("pods")(self.hold)
+        self.run_workers()
+        for _ in range(2):
+            job, end = await self.get()
+            await self.until(
+                lambda s: any(job.token in each.started for _, each in s.requests), "a start"
+            )
+            end.set()
+        self.assertTrue(self.server.requests[0][1].hello.tells_starts)
+
     async def test_a_key_that_comes_back_waits_for_its_old_handler(self):
         await self.pods.add("pods", "a", create=True)
         may_end = asyncio.Event()

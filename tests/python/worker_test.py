@@ -352,6 +352,21 @@ class Faults(support.Case):
         stats = self.pods.stats()["pods"]
         self.assertEqual((stats.lost, stats.refused), (1, 0))
 
+    def test_the_start_of_each_handler_is_told_and_no_key_that_waits(self):
+        self.pods.add("pods", ["a", "b", "c"], create=True)
+        self.pods.worker("pods", prefetch=2)(self.hold)
+        self.start(self.pods)
+
+        def started(server):
+            return [token for _, each in server.requests for token in each.started]
+
+        for number in range(1, 4):
+            job, end = self.get(self.begun)
+            self.server.wait_for(lambda s: job.token in started(s), "the start is told")
+            self.assertEqual(len(started(self.server)), number)
+            end.set()
+        self.assertTrue(self.messages(lambda _, each: each.hello.tells_starts))
+
     def test_a_lost_key_whose_handler_has_not_begun_is_answered_at_once(self):
         self.pods.add("pods", ["a", "b"], create=True)
         self.pods.worker("pods", prefetch=1)(self.hold)

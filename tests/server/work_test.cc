@@ -234,6 +234,25 @@ TEST_F(WorkTest, AKeyThatIsNotAnsweredInTimeIsTakenAndFails) {
   EXPECT_EQ(Get(worker.get()).key, "next");
 }
 
+TEST_F(WorkTest, AKeyThatWaitsInTheWorkerForTooLongDoesNotFail) {
+  ASSERT_TRUE(pods_->Add("slow").ok());
+  ASSERT_TRUE(pods_->Add("waits").ok());
+  std::atomic<int> calls = 0;
+  const auto worker =
+      Work({.name = "web", .capacity = 2, .key_limit = milliseconds(50), .on_ready = [&] {
+              ++calls;
+              calls.notify_all();
+            }});
+  const AssignedKey key = Get(worker.get());
+  for (int seen = calls; !worker->Lost(key.token); seen = calls) {
+    calls.wait(seen);
+  }
+  Await([](const QueueCounts& counts) { return counts.delayed == 1; });
+  EXPECT_EQ(pods_->NumRequeues("slow"), 1U);
+  EXPECT_EQ(pods_->NumRequeues("waits"), 0U);
+  EXPECT_EQ(Get(worker.get()).key, "waits");
+}
+
 TEST_F(WorkTest, AddedAgainIsAnswered) {
   ASSERT_TRUE(pods_->Add("a").ok());
   const auto worker = Work();

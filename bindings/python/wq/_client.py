@@ -319,8 +319,9 @@ class Client:
         `prefetch` keys are assigned ahead, which saves short handlers the wait for the next key.
         `silence_limit`: the server gives the keys of a worker that is silent for so long to others
         (None: 30 s); a third of it is the interval of the heartbeats. `key_limit`: a key that is
-        not answered so long after its assignment is taken away, and a failure is counted. Both are
-        seconds.
+        not answered so long after its handler has begun is taken away, and a failure is counted;
+        one whose handler has not begun so long after its assignment is given back, and nothing is
+        counted.
         """
         if concurrency < 1 or prefetch < 0:
             raise errors.InvalidArgument(f"concurrency {concurrency}, prefetch {prefetch}: too few")

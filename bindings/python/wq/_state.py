@@ -205,6 +205,12 @@ class StreamState(Generic[J]):
         self._sent[job.token] = (job, outcome, waiter)
         return True
 
+    def start(self, job: J) -> None:
+        """Queues that the work on a job begins now."""
+        job._started = True
+        self._out.started.append(job.token)
+        self._anything = True
+
     def ask_added_again(self, job: J, waiter: Any) -> None:
         """Queues the question whether a key was added again."""
         self._out.added_again.append(job.token)
@@ -366,6 +372,7 @@ def hello_of(
         name=name,
         capacity=capacity,
         create=create,
+        tells_starts=True,
         silence_limit_us=_types.microseconds("silence_limit", silence_limit or 0),
         key_limit_us=_types.microseconds("key_limit", key_limit or 0),
     )

@@ -171,7 +171,8 @@ class WorkStream:
         with self.lock:
             if job._answered or job.lost or self.ended:
                 return False
-            job._started = True
+            self._state.start(job)
+            self._changed.notify_all()
             return True
 
     def give_back(self, *, started: bool, reason: str = "") -> None:

@@ -208,7 +208,8 @@ class _Stream:
         """Before a handler begins. False: the key is no longer this worker's."""
         if job._answered or job.lost or self.ended.is_set():
             return False
-        job._started = True
+        self.state.start(job)
+        self._wake.set()
         return True
 
     def give_back(self, *, started: bool, reason: str = "") -> None:

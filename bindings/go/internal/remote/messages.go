@@ -156,6 +156,7 @@ type WorkRequest struct {
 	Answers    []Answer `json:"answers,omitempty"`
 	Capacity   *uint32  `json:"capacity,omitempty"`
 	AddedAgain []Uint64 `json:"added_again,omitempty"`
+	Started    []Uint64 `json:"started,omitempty"`
 }
 
 type Hello struct {
@@ -164,6 +165,7 @@ type Hello struct {
 	Capacity       uint32 `json:"capacity"`
 	SilenceLimitUs Int64  `json:"silence_limit_us,omitempty"`
 	KeyLimitUs     Int64  `json:"key_limit_us,omitempty"`
+	TellsStarts    bool   `json:"tells_starts,omitempty"`
 }
 
 // Answer has one of the results set.

@@ -28,6 +28,7 @@ type stream struct {
 	unsettled map[Uint64][]reply           // By token: sent or pending, without a result.
 	asked     []Uint64                     // Not sent yet.
 	askers    map[Uint64][]chan addedAgain // By token.
+	started   []Uint64                     // Not sent yet; only with a KeyLimit.
 	capacity  uint32                       // That the server was sent.
 }
 
@@ -66,7 +67,9 @@ func (w *Worker) connect() (connected bool, err error) {
 	answer, err := w.client.post(ctx, "Work/Work", WorkRequest{Hello: &Hello{
 		Queue: w.options.Queue, Name: w.options.Name, Capacity: capacity,
 		SilenceLimitUs: Microseconds(w.options.SilenceLimit),
-		KeyLimitUs:     Microseconds(w.options.KeyLimit)}}, true)
+		KeyLimitUs:     Microseconds(w.options.KeyLimit),
+		// Without a limit the starts are not worth a message: a key hardly waits for its Get.
+		TellsStarts: w.options.KeyLimit > 0}}, true)
 	if err != nil {
 		return false, err
 	}
@@ -226,6 +229,7 @@ func (s *stream) finish() {
 		}
 	}
 	s.pending, s.unsettled, s.asked, s.askers = nil, map[Uint64][]reply{}, nil, nil
+	s.started = nil
 	s.flush()
 	w.settle()
 }
@@ -308,8 +312,10 @@ func (s *stream) next() (request WorkRequest, any bool) {
 		s.pending = nil
 	}
 	request.AddedAgain, s.asked = s.asked, nil
+	request.Started, s.started = s.started, nil
 	if c := s.worker.capacity(); c != s.capacity {
 		request.Capacity, s.capacity = &c, c
 	}
-	return request, n > 0 || request.AddedAgain != nil || request.Capacity != nil
+	return request, n > 0 || request.AddedAgain != nil || request.Started != nil ||
+		request.Capacity != nil
 }

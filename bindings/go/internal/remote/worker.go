@@ -126,6 +126,9 @@ func (w *Worker) dispatch() {
 		w.ready = w.ready[n:]
 		for _, a := range keys {
 			w.held[string(a.Key)] = &holding{assignment: a, stream: w.stream}
+			if w.options.KeyLimit > 0 {
+				w.stream.started = append(w.stream.started, a.Token)
+			}
 		}
 		w.reply(g, taken{assignments: keys})
 	}
