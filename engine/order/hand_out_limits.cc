@@ -61,7 +61,7 @@ void HandOutLimits::Begin(Group* group, Time now) {
   Settle(group, now.steady_us);
 }
 
-void HandOutLimits::End(Group* group) {
+void HandOutLimits::End(Group* group) const {
   GroupFlow& flow = *group->flow;
   WQ_CHECK(flow.processing > 0, "a group without a processing key");
   --flow.processing;

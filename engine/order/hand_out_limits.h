@@ -47,7 +47,7 @@ class HandOutLimits {
   // A key of the group was handed out.
   void Begin(Group* group, Time now);
   // A key of the group is no longer processing.
-  void End(Group* group);
+  void End(Group* group) const;
   // A key of the group is processing that was handed out when there were no limits.
   void Adopt(Group* group);
 

@@ -12,7 +12,7 @@ find . -path './build*' -prune -o \( -name '*.sh' -o -path './.ci/run' \) -type 
 tests=OFF
 [[ ${1:-} != --tests ]] || tests=ON
 cmake --preset clang-thread-safety -DWQ_TESTS=$tests >/dev/null
-tools/dev/build.sh clang-thread-safety
+cmake --build build-clang-thread-safety -j "$(nproc)" -- -k 0  # All that it finds.
 (
   root=$PWD
   cd build-clang-thread-safety/python  # Its cache stays there, too.
