@@ -398,7 +398,8 @@ Status Queue::Impl::PutBackDead(std::string_view key) {
   if (!fails) {
     return PutBack(key, /*dead=*/true);
   }
-  return CountFailure(key, "its worker ended while it held the key", {}, nullptr,
+  return CountFailure(key, "its worker ended while it held the key",
+                      {.durability = Durability::kAsync}, nullptr,
                       [this, key](QueueState& state_of, const QueueState::Failure& failure,
                                   const QueueState::Wanted& wanted, Time now) WQ_UNCHECKED {
                         if (metrics != nullptr) {

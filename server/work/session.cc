@@ -8,6 +8,7 @@
 #include "server/api/convert.h"
 #include "wq/clock.h"
 #include "wq/internal/note_started.h"
+#include "wq/internal/put_back_dead.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -139,7 +140,7 @@ std::optional<Session::Clock::time_point> Session::Assign(std::vector<Assigned> 
   for (Assigned& assigned : keys) {
     unwanted[assigned.token].key = std::move(assigned.key.key);
   }
-  GiveBackAll(unwanted);
+  GiveBackAll(unwanted, /*died=*/false);
   return std::nullopt;
 }
 
@@ -348,9 +349,13 @@ Status Session::EndHeld(const std::string& key, const Status& change) const {
   return change.ok() ? done : change;
 }
 
-Status Session::GiveBack(const std::string& key) const {
-  give_backs_->Count(key);
-  return queue_->PutBack(key);
+Status Session::GiveBack(const std::string& key, bool died) const {
+  const uint64_t failures = queue_->NumRequeues(key);
+  Status s = died ? PutBackDead(queue_, key) : queue_->PutBack(key);
+  if (queue_->NumRequeues(key) == failures) {  // Otherwise the failure is the attempt.
+    give_backs_->Count(key);
+  }
+  return s;
 }
 
 Status Session::SettleFailed(const v1::Answer& answer, Durability durability, const Held& held,
@@ -428,7 +433,7 @@ Stream::Next Session::Take(v1::WorkResponse* response, Status* end) {
 
 // --- Its end ---
 
-void Session::End(const Status& why) {
+void Session::End(const Status& why, bool died) {
   HeldMap held;
   std::shared_ptr<Worker> shards;  // Left after the keys are given back.
   {
@@ -444,7 +449,7 @@ void Session::End(const Status& why) {
     Wake();
   }
   if (!WQ_MUTANT(give_back_forgotten)) {
-    GiveBackAll(held);
+    GiveBackAll(held, died);
   }
 }
 
@@ -459,10 +464,10 @@ bool Session::ended() const {
 }
 
 // The newest first: each is then the first of its lane, without a search.
-void Session::GiveBackAll(const HeldMap& held) const {
-  std::for_each(held.rbegin(), held.rend(), [this](const auto& held_key) {
+void Session::GiveBackAll(const HeldMap& held, bool died) const {
+  std::for_each(held.rbegin(), held.rend(), [this, died](const auto& held_key) {
     // NotProcessing or ShuttingDown: the queue was closed, and has the key in the store.
-    static_cast<void>(GiveBack(held_key.second.key));
+    static_cast<void>(GiveBack(held_key.second.key, died && held_key.second.started));
   });
 }
 
@@ -512,7 +517,8 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
   }
   if (silent) {
     End(Status::TimedOut("worker '" + EscapeKey(terms_.name) + "' sent nothing for " +
-                         Seconds(terms_.silence_limit)));
+                         Seconds(terms_.silence_limit)),
+        /*died=*/true);
     return std::nullopt;
   }
   EndOverdue(overdue);

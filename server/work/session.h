@@ -105,7 +105,8 @@ class Session {
 
   // Ends the stream with `why`, gives back the keys that are held, the newest first, and leaves the
   // shards. Does not wait for the carrier, which may be unable to write. The first call counts.
-  void End(const Status& why) WQ_EXCLUDES(mu_);
+  // `died`: without a goodbye, so the keys that it has started may be what it died of.
+  void End(const Status& why, bool died = false) WQ_EXCLUDES(mu_);
   // The carrier is not called after this has returned.
   void Detach() WQ_EXCLUDES(mu_);
   bool ended() const WQ_EXCLUDES(mu_);
@@ -140,7 +141,7 @@ class Session {
   // by Done. If the change was refused, Done would lose the key, and it is given back. Returns the
   // first error.
   Status EndHeld(const std::string& key, const Status& change) const;
-  Status GiveBack(const std::string& key) const;
+  Status GiveBack(const std::string& key, bool died = false) const;
   void Answer(const v1::WorkRequest& request) WQ_REQUIRES(receive_mu_) WQ_EXCLUDES(mu_);
   void Start(const v1::WorkRequest& request) WQ_EXCLUDES(mu_);
   void TellAddedAgain(const v1::WorkRequest& request) WQ_EXCLUDES(mu_);
@@ -150,7 +151,7 @@ class Session {
   // Removes the first of limits_ from the worker.
   Held TakeOverdue(uint64_t* token) WQ_REQUIRES(mu_);
   void EndOverdue(const HeldMap& overdue) const;
-  void GiveBackAll(const HeldMap& held) const;
+  void GiveBackAll(const HeldMap& held, bool died) const;
   void Wake() WQ_REQUIRES(mu_);
 
   const WorkerTerms terms_;

@@ -48,6 +48,9 @@ class WorkHub::WorkStream final : public Stream {
     const auto& request = static_cast<const v1::WorkRequest&>(message);
     if (std::shared_ptr<Session> session = Current(); session != nullptr) {
       Status s = session->Receive(request);
+      if (!s.ok()) {  // Its stream ends with this, so it has not died.
+        session->End(s);
+      }
       hub_->Assign(session);
       return s;
     }
@@ -104,7 +107,7 @@ class WorkHub::WorkStream final : public Stream {
   void Close() override {
     if (const std::shared_ptr<Session> session = Current(); session != nullptr) {
       session->Detach();
-      session->End(Status::Ok());
+      session->End(Status::Ok(), /*died=*/true);  // Unless it has said that it ends.
       hub_->Leave(session);
     }
   }

@@ -234,6 +234,27 @@ TEST_F(HostileTest, UnknownFieldsAreIgnored) {
   EXPECT_FALSE(worker.results()[0].has_error());
 }
 
+TEST_F(HostileTest, AStreamThatBreaksThreeTimesIsAFailureAndOneThatEndsIsNone) {
+  for (const bool says_goodbye : {true, false}) {
+    const std::string key = says_goodbye ? "polite" : "deadly";
+    ASSERT_TRUE(pods_->Add(key).ok());
+    for (int i = 0; i < 3; ++i) {
+      {
+        RawWorker worker(Channel());
+        ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
+        ASSERT_TRUE(worker.ReadAssigned(1));
+        if (says_goodbye) {
+          worker.SendsNoMore();
+          EXPECT_TRUE(worker.Finish().ok());
+        }
+      }
+      EXPECT_TRUE(support::Eventually([&] { return pods_->Counts().processing == 0; }));
+    }
+    EXPECT_EQ(pods_->NumRequeues(key), says_goodbye ? 0U : 1U);
+    ASSERT_TRUE(pods_->Delete(key).ok());
+  }
+}
+
 TEST_F(HostileTest, OneOfManyAnswersForATokenIsAccepted) {
   AddKeys(pods_, 1);
   RawWorker worker(Channel());

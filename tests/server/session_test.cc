@@ -160,6 +160,37 @@ TEST_F(SessionTest, AStartedKeyFailsAndTheOthersAreQueuedFirst) {
                                     "not started within 30 s"));
 }
 
+TEST_F(SessionTest, AKeyThatItsWorkersDieOfDoesNotKeepThemFromTheOthers) {
+  Add(3);
+  const auto queued_after_death = [this] {
+    Begin(3, true);
+    Start();  // The others are assigned, too.
+    session_->End(Status::Ok(), /*died=*/true);
+    waiting_.clear();
+    std::vector<std::string> queued;
+    for (const QueuedKey& key : queue_->List(0, 10)) {
+      queued.push_back(key.key);
+    }
+    return queued;
+  };
+  EXPECT_THAT(queued_after_death(), ElementsAre("key-100", "key-101", "key-102"));
+  EXPECT_THAT(queued_after_death(), ElementsAre("key-101", "key-102", "key-100"));
+  Begin(3, true);
+  Done(Start());
+  Done(Start());
+  session_->End(Status::Ok());  // In order: nothing is counted.
+  waiting_.clear();
+  EXPECT_EQ(queue_->NumRequeues("key-100"), 0U);
+  EXPECT_THAT(queued_after_death(), ElementsAre());
+  EXPECT_EQ(queue_->NumRequeues("key-100"), 1U);
+  clock_.Advance(seconds(1));
+  EXPECT_THAT(queued_after_death(), ElementsAre("key-100"));
+  EXPECT_THAT(queued_after_death(), ElementsAre("key-100"));
+  EXPECT_THAT(queued_after_death(), ElementsAre());
+  EXPECT_TRUE(queue_->IsQuarantined("key-100"));
+  EXPECT_EQ(queue_->Counts().dones, 4U);
+}
+
 TEST_F(SessionTest, AWorkerThatTellsNoStartBeginsEveryKeyAtItsAssignment) {
   Begin(2, false);
   Add(2);
