@@ -116,7 +116,7 @@ void QueueState::QuarantineItem(Item* item, Time now) {
   PutFailures(*item);
 }
 
-// Of an Add that the quarantine does not hold. After the group and the lane of the item are settled.
+// Of an Add that the quarantine does not hold, after the item's group and lane are settled.
 void QueueState::EndQuarantine(Item* item) {
   if (item->quarantined()) {
     ReleaseItem(item);

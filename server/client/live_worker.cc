@@ -112,6 +112,9 @@ void LiveWorker::Impl::Stop() {
   bool in_time = true;
   {
     const MutexLock lock(mu);
+    if (!stopping) {
+      GiveBackAll();
+    }
     stopping = true;
     changed.NotifyAll();
     const auto deadline = SteadyClock::now() + kStopTime;
@@ -126,6 +129,22 @@ void LiveWorker::Impl::Stop() {
     if (thread->joinable()) {
       thread->join();
     }
+  }
+}
+
+// A worker that ends says so: otherwise its keys would be taken for what it died of. The newest
+// first, so that each is then the first of its lane.
+void LiveWorker::Impl::GiveBackAll() {
+  std::vector<uint64_t> tokens;
+  for (const auto& [token, lost] : held) {
+    tokens.push_back(token);
+  }
+  std::sort(tokens.begin(), tokens.end(), std::greater<>());
+  Unsent()->set_capacity(0);
+  for (const uint64_t token : tokens) {
+    v1::Answer* const answer = Unsent()->add_answers();
+    answer->set_token(token);
+    answer->mutable_give_back();
   }
 }
 

@@ -44,6 +44,7 @@ struct LiveWorker::Impl {
   Status Take(bool wait, AssignedKey* key) WQ_EXCLUDES(mu);
   // The message to add to: the last one, unless it has many answers.
   v1::WorkRequest* Unsent() WQ_REQUIRES(mu);
+  void GiveBackAll() WQ_REQUIRES(mu);
   void Enqueue(uint64_t token, const WorkAnswer& answer) WQ_REQUIRES(mu);
   void Stop() WQ_EXCLUDES(mu);
   void NotifyReady() const {

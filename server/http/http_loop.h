@@ -39,8 +39,8 @@ class HttpLoop {
     // Bounds the newcomers of one peer, which are those with one address, or one process. Half of
     // max_connections, if that is less.
     size_t max_newcomers = 4000;
-    // Handlers of kThread that run at once, and of kChange. Further ones wait, with so many bytes of
-    // requests in all; more are refused with 503.
+    // Handlers of kThread that run at once, and of kChange. Further ones wait, with so many bytes
+    // of requests in all; more are refused with 503.
     int max_threads = 64;
     size_t max_waiting_bytes = size_t{64} << 20;
     // Bounds what was received of requests that are not whole yet, of all connections: bodies come

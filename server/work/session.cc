@@ -525,8 +525,8 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
   return next;
 }
 
-// The newest first, as in GiveBackAll. The queue reports its errors by Store::Health; a key stays in
-// the store in any case.
+// The newest first, as in GiveBackAll. The queue reports its errors by Store::Health; a key stays
+// in the store in any case.
 void Session::EndOverdue(const HeldMap& overdue) const {
   for (auto it = overdue.rbegin(); it != overdue.rend(); ++it) {
     const Held& held = it->second;

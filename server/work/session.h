@@ -14,8 +14,8 @@
 //   lost               refused, place free                -
 //   another            refused                            -
 //
-// The key limit counts from the start of a key. A worker that holds keys ahead of its work tells the
-// starts (WorkerTerms::tells_starts); a key that it does not start in time is given back.
+// The key limit counts from the start of a key. A worker that holds keys ahead of its work tells
+// the starts (WorkerTerms::tells_starts); a key that it does not start in time is given back.
 //
 // Locks: receive_mu_, then mu_. Under mu_ the queue is not called.
 // Threading: thread-safe. Lifetime: shared; the queue outlives it. A crash: the keys are queued

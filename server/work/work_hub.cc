@@ -76,7 +76,7 @@ class WorkHub::WorkStream final : public Stream {
   void ReceivedAll() override {
     std::shared_ptr<Session> session = Current();
     if (session != nullptr) {
-      session->End(Status::Ok());
+      session->End(Status::Ok(), /*died=*/true);  // Who ends in order has given back all keys.
     } else {
       const MutexLock lock(mu_);
       without_hello_ = true;
@@ -107,7 +107,7 @@ class WorkHub::WorkStream final : public Stream {
   void Close() override {
     if (const std::shared_ptr<Session> session = Current(); session != nullptr) {
       session->Detach();
-      session->End(Status::Ok(), /*died=*/true);  // Unless it has said that it ends.
+      session->End(Status::Ok(), /*died=*/true);
       hub_->Leave(session);
     }
   }

@@ -244,6 +244,11 @@ TEST_F(HostileTest, AStreamThatBreaksThreeTimesIsAFailureAndOneThatEndsIsNone) {
         ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
         ASSERT_TRUE(worker.ReadAssigned(1));
         if (says_goodbye) {
+          v1::WorkRequest request;
+          request.set_capacity(0);
+          request.add_answers()->set_token(worker.assigned()[0].token());
+          request.mutable_answers(0)->mutable_give_back();
+          ASSERT_TRUE(worker.Send(request));
           worker.SendsNoMore();
           EXPECT_TRUE(worker.Finish().ok());
         }

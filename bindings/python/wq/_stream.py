@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, List, Optional
 import grpc
 
 from wq import _fork, _types, errors, outcomes
-from wq._state import FINISH, JobBase, Reply, Stats, StreamState
+from wq._state import FINISH, STOPPED, JobBase, Reply, Stats, StreamState
 from wq.v1 import work_pb2
 
 
@@ -179,7 +179,7 @@ class WorkStream:
         """Gives back the keys whose handlers have not begun; with `started` all keys. Those of
         running handlers are lost then, with this reason."""
         with self.lock:
-            for job in list(self._state.held.values()):
+            for job in reversed(list(self._state.held.values())):  # Each is then the first.
                 if job._started and not started:
                     continue
                 self._state.answer(job, outcomes.GiveBack(), None, 0)
@@ -247,6 +247,8 @@ class WorkStream:
     def finish(self) -> None:
         """Sends the last answers, waits for their results, and ends the stream: what is held is
         given back. Another thread must be in `read`. Blocks: at most 10 s."""
+        self.set_capacity(0)
+        self.give_back(started=True, reason=STOPPED)
         with self.lock:
             self._finishing = True
             self._changed.wait_for(

@@ -215,7 +215,7 @@ class _Stream:
     def give_back(self, *, started: bool, reason: str = "") -> None:
         """Gives back the keys whose handlers have not begun; with `started` all keys. Running
         handlers are cancelled then."""
-        for job in list(self.state.held.values()):
+        for job in reversed(list(self.state.held.values())):  # Each is then the first.
             if job._started and not started:
                 continue
             self.state.answer(job, outcomes.GiveBack(), None, 0)
@@ -281,6 +281,8 @@ class _Stream:
         given back. Another task must be in `read`. At most 10 s."""
         if self.ended.is_set():
             return
+        self.set_capacity(0)
+        self.give_back(started=True, reason=STOPPED)
         if self.state.pending or self.state.unconfirmed:
             self._idle.clear()
             await _wait(self._idle)

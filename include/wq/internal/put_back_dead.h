@@ -12,7 +12,8 @@ namespace wq {
 // As Queue::PutBack. But from the second such end in a row on, the key comes back behind what waits
 // in its lane, so that a key that crashes its workers does not keep them from the others; and each
 // third one counts as a failure of the key, with the delay of the limiter and QueueOptions::
-// max_requeues. No call waits for the disk. A Done, a Remove, a quarantine and a restart of the queue end the row.
+// max_requeues. No call waits for the disk. A Done, a Remove, a quarantine and a restart of the
+// queue end the row.
 Status PutBackDead(Queue* queue, std::string_view key);
 
 }  // namespace wq

@@ -60,8 +60,8 @@ class DescriptorLimit {
 };
 
 // Serves a unix socket and a TCP socket of each other kind. gRPC connections are greeted with
-// "grpc\n", count as known, and are closed when a test says so; HTTP connections are greeted with "http\n", and the
-// last ones stay open.
+// "grpc\n", count as known, and are closed when a test says so; HTTP connections are greeted with
+// "http\n", and the last ones stay open.
 class AcceptorTest : public ::testing::Test {
  protected:
   void Serve(Acceptor::Options options = {}) {
