@@ -41,19 +41,24 @@ void SetKeys(std::span<const std::string_view> keys,
 }
 
 // Sends the keys in as many requests as they need, at least one. `field`: of the request. `send` is
-// called with the index of the request's first key and the number of its keys.
+// called with the index of the request's first key and the number of its keys. NotDurable, as a
+// request returned it, when all are sent: a failed store applies each.
 template <typename Send>
 Status SendInParts(std::span<const std::string_view> keys,
                    google::protobuf::RepeatedPtrField<std::string>* field, const Send& send) {
+  Status not_durable;
   for (size_t begin = 0; begin == 0 || begin < keys.size();) {
     const size_t n = TakeKeys(keys.subspan(begin));
     SetKeys(keys.subspan(begin, n), field);
-    if (Status s = send(begin, n); !s.ok()) {
+    Status s = send(begin, n);
+    if (s.code() == StatusCode::kNotDurable) {
+      not_durable = std::move(s);
+    } else if (!s.ok()) {
       return s;
     }
     begin += std::max<size_t>(n, 1);
   }
-  return {};
+  return not_durable;
 }
 
 Status BadAnswer() { return Status::IOError("an invalid answer from the owner of the store"); }
@@ -90,10 +95,7 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     message.set_durability(ToDurability(request.durability));
     return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {
       v1::AddResponse answer;
-      if (Status s = connection_->Call<v1::Queue>(&v1::Queue::Stub::Add, message, &answer);
-          !s.ok()) {
-        return s;
-      }
+      Status s = connection_->Call<v1::Queue>(&v1::Queue::Stub::Add, message, &answer);
       BatchResult part;
       FromBatch(answer, &part);
       result->added += part.added;
@@ -105,7 +107,7 @@ class LiveStore::RemoteAccess final : public QueueAccess {
         }
         result->refused.emplace_back(begin + index, std::move(why));
       }
-      return Status::Ok();
+      return s;
     });
   }
 
@@ -120,10 +122,7 @@ class LiveStore::RemoteAccess final : public QueueAccess {
     return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {
       message.set_delay_us(ReleaseDelay(options, result->done).count());
       v1::ChangeResponse answer;
-      if (Status s = connection_->Call<v1::Admin>(&v1::Admin::Stub::Change, message, &answer);
-          !s.ok()) {
-        return s;
-      }
+      Status s = connection_->Call<v1::Admin>(&v1::Admin::Stub::Change, message, &answer);
       result->done += answer.done();
       for (const uint64_t index : answer.absent()) {
         if (index >= n) {
@@ -131,7 +130,7 @@ class LiveStore::RemoteAccess final : public QueueAccess {
         }
         result->absent.push_back(begin + index);
       }
-      return Status::Ok();
+      return s;
     });
   }
 

@@ -319,12 +319,16 @@ void Call::Reply() {
   Caller caller = GetCaller();
   caller.gone = [this] { return IsCancelled(); };
   const Status status = method_->call(caller, *request_, response.get());
-  if (!status.ok()) {
+  if (!status.ok() && status.code() != StatusCode::kNotDurable) {
     Finish(ToGrpc(status), status.code());
     return;
   }
+  if (!status.ok()) {  // The response says what was applied in memory.
+    context_.AddTrailingMetadata(kCodeMetadata, std::string(StatusCodeName(status.code())));
+  }
   AddRef();
-  rpc_.WriteAndFinish(Serialize(*response), grpc::WriteOptions(), grpc::Status::OK,
+  rpc_.WriteAndFinish(Serialize(*response), grpc::WriteOptions(),
+                      status.ok() ? grpc::Status::OK : ToGrpc(status),
                       const_cast<Tag*>(&finished_));
 }
 

@@ -107,7 +107,8 @@ class MatchingChange {
                                                  : Change(keys);
     keys_.clear();
     bytes_ = 0;
-    return s;
+    // A failed store has applied it to all keys. The Flush at the end reports it.
+    return s.code() == StatusCode::kNotDurable ? Status::Ok() : s;
   }
 
   Status Add(const std::vector<std::string_view>& keys) {
@@ -117,11 +118,9 @@ class MatchingChange {
         .group = {},
         .delay = {},
         .durability = Durability::kAsync};
-    if (Status s = access_->Add(keys, add, &result); !s.ok()) {
-      return s;
-    }
+    Status s = access_->Add(keys, add, &result);
     done_ += result.added + result.deduplicated;
-    return result.refused.empty() ? Status::Ok() : result.refused.front().second;
+    return s.ok() && !result.refused.empty() ? result.refused.front().second : s;
   }
 
   // The numbers of the kinds are those of ChangeRequest.

@@ -1,10 +1,14 @@
 // The changes of QueueAccess have the same outcome on the queue and over the owner's socket.
 
 #include <cmath>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/store/store_impl.h"
+#include "storage/memory_storage.h"
 #include "tests/server/server_fixture.h"
 #include "wq/queue_access.h"
 
@@ -12,6 +16,7 @@ namespace wq {
 namespace {
 
 using std::chrono::hours;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -131,6 +136,60 @@ TEST_P(AccessTest, ManyKeysGoInSeveralRequests) {
   EXPECT_EQ(result.refused[0].first, 7777U);
   EXPECT_EQ(Change(KeyChange::kRemove, keys), "9999 done, absent 7777");
   EXPECT_EQ(pods_->Len(), 0U);
+}
+
+// Several requests long.
+TEST_P(AccessTest, AFailedStoreAppliesACallToAllItsKeys) {
+  server_.reset();
+  store_dir_ = dir_ / "failing";
+  std::filesystem::create_directory(store_dir_);
+  auto disk = std::make_shared<storage::MemoryDisk>();
+  ASSERT_TRUE(
+      Store::Impl::Open({}, store_dir_, std::make_unique<storage::MemoryStorage>(disk), &store_)
+          .ok());
+  ASSERT_TRUE(store_->OpenQueue("pods", {}, &pods_).ok());
+  Use({.control_socket = true});
+  {
+    const MutexLock lock(disk->mu);
+    disk->state.fail_after = 0;
+  }
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < 5000; ++i) {
+    keys.push_back("k" + std::to_string(i));
+  }
+  const auto add = [&](std::chrono::microseconds delay) {
+    BatchResult result;
+    EXPECT_EQ(access_->Add(Views(keys), {.delay = delay}, &result).code(), StatusCode::kNotDurable);
+    EXPECT_EQ(result.added, keys.size());
+  };
+  const auto change = [&](KeyChange change) {
+    EXPECT_THAT(Change(change, keys), AllOf(HasSubstr("NotDurable"), HasSubstr("5000 done")))
+        << static_cast<int>(change);
+  };
+  const auto quarantine = [&] {
+    for (const std::string& key : keys) {
+      static_cast<void>(pods_->Quarantine(key));
+    }
+  };
+  add(hours(1));
+  change(KeyChange::kCancelDelay);
+  add(hours(1));
+  change(KeyChange::kRequeue);
+  change(KeyChange::kRemove);
+  add({});
+  quarantine();
+  change(KeyChange::kDrop);
+  quarantine();
+  change(KeyChange::kRelease);
+  for (const std::string& key : keys) {
+    static_cast<void>(pods_->AddRateLimited(key));
+  }
+  change(KeyChange::kForget);
+  change(KeyChange::kDelete);
+  EXPECT_EQ(pods_->Counts().queued + pods_->Counts().delayed, 0U);
+  access_.reset();
+  server_.reset();
+  static_cast<void>(store_->Close());
 }
 
 TEST_P(AccessTest, EachChange) {

@@ -126,12 +126,13 @@ class Adder {
       }
     }
     wq::BatchResult result;
-    if (wq::Status s = queue_->Add(keys_, request_, &result); !s.ok()) return s;
+    wq::Status s =
+        queue_->Add(keys_, request_, &result);  // The counts are true after an error too.
     added_ += result.added;
     deduplicated_ += result.deduplicated;
     held_ += result.held;
     for (const auto& [index, why] : result.refused) Refuse(where, *taken_[index], why.message());
-    return wq::Status::Ok();
+    return s;
   }
 
   void Refuse(std::string_view where, const KeyReader::Line& line, const std::string& why) {
