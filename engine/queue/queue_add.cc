@@ -79,7 +79,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   if (impl_->options.releases) {
     impl_->ForgetQuarantined({&key, 1});
   }
-  const Time now = impl_->TimeOfAdd(options);
+  Time now = impl_->TimeOfAdd(options);
   Impl::Effects effects;
   FullCount full(impl_->metrics.get());
   {
@@ -95,6 +95,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
       if (Status s = impl_->AwaitRoom(key, options, Impl::RoomDeadline(options)); !s.ok()) {
         return s;
       }
+      now = impl_->TimeOfAdd(options);  // Not that of the call: it may have waited for long.
     }
     const QueueState::Added added =
         impl_->AddOne(hashed, options, Impl::WantedOf(options, group), now);
@@ -208,6 +209,7 @@ Status Queue::Impl::AddKeys(Batch* call, Time now) {
       if (!s.ok()) {
         return s;
       }
+      now = TimeOfAdd(call->options);
     }
     const std::string_view group =
         call->groups.empty() ? std::string_view() : call->groups[i - call->begin];

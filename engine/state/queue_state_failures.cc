@@ -37,7 +37,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   entry->first_at_us = entry->count == 0 ? now.wall_us : entry->first_at_us;
   entry->last_at_us = now.wall_us;
   entry->last_error = CutUtf8(failure.error, kMaxErrorBytes);
-  entry->count += WQ_MUTANT(count_twice) ? 2 : 1;
+  entry->count = std::min(entry->count + (WQ_MUTANT(count_twice) ? 2 : 1), kMostFailures);
   ++failures_;
   if (max_requeues_ > 0 && entry->count > max_requeues_) {
     Record(HistoryKind::kFailed, key, 0, failure.error);

@@ -95,6 +95,27 @@ TEST_F(FlowTest, AddsThatWaitForRoomAreMadeInTurn) {
   }
 }
 
+TEST_F(FlowTest, TheTimeOfAnAddThatWaitedIsThatAtWhichItIsMade) {
+  for (const bool batch : {false, true}) {
+    Bound(1, WhenFull::kWait);
+    const uint64_t full = queue_->Counts().full;
+    Add("first");
+    ASSERT_EQ(Get(), "first");
+    auto add = std::async(std::launch::async, [&] {
+      return batch ? queue_->AddBatch(std::vector<std::string_view>{"waits"})
+                   : queue_->Add("waits");
+    });
+    ASSERT_NO_FATAL_FAILURE(AwaitFull(full + 1));
+    clock_.Advance(2s);
+    ASSERT_TRUE(queue_->Done("first").ok());
+    ASSERT_TRUE(add.get().ok());
+    std::vector<HeldKey> keys;
+    ASSERT_TRUE(queue_->TryGet(1, &keys).ok());
+    EXPECT_EQ(keys.at(0).added_at_us, clock_.WallUs());
+    ASSERT_TRUE(queue_->Done("waits").ok());
+  }
+}
+
 TEST_F(FlowTest, AnAddWaitsForNoLongerThanItSays) {
   Bound(1, WhenFull::kWait);
   Add("a");

@@ -63,6 +63,22 @@ TEST_F(QueueStateTest, RecoveryAcceptsAnyReadyAt) {
   EXPECT_EQ(Get(), "future");
 }
 
+TEST_F(QueueStateTest, ACountOfFailuresStaysAtItsBound) {
+  storage::MutationBatch batch;
+  storage::PutFailures(kId, {.key = "at", .count = kMostFailures}, &batch);
+  storage::PutFailures(kId, {.key = "above", .count = UINT64_MAX}, &batch);
+  storage::PutQuarantine(kId, {.failures = {.key = "bad", .count = UINT64_MAX}}, &batch);
+  ASSERT_TRUE(storage().Write(batch, false).ok());
+  for (int i = 0; i < 2; ++i) {
+    Crash();
+    Fail("at", 0);
+    Fail("above", 0);
+    for (const char* const key : {"at", "above", "bad"}) {
+      EXPECT_EQ(state().NumRequeues(key), kMostFailures) << key;
+    }
+  }
+}
+
 TEST_F(QueueStateTest, ALongErrorIsCutBetweenCharacters) {
   const std::string error(kMaxErrorBytes - 1, 'x');
   Fail("a", kSecond, error + "\xc3\xa4 and more");
